@@ -18,6 +18,7 @@ const LONG = [
   'test/clients/gitea/long-rows.test.ts',
   'test/config/runnergroup/{budget,memory}.test.ts',
   'test/serve/memory.test.ts',
+  'test/planner/many-labels.test.ts',
   'test/simulation/{ablation,apart,stuck}.test.ts',
 ];
 const isLong = process.env['LONG'] === 'true';
@@ -34,7 +35,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'shared',
-          include: isLong ? LONG : ['test/**/*.test.ts'],
+          include: isLong ? [...LONG, 'test/simulation/kept.test.ts'] : ['test/**/*.test.ts'],
           exclude: [...shared.exclude, APART, ...(isLong ? [] : LONG)],
           // A worker runs many files. A process and all imports for each file took half of the time.
           isolate: false,

@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { Simulator, SimulatorOptions } from '../model/gitea/simulator.ts';
-import { folderWith, groupYaml, type Outcome, runCli } from './support/run-cli.ts';
+import { folderWith, groupYaml, type Outcome, runHere } from './support/run-cli.ts';
 import {
   done,
   emittedNames,
@@ -34,7 +34,7 @@ function queue({ gitea }: Simulator, count: number, labels: readonly string[] = 
 
 function generate(simulator: Simulator, spec = '', args: readonly string[] = []): Promise<Outcome> {
   const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url, spec) });
-  return runCli(['generate', ...args], { GITEA_URL: simulator.url, GITEA_TOKEN: TOKEN }, folder);
+  return runHere(['generate', ...args], { GITEA_URL: simulator.url, GITEA_TOKEN: TOKEN }, folder);
 }
 
 function namesIn(stdout: string): readonly string[] {
@@ -183,7 +183,7 @@ describe('where the operator fails', () => {
     const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
     const env = { GITEA_URL: simulator.url, GITEA_TOKEN: TOKEN };
 
-    const [generated, explained] = [await runCli(['generate'], env, folder), await runCli(['explain'], env, folder)];
+    const [generated, explained] = [await runHere(['generate'], env, folder), await runHere(['explain'], env, folder)];
 
     expect(generated.stderr).toContain('45 held back by the cap of runners/ci');
     expect(explained.stdout.match(/held back by the cap of group runners\/ci/g)).toHaveLength(45);
@@ -197,7 +197,7 @@ describe('where the operator fails', () => {
   ])('W12 %s is refused with its place, and nothing is printed', async (_, spoil, text) => {
     const folder = folderWith({ 'ci.yaml': spoil(groupYaml('https://gitea.example.com')) });
 
-    const outcome = await runCli(['generate'], {}, folder);
+    const outcome = await runHere(['generate'], {}, folder);
 
     expect(outcome).toMatchObject({ code: 2, stdout: '' });
     expect(outcome.stderr).toMatch(/ci\.yaml:\d+:\d+: /);
@@ -208,7 +208,7 @@ describe('where the operator fails', () => {
     const simulator = await startGitea();
     const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url).replace('org: acme', 'org: acne') });
 
-    const outcome = await runCli(['generate'], { GITEA_URL: simulator.url, GITEA_TOKEN: TOKEN }, folder);
+    const outcome = await runHere(['generate'], { GITEA_URL: simulator.url, GITEA_TOKEN: TOKEN }, folder);
 
     expect(outcome).toMatchObject({ code: 1, stdout: '' });
     expect(outcome.stderr).toContain('org acne');

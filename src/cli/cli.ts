@@ -1,17 +1,25 @@
 /** lib/cli.cjs: every command of `gitea-runners`; lib/generate.cjs and lib/validate.cjs: one of them (scripts/build.mjs). */
 import { CommanderError } from 'commander';
-import type { ExitCode } from '../shared/io.ts';
+import type { ExitCode, Io } from '../shared/io.ts';
 import type { GivenFlags } from './flags/flags.ts';
 import { endOnClosedOutput, exitCodeOf, mainIo, reportFailure } from './process.ts';
 import { descriptions, makeProgram, refuseUnknownTopic, withoutEquals } from './program.ts';
 
 /** Runs the command that `process.argv` asks for. */
 export function main(): void {
-  const io = mainIo();
+  endOnClosedOutput();
+  void runProgram(process.argv.slice(2), mainIo()).then((code) => {
+    process.exitCode = code;
+  });
+}
+
+/** Runs a command line. commander prints help and its own errors itself. */
+export async function runProgram(args: readonly string[], io: Io): Promise<ExitCode> {
+  let exit: ExitCode = 0;
 
   /** Runs a command; its code is loaded only when it is called. */
   const run = async (command: () => Promise<ExitCode>, flags: GivenFlags<'verbose'> = {}): Promise<void> => {
-    process.exitCode = await exitCodeOf(command, flags, io);
+    exit = await exitCodeOf(command, flags, io);
   };
 
   const program = makeProgram({
@@ -49,14 +57,12 @@ export function main(): void {
     completion: (shell) => run(async () => (await import('./completion.ts')).completion(shell, descriptions(), io)),
   });
 
-  endOnClosedOutput();
-  const parse = async (): Promise<void> => {
-    refuseUnknownTopic(program, process.argv.slice(2));
-    await program.parseAsync(withoutEquals(process.argv));
-  };
-  parse().catch((error: unknown) => {
+  try {
+    refuseUnknownTopic(program, args);
+    await program.parseAsync(withoutEquals(args), { from: 'user' });
+    return exit;
+  } catch (error) {
     // commander has printed its own text; help and version are good, everything else is bad input.
-    process.exitCode =
-      error instanceof CommanderError ? (error.exitCode === 0 ? 0 : 2) : reportFailure(error, io, false);
-  });
+    return error instanceof CommanderError ? (error.exitCode === 0 ? 0 : 2) : reportFailure(error, io, false);
+  }
 }

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn } from '../clients/kubernetes/through-cli.ts';
 import { type ApiServer, startApiServer } from '../support/api-server.ts';
-import { folderWith, groupYaml, type Outcome, runCli } from '../support/run-cli.ts';
+import { folderWith, groupYaml, type Outcome, runHere } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';
 
 const servers: ApiServer[] = [];
@@ -52,7 +52,7 @@ async function afterFailures({ gitea, kubernetes, silent = false }: Skew) {
   servers.push(server);
   const kubeconfig = kubeconfigFor(server);
   const run = (command: string, ...flags: string[]): Promise<Outcome> =>
-    runCli([command, '--kubeconfig', kubeconfig, ...flags, folder], env);
+    runHere([command, '--kubeconfig', kubeconfig, ...flags, folder], env);
 
   let failedMs = 0;
   for (let failures = 1; failures <= FAILURES; failures += 1) {

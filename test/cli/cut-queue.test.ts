@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { fakeGitea, jobRows } from '../support/gitea-stand-in.ts';
 import { SECRET } from '../support/looking.ts';
-import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 
 it('generate and explain tell of it, and what to do', async () => {
   const createdAt = new Date(Date.now() - 60_000).toISOString();
@@ -12,8 +12,8 @@ it('generate and explain tell of it, and what to do', async () => {
   const folder = folderWith({ 'ci.yaml': groupYaml(url) });
   const env = { GITEA_URL: url, GITEA_TOKEN: SECRET };
 
-  const generated = await runCli(['generate', 'ci.yaml', '--cluster', 'off'], env, folder);
-  const explained = await runCli(['explain', 'ci.yaml', '--cluster', 'off'], env, folder);
+  const generated = await runHere(['generate', 'ci.yaml', '--cluster', 'off'], env, folder);
+  const explained = await runHere(['explain', 'ci.yaml', '--cluster', 'off'], env, folder);
 
   const unread = 'about 3000 queued jobs were not read, because there are too many';
   expect([generated.code, explained.code]).toEqual([0, 0]);

@@ -8,7 +8,7 @@ import { readKubeconfig } from '../../src/clients/kubernetes/kubeconfig.ts';
 import { CERTIFICATES, kubeconfigFor, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { send, TOKEN } from '../support/api-server.ts';
 import { failureOf } from '../support/failure-of.ts';
-import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { folderWith, groupYaml, runCli, runHere } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';
 
 const V1 = 'client.authentication.k8s.io/v1';
@@ -53,7 +53,7 @@ describe('a program that gives a token', () => {
       const server = await startCluster();
       const file = printing(credential({ token: TOKEN }));
 
-      const { stdout, stderr } = await runCli([...command, '--kubeconfig', kubeconfigFor(server, user(file))], env);
+      const { stdout, stderr } = await runHere([...command, '--kubeconfig', kubeconfigFor(server, user(file))], env);
 
       expect([command, startsOf(file).length]).toEqual([command, 1]);
       expect(server.seen.length, command.join(' ')).toBeGreaterThan(0);
@@ -99,7 +99,7 @@ describe('a login', () => {
     const { cert, key } = CERTIFICATES;
     const file = printing(credential({ clientCertificateData: cert, clientKeyData: key }));
 
-    const { stdout, stderr } = await runCli(['doctor', '--kubeconfig', kubeconfigFor(server, user(file))]);
+    const { stdout, stderr } = await runHere(['doctor', '--kubeconfig', kubeconfigFor(server, user(file))]);
 
     expect(stderr).toBe('');
     expect(stdout).toContain('Kubernetes');

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { standIn } from '../../src/config/runnergroup/broken.ts';
 import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn } from '../clients/kubernetes/through-cli.ts';
 import { type ApiServer, type Override, send, startApiServer, status, TOKEN } from '../support/api-server.ts';
-import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 import { TOKEN as GITEA_TOKEN, startAcme } from '../support/start-acme.ts';
 
 const servers: ApiServer[] = [];
@@ -86,7 +86,7 @@ async function scene(make: (url: string) => Objects, cluster: Parameters<typeof 
   const kubeconfig = kubeconfigFor(server);
   const empty = folderWith({});
   const run = (args: readonly string[], env: Readonly<Record<string, string>> = acme.env) =>
-    runCli(['explain', ...args], env, empty);
+    runHere(['explain', ...args], env, empty);
   return { ...acme, server, kubeconfig, run, jobId: jobs[0]?.id };
 }
 
@@ -215,7 +215,7 @@ describe('without PATH and without files here', () => {
     const { hostname, port } = new URL(server.config.url);
     const account = folderWith({ token: TOKEN, 'ca.crt': CERTIFICATES.ca });
 
-    const { code, stdout, stderr } = await runCli(
+    const { code, stdout, stderr } = await runHere(
       ['explain'],
       {
         ...env,
@@ -238,7 +238,7 @@ describe('pods', () => {
   it('are told of with the words of Kubernetes and their age, and a late one makes its job unserved', async () => {
     const first = await scene((url) => ({ groups: [groupObject(url)] }));
     const runner = newRunnerIn(
-      (await runCli(['generate', folderWith({ 'ci.yaml': groupYaml(giteaUrl) })], first.env)).stdout,
+      (await runHere(['generate', folderWith({ 'ci.yaml': groupYaml(giteaUrl) })], first.env)).stdout,
     );
     const createdAtMs = Date.now() - 400_000;
     const pod = {

@@ -3,7 +3,7 @@ import { afterEach, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { CERTIFICATES, kubeconfigFor } from '../clients/kubernetes/through-cli.ts';
 import { type ApiServer, type Override, send, startApiServer, status } from '../support/api-server.ts';
-import { folderWith, groupYaml, type Outcome, runCli } from '../support/run-cli.ts';
+import { folderWith, groupYaml, type Outcome, runHere } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';
 
 const servers: ApiServer[] = [];
@@ -15,7 +15,7 @@ afterEach(async () => {
 async function explain(override: Override, env: Readonly<Record<string, string>>): Promise<Outcome> {
   const server = await startApiServer({ tls: CERTIFICATES, override });
   servers.push(server);
-  return runCli(['explain', '-A'], { ...env, KUBECONFIG: kubeconfigFor(server) }, folderWith({}));
+  return runHere(['explain', '-A'], { ...env, KUBECONFIG: kubeconfigFor(server) }, folderWith({}));
 }
 
 /** One group that has this Gitea, and the settings of the installation. */
@@ -45,7 +45,7 @@ it('has the names of runners that the settings of the installation give, unless 
   const { GITEA_RUNNERS_TIMEOUT: _, ...settings } = data;
   const files = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
   const runnerOf = async (own: Readonly<Record<string, string>>): Promise<string> =>
-    nameIn(await runCli(['explain', files], { ...env, ...own }));
+    nameIn(await runHere(['explain', files], { ...env, ...own }));
 
   const installed = nameIn(await explain(installation(simulator.url, data), env));
   const told = nameIn(await explain(installation(simulator.url, data), { ...env, GITEA_RUNNERS_INSTANCE: 'other' }));
@@ -133,7 +133,7 @@ it('says to a member, who is no owner, how to ask with the token of the installa
   simulator.gitea.addToken('bob', ['read:organization'], 'token-of-bob-0123456789');
   const files = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
 
-  const { code, stderr } = await runCli(['explain', files], {
+  const { code, stderr } = await runHere(['explain', files], {
     GITEA_URL: simulator.url,
     GITEA_TOKEN: 'token-of-bob-0123456789',
   });

@@ -1,7 +1,7 @@
 /** What an engineer meets at 3 a.m. of which Gitea alone knows: each situation, its cause and the next step. Real program, simulated Gitea. */
 import { describe, expect, it } from 'vitest';
 import type { Simulator } from '../../model/gitea/simulator.ts';
-import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';
 
 type Gitea = Simulator['gitea'];
@@ -209,7 +209,7 @@ describe('explain, at 3 a.m., when', () => {
     });
     const what = make(gitea);
 
-    const answer = await runCli(['explain', folder, '--exit-code', what], {
+    const answer = await runHere(['explain', folder, '--exit-code', what], {
       ...env,
       GITEA_TOKEN: 'a-token-for-repositories-0123456789',
     });

@@ -1,7 +1,7 @@
 /** The answer that docs/explain.md shows is what the program prints. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';
 
 it('the manual shows the lines of an answer, and how a full group is told', async () => {
@@ -11,13 +11,13 @@ it('the manual shows the lines of an answer, and how a full group is told', asyn
   gitea.push('acme/web', { jobs: [1, 2, 3, 4, 5, 6, 7].map((key) => ({ key: String(key), runsOn })) });
   const last = gitea.push('acme/web', { jobs: [{ key: 'unit', runsOn }] }).jobs[0];
   const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
-  const { stdout: manifests } = await runCli(['generate'], env, folder);
+  const { stdout: manifests } = await runHere(['generate'], env, folder);
   for (const name of new Set(manifests.match(/\bci-\d+-1-[0-9a-f]{8}\b/g))) {
     const scope = { kind: 'owner', owner: 'acme' } as const;
     gitea.poll(gitea.register({ name, scope, labels: runsOn, ephemeral: true }).id);
   }
 
-  const { stdout } = await runCli(['explain', String(last?.id)], { ...env, COLUMNS: '500' }, folder);
+  const { stdout } = await runHere(['explain', String(last?.id)], { ...env, COLUMNS: '500' }, folder);
 
   const [, shown = ''] = /```text\n(Job [^`]*)```/.exec(readFileSync('docs/explain.md', 'utf8')) ?? [];
   expect(linesOf(shown)).toEqual(linesOf(stdout));

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn } from '../clients/kubernetes/through-cli.ts';
 import { type ApiServer, send, startApiServer, status } from '../support/api-server.ts';
-import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 import { TOKEN as GITEA_TOKEN, startAcme } from '../support/start-acme.ts';
 
 const servers: ApiServer[] = [];
@@ -92,7 +92,7 @@ async function explained(situation: Situation) {
   agoMs = 0;
   const written = groupYaml(url).replace('maxActiveRunners: 5', `maxActiveRunners: ${situation.cap ?? 5}`);
   const folder = folderWith({ 'ci.yaml': written });
-  const runner = newRunnerIn((await runCli(['generate', folder], env)).stdout);
+  const runner = newRunnerIn((await runHere(['generate', folder], env)).stdout);
   if (situation.isTaken || situation.isIdle) {
     const row = gitea.register({ name: runner, scope: { kind: 'owner', owner: 'acme' }, labels: ['linux'] });
     if (situation.isTaken) gitea.poll(row.id);
@@ -127,7 +127,7 @@ async function explained(situation: Situation) {
   });
   servers.push(server);
   const words = ['explain', '--kubeconfig', kubeconfigFor(server), '-n', 'runners', '--exit-code'];
-  const result = await runCli([...words, String(jobs.at(-1)?.id)], situation.bySecrets ? {} : env, folderWith({}));
+  const result = await runHere([...words, String(jobs.at(-1)?.id)], situation.bySecrets ? {} : env, folderWith({}));
   return { ...result, runner, line: result.stdout.replaceAll(/\s+/g, ' ') };
 }
 

@@ -6,7 +6,7 @@ import { describe, expect, it, test } from 'vitest';
 import type { GiteaVersion } from '../../model/gitea/versions.ts';
 import { splitArguments } from '../../src/cli/explain/what.ts';
 import { Failure } from '../../src/shared/failure.ts';
-import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 import { serve } from '../support/server.ts';
 import { startAcme } from '../support/start-acme.ts';
 
@@ -36,7 +36,7 @@ async function scene(version?: GiteaVersion) {
     ],
   });
   const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
-  const run = (...args: readonly string[]) => runCli(['explain', ...args], env, folder);
+  const run = (...args: readonly string[]) => runHere(['explain', ...args], env, folder);
   return { simulator, env, folder, api, web, run };
 }
 
@@ -77,7 +77,7 @@ describe('explain WHAT', () => {
   it('of a run keeps to the width of the terminal', async () => {
     const { env, folder } = await scene();
 
-    const { stdout } = await runCli(['explain', 'acme/web#1'], { ...env, COLUMNS: '80' }, folder);
+    const { stdout } = await runHere(['explain', 'acme/web#1'], { ...env, COLUMNS: '80' }, folder);
 
     expect(stdout.split('\n').filter((line) => line.length > 80 && !line.startsWith('  Link:'))).toEqual([]);
   });
@@ -112,7 +112,7 @@ describe('explain WHAT', () => {
 
   it('takes a group and a runner, also as the name of a pod', async () => {
     const { run, env, folder } = await scene();
-    const runner = /ci-\d+-1-[0-9a-f]{8}/.exec((await runCli(['generate'], env, folder)).stdout)?.[0] ?? '';
+    const runner = /ci-\d+-1-[0-9a-f]{8}/.exec((await runHere(['generate'], env, folder)).stdout)?.[0] ?? '';
 
     const group = await run('ci');
     const ofRunner = await run(runner);
@@ -283,7 +283,7 @@ describe('the table', () => {
   it('is as narrow as COLUMNS says, and breaks the last column between words', async () => {
     const { env, folder } = await scene();
 
-    const { stdout } = await runCli(['explain'], { ...env, COLUMNS: '80' }, folder);
+    const { stdout } = await runHere(['explain'], { ...env, COLUMNS: '80' }, folder);
 
     expect(stdout.split('\n').filter(({ length }) => length > 80)).toEqual([]);
     expect(stdout).toMatch(/^Plan: .*\n {2}\S/m);

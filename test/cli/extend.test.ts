@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { CERTIFICATES, kubeconfigFor } from '../clients/kubernetes/through-cli.ts';
 import { TOKEN } from '../support/api-server.ts';
-import { type Outcome, runCli } from '../support/run-cli.ts';
+import { type Outcome, runHere } from '../support/run-cli.ts';
 
 const NAME = 'ci-7-1-9c31e0aa';
 const POD = `${NAME}-x2x4z`;
@@ -91,7 +91,7 @@ async function startWorld(world: World) {
   const url = `https://localhost:${(server.address() as AddressInfo).port}`;
   const kubeconfig = kubeconfigFor({ config: { url } });
   const extend = (...words: readonly string[]): Promise<Outcome> =>
-    runCli(['extend', '--kubeconfig', kubeconfig, '-n', 'runners', ...words]);
+    runHere(['extend', '--kubeconfig', kubeconfig, '-n', 'runners', ...words]);
   return { extend, asked, patches, kubeconfig };
 }
 
@@ -125,7 +125,7 @@ describe('extend', () => {
   it('takes the cluster that kubectl would take', async () => {
     const { patches, kubeconfig } = await startWorld({});
 
-    const { code, stderr } = await runCli(['extend', POD, '-n', 'runners'], { KUBECONFIG: kubeconfig });
+    const { code, stderr } = await runHere(['extend', POD, '-n', 'runners'], { KUBECONFIG: kubeconfig });
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(patches).toHaveLength(1);
@@ -199,7 +199,7 @@ describe('extend refuses', () => {
   });
 
   it('to guess a cluster when kubectl has none either', async () => {
-    const { code, stderr } = await runCli(['extend', POD]);
+    const { code, stderr } = await runHere(['extend', POD]);
 
     expect(code).toBe(2);
     expect(stderr).toContain('GR-EXTEND-05');

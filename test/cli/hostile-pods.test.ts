@@ -8,7 +8,7 @@ import { reportFailure } from '../../src/cli/process.ts';
 import { HOSTILE } from '../config/pods/hostile.ts';
 import { fakeGitea, jobRow } from '../support/gitea-stand-in.ts';
 import { printingIo } from '../support/printing-io.ts';
-import { folderWith, runCli } from '../support/run-cli.ts';
+import { folderWith, runHere } from '../support/run-cli.ts';
 
 const TOKEN = 'secret-token-of-this-test-0123456789';
 /** Stands in values that may be a secret; no message repeats it. */
@@ -198,7 +198,7 @@ describe('the program itself', () => {
     const folder = folderWith({ 'ci.yaml': row.text.replaceAll(GITEA, url) });
 
     const env = { GITEA_URL: url, GITEA_TOKEN: TOKEN, GITEA_RUNNERS_CLUSTER: 'off' };
-    const { code, stdout, stderr } = await runCli(['generate', 'ci.yaml'], env, folder);
+    const { code, stdout, stderr } = await runHere(['generate', 'ci.yaml'], env, folder);
 
     expectNothing({ code, out: stdout, err: stderr }, row);
   });
@@ -207,7 +207,7 @@ describe('the program itself', () => {
     const row = MORE.find(({ name }) => name === 'a thousand mistakes');
     const folder = folderWith({ 'ci.yaml': row?.text ?? '' });
 
-    const { code, stdout, stderr } = await runCli(['validate', 'ci.yaml'], {}, folder);
+    const { code, stdout, stderr } = await runHere(['validate', 'ci.yaml'], {}, folder);
 
     const lines = stderr.trim().split('\n');
     expect({ code, stdout, lines: lines.length }).toEqual({ code: 2, stdout: '', lines: 1001 });

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { folderWith, runCli } from '../support/run-cli.ts';
+import { folderWith, runHere } from '../support/run-cli.ts';
 
 /** As in the documentation of the runner, with what people add. */
 const DEPLOYMENT = `
@@ -77,14 +77,14 @@ items:
 `;
 
 function run(text: string, ...flags: readonly string[]) {
-  return runCli(['import', 'x.yaml', ...flags], {}, folderWith({ 'x.yaml': text }));
+  return runHere(['import', 'x.yaml', ...flags], {}, folderWith({ 'x.yaml': text }));
 }
 
 async function imported(text: string, ...flags: readonly string[]) {
   const { code, stdout, stderr } = await run(text, ...flags);
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^\d RunnerGroups?\./) });
   const folder = folderWith({ 'groups.yaml': stdout });
-  expect(await runCli(['validate', '.'], {}, folder)).toMatchObject({ code: 0 });
+  expect(await runHere(['validate', '.'], {}, folder)).toMatchObject({ code: 0 });
   const groups = parseAllDocuments(stdout).map((document) => document.toJS() as { readonly spec: object });
   return { groups, comments: stdout.split('\n').filter((line) => line.startsWith('# ')) };
 }
@@ -181,7 +181,7 @@ describe('refuses', () => {
     const folder = folderWith({});
     mkdirSync(join(folder, 'groups'));
 
-    expect(await runCli(['import', name], {}, folder)).toEqual({ code: 2, stdout: '', stderr });
+    expect(await runHere(['import', name], {}, folder)).toEqual({ code: 2, stdout: '', stderr });
   });
 
   it.each([
@@ -211,7 +211,7 @@ describe('refuses', () => {
   });
 
   it('a file that is not there', async () => {
-    expect(await runCli(['import', '/no/such/file.yaml'])).toMatchObject({ code: 2, stdout: '' });
+    expect(await runHere(['import', '/no/such/file.yaml'])).toMatchObject({ code: 2, stdout: '' });
   });
 });
 
@@ -296,7 +296,7 @@ it('a plain value that may be a secret is named, and not copied', async () => {
 it('values of ARC are refused with what to do', async () => {
   const folder = folderWith({ 'arc.yaml': 'githubConfigUrl: https://github.com/acme\n' });
 
-  const { code, stderr } = await runCli(['import', 'arc.yaml'], {}, folder);
+  const { code, stderr } = await runHere(['import', 'arc.yaml'], {}, folder);
 
   expect(code).toBe(2);
   expect(stderr).toContain("Start with 'gitea-runners init'");

@@ -13,14 +13,14 @@ import {
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { folderWith, runCli } from '../support/run-cli.ts';
+import { folderWith, runCli, runHere } from '../support/run-cli.ts';
 import { serve } from '../support/server.ts';
 
 const GIT = 'https://gitea.example.com/ops/runners.git';
 const NEEDED = ['--gitea', 'https://gitea.example.com', '--owner', 'acme', '--git', GIT];
 
 function init(folder: string, ...more: readonly string[]) {
-  return runCli(['init', folder, ...NEEDED, ...more]);
+  return runHere(['init', folder, ...NEEDED, ...more]);
 }
 
 function read(folder: string, name: string): readonly unknown[] {
@@ -40,7 +40,7 @@ describe.each([
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('groups/ci.yaml');
-    expect(await runCli(['validate', join(folder, 'groups')])).toMatchObject({ code: 0 });
+    expect(await runHere(['validate', join(folder, 'groups')])).toMatchObject({ code: 0 });
     expect(spawnSync('sh', ['-n', join(folder, 'setup.sh')]).status).toBe(0);
     expect(statSync(join(folder, 'setup.sh')).mode & 0o111).not.toBe(0);
   });
@@ -132,7 +132,7 @@ it.each([
 it('says which file cannot be written', async () => {
   const folder = folderWith({ runners: '' });
 
-  expect(await runCli(['init', 'runners', ...NEEDED], {}, folder)).toEqual({
+  expect(await runHere(['init', 'runners', ...NEEDED], {}, folder)).toEqual({
     code: 1,
     stdout: '',
     stderr:
@@ -160,10 +160,10 @@ it.each<[string, string, string]>([
 it('says in which folder the next steps are done', async () => {
   const folder = folderWith({});
 
-  const { stdout } = await runCli(['init', 'new/', ...NEEDED], {}, folder);
+  const { stdout } = await runHere(['init', 'new/', ...NEEDED], {}, folder);
 
   expect(stdout).toContain('\nNext, in new/:\n');
-  expect((await runCli(['init', ...NEEDED], {}, folder)).stdout).toContain('\nNext:\n');
+  expect((await runHere(['init', ...NEEDED], {}, folder)).stdout).toContain('\nNext:\n');
 });
 
 const CURL = spawnSync('sh', ['-c', 'command -v curl']).stdout.toString().trim();

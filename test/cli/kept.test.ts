@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { CERTIFICATES, kubeconfigFor, liveJob } from '../clients/kubernetes/through-cli.ts';
 import { startApiServer } from '../support/api-server.ts';
 import { fakeGitea, jobRow } from '../support/gitea-stand-in.ts';
-import { folderWith, groupYaml, type Outcome, runCli } from '../support/run-cli.ts';
+import { folderWith, groupYaml, type Outcome, runHere } from '../support/run-cli.ts';
 
 const KEEPS = '  keepFailedSeconds: 600\n';
 
@@ -13,7 +13,7 @@ describe('a group with keepFailedSeconds', () => {
     const folder = folderWith({ 'ci.yaml': groupYaml(gitea.url, KEEPS) });
     const words = how === 'generate' ? [] : ['--cluster', 'off'];
 
-    const { code, stdout, stderr } = await runCli(['generate', ...words, folder], {
+    const { code, stdout, stderr } = await runHere(['generate', ...words, folder], {
       GITEA_URL: gitea.url,
       GITEA_TOKEN: 'secret',
     });
@@ -63,7 +63,7 @@ async function generateWith(url: string, runner: string | undefined): Promise<Ou
   });
   onTestFinished(() => cluster.close());
   const folder = folderWith({ 'ci.yaml': groupYaml(url, KEEPS) });
-  return await runCli(['generate', '--kubeconfig', kubeconfigFor(cluster), folder], {
+  return await runHere(['generate', '--kubeconfig', kubeconfigFor(cluster), folder], {
     GITEA_URL: url,
     GITEA_TOKEN: 'secret',
   });

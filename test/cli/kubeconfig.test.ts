@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { kubeconfigFor, liveJob, newRunnerIn, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { TOKEN } from '../support/api-server.ts';
 import { makeCertificates } from '../support/certificate.ts';
-import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';
 
 /** One queued job of org acme, and a folder with the group that serves it. */
@@ -18,7 +18,7 @@ const COMPLETE = { conditions: [{ type: 'Complete', status: 'True' }] };
 /** A cluster in which the Job that would be printed has already come and gone: whoever sees that prints another name. */
 async function usedUpName() {
   const { env, folder } = await oneQueuedJob();
-  const usedUp = newRunnerIn((await runCli(['generate', folder], env)).stdout);
+  const usedUp = newRunnerIn((await runHere(['generate', folder], env)).stdout);
   const server = await startCluster({ jobs: { runners: [liveJob(usedUp, Date.now(), COMPLETE)] } });
   return { env, folder, usedUp, server, kubeconfig: kubeconfigFor(server) };
 }
@@ -27,8 +27,8 @@ describe('--kubeconfig', () => {
   it('shows generate the live Jobs of that cluster, by flag and by environment', async () => {
     const { env, folder, usedUp, server, kubeconfig } = await usedUpName();
 
-    const byFlag = await runCli(['generate', '--kubeconfig', kubeconfig, folder], env);
-    const byEnvironment = await runCli(['generate', folder], { ...env, GITEA_RUNNERS_KUBECONFIG: kubeconfig });
+    const byFlag = await runHere(['generate', '--kubeconfig', kubeconfig, folder], env);
+    const byEnvironment = await runHere(['generate', folder], { ...env, GITEA_RUNNERS_KUBECONFIG: kubeconfig });
 
     expect(byFlag).toMatchObject({ code: 0 });
     expect(newRunnerIn(byFlag.stdout)).toMatch(/^ci-/);
@@ -42,8 +42,8 @@ describe('--kubeconfig', () => {
   it('shows explain the same', async () => {
     const { env, folder, kubeconfig } = await usedUpName();
 
-    const generated = await runCli(['generate', '--kubeconfig', kubeconfig, folder], env);
-    const explained = await runCli(['explain', '--kubeconfig', kubeconfig, folder], env);
+    const generated = await runHere(['generate', '--kubeconfig', kubeconfig, folder], env);
+    const explained = await runHere(['explain', '--kubeconfig', kubeconfig, folder], env);
 
     expect(explained).toMatchObject({ code: 0 });
     expect(explained.stdout).toContain(newRunnerIn(generated.stdout));
@@ -52,7 +52,7 @@ describe('--kubeconfig', () => {
   it('is not looked at with --cluster off', async () => {
     const { env, folder, usedUp, server, kubeconfig } = await usedUpName();
 
-    const outcome = await runCli(['generate', '--kubeconfig', kubeconfig, '--cluster', 'off', folder], env);
+    const outcome = await runHere(['generate', '--kubeconfig', kubeconfig, '--cluster', 'off', folder], env);
 
     expect(newRunnerIn(outcome.stdout)).toBe(usedUp);
     expect(server.seen).toEqual([]);
@@ -69,7 +69,7 @@ describe('--kubeconfig', () => {
       KUBECONFIG: kubeconfig,
     };
 
-    const outcome = await runCli(['generate', folder], { ...env, ...hostile });
+    const outcome = await runHere(['generate', folder], { ...env, ...hostile });
 
     expect(newRunnerIn(outcome.stdout)).toBe(usedUp);
     expect(server.seen).toEqual([]);
@@ -78,7 +78,7 @@ describe('--kubeconfig', () => {
   it('of the environment must be absolute: the current folder is the repository', async () => {
     const { env, folder } = await oneQueuedJob();
 
-    const outcome = await runCli(['generate'], { ...env, GITEA_RUNNERS_KUBECONFIG: 'config' }, folder);
+    const outcome = await runHere(['generate'], { ...env, GITEA_RUNNERS_KUBECONFIG: 'config' }, folder);
 
     expect(outcome).toMatchObject({ code: 2, stdout: '' });
     expect(outcome.stderr).toContain('GR-FLAG-09');
@@ -91,7 +91,7 @@ describe('nothing is printed when the kubeconfig', () => {
 
     for (const command of ['generate', 'explain'] as const) {
       for (const groups of [folder, folderWith({})]) {
-        const outcome = await runCli([command, '--kubeconfig', '/nowhere/config', groups], env);
+        const outcome = await runHere([command, '--kubeconfig', '/nowhere/config', groups], env);
 
         expect(outcome).toMatchObject({ code: 1, stdout: '' });
         expect(outcome.stderr).toContain('GR-CLUSTER-11');
@@ -106,7 +106,7 @@ describe('nothing is printed when the kubeconfig', () => {
     const { env, folder } = await oneQueuedJob();
     const server = await startCluster();
 
-    const outcome = await runCli(['generate', '--kubeconfig', kubeconfigFor(server, user), folder], env);
+    const outcome = await runHere(['generate', '--kubeconfig', kubeconfigFor(server, user), folder], env);
 
     expect(outcome).toMatchObject({ code: 2, stdout: '' });
     expect(outcome.stderr).toContain('GR-CLUSTER-12');
@@ -118,7 +118,7 @@ describe('nothing is printed when the kubeconfig', () => {
     const server = await startCluster();
     await server.close();
 
-    const outcome = await runCli(['generate', '--kubeconfig', kubeconfigFor(server), folder], env);
+    const outcome = await runHere(['generate', '--kubeconfig', kubeconfigFor(server), folder], env);
 
     expect(outcome).toMatchObject({ code: 1, stdout: '' });
     expect(outcome.stderr).toContain('GR-HTTP-01');
@@ -126,9 +126,9 @@ describe('nothing is printed when the kubeconfig', () => {
 
   it('names a cluster that shows another certificate', async () => {
     const { env, folder } = await oneQueuedJob();
-    const server = await startCluster({ tls: makeCertificates() });
+    const server = await startCluster({ tls: makeCertificates('elsewhere') });
 
-    const outcome = await runCli(['generate', '--kubeconfig', kubeconfigFor(server), folder], env);
+    const outcome = await runHere(['generate', '--kubeconfig', kubeconfigFor(server), folder], env);
 
     expect(outcome).toMatchObject({ code: 1, stdout: '' });
     expect(outcome.stderr).toContain('GR-HTTP-05');
@@ -141,7 +141,7 @@ describe('nothing is printed when the kubeconfig', () => {
     const server = await startCluster();
     const kubeconfig = kubeconfigFor(server, { token: `${TOKEN}-old` });
 
-    const outcome = await runCli(['generate', '-v', '--kubeconfig', kubeconfig, folder], env);
+    const outcome = await runHere(['generate', '-v', '--kubeconfig', kubeconfig, folder], env);
 
     expect(outcome).toMatchObject({ code: 1, stdout: '' });
     expect(outcome.stderr).toContain('GR-CLUSTER-05');

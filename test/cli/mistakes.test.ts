@@ -1,6 +1,6 @@
 /** What `validate` says about the mistakes of people who come from other tools, word for word. */
 import { expect, it } from 'vitest';
-import { folderWith, runCli } from '../support/run-cli.ts';
+import { folderWith, runHere } from '../support/run-cli.ts';
 
 const GROUP = `apiVersion: gitea.bpg.pw/v1alpha1
 kind: RunnerGroup
@@ -71,7 +71,7 @@ it.each([
     'note: 1 RunnerGroup without metadata.namespace: Argo CD takes the destination namespace, here it is default',
   ],
 ])('case %#', async (text, message) => {
-  const { stderr } = await runCli(['validate', 'ci.yaml'], {}, folderWith({ 'ci.yaml': text }));
+  const { stderr } = await runHere(['validate', 'ci.yaml'], {}, folderWith({ 'ci.yaml': text }));
 
   const lines = stderr.trimEnd().split('\n');
   expect(
@@ -93,7 +93,7 @@ it.each([
     "It holds a runner that always runs: 'gitea-runners import FILE' makes a RunnerGroup of it.",
   ],
 ])('a file of another tool names import: case %#', async (text, message) => {
-  const { code, stderr } = await runCli(['validate', 'x.yaml'], {}, folderWith({ 'x.yaml': text }));
+  const { code, stderr } = await runHere(['validate', 'x.yaml'], {}, folderWith({ 'x.yaml': text }));
 
   expect({ code, last: stderr.trimEnd().split('\n').at(-1) }).toEqual({
     code: 2,

@@ -7,7 +7,7 @@ import { parseAllDocuments } from 'yaml';
 import { runnerName } from '../../src/planner/names.ts';
 import { CERTIFICATES, kubeconfigFor, liveJob } from '../clients/kubernetes/through-cli.ts';
 import { type Cluster, startApiServer } from '../support/api-server.ts';
-import { folderWith, groupYaml, runCli, runNode } from '../support/run-cli.ts';
+import { folderWith, groupYaml, runHere, runNode } from '../support/run-cli.ts';
 import { startAcme, TOKEN } from '../support/start-acme.ts';
 
 /** A server that nobody listens on any more. */
@@ -62,7 +62,7 @@ async function stage(url: (good: string) => string, cluster: Cluster = {}, spec 
 }
 
 /** The Jobs of `bad` are kept and not made, `good` gets its runner, and stderr says why. */
-function expectKept({ code, stdout, stderr }: Awaited<ReturnType<typeof runCli>>, why: RegExp): void {
+function expectKept({ code, stdout, stderr }: Awaited<ReturnType<typeof runHere>>, why: RegExp): void {
   expect(stderr).toMatch(why);
   expect(stderr).toMatch(/warning: GR-\w+-\d+ RunnerGroup runners\/bad is left as it is: /);
   expect(code).toBe(0);
@@ -77,21 +77,21 @@ describe('where live Jobs are seen, generate plans the others and keeps the Jobs
   it('whose Gitea is down', async () => {
     const { env, folder } = await stage(() => DEAD);
 
-    expectKept(await runCli(['generate', folder], env), /GR-HTTP-01/);
+    expectKept(await runHere(['generate', folder], env), /GR-HTTP-01/);
   });
 
   it('whose token Gitea refuses, also on the same Gitea', async () => {
     const { env, folder, secrets } = await stage((good) => good);
     writeFileSync(join(secrets, 'runners/bad-api/token'), 'an-old-token');
 
-    expectKept(await runCli(['generate', folder], env), /GR-GITEA-01/);
+    expectKept(await runHere(['generate', folder], env), /GR-GITEA-01/);
   });
 
   it('whose Secret is not mounted', async () => {
     const { env, folder } = await stage((good) => good);
     writeFileSync(join(folder, 'bad.yaml'), yaml('bad', DEAD).replace('bad-api', 'nowhere'));
 
-    expectKept(await runCli(['generate', folder], env), /GR-TOKEN-01/);
+    expectKept(await runHere(['generate', folder], env), /GR-TOKEN-01/);
   });
 
   it('whose Gitea takes the connection and never answers, within the time limit', async () => {
@@ -106,7 +106,7 @@ describe('where live Jobs are seen, generate plans the others and keeps the Jobs
     const { port } = silent.address() as { port: number };
     const { env, folder } = await stage(() => `http://127.0.0.1:${port}`);
 
-    expectKept(await runCli(['generate', '--timeout', '8', folder], env), /GR-HTTP-09/);
+    expectKept(await runHere(['generate', '--timeout', '8', folder], env), /GR-HTTP-09/);
   });
 
   it.each([
@@ -124,7 +124,7 @@ describe('where live Jobs are seen, generate plans the others and keeps the Jobs
   ])('whose spec has %s', async (_, spec, why) => {
     const { env, folder } = await stage((good) => good, {}, spec);
 
-    const outcome = await runCli(['generate', folder], { ...env, ...KNOWS_GROUPS });
+    const outcome = await runHere(['generate', folder], { ...env, ...KNOWS_GROUPS });
 
     expectKept(outcome, why);
     const groups = objects(outcome.stdout).filter(({ kind }) => kind === 'RunnerGroup');
@@ -159,7 +159,7 @@ describe('where live Jobs are seen, generate plans the others and keeps the Jobs
     const file = join(folder, 'bad.yaml');
     writeFileSync(file, readFileSync(file, 'utf8').replace('runners}', `runners, ${metadata}}`));
 
-    const outcome = await runCli(['generate', folder], { ...env, ...KNOWS_GROUPS });
+    const outcome = await runHere(['generate', folder], { ...env, ...KNOWS_GROUPS });
 
     expectKept(outcome, why);
     const bad = objects(outcome.stdout).find(
@@ -167,7 +167,7 @@ describe('where live Jobs are seen, generate plans the others and keeps the Jobs
     );
     expect(Object.keys(bad?.metadata ?? {}).sort()).toEqual(['annotations', 'name', 'namespace']);
     expect(Object.keys(bad?.metadata.annotations ?? {})).toEqual(['gitea.bpg.pw/problem']);
-    expect(await runCli(['validate', folder], env)).toMatchObject({ code: 2, stderr: expect.stringMatching(why) });
+    expect(await runHere(['validate', folder], env)).toMatchObject({ code: 2, stderr: expect.stringMatching(why) });
   });
 
   it('and cdk8s synth writes the same', async () => {
@@ -175,7 +175,7 @@ describe('where live Jobs are seen, generate plans the others and keeps the Jobs
     const dist = folderWith({});
     const all = { ...env, ...KNOWS_GROUPS };
 
-    const generated = await runCli(['generate', folder], all);
+    const generated = await runHere(['generate', folder], all);
     const command = ['node_modules/cdk8s-cli/bin/cdk8s', 'synth', '--output', dist, '--check-upgrade', 'false'];
     const synthesized = await runNode(command, { ...all, GITEA_RUNNERS_PATH: folder });
 
@@ -193,10 +193,10 @@ describe('nothing is printed', () => {
 
   it('where no live Jobs are in sight', async () => {
     const { env, folder } = await stage(() => DEAD);
-    expect(await runCli(['generate', '--cluster', 'off', folder], env)).toEqual(nothing(1));
+    expect(await runHere(['generate', '--cluster', 'off', folder], env)).toEqual(nothing(1));
 
     const wrong = await stage((good) => good, {}, '  sucpend: true\n');
-    expect(await runCli(['generate', '--cluster', 'off', wrong.folder], wrong.env)).toEqual(nothing(2));
+    expect(await runHere(['generate', '--cluster', 'off', wrong.folder], wrong.env)).toEqual(nothing(2));
   });
 
   it('when the live Jobs cannot be listed either', async () => {
@@ -206,26 +206,26 @@ describe('nothing is printed', () => {
     };
     const { env, folder } = await stage(() => DEAD, { override });
 
-    expect(await runCli(['generate', folder], env)).toEqual(nothing(1));
+    expect(await runHere(['generate', folder], env)).toEqual(nothing(1));
   });
 
   it('when no group is left to plan', async () => {
     const { env, folder } = await stage(() => DEAD);
     writeFileSync(join(folder, 'good.yaml'), yaml('good', DEAD).replace('good-api', 'bad-api'));
-    const dead = await runCli(['generate', folder], env);
+    const dead = await runHere(['generate', folder], env);
     expect(dead).toEqual(nothing(1));
     expect(dead.stderr).toContain('GR-HTTP-01');
 
     writeFileSync(join(folder, 'good.yaml'), '');
     writeFileSync(join(folder, 'bad.yaml'), yaml('bad', DEAD, '  sucpend: true\n'));
-    expect(await runCli(['generate', folder], env)).toEqual(nothing(2));
+    expect(await runHere(['generate', folder], env)).toEqual(nothing(2));
   });
 
   it('when a token is bound to another Gitea: a refusal stops everything', async () => {
     const { env, folder, secrets } = await stage(() => DEAD);
     writeFileSync(join(secrets, 'runners/bad-api/url'), 'https://gitea.example.com');
 
-    expect(await runCli(['generate', folder], env)).toEqual(nothing(3));
+    expect(await runHere(['generate', folder], env)).toEqual(nothing(3));
   });
 
   it('when the group that is wrong lives where no good one does', async () => {
@@ -233,7 +233,7 @@ describe('nothing is printed', () => {
     const text = readFileSync(join(folder, 'bad.yaml'), 'utf8');
     writeFileSync(join(folder, 'bad.yaml'), text.replace('namespace: runners', 'namespace: others'));
 
-    expect(await runCli(['generate', folder], env)).toEqual(nothing(2));
+    expect(await runHere(['generate', folder], env)).toEqual(nothing(2));
   });
 
   it.each([
@@ -253,7 +253,7 @@ describe('nothing is printed', () => {
     const { env, folder } = await stage((good) => good);
     writeFileSync(join(folder, 'bad.yaml'), text);
 
-    const outcome = await runCli(['generate', folder], env);
+    const outcome = await runHere(['generate', folder], env);
 
     expect(outcome).toEqual(nothing(2));
     expect(outcome.stderr).toMatch(why);
@@ -262,8 +262,8 @@ describe('nothing is printed', () => {
   it('by validate and explain: they tell of every trouble as an error', async () => {
     const { env, folder } = await stage((good) => good, {}, '  sucpend: true\n');
 
-    expect(await runCli(['validate', folder], env)).toEqual(nothing(2));
-    expect(await runCli(['explain', folder], env)).toEqual(nothing(2));
+    expect(await runHere(['validate', folder], env)).toEqual(nothing(2));
+    expect(await runHere(['explain', folder], env)).toEqual(nothing(2));
   });
 });
 
@@ -275,7 +275,7 @@ it('explains the other groups when Gitea refuses the token of one, also without 
   const folder = folderWith({ 'good.yaml': yaml('good', simulator.url), 'bad.yaml': bad });
   const secrets = secretsDir({ 'good-api': { url: simulator.url }, 'bad-api': { url: simulator.url, token: 'old' } });
 
-  const { code, stdout, stderr } = await runCli(['explain', folder], { GITEA_RUNNERS_SECRETS_DIR: secrets });
+  const { code, stdout, stderr } = await runHere(['explain', folder], { GITEA_RUNNERS_SECRETS_DIR: secrets });
 
   expect(stdout).toContain('owned by group runners/good');
   expect(stdout).toContain('RunnerGroup runners/bad has its labels, and cannot be planned now');

@@ -1,6 +1,6 @@
 /** Priority tiers need sight of the Jobs in the cluster (docs/adr/0034). */
 import { expect, it } from 'vitest';
-import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';
 
 const TIERS = '  priorityTiers: [{priorityClassName: runner-critical, threshold: 5}]';
@@ -9,7 +9,7 @@ it.each([['generate'], ['explain']])('without a cluster %s does as it should', a
   const { simulator, env } = await startAcme();
   simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
   const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url, TIERS) });
-  const { code, stdout, stderr } = await runCli([command, folder, '--cluster', 'off'], env);
+  const { code, stdout, stderr } = await runHere([command, folder, '--cluster', 'off'], env);
 
   if (command === 'explain') {
     expect([code, stderr]).toEqual([0, '']);

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn } from '../clients/kubernetes/through-cli.ts';
 import { startApiServer } from '../support/api-server.ts';
 import { answerer, fakeGitea, jobRow } from '../support/gitea-stand-in.ts';
-import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 
 /** More than Jobs may be old for a plan. */
 const SLOW_MS = 600;
@@ -32,7 +32,7 @@ async function generateWith(
   onTestFinished(() => server.close());
   const folder = folderWith({ 'ci.yaml': groupYaml(url) });
   const run = async () =>
-    await runCli(['generate', '--kubeconfig', kubeconfigFor(server), folder], {
+    await runHere(['generate', '--kubeconfig', kubeconfigFor(server), folder], {
       GITEA_URL: url,
       GITEA_TOKEN: 'secret',
     });

@@ -1,7 +1,10 @@
-/** Links between pages lead to files and headings that exist, and paths that the manual names are there. */
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
-import { describe, expect, it } from 'vitest';
+/**
+ * Links between pages lead to files and headings that exist, files and tests that the manual names are there, and a law and an error code
+ * have one row each: a second one says something else sooner or later.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, normalize } from 'node:path';
+import { expect, it } from 'vitest';
 import { allPages, isDecision } from './pages.ts';
 
 const FENCE = /^```[\s\S]*?^```$/gm;
@@ -49,14 +52,12 @@ it.each(pages.filter((page) => !isDecision(page) && !HISTORY.includes(page.file)
   },
 );
 
-describe('docs/spec.md', () => {
-  it('names tests that exist, each in the folder of the one before it or with its own', () => {
-    const rows = readFileSync('docs/spec.md', 'utf8').match(/^\| [A-Z]\d+a? \|.*$/gm) ?? [];
-    const missing = rows.flatMap((row) => testsOf(row).filter((path) => !existsSync(path)));
+it('docs/spec.md names tests that exist, each in the folder of the one before it or with its own', () => {
+  const rows = readFileSync('docs/spec.md', 'utf8').match(/^\| [A-Z]\d+a? \|.*$/gm) ?? [];
+  const missing = rows.flatMap((row) => testsOf(row).filter((path) => !existsSync(path)));
 
-    expect(rows.length).toBeGreaterThan(60);
-    expect(missing).toEqual([]);
-  });
+  expect(rows.length).toBeGreaterThan(60);
+  expect(missing).toEqual([]);
 });
 
 /** `test/clients/gitea/a.test.ts`, `b.test.ts`: the second one is in `test/clients/gitea`, too. A name with `*` gives the folder only. */
@@ -68,3 +69,24 @@ function testsOf(row: string): readonly string[] {
     return [name.includes('/') ? name : join(folder, name)];
   });
 }
+
+it.each(['docs/spec.md', 'docs/parity.md'])('%s names no test file that is not there', (page) => {
+  const known = new Set(readdirSync('test', { recursive: true, encoding: 'utf8' }).map((path) => basename(path)));
+  const named = [...readFileSync(page, 'utf8').matchAll(/[\w./-]+\.test\.ts/g)].map(([name]) => name);
+  const missing = named.filter((name) => (name.startsWith('test/') ? !existsSync(name) : !known.has(basename(name))));
+
+  expect(named.length).toBeGreaterThan(10);
+  expect(missing).toEqual([]);
+});
+
+it.each([
+  ['docs/spec.md', /^[A-Z]\d+[a-z]?$/],
+  ['docs/errors.md', /^GR-[A-Z]+-\d+$/],
+  ['docs/parity.md', /^\d{3}-\d+$/],
+])('%s has each of its rows once', (file, name) => {
+  const cells = [...readFileSync(file, 'utf8').matchAll(/^\| ([^|]+?) \|/gm)].map(([, cell = '']) => cell);
+  const names = cells.flatMap((cell) => cell.split(/,? /)).filter((word) => name.test(word));
+
+  expect(names.length).toBeGreaterThan(20);
+  expect(names.filter((each, index) => names.indexOf(each) !== index)).toEqual([]);
+});

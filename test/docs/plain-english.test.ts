@@ -11,9 +11,6 @@ const MOST_WORDS = 35;
 const LONG_WORDS = 25;
 const MOST_LONG = 10;
 
-/** Pages or sections that still wait to be rewritten. This list only gets shorter. */
-const NOT_YET: readonly string[] = [];
-
 /** Phrases that readers had to read twice, and what to write. */
 const INSTEAD: readonly (readonly [phrase: RegExp, instead: string])[] = [
   [/\b(?:made|begun) anew\b/i, 're-created, started again'],
@@ -24,19 +21,8 @@ const INSTEAD: readonly (readonly [phrase: RegExp, instead: string])[] = [
   [/^Who (?:wants|needs|has|gets|pays|does) .*[^?]$/, '"To get …, set …", "If you need …"'],
 ];
 
-const pages = allPages()
-  .map(withoutSections)
-  .filter(({ file }) => !NOT_YET.includes(file));
+const pages = allPages();
 const manual = pages.filter((page) => !isDecision(page));
-
-/** The page without the sections that NOT_YET names. */
-function withoutSections({ file, markdown }: Page): Page {
-  const excused = NOT_YET.flatMap((name) => (name.startsWith(`${file}#`) ? [name.slice(file.length + 1)] : []));
-  const kept = markdown
-    .split(/^(?=## )/m)
-    .filter((section) => !excused.some((name) => section.startsWith(`## ${name}\n`)));
-  return { file, markdown: kept.join('') };
-}
 
 function longerThan(words: number, { file, markdown }: Page): readonly string[] {
   return sentencesOf(markdown)

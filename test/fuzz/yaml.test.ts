@@ -9,55 +9,13 @@ import { groupYaml } from '../support/run-cli.ts';
 import { expectShowable, runCampaign, TIMEOUT_MS } from './campaign.ts';
 import { byteChanges, nodeChanges } from './mutate.ts';
 
+/** Pieces of text that mean something there, between `¦`. */
 const TOKENS = [
-  ...[
-    '---\n',
-    '...\n',
-    '\n',
-    '  ',
-    '\t',
-    ': ',
-    '- ',
-    '? ',
-    ', ',
-    '{',
-    '}',
-    '[',
-    ']',
-    '"',
-    "'",
-    '|\n',
-    '>-\n',
-    '#',
-    '%YAML 1.2\n',
-  ],
-  ...[
-    '&a ',
-    '*a',
-    '<<: *a\n',
-    '!!binary ',
-    '!!js/function ',
-    '! ',
-    '~',
-    'yes',
-    '010',
-    '1:30',
-    '.inf',
-    '1e999',
-    '\ufeff',
-    '\r',
-    '\0',
-  ],
-  ...[
-    'kind: RunnerGroup\n',
-    'kind: List\nitems:\n',
-    'apiVersion: v1\n',
-    'spec:\n',
-    '__proto__: ',
-    'constructor: ',
-    ...['\u202e', '\u2028', '\\e[2J', '\\u0085'],
-    'x'.repeat(700),
-  ],
+  ...'---\n¦...\n¦\n¦  ¦\t¦: ¦- ¦? ¦, ¦{¦}¦[¦]¦"¦\'¦|\n¦>-\n¦#¦%YAML 1.2\n¦&a ¦*a¦<<: *a\n¦!!binary '.split('¦'),
+  ...'!!js/function ¦! ¦~¦yes¦010¦1:30¦.inf¦1e999¦\ufeff¦\r¦\0¦kind: RunnerGroup\n'.split('¦'),
+  ...'kind: List\nitems:\n¦apiVersion: v1\n¦spec:\n¦__proto__: ¦constructor: ¦\u202e¦\u2028¦\\e[2J'.split('¦'),
+  '\\u0085',
+  'x'.repeat(700),
 ];
 
 const GROUP = {

@@ -25,10 +25,12 @@ export interface Case {
   readonly cluster: ClusterFile | undefined;
   /** What the story is about; a new one is what it turns out to be when it is written (`UPDATE_GOLDENS=1`). */
   readonly expects: 'output' | 'error' | 'unknown';
+  /** Its output is kept whole, in `expected.yaml`. */
+  readonly isWhole: boolean;
 }
 
 const KNOWN =
-  /^(?:groups|(?:gitea|cluster)\.json|(?:env|secrets|expected)\.yaml|(?:stderr|explain|expected-error|got\..+)\.txt|got\..+)$/;
+  /^(?:groups|(?:gitea|cluster)\.json|(?:env|secrets|expected)\.yaml|(?:stderr|explain|expected|expected-error|got\..+)\.txt|got\..+)$/;
 const Texts = z.record(z.string(), z.string());
 const KubernetesObject = z.looseObject({ metadata: z.looseObject({ namespace: z.string() }) });
 const Cluster = z.strictObject({
@@ -62,6 +64,7 @@ export async function readCase(name: string): Promise<Case> {
     nowMs: momentOf(exchanges),
     cluster: readIf(folder, 'cluster.json', (text) => Cluster.parse(JSON.parse(fill(text)))),
     expects: expectationOf(folder),
+    isWhole: existsSync(join(folder, 'expected.yaml')),
   };
 }
 
@@ -77,9 +80,11 @@ function parseWithToken(text: string): unknown {
 }
 
 function expectationOf(folder: string): Case['expects'] {
-  const [output, error] = ['expected.yaml', 'expected-error.txt'].map((file) => existsSync(join(folder, file)));
-  if (output && error) throw new Error(`${folder} expects both output and an error`);
-  return output ? 'output' : error ? 'error' : 'unknown';
+  const there = ['expected.yaml', 'expected.txt', 'expected-error.txt'].filter((file) =>
+    existsSync(join(folder, file)),
+  );
+  if (there.length > 1) throw new Error(`${folder} expects both ${there.join(' and ')}`);
+  return there.length === 0 ? 'unknown' : there[0] === 'expected-error.txt' ? 'error' : 'output';
 }
 
 function readIf<T>(folder: string, file: string, read: (text: string) => T): T | undefined {
@@ -90,6 +95,10 @@ function readIf<T>(folder: string, file: string, read: (text: string) => T): T |
 /** `${ci-7-1#0}`: the name that group ci gives its first runner for job 7, attempt 1. Written out it would change with every image. */
 const NAME = /\$\{([a-z0-9-]+)-(\d+)-(\d+)#(\d+)\}/g;
 
+export async function groupsIn(folder: string): Promise<readonly RunnerGroup[]> {
+  return (await readRunnerGroups({ paths: [], recursive: false, cwd: folder, defaultNamespace: 'default' })).groups;
+}
+
 /** Replaces `${…}` by runner names. The groups are read only when there is one: in some cases they cannot be. */
 async function filler(
   cwd: string,
@@ -97,7 +106,7 @@ async function filler(
   texts: readonly (string | undefined)[],
 ): Promise<(text: string) => string> {
   if (!texts.some((text) => text?.includes('${'))) return (text) => text;
-  const { groups } = await readRunnerGroups({ paths: [], recursive: false, cwd, defaultNamespace: 'default' });
+  const groups = await groupsIn(cwd);
   return (text) =>
     text.replace(NAME, (_, name: string, id: string, attempt: string, ordinal: string) => {
       const group = groups.find((one) => one.name === name);

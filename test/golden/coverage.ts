@@ -66,6 +66,8 @@ export const WANTED: readonly string[] = [
   ...Object.keys(MODES).map((kind) => `containerMode ${kind}`),
   ...['1.24', '1.25', '1.26', '1.27'].map((version) => `Gitea ${version}`),
   ...[0, 1, 2, 3].map((code) => `exit ${code}`),
+  'pod privileged',
+  'pod restricted',
 ];
 
 const Explained = z.object({

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
-import { readRunnerGroups } from '../../src/config/runnergroup/read.ts';
-import { CASES, caseNames } from './case.ts';
+import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
+import { CASES, caseNames, groupsIn } from './case.ts';
 
 const GoldenJob = z.object({
   kind: z.literal('Job'),
@@ -15,25 +15,32 @@ const GoldenJob = z.object({
   }),
 });
 
-/** Pods of all Jobs that golden cases print, by the level that their group's profile names. */
+export interface GoldenPod {
+  /** The level of the Pod Security Standards that its group's profile names. */
+  readonly level: 'privileged' | 'baseline' | 'restricted';
+  readonly metadata: object;
+  readonly spec: object;
+}
+
+/** Pods of all Jobs of ours that a case prints. */
+export function podsOf(output: string, groups: readonly RunnerGroup[]): readonly GoldenPod[] {
+  return parseAllDocuments(output).flatMap((document) => {
+    const job = GoldenJob.safeParse(document.toJS()).data;
+    const group = groups.find((each) => each.name === job?.metadata.labels['gitea.bpg.pw/runnergroup-name']);
+    if (!job || !group) return [];
+    const level = group.securityProfile ?? (group.containerMode === 'host' ? 'restricted' : 'privileged');
+    return [{ level, ...job.spec.template }];
+  });
+}
+
+/** Pods of the cases whose output is kept whole, as somebody may send them to a cluster, by their level. */
 export async function goldenPods(): Promise<ReadonlyMap<string, readonly object[]>> {
   const pods = new Map<string, object[]>();
   for (const name of caseNames()) {
-    const folder = join(CASES, name);
-    const output = join(folder, 'expected.yaml');
+    const output = join(CASES, name, 'expected.yaml');
     if (!existsSync(output)) continue;
-    const { groups } = await readRunnerGroups({
-      paths: [join(folder, 'groups')],
-      recursive: true,
-      cwd: process.cwd(),
-      defaultNamespace: 'default',
-    });
-    for (const [index, document] of parseAllDocuments(readFileSync(output, 'utf8')).entries()) {
-      const job = GoldenJob.safeParse(document.toJS()).data;
-      const group = groups.find((each) => each.name === job?.metadata.labels['gitea.bpg.pw/runnergroup-name']);
-      if (!job || !group) continue;
-      const level = group.securityProfile ?? (group.containerMode === 'host' ? 'restricted' : 'privileged');
-      const { metadata, spec } = job.spec.template;
+    const groups = await groupsIn(join(CASES, name, 'groups'));
+    for (const [index, { level, metadata, spec }] of podsOf(readFileSync(output, 'utf8'), groups).entries()) {
       const pod = {
         apiVersion: 'v1',
         kind: 'Pod',

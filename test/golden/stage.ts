@@ -46,19 +46,13 @@ export interface Stage {
   readonly settle: (text: string) => string;
 }
 
-/** Made once: openssl is slow. */
-let certificates: ReturnType<typeof makeAll> | undefined;
-function makeAll() {
-  return { gitea: makeCertificates('gitea.example.com'), cluster: makeCertificates() };
-}
-
 /** Sets everything up; it is gone when the test ends. */
 export async function openStage(
   exchanges: readonly Exchange[],
   secrets: Secrets,
   cluster: ClusterFile | undefined,
 ): Promise<Stage> {
-  certificates ??= makeAll();
+  const certificate = makeCertificates('gitea.example.com');
   const folder = mkdtempSync(join(tmpdir(), 'golden-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const write = (name: string, text: string): string => {
@@ -71,15 +65,15 @@ export async function openStage(
     for (const [key, text] of Object.entries(keys)) write(join('secrets', secret, key), text);
   }
   const gitea = new AnsweringGitea(exchanges);
-  const proxy = await openProxy((request, response) => gitea.answer(request, response), certificates.gitea);
+  const proxy = await openProxy((request, response) => gitea.answer(request, response), certificate);
   return {
     env: {
       HTTP_PROXY: proxy,
       HTTPS_PROXY: proxy,
-      ...(cluster ? await openCluster(cluster, certificates.cluster, write) : { GITEA_RUNNERS_CLUSTER: 'off' }),
+      ...(cluster ? await openCluster(cluster, makeCertificates(), write) : { GITEA_RUNNERS_CLUSTER: 'off' }),
     },
     secretsDir: join(folder, 'secrets'),
-    caFile: write('gitea-ca.pem', certificates.gitea.ca),
+    caFile: write('gitea-ca.pem', certificate.ca),
     beginLook: () => gitea.beginLook(),
     unexpected: () => gitea.unexpected(),
     unasked: () => gitea.unasked(),

@@ -9,7 +9,7 @@ import { podsOf } from '../../src/observe/pods.ts';
 import { finishOwn, podProblem } from '../../src/serve/cluster/own-pod.ts';
 import { FULL_TEMPLATE } from '../config/pods/full-template.ts';
 import { readFiles } from '../support/group-files.ts';
-import { groupYaml, runCli } from '../support/run-cli.ts';
+import { groupYaml, runHere } from '../support/run-cli.ts';
 
 const GITEA = 'https://gitea.example.com';
 
@@ -217,7 +217,7 @@ describe('examples/pods', () => {
   const files = readdirSync(folder);
 
   it.each(files)('%s is valid', async (file) => {
-    const { code, stderr } = await runCli(['validate', join(folder, file)]);
+    const { code, stderr } = await runHere(['validate', join(folder, file)]);
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });

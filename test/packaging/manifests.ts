@@ -49,13 +49,19 @@ export function installText(file: string): string {
   return readFileSync(join('install', file), 'utf8');
 }
 
-/** The documents of a file as data. Throws on anything that is no YAML. */
+const read = new Map<string, readonly unknown[]>();
+
+/** The documents of a file as data, read once. Throws on anything that is no YAML. */
 export function documents(file: string): readonly unknown[] {
-  return parseAllDocuments(installText(file)).map((document) => {
-    const [problem] = document.errors;
-    if (problem) throw new Error(`${file}: ${problem.message}`);
-    return document.toJS() as unknown;
-  });
+  const known =
+    read.get(file) ??
+    parseAllDocuments(installText(file)).map((document) => {
+      const [problem] = document.errors;
+      if (problem) throw new Error(`${file}: ${problem.message}`);
+      return document.toJS() as unknown;
+    });
+  read.set(file, known);
+  return known;
 }
 
 /** The documents of a file as Kubernetes objects. */

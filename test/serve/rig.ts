@@ -21,7 +21,7 @@ import {
   status,
   TOKEN,
 } from '../support/fake-argocd.ts';
-import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';
 import { SECRET } from './deliveries.ts';
 import { type FakeCluster, type KubeObject, startFakeCluster } from './fake-cluster.ts';
@@ -173,7 +173,7 @@ async function generate(
   folder: string,
   env: Readonly<Record<string, string>>,
 ): Promise<readonly KubeObject[] | string> {
-  const { code, stdout, stderr } = await runCli(['generate', folder], env);
+  const { code, stdout, stderr } = await runHere(['generate', folder], env);
   if (code !== 0) return stderr;
   return parseAllDocuments(stdout).flatMap((document) => (document.contents ? [document.toJS() as KubeObject] : []));
 }

@@ -38,6 +38,6 @@ it('only subscribers know the log and the metrics', () => {
 it('a daemon loads everything at its start, but the packages of tracing, which few need (docs/adr/0049)', () => {
   expect(filesWith(/\bimport\(/, () => false)).toEqual([]);
   expect(readFileSync('src/cli/serve.ts', 'utf8').match(/\bimport\([^)]*\)/g)).toEqual([
-    "import('../tracing/otlp.ts')",
+    "import('../telemetry/tracing/otlp.ts')",
   ]);
 });

@@ -1,7 +1,7 @@
 /** Three groups, each of which cannot be looked at for a while (docs/adr/0036). `SIM_HISTORIES=1000` runs more. */
 import { describe, expect, it } from 'vitest';
 import { groupSpec, quietHistory } from './history.ts';
-import { makeApartHistory } from './make-apart-history.ts';
+import { KINDS } from './kinds.ts';
 import { OURS, POLICIES } from './policies/index.ts';
 import type { Generator } from './policies/policy.ts';
 import { describeBreach } from './report.ts';
@@ -12,7 +12,7 @@ const SEEDS = Array.from({ length: Number(process.env['SIM_HISTORIES'] ?? 10) },
 describe.each(OURS)('%s', (policy) => {
   it('keeps every law in apart histories, and kills no runner', () => {
     for (const seed of SEEDS) {
-      const history = makeApartHistory(seed);
+      const history = KINDS.apart(seed);
       const { breaches, killed } = runHistory(history, POLICIES[policy]);
       const [breach] = breaches;
 

@@ -1,9 +1,9 @@
-/** The kinds of histories that are made from seeds. */
-import { makeApartHistory } from './make-apart-history.ts';
+/** The kinds of histories that are made from seeds. Those that are the afternoon or the wide one with something more are made here. */
+import type { Act, GroupSpec, History, Push, Trouble } from './history.ts';
 import { makeCalmHistory, makeHistory } from './make-history.ts';
-import { makeMixedHistory } from './make-mixed-history.ts';
-import { makeWarmHistory } from './make-warm-history.ts';
 import { makeWideHistory } from './make-wide-history.ts';
+import { Random } from './random.ts';
+import { ELSEWHERE } from './stage.ts';
 
 export const KINDS = {
   wide: makeWideHistory,
@@ -15,3 +15,112 @@ export const KINDS = {
 } as const;
 export type Kind = keyof typeof KINDS;
 export const KIND_NAMES = Object.keys(KINDS) as readonly Kind[];
+
+const LARGEST_POOL = 4;
+
+/** The wide one, whose groups keep pools. The measure, `exact`, keeps none, so the wait times of the two show what a pool buys. */
+function makeWarmHistory(seed: number): History {
+  const random = new Random(seed, 'warm');
+  const base = makeWideHistory(seed);
+  // The first group always has a pool, the others in half of all histories.
+  const withPool = (group: GroupSpec, nth: number): GroupSpec =>
+    nth === 0 || random.chance(0.5) ? { ...group, minIdle: Math.min(group.cap, random.whole(1, LARGEST_POOL)) } : group;
+  return { ...base, groups: base.groups.map(withPool) };
+}
+
+/** The CI afternoon, in which CI jobs fail and runners of failed ones stay for a look. */
+export function makeKeptHistory(seed: number): History {
+  return withFailures(makeHistory(seed), new Random(seed + 1_000_000));
+}
+
+function withFailures(history: History, random: Random): History {
+  const groups = history.groups.map(
+    (group): GroupSpec => (random.chance(0.8) ? { ...group, keepFailedS: random.pick([20, 60, 180]) } : group),
+  );
+  const often = random.pick([0.05, 0.2, 0.5]);
+  const pushes = history.pushes.map(
+    (push): Push => ({ ...push, fails: Array.from({ length: 8 }, () => random.chance(often)) }),
+  );
+  return { ...history, groups, pushes };
+}
+
+/** The afternoon with three groups, of which each now and then cannot be looked at while the others can (docs/adr/0036). */
+function makeApartHistory(seed: number): History {
+  const random = new Random(seed, 'apart');
+  const base = makeHistory(seed);
+  const groups = threeGroups(base, random);
+  return {
+    ...base,
+    groups,
+    pushes: base.pushes.map((push) => relabelled(push, random)),
+    troubles: [...base.troubles, ...makeGroupOutages(groups, random, base.patienceS - 14_400)],
+  };
+}
+
+/** What they cover overlaps: one takes over jobs of another one, but not all. */
+function threeGroups({ groups }: History, random: Random): readonly GroupSpec[] {
+  const [org] = groups;
+  if (!org) throw new Error('no group');
+  return [
+    org,
+    {
+      ...org,
+      name: 'gpu',
+      scope: { kind: 'repo', repo: 'acme/api' },
+      labels: ['linux', 'gpu'],
+      cap: random.whole(1, 3),
+    },
+    { ...org, name: 'all', scope: { kind: 'global' }, labels: ['linux', 'arm'], cap: random.whole(1, 4) },
+  ];
+}
+
+/** Each job that asks for a label asks for one that a group has. */
+function relabelled(push: Push, random: Random): Push {
+  const jobs = push.run.jobs.map((job) => {
+    if (!job.runsOn || job.runsOn.length === 0) return job;
+    const special = push.repo === 'acme/api' ? 'gpu' : 'arm';
+    return { ...job, runsOn: [random.chance(0.25) ? special : 'linux'] };
+  });
+  return { ...push, run: { ...push.run, jobs } };
+}
+
+function makeGroupOutages(groups: readonly GroupSpec[], random: Random, arrivalsS: number): readonly Trouble[] {
+  return Array.from({ length: random.whole(1, 3) }, (): Trouble => {
+    const atS = random.seconds(0, arrivalsS);
+    const { name } = random.pick(groups) as GroupSpec;
+    return { kind: 'group-outage', group: name, atS, untilS: atS + random.whole(20, 900) };
+  });
+}
+
+/** The warm one, in which runners of failed CI jobs also stay, and single groups cannot be looked at for a while. Each in half of all. */
+function makeMixedHistory(seed: number): History {
+  const random = new Random(seed, 'mixed');
+  const base = withGroupChanges(makeWarmHistory(seed), seed);
+  const history = random.chance(0.5) ? withFailures(base, random) : base;
+  if (random.chance(0.5)) return history;
+  const outages = makeGroupOutages(history.groups, random, base.patienceS - 14_400);
+  return { ...history, troubles: [...history.troubles, ...outages] };
+}
+
+/** A group moves, and half of its people with it; a pool gets another size. Each in a tenth of all histories. */
+function withGroupChanges(history: History, seed: number): History {
+  const arrivalsS = Math.max(0, ...history.pushes.map(({ atS }) => atS));
+  const [first] = history.groups;
+  if (!first) return history;
+  const pool = new Random(seed, 'pool');
+  const size: readonly Act[] = pool.chance(0.1)
+    ? [{ atS: pool.seconds(0, arrivalsS), kind: 'pool', group: first.name, minIdle: pool.whole(0, LARGEST_POOL) }]
+    : [];
+  const random = new Random(seed, 'move');
+  const acts = [...history.acts, ...size];
+  if (!random.chance(0.1)) return { ...history, acts: acts.sort(byTime) };
+  const atS = random.seconds(0, arrivalsS);
+  const pushes = history.pushes.map((push) =>
+    push.atS > atS && random.chance(0.5) ? { ...push, repo: `${ELSEWHERE}/app` } : push,
+  );
+  return { ...history, pushes, acts: [...acts, { atS, kind: 'move' as const, group: first.name }].sort(byTime) };
+}
+
+function byTime(a: Act, b: Act): number {
+  return a.atS - b.atS;
+}

@@ -11,8 +11,16 @@ export interface TestCertificates {
   readonly cert: string;
 }
 
-/** Makes a CA and a server certificate with openssl, valid for a day. `name` is the host name in it. */
+const made = new Map<string, TestCertificates>();
+
+/** A CA and a server certificate, valid for a day. `name` is the host name in it. Made once for each name: openssl is slow. */
 export function makeCertificates(name = 'localhost'): TestCertificates {
+  const certificates = made.get(name) ?? runOpenssl(name);
+  made.set(name, certificates);
+  return certificates;
+}
+
+function runOpenssl(name: string): TestCertificates {
   const folder = mkdtempSync(join(tmpdir(), 'certificates-'));
   const run = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
   try {

@@ -1,12 +1,12 @@
 /** An installation that `doctor` looks at: a real HTTPS server for the cluster, and a simulated Gitea. */
-import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import { parse, parseAllDocuments } from 'yaml';
+import { parse } from 'yaml';
 import { doctor } from '../../../src/cli/doctor.ts';
 import { exitCodeOf } from '../../../src/cli/process.ts';
 import { CERTIFICATES, kubeconfigFor } from '../../clients/kubernetes/through-cli.ts';
+import { documents } from '../../packaging/manifests.ts';
 import { send, startApiServer, status } from '../../support/api-server.ts';
 import { printingIo } from '../../support/printing-io.ts';
 import { folderWith, groupYaml, type Outcome, runCli } from '../../support/run-cli.ts';
@@ -44,10 +44,9 @@ export const COMPARED = '/api/v1/orgs/acme/actions/runners/registration-token';
 
 /** The object of a kind that a file of `install/` has first. */
 export function manifest(file: string, kind?: string): Json {
-  const found = parseAllDocuments(readFileSync(`install/${file}`, 'utf8'))
-    .map((document) => document.toJS() as Json | null)
-    .find((each) => each !== null && (kind === undefined || each['kind'] === kind));
-  return found ?? {};
+  const all = documents(file) as readonly (Json | null)[];
+  const found = all.find((each) => each !== null && (kind === undefined || each['kind'] === kind));
+  return structuredClone(found ?? {});
 }
 
 const ready = (deployment: Json, readyReplicas = 1): Json => ({ ...deployment, status: { readyReplicas } });

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ApiServer, send, startApiServer, status } from '../../support/api-server.ts';
-import { folderWith, groupYaml, type Outcome, runCli } from '../../support/run-cli.ts';
+import { folderWith, groupYaml, type Outcome, runHere } from '../../support/run-cli.ts';
 import { startAcme, TOKEN } from '../../support/start-acme.ts';
 import { CERTIFICATES, kubeconfigFor } from './through-cli.ts';
 
@@ -60,7 +60,7 @@ async function sceneWith(
     api,
     asked: () => api.seen.map(({ pathname }) => pathname).filter((path) => path.includes('/secrets')),
     run: async (flags = [], env = {}) =>
-      await runCli(['generate', folder, '--secrets', 'api', '--kubeconfig', kubeconfig, ...flags], env),
+      await runHere(['generate', folder, '--secrets', 'api', '--kubeconfig', kubeconfig, ...flags], env),
   };
 }
 
@@ -108,7 +108,7 @@ describe('--secrets api', () => {
     const { gitea, api, asked } = await sceneWith((url) => ({ [AUTH]: secret({ token: TOKEN, url }) }));
     const env = { GITEA_RUNNERS_SECRETS: 'api', GITEA_RUNNERS_KUBECONFIG: kubeconfigFor(api) };
 
-    const { code, stderr } = await runCli(['generate', folderWith({ 'ci.yaml': groupYaml(gitea) })], env);
+    const { code, stderr } = await runHere(['generate', folderWith({ 'ci.yaml': groupYaml(gitea) })], env);
 
     expect(code, stderr).toBe(0);
     expect(asked()).toContain(AUTH);
@@ -209,10 +209,10 @@ describe('--secrets api', () => {
     const folder = folderWith({ 'ci.yaml': groupYaml('http://127.0.0.1:1') });
     const env = { GITEA_RUNNERS_KUBERNETES_DIR: folder };
 
-    expectRefused(await runCli(['generate', folder, '--secrets', 'api'], env), 2, 'GR-FLAG-11');
+    expectRefused(await runHere(['generate', folder, '--secrets', 'api'], env), 2, 'GR-FLAG-11');
   });
 
   it('is files or api', async () => {
-    expectRefused(await runCli(['generate', folderWith({}), '--secrets', 'vault']), 2, 'GR-FLAG-12');
+    expectRefused(await runHere(['generate', folderWith({}), '--secrets', 'vault']), 2, 'GR-FLAG-12');
   });
 });

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { makeCertificates } from '../../support/certificate.ts';
 import { fakeGitea, jobRow } from '../../support/gitea-stand-in.ts';
 import { proxyServer } from '../../support/proxy-server.ts';
-import { folderWith, groupYaml, runCli } from '../../support/run-cli.ts';
+import { folderWith, groupYaml, runHere } from '../../support/run-cli.ts';
 import { serveTls } from '../../support/server.ts';
 
 const SECRET = 'gitea-token-0123456789abcdef';
@@ -22,7 +22,7 @@ describe('the generator, with a group that names a proxy', () => {
     const proxy = await proxyServer();
     const folder = folderWith({ 'ci.yaml': groupYaml(gitea.origin, spec(proxy.origin)) });
 
-    const outcome = await runCli(
+    const outcome = await runHere(
       ['generate', '--cluster', 'off'],
       { GITEA_URL: gitea.origin, GITEA_TOKEN: SECRET },
       folder,
@@ -39,7 +39,7 @@ describe('the generator, with a group that names a proxy', () => {
     const folder = folderWith({ 'ci.yaml': groupYaml(gitea.origin, spec(ofGroup.origin)) });
     const env = { GITEA_URL: gitea.origin, GITEA_TOKEN: SECRET, HTTP_PROXY: own.origin };
 
-    expect(await runCli(['generate', '--cluster', 'off'], env, folder)).toMatchObject({ code: 0 });
+    expect(await runHere(['generate', '--cluster', 'off'], env, folder)).toMatchObject({ code: 0 });
 
     expect(own.lines.length).toBeGreaterThan(0);
     expect(ofGroup.lines).toEqual([]);
@@ -57,7 +57,7 @@ describe('the generator, with a group that names a proxy', () => {
     );
     const env = { GITEA_URL: gitea.origin, GITEA_TOKEN: SECRET, ...ofTenant };
 
-    expect(await runCli(['generate', '--cluster', 'off'], env, folder)).toMatchObject({ code: 0 });
+    expect(await runHere(['generate', '--cluster', 'off'], env, folder)).toMatchObject({ code: 0 });
 
     expect(proxy.lines).toEqual([]);
   });
@@ -74,7 +74,7 @@ describe('the generator, with a group that names a proxy', () => {
     for (const file of ['ca.crt', 'private-ca/ca.crt']) writeFileSync(join(folder, file), certificates.ca);
     const env = { GITEA_URL: gitea.origin, GITEA_TOKEN: SECRET };
 
-    const outcome = await runCli(['generate', '--cluster', 'off'], env, folder);
+    const outcome = await runHere(['generate', '--cluster', 'off'], env, folder);
 
     expect(outcome).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('GR-HTTP-05') });
     expect(asked).toEqual([]);

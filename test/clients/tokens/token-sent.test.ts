@@ -8,7 +8,7 @@ import { Deadline } from '../../../src/clients/http/deadline.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { fakeGitea, jobRow } from '../../support/gitea-stand-in.ts';
-import { folderWith, groupYaml, runCli } from '../../support/run-cli.ts';
+import { folderWith, groupYaml, runHere } from '../../support/run-cli.ts';
 
 const SECRET = 'gitea-token-0123456789abcdef';
 
@@ -32,7 +32,7 @@ async function serverWithTwoApps(moved?: string) {
 /** `generate` in a folder with this group, with a Secret bound to `bound`. */
 function generate(bound: string, url: string) {
   const folder = folderWith({ 'ci.yaml': groupYaml(url) });
-  return runCli(['generate', '--cluster', 'off'], { GITEA_URL: bound, GITEA_TOKEN: SECRET }, folder);
+  return runHere(['generate', '--cluster', 'off'], { GITEA_URL: bound, GITEA_TOKEN: SECRET }, folder);
 }
 
 describe('generate with a token that is bound to http://…/gitea', () => {

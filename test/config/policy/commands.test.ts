@@ -1,7 +1,7 @@
 /** `--policy` through the program: exit codes, what is printed, and that nothing is served when in doubt. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { folderWith, groupYaml, runCli, runNode } from '../../support/run-cli.ts';
+import { folderWith, groupYaml, runHere, runNode } from '../../support/run-cli.ts';
 import { startAcme } from '../../support/start-acme.ts';
 
 const policyYaml = (spec: string) => `apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\nspec: ${spec}\n`;
@@ -17,7 +17,7 @@ async function run(args: readonly string[], spec: string, env: Readonly<Record<s
   const { simulator, env: gitea } = await startAcme();
   const policy = join(folderWith({ 'policy.yaml': policyYaml(spec) }), 'policy.yaml');
   const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url, '  resources: {requests: {cpu: 1}}\n') });
-  const outcome = await runCli([...args, '--policy', policy], { ...gitea, ...env }, folder);
+  const outcome = await runHere([...args, '--policy', policy], { ...gitea, ...env }, folder);
   return { ...outcome, policy };
 }
 
@@ -43,14 +43,14 @@ describe('a group that the policy denies', () => {
     const groups = Array.from({ length: 30 }, (_, index) => groupYaml('https://g.example.com', '', `ci-${index}`));
     const folder = folderWith({ 'ci.yaml': groups.join('---\n') });
     const policy = join(folderWith({ 'policy.yaml': policyYaml('{registries: []}') }), 'policy.yaml');
-    const { code, stdout, stderr } = await runCli(['validate', '--policy', policy], {}, folder);
+    const { code, stdout, stderr } = await runHere(['validate', '--policy', policy], {}, folder);
 
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
     const lines = stderr.trimEnd().split('\n');
     expect(lines.filter((line) => !line.includes(': warning: '))).toHaveLength(31);
     expect(lines.at(-1)).toBe('30 RunnerGroups in 1 file: 30 errors, 29 warnings');
     expect(stderr).toContain('runners/ci-29: spec.image: comes from docker.io; the policy allows none.');
-    const generated = await runCli(['generate', '--policy', policy], {}, folder);
+    const generated = await runHere(['generate', '--policy', policy], {}, folder);
     expect(generated.stderr.trimEnd().split('\n')).toHaveLength(17);
     expect(generated.stderr).toContain('… and 15 more: gitea-runners validate --policy ');
   });
@@ -163,7 +163,7 @@ describe('a policy that cannot be used', () => {
 
   it('one that is not there, too, named by the variable', async () => {
     const { env } = await startAcme();
-    const outcome = await runCli(
+    const outcome = await runHere(
       ['generate'],
       { ...env, GITEA_RUNNERS_POLICY: '/nowhere/policy.yaml' },
       folderWith({}),
@@ -179,7 +179,7 @@ describe('a policy that cannot be used', () => {
   it('a relative path in the variable is refused: it would lie in the repository', async () => {
     const folder = folderWith({ 'policy.yaml': policyYaml('{}') });
 
-    expect(await runCli(['generate'], { GITEA_RUNNERS_POLICY: 'policy.yaml' }, folder)).toMatchObject({
+    expect(await runHere(['generate'], { GITEA_RUNNERS_POLICY: 'policy.yaml' }, folder)).toMatchObject({
       code: 2,
       stdout: '',
       stderr: expect.stringContaining('GR-FLAG-09'),
@@ -189,21 +189,21 @@ describe('a policy that cannot be used', () => {
   it('a policy among the RunnerGroups is no RunnerGroup', async () => {
     const folder = folderWith({ 'policy.yaml': policyYaml('{}') });
 
-    expect(await runCli(['generate', '.'], {}, folder)).toMatchObject({ code: 2, stdout: '' });
+    expect(await runHere(['generate', '.'], {}, folder)).toMatchObject({ code: 2, stdout: '' });
   });
 });
 
 describe('schema', () => {
   it('prints that of a policy; a policy has no CRD', async () => {
-    const { stdout } = await runCli(['schema', '--kind', 'RunnerPolicy']);
+    const { stdout } = await runHere(['schema', '--kind', 'RunnerPolicy']);
 
     expect(JSON.parse(stdout)).toMatchObject({ title: 'RunnerPolicy', properties: { spec: { type: 'object' } } });
-    expect(await runCli(['schema', '--kind', 'RunnerPolicy', '--crd'])).toMatchObject({
+    expect(await runHere(['schema', '--kind', 'RunnerPolicy', '--crd'])).toMatchObject({
       code: 2,
       stdout: '',
       stderr: expect.stringContaining('GR-FLAG-14'),
     });
-    expect(await runCli(['schema', '--kind', 'Pod'])).toMatchObject({
+    expect(await runHere(['schema', '--kind', 'Pod'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('GR-FLAG-13'),
     });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { refuseForeignNamespaces } from '../../../src/config/policy/namespaces.ts';
-import { folderWith, groupYaml, runCli } from '../../support/run-cli.ts';
+import { folderWith, groupYaml, runHere } from '../../support/run-cli.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { startAcme } from '../../support/start-acme.ts';
 
@@ -9,7 +9,7 @@ async function run(command: string, destination?: string) {
   const { simulator, env } = await startAcme();
   const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
   const argocd = destination === undefined ? {} : { ARGOCD_APP_NAME: 'runners', ARGOCD_APP_NAMESPACE: destination };
-  return runCli([command, '--cluster', 'off'], { ...env, ...argocd }, folder);
+  return runHere([command, '--cluster', 'off'], { ...env, ...argocd }, folder);
 }
 
 describe('a RunnerGroup of namespace runners', () => {

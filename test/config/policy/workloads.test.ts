@@ -2,13 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import { refuseWorkloads } from '../../../src/config/policy/workloads.ts';
 import { readFiles } from '../../support/group-files.ts';
-import { folderWith, runCli } from '../../support/run-cli.ts';
+import { folderWith, runHere } from '../../support/run-cli.ts';
 
 const POD = `{template: {spec: {containers: [{name: x, image: alpine, securityContext: {privileged: true}}]}}}`;
 const JOB = `apiVersion: batch/v1\nkind: Job\nmetadata: {name: by-hand}\nspec: ${POD}\n`;
 
 const generate = (text: string, env: Readonly<Record<string, string>> = {}, command = 'generate') =>
-  runCli([command, '--cluster', 'off'], env, folderWith({ 'other.yaml': text }));
+  runHere([command, '--cluster', 'off'], env, folderWith({ 'other.yaml': text }));
 
 /** What `generate` says of a file before it asks anybody. */
 const verdictOn = async (text: string) => refuseWorkloads((await readFiles({ 'other.yaml': text })).others);

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { sweep } from '../../../src/cli/sweep.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { printingIo } from '../../support/printing-io.ts';
-import { folderWith, groupYaml, runCli } from '../../support/run-cli.ts';
+import { folderWith, groupYaml, runCli, runHere } from '../../support/run-cli.ts';
 import { startKubernetes } from './kubernetes.ts';
 import { ownName } from './scene.ts';
 import { jumpingClock, SECRET, startSweepWorld } from './start-sweeper.ts';
@@ -151,7 +151,7 @@ describe('the program', () => {
     const env = { GITEA_URL: simulator.url, GITEA_TOKEN: SECRET };
 
     for (const args of [['sweep'], ['sweep', '--cluster', 'off']]) {
-      const outcome = await runCli(args, env, folder);
+      const outcome = await runHere(args, env, folder);
 
       expect(outcome).toMatchObject({ code: 2, stdout: '' });
       expect(outcome.stderr).toMatch(/^error: GR-SWEEP-01 sweep: Kubernetes cannot be looked at.* --kubeconfig/);
@@ -166,14 +166,14 @@ describe('the program', () => {
     const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
     const env = { GITEA_URL: simulator.url, GITEA_TOKEN: SECRET, GITEA_RUNNERS_INSTANCE: 'north' };
 
-    const outcome = await runCli(['sweep', '--dry-run'], env, folder);
+    const outcome = await runHere(['sweep', '--dry-run'], env, folder);
 
     expect(outcome).toMatchObject({ code: 0, stderr: '' });
     expect(outcome.stdout).toContain('stays: offline, but nobody looked whether its Job lives');
   });
 
   it.each(['0', '601', '1.5', 'many', ''])('refuses the budget "%s"', async (budget) => {
-    const outcome = await runCli(['sweep', `--budget=${budget}`], {}, folderWith({}));
+    const outcome = await runHere(['sweep', `--budget=${budget}`], {}, folderWith({}));
 
     expect(outcome).toMatchObject({ code: 2, stdout: '' });
     expect(outcome.stderr).toContain('GR-SWEEP-02 read --budget');
@@ -181,7 +181,7 @@ describe('the program', () => {
 
   it('has help with examples, and finds nothing to do without RunnerGroups', async () => {
     const help = await runCli(['sweep', '--help']);
-    const nothing = await runCli(['sweep', '--dry-run'], {}, folderWith({}));
+    const nothing = await runHere(['sweep', '--dry-run'], {}, folderWith({}));
 
     expect(help).toMatchObject({ code: 0, stderr: '' });
     expect(help.stdout).toContain('Examples:');
