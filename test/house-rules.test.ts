@@ -38,3 +38,14 @@ it('only src/shared/clock.ts knows the time: whatever waits has a clock handed i
 
   expect(found.map(({ file }) => file)).toEqual([]);
 });
+
+it('no code of an error is compared: its text is for people, and Failure.kind for the program', () => {
+  const compares = [
+    /(?:[!=]==|case|(?:With|includes|has|test|indexOf|Set)\(\[?)\s*['"`/]\^?GR-/,
+    /['"`]GR-[\w-]*['"`]\s*[!=]==/,
+    /\b(?:[fF]ailure|failed)\.code\s*[!=]==/,
+  ];
+  const found = files.filter(({ text }) => compares.some((one) => one.test(text)));
+
+  expect(found.map(({ file }) => file)).toEqual([]);
+});

@@ -42,7 +42,7 @@ export async function explain(args: readonly string[], flags: FlagsOf<'explain'>
     try {
       return await answer(asked, format, filter, flags, io);
     } catch (error) {
-      const isForbidden = error instanceof Failure && error.code === 'GR-GITEA-02';
+      const isForbidden = error instanceof Failure && error.kind === 'forbidden';
       if (isForbidden && io.env['GITEA_TOKEN'])
         io.err(`${AS_NO_OWNER} ${fromWithin(flagValue('argocdNamespace', flags, io))}\n\n`);
       throw error;

@@ -1,7 +1,7 @@
 /** Reads one object of the cluster, for commands that show what they may see. Nothing that is missing or refused is an error here. */
 
 import type { Deadline } from '../clients/http/deadline.ts';
-import { parseJson } from '../clients/http/parse-json.ts';
+import { parseJson } from '../clients/http/request.ts';
 import type { KubeClient } from '../clients/kubernetes/client.ts';
 import { Failure } from '../shared/failure.ts';
 

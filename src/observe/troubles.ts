@@ -21,8 +21,8 @@ export interface Trouble {
  * True when it is this group's trouble alone: its Gitea, or its token. What the policy or a binding refuses (exit 3) stops everything, and
  * so does an API server that does not answer.
  */
-export function isOwnTrouble({ code, exit }: Failure): boolean {
-  return exit === 1 && !code.startsWith('GR-CLUSTER');
+export function isOwnTrouble({ exit, kind }: Failure): boolean {
+  return exit === 1 && kind !== 'cluster' && kind !== 'cluster-forbidden';
 }
 
 /**

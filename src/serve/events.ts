@@ -8,7 +8,7 @@
 import type { WakeStep } from '../clients/argocd/wake.ts';
 import type { JobResult } from '../clients/gitea/job-ends.ts';
 import type { RequestLine } from '../clients/http/request.ts';
-import type { PodStep } from '../clients/kubernetes/pod-step.ts';
+import type { PodStep } from '../clients/kubernetes/pods.ts';
 import type { RunnerGroupObject } from '../clients/kubernetes/resources.ts';
 import type { NotifyTarget, ReceiverKind } from '../config/runnergroup/notify-fields.ts';
 import type { LostJob } from '../config/runnergroup/status.ts';

@@ -9,7 +9,6 @@
  */
 import type { WakeTarget } from '../clients/argocd/wake.ts';
 import { isRefusal } from '../clients/gitea/failures.ts';
-import { untilAborted } from '../clients/http/until-aborted.ts';
 import type { KubeApi } from '../clients/kubernetes/client.ts';
 import type { SecretReader, TokenSources } from '../clients/tokens/api-token.ts';
 import { isPinnedAlive } from '../planner/evidence.ts';

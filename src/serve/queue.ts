@@ -9,8 +9,7 @@
  * be printed.
  */
 
-import { untilAborted } from '../clients/http/until-aborted.ts';
-import { type Clock, doubled } from '../shared/clock.ts';
+import { type Clock, doubled, untilAborted } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
 import { groupBy } from '../shared/group-by.ts';
 

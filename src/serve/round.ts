@@ -208,7 +208,7 @@ function factsOf(
   nowMs: number,
 ): GroupFacts {
   const { group, object, problem } = live;
-  const refusal = target instanceof Failure && target.code.startsWith('GR-POLICY') ? target : undefined;
+  const refusal = target instanceof Failure && target.kind === 'policy' ? target : undefined;
   const giteaFailure = refusal ? undefined : target instanceof Failure ? target : sight?.failure;
   const isPlanned = planning.is === 'planned' && group && !giteaFailure;
   return {

@@ -16,17 +16,6 @@ const ENCODED_SLASH = /%2f|%5c/i;
  * or a fragment.
  */
 export function normalBase(text: string): string | undefined {
-  if (bases.has(text)) return bases.get(text);
-  const base = findNormalBase(text);
-  if (bases.size < MOST_BASES) bases.set(text, base);
-  return base;
-}
-
-/** Each group is checked several times, and most groups name the same Gitea. */
-const bases = new Map<string, string | undefined>();
-const MOST_BASES = 100;
-
-function findNormalBase(text: string): string | undefined {
   // Not only a URL's parts: a lone "?" or "#" leaves none.
   const url = /[?#]/.test(text) ? undefined : parseUrl(text);
   if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return undefined;

@@ -40,6 +40,21 @@ export async function pause({ after }: Pick<Clock, 'after'>, ms: number, signal?
   });
 }
 
+/** The result of `work`. Undefined as soon as `signal` is aborted: the caller no longer waits for `work`, and its failure is ignored. */
+export async function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T | undefined> {
+  let stop = (): void => undefined;
+  const aborted = new Promise<undefined>((resolve) => {
+    stop = () => resolve(undefined);
+  });
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    return await Promise.race([aborted, work]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
 /** A pause that is doubled so many times, and never longer than the longest one, ms. */
 export function doubled(firstMs: number, times: number, longestMs: number): number {
   return Math.min(firstMs * 2 ** times, longestMs);

@@ -8,18 +8,47 @@ import { firstLines } from './printable.ts';
  *
  * `exit` is the process' exit code: 1 the world (Gitea, cluster, missing file), 2 the input (RunnerGroup files, flags),
  * 3 refused (a token's binding, policy). `message` is complete and safe to show: operation, object, what came, what to do.
- * It never holds a token, a header or a response body. `code` is permanent, so that it can be searched for.
+ * It never holds a token, a header or a response body. `code` is permanent, so that it can be searched for. `kind` is what the program
+ * itself goes by.
  */
 export class Failure extends Error {
   readonly code: string;
   readonly exit: 1 | 2 | 3;
+  readonly kind: FailureKind;
 
-  constructor(code: string, exit: 1 | 2 | 3, message: string) {
+  constructor(code: string, exit: 1 | 2 | 3, message: string, kind: FailureKind = 'other') {
     super(message);
     this.name = 'Failure';
     this.code = code;
     this.exit = exit;
+    this.kind = kind;
   }
+}
+
+/** What somebody in this program asks about a failure. */
+export type FailureKind =
+  /** No connection, or what came is no usable answer of HTTP. */
+  | 'unreachable'
+  | 'timeout'
+  | 'too-long'
+  /** The server asks to be left alone. */
+  | 'rate-limited'
+  | 'server-error'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not-found'
+  /** The Secret of a token cannot be seen from here. */
+  | 'token-unseen'
+  | 'token-unusable'
+  /** Of the Kubernetes API, or the way to it. */
+  | 'cluster'
+  | 'cluster-forbidden'
+  | 'policy'
+  | 'other';
+
+/** True when no server gave a usable answer: another place may reach it, or another time. */
+export function isOfConnection({ kind }: Failure): boolean {
+  return kind === 'unreachable' || kind === 'timeout' || kind === 'too-long' || kind === 'rate-limited';
 }
 
 /** Causes that `joinFailures` tells: more would not fit into Argo CD's message. The others are counted. */
@@ -30,7 +59,17 @@ export function joinFailures(failures: readonly [Failure, ...Failure[]], after: 
   const [first] = failures;
   const causes = [...new Map(failures.map(({ code, message }) => [message, code]))];
   const lines = causes.map(([message, code], index) => (index === 0 ? message : `${code} ${message}`));
-  return new Failure(first.code, first.exit, [...firstLines(lines, MOST_CAUSES), ...after].join('\n'));
+  return new Failure(first.code, first.exit, [...firstLines(lines, MOST_CAUSES), ...after].join('\n'), first.kind);
+}
+
+/** What was answered, or why not. */
+export async function orFailure<T>(asked: Promise<T>): Promise<T | Failure> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
 }
 
 /** `ENOENT`: why the operating system has refused something. `failed`: it does not say. */

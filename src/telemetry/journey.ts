@@ -7,7 +7,7 @@
  * Each phase ends where the next one begins. A phase whose end was not seen is part of the next one.
  */
 import type { WakeStep } from '../clients/argocd/wake.ts';
-import type { PodStep } from '../clients/kubernetes/pod-step.ts';
+import type { PodStep } from '../clients/kubernetes/pods.ts';
 import type { HeldBecause } from '../planner/decisions.ts';
 import type { WakeOutcome } from '../serve/waking/wake-state.ts';
 import { printable } from '../shared/printable.ts';

@@ -3,7 +3,7 @@
  * one begins with those that it sees queued.
  */
 import { LRUCache } from 'lru-cache';
-import type { PodStep } from '../clients/kubernetes/pod-step.ts';
+import type { PodStep } from '../clients/kubernetes/pods.ts';
 import type { JobDecision } from '../planner/decisions.ts';
 import type { Look } from '../planner/evidence.ts';
 import type { EventOf, ServeEvent, Subscriber } from '../serve/events.ts';

@@ -31,7 +31,7 @@ function open(over: Partial<WorkClass> = {}) {
   return { began, clock, line, most, queue };
 }
 
-const refused = new Failure('GR-HTTP-01', 1, 'refused.');
+const refused = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
 const hang = async (): Promise<undefined> => await new Promise(() => undefined);
 
 describe('a key', () => {

@@ -105,7 +105,7 @@ describe('a verdict', () => {
   });
 
   it('asks for nothing when the last look failed, and says why in the status', () => {
-    const failure = new Failure('GR-HTTP-01', 1, 'refused.');
+    const failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
     const { look } = seen({ ...IDLE, jobs: [job(1)] });
     const verdict = only(play(sceneOf([{ live: ci, sight: { ...seen(IDLE), ...(look && { look }), failure } }])));
 
@@ -133,7 +133,7 @@ describe('a verdict', () => {
 
   it('is about the good groups of an Application, too: one whose spec or Gitea is in trouble is told of alone', () => {
     const { group: _, ...wrong } = { ...liveGroup('wrong', 'ci'), problem: 'spec.org is missing' };
-    const failure = new Failure('GR-HTTP-01', 1, 'refused.');
+    const failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
     const dead = { live: liveGroup('dead', 'ci'), sight: { beganMs: NOW - 1_000, endedMs: NOW, failure } };
     const good = { live: ci, sight: seen({ ...IDLE, jobs: [job(1)] }) };
     const verdict = only(play(sceneOf([good, dead, { live: wrong }])));
@@ -238,7 +238,7 @@ describe('a verdict of the last round', () => {
       {
         sights: new Map([
           ...first.sights,
-          ['runners/a', { ...seen(busy), failure: new Failure('GR-HTTP-01', 1, 'refused.') }],
+          ['runners/a', { ...seen(busy), failure: new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable') }],
         ]),
       },
     ],

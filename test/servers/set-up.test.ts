@@ -1,12 +1,14 @@
 /** What `doctor` asks a real Gitea besides jobs and runners, with tokens of just the right scopes and with others. */
+
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type GiteaAccess, GiteaApi } from '../../src/clients/gitea/api.ts';
 import { GLOBAL_LEVEL, orgLevel, repoLevel } from '../../src/clients/gitea/endpoints.ts';
 import { giteaClient } from '../../src/clients/gitea/observe.ts';
-import { isRegistrationToken, orFailure, readActions, readHooks } from '../../src/clients/gitea/set-up.ts';
+import { isRegistrationToken, readActions, readHooks } from '../../src/clients/gitea/set-up.ts';
 import type { HttpClient } from '../../src/clients/http/client.ts';
 import { Deadline } from '../../src/clients/http/deadline.ts';
 import { Token } from '../../src/clients/tokens/token.ts';
+import { orFailure } from '../../src/shared/failure.ts';
 import { GITEA_VERSIONS } from './build.ts';
 import { type Gitea, startGitea } from './gitea.ts';
 import { Playground } from './process.ts';

@@ -8,7 +8,7 @@ import type { GiteaJob } from '../../model/gitea/gitea.ts';
 import { shownStatus } from '../../model/gitea/json.ts';
 import { isDone, type RunnerScope, repoOf, type Status } from '../../model/gitea/model.ts';
 import { scopeKey } from '../../model/gitea/runners.ts';
-import { toAttempt, toJobStatus } from '../../src/clients/gitea/status.ts';
+import { toAttempt, toJobStatus } from '../../src/clients/gitea/shapes.ts';
 import {
   type Job,
   type LiveJob,
@@ -324,7 +324,7 @@ function judge(job: KubeJob, skewS: number, held: 'quota' | 'full' | undefined):
   };
 }
 
-/** As `src/clients/kubernetes/pod-trouble.ts`. */
+/** As `src/clients/kubernetes/pods.ts`. */
 function troubleOf({ pod }: KubeJob, held: 'quota' | 'full' | undefined): PodTrouble | undefined {
   if (pod.phase === 'waiting' && held) return { reason: held === 'quota' ? NO_POD : 'Unschedulable' };
   if (pod.phase === 'starting' && pod.fate.start === 'image') return { reason: 'ImagePullBackOff', ofNode: true };

@@ -10,7 +10,7 @@ import type { Clock } from '../../src/shared/clock.ts';
 import { Failure } from '../../src/shared/failure.ts';
 
 export const PLANNED: Planning = { is: 'planned', plan: { jobs: [], runners: [], groups: [] }, atMs: 0 };
-export const NO_PLAN: Planning = { is: 'failed', failure: new Failure('GR-GITEA-01', 1, 'down.') };
+export const NO_PLAN: Planning = { is: 'failed', failure: new Failure('GR-GITEA-01', 1, 'down.', 'unauthorized') };
 
 export interface OpenApplications {
   readonly apps: Applications;

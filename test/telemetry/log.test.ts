@@ -35,7 +35,12 @@ it('warns of dropped connections once a minute per port', () => {
 it('remembers 1,000 warnings at most: an addressee can make each one differ by its Retry-After', () => {
   const { lines, tell } = openTestLog();
   const retried = (message: string) =>
-    tell({ is: 'notified', to: 'webhook', result: 'retried', failure: new Failure('GR-HTTP-10', 1, message) });
+    tell({
+      is: 'notified',
+      to: 'webhook',
+      result: 'retried',
+      failure: new Failure('GR-HTTP-10', 1, message, 'rate-limited'),
+    });
   retried('wait 1 s');
   retried('wait 1 s');
   expect(lines).toHaveLength(1);

@@ -8,7 +8,6 @@ import {
   type ActionsSeen,
   type Hook,
   isRegistrationToken,
-  orFailure,
   readActions,
   readHooks,
 } from '../../clients/gitea/set-up.ts';
@@ -19,7 +18,7 @@ import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { isTargetOf } from '../../observe/find-targets.ts';
 import type { Settings } from '../../observe/settings.ts';
 import type { Look } from '../../planner/evidence.ts';
-import { Failure } from '../../shared/failure.ts';
+import { Failure, orFailure } from '../../shared/failure.ts';
 
 /** One scope of one Gitea, seen with one token. */
 export interface ScopeSeen {
@@ -135,7 +134,7 @@ async function scopeSeen({ target, groups }: TargetOfGroups, { access, level, lo
 }
 
 /** The cluster does not let you read the Secret, or it is mounted elsewhere than here. */
-export const isUnread = ({ code }: Failure): boolean => code === 'GR-TOKEN-09' || code === 'GR-TOKEN-01';
+export const isUnread = ({ kind }: Failure): boolean => kind === 'token-unseen';
 
 interface TargetOfGroups {
   readonly target: GiteaTarget;
@@ -165,7 +164,7 @@ async function readRest(
   look: Look | Failure,
 ): Promise<Pick<ScopeSeen, 'hooks' | 'actions'>> {
   const api = new GiteaApi(access);
-  const isOff = look instanceof Failure && look.code === 'GR-GITEA-03';
+  const isOff = look instanceof Failure && look.kind === 'not-found';
   if (look instanceof Failure && !isOff) return {};
   const actions = await orFailure(readActions(api, level));
   const seen = actions === undefined ? {} : { actions };

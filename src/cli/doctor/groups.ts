@@ -6,7 +6,7 @@ import { STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
 import { podTemplate } from '../../manifests/app.ts';
 import { finishOwn } from '../../serve/cluster/own-pod.ts';
 import { normalBase } from '../../shared/base-url.ts';
-import { Failure } from '../../shared/failure.ts';
+import { Failure, isOfConnection } from '../../shared/failure.ts';
 import { serveLogs } from '../../shared/installed/names.ts';
 import { keyText } from '../../shared/key-text.ts';
 import { serveIsDown } from './control-plane.ts';
@@ -50,9 +50,6 @@ function isOff({ actions: read }: ScopeSeen): boolean {
   return read !== undefined && !(read instanceof Failure) && read.off.length === read.repositories;
 }
 
-/** This machine may be where Gitea cannot be reached, although the cluster reaches it. */
-const isConnection = ({ code }: Failure): boolean => code.startsWith('GR-HTTP-');
-
 function look(scope: ScopeSeen, seen: Installation): DoctorFinding {
   const { look: found, name, url, version } = scope;
   const check = `Gitea, ${name}`;
@@ -60,7 +57,8 @@ function look(scope: ScopeSeen, seen: Installation): DoctorFinding {
   if (!(found instanceof Failure)) return good(check, `${which} answers, and shows its jobs and runners`);
   if (isOff(scope)) return unknown(check, `${which} answers, and has no list of its jobs`);
   const text = `${found.code} ${found.message}`;
-  if (!isConnection(found)) return bad(check, text, `docs/errors.md has ${found.code}. ${fixes.API_TOKEN}`);
+  if (!isOfConnection(found)) return bad(check, text, `docs/errors.md has ${found.code}. ${fixes.API_TOKEN}`);
+  // This machine may be where Gitea cannot be reached, although the cluster reaches it.
   return scope.groups.every((group) => ofServe(group, seen).is === 'good')
     ? unknown(check, `not reached from here: ${text}`, 'serve reaches it from the cluster, see below')
     : bad(check, text, `docs/errors.md has ${found.code}. ${fixes.fromWithin(seen.argocdNamespace)}`);
@@ -105,7 +103,7 @@ function token(group: RunnerGroup, { gitea }: Installation): readonly DoctorFind
       : bad(
           checkOf(group),
           `API token: ${failure.code} ${failure.message}`,
-          failure.code === 'GR-DOCTOR-02' ? fixes.MOUNT : fixes.API_TOKEN,
+          failure.kind === 'not-found' ? fixes.MOUNT : fixes.API_TOKEN,
         ),
   ];
 }
@@ -115,7 +113,7 @@ function ready(group: RunnerGroup, seen: Installation): readonly DoctorFinding[]
   const { gitea } = seen;
   const scope = gitea.scopes.find(({ groups: sharing }) => sharing.includes(group));
   if (gitea.withoutToken.has(group) && !isUnread(gitea.withoutToken.get(group) as Failure)) return [];
-  if (scope?.look instanceof Failure && !isConnection(scope.look)) return [];
+  if (scope?.look instanceof Failure && !isOfConnection(scope.look)) return [];
   return [ofServe(group, seen)];
 }
 

@@ -1,8 +1,7 @@
 /** Reads what `doctor` judges. What cannot be read is no error here: it says why. */
 import * as z from 'zod';
-import { orFailure } from '../../clients/gitea/set-up.ts';
 import { Deadline } from '../../clients/http/deadline.ts';
-import { parseJson } from '../../clients/http/parse-json.ts';
+import { parseJson } from '../../clients/http/request.ts';
 import { KubeClient, unexpectedStatus } from '../../clients/kubernetes/client.ts';
 import { observeCluster } from '../../clients/kubernetes/observe.ts';
 import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
@@ -10,7 +9,7 @@ import { ClusterSecrets } from '../../clients/kubernetes/secrets.ts';
 import type { SecretReader } from '../../clients/tokens/api-token.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import type { LiveJob } from '../../planner/evidence.ts';
-import { Failure } from '../../shared/failure.ts';
+import { Failure, orFailure } from '../../shared/failure.ts';
 import { NAME, SERVE_SECRET, SETTINGS } from '../../shared/installed/names.ts';
 import { keyText } from '../../shared/key-text.ts';
 import { type ClusterSource, listObjects, sortedOut } from '../explain/cluster-source.ts';

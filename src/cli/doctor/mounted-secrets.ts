@@ -48,6 +48,7 @@ class MountedSecrets implements SecretReader {
       1,
       `find the API token of namespace ${namespace}: no Secret is mounted into the sidecar at ${common}. ` +
         'If authToken is right, mount it ("A second Gitea" in docs/install.md).',
+      'not-found',
     );
   }
 

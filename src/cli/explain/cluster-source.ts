@@ -10,7 +10,7 @@ import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { lookAndPlan, type PlanOfNow } from '../../observe/look-and-plan.ts';
 import type { Settings } from '../../observe/settings.ts';
 import { finishOwn, groupOfObject } from '../../serve/cluster/own-pod.ts';
-import { Failure } from '../../shared/failure.ts';
+import { Failure, isOfConnection } from '../../shared/failure.ts';
 import { SETTINGS } from '../../shared/installed/names.ts';
 import type { Io } from '../../shared/io.ts';
 import { keyText } from '../../shared/key-text.ts';
@@ -127,7 +127,7 @@ export async function planOfCluster(
     }
     // Where Gitea does not answer, this is all that is known.
     io.err(`${whereText(where, settings.now())}\n`);
-    if (context !== undefined && planned.reason instanceof Failure && planned.reason.code.startsWith('GR-HTTP-'))
+    if (context !== undefined && planned.reason instanceof Failure && isOfConnection(planned.reason))
       io.err(`${fromWithin(argocdNamespace)}\n\n`);
     throw planned.reason;
   } finally {

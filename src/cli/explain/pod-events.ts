@@ -17,7 +17,7 @@ import { readObject } from '../read-object.ts';
 const MOST_JOBS = 3;
 /** Events that are read for each. */
 const MOST_EVENTS = 200;
-/** As the other sentences of Kubernetes (src/clients/kubernetes/pod-trouble.ts). */
+/** As the other sentences of Kubernetes (src/clients/kubernetes/pods.ts). */
 const LONGEST_MESSAGE = 300;
 
 /** Pods mostly start within this. Until then a volume that is not there yet may still come. */

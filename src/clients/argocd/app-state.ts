@@ -26,9 +26,6 @@ export interface AppOperation {
   readonly phase: 'Running' | 'Terminating' | 'Failed' | 'Error' | 'Succeeded';
   /** One line, safe to show; may be empty. */
   readonly message: string;
-  readonly startedAtMs: number;
-  /** Absent while it runs. */
-  readonly finishedAtMs?: number;
 }
 
 /** A Job in Argo CD's copy of what the plugin printed. */
@@ -43,7 +40,6 @@ export interface AppJob {
 export interface AppState {
   readonly name: string;
   readonly namespace: string;
-  readonly project: string;
   /** `Unknown` also when Argo CD has not compared it yet. */
   readonly sync: 'Synced' | 'OutOfSync' | 'Unknown';
   /** `Healthy`, `Progressing`, `Degraded`, …; absent before the first comparison. */
@@ -93,8 +89,6 @@ const Status = z.object({
     .object({
       phase: z.enum(['Running', 'Terminating', 'Failed', 'Error', 'Succeeded']),
       message: z.string().optional(),
-      startedAt: time,
-      finishedAt: time.nullish(),
     })
     .nullish(),
   reconciledAt: time.nullish(),
@@ -107,7 +101,6 @@ const Application = z.object({
     namespace: z.string().min(1).max(253),
     annotations: z.record(z.string(), z.string()).nullish(),
   }),
-  spec: z.object({ project: z.string().optional() }),
   status: Status.nullish(),
 });
 
@@ -117,7 +110,7 @@ export function readApplication(json: unknown): AppState {
   if (!parsed.success) {
     throw new AppShapeError(`no usable ${parsed.error.issues[0]?.path.join('.') || 'Application'}`);
   }
-  const { metadata, spec, status } = parsed.data;
+  const { metadata, status } = parsed.data;
   const operation = status?.operationState;
   const health = status?.health?.status;
   const reconciledAtMs = status?.reconciledAt;
@@ -126,12 +119,12 @@ export function readApplication(json: unknown): AppState {
   return {
     name: metadata.name,
     namespace: metadata.namespace,
-    // An empty project means `default` (`ApplicationSpec.GetProject`).
-    project: oneLine(spec.project || 'default', LONGEST_WORD),
     sync: status?.sync?.status || 'Unknown',
     ...(health && { health: oneLine(health, LONGEST_WORD) }),
     errors: (status?.conditions ?? []).filter(({ type }) => type.endsWith('Error')).map(toError),
-    ...(operation && { operation: toOperation(operation) }),
+    ...(operation && {
+      operation: { phase: operation.phase, message: oneLine(operation.message ?? '', LONGEST_MESSAGE) },
+    }),
     ...(reconciledAtMs != null && { reconciledAtMs }),
     refreshPending: metadata.annotations?.[REFRESH] !== undefined,
     manages: (object) => managed.has(objectKey(object)),
@@ -162,15 +155,6 @@ function toError({ type, message }: { readonly type: string; readonly message: s
     type: oneLine(type, LONGEST_WORD),
     message: oneLine(message, LONGEST_MESSAGE),
     stops: STOPPING.has(type),
-  };
-}
-
-function toOperation(from: NonNullable<z.infer<typeof Status>['operationState']>): AppOperation {
-  return {
-    phase: from.phase,
-    message: oneLine(from.message ?? '', LONGEST_MESSAGE),
-    startedAtMs: from.startedAt,
-    ...(from.finishedAt != null && { finishedAtMs: from.finishedAt }),
   };
 }
 

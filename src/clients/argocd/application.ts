@@ -32,17 +32,13 @@ const MAX_LENGTH = 1400;
 const MAX_NAME = 253;
 const DNS_NAME = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
+const TRACKING_ID = /^([^:/]+):([^:/]*)\/([^:/]+):([^:/]+)\/([^:/]+)$/;
 const KIND = /^[A-Za-z][A-Za-z0-9]{0,62}$/;
 
 /** Reads the annotation's value. Undefined for anything that Argo CD would not write for a namespaced object. */
 export function parseTrackingId(text: string): TrackingId | undefined {
   if (text.length > MAX_LENGTH) return undefined;
-  const [instance, type, place, ...rest] = text.split(':');
-  if (instance === undefined || type === undefined || place === undefined || rest.length > 0) return undefined;
-  const [group, kind, ...moreType] = type.split('/');
-  const [namespace, name, ...morePlace] = place.split('/');
-  if (group === undefined || kind === undefined || moreType.length > 0) return undefined;
-  if (namespace === undefined || name === undefined || morePlace.length > 0) return undefined;
+  const [, instance = '', group = '', kind = '', namespace = '', name = ''] = TRACKING_ID.exec(text) ?? [];
   const application = parseInstanceName(instance);
   if (application === undefined || !KIND.test(kind) || !(group === '' || isDnsName(group))) return undefined;
   if (!DNS_LABEL.test(namespace) || !isDnsName(name)) return undefined;

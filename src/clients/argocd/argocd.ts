@@ -21,9 +21,8 @@ import { Failure } from '../../shared/failure.ts';
 import { parseUrl } from '../../shared/parse-url.ts';
 import { HttpClient } from '../http/client.ts';
 import type { Deadline } from '../http/deadline.ts';
-import { parseJson } from '../http/parse-json.ts';
 import type { Env } from '../http/proxy.ts';
-import { type HttpAnswer, type HttpRequest, isHeaderText, type RequestLine } from '../http/request.ts';
+import { type HttpAnswer, type HttpRequest, isHeaderText, parseJson, type RequestLine } from '../http/request.ts';
 import { Token } from '../tokens/token.ts';
 import { AppShapeError, type AppState, readApplication } from './app-state.ts';
 import type { ApplicationRef } from './application.ts';
@@ -75,36 +74,23 @@ export class ArgoCd {
 
   /** Throws `Failure` when the URL (exit 2) or the token (exit 1) cannot be one. */
   constructor(options: ArgoCdOptions) {
-    const {
-      url,
-      token,
-      ca,
-      clock = systemClock,
-      env,
-      controlPlaneNamespace,
-      onRequest,
-      slowAfterMs = SLOW_AFTER_MS,
-    } = options;
+    const { url, token, ca, clock = systemClock, env, onRequest, slowAfterMs = SLOW_AFTER_MS } = options;
     this.clock = clock;
     const parsed = parseUrl(url);
     if (parsed === undefined || !['http:', 'https:'].includes(parsed.protocol) || parsed.username !== '') {
-      throw new Failure(
-        'GR-ARGOCD-02',
-        2,
-        'the URL of Argo CD is not of the form https://argocd.example.com, without user and password. Correct --argocd-url.',
-      );
+      const message =
+        'the URL of Argo CD is not of the form https://argocd.example.com, without user and password. Correct --argocd-url.';
+      throw new Failure('GR-ARGOCD-02', 2, message);
     }
     const secret = token.trim();
     if (!isHeaderText(secret)) {
-      throw new Failure(
-        'GR-ARGOCD-01',
-        1,
-        'the token of Argo CD is empty or holds characters that no token has. Make one with "argocd account generate-token" and put it into the Secret.',
-      );
+      const message =
+        'the token of Argo CD is empty or holds characters that no token has. Make one with "argocd account generate-token" and put it into the Secret.';
+      throw new Failure('GR-ARGOCD-01', 1, message);
     }
     this.#base = (parsed.origin + parsed.pathname).replace(/\/+$/, '');
     this.#token = new Token(secret, this.#base, 'Bearer');
-    this.#controlPlaneNamespace = controlPlaneNamespace;
+    this.#controlPlaneNamespace = options.controlPlaneNamespace;
     this.#http = new HttpClient({
       env,
       clock,
@@ -112,8 +98,8 @@ export class ArgoCd {
       bodyLimit: BODY_LIMIT,
       caFrom: 'with --argocd-ca-file',
       slowRequests: { afterMs: () => slowAfterMs, most: MOST_SLOW },
-      ...(ca !== undefined && { ca }),
-      ...(onRequest && { onRequest }),
+      ca,
+      onRequest,
     });
   }
 
@@ -202,8 +188,8 @@ function readState(request: HttpRequest, json: unknown): AppState {
 }
 
 /** The gateway always says application/json. Anything else comes from somebody who stands in between. */
-function jsonOf(request: HttpRequest, { mediaType, text }: HttpAnswer): unknown {
-  const json = mediaType === 'application/json' ? parseJson(text) : undefined;
-  if (json === undefined) throw notJson(request, mediaType);
+function jsonOf(request: HttpRequest, answer: HttpAnswer): unknown {
+  const json = answer.mediaType === 'application/json' ? parseJson(answer.text) : undefined;
+  if (json === undefined) throw notJson(request, answer);
   return json;
 }

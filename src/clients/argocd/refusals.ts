@@ -1,8 +1,14 @@
 /** What each refusal of Argo CD means and what to do about it, in one place. Texts hold nothing that came in a body. */
 import * as z from 'zod';
-import type { Failure } from '../../shared/failure.ts';
-import { parseJson } from '../http/parse-json.ts';
-import { failure, type HttpAnswer, type HttpRequest } from '../http/request.ts';
+import type { Failure, FailureKind } from '../../shared/failure.ts';
+import {
+  failure,
+  type HttpAnswer,
+  type HttpRequest,
+  insteadOfJson,
+  parseJson,
+  proxyWantsLogin,
+} from '../http/request.ts';
 
 /** What a request asks of the account, for the texts. */
 export interface NeededRight {
@@ -14,6 +20,8 @@ export interface NeededRight {
 
 /** An error as the gateway writes it: gRPC code and message (grpc-gateway v1, runtime/errors.go). */
 const GatewayError = z.object({ code: z.number(), message: z.string() });
+
+const BASE = 'Check that the URL is the base address of Argo CD, with its root path if it has one';
 
 const INVALID_ARGUMENT = 3;
 const FAILED_PRECONDITION = 9;
@@ -34,7 +42,8 @@ export function isBusy(answer: HttpAnswer): boolean {
 /** The Failure for an answer that is not 200. */
 export function refusal(request: HttpRequest, answer: HttpAnswer, needs: NeededRight): Failure {
   const { status } = answer;
-  const say = (code: string, received: string, remedy: string) => failure(request, code, received, remedy);
+  const say = (code: string, received: string, remedy: string, kind?: FailureKind) =>
+    failure(request, code, received, remedy, kind);
   switch (status) {
     case 401:
       return say(
@@ -51,42 +60,38 @@ export function refusal(request: HttpRequest, answer: HttpAnswer, needs: NeededR
           )
         : say('GR-ARGOCD-04', 'Argo CD forbids it (403)', forbidden(needs));
     case 404:
-      return say(
-        'GR-ARGOCD-06',
-        'not found (404)',
-        'Check that the URL is the base address of Argo CD, with its root path if it has one',
-      );
+      return say('GR-ARGOCD-06', 'not found (404)', BASE);
     case 407:
-      return say('GR-HTTP-08', 'the proxy wants a login (407)', 'Put user and password into the proxy URL');
+      return proxyWantsLogin(request);
     case 429:
     case 503:
-      return say('GR-ARGOCD-07', `Argo CD is busy or starting (${status})`, 'It is tried again; look at argocd-server');
+      return say(
+        'GR-ARGOCD-07',
+        `Argo CD is busy or starting (${status})`,
+        'It is tried again; look at argocd-server',
+        'rate-limited',
+      );
     default:
       return status >= 500
-        ? say('GR-ARGOCD-08', `an error of the server (${status})`, 'Look into the log of argocd-server')
+        ? say(
+            'GR-ARGOCD-08',
+            `an error of the server (${status})`,
+            'Look into the log of argocd-server',
+            'server-error',
+          )
         : other(request, answer);
   }
 }
 
-/** The Failure for a 200 that is no JSON: the web page of Argo CD or of a login, another program. */
-export function notJson(request: HttpRequest, mediaType: string): Failure {
-  const received = mediaType === 'text/html' ? 'a web page instead of JSON' : 'the answer is not JSON';
-  return failure(
-    request,
-    'GR-ARGOCD-10',
-    received,
-    'Check that the URL is the base address of Argo CD, with its root path if it has one, and that no login page stands before it',
-  );
+/** The Failure for a 200 that is no JSON. */
+export function notJson(request: HttpRequest, answer: HttpAnswer): Failure {
+  return failure(request, 'GR-ARGOCD-10', insteadOfJson(answer), `${BASE}, and that no login page stands before it`);
 }
 
 /** The Failure for JSON that is no Application, or another one; `detail` is a clause without values from outside. */
 export function wrongShape(request: HttpRequest, detail: string): Failure {
-  return failure(
-    request,
-    'GR-ARGOCD-11',
-    `the answer is not what Argo CD sends: ${detail}`,
-    'Check what stands before Argo CD; if nothing does, report this with the version of Argo CD',
-  );
+  const remedy = 'Check what stands before Argo CD; if nothing does, report this with the version of Argo CD';
+  return failure(request, 'GR-ARGOCD-11', `the answer is not what Argo CD sends: ${detail}`, remedy);
 }
 
 /** Argo CD says 403 for what does not exist too, so as not to tell what there is (`getAppEnforceRBAC`). */
@@ -101,27 +106,18 @@ function other(request: HttpRequest, answer: HttpAnswer): Failure {
   const { status } = answer;
   const code = status === 400 ? readError(answer)?.code : undefined;
   if (code === INVALID_ARGUMENT) {
-    return failure(
-      request,
-      'GR-ARGOCD-13',
-      'Argo CD does not accept the project of the Application (400, InvalidArgument)',
-      'The project does not exist, or its sourceNamespaces do not allow the namespace of the Application: correct spec.project or the AppProject',
-    );
+    const received = 'Argo CD does not accept the project of the Application (400, InvalidArgument)';
+    const remedy =
+      'The project does not exist, or its sourceNamespaces do not allow the namespace of the Application: correct spec.project or the AppProject';
+    return failure(request, 'GR-ARGOCD-13', received, remedy);
   }
   if (code === FAILED_PRECONDITION) {
-    return failure(
-      request,
-      'GR-ARGOCD-12',
-      'Argo CD cannot do that now (400, FailedPrecondition)',
-      'The Application is being deleted, its git repository cannot be reached, or its sync options are forbidden: look at it in Argo CD',
-    );
+    const remedy =
+      'The Application is being deleted, its git repository cannot be reached, or its sync options are forbidden: look at it in Argo CD';
+    return failure(request, 'GR-ARGOCD-12', 'Argo CD cannot do that now (400, FailedPrecondition)', remedy);
   }
-  return failure(
-    request,
-    'GR-ARGOCD-09',
-    `an unexpected status (${status})`,
-    'Check that the URL is that of Argo CD, with the right http or https',
-  );
+  const remedy = 'Check that the URL is that of Argo CD, with the right http or https';
+  return failure(request, 'GR-ARGOCD-09', `an unexpected status (${status})`, remedy);
 }
 
 function readError({ mediaType, text }: HttpAnswer): z.infer<typeof GatewayError> | undefined {

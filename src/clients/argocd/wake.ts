@@ -23,7 +23,7 @@
  * wants. `in-sync` is what Argo CD says; it does not prove that the cluster shows the plan.
  */
 import { type Clock, pause } from '../../shared/clock.ts';
-import { Failure } from '../../shared/failure.ts';
+import { Failure, isOfConnection } from '../../shared/failure.ts';
 import { Deadline } from '../http/deadline.ts';
 import type { AppError, AppState } from './app-state.ts';
 import type { ApplicationRef, ObjectRef } from './application.ts';
@@ -160,17 +160,22 @@ async function refresh(
   deadline: Deadline,
   { answerMs, readEveryMs }: WakePatience,
 ): Promise<AppState> {
-  const askMs = (): number => Math.min(answerMs, deadline.remainingMs());
-  let answer = await unlessLate(argocd.refresh(app, new Deadline(askMs(), argocd.clock)));
+  const ask = () =>
+    unless(
+      ({ kind }) => kind === 'timeout',
+      argocd.refresh(app, new Deadline(Math.min(answerMs, deadline.remainingMs()), argocd.clock)),
+    );
+  let answer = await ask();
   while (answer === undefined) {
     if (deadline.remainingMs() <= readEveryMs) throw notDone(app, deadline);
     await pause(argocd.clock, readEveryMs);
-    const state = await readIfPossible(argocd, app, deadline);
+    // Its API server may be busy or starting.
+    const state = await unless(isAway, argocd.read(app, shortly(argocd, deadline)));
     // A comparison writes its result and takes the annotation away at the same time.
     if (state === undefined || state.refreshPending) continue;
     if (isCompared(state, before)) return state;
     // Argo CD has not taken the request in.
-    answer = await unlessLate(argocd.refresh(app, new Deadline(askMs(), argocd.clock)));
+    answer = await ask();
   }
   return answer;
 }
@@ -180,12 +185,12 @@ function isCompared(state: AppState, before: AppState): boolean {
   return state.reconciledAtMs !== before.reconciledAtMs || state.errors.some(({ stops }) => stops);
 }
 
-/** Undefined when the answer did not come in time. */
-async function unlessLate(answer: Promise<AppState>): Promise<AppState | undefined> {
+/** Undefined when it failed in this way. */
+async function unless(isSuch: (failure: Failure) => boolean, answer: Promise<AppState>): Promise<AppState | undefined> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof Failure && error.code === 'GR-HTTP-09') return undefined;
+    if (error instanceof Failure && isSuch(error)) return undefined;
     throw error;
   }
 }
@@ -215,28 +220,11 @@ function shortly({ clock }: WakeTarget, deadline: Deadline): Deadline {
 }
 
 /** True when Argo CD cannot be reached or does not work at the moment. It will come back by itself. */
-export function isAway({ code }: Failure): boolean {
-  return code.startsWith('GR-HTTP') || code === 'GR-ARGOCD-07' || code === 'GR-ARGOCD-08';
-}
-
-/** Undefined when Argo CD does not answer at the moment: its API server may be busy or starting. */
-async function readIfPossible(
-  argocd: WakeTarget,
-  app: ApplicationRef,
-  deadline: Deadline,
-): Promise<AppState | undefined> {
-  try {
-    return await argocd.read(app, shortly(argocd, deadline));
-  } catch (error) {
-    if (error instanceof Failure && isAway(error)) return undefined;
-    throw error;
-  }
+export function isAway(failure: Failure): boolean {
+  return isOfConnection(failure) || failure.kind === 'server-error';
 }
 
 function notDone({ name }: ApplicationRef, { ms }: Deadline): Failure {
-  return new Failure(
-    'GR-ARGOCD-14',
-    1,
-    `refresh Application ${name}: Argo CD has not done it within ${ms / 1000} s. Look at the load and the log of argocd-application-controller and argocd-repo-server.`,
-  );
+  const message = `refresh Application ${name}: Argo CD has not done it within ${ms / 1000} s. Look at the load and the log of argocd-application-controller and argocd-repo-server.`;
+  return new Failure('GR-ARGOCD-14', 1, message);
 }

@@ -1,11 +1,9 @@
 /** Reads one Gitea with one token: builds the address, sends, checks status and JSON. Knows no endpoint. */
-
 import { systemClock } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { Deadline } from '../http/deadline.ts';
-import { parseJson } from '../http/parse-json.ts';
-import { failure, type HttpAnswer, type HttpRequest } from '../http/request.ts';
+import { failure, type HttpAnswer, type HttpRequest, parseJson } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
 import { Shelf } from './bounds.ts';
 import {
@@ -17,11 +15,7 @@ import {
   isRefusal,
 } from './failures.ts';
 import { readVersionText, ShapeError } from './shapes.ts';
-import { judgeVersion, OLDEST_GITEA, type VersionFacts } from './version.ts';
-
-function isRefused(error: unknown): boolean {
-  return error instanceof Failure && isRefusal(error);
-}
+import { judgeVersion, type VersionFacts } from './version.ts';
 
 /** One question to Gitea. */
 export interface Question extends AccessHints {
@@ -51,9 +45,9 @@ export interface GiteaAccess {
   readonly deadline: Deadline;
   readonly versions: VersionCache;
   /** The clock by which times in answers are judged, ms since 1970. Default: the real one. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
   /** Name of the queue of these requests. Queues take turns at the connections to one Gitea (`HttpRequest.queue`). */
-  readonly queue?: string;
+  readonly queue?: string | undefined;
   /**
    * For a process that looks again and again. A Gitea that is down or limits requests sees a single one per look: the first answer
    * is awaited before anything else is asked. `once`: besides, no request is repeated.
@@ -89,7 +83,8 @@ export class GiteaApi {
     const { versions } = this.#access;
     const known = versions.get(this.#base);
     // The token of another group was refused: that says nothing about ours.
-    if (known !== undefined) return known.catch((error) => (isRefused(error) ? this.#askVersion() : known));
+    if (known !== undefined)
+      return known.catch((error) => (error instanceof Failure && isRefusal(error) ? this.#askVersion() : known));
     const asked = this.#askVersion();
     versions.set(this.#base, asked);
     // A long-running process must ask again after a failure.
@@ -104,20 +99,19 @@ export class GiteaApi {
   async get<T>(question: Question, read: AnswerReader<T>): Promise<T> {
     this.#requests += 1;
     if (this.#requests > MOST_REQUESTS) {
-      throw this.failure(
-        question,
-        'GR-GITEA-10',
-        `the look needs more than ${MOST_REQUESTS} requests`,
-        'Cancel old jobs, delete dead runners, use narrower scopes, or use a token of the user himself for scope user',
-      );
+      const remedy =
+        'Cancel old jobs, delete dead runners, use narrower scopes, or use a token of the user himself for scope user';
+      throw this.failure(question, 'GR-GITEA-10', `the look needs more than ${MOST_REQUESTS} requests`, remedy);
     }
     const request = this.#request(question);
     const sent = this.#access.http.send(request, this.#access.deadline);
     sent.catch(() => undefined);
-    if (this.#access.careful) this.#judgeEarly(request, await sent, question);
+    // A 404 needs a version to be understood: an old Gitea does not know the path.
+    if (this.#access.careful && (await sent).status !== 404) this.#refuse(request, await sent, question);
     const version = await this.version();
     const answer = await sent;
-    return this.#readAs(request, answer, question, (json) => read(json, version, answer));
+    this.#refuse(request, answer, question);
+    return readAs(request, answer, (json) => read(json, version, answer));
   }
 
   /** A Failure about a question that was answered well-formed but wrong. */
@@ -135,56 +129,20 @@ export class GiteaApi {
     };
     const request = this.#request(question);
     const answer = await this.#access.http.send(request, this.#access.deadline);
-    const verdict = judgeVersion(this.#readAs(request, answer, question, readVersionText));
-    switch (verdict.kind) {
-      case 'fine':
-        return verdict.version;
-      case 'too-old':
-        throw failure(
-          request,
-          'GR-GITEA-11',
-          `this is Gitea ${verdict.found}, which cannot list jobs`,
-          `Upgrade it to ${OLDEST_GITEA} or newer`,
-        );
-      case 'forgejo':
-        throw failure(
-          request,
-          'GR-GITEA-12',
-          'this is Forgejo, whose API for jobs is another one',
-          `Gitea ${OLDEST_GITEA} or newer is needed`,
-        );
-      case 'unreadable':
-        throw failure(
-          request,
-          'GR-GITEA-13',
-          'the version is not of the form 1.27.3',
-          `Gitea ${OLDEST_GITEA} or newer is needed; without its version its answers cannot be understood`,
-        );
-      default:
-        return verdict satisfies never;
-    }
+    this.#refuse(request, answer, question);
+    const verdict = judgeVersion(readAs(request, answer, readVersionText));
+    if ('code' in verdict) throw failure(request, verdict.code, verdict.received, verdict.remedy);
+    return verdict;
   }
 
-  /** Throws when the answer needs no version to be understood. A 404 does: an old Gitea does not know the path. */
-  #judgeEarly(request: HttpRequest, answer: HttpAnswer, question: Question): void {
-    if (answer.status === 200 || answer.status === 404) return;
-    throw failureOfStatus(request, answer, question, this.#access.token);
-  }
-
-  #readAs<T>(request: HttpRequest, answer: HttpAnswer, hints: AccessHints, read: (json: unknown) => T): T {
+  #refuse(request: HttpRequest, answer: HttpAnswer, hints: AccessHints): void {
     if (answer.status !== 200) throw failureOfStatus(request, answer, hints, this.#access.token);
-    return readAs(request, answer, read);
   }
 
   #request({ what, method = 'GET', path, query = [], mostBytes }: Question): HttpRequest {
     const request = requestTo(this.#access, { what, method, path, query });
     const { careful, queue } = this.#access;
-    return {
-      ...request,
-      ...(queue !== undefined && { queue }),
-      ...(careful === 'once' && { once: true }),
-      ...(mostBytes !== undefined && { mostBytes }),
-    };
+    return { ...request, queue, once: careful === 'once', mostBytes };
   }
 }
 
@@ -205,11 +163,11 @@ export function requestTo(
 
 function readAs<T>(request: HttpRequest, answer: HttpAnswer, read: (json: unknown) => T): T {
   // Gitea always answers application/json. Anything else comes from a proxy or portal in between.
-  if (answer.mediaType !== 'application/json') throw failureOfOtherContent(request, answer.mediaType);
+  if (answer.mediaType !== 'application/json') throw failureOfOtherContent(request, answer);
   const excess = excessOf(answer.text);
   if (excess !== undefined) throw failureOfShape(request, excess);
   const json = parseJson(answer.text);
-  if (json === undefined) throw failureOfOtherContent(request, answer.mediaType);
+  if (json === undefined) throw failureOfOtherContent(request, answer);
   try {
     return read(json);
   } catch (error) {

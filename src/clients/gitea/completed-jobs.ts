@@ -10,8 +10,7 @@ import type { GiteaApi, Question } from './api.ts';
 import type { Level } from './endpoints.ts';
 import { type JobsById, jobsQuestion, keep, readJobs, readPage } from './lists.ts';
 import { PAGE_LIMIT } from './paging.ts';
-import type { ListPage } from './shapes.ts';
-import { unreadableJob } from './stand-ins.ts';
+import { type ListPage, unreadableJob } from './shapes.ts';
 
 /** More than end between two looks. */
 const NEWEST_ROWS = 150;
@@ -32,39 +31,24 @@ export interface CompletedList {
   readonly pages: readonly ListPage<Job>[];
 }
 
-/** Puts the newest completed jobs into `jobs`, `rows` of them and perhaps the first page besides. */
+/**
+ * Puts the newest completed jobs into `jobs`, `rows` of them and perhaps the first page besides. They are asked for in the order of 1.27.
+ * Older versions ignore it (run on 1.26.0): there the last pages follow. @param isEager all pages are asked for at once
+ */
 export async function readCompletedJobs(
   api: GiteaApi,
   level: Level,
   jobs: JobsById,
-  rows = NEWEST_ROWS,
+  { rows = NEWEST_ROWS, isEager = false } = {},
 ): Promise<CompletedList> {
-  const { sortsJobs: sorted } = await api.version();
-  const question = jobsQuestion(level, ['completed'], sorted);
-  const first = await readCompletedPage(api, question, 1);
-  const pages = await readEach(api, question, newestPages(first, sorted, 0, pagesFor(rows, first, sorted)));
-  for (const page of [first, ...pages]) keep(jobs, page.rows);
-  return { question, first, sorted, pages };
-}
-
-/**
- * The same without waiting for anything: the first page, or all with `further`, is asked for at once, in the order of 1.27. Older
- * versions ignore the order (run on 1.26.0), so there the last pages follow when the version is known.
- */
-export async function readCompletedJobsAhead(
-  api: GiteaApi,
-  level: Level,
-  jobs: JobsById,
-  further: boolean,
-): Promise<CompletedList> {
-  const question = jobsQuestion(level, ['completed'], true);
+  const question = jobsQuestion(level, ['completed']);
   const firstAsked = readCompletedPage(api, question, 1);
-  const early = further ? FURTHER_PAGES.map((page) => readCompletedPage(api, question, page)) : [];
+  const early = isEager ? FURTHER_PAGES.map((page) => readCompletedPage(api, question, page)) : [];
   // What is not wanted may fail.
   for (const page of early) page.catch(() => undefined);
   const first = await firstAsked;
   const { sortsJobs: sorted } = await api.version();
-  const wanted = newestPages(first, sorted, 0, pagesFor(NEWEST_ROWS, first, sorted));
+  const wanted = newestPages(first, sorted, 0, pagesFor(rows, first, sorted));
   const asked = wanted.map((page) => early[FURTHER_PAGES.indexOf(page)] ?? readCompletedPage(api, question, page));
   const pages = await Promise.all(asked);
   for (const page of [first, ...pages]) keep(jobs, page.rows);
@@ -86,14 +70,15 @@ export async function readHistory(api: GiteaApi, list: CompletedList, jobs: Jobs
   let pages = list.pages;
   while (!isBefore(pages.at(-1) ?? first, sinceMs)) {
     const count = Math.min(Math.max(1, pages.length), most - pages.length);
-    const more = await readEach(api, question, newestPages(first, sorted, pages.length, count));
+    const numbers = newestPages(first, sorted, pages.length, count);
+    const more = await Promise.all(numbers.map((page) => readCompletedPage(api, question, page)));
     if (more.length === 0) return;
     // An active job wins: it may have been listed before it completed, and a row too many keeps a runner only.
-    for (const { rows } of more)
-      keep(
-        jobs,
-        rows.filter(({ id }) => !jobs.has(id)),
-      );
+    const rows = more.flatMap((page) => page.rows);
+    keep(
+      jobs,
+      rows.filter(({ id }) => !jobs.has(id)),
+    );
     pages = [...pages, ...more];
   }
 }
@@ -121,14 +106,6 @@ function newestPages(first: ListPage<Job>, sorted: boolean, skip: number, count:
   const last = Math.ceil(first.total / Math.max(1, first.rows.length));
   const there = first.rows.length === 0 ? 0 : Math.max(0, last - 1 - skip);
   return Array.from({ length: Math.min(count, there) }, (_, at) => (sorted ? 2 + skip + at : last - skip - at));
-}
-
-async function readEach(
-  api: GiteaApi,
-  question: Question,
-  numbers: readonly number[],
-): Promise<readonly ListPage<Job>[]> {
-  return await Promise.all(numbers.map((page) => readCompletedPage(api, question, page)));
 }
 
 /** Gitea keeps all jobs that ever ran, so their number is no reason to refuse. */

@@ -1,73 +1,83 @@
 /** Paths and rights of Gitea's API per level (routers/api/v1/api.go, read in 1.25 to 1.27). */
-
 import type { Scope } from '../../config/runnergroup/runner-group.ts';
 import { Failure } from '../../shared/failure.ts';
-import type { Rights } from './failures.ts';
+import type { AccessHints, Rights } from './failures.ts';
+
+/** A list of a level: where it is, and what an error says about it. */
+export interface Endpoint extends AccessHints {
+  readonly path: string;
+}
 
 /** One level at which Gitea lists jobs and runners. */
 export interface Level {
   /** As an error says it: `org acme`. */
   readonly name: string;
-  readonly jobsPath: string;
-  readonly runnersPath: string;
-  /** For the text of a 403. */
-  readonly jobsRights: Rights;
-  readonly runnersRights: Rights;
-  /** What a 404 means. */
-  readonly missing: string;
+  /** Where the paths of the level begin: `/orgs/acme`. */
+  readonly root: string;
+  readonly jobs: Endpoint;
+  /** The rights that list jobs list runs. */
+  readonly runs: Endpoint;
+  readonly runners: Endpoint;
+}
+
+/** @param missing what a 404 means */
+function level(name: string, root: string, missing: string, jobs: Rights, runners: Rights = jobs): Level {
+  const at = (list: string, rights: Rights): Endpoint => ({ path: `${root}/actions/${list}`, rights, missing });
+  return { name, root, jobs: at('jobs', jobs), runs: at('runs', jobs), runners: at('runners', runners) };
 }
 
 /** The whole instance. The runner list holds the runners of all levels (routers/api/v1/shared/runners.go). */
-export const GLOBAL_LEVEL: Level = {
-  name: 'the whole instance',
-  jobsPath: '/admin/actions/jobs',
-  runnersPath: '/admin/actions/runners',
-  jobsRights: { scope: 'scope read:admin', user: 'a site administrator' },
-  runnersRights: { scope: 'scope read:admin', user: 'a site administrator' },
-  missing: 'Check spec.gitea.url',
-};
+export const GLOBAL_LEVEL = level('the whole instance', '/admin', 'Check spec.gitea.url', {
+  scope: 'scope read:admin',
+  user: 'a site administrator',
+});
 
 /**
  * An organization. From 1.27 a mere member sees only the repositories whose Actions he may read, without a hint that others exist. So
  * the token should belong to an owner. Runner lists need an owner in every version.
  */
 export function orgLevel(org: string): Level {
-  return {
-    name: `org ${org}`,
-    jobsPath: `/orgs/${segment(org)}/actions/jobs`,
-    runnersPath: `/orgs/${segment(org)}/actions/runners`,
-    jobsRights: { scope: 'scope read:organization', user: 'an owner of the org' },
-    runnersRights: { scope: 'scope read:organization', user: 'an owner of the org' },
-    missing: `Check that org ${org} exists and that the token's user may see it. If ${org} is a user, write scope: user and user: ${org}`,
-  };
+  const missing = `Check that org ${org} exists and that the token's user may see it. If ${org} is a user, write scope: user and user: ${org}`;
+  const rights = { scope: 'scope read:organization', user: 'an owner of the org' };
+  return level(`org ${org}`, `/orgs/${segment(org)}`, missing, rights);
 }
 
 /** The user the token belongs to. */
 export function ownUserLevel(user: string): Level {
-  return {
-    name: `user ${user}`,
-    jobsPath: '/user/actions/jobs',
-    runnersPath: '/user/actions/runners',
-    jobsRights: { scope: 'scope read:user without public-only' },
-    runnersRights: { scope: 'scope read:user without public-only' },
-    missing: 'Check spec.gitea.url',
-  };
+  return level(`user ${user}`, '/user', 'Check spec.gitea.url', { scope: 'scope read:user without public-only' });
 }
 
-/** One repository. */
 export function repoLevel(owner: string, repo: string): Level {
-  const path = `/repos/${segment(owner)}/${segment(repo)}/actions`;
-  return {
-    name: `repository ${owner}/${repo}`,
-    jobsPath: `${path}/jobs`,
-    runnersPath: `${path}/runners`,
-    jobsRights: {
-      scope: 'scope read:repository',
-      user: 'one who may read the Actions of the repository (up to 1.25 its owner)',
-    },
-    runnersRights: { scope: 'scope read:repository', user: 'an administrator of the repository' },
-    missing: `Check that ${owner}/${repo} exists, has Actions switched on and that the token's user may see it`,
-  };
+  const scope = 'scope read:repository';
+  return level(
+    `repository ${owner}/${repo}`,
+    `/repos/${segment(owner)}/${segment(repo)}`,
+    `Check that ${owner}/${repo} exists, has Actions switched on and that the token's user may see it`,
+    { scope, user: 'one who may read the Actions of the repository (up to 1.25 its owner)' },
+    { scope, user: 'an administrator of the repository' },
+  );
+}
+
+/** The level of `owner/name`. */
+export function levelOfRepository(repository: string): Level {
+  const [owner = '', name = ''] = repository.split('/');
+  return repoLevel(owner, name);
+}
+
+/** The level of a scope. That of a user is his own token's. */
+export function levelOf(scope: Scope): Level {
+  switch (scope.kind) {
+    case 'global':
+      return GLOBAL_LEVEL;
+    case 'org':
+      return orgLevel(scope.org);
+    case 'user':
+      return ownUserLevel(scope.user);
+    case 'repo':
+      return repoLevel(scope.owner, scope.repo);
+    default:
+      return scope satisfies never;
+  }
 }
 
 /** A scope as an error says it. */
@@ -82,13 +92,8 @@ export function describeScope(scope: Scope): string {
     case 'repo':
       return `repository ${scope.owner}/${scope.repo}`;
     default:
-      return unreachable(scope);
+      return scope satisfies never;
   }
-}
-
-/** Says at compile time that a switch covers every case. */
-export function unreachable(value: never): never {
-  throw new Error(`unexpected value ${JSON.stringify(value)}`);
 }
 
 /**

@@ -1,6 +1,6 @@
 /** What each error that Gitea answers means and what to do about it, in one place. Texts hold nothing that came in a body. */
-import { Failure } from '../../shared/failure.ts';
-import { failure, type HttpAnswer, type HttpRequest } from '../http/request.ts';
+import { Failure, type FailureKind } from '../../shared/failure.ts';
+import { failure, type HttpAnswer, type HttpRequest, insteadOfJson, proxyWantsLogin } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
 
 /** What Gitea demands before it answers (routers/api/v1/api.go). */
@@ -26,39 +26,49 @@ export function failureOfStatus(
   hints: AccessHints,
   { source }: Token,
 ): Failure {
-  const say = (code: string, received: string, remedy: string) => failure(request, code, received, remedy);
+  const say = (code: string, received: string, remedy: string, kind?: FailureKind) =>
+    failure(request, code, received, remedy, kind);
   switch (status) {
     case 401:
       return say(
         'GR-GITEA-01',
         'Gitea does not accept the token (401)',
         `It is expired, deleted or of another Gitea: put a valid one into ${source}`,
+        'unauthorized',
       );
     case 403:
       return say(
         'GR-GITEA-02',
         `Gitea forbids it (403)${complaint(text, hints.rights)}`,
         `The token needs ${rightsText(hints.rights)}. It is in ${source}`,
+        'forbidden',
       );
     case 404:
-      return say('GR-GITEA-03', 'not found (404)', hints.missing);
+      return say('GR-GITEA-03', 'not found (404)', hints.missing, 'not-found');
     case 407:
-      return say('GR-HTTP-08', 'the proxy wants a login (407)', 'Put user and password into the proxy URL');
+      return proxyWantsLogin(request);
     case 429:
       return say(
         'GR-GITEA-18',
         'Gitea limits how often it may be asked (429)',
         'Try again later; if it stays so, raise the limit of Gitea or of what stands before it, or look at fewer scopes',
+        'rate-limited',
       );
     case 503:
       return say(
         'GR-GITEA-04',
         'Gitea is busy (503)',
         'Try again later; if it stays so, look at the load and the [qos] settings of Gitea',
+        'server-error',
       );
     default:
       return status >= 500
-        ? say('GR-GITEA-05', `an error of the server (${status})`, "Look into Gitea's log and at what stands before it")
+        ? say(
+            'GR-GITEA-05',
+            `an error of the server (${status})`,
+            "Look into Gitea's log and at what stands before it",
+            'server-error',
+          )
         : say('GR-GITEA-06', `an unexpected status (${status})`, 'Check spec.gitea.url and what stands before Gitea');
   }
 }
@@ -81,41 +91,25 @@ function rightsText({ scope, user }: Rights): string {
 }
 
 /** True when Gitea refuses the token: another one in its place may help. */
-export function isRefusal({ code }: Failure): boolean {
-  return code === 'GR-GITEA-01' || code === 'GR-GITEA-02';
+export function isRefusal({ kind }: Failure): boolean {
+  return kind === 'unauthorized' || kind === 'forbidden';
 }
 
-/** True when Gitea has asked to be left alone: a 429, or a 503 that says for how long. */
-export function isRateLimit({ code }: Failure): boolean {
-  return code === 'GR-GITEA-18' || code === 'GR-HTTP-10';
-}
-
-/** The Failure for a 200 that is no JSON: a login page, a portal, another program. */
-export function failureOfOtherContent(request: HttpRequest, mediaType: string): Failure {
-  const received = mediaType === 'text/html' ? 'a web page instead of JSON' : 'the answer is not JSON';
-  return failure(
-    request,
-    'GR-GITEA-07',
-    received,
-    "Check that spec.gitea.url is Gitea's base address and that no login page or portal stands before it",
-  );
+/** The Failure for a 200 that is no JSON. */
+export function failureOfOtherContent(request: HttpRequest, answer: HttpAnswer): Failure {
+  const remedy = "Check that spec.gitea.url is Gitea's base address and that no login page or portal stands before it";
+  return failure(request, 'GR-GITEA-07', insteadOfJson(answer), remedy);
 }
 
 /** The Failure for JSON that cannot be read; `detail` is a clause of `ShapeError`. */
 export function failureOfShape(request: HttpRequest, detail: string): Failure {
-  return failure(
-    request,
-    'GR-GITEA-08',
-    `the answer is not what Gitea sends: ${detail}`,
-    'Nothing was rendered. Check what stands before Gitea; if nothing does, report this with the version of Gitea',
-  );
+  const remedy =
+    'Nothing was rendered. Check what stands before Gitea; if nothing does, report this with the version of Gitea';
+  return failure(request, 'GR-GITEA-08', `the answer is not what Gitea sends: ${detail}`, remedy);
 }
 
 /** The Failure (exit 3) for an address that the token is not bound to. `what` is an operation with its object, `place` an address. */
 export function foreignToken(what: string, place: string, token: Token): Failure {
-  return new Failure(
-    'GR-GITEA-15',
-    3,
-    `${what} of ${place}: its token belongs to ${token.base} and is sent nowhere else. Bind a token to that Gitea.`,
-  );
+  const message = `${what} of ${place}: its token belongs to ${token.base} and is sent nowhere else. Bind a token to that Gitea.`;
+  return new Failure('GR-GITEA-15', 3, message);
 }

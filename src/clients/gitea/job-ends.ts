@@ -5,10 +5,9 @@
 import * as z from 'zod';
 import type { Scope } from '../../config/runnergroup/runner-group.ts';
 import type { GiteaApi, Question } from './api.ts';
-import { GLOBAL_LEVEL, type Level, orgLevel, ownUserLevel, repoLevel } from './endpoints.ts';
+import { type Level, levelOf, levelOfRepository } from './endpoints.ts';
 import { jobsQuestion, readPage } from './lists.ts';
-import { type ListPage, readShape } from './shapes.ts';
-import { toAttempt } from './status.ts';
+import { type ListPage, readShape, toAttempt } from './shapes.ts';
 import { isTokenOf } from './user-repos.ts';
 import type { VersionFacts } from './version.ts';
 
@@ -48,27 +47,13 @@ export async function levelsOf(
   scope: Scope,
   repositories: readonly string[],
 ): Promise<readonly Level[]> {
-  switch (scope.kind) {
-    case 'global':
-      return [GLOBAL_LEVEL];
-    case 'org':
-      return [orgLevel(scope.org)];
-    case 'repo':
-      return [repoLevel(scope.owner, scope.repo)];
-    case 'user':
-      if (await isTokenOf(api, scope.user)) return [ownUserLevel(scope.user)];
-      return [...new Set(repositories)].map((repository) => {
-        const [owner = '', name = ''] = repository.split('/');
-        return repoLevel(owner, name);
-      });
-    default:
-      return scope satisfies never;
-  }
+  if (scope.kind !== 'user' || (await isTokenOf(api, scope.user))) return [levelOf(scope)];
+  return [...new Set(repositories)].map(levelOfRepository);
 }
 
 /** The newest completed jobs of a level: one request, up to Gitea 1.26 three. @throws Failure */
 export async function readJobEnds(api: GiteaApi, level: Level): Promise<readonly JobEnd[]> {
-  const question = jobsQuestion(level, ['completed'], true);
+  const question = jobsQuestion(level, ['completed']);
   const first = await readList(api, question, 1);
   const version = await api.version();
   const { sortsJobs } = version;
@@ -81,7 +66,7 @@ export async function readJobEnds(api: GiteaApi, level: Level): Promise<readonly
 
 /** File names of the workflows of the newest runs, by id of the run. @throws Failure */
 export async function readWorkflows(api: GiteaApi, level: Level): Promise<ReadonlyMap<number, string>> {
-  const { rows } = await readList(api, runsQuestion(level), 1);
+  const { rows } = await readList(api, { what: `list the newest runs of ${level.name}`, ...level.runs }, 1);
   return new Map(
     rows.flatMap((row) => {
       const { data } = RunRow.safeParse(row);
@@ -89,15 +74,6 @@ export async function readWorkflows(api: GiteaApi, level: Level): Promise<Readon
       return data && file ? [[data.id, file] as const] : [];
     }),
   );
-}
-
-function runsQuestion({ name, jobsPath, jobsRights, missing }: Level): Question {
-  return {
-    what: `list the newest runs of ${name}`,
-    path: jobsPath.replace(/jobs$/, 'runs'),
-    rights: jobsRights,
-    missing,
-  };
 }
 
 async function readList(api: GiteaApi, question: Question, page: number): Promise<ListPage<unknown>> {

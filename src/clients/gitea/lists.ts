@@ -1,11 +1,9 @@
 /** Reads whole lists of one level: fetches pages and asks `paging.ts` whether they can be believed. */
-
 import type { Job, RegisteredRunner } from '../../planner/evidence.ts';
 import type { Failure } from '../../shared/failure.ts';
 import { isTooLong } from '../http/request.ts';
 import type { AnswerReader, GiteaApi, Question } from './api.ts';
 import type { Level } from './endpoints.ts';
-import { readLongPage, type WantedPage } from './long-pages.ts';
 import {
   countRows,
   endIsOpen,
@@ -18,8 +16,16 @@ import {
   pagesAfter,
   pagesOfEnds,
 } from './paging.ts';
-import { type ListPage, readJobPage, readRunnerPage } from './shapes.ts';
-import { isReadable, NO_ROOM, unreadableJob, unreadableRunner } from './stand-ins.ts';
+import {
+  isReadable,
+  type ListPage,
+  NO_ROOM,
+  readJobPage,
+  readMaxItems,
+  readRunnerPage,
+  unreadableJob,
+  unreadableRunner,
+} from './shapes.ts';
 
 /** The `status=` values that are asked for (routers/api/v1/shared/action.go `convertToInternal`); any other is a 400. */
 export type StatusFilter = 'queued' | 'in_progress' | 'waiting' | 'completed';
@@ -101,12 +107,7 @@ export async function readJobsIn(api: GiteaApi, level: Level, state: StatusFilte
  * may skip rows although nothing is wrong. Readings are joined until as many different rows are known as Gitea counts.
  */
 export async function readRunners(api: GiteaApi, level: Level): Promise<readonly RegisteredRunner[]> {
-  const question: Question = {
-    what: `list the runners of ${level.name}`,
-    path: level.runnersPath,
-    rights: level.runnersRights,
-    missing: level.missing,
-  };
+  const question: Question = { what: `list the runners of ${level.name}`, ...level.runners };
   const runners = new Map<number, RegisteredRunner>();
   for (let pass = 1; ; pass += 1) {
     const read = (json: unknown) => readRunnerPage(json, api.shelf);
@@ -119,20 +120,18 @@ export async function readRunners(api: GiteaApi, level: Level): Promise<readonly
   }
 }
 
-/** The question for jobs of these states. Only Gitea 1.27 and newer obey `newestFirst`. */
-export function jobsQuestion(level: Level, states: readonly StatusFilter[], newestFirst = false): Question {
+/** The question for jobs of these states. Completed ones come newest first, from Gitea 1.27 on. */
+export function jobsQuestion(level: Level, states: readonly StatusFilter[]): Question {
   // `a, b and c`.
   const names = states
     .map((state) => WORDS[state])
     .join(', ')
     .replace(/, (\w+)$/, ' and $1');
-  const order = newestFirst ? { sort: 'id', order: 'desc' } : {};
+  const order = states.includes('completed') ? { sort: 'id', order: 'desc' } : {};
   return {
     what: `list ${names} jobs of ${level.name}`,
-    path: level.jobsPath,
     query: [...states.map((state): [string, string] => ['status', state]), ...Object.entries(order)],
-    rights: level.jobsRights,
-    missing: level.missing,
+    ...level.jobs,
   };
 }
 
@@ -177,6 +176,25 @@ async function withEnd<T>(
   return endIsOpen(pages) ? [...pages, await readPage(api, reading, pages.length + 1)] : pages;
 }
 
+/** The question for one page of a list. */
+export function pageOf(question: Question, page: number, rows = PAGE_LIMIT): Question {
+  return { ...question, query: [...(question.query ?? []), ['limit', String(rows)], ['page', String(page)]] };
+}
+
+/** The pages of a list that nobody counts on: up to an empty one, at most so many. */
+export async function* eachPage<P extends Pick<ListPage<unknown>, 'rows'>>(
+  api: GiteaApi,
+  question: Question,
+  read: AnswerReader<P>,
+  most: number,
+): AsyncGenerator<P> {
+  for (let page = 1; page <= most; page += 1) {
+    const found = await api.get(pageOf(question, page), read);
+    yield found;
+    if (found.rows.length === 0) return;
+  }
+}
+
 /** One page. Throws `Failure` when Gitea counts more than `mostRows`. */
 export async function readPage<T>(
   api: GiteaApi,
@@ -185,22 +203,15 @@ export async function readPage<T>(
   mostRows = MOST_ROWS,
 ): Promise<ListPage<T>> {
   const { question, read } = reading;
-  const paged: Question = {
-    ...question,
-    what: page === 1 ? question.what : `${question.what}, page ${page}`,
-    query: [...(question.query ?? []), ['limit', String(PAGE_LIMIT)], ['page', String(page)]],
-  };
-  const found = await api.get(paged, read).catch(async (error: unknown) => {
+  const what = page === 1 ? question.what : `${question.what}, page ${page}`;
+  const found = await api.get({ ...pageOf(question, page), what }, read).catch(async (error: unknown) => {
     if (isTooLong(error) && !reading.isWhole) return await readLongPage(api, { ...reading, page });
     throw error;
   });
   if (found.total > mostRows) {
-    throw api.failure(
-      question,
-      'GR-GITEA-10',
-      `Gitea counts ${found.total} rows; at most ${MOST_ROWS} are read`,
-      'Cancel old jobs, delete dead runners, or use narrower scopes',
-    );
+    const received = `Gitea counts ${found.total} rows; at most ${MOST_ROWS} are read`;
+    const remedy = 'Cancel old jobs, delete dead runners, or use narrower scopes';
+    throw api.failure(question, 'GR-GITEA-10', received, remedy);
   }
   return found;
 }
@@ -213,12 +224,9 @@ export function keep(jobs: JobsById, rows: readonly Job[]): void {
 /** Throws when the look has no room for a row without which it is not complete. */
 function refuseWithoutRoom(api: GiteaApi, question: Question, pages: Parameters<typeof lacksRoom>[0]): void {
   if (!lacksRoom(pages)) return;
-  throw api.failure(
-    question,
-    'GR-GITEA-10',
-    'the rows need more memory than one scope has',
-    'Delete dead runners, or use narrower scopes; a scope has more when RunnerGroups name fewer scopes of this Gitea',
-  );
+  const remedy =
+    'Delete dead runners, or use narrower scopes; a scope has more when RunnerGroups name fewer scopes of this Gitea';
+  throw api.failure(question, 'GR-GITEA-10', 'the rows need more memory than one scope has', remedy);
 }
 
 function incomplete(api: GiteaApi, question: Question, pages: readonly ListPage<{ readonly id: number }>[]): Failure {
@@ -227,10 +235,89 @@ function incomplete(api: GiteaApi, question: Question, pages: readonly ListPage<
   const counted = least === most ? `is ${most}` : `moves between ${least} and ${most}`;
   const different = idsOf(pages).size;
   const arrived = different < most ? `only ${different} of these rows` : `${countRows(pages)} rows`;
-  return api.failure(
-    question,
-    'GR-GITEA-09',
-    `total_count ${counted}, but ${arrived} arrived, in each of ${PASSES} readings`,
-    'Nothing was rendered. Check what stands before Gitea (caches), or try again when it is less busy',
-  );
+  const received = `total_count ${counted}, but ${arrived} arrived, in each of ${PASSES} readings`;
+  const remedy = 'Nothing was rendered. Check what stands before Gitea (caches), or try again when it is less busy';
+  return api.failure(question, 'GR-GITEA-09', received, remedy);
+}
+
+/** One page of a list, and how it is read. */
+export interface WantedPage<T> {
+  readonly question: Question;
+  readonly page: number;
+  readonly read: AnswerReader<ListPage<T>>;
+  /** For a row that cannot be read. @param id below 0, another one for each place in the list. */
+  readonly standIn?: ((id: number) => T) | undefined;
+}
+
+/**
+ * Pages that are longer than an answer may be. Authors of workflows write labels of 1 MiB (Gitea 1.27.3 reads no more of a workflow) and
+ * thousands of steps, and both stand in Gitea's lists. So such a page is read in parts, down to single rows:
+ *
+ *     50 rows ─► too long ─► 5 rows ─► too long ─► 1 row ─► too long ─► a stand-in, or the error
+ *
+ * Only a row that stops nobody may have a stand-in: an unseen running job is a runner that is deleted at work.
+ */
+const SOME_ROWS = 5;
+/** No list of Gitea has so many rows. */
+const BEYOND_ALL = 1_000_000_000;
+/** Longest answer with a row that must be read. A database takes about 7,000 steps of a job, of 1.7 KB at most. */
+const ROW_BYTES = 16 * 1024 * 1024;
+
+/** How many rows Gitea gives at most, whatever is asked for. */
+export async function askPageSize(api: GiteaApi): Promise<number> {
+  const settings = {
+    what: 'ask the page size of Gitea',
+    path: '/settings/api',
+    rights: { scope: 'any scope' },
+    missing: 'Check spec.gitea.url',
+  };
+  return Math.min(PAGE_LIMIT, await api.get(settings, readMaxItems));
+}
+
+/** The rows that the page would have. @throws Failure: a row cannot be read and has no stand-in. */
+export async function readLongPage<T>(api: GiteaApi, wanted: WantedPage<T>): Promise<ListPage<T>> {
+  const size = await askPageSize(api);
+  // Beyond the end there are no rows, so nothing is long: a server whose answers never end shows itself here.
+  const { total } = await askFor(api, wanted, { first: BEYOND_ALL, size: 1 });
+  const first = (wanted.page - 1) * size;
+  const part = { first, size: Math.min(size, Math.max(0, total - first)) };
+  const widths = size > SOME_ROWS && size % SOME_ROWS === 0 ? [SOME_ROWS, 1] : [1];
+  return { rows: await readPart(api, wanted, part, widths), total };
+}
+
+/** Rows of a list, by their places. */
+interface Part {
+  readonly first: number;
+  readonly size: number;
+}
+
+async function readPart<T>(
+  api: GiteaApi,
+  wanted: WantedPage<T>,
+  { first, size }: Part,
+  [width = 1, ...narrower]: readonly number[],
+): Promise<readonly T[]> {
+  const rows: T[] = [];
+  for (let at = first; at < first + size; at += width) {
+    try {
+      rows.push(...(await askFor(api, wanted, { first: at, size: width })).rows);
+    } catch (error) {
+      if (!isTooLong(error)) throw error;
+      const part = { first: at, size: Math.min(width, first + size - at) };
+      if (width > 1) rows.push(...(await readPart(api, wanted, part, narrower)));
+      else if (wanted.standIn) rows.push(wanted.standIn(-1 - at));
+      else throw error;
+    }
+  }
+  return rows;
+}
+
+/** @param part `first` is a multiple of `size` */
+async function askFor<T>(
+  api: GiteaApi,
+  { question, read, standIn }: WantedPage<T>,
+  { first, size }: Part,
+): Promise<ListPage<T>> {
+  const part = pageOf(question, first / size + 1, size);
+  return await api.get({ ...part, ...(size === 1 && !standIn && { mostBytes: ROW_BYTES }) }, read);
 }

@@ -12,12 +12,11 @@
  *                          ▼
  *                a runner of ours works but no job says so? ─► in_progress once more
  */
-
 import type { Scope } from '../../config/runnergroup/runner-group.ts';
 import type { Job, Look, RegisteredRunner } from '../../planner/evidence.ts';
 import { normalBase } from '../../shared/base-url.ts';
 import type { Clock } from '../../shared/clock.ts';
-import { Failure, joinFailures } from '../../shared/failure.ts';
+import { Failure, joinFailures, orFailure } from '../../shared/failure.ts';
 import { HttpClient, type HttpOptions } from '../http/client.ts';
 import type { ServerClocks } from '../http/clock.ts';
 import { Deadline } from '../http/deadline.ts';
@@ -26,22 +25,8 @@ import type { RequestLine } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
 import { GiteaApi, type VersionCache } from './api.ts';
 import { Shelf, shareOutBytes } from './bounds.ts';
-import {
-  type CompletedList,
-  lacksHistory,
-  readCompletedJobs,
-  readCompletedJobsAhead,
-  readHistory,
-} from './completed-jobs.ts';
-import {
-  describeScope,
-  GLOBAL_LEVEL,
-  type Level,
-  orgLevel,
-  ownUserLevel,
-  repoLevel,
-  unreachable,
-} from './endpoints.ts';
+import { type CompletedList, lacksHistory, readCompletedJobs, readHistory } from './completed-jobs.ts';
+import { describeScope, type Level, levelOf } from './endpoints.ts';
 import { foreignToken } from './failures.ts';
 import { type JobsById, readActiveJobs, readJobsIn, readRunners } from './lists.ts';
 import { PAGE_LIMIT } from './paging.ts';
@@ -88,15 +73,15 @@ export interface ObserveOptions {
   /** `GiteaAccess.careful`. Default false. */
   readonly careful?: boolean | 'once';
   /** The clock by which times in answers are judged. Default: the real one. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** PEM certificates that are trusted instead of the built-in ones. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   /** Source of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
   readonly env: Env;
   /** For `-v`: one call per attempt. */
-  readonly onRequest?: (line: RequestLine) => void;
+  readonly onRequest?: ((line: RequestLine) => void) | undefined;
   /** Told the time of each Gitea that answers. */
-  readonly clocks?: ServerClocks;
+  readonly clocks?: ServerClocks | undefined;
   /** Kept by a process that looks again and again, so that it asks each version once. Default: a new one. */
   readonly versions?: VersionCache;
   /** Kept by the same, so that its connections stay open; `ca`, `env`, `onRequest` and `clocks` are then of no effect. Default: a new one. */
@@ -125,32 +110,23 @@ export async function observeEach(
 ): Promise<ReadonlyMap<string, Look | Failure>> {
   const deadline = new Deadline(options.deadlineMs, options.clock);
   // `clock` judges what Gitea tells. What servers tell of their clocks is compared with this machine's.
-  const { clock: _, ...sending } = options;
+  const { clock, ...sending } = options;
   const http = options.http ?? giteaClient(sending);
-  const versions: VersionCache = options.versions ?? new Map();
+  const { careful = false, versions = new Map() } = options;
   const shares = shareOutBytes(targets);
+  const lookAtOne = async (target: GiteaTarget): Promise<Look> => {
+    const { key, url, token, scope, labels, hasPool = false, readsEnds = false } = target;
+    refuseForeignToken(target);
+    const { origin } = new URL(url);
+    const furtherPages = targets.every((other) => other === target || new URL(other.url).origin !== origin);
+    const shelf = new Shelf(options.bytes ?? shares(target), labels);
+    const access = { http, url, token, deadline, versions, careful, queue: key, shelf, now: clock?.now };
+    const look = await lookAt(new GiteaApi(access), scope, { ...options, furtherPages, hasPool, readsEnds });
+    return { ...look, ...(shelf.leftOut > 0 && { unreadJobs: shelf.leftOut }) };
+  };
   try {
-    const looks = await Promise.all(
-      targets.map(async (target): Promise<[string, Look | Failure]> => {
-        const { key, url, token, scope, labels, hasPool = false, readsEnds = false } = target;
-        try {
-          refuseForeignToken(target);
-          const furtherPages = targets.every(
-            (other) => other === target || new URL(other.url).origin !== new URL(url).origin,
-          );
-          const { careful = false, clock, bytes = shares(target) } = options;
-          const shelf = new Shelf(bytes, labels);
-          const access = { http, url, token, deadline, versions, careful, queue: key, shelf };
-          const api = new GiteaApi({ ...access, ...(clock && { now: clock.now }) });
-          const look = await lookAt(api, scope, { ...options, furtherPages, hasPool, readsEnds });
-          return [key, { ...look, ...(shelf.leftOut > 0 && { unreadJobs: shelf.leftOut }) }];
-        } catch (error) {
-          if (error instanceof Failure) return [key, error];
-          throw error;
-        }
-      }),
-    );
-    return new Map(looks);
+    const looks = targets.map(async (target) => [target.key, await orFailure(lookAtOne(target))] as const);
+    return new Map(await Promise.all(looks));
   } finally {
     if (options.http === undefined) await http.close();
   }
@@ -161,18 +137,8 @@ export function giteaClient(
   options: Pick<ObserveOptions, 'deadlineMs' | 'ca' | 'env' | 'onRequest' | 'clock' | 'clocks'> &
     Pick<HttpOptions, 'courtesy' | 'wireTo'>,
 ): HttpClient {
-  const { ca, clock, clocks, courtesy, deadlineMs, env, onRequest, wireTo } = options;
-  const attemptMs = Math.max(10_000, deadlineMs / 2);
-  const more = { ...(ca !== undefined && { ca }), ...(onRequest && { onRequest }), ...(clocks && { clocks }) };
-  return new HttpClient({
-    env,
-    attemptMs,
-    bodyLimit: BODY_LIMIT,
-    ...more,
-    ...(clock && { clock }),
-    ...(courtesy && { courtesy }),
-    ...(wireTo && { wireTo }),
-  });
+  const { deadlineMs, ...sending } = options;
+  return new HttpClient({ ...sending, attemptMs: Math.max(10_000, deadlineMs / 2), bodyLimit: BODY_LIMIT });
 }
 
 function refuseForeignToken({ url, scope, token }: GiteaTarget): void {
@@ -181,15 +147,9 @@ function refuseForeignToken({ url, scope, token }: GiteaTarget): void {
 
 /** All looks. @throws Failure with the causes of all that failed. */
 export function collectLooks(looks: ReadonlyMap<string, Look | Failure>): ReadonlyMap<string, Look> {
-  const found = new Map<string, Look>();
-  const failures: Failure[] = [];
-  for (const [key, look] of looks) {
-    if (look instanceof Failure) failures.push(look);
-    else found.set(key, look);
-  }
-  const [first, ...others] = failures;
-  if (first === undefined) return found;
-  throw joinFailures([first, ...others]);
+  const [first, ...others] = [...looks.values()].filter((look) => look instanceof Failure);
+  if (first) throw joinFailures([first, ...others]);
+  return new Map([...looks].flatMap(([key, look]) => (look instanceof Failure ? [] : [[key, look] as const])));
 }
 
 /** How one target is looked at. */
@@ -201,24 +161,10 @@ interface OneLookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'ahead'
 }
 
 async function lookAt(api: GiteaApi, scope: Scope, options: OneLookOptions): Promise<Look> {
-  switch (scope.kind) {
-    case 'global':
-      return await lookAtLevel(api, GLOBAL_LEVEL, options);
-    case 'org':
-      return await lookAtLevel(api, orgLevel(scope.org), options);
-    case 'repo':
-      return await lookAtLevel(api, repoLevel(scope.owner, scope.repo), options);
-    case 'user':
-      return await lookAtUser(api, scope.user, options);
-    default:
-      return unreachable(scope);
-  }
-}
-
-async function lookAtUser(api: GiteaApi, user: string, options: OneLookOptions): Promise<Look> {
-  if (await isTokenOf(api, user)) return await lookAtLevel(api, ownUserLevel(user), options);
+  if (scope.kind !== 'user' || (await isTokenOf(api, scope.user)))
+    return await lookAtLevel(api, levelOf(scope), options);
   const jobs: JobsById = new Map();
-  await readJobsByRepo(api, user, options, jobs);
+  await readJobsByRepo(api, scope.user, options, jobs);
   return { jobs: [...jobs.values()], runners: [] };
 }
 
@@ -230,7 +176,7 @@ async function lookAtLevel(api: GiteaApi, level: Level, options: OneLookOptions)
   // grace period.
   const active = [...jobs.values()].some(({ status }) => status !== 'blocked');
   if (!active && !options.hasPool && !(await options.needsRows?.())) {
-    if (options.readsEnds) await (early ? early(jobs) : readCompletedJobs(api, level, jobs, PAGE_LIMIT));
+    if (options.readsEnds) await (early ? early(jobs) : readCompletedJobs(api, level, jobs, { rows: PAGE_LIMIT }));
     return { jobs: [...jobs.values()], runners: [] };
   }
 
@@ -260,7 +206,7 @@ async function runnersAndCompleted(api: GiteaApi, level: Level, jobs: JobsById):
  */
 function lookAhead(api: GiteaApi, level: Level, furtherPages: boolean): (jobs: JobsById) => Promise<Besides> {
   const done: JobsById = new Map();
-  const asked = Promise.all([readRunners(api, level), readCompletedJobsAhead(api, level, done, furtherPages)]);
+  const asked = Promise.all([readRunners(api, level), readCompletedJobs(api, level, done, { isEager: furtherPages })]);
   // The answers may not be needed, and the failure of the first question comes first.
   asked.catch(() => undefined);
   return async (jobs) => {

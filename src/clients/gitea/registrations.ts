@@ -9,7 +9,7 @@ import type { Scope } from '../../config/runnergroup/runner-group.ts';
 import type { Look, RegisteredRunner } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
 import { type GiteaAccess, GiteaApi, requestTo } from './api.ts';
-import { GLOBAL_LEVEL, type Level, orgLevel, ownUserLevel, repoLevel, unreachable } from './endpoints.ts';
+import { type Level, levelOf } from './endpoints.ts';
 import { failureOfStatus, type Rights } from './failures.ts';
 import { type JobsById, readJobsIn, readRunners } from './lists.ts';
 import { readRunnerPage, readShape } from './shapes.ts';
@@ -17,18 +17,8 @@ import { isTokenOf } from './user-repos.ts';
 
 /** Where the runners of a scope are listed; undefined for another user's: Gitea lists and deletes those for that user alone. */
 export async function registrationLevel(access: GiteaAccess, scope: Scope): Promise<Level | undefined> {
-  switch (scope.kind) {
-    case 'global':
-      return GLOBAL_LEVEL;
-    case 'org':
-      return orgLevel(scope.org);
-    case 'repo':
-      return repoLevel(scope.owner, scope.repo);
-    case 'user':
-      return (await isTokenOf(new GiteaApi(access), scope.user)) ? ownUserLevel(scope.user) : undefined;
-    default:
-      return unreachable(scope);
-  }
+  const isOwn = scope.kind !== 'user' || (await isTokenOf(new GiteaApi(access), scope.user));
+  return isOwn ? levelOf(scope) : undefined;
 }
 
 /**
@@ -50,17 +40,13 @@ export async function readRegistration(
   const api = new GiteaApi(access);
   // The row comes last: a runner that lives has shown itself in it, whatever it did since the jobs were read.
   const jobs = await readRunning(api, level);
-  const question = {
-    what: `read runner ${id} of ${level.name}`,
-    path: `${level.runnersPath}/${id}`,
-    rights: level.runnersRights,
-    missing: level.missing,
-  };
+  const { runners } = level;
+  const question = { ...runners, what: `read runner ${id} of ${level.name}`, path: `${runners.path}/${id}` };
   try {
     const [row] = await api.get(question, (json) => readRunnerPage({ runners: [json], total_count: 1 }).rows);
     return { row, jobs };
   } catch (error) {
-    if (error instanceof Failure && error.code === 'GR-GITEA-03') return { row: undefined, jobs };
+    if (error instanceof Failure && error.kind === 'not-found') return { row: undefined, jobs };
     throw error;
   }
 }
@@ -76,8 +62,8 @@ export async function readRegistrationToken(access: GiteaAccess, level: Level): 
 
 /** The question for it, which needs the right to write. */
 export function registrationTokenQuestion(level: Level, what: string) {
-  const path = `${level.runnersPath}/registration-token`;
-  return { what, method: 'POST', path, rights: writeRights(level), missing: level.missing } as const;
+  const { path, missing } = level.runners;
+  return { what, method: 'POST', path: `${path}/registration-token`, rights: writeRights(level), missing } as const;
 }
 
 /** As an environment variable can hold it; Gitea's have 40 characters. */
@@ -87,16 +73,16 @@ const TokenAnswer = z.object({ token: z.string().regex(/^[\x21-\x7e]{1,255}$/) }
 export async function deleteRegistration(access: GiteaAccess, level: Level, id: number): Promise<'deleted' | 'gone'> {
   const { http, deadline } = access;
   const what = `delete runner ${id} of ${level.name}`;
-  const request = requestTo(access, { what, method: 'DELETE', path: `${level.runnersPath}/${id}` });
+  const request = requestTo(access, { what, method: 'DELETE', path: `${level.runners.path}/${id}` });
   const answer = await http.send(request, deadline);
   if (answer.status === 204) return 'deleted';
   if (answer.status === 404) return 'gone';
-  throw failureOfStatus(request, answer, { rights: writeRights(level), missing: level.missing }, access.token);
+  throw failureOfStatus(request, answer, { ...level.runners, rights: writeRights(level) }, access.token);
 }
 
 /** What changes something needs the same place as listing, but the scope to write (routers/api/v1/api.go `tokenRequiresScopes`). */
-function writeRights({ runnersRights }: Level): Rights {
-  return { ...runnersRights, scope: runnersRights.scope.replace('scope read:', 'scope write:') };
+function writeRights({ runners: { rights } }: Level): Rights {
+  return { ...rights, scope: rights.scope.replace('scope read:', 'scope write:') };
 }
 
 async function readRunning(api: GiteaApi, level: Level): Promise<Look['jobs']> {

@@ -1,11 +1,13 @@
-/** Finds a run by the number that Gitea shows beside its title. Rows of jobs have the id of their run only. */
+/** Runs of workflows: finds one by the number that Gitea shows beside its title, lists its jobs, re-runs them. */
 import * as z from 'zod';
 import { Deadline } from '../http/deadline.ts';
-import { GiteaApi, type Question } from './api.ts';
-import { GLOBAL_LEVEL, type Level, orgLevel, ownUserLevel, repoLevel } from './endpoints.ts';
+import { failure } from '../http/request.ts';
+import { type GiteaAccess, GiteaApi, type Question, requestTo } from './api.ts';
+import { type Level, levelOf, levelOfRepository } from './endpoints.ts';
+import { failureOfStatus, type Rights } from './failures.ts';
+import { eachPage } from './lists.ts';
 import { type GiteaTarget, giteaClient, type ObserveOptions } from './observe.ts';
-import { PAGE_LIMIT } from './paging.ts';
-import { readShape } from './shapes.ts';
+import { type ListPage, readShape, toAttempt, toJobStatus } from './shapes.ts';
 
 /** A run of a workflow. */
 export interface Run {
@@ -56,7 +58,8 @@ export async function findRun(
   try {
     const deadline = new Deadline(options.deadlineMs);
     const api = new GiteaApi({ http, url: target.url, token: target.token, deadline, versions: new Map() });
-    const level = levelFor(target, wanted.repository);
+    const { scope } = target;
+    const level = scope.kind === 'repo' ? levelOfRepository(wanted.repository) : levelOf(scope);
     const is = (run: Run): boolean =>
       ('id' in wanted ? run.id === wanted.id : run.number === wanted.number) &&
       run.repository.toLowerCase() === wanted.repository.toLowerCase();
@@ -67,55 +70,35 @@ export async function findRun(
   }
 }
 
-/** The rights that list jobs list runs. A user's own token lists at his level, another one's asks the repository. */
-function levelFor({ scope }: GiteaTarget, repository: string): Level {
-  const [owner = '', name = ''] = repository.split('/');
-  switch (scope.kind) {
-    case 'global':
-      return GLOBAL_LEVEL;
-    case 'org':
-      return orgLevel(scope.org);
-    case 'user':
-      return ownUserLevel(scope.user);
-    case 'repo':
-      return repoLevel(owner, name);
-    default:
-      return scope satisfies never;
-  }
-}
-
 async function search(
   api: GiteaApi,
   level: Level,
   states: readonly string[],
   is: (run: Run) => boolean,
 ): Promise<Run | undefined> {
-  const most = states.length > 0 ? MOST_PAGES.active : MOST_PAGES.all;
-  for (let page = 1; page <= most; page += 1) {
-    const { runs, total } = await api.get(questionFor(level, states, page), readRunPage);
-    const found = runs.find(is);
-    if (found || runs.length === 0 || page * runs.length >= total) return found;
+  const isOfAll = states.length === 0;
+  const question: Question = {
+    what: `list ${isOfAll ? '' : 'unfinished '}runs of ${level.name}`,
+    query: states.map((state) => ['status', state] as const),
+    ...level.runs,
+  };
+  let seen = 0;
+  for await (const { rows, total } of eachPage(
+    api,
+    question,
+    readRunPage,
+    isOfAll ? MOST_PAGES.all : MOST_PAGES.active,
+  )) {
+    const found = rows.find(is);
+    seen += rows.length;
+    if (found || seen >= total) return found;
   }
   return undefined;
 }
 
-function questionFor(level: Level, states: readonly string[], page: number): Question {
-  return {
-    what: `list ${states.length > 0 ? 'unfinished ' : ''}runs of ${level.name}`,
-    path: level.jobsPath.replace(/jobs$/, 'runs'),
-    query: [
-      ...states.map((state) => ['status', state] as const),
-      ['page', String(page)] as const,
-      ['limit', String(PAGE_LIMIT)] as const,
-    ],
-    rights: level.jobsRights,
-    missing: level.missing,
-  };
-}
-
-function readRunPage(json: unknown): { readonly runs: readonly Run[]; readonly total: number } {
+function readRunPage(json: unknown): ListPage<Run> {
   const page = readShape(RunPage, json, 'the list');
-  const runs = page.workflow_runs.map((row, index): Run => {
+  const rows = page.workflow_runs.map((row, index): Run => {
     const data = readShape(RunRow, row, `run number ${index + 1} of the page`);
     const { id, run_number: number, path, event, head_branch: branch = '', status, conclusion, html_url: url } = data;
     return {
@@ -131,5 +114,135 @@ function readRunPage(json: unknown): { readonly runs: readonly Run[]; readonly t
       ...(data.repository.has_actions === false && { isActionsOff: true as const }),
     };
   });
-  return { runs, total: page.total_count };
+  return { rows, total: page.total_count };
+}
+
+export interface RunPlace {
+  /** `owner/name`. */
+  readonly repository: string;
+  readonly runId: number;
+}
+
+/**
+ * A job of the latest attempt of a run. Gitea re-runs jobs from 1.26 on (services/actions/rerun.go). Read in 1.26.0 and 1.27.3:
+ *
+ * - Gitea re-runs nothing of a run that is not done (400 "not done").
+ * - Up to 1.26 the rows of a job and of all that need it are reset: same ids, no runner. From 1.27 on the run gets new rows. Jobs that
+ *   are not re-run are copied and keep the name of their runner.
+ * - So a row of the latest attempt that still has the name of a runner shows that its job was not re-run since.
+ */
+export interface JobOfRun {
+  readonly id: number;
+  /** As `Job.attempt` (src/planner/evidence.ts). */
+  readonly attempt: number;
+  /** How often it was re-run before: from 1.27 on its run, up to 1.26 the job itself. */
+  readonly reruns: number;
+  readonly isDone: boolean;
+  /** Gitea's word, e.g. `success` or `failure`; absent while it is not done. */
+  readonly conclusion?: string;
+  /** Absent: no runner has claimed it, or Gitea's nightly clean-up has removed the name. */
+  readonly runner?: string;
+}
+
+/** What is re-run: one job with all that need it, or all jobs that failed or were cancelled, with all that need them. */
+export type RerunWish = { readonly jobId: number } | 'failed-jobs';
+
+/** A run has at most 256 jobs per matrix; more pages than this are not read. */
+const MOST_JOB_PAGES = 20;
+
+/** Older ones cannot list jobs either, and are refused before. */
+const WITHOUT_RERUNS = /^1\.25\./;
+
+const RerunRow = z.object({
+  id: z.int().positive(),
+  run_attempt: z.int().nonnegative(),
+  status: z.string().min(1),
+  conclusion: z.string().nullish(),
+  runner_name: z.string().nullish(),
+});
+const JobPage = z.object({ jobs: z.array(RerunRow), total_count: z.int().nonnegative() });
+
+/** All jobs of the latest attempt of a run. Throws `Failure`: Gitea is too old, the run is gone, the list is not complete. */
+export async function readRunJobs(access: GiteaAccess, place: RunPlace): Promise<readonly JobOfRun[]> {
+  const api = new GiteaApi(access);
+  const question: Question = {
+    ...hintsOf(place),
+    what: `list the jobs of ${nameOf(place)}`,
+    path: pathOf(place, 'jobs'),
+  };
+  const version = await api.version();
+  if (WITHOUT_RERUNS.test(version.text)) {
+    const remedy = 'Upgrade it to 1.26 or newer, or set spec.maxEvictionRetries to 0';
+    throw api.failure(question, 'GR-GITEA-16', `this is Gitea ${version.text}, which cannot re-run jobs`, remedy);
+  }
+  const jobs = new Map<number, JobOfRun>();
+  const read = (json: unknown) => {
+    const { jobs: rows, total_count: total } = readShape(JobPage, json, 'the list');
+    return { rows, total };
+  };
+  for await (const { rows, total } of eachPage(api, question, read, MOST_JOB_PAGES)) {
+    for (const row of rows) {
+      const status = toJobStatus(row.status);
+      jobs.set(row.id, {
+        id: row.id,
+        attempt: toAttempt(row.run_attempt, status, version),
+        reruns: Math.max(0, row.run_attempt - 1),
+        isDone: status === 'completed',
+        ...(row.conclusion && { conclusion: row.conclusion }),
+        ...(row.runner_name && { runner: row.runner_name }),
+      });
+    }
+    if (jobs.size >= total) return [...jobs.values()];
+  }
+  throw api.failure(question, 'GR-GITEA-09', 'the list is not complete', 'It is read again later');
+}
+
+/**
+ * Asks Gitea for a re-run. `not-done`: the run is not done (any more), so nothing was re-run. Throws `Failure`, for a 403 with the right
+ * that is missing.
+ */
+export async function askForRerun(
+  access: GiteaAccess,
+  place: RunPlace,
+  wish: RerunWish,
+): Promise<'asked' | 'not-done'> {
+  const what = wish === 'failed-jobs' ? `re-run the failed jobs of ${nameOf(place)}` : `re-run job ${wish.jobId}`;
+  const path = pathOf(place, wish === 'failed-jobs' ? 'rerun-failed-jobs' : `jobs/${wish.jobId}/rerun`);
+  const request = { ...requestTo(access, { what, method: 'POST', path }), queue: access.queue };
+  const answer = await access.http.send(request, access.deadline);
+  if (answer.status === 200 || answer.status === 201) return 'asked';
+  // 409: somebody else makes the next attempt at this moment (1.27).
+  if (answer.status === 409 || (answer.status === 400 && NOT_DONE.test(answer.text.slice(0, TEXT_BEGINS)))) {
+    return 'not-done';
+  }
+  if (answer.status === 400) {
+    const remedy = 'Look whether the workflow is disabled, or the run has had its MAX_RERUN_ATTEMPTS';
+    throw failure(request, 'GR-GITEA-17', 'Gitea refuses the re-run (400)', remedy);
+  }
+  throw failureOfStatus(request, answer, hintsOf(place), access.token);
+}
+
+/** Compared and never repeated. */
+const NOT_DONE = /run is not done/;
+/** Gitea's texts are short. */
+const TEXT_BEGINS = 1_000;
+
+const RIGHTS: Rights = {
+  scope: 'scope write:repository',
+  user: 'one who may write to the Actions of the repository',
+};
+
+function hintsOf({ repository, runId }: RunPlace) {
+  return {
+    rights: RIGHTS,
+    missing: `Check that ${repository} has run ${runId}, and that the token's user may see the repository`,
+  };
+}
+
+function nameOf({ repository, runId }: RunPlace): string {
+  return `run ${runId} of ${repository}`;
+}
+
+function pathOf({ repository, runId }: RunPlace, below: string): string {
+  return `${levelOfRepository(repository).runs.path}/${runId}/${below}`;
 }

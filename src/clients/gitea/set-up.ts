@@ -6,12 +6,11 @@
  * scope has none, Gitea makes one.
  */
 import * as z from 'zod';
-import { Failure } from '../../shared/failure.ts';
-import { parseJson } from '../http/parse-json.ts';
+import { parseJson } from '../http/request.ts';
 import { type GiteaAccess, type GiteaApi, type Question, requestTo } from './api.ts';
 import type { Level } from './endpoints.ts';
 import { failureOfShape, failureOfStatus } from './failures.ts';
-import { PAGE_LIMIT } from './paging.ts';
+import { eachPage } from './lists.ts';
 import { registrationTokenQuestion } from './registrations.ts';
 import { readShape } from './shapes.ts';
 
@@ -45,12 +44,7 @@ const RepoRow = z.object({ full_name: z.string(), has_actions: z.boolean() });
 
 /** The webhooks of a level. Throws `Failure`, for a 403 with the right that is missing. */
 export async function readHooks(api: GiteaApi, level: Level): Promise<readonly Hook[]> {
-  const question = {
-    what: `list the webhooks of ${level.name}`,
-    path: level.jobsPath.replace(/\/actions\/jobs$/, '/hooks'),
-    rights: level.runnersRights,
-    missing: level.missing,
-  };
+  const question = { ...level.runners, what: `list the webhooks of ${level.name}`, path: `${level.root}/hooks` };
   const rows = await readPages(api, question, HookRow);
   return rows.map(({ active, events, config }) => ({
     url: config['url'] ?? '',
@@ -62,17 +56,12 @@ export async function readHooks(api: GiteaApi, level: Level): Promise<readonly H
 
 /** Undefined: no list of Gitea shows it for this level (the whole instance, a user). Throws `Failure`. */
 export async function readActions(api: GiteaApi, level: Level): Promise<ActionsSeen | undefined> {
-  const [, base, kind] = /^(\/(orgs|repos)\/.*)\/actions\/jobs$/.exec(level.jobsPath) ?? [];
-  if (base === undefined) return undefined;
-  const hints = { rights: level.jobsRights, missing: level.missing };
-  const rows =
-    kind === 'repos'
-      ? [await api.get({ ...hints, what: `read ${level.name}`, path: base }, (json) => readShape(RepoRow, json, 'it'))]
-      : await readPages(
-          api,
-          { ...hints, what: `list the repositories of ${level.name}`, path: `${base}/repos` },
-          RepoRow,
-        );
+  const { jobs, name, root } = level;
+  const of = (what: string, path: string): Question => ({ ...jobs, what: `${what} ${name}`, path });
+  const rows = root.startsWith('/repos/')
+    ? [await api.get(of('read', root), (json) => readShape(RepoRow, json, 'it'))]
+    : root.startsWith('/orgs/') && (await readPages(api, of('list the repositories of', `${root}/repos`), RepoRow));
+  if (!rows) return undefined;
   const off = rows.filter(({ has_actions }) => !has_actions).map(({ full_name }) => full_name);
   return { repositories: rows.length, off };
 }
@@ -93,22 +82,8 @@ export async function isRegistrationToken(access: GiteaAccess, level: Level, tok
 
 async function readPages<T>(api: GiteaApi, question: Question, row: z.ZodType<T>): Promise<readonly T[]> {
   const rows: T[] = [];
-  for (let page = 1; page <= MOST_PAGES; page += 1) {
-    const query = [['page', String(page)] as const, ['limit', String(PAGE_LIMIT)] as const];
-    const more = await api.get({ ...question, query }, (json) => readShape(z.array(row), json, 'it'));
-    rows.push(...more);
-    // A server may allow smaller pages only: the last one is the empty one.
-    if (more.length === 0) break;
-  }
+  const read = (json: unknown) => ({ rows: readShape(z.array(row), json, 'it') });
+  // A server may allow smaller pages only: the last one is the empty one.
+  for await (const page of eachPage(api, question, read, MOST_PAGES)) rows.push(...page.rows);
   return rows;
-}
-
-/** What Gitea answered, or why it did not. */
-export async function orFailure<T>(asked: Promise<T>): Promise<T | Failure> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof Failure) return error;
-    throw error;
-  }
 }

@@ -3,12 +3,10 @@
  * strictly: a job that is half understood would make the list shorter, and that prunes runners. Errors name field and job, never content.
  */
 import * as z from 'zod';
-import type { Job, RegisteredRunner } from '../../planner/evidence.ts';
+import type { Job, JobStatus, RegisteredRunner } from '../../planner/evidence.ts';
+import { parseUrl } from '../../shared/parse-url.ts';
 import { boundedLink, boundedName, labelsOfJob, labelsOfRunner, Shelf } from './bounds.ts';
 import { isGiteaName } from './endpoints.ts';
-import { readLink } from './links.ts';
-import { NO_ROOM, unreadableJob, unreadableRunner } from './stand-ins.ts';
-import { toAttempt, toJobStatus } from './status.ts';
 import type { VersionFacts } from './version.ts';
 
 /** What does not fit, as a clause for an error: `job 17 has an unusable "labels[0]"`. */
@@ -288,4 +286,45 @@ function once<T extends object>(make: () => T): () => T {
     made ??= make();
     return made;
   };
+}
+
+/**
+ * The planner's word for a job's `status` (services/convert `ToActionsStatus`, 1.25 to 1.27). `queued` means ready there, and `waiting`
+ * means blocked, although Gitea's internal words are the other way round. A copy of that mapping also has `pending` and `requested`. So
+ * every word but the three known ones means *not ready*: a runner for it would idle.
+ */
+export function toJobStatus(word: string): JobStatus {
+  return word === 'queued' || word === 'in_progress' || word === 'completed' ? word : 'blocked';
+}
+
+/**
+ * A number that is the same while a job waits and while it runs. Up to 1.26 Gitea adds 1 to `run_attempt` at the claim (first queued 0,
+ * running 1; measured on 1.26.0). So 1 is taken off a claimed job there. From 1.27 the number stays as it is.
+ */
+export function toAttempt(runAttempt: number, status: JobStatus, version: VersionFacts): number {
+  const claimed = status === 'in_progress' || status === 'completed';
+  return version.attemptGrowsAtClaim && claimed ? Math.max(0, runAttempt - 1) : runAttempt;
+}
+
+/** The address of a page. People click on it, so it is http(s); undefined: it is not. */
+function readLink(text: string): string | undefined {
+  if (text === '') return text;
+  const url = parseUrl(text);
+  return url?.protocol === 'http:' || url?.protocol === 'https:' ? url.href : undefined;
+}
+
+/** Name of a row for which a look has no room. Such rows, and unreadable ones, stand in a list to be counted. They are in no look. */
+export const NO_ROOM = '(no room)\n';
+
+export function unreadableJob(id: number): Job {
+  return { id, attempt: 0, runId: 0, repository: '', name: '', url: '', labels: [], status: 'blocked', createdAtMs: 0 };
+}
+
+export function unreadableRunner(id: number): RegisteredRunner {
+  return { id, name: '', online: false, busy: false, disabled: false, ephemeral: false, labels: [] };
+}
+
+/** False: the row stands for one that could not be read, or not be kept. */
+export function isReadable({ id, name }: { readonly id: number; readonly name: string }): boolean {
+  return id > 0 && name !== NO_ROOM;
 }

@@ -8,19 +8,13 @@
 import type { GiteaApi, Question } from './api.ts';
 import { readCompletedJobs } from './completed-jobs.ts';
 import { repoLevel, segment } from './endpoints.ts';
-import { type JobsById, readActiveJobs } from './lists.ts';
-import { askPageSize } from './long-pages.ts';
+import { askPageSize, type JobsById, pageOf, readActiveJobs } from './lists.ts';
 import { PAGE_LIMIT } from './paging.ts';
-import { type ListedRepo, readLogin, readRepos } from './shapes.ts';
+import { type ListedRepo, type ListPage, readLogin, readRepos } from './shapes.ts';
 
 const PASSES = 4;
 /** Repositories of one user. Each costs a look one request, two when anything is queued or runs. */
 const MOST_REPOS = 500;
-
-interface RepoPage {
-  readonly repos: readonly ListedRepo[];
-  readonly total: number;
-}
 
 /** True when the token belongs to `user` (Gitea's names ignore case). */
 export async function isTokenOf(api: GiteaApi, user: string): Promise<boolean> {
@@ -52,7 +46,8 @@ export async function readJobsByRepo(
   const levels = repos.filter(({ mayHaveJobs }) => mayHaveJobs).map(({ owner, name }) => repoLevel(owner, name));
   await Promise.all(levels.map((level) => readActiveJobs(api, level, includeBlocked, jobs)));
   const active = [...jobs.values()].some(({ status }) => status !== 'blocked');
-  if (active || readsEnds) await Promise.all(levels.map((level) => readCompletedJobs(api, level, jobs, PAGE_LIMIT)));
+  if (active || readsEnds)
+    await Promise.all(levels.map((level) => readCompletedJobs(api, level, jobs, { rows: PAGE_LIMIT })));
 }
 
 /**
@@ -74,8 +69,8 @@ async function listRepos(api: GiteaApi, user: string): Promise<readonly ListedRe
     const numbers = Array.from({ length: Math.floor(first.total / size) }, (_, index) => index + 2);
     const pages = [first, ...(await Promise.all(numbers.map((page) => readRepoPage(api, question, page))))];
     const moves = pages.some(({ total }) => total !== first.total);
-    const tooFull = pages.some(({ repos }, index) => repos.length > Math.max(0, first.total - index * size));
-    if (!moves && !tooFull) return pages.flatMap(({ repos }) => repos);
+    const tooFull = pages.some(({ rows }, index) => rows.length > Math.max(0, first.total - index * size));
+    if (!moves && !tooFull) return pages.flatMap(({ rows }) => rows);
     if (pass === PASSES) {
       const received = moves ? 'X-Total-Count changes with every page' : 'more rows arrived than X-Total-Count says';
       throw api.failure(question, 'GR-GITEA-09', received, 'Check what stands before Gitea (caches), or try again');
@@ -83,31 +78,22 @@ async function listRepos(api: GiteaApi, user: string): Promise<readonly ListedRe
   }
 }
 
-async function readRepoPage(api: GiteaApi, question: Question, page: number): Promise<RepoPage> {
-  const query: [string, string][] = [
-    ['limit', String(PAGE_LIMIT)],
-    ['page', String(page)],
-  ];
-  const { repos, header } = await api.get({ ...question, query }, (json, _version, answer) => ({
-    repos: readRepos(json),
+async function readRepoPage(api: GiteaApi, question: Question, page: number): Promise<ListPage<ListedRepo>> {
+  const { rows, header } = await api.get(pageOf(question, page), (json, _version, answer) => ({
+    rows: readRepos(json),
     header: answer.header('x-total-count') ?? '',
   }));
   if (!/^\d{1,9}$/.test(header)) {
-    throw api.failure(
-      question,
-      'GR-GITEA-09',
-      'the header X-Total-Count is missing, so the end of the list is unknown',
-      'Let what stands before Gitea pass it on, or use a token of the user himself',
-    );
+    const received = 'the header X-Total-Count is missing, so the end of the list is unknown';
+    const remedy = 'Let what stands before Gitea pass it on, or use a token of the user himself';
+    throw api.failure(question, 'GR-GITEA-09', received, remedy);
   }
   const total = Number(header);
   if (total > MOST_REPOS) {
-    throw api.failure(
-      question,
-      'GR-GITEA-10',
-      `Gitea counts ${total} repositories; at most ${MOST_REPOS} are asked one by one`,
-      'Use a token of the user himself (one request for all of them), or a RunnerGroup of scope repo for each repository that needs runners',
-    );
+    const received = `Gitea counts ${total} repositories; at most ${MOST_REPOS} are asked one by one`;
+    const remedy =
+      'Use a token of the user himself (one request for all of them), or a RunnerGroup of scope repo for each repository that needs runners';
+    throw api.failure(question, 'GR-GITEA-10', received, remedy);
   }
-  return { repos, total };
+  return { rows, total };
 }

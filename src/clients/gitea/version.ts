@@ -10,28 +10,36 @@ export interface VersionFacts {
   readonly attemptGrowsAtClaim: boolean;
 }
 
-/** 1.25.0 is the first Gitea that lists jobs through its API. */
-export const OLDEST_GITEA = '1.25.0';
-
-export type VersionVerdict =
-  | { readonly kind: 'fine'; readonly version: VersionFacts }
-  | { readonly kind: 'too-old'; readonly found: string }
-  /** Forgejo answers the same path with its own number and `+gitea-1.22.0`; its job API is another one. */
-  | { readonly kind: 'forgejo' }
-  | { readonly kind: 'unreadable' };
+/** Why a Gitea cannot be used. */
+export interface VersionFault {
+  readonly code: string;
+  readonly received: string;
+  readonly remedy: string;
+}
 
 /**
  * Judges the text of `GET /api/v1/version`. Builds between releases (`1.27.0+dev-123-gabc`, `1.28.0-rc0`) count as the release they
  * lead to. Anything that is not three numbers and a suffix is unreadable: guessing would pick the wrong meaning of `run_attempt`.
  */
-export function judgeVersion(text: string): VersionVerdict {
+export function judgeVersion(text: string): VersionFacts | VersionFault {
   const match = /^v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})([-+~][\w.+~-]{0,100})?$/.exec(text);
-  if (match === null) return { kind: 'unreadable' };
-  if (/\+gitea-/.test(match[4] ?? '')) return { kind: 'forgejo' };
+  if (match === null) {
+    const remedy = 'Gitea 1.25.0 or newer is needed; without its version its answers cannot be understood';
+    return { code: 'GR-GITEA-13', received: 'the version is not of the form 1.27.3', remedy };
+  }
+  // Forgejo answers the same path with its own number and `+gitea-1.22.0`.
+  if (/\+gitea-/.test(match[4] ?? '')) {
+    const received = 'this is Forgejo, whose API for jobs is another one';
+    return { code: 'GR-GITEA-12', received, remedy: 'Gitea 1.25.0 or newer is needed' };
+  }
   const major = Number(match[1]);
   const minor = Number(match[2]);
   const found = `${major}.${minor}.${Number(match[3])}`;
   const atLeast = (wanted: number) => major > 1 || (major === 1 && minor >= wanted);
-  if (!atLeast(25)) return { kind: 'too-old', found };
-  return { kind: 'fine', version: { text: found, sortsJobs: atLeast(27), attemptGrowsAtClaim: !atLeast(27) } };
+  // The first Gitea that lists jobs through its API.
+  if (!atLeast(25)) {
+    const received = `this is Gitea ${found}, which cannot list jobs`;
+    return { code: 'GR-GITEA-11', received, remedy: 'Upgrade it to 1.25.0 or newer' };
+  }
+  return { text: found, sortsJobs: atLeast(27), attemptGrowsAtClaim: !atLeast(27) };
 }

@@ -12,39 +12,37 @@ import { isUtf8 } from 'node:buffer';
 import { setMaxListeners } from 'node:events';
 import { type Clock, pause, systemClock } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
+import { parseUrl } from '../../shared/parse-url.ts';
 import type { ServerClocks } from './clock.ts';
-import type { AskedPause, Courtesy } from './courtesy.ts';
-import type { Deadline } from './deadline.ts';
+import { type AskedPause, type Courtesy, retryAfterMs } from './courtesy.ts';
+import { type Deadline, TimeLimit } from './deadline.ts';
 import { directWire } from './direct.ts';
 import { Gate, type SlowWork } from './gate.ts';
 import { type Env, proxyFor } from './proxy.ts';
-import { redirectTarget } from './redirect.ts';
 import { failure, type HttpAnswer, type HttpRequest, type RequestLine } from './request.ts';
-import { retryAfterMs } from './retry-after.ts';
-import { outOfTime, TimeLimit, tooSlow } from './time-limit.ts';
-import { isBrokenConnection, partsOfTransportError, type Route } from './transport-error.ts';
+import { isBrokenConnection, type Route, transportFailure } from './transport-error.ts';
 import { refuseBadCa, type Trust, type Wire, type WireAnswer } from './wire.ts';
 
 export interface HttpOptions extends Trust {
   /** Source of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
   readonly env: Env;
   /** Requests to one origin at the same time, default 8. */
-  readonly connections?: number;
+  readonly connections?: number | undefined;
   /** Requests that take long go on without counting as one of `connections`. Default: there are none. */
-  readonly slowRequests?: SlowWork;
+  readonly slowRequests?: SlowWork | undefined;
   /** For one attempt, from a free connection to the last byte; default 10 000. */
-  readonly attemptMs?: number;
+  readonly attemptMs?: number | undefined;
   /** Longest accepted body, default 16 MiB. */
-  readonly bodyLimit?: number;
-  readonly onRequest?: (line: RequestLine) => void;
+  readonly bodyLimit?: number | undefined;
+  readonly onRequest?: ((line: RequestLine) => void) | undefined;
   /** Told the time of every server that answers with success. */
-  readonly clocks?: ServerClocks;
+  readonly clocks?: ServerClocks | undefined;
   /** Remembers `Retry-After` between requests. Absent: it holds for the request that was answered with it. */
-  readonly courtesy?: Courtesy;
+  readonly courtesy?: Courtesy | undefined;
   /** Default: the real one. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** What carries the requests to an origin. Default: sockets. */
-  readonly wireTo?: (origin: string) => Wire;
+  readonly wireTo?: ((origin: string) => Wire) | undefined;
 }
 
 const QUICK_PAUSES_MS = [100, 400];
@@ -89,7 +87,11 @@ export class HttpClient {
     let obeyed = 0;
     let quick = 0;
     for (;;) {
-      const answer = await this.#whenAllowed(request, deadline, quick < quickPauses.length);
+      const answer = await this.#followRedirects(request, deadline, quick < quickPauses.length);
+      if (isPause(answer)) {
+        await this.#obey(request, answer, deadline);
+        continue;
+      }
       const asked = answer === 'broken' ? undefined : pauseAskedFor(answer, this.#clock.now());
       if (asked && obeyed < mostObeyed) {
         obeyed += 1;
@@ -116,24 +118,11 @@ export class HttpClient {
     this.#lanes.clear();
   }
 
-  /** Waits first while the server wants to be left alone. */
-  async #whenAllowed(request: HttpRequest, deadline: Deadline, mayBreak: boolean): Promise<HttpAnswer | 'broken'> {
-    for (;;) {
-      const outcome = await this.#followRedirects(request, deadline, mayBreak);
-      if (!isPause(outcome)) return outcome;
-      await this.#obey(request, outcome, deadline);
-    }
-  }
-
   async #obey(request: HttpRequest, { status, ms: waitMs }: AskedPause, deadline: Deadline): Promise<void> {
     if (waitMs >= deadline.remainingMs()) {
       const seconds = Math.ceil(waitMs / 1000);
-      throw failure(
-        request,
-        'GR-HTTP-10',
-        `the server is busy (${status}) and asks to wait ${seconds} s, longer than the time limit of ${deadline.ms / 1000} s leaves`,
-        'Try again later, or raise --timeout',
-      );
+      const received = `the server is busy (${status}) and asks to wait ${seconds} s, longer than the time limit of ${deadline.ms / 1000} s leaves`;
+      throw failure(request, 'GR-HTTP-10', received, 'Try again later, or raise --timeout', 'rate-limited');
     }
     await this.#pause(waitMs);
   }
@@ -151,12 +140,8 @@ export class HttpClient {
       if (answer === 'broken' || isPause(answer) || !REDIRECTS.has(answer.status) || request.method !== 'GET')
         return answer;
       if (hops === MAX_REDIRECTS) {
-        throw failure(
-          request,
-          'GR-HTTP-11',
-          `more than ${MAX_REDIRECTS} redirects`,
-          'Use the address that the server gives itself',
-        );
+        const remedy = 'Use the address that the server gives itself';
+        throw failure(request, 'GR-HTTP-11', `more than ${MAX_REDIRECTS} redirects`, remedy, 'unreachable');
       }
       url = redirectTarget(request, url, answer);
     }
@@ -187,10 +172,10 @@ export class HttpClient {
       return answer;
     } catch (error) {
       if (error instanceof Failure) throw error;
-      if (limit.isReached) throw limitMs < this.#attemptMs ? outOfTime(request, deadline) : tooSlow(request, limitMs);
+      if (limit.isReached && limitMs < this.#attemptMs) throw outOfTime(request, deadline);
+      if (limit.isReached) throw tooLate(request, `no complete answer within ${limitMs / 1000} s`);
       if (mayBreak && request.method === 'GET' && isBrokenConnection(error)) return 'broken';
-      const { code, received, remedy } = partsOfTransportError(error, lane.route);
-      throw failure(request, code, received, remedy);
+      throw transportFailure(request, error, lane.route);
     } finally {
       limit.clear();
     }
@@ -203,12 +188,8 @@ export class HttpClient {
       const wire = await lane.wire;
       if (limit.isReached) return await limit.reached;
       const sentMs = this.#clock.now();
-      const exchange = wire.send({
-        url,
-        method: request.method,
-        headers: headersOf(request, url),
-        ...(request.body !== undefined && { body: request.body }),
-      });
+      const { method, body } = request;
+      const exchange = wire.send({ url, method, headers: headersOf(request, url), body });
       limit.onReached(exchange.cancel);
       const answer = await exchange.answer;
       status = answer.status;
@@ -238,20 +219,12 @@ export class HttpClient {
     const { mostBytes = this.#bodyLimit } = request;
     const bytes = await answer.read(mostBytes);
     if (bytes === undefined) {
-      throw failure(
-        request,
-        'GR-HTTP-12',
-        `the answer is longer than ${Math.round(mostBytes / 1024)} KiB`,
-        'Check that the URL is that of the right server',
-      );
+      const received = `the answer is longer than ${Math.round(mostBytes / 1024)} KiB`;
+      throw failure(request, 'GR-HTTP-12', received, 'Check that the URL is that of the right server', 'too-long');
     }
     if (!isUtf8(bytes)) {
-      throw failure(
-        request,
-        'GR-HTTP-13',
-        'the answer is not UTF-8 text',
-        'Check the server and what stands before it',
-      );
+      const remedy = 'Check the server and what stands before it';
+      throw failure(request, 'GR-HTTP-13', 'the answer is not UTF-8 text', remedy, 'unreachable');
     }
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
     // As a TextDecoder would: the mark is no part of the text.
@@ -264,12 +237,8 @@ export class HttpClient {
     const { ca, caFrom, clientCertificate, connections = 8, env, slowRequests, wireTo } = this.#options;
     refuseBadCa(ca, caFrom);
     const proxy = proxyFor(url, env);
-    const options = {
-      connections: connections + (slowRequests?.most ?? 0),
-      signal: this.#life.signal,
-      ...(ca !== undefined && { ca }),
-      ...(clientCertificate && { clientCertificate }),
-    };
+    const { signal } = this.#life;
+    const options = { connections: connections + (slowRequests?.most ?? 0), signal, ca, clientCertificate };
     const wire = wireTo
       ? Promise.resolve(wireTo(url.origin))
       : proxy
@@ -285,6 +254,40 @@ export class HttpClient {
     this.#lanes.set(url.origin, lane);
     return lane;
   }
+}
+
+/** The time of the whole run is up. */
+function outOfTime(request: HttpRequest, { ms }: Deadline): Failure {
+  return tooLate(request, `not done within the time limit of ${ms / 1000} s`);
+}
+
+function tooLate(request: HttpRequest, received: string): Failure {
+  return failure(request, 'GR-HTTP-09', received, 'Check the load of the server, or raise --timeout', 'timeout');
+}
+
+/**
+ * Where a redirect leads. Never to another origin: the token belongs to this one, and the answer of another server says nothing about this one.
+ * @throws Failure for a redirect that is not followed
+ */
+function redirectTarget(request: HttpRequest, from: URL, { header, status }: HttpAnswer): URL {
+  const refusal = (where: string, remedy: string): Failure =>
+    failure(request, 'GR-HTTP-11', `a redirect (${status}) ${where}`, remedy, 'unreachable');
+  const location = header('location') ?? '';
+  const target = location === '' ? undefined : parseUrl(location, from.href);
+  if (target === undefined) throw refusal('that leads nowhere', 'Check the server and what stands before it');
+  if (target.origin !== request.url.origin) {
+    throw refusal(
+      'to another server, which is not followed',
+      'Use the address that the server gives itself, with the right http or https',
+    );
+  }
+  if (request.mayLeadTo?.(target) === false) {
+    throw refusal(
+      'to another path of this server, which is not followed',
+      'Check that the URL is the base address, with its path if it has one',
+    );
+  }
+  return target;
 }
 
 function headersOf(request: HttpRequest, url: URL): Record<string, string> {

@@ -3,14 +3,13 @@
  * start. So only those who need it load it (a proxy, a watch). Plain requests go through `direct.ts` (docs/adr/0012).
  */
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
-import { Body } from './body.ts';
-import { type ConnectOptions, refuseBadCa, type Wire, type WireAnswer } from './wire.ts';
+import { Body, type ConnectOptions, refuseBadCa, type Wire, type WireAnswer } from './wire.ts';
 
 /** Throws `Failure` (exit 2) when `ca` is no PEM. `signal` is looked at where undici's `destroy` would wait. */
 export function connectTo(origin: string, options: ConnectOptions & { readonly proxy?: URL }): Dispatcher {
   const { ca, caFrom, clientCertificate, connections, proxy, signal } = options;
   refuseBadCa(ca, caFrom);
-  const socket = { signal, timeout: 0, ...(ca !== undefined && { ca }), ...clientCertificate };
+  const socket = { signal, timeout: 0, ca, ...clientCertificate };
   // Time is limited by the caller's signals; undici's own limits would only describe the same error in a second way.
   const limits = { connections, headersTimeout: 0, bodyTimeout: 0 };
   if (proxy === undefined) return new Pool(origin, { ...limits, connect: socket });
@@ -29,18 +28,14 @@ export function proxiedWire(origin: string, options: ConnectOptions & { readonly
   const dispatcher = connectTo(origin, options);
   return {
     send: ({ url, method, headers, body }) => {
-      const { signal, abort } = abortable();
+      const controller = new AbortController();
+      const { signal } = controller;
       const path = url.pathname + url.search;
       const asked = dispatcher.request({ origin, path, method, headers, body: body ?? null, signal });
-      return { answer: asked.then(answerOf), cancel: abort };
+      return { answer: asked.then(answerOf), cancel: () => controller.abort() };
     },
     close: () => dispatcher.destroy(),
   };
-}
-
-function abortable(): { readonly signal: AbortSignal; readonly abort: () => void } {
-  const controller = new AbortController();
-  return { signal: controller.signal, abort: () => controller.abort() };
 }
 
 function answerOf({ statusCode, headers, body }: Dispatcher.ResponseData): WireAnswer {

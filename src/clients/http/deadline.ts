@@ -17,3 +17,35 @@ export class Deadline {
     return Math.max(0, this.#endsAt - this.#clock.steadyMs());
   }
 }
+
+/** The end of one attempt. */
+export class TimeLimit {
+  /** Rejects when the time is up. */
+  readonly reached: Promise<never>;
+  readonly clear: () => void;
+  #isReached = false;
+  #stop = noop;
+
+  constructor(ms: number, { after }: Pick<Clock, 'after'>) {
+    let reject: (error: Error) => void = noop;
+    this.reached = new Promise((_resolve, rejectIt) => {
+      reject = rejectIt;
+    });
+    this.clear = after(ms, () => {
+      this.#isReached = true;
+      reject(new Error('the time is up'));
+      this.#stop();
+    });
+  }
+
+  get isReached(): boolean {
+    return this.#isReached;
+  }
+
+  /** What to stop then. */
+  onReached(stop: () => void): void {
+    this.#stop = stop;
+  }
+}
+
+function noop(): void {}

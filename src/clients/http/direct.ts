@@ -4,8 +4,7 @@
  */
 import type { Agent, IncomingMessage, RequestOptions, request as requestOverHttp } from 'node:http';
 import { urlToHttpOptions } from 'node:url';
-import { Body } from './body.ts';
-import type { ConnectOptions, Exchange, Wire, WireAnswer, WireRequest } from './wire.ts';
+import { Body, type ConnectOptions, type Exchange, type Wire, type WireAnswer, type WireRequest } from './wire.ts';
 
 /** An idle connection is closed after this time, sooner when the server says so: most servers wait 5 s or longer. */
 const IDLE_MS = 4000;
@@ -20,7 +19,7 @@ export async function directWire(origin: string, options: ConnectOptions): Promi
     return wireOf(origin, new http.Agent(keeping), http.request);
   }
   const https = await import('node:https');
-  const agent = new https.Agent({ ...keeping, ...(ca !== undefined && { ca }), ...clientCertificate });
+  const agent = new https.Agent({ ...keeping, ca, ...clientCertificate });
   return wireOf(origin, agent, https.request);
 }
 

@@ -2,7 +2,6 @@
  * Lets at most `width` pass at a time. The others wait in queues that take turns. So a queue with a thousand waiting requests
  * delays the next request of another queue by one place, not by a thousand.
  */
-
 import type { Clock } from '../../shared/clock.ts';
 
 /** What becomes of work that takes long: it goes on, but gives its place to others. */

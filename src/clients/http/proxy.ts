@@ -20,11 +20,8 @@ export function proxyFor(url: URL, env: Env): URL | undefined {
   const proxy = parseUrl(text);
   if (proxy === undefined || !['http:', 'https:'].includes(proxy.protocol) || proxy.hostname === '') {
     // The value itself is not shown: proxy URLs carry passwords.
-    throw new Failure(
-      'GR-HTTP-08',
-      2,
-      `${name} does not hold an http or https URL. Write it like http://proxy.example.com:3128.`,
-    );
+    const message = `${name} does not hold an http or https URL. Write it like http://proxy.example.com:3128.`;
+    throw new Failure('GR-HTTP-08', 2, message, 'unreachable');
   }
   return proxy;
 }
@@ -43,18 +40,12 @@ function isExempt(url: URL, noProxy: string): boolean {
 function covers(entry: string, host: string, port: string): boolean {
   if (entry === '*') return true;
   if (entry.includes('/')) return inBlock(entry, host);
-  const { name, wantedPort } = splitPort(entry);
+  // `[::1]:443`, `example.com:443`; an IPv6 address without brackets has no port.
+  const parts = isIP(entry) === 6 ? undefined : /^(?:\[([^\]]+)\]|(.+?))(?::(\d+))?$/.exec(entry);
+  const [, bracketed, plain, wantedPort] = parts ?? [];
   if (wantedPort !== undefined && wantedPort !== port) return false;
-  const bare = name.replace(/^\*?\./, '');
+  const bare = (bracketed ?? plain ?? entry).replace(/^\*?\./, '');
   return host === bare || (isIP(host) === 0 && host.endsWith(`.${bare}`));
-}
-
-function splitPort(entry: string): { name: string; wantedPort?: string } {
-  const bracketed = /^\[([^\]]+)\](?::(\d+))?$/.exec(entry);
-  const match = bracketed ?? (isIP(entry) === 6 ? null : /^(.+):(\d+)$/.exec(entry));
-  const name = match?.[1] ?? entry;
-  const wantedPort = match?.[2];
-  return wantedPort === undefined ? { name } : { name, wantedPort };
 }
 
 function inBlock(entry: string, host: string): boolean {

@@ -1,6 +1,5 @@
 /** What `client.ts` wants of a transport: one request over one connection, nothing decided. */
 import { Failure } from '../../shared/failure.ts';
-import { giveCa } from './transport-error.ts';
 
 /** Shows a TLS server who we are. PEM. */
 export interface ClientCertificate {
@@ -11,11 +10,11 @@ export interface ClientCertificate {
 /** Whom a connection trusts, and as whom it comes. */
 export interface Trust {
   /** PEM certificates that are trusted instead of the built-in ones. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   /** Where a person gives them, for messages. Default: `with --ca-file`. */
-  readonly caFrom?: string;
+  readonly caFrom?: string | undefined;
   /** PEM of a client certificate and its key. */
-  readonly clientCertificate?: ClientCertificate;
+  readonly clientCertificate?: ClientCertificate | undefined;
 }
 
 export interface ConnectOptions extends Trust {
@@ -30,7 +29,7 @@ export interface WireRequest {
   readonly url: URL;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | Uint8Array;
+  readonly body?: string | Uint8Array | undefined;
 }
 
 /** The head of an answer; its body must be read or the connection is lost. */
@@ -56,12 +55,56 @@ export interface Wire {
   readonly close: () => Promise<void>;
 }
 
+/** What to do when a CA is missing or unusable. @param caFrom where a person gives it */
+export function giveCa(caFrom = 'with --ca-file'): string {
+  return `Give the CA as PEM ${caFrom}`;
+}
+
 /** Throws `Failure` (exit 2) when `ca` is not PEM: Node would accept it without a message and trust no server. */
 export function refuseBadCa(ca: string | undefined, caFrom?: string): void {
   if (ca === undefined || ca.includes('-----BEGIN CERTIFICATE-----')) return;
-  throw new Failure(
-    'GR-HTTP-14',
-    2,
-    `the CA holds no PEM certificate (no line "-----BEGIN CERTIFICATE-----"). ${giveCa(caFrom)}.`,
-  );
+  const message = `the CA holds no PEM certificate (no line "-----BEGIN CERTIFICATE-----"). ${giveCa(caFrom)}.`;
+  throw new Failure('GR-HTTP-14', 2, message, 'unreachable');
+}
+
+const FIRST_BYTES = 16 * 1024;
+
+/**
+ * The body of an answer while it arrives, in one piece of memory. A server may send it byte by byte, and a Buffer for each byte would take
+ * three hundred times as much.
+ */
+export class Body {
+  readonly #limit: number;
+  #memory: Uint8Array = new Uint8Array(0);
+  #length = 0;
+
+  /** @param limit bytes */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** False when the body has become longer than the limit. */
+  add(chunk: Uint8Array): boolean {
+    const length = this.#length + chunk.length;
+    if (length > this.#limit) return false;
+    // Most bodies come in one piece, which need not be copied.
+    if (this.#length === 0) this.#memory = chunk;
+    else {
+      if (length > this.#memory.length) this.#grow(length);
+      this.#memory.set(chunk, this.#length);
+    }
+    this.#length = length;
+    return true;
+  }
+
+  bytes(): Uint8Array {
+    return this.#memory.subarray(0, this.#length);
+  }
+
+  #grow(length: number): void {
+    const size = Math.min(Math.max(length, this.#memory.length * 2, FIRST_BYTES), this.#limit);
+    const memory = Buffer.allocUnsafeSlow(size);
+    memory.set(this.bytes());
+    this.#memory = memory;
+  }
 }

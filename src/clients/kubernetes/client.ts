@@ -5,11 +5,10 @@ import { Failure } from '../../shared/failure.ts';
 import { HttpClient } from '../http/client.ts';
 import type { ServerClocks } from '../http/clock.ts';
 import type { Deadline } from '../http/deadline.ts';
-import { parseJson } from '../http/parse-json.ts';
-import { failure, type HttpAnswer, type HttpRequest, type RequestLine } from '../http/request.ts';
-import { partsOfTransportError } from '../http/transport-error.ts';
+import { failure, type HttpAnswer, type HttpRequest, parseJson, type RequestLine } from '../http/request.ts';
+import { transportFailure } from '../http/transport-error.ts';
+import type { Trust } from '../http/wire.ts';
 import type { ClusterConfig } from './config.ts';
-import { LONGEST_LINE_BYTES, splitLines } from './lines.ts';
 
 /** One question to the API server. */
 export interface KubeQuestion {
@@ -24,20 +23,23 @@ export interface KubeQuestion {
   readonly contentType?: string;
 }
 
+const LONGEST_LINE_BYTES = 16 * 1024 * 1024;
+
+const LINE_FEED = 10;
 /** A page of 500 Jobs with managedFields is about 4 MiB. */
 const BODY_LIMIT = 64 * 1024 * 1024;
 
-/** Where the CA of the API server is given. */
-function caFrom({ context }: ClusterConfig): string {
-  return context === undefined
-    ? 'as ca.crt beside the token of the service account'
-    : 'in certificate-authority-data of the kubeconfig';
+function trustOf({ ca, clientCertificate, context }: ClusterConfig): Trust {
+  const caFrom = context
+    ? 'in certificate-authority-data of the kubeconfig'
+    : 'as ca.crt beside the token of the service account';
+  return { ca, clientCertificate, caFrom };
 }
 
 export interface KubeClientOptions {
-  readonly onRequest?: (line: RequestLine) => void;
+  readonly onRequest?: ((line: RequestLine) => void) | undefined;
   /** Told the time of the API server. */
-  readonly clocks?: ServerClocks;
+  readonly clocks?: ServerClocks | undefined;
   /** Longest answer, bytes. */
   readonly bodyLimit?: number;
   /** Default: the real one. */
@@ -61,16 +63,7 @@ export class KubeClient {
     this.clock = clock;
     this.#clocks = clocks;
     // No proxy: the API server is a neighbour, and its token must not travel further.
-    this.#http = new HttpClient({
-      env: {},
-      bodyLimit,
-      clock,
-      caFrom: caFrom(config),
-      ...(config.ca !== undefined && { ca: config.ca }),
-      ...(config.clientCertificate && { clientCertificate: config.clientCertificate }),
-      ...(onRequest && { onRequest }),
-      ...(clocks && { clocks }),
-    });
+    this.#http = new HttpClient({ env: {}, bodyLimit, clock, clocks, onRequest, ...trustOf(config) });
   }
 
   /** Where the API server is: `https://host:port`. */
@@ -85,9 +78,9 @@ export class KubeClient {
     return await this.#http.send(
       {
         ...this.request(question),
-        ...(authorization !== undefined && { authorization: () => authorization }),
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-        ...(contentType !== undefined && { contentType }),
+        authorization: authorization === undefined ? undefined : () => authorization,
+        body: body === undefined ? undefined : JSON.stringify(body),
+        contentType,
       },
       deadline,
     );
@@ -110,15 +103,9 @@ export class KubeClient {
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
     const authorization = await this.#authorization();
-    const { ca, clientCertificate } = this.#config;
+    const trust = trustOf(this.#config);
     const { connectTo } = await import('../http/connect.ts');
-    const dispatcher = connectTo(request.url.origin, {
-      connections: 1,
-      signal: connecting.signal,
-      caFrom: caFrom(this.#config),
-      ...(ca !== undefined && { ca }),
-      ...(clientCertificate && { clientCertificate }),
-    });
+    const dispatcher = connectTo(request.url.origin, { connections: 1, signal: connecting.signal, ...trust });
     let takeBack = this.clock.after(idleMs, stop);
     try {
       const sentMs = this.clock.now();
@@ -131,7 +118,7 @@ export class KubeClient {
       });
       connecting = undefined;
       if (response.statusCode !== 200) {
-        throw failure(request, 'GR-CLUSTER-07', `status ${response.statusCode}`, 'Check the API server');
+        throw failure(request, 'GR-CLUSTER-07', `status ${response.statusCode}`, 'Check the API server', 'cluster');
       }
       const { date } = response.headers;
       if (typeof date === 'string')
@@ -147,13 +134,9 @@ export class KubeClient {
       if (error instanceof RangeError) throw unreadable(request, `a line longer than ${LONGEST_LINE_BYTES >> 20} MiB`);
       if (life.signal.aborted) {
         if (connecting === undefined) return;
-        throw failure(request, 'GR-CLUSTER-09', `no answer for ${idleMs / 1000} s`, 'It is started again');
+        throw failure(request, 'GR-CLUSTER-09', `no answer for ${idleMs / 1000} s`, 'It is started again', 'cluster');
       }
-      const { code, received, remedy } = partsOfTransportError(error, {
-        host: request.url.host,
-        caFrom: caFrom(this.#config),
-      });
-      throw failure(request, code, received, remedy);
+      throw transportFailure(request, error, { host: request.url.host, caFrom: trust.caFrom });
     } finally {
       takeBack();
       signal.removeEventListener('abort', stop);
@@ -179,6 +162,30 @@ export class KubeClient {
   }
 }
 
+/**
+ * Cuts a stream of UTF-8 bytes into its lines, without their ends; an unfinished last line is dropped. Each byte is looked at
+ * once, however the stream is cut. @throws RangeError for a line that is too long, TypeError for one that is not UTF-8.
+ */
+export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  let pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
+      const last = chunk.subarray(start, end);
+      yield decoder.decode(pieces.length === 0 ? last : Buffer.concat([...pieces, last]));
+      pieces = [];
+      bytes = 0;
+      start = end + 1;
+    }
+    if (start === chunk.length) continue;
+    pieces.push(chunk.subarray(start));
+    bytes += chunk.length - start;
+    if (bytes > LONGEST_LINE_BYTES) throw new RangeError('a line without end');
+  }
+}
+
 /** The JSON of an answer in the wanted shape. @throws Failure that names the place only: values come from outside. */
 export function parseAnswer<T>(request: HttpRequest, shape: z.ZodType<T>, text: string, wanted = 'object'): T {
   const body = parseJson(text);
@@ -194,29 +201,19 @@ export function parseAnswer<T>(request: HttpRequest, shape: z.ZodType<T>, text: 
  * @param instead another way than this one, with a comma before it
  */
 export function unexpectedStatus(request: HttpRequest, status: number, expected: string, instead: string): Failure {
-  return status === 401
-    ? failure(
-        request,
-        'GR-CLUSTER-05',
-        'the cluster does not know the token or certificate (401)',
-        `Mount a valid token, or log in again if it is of a kubeconfig${instead}`,
-      )
-    : failure(
-        request,
-        'GR-CLUSTER-07',
-        `status ${status} where ${expected} was expected`,
-        `Check the API server${instead}`,
-      );
+  if (status !== 401) {
+    const received = `status ${status} where ${expected} was expected`;
+    return failure(request, 'GR-CLUSTER-07', received, `Check the API server${instead}`, 'cluster');
+  }
+  const received = 'the cluster does not know the token or certificate (401)';
+  const remedy = `Mount a valid token, or log in again if it is of a kubeconfig${instead}`;
+  return failure(request, 'GR-CLUSTER-05', received, remedy, 'cluster');
 }
 
 /** An answer that is no answer of Kubernetes. */
 export function unreadable(request: HttpRequest, received: string): Failure {
-  return failure(
-    request,
-    'GR-CLUSTER-08',
-    `the answer is ${received}`,
-    'Check that KUBERNETES_SERVICE_HOST is a Kubernetes API server, or use --cluster off',
-  );
+  const remedy = 'Check that KUBERNETES_SERVICE_HOST is a Kubernetes API server, or use --cluster off';
+  return failure(request, 'GR-CLUSTER-08', `the answer is ${received}`, remedy, 'cluster');
 }
 
 /** Where a shape does not fit. */

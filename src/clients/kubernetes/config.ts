@@ -15,16 +15,16 @@ export interface ClusterConfig {
   /** `https://host:port` of the API server; the token goes nowhere else. */
   readonly url: string;
   /** PEM of the cluster's CA; absent: the CAs that Node knows. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   /** Reads the token file each time: Kubernetes replaces the token about every hour. Absent: the client certificate says who we are. */
-  readonly token?: () => Promise<string>;
-  readonly clientCertificate?: ClientCertificate;
+  readonly token?: (() => Promise<string>) | undefined;
+  readonly clientCertificate?: ClientCertificate | undefined;
   /** The current context of a kubeconfig; its namespace is `default` if it names none, as for kubectl. */
   readonly context?: { readonly name: string; readonly namespace: string };
 }
 
 /** What a pod finds: always a token. */
-export type InClusterConfig = ClusterConfig & Required<Pick<ClusterConfig, 'token'>>;
+export type InClusterConfig = ClusterConfig & { readonly token: () => Promise<string> };
 
 /** Where Kubernetes mounts the token of a pod's service account, and where clients look for it. */
 export const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -48,24 +48,20 @@ export async function clusterConfig(
   const port = env['KUBERNETES_SERVICE_PORT'] || '443';
   const url = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;
   if (host === '' || !parseUrl(url)) {
-    throw new Failure(
-      'GR-CLUSTER-01',
-      1,
-      `find the Kubernetes API: ${tokenFile} exists, but KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT name no server. Set them, or use --cluster off`,
-    );
+    const message =
+      `find the Kubernetes API: ${tokenFile} exists, but KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT ` +
+      'name no server. Set them, or use --cluster off';
+    throw new Failure('GR-CLUSTER-01', 1, message, 'cluster');
   }
   const ca = readIfThere(join(dir, 'ca.crt'));
-  return { url, ...(ca !== undefined && { ca }), token: async () => readToken(tokenFile) };
+  return { url, ca, token: async () => readToken(tokenFile) };
 }
 
 function readToken(file: string): string {
   const token = readIfThere(file)?.trim() ?? '';
   if (isHeaderText(token)) return token;
-  throw new Failure(
-    'GR-CLUSTER-02',
-    1,
-    `read the service account's token: ${file} is missing, empty or no token. Check the projected volume, or use --cluster off`,
-  );
+  const message = `read the service account's token: ${file} is missing, empty or no token. Check the projected volume, or use --cluster off`;
+  throw new Failure('GR-CLUSTER-02', 1, message, 'cluster');
 }
 
 function readIfThere(file: string): string | undefined {
@@ -74,10 +70,7 @@ function readIfThere(file: string): string | undefined {
   } catch (error) {
     const code = systemCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new Failure(
-      'GR-CLUSTER-03',
-      1,
-      `read the service account: ${file}: ${systemReason(error)}. Make the file readable for this user, or use --cluster off`,
-    );
+    const message = `read the service account: ${file}: ${systemReason(error)}. Make the file readable for this user, or use --cluster off`;
+    throw new Failure('GR-CLUSTER-03', 1, message, 'cluster');
   }
 }

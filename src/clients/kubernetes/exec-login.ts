@@ -6,9 +6,8 @@ import * as z from 'zod';
 import { systemClock } from '../../shared/clock.ts';
 import { Failure, systemCode, systemReason } from '../../shared/failure.ts';
 import { printable } from '../../shared/printable.ts';
-import { parseJson } from '../http/parse-json.ts';
-import { isHeaderText } from '../http/request.ts';
-import { type LogIn, type Login, type NamedProgram, wrongKubeconfig } from './kubeconfig.ts';
+import { isHeaderText, parseJson } from '../http/request.ts';
+import { certificateOf, type LogIn, type Login, type NamedProgram, wrongKubeconfig } from './kubeconfig.ts';
 
 const Program = z.object({
   apiVersion: z.enum(['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1']),
@@ -73,6 +72,7 @@ async function start({ file, exec, cluster }: NamedProgram, { env, timeoutMs }: 
       'GR-CLUSTER-17',
       1,
       `log in with the program of kubeconfig ${file}: "${printable(command)}" ${what}. ${todo}`,
+      'cluster',
     );
   const interactive = interactiveMode !== 'Never' && isatty(0);
   if (interactiveMode === 'Always' && !interactive)
@@ -109,11 +109,8 @@ function answerIn(out: string, apiVersion: string, failure: (what: string) => Fa
   const { token, clientCertificateData: cert, clientKeyData: key, expirationTimestamp } = data.status;
   if ((cert === undefined) !== (key === undefined) || (token ?? cert) === undefined)
     throw failure('gave no token, and no client certificate with its key');
-  return {
-    ...(token !== undefined && { token }),
-    ...(cert !== undefined && key !== undefined && { clientCertificate: { cert, key } }),
-    untilMs: expirationTimestamp === undefined ? Number.POSITIVE_INFINITY : Date.parse(expirationTimestamp),
-  };
+  const untilMs = expirationTimestamp === undefined ? Number.POSITIVE_INFINITY : Date.parse(expirationTimestamp);
+  return { token, clientCertificate: certificateOf(cert, key), untilMs };
 }
 
 /** What others wrote for people. */

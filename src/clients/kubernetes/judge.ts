@@ -17,7 +17,6 @@
  *   6. no pod yet and none counted ..................... starting
  *   7. anything else ................................... unknown (counts as running)
  */
-
 import { hasEnded, isOver, type LiveJob, type LiveState, type PodTrouble } from '../../planner/evidence.ts';
 import {
   ENDED_AT,
@@ -29,10 +28,8 @@ import {
   type Texts,
   TRACKING_ID,
 } from '../../shared/marks.ts';
-import { podEndOf } from './pod-end.ts';
-import { conditionMet, runnerState } from './pod-parts.ts';
-import { NO_POD_YET, troubleOfEnded, troubleOfPending } from './pod-trouble.ts';
-import type { KubeJob, KubePod } from './shapes.ts';
+import { conditionMet, NO_POD_YET, podEndOf, runnerState, troubleOfEnded, troubleOfPending } from './pods.ts';
+import type { KubeJob, KubePod } from './resources.ts';
 
 /** Times in ms; absent or null: Kubernetes does not say. */
 interface Judgement {

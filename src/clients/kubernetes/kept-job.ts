@@ -4,10 +4,10 @@ import type { LiveJob } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
 import { EXTEND_UNTIL, isOurs } from '../../shared/marks.ts';
 import type { Deadline } from '../http/deadline.ts';
-import { failure } from '../http/request.ts';
+import { failure, type HttpRequest } from '../http/request.ts';
 import { type KubeClient, type KubeQuestion, parseAnswer, unexpectedStatus } from './client.ts';
 import { judgeJob } from './judge.ts';
-import { jobOf } from './pod-parts.ts';
+import { jobOf } from './pods.ts';
 import { JOBS, objectPath, PODS, type Resource, TRACKED_JOBS } from './resources.ts';
 
 /** A Job, as it stands in the cluster. */
@@ -17,13 +17,7 @@ export interface NamedJob {
   readonly resourceVersion: string;
 }
 
-const Named = TRACKED_JOBS.item;
 const Version = z.object({ metadata: z.object({ resourceVersion: z.string().min(1) }) });
-const Owned = z.object({
-  metadata: z.object({
-    ownerReferences: z.array(z.object({ kind: z.string(), name: z.string() })).nullish(),
-  }),
-});
 
 /** @throws Failure exit 2 when it is no runner of ours; exit 1 when there is none of that name, or the cluster does not tell. */
 export async function findRunnerJob(
@@ -32,47 +26,25 @@ export async function findRunnerJob(
   name: string,
   deadline: Deadline,
 ): Promise<NamedJob> {
-  const jobName = (await jobOfPod(client, namespace, name, deadline)) ?? name;
-  const question = questionFor(JOBS, namespace, jobName);
-  const text = await read(client, question, deadline);
+  const pod = await read(client, PODS, namespace, name, deadline);
+  const owner = pod.text === undefined ? undefined : jobOf(parseAnswer(pod.request, PODS.item, pod.text, 'Pod'));
+  if (pod.text !== undefined && !owner)
+    throw noRunner(`pod ${name}`, namespace, 'no Job has made it, so it is no runner');
+  const jobName = owner?.name ?? name;
+  const { request, text } = await read(client, JOBS, namespace, jobName, deadline);
   if (text === undefined) {
-    throw failure(
-      client.request(question),
-      'GR-EXTEND-03',
-      `there is neither a pod nor a Job ${name} in namespace ${namespace}`,
-      'It may be gone already. Check the name and --namespace',
-    );
+    const received = `there is neither a pod nor a Job ${name} in namespace ${namespace}`;
+    throw failure(request, 'GR-EXTEND-03', received, 'It may be gone already. Check the name and --namespace');
   }
-  const request = client.request(question);
-  const job = parseAnswer(request, Named, text, 'Job');
-  if (!isOurs(job.metadata.labels ?? {})) {
-    throw new Failure(
-      'GR-EXTEND-01',
-      2,
-      `extend ${jobName} of namespace ${namespace}: it is no runner of argocd-gitea-runners. Name the pod or the Job of a runner.`,
-    );
-  }
+  const job = parseAnswer(request, TRACKED_JOBS.item, text, 'Job');
+  if (!isOurs(job.metadata.labels ?? {})) throw noRunner(jobName, namespace, 'it is no runner');
   const { resourceVersion } = parseAnswer(request, Version, text, 'Job').metadata;
   return { live: judgeJob(job, []), resourceVersion };
 }
 
-/** Name of the Job that made a pod. Undefined: there is no pod of that name. One that no Job made answers for itself. */
-async function jobOfPod(
-  client: KubeClient,
-  namespace: string,
-  name: string,
-  deadline: Deadline,
-): Promise<string | undefined> {
-  const question = questionFor(PODS, namespace, name);
-  const text = await read(client, question, deadline);
-  if (text === undefined) return undefined;
-  const job = jobOf(parseAnswer(client.request(question), Owned, text, 'Pod'))?.name;
-  if (job !== undefined) return job;
-  throw new Failure(
-    'GR-EXTEND-01',
-    2,
-    `extend pod ${name} of namespace ${namespace}: no Job has made it, so it is no runner of argocd-gitea-runners. Name the pod or the Job of a runner.`,
-  );
+function noRunner(subject: string, namespace: string, why: string): Failure {
+  const message = `extend ${subject} of namespace ${namespace}: ${why} of argocd-gitea-runners. Name the pod or the Job of a runner.`;
+  return new Failure('GR-EXTEND-01', 2, message);
 }
 
 /** False: the Job was changed meanwhile, so nothing was written. @throws Failure exit 1 when it cannot be written. */
@@ -90,31 +62,31 @@ export async function writeExtension(
     body: { metadata: { resourceVersion, annotations: { [EXTEND_UNTIL]: until } } },
   };
   const { status } = await client.send(question, deadline);
-  if (status === 409) return false;
-  if (status !== 200) throw refused(client, question, status);
-  return true;
+  if (status !== 200 && status !== 409) throw refused(client.request(question), status);
+  return status === 200;
 }
 
-function questionFor(resource: Resource<unknown>, namespace: string, name: string): KubeQuestion {
-  return {
-    what: `read ${resource.name} ${name} of namespace ${namespace}`,
-    path: objectPath(resource, namespace, name),
-  };
-}
-
-/** The answer's text; undefined: there is no such object. */
-async function read(client: KubeClient, question: KubeQuestion, deadline: Deadline): Promise<string | undefined> {
+/** The text of an object; undefined: there is none of that name. */
+async function read(
+  client: KubeClient,
+  resource: Resource<unknown>,
+  namespace: string,
+  name: string,
+  deadline: Deadline,
+): Promise<{ readonly request: HttpRequest; readonly text: string | undefined }> {
+  const what = `read ${resource.name} ${name} of namespace ${namespace}`;
+  const question = { what, path: objectPath(resource, namespace, name) };
+  const request = client.request(question);
   const { status, text } = await client.send(question, deadline);
-  if (status === 404) return undefined;
-  if (status !== 200) throw refused(client, question, status);
-  return text;
+  if (status !== 200 && status !== 404) throw refused(request, status);
+  return { request, text: status === 200 ? text : undefined };
 }
 
-function refused(client: KubeClient, question: KubeQuestion, status: number): Failure {
-  if (status === 401) return unexpectedStatus(client.request(question), status, 'an object', '');
+function refused(request: HttpRequest, status: number): Failure {
+  if (status === 401) return unexpectedStatus(request, status, 'an object', '');
   const remedy =
     status === 403
       ? 'Use an account that may get pods and get and patch jobs.batch in the namespace'
       : 'Try again, or check the API server';
-  return failure(client.request(question), 'GR-EXTEND-04', `status ${status}`, remedy);
+  return failure(request, 'GR-EXTEND-04', `status ${status}`, remedy);
 }

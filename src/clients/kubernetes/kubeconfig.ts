@@ -10,8 +10,8 @@ import type { ClusterConfig } from './config.ts';
 
 /** What a program has answered: a token, a certificate, or both. */
 export interface Login {
-  readonly token?: string;
-  readonly clientCertificate?: ClientCertificate;
+  readonly token?: string | undefined;
+  readonly clientCertificate?: ClientCertificate | undefined;
 }
 
 /** A program that a kubeconfig names for its login. */
@@ -99,29 +99,24 @@ export async function readKubeconfig(file: string, logIn?: LogIn): Promise<Clust
     pem(user, 'client-certificate'),
     pem(user, 'client-key'),
   ]);
-  const config = {
-    url: cluster.server.replace(/\/+$/, ''),
-    context: { name, namespace: context.namespace || 'default' },
-    ...(ca !== undefined && { ca }),
-  };
+  const url = cluster.server.replace(/\/+$/, '');
+  const config = { url, ca, context: { name, namespace: context.namespace || 'default' } };
   if (logIn && user['exec'] !== undefined) {
     const program = { file, exec: user['exec'], cluster: toldOf(cluster, ca) };
     const { token, clientCertificate } = await logIn(program);
-    return {
-      ...config,
-      ...(token !== undefined && { token: async () => (await logIn(program)).token ?? '' }),
-      ...(clientCertificate && { clientCertificate }),
-    };
+    const again = async () => (await logIn(program)).token ?? '';
+    return { ...config, token: token === undefined ? undefined : again, clientCertificate };
   }
   if ((cert === undefined) !== (key === undefined))
     throw wrongKubeconfig(file, 'with a client certificate or key, but not both');
   const token = tokenOf(file, user);
   if (token === undefined && cert === undefined) throw wrongKubeconfig(file, 'without a token or client certificate');
-  return {
-    ...config,
-    ...(token && { token }),
-    ...(cert !== undefined && key !== undefined && { clientCertificate: { cert, key } }),
-  };
+  return { ...config, token, clientCertificate: certificateOf(cert, key) };
+}
+
+/** Undefined: one of both is missing. */
+export function certificateOf(cert: string | undefined, key: string | undefined): ClientCertificate | undefined {
+  return cert === undefined || key === undefined ? undefined : { cert, key };
 }
 
 /** A cluster as KUBERNETES_EXEC_INFO has it. */
@@ -183,11 +178,8 @@ async function read(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    throw new Failure(
-      'GR-CLUSTER-11',
-      1,
-      `read the kubeconfig: ${file}: ${systemReason(error)}. Give a readable file.`,
-    );
+    const message = `read the kubeconfig: ${file}: ${systemReason(error)}. Give a readable file.`;
+    throw new Failure('GR-CLUSTER-11', 1, message, 'cluster');
   }
 }
 
@@ -200,5 +192,5 @@ async function parseYaml(name: string, text: string): Promise<unknown> {
 }
 
 export function wrongKubeconfig(file: string, what: string): Failure {
-  return new Failure('GR-CLUSTER-12', 2, `read the kubeconfig: ${file} is a kubeconfig ${what}.`);
+  return new Failure('GR-CLUSTER-12', 2, `read the kubeconfig: ${file} is a kubeconfig ${what}.`, 'cluster');
 }

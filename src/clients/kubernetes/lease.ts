@@ -6,11 +6,10 @@
  * - An update carries the resourceVersion, so only one wins.
  */
 import * as z from 'zod';
-import { type Clock, pause } from '../../shared/clock.ts';
+import { type Clock, pause, untilAborted } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import { Deadline } from '../http/deadline.ts';
 import { failure } from '../http/request.ts';
-import { untilAborted } from '../http/until-aborted.ts';
 import { type KubeApi, type KubeQuestion, parseAnswer } from './client.ts';
 
 export interface LeaseOptions {
@@ -38,10 +37,7 @@ const GIVE_BACK_MS = 1_000;
 const ADDRESS = 'gitea.bpg.pw/address';
 
 const LeaseObject = z.object({
-  metadata: z.object({
-    resourceVersion: z.string(),
-    annotations: z.record(z.string(), z.string()).nullish(),
-  }),
+  metadata: z.object({ resourceVersion: z.string(), annotations: z.record(z.string(), z.string()).nullish() }),
   spec: z
     .object({
       holderIdentity: z.string().nullish(),
@@ -195,12 +191,8 @@ export class Lease {
       body: {
         apiVersion: 'coordination.k8s.io/v1',
         kind: 'Lease',
-        metadata: {
-          namespace,
-          name,
-          annotations,
-          ...(found && { resourceVersion: found.metadata.resourceVersion }),
-        },
+        // Absent for a new one: JSON leaves it out.
+        metadata: { namespace, name, annotations, resourceVersion: found?.metadata.resourceVersion },
         spec,
       },
     };
@@ -229,12 +221,8 @@ export class Lease {
   }
 
   #refused(question: KubeQuestion, status: number): Failure {
-    return failure(
-      this.#client.request(question),
-      'GR-CLUSTER-10',
-      `status ${status}`,
-      `Grant the service account "get", "create" and "update" on "leases.coordination.k8s.io" in namespace "${this.#options.namespace}"`,
-    );
+    const remedy = `Grant the service account "get", "create" and "update" on "leases.coordination.k8s.io" in namespace "${this.#options.namespace}"`;
+    return failure(this.#client.request(question), 'GR-CLUSTER-10', `status ${status}`, remedy, 'cluster');
   }
 
   #deadline(): Deadline {

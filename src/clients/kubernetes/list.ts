@@ -3,8 +3,7 @@ import type { Failure } from '../../shared/failure.ts';
 import type { Deadline } from '../http/deadline.ts';
 import { failure, type HttpRequest, isTooLong } from '../http/request.ts';
 import { firstPath, type KubeApi, type KubeQuestion, parseAnswer, unexpectedStatus, unreadable } from './client.ts';
-import { listPath, type Resource, RUNNER_GROUPS } from './resources.ts';
-import { KubeList } from './shapes.ts';
+import { KubeList, listPath, type Resource, RUNNER_GROUPS, selectorOf } from './resources.ts';
 
 /** What kubectl asks for; the server keeps a snapshot for the pages that follow. */
 const PAGE_LIMIT = 500;
@@ -21,31 +20,20 @@ export interface Snapshot<T> {
   readonly resourceVersion: string;
 }
 
-/** Code of a list that the cluster refused (403). */
-export const FORBIDDEN = 'GR-CLUSTER-06';
-
-/**
- * Lists a kind. A list that expires between two pages (410) is read again from the start.
- * @param namespace undefined: all namespaces.
- */
+/** Lists a kind. A list that expires between two pages (410) is read again from the start. @param namespace undefined: all namespaces. */
 export async function listAll<T>(
   client: KubeApi,
   resource: Resource<T>,
   namespace: string | undefined,
   deadline: Deadline,
 ): Promise<Snapshot<T>> {
-  for (let listing = 1; ; listing += 1) {
+  for (let listing = 1; listing <= MAX_LISTINGS; listing += 1) {
     const snapshot = await listOnce(client, resource, namespace, deadline);
     if (snapshot !== 'expired') return snapshot;
-    if (listing === MAX_LISTINGS) {
-      throw failure(
-        client.request(questionFor(resource, namespace, '', PAGE_LIMIT)),
-        'GR-CLUSTER-04',
-        `the list expired ${MAX_LISTINGS} times while it was read`,
-        'Check the load of the API server',
-      );
-    }
   }
+  const request = client.request(questionFor(resource, namespace, '', PAGE_LIMIT));
+  const received = `the list expired ${MAX_LISTINGS} times while it was read`;
+  throw failure(request, 'GR-CLUSTER-04', received, 'Check the load of the API server', 'cluster');
 }
 
 async function listOnce<T>(
@@ -69,7 +57,7 @@ async function listOnce<T>(
       continue;
     }
     if (answer.status === 410) return 'expired';
-    if (answer.status !== 200) throw failureOfList(client, question, answer.status, resource.name, namespace);
+    if (answer.status !== 200) throw failureOfList(request, answer.status, resource.name, namespace);
     const page = parseAnswer(request, KubeList, answer.text, 'list');
     for (const item of page.items) {
       const parsed = resource.item.safeParse(item);
@@ -87,7 +75,7 @@ async function listOnce<T>(
 
 function endless(request: HttpRequest, received: string): Failure {
   const remedy = 'Delete objects that are not needed any more, or check the API server and what stands before it';
-  return failure(request, 'GR-CLUSTER-14', `the list has no end: ${received}`, remedy);
+  return failure(request, 'GR-CLUSTER-14', `the list has no end: ${received}`, remedy, 'cluster');
 }
 
 function questionFor(
@@ -99,11 +87,7 @@ function questionFor(
   return {
     what: `list ${resource.name} ${inNamespace(namespace)}`,
     path: listPath(resource, namespace),
-    query: {
-      ...(resource.labelSelector !== undefined && { labelSelector: resource.labelSelector }),
-      limit: String(limit),
-      ...(token !== '' && { continue: token }),
-    },
+    query: { ...selectorOf(resource), limit: String(limit), ...(token !== '' && { continue: token }) },
   };
 }
 
@@ -112,27 +96,16 @@ export function inNamespace(namespace: string | undefined): string {
   return namespace === undefined ? 'of all namespaces' : `of namespace ${namespace}`;
 }
 
-function failureOfList(
-  client: KubeApi,
-  question: KubeQuestion,
-  status: number,
-  resource: string,
-  namespace: string | undefined,
-): Failure {
-  const request = client.request(question);
+function failureOfList(request: HttpRequest, status: number, resource: string, namespace: string | undefined): Failure {
   const isRunnerGroups = resource === RUNNER_GROUPS.name;
   if (status === 404 && isRunnerGroups) {
     const remedy = 'Look at the cluster of the installation (--kubeconfig), or apply install/crd.yaml to this one';
-    return failure(request, 'GR-CLUSTER-16', 'this cluster does not know RunnerGroups (404)', remedy);
+    return failure(request, 'GR-CLUSTER-16', 'this cluster does not know RunnerGroups (404)', remedy, 'cluster');
   }
   // Jobs may stay unseen. RunnerGroups are in the cluster or nowhere.
   const instead = isRunnerGroups ? '' : ', or use --cluster off';
   if (status !== 403) return unexpectedStatus(request, status, 'a list', instead);
   const where = namespace === undefined ? 'in the whole cluster' : `in namespace "${namespace}"`;
-  return failure(
-    request,
-    FORBIDDEN,
-    'the cluster refused (403)',
-    `Grant the service account the verb "list" on "${resource}" ${where}${isRunnerGroups ? ', or choose another namespace' : instead}`,
-  );
+  const remedy = `Grant the service account the verb "list" on "${resource}" ${where}${isRunnerGroups ? ', or choose another namespace' : instead}`;
+  return failure(request, 'GR-CLUSTER-06', 'the cluster refused (403)', remedy, 'cluster-forbidden');
 }

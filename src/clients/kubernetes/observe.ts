@@ -2,7 +2,6 @@
  * Reads our Jobs and their pods from Kubernetes. It only ever lists, in the namespaces it is told, with the label that all
  * our Jobs carry; everything it finds is judged by `judgeJob`. Any answer that is not a complete list is a `Failure`.
  */
-
 import type { LiveJob } from '../../planner/evidence.ts';
 import { groupBy } from '../../shared/group-by.ts';
 import type { ServerClocks } from '../http/clock.ts';
@@ -12,9 +11,8 @@ import { KubeClient } from './client.ts';
 import type { ClusterConfig } from './config.ts';
 import { judgeJob } from './judge.ts';
 import { listAll } from './list.ts';
-import { jobUidOf } from './pod-parts.ts';
-import { PODS, WHOLE_JOBS } from './resources.ts';
-import type { KubePod } from './shapes.ts';
+import { jobUidOf } from './pods.ts';
+import { type KubePod, PODS, WHOLE_JOBS } from './resources.ts';
 
 export interface ObserveClusterOptions {
   /** For everything, in ms. */
@@ -31,7 +29,7 @@ export async function observeCluster(
   { deadlineMs, onRequest, clocks }: ObserveClusterOptions,
 ): Promise<readonly LiveJob[]> {
   const deadline = new Deadline(deadlineMs);
-  const client = new KubeClient(config, { ...(onRequest && { onRequest }), ...(clocks && { clocks }) });
+  const client = new KubeClient(config, { onRequest, clocks });
   try {
     const found = await Promise.all(
       [...new Set(namespaces)].sort().map((namespace) => observeNamespace(client, namespace, deadline)),

@@ -1,28 +1,43 @@
 /**
- * Reads Secrets by name, for `--secrets api`. It never lists them, so a Role can name each Secret that may be read (`resourceNames`).
+ * Reads Secrets by name, and writes keys into one that exists. It never lists them, so a Role can name each Secret (`resourceNames`). It
+ * makes none: Kubernetes cannot limit the right to create one to a name.
  *
  * Bounds: one GET per distinct Secret, eight at a time, all within one time limit; an answer is at most 2 MiB. Failures name Secret and
- * namespace, never a key's value (test/clients/kubernetes/secrets.test.ts).
+ * namespace, never a key's value (test/clients/kubernetes/secrets.test.ts, fill-secret.test.ts).
  */
 import * as z from 'zod';
 import { Failure } from '../../shared/failure.ts';
+import { keyText } from '../../shared/key-text.ts';
 import type { Deadline } from '../http/deadline.ts';
 import { failure, type HttpAnswer, type HttpRequest, type RequestLine } from '../http/request.ts';
-import { KubeClient, type KubeQuestion, parseAnswer, unexpectedStatus, unreadable } from './client.ts';
+import { type KubeApi, KubeClient, type KubeQuestion, parseAnswer, unexpectedStatus, unreadable } from './client.ts';
 import type { ClusterConfig } from './config.ts';
 
 /** Kubernetes limits a Secret to 1 MiB, which Base64 makes 1.4 MiB; metadata may add a quarter of a MiB. */
 const BODY_LIMIT = 2 * 1024 * 1024;
+/** The field manager of what is written. */
+const FIELD_MANAGER = 'gitea-runners-serve';
 
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
-const Secret = z.object({ data: z.record(z.string(), z.string().regex(BASE64)).nullish() });
+type Texts = Readonly<Record<string, string>>;
+
+const texts = z.record(z.string(), z.string());
+const Secret = z.object({ data: z.record(z.string(), z.string().regex(/^[A-Za-z0-9+/]*={0,2}$/)).nullish() });
+const Versioned = z.object({
+  metadata: z.object({ resourceVersion: z.string().min(1), annotations: texts.nullish() }),
+});
 
 /** Value of a key as text; undefined when the Secret has no such key. */
 export type KeysOfSecret = (key: string) => string | undefined;
 
-/** A connection that only ever reads Secrets. To be closed by the caller. */
+/** Name and namespace of a Secret. */
+export interface SecretPlace {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A connection for Secrets only. To be closed by the caller. */
 export function secretsClient(config: ClusterConfig, onRequest?: (line: RequestLine) => void): KubeClient {
-  return new KubeClient(config, { bodyLimit: BODY_LIMIT, ...(onRequest && { onRequest }) });
+  return new KubeClient(config, { bodyLimit: BODY_LIMIT, onRequest });
 }
 
 /** The Secrets of one look: each is asked for once, and what was read is forgotten with this object. */
@@ -39,9 +54,8 @@ export class ClusterSecrets {
 
   /** A Secret that must be there. @throws Failure exit 1 for every answer but that Secret. */
   async read(namespace: string, name: string): Promise<KeysOfSecret> {
-    const answer = await this.#answerOf(namespace, name);
-    if (answer.status !== 200) throw this.#failureOf(answer, namespace, name);
-    return keysOf(this.#client.request(questionFor(namespace, name)), answer);
+    const place = { namespace, name };
+    return this.#keysIn(await this.#answerOf(place), place);
   }
 
   /**
@@ -49,39 +63,85 @@ export class ClusterSecrets {
    * other key is looked at. @throws Failure exit 1 for any other answer.
    */
   async readUrl(namespace: string, name: string): Promise<string | undefined> {
-    const answer = await this.#answerOf(namespace, name);
-    if (answer.status === 403 || answer.status === 404) return undefined;
-    if (answer.status !== 200) throw this.#failureOf(answer, namespace, name);
-    return keysOf(this.#client.request(questionFor(namespace, name)), answer)('url');
+    const place = { namespace, name };
+    const answer = await this.#answerOf(place);
+    return answer.status === 403 || answer.status === 404 ? undefined : this.#keysIn(answer, place)('url');
   }
 
-  async #answerOf(namespace: string, name: string): Promise<HttpAnswer> {
-    const key = `${namespace}/${name}`;
-    const known = this.#answers.get(key);
-    if (known) return await known;
-    const asked = this.#client.send(questionFor(namespace, name), this.#deadline);
+  async #answerOf(place: SecretPlace): Promise<HttpAnswer> {
+    const key = keyText(place);
+    const asked = this.#answers.get(key) ?? this.#client.send(questionFor('read', place), this.#deadline);
     this.#answers.set(key, asked);
     return await asked;
   }
 
-  #failureOf(answer: HttpAnswer, namespace: string, name: string): Failure {
-    return failureOfSecret(
-      this.#client.request(questionFor(namespace, name)),
-      answer,
-      { namespace, name },
-      {
-        verbs: 'get',
-        role: `gitea-runners-${name}`,
-        create: `kubectl create secret generic ${name} --namespace ${namespace} --from-file=token=FILE --from-literal=url=GITEA-URL`,
-        instead: ', or use --secrets files and mount the Secret',
-      },
-    );
+  #keysIn(answer: HttpAnswer, place: SecretPlace): KeysOfSecret {
+    const { namespace, name } = place;
+    const request = this.#client.request(questionFor('read', place));
+    if (answer.status === 200) return keysOf(request, answer);
+    throw failureOf(request, answer, place, {
+      verbs: 'get',
+      role: `gitea-runners-${name}`,
+      create: `kubectl create secret generic ${name} --namespace ${namespace} --from-file=token=FILE --from-literal=url=GITEA-URL`,
+      instead: ', or use --secrets files and mount the Secret',
+    });
   }
 }
 
+/** A Secret that may be written. */
+export interface ReadSecret {
+  readonly keys: KeysOfSecret;
+  readonly annotations: Texts;
+  /** Changes with each write. */
+  readonly version: string;
+}
+
+/** @throws Failure exit 1 for every answer but that Secret. */
+export async function readSecret(client: KubeApi, place: SecretPlace, deadline: Deadline): Promise<ReadSecret> {
+  const question = questionFor('read', place);
+  const request = client.request(question);
+  const answer = await client.send(question, deadline);
+  if (answer.status !== 200) throw failureOf(request, answer, place, remediesOfFilling(place));
+  const keys = keysOf(request, answer);
+  const { annotations, resourceVersion: version } = parseAnswer(request, Versioned, answer.text, 'Secret').metadata;
+  return { keys, annotations: annotations ?? {}, version };
+}
+
+/**
+ * Sets these keys and annotations, and leaves the others as they are. `changed`: somebody has written the Secret since `version`, so nothing was written.
+ * @throws Failure exit 1 for every other answer.
+ */
+export async function fillSecret(
+  client: KubeApi,
+  place: SecretPlace,
+  version: string,
+  wanted: { readonly data: Texts; readonly annotations: Texts },
+  deadline: Deadline,
+): Promise<'written' | 'changed'> {
+  const data = Object.entries(wanted.data).map(([key, value]) => [key, Buffer.from(value).toString('base64')] as const);
+  const question: KubeQuestion = {
+    ...questionFor('write', place),
+    method: 'PATCH',
+    query: { fieldManager: FIELD_MANAGER },
+    contentType: 'application/merge-patch+json',
+    body: { metadata: { resourceVersion: version, annotations: wanted.annotations }, data: Object.fromEntries(data) },
+  };
+  const answer = await client.send(question, deadline);
+  if (answer.status === 200) return 'written';
+  if (answer.status === 409) return 'changed';
+  throw failureOf(client.request(question), answer, place, remediesOfFilling(place));
+}
+
+function questionFor(verb: 'read' | 'write', { namespace, name }: SecretPlace): KubeQuestion {
+  return {
+    what: `${verb} Secret ${name} of namespace ${namespace}`,
+    path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`,
+  };
+}
+
 /** What a Secret holds. @throws Failure that names no key of it. */
-export function keysOf(request: HttpRequest, { text }: HttpAnswer): KeysOfSecret {
-  let data: Readonly<Record<string, string>>;
+function keysOf(request: HttpRequest, { text }: HttpAnswer): KeysOfSecret {
+  let data: Texts;
   try {
     data = parseAnswer(request, Secret, text, 'Secret').data ?? {};
   } catch {
@@ -91,14 +151,8 @@ export function keysOf(request: HttpRequest, { text }: HttpAnswer): KeysOfSecret
   return (key) => (Object.hasOwn(data, key) ? Buffer.from(data[key] ?? '', 'base64').toString('utf8') : undefined);
 }
 
-/** Name and namespace of a Secret. */
-export interface SecretPlace {
-  readonly namespace: string;
-  readonly name: string;
-}
-
 /** What to do where the API server does not answer with a Secret. */
-export interface SecretRemedies {
+interface SecretRemedies {
   /** Rights that are needed, e.g. `get`. */
   readonly verbs: string;
   /** Name of the Role that is proposed. */
@@ -109,48 +163,34 @@ export interface SecretRemedies {
   readonly instead: string;
 }
 
-/** The Failure for an answer other than 200. */
-export function failureOfSecret(
-  request: HttpRequest,
-  { status, text }: HttpAnswer,
-  place: SecretPlace,
-  { create, instead, role, verbs }: SecretRemedies,
-): Failure {
-  switch (status) {
-    case 403:
-      return failure(
-        request,
-        'GR-TOKEN-09',
-        'the cluster refused (403)',
-        `Grant it: ${grant(place, role, verbs, text)}`,
-      );
-    case 404:
-      return failure(request, 'GR-TOKEN-10', 'there is no such Secret (404)', `Create it: ${create}`);
-    default:
-      return unexpectedStatus(request, status, 'a Secret', instead);
-  }
-}
-
-/** The path of a Secret, for a question. */
-export function secretPath({ namespace, name }: SecretPlace): string {
-  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`;
-}
-
-function questionFor(namespace: string, name: string): KubeQuestion {
-  return { what: `read Secret ${name} of namespace ${namespace}`, path: secretPath({ namespace, name }) };
+function remediesOfFilling({ namespace, name }: SecretPlace): SecretRemedies {
+  return {
+    verbs: 'get,patch',
+    role: `gitea-runners-fill-${name}`,
+    create: `kubectl create secret generic ${name} --namespace ${namespace}`,
+    instead: ', or take the Secret out of --registration-secrets',
+  };
 }
 
 /** The API server's 403 names who asked. Nothing else of its text is used, and this only when it is a name. */
 const WHO = /User "system:serviceaccount:([a-z0-9-]{1,63}:[a-z0-9.-]{1,253})"/;
 
-/** The commands that give this process rights to one Secret. */
-function grant({ namespace, name }: SecretPlace, role: string, verbs: string, text: string): string {
+/** The Failure for an answer other than 200. */
+function failureOf(
+  request: HttpRequest,
+  { status, text }: HttpAnswer,
+  { namespace, name }: SecretPlace,
+  { create, instead, role, verbs }: SecretRemedies,
+): Failure {
+  if (status === 404)
+    return failure(request, 'GR-TOKEN-10', 'there is no such Secret (404)', `Create it: ${create}`, 'token-unusable');
+  if (status !== 403) return unexpectedStatus(request, status, 'a Secret', instead);
   // The text is JSON, so its quotes are escaped.
   const who = WHO.exec(text.slice(0, 2_000).replaceAll('\\"', '"'))?.[1] ?? 'NAMESPACE:SERVICEACCOUNT';
-  return (
-    `kubectl create role ${role} --namespace ${namespace} --verb=${verbs} --resource=secrets --resource-name=${name} && ` +
-    `kubectl create rolebinding ${role} --namespace ${namespace} --role=${role} --serviceaccount=${who}`
-  );
+  const remedy =
+    `Grant it: kubectl create role ${role} --namespace ${namespace} --verb=${verbs} --resource=secrets --resource-name=${name} && ` +
+    `kubectl create rolebinding ${role} --namespace ${namespace} --role=${role} --serviceaccount=${who}`;
+  return failure(request, 'GR-TOKEN-09', 'the cluster refused (403)', remedy, 'token-unseen');
 }
 
 /** The cluster to ask. @throws Failure exit 2: there is no cluster to ask. */

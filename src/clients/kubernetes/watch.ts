@@ -11,15 +11,13 @@
  * Why not @kubernetes/client-node: docs/adr/0006.
  */
 import * as z from 'zod';
-import { pause } from '../../shared/clock.ts';
+import { pause, untilAborted } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import { Deadline } from '../http/deadline.ts';
-import { parseJson } from '../http/parse-json.ts';
-import { failure } from '../http/request.ts';
-import { untilAborted } from '../http/until-aborted.ts';
+import { failure, parseJson } from '../http/request.ts';
 import { firstPath, type KubeApi, type KubeQuestion, unreadable } from './client.ts';
-import { FORBIDDEN, inNamespace, listAll } from './list.ts';
-import { listPath, type Resource } from './resources.ts';
+import { inNamespace, listAll } from './list.ts';
+import { listPath, type Resource, selectorOf } from './resources.ts';
 
 /** What all kinds have in common. */
 interface Named {
@@ -63,7 +61,7 @@ export class Watch<T extends Named> {
   readonly #resource: Resource<T>;
   readonly #namespace: string | undefined;
   readonly #listeners: WatchListeners<T>;
-  #objects: ReadonlyMap<string, T> = new Map();
+  readonly #objects = new Map<string, T>();
   #fresh = false;
   #refused = false;
   #pauseMs = FIRST_PAUSE_MS;
@@ -76,7 +74,7 @@ export class Watch<T extends Named> {
     this.#listeners = listeners;
   }
 
-  /** By `<namespace>/<name>`. */
+  /** By `<namespace>/<name>`: a view that follows the server, not a copy. */
   get objects(): ReadonlyMap<string, T> {
     return this.#objects;
   }
@@ -98,7 +96,7 @@ export class Watch<T extends Named> {
         await untilAborted(signal, this.#listAndWatch(signal));
       } catch (error) {
         const failed = asFailure(error, this.#client.request(this.#question('')));
-        this.#refused = failed.code === FORBIDDEN;
+        this.#refused = failed.kind === 'cluster-forbidden';
         this.#listeners.onFailure(failed);
       }
       if (signal.aborted) return;
@@ -111,14 +109,11 @@ export class Watch<T extends Named> {
 
   /** Returns when only a new list helps, or `signal` is aborted. */
   async #listAndWatch(signal: AbortSignal): Promise<void> {
-    const snapshot = await listAll(
-      this.#client,
-      this.#resource,
-      this.#namespace,
-      new Deadline(LIST_MS, this.#client.clock),
-    );
+    const deadline = new Deadline(LIST_MS, this.#client.clock);
+    const snapshot = await listAll(this.#client, this.#resource, this.#namespace, deadline);
     if (signal.aborted) return;
-    this.#objects = new Map(snapshot.items.map((item) => [keyOf(item), item]));
+    this.#objects.clear();
+    for (const item of snapshot.items) this.#objects.set(keyOf(item), item);
     this.#fresh = true;
     this.#refused = false;
     this.#listeners.onChange();
@@ -159,12 +154,8 @@ export class Watch<T extends Named> {
       const { type, object } = event.data;
       if (type === 'ERROR') {
         if (object.code === 410) return 'expired';
-        throw failure(
-          this.#client.request(question),
-          'GR-CLUSTER-07',
-          `the watch failed with ${object.code ?? 'no code'}`,
-          'It is started again',
-        );
+        const received = `the watch failed with ${object.code ?? 'no code'}`;
+        throw failure(this.#client.request(question), 'GR-CLUSTER-07', received, 'It is started again', 'cluster');
       }
       version = object.metadata?.resourceVersion || version;
       if (type !== 'BOOKMARK') this.#apply(type, object, question);
@@ -181,26 +172,24 @@ export class Watch<T extends Named> {
       throw unreadable(this.#client.request(question), `an item without a usable ${place}`);
     }
     // Changed in place: a copy per event would cost the square of the number of Jobs.
-    const objects = this.#objects as Map<string, T>;
-    if (type === 'DELETED') objects.delete(keyOf(parsed.data));
+    if (type === 'DELETED') this.#objects.delete(keyOf(parsed.data));
     else {
-      objects.set(keyOf(parsed.data), parsed.data);
+      this.#objects.set(keyOf(parsed.data), parsed.data);
       this.#listeners.onObject?.(parsed.data);
     }
     this.#listeners.onChange();
   }
 
   #question(resourceVersion: string): KubeQuestion {
-    const { name, labelSelector } = this.#resource;
     return {
-      what: `watch ${name} ${inNamespace(this.#namespace)}`,
+      what: `watch ${this.#resource.name} ${inNamespace(this.#namespace)}`,
       path: listPath(this.#resource, this.#namespace),
       query: {
         watch: 'true',
         allowWatchBookmarks: 'true',
         timeoutSeconds: String(WATCH_SECONDS),
         resourceVersion,
-        ...(labelSelector !== undefined && { labelSelector }),
+        ...selectorOf(this.#resource),
       },
     };
   }
@@ -213,5 +202,5 @@ export function keyOf({ metadata }: Named): string {
 
 function asFailure(error: unknown, request: Parameters<typeof failure>[0]): Failure {
   if (error instanceof Failure) return error;
-  return failure(request, 'GR-CLUSTER-08', 'no readable answer', 'Check the API server');
+  return failure(request, 'GR-CLUSTER-08', 'no readable answer', 'Check the API server', 'cluster');
 }

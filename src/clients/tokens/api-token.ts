@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { normalBase } from '../../shared/base-url.ts';
 import { Failure, systemCode, systemReason } from '../../shared/failure.ts';
+import { keyText } from '../../shared/key-text.ts';
 import { Token } from './token.ts';
 
 /** No slash, no dot at the start, no longer than a file name of Kubernetes. */
@@ -105,16 +106,12 @@ async function secretInCluster(group: RunnerGroup, secrets: SecretReader): Promi
   return { token, url: keys(URL_KEY)?.trim(), called, source: `key ${key} of ${called}` };
 }
 
-function missingKey(
-  { namespace, name: group, authToken: { name, key } }: RunnerGroup,
-  called = `Secret ${name} of namespace ${namespace}`,
-): Failure {
-  return new Failure(
-    'GR-TOKEN-08',
-    1,
-    `find the API token of RunnerGroup ${namespace}/${group}: ${called} has no key ${key}. ` +
-      'Add the key to the Secret, or correct authToken.',
-  );
+function missingKey(group: RunnerGroup, called?: string): Failure {
+  const { name, key } = group.authToken;
+  const secret = called ?? `Secret ${name} of namespace ${group.namespace}`;
+  const why = `${secret} has no key ${key}. Add the key to the Secret, or correct authToken.`;
+  const message = `find the API token of RunnerGroup ${keyText(group)}: ${why}`;
+  return new Failure('GR-TOKEN-08', 1, message, 'token-unusable');
 }
 
 /** What the registration Secret of a group is bound to; undefined when that cannot be seen. Its token is never kept. */
@@ -139,12 +136,10 @@ function refuseForeignRegistration(
   const isForeign = (base: string | undefined) => base !== undefined && normalBase(base) !== normalBase(giteaUrl);
   const isByPolicy = isForeign(boundTo?.(namespace, name));
   if (!isForeign(url) && !isByPolicy) return;
-  throw new Failure(
-    'GR-TOKEN-07',
-    3,
+  const message =
     `use the registration token of RunnerGroup ${namespace}/${group}: ${isByPolicy ? `${POLICY}, for` : 'key url of'} Secret ${name} ` +
-      `names another Gitea than the group's, ${giteaUrl}. Correct gitea.url, or name the registration Secret of that Gitea.`,
-  );
+    `names another Gitea than the group's, ${giteaUrl}. Correct gitea.url, or name the registration Secret of that Gitea.`;
+  throw new Failure('GR-TOKEN-07', 3, message, 'token-unusable');
 }
 
 /** Of the two places below `secretsDir` that a Secret may be mounted at, the first that has the key. */
@@ -162,22 +157,17 @@ function readKey(folder: string, key: string): string | undefined {
   } catch (error) {
     const code = systemCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return undefined;
-    throw new Failure(
-      'GR-TOKEN-02',
-      1,
-      `read ${join(folder, key)}: ${systemReason(error)}. Make the file readable for the user that runs gitea-runners.`,
-    );
+    const message = `read ${join(folder, key)}: ${systemReason(error)}. Make the file readable for the user that runs gitea-runners.`;
+    throw new Failure('GR-TOKEN-02', 1, message, 'token-unusable');
   }
 }
 
 function missing(group: RunnerGroup, secretsDir: string): Failure {
   const { name, key } = group.authToken;
-  return new Failure(
-    'GR-TOKEN-01',
-    1,
-    `find the API token of RunnerGroup ${group.namespace}/${group.name}: no file ${group.namespace}/${name}/${key} or ${name}/${key} ` +
-      `in ${secretsDir}. Mount the Secret there, give --secrets-dir, or set GITEA_TOKEN and GITEA_URL when you run it by hand.`,
-  );
+  const message =
+    `find the API token of RunnerGroup ${keyText(group)}: no file ${group.namespace}/${name}/${key} or ${name}/${key} ` +
+    `in ${secretsDir}. Mount the Secret there, give --secrets-dir, or set GITEA_TOKEN and GITEA_URL when you run it by hand.`;
+  return new Failure('GR-TOKEN-01', 1, message, 'token-unseen');
 }
 
 /** The Gitea that a token may be sent to, and what says so. */
@@ -187,21 +177,14 @@ interface Binding {
 }
 
 function bindingOf(url: string | undefined, where: string, group: RunnerGroup): Binding {
-  const of = `the API token of RunnerGroup ${group.namespace}/${group.name}`;
   if (url === undefined || url === '') {
-    throw new Failure(
-      'GR-TOKEN-03',
-      3,
-      `use ${of}: ${where} does not say to which Gitea it may be sent. Set it to the base URL, e.g. ${group.giteaUrl}.`,
-    );
+    const why = `${where} does not say to which Gitea it may be sent. Set it to the base URL, e.g. ${group.giteaUrl}.`;
+    throw unusable(group, 'GR-TOKEN-03', 3, why);
   }
   const base = normalBase(url);
   if (base === undefined) {
-    throw new Failure(
-      'GR-TOKEN-04',
-      3,
-      `use ${of}: ${where} is no http or https URL, or has credentials, a query or a fragment. Set it to Gitea's base URL.`,
-    );
+    const why = `${where} is no http or https URL, or has credentials, a query or a fragment. Set it to Gitea's base URL.`;
+    throw unusable(group, 'GR-TOKEN-04', 3, why);
   }
   return { base, where };
 }
@@ -212,20 +195,19 @@ function bind(
   { what, source }: { readonly what: string; readonly source: string },
   group: RunnerGroup,
 ): Token {
-  const of = `the API token of RunnerGroup ${group.namespace}/${group.name}`;
   if (base !== normalBase(group.giteaUrl)) {
-    throw new Failure(
-      'GR-TOKEN-05',
-      3,
-      `use ${of}: it is bound to ${base}, as ${where} says, but the group's Gitea is ${group.giteaUrl}. It was not sent. Correct gitea.url or the binding, or use a token of that Gitea.`,
-    );
+    const why =
+      `it is bound to ${base}, as ${where} says, but the group's Gitea is ${group.giteaUrl}. It was not sent. ` +
+      'Correct gitea.url or the binding, or use a token of that Gitea.';
+    throw unusable(group, 'GR-TOKEN-05', 3, why);
   }
   if (!TOKEN.test(secret)) {
-    throw new Failure(
-      'GR-TOKEN-06',
-      1,
-      `use ${of}: ${what} is empty or holds characters that no token has. Put the token alone into it.`,
-    );
+    const why = `${what} is empty or holds characters that no token has. Put the token alone into it.`;
+    throw unusable(group, 'GR-TOKEN-06', 1, why);
   }
   return new Token(secret, base, 'token', source);
+}
+
+function unusable(group: RunnerGroup, code: string, exit: 1 | 3, why: string): Failure {
+  return new Failure(code, exit, `use the API token of RunnerGroup ${keyText(group)}: ${why}`, 'token-unusable');
 }

@@ -5,7 +5,6 @@
  *
  * A filled key is never filled for another scope or Gitea, and no runner is started that would register with it.
  */
-
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { scopeWord } from '../../config/runnergroup/scope.ts';
 import { normalBase } from '../../shared/base-url.ts';

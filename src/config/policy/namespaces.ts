@@ -23,5 +23,6 @@ export function refuseForeignNamespaces(groups: readonly RunnerGroup[], destinat
     3,
     `serve RunnerGroup ${firstNames(named, MOST_NAMED)}: the destination namespace of the Application is ${destination}, and its RunnerGroups ` +
       `live there. Remove metadata.namespace or set it to ${destination}. For another namespace, make another Application.`,
+    'policy',
   );
 }

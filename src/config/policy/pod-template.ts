@@ -44,5 +44,6 @@ export async function refuseByDefault(groups: readonly RunnerGroup[]): Promise<v
     'GR-POLICY-03',
     3,
     `start pods with ${firstNames(found, MOST_NAMED)}: only a policy can allow that, and there is none. Remove these fields.`,
+    'policy',
   );
 }

@@ -17,12 +17,12 @@ export function denialLine({ group, path, message, rule }: Denial): string {
 export function denied(file: string, denials: readonly Denial[]): Failure {
   const what = `${count(denials.length, 'denial')} by the policy ${printable(file)}. Nothing is served.`;
   const lines = firstLines(denials.map(denialLine), SHOWN, `gitea-runners validate --policy ${printable(file)}`);
-  return new Failure('GR-POLICY-04', 3, [`serve RunnerGroups: ${what}`, ...lines].join('\n'));
+  return new Failure('GR-POLICY-04', 3, [`serve RunnerGroups: ${what}`, ...lines].join('\n'), 'policy');
 }
 
 /** Exit 2: the policy file cannot be read, or is none. What it would deny is not known, so everything is refused. */
 export function unusablePolicy(file: string, problems: readonly string[]): Failure {
   const what = `${count(problems.length, 'problem')}. Nothing is served without it.`;
   const lines = firstLines(problems.map(printable), SHOWN, 'correct these first');
-  return new Failure('GR-POLICY-05', 2, [`read the policy ${printable(file)}: ${what}`, ...lines].join('\n'));
+  return new Failure('GR-POLICY-05', 2, [`read the policy ${printable(file)}: ${what}`, ...lines].join('\n'), 'policy');
 }

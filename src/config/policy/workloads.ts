@@ -66,5 +66,6 @@ export function refuseWorkloads(documents: readonly OtherDocument[]): void {
     3,
     `pass on the documents at ${firstNames(found, MOST_NAMED)}: only RunnerGroups start pods here. Remove them, or let ` +
       `an Application without this plugin deploy them. To let workloads through, set ${PASS_WORKLOADS}=true for gitea-runners.`,
+    'policy',
   );
 }

@@ -18,6 +18,8 @@ export interface FieldProblem {
   readonly meant?: string;
   /** Nothing stands at the path. */
   readonly missing?: boolean;
+  /** Of several fields that do not go together. */
+  readonly together?: boolean;
 }
 
 /**

@@ -29,5 +29,5 @@ export function wrong(path: Path, message: string): { readonly problems: readonl
 
 /** @param path below `spec` */
 export function problemAt(path: Path, message: string): FieldProblem {
-  return { path: ['spec', ...path], message, code: 'GR-INPUT-06' };
+  return { path: ['spec', ...path], message, code: 'GR-INPUT-06', together: true };
 }

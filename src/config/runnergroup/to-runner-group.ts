@@ -154,9 +154,9 @@ function meantPath({ path, meant }: FieldProblem): Path | undefined {
 function withoutRepeats(problems: readonly FieldProblem[]): readonly FieldProblem[] {
   const seen = new Set<string>();
   const meant = new Set(problems.map((problem) => JSON.stringify(meantPath(problem))));
-  return problems.filter(({ path, message, code, missing }) => {
+  return problems.filter(({ path, message, missing, together }) => {
     const at = JSON.stringify(path);
-    const key = code === 'GR-INPUT-06' ? at + message : at;
+    const key = together ? at + message : at;
     if (seen.has(key) || (missing && meant.has(at))) return false;
     seen.add(key);
     return true;

@@ -77,7 +77,7 @@ async function write({ client, clock }: TaskContext, notice: Notice): Promise<vo
   // 409: a leader before us has told it. 404: the namespace is going.
   if (status === 201 || status === 409 || status === 404) return;
   const remedy = 'Grant the service account "create" on "events" in the namespace of the RunnerGroup';
-  throw failure(client.request(question), 'GR-CLUSTER-15', `status ${status}`, remedy);
+  throw failure(client.request(question), 'GR-CLUSTER-15', `status ${status}`, remedy, 'cluster');
 }
 
 /** The same subject and cause give the same name, so two leaders write one Event. Kubernetes forgets it after an hour. */

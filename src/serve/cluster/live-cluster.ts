@@ -3,17 +3,15 @@ import { setMaxListeners } from 'node:events';
 import type { KubeApi } from '../../clients/kubernetes/client.ts';
 import { judgeJob } from '../../clients/kubernetes/judge.ts';
 import { podsByJob } from '../../clients/kubernetes/observe.ts';
-import { hasComeBack, lossOf } from '../../clients/kubernetes/pod-loss.ts';
-import { jobOf, jobUidOf } from '../../clients/kubernetes/pod-parts.ts';
-import { type PodStep, podStep } from '../../clients/kubernetes/pod-step.ts';
+import { hasComeBack, jobOf, jobUidOf, lossOf, type PodStep, podStep } from '../../clients/kubernetes/pods.ts';
 import {
+  type KubePod,
   PODS,
   RUNNER_GROUPS,
   type RunnerGroupObject,
   TRACKED_JOBS,
   type TrackedJob,
 } from '../../clients/kubernetes/resources.ts';
-import type { KubePod } from '../../clients/kubernetes/shapes.ts';
 import { keyOf, Watch } from '../../clients/kubernetes/watch.ts';
 import type { InstallationImages } from '../../config/runnergroup/installation.ts';
 import type { Failure } from '../../shared/failure.ts';

@@ -90,7 +90,7 @@ async function patch(
   if (answer.status === 200 || answer.status === 404 || answer.status === 409) return answer.status;
   const remedy =
     'Grant the service account "patch" on "runnergroups/status" of "gitea.bpg.pw", and install the CRD of this release';
-  throw failure(client.request(question), 'GR-CLUSTER-13', `status ${answer.status}`, remedy);
+  throw failure(client.request(question), 'GR-CLUSTER-13', `status ${answer.status}`, remedy, 'cluster');
 }
 
 function keyOf({ metadata }: RunnerGroupObject): string {

@@ -10,7 +10,7 @@
 
 import { shareOutBytes } from '../../clients/gitea/bounds.ts';
 import { describeScope } from '../../clients/gitea/endpoints.ts';
-import { isRateLimit, isRefusal } from '../../clients/gitea/failures.ts';
+import { isRefusal } from '../../clients/gitea/failures.ts';
 import { type GiteaTarget, observeEach } from '../../clients/gitea/observe.ts';
 import type { Look } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
@@ -144,7 +144,7 @@ export class Poller {
     const isFailed = found instanceof Failure;
     const before = post.sight?.look;
     if (isFailed) {
-      if (!isRateLimit(found)) this.guest.versions.clear();
+      if (found.kind !== 'rate-limited') this.guest.versions.clear();
       post.sight = { beganMs, endedMs, ...(before && { look: before }), failure: found };
       post.pace = failed(post.pace, isRefusal(found));
     } else {

@@ -153,8 +153,8 @@ function keyIn(target: GiteaTarget | Failure | undefined): string {
 }
 
 /** True when the Secret was seen, or is known not to be there for us. */
-function isAboutToken({ code }: Failure): boolean {
-  return code.startsWith('GR-TOKEN');
+function isAboutToken({ kind }: Failure): boolean {
+  return kind === 'token-unseen' || kind === 'token-unusable';
 }
 
 /** The target with the labels of its groups, and whether one keeps a pool; the same object while both are the same. */

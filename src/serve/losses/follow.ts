@@ -10,7 +10,7 @@
  * runner is one whose end nobody will report: Gitea fails it after `ZOMBIE_TASK_TIMEOUT` (10 minutes).
  */
 
-import type { LossReason } from '../../clients/kubernetes/pod-loss.ts';
+import type { LossReason } from '../../clients/kubernetes/pods.ts';
 import { type LostJob, MOST_LOST_JOBS } from '../../config/runnergroup/status.ts';
 import { isOver, type Job, type Look } from '../../planner/evidence.ts';
 import { timeText } from '../../shared/marks.ts';

@@ -1,9 +1,8 @@
 /** What `serve` writes into `status` of a RunnerGroup. A new condition is a row of `CONDITIONS`. Pure. */
 import { isDeepStrictEqual } from 'node:util';
-import { isRateLimit, isRefusal } from '../../clients/gitea/failures.ts';
 import { type LostJob, type RunnerGroupStatus, STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
 import { UNREAD_ADVICE, unreadText } from '../../planner/unread.ts';
-import type { Failure } from '../../shared/failure.ts';
+import type { Failure, FailureKind } from '../../shared/failure.ts';
 import { timeText } from '../../shared/marks.ts';
 import type { WakeOutcome } from '../waking/wake-state.ts';
 import type { GroupCounts, StuckPod } from './plan-application.ts';
@@ -62,8 +61,6 @@ const MOST_STUCK = 3;
 const UNAUTHORIZED = 'Unauthorized';
 /** Gitea asks to be left alone (429, or 503 with `Retry-After`): nobody needs to do anything. */
 const RATE_LIMITED = 'RateLimited';
-/** 5xx: Gitea, or what stands before it, is in trouble. */
-const SERVER_ERRORS: ReadonlySet<string> = new Set(['GR-GITEA-04', 'GR-GITEA-05']);
 
 /** @param old what stands in the cluster: times of conditions that stay as they were are kept. */
 export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, nowMs: number): RunnerGroupStatus {
@@ -204,15 +201,26 @@ function told({ code, message }: Failure): string {
   return `${code} ${message}`;
 }
 
+const GITEA_REASONS: Readonly<Record<FailureKind, string>> = {
+  unauthorized: UNAUTHORIZED,
+  forbidden: UNAUTHORIZED,
+  'rate-limited': RATE_LIMITED,
+  'server-error': 'ServerError',
+  'token-unseen': 'TokenUnusable',
+  'token-unusable': 'TokenUnusable',
+  unreachable: 'Unreachable',
+  timeout: 'Unreachable',
+  'too-long': 'Unreachable',
+  'not-found': 'BadAnswer',
+  cluster: 'BadAnswer',
+  'cluster-forbidden': 'BadAnswer',
+  policy: 'BadAnswer',
+  other: 'BadAnswer',
+};
+
 /** Why a look failed, as one word for programs: the reason of a condition, and a label of a metric. */
-export function giteaReason(failure: Failure): string {
-  const { code } = failure;
-  if (isRefusal(failure)) return UNAUTHORIZED;
-  if (isRateLimit(failure)) return RATE_LIMITED;
-  if (SERVER_ERRORS.has(code)) return 'ServerError';
-  if (code.startsWith('GR-TOKEN')) return 'TokenUnusable';
-  if (code.startsWith('GR-HTTP')) return 'Unreachable';
-  return 'BadAnswer';
+export function giteaReason({ kind }: Failure): string {
+  return GITEA_REASONS[kind];
 }
 
 function timeOf(text: string | undefined): number {

@@ -5,7 +5,7 @@ import {
   applicationOf,
   type ObjectRef,
 } from '../../clients/argocd/application.ts';
-import type { LossReason } from '../../clients/kubernetes/pod-loss.ts';
+import type { LossReason } from '../../clients/kubernetes/pods.ts';
 import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import type { RunnerDecision } from '../../planner/decisions.ts';

@@ -1,10 +1,10 @@
 /**
  * What to do about the lost CI jobs of one run, by what Gitea shows of its latest attempt. Pure.
  *
- * Gitea's rows are the memory. A row that has the name of the lost runner was not re-run since (src/clients/gitea/reruns.ts). So whoever leads,
+ * Gitea's rows are the memory. A row that has the name of the lost runner was not re-run since (src/clients/gitea/runs.ts). So whoever leads,
  * and however often it asks, one loss is re-run once.
  */
-import type { JobOfRun, RerunWish } from '../../clients/gitea/reruns.ts';
+import type { JobOfRun, RerunWish } from '../../clients/gitea/runs.ts';
 import type { LostJob } from '../../config/runnergroup/status.ts';
 import type { DropReason } from '../../serve/events.ts';
 

@@ -6,7 +6,7 @@
  * Bound: one run per second and Gitea. A run whose other jobs still run is asked about again later and later.
  */
 
-import { askForRerun, readRunJobs } from '../../clients/gitea/reruns.ts';
+import { askForRerun, readRunJobs } from '../../clients/gitea/runs.ts';
 import type { LostJob } from '../../config/runnergroup/status.ts';
 import type { RerunOutcome } from '../../serve/events.ts';
 import { accessOf, BACKGROUND, LONGEST_TURN_MS, originOf } from '../../serve/looks/guest.ts';

@@ -14,7 +14,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
-import { parseJson } from '../../clients/http/parse-json.ts';
+import { parseJson } from '../../clients/http/request.ts';
 import { answer, Bodies } from '../../serve/webhook/body.ts';
 import { header } from '../../serve/webhook/gate.ts';
 

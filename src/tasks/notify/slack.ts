@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import { Deadline } from '../../clients/http/deadline.ts';
-import { parseJson } from '../../clients/http/parse-json.ts';
+import { parseJson } from '../../clients/http/request.ts';
 import type { JobNotice } from '../../serve/events.ts';
 import { Failure } from '../../shared/failure.ts';
 import { timeText } from '../../shared/marks.ts';

@@ -12,7 +12,7 @@ import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import { readRegistrationToken, registrationLevel } from '../../clients/gitea/registrations.ts';
 import { Deadline } from '../../clients/http/deadline.ts';
 import type { KubeApi } from '../../clients/kubernetes/client.ts';
-import { fillSecret, readSecret } from '../../clients/kubernetes/fill-secret.ts';
+import { fillSecret, readSecret } from '../../clients/kubernetes/secrets.ts';
 import { URL_KEY } from '../../clients/tokens/api-token.ts';
 import { holderOf, holdersIn, REGISTRATION_MARK } from '../../clients/tokens/registration-mark.ts';
 import { accessOf, BACKGROUND, LONGEST_TURN_MS, originOf } from '../../serve/looks/guest.ts';

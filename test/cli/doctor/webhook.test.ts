@@ -99,7 +99,7 @@ it.each<readonly [string, Seen, string, string]>([
   ],
   [
     'Gitea does not show webhooks',
-    { hooks: new Failure('GR-GITEA-02', 1, 'forbidden') },
+    { hooks: new Failure('GR-GITEA-02', 1, 'forbidden', 'forbidden') },
     'unknown',
     'could not look: GR-GITEA-02 forbidden',
   ],

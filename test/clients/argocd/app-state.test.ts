@@ -9,7 +9,7 @@ function withConditions(...conditions: readonly object[]): object {
 }
 
 describe('an Application', () => {
-  it('is read with its project, state and last operation', () => {
+  it('is read with its state and last operation', () => {
     const state = readApplication(
       application(
         status('OutOfSync', {
@@ -27,15 +27,12 @@ describe('an Application', () => {
     expect(state).toMatchObject({
       name: 'runners',
       namespace: 'argocd',
-      project: 'ci',
       sync: 'OutOfSync',
       health: 'Healthy',
       errors: [],
       operation: {
         phase: 'Failed',
         message: 'one or more objects failed to apply',
-        startedAtMs: Date.parse('2026-11-20T09:00:00Z'),
-        finishedAtMs: Date.parse('2026-11-20T09:00:02Z'),
       },
       reconciledAtMs: Date.parse('2026-11-20T10:00:05Z'),
       refreshPending: false,
@@ -45,7 +42,7 @@ describe('an Application', () => {
   it('is Unknown and manages nothing before Argo CD has looked at it', () => {
     const state = readApplication({ metadata: { name: 'runners', namespace: 'argocd' }, spec: {}, status: {} });
 
-    expect(state).toMatchObject({ sync: 'Unknown', project: 'default', errors: [] });
+    expect(state).toMatchObject({ sync: 'Unknown', errors: [] });
     expect(state.manages(GROUP)).toBe(false);
   });
 

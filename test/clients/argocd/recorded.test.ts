@@ -53,7 +53,6 @@ describe('a recorded Application', () => {
 
     expect(state).toMatchObject({
       namespace: 'argocd',
-      project: 'default',
       sync: 'Synced',
       health: 'Healthy',
       errors: [],

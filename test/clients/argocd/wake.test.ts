@@ -34,7 +34,7 @@ describe('a wake', () => {
 
     const result = await wakeUp(server);
 
-    expect(result).toMatchObject({ is: 'synced', app: { sync: 'OutOfSync', project: 'ci' } });
+    expect(result).toMatchObject({ is: 'synced', app: { sync: 'OutOfSync' } });
     expect(server.lines()).toEqual([READ, REFRESH, SYNC]);
   });
 

@@ -1,10 +1,12 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
+
 import { observe } from '../../../src/clients/gitea/observe.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
-import type { Failure } from '../../../src/shared/failure.ts';
+import type { Failure, FailureKind } from '../../../src/shared/failure.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { serve } from '../../support/server.ts';
+
 import { FAULTS, LEAK } from './faults.ts';
 
 const SECRET = 's3cret-t0ken';
@@ -21,6 +23,19 @@ test('holds at least 25 kinds of fault, each under its own name', () => {
   expect(FAULTS.length).toBeGreaterThanOrEqual(25);
 });
 
+/** What `serve`, `doctor` and `explain` go by. */
+const KINDS: Readonly<Record<string, FailureKind>> = {
+  'GR-GITEA-01': 'unauthorized',
+  'GR-GITEA-02': 'forbidden',
+  'GR-GITEA-03': 'not-found',
+  'GR-GITEA-04': 'server-error',
+  'GR-GITEA-05': 'server-error',
+  'GR-GITEA-18': 'rate-limited',
+  'GR-HTTP-09': 'timeout',
+  'GR-HTTP-10': 'rate-limited',
+  'GR-HTTP-12': 'too-long',
+};
+
 test.concurrent.each(FAULTS)(
   'fails with exit 1 and a text that helps: $name',
   async ({ handler, code, message, lasts }) => {
@@ -30,7 +45,8 @@ test.concurrent.each(FAULTS)(
     const failure = await failureAt(server.origin, seconds);
 
     expect(failure.message).toBe(message(server.origin, seconds));
-    expect({ code: failure.code, exit: failure.exit }).toEqual({ code, exit: 1 });
+    const kind = KINDS[code] ?? (code.startsWith('GR-HTTP') ? 'unreachable' : 'other');
+    expect({ code: failure.code, exit: failure.exit, kind: failure.kind }).toEqual({ code, exit: 1, kind });
     const everything = inspect(failure, { depth: 10, showHidden: true });
     expect(everything).not.toContain(SECRET);
     expect(everything).not.toContain(LEAK);

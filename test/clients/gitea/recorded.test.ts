@@ -38,8 +38,8 @@ function recordings(version: string) {
 
 function versionOf(text: string): VersionFacts {
   const verdict = judgeVersion(text);
-  if (verdict.kind !== 'fine') throw new Error(`${text} is ${verdict.kind}`);
-  return verdict.version;
+  if ('code' in verdict) throw new Error(`${text}: ${verdict.received}`);
+  return verdict;
 }
 
 describe.each(readdirSync(ROOT))('Gitea %s', (version) => {

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Simulator, SimulatorOptions } from '../../../model/gitea/simulator.ts';
 import type { GiteaAccess } from '../../../src/clients/gitea/api.ts';
 import { giteaClient } from '../../../src/clients/gitea/observe.ts';
-import { askForRerun, readRunJobs } from '../../../src/clients/gitea/reruns.ts';
+import { askForRerun, readRunJobs } from '../../../src/clients/gitea/runs.ts';
 import { Deadline } from '../../../src/clients/http/deadline.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import { failureOf } from '../../support/failure-of.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { endIsOpen, exceedsTotal, judgePass, pagesAfter } from '../../../src/clients/gitea/paging.ts';
-import { readJobPage, readRunnerPage } from '../../../src/clients/gitea/shapes.ts';
-import { toAttempt, toJobStatus } from '../../../src/clients/gitea/status.ts';
+import { readJobPage, readRunnerPage, toAttempt, toJobStatus } from '../../../src/clients/gitea/shapes.ts';
 import { judgeVersion, type VersionFacts } from '../../../src/clients/gitea/version.ts';
 import { EPOCH, jobRow, runnerRow } from '../../support/gitea-stand-in.ts';
 
@@ -20,14 +19,11 @@ describe('judgeVersion', () => {
     ['1.26.0+rc0', '1.26.0', false],
     ['2.0.0', '2.0.0', true],
   ])('takes %s as %s; sorts jobs: %s', (text, found, sorts) => {
-    expect(judgeVersion(text)).toEqual({
-      kind: 'fine',
-      version: { text: found, sortsJobs: sorts, attemptGrowsAtClaim: !sorts },
-    });
+    expect(judgeVersion(text)).toEqual({ text: found, sortsJobs: sorts, attemptGrowsAtClaim: !sorts });
   });
 
   test.each(['1.24.9', '0.99.0', '1.9.0', '1.25'.replace('25', '3.0')])('refuses %s as too old', (text) => {
-    expect(judgeVersion(text).kind).toBe('too-old');
+    expect(judgeVersion(text)).toMatchObject({ code: 'GR-GITEA-11' });
   });
 
   test.each([
@@ -42,11 +38,11 @@ describe('judgeVersion', () => {
     '1.27.0+<script>',
     `1.27.0+${'a'.repeat(200)}`,
   ])('does not guess what %j means', (text) => {
-    expect(judgeVersion(text)).toEqual({ kind: 'unreadable' });
+    expect(judgeVersion(text)).toMatchObject({ code: 'GR-GITEA-13' });
   });
 
   test.each(['11.0.1+gitea-1.22.0', '7.0.0-dev-12-abc+gitea-1.22.0'])('knows Forgejo by %s', (text) => {
-    expect(judgeVersion(text)).toEqual({ kind: 'forgejo' });
+    expect(judgeVersion(text)).toMatchObject({ code: 'GR-GITEA-12' });
   });
 });
 

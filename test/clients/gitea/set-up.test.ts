@@ -1,13 +1,15 @@
 /** What `doctor` asks Gitea besides jobs and runners: where it asks, and what it makes of the answers. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { SeenRequest } from '../../../model/gitea/simulator.ts';
 import { type GiteaAccess, GiteaApi } from '../../../src/clients/gitea/api.ts';
 import { GLOBAL_LEVEL, orgLevel, ownUserLevel, repoLevel } from '../../../src/clients/gitea/endpoints.ts';
 import { giteaClient } from '../../../src/clients/gitea/observe.ts';
-import { isRegistrationToken, orFailure, readActions, readHooks } from '../../../src/clients/gitea/set-up.ts';
+import { isRegistrationToken, readActions, readHooks } from '../../../src/clients/gitea/set-up.ts';
 import { Deadline } from '../../../src/clients/http/deadline.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
+import { orFailure } from '../../../src/shared/failure.ts';
 import { startAcme, TOKEN } from '../../support/start-acme.ts';
 
 /** Rows, or status and text of an error, by path and page. */

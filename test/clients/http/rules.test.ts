@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { retryAfterMs } from '../../../src/clients/http/courtesy.ts';
 import { Gate } from '../../../src/clients/http/gate.ts';
 import { proxyFor } from '../../../src/clients/http/proxy.ts';
-import { retryAfterMs } from '../../../src/clients/http/retry-after.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 
 describe('proxyFor', () => {

@@ -2,8 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
 import { Deadline } from '../../../src/clients/http/deadline.ts';
-import { fillSecret, readSecret } from '../../../src/clients/kubernetes/fill-secret.ts';
-import { secretsClient } from '../../../src/clients/kubernetes/secrets.ts';
+import { fillSecret, readSecret, secretsClient } from '../../../src/clients/kubernetes/secrets.ts';
 import { send, status } from '../../support/api-server.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { serve } from '../../support/server.ts';

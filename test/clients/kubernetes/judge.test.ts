@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { judgeJob } from '../../../src/clients/kubernetes/judge.ts';
-import { KubeJob, KubePod } from '../../../src/clients/kubernetes/shapes.ts';
+import { KubeJob, KubePod } from '../../../src/clients/kubernetes/resources.ts';
 
 interface Part {
   readonly metadata?: object;

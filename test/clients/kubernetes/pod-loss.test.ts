@@ -1,7 +1,7 @@
 /** Law V39 (docs/spec.md): what counts as the loss of a runner. */
 import { expect, test } from 'vitest';
-import { lossOf } from '../../../src/clients/kubernetes/pod-loss.ts';
-import { KubeJob, KubePod } from '../../../src/clients/kubernetes/shapes.ts';
+import { lossOf } from '../../../src/clients/kubernetes/pods.ts';
+import { KubeJob, KubePod } from '../../../src/clients/kubernetes/resources.ts';
 
 const META = { name: 'ci-1', namespace: 'runners', uid: 'u', creationTimestamp: '2026-11-20T10:00:00Z' };
 const DELETED = { ...META, deletionTimestamp: '2026-11-20T11:00:00Z' };

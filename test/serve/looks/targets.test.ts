@@ -6,8 +6,8 @@ import { Failure } from '../../../src/shared/failure.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 
 const HERE = new URL('https://gitea.example.com/api/v1/version');
-const UNANSWERED = new Failure('GR-HTTP-09', 1, 'read Secret gitea-api of namespace runners: too late.');
-const FORBIDDEN = new Failure('GR-TOKEN-09', 1, 'read Secret gitea-api of namespace runners: refused.');
+const UNANSWERED = new Failure('GR-HTTP-09', 1, 'read Secret gitea-api of namespace runners: too late.', 'timeout');
+const FORBIDDEN = new Failure('GR-TOKEN-09', 1, 'read Secret gitea-api of namespace runners: refused.', 'token-unseen');
 
 /** Secrets that hold one token, or cannot be read; counts how often they are asked. */
 function cluster() {

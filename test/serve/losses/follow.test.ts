@@ -1,6 +1,6 @@
 /** Law V39 (docs/spec.md): which CI jobs are lost. */
 import { describe, expect, it } from 'vitest';
-import type { LossReason } from '../../../src/clients/kubernetes/pod-loss.ts';
+import type { LossReason } from '../../../src/clients/kubernetes/pods.ts';
 import { MOST_LOST_JOBS } from '../../../src/config/runnergroup/status.ts';
 import type { Job, LiveState } from '../../../src/planner/evidence.ts';
 import { followLosses, type GroupLosses, type LossScene, NO_LOSSES } from '../../../src/serve/losses/follow.ts';

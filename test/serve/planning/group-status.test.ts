@@ -30,7 +30,7 @@ const calm: GroupFacts = {
   counts: { ...counts, queued: 0, held: { ...counts.held, cap: 0 } },
   argocd: { is: 'managed', last: { is: 'synced' }, differsForMs: 0 },
 };
-const refused = new Failure('GR-HTTP-01', 1, 'list jobs of org acme: refused.');
+const refused = new Failure('GR-HTTP-01', 1, 'list jobs of org acme: refused.', 'unreachable');
 
 function words(facts: GroupFacts): Record<string, string> {
   const status = statusOf(facts, undefined, NOW);
@@ -126,16 +126,15 @@ describe('the status of a group', () => {
   });
 
   it.each([
-    ['GR-HTTP-10', 'RateLimited', 'RateLimited'],
-    ['GR-GITEA-18', 'RateLimited', 'RateLimited'],
-    ['GR-GITEA-01', 'Unauthorized', 'Unauthorized'],
-    ['GR-GITEA-02', 'Unauthorized', 'Unauthorized'],
-    ['GR-GITEA-04', 'GiteaFailed', 'ServerError'],
-    ['GR-GITEA-05', 'GiteaFailed', 'ServerError'],
-    ['GR-GITEA-08', 'GiteaFailed', 'BadAnswer'],
-    ['GR-HTTP-01', 'GiteaFailed', 'Unreachable'],
-  ])('says why a look failed: %s is %s', (code, ready, reachable) => {
-    const giteaFailure = new Failure(code, 1, 'list jobs of org acme: no.');
+    ['rate-limited', 'RateLimited', 'RateLimited'],
+    ['unauthorized', 'Unauthorized', 'Unauthorized'],
+    ['forbidden', 'Unauthorized', 'Unauthorized'],
+    ['server-error', 'GiteaFailed', 'ServerError'],
+    ['other', 'GiteaFailed', 'BadAnswer'],
+    ['unreachable', 'GiteaFailed', 'Unreachable'],
+    ['timeout', 'GiteaFailed', 'Unreachable'],
+  ] as const)('says why a look failed: %s is %s', (kind, ready, reachable) => {
+    const giteaFailure = new Failure('GR-GITEA-99', 1, 'list jobs of org acme: no.', kind);
 
     expect(words({ ...calm, giteaFailure })).toMatchObject({
       Ready: `False ${ready}`,
@@ -155,16 +154,6 @@ describe('the status of a group', () => {
     });
     expect(status).toMatchObject({ queuedJobs: 3, heldJobs: 2 });
     expect(status.conditions?.[0]?.message).toBe('GR-HTTP-01 list jobs of org acme: refused.');
-  });
-
-  it.each(['GR-GITEA-01', 'GR-GITEA-02'])('says Unauthorized when Gitea refuses the token: %s', (code) => {
-    const { counts: _, ...facts } = calm;
-    const giteaFailure = new Failure(code, 1, 'list jobs of org acme: Gitea forbids it (403).');
-
-    expect(words({ ...facts, giteaFailure })).toMatchObject({
-      Ready: 'False Unauthorized',
-      GiteaReachable: 'False Unauthorized',
-    });
   });
 
   it.each([

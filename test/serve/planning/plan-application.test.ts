@@ -35,7 +35,7 @@ describe('the plan of an Application', () => {
   });
 
   describe('one of whose groups is in trouble, as in generate', () => {
-    const failure = new Failure('GR-HTTP-01', 1, 'refused.');
+    const failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
     const two = runnerGroup({ name: 'two' });
     const dead = sighted({ group: two, lookKey: 'other', look: failure });
     const name = runnerName('', { namespace: 'runners', name: 'two', origin: ORIGIN, templateHash: 't' }, job(9), 0);
@@ -61,7 +61,7 @@ describe('the plan of an Application', () => {
       expect(planApplication({ ...input(), broken: [broken] })).toEqual({ is: 'failed', failure: broken.failure });
     });
 
-    const refusal = new Failure('GR-TOKEN-04', 3, 'bound to another Gitea.');
+    const refusal = new Failure('GR-TOKEN-04', 3, 'bound to another Gitea.', 'token-unusable');
 
     it('fails as a whole when the trouble is not its own', () => {
       expect(planApplication(input(sighted(), { ...dead, look: refusal }))).toEqual({ is: 'failed', failure: refusal });

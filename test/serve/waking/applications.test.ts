@@ -26,7 +26,6 @@ const NO_PLAN: Wish = { ...WELL, planning: FAILED };
 function state(over: Partial<AppState> = {}): AppState {
   return {
     ...REF,
-    project: 'default',
     sync: 'Synced',
     errors: [],
     refreshPending: false,
@@ -175,7 +174,7 @@ describe('an Application', () => {
 
   it('is woken when a question has failed', async () => {
     const argocd = new Argo();
-    argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.');
+    argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
     const app = await start(argocd);
     argocd.failure = undefined;
     await follow(app, WELL, 5_000);
@@ -190,7 +189,7 @@ describe('an Application', () => {
     const app = await start(argocd);
     argocd.sync = async () => {
       argocd.asked.push('sync');
-      throw new Failure('GR-ARGOCD-08', 1, 'an error of the server (500).');
+      throw new Failure('GR-ARGOCD-08', 1, 'an error of the server (500).', 'server-error');
     };
     await follow(app, MISSING, 600_000);
 
@@ -203,14 +202,14 @@ describe('an Application', () => {
 
   it('begins with short pauses again when Argo CD answers after an outage and is not well at once', async () => {
     const argocd = new Argo();
-    argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.');
+    argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
     const app = await start(argocd);
     await follow(app, MISSING, 300_000);
     argocd.failure = undefined;
     const { refresh } = argocd;
     argocd.refresh = async () => {
       argocd.refresh = refresh;
-      throw new Failure('GR-ARGOCD-07', 1, 'Argo CD is busy or starting (503).');
+      throw new Failure('GR-ARGOCD-07', 1, 'Argo CD is busy or starting (503).', 'rate-limited');
     };
     argocd.shown = state({ sync: 'OutOfSync' });
     await follow(app, MISSING, 5_000);
@@ -221,7 +220,7 @@ describe('an Application', () => {
   it('is left alone when the question of a minute has failed: nothing is known to be wrong', async () => {
     const argocd = new Argo();
     const app = await start(argocd);
-    argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.');
+    argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
     await follow(app, WELL, 295_000);
 
     expect(argocd.asked).toEqual(Array.from({ length: 5 }, () => 'read'));
@@ -309,7 +308,7 @@ describe('what is told', () => {
     expect(woken).toMatchObject([{ steps: [{ step: 'read' }, { step: 'refresh' }] }]);
     expect(onNews).toHaveBeenCalledTimes(2);
 
-    argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.');
+    argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
     await argocd.clock.pass(60_000);
     expect(told.slice(1)).toMatchObject([{ is: 'ask-failed', application: KEY, failure: { code: 'GR-HTTP-01' } }]);
     expect(onNews).toHaveBeenCalledTimes(3);
@@ -357,7 +356,7 @@ describe('what is told', () => {
     const { apps, told } = openApplications(argocd, argocd.clock);
     await argocd.clock.pass(0);
     apps.keep(new Map());
-    argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.');
+    argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
     release();
     await argocd.clock.pass(100);
 
@@ -366,11 +365,11 @@ describe('what is told', () => {
 
   it.each([
     [
-      { phase: 'Error' as const, message: 'no rights', startedAtMs: 0 },
+      { phase: 'Error' as const, message: 'no rights' },
       { is: 'synced', message: 'no rights' },
     ],
-    [{ phase: 'Failed' as const, message: '', startedAtMs: 0 }, { is: 'synced' }],
-    [{ phase: 'Succeeded' as const, message: 'all applied', startedAtMs: 0 }, { is: 'synced' }],
+    [{ phase: 'Failed' as const, message: '' }, { is: 'synced' }],
+    [{ phase: 'Succeeded' as const, message: 'all applied' }, { is: 'synced' }],
   ])('of a wake is why the last sync has failed: %j', async (operation, outcome) => {
     const argocd = new Argo();
     const app = await start(argocd);
@@ -507,7 +506,7 @@ describe('a wake', () => {
     const app = await start(argocd);
     argocd.shown = state({ refreshPending: true });
     argocd.refresh = async () => {
-      throw new Failure('GR-HTTP-09', 1, 'no answer.');
+      throw new Failure('GR-HTTP-09', 1, 'no answer.', 'timeout');
     };
     await follow(app, MISSING, 590_000);
     expect(app.apps.troubles).toEqual([]);

@@ -137,7 +137,7 @@ describe('an Application that hangs', () => {
     const argocd = {
       clock,
       read: async ({ name }: { readonly name: string }) => {
-        if (isAway) throw new Failure('GR-HTTP-01', 1, 'refused.');
+        if (isAway) throw new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
         if (apps.wakes.get(keyOf(name))?.state.is === 'waking') wokenMs.push(clock.steadyMs());
         return await new Promise(() => undefined);
       },

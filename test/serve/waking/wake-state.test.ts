@@ -17,7 +17,7 @@ import {
   waitText,
 } from '../../../src/serve/waking/wake-state.ts';
 import { pause } from '../../../src/shared/clock.ts';
-import { Failure } from '../../../src/shared/failure.ts';
+import { Failure, type FailureKind } from '../../../src/shared/failure.ts';
 import { keyOf, NO_PLAN, openApplications, PLANNED } from '../../support/applications.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
@@ -289,9 +289,9 @@ const SYNC: Ending = { sync: 'OutOfSync' };
 const IN_SYNC: Ending = { sync: 'Synced' };
 const BROKEN: Ending = { sync: 'Unknown', errors: [{ type: 'ComparisonError', message: 'no Gitea', stops: true }] };
 
-const fails = (code: string): Ending => {
+const fails = (code: string, kind?: FailureKind): Ending => {
   return () => {
-    throw new Failure(code, 1, 'refused.');
+    throw new Failure(code, 1, 'refused.', kind);
   };
 };
 
@@ -307,7 +307,6 @@ function startSlow(wakeMs: number, ...endings: readonly Ending[]) {
   const well: AppState = {
     name: 'runners',
     namespace: 'argocd',
-    project: 'default',
     sync: 'OutOfSync',
     errors: [],
     refreshPending: false,
@@ -456,7 +455,7 @@ describe('an Application', () => {
   });
 
   it('does not care when the clock is set', async () => {
-    const { clock, differSince, want, woken } = start(fails('GR-HTTP-01'));
+    const { clock, differSince, want, woken } = start(fails('GR-HTTP-01', 'unreachable'));
     want(missing('a'));
     await clock.pass(300);
     clock.aheadMs -= 3_600_000;
@@ -497,10 +496,10 @@ describe('an Application', () => {
     expect(woken).toHaveLength(2);
   });
 
-  it.each(['GR-HTTP-01', 'GR-ARGOCD-07', 'GR-ARGOCD-08'])(
+  it.each(['unreachable', 'timeout', 'rate-limited', 'server-error'] as const)(
     'notices within 5 s that Argo CD is back (%s)',
-    async (code) => {
-      const { clock, want, woken } = start(fails(code));
+    async (kind) => {
+      const { clock, want, woken } = start(fails('GR-ARGOCD-99', kind));
       want(missing('a'));
       await clock.pass(600_000);
 
@@ -512,7 +511,7 @@ describe('an Application', () => {
   );
 
   it('is owed a wake that failed, although nothing differs any more', async () => {
-    const { clock, want, woken } = start(fails('GR-HTTP-01'), IN_SYNC);
+    const { clock, want, woken } = start(fails('GR-HTTP-01', 'unreachable'), IN_SYNC);
     want(missing('a'));
     await clock.pass(600);
     want(NO_DIFFERENCE);
@@ -620,7 +619,7 @@ describe('an Application', () => {
   });
 
   it('says why the last sync has failed, as long as Argo CD says so', async () => {
-    const operation = { phase: 'Failed', message: 'one or more objects failed to apply', startedAtMs: 0 } as const;
+    const operation = { phase: 'Failed', message: 'one or more objects failed to apply' } as const;
     const { clock, last, want } = start(
       { sync: 'OutOfSync', operation },
       { sync: 'OutOfSync', operation: { ...operation, phase: 'Succeeded' } },

@@ -56,6 +56,7 @@ export interface Around {
 
 const OURS = Object.keys(jobAnnotations({ pinned: true }));
 const NO_ANSWER = 'GR-HTTP-09';
+const RUNNING: AppOperation = { phase: 'Running', message: '' };
 /** Argo CD asks git so often (`timeout.reconciliation`; three minutes really, most have a webhook). */
 const GIT_POLL_MS = 20_000;
 
@@ -171,10 +172,10 @@ export class Application {
   hold(forMs: number): void {
     if (this.#isOperating) return;
     this.#isOperating = true;
-    this.#operation = this.#running();
+    this.#operation = RUNNING;
     this.#later(forMs, forMs, () => {
       this.#isOperating = false;
-      this.#operation = { ...this.#running(), phase: 'Succeeded', finishedAtMs: this.#around.world.clock.now() };
+      this.#operation = { phase: 'Succeeded', message: '' };
       this.#touched();
     });
   }
@@ -205,7 +206,7 @@ export class Application {
       void this.#compare();
       const late = new Promise<'late'>((resolve) => world.later(deadline.remainingMs(), () => resolve('late')));
       const found = await Promise.race([this.faults.refreshLost ? never<void>() : answered, late]);
-      if (found === 'late') throw new Failure(NO_ANSWER, 1, 'no answer to a refresh');
+      if (found === 'late') throw new Failure(NO_ANSWER, 1, 'no answer to a refresh', 'timeout');
       return this.#state();
     });
   }
@@ -242,7 +243,7 @@ export class Application {
     const { world } = this.#around;
     const lateMs = this.faults.answersLate ? 4_000 : 20;
     await world.sleep(3 + lateMs * world.luck('serve-argocd'));
-    if (this.faults.isAway) throw new Failure('GR-HTTP-01', 1, 'Argo CD is away');
+    if (this.faults.isAway) throw new Failure('GR-HTTP-01', 1, 'Argo CD is away', 'unreachable');
   }
 
   /** A dead connection: the client gives up by its own deadline. */
@@ -250,7 +251,7 @@ export class Application {
     this.#unanswered += 1;
     await this.#around.world.sleep(30_000);
     this.#unanswered -= 1;
-    throw new Failure(NO_ANSWER, 1, 'no answer');
+    throw new Failure(NO_ANSWER, 1, 'no answer', 'timeout');
   }
 
   #state(): AppState {
@@ -267,7 +268,6 @@ export class Application {
     return {
       name: this.name,
       namespace: 'argocd',
-      project: 'default',
       sync: this.#error === undefined ? this.#sync : 'Unknown',
       health: 'Healthy',
       errors: this.#error === undefined ? [] : [{ type: 'ComparisonError', message: this.#error, stops: true }],
@@ -337,7 +337,7 @@ export class Application {
     const looks = new Map<string, Look>();
     if (!isDown) for (const { org } of groups) looks.set(org, server.look(org));
     await slowly(20, 150);
-    const failure = new Failure('GR-HTTP-01', 1, 'Gitea is away');
+    const failure = new Failure('GR-HTTP-01', 1, 'Gitea is away', 'unreachable');
     const runners = liveRunners(kubernetes);
     const planning = planOf(groups, (org) => looks.get(org) ?? failure, runners, world.clock.now());
     await slowly(50, 250);
@@ -395,7 +395,7 @@ export class Application {
     const { kubernetes, world } = this.#around;
     const chance = (): number => world.luck('serve-argocd');
     this.#isOperating = true;
-    this.#operation = this.#running();
+    this.#operation = RUNNING;
     await world.sleep((30 + 500 * chance()) * this.faults.slow);
     let failed = this.#error !== undefined;
     if (!failed) {
@@ -405,11 +405,9 @@ export class Application {
         else this.#apply(task);
       }
     }
-    const finishedAtMs = world.clock.now();
-    const end = failed
-      ? ({ phase: 'Failed', message: 'one or more objects failed to apply' } as const)
-      : ({ phase: 'Succeeded', message: '' } as const);
-    this.#operation = { ...this.#running(), ...end, finishedAtMs };
+    this.#operation = failed
+      ? { phase: 'Failed', message: 'one or more objects failed to apply' }
+      : { phase: 'Succeeded', message: '' };
     await world.sleep(10 + 100 * chance());
     this.#isOperating = false;
     this.#touched();
@@ -450,14 +448,6 @@ export class Application {
       default:
         task satisfies never;
     }
-  }
-
-  #running(): AppOperation {
-    return {
-      phase: 'Running',
-      message: '',
-      startedAtMs: this.#operation?.startedAtMs ?? this.#around.world.clock.now(),
-    };
   }
 
   #later(leastMs: number, mostMs: number, call: () => void): void {

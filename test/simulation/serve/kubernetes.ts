@@ -181,7 +181,7 @@ export class Kubernetes {
     if (this.isAway || (kind === 'leases' && this.leaseIsAway)) {
       // Now and then nothing comes back at all.
       if (luck('serve-kubernetes') < 0.3) await sleep(deadline.remainingMs());
-      throw new Failure('GR-HTTP-01', 1, 'the API server is away');
+      throw new Failure('GR-HTTP-01', 1, 'the API server is away', 'unreachable');
     }
     const [status, answer] = this.#answer(method, kind, namespace, name, body as KubeObject | undefined);
     await sleep(1 + 5 * luck('serve-kubernetes'));
@@ -240,8 +240,8 @@ export class Kubernetes {
     const [, namespace, found = ''] = PATH.exec(question.path) ?? [];
     if (!isKind(found)) throw new Error(`no watch of ${question.path}`);
     await sleep(1 + 10 * luck('serve-kubernetes'));
-    if (this.isAway) throw new Failure('GR-HTTP-01', 1, 'the API server is away');
-    if (namespace !== undefined && namespace === this.#refused) throw new Failure('GR-CLUSTER-07', 1, '403');
+    if (this.isAway) throw new Failure('GR-HTTP-01', 1, 'the API server is away', 'unreachable');
+    if (namespace !== undefined && namespace === this.#refused) throw new Failure('GR-CLUSTER-07', 1, '403', 'cluster');
     const log = this.#log[found];
     const from = Number(question.query?.['resourceVersion']);
     const later = log.findIndex(({ version }) => version > from);

@@ -1,6 +1,6 @@
 /** Law V40 (docs/spec.md): one loss is re-run once, and failures of authors never. */
 import { describe, expect, it } from 'vitest';
-import type { JobOfRun } from '../../../src/clients/gitea/reruns.ts';
+import type { JobOfRun } from '../../../src/clients/gitea/runs.ts';
 import type { LostJob } from '../../../src/config/runnergroup/status.ts';
 import { decideRerun } from '../../../src/tasks/losses/decide.ts';
 

@@ -1,0 +1,205 @@
+/** What pods of runners show: how far they have come, why they do not start, how they ended, and whether they were lost. Pure. */
+import { NO_POD, type PodEnd, type PodTrouble } from '../../planner/evidence.ts';
+import { REGISTER } from '../../shared/marks.ts';
+import { printable } from '../../shared/printable.ts';
+import type { Condition, KubeJob, KubePod } from './resources.ts';
+
+/** The state of container `runner`. Undefined: Kubernetes does not show it yet. */
+export function runnerState({ status }: Pick<KubePod, 'status'>) {
+  return status?.containerStatuses?.find(({ name }) => name === 'runner')?.state;
+}
+
+/** A condition whose status is True. */
+export function conditionMet({ status: shown }: KubeJob | KubePod, wanted: string): Condition | undefined {
+  return shown?.conditions?.find(({ type, status }) => type === wanted && status === 'True');
+}
+
+/** The Job that made a pod, as the pod refers to it. */
+export function jobOf({ metadata }: KubePod) {
+  return metadata.ownerReferences?.find(({ kind }) => kind === 'Job');
+}
+
+export function jobUidOf(pod: KubePod): string | undefined {
+  return jobOf(pod)?.uid;
+}
+
+/**
+ * - `created`: the API server has it. `scheduled`: it has a node.
+ * - `registering`: the init container that registers the runner has begun. `registered`: it is done.
+ * - `started`: the runner's container runs or has run.
+ */
+export type PodStep = 'created' | 'scheduled' | 'registering' | 'registered' | 'started';
+
+export function podStep(pod: KubePod): PodStep {
+  const runner = runnerState(pod);
+  if (runner?.running || runner?.terminated) return 'started';
+  const register = pod.status?.initContainerStatuses?.find(({ name }) => name === REGISTER)?.state;
+  if (register?.terminated?.exitCode === 0) return 'registered';
+  if (register?.running || register?.terminated) return 'registering';
+  return conditionMet(pod, 'PodScheduled') ? 'scheduled' : 'created';
+}
+
+/** Longest message, in characters: it goes into the status of a RunnerGroup and into an Event. */
+const LONGEST_MESSAGE = 300;
+
+/** The kubelet's words for a container that it cannot start (1.34: pkg/kubelet/images/types.go, container/sync_result.go, kuberuntime). */
+const CANNOT_START: ReadonlySet<string> = new Set([
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'ErrImageNeverPull',
+  'InvalidImageName',
+  'ImageInspectError',
+  'RegistryUnavailable',
+  'CreateContainerConfigError',
+  'CreateContainerError',
+  'RunContainerError',
+  'CrashLoopBackOff',
+]);
+
+/** Kubernetes has created no pod. It tells the cause in an Event only, which we do not read. */
+export const NO_POD_YET: PodTrouble = {
+  reason: NO_POD,
+  message: 'Kubernetes has created no pod: a quota or an admission rule may refuse it',
+};
+
+/** Undefined: the pod is on its way. */
+export function troubleOfPending(pod: KubePod): PodTrouble | undefined {
+  const { status } = pod;
+  const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
+  if (scheduled?.status === 'False') return trouble(scheduled.reason ?? 'Unschedulable', scheduled.message);
+  const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  const waiting = containers.map(({ state }) => state?.waiting).find((each) => CANNOT_START.has(each?.reason ?? ''));
+  if (!waiting) return undefined;
+  // The two words take turns every few minutes. They are one trouble.
+  const reason = waiting.reason === 'ErrImagePull' ? 'ImagePullBackOff' : waiting.reason;
+  const message = waiting.message?.replace(/^Back-off pulling image "[^"]*": (?:ErrImagePull: )?/, '');
+  return { ...trouble(reason ?? '', message), ofNode: true };
+}
+
+/** Undefined: its runner has started, or nobody knows. */
+export function troubleOfEnded(pod: KubePod | undefined): PodTrouble | undefined {
+  const runner = pod && runnerState(pod);
+  // A docker sidecar may end with any code after the runner has done its work.
+  if (runner?.running || runner?.terminated) return undefined;
+  for (const { name, state } of pod?.status?.initContainerStatuses ?? []) {
+    const code = state?.terminated?.exitCode ?? 0;
+    if (code === 0) continue;
+    const reason = name === REGISTER ? 'RegistrationFailed' : 'InitContainerFailed';
+    return trouble(reason, `container ${name} ended with exit code ${code}`);
+  }
+  return undefined;
+}
+
+function trouble(reason: string, message: string | null | undefined): PodTrouble {
+  const text = printable(message ?? '').slice(0, LONGEST_MESSAGE);
+  return { reason: printable(reason), ...(text !== '' && { message: text }) };
+}
+
+export type LossReason = 'Evicted' | 'Preempted' | 'NodeLost' | 'OOMKilled' | 'PodDeleted';
+
+/** Reasons of `DisruptionTarget` (Kubernetes: Disruptions, "Pod disruption conditions"). Others are told as evictions. */
+const DISRUPTIONS: ReadonlyMap<string, LossReason> = new Map([
+  ['PreemptionByScheduler', 'Preempted'],
+  ['DeletionByTaintManager', 'NodeLost'],
+  ['DeletionByPodGC', 'NodeLost'],
+]);
+
+/** `status.reason` of a pod that the kubelet has ended (1.34: pkg/kubelet/eviction, nodeshutdown, preemption). */
+const KUBELET_WORDS: ReadonlyMap<string, LossReason> = new Map([
+  ['Evicted', 'Evicted'],
+  ['Preempting', 'Preempted'],
+  // A node that shuts down.
+  ['Terminated', 'NodeLost'],
+]);
+
+const FINAL: ReadonlySet<string> = new Set(['Complete', 'Failed']);
+
+/**
+ * How a runner was lost: something other than its own end has ended its pod, as Kubernetes shows it. The first rule that fits
+ * decides; undefined: none fits, so it was not lost.
+ *
+ *   1. The Job itself is deleted ....................... not lost: Argo CD or a person removes the runner
+ *   2. The pod waits for its end on a node that is gone  NodeLost
+ *   3. The Job has not ended, or by its own deadline ... not lost
+ *   4. The Job has failed, its pod has gone ............ PodDeleted: deleted, or evicted by the API, which deletes it
+ *   5. The kubelet's word for the pod .................. Evicted, Preempted, NodeLost
+ *   6. Condition DisruptionTarget ...................... Evicted, Preempted, NodeLost by its reason
+ *   7. Container `runner` was OOM-killed ............... OOMKilled
+ *
+ * A lost runner may have been idle, or may have ended its CI job just before. So a loss alone is no reason to re-run anything. A Job
+ * may also be complete: the dind images end with exit code 0, whatever ended their runner (src/planner/judge.ts).
+ * @param pods pods of this Job; others must not be among them.
+ */
+export function lossOf(job: KubeJob, pods: readonly KubePod[]): LossReason | undefined {
+  if (job.metadata.deletionTimestamp != null) return undefined;
+  if (pods.some(isOnLostNode)) return 'NodeLost';
+  const ends = job.status?.conditions?.filter(({ type, status }) => FINAL.has(type) && status === 'True') ?? [];
+  if (ends.length === 0 || ends.some(({ reason }) => reason === 'DeadlineExceeded')) return undefined;
+  if (pods.length === 0) return ends.some(({ type }) => type === 'Failed') ? 'PodDeleted' : undefined;
+  return pods.map(lossOfEnded).find((reason) => reason !== undefined);
+}
+
+function lossOfEnded(pod: KubePod): LossReason | undefined {
+  const told = KUBELET_WORDS.get(pod.status?.reason ?? '');
+  if (told) return told;
+  const disruption = conditionMet(pod, 'DisruptionTarget');
+  if (disruption) return DISRUPTIONS.get(disruption.reason ?? '') ?? 'Evicted';
+  // Also told of a container that has lost only one of its processes, e.g. a step of the CI job. Its runner then reports the end.
+  return runnerState(pod)?.terminated?.reason === 'OOMKilled' ? 'OOMKilled' : undefined;
+}
+
+/**
+ * The node controller evicts the pods of an unreachable node. Their kubelet does not answer, so they wait for their end until the node is
+ * removed.
+ */
+function isOnLostNode(pod: KubePod): boolean {
+  return wasOnLostNode(pod) && !conditionMet(pod, 'Ready');
+}
+
+/** True for a runner that `lossOf` has called lost and whose node answers again: it goes on with its CI job, and reports the end. */
+export function hasComeBack(pods: readonly KubePod[]): boolean {
+  return pods.some((pod) => wasOnLostNode(pod) && conditionMet(pod, 'Ready'));
+}
+
+function wasOnLostNode(pod: KubePod): boolean {
+  return (
+    pod.metadata.deletionTimestamp != null &&
+    conditionMet(pod, 'DisruptionTarget')?.reason === 'DeletionByTaintManager' &&
+    runnerState(pod)?.running != null
+  );
+}
+
+const LOSS: Readonly<Record<LossReason, string>> = {
+  Evicted: 'its pod was evicted',
+  Preempted: 'a pod of higher priority took its place',
+  NodeLost: 'its node is gone, or shuts down',
+  OOMKilled: 'it needed more memory than its limit',
+  PodDeleted: 'its pod was deleted',
+};
+
+/**
+ * How the pod of a runner ended badly, in Kubernetes' words, for people. Undefined: it has not ended, it ended well, or Kubernetes does not say.
+ * @param pods pods of this Job; others must not be among them.
+ */
+export function podEndOf(job: KubeJob, pods: readonly KubePod[]): PodEnd | undefined {
+  const loss = lossOf(job, pods);
+  if (loss !== undefined) return { reason: loss, message: toldBy(pods) ?? LOSS[loss] };
+  const failed = conditionMet(job, 'Failed');
+  if (!failed) return undefined;
+  if (failed.reason === 'DeadlineExceeded')
+    return { reason: failed.reason, message: 'it ran longer than activeDeadlineSeconds' };
+  for (const pod of pods) {
+    const trouble = troubleOfEnded(pod);
+    if (trouble) return { reason: trouble.reason, ...(trouble.message !== undefined && { message: trouble.message }) };
+    const runner = runnerState(pod)?.terminated;
+    if (runner && runner.exitCode !== 0)
+      return { reason: 'RunnerFailed', message: `container runner ended with exit code ${runner.exitCode}` };
+  }
+  return undefined;
+}
+
+/** What the kubelet writes about an eviction. */
+function toldBy(pods: readonly KubePod[]): string | undefined {
+  const message = pods.map(({ status }) => status?.message).find((each) => each != null && each !== '');
+  return message == null ? undefined : printable(message).slice(0, LONGEST_MESSAGE);
+}
