@@ -15,7 +15,6 @@ import { standIn } from './config/runnergroup/broken.ts';
 import { outputOf } from './manifests/output.ts';
 import { planOfExample } from './observe/example.ts';
 import { podsOf } from './observe/pods.ts';
-import { refuseUnseen } from './observe/unseen-fields.ts';
 import type { Io } from './shared/io.ts';
 
 async function synth(io: Io): Promise<void> {
@@ -24,16 +23,10 @@ async function synth(io: Io): Promise<void> {
   const { read, plan, app, seen, broken } =
     examples !== undefined && !isGiteaNamed(io)
       ? await example(examples, io)
-      : await asked(examples === undefined ? [] : [examples], io);
+      : await readAndPlan([examples ?? []].flat(), {}, io, { includeBlocked: false, isolate: true });
   const written = app ?? new (await import('./manifests/app.ts')).RunnersApp([]);
   written.emit(outputOf(plan, seen?.evidence.liveJobs ?? [], read.others, io.env, broken.map(standIn)));
   written.synth();
-}
-
-async function asked(paths: readonly string[], io: Io) {
-  const answer = await readAndPlan(paths, {}, io, { includeBlocked: false, isolate: true });
-  refuseUnseen(answer.read.groups, answer.jobsWereListed);
-  return answer;
 }
 
 /** Whether anything says that a Gitea is to be asked, or that Argo CD runs us. An empty variable counts as not set. */

@@ -1,7 +1,4 @@
-/**
- * `gitea-runners completion SHELL`: a script for the shell, made of the tables of commands and flags. It starts no process while
- * somebody types.
- */
+/** A script for the shell, made of the tables of commands and flags. It starts no process while somebody types. */
 
 import type { ExitCode, Io } from '../shared/io.ts';
 import { COMMANDS, type CommandName, type Flag, helpOf, longName } from './flags/flag.ts';
@@ -9,11 +6,9 @@ import { flagsOf, hasPaths, PATH } from './flags/flags.ts';
 
 const NAME = 'gitea-runners';
 
-/** The shells that there is a script for. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** What each command does, in a phrase. */
 type Descriptions = Readonly<Record<CommandName, string>>;
 
 const SCRIPTS: Readonly<Record<Shell, (descriptions: Descriptions) => string>> = {
@@ -22,7 +17,6 @@ const SCRIPTS: Readonly<Record<Shell, (descriptions: Descriptions) => string>> =
   fish: fishScript,
 };
 
-/** Prints the script. */
 export function completion(shell: Shell, descriptions: Descriptions, io: Io): ExitCode {
   io.out(SCRIPTS[shell](descriptions));
   return 0;

@@ -7,8 +7,7 @@ import { findingsOf } from './doctor/checks.ts';
 import type { DoctorFinding } from './doctor/finding.ts';
 import { readInstallation } from './doctor/installation.ts';
 import { clusterSource } from './explain/cluster-source.ts';
-import { type FlagsOf, flagValue } from './flags/flags.ts';
-import { isJson } from './flags/output.ts';
+import { type FlagsOf, flagValue, isJson } from './flags/flags.ts';
 import { noCluster } from './own-kubeconfig.ts';
 
 /** @returns 1 when something is bad. @throws Failure when there is no cluster to look at, or it does not answer. */

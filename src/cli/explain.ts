@@ -5,72 +5,75 @@ import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { hasJobsOf } from '../config/runnergroup/scope.ts';
 import { findTargets } from '../observe/find-targets.ts';
 import type { PlanOfNow } from '../observe/look-and-plan.ts';
-import type { Settings } from '../observe/settings.ts';
+import { requestOptions, type Settings } from '../observe/settings.ts';
+import { pause, systemClock } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
 import { keyText } from '../shared/key-text.ts';
-import { jsonText } from '../shared/printable.ts';
-import { paperOf } from '../shared/terminal.ts';
+import { jsonText, printable } from '../shared/printable.ts';
+import { canMove, paperOf } from '../shared/terminal.ts';
 import { fromWithin } from './doctor/fixes.ts';
 import { answerText } from './explain/answer.ts';
-import { type Filter, filtered } from './explain/filter.ts';
 import { withNotCreated } from './explain/not-created.ts';
-import { findSubject, type Subject } from './explain/subject.ts';
-import { watch } from './explain/watch.ts';
-import { type ExplainArguments, splitArguments } from './explain/what.ts';
+import {
+  type ExplainArguments,
+  type Filter,
+  filtered,
+  findSubject,
+  type Subject,
+  splitArguments,
+} from './explain/subject.ts';
 import type { WhereIAm } from './explain/where.ts';
 import { explainText } from './explain-text.ts';
 import { type Explanation, explanationOf, findGroup, groupOfJob } from './explanation.ts';
-import { type FlagsOf, flagValue } from './flags/flags.ts';
-import { askedOutput } from './flags/output.ts';
-import { noGroups } from './no-groups.ts';
+import { askedOutput, type FlagsOf, flagValue } from './flags/flags.ts';
 import { byHand, noCluster } from './own-kubeconfig.ts';
 import { readAndPlan } from './read-and-plan.ts';
+import { noGroups } from './read-groups.ts';
 import { pathsFrom, settingsFrom } from './settings.ts';
 
-type Format = 'text' | 'wide' | 'json';
-
-/**
- * Prints one answer; with `--watch` again and again.
- * @throws Failure exit 2 when there is no RunnerGroup: without one Gitea is not asked, so "nothing is queued" would be a guess.
- */
+/** @throws Failure exit 2 when there is no RunnerGroup: Gitea is not asked then, and "nothing is queued" would be a guess. */
 export async function explain(args: readonly string[], flags: FlagsOf<'explain'>, io: Io): Promise<ExitCode> {
-  const asked = splitArguments(args, io.cwd);
-  const format = formatFrom(flags, io);
-  const filter = filterFrom(flags, io);
+  const asked: Asked = {
+    ...splitArguments(args, io.cwd),
+    format: askedOutput('explain', flags, io) ?? (flagValue('json', flags, io) ? 'json' : 'text'),
+    filter: {
+      group: flagValue('group', flags, io),
+      repository: flagValue('repository', flags, io),
+      states: flagValue('state', flags, io),
+    },
+  };
   const once = async (): Promise<Answer> => {
     try {
-      return await answer(asked, format, filter, flags, io);
+      return await answer(asked, flags, io);
     } catch (error) {
-      const isForbidden = error instanceof Failure && error.kind === 'forbidden';
-      if (isForbidden && io.env['GITEA_TOKEN'])
+      // A person's own token.
+      if (error instanceof Failure && error.kind === 'forbidden' && io.env['GITEA_TOKEN'])
         io.err(`${AS_NO_OWNER} ${fromWithin(flagValue('argocdNamespace', flags, io))}\n\n`);
       throw error;
     }
   };
+  const exitCode = flagValue('exitCode', flags, io);
   if (flagValue('watch', flags, io)) {
-    if (flagValue('exitCode', flags, io)) throw together('--exit-code');
-    if (format === 'json') throw together('-o json');
+    if (exitCode) throw together('--exit-code');
+    if (asked.format === 'json') throw together('-o json');
     return await watch(async () => (await once()).text, io);
   }
   const { text, isUnserved } = await once();
   io.out(text);
-  return isUnserved && flagValue('exitCode', flags, io) ? 4 : 0;
+  return isUnserved && exitCode ? 4 : 0;
 }
 
-/** For a person's own token. */
 const AS_NO_OWNER = 'Gitea tells owners only. Who is none asks with the token of the installation.';
 
 function together(flag: string): Failure {
-  return new Failure(
-    'GR-FLAG-19',
-    2,
-    `read --watch: it does not go with ${flag}, because it never ends by itself. Leave one of them out.`,
-  );
+  const message = `read --watch: it does not go with ${flag}, because it never ends by itself. Leave one of them out.`;
+  return new Failure('GR-FLAG-19', 2, message);
 }
 
-function formatFrom(flags: FlagsOf<'explain'>, io: Io): Format {
-  return askedOutput('explain', flags, io) ?? (flagValue('json', flags, io) ? 'json' : 'text');
+interface Asked extends ExplainArguments {
+  readonly format: 'text' | 'wide' | 'json';
+  readonly filter: Filter;
 }
 
 interface Answer {
@@ -79,43 +82,25 @@ interface Answer {
   readonly isUnserved: boolean;
 }
 
-function filterFrom(flags: FlagsOf<'explain'>, io: Io): Filter {
-  return {
-    group: flagValue('group', flags, io),
-    repository: flagValue('repository', flags, io),
-    states: flagValue('state', flags, io),
-  };
-}
-
-async function answer(
-  asked: ExplainArguments,
-  format: Format,
-  filter: Filter,
-  flags: FlagsOf<'explain'>,
-  io: Io,
-): Promise<Answer> {
-  const seen = await look(asked.paths, flags, io);
-  const planned = explanationOf(seen.groups, seen.plan, seen.nowMs, evidenceOf(seen));
-  const all = await toldByEvents(
-    withNotCreated({ ...planned, ...(seen.where && { where: seen.where }) }),
-    seen.settings,
-  );
+async function answer(asked: Asked, flags: FlagsOf<'explain'>, io: Io): Promise<Answer> {
+  const { paths, format, filter, what, written = '' } = asked;
+  const seen = await look(paths, flags, io);
+  const evidence = seen.seen && { ...seen.seen, jobsWereListed: seen.jobsWereListed };
+  const planned = explanationOf(seen.groups, seen.plan, seen.nowMs, evidence);
+  const placed = withNotCreated({ ...planned, ...(seen.where && { where: seen.where }) });
+  const all = await toldByEvents(placed, seen.settings);
   const explanation = filtered(all, filter);
-  const { what, written = '' } = asked;
+  const paper = paperOf(io);
   if (!what) {
     const isUnserved = explanation.jobs.some(({ state }) => state === 'unserved');
     if (format === 'json') return { text: jsonText(explanation), isUnserved };
-    return { text: explainText(explanation, { ...paperOf(io), wide: format === 'wide' }, all), isUnserved };
+    return { text: explainText(explanation, { ...paper, wide: format === 'wide' }, all), isUnserved };
   }
-  const subject = await findSubject(what, written, {
-    explanation,
-    plan: seen.plan,
-    groups: seen.groups,
-    findRun: (wanted) => runOf(wanted, seen, io),
-  });
+  const places = { explanation, plan: seen.plan, groups: seen.groups, findRun: (run: RunWanted) => runOf(run, seen) };
+  const subject = await findSubject(what, written, places);
   const isUnserved = isUnservedSubject(subject, explanation);
   if (format === 'json') return { text: jsonText({ checkedAt: explanation.checkedAt, ...subject }), isUnserved };
-  return { text: answerText(subject, explanation, paperOf(io)), isUnserved };
+  return { text: answerText(subject, explanation, paper), isUnserved };
 }
 
 /** Events are read only where a cluster is seen, and only for Jobs of which nothing else tells. */
@@ -139,10 +124,6 @@ interface Seen extends PlanOfNow {
   readonly settings: Settings;
   /** For groups of a cluster. */
   readonly where?: WhereIAm;
-}
-
-function evidenceOf({ seen, jobsWereListed }: Seen) {
-  return seen && { ...seen, jobsWereListed };
 }
 
 /** RunnerGroups of files. Without PATH and without any in the current folder: those of the cluster. */
@@ -173,29 +154,53 @@ const OR_FILES = 'Give --kubeconfig, or name files.';
 function noneInCluster({ server, namespaces }: WhereIAm): Failure {
   const where = namespaces.length === 0 ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;
   const more = namespaces.length === 0 ? '' : 'give another one with -n, all with -A, or ';
-  return new Failure(
-    'GR-INPUT-09',
-    2,
-    `find RunnerGroups: no RunnerGroup ${where} of ${server}, and none in the current folder. To look elsewhere, ${more}name files.`,
-  );
+  const message = `find RunnerGroups: no RunnerGroup ${where} of ${server}, and none in the current folder. To look elsewhere, ${more}name files.`;
+  return new Failure('GR-INPUT-09', 2, message);
 }
 
 /** Asks each Gitea whose groups may have jobs of the repository. Groups that could not be planned have no token, or a Gitea that is down. */
-async function runOf(wanted: RunWanted, { groups, troubles, settings }: Seen, io: Io): Promise<Run | undefined> {
+async function runOf(wanted: RunWanted, { groups, troubles, settings }: Seen): Promise<Run | undefined> {
   const [owner = '', name = ''] = wanted.repository.split('/');
   const inTrouble = new Set(troubles.map(keyText));
   const having = groups.filter((group) => hasJobsOf(group.scope, owner, name) && !inTrouble.has(keyText(group)));
   const { targets } = await findTargets(having, settings);
   for (const target of targets) {
-    const { ca, onRequest, timeoutMs } = settings;
-    const options = {
-      deadlineMs: timeoutMs,
-      env: io.env,
-      ...(ca !== undefined && { ca }),
-      ...(onRequest && { onRequest }),
-    };
-    const run = await findRun(target, wanted, options);
+    const run = await findRun(target, wanted, requestOptions(settings));
     if (run) return run;
   }
   return undefined;
+}
+
+/** As often as `serve` looks at most. */
+const EVERY_MS = 5_000;
+/** Cursor to the top left, and nothing below it. The lines above, which the terminal keeps, stay. */
+const CLEAR = '\x1b[H\x1b[2J';
+
+/**
+ * Shows what `show` answers. A terminal is redrawn; a pipe gets one block after another. An error is shown in its place, because the next
+ * look may be good. Ctrl-C ends it with 130. @throws Failure for a mistake of the input, at the first look: later a file may be half saved
+ */
+async function watch(show: () => Promise<string>, io: Io): Promise<ExitCode> {
+  const ending = new AbortController();
+  const stop = (): void => ending.abort();
+  process.once('SIGINT', stop);
+  try {
+    for (let look = 1; !ending.signal.aborted; look += 1) {
+      const text = await show().catch((error: unknown) => errorText(error, look));
+      if (ending.signal.aborted) break;
+      const time = new Date(io.now()).toISOString().slice(11, 19);
+      io.out(
+        `${canMove(io) ? CLEAR : ''}${time} UTC, every ${EVERY_MS / 1000} s, Ctrl-C ends\n\n${text}${canMove(io) ? '' : '\n'}`,
+      );
+      await pause(systemClock, EVERY_MS, ending.signal);
+    }
+    return 130;
+  } finally {
+    process.off('SIGINT', stop);
+  }
+}
+
+function errorText(error: unknown, look: number): string {
+  if (!(error instanceof Failure) || (error.exit !== 1 && look === 1)) throw error;
+  return `error: ${error.code} ${error.message.split('\n').map(printable).join('\n')}\n`;
 }

@@ -1,17 +1,16 @@
+/** Joins groups, plan and evidence into all that `explain` tells. Pure. */
 import { describeScope } from '../clients/gitea/endpoints.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import type { EmittedRunner, GroupKey, GroupSummary, JobDecision, Plan, RunnerDecision } from '../planner/decisions.ts';
-import type { Evidence, Group, LiveJob } from '../planner/evidence.ts';
+import type { EmittedRunner, GroupKey, GroupSummary, HeldBecause, JobDecision, Plan } from '../planner/decisions.ts';
+import type { Evidence, Group, LiveJob, PodEnd } from '../planner/evidence.ts';
 import { waitingLine } from '../planner/line.ts';
 import { groupBy } from '../shared/group-by.ts';
 import { keyText } from '../shared/key-text.ts';
 import { type BlockedBy, blockedBy } from './explain/blocked.ts';
-import { byState, type JobState, stateOf } from './explain/job-state.ts';
-import { type LabelsElsewhere, labelsElsewhere } from './explain/labels-elsewhere.ts';
-import { type Progress, progressOf } from './explain/progress.ts';
+import { type Uncovered, uncovered } from './explain/labels.ts';
 import { Durations, estimateWaits, type WaitEstimate } from './explain/wait-estimate.ts';
 import type { WhereIAm } from './explain/where.ts';
-import { type LabelHint, labelHint } from './label-hint.ts';
+import { JOB_STATES, type JobState } from './flags/readers.ts';
 
 /** What `explain -o json` prints, and all that the text is made from. */
 export interface Explanation {
@@ -29,18 +28,10 @@ export interface Explanation {
 /** A job that has not finished, and what only people need to know of it. */
 export type ExplainedJob = Exclude<JobDecision, { readonly verdict: 'done' }> &
   Partial<BlockedBy> &
-  Progress & {
+  Partial<Wait> &
+  Progress &
+  Uncovered & {
     readonly state: JobState;
-    /** For labels that no group covers: the correction with which one would. */
-    readonly didYouMean?: LabelHint;
-    /** For labels that no group covers, although groups have them. */
-    readonly elsewhere?: LabelsElsewhere;
-    /** For `cap`: the cap. */
-    readonly cap?: number;
-    /** For `cap`: its place among the jobs that wait for slots of the group, from 1. */
-    readonly position?: number;
-    /** For `cap`: how long it will wait. Absent: no finished job tells. */
-    readonly estimate?: WaitEstimate;
     /** For `blocked`: what has started its run. Absent: not known. */
     readonly event?: string;
     /** Its repository has Actions switched off. Absent: it has not, or the run was not asked for. */
@@ -50,6 +41,15 @@ export type ExplainedJob = Exclude<JobDecision, { readonly verdict: 'done' }> &
     /** Its runner is wanted, and Kubernetes has no Job for it. */
     readonly notCreated?: NotCreated;
   };
+
+/** What a job waits for that a cap holds back. */
+interface Wait {
+  /** Its place among the jobs that wait for slots of the group, from 1. */
+  readonly position: number;
+  /** How long it will wait. Absent: no finished job tells. */
+  readonly estimate?: WaitEstimate;
+  readonly cap: number;
+}
 
 /** Why the Kubernetes Job of a runner that is wanted is not there, and what to do. */
 export interface NotCreated {
@@ -76,18 +76,15 @@ export function groupOfJob(job: ExplainedJob): GroupKey | undefined {
   return job.verdict === 'held' ? (job.group ?? job.nearest) : job.group;
 }
 
-/** What is told of a group. */
 export function findGroup(key: GroupKey | undefined, groups: readonly ExplainedGroup[]): ExplainedGroup | undefined {
   return key && groups.find((group) => keyText(group) === keyText(key));
 }
 
-/** Runners in the output, by name. */
 export function emittedRunners({ runners }: Pick<Plan, 'runners'>): ReadonlyMap<string, EmittedRunner> {
   return new Map(runners.flatMap((decision) => (decision.emit ? [[decision.runner, decision] as const] : [])));
 }
 
-/** What an explanation is made from besides the plan. */
-export interface ExplainedEvidence {
+interface ExplainedEvidence {
   readonly groups: readonly Group[];
   readonly evidence: Evidence;
   readonly jobsWereListed: boolean;
@@ -102,28 +99,20 @@ export function explanationOf(
 ): Explanation {
   const unseen = seen?.jobsWereListed === false && { isUnseen: true as const };
   const explained = explainedGroups(groups, plan).map((group) => ({ ...group, ...unseen }));
-  const facts = {
-    groups: new Map(explained.map((group) => [keyText(group), group])),
-    runners: new Map(plan.runners.map((decision) => [decision.runner, decision])),
-  };
   const waits = seen ? waitsOf(plan, seen, nowMs) : new Map<string, Wait>();
   const blockers = blockedBy(plan);
   const progress = progressOf(plan, seen?.evidence, nowMs);
+  const emitted = emittedRunners(plan);
   const jobs = plan.jobs.flatMap((decision): readonly ExplainedJob[] => {
     if (decision.verdict === 'done') return [];
-    const didYouMean = labelHint(decision, groups);
-    const elsewhere = labelsElsewhere(decision, groups);
-    const cap = isHeldByCap(decision) && decision.group ? facts.groups.get(keyText(decision.group))?.cap : undefined;
     return [
       {
         ...decision,
-        state: stateOf(decision, facts),
-        ...(didYouMean && { didYouMean }),
+        state: stateOf(decision, explained, emitted),
+        ...uncovered(decision, groups),
         ...(decision.verdict === 'served' && decision.by === 'new-runner' && unseen),
         ...waits.get(jobKey(decision)),
-        ...(elsewhere && { elsewhere }),
-        ...(cap !== undefined && { cap }),
-        ...(isBlocked(decision) && blockers(decision)),
+        ...blockers(decision),
         ...progress(decision),
       },
     ];
@@ -156,8 +145,6 @@ function explainedGroups(groups: readonly RunnerGroup[], plan: Plan): readonly E
   });
 }
 
-type Wait = Pick<ExplainedJob, 'position' | 'estimate'>;
-
 /** The place in line, and the estimate, of all jobs that a cap holds back; by `jobKey`. */
 function waitsOf(plan: Plan, { groups, evidence }: ExplainedEvidence, nowMs: number): ReadonlyMap<string, Wait> {
   const waits = new Map<string, Wait>();
@@ -173,7 +160,7 @@ function waitsOf(plan: Plan, { groups, evidence }: ExplainedEvidence, nowMs: num
     const estimates = estimateWaits({ cap, atWork, line: line.map(({ job }) => job) }, durations, nowMs);
     for (const [index, decision] of line.entries()) {
       const estimate = estimates[index];
-      waits.set(jobKey(decision), { position: index + 1, ...(estimate && { estimate }) });
+      waits.set(jobKey(decision), { position: index + 1, ...(estimate && { estimate }), cap });
     }
   }
   return waits;
@@ -183,20 +170,86 @@ function isHeldByCap(decision: JobDecision): decision is JobDecision & { readonl
   return decision.verdict === 'held' && decision.because === 'cap';
 }
 
-function isBlocked(decision: JobDecision): boolean {
-  return decision.verdict === 'held' && decision.because === 'blocked';
-}
-
 function isAtWorkOf(decision: JobDecision, key: string): boolean {
   if (decision.verdict !== 'running' && decision.verdict !== 'served') return false;
   return decision.group !== undefined && keyText(decision.group) === key;
 }
 
 /** It takes a slot, and Kubernetes says why its pod does not start. */
-function cannotStart(decision: RunnerDecision): boolean {
+function cannotStart(decision: Plan['runners'][number]): boolean {
   return decision.emit && decision.because !== 'back-off-record' && decision.trouble?.isLate === true;
 }
 
 function jobKey({ origin, job }: Pick<JobDecision, 'origin' | 'job'>): string {
   return `${origin} ${job.id}`;
+}
+
+const HELD_STATES: Readonly<Record<HeldBecause, JobState>> = {
+  blocked: 'blocked',
+  'no-labels': 'held',
+  'labels-not-covered': 'unserved',
+  suspended: 'unserved',
+  cap: 'held',
+  'backing-off': 'unserved',
+  'served-elsewhere': 'starting',
+};
+
+function stateOf(
+  decision: Exclude<JobDecision, { readonly verdict: 'done' }>,
+  groups: readonly ExplainedGroup[],
+  emitted: ReadonlyMap<string, EmittedRunner>,
+): JobState {
+  if (decision.verdict === 'running') return 'running';
+  if (decision.verdict === 'served') return emitted.get(decision.runner)?.trouble?.isLate ? 'unserved' : 'starting';
+  const group = isHeldByCap(decision) ? findGroup(decision.group, groups) : undefined;
+  // No slot comes free: there is none, or all are taken by runners that cannot start.
+  return group && group.cannotStart >= group.cap ? 'unserved' : HELD_STATES[decision.because];
+}
+
+/** The worst first. Jobs that have stopped come before jobs whose labels no group has: those may be typos. */
+export function byState(a: ExplainedJob, b: ExplainedJob): number {
+  return rank(a) - rank(b);
+}
+
+function rank(job: ExplainedJob): number {
+  const isMisspelt = job.verdict === 'held' && job.because === 'labels-not-covered';
+  return JOB_STATES.indexOf(job.state) + (isMisspelt ? 0.5 : 0);
+}
+
+/** Absent fields: there is nothing to tell. */
+interface Progress {
+  /** For a job that waits and whose last runner failed, and for one whose runner is lost: that runner, and how it ended. */
+  readonly ended?: PodEnd & { readonly runner: string };
+  /** Its runner is registered and idle for so long, ms, and Gitea does not give it the job. */
+  readonly idleMs?: number;
+}
+
+/** A registered runner asks Gitea every two seconds or so. */
+const IDLE_TOO_LONG_MS = 60_000;
+
+function progressOf(plan: Plan, evidence: Evidence | undefined, nowMs: number): (decision: JobDecision) => Progress {
+  const lives = new Map((evidence?.liveJobs ?? []).map((each) => [each.name, each]));
+  const looks = [...(evidence?.looks.values() ?? [])];
+  const rows = new Map(looks.flatMap(({ runners }) => runners.map((each) => [each.name, each] as const)));
+  const records = plan.runners.filter(({ because }) => because === 'back-off-record');
+  return (decision): Progress => {
+    const runner = endedRunner(decision, records);
+    const end = runner === undefined ? undefined : lives.get(runner)?.end;
+    if (runner !== undefined && end) return { ended: { runner, ...end } };
+    // Its own runner was made when its job was ready. Others may have been idle before that.
+    if (decision.verdict !== 'served' || decision.by !== 'own-runner') return {};
+    const row = rows.get(decision.runner);
+    const sinceMs = lives.get(decision.runner)?.runningSinceMs;
+    if (!row?.online || row.busy || sinceMs === undefined) return {};
+    const idleMs = nowMs - Math.max(sinceMs, decision.job.createdAtMs);
+    return idleMs >= IDLE_TOO_LONG_MS ? { idleMs } : {};
+  };
+}
+
+/** The newest record of a runner that was made for this job and failed: its name holds the id of the job. Or the runner that has the job. */
+function endedRunner(decision: JobDecision, records: Plan['runners']): string | undefined {
+  if (decision.verdict === 'running') return decision.group && decision.job.runner;
+  if (decision.verdict === 'held' ? decision.because !== 'backing-off' : decision.verdict !== 'served')
+    return undefined;
+  return records.findLast(({ runner }) => runner.includes(`-${decision.job.id}-`))?.runner;
 }

@@ -36,8 +36,7 @@ export async function extend(written: string, flags: FlagsOf<'extend'>, io: Io):
   return 0;
 }
 
-/** Which runner is to stay longer, and how long from now. */
-export interface ExtendWish {
+interface ExtendWish {
   readonly namespace: string;
   readonly name: string;
   readonly forMs: number;
@@ -63,11 +62,8 @@ export async function extendIn(config: ClusterConfig, wish: ExtendWish): Promise
       if (untilMs <= standsMs) return stays(job, standsMs, at, 'already ');
       if (await writeExtension(client, job, timeText(untilMs), deadline)) return stays(job, untilMs, at);
       if (tries < TRIES) continue;
-      throw new Failure(
-        'GR-EXTEND-04',
-        1,
-        `extend Job ${job.live.name} of namespace ${wish.namespace}: it was changed ${TRIES} times while it was written. Try again.`,
-      );
+      const message = `extend Job ${job.live.name} of namespace ${wish.namespace}: it was changed ${TRIES} times while it was written. Try again.`;
+      throw new Failure('GR-EXTEND-04', 1, message);
     }
   } finally {
     await client.close();
@@ -82,11 +78,8 @@ function keptSince({ live: { namespace, name, state, endedAtMs, keepUntilMs } }:
   const why = ended
     ? 'it has ended'
     : 'no CI job of it is known to have failed, or Argo CD has not synced since (some seconds)';
-  throw new Failure(
-    'GR-EXTEND-02',
-    2,
-    `extend Job ${name} of namespace ${namespace}: it does not stay for a look: ${why}. Only runners of groups with keepFailedSeconds stay.`,
-  );
+  const message = `extend Job ${name} of namespace ${namespace}: it does not stay for a look: ${why}. Only runners of groups with keepFailedSeconds stay.`;
+  throw new Failure('GR-EXTEND-02', 2, message);
 }
 
 /** Until when it stays without us. */

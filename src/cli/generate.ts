@@ -1,6 +1,5 @@
 import { standIn } from '../config/runnergroup/broken.ts';
 import { outputOf } from '../manifests/output.ts';
-import { refuseUnseen } from '../observe/unseen-fields.ts';
 import type { HeldBecause, Plan } from '../planner/decisions.ts';
 import { unreadText } from '../planner/unread.ts';
 import { Failure } from '../shared/failure.ts';
@@ -20,8 +19,7 @@ import { tracingFrom } from './tracing.ts';
 export async function generate(args: readonly string[], flags: FlagsOf<'generate'>, io: Io): Promise<ExitCode> {
   const options = { includeBlocked: false, ahead: isSync(io), isolate: true };
   const trace = await openTrace(flags, io);
-  const { read, plan, app, seen, jobsWereListed, broken } = await readAndPlan(args, flags, io, options);
-  refuseUnseen(read.groups, jobsWereListed);
+  const { read, plan, app, seen, broken } = await readAndPlan(args, flags, io, options);
   const { manifestPieces } = await import('../manifests/text.ts');
   const output = outputOf(plan, seen?.evidence.liveJobs ?? [], read.others, io.env, broken.map(standIn));
   const pieces = manifestPieces(app?.groupCharts ?? [], output);

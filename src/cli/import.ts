@@ -11,8 +11,7 @@ import { Failure } from '../shared/failure.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
 import { count, printable } from '../shared/printable.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
-import type { ImportedGroup, Known } from './import/found.ts';
-import { fromObject } from './import/objects.ts';
+import { fromObject, type ImportedGroup, type Known } from './import/objects.ts';
 import { toScope } from './init/answers.ts';
 
 /** Of one file, as for RunnerGroups. */
@@ -20,10 +19,7 @@ const MOST_BYTES = 4 * 1024 * 1024;
 
 const OF_ARC = z.looseObject({ githubConfigUrl: z.string() });
 
-/**
- * Prints one RunnerGroup for each object that starts Gitea runners; notes stand above it as comments.
- * @throws Failure exit 2: a file cannot be read, nothing was found, a flag is missing, or a result is not valid
- */
+/** One RunnerGroup for each object that starts Gitea runners; notes stand above it as comments. @throws Failure exit 2 */
 export function importGroups(files: readonly string[], flags: FlagsOf<'import'>, io: Io): ExitCode {
   const known = knownFrom(flags, io);
   const namespace = flagValue('groupNamespace', flags, io);

@@ -1,20 +1,16 @@
 /** `gitea-runners init`: writes what a new installation commits, applies and runs. It applies nothing and asks no server. */
 import { existsSync, mkdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { createInterface } from 'node:readline/promises';
 import { runnerGroupFromObject } from '../config/runnergroup/from-object.ts';
 import { Failure, systemCode, systemReason } from '../shared/failure.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
 import { printable } from '../shared/printable.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import { type Answers, type AskPerson, answersOf } from './init/answers.ts';
-import { applicationText, externalSecretsText, groupText, manifestFrom } from './init/manifests.ts';
-import { setupScript } from './init/setup-script.ts';
+import { applicationText, externalSecretsText, groupText, manifestFrom, setupScript } from './init/files.ts';
 
-/**
- * Writes the files below `folder` and prints what to do with them.
- * @param ask undefined: nobody can answer
- * @throws Failure exit 2: an answer is missing or wrong, or a file is there already
- */
+/** @param ask undefined: nobody can answer @throws Failure exit 2: an answer is missing or wrong, or a file is there already */
 export async function init(
   folder: string,
   flags: FlagsOf<'init'>,
@@ -29,16 +25,36 @@ export async function init(
   const force = flagValue('force', flags, io) ?? false;
   refuseLinks(folder, root, Object.keys(files));
   const there = Object.keys(files).filter((name) => existsSync(join(root, name)));
-  if (there.length > 0 && !force)
-    throw new Failure(
-      'GR-INIT-04',
-      2,
-      `init: ${there.join(', ')} in ${folder}: there already. --force writes over ${there.length === 1 ? 'it' : 'them'}.`,
-    );
+  if (there.length > 0 && !force) {
+    const message = `init: ${there.join(', ')} in ${folder}: there already. --force writes over ${there.length === 1 ? 'it' : 'them'}.`;
+    throw new Failure('GR-INIT-04', 2, message);
+  }
   for (const [name, text] of Object.entries(files)) write(join(folder, name), join(root, name), text, force);
   const inFolder = root === resolve(io.cwd) ? '' : `, in ${folder}`;
   io.out(nextSteps(folder, inFolder, answers, Object.keys(files)));
   return 0;
+}
+
+/** Runs a command that asks on a terminal before it writes. @returns 130 when the person ends it with Ctrl-C or Ctrl-D */
+export async function asking(
+  io: Io,
+  command: (ask: AskPerson | undefined) => Promise<ExitCode>,
+  { stdin, stdout }: Pick<NodeJS.Process, 'stdin' | 'stdout'> = process,
+): Promise<ExitCode> {
+  if (!io.terminal || stdin.isTTY !== true) return command(undefined);
+  const lines = createInterface({ input: stdin, output: stdout });
+  try {
+    return await command(async (question, byDefault) => {
+      const answer = await lines.question(`${question}${byDefault === undefined ? '' : ` [${byDefault}]`}: `);
+      return answer.trim();
+    });
+  } catch (error) {
+    if (!(error instanceof Error && error.name === 'AbortError')) throw error;
+    io.err('\nStopped. Nothing was written.\n');
+    return 130;
+  } finally {
+    lines.close();
+  }
 }
 
 /** A link in a cloned repository may lead anywhere. @throws Failure for a link at one of the files, or on the way from `root` to it */
@@ -116,7 +132,6 @@ function inFlags(problem: string): string {
   return problem.replaceAll(/(?<=^|; )(?:metadata|spec)\.[\w.]+/g, (path) => FLAG_OF[path] ?? path);
 }
 
-/** All that is wrong. */
 function problemsOf(answers: Answers): readonly string[] {
   const { group, namespace, git, path, secretStore, webhook } = answers;
   const read = runnerGroupFromObject({ name: group, namespace, spec: manifestFrom(answers).spec });

@@ -6,7 +6,6 @@ import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { Io } from '../shared/io.ts';
 import { flagValue, type GivenFlags } from './flags/flags.ts';
 
-/** A policy file that was read. */
 export interface InstalledPolicy {
   readonly file: string;
   readonly policy: Policy;

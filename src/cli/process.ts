@@ -1,13 +1,12 @@
 /** The real process: its streams, and the one place where an error becomes a message and an exit code. */
 import { once } from 'node:events';
 import { writeSync } from 'node:fs';
-import { columnsFrom } from '../shared/columns.ts';
 import { Failure, systemCode } from '../shared/failure.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
 import { printable } from '../shared/printable.ts';
+import { columnsFrom } from '../shared/terminal.ts';
 import { flagValue, type GivenFlags } from './flags/flags.ts';
 
-/** The real process as an `Io`. */
 export function mainIo(): Io {
   return {
     env: process.env,
@@ -31,25 +30,19 @@ export function endOnClosedOutput(): void {
 /** Ends the process with code 1: quietly when its reader has gone (`gitea-runners explain | head`), else with the reason on stderr. */
 function endOnRefusedOutput(error: unknown): never {
   const code = systemCode(error);
-  if (code !== 'EPIPE') tell(`error: GR-OUTPUT-01 print: ${code}. What was printed before it is not whole.\n`);
-  process.exit(1);
-}
-
-function tell(line: string): void {
   try {
-    writeSync(2, line);
+    if (code !== 'EPIPE')
+      writeSync(2, `error: GR-OUTPUT-01 print: ${code}. What was printed before it is not whole.\n`);
   } catch {
     // It may be stderr itself that takes no more.
   }
+  process.exit(1);
 }
 
 /** Longest error text, in lines: Argo CD shows all of stderr in its UI and keeps it in Redis. */
 const MOST_LINES = 20;
 
-/**
- * Prints an error as `error: CODE message` and returns the exit code. An error that is not a `Failure` is a bug of ours. Then only
- * its name is printed, because its message may hold anything; with `verbose` its stack is printed too.
- */
+/** Prints `error: CODE message`. What is no `Failure` is a bug of ours: its message may hold anything, so only its name is told. */
 export function reportFailure(error: unknown, io: Io, verbose: boolean): ExitCode {
   if (error instanceof Failure) {
     const lines = error.message.split('\n').slice(0, MOST_LINES).map(printable);

@@ -7,26 +7,12 @@
  */
 import { Argument, Command, Option } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
-import { SHELLS, type Shell } from './completion.ts';
+import { SHELLS } from './completion.ts';
 import { type CommandName, type Flag, helpOf, longName, variableOf } from './flags/flag.ts';
-import { type FlagsOf, flagsOf, hasPaths, PATH } from './flags/flags.ts';
+import { flagsOf, hasPaths, PATH } from './flags/flags.ts';
 
-/** What each command does with its arguments. */
-export interface Commands {
-  readonly generate: (paths: string[], flags: FlagsOf<'generate'>) => Promise<void>;
-  readonly explain: (paths: string[], flags: FlagsOf<'explain'>) => Promise<void>;
-  readonly validate: (paths: string[], flags: FlagsOf<'validate'>) => Promise<void>;
-  readonly serve: (flags: FlagsOf<'serve'>) => Promise<void>;
-  readonly sweep: (paths: string[], flags: FlagsOf<'sweep'>) => Promise<void>;
-  readonly extend: (pod: string, flags: FlagsOf<'extend'>) => Promise<void>;
-  readonly schema: (flags: FlagsOf<'schema'>) => Promise<void>;
-  readonly demo: (flags: FlagsOf<'demo'>) => Promise<void>;
-  readonly init: (folder: string | undefined, flags: FlagsOf<'init'>) => Promise<void>;
-  readonly import: (files: string[], flags: FlagsOf<'import'>) => Promise<void>;
-  readonly doctor: (flags: FlagsOf<'doctor'>) => Promise<void>;
-  readonly version: (flags: FlagsOf<'version'>) => Promise<void>;
-  readonly completion: (shell: Shell) => Promise<void>;
-}
+/** Runs a command with its arguments. */
+type RunCommand = (name: CommandName, args: readonly string[], flags: object) => Promise<void>;
 
 interface Help {
   readonly description: string;
@@ -166,14 +152,13 @@ Examples:
   },
 };
 
-/** What each command does, in a phrase. */
 export function descriptions(): Readonly<Record<CommandName, string>> {
   const all = Object.entries(HELP).map(([name, { description }]) => [name, description]);
   return Object.fromEntries(all) as Record<CommandName, string>;
 }
 
-/** The program; its actions are `commands`. Throws `CommanderError` instead of ending the process. */
-export function makeProgram(commands: Commands): Command {
+/** The program. Throws `CommanderError` instead of ending the process. */
+export function makeProgram(run: RunCommand): Command {
   const program = new Command('gitea-runners')
     .description('Ephemeral Gitea Actions runners, autoscaled by Argo CD from Git. Scales to zero.')
     .version(packageJson.version)
@@ -182,11 +167,15 @@ export function makeProgram(commands: Commands): Command {
     .showHelpAfterError('See "gitea-runners --help".')
     .exitOverride();
   for (const [name, { description, after }] of Object.entries(HELP) as [CommandName, Help][]) {
-    const command = program.command(name).description(description).addHelpText('after', after).action(commands[name]);
+    const command = program.command(name).description(description).addHelpText('after', after);
     command.showHelpAfterError(`See "gitea-runners ${name} --help".`);
+    command.action(() => {
+      const { filename = [], ...flags }: { readonly filename?: readonly string[] } = command.opts();
+      return run(name, [...filename, ...command.args], flags);
+    });
     if (name === 'extend') command.addArgument(new Argument('<POD>', 'a pod or Job of a runner'));
     if (name === 'completion') command.addArgument(new Argument('<SHELL>').choices(SHELLS));
-    if (hasPaths(name)) addPaths(command, commands[name] as PathAction, name === 'explain' ? 'WHAT|PATH' : 'PATH');
+    if (hasPaths(name)) addPaths(command, name === 'explain' ? 'WHAT|PATH' : 'PATH');
     if (name === 'init') command.argument('[FOLDER]', 'where the files are written (default: .)');
     if (name === 'import') command.argument('<FILE...>', 'manifests; `-` is standard input');
     for (const [key, flag] of flagsOf(name)) command.addOption(optionOf(key, flag, name));
@@ -223,10 +212,7 @@ export function refuseUnknownTopic(program: Command, [command, topic]: readonly 
   program.error(`error: unknown command '${topic}'`);
 }
 
-/**
- * The arguments with `-o=json` written as `-ojson`: kubectl takes both, commander only the second one. Of a short flag with a value
- * alone, and not behind `--`.
- */
+/** `-o=json` becomes `-ojson`, up to `--`: kubectl takes both, commander only the second one. */
 export function withoutEquals(args: readonly string[]): readonly string[] {
   const end = args.indexOf('--');
   return args.map((arg, at) => (end >= 0 && at > end ? arg : arg.replace(/^(-[onf])=(?=.)/, '$1')));
@@ -234,18 +220,13 @@ export function withoutEquals(args: readonly string[]): readonly string[] {
 
 const WHAT = 'WHAT: a run like acme/api#8, the page of a run or job, a job id, a group or a runner. PATH: ';
 
-type PathAction = (paths: string[], flags: object) => Promise<void>;
-
 /** `-f PATH`, as often as wanted, is the same as PATH. */
-function addPaths(command: Command, action: PathAction, argument: string): void {
+function addPaths(command: Command, argument: string): void {
   const { short, long, help, variable, default: byDefault } = PATH;
   const what = argument === 'PATH' ? '' : WHAT;
   command.argument(`[${argument}...]`, `${what}${help} (env: ${variable}; default: ${byDefault})`);
   const option = new Option(`${short}, ${long} <PATH>`, 'the same as PATH');
   command.addOption(option.argParser((path: string, before: readonly string[] = []) => [...before, path]));
-  command.action((paths: string[], { filename = [], ...flags }: { readonly filename?: readonly string[] }) =>
-    action([...filename, ...paths], flags),
-  );
 }
 
 function optionOf(name: string, flag: Flag, command: CommandName): Option {

@@ -5,7 +5,7 @@ import { withImages } from '../config/runnergroup/installation.ts';
 import type { ReadResult } from '../config/runnergroup/read.ts';
 import { type LookOptions, lookAndPlan, type PlanOfNow } from '../observe/look-and-plan.ts';
 import { podsOf } from '../observe/pods.ts';
-import { refuseAll, troubleLines } from '../observe/troubles.ts';
+import { refuseAll, refuseUnseen, troubleLines } from '../observe/troubles.ts';
 import type { Io } from '../shared/io.ts';
 import { isOn } from './flags/flag.ts';
 import { refuseDenied } from './policy.ts';
@@ -20,9 +20,11 @@ import {
   settingsFrom,
 } from './settings.ts';
 
-/** How it is looked and planned. */
-export interface PlanOptions extends Omit<LookOptions, 'isolate' | 'pods'> {
-  /** One group's trouble is its own, where live Jobs are seen (docs/adr/0036). Default: it is everybody's. */
+interface PlanOptions extends Omit<LookOptions, 'isolate' | 'pods'> {
+  /**
+   * For manifests: one group's trouble is its own, where live Jobs are seen (docs/adr/0036), and where they are not, fields that need them
+   * are refused. Default: each trouble is everybody's.
+   */
   readonly isolate?: boolean;
   /** Default: those of the flags. */
   readonly settings?: CommandSettings;
@@ -54,6 +56,7 @@ export async function readAndPlan(
     ...((isolate || options.isOnlyRead) && { isolate: read.broken }),
   });
   for (const line of troubleLines(planned.troubles)) settings.onWarning?.(line);
+  if (isolate && !planned.jobsWereListed) refuseUnseen(read.groups);
   return { read, ...planned };
 }
 

@@ -1,37 +1,55 @@
-/** Reads one object of the cluster, for commands that show what they may see. Nothing that is missing or refused is an error here. */
-
+/** Reads objects of the cluster, for commands that show what they may see. Nothing that is missing or refused is an error here. */
+import type * as z from 'zod';
 import type { Deadline } from '../clients/http/deadline.ts';
-import { parseJson } from '../clients/http/request.ts';
-import type { KubeClient } from '../clients/kubernetes/client.ts';
+import { type HttpAnswer, parseJson } from '../clients/http/request.ts';
+import type { KubeClient, KubeQuestion } from '../clients/kubernetes/client.ts';
 import { Failure } from '../shared/failure.ts';
 
+/** How a command asks the cluster. */
+export interface ClusterReader {
+  readonly client: KubeClient;
+  readonly deadline: Deadline;
+  readonly argocdNamespace: string;
+}
+
 /** Why an object is not known, and whether it is known that there is none. */
-export interface Unread {
+interface Unread {
   readonly unread: string;
   readonly isMissing: boolean;
 }
 
-/** An object, or why it cannot be read. */
+/** An object as it stands in the cluster, or why it is not known. */
+export type SeenOrNot<T> = { readonly value: T } | Unread;
+
+/** The JSON of an answer. @param may what a 403 refuses */
 export async function readObject(
-  client: KubeClient,
-  what: string,
-  path: string,
-  deadline: Deadline,
-  query?: Readonly<Record<string, string>>,
-): Promise<{ readonly json: unknown } | Unread> {
+  { client, deadline }: Pick<ClusterReader, 'client' | 'deadline'>,
+  question: Omit<KubeQuestion, 'what'>,
+  may?: string,
+): Promise<SeenOrNot<unknown>> {
   try {
-    const { status, text } = await client.send({ what, path, ...(query && { query }) }, deadline);
-    if (status === 403) return unread('you may not read it (403)');
-    if (status === 404) return { unread: 'it does not exist (404)', isMissing: true };
-    if (status !== 200) return unread(`the cluster answered ${status}`);
-    const json = parseJson(text);
-    return json === undefined ? unread('the answer is no JSON') : { json };
+    // `what` is told by failures, and of these only the code is kept.
+    return jsonOf(await client.send({ what: 'read an object', ...question }, deadline), may);
   } catch (error) {
-    if (error instanceof Failure) return unread(`the cluster did not answer (${error.code})`);
+    if (error instanceof Failure) return notKnown(`the cluster did not answer (${error.code})`);
     throw error;
   }
 }
 
-function unread(why: string): Unread {
-  return { unread: why, isMissing: false };
+export function jsonOf({ status, text }: HttpAnswer, may = 'read it'): SeenOrNot<unknown> {
+  if (status === 403) return notKnown(`you may not ${may} (403)`);
+  if (status === 404) return { unread: 'it does not exist (404)', isMissing: true };
+  if (status !== 200 && status !== 201) return notKnown(`the cluster answered ${status}`);
+  const value = parseJson(text);
+  return value === undefined ? notKnown('the answer is no JSON') : { value };
+}
+
+export function shaped<T>(shape: z.ZodType<T>, read: SeenOrNot<unknown>): SeenOrNot<T> {
+  if ('unread' in read) return read;
+  const { data } = shape.safeParse(read.value);
+  return data === undefined ? notKnown('the answer has another form') : { value: data };
+}
+
+function notKnown(unread: string): Unread {
+  return { unread, isMissing: false };
 }

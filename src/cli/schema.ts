@@ -6,10 +6,7 @@ import { Failure } from '../shared/failure.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 
-/**
- * `gitea-runners schema`: prints the JSON Schema of a RunnerGroup or a policy file for editors, or with `--crd` the
- * CustomResourceDefinition. @throws Failure exit 2 for the CRD of a policy, which is a file and no object of a cluster
- */
+/** `gitea-runners schema`: JSON Schemas for editors, or the CRD. @throws Failure exit 2 for the CRD of a policy, which is a file */
 export function schema(flags: FlagsOf<'schema'>, io: Io): ExitCode {
   const isPolicy = flagValue('kind', flags, io) === 'RunnerPolicy';
   const wantsCrd = flagValue('crd', flags, io);

@@ -76,11 +76,8 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | un
   const settings = await settingsFrom(flags, io);
   const argocdUrl = flagValue('argocdUrl', flags, io);
   if (argocdUrl === undefined) {
-    throw new Failure(
-      'GR-FLAG-05',
-      2,
-      'read --argocd-url: it is missing. Give the base URL of the Argo CD API server.',
-    );
+    const message = 'read --argocd-url: it is missing. Give the base URL of the Argo CD API server.';
+    throw new Failure('GR-FLAG-05', 2, message);
   }
   const argocdCaFile = flagValue('argocdCaFile', flags, io);
   const webhookSecretFile = flagValue('webhookSecretFile', flags, io);
@@ -159,11 +156,9 @@ async function notifyFrom(flags: FlagsOf<'serve'>, io: Io, extend: SlackOptions[
 async function clusterFrom(settings: Settings): Promise<ServeOptions['cluster']> {
   const found = await findCluster({ ...settings, cluster: 'auto' });
   if (found) return found;
-  throw new Failure(
-    'GR-FLAG-06',
-    2,
-    'find the destination cluster: this process has no service account. Run it in the cluster, or give --kubeconfig.',
-  );
+  const message =
+    'find the destination cluster: this process has no service account. Run it in the cluster, or give --kubeconfig.';
+  throw new Failure('GR-FLAG-06', 2, message);
 }
 
 async function leaseFrom(flags: FlagsOf<'serve'>, io: Io): Promise<ServeOptions['lease']> {

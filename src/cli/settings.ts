@@ -8,15 +8,12 @@ import { printable } from '../shared/printable.ts';
 import { flagValue, type GivenFlags, PATH } from './flags/flags.ts';
 import { type InstalledPolicy, policyFrom } from './policy.ts';
 
-/** The flags that every command that looks at Gitea has. */
 export type LookFlags = GivenFlags<
   'secrets' | 'secretsDir' | 'cluster' | 'kubeconfig' | 'timeout' | 'caFile' | 'verbose' | 'policy'
 >;
 
-/** The flags that say which files are read. */
 export type PathFlags = GivenFlags<'recursive'>;
 
-/** The flags that name the images of the installation. */
 export type ImageFlags = GivenFlags<'runnerImage' | 'runnerImageRootless' | 'dockerImage'>;
 
 /** @throws Failure exit 2 for a value that is no image */
@@ -28,7 +25,6 @@ export function imagesFrom(flags: ImageFlags, io: Pick<Io, 'env'>): Installation
   };
 }
 
-/** The settings of a command, and its policy. */
 export interface CommandSettings extends Settings {
   /** Absent: none is named. Then the rules under "Without a policy file" in docs/policy.md hold. */
   readonly policy?: InstalledPolicy;
@@ -78,10 +74,7 @@ export async function readCa(file: string, flag = '--ca-file'): Promise<string> 
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new Failure(
-      'GR-FLAG-04',
-      1,
-      `read the CA file ${file}: ${systemReason(error)}. Give a PEM file with ${flag}.`,
-    );
+    const message = `read the CA file ${file}: ${systemReason(error)}. Give a PEM file with ${flag}.`;
+    throw new Failure('GR-FLAG-04', 1, message);
   }
 }

@@ -1,41 +1,36 @@
 /** `gitea-runners sweep`: deletes dead registrations of our runners in Gitea. What is dead: src/tasks/sweep/choose.ts. */
 
-import { type GiteaTarget, giteaClient } from '../clients/gitea/observe.ts';
-import type { HttpClient } from '../clients/http/client.ts';
-import type { ClusterConfig } from '../clients/kubernetes/config.ts';
+import { giteaClient } from '../clients/gitea/observe.ts';
 import { findCluster } from '../clients/kubernetes/find-cluster.ts';
 import { observeCluster } from '../clients/kubernetes/observe.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { findTargets } from '../observe/find-targets.ts';
-import type { Settings } from '../observe/settings.ts';
+import { requestOptions, type Settings } from '../observe/settings.ts';
 import { type Clock, pause, systemClock } from '../shared/clock.ts';
 import { Failure, joinFailures } from '../shared/failure.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
 import { count, jsonText } from '../shared/printable.ts';
-import { paperOf } from '../shared/terminal.ts';
+import { table } from '../shared/table.ts';
+import { type Paper, paperOf } from '../shared/terminal.ts';
 import { SIGHTINGS_APART_MS } from '../tasks/sweep/choose.ts';
 import {
   Sweeper,
   type SweepGroup,
+  type SweepOutcome,
   type SweepReport,
   type SweepScene,
   type SweptRegistration,
 } from '../tasks/sweep/sweep.ts';
-import { type FlagsOf, flagValue } from './flags/flags.ts';
-import { isJson } from './flags/output.ts';
+import { type FlagsOf, flagValue, isJson } from './flags/flags.ts';
 import { byHand } from './own-kubeconfig.ts';
 import { refuseDenied } from './policy.ts';
 import { readGroups } from './read-groups.ts';
 import { pathsFrom, settingsFrom } from './settings.ts';
-import { type SweepResult, sweepText } from './sweep-text.ts';
 
 /** Time as the command uses it; a test hands in its own. */
 export type SweepClock = Pick<Clock, 'after' | 'steadyMs'>;
 
-/**
- * Looks, waits, looks again and deletes. stdout is written at the end, and only when everything was done.
- * @throws Failure exit 2 when the cluster is not seen and this is no dry run.
- */
+/** Looks, waits, looks again and deletes. stdout is written at the end. @throws Failure exit 2 when the cluster is not seen */
 export async function sweep(
   args: readonly string[],
   flags: FlagsOf<'sweep'>,
@@ -52,16 +47,14 @@ export async function sweep(
   if (!cluster && !dryRun) throw clusterUnseen();
   const scene: SweepScene = {
     groups: await sweepGroups(groups, settings),
-    liveJobs: async () => cluster && (await observeJobs(groups, cluster, settings)),
+    liveJobs: async () => {
+      const namespaces = groups.map(({ namespace }) => namespace);
+      return cluster && (await observeCluster(namespaces, cluster, requestOptions(settings)));
+    },
   };
 
-  const { env, timeoutMs, ca, onRequest, instance } = settings;
-  const http: HttpClient = giteaClient({
-    env,
-    deadlineMs: timeoutMs,
-    ...(ca !== undefined && { ca }),
-    ...(onRequest && { onRequest }),
-  });
+  const { timeoutMs, instance } = settings;
+  const http = giteaClient(requestOptions(settings));
   try {
     const sweeper = new Sweeper({ instance, http, timeoutMs, budget, dryRun, clock });
     const { failures, ...report } = await passes(sweeper, scene, io, clock);
@@ -100,20 +93,11 @@ async function passes(sweeper: Sweeper, scene: SweepScene, io: Io, clock: SweepC
 
 async function sweepGroups(groups: readonly RunnerGroup[], settings: Settings): Promise<readonly SweepGroup[]> {
   const { targets, lookOf } = await findTargets(groups, settings);
-  const byKey = new Map<string, GiteaTarget>(targets.map((target) => [target.key, target]));
+  const byKey = new Map(targets.map((target) => [target.key, target]));
   return groups.flatMap((group) => {
     const target = byKey.get(lookOf(group));
     return target ? [{ namespace: group.namespace, name: group.name, target }] : [];
   });
-}
-
-async function observeJobs(
-  groups: readonly RunnerGroup[],
-  cluster: ClusterConfig,
-  { timeoutMs, onRequest }: Settings,
-): ReturnType<typeof observeCluster> {
-  const namespaces = groups.map(({ namespace }) => namespace);
-  return await observeCluster(namespaces, cluster, { deadlineMs: timeoutMs, ...(onRequest && { onRequest }) });
 }
 
 function clusterUnseen(): Failure {
@@ -129,4 +113,73 @@ function clusterUnseen(): Failure {
 function deletedBefore(registrations: readonly SweptRegistration[]): readonly string[] {
   const deleted = registrations.filter(({ outcome }) => outcome.is === 'deleted').length;
   return deleted > 0 ? [`${count(deleted, 'registration')} deleted before that; the others stay.`] : [];
+}
+
+/** What `sweep --json` prints, and all that the text is made from. */
+interface SweepResult extends Omit<SweepReport, 'failures'> {
+  readonly dryRun: boolean;
+  /** Number of RunnerGroups. */
+  readonly groups: number;
+}
+
+function sweepText(result: SweepResult, options: Paper): string {
+  const { groups, registrations, unlisted } = result;
+  if (groups === 0) return 'No RunnerGroups found.\n';
+  const rows = registrations.map((registration) => [
+    registration.name,
+    String(registration.id),
+    `${registration.namespace}/${registration.group}`,
+    outcomeText(registration.outcome),
+  ]);
+  const parts = [
+    ...(rows.length > 0 ? [table(['RUNNER', 'ID', 'GROUP', 'WHAT HAPPENS'], rows, options)] : []),
+    ...unlisted.map((scope) => `Not swept: ${scope}. Gitea shows these runners to a token of that user only.\n`),
+    summary(result),
+  ];
+  return parts.join('\n');
+}
+
+function outcomeText(outcome: SweepOutcome): string {
+  switch (outcome.is) {
+    case 'deleted':
+      return 'deleted: offline, no CI job, no living Job';
+    case 'would-delete':
+      return 'would be deleted: offline, no CI job, no living Job';
+    case 'gone':
+      return 'already gone';
+    case 'postponed':
+      return 'dead, not deleted yet';
+    case 'failed':
+      return `dead, but could not be deleted (${outcome.code})`;
+    case 'kept': {
+      const { because, witness = 'a runner of its group' } = outcome;
+      return `stays: ${because === 'group-elsewhere' ? `${witness} ${KEPT[because]}` : KEPT[because]}`;
+    }
+    default:
+      return outcome satisfies never;
+  }
+}
+
+const KEPT: Readonly<Record<Extract<SweepOutcome, { readonly is: 'kept' }>['because'], string>> = {
+  online: 'online',
+  'not-ephemeral': 'not ephemeral, so not one of ours in spite of its name',
+  'job-in-progress': 'a CI job in progress names it',
+  'job-alive': 'its Job is not finished',
+  'cluster-unseen': 'offline, but nobody looked whether its Job lives (Kubernetes was not looked at)',
+  'group-elsewhere':
+    'is online, but has no Job in this cluster: is it the right one, and has each cluster its own GITEA_RUNNERS_INSTANCE?',
+  'seen-too-briefly': 'seems dead, but not for long enough: run sweep again',
+  changed: 'has changed since it was listed',
+};
+
+function summary({ dryRun, registrations, foreign }: SweepResult): string {
+  const amount = (...kinds: readonly SweepOutcome['is'][]): number =>
+    registrations.filter(({ outcome }) => kinds.includes(outcome.is)).length;
+  const gone = amount('gone') > 0 ? `, ${amount('gone')} already gone` : '';
+  const dead = dryRun
+    ? `Dry run: ${count(amount('would-delete'), 'registration')} would be deleted`
+    : `Sweep: ${count(amount('deleted'), 'registration')} deleted`;
+  const others = foreign > 0 ? `; ${count(foreign, 'registration')} of other runners left alone` : '';
+  const staying = amount('kept', 'postponed', 'failed');
+  return `${dead}${gone}, ${staying} ${staying === 1 ? 'stays' : 'stay'}${others}.\n`;
 }

@@ -6,7 +6,7 @@ import type { TracingSettings } from '../telemetry/tracing/settings.ts';
 import { variableOf } from './flags/flag.ts';
 import { flagValue, type GivenFlags } from './flags/flags.ts';
 
-export type TracingFlags = GivenFlags<
+type TracingFlags = GivenFlags<
   'tracingEndpoint' | 'tracingInsecure' | 'tracingSampler' | 'tracingSamplerArg' | 'tracingResourceAttributes'
 >;
 
@@ -20,11 +20,8 @@ export function tracingFrom(flags: TracingFlags, io: Pick<Io, 'env'>): TracingSe
   if (endpoint === undefined) return undefined;
   const [headers] = HEADERS.filter((name) => io.env[name]);
   if (headers !== undefined) {
-    throw new Failure(
-      'GR-FLAG-23',
-      2,
-      `read ${headers}: spans are sent without headers of yours, so that no token stands in the environment. Remove the variable. Let the network protect the collector: a NetworkPolicy, mutual TLS of a mesh.`,
-    );
+    const message = `read ${headers}: spans are sent without headers of yours, so that no token stands in the environment. Remove the variable. Let the network protect the collector: a NetworkPolicy, mutual TLS of a mesh.`;
+    throw new Failure('GR-FLAG-23', 2, message);
   }
   // In the standard variables http says by itself that the connection is plain.
   const isStandard = !flags.tracingEndpoint && !io.env[variableOf('tracingEndpoint')] && endpoint.startsWith('http:');
@@ -40,18 +37,16 @@ export function tracingFrom(flags: TracingFlags, io: Pick<Io, 'env'>): TracingSe
 function urlOf(endpoint: string, isInsecure: boolean): URL {
   const text = endpoint.includes('://') ? endpoint : `${isInsecure ? 'http' : 'https'}://${endpoint}`;
   const url = parseUrl(text);
-  if (!url || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '' || url.search)
-    throw new Failure(
-      'GR-FLAG-22',
-      2,
-      'read --tracing-endpoint: it must be the base URL of OTLP over HTTP, e.g. https://otel-collector.observability:4318, without user and password.',
-    );
-  if (url.protocol === 'http:' && !isInsecure)
-    throw new Failure(
-      'GR-FLAG-22',
-      2,
-      'read --tracing-endpoint: it begins with http, so anybody on the way can read the spans. Use https, or add --tracing-insecure.',
-    );
+  if (!url || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '' || url.search) {
+    const message =
+      'read --tracing-endpoint: it must be the base URL of OTLP over HTTP, e.g. https://otel-collector.observability:4318, without user and password.';
+    throw new Failure('GR-FLAG-22', 2, message);
+  }
+  if (url.protocol === 'http:' && !isInsecure) {
+    const message =
+      'read --tracing-endpoint: it begins with http, so anybody on the way can read the spans. Use https, or add --tracing-insecure.';
+    throw new Failure('GR-FLAG-22', 2, message);
+  }
   if (!url.pathname.endsWith(PATH)) url.pathname = `${url.pathname.replace(/\/+$/, '')}${PATH}`;
   return url;
 }

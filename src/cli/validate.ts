@@ -12,25 +12,23 @@ import {
 import type { PassThrough } from '../config/runnergroup/read.ts';
 import { hasOwnPod } from '../config/runnergroup/runner-group.ts';
 import { podsOf } from '../observe/pods.ts';
+import { groupBy } from '../shared/group-by.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
 import { keyText } from '../shared/key-text.ts';
 import { count, printable } from '../shared/printable.ts';
 import { isOn } from './flags/flag.ts';
-import { type FlagsOf, flagValue } from './flags/flags.ts';
-import { askedOutput, type OutputOf } from './flags/output.ts';
+import { askedOutput, type FlagsOf, flagValue, type OutputOf } from './flags/flags.ts';
 import { askerFrom, type InstalledPolicy, judgeByPolicy } from './policy.ts';
-import { readGroups } from './read-groups.ts';
+import { noGroups, readGroups } from './read-groups.ts';
 import { imagesFrom } from './settings.ts';
 
-/** What is checked, and against which policy. */
-export interface ValidateOptions {
+interface ValidateOptions {
   readonly paths: readonly string[];
   readonly recursive: boolean;
   /** Absent: none. */
   readonly policy?: InstalledPolicy | undefined;
 }
 
-/** Everything that was found. */
 interface Checked extends Pick<ReadInSpite, 'count' | 'files' | 'groups' | 'sources'> {
   readonly problems: readonly Problem[];
   readonly denials: readonly Denial[];
@@ -59,14 +57,12 @@ export async function validate(io: Io, options: ValidateOptions, flags: FlagsOf<
 
 async function check(io: Io, options: ValidateOptions): Promise<Checked> {
   const { problems: ofFiles, others, ...read } = await readInSpite(io, options);
-  const { count: seen, files, groups, sources } = read;
-  const about = { count: seen, files, groups, sources };
   const problems = [...ofFiles, ...(await problemsOfPods(read))].sort(byPlace);
   const warnings = await warn(read, others, options, io);
-  if (problems.length > 0 || !options.policy) return { ...about, problems, denials: [], warnings };
-  const { denials, note } = await judgeByPolicy(options.policy, groups, askerFrom(io.env, true));
+  if (problems.length > 0 || !options.policy) return { ...read, problems, denials: [], warnings };
+  const { denials, note } = await judgeByPolicy(options.policy, read.groups, askerFrom(io.env, true));
   if (note !== undefined) io.err(`${note}\n`);
-  return { ...about, problems, denials, warnings };
+  return { ...read, problems, denials, warnings };
 }
 
 /** What can be read, and what is wrong with the rest. @throws Failure exit 2 when there is no RunnerGroup */
@@ -76,7 +72,7 @@ async function readInSpite(
 ): Promise<ReadInSpite & { readonly problems: readonly Problem[]; readonly others: readonly PassThrough[] }> {
   try {
     const { groups, files, sources, others } = await readGroups(options, io);
-    if (groups.length === 0) throw (await import('./no-groups.ts')).noGroups({ ...options, cwd: io.cwd });
+    if (groups.length === 0) throw noGroups({ ...options, cwd: io.cwd });
     return { count: groups.length, files, groups, pods: [], sources, problems: [], others };
   } catch (error) {
     if (!(error instanceof InputProblems) || !error.read) throw error;
@@ -127,17 +123,14 @@ async function printText(io: Io, checked: Checked, { policy }: ValidateOptions, 
 
 async function reportText(checked: Checked, format: OutputOf<'validate'>, isStrict: boolean): Promise<string> {
   const { annotations, reportJson, sarif } = await import('./validate/report.ts');
-  const print = { json: reportJson, sarif, github: annotations }[format];
-  return print(await reportOf(checked, isStrict));
+  return { json: reportJson, sarif, github: annotations }[format](await reportOf(checked, isStrict));
 }
 
 async function reportOf(checked: Checked, isStrict: boolean) {
   const { problems, denials, warnings, count: groups, files } = checked;
-  const { lineOf } = await import('./validate/report.ts');
-  const denied =
-    denials.length === 0 ? [] : await (await import('./validate/denials.ts')).problemsOfDenials(denials, checked);
+  const { lineOf, problemsOfDenials } = await import('./validate/report.ts');
   const findings = [
-    ...[...problems, ...denied].map((problem) => lineOf(problem, 'error')),
+    ...[...problems, ...(await problemsOfDenials(denials, checked))].map((problem) => lineOf(problem, 'error')),
     ...warnings.map((warning) => lineOf(warning, isStrict ? 'error' : 'warning')),
   ];
   return { groups, files, findings };
@@ -145,12 +138,8 @@ async function reportOf(checked: Checked, isStrict: boolean) {
 
 /** Makes the pods that `generate` would make, also of groups that are wrong elsewhere. Of two groups with one name the first one counts. */
 async function problemsOfPods({ groups, pods: others, sources }: ReadInSpite): Promise<readonly Problem[]> {
-  const known = new Set<string>();
-  const single = [...groups, ...others].filter((group) => {
-    const isFirst = !known.has(keyText(group));
-    known.add(keyText(group));
-    return isFirst;
-  });
+  const byName = groupBy([...groups, ...others], keyText);
+  const single = [...byName.values()].flatMap(([first]) => first ?? []);
   const pods = await podsOf({ groups: single, sources });
   if (!pods) return [];
   const { RunnersApp } = await import('../manifests/app.ts');

@@ -1,8 +1,7 @@
 import packageJson from '../../package.json' with { type: 'json' };
 import type { ExitCode, Io } from '../shared/io.ts';
 import { jsonText } from '../shared/printable.ts';
-import type { FlagsOf } from './flags/flags.ts';
-import { isJson } from './flags/output.ts';
+import { type FlagsOf, isJson } from './flags/flags.ts';
 
 /** `gitea-runners version`: what a report of a mistake needs. */
 export function version(flags: FlagsOf<'version'>, io: Io): ExitCode {

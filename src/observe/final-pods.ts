@@ -20,8 +20,7 @@ import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { PodTemplate } from '../manifests/job-manifest.ts';
 import { count } from '../shared/printable.ts';
 
-/** One thing that is wrong with a group's pod. */
-export interface PodFault {
+interface PodFault {
   /** From the document's root. */
   readonly path: FieldPath;
   readonly message: string;
@@ -43,7 +42,9 @@ export function finalPod(group: RunnerGroup, ours: PodTemplate, secrets: readonl
   const applied = applyTemplate(made, template, { secrets, level, suggest: nearestName });
   if ('faults' in applied) return { faults: applied.faults.map(templateFault) };
   const { pod, violations } = applied;
-  const allowed = group.securityProfile === undefined ? namesOf(made, securityViolations(made, level)) : new Set();
+  // Elements by name, because indices of the two pods differ.
+  const ofOurs = group.securityProfile === undefined ? securityViolations(made, level) : [];
+  const allowed = new Set(ofOurs.map((violation) => nameOf(made, violation)));
   const found = violations.filter((violation) => !allowed.has(nameOf(pod, violation)));
   // What containerMode causes is one fault, however many rules it breaks.
   const ofMode = found.filter(({ path }) => !pathInTemplate(group.podTemplate as Value | undefined, pod, path));
@@ -87,11 +88,6 @@ function violationFault(group: RunnerGroup, pod: Mapping, violation: Violation, 
 function instead({ containerMode }: RunnerGroup): string {
   if (containerMode === 'host') return '';
   return `; containerMode ${containerMode} does not meet it: set containerMode: host, or remove securityProfile`;
-}
-
-/** Elements by name, because indices of the two pods differ. */
-function namesOf(pod: Mapping, violations: readonly Violation[]): ReadonlySet<unknown> {
-  return new Set(violations.map((violation) => nameOf(pod, violation)));
 }
 
 function nameOf(pod: Mapping, { rule, path }: Violation): string {

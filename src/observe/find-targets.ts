@@ -8,7 +8,6 @@ import { findToken, type TokenSources } from '../clients/tokens/api-token.ts';
 import type { Token } from '../clients/tokens/token.ts';
 import { keepsPool, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { Failure } from '../shared/failure.ts';
-import { endsReader } from './read-ends.ts';
 import type { Settings } from './settings.ts';
 import { isOwnTrouble } from './troubles.ts';
 
@@ -19,7 +18,7 @@ export interface Targets {
 }
 
 /** The same, and the groups whose tokens cannot be used. */
-export interface TargetsOf extends Targets {
+interface TargetsOf extends Targets {
   readonly failed: ReadonlyMap<RunnerGroup, Failure>;
 }
 
@@ -40,17 +39,17 @@ export async function findTargetsOf(
   const keys = new Map<RunnerGroup, string>();
   const failed = new Map<RunnerGroup, Failure>();
   const readsEnds = endsReader(groups);
-  await eachToken(groups, settings, deadline, (group, token) => {
+  for (const [group, token] of await tokensOf(groups, settings, deadline)) {
     if (token instanceof Failure) {
       failed.set(group, token);
-      return;
+      continue;
     }
     const same = targets.find((target) => isTargetOf(target, group, token));
     const key = same?.key ?? `look ${targets.length + 1}`;
     const { giteaUrl: url, scope } = group;
     if (!same) targets.push({ key, url, scope, token, ...(readsEnds(group) && { readsEnds: true }) });
     keys.set(group, key);
-  });
+  }
   const lookOf = (group: RunnerGroup): string => keys.get(group) ?? '';
   const pools = new Set(groups.filter(keepsPool).map(lookOf));
   const labels = labelsBy(groups, lookOf);
@@ -60,6 +59,17 @@ export async function findTargetsOf(
     ...(pools.has(target.key) && { hasPool: true as const }),
   }));
   return { targets: all, failed, lookOf };
+}
+
+/**
+ * Whether the look of a group reads completed jobs also when no job is queued or runs. Others do not show the failure of the last CI job of
+ * a scope. True when a group of the same scope, perhaps this one, has `keepFailedSeconds`: such groups share a look.
+ */
+export function endsReader(groups: readonly RunnerGroup[]): (group: RunnerGroup) => boolean {
+  const scopeOf = ({ giteaUrl, scope }: RunnerGroup): string => `${giteaUrl} ${describeScope(scope)}`;
+  const read = new Set(groups.filter(({ keepFailedSeconds }) => keepFailedSeconds > 0).map(scopeOf));
+  // As for most: nobody keeps runners.
+  return read.size === 0 ? () => false : (group) => read.has(scopeOf(group));
 }
 
 /** All labels of groups, by what they share. */
@@ -84,29 +94,13 @@ export function isTargetOf(target: GiteaTarget, { giteaUrl, scope }: RunnerGroup
 /** Groups whose tokens are found at the same time: enough for all connections to the API server, few enough to cost no memory. */
 const TOKENS_AT_ONCE = 100;
 
-/** Finds the token of each group, in order. @throws the first Failure that is not one group's trouble alone. */
-async function eachToken(
+/** The token of each group, in order. @throws the first Failure that is not one group's trouble alone. */
+async function tokensOf(
   groups: readonly RunnerGroup[],
   settings: Settings,
   deadline: Deadline,
-  take: (group: RunnerGroup, token: Token | Failure) => void,
-): Promise<void> {
-  const findAll = async (sources: TokenSources): Promise<void> => {
-    for (let at = 0; at < groups.length; at += TOKENS_AT_ONCE) {
-      const some = groups.slice(at, at + TOKENS_AT_ONCE);
-      const found = await Promise.allSettled(some.map((group) => findToken(group, sources)));
-      for (const [index, group] of some.entries()) {
-        const one = found[index];
-        if (one?.status === 'fulfilled') take(group, one.value);
-        else if (one?.reason instanceof Failure && isOwnTrouble(one.reason)) take(group, one.reason);
-        else throw one?.reason;
-      }
-    }
-  };
-  if (settings.secrets !== 'api') {
-    await findAll(settings);
-    return;
-  }
+): Promise<ReadonlyMap<RunnerGroup, Token | Failure>> {
+  if (settings.secrets !== 'api') return await findAll(groups, settings);
   // Loaded only when it is asked for: most runs read files.
   const { ClusterSecrets, needCluster, secretsClient } = await import('../clients/kubernetes/secrets.ts');
   // `--cluster off` says that live Jobs are not looked at; the Secrets must come from somewhere.
@@ -114,8 +108,26 @@ async function eachToken(
   const client = secretsClient(config, settings.onRequest);
   try {
     const secrets = new ClusterSecrets(client, deadline);
-    await findAll({ ...settings, clusterSecrets: settings.secretsIn?.(secrets) ?? secrets });
+    return await findAll(groups, { ...settings, clusterSecrets: settings.secretsIn?.(secrets) ?? secrets });
   } finally {
     await client.close();
   }
+}
+
+async function findAll(
+  groups: readonly RunnerGroup[],
+  sources: TokenSources,
+): Promise<Map<RunnerGroup, Token | Failure>> {
+  const tokens = new Map<RunnerGroup, Token | Failure>();
+  for (let at = 0; at < groups.length; at += TOKENS_AT_ONCE) {
+    const some = groups.slice(at, at + TOKENS_AT_ONCE);
+    const found = await Promise.allSettled(some.map((group) => findToken(group, sources)));
+    for (const [index, group] of some.entries()) {
+      const one = found[index];
+      if (one?.status === 'fulfilled') tokens.set(group, one.value);
+      else if (one?.reason instanceof Failure && isOwnTrouble(one.reason)) tokens.set(group, one.reason);
+      else throw one?.reason;
+    }
+  }
+  return tokens;
 }

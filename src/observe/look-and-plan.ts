@@ -16,17 +16,15 @@ import type { BrokenGroup } from '../config/runnergroup/broken.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { RunnersApp } from '../manifests/app.ts';
 import type { Plan } from '../planner/decisions.ts';
-import { type Evidence, type Group, isPinnedAlive, type LiveJob } from '../planner/evidence.ts';
+import { type Evidence, type Group, isPinnedAlive } from '../planner/evidence.ts';
 import { systemClock } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
-import { correctClocks, shiftJobs, shiftLook } from './clock-correction.ts';
-import { endedMeanwhile } from './ended-meanwhile.ts';
-import { findTargetsOf, type TargetsOf } from './find-targets.ts';
+import { findTargetsOf } from './find-targets.ts';
+import { joinEvidence, type ListedJobs } from './join-evidence.ts';
 import type { Pods } from './pods.ts';
-import type { Settings } from './settings.ts';
+import { requestOptions, type Settings } from './settings.ts';
 import { faultyPods, refuseAll, sortOut, type Trouble } from './troubles.ts';
 
-/** A plan, and the time for which it was made. */
 export interface PlanOfNow {
   readonly plan: Plan;
   /** By Gitea's clock, as all times of CI jobs. */
@@ -49,7 +47,6 @@ const FRESH_MS = 400;
 /** Of the time for looks, where one that fails does not end the run. */
 const SHARE_OF_LOOKS = 0.75;
 
-/** How Gitea is looked at. */
 export interface LookOptions {
   /** Blocked jobs are listed too, for `explain`. */
   readonly includeBlocked: boolean;
@@ -87,24 +84,21 @@ export async function lookAndPlan(
   const leftMs = settings.secrets === 'api' ? Math.max(1, deadline.remainingMs()) : timeoutMs;
   const clocks = new ServerClocks();
   const beganMs = systemClock.steadyMs();
-  let listedAtMs = settings.now();
-  const asked = lookAtCluster(groups, config, settings, clocks);
+  const listing = listJobs(groups, config, settings, clocks);
   const looking = Promise.all([
     (isolates ? observeEach : observe)(targets, {
+      ...requestOptions(settings),
       // A Gitea that hangs must leave the others time for their plan.
       deadlineMs: isolates && targets.length > 1 ? leftMs * SHARE_OF_LOOKS : leftMs,
       includeBlocked,
       ahead,
       // Without live Jobs the planner replays the past.
-      needsHistory: () => asked.then((seen) => (seen?.jobs ?? []).length === 0),
-      needsRows: () => asked.then((seen) => (seen?.jobs ?? []).some(isPinnedAlive)),
+      needsHistory: () => listing.then(({ jobs }) => jobs.length === 0),
+      needsRows: () => listing.then(({ jobs }) => jobs.some(isPinnedAlive)),
       clock: { ...systemClock, now: settings.now },
-      env: settings.env,
       clocks,
-      ...(settings.ca !== undefined && { ca: settings.ca }),
-      ...(settings.onRequest && { onRequest: settings.onRequest }),
     }),
-    asked,
+    listing,
   ]);
   // A rejection while the templates are made must wait for its await below instead of ending the process.
   looking.catch(() => undefined);
@@ -115,67 +109,25 @@ export async function lookAndPlan(
   const { RunnersApp } = await import('../manifests/app.ts');
   const app = new RunnersApp(groups, { finish: pods?.finish });
   const faulty = isolates ? await faultyPods(pods) : await pods?.check();
-  const [answers, listed] = await looking;
+  const [answers, before] = await looking;
   const broken = [...isolated, ...(faulty ?? [])];
   const { looks, troubles, isPlanned } = sortOut(groups, broken, { answers, failed, lookOf });
-  const charts = app.groupCharts.filter(({ group }) => isPlanned(group));
-  const planned = charts.map(({ group, templateHash }) => toPlanned(group, lookOf(group), templateHash));
+  const planned = app.groupCharts
+    .filter(({ group }) => isPlanned(group))
+    .map(({ group, templateHash }) => toPlanned(group, lookOf(group), templateHash));
   // A runner needs half a second from its Job to its row: Jobs listed longer before the rows could make it look as if its Job were gone.
   const isStale = systemClock.steadyMs() - beganMs > FRESH_MS;
-  if (isStale) listedAtMs = settings.now();
-  const seen = isStale ? await lookAtCluster(groups, config, settings, clocks) : listed;
-  const jobs = isStale ? endedMeanwhile(listed?.jobs, seen?.jobs) : (seen?.jobs ?? []);
-  const evidence = timed({ targets, looks, jobs, seen, listedAtMs, troubles }, clocks, settings);
+  const listed = isStale ? await listJobs(groups, config, settings, clocks) : before;
+  const { evidence, warnings } = joinEvidence({ targets, looks, before, listed, troubles, clocks }, settings);
+  for (const { code, message } of warnings) settings.onWarning?.(`warning: ${code} ${message}`);
   const plan = planOrRefuse(planned, evidence);
-  if (deadline.remainingMs() > 0)
-    return {
-      plan,
-      nowMs: evidence.nowMs,
-      jobsWereListed: seen !== undefined,
-      app,
-      seen: { groups: planned, evidence },
-      troubles,
-      broken,
-    };
-  throw new Failure(
-    'GR-PLAN-01',
-    1,
-    `plan ${groups.length} RunnerGroups: not done within the time limit of ${timeoutMs / 1000} s. Raise --timeout, or spread the RunnerGroups over several Applications.`,
-  );
-}
-
-/** What was seen before its times are corrected. */
-interface Untimed {
-  readonly targets: TargetsOf['targets'];
-  readonly looks: Evidence['looks'];
-  readonly jobs: Evidence['liveJobs'];
-  readonly seen: SeenCluster | undefined;
-  readonly listedAtMs: number;
-  readonly troubles: readonly Trouble[];
-}
-
-/** The evidence of a plan, with all times by the clocks of Gitea. Clocks that cannot be compared are warned of. */
-function timed(
-  { targets, looks, jobs, seen, listedAtMs, troubles: troubled }: Untimed,
-  clocks: ServerClocks,
-  { instance, now, onWarning, env }: Settings,
-): Evidence {
-  const clock = (origin: string) => ({ origin, bounds: clocks.of(origin) });
-  const giteas = [...new Set(targets.map(({ url }) => new URL(url).origin))].map(clock);
-  const correction = correctClocks(giteas, seen && clock(seen.origin));
-  for (const { code, message } of correction.warnings) onWarning?.(`warning: ${code} ${message}`);
-  const application = env['ARGOCD_APP_NAME'];
-  const urls = new Map(targets.map(({ key, url }) => [key, url]));
-  return {
-    instance,
-    looks: new Map([...looks].map(([key, look]) => [key, shiftLook(look, urls.get(key) ?? '', correction)])),
-    liveJobs: shiftJobs(jobs, correction.jobShiftMs),
-    ...(seen && { jobsWereListed: true as const }),
-    ...(application && { application }),
-    liveSinceMs: listedAtMs + correction.nowShiftMs,
-    nowMs: now() + correction.nowShiftMs,
-    troubled,
-  };
+  if (deadline.remainingMs() <= 0) {
+    const message = `plan ${groups.length} RunnerGroups: not done within the time limit of ${timeoutMs / 1000} s. Raise --timeout, or spread the RunnerGroups over several Applications.`;
+    throw new Failure('GR-PLAN-01', 1, message);
+  }
+  const seen = { groups: planned, evidence };
+  const jobsWereListed = listed.origin !== undefined;
+  return { plan, nowMs: evidence.nowMs, jobsWereListed, app, seen, troubles, broken };
 }
 
 async function planNothing(settings: Settings): Promise<PlanOfNow> {
@@ -186,26 +138,16 @@ async function planNothing(settings: Settings): Promise<PlanOfNow> {
   return { plan, nowMs: settings.now(), jobsWereListed: false, troubles: [], broken: [] };
 }
 
-/** The live Jobs of a cluster, and the origin of its API server. */
-interface SeenCluster {
-  readonly origin: string;
-  readonly jobs: readonly LiveJob[];
-}
-
-/** Undefined: there is none to look at. */
-async function lookAtCluster(
+async function listJobs(
   groups: readonly RunnerGroup[],
   config: ClusterConfig | undefined,
   settings: Settings,
   clocks: ServerClocks,
-): Promise<SeenCluster | undefined> {
-  if (!config) return undefined;
+): Promise<ListedJobs> {
+  const atMs = settings.now();
+  if (!config) return { atMs, origin: undefined, jobs: [] };
   const namespaces = groups.map(({ namespace }) => namespace);
   const { observeCluster } = await import('../clients/kubernetes/observe.ts');
-  const jobs = await observeCluster(namespaces, config, {
-    deadlineMs: settings.timeoutMs,
-    clocks,
-    ...(settings.onRequest && { onRequest: settings.onRequest }),
-  });
-  return { origin: new URL(config.url).origin, jobs };
+  const jobs = await observeCluster(namespaces, config, { ...requestOptions(settings), clocks });
+  return { atMs, origin: new URL(config.url).origin, jobs };
 }

@@ -59,11 +59,8 @@ const MOST_IDLE_TOGETHER = 10_000;
 export function planOrRefuse(groups: readonly Group[], evidence: Evidence): Plan {
   const idle = groups.reduce((sum, { minIdleRunners }) => sum + minIdleRunners, 0);
   if (idle > MOST_IDLE_TOGETHER) {
-    throw new Failure(
-      'GR-INPUT-93',
-      2,
-      `plan: minIdleRunners of all RunnerGroups together is ${idle}, more than ${MOST_IDLE_TOGETHER}. Lower it, or spread the RunnerGroups over several Applications.`,
-    );
+    const message = `plan: minIdleRunners of all RunnerGroups together is ${idle}, more than ${MOST_IDLE_TOGETHER}. Lower it, or spread the RunnerGroups over several Applications.`;
+    throw new Failure('GR-INPUT-93', 2, message);
   }
   try {
     return plan(groups, evidence);

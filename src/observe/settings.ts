@@ -21,3 +21,8 @@ export interface Settings extends ClusterChoice {
   /** Told what the administrator should know although all went well: one line, no line end. */
   readonly onWarning?: (text: string) => void;
 }
+
+/** How each server is asked. */
+export function requestOptions({ ca, env, onRequest, timeoutMs }: Settings) {
+  return { deadlineMs: timeoutMs, env, ...(ca !== undefined && { ca }), ...(onRequest && { onRequest }) };
+}

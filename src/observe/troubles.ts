@@ -10,7 +10,6 @@ import { keyText } from '../shared/key-text.ts';
 import { count, shortLine } from '../shared/printable.ts';
 import type { Pods } from './pods.ts';
 
-/** A group that cannot be planned. */
 export interface Trouble {
   readonly namespace: string;
   readonly name: string;
@@ -48,7 +47,6 @@ export function troublesOf(
   return { troubles, stopping: [...stopped.values()] };
 }
 
-/** What was seen of the groups. */
 interface Seen {
   /** By key of the look. */
   readonly answers: ReadonlyMap<string, Look | Failure>;
@@ -57,8 +55,7 @@ interface Seen {
   readonly lookOf: (group: RunnerGroup) => string;
 }
 
-/** Which groups can be planned. */
-export interface SortedOut {
+interface SortedOut {
   readonly looks: ReadonlyMap<string, Look>;
   readonly troubles: readonly Trouble[];
   readonly isPlanned: (group: RunnerGroup) => boolean;
@@ -119,4 +116,30 @@ export function troubleLines(troubles: readonly Trouble[]): readonly string[] {
   });
   const more = troubles.length - lines.length;
   return more > 0 ? [...lines, `warning: ${count(more, 'other RunnerGroup')} left as they are`] : lines;
+}
+
+/**
+ * Fields that need sight of the Jobs in the cluster, whether a group has them, and the verb.
+ *
+ * `priorityTiers`: a runner keeps the PriorityClass that its Job was created with, and only Kubernetes knows it (docs/adr/0034).
+ * `keepFailedSeconds`: only Kubernetes knows whether the pod waits, and until when somebody wants it to (docs/adr/0037).
+ */
+const NEED_SIGHT: readonly (readonly [string, string, (group: RunnerGroup) => boolean])[] = [
+  ['priorityTiers', 'need', ({ priorityTiers }) => priorityTiers.length > 0],
+  ['keepFailedSeconds', 'needs', ({ keepFailedSeconds }) => keepFailedSeconds > 0],
+];
+
+/** For groups whose Jobs nobody has seen. @throws Failure exit 2: one has a field that needs sight of them */
+export function refuseUnseen(groups: readonly RunnerGroup[]): void {
+  for (const [field, verb, isSet] of NEED_SIGHT) {
+    const group = groups.find(isSet);
+    if (!group) continue;
+    const { file, line } = group.place;
+    throw new Failure(
+      'GR-INPUT-92',
+      2,
+      `${file}:${line}: RunnerGroup ${keyText(group)} has ${field}, which ${verb} sight of its Jobs in the cluster, and no ` +
+        `cluster was looked at. Mount the service account token of gitea-runners or name a kubeconfig, do not use --cluster off, or remove ${field}.`,
+    );
+  }
 }

@@ -12,6 +12,7 @@ import { isRefusal } from '../clients/gitea/failures.ts';
 import type { KubeApi } from '../clients/kubernetes/client.ts';
 import type { SecretReader, TokenSources } from '../clients/tokens/api-token.ts';
 import { isPinnedAlive } from '../planner/evidence.ts';
+import { untilAborted } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
 import { type Tell, tellAll } from './events.ts';

@@ -12,8 +12,5 @@ export interface Io {
   readonly err: (text: string) => void;
 }
 
-/**
- * What a command answers: the process' exit code. Errors are thrown as `Failure` and printed in one place (process.ts).
- * 4: `explain --exit-code` found an unserved job. 130: Ctrl-C ended the command; 129 and 143: another signal.
- */
+/** The process' exit code. 4: `explain --exit-code` found an unserved job. 130: Ctrl-C ended it; 129 and 143: another signal. */
 export type ExitCode = 0 | 1 | 2 | 3 | 4 | 129 | 130 | 143;

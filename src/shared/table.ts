@@ -6,7 +6,6 @@ const WIDEST = 60;
 /** Where there is little room, columns are cut down to this; the last one has at least twice as much. */
 const NARROWEST = 10;
 
-/** How a table is drawn. */
 export interface TableOptions extends Paper {
   /** Colour of a row's last cell. */
   readonly styleOf?: (row: number) => Style | undefined;
@@ -14,10 +13,7 @@ export interface TableOptions extends Paper {
   readonly whole?: boolean;
 }
 
-/**
- * Aligned columns with two spaces between, as kubectl prints them. Cells are made printable. When the table is wider than the paper, the
- * widest columns are cut, and the last one is broken into lines.
- */
+/** As kubectl prints tables. One that is wider than the paper has its widest columns cut, and the last one broken into lines. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[], options: TableOptions): string {
   const last = header.length - 1;
   const cells = [header, ...rows].map((row) => row.map(printable));

@@ -1,11 +1,9 @@
 /** What may be written to stdout: how wide, and whether with colours. */
 import { styleText } from 'node:util';
-import { columnsFrom } from './columns.ts';
 import type { Io } from './io.ts';
 
 export type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan';
 
-/** How text is drawn. */
 export interface Paper {
   /** Columns. Absent: no limit, as on a pipe. */
   readonly columns?: number;
@@ -28,7 +26,13 @@ export function canMove({ terminal, env }: Pick<Io, 'terminal' | 'env'>): boolea
   return terminal && env['TERM'] !== 'dumb';
 }
 
-/** The text in a colour, or as it is. */
 export function painted(style: Style, text: string, { colour }: Pick<Paper, 'colour'>): string {
   return colour ? styleText(style, text, { validateStream: false }) : text;
+}
+
+/** `COLUMNS` of the environment, from 20 to 1000. Undefined: it says nothing. */
+export function columnsFrom(env: Io['env']): number | undefined {
+  const text = env['COLUMNS'] ?? '';
+  const columns = /^[0-9]{1,4}$/.test(text) ? Number(text) : 0;
+  return columns >= 20 && columns <= 1000 ? columns : undefined;
 }

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import type { GiteaVersion } from '../../model/gitea/versions.ts';
-import { splitArguments } from '../../src/cli/explain/what.ts';
+import { splitArguments } from '../../src/cli/explain/subject.ts';
 import { Failure } from '../../src/shared/failure.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 import { serve } from '../support/server.ts';

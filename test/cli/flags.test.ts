@@ -6,21 +6,7 @@ import { readAddress } from '../../src/cli/flags/readers.ts';
 import { makeProgram } from '../../src/cli/program.ts';
 import { Failure } from '../../src/shared/failure.ts';
 
-const program = makeProgram({
-  generate: async () => undefined,
-  explain: async () => undefined,
-  validate: async () => undefined,
-  serve: async () => undefined,
-  sweep: async () => undefined,
-  extend: async () => undefined,
-  schema: async () => undefined,
-  demo: async () => undefined,
-  init: async () => undefined,
-  import: async () => undefined,
-  doctor: async () => undefined,
-  version: async () => undefined,
-  completion: async () => undefined,
-});
+const program = makeProgram(async () => undefined);
 const names = Object.keys(FLAGS) as FlagName[];
 
 /** A value that each flag with a value takes, other than its default. */

@@ -5,8 +5,7 @@ import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { type AskPerson, answersOf } from '../../src/cli/init/answers.ts';
-import { asking } from '../../src/cli/init/asking.ts';
-import { init } from '../../src/cli/init.ts';
+import { asking, init } from '../../src/cli/init.ts';
 import { folderWith } from '../support/run-cli.ts';
 
 const GIT = 'https://gitea.example.com/ops/runners.git';

@@ -1,21 +1,16 @@
 /** What the service accounts of sidecar and `serve` may do: the API server is asked, which knows all roles and bindings. */
 import * as z from 'zod';
-import type { Deadline } from '../../clients/http/deadline.ts';
-import type { KubeClient } from '../../clients/kubernetes/client.ts';
-import { Failure } from '../../shared/failure.ts';
 import { SERVE_RULES, SIDECAR_RULES } from '../../shared/installed/rights.ts';
+import { type ClusterReader, readObject, type SeenOrNot, shaped } from '../read-object.ts';
 
-/** Our two parts. */
 export type Part = 'sidecar' | 'serve';
 
-/** One answer: whether a part may do something in a namespace. */
+/** What a part may do in a namespace, as far as it differs from what it should. Each is a deed: `list jobs.batch`. */
 export interface Access {
   readonly part: Part;
   readonly namespace: string;
-  /** `list jobs.batch` */
-  readonly deed: string;
-  readonly isNeeded: boolean;
-  readonly isAllowed: boolean;
+  readonly lacks: readonly string[];
+  readonly beyond: readonly string[];
 }
 
 interface Deed {
@@ -44,60 +39,43 @@ function deedsOf(rules: typeof SERVE_RULES): readonly Deed[] {
 
 const Review = z.looseObject({ status: z.looseObject({ allowed: z.boolean() }) });
 
-/** @param account `system:serviceaccount:NAMESPACE:NAME`. A text: why nothing is known. */
+/** @param account name of the service account of the part, in Argo CD's namespace */
 export async function readAccess(
-  client: KubeClient,
+  reader: ClusterReader,
   part: Part,
   account: string,
   namespace: string,
-  deadline: Deadline,
-): Promise<readonly Access[] | string> {
-  const asked = [
-    ...NEEDED[part].map((deed) => ({ ...deed, isNeeded: true })),
-    ...FORBIDDEN.map((deed) => ({ ...deed, isNeeded: false })),
-  ];
-  try {
-    return await Promise.all(
-      asked.map(async ({ verb, group, resource, isNeeded }) => {
-        const [kind, subresource] = resource.split('/');
-        const resourceAttributes = { verb, group, resource: kind, ...(subresource && { subresource }), namespace };
-        const question = {
-          what: 'ask what a service account may do',
-          method: 'POST',
-          path: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
-          body: {
-            apiVersion: 'authorization.k8s.io/v1',
-            kind: 'SubjectAccessReview',
-            spec: { user: account, groups: groupsOf(account), resourceAttributes },
-          },
-        } as const;
-        const { status, text } = await client.send(question, deadline);
-        const review = status === 201 ? Review.safeParse(JSON.parse(text)).data : undefined;
-        if (!review) throw new Unanswered(status);
-        const deed = `${verb} ${resource}${group && `.${group}`}`;
-        return { part, namespace, deed, isNeeded, isAllowed: review.status.allowed };
-      }),
-    );
-  } catch (error) {
-    if (error instanceof Unanswered)
-      return error.status === 403 ? 'you may not ask that (403)' : `the cluster answered ${error.status}`;
-    if (error instanceof Failure) return `the cluster did not answer (${error.code})`;
-    if (error instanceof SyntaxError) return 'the answer is no JSON';
-    throw error;
-  }
+): Promise<SeenOrNot<Access>> {
+  const ask = async (deed: Deed) => ({ deed, review: await review(reader, deed, account, namespace) });
+  const answers = await Promise.all([...NEEDED[part], ...FORBIDDEN].map(ask));
+  for (const answer of answers) if ('unread' in answer.review) return answer.review;
+  const allowed = new Set(
+    answers.flatMap(({ deed, review: read }) => ('value' in read && read.value.status.allowed ? [deed] : [])),
+  );
+  const textOf = ({ verb, group, resource }: Deed): string => `${verb} ${resource}${group && `.${group}`}`;
+  const lacks = NEEDED[part].filter((deed) => !allowed.has(deed)).map(textOf);
+  const beyond = FORBIDDEN.filter((deed) => allowed.has(deed)).map(textOf);
+  return { value: { part, namespace, lacks, beyond } };
 }
 
-/** Groups that every service account is in. */
-function groupsOf(account: string): readonly string[] {
-  const [, , namespace = ''] = account.split(':');
-  return ['system:authenticated', 'system:serviceaccounts', `system:serviceaccounts:${namespace}`];
-}
-
-class Unanswered extends Error {
-  readonly status: number;
-
-  constructor(status: number) {
-    super(`status ${status}`);
-    this.status = status;
-  }
+async function review(
+  reader: ClusterReader,
+  { verb, group, resource }: Deed,
+  account: string,
+  namespace: string,
+): Promise<SeenOrNot<z.output<typeof Review>>> {
+  const { argocdNamespace } = reader;
+  const [kind, subresource] = resource.split('/');
+  const spec = {
+    user: `system:serviceaccount:${argocdNamespace}:${account}`,
+    // Groups that every service account is in.
+    groups: ['system:authenticated', 'system:serviceaccounts', `system:serviceaccounts:${argocdNamespace}`],
+    resourceAttributes: { verb, group, resource: kind, ...(subresource && { subresource }), namespace },
+  };
+  const question = {
+    method: 'POST',
+    path: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
+    body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec },
+  } as const;
+  return shaped(Review, await readObject(reader, question, 'ask that'));
 }

@@ -1,10 +1,9 @@
 /** What `serve` knows of webhooks: its metrics, read from each of its pods through the API server. Gitea's API tells nothing of deliveries. */
-
-import type { Deadline } from '../../clients/http/deadline.ts';
-import type { KubeClient } from '../../clients/kubernetes/client.ts';
+import * as z from 'zod';
 import { Failure } from '../../shared/failure.ts';
 import { METRICS_PORT, SERVE_SELECTOR } from '../../shared/installed/names.ts';
-import { listOf, ServePod } from './shapes.ts';
+import type { ClusterReader } from '../read-object.ts';
+import { listOf } from './reads.ts';
 
 /** Of all pods of `serve` together. Times are ms since 1970, by the clocks of these pods. */
 export interface Deliveries {
@@ -17,12 +16,17 @@ export interface Deliveries {
 /** `serve` has two. More are not asked. */
 const MOST_PODS = 5;
 
+const ServePod = z.looseObject({
+  metadata: z.looseObject({ name: z.string() }),
+  status: z.looseObject({ phase: z.string().optional() }).default({}),
+});
+
 /** A text: why nothing is known. */
-export async function readDeliveries(
-  client: KubeClient,
-  argocdNamespace: string,
-  deadline: Deadline,
-): Promise<Deliveries | string> {
+export async function readDeliveries({
+  client,
+  argocdNamespace,
+  deadline,
+}: ClusterReader): Promise<Deliveries | string> {
   const pods = `/api/v1/namespaces/${encodeURIComponent(argocdNamespace)}/pods`;
   const get = async (what: string, path: string, query = {}): Promise<string | { readonly status: number }> => {
     const { status, text } = await client.send({ what, path, query }, deadline);

@@ -23,13 +23,9 @@ export const NO_ARGOCD = 'Install Argo CD first, or give --argocd-namespace';
 export const newBindings = (namespace: string): string =>
   `sed "s/: runners$/: ${namespace}/" install/runners.yaml | ${APPLY} -f - (its label of Pod Security, too: see docs/install.md)`;
 
-/** What pods of a Deployment say. */
 export const describePods = (argocdNamespace: string, deployment: string): string =>
   `kubectl -n ${argocdNamespace} describe pods, and logs of deployment/${deployment}: a missing Secret or image is the usual cause`;
 
 /** For a Gitea that this machine does not reach. */
 export const fromWithin = (argocdNamespace: string): string =>
   `From inside the cluster: kubectl -n ${argocdNamespace} exec deploy/${NAME} -- gitea-runners explain`;
-
-export const editRights = (argocdNamespace: string): string =>
-  `kubectl -n ${argocdNamespace} edit configmap argocd-rbac-cm`;

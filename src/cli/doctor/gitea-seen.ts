@@ -16,11 +16,10 @@ import { findToken, type SecretReader } from '../../clients/tokens/api-token.ts'
 import type { Token } from '../../clients/tokens/token.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { isTargetOf } from '../../observe/find-targets.ts';
-import type { Settings } from '../../observe/settings.ts';
+import { requestOptions, type Settings } from '../../observe/settings.ts';
 import type { Look } from '../../planner/evidence.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
 
-/** One scope of one Gitea, seen with one token. */
 export interface ScopeSeen {
   /** `org acme` */
   readonly name: string;
@@ -35,22 +34,22 @@ export interface ScopeSeen {
   readonly actions?: ActionsSeen | Failure;
 }
 
-/** Whether the value in a registration Secret is the scope's; a Failure: it cannot be compared. */
-export type Compared = boolean | Failure;
-
 export interface GiteaSeen {
   readonly scopes: readonly ScopeSeen[];
   /** Groups without a usable API token. */
   readonly withoutToken: ReadonlyMap<RunnerGroup, Failure>;
-  /** By group; absent: there was nothing to compare, or nothing to compare it with. */
-  readonly registrations: ReadonlyMap<RunnerGroup, Compared>;
+  /**
+   * Whether the value in a registration Secret is the scope's; a Failure: it cannot be compared. Absent: there was nothing to compare,
+   * or nothing to compare it with.
+   */
+  readonly registrations: ReadonlyMap<RunnerGroup, boolean | Failure>;
 }
 
-export interface GiteaQuestions {
+interface GiteaQuestions {
   readonly groups: readonly RunnerGroup[];
   readonly settings: Settings;
-  /** Where the installation's API tokens are. Absent: in files. */
-  readonly secrets?: SecretReader;
+  /** Where the installation's API tokens are. Undefined: in files. */
+  readonly secrets: SecretReader | undefined;
   /** Registration tokens by group. They are compared and not kept. */
   readonly registrationTokens: ReadonlyMap<RunnerGroup, string>;
 }
@@ -59,33 +58,35 @@ export interface GiteaQuestions {
 export async function lookAtGitea(questions: GiteaQuestions): Promise<GiteaSeen> {
   const { registrationTokens, settings } = questions;
   const { byHand, tokens, withoutToken } = await tokensOf(questions);
-  const { ca, env, now, onRequest, timeoutMs: deadlineMs } = settings;
-  const more = { ...(ca !== undefined && { ca }), ...(onRequest && { onRequest }) };
-  const options = { deadlineMs, env, includeBlocked: false, now, ...more };
+  const options = { ...requestOptions(settings), includeBlocked: false, now: settings.now };
   const http = giteaClient(options);
   const versions: VersionCache = new Map();
-  const deadline = new Deadline(deadlineMs);
+  const deadline = new Deadline(settings.timeoutMs);
   const targets = targetsOf(tokens);
   try {
-    const looks = await observeEach(
-      targets.map(({ target }) => target),
-      { ...options, http, versions },
-    );
+    const looks = await observeEach([...targets.keys()], { ...options, http, versions });
     const scopes: ScopeSeen[] = [];
-    const registrations = new Map<RunnerGroup, Compared>();
-    for (const { target, groups } of targets) {
-      const { key, url, token } = target;
+    const registrations = new Map<RunnerGroup, boolean | Failure>();
+    for (const [{ key, scope, token, url }, groups] of targets) {
       const access: GiteaAccess = { http, url, token, deadline, versions };
       const look = looks.get(key) ?? new Failure('GR-GITEA-09', 1, 'look at Gitea: no answer.');
-      const level = await orFailure(registrationLevel(access, target.scope));
-      const known = level instanceof Failure ? undefined : level;
-      scopes.push(await scopeSeen({ target, groups }, { access, level: known, look }));
-      if (!known || look instanceof Failure) continue;
+      const found = await orFailure(registrationLevel(access, scope));
+      const level = found instanceof Failure ? undefined : found;
+      const version = await orFailure(new GiteaApi(access).version());
+      scopes.push({
+        name: describeScope(scope),
+        url,
+        groups,
+        look,
+        ...(!(version instanceof Failure) && { version: version.text }),
+        ...(level && (await readRest(new GiteaApi(access), level, look))),
+      });
+      if (!level || look instanceof Failure) continue;
       for (const group of groups) {
         const registration = registrationTokens.get(group);
         if (registration === undefined) continue;
         const asking = { ...access, token: byHand.get(group) ?? token };
-        registrations.set(group, await orFailure(isRegistrationToken(asking, known, registration)));
+        registrations.set(group, await orFailure(isRegistrationToken(asking, level, registration)));
       }
     }
     return { scopes, withoutToken, registrations };
@@ -119,54 +120,32 @@ async function tokensOf({ groups, secrets, settings }: GiteaQuestions): Promise<
   return { tokens, byHand, withoutToken };
 }
 
-interface Found {
-  readonly access: GiteaAccess;
-  readonly level: Level | undefined;
-  readonly look: Look | Failure;
-}
-
-async function scopeSeen({ target, groups }: TargetOfGroups, { access, level, look }: Found): Promise<ScopeSeen> {
-  const { scope, url } = target;
-  const version = await orFailure(new GiteaApi(access).version());
-  const told = version instanceof Failure ? {} : { version: version.text };
-  const rest = level ? await readRest(access, level, look) : {};
-  return { name: describeScope(scope), url, groups, look, ...told, ...rest };
-}
-
 /** The cluster does not let you read the Secret, or it is mounted elsewhere than here. */
 export const isUnread = ({ kind }: Failure): boolean => kind === 'token-unseen';
 
-interface TargetOfGroups {
-  readonly target: GiteaTarget;
-  readonly groups: RunnerGroup[];
-}
-
 /** One target for all groups that share Gitea, scope and token. */
-function targetsOf(tokens: ReadonlyMap<RunnerGroup, Token>): readonly TargetOfGroups[] {
-  const targets: TargetOfGroups[] = [];
+function targetsOf(tokens: ReadonlyMap<RunnerGroup, Token>): ReadonlyMap<GiteaTarget, readonly RunnerGroup[]> {
+  const targets = new Map<GiteaTarget, RunnerGroup[]>();
   for (const [group, token] of tokens) {
     const { giteaUrl: url, scope } = group;
-    const same = targets.find(({ target }) => isTargetOf(target, group, token));
-    if (same) same.groups.push(group);
-    else
-      targets.push({
-        target: { key: String(targets.length), url, scope, token, hasPool: true },
-        groups: [group],
-      });
+    const same = [...targets].find(([target]) => isTargetOf(target, group, token));
+    if (same) same[1].push(group);
+    else targets.set({ key: String(targets.size), url, scope, token, hasPool: true }, [group]);
   }
   return targets;
 }
 
 /** A repository whose Actions are off has no jobs list: then this says so. */
 async function readRest(
-  access: GiteaAccess,
+  api: GiteaApi,
   level: Level,
   look: Look | Failure,
 ): Promise<Pick<ScopeSeen, 'hooks' | 'actions'>> {
-  const api = new GiteaApi(access);
   const isOff = look instanceof Failure && look.kind === 'not-found';
   if (look instanceof Failure && !isOff) return {};
   const actions = await orFailure(readActions(api, level));
-  const seen = actions === undefined ? {} : { actions };
-  return isOff ? seen : { ...seen, hooks: await orFailure(readHooks(api, level)) };
+  return {
+    ...(actions !== undefined && { actions }),
+    ...(!isOff && { hooks: await orFailure(readHooks(api, level)) }),
+  };
 }

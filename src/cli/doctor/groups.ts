@@ -9,39 +9,36 @@ import { normalBase } from '../../shared/base-url.ts';
 import { Failure, isOfConnection } from '../../shared/failure.ts';
 import { serveLogs } from '../../shared/installed/names.ts';
 import { keyText } from '../../shared/key-text.ts';
-import { serveIsDown } from './control-plane.ts';
-import { bad, type DoctorFinding, good, unknown, unread } from './finding.ts';
+import { bad, type DoctorFinding, type Findings, good, judged, unknown } from './finding.ts';
 import * as fixes from './fixes.ts';
 import { isUnread, type ScopeSeen } from './gitea-seen.ts';
-import { type Installation, MOST_GROUPS, registrationSecret } from './installation.ts';
+import { type Installation, MOST_GROUPS, registrationSecret, serveIsDown } from './installation.ts';
 import { PodPlace, whyNot } from './node-fit.ts';
-import { valueAt } from './reader.ts';
+import { valueAt } from './reads.ts';
 import { webhook } from './webhook.ts';
 
-export function groups(seen: Installation): readonly DoctorFinding[] {
-  const { broken, gitea, groups: all, inNamespaces } = seen;
-  if (seen.groupsUnread !== undefined) return [unknown('RunnerGroups', seen.groupsUnread)];
+/** What is judged of each scope of Gitea, and of each group. */
+const OF_SCOPE = [look, actions, (scope: ScopeSeen, seen: Installation) => webhook(scope, seen) ?? []];
+const OF_GROUP = [token, ready, podSecurity, registration, nodes];
+
+export function groups(seen: Installation): Findings {
+  const { broken, gitea, groups: all, groupsUnread, inNamespaces } = seen;
+  const check = 'RunnerGroups';
+  if (groupsUnread) return unknown(check, `${groupsUnread.code} ${groupsUnread.message}`);
   if (all.length + broken.length === 0) {
     const where = inNamespaces.length === 0 ? '' : ` in namespace ${inNamespaces.join(', ')}`;
     const fix = `Commit one: gitea-runners init writes it${where && '. Or look in all namespaces: -A'}`;
-    return [unknown('RunnerGroups', `there is none${where}`, fix)];
+    return unknown(check, `there is none${where}`, fix);
   }
   const asked = all.slice(0, MOST_GROUPS);
+  const more = `the first ${asked.length} of ${all.length} were looked at`;
   return [
     ...broken.map(({ group, problem }) =>
       bad(`RunnerGroup ${group}`, problem, 'Correct it in git: gitea-runners validate shows the place'),
     ),
-    ...gitea.scopes.flatMap((scope) => [look(scope, seen), ...actions(scope), ...[webhook(scope, seen) ?? []].flat()]),
-    ...asked.flatMap((group) => groupFindings(group, seen)),
-    ...(all.length > asked.length
-      ? [
-          unknown(
-            'RunnerGroups',
-            `the first ${asked.length} of ${all.length} were looked at`,
-            'Look at the others with -n',
-          ),
-        ]
-      : []),
+    ...gitea.scopes.flatMap((scope) => OF_SCOPE.flatMap((judge) => judge(scope, seen))),
+    ...asked.flatMap((group) => OF_GROUP.flatMap((judge) => judge(group, seen))),
+    ...(all.length > asked.length ? [unknown(check, more, 'Look at the others with -n')] : []),
   ];
 }
 
@@ -50,7 +47,7 @@ function isOff({ actions: read }: ScopeSeen): boolean {
   return read !== undefined && !(read instanceof Failure) && read.off.length === read.repositories;
 }
 
-function look(scope: ScopeSeen, seen: Installation): DoctorFinding {
+function look(scope: ScopeSeen, seen: Installation): Findings {
   const { look: found, name, url, version } = scope;
   const check = `Gitea, ${name}`;
   const which = version === undefined ? url : `${url} (Gitea ${version})`;
@@ -64,57 +61,43 @@ function look(scope: ScopeSeen, seen: Installation): DoctorFinding {
     : bad(check, text, `docs/errors.md has ${found.code}. ${fixes.fromWithin(seen.argocdNamespace)}`);
 }
 
-function actions(scope: ScopeSeen): readonly DoctorFinding[] {
+function actions(scope: ScopeSeen): Findings {
   const { actions: read, name } = scope;
   const check = `Actions of ${name}`;
   if (read === undefined) return [];
-  if (read instanceof Failure) return [unknown(check, `could not look: ${read.code} ${read.message}`)];
+  if (read instanceof Failure) return unknown(check, `could not look: ${read.code} ${read.message}`);
   const { off, repositories } = read;
-  if (repositories === 0) return [unknown(check, 'it has no repository that the token sees')];
+  if (repositories === 0) return unknown(check, 'it has no repository that the token sees');
   const fix = 'In Gitea: Settings of the repository → Units → Actions; for all of them [actions] ENABLED in app.ini';
   return isOff(scope)
-    ? [bad(check, `they are off in ${off.length === 1 ? off[0] : `all ${off.length} repositories`}`, fix)]
-    : [good(check, `on in ${repositories - off.length} of ${repositories} repositories`)];
-}
-
-function groupFindings(group: RunnerGroup, seen: Installation): readonly DoctorFinding[] {
-  return [
-    ...token(group, seen),
-    ...ready(group, seen),
-    ...podSecurity(group, seen),
-    ...registration(group, seen),
-    nodes(group, seen),
-  ];
+    ? bad(check, `they are off in ${off.length === 1 ? off[0] : `all ${off.length} repositories`}`, fix)
+    : good(check, `on in ${repositories - off.length} of ${repositories} repositories`);
 }
 
 const checkOf = (group: RunnerGroup): string => `RunnerGroup ${keyText(group)}`;
 
 /** A token that can be used shows in what Gitea answers to it. */
-function token(group: RunnerGroup, { gitea }: Installation): readonly DoctorFinding[] {
+function token(group: RunnerGroup, { gitea }: Installation): Findings {
   const failure = gitea.withoutToken.get(group);
   if (!failure) return [];
-  return [
-    isUnread(failure)
-      ? unknown(
-          checkOf(group),
-          `${group.giteaUrl} was not asked: the API token cannot be read from here (${failure.code})`,
-          'Give a token to doctor as GITEA_TOKEN, with GITEA_URL',
-        )
-      : bad(
-          checkOf(group),
-          `API token: ${failure.code} ${failure.message}`,
-          failure.kind === 'not-found' ? fixes.MOUNT : fixes.API_TOKEN,
-        ),
-  ];
+  const { code, message } = failure;
+  if (!isUnread(failure))
+    return bad(
+      checkOf(group),
+      `API token: ${code} ${message}`,
+      failure.kind === 'not-found' ? fixes.MOUNT : fixes.API_TOKEN,
+    );
+  const text = `${group.giteaUrl} was not asked: the API token cannot be read from here (${code})`;
+  return unknown(checkOf(group), text, 'Give a token to doctor as GITEA_TOKEN, with GITEA_URL');
 }
 
 /** What is known to be wrong with Gitea or the token is not said twice. */
-function ready(group: RunnerGroup, seen: Installation): readonly DoctorFinding[] {
-  const { gitea } = seen;
-  const scope = gitea.scopes.find(({ groups: sharing }) => sharing.includes(group));
-  if (gitea.withoutToken.has(group) && !isUnread(gitea.withoutToken.get(group) as Failure)) return [];
-  if (scope?.look instanceof Failure && !isOfConnection(scope.look)) return [];
-  return [ofServe(group, seen)];
+function ready(group: RunnerGroup, seen: Installation): Findings {
+  const { scopes, withoutToken } = seen.gitea;
+  const failure = withoutToken.get(group);
+  if (failure && !isUnread(failure)) return [];
+  const scope = scopes.find(({ groups: sharing }) => sharing.includes(group));
+  return scope?.look instanceof Failure && !isOfConnection(scope.look) ? [] : ofServe(group, seen);
 }
 
 /** What `serve` says, which reaches Gitea from within the cluster. */
@@ -122,89 +105,71 @@ function ofServe(group: RunnerGroup, seen: Installation): DoctorFinding {
   const { nowMs, statuses } = seen;
   const check = `${checkOf(group)}, as serve sees it`;
   if (serveIsDown(seen)) return unknown(check, 'serve does not run');
-  const status = statuses.find((each) => each.group === keyText(group));
+  const { lastCheckTime, notReady } = statuses.find((each) => each.group === keyText(group)) ?? {};
   const fix = `docs/serve.md has the reason; ${serveLogs(seen.argocdNamespace)}`;
-  if (status?.notReady !== undefined) return bad(check, status.notReady, fix);
-  if (status?.lastCheckTime === undefined)
+  if (notReady !== undefined) return bad(check, notReady, fix);
+  if (lastCheckTime === undefined)
     return bad(check, 'it was never looked at', `${fix}; GITEA_RUNNERS_NAMESPACES must name ${group.namespace}`);
-  const ageMs = nowMs - Date.parse(status.lastCheckTime);
-  return ageMs > STALE_CHECK_MS
-    ? bad(check, `Gitea was last looked at ${status.lastCheckTime}`, fix)
-    : good(check, `ready: it reaches Gitea from the cluster, last at ${status.lastCheckTime}`);
+  return nowMs - Date.parse(lastCheckTime) > STALE_CHECK_MS
+    ? bad(check, `Gitea was last looked at ${lastCheckTime}`, fix)
+    : good(check, `ready: it reaches Gitea from the cluster, last at ${lastCheckTime}`);
 }
 
 const LEVELS = ['restricted', 'baseline', 'privileged'];
 const ENFORCE = 'pod-security.kubernetes.io/enforce';
 
-function podSecurity(group: RunnerGroup, { namespaces }: Installation): readonly DoctorFinding[] {
+function podSecurity(group: RunnerGroup, { namespaces }: Installation): Findings {
   const { containerMode, namespace, securityProfile } = group;
   const check = checkOf(group);
   const read = namespaces.get(namespace);
+  const create = `kubectl create namespace ${namespace}`;
   if (!read) return [];
-  if ('unread' in read) return [unread(check, read, `kubectl create namespace ${namespace}`)];
-  if (read.value.metadata.deletionTimestamp !== undefined)
-    return [
-      bad(
-        check,
-        `namespace ${namespace} is being deleted: it takes no Jobs`,
-        `When it is gone: kubectl create namespace ${namespace}. Its Secrets are gone, too: repeat step 2 of docs/install.md`,
-      ),
-    ];
-  const enforced = read.value.metadata.labels[ENFORCE] ?? 'privileged';
-  const needed = containerMode === 'host' ? (securityProfile ?? 'restricted') : 'privileged';
-  return [
-    LEVELS.indexOf(enforced) >= LEVELS.indexOf(needed)
+  return judged(check, read, create, ({ metadata: { deletionTimestamp, labels } }) => {
+    if (deletionTimestamp !== undefined) {
+      const fix = `When it is gone: ${create}. Its Secrets are gone, too: repeat step 2 of docs/install.md`;
+      return bad(check, `namespace ${namespace} is being deleted: it takes no Jobs`, fix);
+    }
+    const enforced = labels[ENFORCE] ?? 'privileged';
+    const needed = containerMode === 'host' ? (securityProfile ?? 'restricted') : 'privileged';
+    return LEVELS.indexOf(enforced) >= LEVELS.indexOf(needed)
       ? good(check, `namespace ${namespace} admits its pods (${enforced})`)
       : bad(
           check,
           `namespace ${namespace} enforces ${enforced}, and its pods need ${needed}`,
           `kubectl label --overwrite namespace ${namespace} ${ENFORCE}=${needed}, or use containerMode: host`,
-        ),
-  ];
+        );
+  });
 }
 
-function registration(group: RunnerGroup, { gitea, secrets }: Installation): readonly DoctorFinding[] {
+function registration(group: RunnerGroup, { gitea, secrets }: Installation): Findings {
   const { giteaUrl, registrationToken } = group;
   const check = checkOf(group);
   const secret = `Secret ${registrationToken.name}`;
   const read = secrets.get(registrationSecret(group));
   if (!read) return [];
-  if ('unread' in read)
-    return [
-      read.isMissing
-        ? bad(check, `${secret}: ${read.unread}`, fixes.STEP_2)
-        : unknown(check, `${secret}: ${read.unread}`),
-    ];
-  if (valueAt(read.value, registrationToken.key) === '')
-    return [bad(check, `${secret} has no value at ${registrationToken.key}`, fixes.STEP_2)];
-  const url = valueAt(read.value, URL_KEY);
-  if (url !== '' && normalBase(url) !== normalBase(giteaUrl))
-    return [
-      bad(
-        check,
-        `${secret} is for another Gitea than ${giteaUrl}`,
-        `Correct gitea.url, or: ${fixes.STEP_2} for that Gitea`,
-      ),
-    ];
-  const same = gitea.registrations.get(group);
-  const has = `${secret} has a registration token`;
-  if (same === undefined) return [good(check, has)];
-  if (same instanceof Failure)
-    return [
-      unknown(
-        check,
-        `${has}; whether it is that of its scope was not compared: ${same.code} ${same.message}`,
-        'Give a token that may write to doctor as GITEA_TOKEN, with GITEA_URL',
-      ),
-    ];
-  return [
-    same
+  const named = 'unread' in read ? { ...read, unread: `${secret}: ${read.unread}` } : read;
+  return judged(check, named, fixes.STEP_2, (value) => {
+    if (valueAt(value, registrationToken.key) === '')
+      return bad(check, `${secret} has no value at ${registrationToken.key}`, fixes.STEP_2);
+    const url = valueAt(value, URL_KEY);
+    if (url !== '' && normalBase(url) !== normalBase(giteaUrl)) {
+      const fix = `Correct gitea.url, or: ${fixes.STEP_2} for that Gitea`;
+      return bad(check, `${secret} is for another Gitea than ${giteaUrl}`, fix);
+    }
+    const same = gitea.registrations.get(group);
+    const has = `${secret} has a registration token`;
+    if (same === undefined) return good(check, has);
+    if (same instanceof Failure) {
+      const text = `${has}; whether it is that of its scope was not compared: ${same.code} ${same.message}`;
+      return unknown(check, text, 'Give a token that may write to doctor as GITEA_TOKEN, with GITEA_URL');
+    }
+    return same
       ? good(check, `${has}, and it is that of its scope`)
-      : bad(check, `${secret} has not the registration token of its scope: its runners get no CI jobs`, fixes.STEP_2),
-  ];
+      : bad(check, `${secret} has not the registration token of its scope: its runners get no CI jobs`, fixes.STEP_2);
+  });
 }
 
-function nodes(group: RunnerGroup, { hasAutoscaler, nodes: read }: Installation): DoctorFinding {
+function nodes(group: RunnerGroup, { autoscaler, nodePools, nodes: read }: Installation): Findings {
   const check = `${checkOf(group)}, nodes`;
   if ('unread' in read) return unknown(check, `nodes cannot be read: ${read.unread}`);
   const pod = PodPlace.parse(podTemplate(group, finishOwn).spec.template.spec);
@@ -215,10 +180,10 @@ function nodes(group: RunnerGroup, { hasAutoscaler, nodes: read }: Installation)
   const why = reasons.length === 0 ? '' : `: ${counted(reasons.flatMap((reason) => reason ?? []))}`;
   const text = `none of ${reasons.length} can take its pod${why}`;
   const fix = 'Correct podTemplate in git, or label, untaint or add a node: kubectl get nodes --show-labels';
-  return hasAutoscaler ? unknown(check, `${text}. The autoscaler may add one`, fix) : bad(check, text, fix);
+  const nodesMayCome = 'value' in autoscaler || ('value' in nodePools && nodePools.value.length > 0);
+  return nodesMayCome ? unknown(check, `${text}. The autoscaler may add one`, fix) : bad(check, text, fix);
 }
 
-/** Reasons that are shown. */
 const MOST_REASONS = 3;
 
 /** `2 with no label gpu=yes`, the commonest first. */

@@ -1,63 +1,43 @@
 /** Reads what `doctor` judges. What cannot be read is no error here: it says why. */
-import * as z from 'zod';
+
 import { Deadline } from '../../clients/http/deadline.ts';
-import { parseJson } from '../../clients/http/request.ts';
 import { KubeClient, unexpectedStatus } from '../../clients/kubernetes/client.ts';
 import { observeCluster } from '../../clients/kubernetes/observe.ts';
-import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import { ClusterSecrets } from '../../clients/kubernetes/secrets.ts';
 import type { SecretReader } from '../../clients/tokens/api-token.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import type { LiveJob } from '../../planner/evidence.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
-import { NAME, SERVE_SECRET, SETTINGS } from '../../shared/installed/names.ts';
 import { keyText } from '../../shared/key-text.ts';
 import { type ClusterSource, listObjects, sortedOut } from '../explain/cluster-source.ts';
-import { lookAround, type ServeSeen, type StatusSeen, statusSeen, type UnservedGroup } from '../explain/where.ts';
-import { type Access, type Part, readAccess } from './access.ts';
+import { readLease, type ServeSeen, type StatusSeen, statusSeen, type UnservedGroup } from '../explain/where.ts';
+import { type ClusterReader, jsonOf, type SeenOrNot, shaped } from '../read-object.ts';
+import { type Access, readAccess } from './access.ts';
 import { type Deliveries, readDeliveries } from './deliveries.ts';
 import { type GiteaSeen, lookAtGitea } from './gitea-seen.ts';
 import { installedSecrets } from './mounted-secrets.ts';
-import { Reader, type SeenOrNot, shaped, valueAt } from './reader.ts';
-import { Application, Crd, Deployment, Namespace, Node, Service, Version, WithData } from './shapes.ts';
+import { Namespace, type Reads, readAll, readAt, Version, valueAt, WithData } from './reads.ts';
 
-export interface Installation {
+export interface Installation extends Reads {
   readonly argocdNamespace: string;
   /** Empty: all namespaces were looked at for RunnerGroups. */
   readonly inNamespaces: readonly string[];
   readonly nowMs: number;
-  readonly version: SeenOrNot<z.output<typeof Version>>;
-  readonly crd: SeenOrNot<Crd>;
-  readonly repoServer: SeenOrNot<Deployment>;
-  readonly serve: SeenOrNot<Deployment>;
-  /** With Argo CD's token and the secret of webhooks. */
-  readonly serveSecret: SeenOrNot<WithData>;
-  /** For webhooks. */
-  readonly service: SeenOrNot<Service>;
-  readonly networkPolicy: SeenOrNot<unknown>;
+  readonly version: SeenOrNot<{ readonly major: string; readonly minor: string }>;
   readonly lease: ServeSeen;
-  readonly accounts: SeenOrNot<WithData>;
-  readonly rights: SeenOrNot<WithData>;
-  /** In Kubernetes. Each a text: why it is not known. */
-  readonly access: readonly (readonly Access[] | string)[];
-  readonly applications: SeenOrNot<readonly Application[]>;
+  readonly access: readonly SeenOrNot<Access>[];
   readonly groups: readonly RunnerGroup[];
   readonly broken: readonly UnservedGroup[];
   readonly statuses: readonly StatusSeen[];
-  /** Why the RunnerGroups cannot be read. */
-  readonly groupsUnread?: string;
+  readonly groupsUnread: Failure | undefined;
   readonly namespaces: ReadonlyMap<string, SeenOrNot<Namespace>>;
   /** Registration Secrets, by `registrationSecret`. */
   readonly secrets: ReadonlyMap<string, SeenOrNot<WithData>>;
-  readonly nodes: SeenOrNot<readonly Node[]>;
-  /** Nodes may come when a pod needs them. */
-  readonly hasAutoscaler: boolean;
+  /** A text: why nothing is known. */
   readonly deliveries: Deliveries | string;
   readonly gitea: GiteaSeen;
   /** Listed after Gitea's rows. */
   readonly liveJobs: readonly LiveJob[] | Failure;
-  /** The ConfigMap of the installation. */
-  readonly settings: SeenOrNot<WithData>;
 }
 
 /** Groups that are looked at; more would load Gitea and the API server. */
@@ -68,106 +48,56 @@ export async function readInstallation(source: ClusterSource, argocdNamespace: s
   const { config, settings, namespaces: inNamespaces } = source;
   const deadline = new Deadline(settings.timeoutMs);
   const client = new KubeClient(config, settings);
-  const reader = new Reader(client, deadline, argocdNamespace);
+  const reader: ClusterReader = { client, deadline, argocdNamespace };
   try {
     // The first question alone: a server that cannot be reached, or does not know who asks, is one error, not ten.
     const question = { what: 'ask the version of Kubernetes', path: '/version' };
-    const versionAnswer = await client.send(question, deadline);
-    if (versionAnswer.status === 401) throw unexpectedStatus(client.request(question), 401, 'a version', '');
-    const { status } = versionAnswer;
+    const answer = await client.send(question, deadline);
+    if (answer.status === 401) throw unexpectedStatus(client.request(question), 401, 'a version', '');
     const version =
-      status === 200
-        ? shaped(Version, parseJson(versionAnswer.text))
-        : { unread: `the cluster answered ${status}`, isMissing: false };
-    const { objects, unread } = await groupsOf(client, inNamespaces, deadline);
+      answer.status === 200
+        ? shaped(Version, jsonOf(answer))
+        : { unread: `the cluster answered ${answer.status}`, isMissing: false };
+    const listed = await orFailure(listObjects(client, inNamespaces, deadline));
+    const objects = listed instanceof Failure ? [] : listed;
     const { groups, broken } = sortedOut(objects);
-    const plane = { argocdNamespace, nowMs: settings.now() };
-    const [repoServer, serve, settingsMap, applications, around, rest] = await Promise.all([
-      reader.inArgo('deployments', 'argocd-repo-server', Deployment),
-      reader.inArgo('deployments', NAME, Deployment),
-      reader.inArgo('configmaps', SETTINGS, WithData),
-      reader.list(
-        `/apis/argoproj.io/v1alpha1/namespaces/${encodeURIComponent(argocdNamespace)}/applications`,
-        Application,
-      ),
-      lookAround(client, [], plane, deadline),
-      readRest(reader),
-    ]);
+    const [reads, lease] = await Promise.all([readAll(reader), readLease(reader, settings.now())]);
     const asked = groups.slice(0, MOST_GROUPS);
     const { namespaces, secrets } = await readNamespaces(reader, asked);
-    const access = await readAccesses(client, { repoServer, serve }, [...namespaces.keys()], argocdNamespace, deadline);
-    const clusterSecrets = new ClusterSecrets(client, deadline);
+    const access = await readAccesses(reader, reads, [...namespaces.keys()]);
     const gitea = await lookAtGitea({
       groups: asked,
       settings,
       registrationTokens: new Map(asked.flatMap((group) => registrationOf(group, secrets))),
-      ...secretsOf(source, { settingsMap, repoServer }, clusterSecrets, argocdNamespace),
+      secrets: secretsOf(source, reads, reader),
     });
     const ofRunners = { deadlineMs: deadline.remainingMs() };
     const liveJobs = await orFailure(observeCluster([...namespaces.keys()], config, ofRunners));
     return {
+      ...reads,
       argocdNamespace,
       inNamespaces,
       nowMs: settings.now(),
       version,
-      repoServer,
-      serve,
-      applications,
-      lease: around.serve,
+      lease,
       access,
       groups,
       broken,
       statuses: objects.map((object) => statusSeen(object)),
-      ...(unread !== undefined && { groupsUnread: unread }),
+      groupsUnread: listed instanceof Failure ? listed : undefined,
       namespaces,
       secrets,
-      deliveries: await readDeliveries(client, argocdNamespace, deadline),
+      deliveries: await readDeliveries(reader),
       gitea,
       liveJobs,
-      settings: settingsMap,
-      ...rest,
     };
   } finally {
     await client.close();
   }
 }
 
-async function readRest(
-  reader: Reader,
-): Promise<
-  Pick<
-    Installation,
-    'crd' | 'serveSecret' | 'service' | 'networkPolicy' | 'accounts' | 'rights' | 'nodes' | 'hasAutoscaler'
-  >
-> {
-  const anything = z.looseObject({});
-  const [crd, serveSecret, service, networkPolicy, accounts, rights, nodes, autoscaler, pools] = await Promise.all([
-    reader.read('/apis/apiextensions.k8s.io/v1/customresourcedefinitions/runnergroups.gitea.bpg.pw', Crd),
-    reader.inArgo('secrets', SERVE_SECRET, WithData),
-    reader.inArgo('services', NAME, Service),
-    reader.inArgo('networkpolicies', NAME, anything),
-    reader.inArgo('configmaps', 'argocd-cm', WithData),
-    reader.inArgo('configmaps', 'argocd-rbac-cm', WithData),
-    reader.list('/api/v1/nodes', Node),
-    // What the cluster autoscaler and Karpenter leave behind.
-    reader.read('/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status', anything),
-    reader.list('/apis/karpenter.sh/v1/nodepools', anything),
-  ]);
-  const hasPools = 'value' in pools && pools.value.length > 0;
-  return {
-    crd,
-    serveSecret,
-    service,
-    networkPolicy,
-    accounts,
-    rights,
-    nodes,
-    hasAutoscaler: 'value' in autoscaler || hasPools,
-  };
-}
-
 async function readNamespaces(
-  reader: Reader,
+  reader: ClusterReader,
   groups: readonly RunnerGroup[],
 ): Promise<Pick<Installation, 'namespaces' | 'secrets'>> {
   const namespaces = new Map<string, SeenOrNot<Namespace>>();
@@ -175,39 +105,30 @@ async function readNamespaces(
   for (const group of groups) {
     const { namespace, registrationToken } = group;
     const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}`;
-    if (!namespaces.has(namespace)) namespaces.set(namespace, await reader.read(path, Namespace));
-    const called = registrationSecret(group);
-    if (secrets.has(called)) continue;
-    secrets.set(called, await reader.read(`${path}/secrets/${encodeURIComponent(registrationToken.name)}`, WithData));
+    if (!namespaces.has(namespace)) namespaces.set(namespace, await readAt(reader, path, Namespace));
+    const key = registrationSecret(group);
+    const secret = `${path}/secrets/${encodeURIComponent(registrationToken.name)}`;
+    if (!secrets.has(key)) secrets.set(key, await readAt(reader, secret, WithData));
   }
   return { namespaces, secrets };
 }
 
-type Parts = Readonly<Record<'repoServer' | 'serve', SeenOrNot<Deployment>>>;
-
 async function readAccesses(
-  client: KubeClient,
-  { repoServer, serve }: Parts,
+  reader: ClusterReader,
+  { repoServer, serve }: Reads,
   namespaces: readonly string[],
-  argocdNamespace: string,
-  deadline: Deadline,
 ): Promise<Installation['access']> {
-  const parts: readonly (readonly [Part, SeenOrNot<Deployment>])[] = [
-    ['sidecar', repoServer],
-    ['serve', serve],
-  ];
-  const found: (readonly Access[] | string)[] = [];
+  const parts = [['sidecar', repoServer] as const, ['serve', serve] as const];
+  const found: SeenOrNot<Access>[] = [];
   for (const namespace of namespaces)
     for (const [part, deployment] of parts) {
       if (!('value' in deployment)) continue;
       const { serviceAccountName } = deployment.value.spec.template.spec;
-      const account = `system:serviceaccount:${argocdNamespace}:${serviceAccountName}`;
-      found.push(await readAccess(client, part, account, namespace, deadline));
+      found.push(await readAccess(reader, part, serviceAccountName, namespace));
     }
   return found;
 }
 
-/** The key of a group's registration Secret in `Installation.secrets`. */
 export function registrationSecret({ namespace, registrationToken: { name } }: RunnerGroup): string {
   return keyText({ namespace, name });
 }
@@ -223,26 +144,20 @@ function registrationOf(
   return text === '' ? [] : [[group, text]];
 }
 
-/** From outside, the API tokens are read where the sidecar has them from. */
+/** Where the API tokens are; undefined: in files. From outside they are read where the sidecar has them from. */
 function secretsOf(
-  { isByHand, settings }: ClusterSource,
-  seen: { readonly settingsMap: SeenOrNot<WithData>; readonly repoServer: SeenOrNot<Deployment> },
-  clusterSecrets: ClusterSecrets,
-  argocdNamespace: string,
-): { readonly secrets?: SecretReader } {
-  const { settingsMap, repoServer } = seen;
-  if (!isByHand) return settings.secrets === 'api' ? { secrets: clusterSecrets } : {};
-  const installed = 'value' in settingsMap ? settingsMap.value.data : {};
-  return { secrets: installedSecrets(clusterSecrets, installed, argocdNamespace, repoServer) };
+  { isByHand, settings: { secrets } }: ClusterSource,
+  { settings, repoServer }: Reads,
+  { argocdNamespace, client, deadline }: ClusterReader,
+): SecretReader | undefined {
+  const clusterSecrets = new ClusterSecrets(client, deadline);
+  if (!isByHand) return secrets === 'api' ? clusterSecrets : undefined;
+  const installed = 'value' in settings ? settings.value.data : {};
+  return installedSecrets(clusterSecrets, installed, argocdNamespace, repoServer);
 }
 
-async function groupsOf(
-  ...source: Parameters<typeof listObjects>
-): Promise<{ readonly objects: readonly RunnerGroupObject[]; readonly unread?: string }> {
-  try {
-    return { objects: await listObjects(...source) };
-  } catch (error) {
-    if (error instanceof Failure) return { objects: [], unread: `${error.code} ${error.message}` };
-    throw error;
-  }
+/** True when no pod of `serve` can be at work: then there is nothing to say of what it does. */
+export function serveIsDown({ serve: read }: Pick<Installation, 'serve'>): boolean {
+  if ('unread' in read) return read.isMissing;
+  return read.value.spec.replicas === 0 || read.value.status.readyReplicas === 0;
 }

@@ -6,7 +6,7 @@
  */
 import * as z from 'zod';
 import { quantityValue } from '../../config/runnergroup/quantity.ts';
-import type { Node } from './shapes.ts';
+import type { Node } from './reads.ts';
 
 const texts = z.record(z.string(), z.string());
 const quantities = z.record(z.string(), z.union([z.string(), z.number()]).transform(String));
@@ -25,21 +25,12 @@ const Toleration = z.looseObject({
   value: z.string().default(''),
   effect: z.string().default(''),
 });
+const Required = z.looseObject({ nodeSelectorTerms: z.array(Term).default([]) });
+const NodeAffinity = z.looseObject({ requiredDuringSchedulingIgnoredDuringExecution: Required.optional() });
 /** What of a pod's spec decides where it may run. */
 export const PodPlace = z.looseObject({
-  nodeName: z.string().optional(),
   nodeSelector: texts.default({}),
-  affinity: z
-    .looseObject({
-      nodeAffinity: z
-        .looseObject({
-          requiredDuringSchedulingIgnoredDuringExecution: z
-            .looseObject({ nodeSelectorTerms: z.array(Term).default([]) })
-            .optional(),
-        })
-        .optional(),
-    })
-    .optional(),
+  affinity: z.looseObject({ nodeAffinity: NodeAffinity.optional() }).optional(),
   tolerations: z.array(Toleration).default([]),
   containers: z.array(Container).default([]),
   initContainers: z.array(Container).default([]),
@@ -116,10 +107,7 @@ function bySize(pod: PodPlace, { status: { allocatable } }: Node): string | unde
   return undefined;
 }
 
-/**
- * Sidecars (init containers that are restarted) run beside the containers. Other init containers run alone, so the largest counts. A
- * resource without a request has its limit as request.
- */
+/** Sidecars run beside the containers. Other init containers run alone, so the largest counts. A limit is a request, too. */
 function requestsOf({ containers, initContainers }: PodPlace): ReadonlyMap<string, number> {
   const isSidecar = ({ restartPolicy }: z.output<typeof Container>): boolean => restartPolicy === 'Always';
   const total = new Map<string, number>();

@@ -14,63 +14,46 @@ import { NAME } from '../../shared/installed/names.ts';
 import { timeText } from '../../shared/marks.ts';
 import { parseUrl } from '../../shared/parse-url.ts';
 import type { Deliveries } from './deliveries.ts';
-import { bad, type DoctorFinding, good, unknown } from './finding.ts';
+import { bad, type DoctorFinding, unknown } from './finding.ts';
 import type { ScopeSeen } from './gitea-seen.ts';
 import type { Installation } from './installation.ts';
-import { valueAt } from './reader.ts';
+import { valueAt } from './reads.ts';
 
 /** Gitea sends up to some seconds after the change, and clocks differ. */
 const LATE_MS = 15_000;
 const MANUAL = 'Run the block under "Webhooks" in docs/install.md';
 const LOOK_IN_GITEA = 'Gitea shows its deliveries and their errors under Settings → Webhooks';
 
-/** Which of Gitea's addresses of webhooks lead to `serve`. */
-type Leads = 'yes' | 'perhaps' | 'no';
-
 /** Undefined: nothing was asked. */
 export function webhook(scope: ScopeSeen, seen: Installation): DoctorFinding | undefined {
   const check = `webhook of ${scope.name}`;
   const { hooks } = scope;
   if (hooks === undefined) return undefined;
-  if (hooks instanceof Failure)
-    return unknown(
-      check,
-      `could not look: ${hooks.code} ${hooks.message}`,
-      'Look in Gitea under Settings → Webhooks, or let doctor use a token that may read them',
-    );
-  const delivered = deliveredSince(scope, seen.deliveries);
-  if (isSwitchedOff(seen)) return unknown(check, 'serve has no webhook secret: it looks every few seconds', MANUAL);
-  const leading = hooks.map((hook) => ({ ...hook, leads: leadsToServe(hook.url, seen) })).filter(isToServe);
-  const [usable] = leading.filter(isUsable);
+  if (hooks instanceof Failure) {
+    const fix = 'Look in Gitea under Settings → Webhooks, or let doctor use a token that may read them';
+    return unknown(check, `could not look: ${hooks.code} ${hooks.message}`, fix);
+  }
+  const { deliveries, serveSecret } = seen;
+  if ('value' in serveSecret && valueAt(serveSecret.value, 'webhook-secret') === '')
+    return unknown(check, 'serve has no webhook secret: it looks every few seconds', MANUAL);
+  const delivered = deliveredSince(scope, deliveries);
+  const leading = hooks.filter(({ url }) => leadsToServe(url, seen));
+  const usable = leading.find(isUsable);
   if (usable === undefined) {
     const text = noneText(hooks, leading);
     // A webhook of another level may do its work: that of the whole Gitea, or of a repository. Or it was removed a moment ago.
-    return leading.length === 0 && delivered.is === 'good'
-      ? unknown(
-          check,
-          `${text}. Yet ${delivered.text}`,
-          'Start a CI job, then doctor again: that shows whether another webhook delivers',
-        )
-      : bad(check, text, MANUAL);
+    if (leading.length > 0 || delivered.is !== 'good') return bad(check, text, MANUAL);
+    const fix = 'Start a CI job, then doctor again: that shows whether another webhook delivers';
+    return unknown(check, `${text}. Yet ${delivered.text}`, fix);
   }
   const address = addressOf(usable.url);
-  if (typeof seen.deliveries === 'string')
-    return unknown(
-      check,
-      `to ${address}; whether it delivers is not known: ${seen.deliveries}`,
-      'Ask as an administrator, with --kubeconfig',
-    );
-  const text = `to ${address}; ${delivered.text}`;
-  return delivered.is === 'good' ? good(check, text) : { check, is: delivered.is, text, fix: delivered.fix };
+  if (typeof deliveries !== 'string') return { ...delivered, check, text: `to ${address}; ${delivered.text}` };
+  const text = `to ${address}; whether it delivers is not known: ${deliveries}`;
+  return unknown(check, text, 'Ask as an administrator, with --kubeconfig');
 }
 
-const isToServe = ({ leads }: { readonly leads: Leads }): boolean => leads !== 'no';
 const isUsable = ({ isActive, hasJobEvents, contentType }: Hook): boolean =>
   isActive && hasJobEvents && contentType === 'json';
-
-function isSwitchedOff({ serveSecret }: Installation): boolean {
-  return 'value' in serveSecret && valueAt(serveSecret.value, 'webhook-secret') === '';
-}
 
 function noneText(hooks: readonly Hook[], leading: readonly Hook[]): string {
   const [hook] = leading;
@@ -94,24 +77,15 @@ function addressOf(text: string): string {
   return url ? `${url.origin}${url.pathname}` : 'no URL';
 }
 
-/** `perhaps`: a host that is none of the Service's, e.g. that of an Ingress. */
-function leadsToServe(text: string, { argocdNamespace, service }: Installation): Leads {
-  const url = parseUrl(text);
-  if (!url) return 'no';
-  const { hostname, pathname } = url;
-  if (pathname.replace(/\/+$/, '') !== '/webhook') return 'no';
+/** Whether this address leads to `serve`. A host that is none of the Service's may: it may be that of an Ingress. */
+function leadsToServe(text: string, { argocdNamespace }: Installation): boolean {
+  const { hostname, pathname } = parseUrl(text) ?? { hostname: '', pathname: '' };
+  if (pathname.replace(/\/+$/, '') !== '/webhook') return false;
   const inside = `${NAME}.${argocdNamespace}`;
-  if (hostname === inside || hostname.startsWith(`${inside}.svc`)) return 'yes';
-  if (/\.svc(?:\.|$)/.test(hostname)) return 'no';
-  if (!('value' in service)) return 'perhaps';
-  const { spec, status } = service.value;
-  const ingress = status.loadBalancer.ingress.flatMap(({ ip, hostname: name }) => [ip, name]);
-  return [spec.clusterIP, ...spec.clusterIPs, ...spec.externalIPs, ...ingress].includes(hostname) ? 'yes' : 'perhaps';
+  return hostname === inside || hostname.startsWith(`${inside}.svc`) || !/\.svc(?:\.|$)/.test(hostname);
 }
 
-type Delivered =
-  | { readonly is: 'good'; readonly text: string }
-  | { readonly is: 'bad' | 'unknown'; readonly text: string; readonly fix: string };
+type Delivered = Omit<DoctorFinding, 'check'>;
 
 /** Why `serve` refuses what Gitea sends, and what to do. Refusals of other things are no webhook's. */
 const REFUSED: Readonly<Record<string, readonly [string, string]>> = {
@@ -135,19 +109,19 @@ function deliveredSince({ look }: ScopeSeen, deliveries: Deliveries | string): D
     return { is: 'bad', text: `serve refused the last delivery: ${why}`, fix };
   const isMissed = endedMs > Math.max(acceptedMs, sinceMs) + LATE_MS;
   const since = `a CI job has ended at ${timeText(endedMs)}`;
-  if (acceptedMs > 0)
-    return isMissed
-      ? { is: 'bad', text: `the last delivery came at ${timeText(acceptedMs)}, and ${since}`, fix: LOOK_IN_GITEA }
-      : { is: 'good', text: `the last delivery came at ${timeText(acceptedMs)}` };
-  return isMissed
-    ? {
-        is: 'bad',
-        text: `no delivery has come since serve started, and ${since}`,
-        fix: `${LOOK_IN_GITEA}. ALLOWED_HOST_LIST in app.ini is the usual cause`,
-      }
-    : {
-        is: 'unknown',
-        text: 'no CI job has ended since serve started, so it cannot be told whether it delivers',
-        fix: 'Start a CI job, then doctor again',
-      };
+  if (acceptedMs > 0) {
+    const text = `the last delivery came at ${timeText(acceptedMs)}`;
+    return isMissed ? { is: 'bad', text: `${text}, and ${since}`, fix: LOOK_IN_GITEA } : { is: 'good', text };
+  }
+  if (isMissed)
+    return {
+      is: 'bad',
+      text: `no delivery has come since serve started, and ${since}`,
+      fix: `${LOOK_IN_GITEA}. ALLOWED_HOST_LIST in app.ini is the usual cause`,
+    };
+  return {
+    is: 'unknown',
+    text: 'no CI job has ended since serve started, so it cannot be told whether it delivers',
+    fix: 'Start a CI job, then doctor again',
+  };
 }

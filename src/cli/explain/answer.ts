@@ -1,15 +1,16 @@
 /**
  * `explain WHAT` for people: cause, since when, evidence, next step and link in a short paragraph; details below. A pure function of the
- * explanation. The text of each decision is that of the table (explain-text.ts).
+ * explanation. The text of each decision is that of the table (causes.ts).
  */
 import type { Run } from '../../clients/gitea/runs.ts';
-import type { Job } from '../../planner/evidence.ts';
-import { keyText } from '../../shared/key-text.ts';
-import { count, firstLines } from '../../shared/printable.ts';
-import type { Paper } from '../../shared/terminal.ts';
-import { adviceFor, runnerAdvice, slotsText } from '../advice.ts';
+import { type EmittedRunner, takesSlot } from '../../planner/decisions.ts';
+import type { Job, LiveJob } from '../../planner/evidence.ts';
+import { isSame, keyText } from '../../shared/key-text.ts';
+import { count, firstLines, printable } from '../../shared/printable.ts';
+import { broken } from '../../shared/table.ts';
+import { type Paper, painted } from '../../shared/terminal.ts';
 import { duration } from '../duration.ts';
-import { jobTable, runnerText, troubleText, verdictText } from '../explain-text.ts';
+import { jobTable } from '../explain-text.ts';
 import {
   type ExplainedGroup,
   type ExplainedJob,
@@ -18,16 +19,16 @@ import {
   findGroup,
   groupOfJob,
 } from '../explanation.ts';
+import { JOB_STATES, type JobState } from '../flags/readers.ts';
 import { runnersIn } from '../runner-counts.ts';
 import { blockedAdvice } from './blocked.ts';
-import { jobEvidence, podText, sinceText } from './evidence.ts';
-import { JOB_STATES } from './job-state.ts';
-import { type Line, linesText, paragraph, titleText } from './paragraph.ts';
-import { slotLines } from './slots.ts';
+import { adviceFor, runnerAdvice, runnerText, slotsText, troubleText, verdictText } from './causes.ts';
 import type { Subject } from './subject.ts';
 
-/** Groups, runners and steps that are told one by one. */
-const MOST_JOBS = 5;
+type SubjectThat<Is extends Subject['is']> = Subject & { readonly is: Is };
+
+const MOST_TOLD = 5;
+
 export function answerText(subject: Subject, explanation: Explanation, paper: Paper): string {
   switch (subject.is) {
     case 'jobs':
@@ -36,21 +37,15 @@ export function answerText(subject: Subject, explanation: Explanation, paper: Pa
       return finishedText(subject, explanation, paper);
     case 'group':
       return paragraph(groupTitle(subject.group), groupLines(subject.group, explanation), paper);
-    case 'broken':
-      return paragraph(
-        `RunnerGroup ${subject.group} cannot be served: it is not valid.`,
-        [
-          ['Evidence', subject.problem],
-          ['Next', 'correct it in git; gitea-runners validate shows the line'],
-        ],
-        paper,
-      );
-    case 'out-of-scope':
-      return paragraph(
-        `No RunnerGroup here has jobs of ${subject.repository}.`,
-        outOfScopeLines(subject, explanation),
-        paper,
-      );
+    case 'broken': {
+      const next = 'correct it in git; gitea-runners validate shows the line';
+      const lines = [line('Evidence', subject.problem), line('Next', next)].flat();
+      return paragraph(`RunnerGroup ${subject.group} cannot be served: it is not valid.`, lines, paper);
+    }
+    case 'out-of-scope': {
+      const title = `No RunnerGroup here has jobs of ${subject.repository}.`;
+      return paragraph(title, outOfScopeLines(subject, explanation), paper);
+    }
     case 'runner':
       return paragraph(runnerTitle(subject), runnerLines(subject, explanation), paper);
     default:
@@ -58,8 +53,45 @@ export function answerText(subject: Subject, explanation: Explanation, paper: Pa
   }
 }
 
+type Line = readonly [name: string, text: string];
+
+/** One line; none without a text. */
+function line(name: string, text: string | undefined): readonly Line[] {
+  return text === undefined || text === '' ? [] : [[name, text]];
+}
+
+function lines(name: string, texts: readonly string[]): readonly Line[] {
+  return texts.map((text) => [name, text]);
+}
+
+/** Without a terminal. */
+const USUAL_COLUMNS = 100;
+
+/** A bold sentence, and below it lines that begin with a word. All names from outside are made printable. */
+function paragraph(title: string, below: readonly Line[], paper: Paper): string {
+  return titleText(title, paper) + linesText(below, paper);
+}
+
+function titleText(title: string, paper: Paper): string {
+  return broken(printable(title), paper.columns ?? USUAL_COLUMNS)
+    .map((text) => `${painted('bold', text, paper)}\n`)
+    .join('');
+}
+
+function linesText(below: readonly Line[], paper: Paper): string {
+  const width = Math.max(20, (paper.columns ?? USUAL_COLUMNS) - 12);
+  return below
+    .flatMap(([name, text]) =>
+      // An address is never broken: people click on it or copy it.
+      (name === 'Link' ? [printable(text)] : broken(printable(text), width)).map(
+        (part, index) => `  ${(index === 0 ? `${name}:` : '').padEnd(10)}${part}\n`,
+      ),
+    )
+    .join('');
+}
+
 /** One job in all that is known of it, several as a table: what they share is said once. */
-function jobsText({ jobs, run }: Subject & { readonly is: 'jobs' }, explanation: Explanation, paper: Paper): string {
+function jobsText({ jobs, run }: SubjectThat<'jobs'>, explanation: Explanation, paper: Paper): string {
   const [first] = jobs;
   if (first === undefined) return '';
   const title = run ? runTitle(run) : `Unfinished jobs of ${first.job.repository}: ${jobs.length}.`;
@@ -70,38 +102,34 @@ function jobsText({ jobs, run }: Subject & { readonly is: 'jobs' }, explanation:
   return [...ofRun, tableOfJobs, linesText(runLines(jobs, explanation, run), paper)].join('\n');
 }
 
-/** Below the table of a run. */
 function runLines(jobs: readonly ExplainedJob[], explanation: Explanation, run: Run | undefined): readonly Line[] {
   const groupsOf = (some: readonly ExplainedJob[]): readonly ExplainedGroup[] => [
     ...new Set(some.flatMap((job) => (job.elsewhere ? [] : (groupOf(job, explanation) ?? [])))),
   ];
   const next = [...new Set(jobs.flatMap((job) => nextSteps(job, explanation)))];
-  const url = run?.url || (jobs[0]?.job.url.replace(/\/jobs\/\d+$/, '') ?? '');
+  const [first] = jobs;
   return [
-    ...(jobs.some((job) => notCounted(job, explanation).length > 0) ? brokenLines(explanation) : []),
-    ...groupsOf(jobs).map((group): Line => ['Group', groupText(group)]),
-    ...groupsOf(jobs.filter(waitsForSlot)).flatMap((group) => slotLines(group, explanation).map(slotLine)),
-    ...firstLines(next, MOST_JOBS).map((text): Line => ['Next', text]),
-    ['One job', `gitea-runners explain ${jobs[0]?.job.id} says since when, and how its pod is`],
-    ...(url === '' ? [] : [['Link', url] as const]),
+    ...(jobs.some(isNotCovered) ? brokenLines(explanation) : []),
+    ...lines('Group', groupsOf(jobs).map(groupText)),
+    ...groupsOf(jobs.filter(waitsForSlot)).flatMap((group) => slotLines(group, explanation)),
+    ...lines('Next', firstLines(next, MOST_TOLD)),
+    ...line('One job', `gitea-runners explain ${first?.job.id} says since when, and how its pod is`),
+    ...line('Link', run?.url || first?.job.url.replace(/\/jobs\/\d+$/, '')),
   ];
 }
 
 function runTitle({ repository, number, workflow, event, branch, status, conclusion }: Run): string {
   const of = [workflow, event, ...(branch === '' ? [] : [`branch ${branch}`])].join(', ');
-  return `Run ${repository}#${number} (${of}): ${conclusion ?? statusWord(status)}`;
-}
-
-/** Gitea's API says `waiting` for what is blocked. */
-function statusWord(status: string): string {
-  return status === 'waiting' ? 'blocked' : status.replace('_', ' ');
+  // Gitea's API says `waiting` for what is blocked.
+  const word = status === 'waiting' ? 'blocked' : status.replace('_', ' ');
+  return `Run ${repository}#${number} (${of}): ${conclusion ?? word}`;
 }
 
 function jobTitle({ job, state }: ExplainedJob): string {
   return `Job ${job.id} "${job.name}" of ${job.repository} ${STATE_WORDS[state]}.`;
 }
 
-const STATE_WORDS: Readonly<Record<(typeof JOB_STATES)[number], string>> = {
+const STATE_WORDS: Readonly<Record<JobState, string>> = {
   unserved: 'is unserved: it gets no runner until somebody acts',
   held: 'is held back',
   starting: 'waits for its runner',
@@ -109,46 +137,39 @@ const STATE_WORDS: Readonly<Record<(typeof JOB_STATES)[number], string>> = {
   running: 'runs',
 };
 
+function jobLines(job: ExplainedJob, explanation: Explanation, run: Run | undefined): readonly Line[] {
+  const nowMs = Date.parse(explanation.checkedAt);
+  const live = explanation.liveJobs?.find(({ name }) => name === runnerOf(job));
+  const group = groupOf(job, explanation);
+  const next = nextSteps(job, explanation);
+  return [
+    ...line('Cause', verdictText(job, nowMs, emittedRunners(explanation))),
+    ...line('Since', sinceText(job.job, nowMs)),
+    ...line('Evidence', jobEvidence(job, run)),
+    ...(isNotCovered(job) ? brokenLines(explanation) : []),
+    // The nearest group has nothing to do with labels that others have.
+    ...line('Group', group && !job.elsewhere ? groupText(group) : undefined),
+    ...(waitsForSlot(job) && group ? slotLines(group, explanation) : []),
+    ...line('Pod', live && podText(live, nowMs)),
+    ...lines('Next', next.length > 0 ? next : [nothingToDo(job)]),
+    ...line('Link', job.job.url),
+  ];
+}
+
 /** The runner of a job, or the last one that it had. */
 function runnerOf(job: ExplainedJob): string | undefined {
   return job.verdict === 'served' ? job.runner : (job.ended?.runner ?? job.job.runner);
 }
 
-function nextSteps(job: ExplainedJob, explanation: Explanation): readonly string[] {
-  const decision = explanation.runners.find((each) => each.runner === runnerOf(job));
-  const last = explanation.runners.find((each) => each.runner === job.ended?.runner && each !== decision);
+function nextSteps(job: ExplainedJob, { groups, runners }: Explanation): readonly string[] {
+  const decision = runners.find(({ runner }) => runner === runnerOf(job));
+  const last = runners.find((each) => each.runner === job.ended?.runner && each !== decision);
   return [
-    ...adviceFor(job, groupOf(job, explanation)),
+    ...adviceFor(job, groups),
     ...askedAdvice(job),
     ...(decision?.because === 'lost' ? ['re-run the job when Gitea has failed it'] : []),
     ...[decision, last].flatMap((each) => (each ? runnerAdvice(each) : [])),
   ];
-}
-
-const slotLine = (text: string): Line => ['Slot', text];
-
-function jobLines(job: ExplainedJob, explanation: Explanation, run: Run | undefined): readonly Line[] {
-  const nowMs = Date.parse(explanation.checkedAt);
-  const live = explanation.liveJobs?.find(({ name }) => name === runnerOf(job));
-  const group = groupOf(job, explanation);
-  const slots = waitsForSlot(job) && group ? slotLines(group, explanation) : [];
-  const next = nextSteps(job, explanation);
-  return [
-    ['Cause', verdictText(job, nowMs, emittedRunners(explanation))],
-    ['Since', sinceText(job.job, nowMs)],
-    ['Evidence', jobEvidence(job, run)],
-    ...notCounted(job, explanation),
-    // The nearest group has nothing to do with labels that others have.
-    ...(group && !job.elsewhere ? [['Group', groupText(group)] as const] : []),
-    ...slots.map(slotLine),
-    ...(live ? [['Pod', podText(live, nowMs)] as const] : []),
-    ...(next.length > 0 ? next.map((text) => ['Next', text] as const) : [['Next', nothingToDo(job)] as const]),
-    ...linkLine(job.job),
-  ];
-}
-
-function waitsForSlot(job: ExplainedJob): boolean {
-  return job.verdict === 'held' && job.because === 'cap' && job.cap !== 0;
 }
 
 /** What helps somebody who asks about this job; the table does not say it for each. */
@@ -159,16 +180,85 @@ function askedAdvice(job: ExplainedJob): readonly string[] {
   return job.notCreated && !job.notCreated.isUnserved && !job.ended ? [job.notCreated.next] : [];
 }
 
-/** A job that no group covers may be meant for one that is broken. */
-function notCounted(job: ExplainedJob, explanation: Explanation): readonly Line[] {
-  return job.verdict === 'held' && job.because === 'labels-not-covered' ? brokenLines(explanation) : [];
+function nothingToDo({ state, verdict }: ExplainedJob): string {
+  if (verdict === 'running') return 'nothing: it runs';
+  return state === 'starting' ? 'wait: its runner takes it as soon as it has registered' : 'wait';
 }
 
-function brokenLines({ where }: Explanation): readonly Line[] {
-  return (where?.broken ?? [])
-    .slice(0, MOST_JOBS)
-    .map(({ group, problem }) => ['But', `RunnerGroup ${group} cannot be served, so it does not count: ${problem}`]);
+function waitsForSlot(job: ExplainedJob): boolean {
+  return job.verdict === 'held' && job.because === 'cap' && job.cap !== 0;
 }
+
+function isNotCovered(job: ExplainedJob): boolean {
+  return job.verdict === 'held' && job.because === 'labels-not-covered';
+}
+
+/** A job that no group covers may be meant for one that is broken. */
+function brokenLines({ where }: Explanation): readonly Line[] {
+  const told = (where?.broken ?? []).slice(0, MOST_TOLD);
+  return lines(
+    'But',
+    told.map(({ group, problem }) => `RunnerGroup ${group} cannot be served, so it does not count: ${problem}`),
+  );
+}
+
+/** Which runners hold the slots of a full group, those that block others first. */
+function slotLines(group: ExplainedGroup, explanation: Explanation): readonly Line[] {
+  const { groups, checkedAt } = explanation;
+  const rank = ({ trouble, because }: EmittedRunner): number => (trouble ? 0 : because === 'debugging' ? 1 : 2);
+  const holders = [...emittedRunners(explanation).values()]
+    .filter((each) => isSame(each.group, group) && takesSlot(each))
+    .sort((a, b) => rank(a) - rank(b));
+  const texts = holders.map((each) => {
+    const { runner, trouble } = each;
+    const why = trouble && `its pod cannot start: ${troubleText(trouble)}`;
+    return `${runner} ${why ?? runnerText(each, groups, Date.parse(checkedAt))}`;
+  });
+  return lines('Slot', firstLines(texts, MOST_TOLD));
+}
+
+function sinceText({ createdAtMs, startedAtMs, status }: Job, nowMs: number): string {
+  if (status === 'in_progress' && startedAtMs !== undefined)
+    return `it has run for ${duration(nowMs - startedAtMs)} (since ${utcText(startedAtMs)})`;
+  return `it was created ${duration(nowMs - createdAtMs)} ago (${utcText(createdAtMs)}); Gitea does not tell when it became ready`;
+}
+
+/** `2026-11-21 12:00:00 UTC` */
+function utcText(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+function jobEvidence({ job, runHas = [], estimate }: ExplainedJob, run: Run | undefined): string {
+  const labels = job.labels.length === 0 ? 'no runs-on' : `runs-on ${job.labels.join(', ')}`;
+  const attempt = job.attempt > 1 ? `, attempt ${job.attempt}` : '';
+  return [
+    `Gitea says ${job.status.replace('_', ' ')}, ${labels}${attempt}`,
+    ...(estimate ? [`the estimate is made from ${count(estimate.samples, 'finished job')}`] : []),
+    ...(job.status === 'blocked' ? [blockedEvidence(runHas.length, run)] : []),
+  ].join('; ');
+}
+
+function blockedEvidence(others: number, run: Run | undefined): string {
+  if (others > 0) return "Gitea's API does not tell which of them it needs; the graph on the page of the run does";
+  const event = run ? `its run was started by ${run.event}; ` : '';
+  return `${event}Gitea's API tells neither the concurrency group nor a missing approval; the page of the run shows both`;
+}
+
+/** `its Job was created 3m12s ago; the pod is starting: ImagePullBackOff: …` */
+function podText({ state, createdAtMs, end, ...live }: LiveJob, nowMs: number): string {
+  const trouble = live.trouble ?? end;
+  const why = trouble ? `: ${troubleText(trouble)}` : '';
+  return `its Kubernetes Job was created ${duration(nowMs - createdAtMs)} ago; ${POD_WORDS[state]}${why}`;
+}
+
+const POD_WORDS: Readonly<Record<LiveJob['state'], string>> = {
+  starting: 'its pod does not run yet',
+  running: 'its pod runs',
+  complete: 'it has ended',
+  failed: 'it has failed',
+  deleting: 'it is being deleted',
+  unknown: 'the state of its pod is not known',
+};
 
 function groupText(group: ExplainedGroup): string {
   const { cap, held, suspended, scope, gitea } = group;
@@ -177,35 +267,21 @@ function groupText(group: ExplainedGroup): string {
   return `${keyText(group)}${suspended ? ' (suspended)' : ''}: ${runners}, ${count(held, 'job')} held back; ${scope} at ${gitea}`;
 }
 
-function nothingToDo({ state, verdict }: ExplainedJob): string {
-  if (verdict === 'running') return 'nothing: it runs';
-  return state === 'starting' ? 'wait: its runner takes it as soon as it has registered' : 'wait';
-}
-
-function linkLine({ url }: Job): readonly Line[] {
-  return url === '' ? [] : [['Link', url]];
-}
-
 function groupOf(job: ExplainedJob, { groups }: Explanation): ExplainedGroup | undefined {
   return findGroup(groupOfJob(job), groups);
 }
 
-function finishedText(
-  { jobs, run }: Subject & { readonly is: 'finished' },
-  { checkedAt }: Explanation,
-  paper: Paper,
-): string {
+function finishedText({ jobs, run }: SubjectThat<'finished'>, { checkedAt }: Explanation, paper: Paper): string {
   const nowMs = Date.parse(checkedAt);
   const title = run
     ? `${runTitle(run)}. None of its jobs waits for a runner.`
     : 'It has finished: it waits for nothing.';
-  const lines = jobs.slice(0, MOST_JOBS).map((job): Line => {
-    const ended = job.completedAtMs === undefined ? '' : ` ${duration(nowMs - job.completedAtMs)} ago`;
-    const on = job.runner === undefined ? '' : ` on ${job.runner}`;
-    return [`Job ${job.id}`, `"${job.name}" ${CONCLUDED[job.conclusion ?? 'success']}${ended}${on}`];
+  const told = jobs.slice(0, MOST_TOLD).flatMap(({ id, name, completedAtMs, conclusion, runner }) => {
+    const ended = completedAtMs === undefined ? '' : ` ${duration(nowMs - completedAtMs)} ago`;
+    const on = runner === undefined ? '' : ` on ${runner}`;
+    return line(`Job ${id}`, `"${name}" ${CONCLUDED[conclusion ?? 'success']}${ended}${on}`);
   });
-  const url = run?.url || jobs[0]?.url || '';
-  return paragraph(title, [...lines, ...(url === '' ? [] : [['Link', url] as const])], paper);
+  return paragraph(title, [...told, ...line('Link', run?.url || jobs[0]?.url)], paper);
 }
 
 const CONCLUDED: Readonly<Record<NonNullable<Job['conclusion']> | 'success', string>> = {
@@ -224,61 +300,57 @@ function groupTitle(group: ExplainedGroup): string {
 }
 
 function groupLines(group: ExplainedGroup, explanation: Explanation): readonly Line[] {
-  const key = keyText(group);
   const of = explanation.jobs.filter((job) => groupOf(job, explanation) === group);
-  const states = JOB_STATES.map((state) => [of.filter((job) => job.state === state).length, state] as const);
-  const jobs = states.filter(([some]) => some > 0).map(([some, state]) => `${some} ${state}`);
-  const troubled = explanation.runners.filter((each) => keyText(each.group) === key && each.emit && each.trouble);
-  const next = [...new Set([...of.flatMap((job) => adviceFor(job, group)), ...troubled.flatMap(runnerAdvice)])];
-  const status = explanation.where?.statuses.find((each) => each.group === key);
+  const jobs = JOB_STATES.flatMap((state) => {
+    const some = of.filter((job) => job.state === state).length;
+    return some > 0 ? [`${some} ${state}`] : [];
+  });
+  const troubled = [...emittedRunners(explanation).values()].filter(
+    (each) => each.trouble && isSame(each.group, group),
+  );
+  const pods = troubled.map(({ runner, trouble }) => `${runner}: ${trouble ? troubleText(trouble) : ''}`);
+  const next = of.flatMap((job) => adviceFor(job, explanation.groups)).concat(troubled.flatMap(runnerAdvice));
+  const status = explanation.where?.statuses.find((each) => each.group === keyText(group));
   return [
-    ['Runners', groupText(group)],
-    ['Jobs', jobs.join(', ') || 'none is queued or running'],
-    ['Labels', group.labels.join(', ')],
-    ...troubled
-      .slice(0, MOST_JOBS)
-      .map((each): Line => ['Pod', `${each.runner}: ${each.emit && each.trouble ? troubleText(each.trouble) : ''}`]),
-    ...(status?.notReady === undefined ? [] : [['Status', status.notReady] as const]),
-    ...next.slice(0, MOST_JOBS).map((text): Line => ['Next', text]),
-    ['File', group.file],
+    ...line('Runners', groupText(group)),
+    ...line('Jobs', jobs.join(', ') || 'none is queued or running'),
+    ...line('Labels', group.labels.join(', ')),
+    ...lines('Pod', pods.slice(0, MOST_TOLD)),
+    ...line('Status', status?.notReady),
+    ...lines('Next', [...new Set(next)].slice(0, MOST_TOLD)),
+    ...line('File', group.file),
   ];
 }
 
-function outOfScopeLines(
-  { repository }: Subject & { readonly is: 'out-of-scope' },
-  explanation: Explanation,
-): readonly Line[] {
+function outOfScopeLines({ repository }: SubjectThat<'out-of-scope'>, explanation: Explanation): readonly Line[] {
   const { groups } = explanation;
-  const scopes = groups.slice(0, MOST_JOBS).map((group) => `${keyText(group)} has ${group.scope} at ${group.gitea}`);
-  const more = groups.length > MOST_JOBS ? [`and ${groups.length - MOST_JOBS} more`] : [];
+  const scopes = groups.slice(0, MOST_TOLD).map((group) => `${keyText(group)} has ${group.scope} at ${group.gitea}`);
+  const more = groups.length > MOST_TOLD ? [`and ${groups.length - MOST_TOLD} more`] : [];
   return [
-    ['Cause', `the scope of no RunnerGroup has ${repository}, so nothing here starts a runner for it`],
-    ['Evidence', [...scopes, ...more].join('; ')],
+    ...line('Cause', `the scope of no RunnerGroup has ${repository}, so nothing here starts a runner for it`),
+    ...lines('Evidence', [[...scopes, ...more].join('; ')]),
     ...brokenLines(explanation),
-    [
+    ...line(
       'Next',
       `add a RunnerGroup whose scope has ${repository}, or look where its RunnerGroup is: other files, another namespace (-A), another cluster`,
-    ],
+    ),
   ];
 }
 
-function runnerTitle({ runner, decision }: Subject & { readonly is: 'runner' }): string {
+function runnerTitle({ runner, decision }: SubjectThat<'runner'>): string {
   if (!decision) return `Runner ${runner}: Kubernetes shows its Job, and no RunnerGroup here has it.`;
   return `Runner ${runner} of ${keyText(decision.group)} ${decision.emit ? 'stays' : 'goes'}.`;
 }
 
-function runnerLines(
-  { runner, decision, live }: Subject & { readonly is: 'runner' },
-  explanation: Explanation,
-): readonly Line[] {
+function runnerLines({ runner, decision, live }: SubjectThat<'runner'>, explanation: Explanation): readonly Line[] {
   const nowMs = Date.parse(explanation.checkedAt);
-  const job = explanation.jobs.find((each) => (each.verdict === 'served' ? each.runner : each.job.runner) === runner);
-  const next = decision ? runnerAdvice(decision) : [];
+  const { job, state } =
+    explanation.jobs.find((each) => (each.verdict === 'served' ? each.runner : each.job.runner) === runner) ?? {};
   return [
-    ...(decision ? [['Cause', runnerText(decision, explanation.groups, nowMs)] as const] : []),
-    ...(live ? [['Pod', podText(live, nowMs)] as const] : []),
-    ...(job ? [['CI job', `${job.job.id} "${job.job.name}" of ${job.job.repository}: ${job.state}`] as const] : []),
-    ...next.map((text): Line => ['Next', text]),
-    ...(job ? linkLine(job.job) : []),
+    ...line('Cause', decision && runnerText(decision, explanation.groups, nowMs)),
+    ...line('Pod', live && podText(live, nowMs)),
+    ...line('CI job', job && `${job.id} "${job.name}" of ${job.repository}: ${state}`),
+    ...lines('Next', decision ? runnerAdvice(decision) : []),
+    ...line('Link', job?.url),
   ];
 }

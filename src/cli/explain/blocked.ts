@@ -7,69 +7,55 @@
  *     so ready ones are shown too where none runs. There is neither: it waits for an approval
  *   - Only pull requests from forks need an approval. Another event: it waits for its concurrency group
  */
+
 import type { JobDecision, Plan } from '../../planner/decisions.ts';
 import type { Job } from '../../planner/evidence.ts';
+import { groupBy } from '../../shared/group-by.ts';
 import { firstNames } from '../../shared/printable.ts';
 
-/** A job that is ready or runs. */
-export interface OtherJob {
+interface OtherJob {
   readonly id: number;
   readonly name: string;
   readonly status: Job['status'];
 }
 
-/** What a blocked job may wait for. */
 export interface BlockedBy {
-  /** Jobs of its run. */
   readonly runHas: readonly OtherJob[];
   /** The first jobs of other runs of its repository: those that run, else those that are ready. */
   readonly repositoryHas: readonly OtherJob[];
 }
 
 /** What is told of a blocked job. Absent: it is not known. */
-export interface BlockedJob extends Partial<BlockedBy> {
-  /** What has started its run. */
+interface BlockedJob extends Partial<BlockedBy> {
   readonly event?: string;
 }
 
-/** Jobs of other runs that are listed for each blocked job. */
 const MOST_OF_REPOSITORY = 5;
-/** Jobs that a sentence names. */
 const MOST_NAMED = 3;
 
-/** Answers what each blocked job of a plan may wait for. */
-export function blockedBy({ jobs }: Plan): (decision: JobDecision) => BlockedBy {
-  const runs = new Map<string, OtherJob[]>();
-  const repositories = new Map<string, Map<number, OtherJob[]>>();
-  for (const { origin, job } of jobs) {
-    const { id, name, status, runId, repository } = job;
-    if (status !== 'queued' && status !== 'in_progress') continue;
-    const other = { id, name, status };
-    const ofRepository = repositories.get(`${origin} ${repository}`) ?? new Map<number, OtherJob[]>();
-    repositories.set(`${origin} ${repository}`, ofRepository);
-    const ofRun = ofRepository.get(runId) ?? [];
-    ofRun.push(other);
-    ofRepository.set(runId, ofRun);
-    runs.set(`${origin} ${runId}`, ofRun);
-  }
-  return ({ origin, job: { runId, repository } }) => ({
-    runHas: runs.get(`${origin} ${runId}`) ?? [],
-    repositoryHas: firstOfOthers(repositories.get(`${origin} ${repository}`), runId),
-  });
+/** Answers what each job of a plan may wait for, if it is blocked. */
+export function blockedBy({ jobs }: Plan): (decision: JobDecision) => Partial<BlockedBy> {
+  const atWork = jobs.filter(({ job }) => job.status === 'queued' || job.status === 'in_progress');
+  const runs = groupBy(atWork, ({ origin, job }) => `${origin} ${job.runId}`);
+  const repositories = groupBy([...runs.values()].flat(), ({ origin, job }) => `${origin} ${job.repository}`);
+  return (decision) => {
+    if (decision.verdict !== 'held' || decision.because !== 'blocked') return {};
+    const { origin, job } = decision;
+    const others = (repositories.get(`${origin} ${job.repository}`) ?? []).filter(
+      (each) => each.job.runId !== job.runId,
+    );
+    const running = others.filter((each) => each.job.status === 'in_progress');
+    return {
+      runHas: (runs.get(`${origin} ${job.runId}`) ?? []).map(otherJob),
+      repositoryHas: (running.length > 0 ? running : others).slice(0, MOST_OF_REPOSITORY).map(otherJob),
+    };
+  };
 }
 
-function firstOfOthers(runs: ReadonlyMap<number, readonly OtherJob[]> | undefined, runId: number): readonly OtherJob[] {
-  const ready: OtherJob[] = [];
-  const running: OtherJob[] = [];
-  for (const [id, jobs] of runs ?? []) {
-    if (id === runId) continue;
-    for (const job of jobs) (job.status === 'in_progress' ? running : ready).push(job);
-    if (running.length >= MOST_OF_REPOSITORY) break;
-  }
-  return (running.length > 0 ? running : ready).slice(0, MOST_OF_REPOSITORY);
+function otherJob({ job: { id, name, status } }: JobDecision): OtherJob {
+  return { id, name, status };
 }
 
-/** The words after `blocked: `. */
 export function blockedText({ runHas, repositoryHas, event }: BlockedJob): string {
   if (runHas === undefined || repositoryHas === undefined)
     return 'waits for jobs it needs, for its concurrency group or for approval';
@@ -87,7 +73,6 @@ export function blockedText({ runHas, repositoryHas, event }: BlockedJob): strin
     : `it waits for ${holder}, or for an approval`;
 }
 
-/** What to do. */
 export function blockedAdvice({ runHas, repositoryHas, event }: BlockedJob): readonly string[] {
   const [needed] = runHas ?? [];
   if (needed) return [`see what ${needed.name} waits for: gitea-runners explain ${needed.id}`];

@@ -11,21 +11,18 @@ import { lookAndPlan, type PlanOfNow } from '../../observe/look-and-plan.ts';
 import type { Settings } from '../../observe/settings.ts';
 import { finishOwn, groupOfObject } from '../../serve/cluster/own-pod.ts';
 import { Failure, isOfConnection } from '../../shared/failure.ts';
-import { SETTINGS } from '../../shared/installed/names.ts';
 import type { Io } from '../../shared/io.ts';
 import { keyText } from '../../shared/key-text.ts';
 import { fromWithin } from '../doctor/fixes.ts';
 import { installedSecrets } from '../doctor/mounted-secrets.ts';
-import { Reader } from '../doctor/reader.ts';
-import { Deployment, WithData } from '../doctor/shapes.ts';
+import { READS, readOne } from '../doctor/reads.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { readList } from '../flags/readers.ts';
 import { byHand, clusterByHand } from '../own-kubeconfig.ts';
+import type { ClusterReader } from '../read-object.ts';
 import { imagesFrom, settingsFrom } from '../settings.ts';
-import { lookAround, type UnservedGroup, type WhereIAm } from './where.ts';
-import { whereText } from './where-text.ts';
+import { lookAround, type UnservedGroup, type WhereIAm, whereText } from './where.ts';
 
-/** The cluster whose RunnerGroups are explained, and how it is asked. */
 export interface ClusterSource {
   readonly config: ClusterConfig;
   readonly settings: Settings;
@@ -38,10 +35,7 @@ export interface ClusterSource {
 /** Pods of groups that `sortedOut` has judged. */
 const JUDGED_PODS = { finish: finishOwn, check: async () => undefined, faulty: async () => new Map() };
 
-/**
- * The cluster that is meant: by `--kubeconfig`, by the service account of this pod, else by `KUBECONFIG` or `~/.kube/config`, as kubectl
- * finds it. Undefined: there is none. @throws Failure (exit 1, 2) for one that cannot be used.
- */
+/** That of `--kubeconfig`, of the service account of this pod, else of kubectl. Undefined: there is none. @throws Failure (exit 1, 2) */
 export async function clusterSource(flags: FlagsOf<'explain'>, io: Io): Promise<ClusterSource | undefined> {
   const given = byHand(await settingsFrom(flags, io));
   if (given.cluster === 'off') return undefined;
@@ -67,18 +61,14 @@ function namespacesFrom(flags: FlagsOf<'explain'>, io: Io, config: ClusterConfig
   return [config.context.namespace];
 }
 
-/** A plan for the RunnerGroups of a cluster. */
-export interface ClusterPlan extends PlanOfNow {
+interface ClusterPlan extends PlanOfNow {
   /** How it was made: to ask Gitea once more. */
   readonly settings: Settings;
   readonly groups: readonly RunnerGroup[];
   readonly where: WhereIAm;
 }
 
-/**
- * Reads the groups, looks at Gitea for the good ones, and looks around. @throws Failure when groups, Jobs or Gitea cannot be read; if it is
- * Gitea, what else is known stands on stderr.
- */
+/** @throws Failure when groups, Jobs or Gitea cannot be read; if it is Gitea, what else is known stands on stderr. */
 export async function planOfCluster(
   { config, settings, namespaces, isByHand }: ClusterSource,
   flags: FlagsOf<'explain'>,
@@ -89,15 +79,14 @@ export async function planOfCluster(
   try {
     const objects = await listObjects(client, namespaces, deadline);
     const argocdNamespace = flagValue('argocdNamespace', flags, io);
-    const reader = new Reader(client, deadline, argocdNamespace);
+    const reader: ClusterReader = { client, deadline, argocdNamespace };
     const readsSecrets = isByHand && settings.secrets === 'api';
     const [installed, repoServer] = await Promise.all([
       config.context ? installedSettings(reader) : ({} as Readonly<Record<string, string>>),
-      readsSecrets ? reader.inArgo('deployments', 'argocd-repo-server', Deployment) : undefined,
+      readsSecrets ? readOne(reader, READS.repoServer) : undefined,
     ]);
     const env = { ...installed, ...io.env };
     const { groups, broken } = sortedOut(objects, imagesFrom(flags, { env }));
-    const plane = { argocdNamespace, nowMs: settings.now() };
     const seen: Settings = {
       ...settings,
       instance: env['GITEA_RUNNERS_INSTANCE'] ?? '',
@@ -111,7 +100,7 @@ export async function planOfCluster(
       // One group's trouble must not hide what is to be told of the others.
       isolate: [],
     });
-    const [around, planned] = await Promise.allSettled([lookAround(client, objects, plane, deadline), looking]);
+    const [around, planned] = await Promise.allSettled([lookAround(reader, objects, settings.now()), looking]);
     if (around.status === 'rejected') throw around.reason;
     const context = config.context?.name;
     const named = { server: client.origin, ...(context !== undefined && { context }), namespaces, broken };
@@ -145,8 +134,8 @@ const SETTINGS_OF_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /** These variables, as the sidecar and `serve` have them. Empty: there are none, or they may not be read. */
-async function installedSettings(reader: Reader): Promise<Readonly<Record<string, string>>> {
-  const map = await reader.inArgo('configmaps', SETTINGS, WithData);
+async function installedSettings(reader: ClusterReader): Promise<Readonly<Record<string, string>>> {
+  const map = await readOne(reader, READS.settings);
   const data = 'value' in map ? map.value.data : {};
   return Object.fromEntries(Object.entries(data).filter(([name]) => SETTINGS_OF_NAMES.has(name)));
 }
@@ -161,7 +150,6 @@ export async function listObjects(
   return found.flatMap(({ items }) => items);
 }
 
-/** Those that can be served, and the others. */
 export function sortedOut(
   objects: readonly RunnerGroupObject[],
   images?: InstallationImages,

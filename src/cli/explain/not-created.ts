@@ -1,8 +1,7 @@
 /** A runner that is wanted, and whose Kubernetes Job is not in the cluster: what stands between the plan and its Job. Pure. */
 import { serveLogs } from '../../shared/installed/names.ts';
 import { keyText } from '../../shared/key-text.ts';
-import type { ExplainedJob, Explanation, NotCreated } from '../explanation.ts';
-import { byState } from './job-state.ts';
+import { byState, type ExplainedJob, type Explanation, type NotCreated } from '../explanation.ts';
 import type { ApplicationSeen, WhereIAm } from './where.ts';
 
 const USUAL: NotCreated = {

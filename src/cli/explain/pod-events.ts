@@ -11,11 +11,9 @@ import type { Settings } from '../../observe/settings.ts';
 import { type LiveJob, NO_POD, type PodTrouble } from '../../planner/evidence.ts';
 import { printable } from '../../shared/printable.ts';
 import type { Explanation } from '../explanation.ts';
-import { readObject } from '../read-object.ts';
+import { type ClusterReader, readObject } from '../read-object.ts';
 
-/** Jobs whose Events are read: they mostly have one cause. */
 const MOST_JOBS = 3;
-/** Events that are read for each. */
 const MOST_EVENTS = 200;
 /** As the other sentences of Kubernetes (src/clients/kubernetes/pods.ts). */
 const LONGEST_MESSAGE = 300;
@@ -37,6 +35,8 @@ const Events = z.object({
 });
 type Event = z.infer<typeof Events>['items'][number];
 
+type EventsReader = Pick<ClusterReader, 'client' | 'deadline'>;
+
 /** Whether only Events can tell more of this Job. */
 function needsEvents({ trouble, state, createdAtMs }: LiveJob, nowMs: number): boolean {
   if (trouble) return trouble.reason === NO_POD;
@@ -50,8 +50,8 @@ export async function withEvents(explanation: Explanation, settings: Settings): 
   const config = jobs.length === 0 ? undefined : await findCluster(settings);
   if (!config) return explanation;
   const client = new KubeClient(config, settings);
-  const deadline = new Deadline(settings.timeoutMs);
-  const told = await Promise.all(jobs.map((job) => troubleOf(job, client, deadline))).finally(() => client.close());
+  const reader = { client, deadline: new Deadline(settings.timeoutMs) };
+  const told = await Promise.all(jobs.map((job) => troubleOf(job, reader))).finally(() => client.close());
   const troubles = new Map(
     told.flatMap((trouble, index) => (trouble === undefined ? [] : [[jobs[index]?.name, trouble] as const])),
   );
@@ -69,10 +69,10 @@ export async function withEvents(explanation: Explanation, settings: Settings): 
   };
 }
 
-async function troubleOf(job: LiveJob, client: KubeClient, deadline: Deadline): Promise<PodTrouble | undefined> {
+async function troubleOf(job: LiveJob, reader: EventsReader): Promise<PodTrouble | undefined> {
   const { name, trouble } = job;
   if (!trouble) {
-    const events = await eventsOf(job, 'involvedObject.kind=Pod,type=Warning', client, deadline);
+    const events = await eventsOf(job, 'involvedObject.kind=Pod,type=Warning', reader);
     const last = newest(
       events.filter(
         ({ reason, involvedObject }) =>
@@ -83,7 +83,7 @@ async function troubleOf(job: LiveJob, client: KubeClient, deadline: Deadline): 
   }
   const ofJob = `involvedObject.kind=Job,involvedObject.name=${name},reason=FailedCreate`;
   // "Error creating: pods "ci-7-1-9c31e0aa-x2x9z" is forbidden: exceeded quota: …"
-  const message = cut(newest(await eventsOf(job, ofJob, client, deadline))?.message).replace(
+  const message = cut(newest(await eventsOf(job, ofJob, reader))?.message).replace(
     /^Error creating: pods "[^"]*" is /,
     '',
   );
@@ -91,15 +91,14 @@ async function troubleOf(job: LiveJob, client: KubeClient, deadline: Deadline): 
 }
 
 async function eventsOf(
-  { namespace, name }: LiveJob,
+  { namespace }: LiveJob,
   fieldSelector: string,
-  client: KubeClient,
-  deadline: Deadline,
+  reader: EventsReader,
 ): Promise<readonly Event[]> {
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`;
   const query = { limit: String(MOST_EVENTS), fieldSelector };
-  const read = await readObject(client, `list Events for Job ${namespace}/${name}`, path, deadline, query);
-  return 'unread' in read ? [] : (Events.safeParse(read.json).data?.items ?? []);
+  const read = await readObject(reader, { path, query });
+  return 'unread' in read ? [] : (Events.safeParse(read.value).data?.items ?? []);
 }
 
 function newest(events: readonly Event[]): Event | undefined {

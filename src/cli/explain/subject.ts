@@ -1,6 +1,8 @@
-/** What WHAT names in an explanation. */
-
+/** What of an explanation is told: which argument is WHAT, what it names, and what the filters leave. */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Run, RunWanted } from '../../clients/gitea/runs.ts';
+import { STANDARD_INPUT } from '../../config/runnergroup/files.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { hasJobsOf } from '../../config/runnergroup/scope.ts';
 import type { GroupKey, Plan, RunnerDecision } from '../../planner/decisions.ts';
@@ -9,10 +11,104 @@ import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/key-text.ts';
 import { parseUrl } from '../../shared/parse-url.ts';
 import { firstNames, printable } from '../../shared/printable.ts';
-import type { ExplainedGroup, ExplainedJob, Explanation } from '../explanation.ts';
-import type { What } from './what.ts';
+import { type ExplainedGroup, type ExplainedJob, type Explanation, groupOfJob } from '../explanation.ts';
+import type { JobState } from '../flags/readers.ts';
 
-/** The thing that is explained. */
+export type What =
+  /** `acme/api#8`: the number that Gitea shows beside the title of a run. */
+  | { readonly is: 'run'; readonly repository: string; readonly number: number }
+  /** `17`, `#17`, `job/17`: the first column of the table. With a repository when it comes from an address of Gitea's API. */
+  | { readonly is: 'job'; readonly id: number }
+  /** Of an address: the end of its path, from the repository on. */
+  | { readonly is: 'page'; readonly path: string; readonly origin: string }
+  /** `group/ci`, `runner/ci-7-1-9c31e0aa`, `runners/ci`, `ci`: a RunnerGroup, a runner or its pod. */
+  | {
+      readonly is: 'name';
+      readonly name: string;
+      readonly of: 'group' | 'runner' | 'any';
+      readonly namespace?: string;
+    };
+
+export interface ExplainArguments {
+  readonly what?: What;
+  /** WHAT as it was written. */
+  readonly written?: string;
+  readonly paths: readonly string[];
+}
+
+const REPOSITORY_RUN = /^([\w.-]+\/[\w.-]+)#(\d{1,15})$/;
+const JOB_ID = /^(?:#|jobs?\/)?(\d{1,15})$/;
+const PAGE = /\/[\w.-]+\/[\w.-]+\/actions\/(?:runs|jobs)\/\d+(?:\/(?:jobs|attempts)\/\d+)*\/?$/;
+/** What a person calls a kind, as kubectl takes it: `pod/NAME`. */
+const KINDS: Readonly<Record<string, 'group' | 'runner'>> = {
+  group: 'group',
+  rg: 'group',
+  runnergroup: 'group',
+  runnergroups: 'group',
+  runner: 'runner',
+  pod: 'runner',
+  pods: 'runner',
+  job: 'runner',
+};
+
+/**
+ * Tells WHAT from PATHs, in any order. A file or folder that exists is a PATH. So is what looks like one: it begins with a dot, slash or
+ * tilde, ends with a slash, has two slashes, or is named `*.yaml`, `*.yml` or `*.json`. @throws Failure exit 2 for two WHATs, or an address that is not Gitea's
+ */
+export function splitArguments(args: readonly string[], cwd: string): ExplainArguments {
+  const paths: string[] = [];
+  let found: { readonly what: What; readonly written: string } | undefined;
+  for (const arg of args) {
+    const what = isPath(arg, cwd) ? undefined : readWhat(arg);
+    if (what === undefined) paths.push(arg);
+    else if (found === undefined) found = { what, written: arg };
+    else {
+      throw new Failure(
+        'GR-EXPLAIN-01',
+        2,
+        `explain ${printable(found.written)} and ${printable(arg)}: neither is a file or folder here, and only one thing is ` +
+          'explained at a time. Name one.',
+      );
+    }
+  }
+  return { paths, ...found };
+}
+
+function isPath(arg: string, cwd: string): boolean {
+  if (arg === STANDARD_INPUT || arg === '') return true;
+  if (/^https?:\/\//.test(arg) || REPOSITORY_RUN.test(arg)) return false;
+  return /^[./~]|\/$|\.(?:ya?ml|json)$/.test(arg) || existsSync(resolve(cwd, arg));
+}
+
+function readWhat(arg: string): What | undefined {
+  const run = REPOSITORY_RUN.exec(arg);
+  if (run) return { is: 'run', repository: run[1] ?? '', number: Number(run[2]) };
+  const job = JOB_ID.exec(arg);
+  if (job) return { is: 'job', id: Number(job[1]) };
+  if (/^https?:\/\//.test(arg)) return readAddress(arg);
+  const [first = '', second, ...more] = arg.split('/');
+  if (more.length > 0) return undefined;
+  if (second === undefined) return { is: 'name', of: 'any', name: first };
+  const of = KINDS[first];
+  return of ? { is: 'name', of, name: second } : { is: 'name', of: 'any', namespace: first, name: second };
+}
+
+function readAddress(text: string): What {
+  const url = parseUrl(text);
+  const path = url && PAGE.exec(url.pathname)?.[0];
+  if (!url || path === undefined) {
+    throw new Failure(
+      'GR-EXPLAIN-02',
+      2,
+      `explain ${printable(text.split(/[?#]/)[0] ?? '')}: it is not the page of a run or job. Such an address ends in ` +
+        '/OWNER/REPOSITORY/actions/runs/NUMBER or …/runs/NUMBER/jobs/NUMBER.',
+    );
+  }
+  const id = /\/actions\/jobs\/(\d+)\/?$/.exec(path)?.[1];
+  if (id !== undefined) return { is: 'job', id: Number(id) };
+  return { is: 'page', path: path.replace(/\/$/, ''), origin: url.origin };
+}
+
 export type Subject =
   /** Unfinished jobs, the worst first. */
   | { readonly is: 'jobs'; readonly jobs: readonly ExplainedJob[]; readonly run?: Run }
@@ -25,8 +121,7 @@ export type Subject =
   | { readonly is: 'broken'; readonly group: string; readonly problem: string }
   | { readonly is: 'runner'; readonly runner: string; readonly decision?: RunnerDecision; readonly live?: LiveJob };
 
-/** Where WHAT is searched. */
-export interface SearchedIn {
+interface SearchedIn {
   readonly explanation: Explanation;
   readonly plan: Plan;
   /** Which repositories the groups have. */
@@ -39,6 +134,8 @@ export interface SearchedIn {
 const WHY_UNSEEN =
   'It may be an old one, the repository may have another name, Actions may be switched off in the repository, or the token may not read it';
 
+const NOT_NEWEST = 'not among the newest finished ones';
+
 /** Names that the error of an unknown name lists. */
 const SHOWN = 5;
 
@@ -49,32 +146,24 @@ export async function findSubject(what: What, written: string, places: SearchedI
       if (!isInScope(what.repository, places)) return { is: 'out-of-scope', repository: what.repository };
       const run = await places.findRun(what);
       if (run) return jobsOfRun(run, places);
-      const job = jobsWhere(places, ({ id }, repository) => id === what.number && same(repository, what.repository));
+      const job = jobsWhere(places, ({ id, repository }) => id === what.number && same(repository, what.repository));
       const meant = job.jobs.length === 0 ? '' : `. A job has this id: gitea-runners explain ${what.number}`;
-      throw unknown(
-        written,
-        `Gitea shows no run ${what.number} of ${what.repository} among the unfinished and the newest ones. ` +
-          `${WHY_UNSEEN}${meant}`,
-      );
+      const none = `Gitea shows no run ${what.number} of ${what.repository} among the unfinished and the newest ones`;
+      throw unknown(written, `${none}. ${WHY_UNSEEN}${meant}`);
     }
     case 'job': {
       const found = jobsWhere(places, ({ id }) => id === what.id);
       if (found.jobs.length > 0) return await withRunOfWaiting(found, places);
       const scopes = [...new Set(places.explanation.groups.map(({ scope }) => scope))];
-      throw unknown(
-        written,
-        `there is no unfinished job of this id, and it is not among the newest finished ones. Jobs of these scopes are seen: ${firstNames(scopes, SHOWN) || 'none'}`,
-      );
+      const seen = `Jobs of these scopes are seen: ${firstNames(scopes, SHOWN) || 'none'}`;
+      throw unknown(written, `there is no unfinished job of this id, and it is ${NOT_NEWEST}. ${seen}`);
     }
     case 'page': {
       const found = jobsOfPage(what, places);
       if (found.jobs.length > 0) return await withRunOfWaiting(found, places);
       const repository = /([^/]+\/[^/]+)\/actions\/runs\//.exec(what.path)?.[1];
       if (repository !== undefined && !isInScope(repository, places)) return { is: 'out-of-scope', repository };
-      throw unknown(
-        written,
-        `no unfinished job has this page, and it is not among the newest finished ones. ${WHY_UNSEEN}`,
-      );
+      throw unknown(written, `no unfinished job has this page, and it is ${NOT_NEWEST}. ${WHY_UNSEEN}`);
     }
     case 'name':
       return findName(what, written, places);
@@ -88,8 +177,11 @@ function isInScope(repository: string, { groups }: SearchedIn): boolean {
   return groups.some(({ scope }) => hasJobsOf(scope, owner, name));
 }
 
-function jobsOfRun(run: Run, places: SearchedIn): Subject & { readonly is: 'jobs' | 'finished' } {
-  const found = jobsWhere(places, ({ runId }, repository) => runId === run.id && same(repository, run.repository), run);
+type JobsSubject = Subject & { readonly is: 'jobs' | 'finished' };
+
+function jobsOfRun(run: Run, places: SearchedIn): JobsSubject {
+  const isOfRun = ({ runId, repository }: Job): boolean => runId === run.id && same(repository, run.repository);
+  const found = { ...jobsWhere(places, isOfRun), run };
   return found.is === 'jobs' ? { ...found, jobs: found.jobs.map((job) => withFactsOf(run, job)) } : found;
 }
 
@@ -100,10 +192,7 @@ function withFactsOf({ event, isActionsOff }: Run, job: ExplainedJob): Explained
 }
 
 /** The run is not asked for where nothing of it is told: its job runs, or needs another one. */
-async function withRunOfWaiting(
-  found: Subject & { readonly is: 'jobs' | 'finished' },
-  { findRun }: SearchedIn,
-): Promise<Subject> {
+async function withRunOfWaiting(found: JobsSubject, { findRun }: SearchedIn): Promise<Subject> {
   if (found.is === 'finished') return found;
   const waiting = found.jobs.find(({ job, runHas }) => job.status === 'queued' || runHas?.length === 0);
   if (!waiting) return found;
@@ -115,17 +204,13 @@ async function withRunOfWaiting(
   return { ...found, jobs, ...(waiting.job.status === 'blocked' && { run }) };
 }
 
-function jobsWhere(
-  { explanation, plan }: SearchedIn,
-  is: (job: Job, repository: string) => boolean,
-  run?: Run,
-): Subject & { readonly is: 'jobs' | 'finished' } {
-  const jobs = explanation.jobs.filter(({ job }) => is(job, job.repository));
-  if (jobs.length > 0) return { is: 'jobs', jobs, ...(run && { run }) };
-  const finished = plan.jobs.flatMap(({ job, verdict }) =>
-    verdict === 'done' && is(job, job.repository) ? [job] : [],
-  );
-  return { is: 'finished', jobs: finished, ...(run && { run }) };
+function jobsWhere({ explanation, plan }: SearchedIn, is: (job: Job) => boolean): JobsSubject {
+  const jobs = explanation.jobs.filter(({ job }) => is(job));
+  if (jobs.length > 0) return { is: 'jobs', jobs };
+  return {
+    is: 'finished',
+    jobs: plan.jobs.flatMap(({ job, verdict }) => (verdict === 'done' && is(job) ? [job] : [])),
+  };
 }
 
 /** Addresses come from Gitea's ROOT_URL, which may not be the address that people use, so the host decides only between several Giteas. */
@@ -146,42 +231,41 @@ function findName(
   const { explanation } = places;
   const isIt = (key: GroupKey): boolean =>
     key.name === name && (namespace === undefined || key.namespace === namespace);
-  const groups = of === 'runner' ? [] : explanation.groups.filter(isIt);
-  const broken = of === 'runner' ? [] : (explanation.where?.broken ?? []).filter((each) => isIt(keyOf(each.group)));
-  const runner = of === 'group' ? undefined : findRunner(name, explanation);
+  const isAny = (wanted: 'group' | 'runner'): boolean => of === wanted || of === 'any';
+  const groups = isAny('group') ? explanation.groups.filter(isIt) : [];
+  const runner = isAny('runner') ? findRunner(name, explanation) : undefined;
   const [group, another] = groups;
-  if (group && another) {
-    throw unknown(
-      written,
-      `several RunnerGroups have this name: ${groups.map(keyText).join(', ')}. Write it with its namespace`,
-    );
+  if (another) {
+    const names = groups.map(keyText).join(', ');
+    throw unknown(written, `several RunnerGroups have this name: ${names}. Write it with its namespace`);
   }
   if (group && runner)
     throw unknown(written, `a group and a runner have this name: write group/${name} or runner/${name}`);
   if (group) return { is: 'group', group };
   if (runner) return runner;
-  const [first] = broken;
-  if (first) return { is: 'broken', ...first };
+  const broken = explanation.where?.broken.find((each) => isIt(keyOf(each.group)));
+  if (broken && isAny('group')) return { is: 'broken', ...broken };
   const known = namesOfGroups(explanation);
   // OWNER/NAME is also how people write a repository, and OWNER/NAME# the begin of a run.
   const repository = /^[\w.-]+\/[\w.-]+(?=#|$)/.exec(namespace === undefined ? '' : written)?.[0];
-  const hint =
-    repository === undefined
-      ? ''
-      : `. For a repository, give --repository ${repository}, or name a run, e.g. ${repository}#8`;
-  throw unknown(written, `it is no file or folder, no RunnerGroup and no runner here. ${known}${hint}`);
+  const hint = `. For a repository, give --repository ${repository}, or name a run, e.g. ${repository}#8`;
+  const none = `it is no file or folder, no RunnerGroup and no runner here. ${known}`;
+  throw unknown(written, repository === undefined ? none : none + hint);
+}
+
+/** Groups, served or not. */
+function groupKeys({ groups, where }: Explanation): readonly GroupKey[] {
+  return [...groups, ...(where?.broken ?? []).map(({ group }) => keyOf(group))];
 }
 
 /** What there is, for the error of a name that is not there. */
-function namesOfGroups({ groups, where }: Explanation): string {
-  const known = [...groups.map(keyText), ...(where?.broken ?? []).map(({ group }) => group)];
-  return `RunnerGroups: ${firstNames(known, SHOWN) || 'none'}`;
+function namesOfGroups(explanation: Explanation): string {
+  return `RunnerGroups: ${firstNames(groupKeys(explanation).map(keyText), SHOWN) || 'none'}`;
 }
 
 /** @throws Failure exit 2 when no RunnerGroup, served or not, is called so: `ci` or `runners/ci` */
-export function checkGroupName(name: string, explanation: Explanation): void {
-  const known = [...explanation.groups, ...(explanation.where?.broken ?? []).map(({ group }) => keyOf(group))];
-  if (known.some((key) => key.name === name || keyText(key) === name)) return;
+function checkGroupName(name: string, explanation: Explanation): void {
+  if (groupKeys(explanation).some((key) => key.name === name || keyText(key) === name)) return;
   throw unknown(`--group ${name}`, `there is no such RunnerGroup here. ${namesOfGroups(explanation)}`);
 }
 
@@ -210,4 +294,35 @@ function same(a: string, b: string): boolean {
 
 function unknown(written: string, why: string): Failure {
   return new Failure('GR-EXPLAIN-03', 2, `explain ${printable(written)}: ${why}.`);
+}
+
+export interface Filter {
+  /** `ci` or `runners/ci` */
+  readonly group?: string | undefined;
+  /** `owner/name` */
+  readonly repository?: string | undefined;
+  readonly states?: readonly JobState[] | undefined;
+}
+
+/** Runners that no shown job has are left out, too. @throws Failure exit 2 for a group that does not exist: empty would mean "all is well" */
+export function filtered(explanation: Explanation, { group, repository, states }: Filter): Explanation {
+  if (group === undefined && repository === undefined && states === undefined) return explanation;
+  if (group !== undefined) checkGroupName(group, explanation);
+  const isGroup = (key: GroupKey | undefined): boolean =>
+    group === undefined || (key !== undefined && (key.name === group || keyText(key) === group));
+  const isShown = (job: ExplainedJob): boolean =>
+    isGroup(groupOfJob(job)) &&
+    (repository === undefined || job.job.repository.toLowerCase() === repository.toLowerCase()) &&
+    (states === undefined || states.includes(job.state));
+  const jobs = explanation.jobs.filter(isShown);
+  const ofJobs = new Set(jobs.flatMap((job) => (job.verdict === 'served' ? job.runner : (job.job.runner ?? []))));
+  const isWhole = repository === undefined && states === undefined;
+  return {
+    ...explanation,
+    groups: explanation.groups.filter(isGroup),
+    jobs,
+    runners: explanation.runners.filter(
+      (decision) => isGroup(decision.group) && (isWhole || ofJobs.has(decision.runner)),
+    ),
+  };
 }

@@ -1,18 +1,17 @@
-/** Which cluster `explain` looked at, and what stands there besides Jobs and pods: `serve`, Argo CD's Applications, statuses. */
+/** Which cluster `explain` looked at, and what stands there besides Jobs and pods: `serve`, Argo CD's Applications, statuses. Reading it, and its text. */
 import * as z from 'zod';
 import { AppShapeError, readApplication } from '../../clients/argocd/app-state.ts';
 import { type ApplicationRef, applicationOf } from '../../clients/argocd/application.ts';
-import type { Deadline } from '../../clients/http/deadline.ts';
-import type { KubeClient } from '../../clients/kubernetes/client.ts';
 import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import { API_VERSION, KIND } from '../../config/runnergroup/schema.ts';
 import { RunnerGroupStatus } from '../../config/runnergroup/status.ts';
 import { SERVE_LEASE } from '../../shared/installed/names.ts';
 import { keyText } from '../../shared/key-text.ts';
 import { TRACKING_ID } from '../../shared/marks.ts';
-import { readObject } from '../read-object.ts';
+import { printable } from '../../shared/printable.ts';
+import { duration } from '../duration.ts';
+import { type ClusterReader, readObject } from '../read-object.ts';
 
-/** The cluster, and what its control plane says. */
 export interface WhereIAm {
   /** `https://host:port` */
   readonly server: string;
@@ -66,12 +65,6 @@ export interface StatusSeen {
   readonly waits?: string;
 }
 
-/** Where the Lease and the Applications are, and by which time a Lease is late. */
-export interface ControlPlane {
-  readonly argocdNamespace: string;
-  readonly nowMs: number;
-}
-
 /** Applications that are asked for; more would fill the screen and load the API server. */
 const MOST_APPLICATIONS = 20;
 /** A Lease that was not renewed for so long has no holder: `serve` renews every 2 s. */
@@ -83,23 +76,21 @@ const LeaseRead = z.object({
 
 /** Reads what may be read. Nothing that is missing or refused is an error here. */
 export async function lookAround(
-  client: KubeClient,
+  reader: ClusterReader,
   objects: readonly RunnerGroupObject[],
-  plane: ControlPlane,
-  deadline: Deadline,
+  nowMs: number,
 ): Promise<Pick<WhereIAm, 'serve' | 'applications' | 'statuses'>> {
-  const made = objects.map((object) => ({ object, reference: applicationOfObject(object, plane.argocdNamespace) }));
-  const references = onlyOnce(made.map(({ reference }) => reference)).slice(0, MOST_APPLICATIONS);
+  const made = objects.map((object) => ({ object, reference: applicationOfObject(object, reader.argocdNamespace) }));
+  const references = new Map(made.flatMap(({ reference }) => (reference ? [[keyText(reference), reference]] : [])));
   const [serve, ...applications] = await Promise.all([
-    readLease(client, plane, deadline),
-    ...references.map((reference) => readApp(client, reference, deadline)),
+    readLease(reader, nowMs),
+    ...[...references.values()].slice(0, MOST_APPLICATIONS).map((reference) => readApp(reader, reference)),
   ]);
   return { serve, applications, statuses: made.map(({ object, reference }) => statusSeen(object, reference)) };
 }
 
 type FullReference = Required<ApplicationRef>;
 
-/** The Application that made a RunnerGroup. */
 function applicationOfObject({ metadata }: RunnerGroupObject, argocdNamespace: string): FullReference | undefined {
   const { namespace, name } = metadata;
   const [group = ''] = API_VERSION.split('/');
@@ -107,20 +98,12 @@ function applicationOfObject({ metadata }: RunnerGroupObject, argocdNamespace: s
   return application && { namespace: application.namespace ?? argocdNamespace, name: application.name };
 }
 
-function onlyOnce(references: readonly (FullReference | undefined)[]): readonly FullReference[] {
-  const found = new Map(references.flatMap((each) => (each ? [[keyText(each), each] as const] : [])));
-  return [...found.values()];
-}
-
-async function readLease(
-  client: KubeClient,
-  { argocdNamespace, nowMs }: ControlPlane,
-  deadline: Deadline,
-): Promise<ServeSeen> {
-  const path = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(argocdNamespace)}/leases/${SERVE_LEASE}`;
-  const read = await readObject(client, `read the Lease ${argocdNamespace}/${SERVE_LEASE}`, path, deadline);
+export async function readLease(reader: ClusterReader, nowMs: number): Promise<ServeSeen> {
+  const namespace = encodeURIComponent(reader.argocdNamespace);
+  const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${SERVE_LEASE}`;
+  const read = await readObject(reader, { path });
   if ('unread' in read) return { unread: read.unread, ...(read.isMissing && { isMissing: true }) };
-  const { holderIdentity, renewTime } = LeaseRead.safeParse(read.json).data?.spec ?? {};
+  const { holderIdentity, renewTime } = LeaseRead.safeParse(read.value).data?.spec ?? {};
   if (!holderIdentity) return { unread: 'its Lease has no holder: no replica of serve leads', isMissing: true };
   const renewedMs = Date.parse(renewTime ?? '');
   return {
@@ -130,17 +113,13 @@ async function readLease(
   };
 }
 
-async function readApp(
-  client: KubeClient,
-  { namespace, name }: FullReference,
-  deadline: Deadline,
-): Promise<ApplicationSeen> {
+async function readApp(reader: ClusterReader, { namespace, name }: FullReference): Promise<ApplicationSeen> {
   const called = keyText({ namespace, name });
   const path = `/apis/argoproj.io/v1alpha1/namespaces/${encodeURIComponent(namespace)}/applications/${encodeURIComponent(name)}`;
-  const read = await readObject(client, `read the Application ${called}`, path, deadline);
+  const read = await readObject(reader, { path });
   if ('unread' in read) return { name: called, unread: read.unread, ...(read.isMissing && { isMissing: true }) };
   try {
-    const { sync, health, errors, operation } = readApplication(read.json);
+    const { sync, health, errors, operation } = readApplication(read.value);
     const failed = operation?.phase === 'Failed' || operation?.phase === 'Error' ? operation : undefined;
     const [error] = errors.map(({ type, message }) => `${type}: ${message}`);
     const told = error ?? (failed && `its last sync has ended with ${failed.phase}: ${failed.message}`);
@@ -149,7 +128,7 @@ async function readApp(
       sync,
       ...(health !== undefined && { health }),
       ...(told !== undefined && { error: told }),
-      isAutomated: isAutomated(read.json),
+      isAutomated: isAutomated(read.value),
     };
   } catch (error) {
     if (error instanceof AppShapeError) return { name: called, unread: error.message };
@@ -181,4 +160,46 @@ export function statusSeen({ metadata, status }: RunnerGroupObject, made?: FullR
     ...(waits?.reason === 'Waiting' && { waits: waits.message }),
     ...(ready && ready.status !== 'True' && { notReady: `${ready.reason}: ${ready.message}` }),
   };
+}
+
+/** `serve` renews the time of its last look once a minute. */
+const LOOK_LATE_MS = 180_000;
+
+export function whereText(
+  { server, context, namespaces, serve, applications, broken, statuses }: WhereIAm,
+  nowMs: number,
+): string {
+  const account = context === undefined ? 'service account of this pod' : `context ${context}`;
+  const where = namespaces.length === 0 ? 'all namespaces' : `namespace ${namespaces.join(', ')}`;
+  const lines = [
+    `Cluster: ${server} (${account}), ${where}`,
+    `serve: ${serveText(serve, nowMs)}; ${lastLookText(statuses, nowMs)}`,
+    ...applications.map((application) => `Application ${application.name}: ${applicationText(application)}`),
+    ...statuses.flatMap(({ group, notReady }) =>
+      notReady === undefined ? [] : [`RunnerGroup ${group} is not ready: ${notReady}`],
+    ),
+    ...broken.map(({ group, problem }) => `RunnerGroup ${group} cannot be served: ${problem}`),
+  ];
+  return lines.map((line) => `${printable(line)}\n`).join('');
+}
+
+function serveText(serve: ServeSeen, nowMs: number): string {
+  if ('unread' in serve) return `not known: ${serve.unread}`;
+  const { leader, renewedAt, isLate } = serve;
+  const ago = renewedAt === undefined ? '' : ` ${duration(nowMs - Date.parse(renewedAt))} ago`;
+  return isLate ? `nobody leads: ${leader} last renewed its Lease${ago}` : `${leader} leads (Lease renewed${ago})`;
+}
+
+function lastLookText(statuses: readonly StatusSeen[], nowMs: number): string {
+  const times = statuses.flatMap(({ lastCheckTime }) =>
+    lastCheckTime === undefined ? [] : [Date.parse(lastCheckTime)],
+  );
+  if (times.length === 0) return 'it has not looked at these RunnerGroups yet';
+  const agoMs = nowMs - Math.max(...times);
+  return `it last looked ${duration(agoMs)} ago${agoMs > LOOK_LATE_MS ? ', which is too long: read its log' : ''}`;
+}
+
+function applicationText({ sync, health, error, unread }: ApplicationSeen): string {
+  if (unread !== undefined) return `not known: ${unread}`;
+  return [sync, health, ...(error === undefined ? [] : [error])].filter((part) => part !== undefined).join(', ');
 }

@@ -76,11 +76,7 @@ export type ValueOf<F extends Flag> = F extends { readonly value: string }
       | (F extends { readonly default: string | number } ? never : undefined)
   : boolean;
 
-/**
- * The value of a flag.
- * @param given what the command line says: a string, true for a switch, undefined when it says nothing
- * @throws Failure exit 2 when the value cannot be read
- */
+/** @param given by the command line: a string, true for a switch @throws Failure exit 2 when the value cannot be read */
 export function readFlag<F extends Flag>(
   name: string,
   flag: F,

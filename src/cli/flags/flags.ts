@@ -4,30 +4,16 @@
  *
  * To add a flag: add its entry here, use it with `flagValue('name', flags, io)`, and run `npm run generated`.
  */
+
 import { DEFAULT_IMAGES } from '../../config/runnergroup/defaults.ts';
+import { Failure } from '../../shared/failure.ts';
 import type { Io } from '../../shared/io.ts';
+import { printable } from '../../shared/printable.ts';
 import { readAllowedUrls } from '../../tasks/notify/allowed-urls.ts';
 import { DEFAULT_BUDGET } from '../../tasks/sweep/budget.ts';
-import { type CommandName, type Flag, readFlag, type ValueOf } from './flag.ts';
-import { INIT_FLAGS } from './init-flags.ts';
-import {
-  readAddress,
-  readBudget,
-  readClusterMode,
-  readCount,
-  readDuration,
-  readImage,
-  readKind,
-  readLease,
-  readList,
-  readSeconds,
-  readSecretNames,
-  readSecretsMode,
-  readSpeed,
-  readTrustedPath,
-} from './readers.ts';
-import { REPORT_FLAGS } from './report-flags.ts';
-import { TRACING_FLAGS } from './tracing-flags.ts';
+import { SAMPLERS } from '../../telemetry/tracing/settings.ts';
+import { type CommandName, type Flag, longName, readFlag, type ValueOf, variableOf } from './flag.ts';
+import * as readers from './readers.ts';
 
 /** The arguments of the commands that read files. */
 export const PATH = {
@@ -39,12 +25,34 @@ export const PATH = {
   long: '--filename',
 } as const;
 
-/** Whether a command reads files. */
 export function hasPaths(command: CommandName): boolean {
   return (PATH.of as readonly CommandName[]).includes(command);
 }
 
-const OWN_ACCOUNT = 'the service account of this pod';
+/** Commands that ask Gitea with the tokens of the installation, and those whose pods have the images of the installation. */
+const ASKING = ['generate', 'explain', 'serve', 'sweep', 'doctor'] as const;
+const PLANNING = ['generate', 'explain', 'validate', 'serve'] as const;
+const TRACED = ['generate', 'serve'] as const;
+
+const OF_RUN = 'time limit of the run';
+const OF_LOOK = 'time limit of each look and each deletion';
+const OWN = 'the service account of this pod';
+const KUBECTL = `${OWN}, else that of kubectl`;
+const NAMESPACE_READ = 'namespace of the RunnerGroups that are read from the cluster';
+
+/** What each command prints beside text for people. */
+const OUTPUTS = {
+  explain: ['json', 'wide'],
+  validate: ['json', 'sarif', 'github'],
+  sweep: ['json'],
+  doctor: ['json'],
+  version: ['json'],
+} as const satisfies Readonly<Partial<Record<CommandName, readonly string[]>>>;
+
+/** `json, sarif or github` */
+function anyOf(words: readonly string[]): string {
+  return words.join(', ').replace(/, (\w+)$/, ' or $1');
+}
 
 /** The order is that of `--help` and of the manual. */
 export const FLAGS = {
@@ -54,15 +62,15 @@ export const FLAGS = {
     help: 'read folders with all below them',
   },
   secrets: {
-    of: ['generate', 'explain', 'serve', 'sweep', 'doctor'],
+    of: ASKING,
     value: 'files|api',
     default: 'files',
     help: 'where the Secrets of RunnerGroups are read',
     more: '`files`: mounted below `--secrets-dir`. `api`: in the namespace of the group, through the Kubernetes API ([how](install.md#secrets-through-the-kubernetes-api)).',
-    read: readSecretsMode,
+    read: readers.readSecretsMode,
   },
   secretsDir: {
-    of: ['generate', 'explain', 'serve', 'sweep', 'doctor'],
+    of: ASKING,
     value: 'DIR',
     default: '/var/run/secrets/gitea-runners',
     help: 'where API tokens are mounted',
@@ -72,50 +80,28 @@ export const FLAGS = {
     value: 'SECONDS',
     default: 20,
     help: 'time limit of a run; in serve and sweep, of each look and each deletion',
-    helpIn: {
-      generate: 'time limit of the run',
-      explain: 'time limit of the run',
-      doctor: 'time limit of the run',
-      extend: 'time limit of the run',
-      serve: 'time limit of each look and each deletion',
-      sweep: 'time limit of each look and each deletion',
-    },
+    helpIn: { generate: OF_RUN, explain: OF_RUN, doctor: OF_RUN, extend: OF_RUN, serve: OF_LOOK, sweep: OF_LOOK },
     more: 'A plan that comes later is not printed (exit 1). Argo CD ends a plugin after 60 s.',
-    read: readSeconds,
+    read: readers.readSeconds,
   },
-  caFile: {
-    of: ['generate', 'explain', 'serve', 'sweep', 'doctor'],
-    value: 'FILE',
-    help: 'PEM of a private CA for Gitea',
-  },
-  verbose: {
-    of: ['generate', 'explain', 'serve', 'sweep', 'doctor'],
-    short: '-v',
-    help: 'print requests to stderr: method, path, status, time',
-  },
+  caFile: { of: ASKING, value: 'FILE', help: 'PEM of a private CA for Gitea' },
+  verbose: { of: ASKING, short: '-v', help: 'print requests to stderr: method, path, status, time' },
   cluster: {
     of: ['generate', 'explain', 'sweep', 'doctor'],
     value: 'auto|off',
     default: 'auto',
     help: 'look at live Jobs and Pods when this runs in a cluster',
     more: '`auto`: when a service account token is mounted or a kubeconfig is given; then Kubernetes must answer. `off`: never.',
-    read: readClusterMode,
+    read: readers.readClusterMode,
   },
   kubeconfig: {
     of: ['generate', 'explain', 'serve', 'sweep', 'doctor', 'extend'],
     value: 'FILE',
     defaultNote: 'the service account of this pod; in explain, doctor and extend also that of kubectl',
-    defaultIn: {
-      generate: OWN_ACCOUNT,
-      serve: OWN_ACCOUNT,
-      sweep: OWN_ACCOUNT,
-      explain: `${OWN_ACCOUNT}, else that of kubectl`,
-      doctor: `${OWN_ACCOUNT}, else that of kubectl`,
-      extend: `${OWN_ACCOUNT}, else that of kubectl`,
-    },
+    defaultIn: { generate: OWN, serve: OWN, sweep: OWN, explain: KUBECTL, doctor: KUBECTL, extend: KUBECTL },
     help: 'the cluster in which the runners run',
     more: 'The variable must hold an absolute path. In generate and serve it needs a token or a client certificate; the other commands also log in with the program that it names (`exec`).',
-    read: readTrustedPath,
+    read: readers.readTrustedPath,
   },
   policy: {
     of: ['generate', 'explain', 'validate', 'serve', 'sweep', 'doctor'],
@@ -123,36 +109,31 @@ export const FLAGS = {
     defaultNote: 'none',
     help: 'what RunnerGroups may do: a RunnerPolicy',
     more: 'The variable must hold an absolute path. All fields: [policy.md](policy.md).',
-    read: readTrustedPath,
+    read: readers.readTrustedPath,
   },
   runnerImage: {
-    of: ['generate', 'explain', 'validate', 'serve'],
+    of: PLANNING,
     value: 'IMAGE',
     defaultNote: DEFAULT_IMAGES.dind,
     help: 'image of runners in dind and host mode, for groups that name none',
     more: 'Best with its digest. Set it for the sidecar and for `serve` alike: the image is part of what names a runner.',
-    read: readImage,
+    read: readers.readImage,
   },
   runnerImageRootless: {
-    of: ['generate', 'explain', 'validate', 'serve'],
+    of: PLANNING,
     value: 'IMAGE',
     defaultNote: DEFAULT_IMAGES['dind-rootless'],
     help: 'the same for dind-rootless mode',
-    read: readImage,
+    read: readers.readImage,
   },
   dockerImage: {
-    of: ['generate', 'explain', 'validate', 'serve'],
+    of: PLANNING,
     value: 'IMAGE',
     defaultNote: 'docker 29.5.2 by digest',
     help: 'image of dockerd in dind mode',
-    read: readImage,
+    read: readers.readImage,
   },
-  argocdUrl: {
-    of: ['serve'],
-    value: 'URL',
-    defaultNote: 'none, it is required',
-    help: 'Argo CD API server',
-  },
+  argocdUrl: { of: ['serve'], value: 'URL', defaultNote: 'none, it is required', help: 'Argo CD API server' },
   argocdTokenFile: {
     of: ['serve'],
     value: 'FILE',
@@ -160,11 +141,7 @@ export const FLAGS = {
     help: 'token of an Argo CD account',
     more: 'The account needs `applications, get` and `applications, sync`. The file is read again before each wake.',
   },
-  argocdCaFile: {
-    of: ['serve'],
-    value: 'FILE',
-    help: 'PEM of the CA of Argo CD',
-  },
+  argocdCaFile: { of: ['serve'], value: 'FILE', help: 'PEM of the CA of Argo CD' },
   argocdNamespace: {
     of: ['explain', 'serve', 'doctor'],
     value: 'NAMESPACE',
@@ -176,7 +153,7 @@ export const FLAGS = {
     value: 'ADDRESS',
     default: ':8080',
     help: 'for Gitea webhooks, path /webhook',
-    read: readAddress,
+    read: readers.readAddress,
   },
   webhookSecretFile: {
     of: ['serve'],
@@ -190,7 +167,7 @@ export const FLAGS = {
     defaultNote: 'none',
     help: 'YAML: what `spec.notify` is for RunnerGroups that have none',
     more: '[Notifications](notifications.md).',
-    read: readTrustedPath,
+    read: readers.readTrustedPath,
   },
   notifyUrls: {
     of: ['serve'],
@@ -228,21 +205,21 @@ export const FLAGS = {
     value: 'ADDRESS',
     default: ':9090',
     help: 'for /metrics, /healthz and /readyz',
-    read: readAddress,
+    read: readers.readAddress,
   },
   probeListen: {
     of: ['serve'],
     value: 'ADDRESS',
     default: ':8081',
     help: 'for /healthz and /readyz, nothing else',
-    read: readAddress,
+    read: readers.readAddress,
   },
   namespaces: {
     of: ['serve'],
     value: 'LIST',
     defaultNote: 'all',
     help: 'serve the RunnerGroups of these namespaces, comma-separated',
-    read: readList,
+    read: readers.readList,
   },
   lease: {
     of: ['serve'],
@@ -250,14 +227,14 @@ export const FLAGS = {
     defaultNote: 'gitea-runners-serve in the namespace of this pod',
     help: 'the Lease by which one of several replicas leads',
     more: '`off`: this replica always leads.',
-    read: readLease,
+    read: readers.readLease,
   },
   poll: {
     of: ['serve'],
     value: 'SECONDS',
     default: 5,
     help: 'shortest time between two looks',
-    read: readSeconds,
+    read: readers.readSeconds,
   },
   giteaRequests: {
     of: ['serve'],
@@ -265,7 +242,7 @@ export const FLAGS = {
     default: 1200,
     help: 'requests per minute to one Gitea, 60 to 60000',
     more: '[All groups share them](serve.md#a-good-guest).',
-    read: readCount(60, 60_000),
+    read: readers.readCount(60, 60_000),
   },
   wakes: {
     of: ['serve'],
@@ -273,9 +250,46 @@ export const FLAGS = {
     default: 4,
     help: 'Applications that are woken at the same time, 1 to 100',
     more: '[How many Argo CD can do](scale.md#advice).',
-    read: readCount(1, 100),
+    read: readers.readCount(1, 100),
   },
-  ...TRACING_FLAGS,
+  // The standard OpenTelemetry variables count where ours are not set.
+  tracingEndpoint: {
+    of: TRACED,
+    value: 'URL',
+    standard: ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
+    defaultNote: 'trace nothing',
+    help: 'OpenTelemetry collector, OTLP over HTTP: spans are sent there',
+    more: '[Tracing](tracing.md). `/v1/traces` is added.',
+  },
+  tracingInsecure: {
+    of: TRACED,
+    standard: ['OTEL_EXPORTER_OTLP_TRACES_INSECURE', 'OTEL_EXPORTER_OTLP_INSECURE'],
+    help: 'the endpoint may be http',
+  },
+  tracingSampler: {
+    of: TRACED,
+    value: 'SAMPLER',
+    standard: ['OTEL_TRACES_SAMPLER'],
+    default: 'parentbased_always_on',
+    help: `which traces are kept: ${SAMPLERS.join(', ')}`,
+    read: readers.readSampler,
+  },
+  tracingSamplerArg: {
+    of: TRACED,
+    value: 'RATIO',
+    standard: ['OTEL_TRACES_SAMPLER_ARG'],
+    default: 1,
+    help: 'share of the traces that the ratio samplers keep, 0 to 1',
+    read: readers.readRatio,
+  },
+  tracingResourceAttributes: {
+    of: TRACED,
+    value: 'LIST',
+    standard: ['OTEL_RESOURCE_ATTRIBUTES'],
+    defaultNote: 'none',
+    help: `about the process, on each span: KEY=VALUE, comma-separated, at most ${readers.MOST_ATTRIBUTES}`,
+    read: readers.readAttributes,
+  },
   sweep: {
     of: ['serve'],
     help: 'delete dead registrations of our runners',
@@ -287,54 +301,148 @@ export const FLAGS = {
     defaultNote: 'none',
     help: "names of Secrets that are kept filled with Gitea's registration token, comma-separated",
     more: '[How](install.md#registration-tokens-by-themselves). The API token then needs write rights.',
-    read: readSecretNames,
+    read: readers.readSecretNames,
   },
-  once: {
-    of: ['serve'],
-    help: 'one pass, then exit: 0 when all is well',
-  },
+  once: { of: ['serve'], help: 'one pass, then exit: 0 when all is well' },
   for: {
     of: ['extend'],
     value: 'DURATION',
     default: '1h',
     help: 'how long the runner stays from now on, e.g. 90s, 30m, 1h30m; at most 24h',
-    read: readDuration,
+    read: readers.readDuration,
   },
   budget: {
     of: ['sweep'],
     value: 'N',
     default: DEFAULT_BUDGET,
     help: 'deletions per minute, 1 to 600',
-    read: readBudget,
+    read: readers.readBudget,
   },
-  dryRun: {
-    of: ['sweep'],
-    help: 'only say what would be deleted, and why',
+  dryRun: { of: ['sweep'], help: 'only say what would be deleted, and why' },
+  // What is shown of an answer or a report, and how it is printed.
+  output: {
+    of: ['explain', 'validate', 'sweep', 'doctor', 'version'],
+    short: '-o',
+    value: 'FORMAT',
+    defaultNote: 'text',
+    help: 'how to print: json; explain also wide; validate also sarif or github',
+    helpIn: Object.fromEntries(Object.entries(OUTPUTS).map(([name, all]) => [name, `how to print: ${anyOf(all)}`])),
+    more: '`wide` adds columns and cuts nothing. `sarif` is SARIF 2.1.0. `github` prints annotations, which Gitea Actions shows too. The variable counts for the commands that have its format.',
+    choices: OUTPUTS,
   },
-  ...REPORT_FLAGS,
-  json: {
-    of: ['explain', 'sweep', 'version', 'doctor'],
-    help: 'the same as `-o json`',
+  namespace: {
+    of: ['explain', 'doctor', 'extend'],
+    short: '-n',
+    value: 'NAMESPACE',
+    defaultNote: "that of the kubeconfig's context",
+    help: `${NAMESPACE_READ}; in extend, of the runner`,
+    helpIn: { explain: NAMESPACE_READ, doctor: NAMESPACE_READ, extend: 'namespace of the runner' },
+    read: readers.readNamespace,
   },
-  crd: {
-    of: ['schema'],
-    help: 'print the CustomResourceDefinition instead',
+  allNamespaces: {
+    of: ['explain', 'doctor'],
+    short: '-A',
+    help: 'read the RunnerGroups of all namespaces from the cluster',
   },
+  group: {
+    of: ['explain'],
+    value: 'NAME',
+    defaultNote: 'all',
+    help: 'only this RunnerGroup, as NAME or NAMESPACE/NAME',
+  },
+  repository: {
+    of: ['explain'],
+    value: 'OWNER/NAME',
+    defaultNote: 'all',
+    help: 'only jobs of this repository',
+    read: readers.readRepository,
+  },
+  state: {
+    of: ['explain'],
+    value: 'LIST',
+    defaultNote: 'all',
+    help: 'only jobs in these states, comma-separated: unserved, held, starting, blocked, running',
+    read: readers.readStates,
+  },
+  watch: { of: ['explain'], short: '-w', help: 'look again every 5 s until Ctrl-C' },
+  exitCode: { of: ['explain'], help: 'end with exit code 4 when a job that is shown is unserved' },
+  strict: { of: ['validate'], help: 'warnings are errors: they end with exit code 2' },
+  json: { of: ['explain', 'sweep', 'version', 'doctor'], help: 'the same as `-o json`' },
+  crd: { of: ['schema'], help: 'print the CustomResourceDefinition instead' },
   kind: {
     of: ['schema'],
     value: 'KIND',
     default: 'RunnerGroup',
     help: 'RunnerGroup, or RunnerPolicy for a policy file',
-    read: readKind,
+    read: readers.readKind,
   },
-  speed: {
-    of: ['demo'],
-    value: 'FACTOR',
-    default: 1,
-    help: 'how many times faster',
-    read: readSpeed,
+  speed: { of: ['demo'], value: 'FACTOR', default: 1, help: 'how many times faster', read: readers.readSpeed },
+  // What a new installation is made of.
+  gitea: {
+    of: ['init', 'import'],
+    value: 'URL',
+    defaultNote: 'asked',
+    defaultIn: { import: 'what the files say' },
+    help: 'Gitea, as pods of the cluster reach it',
   },
-  ...INIT_FLAGS,
+  scope: {
+    of: ['init', 'import'],
+    value: 'global|org|user|repo',
+    default: 'org',
+    defaultIn: { import: 'what the files say, or org with --owner' },
+    help: 'whose CI jobs get runners',
+  },
+  owner: {
+    of: ['init', 'import'],
+    value: 'NAME',
+    defaultNote: 'asked',
+    defaultIn: { import: 'what the files say' },
+    help: 'the organization, the user, or `owner/name` of the repository',
+  },
+  groupName: { of: ['init'], value: 'NAME', default: 'ci', help: 'name of the RunnerGroup' },
+  groupNamespace: {
+    of: ['init', 'import'],
+    value: 'NAMESPACE',
+    default: 'runners',
+    defaultIn: { import: 'that of the files, else runners' },
+    help: 'where its runners run',
+  },
+  cap: { of: ['init'], value: 'N', default: 10, help: 'how many runners at most' },
+  containerMode: {
+    of: ['init'],
+    value: 'MODE',
+    default: 'dind-rootless',
+    help: 'where docker comes from: dind-rootless, dind, or host for no docker',
+    choices: { init: ['dind-rootless', 'dind', 'host'] },
+  },
+  git: {
+    of: ['init'],
+    value: 'URL',
+    defaultNote: 'asked',
+    help: 'git repository with the RunnerGroups, as Argo CD reaches it',
+  },
+  gitPath: { of: ['init'], value: 'FOLDER', default: 'groups', help: 'folder of the RunnerGroups in it' },
+  secretTool: {
+    of: ['init'],
+    value: 'TOOL',
+    default: 'kubectl',
+    help: 'what makes the Secrets: kubectl, external-secrets or sealed-secrets',
+    choices: { init: readers.SECRET_TOOLS },
+    read: readers.readSecretTool,
+  },
+  secretStore: {
+    of: ['init'],
+    value: 'NAME',
+    default: 'gitea-runners',
+    help: 'ClusterSecretStore of External Secrets',
+  },
+  webhookUrl: {
+    of: ['init'],
+    value: 'URL',
+    default: 'http://gitea-runners.argocd.svc/webhook',
+    help: 'where Gitea reaches `serve`',
+  },
+  force: { of: ['init'], help: 'write over files that are there' },
 } as const satisfies Readonly<Record<string, Flag>>;
 
 type Flags = typeof FLAGS;
@@ -355,7 +463,34 @@ export function flagValue<N extends FlagName>(name: N, given: GivenFlags<N>, io:
   return readFlag<Flags[N]>(name, FLAGS[name], given[name], io.env);
 }
 
-/** The flags of a command, in order. */
 export function flagsOf(command: CommandName): readonly (readonly [string, Flag])[] {
   return Object.entries<Flag>(FLAGS).filter(([, { of }]) => of.includes(command));
+}
+
+/** A command with `-o`. */
+type PrintingCommand = keyof typeof OUTPUTS;
+export type OutputOf<C extends PrintingCommand> = (typeof OUTPUTS)[C][number];
+
+/** What `-o` asks for; undefined: nothing. @throws Failure exit 2 when the command does not print that */
+export function askedOutput<C extends PrintingCommand>(
+  command: C,
+  given: GivenFlags<'output'>,
+  io: Pick<Io, 'env'>,
+): OutputOf<C> | undefined {
+  const text = flagValue('output', given, io);
+  if (text === undefined) return undefined;
+  const outputs: readonly OutputOf<C>[] = OUTPUTS[command];
+  const output = outputs.find((each) => each === text);
+  if (output !== undefined) return output;
+  // A variable is set once for all commands.
+  if (given.output === undefined && Object.values(OUTPUTS).some((each: readonly string[]) => each.includes(text)))
+    return undefined;
+  const name = given.output === undefined ? variableOf('output') : longName('output');
+  const message = `read ${name}: ${command} prints ${anyOf(outputs)}, not "${printable(text)}". Leave it out for text.`;
+  throw new Failure('GR-FLAG-16', 2, message);
+}
+
+/** Whether a command that prints text or JSON is to print JSON. @throws Failure exit 2 for another format */
+export function isJson(command: PrintingCommand, given: GivenFlags<'output' | 'json'>, io: Pick<Io, 'env'>): boolean {
+  return askedOutput(command, given, io) === 'json' || flagValue('json', given, io);
 }

@@ -1,83 +1,115 @@
-/** Readers of values that several flags have: text -> value. Each throws `Failure` (exit 2) that names the flag or its variable. */
+/** Readers of flags: text -> value. Each throws `Failure` (exit 2) that names the flag or its variable. */
 import { isAbsolute } from 'node:path';
-import type { ClusterMode } from '../../clients/kubernetes/config.ts';
-import type { SecretsMode } from '../../clients/tokens/api-token.ts';
 import { DNS_SUBDOMAIN, IMAGE_REFERENCE, LONGEST_IMAGE } from '../../config/runnergroup/words.ts';
 import { LONGEST_KEEP_MS } from '../../planner/kept.ts';
 import type { ListenAddress } from '../../serve/http/server.ts';
 import { Failure } from '../../shared/failure.ts';
 import { LARGEST_BUDGET } from '../../tasks/sweep/budget.ts';
+import { SAMPLERS } from '../../telemetry/tracing/settings.ts';
 import type { Source } from './flag.ts';
 
-/** Argo CD ends a plugin after 60 s. Nobody waits ten minutes for an answer. */
-const LONGEST_SECONDS = 600;
+type Reader<T> = (text: string, source: Source) => T;
 
-/** A positive number of seconds. */
-export function readSeconds(text: string, { name }: Source): number {
-  const value = /^[0-9]{1,4}(?:\.[0-9]{1,3})?$/.test(text) ? Number(text) : 0;
-  if (value > 0 && value <= LONGEST_SECONDS) return value;
-  throw new Failure('GR-FLAG-02', 2, `read ${name}: it must be a number of seconds from 0.001 to ${LONGEST_SECONDS}.`);
+function wrong(code: string, { name }: Source, must: string): Failure {
+  return new Failure(code, 2, `read ${name}: it must be ${must}.`);
 }
 
+/** One of these words. */
+function oneOf<const W extends string>(code: string, words: readonly W[], must: string): Reader<W> {
+  return (text, source) => {
+    const word = words.find((each) => each === text);
+    if (word !== undefined) return word;
+    throw wrong(code, source, must);
+  };
+}
+
+function matching(code: string, form: RegExp, must: string): Reader<string> {
+  return (text, source) => {
+    if (form.test(text)) return text;
+    throw wrong(code, source, must);
+  };
+}
+
+function numberOf(code: string, form: RegExp, [least, most]: readonly [number, number], must: string): Reader<number> {
+  return (text, source) => {
+    const value = form.test(text) ? Number(text) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    throw wrong(code, source, must);
+  };
+}
+
+/** Argo CD ends a plugin after 60 s. Nobody waits ten minutes for an answer. */
+const SECONDS = [0.001, 600] as const;
+const DECIMAL = /^[0-9]{1,4}(?:\.[0-9]{1,3})?$/;
+/** The demo at 100 times its speed takes a fraction of a second; more would show nothing. */
+const SPEED = [0.1, 100] as const;
+
+export const readSeconds = numberOf('GR-FLAG-02', DECIMAL, SECONDS, 'a number of seconds from 0.001 to 600');
+export const readSpeed = numberOf('GR-FLAG-10', DECIMAL, SPEED, 'a number from 0.1 to 100');
+export const readRatio = numberOf(
+  'GR-FLAG-22',
+  /^(?:0|1|0?\.[0-9]{1,9}|1\.0{1,9})$/,
+  [0, 1],
+  'a number from 0 to 1, e.g. 0.1',
+);
+export const readBudget = numberOf(
+  'GR-SWEEP-02',
+  /^[1-9][0-9]{0,2}$/,
+  [1, LARGEST_BUDGET],
+  `a whole number of deletions per minute from 1 to ${LARGEST_BUDGET}`,
+);
+export const readCount = (least: number, most: number): Reader<number> =>
+  numberOf('GR-FLAG-21', /^[0-9]{1,9}$/, [least, most], `a whole number from ${least} to ${most}`);
+
+/** A DNS label: it becomes a part of a path. */
+export const readNamespace = matching(
+  'GR-FLAG-02',
+  /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
+  'the name of a namespace',
+);
+export const readRepository = matching('GR-FLAG-17', /^[\w.-]+\/[\w.-]+$/, 'a repository, written OWNER/NAME');
+
+export const readClusterMode = oneOf('GR-FLAG-01', ['auto', 'off'], 'auto or off');
+export const readSecretsMode = oneOf('GR-FLAG-12', ['files', 'api'], 'files or api');
+/** A kind that has a schema. */
+export const readKind = oneOf('GR-FLAG-13', ['RunnerGroup', 'RunnerPolicy'], 'RunnerGroup or RunnerPolicy');
+export const readSampler = oneOf('GR-FLAG-22', SAMPLERS, `one of ${SAMPLERS.join(', ')}`);
+
+/** What makes the Secrets in the cluster. */
+export const SECRET_TOOLS = ['kubectl', 'external-secrets', 'sealed-secrets'] as const;
+export type SecretTool = (typeof SECRET_TOOLS)[number];
+export const readSecretTool = oneOf('GR-INIT-05', SECRET_TOOLS, 'kubectl, external-secrets or sealed-secrets');
+
 /** `90s`, `30m`, `1h30m` in ms, up to 24 hours. */
-export function readDuration(text: string, { name }: Source): number {
+export function readDuration(text: string, source: Source): number {
   const [, hours = '0', minutes = '0', seconds = '0'] =
     /^(?:(\d{1,2})h)?(?:(\d{1,4})m)?(?:(\d{1,5})s)?$/.exec(text) ?? [];
   const ms = (Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds)) * 1000;
   if (ms > 0 && ms <= LONGEST_KEEP_MS) return ms;
-  throw new Failure('GR-FLAG-02', 2, `read ${name}: it must be a time from 1s to 24h, e.g. 90s, 30m or 1h30m.`);
+  throw wrong('GR-FLAG-02', source, 'a time from 1s to 24h, e.g. 90s, 30m or 1h30m');
 }
 
-/** A DNS label: it becomes a part of a path. */
-export function readNamespace(text: string, { name }: Source): string {
-  if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text)) return text;
-  throw new Failure('GR-FLAG-02', 2, `read ${name}: it must be the name of a namespace.`);
-}
-
-export function readClusterMode(text: string, { name }: Source): ClusterMode {
-  if (text === 'auto' || text === 'off') return text;
-  throw new Failure('GR-FLAG-01', 2, `read ${name}: it must be auto or off.`);
-}
-
-export function readSecretsMode(text: string, { name }: Source): SecretsMode {
-  if (text === 'files' || text === 'api') return text;
-  throw new Failure('GR-FLAG-12', 2, `read ${name}: it must be files or api.`);
-}
-
-/**
- * Path of a kubeconfig or policy file. The variable must hold an absolute path: Argo CD starts us in the repository, and its author
- * could put a file there.
- */
-export function readTrustedPath(text: string, { name, isVariable }: Source): string {
-  if (!isVariable || isAbsolute(text)) return text;
-  throw new Failure('GR-FLAG-09', 2, `read ${name}: it must be an absolute path.`);
-}
-
-/** A kind that has a schema. */
-export function readKind(text: string, { name }: Source): 'RunnerGroup' | 'RunnerPolicy' {
-  if (text === 'RunnerGroup' || text === 'RunnerPolicy') return text;
-  throw new Failure('GR-FLAG-13', 2, `read ${name}: it must be RunnerGroup or RunnerPolicy.`);
+/** An absolute path if it is in a variable: Argo CD starts us in the repository, and its author could put a file there. */
+export function readTrustedPath(text: string, source: Source): string {
+  if (!source.isVariable || isAbsolute(text)) return text;
+  throw wrong('GR-FLAG-09', source, 'an absolute path');
 }
 
 /** `:8080`, `127.0.0.1:0`, `localhost:80` or `[::1]:80`. */
-export function readAddress(text: string, { name }: Source): ListenAddress {
+export function readAddress(text: string, source: Source): ListenAddress {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/.exec(text);
   const host = match?.[1] ?? match?.[2] ?? '';
   const port = Number(match?.[3]);
   if (match !== null && port <= 65_535) return host === '' ? { port } : { host, port };
-  throw new Failure('GR-FLAG-08', 2, `read ${name}: it must be an address like :8080 or 127.0.0.1:8080.`);
+  throw wrong('GR-FLAG-08', source, 'an address like :8080 or 127.0.0.1:8080');
 }
 
 /** `NAMESPACE/NAME` of a Lease, or `off`. */
-export function readLease(
-  text: string,
-  { name }: Source,
-): 'off' | { readonly namespace: string; readonly name: string } {
+export function readLease(text: string, source: Source): 'off' | { readonly namespace: string; readonly name: string } {
   if (text === 'off') return text;
-  const lease = /^(?<namespace>[a-z0-9-]+)\/(?<name>[a-z0-9.-]+)$/.exec(text)?.groups ?? {};
-  if (lease['namespace'] !== undefined && lease['name'] !== undefined)
-    return { namespace: lease['namespace'], name: lease['name'] };
-  throw new Failure('GR-FLAG-07', 2, `read ${name}: it must be NAMESPACE/NAME or off.`);
+  const [, namespace, name] = /^([a-z0-9-]+)\/([a-z0-9.-]+)$/.exec(text) ?? [];
+  if (namespace !== undefined && name !== undefined) return { namespace, name };
+  throw wrong('GR-FLAG-07', source, 'NAMESPACE/NAME or off');
 }
 
 /** Words between commas. */
@@ -91,53 +123,67 @@ const MOST_SECRETS = 100;
 const LONGEST_NAME = 253;
 
 /** Names of Secrets between commas: they become parts of paths. */
-export function readSecretNames(text: string, { name }: Source): readonly string[] {
+export function readSecretNames(text: string, source: Source): readonly string[] {
   const names = readList(text);
   if (names.length <= MOST_SECRETS && names.every((one) => one.length <= LONGEST_NAME && DNS_SUBDOMAIN.test(one)))
     return names;
-  throw new Failure(
-    'GR-FLAG-24',
-    2,
-    `read ${name}: it must be up to ${MOST_SECRETS} names of Secrets with commas between.`,
-  );
+  throw wrong('GR-FLAG-24', source, `up to ${MOST_SECRETS} names of Secrets with commas between`);
 }
 
-/** Name of an image. */
-export function readImage(text: string, { name }: Source): string {
+export function readImage(text: string, source: Source): string {
   if (text.length <= LONGEST_IMAGE && IMAGE_REFERENCE.test(text)) return text;
-  throw new Failure(
-    'GR-FLAG-15',
-    2,
-    `read ${name}: it must be an image, e.g. registry.example.com/gitea/runner:1.0.8.`,
+  throw wrong('GR-FLAG-15', source, 'an image, e.g. registry.example.com/gitea/runner:1.0.8');
+}
+
+/** The worst first: the order of the table of `explain`. */
+export const JOB_STATES = ['unserved', 'held', 'starting', 'blocked', 'running'] as const;
+
+/**
+ * One word for what a job does, to sort by and to filter by.
+ *
+ * - `unserved`: it gets no runner until somebody acts. No group has its labels, its group is suspended or has a cap of 0, its runners fail,
+ *   the pod of its runner cannot start or all slots are taken by such pods, Argo CD does not create its runner's Job, or its repository
+ *   has Actions switched off (known only of a job or run that was asked about).
+ * - `held`: it waits for a slot, or it has no labels.
+ * - `starting`: it has a runner that has not taken it yet.
+ * - `blocked`: Gitea holds it back.
+ * - `running`: a runner works on it.
+ */
+export type JobState = (typeof JOB_STATES)[number];
+
+/** States of jobs between commas. */
+export function readStates(text: string, source: Source): readonly JobState[] {
+  // `stuck`: the word before, to go after 0.2.
+  const words = readList(text).map((word) => (word === 'stuck' ? 'unserved' : word));
+  const states = JOB_STATES.filter((state) => words.includes(state));
+  if (words.length > 0 && states.length === new Set(words).size) return states;
+  throw wrong('GR-FLAG-18', source, `one or more of ${JOB_STATES.join(', ')}, with commas between`);
+}
+
+export const MOST_ATTRIBUTES = 32;
+const LONGEST_ATTRIBUTE = 255;
+
+/** As `OTEL_RESOURCE_ATTRIBUTES` is written: values are percent-encoded. */
+export function readAttributes(text: string, source: Source): Readonly<Record<string, string>> {
+  const pairs = text.split(',').filter((pair) => pair.trim() !== '');
+  const read = pairs.flatMap((pair) => {
+    const [, key = '', value = ''] = /^\s*([A-Za-z][\w.\-/]*)\s*=\s*([\x21-\x7e]*)\s*$/.exec(pair) ?? [];
+    const decoded = decode(value);
+    const isGood = key !== '' && decoded !== undefined && Math.max(key.length, decoded.length) <= LONGEST_ATTRIBUTE;
+    return isGood ? [[key, decoded] as const] : [];
+  });
+  if (read.length === pairs.length && read.length <= MOST_ATTRIBUTES) return Object.fromEntries(read);
+  throw wrong(
+    'GR-FLAG-22',
+    source,
+    `KEY=VALUE, comma-separated, at most ${MOST_ATTRIBUTES} of them with at most ${LONGEST_ATTRIBUTE} characters each. Write other characters as %2C`,
   );
 }
 
-/** Deletions per minute. */
-export function readBudget(text: string, { name }: Source): number {
-  const value = /^[1-9][0-9]{0,2}$/.test(text) ? Number(text) : 0;
-  if (value > 0 && value <= LARGEST_BUDGET) return value;
-  throw new Failure(
-    'GR-SWEEP-02',
-    2,
-    `read ${name}: it must be a whole number of deletions per minute from 1 to ${LARGEST_BUDGET}.`,
-  );
-}
-
-/** Makes the reader of a whole number within these bounds. */
-export function readCount(from: number, to: number): (text: string, source: Source) => number {
-  return (text, { name }) => {
-    const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : -1;
-    if (value >= from && value <= to) return value;
-    throw new Failure('GR-FLAG-21', 2, `read ${name}: it must be a whole number from ${from} to ${to}.`);
-  };
-}
-
-/** The demo at 100 times its speed takes a fraction of a second; more would show nothing. */
-const FASTEST = 100;
-
-/** How many times faster than told: 0.1 to 100. */
-export function readSpeed(text: string, { name }: Source): number {
-  const value = /^[0-9]{1,3}(?:\.[0-9]{1,3})?$/.test(text) ? Number(text) : 0;
-  if (value >= 0.1 && value <= FASTEST) return value;
-  throw new Failure('GR-FLAG-10', 2, `read ${name}: it must be a number from 0.1 to ${FASTEST}.`);
+function decode(value: string): string | undefined {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,19 +1,33 @@
 /** RunnerGroups made of objects of other tools: the operator, KEDA, runners that always run. */
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { REGISTRATION_SECRET } from '../../shared/installed/names.ts';
+import { API_SECRET, REGISTRATION_SECRET } from '../../shared/installed/names.ts';
 import { readList } from '../flags/readers.ts';
-import {
-  AUTH_TOKEN,
-  AUTH_TOKEN_NOTE,
-  filled,
-  type ImportedGroup,
-  type Known,
-  ofDefaultRunner,
-  URL_NOTE,
-} from './found.ts';
-import { fromPod, PodSpec } from './pod.ts';
-import { type FromRunnerFile, fromRunnerFile } from './runner-file.ts';
+import type { WhoseJobs } from '../init/answers.ts';
+import { type FromRunnerFile, filled, fromPod, fromRunnerFile, ofDefaultRunner, PodSpec } from './pod.ts';
+
+/** What no file says: a registration token does not tell whose jobs it is for. From the command line. */
+export interface Known {
+  readonly scope: WhoseJobs | undefined;
+  readonly gitea: string | undefined;
+}
+
+export interface ImportedGroup {
+  readonly name: string;
+  readonly namespace: string | undefined;
+  readonly spec: Readonly<Record<string, unknown>>;
+  /** What was left out or made up, and what to do: one sentence each. */
+  readonly notes: readonly string[];
+  /** Flags without which the group is not whole. */
+  readonly missing: readonly string[];
+}
+
+/** The Secret with the API token: no other tool has one that is good for it. */
+const AUTH_TOKEN = { secretRef: { name: API_SECRET, key: 'token' } };
+const AUTH_TOKEN_NOTE = `authToken names the Secret ${API_SECRET}, which docs/install.md makes: the other tool had no API token, or one of another form.`;
+
+const URL_NOTE =
+  'The Secret of authToken must have the key url, with the URL of Gitea: the token is sent nowhere else (docs/install.md).';
 
 const Metadata = z.looseObject({ name: z.string(), namespace: z.string().optional() });
 

@@ -1,9 +1,9 @@
-/** A pod with a runner, as Deployments and ScaledJobs have it -> the fields of a RunnerGroup that are about pods. */
+/** A pod with a runner, as Deployments and ScaledJobs have it, and the runner's own config.yaml -> the fields of a RunnerGroup. */
 import * as z from 'zod';
+import { parseLabel } from '../../config/runnergroup/label.ts';
+import { NEWER_KEYS, OWNED_KEYS, RunnerConfigKeys } from '../../config/runnergroup/runner-config.ts';
 import { REGISTRATION_SECRET } from '../../shared/installed/names.ts';
 import { readList } from '../flags/readers.ts';
-import { filled, ofDefaultRunner } from './found.ts';
-import type { FromRunnerFile } from './runner-file.ts';
 
 const KeyRef = z.looseObject({ name: z.string(), key: z.string() });
 const Variable = z.looseObject({
@@ -50,8 +50,7 @@ function isPlainSecret({ name, value }: Container['env'][number]): boolean {
   return value !== undefined && (MAY_BE_SECRET.test(name) || /:\/\/[^/\s]*@/.test(value));
 }
 
-/** What a pod says about its runners. */
-export interface FromPod {
+interface FromPod {
   readonly spec: Readonly<Record<string, unknown>>;
   readonly gitea: string | undefined;
   readonly notes: readonly string[];
@@ -165,4 +164,91 @@ function notesOf(pod: PodSpec, runner: Container, tokenIsWritten: boolean, hasFi
       'The config.yaml of the runner was in none of the files. Put its keys into runnerConfig, its labels into labels, and multiply maxActiveRunners by its capacity.',
   ];
   return notes.filter((note) => note !== false);
+}
+
+const Section = z.record(z.string(), z.unknown());
+const RunnerFile = z.looseObject({
+  runner: z.looseObject({
+    labels: z.array(z.string()).nullish(),
+    capacity: z.int().min(1).nullish(),
+    timeout: z.string().nullish(),
+  }),
+});
+
+export interface FromRunnerFile {
+  readonly labels: readonly string[];
+  /** CI jobs that one runner took at once. */
+  readonly capacity: number;
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly notes: readonly string[];
+}
+
+/** Told by other fields, or without a meaning here. */
+const SILENT = new Set(['runner.labels', 'runner.capacity', 'runner.timeout', 'runner.file']);
+/** Files and addresses of the old machine, and variables, which may be secrets. */
+const OF_THE_MACHINE = ['runner.envs', 'runner.env_file', 'cache.dir', 'cache.host', 'cache.port'];
+const LEFT_OUT = new Set([...Object.keys(OWNED_KEYS), ...Object.keys(NEWER_KEYS), ...OF_THE_MACHINE]);
+
+/** Undefined: this is no config.yaml of a runner. */
+export function fromRunnerFile(value: unknown): FromRunnerFile | undefined {
+  const read = RunnerFile.safeParse(value);
+  if (!read.success) return undefined;
+  const { labels, capacity, timeout } = read.data.runner;
+  const kept: Record<string, Record<string, unknown>> = {};
+  const lost: string[] = [];
+  for (const [section, keys] of Object.entries(read.data)) {
+    for (const [key, of] of Object.entries(filled(Section.safeParse(keys).data ?? {}))) {
+      const name = `${section}.${key}`;
+      if (saysNothing(name, of)) continue;
+      if (
+        LEFT_OUT.has(name) ||
+        LEFT_OUT.has(section) ||
+        !RunnerConfigKeys.safeParse({ [section]: { [key]: of } }).success
+      )
+        lost.push(name);
+      else kept[section] = { ...kept[section], [key]: of };
+    }
+  }
+  return {
+    labels: labels ?? [],
+    capacity: capacity ?? 1,
+    spec: filled({ activeDeadlineSeconds: secondsOf(timeout ?? '') || undefined, runnerConfig: kept }),
+    notes: lost.length > 0 ? [`Of the runner's config.yaml these are not carried over: ${lost.join(', ')}.`] : [],
+  };
+}
+
+function saysNothing(name: string, of: unknown): boolean {
+  return of === '' || SILENT.has(name) || (of === false && LEFT_OUT.has(name));
+}
+
+/** `1h30m` is 5400. */
+function secondsOf(duration: string): number {
+  const units = { h: 3600, m: 60, s: 1 } as const;
+  const parts = [...duration.matchAll(/([0-9.]+)([hms])/g)];
+  return Math.round(parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * units[unit as 'h' | 'm' | 's'], 0));
+}
+
+/** The labels that the default runner takes, and what to say of the others. */
+export function ofDefaultRunner(labels: readonly string[]): { readonly kept: string[]; readonly note?: string } {
+  const isTaken = (label: string): boolean => {
+    const parsed = parseLabel(label);
+    return !('wrong' in parsed) && parsed.schema !== 'foreign';
+  };
+  const lost = labels.filter((label) => !isTaken(label));
+  const kept = labels.filter(isTaken);
+  if (lost.length === 0) return { kept };
+  return {
+    kept,
+    note: `These labels are not carried over, for they are neither name:host nor name:docker://image: ${lost.join(', ')}. Add them in one of these forms, and change runs-on if the name changes.`,
+  };
+}
+
+/** Spec without what is undefined, an empty list or an empty mapping. */
+export function filled(spec: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(spec).filter(([, value]) => !isEmpty(value)));
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null) return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
 }

@@ -3,8 +3,8 @@ import { Failure } from '../../shared/failure.ts';
 import type { Io } from '../../shared/io.ts';
 import { printable } from '../../shared/printable.ts';
 import { longName } from '../flags/flag.ts';
-import { type FlagName, type FlagsOf, flagValue } from '../flags/flags.ts';
-import type { SecretTool } from '../flags/init-flags.ts';
+import { type FlagsOf, flagValue } from '../flags/flags.ts';
+import type { SecretTool } from '../flags/readers.ts';
 
 export interface Answers {
   readonly group: string;
@@ -35,21 +35,16 @@ export type WhoseJobs =
 export type AskPerson = (question: string, byDefault: string | undefined) => Promise<string>;
 
 /** What is wrong with an answer; undefined: nothing. */
-export type CheckAnswer = (answer: Partial<Answers>) => string | undefined;
+type CheckAnswer = (answer: Partial<Answers>) => string | undefined;
 
 const SCOPES = ['global', 'org', 'user', 'repo'];
 const SCOPE_RULE = '--scope must be global, org, user or repo';
 
-type Given = FlagsOf<'init'>;
 type Rule = (answer: string) => string | undefined;
-type ByDefault = 'groupName' | 'scope' | 'cap' | 'containerMode';
 
-/**
- * All answers. What no flag says and has no default is asked, until `check` finds nothing wrong; without a terminal it is missing.
- * @throws Failure exit 2 that names everything that is missing
- */
+/** What no flag says and has no default is asked, until `check` finds nothing wrong. @throws Failure exit 2 that names all that is missing */
 export async function answersOf(
-  given: Given,
+  given: FlagsOf<'init'>,
   io: Io,
   ask: AskPerson | undefined,
   check: CheckAnswer,
@@ -69,9 +64,13 @@ export async function answersOf(
     if (known === '') missing.push(longName(name));
     return known;
   };
-  const choose = async (name: ByDefault, question: string, wrongIn: Rule): Promise<string> => {
+  const choose = async (
+    name: 'groupName' | 'scope' | 'cap' | 'containerMode',
+    question: string,
+    wrongIn: Rule,
+  ): Promise<string> => {
     const byDefault = String(flagValue(name, given, io));
-    return isGiven(name, given) ? byDefault : answered(question, byDefault, wrongIn);
+    return given[name] === undefined ? answered(question, byDefault, wrongIn) : byDefault;
   };
 
   const gitea = await need('gitea', 'URL of Gitea, as pods of the cluster reach it', (text) => check({ gitea: text }));
@@ -79,14 +78,8 @@ export async function answersOf(
     SCOPES.includes(text) ? undefined : SCOPE_RULE,
   );
   const ownerIs = scope === 'repo' ? 'Repository, owner/name' : `Name of the ${scope}`;
-  const owner =
-    scope === 'global'
-      ? ''
-      : await need(
-          'owner',
-          ownerIs,
-          (text) => ownerProblem(scope, text) ?? check({ scope: toScope('init', scope, text) }),
-        );
+  const ownerRule: Rule = (text) => ownerProblem(scope, text) ?? check({ scope: toScope('init', scope, text) });
+  const owner = scope === 'global' ? '' : await need('owner', ownerIs, ownerRule);
   const group = await choose('groupName', 'Name of the RunnerGroup', (text) => check({ group: text }));
   const cap = await choose('cap', 'How many runners at most', (text) => check({ cap: toCap(text) }));
   const mode = await choose('containerMode', 'Docker in CI jobs: dind-rootless, dind or host (no docker)', (text) =>
@@ -115,10 +108,6 @@ export async function answersOf(
 function toCap(text: string): number | string {
   const cap = Number(text);
   return Number.isNaN(cap) ? text : cap;
-}
-
-function isGiven(name: FlagName, given: Given): boolean {
-  return (given as Readonly<Record<string, unknown>>)[name] !== undefined;
 }
 
 /** The owner of a repository belongs to its name. */

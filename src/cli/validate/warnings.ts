@@ -1,13 +1,15 @@
 /** What is valid and probably not meant. Pure, but for the code that reads podTemplates, which is loaded when a group has one. */
+
 import { askedWithoutPolicy } from '../../config/policy/pod-template.ts';
 import { type OtherDocument, PASS_WORKLOADS, refusedDocuments } from '../../config/policy/workloads.ts';
 import { parseLabel } from '../../config/runnergroup/label.ts';
 import { valueAt } from '../../config/runnergroup/paths.ts';
 import type { LateProblem } from '../../config/runnergroup/placed.ts';
 import type { Problem, WarningCode } from '../../config/runnergroup/problems.ts';
-import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { machineOf } from '../label-hint.ts';
-import { type Overlap, overlappingGroup } from './overlaps.ts';
+import type { RunnerGroup, Scope } from '../../config/runnergroup/runner-group.ts';
+import { hasJobsOf } from '../../config/runnergroup/scope.ts';
+import { isSame } from '../../shared/key-text.ts';
+import { machineOf } from '../explain/labels.ts';
 
 /** @param hasPolicy then the policy says what podTemplates may ask for. */
 export async function warningsOf(groups: readonly RunnerGroup[], hasPolicy: boolean): Promise<readonly LateProblem[]> {
@@ -33,7 +35,6 @@ export function warningsAbout(others: readonly OtherDocument[]): readonly Proble
   });
 }
 
-/** Field of the spec, code and message. */
 type Warning = readonly [field: string, code: WarningCode, message: string];
 
 function aboutGroup(group: RunnerGroup): readonly LateProblem[] {
@@ -117,4 +118,71 @@ function aboutOverlap(group: RunnerGroup, overlap: Overlap | undefined): readonl
     `jobs with runs-on ${labels.slice(0, 3).join(', ')} may go to this group or to ${other.namespace}/${other.name} (${file}:${line}): ` +
     'the narrower scope comes first, then fewer labels, then the name';
   return [{ group, path: ['spec', 'labels'], message, code: 'GR-WARN-05' }];
+}
+
+/** An earlier group, and the labels that both have. */
+interface Overlap {
+  readonly other: RunnerGroup;
+  readonly labels: readonly string[];
+}
+
+/**
+ * By group, the first one before it that overlaps: same Gitea, a scope in common and a label in common. Suspended groups serve nothing.
+ * Groups are compared within their owner only, so that thousands of tenants are no work.
+ */
+function overlappingGroup(groups: readonly RunnerGroup[]): ReadonlyMap<RunnerGroup, Overlap> {
+  const overlaps = new Map<RunnerGroup, Overlap>();
+  const before = new Map<string, RunnerGroup[]>();
+  const listOf = (key: string): RunnerGroup[] => {
+    const list = before.get(key) ?? [];
+    before.set(key, list);
+    return list;
+  };
+  for (const group of groups.filter(({ suspend }) => !suspend)) {
+    const { giteaUrl } = group;
+    const owner = ownerOf(group.scope);
+    const all = listOf(giteaUrl);
+    const own = listOf(`${giteaUrl} ${owner ?? '*'}`);
+    const overlap = firstOverlap(group, owner === undefined ? all : [...own, ...listOf(`${giteaUrl} *`)]);
+    if (overlap) overlaps.set(group, overlap);
+    all.push(group);
+    own.push(group);
+  }
+  return overlaps;
+}
+
+function firstOverlap(group: RunnerGroup, candidates: readonly RunnerGroup[]): Overlap | undefined {
+  for (const other of candidates) {
+    // Two groups of one name are an error already.
+    if (isSame(other, group)) continue;
+    const labels = isInCommon(group.scope, other.scope) ? labelsInCommon(group, other) : [];
+    if (labels.length > 0) return { other, labels };
+  }
+  return undefined;
+}
+
+/** In lower case, as Gitea compares. Undefined: all owners. */
+function ownerOf(scope: Scope): string | undefined {
+  switch (scope.kind) {
+    case 'global':
+      return undefined;
+    case 'org':
+      return scope.org.toLowerCase();
+    case 'user':
+      return scope.user.toLowerCase();
+    case 'repo':
+      return scope.owner.toLowerCase();
+    default:
+      return scope satisfies never;
+  }
+}
+
+/** The owners are the same, or one scope is global. */
+function isInCommon(a: Scope, b: Scope): boolean {
+  return a.kind !== 'repo' || b.kind !== 'repo' || hasJobsOf(a, b.owner, b.repo);
+}
+
+function labelsInCommon(a: RunnerGroup, b: RunnerGroup): readonly string[] {
+  const names = new Set(b.labels.map(({ name }) => name));
+  return a.labels.flatMap(({ name }) => (names.has(name) ? [name] : []));
 }

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { type Deliveries, deliveriesIn } from '../../../src/cli/doctor/deliveries.ts';
 import type { ScopeSeen } from '../../../src/cli/doctor/gitea-seen.ts';
 import type { Installation } from '../../../src/cli/doctor/installation.ts';
-import { Service } from '../../../src/cli/doctor/shapes.ts';
 import { webhook } from '../../../src/cli/doctor/webhook.ts';
 import type { Hook } from '../../../src/clients/gitea/set-up.ts';
 import { Failure } from '../../../src/shared/failure.ts';
@@ -33,12 +32,9 @@ function judge({ hooks = [{}], deliveries = came({ accepted: 10 }), ended, secre
     hooks: hooks instanceof Failure ? hooks : hooks.map((hook) => ({ ...GOOD, ...hook })),
     look: { jobs: ended === undefined ? [] : [job], runners: [] },
   } as unknown as ScopeSeen;
-  const spec = { clusterIP: '10.0.0.7', externalIPs: ['192.0.2.1'] };
-  const status = { loadBalancer: { ingress: [{ hostname: 'lb.example.com' }] } };
   const seen = {
     argocdNamespace: 'argocd',
     deliveries,
-    service: { value: Service.parse({ spec, status }) },
     serveSecret: { value: { data: { 'webhook-secret': Buffer.from(secret).toString('base64') } } },
   } as unknown as Installation;
   return webhook(scope, seen);

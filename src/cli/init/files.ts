@@ -1,7 +1,8 @@
-/**
- * `setup.sh`: makes the Secrets and the webhook. It holds no secret: tokens come from the environment of the person who runs it. It
- * can be run again, and stops at the first thing that fails.
- */
+/** The files that `init` writes: manifests, and a script that makes the Secrets and the webhook. */
+
+import { API_VERSION, KIND } from '../../config/runnergroup/schema.ts';
+import { yamlText } from '../../config/runnergroup/yaml-text.ts';
+import { applicationManifest, projectManifest } from '../../shared/installed/application.ts';
 import {
   ACCOUNT,
   API_SECRET,
@@ -10,6 +11,75 @@ import {
   SERVE_SECRET,
 } from '../../shared/installed/names.ts';
 import type { Answers, WhoseJobs } from './answers.ts';
+
+export function manifestFrom({ group, namespace, gitea, scope, cap, mode }: Answers) {
+  return {
+    apiVersion: API_VERSION,
+    kind: KIND,
+    metadata: { name: group, namespace },
+    spec: {
+      ...scope,
+      gitea: { url: gitea },
+      maxActiveRunners: cap,
+      containerMode: mode,
+      // A pod without requests is the first to go when its node is short of memory.
+      resources: { requests: { cpu: '500m', memory: '1Gi' } },
+      // Without docker a group has no labels by itself.
+      ...(mode === 'host' && { labels: ['linux:host'] }),
+      registrationToken: { secretRef: { name: REGISTRATION_SECRET, key: 'registration-token' } },
+      authToken: { secretRef: { name: API_SECRET, key: 'token' } },
+    },
+  };
+}
+
+export function groupText(answers: Answers): string {
+  return `# Goes into the repository of the Application. All fields: docs/runnergroup.md\n${yamlText(manifestFrom(answers))}`;
+}
+
+export function applicationText({ git, path, namespace }: Answers): string {
+  const source = { repository: git, path, namespace };
+  return [
+    '# Applied once: kubectl apply -f argocd/application.yaml',
+    yamlText(projectManifest(source)).trimEnd(),
+    '---',
+    yamlText(applicationManifest(source)),
+  ].join('\n');
+}
+
+/** The Secrets as External Secrets: the values lie in a store, below `gitea-runners/`. */
+export function externalSecretsText({ namespace, gitea, secretStore }: Answers): string {
+  const secrets = [
+    externalSecret(secretStore, ARGOCD_NAMESPACE, API_SECRET, { token: 'api-token' }, gitea),
+    externalSecret(secretStore, namespace, REGISTRATION_SECRET, { 'registration-token': 'registration-token' }, gitea),
+    externalSecret(secretStore, ARGOCD_NAMESPACE, SERVE_SECRET, {
+      'argocd-token': 'argocd-token',
+      'webhook-secret': 'webhook-secret',
+    }),
+  ];
+  return `# Applied once. The store ${secretStore} holds the values: setup.sh says how to get them.\n${secrets.map(yamlText).join('---\n')}`;
+}
+
+/** @param url the one Gitea that the token may be sent to */
+function externalSecret(
+  store: string,
+  namespace: string,
+  name: string,
+  keys: Readonly<Record<string, string>>,
+  url?: string,
+) {
+  const data = Object.fromEntries(Object.keys(keys).map((key) => [key, `{{ index . ${JSON.stringify(key)} }}`]));
+  return {
+    apiVersion: 'external-secrets.io/v1',
+    kind: 'ExternalSecret',
+    metadata: { name, namespace },
+    spec: {
+      refreshInterval: '1h',
+      secretStoreRef: { kind: 'ClusterSecretStore', name: store },
+      target: { name, template: { data: { ...data, ...(url !== undefined && { url }) } } },
+      data: Object.entries(keys).map(([secretKey, key]) => ({ secretKey, remoteRef: { key: `gitea-runners/${key}` } })),
+    },
+  };
+}
 
 /** Where Gitea's API has the registration token and the webhooks of a scope. */
 function levelOf(scope: WhoseJobs): string {
@@ -27,28 +97,21 @@ function levelOf(scope: WhoseJobs): string {
   }
 }
 
-/** What the two tokens must be allowed to do. */
-function rightsOf(scope: WhoseJobs): readonly [api: string, owner: string] {
-  switch (scope.scope) {
-    case 'global':
-      return ['read:admin, of a site administrator', 'write:admin, of a site administrator'];
-    case 'org':
-      return ['read:organization, of an owner of the organization', 'write:organization, of an owner of it'];
-    case 'user':
-      return ['read:user, of that user', 'write:user, of that user'];
-    case 'repo':
-      return ['read:repository, of an owner of the repository', 'write:repository, of an owner of it'];
-    default:
-      return scope satisfies never;
-  }
-}
+/** What the two tokens must be allowed to do, for Gitea's API and as owner. */
+const RIGHTS: Readonly<Record<WhoseJobs['scope'], readonly [api: string, owner: string]>> = {
+  global: ['read:admin, of a site administrator', 'write:admin, of a site administrator'],
+  org: ['read:organization, of an owner of the organization', 'write:organization, of an owner of it'],
+  user: ['read:user, of that user', 'write:user, of that user'],
+  repo: ['read:repository, of an owner of the repository', 'write:repository, of an owner of it'],
+};
 
+/** `setup.sh` holds no secret: tokens come from the environment. It can be run again, and stops at the first thing that fails. */
 export function setupScript(answers: Answers): string {
   return [head(answers), fetched(answers), SECRETS[answers.secretTool](answers), webhook(answers)].join('\n');
 }
 
 function head({ gitea, scope }: Answers): string {
-  const [api, owner] = rightsOf(scope);
+  const [api, owner] = RIGHTS[scope.scope];
   return `#!/bin/sh
 # Makes the Secrets and the webhook of the runners. Run it after the installation (docs/install.md, step 1). It can be run again.
 set -eu

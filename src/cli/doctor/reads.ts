@@ -1,0 +1,129 @@
+/** What `doctor` reads of the cluster: where each object is, and which of its fields count. A new read is a row of `READS`. */
+import * as z from 'zod';
+import { NAME, SERVE_SECRET, SETTINGS } from '../../shared/installed/names.ts';
+import { type ClusterReader, readObject, type SeenOrNot, shaped } from '../read-object.ts';
+
+const texts = z.record(z.string(), z.string());
+const isSet = z.boolean().optional();
+const anything = z.looseObject({});
+
+export const Version = z.looseObject({ major: z.string(), minor: z.string() });
+
+const Container = z.looseObject({
+  name: z.string(),
+  image: z.string(),
+  command: z.array(z.string()).default([]),
+  volumeMounts: z.array(z.looseObject({ name: z.string(), mountPath: z.string() })).default([]),
+});
+const Volume = z.looseObject({
+  name: z.string(),
+  secret: z.looseObject({ secretName: z.string().optional() }).optional(),
+});
+const PodSpec = z.looseObject({
+  serviceAccountName: z.string().default('default'),
+  containers: z.array(Container),
+  volumes: z.array(Volume).default([]),
+});
+const Deployment = z.looseObject({
+  spec: z.looseObject({ replicas: z.int().default(1), template: z.looseObject({ spec: PodSpec }) }),
+  status: z.looseObject({ readyReplicas: z.int().default(0) }).default({ readyReplicas: 0 }),
+});
+export type Deployment = z.output<typeof Deployment>;
+
+export const WithData = z.looseObject({ data: texts.default({}) });
+export type WithData = z.output<typeof WithData>;
+
+export const Namespace = z.looseObject({
+  metadata: z.looseObject({ labels: texts.default({}), deletionTimestamp: z.string().optional() }),
+});
+export type Namespace = z.output<typeof Namespace>;
+
+const Crd = z.looseObject({
+  spec: z.looseObject({ versions: z.array(z.looseObject({ name: z.string(), schema: z.unknown() })) }),
+});
+
+const SyncPolicy = z.looseObject({
+  automated: z.looseObject({ prune: isSet, allowEmpty: isSet, selfHeal: isSet }).optional(),
+  syncOptions: z.array(z.string()).default([]),
+});
+const Condition = z.looseObject({ type: z.string(), message: z.string() });
+const Application = z.looseObject({
+  metadata: z.looseObject({ name: z.string(), namespace: z.string(), annotations: texts.default({}) }),
+  spec: z.looseObject({
+    project: z.string().default('default'),
+    destination: z.looseObject({ namespace: z.string().optional() }).default({}),
+    source: z.looseObject({ plugin: z.looseObject({ name: z.string().optional() }).optional() }).optional(),
+    syncPolicy: SyncPolicy.optional(),
+    ignoreDifferences: z.array(z.looseObject({ kind: z.string() })).default([]),
+  }),
+  status: z.looseObject({ conditions: z.array(Condition).default([]) }).optional(),
+});
+export type Application = z.output<typeof Application>;
+
+const Service = z.looseObject({ spec: z.looseObject({ clusterIP: z.string().optional() }) });
+
+const Taint = z.looseObject({ key: z.string(), value: z.string().default(''), effect: z.string() });
+export const Node = z.looseObject({
+  metadata: z.looseObject({ name: z.string(), labels: texts.default({}) }),
+  spec: z
+    .looseObject({ taints: z.array(Taint).default([]), unschedulable: z.boolean().default(false) })
+    .default({ taints: [], unschedulable: false }),
+  status: z.looseObject({ allocatable: texts.default({}) }).default({ allocatable: {} }),
+});
+export type Node = z.output<typeof Node>;
+
+export const listOf = <T extends z.ZodType>(item: T) =>
+  z.looseObject({ items: z.array(item) }).transform(({ items }) => items);
+
+/** `namespace`: that of Argo CD. */
+export const READS = {
+  crd: at(() => '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/runnergroups.gitea.bpg.pw', Crd),
+  repoServer: at((namespace) => `/apis/apps/v1/${namespace}/deployments/argocd-repo-server`, Deployment),
+  serve: at((namespace) => `/apis/apps/v1/${namespace}/deployments/${NAME}`, Deployment),
+  /** With Argo CD's token and the secret of webhooks. */
+  serveSecret: at((namespace) => `/api/v1/${namespace}/secrets/${SERVE_SECRET}`, WithData),
+  service: at((namespace) => `/api/v1/${namespace}/services/${NAME}`, Service),
+  networkPolicy: at((namespace) => `/apis/networking.k8s.io/v1/${namespace}/networkpolicies/${NAME}`, anything),
+  /** The ConfigMap of the installation. */
+  settings: at((namespace) => `/api/v1/${namespace}/configmaps/${SETTINGS}`, WithData),
+  accounts: at((namespace) => `/api/v1/${namespace}/configmaps/argocd-cm`, WithData),
+  rights: at((namespace) => `/api/v1/${namespace}/configmaps/argocd-rbac-cm`, WithData),
+  applications: at((namespace) => `/apis/argoproj.io/v1alpha1/${namespace}/applications`, listOf(Application)),
+  nodes: at(() => '/api/v1/nodes', listOf(Node)),
+  /** What the cluster autoscaler and Karpenter leave behind: nodes may come when a pod needs them. */
+  autoscaler: at(() => '/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status', anything),
+  nodePools: at(() => '/apis/karpenter.sh/v1/nodepools', listOf(anything)),
+};
+
+interface Read<T> {
+  readonly path: (namespace: string) => string;
+  readonly shape: z.ZodType<T>;
+}
+
+function at<T>(path: Read<T>['path'], shape: z.ZodType<T>): Read<T> {
+  return { path, shape };
+}
+
+export type Reads = {
+  readonly [K in keyof typeof READS]: (typeof READS)[K] extends Read<infer T> ? SeenOrNot<T> : never;
+};
+
+export async function readOne<T>(reader: ClusterReader, { path, shape }: Read<T>): Promise<SeenOrNot<T>> {
+  return await readAt(reader, path(`namespaces/${encodeURIComponent(reader.argocdNamespace)}`), shape);
+}
+
+export async function readAt<T>(reader: ClusterReader, path: string, shape: z.ZodType<T>): Promise<SeenOrNot<T>> {
+  return shaped(shape, await readObject(reader, { path }));
+}
+
+export async function readAll(reader: ClusterReader): Promise<Reads> {
+  const rows = Object.entries(READS).map(async ([name, read]) => [name, await readOne<unknown>(reader, read)] as const);
+  return Object.fromEntries(await Promise.all(rows)) as unknown as Reads;
+}
+
+/** A key of a Secret as text, without white space around it; empty when there is none. */
+export function valueAt({ data }: WithData, key: string): string {
+  return Buffer.from(data[key] ?? '', 'base64')
+    .toString()
+    .trim();
+}
