@@ -201,12 +201,16 @@ export class Leader {
     const nowMs = clock.now();
     const groups = cluster.groups();
     const seen = survey({ groups, runners: cluster.runners(), controlPlaneNamespace, nowMs }, this.#survey);
-    this.#noteEnds(seen);
+    // The first survey finds what ended before this process led.
+    if (this.#survey) for (const runner of seen.ended) this.#tell({ is: 'runner-ended', runner });
     this.#survey = seen;
     this.#apps.keep(seen.byApp);
     const around = { nowMs, survey: seen, targetOf: this.#targetOf, sights: this.#poller.sights };
     const doubtful = this.#losses.follow({ ...around, hasPod: (key) => cluster.hasPod(key) });
-    this.#poller.nudge((target) => doubtful.has(target));
+    // Only a new look tells what the end of a runner means.
+    const ended = new Set(seen.ended.map(groupKeyOfRunner));
+    const targets = new Set(groups.map(({ key, group }) => ended.has(key) && group && this.#targetOf.get(group)));
+    this.#poller.nudge((target) => targets.has(target) || doubtful.has(target));
     return {
       ...around,
       steadyMs: clock.steadyMs(),
@@ -215,18 +219,6 @@ export class Leader {
       clocks: { kubernetes: client.origin, of: (origin) => clocks.of(origin) },
       wakes: this.#apps.wakes,
     };
-  }
-
-  /** Looks again where runners have ended: only a new look tells what that means. */
-  #noteEnds({ ended, groups }: Survey): void {
-    if (ended.length === 0) return;
-    const concerned = new Set(ended.map(groupKeyOfRunner));
-    const targets = new Set(
-      groups.flatMap(({ key, group }) => (concerned.has(key) && group && this.#targetOf.get(group)) || []),
-    );
-    this.#poller.nudge((target) => targets.has(target));
-    // The first survey finds what ended before this process led.
-    if (this.#survey) for (const runner of ended) this.#tell({ is: 'runner-ended', runner });
   }
 }
 

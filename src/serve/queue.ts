@@ -223,13 +223,13 @@ export class KeyQueue {
 
   /** Begins what is due and has a place, and sets the timer for what is due next. */
   #go(): void {
-    const { gapMs, perLane = NEVER, slow, width } = this.#work;
+    const { perLane = NEVER, slow, width } = this.#work;
     const nowMs = this.#clock.steadyMs();
     const running = [...this.#entries.values()].filter(({ run }) => run);
     const inLane = groupBy(running, ({ lane }) => lane);
     // Runs that take long have given their places up, as far as there may be more of them without one.
     const late = running.filter(({ run }) => run?.isLate).length;
-    let places = width - running.length + Math.min(late, slow?.most ?? 0);
+    let places = width - running.length + (slow ? Math.min(late, slow.most) : 0);
     const isDue = (entry: Entry): boolean => this.#startMs(entry) <= nowMs;
     const due = [...this.#entries.values()].filter(isDue).sort((a, b) => a.dueMs - b.dueMs);
     const waiting = groupBy(due, ({ lane }) => lane);
@@ -245,8 +245,7 @@ export class KeyQueue {
         places -= 1;
         inLane.set(lane, [...own, entry]);
       }
-      // After a gap it comes again by the timer.
-      if (!gapMs) lanes.push(lane);
+      lanes.push(lane);
     }
     const later = [...this.#entries.values()].map((entry) => this.#startMs(entry)).filter((atMs) => atMs > nowMs);
     this.#wakeAt(later.reduce((a, b) => Math.min(a, b), NEVER));

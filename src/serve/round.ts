@@ -25,7 +25,7 @@ import { type Difference, differenceOf, differingByGroup, NO_DIFFERENCE } from '
 import type { GroupFacts } from './planning/group-status.ts';
 import type { LiveGroup, LiveRunner } from './planning/live.ts';
 import { countsOf, type Planning, planApplication, type SightedGroup } from './planning/plan-application.ts';
-import type { Survey } from './planning/survey.ts';
+import { NO_RUNNERS, type Survey } from './planning/survey.ts';
 import { oncePerObject, sameElements } from './unchanged.ts';
 import { NEVER_WOKEN, type WakeState, waitText } from './waking/wake-state.ts';
 
@@ -117,7 +117,7 @@ function memberOf({ lostJobs, sights, survey, targetOf }: Scene, live: LiveGroup
   const { group, key } = live;
   const target = group && targetOf.get(group);
   const sight = target && !(target instanceof Failure) ? sights.get(target.key) : undefined;
-  return { live, target, sight, runners: survey.index.ofGroup(key), lostJobs: lostJobs(key) };
+  return { live, target, sight, runners: survey.runnersOfGroup.get(key) ?? NO_RUNNERS, lostJobs: lostJobs(key) };
 }
 
 function judgeApplication(
@@ -129,7 +129,7 @@ function judgeApplication(
   const { nowMs, survey } = scene;
   const isManaged = application !== '';
   const wake = (isManaged && scene.wakes.get(application)) || UNKNOWN;
-  const live = survey.index.ofApp(application);
+  const live = survey.runnersOfApp.get(application) ?? NO_RUNNERS;
   const members = groups.map((group) => memberOf(scene, group));
   const others = printedElsewhere(scene, members);
   const inputs = [wake.state.last, wake.printed, live, ...members.flatMap(inputsOf), ...others];
@@ -197,7 +197,7 @@ function planMembers(
 function printedElsewhere({ survey }: Scene, members: readonly Member[]): readonly LiveRunner[] {
   const own = new Set(members.flatMap(({ runners }) => runners));
   const jobs = members.flatMap(({ sight }) => sight?.look?.jobs ?? []);
-  const printed = jobs.flatMap(({ status, url }) => (status === 'queued' ? survey.index.printedFor(url) : []));
+  const printed = jobs.flatMap(({ status, url }) => (status === 'queued' && survey.printedFor.get(url)) || []);
   return [...new Set(printed)].filter((runner) => !own.has(runner));
 }
 

@@ -29,9 +29,8 @@ import { type QueueRow, WorkQueue } from './queue.ts';
 import type { OpenFeature, StartTask } from './task.ts';
 import { tellWaits } from './tell-waits.ts';
 import { argocdWithToken } from './waking/argocd-access.ts';
-import { Forwarder } from './webhook/forward.ts';
 import { type WebhookEvent, WebhookGate } from './webhook/gate.ts';
-import type { RawDelivery } from './webhook/listener.ts';
+import { Forwarder, type RawDelivery } from './webhook/listener.ts';
 import { SecretFiles } from './webhook/secrets.ts';
 
 export interface ServeOptions extends LeaderSettings {

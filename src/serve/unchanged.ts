@@ -50,8 +50,9 @@ export interface KeptItem<V> {
 /** Values by key. Each is made again only when its inputs have changed. */
 export class KeptByKey<V> {
   #known: ReadonlyMap<string, { readonly inputs: readonly unknown[]; readonly value: V }> = new Map();
+  #list: readonly V[] = [];
 
-  /** The values of these items, in their order. What is known of other keys is forgotten. */
+  /** The values of these items, in their order; the same list while they are the same. What is known of other keys is forgotten. */
   all(items: Iterable<KeptItem<V>>): readonly V[] {
     const next = new Map<string, { readonly inputs: readonly unknown[]; readonly value: V }>();
     for (const { key, inputs, make } of items) {
@@ -59,6 +60,10 @@ export class KeptByKey<V> {
       next.set(key, known && sameElements(known.inputs, inputs) ? known : { inputs, value: make(known?.value) });
     }
     this.#known = next;
-    return [...next.values()].map(({ value }) => value);
+    this.#list = keepList(
+      this.#list,
+      [...next.values()].map(({ value }) => value),
+    );
+    return this.#list;
   }
 }

@@ -1,17 +1,23 @@
 /**
  * Follows CI jobs from the queue to their runners, and hands each one's spans on when it has come there. Only the leader follows jobs: a new
  * one begins with those that it sees queued.
+ *
+ *     webhook ─ look ─ plan ─ held ─ wait ─ wake ─ apply ─ pod ─ schedule ─ init ─ register ─ start ─ claim
+ *                                           └ read, refresh, sync
+ *
+ * Each phase ends where the next one begins. A phase whose end was not seen is part of the next one.
  */
 import { LRUCache } from 'lru-cache';
+import type { WakeStep } from '../clients/argocd/wake.ts';
 import type { PodStep } from '../clients/kubernetes/pods.ts';
-import type { JobDecision } from '../planner/decisions.ts';
+import type { HeldBecause, JobDecision } from '../planner/decisions.ts';
 import type { Look } from '../planner/evidence.ts';
 import type { EventOf, ServeEvent, Subscriber } from '../serve/events.ts';
 import type { AppVerdict } from '../serve/round.ts';
+import type { WakeOutcome } from '../serve/waking/wake-state.ts';
 import { keyText } from '../shared/key-text.ts';
-import { type Journey, type JourneyEnd, type PastWake, type RunnerTrail, spansOf } from './journey.ts';
-import type { SpanSink } from './tracing/span.ts';
-import { contextOf } from './tracing/span.ts';
+import { printable } from '../shared/printable.ts';
+import { contextOf, type JobStay, type SpanAttributes, type SpanData, type SpanSink } from './tracing/span.ts';
 
 /** CI jobs that wait, and announcements of them. What is beyond is not traced: the least recently seen ones are forgotten. */
 const MOST_JOURNEYS = 10_000;
@@ -53,7 +59,7 @@ class Follower {
   hear(event: ServeEvent): void {
     switch (event.is) {
       case 'webhook':
-        if (event.event) this.#announced.set(announcementOf(event.event), this.#now());
+        if (event.event) this.#webhook(event.event);
         return;
       case 'looked':
         if (event.look) this.#looked(event, event.look);
@@ -70,12 +76,15 @@ class Follower {
         return;
       case 'job-seen':
         if (this.#trails.has(event.uid)) return;
-        this.#trails.set(event.uid, { name: event.name, seenMs: this.#now(), steps: {} });
+        this.#trails.set(event.uid, { seenMs: this.#now(), steps: {} });
         this.#uids.set(keyText(event), event.uid);
         return;
-      case 'pod-seen':
-        this.#stepped(event.jobUid, event.step);
+      case 'pod-seen': {
+        const trail = this.#trails.get(event.jobUid);
+        if (!trail || trail.steps[event.step] !== undefined) return;
+        this.#trails.set(event.jobUid, { ...trail, steps: { ...trail.steps, [event.step]: this.#now() } });
         return;
+      }
       case 'ending':
       case 'queue':
         this.#hand(Number.POSITIVE_INFINITY);
@@ -91,6 +100,10 @@ class Follower {
     }
   }
 
+  #webhook({ jobId, owner, repo, status }: NonNullable<EventOf<'webhook'>['event']>): void {
+    this.#announced.set(announcementOf(`${owner}/${repo}`, jobId, status), this.#now());
+  }
+
   #looked({ target, url, beganMs, endedMs }: EventOf<'looked'>, look: Look): void {
     if (this.#looks.get(target) === look) return;
     this.#looks.set(target, look);
@@ -100,7 +113,7 @@ class Follower {
       const key = keyOf(stay);
       if (status === 'queued' || status === 'in_progress') active.add(key);
       if (status !== 'queued' || this.#journeys.has(key)) continue;
-      const announcedMs = this.#announced.get(announcementOf({ repository, jobId: id, status }));
+      const announcedMs = this.#announced.get(announcementOf(repository, id, status));
       const announced = announcedMs !== undefined && announcedMs <= endedMs && { announcedMs };
       this.#journeys.set(key, { stay, runId, repository, target, look: { beganMs, endedMs }, ...announced });
     }
@@ -147,9 +160,7 @@ class Follower {
       case 'running': {
         const { group, job } = decision;
         if (!group || job.runner === undefined) return;
-        const told = this.#announced.get(
-          announcementOf({ repository: job.repository, jobId: job.id, status: 'in_progress' }),
-        );
+        const told = this.#announced.get(announcementOf(job.repository, job.id, 'in_progress'));
         const atMs = told !== undefined && told >= journey.look.beganMs ? told : now;
         this.#end(key, { ...journey, application }, { is: 'running', atMs, runner: job.runner });
         return;
@@ -166,12 +177,6 @@ class Follower {
     const endedMs = this.#now();
     const wake: PastWake = { beganMs: endedMs - ms, endedMs, waitedMs, outcome: outcome.is, steps };
     this.#wakes.set(application, [...(this.#wakes.get(application) ?? []), wake].slice(-MOST_WAKES));
-  }
-
-  #stepped(uid: string, step: PodStep): void {
-    const trail = this.#trails.get(uid);
-    if (!trail || trail.steps[step] !== undefined) return;
-    this.#trails.set(uid, { ...trail, steps: { ...trail.steps, [step]: this.#now() } });
   }
 
   #end(key: string, journey: Journey, end: JourneyEnd): void {
@@ -203,11 +208,155 @@ function keyOf({ origin, jobId, attempt }: Journey['stay']): string {
   return `${origin} ${jobId} ${attempt}`;
 }
 
-function announcementOf(
-  told:
-    | { readonly repository: string; readonly jobId: number; readonly status: string }
-    | { readonly owner: string; readonly repo: string; readonly jobId: number; readonly status: string },
-): string {
-  const repository = 'repository' in told ? told.repository : `${told.owner}/${told.repo}`;
-  return `${repository.toLowerCase()} ${told.jobId} ${told.status}`;
+function announcementOf(repository: string, jobId: number, status: string): string {
+  return `${repository.toLowerCase()} ${jobId} ${status}`;
+}
+
+/** What is known of a CI job that waits. Times are ms since 1970 by this machine's clock. */
+interface Journey {
+  readonly stay: JobStay;
+  readonly runId: number;
+  readonly repository: string;
+  /** Key of the target whose look showed it first. */
+  readonly target: string;
+  /** When a webhook told that it is queued. Absent: a poll found it. */
+  readonly announcedMs?: number;
+  /** The look that showed it first. */
+  readonly look: { readonly beganMs: number; readonly endedMs: number };
+  /** The first plan that decided about it. */
+  readonly plannedMs?: number;
+  /** What held it back last. */
+  readonly held?: HeldBecause;
+  /** When it got a runner in the plan. */
+  readonly servedMs?: number;
+  readonly application?: string;
+  /** `<namespace>/<name>` */
+  readonly group?: string;
+  /** Its group has `tracing: false`. */
+  readonly isUntraced?: boolean;
+}
+
+/** A wake of an Application that is over. */
+interface PastWake {
+  readonly beganMs: number;
+  readonly endedMs: number;
+  readonly waitedMs: number;
+  readonly outcome: WakeOutcome['is'];
+  readonly steps: readonly WakeStep[];
+}
+
+/** When a runner's Job and pod were first seen to be so far. */
+interface RunnerTrail {
+  readonly seenMs: number;
+  readonly steps: Readonly<Partial<Record<PodStep, number>>>;
+}
+
+/** How a journey ended: its CI job runs on a runner of ours, or is not queued any more for another reason. */
+type JourneyEnd =
+  | { readonly is: 'running'; readonly atMs: number; readonly runner: string }
+  | { readonly is: 'gone'; readonly atMs: number };
+
+/** Names are cut here; Gitea allows 100 characters for each half of a repository's name. */
+const LONGEST_TEXT = 255;
+
+/**
+ * The root span with its phases.
+ * @param trail of the runner that runs the CI job; absent: its Job was there before this process watched.
+ * @param wakes of the Application, oldest first.
+ */
+function spansOf(
+  journey: Journey,
+  end: JourneyEnd,
+  trail: RunnerTrail | undefined,
+  wakes: readonly PastWake[],
+): SpanData {
+  const { announcedMs, look } = journey;
+  const beganMs = Math.min(announcedMs ?? look.beganMs, look.beganMs);
+  const phases = end.is === 'running' ? phasesToRunner(journey, end.atMs, trail, wakes) : phasesToPlan(journey);
+  return {
+    name: 'CI job waits for its runner',
+    beganMs,
+    endedMs: Math.max(end.atMs, beganMs),
+    attributes: attributesOf(journey, end),
+    children: inTurn(beganMs, phases),
+  };
+}
+
+/** A phase by its end. Undefined: the end was not seen. */
+interface Phase {
+  readonly name: string;
+  readonly untilMs: number | undefined;
+  readonly attributes?: SpanAttributes;
+  readonly error?: string;
+  readonly children?: readonly SpanData[];
+}
+
+function phasesToPlan({ announcedMs, look, plannedMs, held, servedMs }: Journey): readonly Phase[] {
+  return [
+    { name: 'webhook', untilMs: announcedMs === undefined ? undefined : look.beganMs },
+    { name: 'look', untilMs: look.endedMs },
+    { name: 'plan', untilMs: plannedMs },
+    ...(held === undefined ? [] : [{ name: 'held', untilMs: servedMs, attributes: { because: held } }]),
+  ];
+}
+
+function phasesToRunner(
+  journey: Journey,
+  claimedMs: number,
+  trail: RunnerTrail | undefined,
+  wakes: readonly PastWake[],
+): readonly Phase[] {
+  const wake = trail && wakeFor(trail.seenMs, journey.servedMs ?? journey.look.endedMs, wakes);
+  const { created, scheduled, registering, registered, started } = trail?.steps ?? {};
+  return [
+    ...phasesToPlan(journey),
+    ...(wake ? phasesOfWake(wake) : []),
+    { name: 'apply', untilMs: trail?.seenMs },
+    { name: 'pod', untilMs: created },
+    { name: 'schedule', untilMs: scheduled },
+    { name: 'init', untilMs: registering },
+    { name: 'register', untilMs: registered },
+    { name: 'start', untilMs: started },
+    { name: 'claim', untilMs: claimedMs },
+  ];
+}
+
+function phasesOfWake({ beganMs, endedMs, waitedMs, outcome, steps }: PastWake): readonly Phase[] {
+  const isBad = outcome === 'error' || outcome === 'failed' || outcome === 'foreign';
+  const children = steps.map(({ step, ...times }) => ({ name: step, ...times }));
+  return [
+    { name: 'wait', untilMs: beganMs, attributes: { 'line.ms': waitedMs } },
+    { name: 'wake', untilMs: endedMs, attributes: { outcome }, children, ...(isBad && { error: outcome }) },
+  ];
+}
+
+/** The last wake that began before the Job was seen, unless it was over before the plan wanted the runner. */
+function wakeFor(seenMs: number, servedMs: number, wakes: readonly PastWake[]): PastWake | undefined {
+  return wakes.findLast(({ beganMs, endedMs }) => beganMs <= seenMs && endedMs >= servedMs);
+}
+
+/** What ended before the one before it, such as the pod of a runner that was there already, is left out. */
+function inTurn(fromMs: number, phases: readonly Phase[]): readonly SpanData[] {
+  const spans: SpanData[] = [];
+  let beganMs = fromMs;
+  for (const { untilMs, ...phase } of phases) {
+    if (untilMs === undefined || untilMs < beganMs) continue;
+    spans.push({ ...phase, beganMs, endedMs: untilMs });
+    beganMs = untilMs;
+  }
+  return spans;
+}
+
+function attributesOf({ stay, runId, repository, application, group }: Journey, end: JourneyEnd): SpanAttributes {
+  return {
+    'gitea.url': stay.origin,
+    'gitea.repository': printable(repository).slice(0, LONGEST_TEXT),
+    'gitea.run.id': runId,
+    'gitea.job.id': stay.jobId,
+    'gitea.job.attempt': stay.attempt,
+    ...(application && { 'argocd.application': application }),
+    ...(group !== undefined && { runnergroup: group }),
+    ...(end.is === 'running' && { runner: end.runner }),
+    outcome: end.is,
+  };
 }

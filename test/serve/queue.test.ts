@@ -56,6 +56,22 @@ describe('a key', () => {
     expect(most.atOnce).toBe(1);
   });
 
+  it('does not begin when a run that has just begun forgets it or puts it off', async () => {
+    const began: string[] = [];
+    const { clock, line } = open({
+      run: async (key) => {
+        began.push(`${clock.steadyMs()} ${key}`);
+        if (key === 'a') line.set('b', 1_000);
+        if (key === 'a') line.keepOnly(new Set(['a', 'b']));
+        return undefined;
+      },
+    });
+    for (const key of ['a', 'b', 'c']) line.add(key, 10);
+    await clock.pass(5_000);
+
+    expect(began).toEqual(['10 a', '1010 b']);
+  });
+
   it('does not run again for what a run has taken in', async () => {
     const began: number[] = [];
     const { clock, line } = open({

@@ -46,17 +46,19 @@ interface Copies {
 
 const NO_PODS: readonly KubePod[] = [];
 
-/** A list that is made again only after a change: most rounds are about Gitea. What is the same in it is the same object. */
+/** A list that is made again only after a change: most rounds are about Gitea. */
 class KeptList<V> {
   readonly #items = new KeptByKey<V>();
-  #list: readonly V[] = [];
-  isStale = true;
+  #list: readonly V[] | undefined;
 
   get(items: () => Iterable<KeptItem<V>>): readonly V[] {
-    if (this.isStale) this.#list = keepList(this.#list, this.#items.all(items()));
-    this.isStale = false;
+    this.#list ??= this.#items.all(items());
     return this.#list;
   }
+
+  readonly hasChanged = (): void => {
+    this.#list = undefined;
+  };
 }
 
 export class LiveCluster {
@@ -72,10 +74,10 @@ export class LiveCluster {
   constructor(client: KubeApi, { namespaces, images }: Watched, listeners: ClusterListeners) {
     const { onChange, onFailure, onJob, onPod } = listeners;
     this.#images = images;
-    const tellOf = (list: { isStale: boolean }) => ({
+    const tellOf = ({ hasChanged }: { readonly hasChanged: () => void }) => ({
       onFailure,
       onChange: () => {
-        list.isStale = true;
+        hasChanged();
         onChange();
       },
     });
@@ -173,8 +175,8 @@ export class LiveCluster {
     const before = this.#readable;
     this.#readable = keepList(before, readableOf(this.#copies));
     if (this.#readable === before) return;
-    this.#groups.isStale = true;
-    this.#runners.isStale = true;
+    this.#groups.hasChanged();
+    this.#runners.hasChanged();
   }
 }
 

@@ -12,22 +12,21 @@
  *                                                            time, 5 minutes at most
  *   Gitea refuses the token (401, 403) ..................... the same, from 30 s on: asking again does not help
  *
- * A change is a job of the active ones (queued, in progress) that appears, gets another status or attempt, or is gone. The doubt is
- * needed because Gitea sends a webhook up to seconds after the job has changed: its queue of webhooks sleeps up to 2 s when idle.
+ * A change is a job of the active ones (queued, in progress) that appears, gets another status, or is gone. Attempts do not count: up to
+ * Gitea 1.26 they grow at the claim. The doubt is needed because Gitea sends a webhook up to seconds after the job has changed: its queue of webhooks sleeps up to 2 s when idle.
  * Not announced although webhooks work: jobs of a deleted repository; that costs some quick looks.
  */
 import { doubled } from '../../shared/clock.ts';
 
 export interface AnnouncedJob {
   readonly id: number;
-  readonly attempt: number;
   readonly status: string;
 }
 
-/** What is known of one target (a scope of one Gitea with one token). Made by `newPace`, changed only by the functions below. */
+/** What is known of one target (a scope of one Gitea with one token). */
 export interface PollPace {
   readonly intervalMs: number;
-  /** By id, what the last look showed of each active job, as the change that led to it; absent before the first. */
+  /** By id, the status of each active job in the last look; absent before the first. */
   readonly jobs?: ReadonlyMap<number, string>;
   /** Changes that webhooks told of, with the time, oldest first. */
   readonly announced: ReadonlyMap<string, number>;
@@ -37,12 +36,9 @@ export interface PollPace {
   readonly trouble?: { readonly failures: number; readonly refused: boolean };
 }
 
-export interface PollLimits {
-  readonly shortestMs: number;
-  readonly longestMs: number;
-}
-
 const STRETCH = 1.5;
+/** Longest interval, unless the shortest one is longer. */
+const LONGEST_MS = 60_000;
 /** Another token is another target, which is looked at at once (targets.ts). */
 const REFUSED_MS = 30_000;
 const LONGEST_BACK_OFF_MS = 300_000;
@@ -57,12 +53,8 @@ const MAX_ANNOUNCED = 1000;
 /** ± a tenth: many replicas and targets must not fall into step. */
 const JITTER = 0.2;
 
-/** The limits for a shortest interval: the longest is a minute, or the shortest when that is more. */
-export function pollLimits(shortestMs: number): PollLimits {
-  return { shortestMs, longestMs: Math.max(shortestMs, 60_000) };
-}
-
-export function newPace({ shortestMs }: PollLimits): PollPace {
+/** @param shortestMs shortest time between two polls, as in the functions below. */
+export function newPace(shortestMs: number): PollPace {
   return { intervalMs: shortestMs, announced: new Map(), doubtful: new Map() };
 }
 
@@ -86,59 +78,42 @@ export function failed(pace: PollPace, refused = false): PollPace {
   return { ...pace, trouble: { failures: before + 1, refused } };
 }
 
-export function looked(pace: PollPace, active: readonly AnnouncedJob[], nowMs: number, limits: PollLimits): PollPace {
-  const jobs = new Map(active.map((job) => [job.id, changeTo(job)]));
-  const changes = pace.jobs === undefined ? [] : changesBetween(pace.jobs, jobs);
-  const isAnnounced = (change: string) => (pace.announced.get(change) ?? -Infinity) >= nowMs - KEEP_ANNOUNCED_MS;
-  const isOverdue = (since: number) => nowMs - since >= GRACE_MS;
+export function looked(pace: PollPace, active: readonly AnnouncedJob[], nowMs: number, shortestMs: number): PollPace {
+  const jobs = new Map(active.map(({ id, status }) => [id, status]));
+  const before = pace.jobs ?? jobs;
+  const gone = [...before.keys()].filter((id) => !jobs.has(id));
+  const changes = [
+    // As webhooks call it, also when the job was cancelled.
+    ...gone.map((id) => changeTo({ id, status: 'completed' })),
+    ...active.filter(({ id, status }) => before.get(id) !== status).map(changeTo),
+  ];
+  const announced = new Map([...pace.announced].filter(([, atMs]) => atMs >= nowMs - KEEP_ANNOUNCED_MS));
+  const isOverdue = (since: number): boolean => nowMs - since >= GRACE_MS;
   const doubtful = new Map([
     ...[...pace.doubtful].filter(([, since]) => !isOverdue(since)),
-    ...changes.filter((change) => !isAnnounced(change)).map((change) => [change, nowMs] as const),
+    ...changes.filter((change) => !announced.has(change)).map((change) => [change, nowMs] as const),
   ]);
+  for (const change of changes) announced.delete(change);
   const missed = [...pace.doubtful.values()].some(isOverdue);
   const proven = changes.length > 0 && doubtful.size === 0;
-  const longer = proven ? Math.min(limits.longestMs, Math.round(pace.intervalMs * STRETCH)) : pace.intervalMs;
-  return {
-    intervalMs: missed ? limits.shortestMs : longer,
-    jobs,
-    announced: stillNeeded(pace.announced, changes, nowMs - KEEP_ANNOUNCED_MS),
-    doubtful,
-  };
+  const longestMs = Math.max(shortestMs, LONGEST_MS);
+  const longerMs = proven ? Math.min(longestMs, Math.round(pace.intervalMs * STRETCH)) : pace.intervalMs;
+  return { intervalMs: missed ? shortestMs : longerMs, jobs, announced, doubtful };
 }
 
-export function nextLookMs(pace: PollPace, random: number, limits: PollLimits): number {
+/** @param random from 0 to below 1. */
+export function nextLookMs(pace: PollPace, random: number, shortestMs: number): number {
   const { doubtful, intervalMs, trouble } = pace;
-  if (trouble) return Math.round(backOffMs(trouble, limits) * (1 - BACK_OFF_JITTER * random));
-  const wait = doubtful.size > 0 ? limits.shortestMs : intervalMs;
+  if (trouble) return Math.round(backOffMs(trouble, shortestMs) * (1 - BACK_OFF_JITTER * random));
+  const wait = doubtful.size > 0 ? shortestMs : intervalMs;
   return Math.round(wait * (1 + JITTER * (random - 0.5)));
 }
 
-function backOffMs({ failures, refused }: NonNullable<PollPace['trouble']>, { shortestMs }: PollLimits): number {
+function backOffMs({ failures, refused }: NonNullable<PollPace['trouble']>, shortestMs: number): number {
   const first = refused ? Math.max(shortestMs, REFUSED_MS) : shortestMs;
   return doubled(first, failures - 1, Math.max(first, LONGEST_BACK_OFF_MS));
 }
 
-/** As webhooks call them: a job that is gone from the active ones is `completed`, also when it was cancelled. */
-function changesBetween(before: ReadonlyMap<number, string>, after: ReadonlyMap<number, string>): readonly string[] {
-  const gone = [...before.keys()].filter((id) => !after.has(id));
-  const changed = [...after].filter(([id, change]) => before.get(id) !== change);
-  return [
-    ...gone.map((id) => changeTo({ id, attempt: 0, status: 'completed' })),
-    ...changed.map(([, change]) => change),
-  ];
-}
-
-/** The attempt of a job that is done does not matter: the look that no longer shows it does not tell which it was. */
-function changeTo({ id, attempt, status }: AnnouncedJob): string {
-  return status === 'completed' ? `${id} completed` : `${id} ${status} ${attempt}`;
-}
-
-function stillNeeded(
-  announced: ReadonlyMap<string, number>,
-  seen: readonly string[],
-  sinceMs: number,
-): ReadonlyMap<string, number> {
-  const kept = new Map([...announced].filter(([, at]) => at >= sinceMs));
-  for (const change of seen) kept.delete(change);
-  return kept;
+function changeTo({ id, status }: AnnouncedJob): string {
+  return `${id} ${status}`;
 }

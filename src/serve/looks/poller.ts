@@ -12,22 +12,13 @@ import { shareOutBytes } from '../../clients/gitea/bounds.ts';
 import { describeScope } from '../../clients/gitea/endpoints.ts';
 import { isRefusal } from '../../clients/gitea/failures.ts';
 import { type GiteaTarget, observeEach } from '../../clients/gitea/observe.ts';
-import type { Look } from '../../planner/evidence.ts';
+import type { Job, Look } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
 import type { Again, KeyQueue, Turn, WorkQueue } from '../queue.ts';
 import { keepEqual } from '../unchanged.ts';
 import type { WebhookEvent } from '../webhook/gate.ts';
 import { Guest, type GuestOptions, LONGEST_TURN_MS, originOf } from './guest.ts';
-import {
-  announced,
-  failed,
-  looked,
-  newPace,
-  nextLookMs,
-  type PollLimits,
-  type PollPace,
-  pollLimits,
-} from './poll-interval.ts';
+import { announced, failed, looked, newPace, nextLookMs, type PollPace } from './poll-interval.ts';
 
 export interface Sight {
   /** When the look began, ms since 1970: what happened before is in it. */
@@ -65,13 +56,11 @@ export class Poller {
   readonly #posts = new Map<string, Post>();
   /** When `onLate` was called last, by origin. */
   readonly #toldLateMs = new Map<string, number>();
-  readonly #limits: PollLimits;
   readonly #looks: KeyQueue;
   #bytesOf = shareOutBytes([]);
 
   constructor(options: PollerOptions) {
     this.#options = options;
-    this.#limits = pollLimits(options.pollMs);
     this.guest = new Guest({ ...options, onWaited: (origin, ms) => this.#waited(origin, ms) });
     this.#looks = options.queue.open('look', {
       nameOf: (key) => {
@@ -98,7 +87,7 @@ export class Poller {
       const known = this.#posts.get(target.key);
       const labels = known?.target.labels;
       if (known) known.target = target;
-      else this.#posts.set(target.key, { target, pace: newPace(this.#limits), sight: undefined });
+      else this.#posts.set(target.key, { target, pace: newPace(this.#options.pollMs), sight: undefined });
       // What was read for the labels of before lacks those of now.
       if (!known || labels !== target.labels) this.#looks.add(target.key);
     }
@@ -113,7 +102,7 @@ export class Poller {
   nudge(fits: (target: GiteaTarget) => boolean, event?: WebhookEvent): void {
     for (const [key, post] of this.#posts) {
       if (!fits(post.target)) continue;
-      if (event) post.pace = announced(post.pace, seen(event.jobId, event.status), this.#options.clock.now());
+      if (event) post.pace = announced(post.pace, { id: event.jobId, status: event.status }, this.#options.clock.now());
       this.#looks.add(key);
     }
   }
@@ -129,7 +118,7 @@ export class Poller {
   async #look(key: string, { absorb, signal }: Turn): Promise<Again | undefined> {
     const post = this.#posts.get(key);
     if (!post) return undefined;
-    const { clock, onLook, random } = this.#options;
+    const { clock, onLook, pollMs, random } = this.#options;
     const pausedMs = this.#pausedMs(post);
     if (pausedMs > 0) return { inMs: pausedMs, firm: true };
     let beganMs = 0;
@@ -150,10 +139,10 @@ export class Poller {
     } else {
       if (isDown(post)) this.#recovered(post);
       post.sight = { beganMs, endedMs, look: keepEqual(before, found) };
-      post.pace = looked(post.pace, activeJobs(found), endedMs, this.#limits);
+      post.pace = looked(post.pace, found.jobs.filter(isActive), endedMs, pollMs);
     }
     onLook(post.target, post.sight);
-    const inMs = Math.max(nextLookMs(post.pace, random(), this.#limits), this.#pausedMs(post));
+    const inMs = Math.max(nextLookMs(post.pace, random(), pollMs), this.#pausedMs(post));
     return { inMs, ...(isFailed && { firm: true }) };
   }
 
@@ -203,13 +192,6 @@ function isDown({ pace }: Post): boolean {
   return pace.trouble?.refused === false;
 }
 
-/** Up to Gitea 1.26 a job's attempt grows at the claim, and webhooks do not know our correction; so it is left out. */
-function seen(id: number, status: string): { readonly id: number; readonly attempt: number; readonly status: string } {
-  return { id, attempt: 0, status };
-}
-
-function activeJobs({ jobs }: Look): ReturnType<typeof seen>[] {
-  return jobs
-    .filter(({ status }) => status === 'queued' || status === 'in_progress')
-    .map(({ id, status }) => seen(id, status));
+function isActive({ status }: Job): boolean {
+  return status === 'queued' || status === 'in_progress';
 }

@@ -38,9 +38,10 @@ export class TargetBook {
   #namespacesOf: ReadonlyMap<GiteaTarget, ReadonlySet<string>> = new Map();
   #found: TargetOf = new Map();
   #refusals: Refusals = new Map();
-  #readMs: ReadonlyMap<RunnerGroup, number> = new Map();
-  /** Keys of the targets whose tokens Gitea refuses; true: they were read since. */
-  readonly #refused = new Map<string, boolean>();
+  /** Absent: its token is to be read at once. */
+  readonly #readMs = new Map<RunnerGroup, number>();
+  /** Keys of the targets whose tokens Gitea refuses. */
+  readonly #refused = new Set<string>();
   #last = 0;
 
   constructor(sources: () => TargetSources) {
@@ -56,8 +57,10 @@ export class TargetBook {
   }
 
   looked({ key }: GiteaTarget, isRefused: boolean): void {
-    if (!isRefused) this.#refused.delete(key);
-    else if (!this.#refused.has(key)) this.#refused.set(key, false);
+    if (isRefused && !this.#refused.has(key))
+      for (const [group, target] of this.#found) if (keyIn(target) === key) this.#readMs.delete(group);
+    if (isRefused) this.#refused.add(key);
+    else this.#refused.delete(key);
   }
 
   /** The look of each group; the same object while no token had to be read. A failure of one group does not concern the others. */
@@ -83,26 +86,19 @@ export class TargetBook {
     const tokens = await Promise.all(groups.map(async (group) => [group, await tokenOf(group)] as const));
     this.#found = this.#targetsOf(tokens);
     this.#refusals = refusals;
-    const readBefore = this.#readMs;
-    this.#readMs = new Map(
-      groups.map((group) => [group, (due.has(group) ? undefined : readBefore.get(group)) ?? nowMs]),
-    );
-    const read = new Map(this.targets.map(({ key }) => [key, false]));
-    for (const group of due) read.set(keyIn(this.#found.get(group)), true);
-    for (const [key, isRead] of this.#refused) {
-      if (!read.has(key)) this.#refused.delete(key);
-      else this.#refused.set(key, isRead || read.get(key) === true);
-    }
+    for (const group of this.#readMs.keys()) if (!this.#found.has(group)) this.#readMs.delete(group);
+    for (const group of due) this.#readMs.set(group, nowMs);
+    const keys = new Set(this.targets.map(({ key }) => key));
+    for (const key of this.#refused) if (!keys.has(key)) this.#refused.delete(key);
     return this.#found;
   }
 
   #isDue(group: RunnerGroup, nowMs: number): boolean {
     const target = this.#found.get(group);
-    // Below 0: the clock was set back.
+    const isInDoubt = target instanceof Failure || this.#refused.has(keyIn(target));
     const ageMs = nowMs - (this.#readMs.get(group) ?? Number.NEGATIVE_INFINITY);
-    const refused = this.#refused.get(keyIn(target));
-    if (target === undefined || ageMs < 0 || refused === false) return true;
-    return ageMs >= (refused || target instanceof Failure ? AGAIN_MS : TOKENS_MS);
+    // Below 0: the clock was set back.
+    return ageMs < 0 || ageMs >= (isInDoubt ? AGAIN_MS : TOKENS_MS);
   }
 
   #targetsOf(tokens: readonly (readonly [RunnerGroup, Token | Failure])[]): TargetOf {

@@ -33,6 +33,12 @@ export interface GroupAtLoss {
   readonly look?: GoodLook;
 }
 
+/** What is known of a group. `at` is absent while nothing of it can be re-run. */
+interface Entry {
+  readonly losses: GroupLosses;
+  readonly at?: Omit<GroupAtLoss, 'lost'>;
+}
+
 const NONE: readonly LostJob[] = [];
 
 export class LossBook {
@@ -40,8 +46,7 @@ export class LossBook {
   readonly #statusOf: (key: string) => unknown;
   readonly #tell: Tell;
   /** By key of the group. */
-  #losses: ReadonlyMap<string, GroupLosses> = new Map();
-  #atLoss: readonly GroupAtLoss[] = [];
+  #entries: ReadonlyMap<string, Entry> = new Map();
 
   constructor(statusOf: (key: string) => unknown, tell: Tell) {
     this.#statusOf = statusOf;
@@ -50,12 +55,14 @@ export class LossBook {
 
   /** Groups that have losses, as the last round saw them. */
   get atLoss(): readonly GroupAtLoss[] {
-    return this.#atLoss;
+    return [...this.#entries.values()].flatMap(({ at, losses: { lost } }) =>
+      at && lost.length > 0 ? [{ ...at, lost }] : [],
+    );
   }
 
   /** The lost CI jobs of a group; the same list until it changes. */
   of(key: string): readonly LostJob[] {
-    return this.#losses.get(key)?.lost ?? NONE;
+    return this.#entries.get(key)?.losses.lost ?? NONE;
   }
 
   /**
@@ -64,39 +71,35 @@ export class LossBook {
    */
   follow(scene: BookScene): ReadonlySet<GiteaTarget> {
     const wanted = new Set<GiteaTarget>();
-    const next = new Map<string, GroupLosses>();
-    const atLoss: GroupAtLoss[] = [];
+    const next = new Map<string, Entry>();
     for (const live of scene.survey.groups) {
       const { group, key } = live;
       // Its spec is not valid for now.
-      if (!group) next.set(key, this.#known(key));
+      if (!group) next.set(key, { losses: this.#known(key) });
       if (!group || group.maxEvictionRetries === 0) continue;
-      const target = scene.targetOf.get(group);
-      const look = target instanceof Failure ? undefined : lookAt(target, scene);
+      const found = scene.targetOf.get(group);
+      const target = found instanceof Failure ? undefined : found;
+      const look = lookAt(target, scene);
       const { losses, needsLook } = this.#followGroup(live, scene, look);
-      next.set(key, losses);
-      if (needsLook && target && !(target instanceof Failure)) wanted.add(target);
-      if (losses.lost.length === 0 || !target || target instanceof Failure) continue;
-      atLoss.push({ live, group, target, lost: losses.lost, ...(look && { look }) });
+      if (needsLook && target) wanted.add(target);
+      next.set(key, { losses, ...(target && { at: { live, group, target, ...look } }) });
     }
-    this.#losses = next;
-    this.#atLoss = atLoss;
+    this.#entries = next;
     return wanted;
   }
 
   #followGroup(
     { key, object }: LiveGroup,
     { hasPod, survey, nowMs }: BookScene,
-    look: GoodLook | undefined,
+    look: { readonly look?: GoodLook },
   ): FollowedLosses {
-    const before = this.#known(key);
     const { namespace } = object.metadata;
-    const ofGroup = {
-      runners: survey.index.ofGroup(key),
-      hasPod: (name: string) => hasPod(keyText({ namespace, name })),
-    };
-    const scene = { ...ofGroup, nowMs, ...(look && { look }) };
-    const followed = followLosses(before, scene);
+    const followed = followLosses(this.#known(key), {
+      runners: survey.runnersOfGroup.get(key) ?? [],
+      hasPod: (name) => hasPod(keyText({ namespace, name })),
+      nowMs,
+      ...look,
+    });
     for (const lost of followed.found) this.#tell({ is: 'runner-lost', object, lost, isNoted: true });
     for (const lost of followed.more) this.#tell({ is: 'runner-lost', object, lost, isNoted: false });
     for (const lost of followed.returned) this.#tell({ is: 'rerun', object, lost, outcome: 'returned' });
@@ -105,30 +108,25 @@ export class LossBook {
 
   /** A leader that is new knows what the one before has written. */
   #known(key: string): GroupLosses {
-    return this.#losses.get(key) ?? readLosses(this.#statusOf(key));
+    return this.#entries.get(key)?.losses ?? readLosses(this.#statusOf(key));
   }
 
   /** This loss needs nothing more. */
   settle(key: string, { jobId }: LostJob): void {
-    const known = this.#losses.get(key);
-    if (!known) return;
-    const lost = known.lost.filter((each) => each.jobId !== jobId);
-    this.#losses = new Map(this.#losses).set(key, { ...known, lost });
-    this.#atLoss = this.#atLoss.flatMap((each) => {
-      if (each.live.key !== key) return [each];
-      return lost.length === 0 ? [] : [{ ...each, lost }];
-    });
+    const entry = this.#entries.get(key);
+    if (!entry) return;
+    const lost = entry.losses.lost.filter((each) => each.jobId !== jobId);
+    this.#entries = new Map(this.#entries).set(key, { ...entry, losses: { ...entry.losses, lost } });
   }
 }
 
 /** The newest look, if it was a good one. */
-function lookAt(target: GiteaTarget | undefined, { sights }: BookScene): GoodLook | undefined {
+function lookAt(target: GiteaTarget | undefined, { sights }: BookScene): { readonly look?: GoodLook } {
   const sight = target && sights.get(target.key);
-  return sight?.look && !sight.failure ? { found: sight.look, beganMs: sight.beganMs } : undefined;
+  return sight?.look && !sight.failure ? { look: { found: sight.look, beganMs: sight.beganMs } } : {};
 }
 
 function readLosses(status: unknown): GroupLosses {
-  const read = RunnerGroupStatus.safeParse(status ?? {});
-  const lost = read.success ? read.data.lostJobs : undefined;
+  const lost = RunnerGroupStatus.safeParse(status ?? {}).data?.lostJobs;
   return lost ? { ...NO_LOSSES, lost } : NO_LOSSES;
 }

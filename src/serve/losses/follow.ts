@@ -6,8 +6,8 @@
  *     its Job and its pod have gone, and nobody saw the Job end ─► suspect
  *     lost ─► its node answers again while the CI job is in progress ─► returned: the runner reports the end
  *
- * A runner reports the end of its CI job before it ends itself. So a CI job that is in progress at a look that began after the end of its
- * runner is one whose end nobody will report: Gitea fails it after `ZOMBIE_TASK_TIMEOUT` (10 minutes).
+ * A runner reports the end of its CI job before it ends itself. So nobody will report the end of a CI job that is in progress at a look which
+ * began after the end of its runner: Gitea fails it after `ZOMBIE_TASK_TIMEOUT` (10 minutes).
  */
 
 import type { LossReason } from '../../clients/kubernetes/pods.ts';
@@ -42,9 +42,8 @@ export interface GoodLook {
   readonly beganMs: number;
 }
 
-/** What is seen of one group. */
+/** What is seen of one group: all its Jobs. */
 export interface LossScene {
-  /** All its Jobs. */
   readonly runners: readonly LiveRunner[];
   /** A pod of such a Job is there. */
   readonly hasPod: (name: string) => boolean;
@@ -78,7 +77,6 @@ export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs
     if (!suspect.isChecked && !suspects.has(name)) suspects.set(name, suspect);
 
   const needsLook = [...suspects.keys()].some((name) => !before.suspects.has(name));
-
   // Of these most were idle. Gitea takes minutes to fail a CI job, so the next look is early enough.
   const { alive, gone } = followJobs(before.alive, runners, hasPod);
   for (const name of gone)

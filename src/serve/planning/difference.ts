@@ -88,8 +88,8 @@ const MAY_WAIT_MS = { missing: 30, surplus: 2_000, unpinned: 3_000, untidy: 10_0
 
 /** The shortest of these times for what differs; undefined when nothing differs. */
 export function mayWaitMs(difference: Difference): number | undefined {
-  const [first] = (['missing', 'surplus', 'unpinned', 'untidy'] as const).filter((of) => difference[of].length > 0);
-  return first && MAY_WAIT_MS[first];
+  const differing = (['missing', 'surplus', 'unpinned', 'untidy'] as const).filter((of) => difference[of].length > 0);
+  return differing.map((of) => MAY_WAIT_MS[of])[0];
 }
 
 function sameAnnotations(decision: EmittedRunner, { annotations }: LiveRunner): boolean {

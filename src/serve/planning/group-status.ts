@@ -1,9 +1,9 @@
 /** What `serve` writes into `status` of a RunnerGroup. A new condition is a row of `CONDITIONS`. Pure. */
-import { isDeepStrictEqual } from 'node:util';
 import { type LostJob, type RunnerGroupStatus, STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
 import { UNREAD_ADVICE, unreadText } from '../../planner/unread.ts';
 import type { Failure, FailureKind } from '../../shared/failure.ts';
 import { timeText } from '../../shared/marks.ts';
+import { keepEqual } from '../unchanged.ts';
 import type { WakeOutcome } from '../waking/wake-state.ts';
 import type { GroupCounts, StuckPod } from './plan-application.ts';
 
@@ -104,7 +104,8 @@ export function isReady(facts: GroupFacts): boolean {
 /** True when the new status says something else, or the time of the last look has become old. */
 export function isWorthWriting(next: RunnerGroupStatus, old: RunnerGroupStatus | undefined): boolean {
   if (old === undefined) return true;
-  if (!isDeepStrictEqual(essence(next), essence(old))) return true;
+  const told = essence(old);
+  if (keepEqual(told, essence(next)) !== told) return true;
   // Either way: a clock may be set back.
   return Math.abs(timeOf(next.lastCheckTime) - timeOf(old.lastCheckTime)) > CHECK_TIME_MS;
 }

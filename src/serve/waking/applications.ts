@@ -19,7 +19,6 @@ import { applicationOfGroup, type LiveGroup, refOf } from '../planning/live.ts';
 import type { Again, KeyQueue, Turn, WorkQueue } from '../queue.ts';
 import type { AppVerdict, WakeFacts } from '../round.ts';
 import {
-  dueMs,
   failedOutcome,
   follow,
   isDone,
@@ -141,8 +140,8 @@ export class Applications {
     app.state = follow(before, news, nowMs);
     const shownMs = shownAfterMs(before, app.state, nowMs);
     if (shownMs !== undefined) this.#options.tell({ is: 'plan-shown', application: key, ms: shownMs });
-    const at = dueMs(app.state);
-    this.#wakes.set(key, at === undefined ? undefined : at - nowMs);
+    const { untilMs } = app.state;
+    this.#wakes.set(key, untilMs === undefined ? undefined : untilMs - nowMs);
   }
 
   /** Whether it is wanted is asked again when its turn comes: it may have come by other ways meanwhile, and more may be wanted. */

@@ -107,10 +107,6 @@ export function follow(state: WakeState, news: WakeNews, nowMs: number): WakeSta
   }
 }
 
-export function dueMs({ untilMs }: WakeState): number | undefined {
-  return untilMs;
-}
-
 /** True when it shows its plan, has none, or the last wake failed. */
 export function isDone(state: WakeState): boolean {
   return state.is !== 'waking' && (state.untilMs === undefined || troubleOf(state) !== undefined);
@@ -173,7 +169,7 @@ function planned(state: Memory, { difference, settled }: Extract<WakeNews, { is:
 }
 
 function begun({ doubtMs: _, ...memory }: Memory, nowMs: number): WakeState {
-  return { ...memory, is: 'waking', beganMs: nowMs, target: new Set(changedKeys(memory.difference ?? NO_DIFFERENCE)) };
+  return { ...memory, is: 'waking', beganMs: nowMs, target: new Set(memory.differSince.keys()) };
 }
 
 function ended(memory: Memory, outcome: WakeOutcome, nowMs: number): Memory {

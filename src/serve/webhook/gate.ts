@@ -94,14 +94,6 @@ const Payload = z.object({
   }),
 });
 
-/** The secrets of a file, one per line. White space around them and empty lines are ignored. */
-export function parseSecrets(text: string): readonly string[] {
-  return text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
-}
-
 export class WebhookGate {
   readonly #options: WebhookGateOptions;
   /** The marks of accepted deliveries. Marks are only ever added, so the least recently used one is the oldest one. */
@@ -119,22 +111,18 @@ export class WebhookGate {
     const secrets = this.#options.secrets();
     if (secrets.length === 0) return refuse(404, 'no-secret', 'No webhook secret is configured, so none is accepted.');
     const signature = signatureOf(delivery);
-    if (signature === undefined) {
-      return refuse(401, 'unsigned', 'X-Gitea-Signature is missing: give the webhook a secret.');
-    }
+    if (!signature) return refuse(401, 'unsigned', 'X-Gitea-Signature is missing: give the webhook a secret.');
     const signers = signersOf(delivery.body, signature, secrets.map(secretLine));
-    if (signers.length === 0) {
+    if (signers.length === 0)
       return refuse(403, 'signature', 'X-Gitea-Signature is wrong: the secrets of both sides differ.');
-    }
     if (header(delivery, 'x-gitea-event') !== 'workflow_job') {
       return refuse(422, 'event', 'The secret is right, but only the event "Workflow Job" is read.');
     }
     const event = readEvent(delivery.body);
     if (event === undefined) return refuse(422, 'payload', 'The body is no workflow_job event of Gitea.');
-    const marks = marksOf(delivery, signature);
-    if (marks.some((mark) => this.#seen.has(mark))) {
+    const marks = marksOf(delivery);
+    if (marks.some((mark) => this.#seen.has(mark)))
       return refuse(409, 'replayed', 'This delivery was accepted before.');
-    }
     for (const mark of marks) this.#seen.set(mark, true);
     const giteas = signers.flatMap(({ base }) => base ?? []);
     return { is: 'accepted', event: giteas.length < signers.length ? event : { ...event, giteas } };
@@ -142,21 +130,21 @@ export class WebhookGate {
 
   /** Forgets an accepted delivery, so that it may come again: it could not be passed on. */
   forget(delivery: Delivery): void {
-    const signature = signatureOf(delivery);
-    if (signature === undefined) return;
-    for (const mark of marksOf(delivery, signature)) this.#seen.delete(mark);
+    for (const mark of marksOf(delivery)) this.#seen.delete(mark);
   }
 }
 
 /** What a delivery is recognized by. A signature cannot be mistaken for an id: it does not begin with `id `. */
-function marksOf(delivery: Delivery, signature: string): readonly string[] {
+function marksOf(delivery: Delivery): readonly string[] {
+  const signature = signatureOf(delivery);
   const id = header(delivery, 'x-gitea-delivery');
   return /^[A-Za-z0-9-]{1,64}$/.test(id) ? [signature, `id ${id}`] : [signature];
 }
 
-function signatureOf(delivery: Delivery): string | undefined {
+/** Empty: there is none. */
+function signatureOf(delivery: Delivery): string {
   const text = header(delivery, 'x-gitea-signature');
-  return /^[0-9a-f]{64}$/.test(text) ? text : undefined;
+  return /^[0-9a-f]{64}$/.test(text) ? text : '';
 }
 
 /** The secrets that fit. All are tried, also after a match, so that the time reveals nothing. */
@@ -166,9 +154,9 @@ function signersOf(body: Uint8Array, signature: string, secrets: readonly Secret
 }
 
 function readEvent(body: Uint8Array): WebhookEvent | undefined {
-  const parsed = Payload.safeParse(parseJson(body));
-  if (!parsed.success) return undefined;
-  const { workflow_job: job, repository } = parsed.data;
+  const { data } = Payload.safeParse(parseJson(body));
+  if (!data) return undefined;
+  const { workflow_job: job, repository } = data;
   const [owner, repo] = repository.full_name;
   return { owner, repo, status: job.status, jobId: job.id, attempt: job.run_attempt };
 }

@@ -2,7 +2,6 @@
 import { readFile } from 'node:fs/promises';
 import { Failure, systemReason } from '../../shared/failure.ts';
 import type { KeyQueue, WorkQueue } from '../queue.ts';
-import { parseSecrets } from './gate.ts';
 
 const AGAIN_MS = 10_000;
 /** A file system that hangs. */
@@ -37,6 +36,12 @@ export class SecretFiles {
     this.#line.add(file, AGAIN_MS);
     return () => this.#secrets.get(file) ?? [];
   }
+}
+
+/** One per line. White space around them and empty lines are ignored. */
+export function parseSecrets(text: string): readonly string[] {
+  const lines = text.split('\n').map((line) => line.trim());
+  return lines.filter((line) => line !== '');
 }
 
 async function readSecrets(file: string): Promise<readonly string[]> {

@@ -11,119 +11,145 @@ import type { LostJob } from '../../config/runnergroup/status.ts';
 import type { RerunOutcome } from '../../serve/events.ts';
 import { accessOf, BACKGROUND, LONGEST_TURN_MS, originOf } from '../../serve/looks/guest.ts';
 import type { GroupAtLoss } from '../../serve/losses/book.ts';
-import type { Again, KeyQueue, Turn } from '../../serve/queue.ts';
-import type { StartTask, TaskContext } from '../../serve/task.ts';
-import type { Failure } from '../../shared/failure.ts';
+import type { Again, Turn } from '../../serve/queue.ts';
+import type { StartTask } from '../../serve/task.ts';
+import { doubled } from '../../shared/clock.ts';
+import { groupBy } from '../../shared/group-by.ts';
 import { decideRerun } from './decide.ts';
-import { isExpired, type LostRun, laterMs, lostRuns, showsEnd } from './due.ts';
 
 const GAP_MS = 1_000;
 /** Runs that are asked about at the same time, in all Giteas. */
 const WIDTH = 8;
 
-/** @param timeoutMs for all requests of one run. */
-export function rerunLostJobs(timeoutMs: number): StartTask {
-  return (context) => {
-    const rerunner = new Rerunner(context, timeoutMs);
-    return ({ is }) => {
-      if (is === 'round-done') rerunner.follow();
-    };
-  };
+interface FollowedRun {
+  readonly run: LostRun;
+  /** Questions in a row that changed nothing. */
+  tries: number;
+  /** Its failure was told. */
+  isTold: boolean;
 }
 
-class Rerunner {
-  readonly #context: TaskContext;
-  readonly #timeoutMs: number;
-  readonly #line: KeyQueue;
-  #runs: ReadonlyMap<string, LostRun> = new Map();
-  /** Questions in a row that changed nothing, by key of the run. */
-  readonly #tries = new Map<string, number>();
-  /** Runs whose failure was told. */
-  readonly #told = new Set<string>();
+/** @param timeoutMs for all requests of one run. */
+export function rerunLostJobs(timeoutMs: number): StartTask {
+  return ({ changed, clock, guest, losses: book, queue, tell }) => {
+    let runs: ReadonlyMap<string, FollowedRun> = new Map();
 
-  constructor(context: TaskContext, timeoutMs: number) {
-    this.#context = context;
-    this.#timeoutMs = timeoutMs;
-    this.#line = context.queue.open('rerun', {
+    const end = ({ live: { key, object } }: GroupAtLoss, lost: LostJob, outcome: RerunOutcome): void => {
+      book.settle(key, lost);
+      tell({ is: 'rerun', object, lost, outcome });
+      changed();
+    };
+
+    const endExpired = (): void => {
+      for (const at of book.atLoss) {
+        for (const loss of at.lost) if (isExpired(loss, clock.now())) end(at, loss, 'expired');
+      }
+    };
+
+    /** Answers how many losses of the run are still to be seen to. @throws Failure */
+    const ask = async (run: LostRun, signal: AbortSignal): Promise<number> => {
+      const { at, losses } = run;
+      const access = accessOf(guest, at.target, timeoutMs);
+      const { drop, rerun } = decideRerun(losses, await readRunJobs(access, run), at.group.maxEvictionRetries);
+      if (signal.aborted) return losses.length;
+      for (const [loss, reason] of drop) end(at, loss, reason);
+      const left = losses.length - drop.size;
+      if (!rerun || (await askForRerun(access, run, rerun.wish)) !== 'asked') return left;
+      for (const loss of rerun.covers) end(at, loss, 'rerun');
+      return left - rerun.covers.length;
+    };
+
+    const visit = async (key: string, { signal }: Turn): Promise<Again | undefined> => {
+      const run = runs.get(key)?.run;
+      if (!run) return undefined;
+      const { target } = run.at;
+      const pausedMs = guest.pauseMs(target);
+      if (pausedMs > 0) return { inMs: pausedMs, firm: true };
+      const left = await guest.visit(target, BACKGROUND, () => ask(run, signal), signal);
+      const followed = runs.get(key);
+      const isOver = left === 0 || signal.aborted;
+      const tries = followed?.tries ?? 0;
+      // A later loss of the same run begins again from the start.
+      if (followed) followed.tries = isOver ? 0 : tries + 1;
+      return isOver ? undefined : { inMs: laterMs(tries), firm: true };
+    };
+
+    const line = queue.open('rerun', {
       width: WIDTH,
-      laneOf: (key) => this.#originOf(key),
+      laneOf: (key) => {
+        const run = runs.get(key)?.run;
+        return run ? originOf(run.at.target) : '';
+      },
       // One that hangs holds up no other Gitea.
       perLane: 1,
       gapMs: GAP_MS,
       deadlineMs: LONGEST_TURN_MS + 2 * timeoutMs,
       backOffMs: (failures) => laterMs(failures - 1),
-      onFailure: (key, failure) => this.#tellFailure(key, failure),
-      run: (key, turn) => this.#visit(key, turn),
+      // Told once per run: it is tried again until the loss expires, because a right can be granted meanwhile.
+      onFailure: (key, failure) => {
+        guest.versions.clear();
+        const followed = runs.get(key);
+        const [lost] = followed?.run.losses ?? [];
+        if (!followed || followed.isTold || !lost) return;
+        followed.isTold = true;
+        tell({ is: 'rerun', object: followed.run.at.live.object, lost, outcome: 'failed', failure });
+      },
+      run: visit,
     });
-  }
 
-  /** Takes in which jobs are lost now. */
-  follow(): void {
-    const { clock, losses } = this.#context;
-    for (const at of losses.atLoss) {
-      for (const loss of at.lost) if (isExpired(loss, clock.now())) this.#end(at, loss, 'expired');
-    }
-    this.#runs = new Map(lostRuns(losses.atLoss).map((run) => [run.key, run]));
-    this.#line.keepOnly(this.#runs);
-    for (const known of [this.#tries, this.#told])
-      for (const key of known.keys()) if (!this.#runs.has(key)) known.delete(key);
-    for (const [key, run] of this.#runs) {
-      if (!this.#line.has(key) && showsEnd(run)) this.#line.add(key, run.at.group.evictionRetryDelaySeconds * 1000);
-    }
-  }
+    return ({ is }) => {
+      if (is !== 'round-done') return;
+      endExpired();
+      const known = runs;
+      runs = new Map(
+        lostRuns(book.atLoss).map((run) => [run.key, { tries: 0, isTold: false, ...known.get(run.key), run }]),
+      );
+      line.keepOnly(runs);
+      for (const [key, { run }] of runs) {
+        if (!line.has(key) && showsEnd(run)) line.add(key, run.at.group.evictionRetryDelaySeconds * 1000);
+      }
+    };
+  };
+}
 
-  #originOf(key: string): string {
-    const run = this.#runs.get(key);
-    return run ? originOf(run.at.target) : '';
-  }
+/** A run with lost jobs of one group. */
+export interface LostRun {
+  /** The same while any of its jobs is lost. */
+  readonly key: string;
+  readonly at: GroupAtLoss;
+  readonly repository: string;
+  readonly runId: number;
+  readonly losses: readonly LostJob[];
+}
 
-  async #visit(key: string, { signal }: Turn): Promise<Again | undefined> {
-    const { guest } = this.#context;
-    const run = this.#runs.get(key);
-    if (!run) return undefined;
-    const { target } = run.at;
-    const pausedMs = guest.pauseMs(target);
-    if (pausedMs > 0) return { inMs: pausedMs, firm: true };
-    const left = await guest.visit(target, BACKGROUND, () => this.#ask(run, signal), signal);
-    if (left === 0 || signal.aborted) {
-      // A later loss of the same run begins again from the start.
-      this.#tries.delete(key);
-      return undefined;
-    }
-    const tries = this.#tries.get(key) ?? 0;
-    this.#tries.set(key, tries + 1);
-    return { inMs: laterMs(tries), firm: true };
-  }
+/** A run may go on for hours after one of its jobs was lost. Later than this nobody wants it back. */
+const LOSS_EXPIRES_MS = 24 * 3_600_000;
+const FIRST_PAUSE_MS = 15_000;
+const LONGEST_PAUSE_MS = 300_000;
 
-  /** Answers how many losses of the run are still to be seen to. @throws Failure */
-  async #ask(run: LostRun, signal: AbortSignal): Promise<number> {
-    const { guest } = this.#context;
-    const { at, losses } = run;
-    const access = accessOf(guest, at.target, this.#timeoutMs);
-    const { drop, rerun } = decideRerun(losses, await readRunJobs(access, run), at.group.maxEvictionRetries);
-    if (signal.aborted) return losses.length;
-    for (const [loss, reason] of drop) this.#end(at, loss, reason);
-    const left = losses.length - drop.size;
-    if (!rerun || (await askForRerun(access, run, rerun.wish)) !== 'asked') return left;
-    for (const loss of rerun.covers) this.#end(at, loss, 'rerun');
-    return left - rerun.covers.length;
-  }
+/** All runs with lost jobs, in the order of their losses. */
+export function lostRuns(groups: readonly GroupAtLoss[]): readonly LostRun[] {
+  return groups.flatMap((at) => {
+    const runs = groupBy(at.lost, ({ repository, runId }) => `${at.live.key} ${repository} ${runId}`);
+    return [...runs].map(([key, losses]) => {
+      const { repository = '', runId = 0 } = losses[0] ?? {};
+      return { key, at, repository, runId, losses };
+    });
+  });
+}
 
-  /** Once per run: it is tried again until the loss expires, because a right can be granted meanwhile. */
-  #tellFailure(key: string, failure: Failure): void {
-    const { guest, tell } = this.#context;
-    guest.versions.clear();
-    const run = this.#runs.get(key);
-    const [lost] = run?.losses ?? [];
-    if (this.#told.has(key) || !run || !lost) return;
-    this.#told.add(key);
-    tell({ is: 'rerun', object: run.at.live.object, lost, outcome: 'failed', failure });
-  }
+/** True when the newest look shows that Gitea has ended a lost job of the run. Looks are free: Gitea is not asked before. */
+export function showsEnd({ at: { look }, losses }: LostRun): boolean {
+  if (!look) return false;
+  const running = new Set(look.found.jobs.flatMap(({ id, status }) => (status === 'in_progress' ? [id] : [])));
+  return losses.some(({ jobId, lostAt }) => !running.has(jobId) && look.beganMs > Date.parse(lostAt));
+}
 
-  #end(at: GroupAtLoss, lost: LostJob, outcome: RerunOutcome): void {
-    const { changed, losses, tell } = this.#context;
-    losses.settle(at.live.key, lost);
-    tell({ is: 'rerun', object: at.live.object, lost, outcome });
-    changed();
-  }
+/** The pause after so many questions that changed nothing, ms: 15 s, 30 s … 5 minutes. */
+export function laterMs(tries: number): number {
+  return doubled(FIRST_PAUSE_MS, tries, LONGEST_PAUSE_MS);
+}
+
+export function isExpired({ lostAt }: LostJob, nowMs: number): boolean {
+  return nowMs - Date.parse(lostAt) > LOSS_EXPIRES_MS;
 }

@@ -6,7 +6,7 @@
  * It waits for its turn behind looks, so a Gitea that hangs delays neither looks nor rounds. A job that is not listed yet is asked for again.
  */
 
-import { GiteaApi } from '../../clients/gitea/api.ts';
+import { type GiteaAccess, GiteaApi } from '../../clients/gitea/api.ts';
 import { type JobEnd, levelsOf, readJobEnds, readWorkflows } from '../../clients/gitea/job-ends.ts';
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import { kindOf, type NotifyTarget } from '../../config/runnergroup/notify-fields.ts';
@@ -14,7 +14,7 @@ import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import type { EventOf, JobNotice } from '../../serve/events.ts';
 import { accessOf, BACKGROUND, LONGEST_TURN_MS } from '../../serve/looks/guest.ts';
 import { EndedJobs, type LeftJob } from '../../serve/planning/ended-jobs.ts';
-import type { KeyQueue, Turn } from '../../serve/queue.ts';
+import type { Turn } from '../../serve/queue.ts';
 import type { StartTask, TaskContext } from '../../serve/task.ts';
 import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/key-text.ts';
@@ -46,12 +46,70 @@ const MOST_WAITING = 1_000;
 /** Scopes that are asked at the same time: one that hangs holds up no other. */
 const WIDTH = 8;
 
-export function tellJobEnds(options: JobEndsOptions): StartTask {
+export function tellJobEnds({ notifyDefaults = [], timeoutMs }: JobEndsOptions): StartTask {
   return (context) => {
+    const { clock, guest, queue, tell } = context;
     const ended = new EndedJobs();
-    const reader = new EndReader(context, options.timeoutMs);
+    /** Oldest first. */
+    let waiting: readonly AskedJob[] = [];
+
+    const giveUp = ({ notify }: AskedJob): void => {
+      for (const target of notify) tell({ is: 'notified', to: kindOf(target), result: 'unknown' });
+    };
+
+    /** Asks when they are due, and returns at once. */
+    const ask = (jobs: readonly AskedJob[]): void => {
+      const all = [...waiting, ...jobs];
+      const dropped = Math.max(0, all.length - MOST_WAITING);
+      for (const job of all.slice(0, dropped)) giveUp(job);
+      waiting = all.slice(dropped);
+      for (const { target, dueMs } of jobs) line.add(target.key, dueMs - clock.steadyMs());
+    };
+
+    const later = (job: AskedJob): void => {
+      const pauseMs = PAUSES_MS[job.tries];
+      if (pauseMs === undefined) giveUp(job);
+      else ask([{ ...job, tries: job.tries + 1, dueMs: clock.steadyMs() + pauseMs }]);
+    };
+
+    /** All jobs of the scope that are due, with one question. */
+    const askScope = async (key: string, { signal }: Turn): Promise<undefined> => {
+      const nowMs = clock.steadyMs();
+      const due = waiting.filter(({ target, dueMs }) => target.key === key && dueMs <= nowMs);
+      const [first] = due;
+      if (!first) return;
+      const found = await guest
+        .visit(
+          first.target,
+          BACKGROUND,
+          () => readEnds(accessOf(guest, first.target, timeoutMs), first.target, due),
+          signal,
+        )
+        // A question that fails says nothing of any job.
+        .catch(ignoreFailure);
+      if (signal.aborted) return;
+      waiting = waiting.filter((each) => !due.includes(each));
+      for (const asked of due) {
+        const { job, notify, runners } = asked;
+        const end = found?.ends.find(({ id, attempt }) => id === job.id && attempt === job.attempt);
+        if (!end) later(asked);
+        // Cancelled while it waited, or run by a runner of others: nothing to tell.
+        else if (end.runner !== undefined && runners.includes(end.runner)) {
+          const notice = noticeOf(asked, end.result, end.runner, found?.workflows.get(end.runId), clock.now());
+          tell({ is: 'job-ended', notice, notify });
+        }
+      }
+    };
+
+    const line = queue.open('job-end', {
+      nameOf: (key) => waiting.find(({ target }) => target.key === key)?.job.repository ?? key,
+      width: WIDTH,
+      deadlineMs: LONGEST_TURN_MS + timeoutMs,
+      run: askScope,
+    });
+
     return (event) => {
-      if (event.is === 'round-done') reader.ask(endedJobs(event, ended, context, options.notifyDefaults ?? []));
+      if (event.is === 'round-done') ask(endedJobs(event, ended, context, notifyDefaults));
     };
   };
 }
@@ -80,102 +138,41 @@ function endedJobs(
   });
 }
 
-class EndReader {
-  readonly #context: TaskContext;
-  readonly #timeoutMs: number;
-  readonly #line: KeyQueue;
-  /** Oldest first. */
-  #waiting: readonly AskedJob[] = [];
+async function readEnds(access: GiteaAccess, { scope }: GiteaTarget, asked: readonly AskedJob[]) {
+  const api = new GiteaApi(access);
+  const levels = await levelsOf(
+    api,
+    scope,
+    asked.map(({ job }) => job.repository),
+  );
+  const ends = await Promise.all(levels.map((level) => readJobEnds(api, level)));
+  // A message without the workflow's name is better than none.
+  const workflows = await Promise.all(levels.map((level) => readWorkflows(api, level).catch(ignoreFailure)));
+  return { ends: ends.flat(), workflows: new Map(workflows.flatMap((each) => [...(each ?? [])])) };
+}
 
-  constructor(context: TaskContext, timeoutMs: number) {
-    this.#context = context;
-    this.#timeoutMs = timeoutMs;
-    this.#line = context.queue.open('job-end', {
-      nameOf: (key) => this.#waiting.find(({ target }) => target.key === key)?.job.repository ?? key,
-      width: WIDTH,
-      deadlineMs: LONGEST_TURN_MS + timeoutMs,
-      run: (key, turn) => this.#askScope(key, turn),
-    });
-  }
-
-  /** Asks when they are due, and returns at once. */
-  ask(jobs: readonly AskedJob[]): void {
-    const all = [...this.#waiting, ...jobs];
-    const dropped = Math.max(0, all.length - MOST_WAITING);
-    for (const job of all.slice(0, dropped)) this.#lost(job);
-    this.#waiting = all.slice(dropped);
-    const nowMs = this.#context.clock.steadyMs();
-    for (const { target, dueMs } of jobs) this.#line.add(target.key, dueMs - nowMs);
-  }
-
-  /** All jobs of the scope that are due, with one question. */
-  async #askScope(key: string, { signal }: Turn): Promise<undefined> {
-    const { clock, guest } = this.#context;
-    const nowMs = clock.steadyMs();
-    const due = this.#waiting.filter(({ target, dueMs }) => target.key === key && dueMs <= nowMs);
-    const [first] = due;
-    if (!first) return;
-    const found = await guest
-      .visit(first.target, BACKGROUND, () => this.#read(first.target, due), signal)
-      // A question that fails says nothing of any job.
-      .catch(ignoreFailure);
-    if (signal.aborted) return;
-    this.#waiting = this.#waiting.filter((each) => !due.includes(each));
-    for (const asked of due) {
-      const { job, runners } = asked;
-      const end = found?.ends.find(({ id, attempt }) => id === job.id && attempt === job.attempt);
-      if (!end) this.#later(asked);
-      // Cancelled while it waited, or run by a runner of others: nothing to tell.
-      else if (end.runner !== undefined && runners.includes(end.runner)) {
-        this.#tell(asked, end.result, end.runner, found?.workflows.get(end.runId));
-      }
-    }
-  }
-
-  async #read(target: GiteaTarget, asked: readonly AskedJob[]) {
-    const api = new GiteaApi(accessOf(this.#context.guest, target, this.#timeoutMs));
-    const repositories = asked.map(({ job }) => job.repository);
-    const levels = await levelsOf(api, target.scope, repositories);
-    const ends = await Promise.all(levels.map((level) => readJobEnds(api, level)));
-    // A message without the workflow's name is better than none.
-    const workflows = await Promise.all(levels.map((level) => readWorkflows(api, level).catch(ignoreFailure)));
-    return { ends: ends.flat(), workflows: new Map(workflows.flatMap((each) => [...(each ?? [])])) };
-  }
-
-  #later(job: AskedJob): void {
-    const pauseMs = PAUSES_MS[job.tries];
-    if (pauseMs === undefined) this.#lost(job);
-    else this.ask([{ ...job, tries: job.tries + 1, dueMs: this.#context.clock.steadyMs() + pauseMs }]);
-  }
-
-  #lost({ notify }: AskedJob): void {
-    for (const target of notify) this.#context.tell({ is: 'notified', to: kindOf(target), result: 'unknown' });
-  }
-
-  #tell(
-    { job, origin, group, notify, keepFailedSeconds }: AskedJob,
-    result: JobEnd['result'],
-    runner: string,
-    workflow: string | undefined,
-  ): void {
-    const notice: JobNotice = {
-      namespace: group.namespace,
-      group: group.name,
-      gitea: origin,
-      repository: job.repository,
-      ...(workflow !== undefined && { workflow: shortName(workflow) }),
-      job: shortName(job.name),
-      jobId: job.id,
-      attempt: job.attempt,
-      result,
-      url: job.url,
-      runner,
-      // By our clock; the plan goes by Gitea's. People need the minute.
-      ...(result === 'failure' &&
-        keepFailedSeconds > 0 && { keptUntilMs: this.#context.clock.now() + keepFailedSeconds * 1000 }),
-    };
-    this.#context.tell({ is: 'job-ended', notice, notify });
-  }
+function noticeOf(
+  { job, origin, group, keepFailedSeconds }: AskedJob,
+  result: JobEnd['result'],
+  runner: string,
+  workflow: string | undefined,
+  nowMs: number,
+): JobNotice {
+  return {
+    namespace: group.namespace,
+    group: group.name,
+    gitea: origin,
+    repository: job.repository,
+    ...(workflow !== undefined && { workflow: shortName(workflow) }),
+    job: shortName(job.name),
+    jobId: job.id,
+    attempt: job.attempt,
+    result,
+    url: job.url,
+    runner,
+    // By our clock; the plan goes by Gitea's. People need the minute.
+    ...(result === 'failure' && keepFailedSeconds > 0 && { keptUntilMs: nowMs + keepFailedSeconds * 1000 }),
+  };
 }
 
 const LONGEST_NAME = 200;

@@ -11,15 +11,12 @@ import { describeScope } from '../../clients/gitea/endpoints.ts';
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import { readRegistrationToken, registrationLevel } from '../../clients/gitea/registrations.ts';
 import { Deadline } from '../../clients/http/deadline.ts';
-import type { KubeApi } from '../../clients/kubernetes/client.ts';
 import { fillSecret, readSecret } from '../../clients/kubernetes/secrets.ts';
 import { URL_KEY } from '../../clients/tokens/api-token.ts';
 import { holderOf, holdersIn, REGISTRATION_MARK } from '../../clients/tokens/registration-mark.ts';
 import { accessOf, BACKGROUND, LONGEST_TURN_MS, originOf } from '../../serve/looks/guest.ts';
-import type { TargetOf } from '../../serve/looks/targets.ts';
-import type { LiveGroup } from '../../serve/planning/live.ts';
-import type { Again, KeyQueue, Turn } from '../../serve/queue.ts';
-import type { StartTask, TaskContext } from '../../serve/task.ts';
+import type { Again, Turn } from '../../serve/queue.ts';
+import type { StartTask } from '../../serve/task.ts';
 import { normalBase } from '../../shared/base-url.ts';
 import { doubled } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
@@ -41,105 +38,22 @@ const WELL_MS = 300_000;
 const FIRST_MS = 15_000;
 const LONGEST_MS = 600_000;
 
-export function fillSecrets(options: FillingOptions): StartTask {
-  return (context) => {
-    const filler = new Filler(context, options);
-    return ({ is }) => {
-      if (is === 'round-done') filler.follow(context.cluster.groups(), context.targetOf());
+export function fillSecrets({ names, timeoutMs }: FillingOptions): StartTask {
+  return ({ cluster, guest, queue, secretsClient: client, targetOf, tell: tellAll }) => {
+    let slots: ReadonlyMap<string, TokenSlot> = new Map();
+    /** What the slots follow from. */
+    let from: readonly unknown[] = [];
+
+    const tell = (id: string, outcome: 'written' | 'failed', failure?: Failure): void => {
+      const slot = slots.get(id);
+      if (!slot) return;
+      if (failure && failure !== slot.target) guest.versions.clear();
+      const told = { objects: slot.objects, secret: keyText(slot) };
+      tellAll({ is: 'registration-token', ...told, outcome, ...(failure && { failure }) });
     };
-  };
-}
 
-class Filler {
-  readonly #context: TaskContext;
-  readonly #client: KubeApi;
-  readonly #names: ReadonlySet<string>;
-  readonly #timeoutMs: number;
-  readonly #line: KeyQueue;
-  #slots: ReadonlyMap<string, TokenSlot> = new Map();
-  /** What the slots follow from. */
-  #from: readonly unknown[] = [];
-
-  constructor(context: TaskContext, { names, timeoutMs }: FillingOptions) {
-    this.#context = context;
-    this.#client = context.secretsClient;
-    this.#names = names;
-    this.#timeoutMs = timeoutMs;
-    this.#line = context.queue.open('fill', {
-      width: WIDTH,
-      laneOf: (id) => this.#originOf(id),
-      // One that hangs holds up no other Gitea.
-      perLane: 1,
-      gapMs: GAP_MS,
-      deadlineMs: LONGEST_TURN_MS + 3 * timeoutMs,
-      backOffMs: againMs,
-      onFailure: (id, failure) => this.#tell(id, 'failed', failure),
-      run: (id, turn) => this.#keep(id, turn),
-    });
-  }
-
-  /** Takes in which keys are to be filled now. */
-  follow(groups: readonly LiveGroup[], targetOf: TargetOf): void {
-    if (this.#from[0] === groups && this.#from[1] === targetOf) return;
-    this.#from = [groups, targetOf];
-    const before = this.#slots;
-    this.#slots = new Map(tokenSlots(groupsWithToken(groups, targetOf), this.#names).map((slot) => [slot.id, slot]));
-    this.#line.keepOnly(this.#slots);
-    for (const [id, slot] of this.#slots) {
-      const known = before.get(id);
-      // A new API token may do what the old one could not.
-      if (!known || isOther(known.target, slot.target)) this.#line.set(id, 0);
-    }
-  }
-
-  #originOf(id: string): string {
-    const target = this.#slots.get(id)?.target;
-    return target === undefined || target instanceof Failure ? `refused ${id}` : originOf(target);
-  }
-
-  async #keep(id: string, { signal }: Turn): Promise<Again | undefined> {
-    const { guest } = this.#context;
-    const slot = this.#slots.get(id);
-    if (!slot) return undefined;
-    if (slot.target instanceof Failure) throw slot.target;
-    const pausedMs = guest.pauseMs(slot.target);
-    if (pausedMs > 0) return { inMs: pausedMs, firm: true };
-    const outcome = await this.#fill(slot, slot.target, signal);
-    if (signal.aborted) return undefined;
-    if (outcome === 'written') this.#tell(id, outcome);
-    // Somebody else has changed it, so nothing was written.
-    return { inMs: againMs(outcome === 'changed' ? 1 : 0) };
-  }
-
-  /** Gitea is asked only for a Secret that can be read and is bound to no other Gitea. */
-  async #fill(slot: TokenSlot, target: GiteaTarget, signal: AbortSignal): Promise<'written' | 'changed' | 'same'> {
-    const client = this.#client;
-    const timeoutMs = this.#timeoutMs;
-    const { annotations, keys, version } = await readSecret(client, slot, new Deadline(timeoutMs, client.clock));
-    const bound = keys(URL_KEY)?.trim() || undefined;
-    if (bound !== undefined && normalBase(bound) !== normalBase(target.url)) {
-      throw refused(
-        slot,
-        `its key ${URL_KEY} names another Gitea than ${target.url}. Correct gitea.url, or name another Secret`,
-      );
-    }
-    const holders = [...holdersIn(annotations[REGISTRATION_MARK])].filter(([key]) => keys(key)?.trim());
-    const own = holderOf({ giteaUrl: target.url, scope: target.scope });
-    const isMarked = checkHolder(slot, own, new Map(holders).get(slot.key));
-    const token = await this.#ask(slot, target, signal);
-    if (keys(slot.key)?.trim() === token && bound !== undefined && isMarked) return 'same';
-    if (signal.aborted) return 'changed';
-    const wanted = {
-      data: { [slot.key]: token, ...(bound === undefined && { [URL_KEY]: target.url }) },
-      annotations: { [REGISTRATION_MARK]: JSON.stringify(Object.fromEntries([...holders, [slot.key, own]])) },
-    };
-    return await fillSecret(client, slot, version, wanted, new Deadline(timeoutMs, client.clock));
-  }
-
-  async #ask(slot: TokenSlot, target: GiteaTarget, signal: AbortSignal): Promise<string> {
-    const { guest } = this.#context;
-    const ask = async (): Promise<string> => {
-      const access = accessOf(guest, target, this.#timeoutMs);
+    const ask = async (slot: TokenSlot, target: GiteaTarget): Promise<string> => {
+      const access = accessOf(guest, target, timeoutMs);
       const level = await registrationLevel(access, target.scope);
       if (level) return await readRegistrationToken(access, level);
       throw refused(
@@ -147,20 +61,74 @@ class Filler {
         `Gitea gives the registration token of ${describeScope(target.scope)} to that user alone. Use an API token of that user with scope write:user`,
       );
     };
-    return await guest.visit(target, BACKGROUND, ask, signal);
-  }
 
-  #tell(id: string, outcome: 'written' | 'failed', failure?: Failure): void {
-    const slot = this.#slots.get(id);
-    if (!slot) return;
-    if (failure && failure !== slot.target) this.#context.guest.versions.clear();
-    const told = { objects: slot.objects, secret: keyText(slot) };
-    this.#context.tell({ is: 'registration-token', ...told, outcome, ...(failure && { failure }) });
-  }
-}
+    /** Gitea is asked only for a Secret that can be read and is bound to no other Gitea. */
+    const fill = async (slot: TokenSlot, target: GiteaTarget, signal: AbortSignal) => {
+      const { annotations, keys, version } = await readSecret(client, slot, new Deadline(timeoutMs, client.clock));
+      const bound = keys(URL_KEY)?.trim() || undefined;
+      if (bound !== undefined && normalBase(bound) !== normalBase(target.url)) {
+        throw refused(
+          slot,
+          `its key ${URL_KEY} names another Gitea than ${target.url}. Correct gitea.url, or name another Secret`,
+        );
+      }
+      const holders = [...holdersIn(annotations[REGISTRATION_MARK])].filter(([key]) => keys(key)?.trim());
+      const own = holderOf({ giteaUrl: target.url, scope: target.scope });
+      const isMarked = checkHolder(slot, own, new Map(holders).get(slot.key));
+      const token = await guest.visit(target, BACKGROUND, () => ask(slot, target), signal);
+      if (keys(slot.key)?.trim() === token && bound !== undefined && isMarked) return 'same';
+      if (signal.aborted) return 'changed';
+      const wanted = {
+        data: { [slot.key]: token, ...(bound === undefined && { [URL_KEY]: target.url }) },
+        annotations: { [REGISTRATION_MARK]: JSON.stringify(Object.fromEntries([...holders, [slot.key, own]])) },
+      };
+      return await fillSecret(client, slot, version, wanted, new Deadline(timeoutMs, client.clock));
+    };
 
-function isOther(a: TokenSlot['target'], b: TokenSlot['target']): boolean {
-  return b instanceof Failure ? !(a instanceof Failure) : a !== b;
+    const keep = async (id: string, { signal }: Turn): Promise<Again | undefined> => {
+      const slot = slots.get(id);
+      if (!slot) return undefined;
+      if (slot.target instanceof Failure) throw slot.target;
+      const pausedMs = guest.pauseMs(slot.target);
+      if (pausedMs > 0) return { inMs: pausedMs, firm: true };
+      const outcome = await fill(slot, slot.target, signal);
+      if (signal.aborted) return undefined;
+      if (outcome === 'written') tell(id, outcome);
+      // Somebody else has changed it, so nothing was written.
+      return { inMs: againMs(outcome === 'changed' ? 1 : 0) };
+    };
+
+    const line = queue.open('fill', {
+      width: WIDTH,
+      laneOf: (id) => {
+        const target = slots.get(id)?.target;
+        return target === undefined || target instanceof Failure ? `refused ${id}` : originOf(target);
+      },
+      // One that hangs holds up no other Gitea.
+      perLane: 1,
+      gapMs: GAP_MS,
+      deadlineMs: LONGEST_TURN_MS + 3 * timeoutMs,
+      backOffMs: againMs,
+      onFailure: (id, failure) => tell(id, 'failed', failure),
+      run: keep,
+    });
+
+    return ({ is }) => {
+      if (is !== 'round-done') return;
+      const [groups, targets] = [cluster.groups(), targetOf()];
+      if (from[0] === groups && from[1] === targets) return;
+      from = [groups, targets];
+      const before = slots;
+      slots = new Map(tokenSlots(groupsWithToken(groups, targets), names).map((slot) => [slot.id, slot]));
+      line.keepOnly(slots);
+      for (const [id, { target }] of slots) {
+        const known = before.get(id)?.target;
+        // A new API token may do what the old one could not.
+        const isOther = target instanceof Failure ? !(known instanceof Failure) : known !== target;
+        if (isOther) line.set(id, 0);
+      }
+    };
+  };
 }
 
 /** True when the key is known to be for this scope. @throws Failure when it is for another one, or may be. */

@@ -36,7 +36,7 @@ export const SIGHTINGS_APART_MS = 75_000;
  */
 export const VANISHED_APART_MS = 3_600_000;
 
-/** A group whose registrations may be swept; its RunnerGroup need not exist any more. */
+/** A group whose registrations may be swept; it need not exist any more. */
 export interface ChosenGroup extends Pick<Group, 'namespace' | 'name' | 'look'> {
   /** Base URL of its Gitea. */
   readonly giteaUrl: string;
@@ -44,7 +44,6 @@ export interface ChosenGroup extends Pick<Group, 'namespace' | 'name' | 'look'> 
   readonly vanished?: true;
 }
 
-/** Everything the choice may look at. */
 export interface SweepEvidence {
   /** `GITEA_RUNNERS_INSTANCE`. */
   readonly instance: string;
@@ -74,7 +73,6 @@ export type Verdict =
   /** `witness`: the runner that lives elsewhere, for `group-elsewhere`. */
   | { readonly dead: false; readonly because: StaysBecause; readonly witness?: string };
 
-/** A row of ours. */
 export interface JudgedRegistration {
   readonly group: ChosenGroup;
   readonly id: number;

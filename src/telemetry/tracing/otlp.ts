@@ -11,13 +11,11 @@ import { resourceFromAttributes } from '@opentelemetry/resources';
 import {
   BasicTracerProvider,
   BatchSpanProcessor,
-  type ReadableSpan,
   SamplingDecision,
   type SpanExporter,
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import packageJson from '../../../package.json' with { type: 'json' };
-import type { SpansLost } from '../../serve/events.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { isKept, SERVICE_NAME, type TracingSettings } from './settings.ts';
 import type { SpanData, SpanSink, TraceIds } from './span.ts';
@@ -87,7 +85,7 @@ export function openSink(settings: TracingSettings, exporter?: SpanExporter): Sp
       },
       toString: () => settings.sampler,
     },
-    spanProcessors: [new CountingProcessor(out, (spans, reason) => sink.onLost(spans, reason))],
+    spanProcessors: [countingProcessor(out, (spans, reason) => sink.onLost(spans, reason))],
   });
   const tracer = provider.getTracer(SERVICE_NAME, packageJson.version);
   return sink;
@@ -112,51 +110,37 @@ function randomHex(bytes: number): string {
 }
 
 /** The SDK's queue, which counts what it loses. */
-class CountingProcessor implements SpanProcessor {
-  readonly #batches: BatchSpanProcessor;
-  readonly #onLost: (spans: number, reason: SpansLost) => void;
-  #waiting = 0;
-
-  constructor(exporter: SpanExporter, onLost: (spans: number, reason: SpansLost) => void) {
-    this.#onLost = onLost;
-    const counting: SpanExporter = {
-      export: (spans, done) => {
-        exporter.export(spans, (result) => {
-          this.#waiting -= spans.length;
-          if (result.code !== 0) onLost(spans.length, 'collector');
-          done(result);
-        });
-      },
-      shutdown: () => exporter.shutdown(),
-    };
-    this.#batches = new BatchSpanProcessor(counting, {
-      maxQueueSize: TRACING_BOUNDS.queue,
-      maxExportBatchSize: TRACING_BOUNDS.batch,
-      scheduledDelayMillis: TRACING_BOUNDS.everyMs,
-      // The exporter has ended by itself before.
-      exportTimeoutMillis: 2 * TRACING_BOUNDS.sendMs,
-    });
-  }
-
-  onStart(): void {
-    // A span counts at its end.
-  }
-
-  onEnd(span: ReadableSpan): void {
-    if ((span.spanContext().traceFlags & 1) === 0) return;
-    if (this.#waiting >= TRACING_BOUNDS.queue) {
-      this.#onLost(1, 'queue');
-      return;
-    }
-    this.#waiting += 1;
-    this.#batches.onEnd(span);
-  }
-
-  forceFlush(): Promise<void> {
-    return this.#batches.forceFlush();
-  }
-
-  shutdown(): Promise<void> {
-    return this.#batches.shutdown();
-  }
+function countingProcessor(exporter: SpanExporter, onLost: SpanSink['onLost']): SpanProcessor {
+  let waiting = 0;
+  const counting: SpanExporter = {
+    export: (spans, done) => {
+      exporter.export(spans, (result) => {
+        waiting -= spans.length;
+        if (result.code !== 0) onLost(spans.length, 'collector');
+        done(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+  };
+  const batches = new BatchSpanProcessor(counting, {
+    maxQueueSize: TRACING_BOUNDS.queue,
+    maxExportBatchSize: TRACING_BOUNDS.batch,
+    scheduledDelayMillis: TRACING_BOUNDS.everyMs,
+    // The exporter has ended by itself before.
+    exportTimeoutMillis: 2 * TRACING_BOUNDS.sendMs,
+  });
+  return {
+    onStart: () => undefined,
+    onEnd: (span) => {
+      if ((span.spanContext().traceFlags & 1) === 0) return;
+      if (waiting >= TRACING_BOUNDS.queue) {
+        onLost(1, 'queue');
+        return;
+      }
+      waiting += 1;
+      batches.onEnd(span);
+    },
+    forceFlush: () => batches.forceFlush(),
+    shutdown: () => batches.shutdown(),
+  };
 }

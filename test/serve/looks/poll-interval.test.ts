@@ -8,18 +8,17 @@ import {
   newPace,
   nextLookMs,
   type PollPace,
-  pollLimits,
 } from '../../../src/serve/looks/poll-interval.ts';
 
-const LIMITS = pollLimits(5000);
+const SHORTEST_MS = 5000;
 const NO_CHANCE = 0.5;
 
 function queued(id: number): AnnouncedJob {
-  return { id, attempt: 1, status: 'queued' };
+  return { id, status: 'queued' };
 }
 
 function waitOf(pace: PollPace): number {
-  return nextLookMs(pace, NO_CHANCE, LIMITS);
+  return nextLookMs(pace, NO_CHANCE, SHORTEST_MS);
 }
 
 /** Looks that each show one more job, which a webhook announced. */
@@ -28,19 +27,19 @@ function afterProofs(count: number): {
   readonly jobs: readonly AnnouncedJob[];
   readonly nowMs: number;
 } {
-  let pace = looked(newPace(LIMITS), [], 0, LIMITS);
+  let pace = looked(newPace(SHORTEST_MS), [], 0, SHORTEST_MS);
   const jobs: AnnouncedJob[] = [];
   for (let id = 1; id <= count; id += 1) {
     pace = announced(pace, queued(id), id * 10_000);
     jobs.push(queued(id));
-    pace = looked(pace, jobs, id * 10_000 + 100, LIMITS);
+    pace = looked(pace, jobs, id * 10_000 + 100, SHORTEST_MS);
   }
   return { pace, jobs, nowMs: (count + 1) * 10_000 };
 }
 
 describe('the poll interval', () => {
   it('begins with the shortest', () => {
-    expect(waitOf(newPace(LIMITS))).toBe(5000);
+    expect(waitOf(newPace(SHORTEST_MS))).toBe(5000);
   });
 
   it('grows step by step to a minute while webhooks announce every change', () => {
@@ -52,15 +51,15 @@ describe('the poll interval', () => {
   it('stays where it is while nothing changes, with or without webhooks about other jobs', () => {
     const { pace, jobs, nowMs } = afterProofs(3);
 
-    const later = looked(announced(pace, queued(99), nowMs), jobs, nowMs + 60_000, LIMITS);
+    const later = looked(announced(pace, queued(99), nowMs), jobs, nowMs + 60_000, SHORTEST_MS);
 
     expect(waitOf(later)).toBe(waitOf(pace));
   });
 
   it('takes the jobs of the first look for no change', () => {
-    const pace = looked(newPace(LIMITS), [queued(1), queued(2)], 0, LIMITS);
+    const pace = looked(newPace(SHORTEST_MS), [queued(1), queued(2)], 0, SHORTEST_MS);
 
-    expect(waitOf(looked(pace, [queued(1), queued(2)], 60_000, LIMITS))).toBe(5000);
+    expect(waitOf(looked(pace, [queued(1), queued(2)], 60_000, SHORTEST_MS))).toBe(5000);
     expect(pace.doubtful.size).toBe(0);
   });
 
@@ -68,19 +67,19 @@ describe('the poll interval', () => {
     const { pace, jobs, nowMs } = afterProofs(7);
     const more = [...jobs, queued(50)];
 
-    const doubting = looked(pace, more, nowMs, LIMITS);
+    const doubting = looked(pace, more, nowMs, SHORTEST_MS);
     const settled = announced(doubting, queued(50), nowMs + 1200);
 
     expect(waitOf(doubting)).toBe(5000);
     expect(waitOf(settled)).toBe(60_000);
-    expect(waitOf(looked(settled, more, nowMs + 6000, LIMITS))).toBe(60_000);
+    expect(waitOf(looked(settled, more, nowMs + 6000, SHORTEST_MS))).toBe(60_000);
   });
 
   it('goes back to the shortest when the webhook did not come at all', () => {
     const { pace, jobs, nowMs } = afterProofs(7);
     const more = [...jobs, queued(50)];
 
-    const missed = looked(looked(pace, more, nowMs, LIMITS), more, nowMs + 5500, LIMITS);
+    const missed = looked(looked(pace, more, nowMs, SHORTEST_MS), more, nowMs + 5500, SHORTEST_MS);
 
     expect(waitOf(missed)).toBe(5000);
     expect(missed.intervalMs).toBe(5000);
@@ -91,18 +90,18 @@ describe('the poll interval', () => {
     const { pace, jobs, nowMs } = afterProofs(3);
     const more = [...jobs, queued(50)];
 
-    expect(looked(announced(pace, queued(50), nowMs), more, nowMs + 15_000, LIMITS).doubtful.size).toBe(0);
-    expect(looked(announced(pace, queued(50), nowMs), more, nowMs + 15_001, LIMITS).doubtful.size).toBe(1);
+    expect(looked(announced(pace, queued(50), nowMs), more, nowMs + 15_000, SHORTEST_MS).doubtful.size).toBe(0);
+    expect(looked(announced(pace, queued(50), nowMs), more, nowMs + 15_001, SHORTEST_MS).doubtful.size).toBe(1);
   });
 
   it('remembers what was announced before a look could show it', () => {
     const { pace, jobs, nowMs } = afterProofs(3);
     const early = announced(pace, queued(50), nowMs);
-    const kept = (ms: number) => looked(early, jobs, nowMs + ms, LIMITS).announced.size;
+    const kept = (ms: number) => looked(early, jobs, nowMs + ms, SHORTEST_MS).announced.size;
 
     expect([kept(15_000), kept(15_001)]).toEqual([1, 0]);
     expect(
-      looked(looked(early, jobs, nowMs + 100, LIMITS), [...jobs, queued(50)], nowMs + 5_000, LIMITS),
+      looked(looked(early, jobs, nowMs + 100, SHORTEST_MS), [...jobs, queued(50)], nowMs + 5_000, SHORTEST_MS),
     ).toMatchObject({
       doubtful: new Map(),
     });
@@ -110,44 +109,34 @@ describe('the poll interval', () => {
 
   it('gives a webhook five seconds before it counts as missed', () => {
     const { pace, jobs, nowMs } = afterProofs(7);
-    const doubting = looked(pace, [...jobs, queued(50)], nowMs, LIMITS);
-    const later = (ms: number) => looked(doubting, [...jobs, queued(50)], nowMs + ms, LIMITS);
+    const doubting = looked(pace, [...jobs, queued(50)], nowMs, SHORTEST_MS);
+    const later = (ms: number) => looked(doubting, [...jobs, queued(50)], nowMs + ms, SHORTEST_MS);
 
     expect([later(4_999).doubtful.size, later(4_999).intervalMs]).toEqual([1, 60_000]);
     expect([later(5_000).doubtful.size, later(5_000).intervalMs]).toEqual([0, 5_000]);
   });
 
   it('is up to a tenth shorter or longer by chance', () => {
-    expect([0, 0.5, 1].map((chance) => nextLookMs(newPace(LIMITS), chance, LIMITS))).toEqual([4500, 5000, 5500]);
+    expect([0, 0.5, 1].map((chance) => nextLookMs(newPace(SHORTEST_MS), chance, SHORTEST_MS))).toEqual([
+      4500, 5000, 5500,
+    ]);
   });
 
   it.each([
-    ['is taken by a runner', [{ id: 1, attempt: 1, status: 'in_progress' }]],
+    ['is taken by a runner', [{ id: 1, status: 'in_progress' }]],
     ['is done', []],
-    ['is queued again as another attempt', [{ id: 1, attempt: 2, status: 'queued' }]],
   ])('counts as a change that a job %s', (_, now) => {
-    const pace = looked(newPace(LIMITS), [queued(1)], 0, LIMITS);
+    const pace = looked(newPace(SHORTEST_MS), [queued(1)], 0, SHORTEST_MS);
 
-    expect(looked(pace, now, 1000, LIMITS).doubtful.size).toBe(1);
-  });
-
-  it('knows the attempt 0 of Gitea 1.26, which becomes 1 when the job is taken, as one job', () => {
-    let pace = looked(newPace(LIMITS), [{ id: 1, attempt: 0, status: 'queued' }], 0, LIMITS);
-    pace = announced(pace, { id: 1, attempt: 1, status: 'in_progress' }, 100);
-    pace = looked(pace, [{ id: 1, attempt: 1, status: 'in_progress' }], 200, LIMITS);
-    pace = announced(pace, { id: 1, attempt: 1, status: 'completed' }, 300);
-    pace = looked(pace, [], 400, LIMITS);
-
-    expect(pace.doubtful.size).toBe(0);
-    expect(waitOf(pace)).toBe(11_250);
+    expect(looked(pace, now, 1000, SHORTEST_MS).doubtful.size).toBe(1);
   });
 
   it('does not take an old announcement for a new one', () => {
-    let pace = looked(newPace(LIMITS), [], 0, LIMITS);
-    pace = looked(announced(pace, queued(1), 100), [queued(1)], 200, LIMITS);
-    pace = looked(announced(pace, { ...queued(1), status: 'completed' }, 300), [], 400, LIMITS);
+    let pace = looked(newPace(SHORTEST_MS), [], 0, SHORTEST_MS);
+    pace = looked(announced(pace, queued(1), 100), [queued(1)], 200, SHORTEST_MS);
+    pace = looked(announced(pace, { ...queued(1), status: 'completed' }, 300), [], 400, SHORTEST_MS);
 
-    expect(looked(pace, [queued(1)], 500, LIMITS).doubtful.size).toBe(1);
+    expect(looked(pace, [queued(1)], 500, SHORTEST_MS).doubtful.size).toBe(1);
   });
 
   it('doubles from look to look while they fail, up to five minutes, and is as before afterwards', () => {
@@ -156,39 +145,41 @@ describe('the poll interval', () => {
     let failing = pace;
     for (let look = 0; look < 9; look += 1) {
       failing = failed(failing);
-      waits.push(nextLookMs(failing, 0, LIMITS) / 1000);
+      waits.push(nextLookMs(failing, 0, SHORTEST_MS) / 1000);
     }
 
     expect(waits).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300]);
-    expect(waitOf(looked(failing, jobs, nowMs, LIMITS))).toBe(60_000);
+    expect(waitOf(looked(failing, jobs, nowMs, SHORTEST_MS))).toBe(60_000);
   });
 
   it('is up to a quarter shorter by chance while looks fail', () => {
-    const failing = failed(newPace(LIMITS));
+    const failing = failed(newPace(SHORTEST_MS));
 
-    expect([0, 0.5, 1].map((chance) => nextLookMs(failing, chance, LIMITS))).toEqual([5000, 4375, 3750]);
+    expect([0, 0.5, 1].map((chance) => nextLookMs(failing, chance, SHORTEST_MS))).toEqual([5000, 4375, 3750]);
   });
 
   it('begins at 30 s while Gitea refuses the token: asking again does not help', () => {
     const { pace, jobs, nowMs } = afterProofs(7);
     const refused = failed(pace, true);
 
-    expect(nextLookMs(refused, 0, LIMITS)).toBe(30_000);
-    expect(nextLookMs(failed(refused, true), 0, LIMITS)).toBe(60_000);
-    expect(nextLookMs(failed(refused), 0, LIMITS)).toBe(5000);
-    expect(waitOf(looked(refused, jobs, nowMs, LIMITS))).toBe(60_000);
-    expect(nextLookMs(refused, 0, pollLimits(90_000))).toBe(90_000);
+    expect(nextLookMs(refused, 0, SHORTEST_MS)).toBe(30_000);
+    expect(nextLookMs(failed(refused, true), 0, SHORTEST_MS)).toBe(60_000);
+    expect(nextLookMs(failed(refused), 0, SHORTEST_MS)).toBe(5000);
+    expect(waitOf(looked(refused, jobs, nowMs, SHORTEST_MS))).toBe(60_000);
+    expect(nextLookMs(refused, 0, 90_000)).toBe(90_000);
   });
 
   it('never gets shorter than asked for, also beyond a minute', () => {
-    expect(pollLimits(90_000)).toEqual({ shortestMs: 90_000, longestMs: 90_000 });
+    const first = looked(newPace(90_000), [], 0, 90_000);
+    const proven = looked(announced(first, queued(1), 100), [queued(1)], 200, 90_000);
+
+    expect([first, proven].map(({ intervalMs }) => intervalMs)).toEqual([90_000, 90_000]);
   });
 });
 
 describe('in any history', () => {
   const job = fc.record({
     id: fc.integer({ min: 1, max: 6 }),
-    attempt: fc.integer({ min: 0, max: 2 }),
     status: fc.constantFrom('queued', 'in_progress'),
   });
   const step = fc.oneof(
@@ -201,7 +192,7 @@ describe('in any history', () => {
   function play(pace: PollPace, what: typeof step extends fc.Arbitrary<infer T> ? T : never, nowMs: number): PollPace {
     switch (what.is) {
       case 'look':
-        return looked(pace, what.jobs, nowMs, LIMITS);
+        return looked(pace, what.jobs, nowMs, SHORTEST_MS);
       case 'webhook':
         return announced(pace, what.job, nowMs);
       case 'failure':
@@ -214,13 +205,13 @@ describe('in any history', () => {
   it('the wait lies between the limits, give or take what chance may', () => {
     fc.assert(
       fc.property(history, fc.double({ min: 0, max: 0.999, noNaN: true }), (steps, random) => {
-        let pace = newPace(LIMITS);
+        let pace = newPace(SHORTEST_MS);
         let nowMs = 0;
         for (const [ms, what] of steps) {
           nowMs += ms;
           pace = play(pace, what, nowMs);
 
-          const wait = nextLookMs(pace, random, LIMITS);
+          const wait = nextLookMs(pace, random, SHORTEST_MS);
 
           expect(wait).toBeGreaterThanOrEqual(3750);
           expect(wait).toBeLessThanOrEqual(pace.trouble ? 300_000 : 66_000);
@@ -232,7 +223,7 @@ describe('in any history', () => {
   it('without a single webhook the interval is the shortest', () => {
     fc.assert(
       fc.property(history, (steps) => {
-        let pace = newPace(LIMITS);
+        let pace = newPace(SHORTEST_MS);
         let nowMs = 0;
         for (const [ms, what] of steps) {
           nowMs += ms;
@@ -250,8 +241,8 @@ describe('in any history', () => {
         const { pace, jobs, nowMs } = afterProofs(proofs);
         const more = [...jobs, queued(1000)];
 
-        const first = looked(pace, more, nowMs, LIMITS);
-        const second = looked(first, more, nowMs + laterMs, LIMITS);
+        const first = looked(pace, more, nowMs, SHORTEST_MS);
+        const second = looked(first, more, nowMs + laterMs, SHORTEST_MS);
 
         expect([waitOf(first), waitOf(second)]).toEqual([5000, 5000]);
       }),
@@ -259,10 +250,10 @@ describe('in any history', () => {
   });
 
   it('what is remembered does not grow without end', () => {
-    let pace = newPace(LIMITS);
+    let pace = newPace(SHORTEST_MS);
     for (let id = 1; id <= 10_000; id += 1) pace = announced(pace, queued(id), id);
 
     expect(pace.announced.size).toBe(1000);
-    expect(looked(pace, [], 1_000_000, LIMITS).announced.size).toBe(0);
+    expect(looked(pace, [], 1_000_000, SHORTEST_MS).announced.size).toBe(0);
   });
 });

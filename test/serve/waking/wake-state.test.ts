@@ -5,7 +5,6 @@ import type { AppState } from '../../../src/clients/argocd/app-state.ts';
 import type { WakeTarget } from '../../../src/clients/argocd/wake.ts';
 import { type Difference, mayWaitMs, NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
 import {
-  dueMs,
   failedOutcome,
   follow,
   isDone,
@@ -26,6 +25,7 @@ const missing = (...names: string[]): Difference => ({ ...NO_DIFFERENCE, missing
 /** `waking?`: the wake under way has lost its plan. */
 type State = WakeState['is'] | 'waking?';
 type News = WakeNews['is'];
+const dueMs = ({ untilMs }: WakeState): number | undefined => untilMs;
 type Of<E extends News> = Extract<WakeNews, { readonly is: E }>;
 
 const NOW = 100_000;

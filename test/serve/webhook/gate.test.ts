@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { concerns, parseSecrets, WebhookGate, type WebhookGateOptions } from '../../../src/serve/webhook/gate.ts';
+import { concerns, WebhookGate, type WebhookGateOptions } from '../../../src/serve/webhook/gate.ts';
+import { parseSecrets } from '../../../src/serve/webhook/secrets.ts';
 import { delivery, payload, RECORDED, recorded, SECRET, sign } from '../deliveries.ts';
 
 const HOUR_MS = 3_600_000;
