@@ -44,7 +44,7 @@ const built = await Promise.all([
       'gitea-runners': 'src/cli/start/launcher.ts',
       proxied: 'src/clients/http/connect.ts',
       documents: 'src/config/runnergroup/documents.ts',
-      policy: 'src/config/policy/judge.ts',
+      policy: 'src/config/policy/check.ts',
       cli: 'src/cli/cli.ts',
       main: 'src/main.ts',
       pods: 'src/cli/start/pods.ts',

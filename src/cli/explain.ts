@@ -1,8 +1,7 @@
 /** `gitea-runners explain`: the same look as `generate`, for people. */
 
 import { findRun, type Run, type RunWanted } from '../clients/gitea/runs.ts';
-import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import { hasJobsOf } from '../config/runnergroup/scope.ts';
+import { hasJobsOf, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { findTargets } from '../observe/find-targets.ts';
 import type { PlanOfNow } from '../observe/look-and-plan.ts';
 import { requestOptions, type Settings } from '../observe/settings.ts';

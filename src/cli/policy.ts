@@ -1,6 +1,5 @@
 /** `--policy`: the administrator's file, and what it says about the RunnerGroups of a run. */
-import type { Asker, Denial } from '../config/policy/denial.ts';
-import { denied, unusablePolicy } from '../config/policy/refuse.ts';
+import { type Asker, type Denial, denied, unusablePolicy } from '../config/policy/denial.ts';
 import type { Policy } from '../config/policy/schema.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { Io } from '../shared/io.ts';
@@ -20,7 +19,7 @@ export async function policyFrom(
 ): Promise<InstalledPolicy | undefined> {
   const file = flagValue('policy', flags, io);
   if (file === undefined) return undefined;
-  const { boundTo, readPolicyFile } = await import('../config/policy/judge.ts');
+  const { boundTo, readPolicyFile } = await import('../config/policy/check.ts');
   const read = readPolicyFile(file);
   if ('problems' in read) throw unusablePolicy(file, read.problems);
   const { policy } = read;
@@ -33,7 +32,7 @@ export async function judgeByPolicy(
   groups: readonly RunnerGroup[],
   asker: Asker,
 ): Promise<{ readonly denials: readonly Denial[]; readonly note: string | undefined }> {
-  const { check, skippedRules } = await import('../config/policy/judge.ts');
+  const { check, skippedRules } = await import('../config/policy/check.ts');
   const skipped = skippedRules(policy, asker);
   const note =
     skipped.length > 0 ? `not checked, because Argo CD does not ask: the policy's ${skipped.join(', ')}` : undefined;

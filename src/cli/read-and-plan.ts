@@ -1,6 +1,9 @@
-import { refuseForeignNamespaces } from '../config/policy/namespaces.ts';
-import { refuseByDefault } from '../config/policy/pod-template.ts';
-import { PASS_WORKLOADS, refuseWorkloads } from '../config/policy/workloads.ts';
+import {
+  PASS_WORKLOADS,
+  refuseByDefault,
+  refuseForeignNamespaces,
+  refuseWorkloads,
+} from '../config/policy/without-policy.ts';
 import { withImages } from '../config/runnergroup/installation.ts';
 import type { ReadResult } from '../config/runnergroup/read.ts';
 import { type LookOptions, lookAndPlan, type PlanOfNow } from '../observe/look-and-plan.ts';

@@ -1,6 +1,5 @@
-import type { Denial } from '../config/policy/denial.ts';
-import { denialLine } from '../config/policy/refuse.ts';
-import { PASS_WORKLOADS } from '../config/policy/workloads.ts';
+import { type Denial, denialLine } from '../config/policy/denial.ts';
+import { PASS_WORKLOADS } from '../config/policy/without-policy.ts';
 import { valueAt } from '../config/runnergroup/paths.ts';
 import {
   byPlace,

@@ -2,7 +2,7 @@
 import { describeScope } from '../../clients/gitea/endpoints.ts';
 import { nearestName } from '../../config/runnergroup/nearest.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { hasJobsOf } from '../../config/runnergroup/scope.ts';
+import { hasJobsOf } from '../../config/runnergroup/runner-group.ts';
 import type { GroupKey, JobDecision } from '../../planner/decisions.ts';
 import type { Job } from '../../planner/evidence.ts';
 import { keyText } from '../../shared/key-text.ts';

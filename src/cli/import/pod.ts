@@ -1,7 +1,7 @@
 /** A pod with a runner, as Deployments and ScaledJobs have it, and the runner's own config.yaml -> the fields of a RunnerGroup. */
 import * as z from 'zod';
-import { parseLabel } from '../../config/runnergroup/label.ts';
 import { NEWER_KEYS, OWNED_KEYS, RunnerConfigKeys } from '../../config/runnergroup/runner-config.ts';
+import { parseLabel } from '../../config/runnergroup/words.ts';
 import { REGISTRATION_SECRET } from '../../shared/installed/names.ts';
 import { readList } from '../flags/readers.ts';
 

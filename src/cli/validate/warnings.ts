@@ -1,13 +1,11 @@
 /** What is valid and probably not meant. Pure, but for the code that reads podTemplates, which is loaded when a group has one. */
-
-import { askedWithoutPolicy } from '../../config/policy/pod-template.ts';
-import { type OtherDocument, PASS_WORKLOADS, refusedDocuments } from '../../config/policy/workloads.ts';
-import { parseLabel } from '../../config/runnergroup/label.ts';
+import { askedWithoutPolicy, PASS_WORKLOADS, refusedDocuments } from '../../config/policy/without-policy.ts';
 import { valueAt } from '../../config/runnergroup/paths.ts';
 import type { LateProblem } from '../../config/runnergroup/placed.ts';
 import type { Problem, WarningCode } from '../../config/runnergroup/problems.ts';
-import type { RunnerGroup, Scope } from '../../config/runnergroup/runner-group.ts';
-import { hasJobsOf } from '../../config/runnergroup/scope.ts';
+import type { PassThrough } from '../../config/runnergroup/read.ts';
+import { hasJobsOf, type RunnerGroup, type Scope } from '../../config/runnergroup/runner-group.ts';
+import { parseLabel } from '../../config/runnergroup/words.ts';
 import { isSame } from '../../shared/key-text.ts';
 import { machineOf } from '../explain/labels.ts';
 
@@ -22,7 +20,7 @@ export async function warningsOf(groups: readonly RunnerGroup[], hasPolicy: bool
 }
 
 /** Documents beside the groups that stop all of them at generation time. */
-export function warningsAbout(others: readonly OtherDocument[]): readonly Problem[] {
+export function warningsAbout(others: readonly PassThrough[]): readonly Problem[] {
   return refusedDocuments(others).map(({ place, workload }) => {
     const is =
       workload === undefined ? 'YAML readers disagree about a line break or "---" in this' : `${workload} starts pods`;

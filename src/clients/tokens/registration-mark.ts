@@ -5,8 +5,7 @@
  *
  * A filled key is never filled for another scope or Gitea, and no runner is started that would register with it.
  */
-import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { scopeWord } from '../../config/runnergroup/scope.ts';
+import { type RunnerGroup, scopeWord } from '../../config/runnergroup/runner-group.ts';
 import { normalBase } from '../../shared/base-url.ts';
 
 export const REGISTRATION_MARK = 'gitea.bpg.pw/registration-tokens';

@@ -1,20 +1,11 @@
-/** What a policy is asked about, and what it answers. */
-import { firstNames } from '../../shared/printable.ts';
+/** What a policy is asked about, what it answers, and the failures that it leads to. */
+
+import { Failure } from '../../shared/failure.ts';
+import { count, firstLines, firstNames, printable, shortLine } from '../../shared/printable.ts';
 import type { FilePlace, RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { Policy } from './schema.ts';
 
 export type SecurityProfile = 'privileged' | 'baseline' | 'restricted';
-
-/** Fields of a RunnerGroup that a policy judges and that not every RunnerGroup has. */
-export interface PolicedFields {
-  /** A PodTemplateSpec that has passed the checks of src/config/pods; one that has not is denied. */
-  readonly podTemplate?: unknown;
-  /** Absent: what our own pods are, `restricted` with containerMode `host`, else `privileged`. */
-  readonly securityProfile?: SecurityProfile | undefined;
-  readonly priorityTiers?: readonly { readonly priorityClassName: string }[] | undefined;
-}
-
-export type PolicedGroup = RunnerGroup & PolicedFields;
 
 /** Who asks for runners. */
 export interface Asker {
@@ -40,14 +31,18 @@ export interface Finding {
   readonly message: string;
 }
 
+export function finding(path: string, message: string): readonly Finding[] {
+  return [{ path, message }];
+}
+
 export interface Denial extends Finding {
   readonly rule: RuleName;
   /** `namespace/name` and the place of the RunnerGroup; absent when the whole Application is meant. */
   readonly group?: { readonly name: string; readonly place: FilePlace };
 }
 
-export type GroupRule = (policy: Policy, group: PolicedGroup, asker: Asker) => readonly Finding[];
-export type ApplicationRule = (policy: Policy, groups: readonly PolicedGroup[], asker: Asker) => readonly Finding[];
+export type GroupRule = (policy: Policy, group: RunnerGroup, asker: Asker) => readonly Finding[];
+export type ApplicationRule = (policy: Policy, groups: readonly RunnerGroup[], asker: Asker) => readonly Finding[];
 
 /** The annotation of a RunnerGroup that says why it needs a higher profile. */
 export const PROFILE_REASON = 'gitea.bpg.pw/profile-reason';
@@ -57,4 +52,27 @@ export const NONE: readonly Finding[] = [];
 /** What a list of patterns allows, for a message. */
 export function allowedBy(patterns: readonly string[]): string {
   return `the policy allows ${patterns.length === 0 ? 'none' : firstNames(patterns, 5)}`;
+}
+
+/** Lines that are shown where stderr must be short. */
+const SHOWN = 15;
+
+/** `file:line: namespace/name: field: message [rule]`, one line, safe on a terminal. */
+export function denialLine({ group, path, message, rule }: Denial): string {
+  const where = group === undefined ? [] : [`${group.place.file}:${group.place.line}`, group.name];
+  return `${shortLine([...where, path, message].filter((part) => part !== '').join(': '))} [${rule}]`;
+}
+
+/** Exit 3: everything that a policy denies in this run. `denials` is not empty. */
+export function denied(file: string, denials: readonly Denial[]): Failure {
+  const what = `${count(denials.length, 'denial')} by the policy ${printable(file)}. Nothing is served.`;
+  const lines = firstLines(denials.map(denialLine), SHOWN, `gitea-runners validate --policy ${printable(file)}`);
+  return new Failure('GR-POLICY-04', 3, [`serve RunnerGroups: ${what}`, ...lines].join('\n'), 'policy');
+}
+
+/** Exit 2: the policy file cannot be read, or is none. What it would deny is not known, so everything is refused. */
+export function unusablePolicy(file: string, problems: readonly string[]): Failure {
+  const what = `${count(problems.length, 'problem')}. Nothing is served without it.`;
+  const lines = firstLines(problems.map(printable), SHOWN, 'correct these first');
+  return new Failure('GR-POLICY-05', 2, [`read the policy ${printable(file)}: ${what}`, ...lines].join('\n'), 'policy');
 }

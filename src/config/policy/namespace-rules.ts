@@ -1,9 +1,9 @@
 /** Rules about the namespace of a RunnerGroup, and what it may name there. */
 import { quoted } from '../runnergroup/problems.ts';
-import type { Scope } from '../runnergroup/runner-group.ts';
-import { scopeWord } from '../runnergroup/scope.ts';
+import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import { type Scope, scopeWord } from '../runnergroup/runner-group.ts';
 import { otherSecrets } from '../runnergroup/secret-refs.ts';
-import { allowedBy, type Finding, type GroupRule, NONE, type PolicedGroup } from './denial.ts';
+import { allowedBy, type Finding, type GroupRule, NONE } from './denial.ts';
 import { matchesAny, matchesGlob } from './glob.ts';
 import type { Policy } from './schema.ts';
 import { templateAsks } from './template.ts';
@@ -55,7 +55,7 @@ export const secrets: GroupRule = (policy, group) => {
 };
 
 /** The first entry that fits: a later one that allows more must not undo it. */
-function entryOf({ namespaces: entries = [] }: Policy, { namespace }: PolicedGroup) {
+function entryOf({ namespaces: entries = [] }: Policy, { namespace }: RunnerGroup) {
   return entries.find(({ name }) => matchesGlob(name, namespace));
 }
 

@@ -2,15 +2,8 @@
 
 import { isMapping } from '../runnergroup/paths.ts';
 import { quoted } from '../runnergroup/problems.ts';
-import {
-  allowedBy,
-  type Finding,
-  type GroupRule,
-  NONE,
-  type PolicedGroup,
-  PROFILE_REASON,
-  type SecurityProfile,
-} from './denial.ts';
+import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import { allowedBy, type Finding, type GroupRule, NONE, PROFILE_REASON, type SecurityProfile } from './denial.ts';
 import { matchesAny, matchesGlob } from './glob.ts';
 import { coversImage, parseImage } from './image.ts';
 import type { Policy } from './schema.ts';
@@ -68,7 +61,7 @@ const PRIVILEGED_TEMPLATE: readonly Finding[] = [
   },
 ];
 
-function hasTemplate({ podTemplate }: PolicedGroup): boolean {
+function hasTemplate({ podTemplate }: RunnerGroup): boolean {
   return podTemplate !== undefined && podTemplate !== null;
 }
 
@@ -96,7 +89,7 @@ export const podTemplateFields: GroupRule = (policy, group) => {
 };
 
 /** A name of a registry means little where the pod may say which host has it. Such a field must be listed by its own name. */
-function hostNames(policy: Policy, group: PolicedGroup): readonly Finding[] {
+function hostNames(policy: Policy, group: RunnerGroup): readonly Finding[] {
   if (policy.images === undefined && policy.registries === undefined) return NONE;
   const { podTemplateFields: allowed } = policy;
   return templateAsks(group, 'field').flatMap(({ path, value }): readonly Finding[] => {
@@ -107,7 +100,7 @@ function hostNames(policy: Policy, group: PolicedGroup): readonly Finding[] {
   });
 }
 
-function imagesOf(group: PolicedGroup): readonly { readonly path: string; readonly value: string }[] {
+function imagesOf(group: RunnerGroup): readonly { readonly path: string; readonly value: string }[] {
   return [{ path: 'spec.image', value: group.image }, ...templateAsks(group, 'image')];
 }
 
@@ -116,16 +109,10 @@ function notAmong(
   named: readonly { readonly path: string; readonly value: string }[],
   what: string,
 ): readonly Finding[] {
-  return named.flatMap(({ path, value }): readonly Finding[] =>
-    matchesAny(allowed, value)
-      ? NONE
-      : [
-          {
-            path,
-            message: `names ${what} ${quoted(value)}; ${allowedBy(allowed)}. Remove the field, or use one that is allowed`,
-          },
-        ],
-  );
+  const advice = `${allowedBy(allowed)}. Remove the field, or use one that is allowed`;
+  return named
+    .filter(({ value }) => !matchesAny(allowed, value))
+    .map(({ path, value }) => ({ path, message: `names ${what} ${quoted(value)}; ${advice}` }));
 }
 
 const RANK: Readonly<Record<SecurityProfile, number>> = { restricted: 0, baseline: 1, privileged: 2 };
@@ -135,7 +122,7 @@ function higher(one: SecurityProfile, other: SecurityProfile): SecurityProfile {
 }
 
 /** A reason is words: letters, more than a few. */
-function hasReason({ manifest }: PolicedGroup): boolean {
+function hasReason({ manifest }: RunnerGroup): boolean {
   const { metadata } = manifest;
   const annotations = isMapping(metadata) ? metadata['annotations'] : undefined;
   const reason =

@@ -2,8 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type * as z from 'zod';
 import { systemReason } from '../../shared/failure.ts';
-import { Budget } from '../runnergroup/budget.ts';
-import { type Path, type Read, readDocuments, type SourceDocument } from '../runnergroup/documents.ts';
+import { type Path, readAll, type SourceDocument } from '../runnergroup/documents.ts';
 import { problemsOfIssue } from '../runnergroup/field-problem.ts';
 import { namesAt, pathText, valueAt } from '../runnergroup/paths.ts';
 import { type Policy, PolicyDocument } from './schema.ts';
@@ -28,8 +27,7 @@ export function readPolicyFile(file: string): ReadPolicy {
 
 /** @param name for messages */
 export function readPolicy(name: string, text: string): ReadPolicy {
-  const found: Read[] = [];
-  readDocuments({ name, text }, new Budget(), (read) => found.push(read));
+  const found = readAll({ name, text });
   const broken = found.flatMap((read) => ('problem' in read ? [read.problem] : []));
   if (broken.length > 0) return { problems: broken.map(({ place, message }) => line(place, '', message)) };
   const documents = found.flatMap((read) => ('document' in read ? [read.document] : []));

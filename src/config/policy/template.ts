@@ -2,7 +2,8 @@
 import { type AskedKind, asksOf } from '../pods/asks.ts';
 import { checkShape } from '../pods/check-shape.ts';
 import { boundFault, type FieldPath, isList, isMapping, type Mapping, type Value } from '../pods/value.ts';
-import type { PolicedGroup } from './denial.ts';
+import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import type {} from './denial.ts';
 
 /** One thing that a template names. */
 export interface TemplateAsk {
@@ -12,7 +13,7 @@ export interface TemplateAsk {
 }
 
 /** Everything of these kinds. Nothing for a template with a fault: the rule `podTemplateFields` denies that one. */
-export function templateAsks({ podTemplate }: PolicedGroup, ...kinds: readonly AskedKind[]): readonly TemplateAsk[] {
+export function templateAsks({ podTemplate }: RunnerGroup, ...kinds: readonly AskedKind[]): readonly TemplateAsk[] {
   const template = judgeable(podTemplate);
   if (template === undefined) return [];
   return asksOf(template)
@@ -34,7 +35,7 @@ export function templateFault(template: unknown): { readonly path: string; reado
  * Fields that are not among the allowed paths, the outermost ones only. A path allows all below it. On the way to a path lists are
  * passed, and the name of an element is allowed: without it nobody could say which one is meant.
  */
-export function fieldsBeyond({ podTemplate }: PolicedGroup, allowed: readonly string[]): readonly string[] {
+export function fieldsBeyond({ podTemplate }: RunnerGroup, allowed: readonly string[]): readonly string[] {
   const template = judgeable(podTemplate);
   return template === undefined ? [] : beyond(template, [], '', allowed);
 }

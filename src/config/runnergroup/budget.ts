@@ -15,15 +15,13 @@ export const MOST_BYTES = 4 * 1024 * 1024;
 export const MOST_DOCUMENTS = 3_000;
 /**
  * Words of one document, which are in memory together. Each lexeme of YAML is one: a word, a sign, spaces, the end of a line. A long
- * one counts once per `WORD_CHARACTERS`. 80,000 are 10,000 lines of a manifest, or a ConfigMap of 1.2 MB. A word takes up to 1.1 KB
- * (measured: `[{},{},…]`, `["","",…]` and long strings in double quotes).
+ * one counts once per `WORD_CHARACTERS`. 80,000 are 10,000 lines of a manifest, or a ConfigMap of 1.2 MB. A word takes up to 1.1 KB.
+ * Bytes cannot say it: in `[{},{},…]` each byte is a word, so 4 MiB take 1.8 GB, and 80 KB would hold no ConfigMap.
  */
 export const MOST_DOCUMENT_WORDS = 80_000;
 const WORD_CHARACTERS = 16;
-/** Words of all documents together: some seconds of CPU. RunnerGroups in plain YAML (plain-yaml.ts) are not counted. */
+/** Words of all documents together: some seconds of CPU (4 MiB of them: 20 s). RunnerGroups in plain YAML (plain-yaml.ts) are not counted. */
 export const MOST_WORDS = 400_000;
-/** After so many words the garbage of the parser is collected (garbage.ts). */
-const WORDS_OF_GARBAGE = 40_000;
 /** Problems that are collected; `generate` shows the first 15. */
 export const MOST_PROBLEMS = 1_000;
 
@@ -31,8 +29,6 @@ export const MOST_PROBLEMS = 1_000;
 export class Budget {
   #words = 0;
   #documents = 0;
-  /** Words when garbage was collected last. */
-  #collectedAt = 0;
 
   /** True when nothing more is to be read. */
   get isSpent(): boolean {
@@ -47,13 +43,6 @@ export class Budget {
   addDocuments(count: number): string | undefined {
     this.#documents += count;
     return this.#documents > MOST_DOCUMENTS ? tooMuch(`${MOST_DOCUMENTS} documents`) : undefined;
-  }
-
-  /** True once for each `WORDS_OF_GARBAGE`. */
-  isTimeToCollect(): boolean {
-    if (this.#words - this.#collectedAt < WORDS_OF_GARBAGE) return false;
-    this.#collectedAt = this.#words;
-    return true;
   }
 }
 

@@ -9,7 +9,6 @@ import {
   isAlias,
   isMap,
   isNode,
-  isPair,
   isScalar,
   isSeq,
   Lexer,
@@ -19,10 +18,8 @@ import {
 } from 'yaml';
 import { Budget, MOST_DOCUMENT_WORDS, tooMuchInOne, wordsOf } from './budget.ts';
 import { judgeDocument, type Meanings, type TextProblem } from './document-problems.ts';
-import { collectGarbage } from './garbage.ts';
 import type { Problem } from './problems.ts';
-import type { FilePlace } from './runner-group.ts';
-import type { SourceFile } from './source-file.ts';
+import type { FilePlace, SourceFile } from './runner-group.ts';
 
 /** Keys and indices from a document's root to a value. */
 export type Path = readonly (string | number)[];
@@ -63,12 +60,17 @@ export function readDocuments(file: SourceFile, budget: Budget, take: (read: Rea
   new DocumentReader(file, budget, take).read();
 }
 
-/** The value of the one document of a file, within a budget of its own. Undefined when it has a problem, or the file has none or several. */
-export function readOneDocument(file: SourceFile): unknown {
+/** All that a small file holds, within a budget of its own. */
+export function readAll(file: SourceFile): readonly Read[] {
   const found: Read[] = [];
   readDocuments(file, new Budget(), (read) => found.push(read));
-  const [only] = found;
-  return only && found.length === 1 && 'document' in only ? only.document.value : undefined;
+  return found;
+}
+
+/** The value of the one document of a file. Undefined when it has a problem, or the file has none or several. */
+export function readOneDocument(file: SourceFile): unknown {
+  const [only, another] = readAll(file);
+  return only && !another && 'document' in only ? only.document.value : undefined;
 }
 
 class DocumentReader {
@@ -102,7 +104,7 @@ class DocumentReader {
       ? { offset: control.index, message: 'holds a control character: remove it' }
       : (this.#readLexemes() ?? this.#compose(this.#parser.end()));
     if (end) this.#reportEnd(end);
-    else this.#finish();
+    else this.#takeHeld();
   }
 
   /** @returns why the file is not read to its end */
@@ -112,7 +114,7 @@ class DocumentReader {
       const wrong = this.#compose(this.#parser.next(lexeme));
       if (wrong) return wrong;
       const { offset, stack } = this.#parser;
-      if (this.#held && stack[0]?.type === 'document') this.#finish();
+      if (this.#held && stack[0]?.type === 'document') this.#takeHeld();
       const excess = this.#count(lexeme);
       if (excess !== undefined) return { offset, message: excess, code: 'GR-INPUT-08' };
       if (stack.length > DEEPEST) return { offset, message: `is nested more than ${DEEPEST} levels deep` };
@@ -150,11 +152,6 @@ class DocumentReader {
   }
 
   /** Takes the document that the composer holds. It would else be in memory together with the next one. */
-  #finish(): void {
-    this.#takeHeld();
-    if (this.#budget.isTimeToCollect()) collectGarbage();
-  }
-
   #takeHeld(): void {
     for (const document of this.#composer.end()) this.#sortOut(document, this.#held);
     this.#held = undefined;
@@ -243,17 +240,16 @@ function findNode(
 }
 
 function childOf(parent: Node | null, step: string | number): { offset?: number; node: Node | null } | undefined {
+  let [key, value]: unknown[] = [];
   if (isMap(parent)) {
-    const pair = parent.items.find(({ key }) => isScalar(key) && String(key.value) === String(step));
-    if (!isPair(pair)) return undefined;
-    const start = isNode(pair.key) ? pair.key.range?.[0] : undefined;
-    return { ...(start !== undefined && { offset: start }), node: isNode(pair.value) ? pair.value : null };
-  }
-  if (isSeq(parent) && typeof step === 'number') {
-    const item = parent.items[step];
-    if (!isNode(item)) return undefined;
-    const start = item.range?.[0];
-    return { ...(start !== undefined && { offset: start }), node: item };
-  }
-  return undefined;
+    const pair = parent.items.find((item) => isScalar(item.key) && String(item.key.value) === String(step));
+    if (!pair) return undefined;
+    ({ key, value } = pair);
+  } else if (isSeq(parent) && typeof step === 'number') {
+    value = parent.items[step];
+    if (!isNode(value)) return undefined;
+    key = value;
+  } else return undefined;
+  const offset = isNode(key) ? key.range?.[0] : undefined;
+  return { ...(offset !== undefined && { offset }), node: isNode(value) ? value : null };
 }

@@ -29,22 +29,29 @@ export const giteaName = () =>
     );
 export const seconds = (least: number, most: number) => z.int().check(z.gte(least), z.lte(most));
 
-export const secretName = z.string().check(
-  z.minLength(1),
-  z.maxLength(253),
-  z.regex(DNS_SUBDOMAIN, {
-    error:
-      'must be the name of a Secret: lower-case letters, digits, dashes and dots, with a letter or digit at both ends',
-  }),
-);
-export const secretKey = z
-  .string()
-  .check(
+const ENDS = 'lower-case letters, digits, dashes and dots, with a letter or digit at both ends';
+
+/** The name of a Secret, a ConfigMap and most other objects. */
+export const objectName = (kind: string) =>
+  z
+    .string()
+    .check(
+      z.minLength(1),
+      z.maxLength(253),
+      z.regex(DNS_SUBDOMAIN, { error: `must be the name of a ${kind}: ${ENDS}` }),
+    );
+/** A key of a Secret or ConfigMap. */
+export const objectKey = (kind: string) =>
+  z.string().check(
     z.minLength(1),
     z.maxLength(253),
-    z.regex(/^[-._a-zA-Z0-9]+$/, { error: 'must be a key of a Secret: letters, digits, dots, dashes and underscores' }),
+    z.regex(/^[-._a-zA-Z0-9]+$/, {
+      error: `must be a key of a ${kind}: letters, digits, dots, dashes and underscores`,
+    }),
     z.superRefine(words(checkSecretKey)),
   );
+export const secretName = objectName('Secret');
+export const secretKey = objectKey('Secret');
 
 export const secretSelector = () =>
   z.strictObject({

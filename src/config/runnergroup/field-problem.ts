@@ -1,10 +1,8 @@
 /** Turns zod's issues into problems, in the words of a person who writes RunnerGroups: what came, what is wanted. */
 import type * as z from 'zod';
 import type { Path } from './documents.ts';
-import { exampleOf } from './field-examples.ts';
 import { nearestName } from './nearest.ts';
 import { isMapping } from './paths.ts';
-import { placeInPod } from './pod-fields.ts';
 import { type ProblemCode, quoted } from './problems.ts';
 import { ownedKey } from './runner-config.ts';
 import { dnsLabelOf } from './words.ts';
@@ -280,4 +278,53 @@ function describe(path: Path, value: unknown): string {
     default:
       return 'a mapping';
   }
+}
+
+/** How a field is written that people leave out or fill with something else. By path, without what stands in a list. */
+const EXAMPLES: Readonly<Record<string, string>> = {
+  'metadata.name': 'name: ci',
+  'spec.scope': 'scope: org',
+  'spec.gitea': 'gitea: {url: https://gitea.example.com}',
+  'spec.gitea.url': 'url: https://gitea.example.com',
+  'spec.maxActiveRunners': 'maxActiveRunners: 10',
+  'spec.registrationToken': 'registrationToken: {secretRef: {name: gitea-runner, key: registration-token}}',
+  'spec.registrationToken.secretRef': 'secretRef: {name: gitea-runner, key: registration-token}',
+  'spec.registrationToken.secretRef.name': 'name: gitea-runner',
+  'spec.registrationToken.secretRef.key': 'key: registration-token',
+  'spec.authToken': 'authToken: {secretRef: {name: gitea-api, key: token}}',
+  'spec.authToken.secretRef': 'secretRef: {name: gitea-api, key: token}',
+  'spec.authToken.secretRef.name': 'name: gitea-api',
+  'spec.authToken.secretRef.key': 'key: token',
+  'spec.cache.secretRef': 'secretRef: {name: runner-cache, key: secret}',
+};
+
+/** `, e.g. "scope: org"` */
+export function exampleOf(path: Path): string {
+  const example = EXAMPLES[path.join('.')];
+  return example === undefined ? '' : `, e.g. "${example}"`;
+}
+
+const OF_POD: ReadonlySet<string> = new Set([
+  'affinity',
+  'containers',
+  'dnsConfig',
+  'dnsPolicy',
+  'hostAliases',
+  'imagePullSecrets',
+  'initContainers',
+  'nodeSelector',
+  'priorityClassName',
+  'runtimeClassName',
+  'securityContext',
+  'serviceAccountName',
+  'tolerations',
+  'topologySpreadConstraints',
+  'volumes',
+]);
+const OF_CONTAINER: ReadonlySet<string> = new Set(['env', 'envFrom', 'imagePullPolicy', 'volumeMounts']);
+
+/** Where a field of a pod belongs; undefined for any other name. */
+function placeInPod(name: string): string | undefined {
+  if (OF_POD.has(name)) return `podTemplate: {spec: {${name}: …}}`;
+  return OF_CONTAINER.has(name) ? `podTemplate: {spec: {containers: [{name: runner, ${name}: …}]}}` : undefined;
 }

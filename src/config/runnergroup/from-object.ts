@@ -1,7 +1,6 @@
 /** A RunnerGroup that stands in a cluster -> the same normal form as from a file. */
 import { PROBLEM } from './broken.ts';
-import { Budget } from './budget.ts';
-import { type Read, readDocuments } from './documents.ts';
+import { readAll } from './documents.ts';
 import type { RunnerGroup } from './runner-group.ts';
 import { API_VERSION, KIND } from './schema.ts';
 import { toRunnerGroup } from './to-runner-group.ts';
@@ -27,9 +26,7 @@ export function runnerGroupFromObject({
   if (told !== undefined) return { problem: told };
   const text = jsonOf({ apiVersion: API_VERSION, kind: KIND, metadata: { name, namespace, annotations }, spec });
   if (text === undefined) return { problem: 'spec is nested too deep' };
-  const found: Read[] = [];
-  readDocuments({ name: `${namespace}/${name}`, text }, new Budget(), (read) => found.push(read));
-  const [read] = found;
+  const [read] = readAll({ name: `${namespace}/${name}`, text });
   if (read === undefined || 'problem' in read) return { problem: read?.problem.message ?? 'is empty' };
   const { document } = read;
   const result = toRunnerGroup({ document, base: [], value: document.value }, namespace);

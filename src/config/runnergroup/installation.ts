@@ -1,7 +1,7 @@
 /** Images for the whole installation, e.g. from a private registry. They are for groups that name none. */
 import { isMapping } from './paths.ts';
+import { imageInTemplate } from './rules.ts';
 import type { RunnerGroup } from './runner-group.ts';
-import { imageInTemplate } from './template-image.ts';
 
 /** Absent: the default of docs/runnergroup.md. */
 export interface InstallationImages {

@@ -4,8 +4,7 @@ import type { Path } from './documents.ts';
 import { isMapping, pathText } from './paths.ts';
 import { type PlainDocument, readPlainYaml } from './plain-yaml.ts';
 import type { Problem } from './problems.ts';
-import type { FilePlace, RunnerGroup } from './runner-group.ts';
-import type { SourceFile } from './source-file.ts';
+import type { FilePlace, RunnerGroup, SourceFile } from './runner-group.ts';
 
 /** Something that is wrong with a group that was read. */
 export interface LateProblem {

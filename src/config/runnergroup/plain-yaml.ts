@@ -9,7 +9,7 @@
  */
 import type { Path, SourceDocument } from './documents.ts';
 import { valueAt } from './paths.ts';
-import type { SourceFile } from './source-file.ts';
+import type { SourceFile } from './runner-group.ts';
 
 export type PlainDocument = Pick<SourceDocument, 'place' | 'value' | 'placeOf'>;
 
@@ -40,7 +40,7 @@ export function readPlainYaml({ name, text }: SourceFile): readonly PlainDocumen
       const [first] = lines;
       if (first?.indent !== 0) throw new NotPlain();
       const places = new Places();
-      const value = new Block(lines, places).read();
+      const value = new Reader(lines, places).read();
       const place = { file: name, line: first.number, column: 1 };
       return { place, value, placeOf: (path) => ({ ...place, ...places.find(value, path) }) };
     });
@@ -54,6 +54,8 @@ interface Place {
   readonly line: number;
   readonly column: number;
 }
+
+type Mapping = Record<string, unknown>;
 
 /** Where keys and items stand. */
 class Places {
@@ -111,11 +113,12 @@ const QUANTITY = /[0-9]+(?:\.[0-9]+)?(?:m|[KMGT]i?)(?![\w./@+=:-])/y;
 const QUOTED = /"([^"\\]*)"|'([^']*)'/y;
 const SPACES = / */y;
 
-/** Reads the lines of one document. */
-class Block {
+/** Reads the lines of one document from left to right. */
+class Reader {
   readonly #lines: readonly YamlLine[];
   readonly #places: Places;
-  #at = 0;
+  #row = 0;
+  #column = 0;
 
   constructor(lines: readonly YamlLine[], places: Places) {
     this.#lines = lines;
@@ -124,37 +127,24 @@ class Block {
 
   read(): unknown {
     const value = this.#mapping(0, 0);
-    if (this.#at < this.#lines.length) throw new NotPlain();
+    if (this.#row < this.#lines.length) throw new NotPlain();
     return value;
   }
 
-  /** @param first what reads the first line from where the mapping in it begins (behind `- `). */
-  #mapping(indent: number, depth: number, first?: Scanner): Readonly<Record<string, unknown>> {
+  /** @param isOpen its first key stands here, behind `- `. */
+  #mapping(indent: number, depth: number, isOpen = false): Mapping {
     if (depth > DEEPEST) throw new NotPlain();
-    const mapping: Record<string, unknown> = {};
-    for (let scanner = first ?? this.#lineAt(indent); scanner !== undefined; scanner = this.#lineAt(indent)) {
-      const { place } = scanner;
-      const key = scanner.need(KEY);
-      if (Object.hasOwn(mapping, key)) throw new NotPlain();
-      scanner.need(/:/y);
-      this.#at += 1;
-      mapping[key] = scanner.isDone() ? this.#below(indent, depth + 1) : scanner.value(depth + 1);
-      this.#places.note(mapping, key, place);
+    const mapping: Mapping = {};
+    for (let goesOn = isOpen || this.#isAt(indent); goesOn; goesOn = this.#isAt(indent)) {
+      this.#entry(mapping, /:/y, () => (this.#isDone() ? this.#below(indent, depth + 1) : this.#rest(depth + 1)));
     }
     return mapping;
   }
 
-  /** Reads the current line when it stands at this indent; undefined at the end of the block. */
-  #lineAt(indent: number): Scanner | undefined {
-    const line = this.#lines[this.#at];
-    if (line === undefined || line.indent < indent) return undefined;
-    if (line.indent > indent) throw new NotPlain();
-    return new Scanner(line, this.#places);
-  }
-
   /** What stands below a key: deeper, or a list at the same depth. */
   #below(indent: number, depth: number): unknown {
-    const line = this.#lines[this.#at];
+    this.#row += 1;
+    const line = this.#lines[this.#row];
     if (line === undefined) throw new NotPlain();
     if (line.text.startsWith('- ') && line.indent >= indent) return this.#list(line.indent, depth);
     if (line.indent <= indent) throw new NotPlain();
@@ -164,127 +154,124 @@ class Block {
   #list(indent: number, depth: number): readonly unknown[] {
     if (depth > DEEPEST) throw new NotPlain();
     const items: unknown[] = [];
-    for (let scanner = this.#lineAt(indent); scanner?.take(/- +/y); scanner = this.#lineAt(indent)) {
-      const { place } = scanner;
-      if (scanner.sees(KEY)) {
-        items.push(this.#mapping(place.column - 1, depth + 1, scanner));
-      } else {
-        this.#at += 1;
-        items.push(scanner.value(depth + 1));
-      }
+    while (this.#isAt(indent) && this.#take(/- +/y) !== undefined) {
+      const place = this.#place();
+      items.push(this.#sees(KEY) ? this.#mapping(place.column - 1, depth + 1, true) : this.#rest(depth + 1));
       this.#places.note(items, items.length - 1, place);
     }
     return items;
   }
-}
 
-/** Reads one line from left to right. */
-class Scanner {
-  readonly #line: YamlLine;
-  readonly #text: string;
-  readonly #places: Places;
-  #at = 0;
-
-  constructor(line: YamlLine, places: Places) {
-    this.#line = line;
-    this.#text = line.text;
-    this.#places = places;
-  }
-
-  get place(): Place {
-    return { line: this.#line.number, column: this.#line.indent + this.#at + 1 };
-  }
-
-  /** @param pattern sticky. */
-  sees(pattern: RegExp): boolean {
-    pattern.lastIndex = this.#at;
-    return pattern.test(this.#text);
-  }
-
-  /** True when nothing but a comment is left. */
-  isDone(): boolean {
-    return this.sees(REST);
-  }
-
-  /** What matches here, and goes behind it. @param pattern sticky. */
-  take(pattern: RegExp): string | undefined {
-    pattern.lastIndex = this.#at;
-    const [found] = pattern.exec(this.#text) ?? [];
-    if (found !== undefined) this.#at += found.length;
-    return found;
-  }
-
-  need(pattern: RegExp): string {
-    const found = this.take(pattern);
-    if (found === undefined) throw new NotPlain();
-    return found;
-  }
-
-  /** All that is left, as one value. */
-  value(depth: number): unknown {
-    this.take(SPACES);
+  /** All that is left of the line, as one value. */
+  #rest(depth: number): unknown {
+    this.#take(SPACES);
     const value = this.#flow(WORDS, depth);
-    if (!this.isDone()) throw new NotPlain();
+    if (!this.#isDone()) throw new NotPlain();
+    this.#row += 1;
     return value;
   }
 
   #flow(words: RegExp, depth: number): unknown {
     if (depth > DEEPEST) throw new NotPlain();
-    switch (this.#text[this.#at]) {
-      case '{':
-        return this.#flowMapping(depth);
-      case '[':
-        return this.#flowList(depth);
+    switch (this.#sign()) {
+      case '{': {
+        const mapping: Mapping = {};
+        this.#items('}', () => this.#entry(mapping, /: */y, () => this.#flow(WORD, depth + 1)));
+        return mapping;
+      }
+      case '[': {
+        const items: unknown[] = [];
+        this.#items(']', () => {
+          this.#places.note(items, items.length, this.#place());
+          items.push(this.#flow(WORD, depth + 1));
+        });
+        return items;
+      }
       case '"':
       case "'":
-        return this.need(QUOTED).slice(1, -1);
+        return this.#need(QUOTED).slice(1, -1);
       default:
         return this.#scalar(words);
     }
   }
 
   #scalar(words: RegExp): unknown {
-    const number = this.take(WHOLE_NUMBER);
+    const number = this.#take(WHOLE_NUMBER);
     if (number !== undefined) return Number(number);
-    const text = this.take(QUANTITY) ?? this.need(words);
+    const text = this.#take(QUANTITY) ?? this.#need(words);
     if (text === 'true' || text === 'false') return text === 'true';
     if (YAML_WORD.test(text)) throw new NotPlain();
     return text;
   }
 
-  #flowMapping(depth: number): Readonly<Record<string, unknown>> {
-    const mapping: Record<string, unknown> = {};
-    this.#items('}', () => {
-      const { place } = this;
-      const key = this.need(KEY);
-      if (Object.hasOwn(mapping, key)) throw new NotPlain();
-      this.need(/: */y);
-      mapping[key] = this.#flow(WORD, depth + 1);
-      this.#places.note(mapping, key, place);
-    });
-    return mapping;
-  }
-
-  #flowList(depth: number): readonly unknown[] {
-    const items: unknown[] = [];
-    this.#items(']', () => {
-      this.#places.note(items, items.length, this.place);
-      items.push(this.#flow(WORD, depth + 1));
-    });
-    return items;
+  /** @param colon sticky. */
+  #entry(mapping: Mapping, colon: RegExp, value: () => unknown): void {
+    const place = this.#place();
+    const key = this.#need(KEY);
+    if (Object.hasOwn(mapping, key)) throw new NotPlain();
+    this.#need(colon);
+    mapping[key] = value();
+    this.#places.note(mapping, key, place);
   }
 
   /** What stands between brackets, divided by commas. */
   #items(end: '}' | ']', read: () => void): void {
-    this.#at += 1;
-    this.take(SPACES);
-    while (this.#text[this.#at] !== end) {
+    this.#column += 1;
+    this.#take(SPACES);
+    while (this.#sign() !== end) {
       read();
-      this.take(SPACES);
-      if (this.#text[this.#at] === end) break;
-      this.need(/, */y);
-      if (this.#text[this.#at] === end) throw new NotPlain();
+      this.#take(SPACES);
+      if (this.#sign() === end) break;
+      this.#need(/, */y);
+      if (this.#sign() === end) throw new NotPlain();
     }
-    this.#at += 1;
+    this.#column += 1;
+  }
+
+  /** True at the start of a line with this indent; false at the end of the block. */
+  #isAt(indent: number): boolean {
+    const line = this.#lines[this.#row];
+    if (line === undefined || line.indent < indent) return false;
+    if (line.indent > indent) throw new NotPlain();
+    this.#column = 0;
+    return true;
+  }
+
+  /** True when nothing but a comment is left of the line. */
+  #isDone(): boolean {
+    return this.#sees(REST);
+  }
+
+  #place(): Place {
+    const { number = 0, indent = 0 } = this.#lines[this.#row] ?? {};
+    return { line: number, column: indent + this.#column + 1 };
+  }
+
+  #sign(): string {
+    return this.#text().charAt(this.#column);
+  }
+
+  #text(): string {
+    return this.#lines[this.#row]?.text ?? '';
+  }
+
+  /** @param pattern sticky. */
+  #sees(pattern: RegExp): boolean {
+    pattern.lastIndex = this.#column;
+    return pattern.test(this.#text());
+  }
+
+  /** What matches here, and goes behind it. @param pattern sticky. */
+  #take(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#column;
+    const [found] = pattern.exec(this.#text()) ?? [];
+    if (found !== undefined) this.#column += found.length;
+    return found;
+  }
+
+  #need(pattern: RegExp): string {
+    const found = this.#take(pattern);
+    if (found === undefined) throw new NotPlain();
+    return found;
   }
 }

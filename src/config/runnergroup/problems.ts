@@ -1,7 +1,6 @@
 import { Failure } from '../../shared/failure.ts';
 import { count, cut, firstLines, shortLine } from '../../shared/printable.ts';
-import type { FilePlace, RunnerGroup } from './runner-group.ts';
-import type { SourceFile } from './source-file.ts';
+import type { FilePlace, RunnerGroup, SourceFile } from './runner-group.ts';
 
 /**
  * Permanent codes of everything that can be wrong with the input.
@@ -51,7 +50,7 @@ export interface ReadInSpite {
   readonly files: number;
   /** The good ones. */
   readonly groups: readonly RunnerGroup[];
-  /** The pods of those that have problems elsewhere (pod-only.ts). */
+  /** The pods of those that have problems elsewhere. */
   readonly pods: readonly RunnerGroup[];
   /** Their files, by name. */
   readonly sources: ReadonlyMap<string, SourceFile>;

@@ -1,7 +1,8 @@
 /** The fields `proxy` and `caBundle`: how runner pods reach other servers, and whom they trust (docs/adr/0032). */
 import * as z from 'zod';
 import { parseUrl } from '../../shared/parse-url.ts';
-import { checkSecretKey, DNS_SUBDOMAIN, words } from './words.ts';
+import { objectKey, objectName } from './field-kinds.ts';
+import { words } from './words.ts';
 
 /** curl takes port 1080 where others take 80 or 443: a proxy needs its port. */
 const PROXY_URL = /^https?:\/\/(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}\/?$/;
@@ -57,15 +58,6 @@ function isIpv6(text: string): boolean {
   return text.includes(':') && parseUrl(`http://[${text}]`) !== undefined;
 }
 
-const objectName = (kind: string) =>
-  z
-    .string()
-    .min(1)
-    .max(253)
-    .regex(DNS_SUBDOMAIN, {
-      error: `must be the name of a ${kind}: lower-case letters, digits, dashes and dots, with a letter or digit at both ends`,
-    });
-
 /** `noProxy`, not `no`: kubectl, Argo CD and we read a bare `no` as `false`, as YAML 1.1 has it. */
 export const proxy = z.strictObject({
   http: proxyUrl()
@@ -97,15 +89,7 @@ export const caBundle = z.strictObject({
       name: objectName('ConfigMap').meta({
         description: 'Name of the ConfigMap, in the namespace of the RunnerGroup.',
       }),
-      key: z
-        .string()
-        .min(1)
-        .max(253)
-        .regex(/^[-._a-zA-Z0-9]+$/, {
-          error: 'must be a key of a ConfigMap: letters, digits, dots, dashes and underscores',
-        })
-        .superRefine(words(checkSecretKey))
-        .meta({ description: 'Key whose value is PEM: one certificate or more.' }),
+      key: objectKey('ConfigMap').meta({ description: 'Key whose value is PEM: one certificate or more.' }),
     })
     .meta({ description: 'The ConfigMap and its key.' }),
 });

@@ -9,20 +9,17 @@
  *                                              ├─ no manifest ─► skipped, and named
  *                                              └─ neither     ─► problem
  */
-
 import { type BrokenGroup, brokenGroup, problemsOf } from './broken.ts';
 import { Budget, MOST_PROBLEMS } from './budget.ts';
-import { claim, lackingLine } from './claims.ts';
 import type { Read, SourceDocument } from './documents.ts';
-import { readFiles } from './files.ts';
+import { fileProblem, readFiles } from './files.ts';
+import { nearestName } from './nearest.ts';
 import { isMapping } from './paths.ts';
 import { readPlainYaml } from './plain-yaml.ts';
-import { podOnly } from './pod-only.ts';
-import { InputProblems, type Problem } from './problems.ts';
-import type { FilePlace, RunnerGroup } from './runner-group.ts';
+import { InputProblems, type Problem, quoted } from './problems.ts';
+import type { FilePlace, RunnerGroup, SourceFile } from './runner-group.ts';
 import { API_VERSION, KIND } from './schema.ts';
-import type { SourceFile } from './source-file.ts';
-import { type SourceObject, toRunnerGroup } from './to-runner-group.ts';
+import { type NoRunnerGroup, podOnly, type SourceObject, toRunnerGroup } from './to-runner-group.ts';
 
 /** A document of another kind. */
 export interface PassThrough {
@@ -64,7 +61,7 @@ export interface ReadResult {
  */
 export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult> {
   const { files, problems: unread, skipped: skippedFiles } = readFiles(options);
-  if (files.reduce((sum, { text }) => sum + text.length, 0) > LARGE_INPUT) await saveMemory();
+  if (files.reduce((sum, { text }) => sum + text.length, 0) > LARGE_INPUT) saveMemory();
   const reader = new GroupReader(options, unread);
   for (const file of files) {
     if (reader.isDone) break;
@@ -72,7 +69,7 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
     // Loaded when a file needs it: the package `yaml` takes as long as all the rest of reading.
     const { readDocuments } = await import('./documents.ts');
     // Not before: V8 takes no code cache that was made with other flags.
-    await saveMemory();
+    saveMemory();
     readDocuments(file, reader.budget, (read) => reader.take(read, file));
   }
   const { groups, others, broken, sources, pods } = reader;
@@ -90,9 +87,16 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
 /** Characters. RunnerGroups of so many are read quickly and take some MB. */
 const LARGE_INPUT = 65_536;
 
-/** Loaded when there is much to read: a usual start must not wait for it. */
-async function saveMemory(): Promise<void> {
-  (await import('./garbage.ts')).keepHeapSmall();
+/**
+ * V8 lets garbage pile up until the heap has some 200 MB, because memory is cheap where it is usually run. In the sidecar many processes
+ * share one limit. Both flags together halve the peak of five documents of 78,000 words.
+ */
+function saveMemory(): void {
+  // Not imported: loading node:v8 takes a start 1 ms.
+  const { setFlagsFromString } = process.getBuiltinModule('node:v8');
+  // The room for young objects stays as large as it is now, and the old ones are collected each time they have grown by a fifth.
+  setFlagsFromString('--semi-space-growth-factor=1');
+  setFlagsFromString('--heap-growing-percent=20');
 }
 
 /** Collects what the files hold. */
@@ -108,14 +112,10 @@ class GroupReader {
   /** RunnerGroups with problems that are not in `broken`. */
   faulty = 0;
   readonly sources = new Map<string, SourceFile>();
-  readonly #defaultNamespace: string;
-  readonly #isolate: boolean;
-  /** Problems of `broken`. */
-  #isolated = 0;
+  readonly #options: ReadOptions;
 
-  constructor({ defaultNamespace, isolate = false }: ReadOptions, unread: readonly Problem[]) {
-    this.#defaultNamespace = defaultNamespace;
-    this.#isolate = isolate;
+  constructor(options: ReadOptions, unread: readonly Problem[]) {
+    this.#options = options;
     this.problems = [...unread];
   }
 
@@ -125,27 +125,24 @@ class GroupReader {
   }
 
   get #hasEnough(): boolean {
-    return this.problems.length + this.#isolated >= MOST_PROBLEMS;
+    return this.problems.length + problemsOf(this.broken).length >= MOST_PROBLEMS;
   }
 
   /** Takes the groups of a file that holds nothing else and has no problem. False: the file must be read again with places, for its problems. */
   readQuickly(file: SourceFile): boolean {
-    const quick = quickGroups(file, this.#defaultNamespace);
+    const quick = quickGroups(file, this.#options.defaultNamespace);
     if (!quick) return false;
-    for (const group of quick) this.#add(group, file);
+    this.groups.push(...quick);
+    if (quick.length > 0) this.sources.set(file.name, file);
     const excess = this.budget.addDocuments(quick.length);
-    if (excess !== undefined) this.problems.push(tooMuchIn(file, excess));
+    if (excess !== undefined) this.problems.push(fileProblem(file.name, excess, 'GR-INPUT-08'));
     return true;
   }
 
   /** Takes a document. Problems beyond `MOST_PROBLEMS` are dropped. */
   take(read: Read, file: SourceFile): void {
     if (this.#hasEnough) return;
-    if ('problem' in read) {
-      this.problems.push(read.problem);
-      return;
-    }
-    const sorted = sortOut(read.document);
+    const sorted = 'problem' in read ? read : sortOut(read.document);
     if ('problem' in sorted) this.problems.push(sorted.problem);
     else if ('skipped' in sorted) this.skipped.push(`${sorted.skipped.file}:${sorted.skipped.line}`);
     else if ('other' in sorted) this.others.push(sorted.other);
@@ -154,38 +151,27 @@ class GroupReader {
 
   #takeGroup(object: SourceObject, file: SourceFile): void {
     if (this.#hasEnough) return;
-    const result = toRunnerGroup(object, this.#defaultNamespace);
-    if ('group' in result) this.#add(result.group, file);
-    else if (!this.#takeBroken(object, result.problems)) {
-      this.faulty += 1;
-      this.problems.push(...result.problems);
-      this.#takePod(object, result.problems, file);
+    const { defaultNamespace, isolate = false } = this.#options;
+    const result = toRunnerGroup(object, defaultNamespace);
+    if ('group' in result) {
+      this.groups.push(result.group);
+      this.sources.set(file.name, file);
+      return;
     }
+    const place = object.document.placeOf(object.base);
+    const broken = isolate && brokenGroup(object.value, place, defaultNamespace, result.problems);
+    if (broken) this.broken.push(broken);
+    else this.#takeFaulty(object, result, file);
   }
 
-  #takePod(object: SourceObject, problems: readonly Problem[], file: SourceFile): void {
-    const pod = podOnly(object, problems, `faulty-${this.faulty}`);
+  #takeFaulty(object: SourceObject, found: NoRunnerGroup, file: SourceFile): void {
+    this.faulty += 1;
+    this.problems.push(...found.problems);
+    const pod = podOnly(object, found, `faulty-${this.faulty}`);
     if (!pod) return;
     this.pods.push(pod);
     this.sources.set(file.name, file);
   }
-
-  #takeBroken({ document, base, value }: SourceObject, problems: readonly Problem[]): boolean {
-    const found = this.#isolate && brokenGroup(value, document.placeOf(base), this.#defaultNamespace, problems);
-    if (!found) return false;
-    this.broken.push(found);
-    this.#isolated += problems.length;
-    return true;
-  }
-
-  #add(group: RunnerGroup, file: SourceFile): void {
-    this.groups.push(group);
-    this.sources.set(file.name, file);
-  }
-}
-
-function tooMuchIn(file: SourceFile, message: string): Problem {
-  return { place: { file: file.name, line: 1, column: 1 }, path: '', message, code: 'GR-INPUT-08' };
 }
 
 function quickGroups(file: SourceFile, defaultNamespace: string): readonly RunnerGroup[] | undefined {
@@ -292,4 +278,40 @@ function findTwins(groups: readonly NamedPlace[]): readonly Problem[] {
     const message = `RunnerGroup ${key} is already in ${file}:${line}: rename or remove one of them`;
     return [{ place: group.place, path: 'metadata.name', message, code: 'GR-INPUT-07' }];
   });
+}
+
+const POLICY_KIND = 'RunnerPolicy';
+
+/** A document that looks like a RunnerGroup and is not one. Passing it through would drop its runners without a message. */
+function claim(apiVersion: unknown, kind: unknown): { readonly path: string; readonly message: string } | undefined {
+  const [group = ''] = String(apiVersion).split('/');
+  if (kind === KIND) {
+    return {
+      path: 'apiVersion',
+      message: `must be ${API_VERSION} for a RunnerGroup, not ${quoted(String(apiVersion))}`,
+    };
+  }
+  if (group !== 'gitea.bpg.pw') return undefined;
+  if (kind === POLICY_KIND) {
+    return {
+      path: 'kind',
+      message: 'a RunnerPolicy is no manifest: keep it out of these files, and give it with --policy',
+    };
+  }
+  const near = nearestName(String(kind), [KIND]);
+  return {
+    path: 'kind',
+    message: `must be ${KIND}, not ${quoted(String(kind))}${near ? `; did you mean "${near}"?` : ''}`,
+  };
+}
+
+/** The line that a document lacks to be a RunnerGroup. Undefined: it lacks none, or it does not say that it is one. */
+function lackingLine(document: Readonly<Record<string, unknown>>): string | undefined {
+  const { apiVersion, kind } = document;
+  // Also with other capitals, or with an invisible character.
+  const has = (field: string) => Object.keys(document).some((key) => key.toLowerCase().includes(field));
+  if (kind === KIND && !has('apiversion'))
+    return `is a RunnerGroup without apiVersion: add "apiVersion: ${API_VERSION}"`;
+  if (apiVersion === API_VERSION && !has('kind')) return `has no kind: add "kind: ${KIND}"`;
+  return undefined;
 }

@@ -2,20 +2,53 @@
  * Rules that several fields follow together, and the normal form that results. Each rule works on the fields that passed the schema.
  * A field with a problem of its own is `unclear`: the rules report nothing about it, so that one cause gives one problem.
  */
+
 import { normalBase } from '../../shared/base-url.ts';
-import { ruleCap, rulePendingDeadline } from './cap-rules.ts';
-import { DEFAULT_IMAGES, DEFAULT_LABELS, GRACEFUL_STOP_SECONDS, RUNNER_RELEASE } from './defaults.ts';
-import type { FieldProblem } from './field-problem.ts';
-import { type ParsedLabel, parseLabel, type RunnerLabel } from './label.ts';
+import {
+  DEFAULT_IMAGES,
+  DEFAULT_LABELS,
+  GRACEFUL_STOP_SECONDS,
+  PENDING_DEADLINE_SECONDS,
+  RUNNER_RELEASE,
+} from './defaults.ts';
+import type { Path } from './documents.ts';
+import { exampleOf, type FieldProblem } from './field-problem.ts';
 import { nearestName } from './nearest.ts';
 import { quoted } from './problems.ts';
-import { normalProxy } from './proxy-rule.ts';
 import { quantityValue } from './quantity.ts';
-import { type Draft, ok, problemAt, type Ruled, UNCLEAR, wrong } from './rule.ts';
-import { hasOwnImage, ruleRunnerConfig } from './runner-config-rule.ts';
+import { newerKeys } from './runner-config.ts';
 import type { ContainerMode, NormalFields, PodProxy, Scope, SecretKey } from './runner-group.ts';
-import { imageInTemplate } from './template-image.ts';
-import { isQualifiedName } from './words.ts';
+import type { WrittenSpec } from './schema.ts';
+import { isQualifiedName, type ParsedLabel, parseLabel, type RunnerLabel } from './words.ts';
+
+/** A spec of which some fields may have failed their own check. */
+export interface Draft {
+  /** Fields that passed, with defaults; the others are absent. */
+  readonly spec: Partial<WrittenSpec>;
+  /** `metadata.name`, when it is a good one. */
+  readonly groupName: string | undefined;
+  /** True when the field at this path below `spec`, or something in it, has a problem of its own. */
+  readonly unclear: (...path: Path) => boolean;
+}
+
+/** Either the normal form or its problems. No value and no problems: the schema has reported the fields already. */
+type Ruled<T> = { readonly value: T } | { readonly problems: readonly FieldProblem[] };
+
+const UNCLEAR = { problems: [] };
+
+function ok<T>(value: T): Ruled<T> {
+  return { value };
+}
+
+/** The answer of a rule that finds one problem. `path` is below `spec`. */
+function wrong(path: Path, message: string): { readonly problems: readonly FieldProblem[] } {
+  return { problems: [problemAt(path, message)] };
+}
+
+/** @param path below `spec` */
+function problemAt(path: Path, message: string): FieldProblem {
+  return { path: ['spec', ...path], message, code: 'GR-INPUT-06', together: true };
+}
 
 /** One rule per normal field, in the order of their problems. */
 const RULES: { readonly [Field in keyof NormalFields]: (draft: Draft) => Ruled<NormalFields[Field]> } = {
@@ -44,34 +77,31 @@ export function applyRules(draft: Draft): Ruled<NormalFields> {
   return ok(Object.fromEntries(values) as unknown as NormalFields);
 }
 
+const OWNER_FIELDS = ['org', 'user', 'repo'] as const;
+
 /** Which of org, user and repo a scope needs and refuses. */
-function ruleScope({ spec, unclear }: Draft): Ruled<Scope> {
+function ruleScope(draft: Draft): Ruled<Scope> {
+  const { spec, unclear } = draft;
   const { scope, org, user, repo } = spec;
   if (scope === undefined) return UNCLEAR;
-  const problems: FieldProblem[] = [];
-  const needs = (field: 'org' | 'user' | 'repo', value: string | undefined) => {
-    if (value === undefined && !unclear(field))
-      problems.push(problemAt([], `scope ${scope} needs ${field}: add "${field}: …"`));
-  };
-  const forbids = (field: 'org' | 'user' | 'repo') => {
-    if (spec[field] === undefined) return;
-    problems.push(problemAt([field], `does not go with scope ${scope}: remove it, or set "scope: ${field}"`));
-  };
+  const isLacking = scope !== 'global' && spec[scope] === undefined && !unclear(scope);
+  const foreign = scope === 'repo' ? [] : OWNER_FIELDS.filter((field) => field !== scope && spec[field] !== undefined);
+  const problems = [
+    ...(isLacking ? [problemAt([], `scope ${scope} needs ${scope}: add "${scope}: …"`)] : []),
+    ...foreign.map((field) =>
+      problemAt([field], `does not go with scope ${scope}: remove it, or set "scope: ${field}"`),
+    ),
+  ];
+  if (problems.length > 0) return { problems };
   switch (scope) {
     case 'global':
-      for (const field of ['org', 'user', 'repo'] as const) forbids(field);
-      return problems.length > 0 ? { problems } : ok({ kind: 'global' });
+      return ok({ kind: 'global' });
     case 'org':
-      needs('org', org);
-      for (const field of ['user', 'repo'] as const) forbids(field);
-      return org === undefined || problems.length > 0 ? { problems } : ok({ kind: 'org', org });
+      return org === undefined ? UNCLEAR : ok({ kind: 'org', org });
     case 'user':
-      needs('user', user);
-      for (const field of ['org', 'repo'] as const) forbids(field);
-      return user === undefined || problems.length > 0 ? { problems } : ok({ kind: 'user', user });
+      return user === undefined ? UNCLEAR : ok({ kind: 'user', user });
     case 'repo':
-      needs('repo', repo);
-      return repo === undefined ? { problems } : ruleRepository(repo, { spec, unclear });
+      return repo === undefined ? UNCLEAR : ruleRepository(repo, draft);
     default:
       return scope satisfies never;
   }
@@ -214,13 +244,6 @@ function ruleUnlabelled({ spec }: Draft): Ruled<boolean> {
   return ok(spec.acceptUnlabelledJobs ?? false);
 }
 
-/** The proxy of runner pods. */
-function ruleProxy({ spec, unclear }: Draft): Ruled<PodProxy | undefined> {
-  if (unclear('proxy')) return UNCLEAR;
-  const read = spec.proxy && normalProxy(spec.proxy, spec);
-  return read !== undefined && 'message' in read ? wrong(['proxy', ...read.path], read.message) : ok(read);
-}
-
 /** A runner must have time for work besides the stop. */
 function ruleGracefulStop({ spec, unclear }: Draft): Ruled<number> {
   const { activeDeadlineSeconds: deadline } = spec;
@@ -268,4 +291,146 @@ function checkResourceNames(field: string, quantities: Readonly<Record<string, s
         : `did you mean "${near}"?`;
     return [problemAt(['resources', field, name], `is no resource of a container; ${hint}`)];
   });
+}
+
+/** Kubernetes lets nobody make a PriorityClass with this prefix (docs, "Pod Priority and Preemption"). */
+const OF_KUBERNETES = 'system-';
+
+/** `maxActiveRunners`, else `maxWorkers`, else the last threshold of the tiers. Those that are written must be the same number. */
+function ruleCap({ spec, unclear }: Draft): Ruled<number> {
+  const { maxActiveRunners, maxWorkers, priorityTiers = [], podTemplate, minIdleRunners = 0 } = spec;
+  if (unclear('maxActiveRunners') || unclear('maxWorkers') || unclear('priorityTiers')) return UNCLEAR;
+  const last = priorityTiers.at(-1)?.threshold;
+  const cap = maxActiveRunners ?? maxWorkers ?? last;
+  if (cap === undefined) {
+    const path = ['spec', 'maxActiveRunners'];
+    return {
+      problems: [
+        { path, message: `is required: a whole number${exampleOf(path)}`, code: 'GR-INPUT-05', missing: true },
+      ],
+    };
+  }
+  const problems = priorityTiers.flatMap(({ threshold }, nth) => {
+    const before = priorityTiers[nth - 1]?.threshold ?? 0;
+    if (threshold > before) return [];
+    const message = `is ${threshold}, but must be greater than ${before}, the threshold of the tier before it`;
+    return [problemAt(['priorityTiers', nth, 'threshold'], message)];
+  });
+  for (const [nth, { priorityClassName }] of priorityTiers.entries()) {
+    if (!priorityClassName.startsWith(OF_KUBERNETES)) continue;
+    const message = "is a class of Kubernetes' own parts: a runner with it could push them off their node";
+    problems.push(problemAt(['priorityTiers', nth, 'priorityClassName'], message));
+  }
+  if (last !== undefined && hasPriorityClass(podTemplate)) {
+    const message = 'does not go with priorityTiers, which set it for each runner: remove one of them';
+    problems.push(problemAt(['podTemplate', 'spec', 'priorityClassName'], message));
+  }
+  if (maxActiveRunners !== undefined && maxWorkers !== undefined && maxActiveRunners !== maxWorkers) {
+    problems.push(problemAt(['maxWorkers'], 'differs from maxActiveRunners: remove one of the two spellings'));
+  } else if (last !== undefined && last !== cap && problems.length === 0) {
+    const field = maxActiveRunners === undefined ? 'maxWorkers' : 'maxActiveRunners';
+    const message = `is ${cap}, but must be the last threshold of priorityTiers, which is ${last}: correct one, or remove ${field}`;
+    problems.push(problemAt([field], message));
+  }
+  if (minIdleRunners > cap && problems.length === 0) {
+    const message = `is ${minIdleRunners}, but must be at most the cap, which is ${cap}: idle runners count under it`;
+    problems.push(problemAt(['minIdleRunners'], message));
+  }
+  return problems.length > 0 ? { problems } : ok(cap);
+}
+
+function hasPriorityClass(podTemplate: WrittenSpec['podTemplate']): boolean {
+  const pod = podTemplate?.['spec'];
+  return typeof pod === 'object' && pod !== null && 'priorityClassName' in pod;
+}
+
+/** A pod is not late before its spawn timeout. */
+function rulePendingDeadline({ spec, unclear }: Draft): Ruled<number> {
+  const { spawnTimeoutSeconds: spawn, pendingDeadlineSeconds: given } = spec;
+  if (spawn === undefined || unclear('pendingDeadlineSeconds')) return UNCLEAR;
+  const deadline = given ?? Math.max(PENDING_DEADLINE_SECONDS, spawn);
+  if (deadline >= spawn) return ok(deadline);
+  const message = `is ${deadline}, but must be at least spawnTimeoutSeconds, which is ${spawn}`;
+  return wrong(['pendingDeadlineSeconds'], message);
+}
+
+/** Levels of the runner's log at which it says how its CI job ended. */
+const SHOWS_THE_END: readonly string[] = ['debug', 'trace'];
+
+/** Keys of the runner's configuration that the mode or another field makes useless. */
+function ruleRunnerConfig({ spec, unclear }: Draft): Ruled<NormalFields['runnerConfig']> {
+  const { containerMode, cache, runnerConfig = {}, proxy, caBundle, keepFailedSeconds = 0 } = spec;
+  if (keepFailedSeconds > 0 && !SHOWS_THE_END.includes(runnerConfig.log?.level ?? 'debug')) {
+    return wrong(
+      ['runnerConfig', 'log', 'level'],
+      'does not go with keepFailedSeconds, for which it is debug: remove one of them',
+    );
+  }
+  const [newer] = hasOwnImage(spec) || unclear('image') ? [] : newerKeys(runnerConfig);
+  if (newer) {
+    return wrong(
+      ['runnerConfig', ...newer.path],
+      `came with runner ${newer.since}, and the default runner ${RUNNER_RELEASE} ignores it: set image to a runner of ${newer.since} or newer`,
+    );
+  }
+  if (runnerConfig.runner?.env_file !== undefined && (proxy !== undefined || caBundle !== undefined)) {
+    return wrong(
+      ['runnerConfig', 'runner', 'env_file'],
+      'does not go with spec.proxy and spec.caBundle, which need a file of their own there: use runner.envs',
+    );
+  }
+  if (runnerConfig.container && containerMode === 'host') {
+    return wrong(['runnerConfig', 'container'], 'does not go with containerMode host, which starts no containers');
+  }
+  if (cache && runnerConfig.cache?.enabled === false) {
+    return wrong(['runnerConfig', 'cache', 'enabled'], 'is false, but spec.cache names a cache: remove one of them');
+  }
+  return ok(runnerConfig);
+}
+
+/** A group with the default image has the runner `RUNNER_RELEASE`. */
+function hasOwnImage(spec: Draft['spec']): boolean {
+  return spec.image !== undefined || imageInTemplate(spec.podTemplate) !== undefined;
+}
+
+/** The proxy of runner pods. */
+function ruleProxy({ spec, unclear }: Draft): Ruled<PodProxy | undefined> {
+  if (unclear('proxy')) return UNCLEAR;
+  if (spec.proxy === undefined) return ok(undefined);
+  const { http, https, noProxy, secretRef } = spec.proxy;
+  if (http === undefined && https === undefined)
+    return wrong(['proxy'], 'needs http or https: the URL of the proxy, e.g. "https: http://proxy.example.com:3128"');
+  const tokens = [spec.registrationToken, spec.authToken].flatMap((token) => [token?.secretRef?.name, token?.name]);
+  if (secretRef !== undefined && tokens.includes(secretRef.name)) {
+    const message = 'is a Secret with a token of Gitea; CI jobs can read the login of the proxy, so use another Secret';
+    return wrong(['proxy', 'secretRef', 'name'], message);
+  }
+  return ok({
+    ...(http !== undefined && { http: withoutSlash(http) }),
+    ...(https !== undefined && { https: withoutSlash(https) }),
+    direct: noProxy ?? [],
+    ...(secretRef !== undefined && { secret: secretRef.name }),
+  });
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/$/, '');
+}
+
+/**
+ * The image that a podTemplate names for container `runner`, and where it stands below `spec`. It is the group's image, so that the init
+ * container that registers has it, too. The template's shape is checked later, with the whole pod (src/observe/final-pods.ts).
+ */
+export function imageInTemplate(template: unknown): { readonly image: string; readonly path: Path } | undefined {
+  const containers = fieldOf(fieldOf(template, 'spec'), 'containers');
+  if (!Array.isArray(containers)) return undefined;
+  const index = containers.findIndex((container) => fieldOf(container, 'name') === 'runner');
+  const image = fieldOf(containers[index], 'image');
+  if (typeof image !== 'string' || image === '') return undefined;
+  return { image, path: ['podTemplate', 'spec', 'containers', index, 'image'] };
+}
+
+function fieldOf(value: unknown, field: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined;
+  return Object.getOwnPropertyDescriptor(value, field)?.value;
 }

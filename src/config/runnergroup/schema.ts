@@ -18,6 +18,7 @@ import {
   giteaUrl,
   objectAnnotations,
   objectLabels,
+  objectName,
   quantities,
   runnerLabel,
   seconds,
@@ -29,7 +30,7 @@ import {
 import { NOTIFY_HELP, NotifyTargets } from './notify-fields.ts';
 import { caBundle, proxy } from './proxy-fields.ts';
 import { RunnerConfigKeys } from './runner-config.ts';
-import { checkRepository, DNS_SUBDOMAIN, IMAGE_REFERENCE, LONGEST_IMAGE, words } from './words.ts';
+import { checkRepository, IMAGE_REFERENCE, LONGEST_IMAGE, words } from './words.ts';
 
 export const API_VERSION = 'gitea.bpg.pw/v1alpha1';
 export const KIND = 'RunnerGroup';
@@ -39,8 +40,6 @@ export const DEFAULT_NOTE = 'defaultNote';
 
 /** Kubernetes' Pod Security Standards, the weakest first. */
 const SECURITY_PROFILES = ['privileged', 'baseline', 'restricted'] as const;
-const PRIORITY_CLASS_RULE =
-  'must be the name of a PriorityClass: lower-case letters, digits, dashes and dots, with a letter or digit at both ends';
 /** Beyond any real installation; each Job costs about 270 bytes of the Application's status, which etcd limits. */
 const MOST_RUNNERS = 10_000;
 /** A plan looks at each of them, and at the names that their slots have used. */
@@ -139,14 +138,9 @@ export const Spec = z.strictObject({
     .array(
       z
         .strictObject({
-          priorityClassName: z
-            .string()
-            .min(1)
-            .max(253)
-            .regex(DNS_SUBDOMAIN, { error: PRIORITY_CLASS_RULE })
-            .register(z.globalRegistry, {
-              description: 'A PriorityClass of the cluster.',
-            }),
+          priorityClassName: objectName('PriorityClass').register(z.globalRegistry, {
+            description: 'A PriorityClass of the cluster.',
+          }),
           threshold: z.int().min(1).max(MOST_RUNNERS).register(z.globalRegistry, {
             description:
               'The runners of the group up to this number have the class, unless an earlier tier has given them theirs.',

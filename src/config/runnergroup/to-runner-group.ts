@@ -1,13 +1,12 @@
 /** One document that says it is a RunnerGroup -> its normal form, or everything that is wrong with it. */
 import * as z from 'zod';
-import { isForbiddenAnnotation, PROBLEM } from './broken.ts';
+import { isForbiddenAnnotation, PROBLEM, SILENT_SPEC } from './broken.ts';
 import type { Path, SourceDocument } from './documents.ts';
 import { type FieldProblem, MOST_FIELD_PROBLEMS, problemsOfIssue, type Surroundings } from './field-problem.ts';
 import { isMapping, namesAt, pathText, valueAt } from './paths.ts';
 import type { Problem } from './problems.ts';
-import type { Draft } from './rule.ts';
-import { applyRules } from './rules.ts';
-import type { RunnerGroup, SpellingField } from './runner-group.ts';
+import { applyRules, type Draft } from './rules.ts';
+import { POD_FIELDS, type RunnerGroup, type SpellingField } from './runner-group.ts';
 import { Metadata, RunnerGroupDocument, Spec, type WrittenSpec } from './schema.ts';
 
 /** Where an object stands in its file, and what it was read from. */
@@ -16,6 +15,13 @@ export interface SourceObject {
   /** From the document's root: empty, or `items[n]` in a List. */
   readonly base: Path;
   readonly value: unknown;
+}
+
+/** What is wrong with it. */
+export interface NoRunnerGroup {
+  readonly problems: readonly Problem[];
+  /** Where in the object they are. Also fields that were probably meant by others. */
+  readonly wrong: readonly Path[];
 }
 
 /** The default comes from Argo CD's environment, and it becomes a part of file paths. */
@@ -31,7 +37,7 @@ const NO_HOOK = 'would make every sync of the Application wait for this group: r
 export function toRunnerGroup(
   source: SourceObject,
   defaultNamespace: string,
-): { readonly group: RunnerGroup } | { readonly problems: readonly Problem[] } {
+): { readonly group: RunnerGroup } | NoRunnerGroup {
   const { document, base, value } = source;
   const around: Surroundings = {
     namesAt: (path) => namesAt(RunnerGroupDocument, path),
@@ -58,6 +64,7 @@ export function toRunnerGroup(
       problems: withoutRepeats(problems)
         .slice(0, MOST_FIELD_PROBLEMS)
         .map((problem) => toProblem(problem, source)),
+      wrong: problems.flatMap((problem) => [problem.path, meantPath(problem) ?? []]),
     };
   }
   const { metadata, spec } = parsed.data;
@@ -186,4 +193,28 @@ function manifestOf(value: unknown): Readonly<Record<string, unknown>> {
   const { status: _status, metadata, spec, ...rest } = value;
   const kept = Object.entries(isMapping(metadata) ? metadata : {}).filter(([name]) => !OF_THE_SERVER.has(name));
   return { ...rest, metadata: Object.fromEntries(kept), spec };
+}
+
+/**
+ * A group that has the pod of this one, with the name `name`: its pod can be checked although its spec has mistakes elsewhere. Its other
+ * fields say nothing. Undefined: one of the three fields that decide about the pod is wrong itself, or misspelt.
+ */
+export function podOnly(
+  { document, base, value }: SourceObject,
+  { wrong }: NoRunnerGroup,
+  name: string,
+): RunnerGroup | undefined {
+  const spec = valueAt(value, ['spec']);
+  if (!isMapping(value) || !isMapping(spec)) return undefined;
+  // A misspelt field is as wrong as the one that was meant: its default may not be what the pod is to have.
+  const bad = new Set(wrong.map(([root, field]) => (root === 'spec' ? field : undefined)));
+  const deciding = ['podTemplate', 'securityProfile', 'containerMode'];
+  if (deciding.some((field) => bad.has(field))) return undefined;
+  const kept = [...deciding, ...POD_FIELDS].filter((field) => Object.hasOwn(spec, field) && !bad.has(field));
+  const metadata = { name, namespace: 'default' };
+  // Without any label it would be wrong.
+  const silent = { ...SILENT_SPEC, groupLabel: true, ...Object.fromEntries(kept.map((field) => [field, spec[field]])) };
+  const { apiVersion, kind } = value;
+  const result = toRunnerGroup({ document, base, value: { apiVersion, kind, metadata, spec: silent } }, 'default');
+  return 'group' in result ? result.group : undefined;
 }

@@ -39,7 +39,7 @@ const WORDS: Readonly<Partial<Record<ErrorCode, Words>>> = {
     const bracket = /with an? ([\]}])/.exec(message)?.[1];
     if (bracket !== undefined) return { offset, message: `a "${bracket}" is missing at the end of a list or mapping` };
     const line = lineAt(text, offset);
-    const next = isBlank(text, line) ? lineAfter(text, line) : undefined;
+    const next = isBlank(text, line) ? neighbour(text, line, 1) : undefined;
     const at = next ? next.offset + next.indent : offset;
     return { offset: at, message: comparedWithLineBefore(next ?? line, text) };
   },
@@ -62,7 +62,7 @@ const NO_COLON = 'a key needs a colon and a space after it';
 /** A key with a value, and then keys that stand below it; or a second ": " in a value. */
 function valueBeforeKeys(offset: number, text: string): { readonly offset: number; readonly message: string } {
   const line = lineAt(text, offset);
-  const next = lineAfter(text, line);
+  const next = neighbour(text, line, 1);
   if (next && next.indent > line.indent)
     return { offset: next.offset + next.indent, message: comparedWithLineBefore(next, text) };
   const own = text.slice(offset, next?.offset);
@@ -70,7 +70,7 @@ function valueBeforeKeys(offset: number, text: string): { readonly offset: numbe
 }
 
 function comparedWithLineBefore(line: Line, text: string): string {
-  const before = lineBefore(text, line);
+  const before = neighbour(text, line, -1);
   if (!before || before.indent === line.indent)
     return `line ${line.number} is indented in another way than its neighbours`;
   const how = line.indent > before.indent ? 'more' : 'less';
@@ -79,33 +79,20 @@ function comparedWithLineBefore(line: Line, text: string): string {
 
 function lineAt(text: string, offset: number): Line {
   const start = text.lastIndexOf('\n', offset - 1) + 1;
-  return lineFrom(text, start, text.slice(0, start).split('\n').length);
+  const number = text.slice(0, start).split('\n').length;
+  return { number, indent: text.slice(start).search(/[^ ]|$/), offset: start };
 }
 
-function lineFrom(text: string, start: number, number: number): Line {
-  let indent = 0;
-  while (text[start + indent] === ' ') indent += 1;
-  return { number, indent, offset: start };
-}
-
-/** The next line that is not empty and no comment. */
-function lineAfter(text: string, { offset, number }: Line): Line | undefined {
-  for (let at = text.indexOf('\n', offset) + 1, n = number + 1; at > 0 && at < text.length; n += 1) {
-    const line = lineFrom(text, at, n);
-    if (!isBlank(text, line)) return line;
-    at = text.indexOf('\n', at) + 1;
+/** The next line before (-1) or after (1) this one that is not empty and no comment. */
+function neighbour(text: string, { number }: Line, step: -1 | 1): Line | undefined {
+  const lines = text.split('\n');
+  for (let at = number - 1 + step; ; at += step) {
+    const line = lines[at];
+    if (line === undefined) return undefined;
+    if (/^ *(?:[\r#]|$)/.test(line)) continue;
+    const offset = lines.slice(0, at).reduce((sum, { length }) => sum + length + 1, 0);
+    return { number: at + 1, indent: line.search(/[^ ]/), offset };
   }
-  return undefined;
-}
-
-function lineBefore(text: string, { offset, number }: Line): Line | undefined {
-  for (let end = offset - 1, n = number - 1; end > 0; n -= 1) {
-    const start = text.lastIndexOf('\n', end - 1) + 1;
-    const line = lineFrom(text, start, n);
-    if (!isBlank(text, line)) return line;
-    end = start - 1;
-  }
-  return undefined;
 }
 
 function isBlank(text: string, { offset, indent }: Line): boolean {

@@ -8,11 +8,9 @@
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import { findToken, type TokenSources } from '../../clients/tokens/api-token.ts';
 import type { Token } from '../../clients/tokens/token.ts';
-import { checkApplication, checkGroup } from '../../config/policy/check.ts';
-import type { Asker } from '../../config/policy/denial.ts';
+import { boundTo, checkApplication, checkGroup } from '../../config/policy/check.ts';
+import { type Asker, denied, unusablePolicy } from '../../config/policy/denial.ts';
 import { type ReadPolicy, readPolicyFile } from '../../config/policy/read.ts';
-import { denied, unusablePolicy } from '../../config/policy/refuse.ts';
-import { boundTo } from '../../config/policy/token-binding.ts';
 import { keepsPool, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { endsReader, isTargetOf } from '../../observe/find-targets.ts';
 import { Failure } from '../../shared/failure.ts';

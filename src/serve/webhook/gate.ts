@@ -18,7 +18,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
-import { hasJobsOf } from '../../config/runnergroup/scope.ts';
+import { hasJobsOf } from '../../config/runnergroup/runner-group.ts';
 import { normalBase } from '../../shared/base-url.ts';
 import { type SecretLine, secretLine } from '../secret-line.ts';
 

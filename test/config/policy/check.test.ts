@@ -1,10 +1,8 @@
 /** What each field of a policy allows and denies. */
 import { describe, expect, it } from 'vitest';
-import { skippedRules } from '../../../src/config/policy/application-rules.ts';
-import { check } from '../../../src/config/policy/check.ts';
-import type { Asker, PolicedGroup } from '../../../src/config/policy/denial.ts';
-import { denialLine } from '../../../src/config/policy/refuse.ts';
-import { boundTo } from '../../../src/config/policy/token-binding.ts';
+import { boundTo, check, skippedRules } from '../../../src/config/policy/check.ts';
+import { type Asker, denialLine } from '../../../src/config/policy/denial.ts';
+import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { FULL_TEMPLATE } from '../pods/full-template.ts';
 import { type AnyGroup, BY_HAND, denialsOf, policyOf } from './support.ts';
@@ -85,7 +83,7 @@ describe('namespaces', () => {
     ],
   };
 
-  it.each<[string, Partial<PolicedGroup>, readonly string[]]>([
+  it.each<[string, Partial<RunnerGroup>, readonly string[]]>([
     ['an allowed one, from an allowed destination', { namespace: 'team-a' }, []],
     ['one that no entry names', { namespace: 'runners' }, ['namespaces metadata.namespace']],
     [
@@ -192,7 +190,7 @@ describe('images', () => {
 describe('securityProfile', () => {
   const ANNOTATED = { metadata: { annotations: { 'gitea.bpg.pw/profile-reason': 'builds images' } } };
 
-  it.each<[string, unknown, Partial<PolicedGroup>, boolean]>([
+  it.each<[string, unknown, Partial<RunnerGroup>, boolean]>([
     ['lower', { highest: 'baseline' }, { securityProfile: 'restricted' }, true],
     ['equal', { highest: 'baseline' }, { securityProfile: 'baseline' }, true],
     ['higher', { highest: 'baseline' }, { securityProfile: 'privileged' }, false],
@@ -231,7 +229,7 @@ describe('securityProfile', () => {
     ['host', /Set it to baseline$/],
     ['dind', /Set it to baseline, with containerMode: host$/],
   ] as const)('says what helps with containerMode %s', (containerMode, advice) => {
-    const group = { ...runnerGroup(), containerMode, securityProfile: 'privileged' } as PolicedGroup;
+    const group = { ...runnerGroup(), containerMode, securityProfile: 'privileged' } as RunnerGroup;
 
     expect(check(policyOf({ securityProfile: { highest: 'baseline' } }), [group], BY_HAND)[0]?.message).toMatch(advice);
   });

@@ -1,8 +1,9 @@
 /** Attempts to slip past a policy. Each one is denied. What is beside it and honest passes. */
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import type { Asker, PolicedGroup } from '../../../src/config/policy/denial.ts';
+import type { Asker } from '../../../src/config/policy/denial.ts';
 import { matchesGlob } from '../../../src/config/policy/glob.ts';
+import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { BY_HAND, denialsOf, policyOf } from './support.ts';
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
@@ -198,7 +199,7 @@ describe('names', () => {
     ]);
   });
 
-  it.each<PolicedGroup['scope']>([
+  it.each<RunnerGroup['scope']>([
     { kind: 'org', org: 'ACME' },
     { kind: 'org', org: 'acme2' },
     { kind: 'org', org: '*' },

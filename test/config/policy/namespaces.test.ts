@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { refuseForeignNamespaces } from '../../../src/config/policy/namespaces.ts';
+import { refuseForeignNamespaces } from '../../../src/config/policy/without-policy.ts';
 import { folderWith, groupYaml, runHere } from '../../support/run-cli.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { startAcme } from '../../support/start-acme.ts';

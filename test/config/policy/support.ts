@@ -1,8 +1,9 @@
 /** A policy as its file would give it, and what it says. */
 import { check } from '../../../src/config/policy/check.ts';
-import type { Asker, PolicedGroup } from '../../../src/config/policy/denial.ts';
+import type { Asker } from '../../../src/config/policy/denial.ts';
 import { readPolicy } from '../../../src/config/policy/read.ts';
 import type { Policy } from '../../../src/config/policy/schema.ts';
+import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 
 export const BY_HAND: Asker = { isArgoCd: false };
@@ -19,13 +20,13 @@ export function policyOf(spec: unknown): Policy {
 
 /** Rule and field of each denial of one group: `images spec.image`. */
 /** A group with fields that the schema would refuse. */
-export type AnyGroup = Partial<Omit<PolicedGroup, 'podTemplate' | 'priorityTiers'>> & {
+export type AnyGroup = Partial<Omit<RunnerGroup, 'podTemplate' | 'priorityTiers'>> & {
   readonly podTemplate?: unknown;
   readonly priorityTiers?: unknown;
 };
 
 export function denialsOf(spec: unknown, group: AnyGroup = {}, asker: Asker = BY_HAND): readonly string[] {
-  return check(policyOf(spec), [{ ...runnerGroup(), ...group } as PolicedGroup], asker).map(({ rule, path }) =>
+  return check(policyOf(spec), [{ ...runnerGroup(), ...group } as RunnerGroup], asker).map(({ rule, path }) =>
     `${rule} ${path}`.trim(),
   );
 }

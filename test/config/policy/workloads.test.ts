@@ -1,6 +1,6 @@
 /** What a committer may put beside the RunnerGroups, from the file to what Argo CD would be given. */
 import { describe, expect, it } from 'vitest';
-import { refuseWorkloads } from '../../../src/config/policy/workloads.ts';
+import { refuseWorkloads } from '../../../src/config/policy/without-policy.ts';
 import { readFiles } from '../../support/group-files.ts';
 import { folderWith, runHere } from '../../support/run-cli.ts';
 

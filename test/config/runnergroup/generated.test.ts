@@ -8,8 +8,7 @@ import { parse } from 'yaml';
 import * as z from 'zod';
 import { RunnerGroup } from '../../../imports/gitea.bpg.pw.ts';
 import { withPart } from '../../../packaging/generated-part.ts';
-import { fieldRows } from '../../../src/config/runnergroup/field-table.ts';
-import { jsonSchema } from '../../../src/config/runnergroup/json-schema.ts';
+import { fieldRows, jsonSchema } from '../../../src/config/runnergroup/json-schema.ts';
 import { Metadata, RunnerGroupDocument, Spec } from '../../../src/config/runnergroup/schema.ts';
 import { document, problemsIn } from '../../support/group-files.ts';
 
