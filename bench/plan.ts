@@ -118,7 +118,8 @@ function scene(count: number, looks: number, most: number): Scene {
   }
   const found = new Map<string, Look>();
   for (const { look } of groups) found.set(look, { jobs: jobs.get(look) ?? [], runners: rows.get(look) ?? [] });
-  return { groups, evidence: { instance: INSTANCE, looks: found, liveJobs: liveJobs.slice(0, most), nowMs: NOW } };
+  const cluster: Evidence['cluster'] = most > 0 ? { is: 'seen', jobs: liveJobs, listedAtMs: NOW } : { is: 'unseen' };
+  return { groups, evidence: { instance: INSTANCE, looks: found, cluster, nowMs: NOW } };
 }
 
 function push<T>(lists: Map<string, T[]>, key: string, item: T): void {

@@ -15,6 +15,7 @@ import { standIn } from './config/runnergroup/broken.ts';
 import { outputOf } from './manifests/output.ts';
 import { planOfExample } from './observe/example.ts';
 import { podsOf } from './observe/pods.ts';
+import { liveJobsOf } from './planner/evidence.ts';
 import type { Io } from './shared/io.ts';
 
 async function synth(io: Io): Promise<void> {
@@ -25,7 +26,7 @@ async function synth(io: Io): Promise<void> {
       ? await example(examples, io)
       : await readAndPlan([examples ?? []].flat(), {}, io, { includeBlocked: false, isolate: true });
   const written = app ?? new (await import('./manifests/app.ts')).RunnersApp([]);
-  written.emit(outputOf(plan, seen?.evidence.liveJobs ?? [], read.others, io.env, broken.map(standIn)));
+  written.emit(outputOf(plan, liveJobsOf(seen?.evidence), read.others, io.env, broken.map(standIn)));
   written.synth();
 }
 

@@ -1,10 +1,10 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
 
-import { UNREAD_ADVICE, unreadText } from '../planner/unread.ts';
 import { keyText } from '../shared/key-text.ts';
 import { count, printable } from '../shared/printable.ts';
 import { broken, type TableOptions, table, wrapped } from '../shared/table.ts';
 import type { Style } from '../shared/terminal.ts';
+import { UNREAD_ADVICE, unreadText } from '../shared/unread.ts';
 import { duration } from './duration.ts';
 import { adviceFor, leftoverText, runnerAdvice, troubleText, verdictText } from './explain/causes.ts';
 import { whereText } from './explain/where.ts';

@@ -84,8 +84,7 @@ interface Answer {
 async function answer(asked: Asked, flags: FlagsOf<'explain'>, io: Io): Promise<Answer> {
   const { paths, format, filter, what, written = '' } = asked;
   const seen = await look(paths, flags, io);
-  const evidence = seen.seen && { ...seen.seen, jobsWereListed: seen.jobsWereListed };
-  const planned = explanationOf(seen.groups, seen.plan, seen.nowMs, evidence);
+  const planned = explanationOf(seen.groups, seen.plan, seen.nowMs, seen.seen);
   const placed = withNotCreated({ ...planned, ...(seen.where && { where: seen.where }) });
   const all = await toldByEvents(placed, seen.settings);
   const explanation = filtered(all, filter);

@@ -2,8 +2,8 @@
 import { describeScope } from '../clients/gitea/endpoints.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { EmittedRunner, GroupKey, GroupSummary, HeldBecause, JobDecision, Plan } from '../planner/decisions.ts';
-import type { Evidence, Group, LiveJob, PodEnd } from '../planner/evidence.ts';
-import { waitingLine } from '../planner/line.ts';
+import { type Evidence, type Group, type LiveJob, liveJobsOf, type PodEnd } from '../planner/evidence.ts';
+import { waitingLine } from '../planner/plan.ts';
 import { groupBy } from '../shared/group-by.ts';
 import { keyText } from '../shared/key-text.ts';
 import { type BlockedBy, blockedBy } from './explain/blocked.ts';
@@ -87,7 +87,6 @@ export function emittedRunners({ runners }: Pick<Plan, 'runners'>): ReadonlyMap<
 interface ExplainedEvidence {
   readonly groups: readonly Group[];
   readonly evidence: Evidence;
-  readonly jobsWereListed: boolean;
 }
 
 /** Joins groups, plan and evidence. Finished jobs are left out: they wait for nothing. */
@@ -97,7 +96,8 @@ export function explanationOf(
   nowMs: number,
   seen?: ExplainedEvidence,
 ): Explanation {
-  const unseen = seen?.jobsWereListed === false && { isUnseen: true as const };
+  const cluster = seen?.evidence.cluster;
+  const unseen = cluster?.is === 'unseen' && { isUnseen: true as const };
   const explained = explainedGroups(groups, plan).map((group) => ({ ...group, ...unseen }));
   const waits = seen ? waitsOf(plan, seen, nowMs) : new Map<string, Wait>();
   const blockers = blockedBy(plan);
@@ -122,7 +122,7 @@ export function explanationOf(
     groups: explained,
     jobs: jobs.sort(byState),
     runners: plan.runners,
-    ...(seen?.jobsWereListed && { liveJobs: seen.evidence.liveJobs.filter(({ state }) => state !== 'complete') }),
+    ...(cluster?.is === 'seen' && { liveJobs: cluster.jobs.filter(({ state }) => state !== 'complete') }),
   };
 }
 
@@ -228,7 +228,7 @@ interface Progress {
 const IDLE_TOO_LONG_MS = 60_000;
 
 function progressOf(plan: Plan, evidence: Evidence | undefined, nowMs: number): (decision: JobDecision) => Progress {
-  const lives = new Map((evidence?.liveJobs ?? []).map((each) => [each.name, each]));
+  const lives = new Map(liveJobsOf(evidence).map((each) => [each.name, each]));
   const looks = [...(evidence?.looks.values() ?? [])];
   const rows = new Map(looks.flatMap(({ runners }) => runners.map((each) => [each.name, each] as const)));
   const records = plan.runners.filter(({ because }) => because === 'back-off-record');

@@ -1,11 +1,12 @@
 import { standIn } from '../config/runnergroup/broken.ts';
 import { outputOf } from '../manifests/output.ts';
 import type { HeldBecause, Plan } from '../planner/decisions.ts';
-import { unreadText } from '../planner/unread.ts';
+import { liveJobsOf } from '../planner/evidence.ts';
 import { Failure } from '../shared/failure.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
 import { keyText } from '../shared/key-text.ts';
 import { printable } from '../shared/printable.ts';
+import { unreadText } from '../shared/unread.ts';
 import type { RunTrace } from '../telemetry/tracing/run-trace.ts';
 import type { FlagsOf } from './flags/flags.ts';
 import { readAndPlan } from './read-and-plan.ts';
@@ -21,7 +22,7 @@ export async function generate(args: readonly string[], flags: FlagsOf<'generate
   const trace = await openTrace(flags, io);
   const { read, plan, app, seen, broken } = await readAndPlan(args, flags, io, options);
   const { manifestPieces } = await import('../manifests/text.ts');
-  const output = outputOf(plan, seen?.evidence.liveJobs ?? [], read.others, io.env, broken.map(standIn));
+  const output = outputOf(plan, liveJobsOf(seen?.evidence), read.others, io.env, broken.map(standIn));
   const pieces = manifestPieces(app?.groupCharts ?? [], output);
   refuseLargeOutput(pieces);
   // From here on nothing can fail but the writing itself.

@@ -59,7 +59,7 @@ export async function readAndPlan(
     ...((isolate || options.isOnlyRead) && { isolate: read.broken }),
   });
   for (const line of troubleLines(planned.troubles)) settings.onWarning?.(line);
-  if (isolate && !planned.jobsWereListed) refuseUnseen(read.groups);
+  if (isolate && planned.seen?.evidence.cluster.is !== 'seen') refuseUnseen(read.groups);
   return { read, ...planned };
 }
 

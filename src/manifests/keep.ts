@@ -12,7 +12,7 @@ import type { JobGroup } from '../config/runnergroup/runner-group.ts';
 import { ROOTLESS_COMMAND } from './container-mode.ts';
 import { withoutExpansion } from './job-manifest.ts';
 
-/** How long a pod waits at most: the longest stay that `gitea-runners extend` can give (`LONGEST_KEEP_MS` in src/planner/kept.ts). */
+/** How long a pod waits at most: the longest stay that `gitea-runners extend` can give (`LONGEST_KEEP_MS` in src/planner/debugging.ts). */
 export const LONGEST_KEEP_SECONDS = 86_400;
 
 const FOLDER = '/data/.keep';

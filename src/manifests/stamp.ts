@@ -1,6 +1,6 @@
 /** Makes a group's template the Job of one runner: its name, labels and annotations. */
 import type { EmittedRunner } from '../planner/decisions.ts';
-import { POOL_LIFE_MS, parseRunnerName, slotOf } from '../planner/names.ts';
+import { POOL_LIFE_MS, parseRunnerName, poolIndexOf } from '../planner/names.ts';
 import {
   COMPARE_OPTIONS,
   ENDED_AT,
@@ -87,9 +87,9 @@ function withClass(spec: PodTemplate['spec'], priorityClassName: string): PodTem
   return inOrder<unknown>({ ...spec }, { priorityClassName }) as unknown as PodTemplate['spec'];
 }
 
-/** True for a runner of a pool, whose name holds job id 0. */
+/** True for a runner of a pool. */
 export function isWarm(runner: string): boolean {
-  return slotOf(runner) !== undefined;
+  return poolIndexOf(parseRunnerName(runner)?.madeFor) !== undefined;
 }
 
 /** A line of every runner's configuration (runner-config.ts), and those that follow it in that of a warm one. */
@@ -124,11 +124,12 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 /** Nearly every repository. Told first, because the tables of Unicode that `UNPRINTABLE` needs cost a start 1 ms. */
 const ASCII = /^[\x20-\x7e]*$/;
 
-/** Labels that follow from the runner's name alone; none for a warm-pool runner, whose name holds job id 0. */
+/** Labels that follow from the runner's name alone; none for a warm-pool runner. */
 export function runnerLabels(runner: string): Texts {
   const parts = parseRunnerName(runner);
-  if (!parts || parts.jobId === 0) return {};
-  return { [JOB_ID]: String(parts.jobId), [RUN_ATTEMPT]: String(parts.attempt) };
+  if (!parts || 'poolIndex' in parts.madeFor) return {};
+  const { id, attempt } = parts.madeFor;
+  return { [JOB_ID]: String(id), [RUN_ATTEMPT]: String(attempt) };
 }
 
 /** How Argo CD is to treat a Job, the CI job that it is for, and until when it stays for a look. */

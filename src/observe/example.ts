@@ -15,7 +15,7 @@ export function planOfExample({ groupCharts }: RunnersApp): Plan {
   const jobs = groupCharts.map(({ group }, index) => queuedJobs(group, 1 + index * CI_JOBS.length));
   const looks = new Map(jobs.map((list, index) => [String(index), { jobs: list, runners: [] }]));
   const planned = groupCharts.map(({ group, templateHash }, index) => toPlanned(group, String(index), templateHash));
-  return planOrRefuse(planned, { instance: '', looks, liveJobs: [], nowMs: NOW_MS });
+  return planOrRefuse(planned, { instance: '', looks, cluster: { is: 'unseen' }, nowMs: NOW_MS });
 }
 
 function queuedJobs(group: RunnerGroup, firstId: number): readonly Job[] {

@@ -37,13 +37,18 @@ export function joinEvidence(
   const correction = correctClocks(giteas, listed.origin === undefined ? undefined : clock(listed.origin));
   const application = env['ARGOCD_APP_NAME'];
   const urls = new Map(targets.map(({ key, url }) => [key, url]));
-  const evidence = {
+  const evidence: Evidence = {
     instance,
     looks: new Map([...looks].map(([key, look]) => [key, shiftLook(look, urls.get(key) ?? '', correction)])),
-    liveJobs: shiftJobs(endedMeanwhile(before.jobs, listed.jobs), correction.jobShiftMs),
-    ...(listed.origin !== undefined && { jobsWereListed: true as const }),
+    cluster:
+      listed.origin === undefined
+        ? { is: 'unseen' }
+        : {
+            is: 'seen',
+            jobs: shiftJobs(endedMeanwhile(before.jobs, listed.jobs), correction.jobShiftMs),
+            listedAtMs: listed.atMs + correction.nowShiftMs,
+          },
     ...(application && { application }),
-    liveSinceMs: listed.atMs + correction.nowShiftMs,
     nowMs: now() + correction.nowShiftMs,
     troubled: troubles,
   };

@@ -29,8 +29,6 @@ export interface PlanOfNow {
   readonly plan: Plan;
   /** By Gitea's clock, as all times of CI jobs. */
   readonly nowMs: number;
-  /** The Jobs in the cluster were listed. */
-  readonly jobsWereListed: boolean;
   /** Absent: there are no groups. */
   readonly app?: RunnersApp;
   /** What the plan was made from, for `explain`. Absent: there are no groups. */
@@ -93,7 +91,7 @@ export async function lookAndPlan(
       includeBlocked,
       ahead,
       // Without live Jobs the planner replays the past.
-      needsHistory: () => listing.then(({ jobs }) => jobs.length === 0),
+      needsHistory: () => listing.then(({ origin }) => origin === undefined),
       needsRows: () => listing.then(({ jobs }) => jobs.some(isPinnedAlive)),
       clock: { ...systemClock, now: settings.now },
       clocks,
@@ -126,16 +124,16 @@ export async function lookAndPlan(
     throw new Failure('GR-PLAN-01', 1, message);
   }
   const seen = { groups: planned, evidence };
-  const jobsWereListed = listed.origin !== undefined;
-  return { plan, nowMs: evidence.nowMs, jobsWereListed, app, seen, troubles, broken };
+  return { plan, nowMs: evidence.nowMs, app, seen, troubles, broken };
 }
 
 async function planNothing(settings: Settings): Promise<PlanOfNow> {
   // A kubeconfig that is named must exist, also when there is nothing to look for.
   if (settings.kubeconfig !== undefined) await findCluster(settings);
   const { planOrRefuse } = await import('./plan-groups.ts');
-  const plan = planOrRefuse([], { instance: settings.instance, looks: new Map(), liveJobs: [], nowMs: 0 });
-  return { plan, nowMs: settings.now(), jobsWereListed: false, troubles: [], broken: [] };
+  const { instance } = settings;
+  const plan = planOrRefuse([], { instance, looks: new Map(), cluster: { is: 'unseen' }, nowMs: 0 });
+  return { plan, nowMs: settings.now(), troubles: [], broken: [] };
 }
 
 async function listJobs(

@@ -1,22 +1,20 @@
 /**
- * Gives each job that has a slot of a group its runner. In this order, so that runners that are starting are kept and nothing is started
- * twice:
+ * 5 ASSIGN: a runner for each job that has a place. In this order, so that runners that are starting are kept and nothing is started twice:
  *
  *  1. its own living runner;
- *  2. the living runner that the past has asked for in another job's name, where the past is replayed;
+ *  2. the living runner that the past has asked for in another job's name, where Kubernetes is unseen;
  *  3. a free runner that is left. The youngest jobs get them first: Gitea gives free runners the oldest jobs, and the starting runners
  *     of those jobs are then free for the younger ones;
- *  4. a new one.
+ *  4. that of another Application (elsewhere.ts);
+ *  5. a new one.
  */
-import type { Allotment } from './allot.ts';
+import { type Allotment, allotPlaces, ownRunner, type Places } from './allot.ts';
 import type { ServedBy } from './decisions.ts';
-import type { Group } from './evidence.ts';
-import type { Facts } from './facts.ts';
-import type { ListedJob } from './listed-jobs.ts';
-import { ownRunner } from './overdue.ts';
-import { missedRunners } from './patience.ts';
-import { canServe, type ReadyJob } from './ready-job.ts';
-import type { PastRequest } from './replay/replay.ts';
+import { elsewhereFinder } from './elsewhere.ts';
+import type { Evidence, Group } from './evidence.ts';
+import type { Facts, PastRequest } from './facts.ts';
+import type { ListedJob } from './join.ts';
+import { canServe, type ReadyJob } from './queue.ts';
 import { freeRunners, isKnown, type Runner } from './runners.ts';
 
 /** A job and its runner. */
@@ -27,11 +25,41 @@ export interface Assignment {
   readonly by: ServedBy;
 }
 
+/** What the ready jobs were given. */
+export interface Given extends Places {
+  readonly assignments: ReadonlyMap<Group, readonly Assignment[]>;
+  /** Runners of other Applications that jobs wait for. */
+  readonly elsewhere: ReadonlyMap<ListedJob, string>;
+}
+
 /**
- * One runner for each job that has a slot. Jobs that back off get free runners that are left, as far as there is room.
+ * A job that would get a new runner, but has one elsewhere, leaves its place to the next job. That one may have one elsewhere, too, so the
+ * places are given again until none is left.
+ */
+export function giveRunners(queue: readonly ReadyJob[], facts: Facts, evidence: Evidence): Given {
+  const findElsewhere = elsewhereFinder(evidence, facts);
+  const elsewhere = new Map<ListedJob, string>();
+  for (;;) {
+    const stillHere = queue.filter(({ listed }) => !elsewhere.has(listed));
+    const places = allotPlaces(stillHere, facts);
+    const assignments = new Map(
+      [...places.allotments].map(([group, allotted]) => [group, assignRunners(allotted, facts, places.overdue)]),
+    );
+    const before = elsewhere.size;
+    for (const { listed, runner, group } of [...assignments.values()].flat()) {
+      const isThere = facts.findRunner(runner)?.state === 'free';
+      const other = isThere ? undefined : findElsewhere(listed, group.spawnTimeoutMs);
+      if (other !== undefined) elsewhere.set(listed, other);
+    }
+    if (elsewhere.size === before) return { ...places, assignments, elsewhere };
+  }
+}
+
+/**
+ * One runner for each job that has a place. Jobs that back off get free runners that are left, as far as there is room.
  * @param overdue runners that cannot start: they serve at most the job that they were made for
  */
-export function assignRunners(allotment: Allotment, facts: Facts, overdue: ReadonlySet<Runner>): readonly Assignment[] {
+function assignRunners(allotment: Allotment, facts: Facts, overdue: ReadonlySet<Runner>): readonly Assignment[] {
   const { group, jobs, backingOff, room } = allotment;
   const taken = new Set<string>();
   const assigned = new Map<ReadyJob, Assignment>();
@@ -65,10 +93,8 @@ export function assignRunners(allotment: Allotment, facts: Facts, overdue: Reado
 
   for (const ready of withoutOne()) {
     const { listed } = ready;
-    const { madeFor, missed } = askedIn(group, ready) ?? {
-      madeFor: listed,
-      missed: missedSoFar(allotment, listed, facts),
-    };
+    const fresh = { madeFor: listed, missed: facts.past?.missed(listed, group) ?? 0 };
+    const { madeFor, missed } = askedIn(group, ready) ?? fresh;
     const name = newName(allotment, madeFor, missed, facts);
     assign(ready, name, madeFor === listed ? 'new-runner' : 'chain');
   }
@@ -89,9 +115,4 @@ function newName({ nameOf }: Allotment, { job }: ListedJob, missed: number, fact
     if (toSkip === 0) return name;
     toSkip -= 1;
   }
-}
-
-/** How many runners of the job have not come. Where Kubernetes shows the Jobs of the group it shows those, too, so none is counted. */
-function missedSoFar({ group, jobsAreSeen }: Allotment, listed: ListedJob, { readySinceMs, nowMs }: Facts): number {
-  return jobsAreSeen ? 0 : missedRunners(readySinceMs(listed), nowMs, group.spawnTimeoutMs);
 }

@@ -1,38 +1,32 @@
-/** Turns what was given into decisions: one for every job and every runner, with one reason each. */
+/** 7 DECIDE: one decision for every job and every runner, with one reason each. */
 import type { Allotment } from './allot.ts';
-import type { Assignment } from './assign.ts';
-import type { GroupKey, GroupSummary, JobDecision, Plan, RunnerDecision } from './decisions.ts';
+import type { Assignment, Given } from './assign.ts';
+import type { BackOff } from './back-off.ts';
+import type { GroupKey, GroupSummary, HeldUntil, JobDecision, Plan, RunnerDecision } from './decisions.ts';
+import { withDetails } from './details.ts';
 import type { Group, LiveJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
-import type { Given } from './give.ts';
-import { keptDecision, usedUpDecision } from './kept-decision.ts';
-import type { ListedJob } from './listed-jobs.ts';
-import { OF_POOL } from './names.ts';
+import { type Idle, isRecordOfPool } from './idle.ts';
+import type { ListedJob } from './join.ts';
+import { memo } from './maps.ts';
+import { poolIndexOf } from './names.ts';
 import { firstWorking } from './owners.ts';
-import { type Idle, isRecordOfSlot } from './pool.ts';
-import { nextRepositories } from './queue.ts';
-import type { BackOff, ReadyJob } from './ready-job.ts';
-import { withDetails } from './runner-details.ts';
+import { nextRepositories, type ReadyJob } from './queue.ts';
 import { isAtWork, type Runner } from './runners.ts';
 
 /** What the decisions about jobs are made of. */
 interface Answers extends Pick<Given, 'elsewhere'>, Facts {
   readonly served: ReadonlyMap<ListedJob, Assignment>;
   readonly backingOff: ReadonlyMap<ListedJob, BackOff>;
-  /** The repository whose job gets the next slot of a group with fairness `per-repository`. */
+  /** The repository whose job gets the next place of a group with fairness `per-repository`. */
   readonly nextIn: ReadonlyMap<Group, string>;
   readonly keyOf: (group: Group) => GroupKey;
 }
 
-/** Runners that no job needs and that stay idle in the output. */
-export interface KeptIdle {
-  readonly pools: ReadonlyMap<Group, readonly Idle[]>;
-  readonly spares: ReadonlyMap<Group, readonly Runner[]>;
-}
-
-export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, { pools, spares }: KeptIdle): Plan {
+export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, idle: ReadonlyMap<Group, Idle>): Plan {
   const { allotments, assignments, elsewhere, overdue } = given;
-  const keyOf = keyFinder();
+  // The same object for the same group each time: thousands of decisions share it, and are counted by it.
+  const keyOf = memo(({ namespace, name }: Group): GroupKey => ({ namespace, name }));
   const served = new Map([...assignments.values()].flat().map((each) => [each.listed, each]));
   const backingOff = new Map(
     [...allotments.values()].flatMap((each) => [...each.backingOff].map(([ready, backOff]) => [ready.listed, backOff])),
@@ -48,18 +42,22 @@ export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, {
   for (const [group, allotment] of allotments) {
     const key = keyOf(group);
     const assigned = assignments.get(group) ?? [];
-    const spare = spares.get(group) ?? [];
-    const warm = pools.get(group) ?? [];
-    const busy = allotment.runners.filter(isAtWork).length;
-    const debugging = allotment.runners.filter(({ state }) => state === 'kept').length;
-    const held = heldBy.get(key) ?? 0;
-    const counts = { busy, waiting: assigned.length, debugging, spare: spare.length, warm: warm.length, held };
+    const { warm, spare } = idle.get(group) ?? { warm: [], spare: [] };
     const unreadJobs = facts.unreadJobsOf(group);
-    const unread = unreadJobs > 0 && { unreadJobs };
-    groups.push({ group: key, cap: group.maxActiveRunners, ...counts, minIdle: group.minIdleRunners, ...unread });
-    const wanted = { ...facts, overdue, assigned, spare, warm };
-    const decisions = decideRunners(key, allotment, wanted);
-    runners.push(...withDetails(decisions, allotment, facts));
+    groups.push({
+      group: key,
+      cap: group.maxActiveRunners,
+      busy: allotment.runners.filter(isAtWork).length,
+      waiting: assigned.length,
+      debugging: allotment.runners.filter(({ state }) => state === 'debugging').length,
+      spare: spare.length,
+      warm: warm.length,
+      held: heldBy.get(key) ?? 0,
+      minIdle: group.minIdleRunners,
+      ...(unreadJobs > 0 && { unreadJobs }),
+    });
+    const decisions = decideRunners(key, allotment, { ...facts, overdue, assigned, spare, warm });
+    runners.push(...withDetails(decisions, allotment, facts.nowMs));
   }
   return Object.freeze({ groups: Object.freeze(groups), jobs: Object.freeze(jobs), runners: Object.freeze(runners) });
 }
@@ -127,10 +125,8 @@ function countHeld(jobs: readonly JobDecision[]): ReadonlyMap<GroupKey, number> 
 type RunnerFacts = Facts & Pick<Given, 'overdue'>;
 
 /** What the runners of one group are wanted for. */
-interface Wanted extends RunnerFacts {
+interface Wanted extends RunnerFacts, Idle {
   readonly assigned: readonly Assignment[];
-  readonly spare: readonly Runner[];
-  readonly warm: readonly Idle[];
 }
 
 /** The decisions about all runners of one group: first those that jobs were given, in the order of their jobs. */
@@ -141,7 +137,7 @@ function decideRunners(group: GroupKey, allotment: Allotment, wanted: Wanted): r
     decisions.set(runner, { emit: true, runner, group, because: by, pinned: false, job: listed.job });
   }
   for (const { runner, living } of warm) {
-    const skip = living && living.madeFor.jobId !== OF_POOL && !living.live?.pinned;
+    const skip = living && poolIndexOf(living.madeFor) === undefined && !living.live?.pinned;
     decisions.set(runner, { emit: true, runner, group, because: 'warm', pinned: false, ...(skip && SKIP) });
   }
   for (const { name: runner, live } of spare) {
@@ -161,8 +157,8 @@ function decideUnassigned(of: Runner, group: GroupKey, facts: RunnerFacts): Runn
       return { emit: true, runner, group, because: 'busy', pinned: true, ...skipAtWork(live), ...(job && { job }) };
     case 'finishing':
       return { emit: true, runner, group, because: 'finishing', pinned: true, ...skipAtWork(live) };
-    case 'kept':
-      return keptDecision(of, group);
+    case 'debugging':
+      return debuggingDecision(of, group);
     case 'moved':
       return { emit: true, runner, group, because: 'moved', pinned: true, skip: true };
     case 'free':
@@ -174,11 +170,11 @@ function decideUnassigned(of: Runner, group: GroupKey, facts: RunnerFacts): Runn
       if (state !== 'free') return { emit: false, runner, group, because: state };
       if (facts.overdue.has(of)) return { emit: false, runner, group, because: 'stuck' };
       if (of.group.suspend) return { emit: false, runner, group, because: 'suspended' };
-      return { emit: false, runner, group, because: of.madeFor.jobId === OF_POOL ? 'drained' : 'surplus' };
+      return { emit: false, runner, group, because: poolIndexOf(of.madeFor) === undefined ? 'surplus' : 'drained' };
     case 'foreign':
       return { emit: true, runner, group, because: 'foreign', pinned: true, ...SKIP, ...(job && { job }) };
     case 'lost':
-      // The proof that it has ended must not be pruned: without it Gitea's word alone would count, and the slot be taken again.
+      // The proof that it has ended must not be pruned: without it Gitea's word alone would count, and the place be taken again.
       return { emit: true, runner, group, because: 'lost', pinned: !live, skip: true };
     case 'failed':
       // The back-off counts the failures of a job: their records must not be pruned while it waits.
@@ -195,12 +191,11 @@ function decideUnassigned(of: Runner, group: GroupKey, facts: RunnerFacts): Runn
   }
 }
 
-/** True when the job that it was made for still waits for a runner, or the slot of its pool does. */
+/** True when the job that it was made for still waits for a runner, or its pool does. */
 function isWanted(failed: Runner, facts: Facts): boolean {
   const { madeFor, group } = failed;
-  if (madeFor.jobId === OF_POOL) return isRecordOfSlot(failed, facts);
-  const { findJob } = facts;
-  const job = findJob(group.origin, madeFor.jobId)?.job;
+  if ('poolIndex' in madeFor) return isRecordOfPool(failed, facts);
+  const job = facts.findJob(group.origin, madeFor.id)?.job;
   return job?.status === 'queued' && job.attempt === madeFor.attempt;
 }
 
@@ -216,14 +211,38 @@ function skipAtWork(live: LiveJob | undefined): { readonly skip?: true } {
   return isToBePinned ? {} : SKIP;
 }
 
-/** Answers the same key object for the same group each time: thousands of decisions share it, and are counted by it. */
-function keyFinder(): (group: Group) => GroupKey {
-  const keys = new Map<Group, GroupKey>();
-  return (group) => {
-    const known = keys.get(group);
-    if (known) return known;
-    const key = { namespace: group.namespace, name: group.name };
-    keys.set(group, key);
-    return key;
+/**
+ * A runner that is held for debugging. Like that of a runner at work, its Job must never be created again. So Argo CD skips it once the live object says
+ * what is printed.
+ */
+function debuggingDecision(runner: Runner, group: GroupKey): RunnerDecision {
+  const { name, job, live } = runner;
+  const keep = heldUntil(runner);
+  const isPrinted = live?.pinned === true && live.endedAtMs === keep.endedAtMs && live.keepUntilMs === keep.untilMs;
+  return {
+    emit: true,
+    runner: name,
+    group,
+    because: 'debugging',
+    pinned: true,
+    ...(isPrinted && { skip: true }),
+    ...(job && { job }),
+    keep,
   };
+}
+
+/**
+ * A runner whose CI job is over. If its pod waits behind a pin, which no sync prunes, the pin goes first. The annotations stay until the Job
+ * goes.
+ */
+function usedUpDecision(runner: Runner, group: GroupKey): RunnerDecision {
+  const { name, live, hold } = runner;
+  if (!live?.pinned || !hold?.isOver) return { emit: false, runner: name, group, because: 'used-up' };
+  return { emit: true, runner: name, group, because: 'unpinning', pinned: false, keep: heldUntil(runner) };
+}
+
+function heldUntil({ name, hold }: Runner): HeldUntil {
+  if (!hold) throw new Error(`runner ${name} stays without a time`);
+  const { isOver: _, ...until } = hold;
+  return until;
 }

@@ -60,7 +60,7 @@ export type JobDecision =
       /** For `labels-not-covered`: the labels that the nearest group lacks, and that group. */
       readonly missing?: readonly string[];
       readonly nearest?: GroupKey;
-      /** For `cap` with fairness `per-repository`: the repository whose job gets the next slot of the group. */
+      /** For `cap` with fairness `per-repository`: the repository whose job gets the next place of the group. */
       readonly next?: string;
       /** For `served-elsewhere`: that runner. */
       readonly runner?: string;
@@ -82,13 +82,13 @@ export type EmittedBecause =
   | 'spare'
   /** No job needs it. It fills the pool of its group (`minIdleRunners`, docs/adr/0035). */
   | 'warm'
-  /** Its pod is lost, but Gitea still shows its CI job in progress. Its Job stays as a record and takes no slot (docs/adr/0003, 0021). */
+  /** Its pod is lost, but Gitea still shows its CI job in progress. Its Job stays as a record and takes no place (docs/adr/0003, 0021). */
   | 'lost'
-  /** A CI job names it, but it is none of ours: somebody else registered it under such a name. Doubt prints it, and it takes no slot. */
+  /** A CI job names it, but it is none of ours: somebody else registered it under such a name. Doubt prints it, and it takes no place. */
   | 'foreign'
   /** No job needs it, but its Job is still pinned. It is printed without the pin, so that the sync after this one prunes it. */
   | 'unpinning'
-  /** Its Job failed. The Job stays as a record while its CI job waits for a runner, and takes no slot (docs/adr/0002). */
+  /** Its Job failed. The Job stays as a record while its CI job waits for a runner, and takes no place (docs/adr/0002). */
   | 'back-off-record'
   /** Its group cannot be planned now. Its Job stays as it is, whatever it is doing (docs/adr/0036). */
   | 'group-in-trouble';
@@ -119,8 +119,8 @@ export interface RunnerTrouble extends PodTrouble {
   readonly isLate: boolean;
 }
 
-/** Until when a runner stays after its CI job, for a look. Times by Gitea's clock, whole seconds. */
-export interface KeptUntil {
+/** Until when a runner is held for debugging after its CI job. Times by Gitea's clock, whole seconds. */
+export interface HeldUntil {
   /** When its CI job ended. */
   readonly endedAtMs: number;
   /** Not later than `endedAtMs`: nobody is to look at it. */
@@ -151,15 +151,15 @@ export type RunnerDecision =
       readonly priorityClass?: string;
       readonly trouble?: RunnerTrouble;
       /** For `debugging`, and for `unpinning` after it. */
-      readonly keep?: KeptUntil;
+      readonly keep?: HeldUntil;
     }
   | { readonly emit: false; readonly runner: string; readonly group: GroupKey; readonly because: DroppedBecause };
 
 /** A decision that puts a runner's Job into the output. */
 export type EmittedRunner = Extract<RunnerDecision, { readonly emit: true }>;
 
-/** False for records, for runners of somebody else, and for a Job that only loses its pin: the next runner gets their slot. */
-export function takesSlot({ because }: EmittedRunner): boolean {
+/** False for records, for runners of somebody else, and for a Job that only loses its pin: the next runner gets their place. */
+export function takesPlace({ because }: EmittedRunner): boolean {
   return because !== 'lost' && because !== 'foreign' && because !== 'back-off-record' && because !== 'unpinning';
 }
 

@@ -6,22 +6,21 @@
  * Then it gets a runner of ours, so nothing waits for ever. A runner of ours that is there already stays: what one Application leaves to the
  * other, the other may be leaving, too. Rows in Gitea's list do not count: the owner of a repository can register a runner of any name.
  */
-import type { Evidence, LiveJob } from './evidence.ts';
+import { type Evidence, type LiveJob, liveJobsOf } from './evidence.ts';
 import type { Facts } from './facts.ts';
-import { compareText, type ListedJob } from './listed-jobs.ts';
-import { mayStillCome, PENDING_TIMEOUTS } from './patience.ts';
+import { compareText, type ListedJob } from './join.ts';
+import { PENDING_TIMEOUTS } from './judge.ts';
 
 /** Names the runner of another Application for a job. `spawnTimeoutMs`: of the group that would serve it. */
 export type ElsewhereFinder = (listed: ListedJob, spawnTimeoutMs: number) => string | undefined;
 
-export function elsewhereFinder(
-  { liveJobs, application }: Evidence,
-  { jobs, findRunner, readySinceMs, nowMs }: Facts,
-): ElsewhereFinder {
+export function elsewhereFinder(evidence: Evidence, facts: Facts): ElsewhereFinder {
+  const { application } = evidence;
+  const { jobs, findRunner, readySinceMs, nowMs } = facts;
   // One of this Application is of a group that is gone, and goes.
   const isOfOther = (live: LiveJob): boolean =>
     findRunner(live.name) === undefined && (application === undefined || live.application !== application);
-  const ofOthers = liveJobs.filter((live) => live.jobUrl && isOfOther(live));
+  const ofOthers = liveJobsOf(evidence).filter((live) => live.jobUrl && isOfOther(live));
   // As in most clusters. Then nobody needs to know which runners have jobs.
   if (ofOthers.length === 0) return () => undefined;
   const claimed = new Set(jobs.flatMap(({ job }) => job.runner ?? []));
@@ -36,7 +35,10 @@ export function elsewhereFinder(
     const live = printedFor.get(keyOf(listed.origin, listed.job.url));
     const sinceMs = readySinceMs(listed);
     if (!live || nowMs - sinceMs >= PENDING_TIMEOUTS * spawnTimeoutMs) return undefined;
-    return mayStillCome(live, { nowMs, spawnTimeoutMs, sinceMs }) ? live.name : undefined;
+    const { state, trouble, createdAtMs, runningSinceMs = createdAtMs, name } = live;
+    // One that is stuck, or whose container runs, has one spawn timeout.
+    const timeouts = state === 'starting' && trouble === undefined ? PENDING_TIMEOUTS : 1;
+    return nowMs - Math.max(runningSinceMs, sinceMs) < timeouts * spawnTimeoutMs ? name : undefined;
   };
 }
 

@@ -130,11 +130,11 @@ export interface LiveJob {
   readonly pinned?: boolean;
   /** Page of the CI job that it runs or was last wanted for (`html_url`), as it was printed. */
   readonly jobUrl?: string;
-  /** When the CI job of a runner whose pod waits ended, as it was printed, by Gitea's clock (`kept.ts`). */
+  /** When the CI job of a runner whose pod waits ended, as it was printed, by Gitea's clock (`debugging.ts`). */
   readonly endedAtMs?: number;
-  /** Until when a kept runner stays, as it was printed, by Gitea's clock. */
+  /** Until when a runner that is held for debugging stays, as it was printed, by Gitea's clock. */
   readonly keepUntilMs?: number;
-  /** Until when somebody wants a kept runner to stay. `unreadable`: what is written there is no time. */
+  /** Until when somebody wants it to stay. `unreadable`: what is written there is no time. */
   readonly extendUntilMs?: number | 'unreadable';
   /** Repository of that CI job, `owner/name`. */
   readonly repository?: string;
@@ -150,7 +150,7 @@ export interface LiveJob {
 export type ScopeWidth = 'repo' | 'owner' | 'global';
 
 /**
- * Which ready jobs get the slots when the cap holds some back.
+ * Which ready jobs get the places when the cap holds some back.
  * - `oldest`: those that have been ready longest, as Gitea hands them out.
  * - `per-repository`: round robin, the repository with the fewest runners at work first.
  */
@@ -192,20 +192,31 @@ export interface Group {
   readonly templateHash: string;
 }
 
+/** What Kubernetes shows. `unseen` is no empty cluster: anything may live there. */
+export type ClusterEvidence =
+  | {
+      readonly is: 'seen';
+      /** All Jobs of ours in the namespaces of the groups. */
+      readonly jobs: readonly LiveJob[];
+      /** When they were listed, or a little before, by the clock of `nowMs`. */
+      readonly listedAtMs: number;
+    }
+  | { readonly is: 'unseen' };
+
 /** Everything `plan` may look at. */
 export interface Evidence {
   /** Tells two clusters on one Gitea apart (`GITEA_RUNNERS_INSTANCE`). */
   readonly instance: string;
   readonly looks: ReadonlyMap<string, Look>;
-  /** Jobs of ours that Kubernetes shows. Empty when nobody looked. */
-  readonly liveJobs: readonly LiveJob[];
-  /** `liveJobs` are all Jobs of ours in the namespaces of the groups. Absent: nobody says so. */
-  readonly jobsWereListed?: true;
-  /** When `liveJobs` were asked for, by the clock of `nowMs`. Absent: some time during the look. */
-  readonly liveSinceMs?: number;
+  readonly cluster: ClusterEvidence;
   readonly nowMs: number;
   /** Argo CD's name of the Application that is planned, all its groups together. Absent: nobody says it. */
   readonly application?: string;
-  /** Groups that cannot be planned. Only where `liveJobs` are all Jobs: what is not among them is not kept. */
+  /** Groups that cannot be planned. Their Jobs stay where the cluster is seen. */
   readonly troubled?: readonly Pick<Group, 'namespace' | 'name'>[];
+}
+
+/** The Jobs that are seen. */
+export function liveJobsOf(evidence: Evidence | undefined): readonly LiveJob[] {
+  return evidence?.cluster.is === 'seen' ? evidence.cluster.jobs : [];
 }

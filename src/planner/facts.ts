@@ -1,8 +1,8 @@
 /** What is true before anything is decided. Every later step reads these facts; none writes. */
 import type { Evidence, Group } from './evidence.ts';
 import { findHeirs } from './heirs.ts';
+import { byKey, type JobList, joinLooks, type ListedJob } from './join.ts';
 import { judgeRunners } from './judge.ts';
-import { byKey, type JobList, joinLooks, type ListedJob } from './listed-jobs.ts';
 import { type Owners, ownersFinder } from './owners.ts';
 import { readySinceFinder } from './ready-since.ts';
 import { indexRunners, type Runners } from './runners.ts';
@@ -18,6 +18,25 @@ export interface Facts extends JobList, Runners {
   /** Queued jobs of its scope that were not read. */
   readonly unreadJobsOf: (group: Group) => number;
   readonly nowMs: number;
+  /** Only where nobody sees Kubernetes (`unseen/`). */
+  readonly past?: Past;
+}
+
+/** The runners that earlier plans have asked for. They may be starting unseen. */
+export interface Past {
+  /** What a ready job was given. */
+  readonly requests: ReadonlyMap<ListedJob, PastRequest>;
+  /** Runners of a ready job that should have come, and have not. */
+  readonly missed: (listed: ListedJob, group: Group) => number;
+}
+
+/** The runner that a ready job was given in the past. */
+export interface PastRequest {
+  readonly group: Group;
+  /** The job in its name. Only one job waits for a runner in that name. */
+  readonly madeFor: ListedJob;
+  /** Runners in that name that have not come. */
+  readonly missed: number;
 }
 
 /** @throws GroupsCollide when two groups would share runner names; Error when a group's look is missing */

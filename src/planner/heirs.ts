@@ -3,12 +3,18 @@
  * any more. They are known by Argo CD's mark on their Jobs, so nothing is taken from another Application.
  */
 import type { GroupKey } from './decisions.ts';
-import { type Evidence, type Group, isPinnedAlive, type LiveJob, type RegisteredRunner } from './evidence.ts';
-import type { ListedJob } from './listed-jobs.ts';
-import { isOfOtherPlace } from './moved.ts';
+import {
+  type Evidence,
+  type Group,
+  isPinnedAlive,
+  type LiveJob,
+  liveJobsOf,
+  type RegisteredRunner,
+} from './evidence.ts';
+import type { ListedJob } from './join.ts';
 import { parseRunnerName } from './names.ts';
 import { byOwnership, type Owners } from './owners.ts';
-import { groupFinder } from './traces.ts';
+import { groupFinder, isOfOtherPlace } from './traces.ts';
 
 /**
  * Names of such runners, and the group that each belongs to now. It is the one with the same scope and labels, where a row tells them. Else it
@@ -55,13 +61,11 @@ export function findHeirs(
 }
 
 /** Jobs of this Application whose names are of none of its groups. */
-function orphansOf(
-  groups: readonly Group[],
-  { application, instance, liveJobs, troubled = [] }: Evidence,
-): readonly LiveJob[] {
+function orphansOf(groups: readonly Group[], evidence: Evidence): readonly LiveJob[] {
+  const { application, instance, troubled = [] } = evidence;
   if (application === undefined) return [];
   const findGroup = groupFinder<GroupKey>([...groups, ...troubled], instance);
-  return liveJobs.filter((live) => {
+  return liveJobsOf(evidence).filter((live) => {
     const parts = live.application === application ? parseRunnerName(live.name) : undefined;
     return parts !== undefined && findGroup(parts) === undefined;
   });

@@ -1,14 +1,14 @@
 /**
- * What is true of each runner. One runner has one state. The first line that fits decides:
+ * 2 JUDGE: what is true of each runner. One runner has one state. The first line that fits decides:
  *
  *     runs a job in Gitea ............... busy        (lost, when its Job has ended, or is unseen and the runner is silent;
- *                                                      foreign, when nothing of ours is there: foreign.ts)
+ *                                                      foreign, when nothing of ours is there)
  *     its Job has ended ................. used-up     (failed, when nothing shows that it ran a CI job)
  *     online and busy, no job listed .... finishing   (a job that is being cancelled is in no list, Gitea 1.27)
  *     its Job is being deleted .......... deleting
  *     its Job is of another place ....... moved       (replaced, when it was not at work at the last sync)
- *     its CI job failed, its pod waits .. kept        (used-up, when its time is over: kept.ts)
- *     online, Jobs are seen, not its own  gone        (it was pruned idle; Gitea lists it for another minute)
+ *     its CI job failed, its pod waits .. debugging   (used-up, when its time is over: debugging.ts)
+ *     online, but without a Job ......... gone        (where Jobs are seen: it was pruned idle; Gitea lists it for another minute)
  *     online ............................ free        (disabled, when somebody disabled it)
  *     has finished a job ................ used-up     (not when its pod has not started: that Job was re-created)
  *     its pod may still come ............ free        (replaced, when it is of an older pod template)
@@ -18,23 +18,20 @@
  * A re-created Job runs a second runner under the name of the first. So an online row counts before "has finished a job": Gitea deletes
  * the row of an ephemeral runner with its job. No rule compares a time of Kubernetes with a time of Gitea, because clocks differ.
  */
-import { type Evidence, type Group, hasEnded, type Job, type LiveJob } from './evidence.ts';
-import { isForeign, runnersAtWork } from './foreign.ts';
-import { type Keep, keepOf } from './kept.ts';
-import type { ListedJob } from './listed-jobs.ts';
-import { isOfOtherPlace } from './moved.ts';
-import { OF_POOL, ORDINALS_SEARCHED, type RunnerName, type RunnerNamer, runnerNamer } from './names.ts';
-import { isWaitedFor } from './patience.ts';
+import { type Hold, holdOf } from './debugging.ts';
+import { type ClusterEvidence, type Evidence, type Group, hasEnded, type Job, type LiveJob } from './evidence.ts';
+import type { ListedJob } from './join.ts';
+import { memo } from './maps.ts';
+import { isMadeForSame, ORDINALS_SEARCHED, poolIndexOf, RING, type RunnerNamer, runnerNamer } from './names.ts';
 import type { GroupRunners, Runner, RunnerState } from './runners.ts';
-import { RING } from './slots.ts';
-import type { RunnerTraces } from './traces.ts';
+import { isOfOtherPlace, type RunnerTraces } from './traces.ts';
 
+/** A pod that is on its way has so many spawn timeouts (an hour by default). Then its node will not come. */
+export const PENDING_TIMEOUTS = 12;
 /** Gitea calls a runner offline after so long without a word (`models/actions/runner.go` RunnerOfflineTime). One at work reports every second. */
 export const OFFLINE_AFTER_MS = 60_000;
 /** When Gitea is back, runners at work have reported after so long. */
 const REPORTS_WITHIN_MS = 15_000;
-/** A look takes at most so long from its first list to its last (`GITEA_RUNNERS_TIMEOUT`). */
-const LOOK_TAKES_MS = 20_000;
 /** Gitea shows whole seconds, and clocks are never quite alike. */
 const CLOCKS_APART_MS = 2000;
 
@@ -42,58 +39,46 @@ interface Context {
   readonly group: Group;
   readonly nameOf: RunnerNamer;
   readonly nowMs: number;
-  /** The live Jobs are as they were at this time, or later. */
-  readonly liveSinceMs: number;
-  readonly jobsAreSeen: boolean;
-  /** All Jobs of ours were listed, whether or not this group has one. */
-  readonly jobsWereListed: boolean;
+  readonly cluster: ClusterEvidence;
   /** All rows of the group's scope were read. */
   readonly rowsWereRead: boolean;
   /** True when Gitea was there lately: a runner at work would have reported. */
   readonly giteaWasUp: () => boolean;
-  /** True when Gitea lists any runner of the group. */
-  readonly rowsAreSeen: () => boolean;
-  /** How many runners are known that were made for the same stay of a job in the queue. */
-  readonly countMadeFor: (stay: RunnerName) => number;
+  /** What is known of all runners of the group. */
+  readonly ofGroup: readonly RunnerTraces[];
 }
 
 /** Judges the runners of each group. `jobs`: of all looks. */
 export function judgeRunners(
   traces: ReadonlyMap<Group, readonly RunnerTraces[]>,
-  { instance, looks, jobsWereListed, nowMs, liveSinceMs = nowMs - LOOK_TAKES_MS }: Evidence,
+  { instance, looks, cluster, nowMs }: Evidence,
   jobs: readonly ListedJob[],
 ): readonly GroupRunners[] {
   // Only silent runners ask.
-  let up: ReadonlySet<string> | undefined;
-  const wasUp = (origin: string): boolean => {
-    up ??= new Set(jobs.flatMap((listed) => (showsGiteaUp(listed.job, nowMs) ? listed.origin : [])));
-    return up.has(origin);
-  };
+  const wasUp = memo((origin: string) =>
+    jobs.some((listed) => listed.origin === origin && showsGiteaUp(listed.job, nowMs)),
+  );
   return [...traces].map(([group, ofGroup]) => {
     const nameOf = runnerNamer(instance, group);
-    const jobsAreSeen = ofGroup.some(({ live }) => live !== undefined);
     const giteaWasUp = (): boolean => wasUp(group.origin);
-    const countMadeFor = ({ jobId, attempt }: RunnerName): number =>
-      ofGroup.filter(({ madeFor }) => madeFor.jobId === jobId && madeFor.attempt === attempt).length;
-    const rowsAreSeen = (): boolean => ofGroup.some(({ row }) => row !== undefined);
     const rowsWereRead = looks.get(group.look)?.rowsWereRead === true;
-    const seen = { jobsAreSeen, jobsWereListed: jobsWereListed === true, rowsWereRead, rowsAreSeen, giteaWasUp };
-    const context = { group, nameOf, nowMs, liveSinceMs, countMadeFor, ...seen };
-    return { group, nameOf, jobsAreSeen, runners: ofGroup.map((each) => judge(each, context)) };
+    const context = { group, nameOf, nowMs, cluster, rowsWereRead, giteaWasUp, ofGroup };
+    return { group, nameOf, runners: ofGroup.map((each) => judge(each, context)) };
   });
 }
 
 function judge(traces: RunnerTraces, context: Context): Runner {
   const { name, group, madeFor, running, completed, row, live } = traces;
   const hasWorked = completed !== undefined && !isRecreated(traces, completed, context);
-  const keep = keepOf(traces, { ...context, hasWorked });
+  const rowsAreSeen = (): boolean => listsRows(context);
+  const hold = holdOf(traces, { nowMs: context.nowMs, hasWorked, rowsAreSeen });
   return {
     name,
     group,
     madeFor,
-    state: stateOf(traces, keep, context),
-    keep,
-    slots: runnersAtWork(traces, context) + (isRecreated(traces, running, context) ? 1 : 0),
+    state: stateOf(traces, hold, context),
+    hold,
+    places: runnersAtWork(traces, context) + (isRecreated(traces, running, context) ? 1 : 0),
     registered: row?.online ?? false,
     job: running ?? completed,
     live,
@@ -102,7 +87,7 @@ function judge(traces: RunnerTraces, context: Context): Runner {
   };
 }
 
-function stateOf(traces: RunnerTraces, keep: Keep | undefined, context: Context): RunnerState {
+function stateOf(traces: RunnerTraces, hold: Hold | undefined, context: Context): RunnerState {
   const { running, completed, row, live } = traces;
   if (running) return stateAtWork(traces, running, context);
   // `complete` counts too: the dind images always exit with 0 (runner repository, Dockerfile, s6).
@@ -111,21 +96,43 @@ function stateOf(traces: RunnerTraces, keep: Keep | undefined, context: Context)
   if (live?.state === 'deleting') return 'deleting';
   const moved = stateIfMoved(traces, context);
   if (moved) return moved;
-  if (keep && !row?.online) return stateOfStay(keep);
-  if (row?.online && !live && context.jobsAreSeen) return 'gone';
+  if (hold && !row?.online) return hold.isOver ? 'used-up' : 'debugging';
+  if (row?.online && !live && context.cluster.is === 'seen') return 'gone';
   if (row?.online) return row.disabled ? 'disabled' : 'free';
   if (completed && !isRecreated(traces, completed, context)) return 'used-up';
   return live ? stateOfComing(traces, live, context) : 'offline';
 }
 
-/** Gitea believes a lost runner busy for 10-15 minutes. The end of its Job is the newer truth and frees the slot. */
+/** Gitea believes a lost runner busy for 10-15 minutes. The end of its Job is the newer truth and frees the place. */
 function stateAtWork(traces: RunnerTraces, running: Job, context: Context): RunnerState {
   if (isForeign(traces, running, context)) return 'foreign';
   return isLost(traces, running, context) ? 'lost' : 'busy';
 }
 
-function stateOfStay({ isOver }: Keep): RunnerState {
-  return isOver ? 'used-up' : 'kept';
+/**
+ * True for a runner of somebody else under a name of our form. The owner of a repository can register a runner of any name, give it any
+ * labels, and let it run any number of CI jobs. Names of ours stand in the page of every job. What it does takes no place of a group.
+ *
+ * Kubernetes shows no Job of it, and two of three things speak against it:
+ *
+ * - All Jobs were listed, and its own is not among them.
+ * - The rows were read, and its own is not among them. Gitea deletes the row of an ephemeral runner only with the end of its CI job.
+ * - Its CI job has labels that the group has not.
+ *
+ * One of them proves nothing. A Job may be pruned while its pod finishes, token and scope may list no rows, and labels of groups change.
+ */
+function isForeign({ live, row }: RunnerTraces, { labels }: Job, { group, cluster, rowsWereRead }: Context): boolean {
+  if (live) return false;
+  const isUncovered = !labels.every((label) => group.labels.includes(label));
+  return [cluster.is === 'seen', rowsWereRead && !row, isUncovered].filter(Boolean).length >= 2;
+}
+
+/**
+ * How many runners of one name work, at least 1. A Job that was re-created while its first runner works has a second one, with a row of its
+ * own. Without that row the second CI job is a stranger's.
+ */
+function runnersAtWork({ runs, rowIds }: RunnerTraces, { rowsWereRead }: Context): number {
+  return Math.max(1, rowsWereRead ? Math.min(runs, rowIds.length) : runs);
 }
 
 /** Of a runner of which Kubernetes shows a Job and Gitea nothing. */
@@ -135,13 +142,26 @@ function stateOfComing(traces: RunnerTraces, live: LiveJob, context: Context): R
 }
 
 /**
+ * True while the runner of a Job is waited for. A pod that has not started is not exchanged for another one, which would be as slow or as
+ * stuck. One whose container runs has one spawn timeout.
+ */
+function isWaitedFor(
+  { state, createdAtMs, runningSinceMs = createdAtMs }: LiveJob,
+  { spawnTimeoutMs, pendingDeadlineMs }: Group,
+  nowMs: number,
+): boolean {
+  const pendingMs = Math.max(PENDING_TIMEOUTS * spawnTimeoutMs, pendingDeadlineMs);
+  return nowMs - runningSinceMs < (state === 'starting' ? pendingMs : spawnTimeoutMs);
+}
+
+/**
  * Undefined when the Job is of the place where its group is, or when the group's Gitea shows what it did: then that counts. Another group that
  * has stayed at the old place may list the row. Then the name tells the scope of a runner of a pool.
  */
 function stateIfMoved(traces: RunnerTraces, context: Context): 'moved' | 'replaced' | undefined {
   const { row, isListedHere, completed, live, madeFor } = traces;
   if (!live || isListedHere || completed || live.endedAtMs !== undefined) return undefined;
-  const isOfOldPool = row !== undefined && madeFor.jobId === OF_POOL && !isOfThisTemplate(traces, context);
+  const isOfOldPool = row !== undefined && poolIndexOf(madeFor) !== undefined && !isOfThisTemplate(traces, context);
   if (!isOfOldPool && !isOfOtherPlace(live, context.group)) return undefined;
   return live.pinned && live.state !== 'starting' ? 'moved' : 'replaced';
 }
@@ -177,8 +197,9 @@ function hasHadJob({ completed, live }: RunnerTraces): boolean {
  * True when the Job was re-created under the name of a runner that has taken this CI job. Its pod has not started, so it has run nothing.
  * A CI job that began after the Jobs were listed proves nothing, because the lists of one look are not of the same second.
  */
-function isRecreated({ live }: RunnerTraces, job: Job | undefined, { liveSinceMs }: Context): boolean {
-  return live?.state === 'starting' && (job?.startedAtMs ?? liveSinceMs) + CLOCKS_APART_MS < liveSinceMs;
+function isRecreated({ live }: RunnerTraces, job: Job | undefined, { cluster }: Context): boolean {
+  if (live?.state !== 'starting' || cluster.is === 'unseen') return false;
+  return (job?.startedAtMs ?? cluster.listedAtMs) + CLOCKS_APART_MS < cluster.listedAtMs;
 }
 
 /**
@@ -193,19 +214,21 @@ function hasEndedAnother({ running, completed }: RunnerTraces): boolean {
  * True when an idle runner of a pool may live although Gitea does not show it online. It has registered, because its container runs
  * (docs/adr/0023). Either Gitea was away lately, so all rows look offline. Or this token lists no rows.
  */
-function isUnheard({ madeFor, row, live }: RunnerTraces, { giteaWasUp, rowsAreSeen }: Context): boolean {
-  if (madeFor.jobId !== OF_POOL || live?.state !== 'running') return false;
-  return row ? !giteaWasUp() : !rowsAreSeen();
+function isUnheard({ madeFor, row, live }: RunnerTraces, context: Context): boolean {
+  if (poolIndexOf(madeFor) === undefined || live?.state !== 'running') return false;
+  return row ? !context.giteaWasUp() : !listsRows(context);
+}
+
+/** True when Gitea lists any runner of the group. */
+function listsRows({ ofGroup }: Context): boolean {
+  return ofGroup.some(({ row }) => row !== undefined);
 }
 
 /** False when the name was made from another pod template: then nobody knows what that runner can do. */
-function isOfThisTemplate({ name, madeFor }: RunnerTraces, { nameOf, countMadeFor }: Context): boolean {
-  const stay = { id: madeFor.jobId, attempt: madeFor.attempt };
-  const isAmong = (first: number, count: number): boolean => {
-    for (let ordinal = first; ordinal < first + count; ordinal += 1) if (nameOf(stay, ordinal) === name) return true;
-    return false;
-  };
-  const searched = madeFor.jobId === OF_POOL ? RING : ORDINALS_SEARCHED;
+function isOfThisTemplate({ name, madeFor }: RunnerTraces, { nameOf, ofGroup }: Context): boolean {
+  const searched = poolIndexOf(madeFor) === undefined ? ORDINALS_SEARCHED : RING;
   // Names that are used up are passed over, however many they are.
-  return isAmong(0, searched) || isAmong(searched, countMadeFor(madeFor));
+  const most = searched + ofGroup.filter((each) => isMadeForSame(each.madeFor, madeFor)).length;
+  for (let ordinal = 0; ordinal < most; ordinal += 1) if (nameOf(madeFor, ordinal) === name) return true;
+  return false;
 }

@@ -4,8 +4,8 @@
  *     ci-4711-1-9c31e0aa
  *     │  │    │ │   └─ runner: Gitea, job id, attempt, ordinal, pod template, in a pool the scope (4 hex digits)
  *     │  │    │ └───── group: instance, namespace, RunnerGroup (4 hex digits), the same for all its runners
- *     │  │    └─────── attempt: which stay of the job in the queue
- *     │  └──────────── id of the Gitea job that the runner was made for
+ *     │  │    └─────── attempt: which stay of the job in the queue; in a pool its index
+ *     │  └──────────── id of the Gitea job that the runner was made for; in a pool 0
  *     └─────────────── RunnerGroup, shortened with a hash when longer than 31 characters
  *
  * A name has at most 63 characters, because it is a Kubernetes label value, too. The same inputs give the same name, so a name that is
@@ -20,20 +20,22 @@ const PREFIX_LIMIT = 31;
 /** Prefix, id, attempt, group, and the runner's own digits. Groups without names, whose objects would take longer than the matching. */
 const NAME = /^([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)-(0|[1-9][0-9]{0,15})-(0|[1-9][0-9]{0,4})-([0-9a-f]{4})([0-9a-f]{4})$/;
 
-/** The job id in the names of runners of a pool. Gitea's begin with 1. */
-export const OF_POOL = 0;
-
 /**
  * An idle runner is exchanged at this age, ms: 7 days. Its Job may live for this time longer than that of other runners
  * (`activeDeadlineSeconds`). So the CI job that it takes last has all its time.
  */
 export const POOL_LIFE_MS = 7 * 86_400_000;
 
+/** One stay of a job in the queue. */
+export type Stay = Pick<Job, 'id' | 'attempt'>;
+
+/** What a runner was made for: a job, or a pool. The runners of a pool are numbered from 1 on. */
+export type MadeFor = Stay | { readonly poolIndex: number };
+
 /** The parts of a runner name. */
 export interface RunnerName {
   readonly prefix: string;
-  readonly jobId: number;
-  readonly attempt: number;
+  readonly madeFor: MadeFor;
   readonly groupHash: string;
 }
 
@@ -57,9 +59,6 @@ export function groupHash(instance: string, group: GroupKey): string {
 /** The part of a group that its runners' names are made of. */
 export type NamedGroup = Pick<Group, 'namespace' | 'name' | 'origin' | 'covers' | 'templateHash'>;
 
-/** One stay of a job in the queue. */
-export type Stay = Pick<Job, 'id' | 'attempt'>;
-
 /**
  * More ordinals than any job can have missed. Each has twice the patience of the one before (`patienceMs`). So 40 of them take 34,000 years
  * with a spawn timeout of one second. Names that are used up are not counted in it.
@@ -67,26 +66,38 @@ export type Stay = Pick<Job, 'id' | 'attempt'>;
 export const ORDINALS_SEARCHED = 40;
 
 /**
- * Names the runners of one group.
- * @param ordinal 0 for the first runner of this stay in the queue; the next one when a name is used up or never came.
+ * Names in the ring of a pool index (`nextName` in idle.ts). More than an index uses up while Gitea's newest jobs (150) and Kubernetes'
+ * ended Jobs are seen, in any CI but the shortest. When all are known, further ones are used.
  */
-export type RunnerNamer = (stay: Stay, ordinal: number) => string;
+export const RING = 128;
+
+/**
+ * Names the runners of one group.
+ * @param ordinal 0 for the first runner that is made for this; the next one when a name is used up or never came.
+ */
+export type RunnerNamer = (madeFor: MadeFor, ordinal: number) => string;
 
 /** The names of this group's runners. What they have in common is worked out once. */
 export function runnerNamer(instance: string, group: NamedGroup): RunnerNamer {
   const prefix = namePrefix(group.name);
   const ofGroup = groupHash(instance, group);
-  return ({ id, attempt }, ordinal) => {
-    // The CI job in a name is of one scope. A slot is not: its runners carry where they are registered (docs/adr/0055).
-    const place = id === OF_POOL ? [group.covers ?? ''] : [];
+  return (madeFor, ordinal) => {
+    const [id, attempt] = numbersOf(madeFor);
+    // The CI job in a name is of one scope. A pool is not: its runners carry where they are registered (docs/adr/0055).
+    const place = 'poolIndex' in madeFor ? [group.covers ?? ''] : [];
     const own = hash(4, group.origin, id, attempt, ordinal, group.templateHash, ...place);
     return `${prefix}-${id}-${attempt}-${ofGroup}${own}`;
   };
 }
 
-/** Name of the runner made for a job of this group. */
-export function runnerName(instance: string, group: NamedGroup, stay: Stay, ordinal: number): string {
-  return runnerNamer(instance, group)(stay, ordinal);
+/** In a name the id of a pool's runner is 0: ids of Gitea's jobs begin with 1. */
+function numbersOf(madeFor: MadeFor): readonly [id: number, attempt: number] {
+  return 'poolIndex' in madeFor ? [0, madeFor.poolIndex] : [madeFor.id, madeFor.attempt];
+}
+
+/** Name of a runner of this group. */
+export function runnerName(instance: string, group: NamedGroup, madeFor: MadeFor, ordinal: number): string {
+  return runnerNamer(instance, group)(madeFor, ordinal);
 }
 
 /** Reads a name back; undefined if it does not have our form. It does not say whose runner it is: compare prefix and group hash. */
@@ -95,16 +106,18 @@ export function parseRunnerName(name: string): RunnerName | undefined {
   const parts = NAME.exec(name);
   if (!parts) return undefined;
   const [, prefix = '', id = '', attempt = '', hashOfGroup = ''] = parts;
-  return { prefix, jobId: Number(id), attempt: Number(attempt), groupHash: hashOfGroup };
+  const madeFor = id === '0' ? { poolIndex: Number(attempt) } : { id: Number(id), attempt: Number(attempt) };
+  return { prefix, madeFor, groupHash: hashOfGroup };
 }
 
-/** A slot in the words of the names of jobs. @param slot from 1 on */
-export function slotStay(slot: number): Stay {
-  return { id: OF_POOL, attempt: slot };
+/** Whether two runners were made for the same. */
+export function isMadeForSame(a: MadeFor, b: MadeFor): boolean {
+  const [id, attempt] = numbersOf(a);
+  const [otherId, otherAttempt] = numbersOf(b);
+  return id === otherId && attempt === otherAttempt;
 }
 
-/** The slot in the name of a runner of a pool; undefined for every other runner. */
-export function slotOf(runner: string): number | undefined {
-  const name = parseRunnerName(runner);
-  return name?.jobId === OF_POOL ? name.attempt : undefined;
+/** The index of a pool's runner; undefined for one that was made for a job. */
+export function poolIndexOf(madeFor: MadeFor | undefined): number | undefined {
+  return madeFor && 'poolIndex' in madeFor ? madeFor.poolIndex : undefined;
 }

@@ -1,7 +1,8 @@
 /** Which groups may serve a job, in the order in which they are asked (law P7), and why none can. */
 import type { GroupKey } from './decisions.ts';
-import type { Group, Job, ScopeWidth } from './evidence.ts';
-import { compareText, type ListedJob } from './listed-jobs.ts';
+import type { Group, ScopeWidth } from './evidence.ts';
+import { compareText, type ListedJob } from './join.ts';
+import { addTo, memo } from './maps.ts';
 
 const WIDTH: Readonly<Record<ScopeWidth, number>> = { repo: 0, owner: 1, global: 2 };
 
@@ -21,38 +22,23 @@ interface Candidates {
   /** First owner first. */
   readonly groups: readonly Group[];
   readonly byLabel: ReadonlyMap<string, readonly Group[]>;
-  /** What was worked out, by the one label of a job, and by all labels of others. */
-  readonly ofOneLabel: Map<string, Owners>;
-  readonly ofLabels: Map<string, Owners>;
 }
 
 /** Finds the owners of a job. They are worked out once for jobs with the same labels in the same looks. */
-export function ownersFinder(groups: readonly Group[]): (seen: ListedJob) => Owners {
+export function ownersFinder(groups: readonly Group[]): (listed: ListedJob) => Owners {
   const inOrder = [...groups].sort(byOwnership);
-  const ofLooks = new Map<ReadonlySet<string>, Candidates>();
-  return ({ job, looks }) => {
-    const candidates = ofLooks.get(looks) ?? toCandidates(inOrder.filter((group) => looks.has(group.look)));
-    ofLooks.set(looks, candidates);
-    // Most jobs have one label. They need no joined string.
-    const isOne = job.labels.length === 1;
-    const known = isOne ? candidates.ofOneLabel : candidates.ofLabels;
-    const key = isOne ? (job.labels[0] ?? '') : JSON.stringify(job.labels);
-    const owners = known.get(key) ?? findOwners(job, candidates);
-    known.set(key, owners);
-    return owners;
-  };
+  const ofLooks = memo((keys: string) => {
+    const looks = new Set<string>(JSON.parse(keys));
+    const candidates = toCandidates(inOrder.filter(({ look }) => looks.has(look)));
+    return memo((labels: string) => findOwners(JSON.parse(labels), candidates));
+  });
+  return memo(({ job, looks }) => ofLooks(JSON.stringify(looks))(JSON.stringify(job.labels)));
 }
 
 function toCandidates(groups: readonly Group[]): Candidates {
   const byLabel = new Map<string, Group[]>();
-  for (const group of groups) {
-    for (const label of new Set(group.labels)) {
-      const having = byLabel.get(label);
-      if (having) having.push(group);
-      else byLabel.set(label, [group]);
-    }
-  }
-  return { groups, byLabel, ofOneLabel: new Map(), ofLabels: new Map() };
+  for (const group of groups) for (const label of new Set(group.labels)) addTo(byLabel, label, group);
+  return { groups, byLabel };
 }
 
 /** Narrowest scope, then fewest labels, then name. */
@@ -69,7 +55,7 @@ export function byOwnership(a: Group, b: Group): number {
  * Counts for each group how many of the job's labels it has. Authors of workflows choose these labels, up to 200 for each of 20,000 jobs. So
  * each label is looked for once, and not once per group.
  */
-function findOwners({ labels }: Job, { byLabel, groups }: Candidates): Owners {
+function findOwners(labels: readonly string[], { byLabel, groups }: Candidates): Owners {
   // Gitea gives a job without labels to any runner. But on 1.27 it may be the caller of a reusable workflow, which no runner ever gets.
   const willing = labels.length > 0 ? groups : groups.filter((group) => group.acceptUnlabelledJobs);
   const counts = new Map<Group, number>();

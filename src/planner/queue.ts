@@ -1,19 +1,53 @@
-/** The ready jobs, in the order in which they are given slots. */
+/** 3 QUEUE: the ready jobs, in the order in which they are given places, and who may serve them. */
 import type { Group } from './evidence.ts';
-import type { Facts } from './facts.ts';
-import type { ListedJob } from './listed-jobs.ts';
+import type { Facts, PastRequest } from './facts.ts';
+import type { ListedJob } from './join.ts';
 import { firstWorking, takeTurns } from './owners.ts';
-import { type ReadyJob, toReadyJob } from './ready-job.ts';
-import type { PastRequest } from './replay/replay.ts';
+import { coversJob, type Runner } from './runners.ts';
+
+/** A ready job. */
+export interface ReadyJob {
+  readonly listed: ListedJob;
+  /** Where Kubernetes is unseen: the runner that was asked for. */
+  readonly asked: PastRequest | undefined;
+  /** Living runners that were made for this job, the best first. */
+  readonly own: readonly Runner[];
+}
+
+function toReadyJob(listed: ListedJob, facts: Facts): ReadyJob {
+  const own = facts.madeFor(listed.origin, listed.job);
+  const ready = { listed, asked: facts.past?.requests.get(listed), own };
+  return { ...ready, own: own.filter((runner) => canServe(runner, ready, facts)) };
+}
+
+/** True when this runner can be expected to take the job, now or when it has started. */
+export function canServe(runner: Runner, ready: ReadyJob, facts: Facts): boolean {
+  return runner.state === 'free' && coversJob(runner, ready.listed.job) && !isAsleep(runner, ready, facts);
+}
+
+/** Where its Job is unseen, a registered runner counts as asleep when it has not taken its job in so many times its patience. */
+const ASLEEP_AFTER_MISSED = 2;
 
 /**
- * Jobs for which a runner has been asked come first, then those that have been ready longest, then the oldest. In groups with fairness
+ * True when a registered runner does not take a job that it could have taken long ago. Up to Gitea 1.26 a runner that loses the race for a
+ * job sleeps until another job becomes ready (go-gitea/gitea#38200). A new runner asks at once.
+ */
+function isAsleep({ registered, live, group }: Runner, { listed, asked }: ReadyJob, { readySinceMs, nowMs }: Facts) {
+  if (!live) return (asked?.missed ?? 0) >= ASLEEP_AFTER_MISSED;
+  // A runner of a pool has registered when its container runs, whether or not Gitea shows its row online.
+  const { createdAtMs, runningSinceMs = nowMs } = live;
+  const bothSinceMs = Math.max(registered ? createdAtMs : runningSinceMs, readySinceMs(listed));
+  return nowMs - bothSinceMs >= group.spawnTimeoutMs;
+}
+
+/**
+ * Jobs for which a runner is known to have been asked come first, then those that have been ready longest, then the oldest. In groups with fairness
  * `per-repository` the repositories take turns.
  */
-export function queueReadyJobs(facts: Facts, askedFor: ReadonlyMap<ListedJob, PastRequest>): readonly ReadyJob[] {
+export function queueReadyJobs(facts: Facts): readonly ReadyJob[] {
   const inOrder = facts.jobs
     .filter(({ job }) => job.status === 'queued')
-    .map((listed) => ({ ready: toReadyJob(listed, askedFor.get(listed), facts), sinceMs: facts.readySinceMs(listed) }))
+    .map((listed) => ({ ready: toReadyJob(listed, facts), sinceMs: facts.readySinceMs(listed) }))
     // `facts.jobs` come oldest first, and those that are equal here stay so.
     .sort((a, b) => askedFirst(a.ready, b.ready) || a.sinceMs - b.sinceMs)
     .map(({ ready }) => ready);
@@ -55,7 +89,7 @@ function byTurns(inOrder: readonly ReadyJob[], { ownersOf, byGroup }: Facts): re
     .map(({ ready }) => ready);
 }
 
-/** Of each group with fairness `per-repository` the repository of the first job that it holds back: that one gets the next slot. */
+/** Of each group with fairness `per-repository` the repository of the first job that it holds back: that one gets the next place. */
 export function nextRepositories(
   heldBack: readonly ReadyJob[],
   { groups, ownersOf }: Facts,

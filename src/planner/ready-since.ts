@@ -1,48 +1,58 @@
 /** Since when a job has been ready, for a planner without memory. */
-import { addTo, ByGitea } from './by-gitea.ts';
 import type { Job } from './evidence.ts';
-import type { ListedJob } from './listed-jobs.ts';
-import { needsFinder } from './needs.ts';
+import type { ListedJob } from './join.ts';
+import { addTo, ByGitea, memo } from './maps.ts';
 import type { Runners } from './runners.ts';
 
 /**
  * Says since when a job has been ready, ms. Gitea does not tell: a job that `needs` others shows the creation of its run. So a job is ready
  * since the newest end in its run, if that is later. Two kinds of ends do not count:
  *
- * - of a job that it cannot have needed (`needs.ts`);
+ * - of a job that it cannot have needed;
  * - after a runner that was made for it had begun a job: it was ready before.
  *
  * A rerun keeps the creation time of its first attempt. It was not ready before a runner made for the last attempt began a job.
  *
  * Gitea orders its queue by `updated`, which the API hides. This is near to it (docs/adr/0004).
  */
-export function readySinceFinder(jobs: readonly ListedJob[], madeFor: Runners['madeFor']): (seen: ListedJob) => number {
+export function readySinceFinder(
+  jobs: readonly ListedJob[],
+  madeFor: Runners['madeFor'],
+  mayNeed: (listed: ListedJob, other: Job) => boolean = mayFollow,
+): (listed: ListedJob) => number {
   const endedIn = new ByGitea<Job[]>();
   for (const { job, origin } of jobs) {
-    if (job.completedAtMs !== undefined) addTo(endedIn, origin, job.runId, job);
+    if (job.completedAtMs !== undefined) addTo(endedIn.ofGitea(origin), job.runId, job);
   }
-  endedIn.forEach((ended) => {
-    if (ended.length > 1) ended.sort((a, b) => endOf(b) - endOf(a));
-  });
-  const mayNeed = needsFinder(jobs);
-  /** When a runner made for the last attempt last began a job, ms. 0 when nobody knows, or there is none. */
-  const lastAttemptMs = ({ origin, job: { id, attempt } }: ListedJob): number => {
-    if (attempt === 0) return 0;
-    const made = madeFor(origin, { id, attempt: attempt - 1 });
-    return made.reduce((lastMs, { job: ran }) => Math.max(lastMs, ran?.startedAtMs ?? 0), 0);
-  };
-  return (seen) => {
-    const { origin, job } = seen;
-    const createdAtMs = Math.max(job.createdAtMs, lastAttemptMs(seen));
+  for (const ended of endedIn.values()) ended.sort((a, b) => endOf(b) - endOf(a));
+  /** When the runners that were made for this stay began a job, ms. */
+  const beginsOf = (origin: string, id: number, attempt: number): readonly number[] =>
+    madeFor(origin, { id, attempt }).flatMap(({ job }) => job?.startedAtMs ?? []);
+  return memo((listed) => {
+    const { origin, job } = listed;
+    const createdAtMs = Math.max(job.createdAtMs, ...beginsOf(origin, job.id, job.attempt - 1));
     const ended = endedIn.get(origin, job.runId);
     const newest = ended?.[0];
     // No end in its run is later, whatever it needed.
     if (!newest || endOf(newest) <= createdAtMs) return createdAtMs;
-    let askedMs = Number.POSITIVE_INFINITY;
-    for (const { job: first } of madeFor(origin, job)) askedMs = Math.min(askedMs, first?.startedAtMs ?? askedMs);
-    const needed = ended.find((other) => endOf(other) <= askedMs && mayNeed(seen, other));
+    const askedMs = Math.min(...beginsOf(origin, job.id, job.attempt));
+    const needed = ended.find((other) => endOf(other) <= askedMs && mayNeed(listed, other));
     return Math.max(createdAtMs, needed ? endOf(needed) : 0);
-  };
+  });
+}
+
+/**
+ * A workflow file names a job before those that need it, and Gitea numbers jobs in that order (`modules/actions/jobparser`). The legs of one
+ * matrix do not need each other.
+ */
+export function mayFollow({ job }: ListedJob, other: Job): boolean {
+  return other.id < job.id && baseName(other) !== baseName(job);
+}
+
+/** The name without matrix values, which Gitea appends as ` (a, b)` (`modules/actions/jobparser`). */
+export function baseName({ name }: Job): string {
+  const cut = name.endsWith(')') ? name.lastIndexOf(' (') : -1;
+  return cut > 0 ? name.slice(0, cut) : name;
 }
 
 function endOf({ completedAtMs = 0 }: Job): number {

@@ -1,16 +1,17 @@
 /** All runners of ours, judged, and how to find them. */
-import { addTo, ByGitea } from './by-gitea.ts';
+
+import type { Hold } from './debugging.ts';
 import type { Group, Job, LiveJob } from './evidence.ts';
-import type { Keep } from './kept.ts';
-import { compareText } from './listed-jobs.ts';
-import type { RunnerName, RunnerNamer, Stay } from './names.ts';
+import { compareText } from './join.ts';
+import { addTo, ByGitea } from './maps.ts';
+import { isMadeForSame, type MadeFor, type RunnerNamer, type Stay } from './names.ts';
 
 /** What each state means: `judge.ts`. */
 export type RunnerState =
   | 'busy'
   | 'foreign'
   | 'finishing'
-  | 'kept'
+  | 'debugging'
   | 'moved'
   | 'free'
   | 'used-up'
@@ -27,17 +28,17 @@ export type RunnerState =
 export interface Runner {
   readonly name: string;
   readonly group: Group;
-  readonly madeFor: RunnerName;
+  readonly madeFor: MadeFor;
   readonly state: RunnerState;
   /** Places under the cap that it takes while it works. More than 1 when its Job was re-created: a second runner has its name. */
-  readonly slots: number;
+  readonly places: number;
   /** Online in Gitea's list: it can take a job this second. */
   readonly registered: boolean;
   /** The job that it runs, or else the last one that it ran. */
   readonly job: Job | undefined;
   readonly live: LiveJob | undefined;
   /** Its CI job failed and its pod waits. */
-  readonly keep: Keep | undefined;
+  readonly hold: Hold | undefined;
   /** Labels that it registered with. Undefined while it has not registered: then they are its group's. */
   readonly labels: readonly string[] | undefined;
   /** True when it was made from the present pod template of its group. */
@@ -49,8 +50,6 @@ export interface GroupRunners {
   readonly group: Group;
   readonly nameOf: RunnerNamer;
   readonly runners: readonly Runner[];
-  /** Kubernetes shows a Job of this group. Then it shows all of them: a runner without a Job is not starting either. */
-  readonly jobsAreSeen: boolean;
 }
 
 /** The runners of all groups. */
@@ -72,20 +71,17 @@ export function indexRunners(judged: readonly GroupRunners[]): Runners {
   for (const { group, runners } of judged) {
     for (const runner of runners) {
       byName.set(runner.name, runner);
-      addTo(byJob, group.origin, runner.madeFor.jobId, runner);
+      if ('id' in runner.madeFor) addTo(byJob.ofGitea(group.origin), runner.madeFor.id, runner);
     }
   }
-  byJob.forEach((ofJob) => {
-    ofJob.sort(byReadiness);
-  });
   return {
     byGroup: new Map(judged.map((ofGroup) => [ofGroup.group, ofGroup])),
     findRunner: (name) => byName.get(name),
-    madeFor: (origin, { id, attempt }) => {
-      const made = byJob.get(origin, id) ?? NONE;
-      const isOfStay = ({ madeFor }: Runner): boolean => madeFor.attempt === attempt;
-      return made.every(isOfStay) ? made : made.filter(isOfStay);
-    },
+    madeFor: (origin, stay) =>
+      byJob
+        .get(origin, stay.id)
+        ?.filter(({ madeFor }) => isMadeForSame(madeFor, stay))
+        .sort(byReadiness) ?? NONE,
   };
 }
 
@@ -94,13 +90,9 @@ export function freeRunners(runners: readonly Runner[], taken: ReadonlySet<strin
   return runners.filter(({ state, name }) => state === 'free' && !taken.has(name)).sort(byReadiness);
 }
 
-/** Runners of a group that failed for one stay of a job in the queue, or for one slot of its pool. */
-export function failedFor(
-  stay: Stay,
-  group: Group,
-  { madeFor, nowMs }: Pick<Runners, 'madeFor'> & { readonly nowMs: number },
-): readonly Runner[] {
-  return madeFor(group.origin, stay).filter(
+/** Of the runners that were made for one thing: those of this group that failed. */
+export function failedOf(made: readonly Runner[], group: Group, nowMs: number): readonly Runner[] {
+  return made.filter(
     // A clock that is far ahead must hold nothing back for days.
     (runner) => runner.state === 'failed' && runner.group === group && endOf(runner) < nowMs + group.spawnTimeoutMs,
   );
@@ -124,11 +116,6 @@ function byReadiness(a: Runner, b: Runner): number {
 /** True when the runner works, whether or not Gitea lists its job. */
 export function isAtWork({ state }: Runner): boolean {
   return state === 'busy' || state === 'finishing' || state === 'moved';
-}
-
-/** True when the runner takes a place under the cap that no job can have: it works, or it is kept for a look. */
-export function takesPlace(runner: Runner): boolean {
-  return isAtWork(runner) || runner.state === 'kept';
 }
 
 /** True when a runner has all labels of the job: Gitea may give it to it. */

@@ -3,15 +3,15 @@
  * Nothing is judged here (`judge.ts`).
  */
 import type { GroupKey } from './decisions.ts';
-import type { Evidence, Group, Job, LiveJob, RegisteredRunner } from './evidence.ts';
-import { type ListedJob, looksOf } from './listed-jobs.ts';
-import { groupHash, namePrefix, parseRunnerName, type RunnerName } from './names.ts';
+import { type Evidence, type Group, type Job, type LiveJob, liveJobsOf, type RegisteredRunner } from './evidence.ts';
+import { type ListedJob, looksOf } from './join.ts';
+import { groupHash, type MadeFor, namePrefix, parseRunnerName, type RunnerName } from './names.ts';
 
 /** What is known of one runner. */
 export interface RunnerTraces {
   readonly name: string;
   readonly group: Group;
-  readonly madeFor: RunnerName;
+  readonly madeFor: MadeFor;
   /** Jobs in progress under its name. More than one when its Job was re-created. */
   readonly runs: number;
   /** Of these, and of the completed ones, the job that began last. */
@@ -47,21 +47,12 @@ export function gatherTraces(
     // Most runners leave several traces. Their names are read once.
     const known = byName.get(name);
     if (known) return known.group[by] === place ? known : undefined;
-    const madeFor = parseRunnerName(name);
-    const group = madeFor && (findGroup(madeFor) ?? heirs.get(name));
+    const parts = parseRunnerName(name);
+    const group = parts && (findGroup(parts) ?? heirs.get(name));
     if (!group || group[by] !== place) return undefined;
-    const first: OpenTraces = {
-      name,
-      group,
-      madeFor,
-      runs: 0,
-      running: undefined,
-      completed: undefined,
-      row: undefined,
-      isListedHere: false,
-      rowIds: [],
-      live: undefined,
-    };
+    const { madeFor } = parts;
+    const nothing = { running: undefined, completed: undefined, row: undefined, live: undefined };
+    const first: OpenTraces = { name, group, madeFor, runs: 0, isListedHere: false, rowIds: [], ...nothing };
     byName.set(name, first);
     byGroup.get(group)?.push(first);
     return first;
@@ -79,7 +70,7 @@ export function gatherTraces(
       if (traces) noteRow(traces, row, look);
     }
   }
-  for (const live of evidence.liveJobs) {
+  for (const live of liveJobsOf(evidence)) {
     const traces = tracesOf(live.name, 'namespace', live.namespace);
     if (traces) traces.live = live;
   }
@@ -114,6 +105,18 @@ export class GroupsCollide extends Error {
     );
     this.name = 'GroupsCollide';
   }
+}
+
+/**
+ * True when the Job was made for another place than that of its group now. Either its pod has the address of another Gitea, or it was
+ * printed for a repository that the scope does not cover. What the Job does not tell proves nothing.
+ */
+export function isOfOtherPlace({ giteaUrl, repository }: LiveJob, { origin, covers }: Group): boolean {
+  if (giteaUrl !== undefined && giteaUrl !== origin) return true;
+  if (repository === undefined || covers === undefined) return false;
+  // Gitea ignores case.
+  const name = repository.toLowerCase();
+  return name !== covers && !name.startsWith(`${covers}/`);
 }
 
 /** Jobs come oldest first. */

@@ -19,7 +19,7 @@ import {
 
 /** What `explain` knows of a scene in which Kubernetes was looked at. */
 function evidenceOf(scene: Scene) {
-  return { groups: scene.groups ?? [group()], evidence: evidenceOfScene(scene), jobsWereListed: true };
+  return { groups: scene.groups ?? [group()], evidence: evidenceOfScene(scene) };
 }
 
 function textOf(scene: Scene, colour = false): string {
@@ -70,7 +70,7 @@ ${named(two, 9)}  runners/ci  goes: is disabled in Gitea
 Runners that have done their job: 1.
 
 Next: remove spec.suspend in ci.yaml
-Next: group runners/ci has no free slot (1 busy, 1 starting): raise spec.maxActiveRunners in ci.yaml, or wait for a busy runner to finish
+Next: group runners/ci has no free slot (1 busy, 1 wanted): raise spec.maxActiveRunners in ci.yaml, or wait for a busy runner to finish
 Next: if a job without labels is to run, give it a runs-on, or set spec.acceptUnlabelledJobs
 Next: add arm to spec.labels of a group whose scope has the job, or correct its runs-on
 
@@ -163,7 +163,7 @@ Plan: 2 runners (1 busy, 1 for queued jobs), 2 jobs unserved, 2 held back, 1 blo
       ],
       [
         'slots that are all starting',
-        { groups: [group({ maxActiveRunners: 1 })], jobs: [job(1), job(2)] },
+        { groups: [group({ maxActiveRunners: 1 })], jobs: [job(1), job(2)], liveJobs: [] },
         'group runners/ci has no free slot (1 starting): wait, or raise spec.maxActiveRunners in ci.yaml if more jobs are to run at once',
       ],
       [

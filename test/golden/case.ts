@@ -116,5 +116,6 @@ async function filler(
 }
 
 function nameOf(group: RunnerGroup, instance: string, id: number, attempt: number, ordinal: number): string {
-  return runnerName(instance, toPlanned(group, '', templateHash(group)), { id, attempt }, ordinal);
+  const madeFor = id === 0 ? { poolIndex: attempt } : { id, attempt };
+  return runnerName(instance, toPlanned(group, '', templateHash(group)), madeFor, ordinal);
 }

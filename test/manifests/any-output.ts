@@ -82,10 +82,11 @@ export const anyOutput: fc.Arbitrary<readonly GroupOutput[]> = fc
     items.map(({ group, decisions, warm }) => ({
       group,
       runners: decisions.map(({ made, meets, because: why, pinned, priorityClass: ofPod }, index) => {
-        const stay = { id: warm && index === 0 ? 0 : made.id, attempt: made.attempt };
+        const { id, attempt } = made;
+        const madeFor = warm && index === 0 ? { poolIndex: attempt } : { id, attempt };
         const named = { namespace: group.namespace, name: group.name, origin: group.giteaUrl, templateHash: 'x' };
         const { job: _job, ...rest } = runner({
-          runner: runnerName('', named, stay, 0),
+          runner: runnerName('', named, madeFor, 0),
           group: { namespace: group.namespace, name: group.name },
           because: why,
           pinned,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { jobDeadlineSeconds, keepCommand, LONGEST_KEEP_SECONDS, runnerCommand } from '../../src/manifests/keep.ts';
-import { LONGEST_KEEP_MS } from '../../src/planner/kept.ts';
+import { LONGEST_KEEP_MS } from '../../src/planner/debugging.ts';
 import { group } from './fixtures.ts';
 
 const WAITS = 'This pod waits for people';

@@ -109,7 +109,8 @@ function falseIn(world: World, plan: Plan, job: GiteaJob, decision: JobDecision)
   );
   const { id } = decision.job;
   const failed = world.liveJobs().some(({ name, state }) => {
-    return parseRunnerName(name)?.jobId === id && (state === 'failed' || state === 'complete');
+    const madeFor = parseRunnerName(name)?.madeFor;
+    return madeFor && 'id' in madeFor && madeFor.id === id && (state === 'failed' || state === 'complete');
   });
   const reasons: Readonly<Partial<Record<HeldBecause, boolean>>> = {
     cap: working.length > 0 && withRoom.length === 0,

@@ -11,7 +11,7 @@ import { type GiteaTarget, observe } from '../../src/clients/gitea/observe.ts';
 import { Token } from '../../src/clients/tokens/token.ts';
 import type { Scope } from '../../src/config/runnergroup/runner-group.ts';
 import type { Plan } from '../../src/planner/decisions.ts';
-import type { LiveJob, Group as PlannedGroup } from '../../src/planner/evidence.ts';
+import type { Evidence, LiveJob, Group as PlannedGroup } from '../../src/planner/evidence.ts';
 import { plan } from '../../src/planner/plan.ts';
 import { Failure } from '../../src/shared/failure.ts';
 import { group } from '../support/scenario.ts';
@@ -111,7 +111,11 @@ export class World {
         env: {},
         versions: this.#versions,
       });
-      return plan(this.groups, { instance: 'model', looks, liveJobs: this.liveJobs(), nowMs: this.clock.now });
+      const { now } = this.clock;
+      const cluster: Evidence['cluster'] = this.setting.seesCluster
+        ? { is: 'seen', jobs: this.liveJobs(), listedAtMs: now - 20_000 }
+        : { is: 'unseen' };
+      return plan(this.groups, { instance: 'model', looks, cluster, nowMs: now });
     } catch (error) {
       if (error instanceof Failure) return error;
       throw error;
@@ -122,7 +126,6 @@ export class World {
 
   /** What Kubernetes shows the planner. */
   liveJobs(): readonly LiveJob[] {
-    if (!this.setting.seesCluster) return [];
     return [...this.kubeJobs.values()].map(({ name, state, createdAtMs, finishedAtMs, pinned }) => {
       return {
         namespace: 'runners',

@@ -9,7 +9,7 @@ import type {
   PriorityTier,
   RegisteredRunner,
 } from '../../src/planner/evidence.ts';
-import { runnerName, slotStay } from '../../src/planner/names.ts';
+import { runnerName } from '../../src/planner/names.ts';
 import { plan } from '../../src/planner/plan.ts';
 import { fc } from '../support/property.ts';
 import { INSTANCE, NOW, ORIGIN } from '../support/scenario.ts';
@@ -36,8 +36,8 @@ const anyRunner = fc.record({
   group: fc.nat(2),
   id: IDS,
   ordinal: fc.nat(2),
-  /** Slot of a pool; 0: it was made for a job. */
-  slot: fc.constantFrom(0, 0, 0, 1, 2, 3),
+  /** 0: it was made for a job. */
+  poolIndex: fc.constantFrom(0, 0, 0, 1, 2, 3),
   old: fc.boolean(),
   stranger: fc.boolean(),
 });
@@ -79,6 +79,7 @@ export const anyScene = fc
     groups: fc.array(anyGroup, { minLength: 1, maxLength: 3 }),
     looks: fc.record({ one: anyLook, two: anyLook }),
     live: fc.array(anyLive, { maxLength: 8 }),
+    isSeen: fc.constantFrom(true, true, false),
   })
   .map(buildScene);
 
@@ -93,6 +94,7 @@ function buildScene(raw: {
   groups: Of<typeof anyGroup>[];
   looks: { one: Of<typeof anyLook>; two: Of<typeof anyLook> };
   live: Of<typeof anyLive>[];
+  isSeen: boolean;
 }): Scene {
   const groups: Group[] = raw.groups.map(({ tierPlaces, ...group }, i) => ({
     ...group,
@@ -107,8 +109,8 @@ function buildScene(raw: {
     const group = groups[runner.group % groups.length];
     if (!group || runner.stranger) return `stranger-${runner.id}`;
     const of = runner.old ? { ...group, templateHash: 'older' } : group;
-    const stay = runner.slot > 0 ? slotStay(runner.slot) : { id: runner.id, attempt: 1 };
-    return runnerName(INSTANCE, of, stay, runner.ordinal);
+    const madeFor = runner.poolIndex > 0 ? { poolIndex: runner.poolIndex } : { id: runner.id, attempt: 1 };
+    return runnerName(INSTANCE, of, madeFor, runner.ordinal);
   };
   const lookOf = (look: Of<typeof anyLook>): Look => ({
     jobs: look.jobs.map((raw): Job => {
@@ -157,7 +159,16 @@ function buildScene(raw: {
     ['one', lookOf(raw.looks.one)],
     ['two', lookOf(raw.looks.two)],
   ]);
-  return { groups, evidence: { instance: INSTANCE, looks, liveJobs: [...liveJobs.values()], nowMs: NOW } };
+  const cluster: Evidence['cluster'] = raw.isSeen
+    ? { is: 'seen', jobs: [...liveJobs.values()], listedAtMs: NOW - 20_000 }
+    : { is: 'unseen' };
+  return { groups, evidence: { instance: INSTANCE, looks, cluster, nowMs: NOW } };
+}
+
+/** The same evidence with other Jobs, where they are seen. */
+export function withLiveJobs(evidence: Evidence, jobs: readonly LiveJob[]): Evidence {
+  const { cluster } = evidence;
+  return cluster.is === 'seen' ? { ...evidence, cluster: { ...cluster, jobs } } : evidence;
 }
 
 /** Cumulative; the last threshold is the cap. */

@@ -81,7 +81,10 @@ describe('a Job of another Application was printed for the job', () => {
 
   it.each([
     ['starting', { liveJobs: [printed(named(theirs, 1)), printed(named(ci, 1))] }],
-    ['registered', { liveJobs: [printed(named(theirs, 1))], runners: [row(named(ci, 1))] }],
+    [
+      'registered',
+      { liveJobs: [printed(named(theirs, 1)), live(named(ci, 1), 'running')], runners: [row(named(ci, 1))] },
+    ],
   ])('but one of ours is there, too, and %s: both stay, because the other Application may leave its own', (_, seen) => {
     const kept = planScene({ jobs: [job(1)], ...seen });
 

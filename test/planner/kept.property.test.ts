@@ -1,11 +1,11 @@
 /** Law P17 as properties: any groups, any evidence, also evidence that contradicts itself. */
 import { describe, expect } from 'vitest';
+import { LONGEST_KEEP_MS } from '../../src/planner/debugging.ts';
 import type { EmittedRunner, Plan } from '../../src/planner/decisions.ts';
-import type { Job, LiveJob } from '../../src/planner/evidence.ts';
-import { LONGEST_KEEP_MS } from '../../src/planner/kept.ts';
+import { type Job, type LiveJob, liveJobsOf } from '../../src/planner/evidence.ts';
 import { fc, test } from '../support/property.ts';
 import { NOW } from '../support/scenario.ts';
-import { anyScene, looksOf, planOf, type Scene } from './any-scene.ts';
+import { anyScene, looksOf, planOf, type Scene, withLiveJobs } from './any-scene.ts';
 
 const anyTime = fc.oneof(fc.integer({ min: -90_000, max: 90_000 }), fc.integer({ min: -2_000, max: 2_000 }));
 const anyStay = fc.record({
@@ -38,7 +38,7 @@ const anyKeptScene = fc.record({ scene: anyScene, stay: anyStay }).map(({ scene,
   const looks = new Map(
     [...scene.evidence.looks].map(([key, look]) => [key, { ...look, jobs: look.jobs.map(withEnd) }]),
   );
-  return { groups, evidence: { ...scene.evidence, looks, liveJobs: scene.evidence.liveJobs.map(withStay) } };
+  return { groups, evidence: withLiveJobs({ ...scene.evidence, looks }, liveJobsOf(scene.evidence).map(withStay)) };
 });
 
 function debugging(planned: Plan): readonly EmittedRunner[] {
@@ -49,7 +49,7 @@ describe('for any groups and any evidence', () => {
   test('P17 a runner stays within its time, at most 24 hours after the failure, pinned', [anyKeptScene], (scene) => {
     for (const { keep, pinned, runner } of debugging(planOf(scene))) {
       const { endedAtMs = 0, untilMs = 0 } = keep ?? {};
-      const live = scene.evidence.liveJobs.find(({ name }) => name === runner);
+      const live = liveJobsOf(scene.evidence).find(({ name }) => name === runner);
       expect(pinned).toBe(true);
       expect(live?.state).toMatch(/^(?:running|unknown|starting)$/);
       expect(untilMs).toBeGreaterThan(NOW);
@@ -65,7 +65,7 @@ describe('for any groups and any evidence', () => {
       jobs.some(({ runner, status }) => runner === name && status !== 'completed');
     const registered = (name: string): boolean =>
       looks.some(({ runners }) => runners.some((row) => row.name === name && row.online));
-    for (const { name, state, endedAtMs } of scene.evidence.liveJobs) {
+    for (const { name, state, endedAtMs } of liveJobsOf(scene.evidence)) {
       const keepMs = scene.groups.find((group) => name.startsWith(`${group.name}-`))?.keepFailedMs;
       if (keepMs === undefined || endedAtMs === undefined || state !== 'running') continue;
       if (endedAtMs > NOW || endedAtMs + keepMs <= NOW || works(name) || registered(name)) continue;
@@ -82,7 +82,7 @@ describe('for any groups and any evidence', () => {
       const planned = planOf(scene);
       for (const { name, suspend, maxActiveRunners } of scene.groups) {
         const out = planned.runners.flatMap((each) => (each.emit && each.group.name === name ? each.because : []));
-        const records = ['lost', 'unpinning', 'back-off-record'];
+        const records = ['lost', 'unpinning', 'back-off-record', 'foreign'];
         const places = out.filter((because) => !records.includes(because)).length;
         const taken = out.filter((because) => ['busy', 'finishing', 'debugging'].includes(because)).length;
         expect(places).toBeLessThanOrEqual(Math.max(taken, suspend ? 0 : maxActiveRunners));

@@ -1,12 +1,12 @@
 /** The laws as properties: any groups, any evidence, also evidence that contradicts itself. */
 import { describe, expect } from 'vitest';
 import type { HeldBecause, JobDecision, Plan } from '../../src/planner/decisions.ts';
-import type { Group, Job, LiveJob } from '../../src/planner/evidence.ts';
-import { parseRunnerName } from '../../src/planner/names.ts';
+import { type Group, type Job, type LiveJob, liveJobsOf } from '../../src/planner/evidence.ts';
+import { parseRunnerName, poolIndexOf } from '../../src/planner/names.ts';
 import { plan } from '../../src/planner/plan.ts';
 import { fc, test } from '../support/property.ts';
 import { emitted } from '../support/scenario.ts';
-import { anyScene, looksOf, planOf, type Scene } from './any-scene.ts';
+import { anyScene, looksOf, planOf, type Scene, withLiveJobs } from './any-scene.ts';
 
 const ofGroup = (planned: Plan, group: Group) =>
   emitted(planned).filter((decision) => decision.group.name === group.name);
@@ -18,7 +18,7 @@ const sparesOf = (planned: Plan) => planned.runners.filter(({ because }) => beca
  * first runner works (ADR 3).
  */
 function placesTaken({ evidence }: Scene, planned: Plan, group: Group): number {
-  const live = new Map(evidence.liveJobs.map((each) => [each.name, each]));
+  const live = new Map(liveJobsOf(evidence).map((each) => [each.name, each]));
   const places = ofGroup(planned, group).map(({ runner, because, job }) => {
     // A pool gives way to jobs.
     if (because === 'warm') return 0;
@@ -35,7 +35,7 @@ function placesTaken({ evidence }: Scene, planned: Plan, group: Group): number {
  * began or ended, or by a job that is left to a runner elsewhere now. The replay's own rules: replay.test.ts.
  */
 function mayHaveBeenFull({ evidence }: Scene, planned: Plan, { name }: Group): boolean {
-  if (evidence.liveJobs.some((live) => live.name.startsWith(`${name}-`))) return false;
+  if (liveJobsOf(evidence).some((live) => live.name.startsWith(`${name}-`))) return false;
   return planned.jobs.some(
     (decision) =>
       decision.job.startedAtMs !== undefined ||
@@ -48,7 +48,12 @@ function hasRunnerInItsGroup(planned: Plan, decision: JobDecision & { readonly v
   const { job, group, runner, by } = decision;
   if (by === 'own-runner' || by === 'chain') return true;
   const others = planned.runners.filter((of) => of.group.name === group.name && of.runner !== runner);
-  return others.some((of) => parseRunnerName(of.runner)?.jobId === job.id);
+  return others.some((of) => isMadeFor(of.runner, job.id));
+}
+
+function isMadeFor(runner: string, jobId: number): boolean {
+  const madeFor = parseRunnerName(runner)?.madeFor;
+  return madeFor !== undefined && 'id' in madeFor && madeFor.id === jobId;
 }
 
 /** A plan of the first group alone, by turns. */
@@ -59,8 +64,9 @@ function planByTurns({ groups, evidence }: Scene): Plan {
 
 /** Runners of a group that have failed before they started. */
 function failures({ evidence }: Scene, { name }: Group): number {
-  return evidence.liveJobs.filter((live) => live.name.startsWith(`${name}-`) && live.state === 'failed' && live.trouble)
-    .length;
+  return liveJobsOf(evidence).filter(
+    (live) => live.name.startsWith(`${name}-`) && live.state === 'failed' && live.trouble,
+  ).length;
 }
 
 /** Whether a ready job that is held is held for a reason that is true, told without the planner's own functions. */
@@ -77,9 +83,8 @@ function isTrue(because: HeldBecause, job: Job, scene: Scene, planned: Plan): bo
     cap: working.length > 0 && working.every((group) => placesTaken(scene, planned, group) >= group.maxActiveRunners),
     // Its records of failures are kept while it waits.
     'backing-off':
-      planned.runners.some(
-        ({ because, runner }) => because === 'back-off-record' && parseRunnerName(runner)?.jobId === job.id,
-      ) || covering.some((group) => failures(scene, group) >= 3),
+      planned.runners.some(({ because, runner }) => because === 'back-off-record' && isMadeFor(runner, job.id)) ||
+      covering.some((group) => failures(scene, group) >= 3),
     // Judged by the properties of P11.
     'served-elsewhere': true,
   };
@@ -94,7 +99,7 @@ describe('for any groups and any evidence', () => {
       // Lost ones, too: they need no slot, but nothing prunes them.
       const out = new Map(planOf(scene).runners.flatMap((of) => (of.emit ? [[of.runner, of] as const] : [])));
       const ended = new Set(
-        scene.evidence.liveJobs
+        liveJobsOf(scene.evidence)
           .filter(({ state }) => state === 'complete' || state === 'failed')
           .map(({ name }) => name),
       );
@@ -123,7 +128,7 @@ describe('for any groups and any evidence', () => {
   );
 
   test('P2 a runner that no job needs is kept only when it is seen, free, unpinned and young', [anyScene], (scene) => {
-    const seen = new Map(scene.evidence.liveJobs.map((live) => [live.name, live]));
+    const seen = new Map(liveJobsOf(scene.evidence).map((live) => [live.name, live]));
     const timeoutMs = new Map(scene.groups.map(({ name, spawnTimeoutMs }) => [name, spawnTimeoutMs]));
     for (const decision of sparesOf(planOf(scene))) {
       const live = seen.get(decision.runner);
@@ -154,12 +159,12 @@ describe('for any groups and any evidence', () => {
         looks.flatMap(({ runners }) => runners.filter((row) => row.online).map(({ name }) => name)),
       );
       const ended = new Set(
-        scene.evidence.liveJobs
+        liveJobsOf(scene.evidence)
           .filter(({ state }) => state === 'complete' || state === 'failed')
           .map(({ name }) => name),
       );
 
-      const stateOf = new Map(scene.evidence.liveJobs.map((live) => [live.name, live.state]));
+      const stateOf = new Map(liveJobsOf(scene.evidence).map((live) => [live.name, live.state]));
       for (const { verdict, job } of planOf(scene).jobs) {
         if (verdict !== 'done' || !job.runner || online.has(job.runner)) continue;
         if (stateOf.get(job.runner) !== 'starting') ended.add(job.runner);
@@ -217,7 +222,7 @@ describe('for any groups and any evidence', () => {
         { jobs: shuffled(jobs), runners: shuffled(runners) },
       ]),
     );
-    const evidence = { ...scene.evidence, looks, liveJobs: shuffled(scene.evidence.liveJobs) };
+    const evidence = withLiveJobs({ ...scene.evidence, looks }, shuffled(liveJobsOf(scene.evidence)));
 
     expect(plan(shuffled(scene.groups), evidence)).toEqual(planOf(scene));
   });
@@ -246,7 +251,7 @@ describe('for any groups and any evidence', () => {
     (scene) => {
       const planned = planOf(scene);
       const ended = new Set(
-        scene.evidence.liveJobs
+        liveJobsOf(scene.evidence)
           .filter(({ state }) => state === 'complete' || state === 'failed')
           .map(({ name }) => name),
       );
@@ -260,7 +265,7 @@ describe('for any groups and any evidence', () => {
 
   test('P11 what other Applications have drops no runner of ours', [anyScene], (scene) => {
     const seen = new Set([
-      ...scene.evidence.liveJobs.map(({ name }) => name),
+      ...liveJobsOf(scene.evidence).map(({ name }) => name),
       ...looksOf(scene).flatMap(({ runners }) => runners.map(({ name }) => name)),
     ]);
     const served: readonly string[] = ['own-runner', 'free-runner'];
@@ -273,14 +278,14 @@ describe('for any groups and any evidence', () => {
       ),
     );
     // The same, as if nobody else had a runner and those jobs could not run: what is dropped then is dropped for another reason.
-    const liveJobs = scene.evidence.liveJobs.map((live) => ({ ...live, jobUrl: '' }));
+    const liveJobs = liveJobsOf(scene.evidence).map((live) => ({ ...live, jobUrl: '' }));
     const looks = new Map(
       [...scene.evidence.looks].map(([key, look]) => [
         key,
         { ...look, jobs: look.jobs.map((job) => (left.has(job.id) ? { ...job, status: 'blocked' as const } : job)) },
       ]),
     );
-    const unseen = plan(scene.groups, { ...scene.evidence, looks, liveJobs });
+    const unseen = plan(scene.groups, withLiveJobs({ ...scene.evidence, looks }, liveJobs));
 
     expect(living(planned).length).toBeGreaterThanOrEqual(living(unseen).length);
   });
@@ -295,7 +300,7 @@ describe('for any groups and any evidence', () => {
 
       for (const decision of planned.jobs) {
         if (decision.verdict !== 'held' || decision.because !== 'served-elsewhere') continue;
-        const printed = scene.evidence.liveJobs.find(({ name }) => name === decision.runner);
+        const printed = liveJobsOf(scene.evidence).find(({ name }) => name === decision.runner);
         expect(names).not.toContain(decision.runner);
         expect(claimed).not.toContain(decision.runner);
         expect(printed?.jobUrl).toBe(decision.job.url);
@@ -337,7 +342,7 @@ describe('for any groups and any evidence', () => {
     [anyScene],
     (scene) => {
       const planned = planOf(scene);
-      const liveOf = new Map(scene.evidence.liveJobs.map((live) => [live.name, live]));
+      const liveOf = new Map(liveJobsOf(scene.evidence).map((live) => [live.name, live]));
 
       for (const group of scene.groups) {
         const out = [...ofGroup(planned, group), ...sparesOf(planned).filter((each) => each.group.name === group.name)];
@@ -372,8 +377,8 @@ describe('for any groups and any evidence', () => {
       }),
     );
     const known = new Set(made.map(({ runner }) => runner));
-    const before = scene.evidence.liveJobs.filter(({ name }) => !known.has(name));
-    const second = plan(scene.groups, { ...scene.evidence, liveJobs: [...before, ...liveJobs] });
+    const before = liveJobsOf(scene.evidence).filter(({ name }) => !known.has(name));
+    const second = plan(scene.groups, withLiveJobs(scene.evidence, [...before, ...liveJobs]));
 
     for (const decision of second.runners) {
       const asked = made.find(({ runner }) => runner === decision.runner);
@@ -386,7 +391,7 @@ describe('for any groups and any evidence', () => {
     [anyScene],
     (scene) => {
       const planned = planOf(scene);
-      const liveOf = new Map(scene.evidence.liveJobs.map((live) => [live.name, live]));
+      const liveOf = new Map(liveJobsOf(scene.evidence).map((live) => [live.name, live]));
 
       for (const { runner, because, group: of } of planned.runners) {
         if (because !== 'stuck') continue;
@@ -407,11 +412,13 @@ describe('for any groups and any evidence', () => {
     (scene) => {
       const planned = planOf(scene);
       const seen = new Set([
-        ...scene.evidence.liveJobs.filter(({ state }) => state !== 'starting').map(({ name }) => name),
+        ...liveJobsOf(scene.evidence)
+          .filter(({ state }) => state !== 'starting')
+          .map(({ name }) => name),
         ...planned.jobs.map(({ job }) => job.runner),
       ]);
       const living = new Set([
-        ...scene.evidence.liveJobs
+        ...liveJobsOf(scene.evidence)
           .filter(({ state }) => state === 'running' || state === 'unknown')
           .map(({ name }) => name),
         ...looksOf(scene).flatMap(({ runners }) => runners.filter(({ online }) => online).map(({ name }) => name)),
@@ -441,7 +448,7 @@ describe('for any groups and any evidence', () => {
         const slots = planned.runners.filter(
           ({ runner, group: of, because }) =>
             of.name === group.name &&
-            parseRunnerName(runner)?.jobId === 0 &&
+            poolIndexOf(parseRunnerName(runner)?.madeFor) !== undefined &&
             ['back-off-record', 'failed', 'free-runner'].includes(because),
         );
         const places = placesTaken(scene, planned, group) + warm;
@@ -458,6 +465,6 @@ describe('for any groups and any evidence', () => {
 
     expect(planned.jobs.map(({ job }) => job.id).sort()).toEqual([...ids].sort());
     expect(new Set(names).size).toBe(names.length);
-    for (const { name } of scene.evidence.liveJobs) if (parseRunnerName(name)) expect(names).toContain(name);
+    for (const { name } of liveJobsOf(scene.evidence)) if (parseRunnerName(name)) expect(names).toContain(name);
   });
 });

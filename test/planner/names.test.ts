@@ -62,7 +62,10 @@ describe('a runner name', () => {
     const longest = runnerName('test', group({ name }), { id: Number.MAX_SAFE_INTEGER, attempt: 99_999 }, 0);
 
     expect(longest).toHaveLength(63);
-    expect(parseRunnerName(longest)).toMatchObject({ prefix: name, jobId: Number.MAX_SAFE_INTEGER, attempt: 99_999 });
+    expect(parseRunnerName(longest)).toMatchObject({
+      prefix: name,
+      madeFor: { id: Number.MAX_SAFE_INTEGER, attempt: 99_999 },
+    });
   });
 
   const dnsLabel = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
@@ -73,7 +76,10 @@ describe('a runner name', () => {
       const made = runnerName('test', group({ name }), { id, attempt }, ordinal);
 
       expect(made).toMatch(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
-      expect(parseRunnerName(made)).toMatchObject({ prefix: namePrefix(name), jobId: id, attempt });
+      expect(parseRunnerName(made)).toMatchObject({
+        prefix: namePrefix(name),
+        madeFor: id === 0 ? { poolIndex: attempt } : { id, attempt },
+      });
     },
   );
 });

@@ -1,7 +1,7 @@
-/** Since when a job has been ready, as far as its run and others of its repository tell (src/planner/needs.ts, ready-since.ts): scenes of P7. */
+/** Since when a job has been ready, as far as its run and others of its repository tell (src/planner/ready-since.ts, unseen/needs.ts): scenes of P7. */
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/planner/evidence.ts';
-import { done, group, job, NOW, named, planScene, row, servedIds } from '../support/scenario.ts';
+import { done, group, job, NOW, named, planScene, row, running, servedIds } from '../support/scenario.ts';
 
 const one = group({ maxActiveRunners: 1 });
 /** So many seconds ago. */
@@ -104,6 +104,20 @@ describe('a job is ready since its run was pushed', () => {
     if (!unit) throw new Error('no older run');
 
     expect(isReadyBefore(2, ...run(), unit, job(-2, { ...still, startedAtMs: ago(3_060) }))).toBe(true);
+  });
+
+  it('when a leg of its own matrix began before the other one had ended', () => {
+    const [lint, unit] = run();
+    if (!lint || !unit) throw new Error('no run');
+    const leg = running(3, 'elsewhere', {
+      ...unit,
+      id: 3,
+      status: 'in_progress',
+      name: 'unit (1)',
+      startedAtMs: ago(9),
+    });
+
+    expect(isReadyBefore(2, lint, { ...unit, name: 'unit (2)' }, leg)).toBe(true);
   });
 
   it('when the other one stands behind it in the workflow file', () => {

@@ -1,9 +1,9 @@
-/** Which runners may be starting where Gitea alone tells (src/planner/replay): scenes of P2, P3, P7, P9 and P12. */
+/** Which runners may be starting where Gitea alone tells (src/planner/unseen): scenes of P2, P3, P7, P9 and P12. */
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/planner/evidence.ts';
 import { establishFacts } from '../../src/planner/facts.ts';
-import { eventsOf } from '../../src/planner/replay/events.ts';
-import type { PastJob } from '../../src/planner/replay/requests.ts';
+import { eventsOf } from '../../src/planner/unseen/events.ts';
+import type { PastJob } from '../../src/planner/unseen/requests.ts';
 import {
   done,
   emittedNames,
@@ -613,21 +613,14 @@ describe('a job that several groups cover', () => {
   });
 });
 
-describe('where Kubernetes shows Jobs, nothing is replayed', () => {
-  const jobs = [ended(1, 'elsewhere', 60, 40, 10), ready(2, 50)];
-
-  it('in a group of which it shows one', () => {
-    const liveJobs = [live(named(one, 77), 'complete')];
+describe('where Kubernetes is seen, nothing is replayed', () => {
+  it.each([
+    ['and shows a Job', [live(named(one, 77), 'complete')]],
+    ['and shows none', []],
+  ])('%s', (_, liveJobs) => {
+    const jobs = [ended(1, 'elsewhere', 60, 40, 10), ready(2, 50)];
 
     expect(emittedNames(planScene({ groups: [one], jobs, liveJobs }))).toEqual([named(one, 2)]);
-  });
-
-  it('nor for jobs that such a group may serve, too', () => {
-    const liveJobs = [live(named(all, 77), 'complete')];
-
-    expect(emittedNames(planScene({ groups: [web, all], jobs, liveJobs }))).toEqual([named(web, 2)]);
-    expect(emittedNames(planScene({ groups: [web, all], jobs: [ready(2, 299)], liveJobs }))).toEqual([named(web, 2)]);
-    const late = [ready(2, 301)];
-    expect(emittedNames(planScene({ groups: [web, all], jobs: late, liveJobs }))).toEqual([named(web, 2, 1)]);
+    expect(emittedNames(planScene({ groups: [one], jobs: [ready(2, 3_000)], liveJobs }))).toEqual([named(one, 2)]);
   });
 });

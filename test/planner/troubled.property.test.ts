@@ -1,10 +1,10 @@
 /** P18 as properties: any groups, any evidence, and one of the groups cannot be planned. */
 import { expect } from 'vitest';
 import type { Plan } from '../../src/planner/decisions.ts';
-import type { Evidence, Group, Look } from '../../src/planner/evidence.ts';
+import { type Evidence, type Group, type Look, liveJobsOf } from '../../src/planner/evidence.ts';
 import { plan } from '../../src/planner/plan.ts';
 import { test } from '../support/property.ts';
-import { anyScene, type Scene } from './any-scene.ts';
+import { anyScene, type Scene, withLiveJobs } from './any-scene.ts';
 
 /** All groups read one look; the first one is in trouble. */
 function inTrouble({ groups, evidence: seen }: Scene) {
@@ -27,7 +27,10 @@ function withoutRunnersOf({ name }: Group, evidence: Evidence): Evidence {
       runners: runners.filter((row) => !isOwn(row.name)),
     },
   ]);
-  return { ...evidence, looks: new Map(looks), liveJobs: evidence.liveJobs.filter((live) => !isOwn(live.name)) };
+  return withLiveJobs(
+    { ...evidence, looks: new Map(looks) },
+    liveJobsOf(evidence).filter((live) => !isOwn(live.name)),
+  );
 }
 
 test('P18 each live Job of a troubled group is kept, once, and nothing else of it is printed', [anyScene], (scene) => {
@@ -35,7 +38,7 @@ test('P18 each live Job of a troubled group is kept, once, and nothing else of i
   const kept = runnersOf(planned, (name) => name === first.name);
 
   expect(kept.map(({ runner }) => runner)).toEqual(
-    seen.liveJobs
+    liveJobsOf(seen)
       .filter(isOwn)
       .map(({ name }) => name)
       .sort(),
@@ -62,7 +65,7 @@ test('P18 a troubled group of another Gitea changes nothing for all others', [an
   const seenThere = plan([elsewhere, ...others], { ...seen, looks });
   const isOther = (name: string): boolean => name !== first.name;
   // Its Jobs were not printed for jobs of this Gitea.
-  if (seen.liveJobs.some(({ name, jobUrl }) => jobUrl && name.startsWith(`${first.name}-`))) return;
+  if (liveJobsOf(seen).some(({ name, jobUrl }) => jobUrl && name.startsWith(`${first.name}-`))) return;
 
   expect(runnersOf(planned, isOther)).toEqual(runnersOf(seenThere, isOther));
 });

@@ -10,7 +10,7 @@
 
 import type { GiteaJob } from '../../model/gitea/gitea.ts';
 import { scopeKey } from '../../model/gitea/runners.ts';
-import { OF_POOL, POOL_LIFE_MS, parseRunnerName } from '../../src/planner/names.ts';
+import { type MadeFor, POOL_LIFE_MS, parseRunnerName } from '../../src/planner/names.ts';
 import type { GroupSpec, PodFate, Trouble } from './history.ts';
 import { ORDINARY_POD } from './history.ts';
 import { type PrintedStay, type Stay, stayThatEnds, waits } from './keeping.ts';
@@ -24,12 +24,6 @@ export type PodPhase = 'waiting' | 'starting' | 'idle' | 'busy' | 'kept' | 'ende
  * too short. The rest is bad luck from outside.
  */
 export type PodEnd = 'done' | 'dropped' | 'killed' | 'crashed' | 'lost' | 'deadline';
-
-/** The stay of a CI job in the queue that a runner was made for. */
-export interface MadeFor {
-  readonly jobId: number;
-  readonly attempt: number;
-}
 
 /** A pod of ours and its runner, from beginning to end. */
 export interface Pod {
@@ -119,7 +113,7 @@ export function isAstray(pod: Pod, stage: Stage): boolean {
 
 /** True for a runner that was started for a warm pool. */
 export function isWarm({ madeFor }: Pod): boolean {
-  return madeFor?.jobId === OF_POOL;
+  return madeFor !== undefined && 'poolIndex' in madeFor;
 }
 
 /** A CI job in an annotation. */

@@ -34,7 +34,7 @@ interface Now extends Synced {
 
 /** Gitea calls a runner that is gone online for a minute; a little more for the look. */
 const ROW_LASTS_MS = 70_000;
-/** The 10 s of `src/planner/pool.ts`, and a little more for look and sync. */
+/** The 10 s of `src/planner/idle.ts`, and a little more for look and sync. */
 const SLOT_WAITS_MS = 20_000;
 
 /** The pools of these groups that the sync has left with a gap, in words. */

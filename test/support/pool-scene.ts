@@ -7,7 +7,7 @@ import { group, INSTANCE, live, row, type Scene } from './scenario.ts';
 export const pool = group({ minIdleRunners: 2 });
 /** The name of a slot's runner. */
 export const warm = (slot: number, ordinal = 0, of = pool): string =>
-  runnerName(INSTANCE, of, { id: 0, attempt: slot }, ordinal);
+  runnerName(INSTANCE, of, { poolIndex: slot }, ordinal);
 /** A runner that is registered, and whose pod runs. */
 export const idle = (name: string) => ({ runners: [row(name)], liveJobs: [live(name, 'running')] });
 

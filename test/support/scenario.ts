@@ -71,8 +71,9 @@ export interface Scene {
   readonly jobs?: readonly Job[];
   readonly runners?: readonly RegisteredRunner[];
   readonly looks?: Readonly<Record<string, Look>>;
-  readonly liveJobs?: readonly LiveJob[];
-  readonly liveSinceMs?: number;
+  /** Absent: the cluster is unseen. */
+  readonly liveJobs?: readonly LiveJob[] | undefined;
+  readonly listedAtMs?: number;
   readonly nowMs?: number;
   readonly troubled?: readonly GroupKey[];
   readonly application?: string;
@@ -84,15 +85,18 @@ export function planScene(scene: Scene): Plan {
 
 /** What the planner may know in this scene. */
 export function evidenceOfScene(scene: Scene): Evidence {
-  const { jobs = [], runners = [], liveJobs = [], nowMs = NOW } = scene;
+  const { jobs = [], runners = [], liveJobs, nowMs = NOW } = scene;
   const looks = new Map(Object.entries(scene.looks ?? { acme: { jobs, runners } }));
-  const { liveSinceMs, troubled, application } = scene;
-  const since = {
-    ...(liveSinceMs && { liveSinceMs }),
+  const { listedAtMs = nowMs - 20_000, troubled, application } = scene;
+  const cluster: Evidence['cluster'] = liveJobs ? { is: 'seen', jobs: liveJobs, listedAtMs } : { is: 'unseen' };
+  return {
+    instance: INSTANCE,
+    looks,
+    cluster,
+    nowMs,
     ...(troubled && { troubled }),
     ...(application && { application }),
   };
-  return { instance: INSTANCE, looks, liveJobs, ...since, nowMs };
 }
 
 /** Why a Job is in the output although its runner is not wanted. */
@@ -102,6 +106,7 @@ const NOT_WANTED: readonly string[] = [
   'spare',
   'unpinning',
   'group-in-trouble',
+  'foreign',
 ] satisfies EmittedBecause[];
 
 /** Runners in the output that are wanted there. */

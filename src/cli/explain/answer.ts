@@ -3,7 +3,7 @@
  * explanation. The text of each decision is that of the table (causes.ts).
  */
 import type { Run } from '../../clients/gitea/runs.ts';
-import { type EmittedRunner, takesSlot } from '../../planner/decisions.ts';
+import { type EmittedRunner, takesPlace } from '../../planner/decisions.ts';
 import type { Job, LiveJob } from '../../planner/evidence.ts';
 import { isSame, keyText } from '../../shared/key-text.ts';
 import { count, firstLines, printable } from '../../shared/printable.ts';
@@ -207,7 +207,7 @@ function slotLines(group: ExplainedGroup, explanation: Explanation): readonly Li
   const { groups, checkedAt } = explanation;
   const rank = ({ trouble, because }: EmittedRunner): number => (trouble ? 0 : because === 'debugging' ? 1 : 2);
   const holders = [...emittedRunners(explanation).values()]
-    .filter((each) => isSame(each.group, group) && takesSlot(each))
+    .filter((each) => isSame(each.group, group) && takesPlace(each))
     .sort((a, b) => rank(a) - rank(b));
   const texts = holders.map((each) => {
     const { runner, trouble } = each;

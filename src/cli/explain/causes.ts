@@ -5,13 +5,13 @@ import type {
   EmittedBecause,
   EmittedRunner,
   HeldBecause,
-  KeptUntil,
+  HeldUntil,
   RunnerDecision,
   RunnerTrouble,
   ServedBy,
 } from '../../planner/decisions.ts';
 import { NO_POD } from '../../planner/evidence.ts';
-import { slotOf } from '../../planner/names.ts';
+import { parseRunnerName, poolIndexOf } from '../../planner/names.ts';
 import { keyText } from '../../shared/key-text.ts';
 import { timeText } from '../../shared/marks.ts';
 import { duration } from '../duration.ts';
@@ -227,19 +227,19 @@ function wantedText({ because, job }: EmittedRunner): string {
 /** `kept warm: slot 1 of 2` */
 function warmText({ runner, group }: EmittedRunner, groups: readonly ExplainedGroup[]): string {
   const size = findGroup(group, groups)?.minIdle ?? 0;
-  const slot = slotOf(runner);
-  return slot === undefined || slot > size ? `kept warm: one of ${size}` : `kept warm: slot ${slot} of ${size}`;
+  const index = poolIndexOf(parseRunnerName(runner)?.madeFor);
+  return index === undefined || index > size ? `kept warm: one of ${size}` : `kept warm: slot ${index} of ${size}`;
 }
 
 /** A runner that stays for a look. The next steps: docs/debugging.md. */
-function keptText({ runner, group, job }: EmittedRunner, { untilMs, extension }: KeptUntil, nowMs: number): string {
+function keptText({ runner, group, job }: EmittedRunner, { untilMs, extension }: HeldUntil, nowMs: number): string {
   const of = job ? ` ${job.repository} ${job.name} (job ${job.id})` : '';
   const until = `${timeText(untilMs)} (${duration(untilMs - nowMs)})`;
   const enter = `kubectl exec -it -n ${group.namespace} job/${runner} -c runner -- sh`;
   return `debugging: its CI job${of} failed; stays until ${until}; ${enter}${extension ? EXTENSION[extension] : ''}`;
 }
 
-const EXTENSION: Readonly<Record<NonNullable<KeptUntil['extension']>, string>> = {
+const EXTENSION: Readonly<Record<NonNullable<HeldUntil['extension']>, string>> = {
   unreadable: '; its annotation gitea.bpg.pw/extend-until is no time (2026-01-31T12:00:00Z) and does not count',
   'too-long': '; its annotation gitea.bpg.pw/extend-until is later than a runner may stay, 24 hours after the failure',
 };

@@ -1,7 +1,7 @@
 /** Readers of flags: text -> value. Each throws `Failure` (exit 2) that names the flag or its variable. */
 import { isAbsolute } from 'node:path';
 import { DNS_SUBDOMAIN, IMAGE_REFERENCE, LONGEST_IMAGE } from '../../config/runnergroup/words.ts';
-import { LONGEST_KEEP_MS } from '../../planner/kept.ts';
+import { LONGEST_KEEP_MS } from '../../planner/debugging.ts';
 import type { ListenAddress } from '../../serve/http/server.ts';
 import { Failure } from '../../shared/failure.ts';
 import { LARGEST_BUDGET } from '../../tasks/sweep/budget.ts';

@@ -1,8 +1,8 @@
 /** What `serve` writes into `status` of a RunnerGroup. A new condition is a row of `CONDITIONS`. Pure. */
 import { type LostJob, type RunnerGroupStatus, STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
-import { UNREAD_ADVICE, unreadText } from '../../planner/unread.ts';
 import type { Failure, FailureKind } from '../../shared/failure.ts';
 import { timeText } from '../../shared/marks.ts';
+import { UNREAD_ADVICE, unreadText } from '../../shared/unread.ts';
 import { keepEqual } from '../unchanged.ts';
 import type { WakeOutcome } from '../waking/wake-state.ts';
 import type { GroupCounts, StuckPod } from './plan-application.ts';

@@ -66,9 +66,7 @@ export function planApplication(input: PlanningInput): Planning {
       instance,
       ...(application && { application }),
       looks,
-      liveJobs: shiftJobs(seen, clocks.jobShiftMs),
-      jobsWereListed: true,
-      liveSinceMs: nowMs - WATCH_LAG_MS,
+      cluster: { is: 'seen', jobs: shiftJobs(seen, clocks.jobShiftMs), listedAtMs: nowMs - WATCH_LAG_MS },
       nowMs,
       troubled,
     });

@@ -19,7 +19,7 @@
  */
 
 import { type Group, hasEnded, type LiveJob, type Look, type RegisteredRunner } from '../../planner/evidence.ts';
-import { compareText } from '../../planner/listed-jobs.ts';
+import { compareText } from '../../planner/join.ts';
 import { groupHash, namePrefix, parseRunnerName, type RunnerName } from '../../planner/names.ts';
 import { groupBy } from '../../shared/group-by.ts';
 import { keyText } from '../../shared/key-text.ts';

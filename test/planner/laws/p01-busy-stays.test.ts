@@ -115,8 +115,8 @@ describe('P1 a busy runner whose Job was re-created', () => {
   const two = group({ maxActiveRunners: 2 });
   const busy = running(1, named(two, 1), { startedAtMs: NOW - 60_000 });
   const recreated = (state: LiveJob['state']) => live(named(two, 1), state, { pinned: true });
-  const verdictOfNext = (liveJobs: readonly LiveJob[], liveSinceMs = NOW - 1_000) =>
-    verdicts(planScene({ groups: [two], jobs: [busy, job(2)], liveJobs, liveSinceMs }))[2];
+  const verdictOfNext = (liveJobs: readonly LiveJob[], listedAtMs = NOW - 1_000) =>
+    verdicts(planScene({ groups: [two], jobs: [busy, job(2)], liveJobs, listedAtMs }))[2];
 
   it('takes two places under the cap: a pod that has not started is not the one that works', () => {
     expect(verdictOfNext([recreated('starting')])).toBe('cap');

@@ -1,6 +1,7 @@
 /** P16: a group may move while its runners are at work. */
 import { describe, expect, test } from 'vitest';
 import type { LiveJob } from '../../../src/planner/evidence.ts';
+import { warm } from '../../support/pool-scene.ts';
 import { done, group, job, live, NOW, named, ORIGIN, planScene, row, running } from '../../support/scenario.ts';
 
 const OLD = 'https://old.example.com';
@@ -71,17 +72,17 @@ describe('P16 a runner of the place where its group was before', () => {
 
 describe('P16 an idle runner of a pool tells by its name where it is registered', () => {
   const there = group({ covers: 'beta', minIdleRunners: 1 });
-  const slot = (of = there) => named(of, 0, 0, 1);
-  const idle = (of = there, over: Partial<LiveJob> = {}) => live(slot(of), 'running', { giteaUrl: ORIGIN, ...over });
+  const ofPool = (of = there) => warm(1, 0, of);
+  const idle = (of = there, over: Partial<LiveJob> = {}) => live(ofPool(of), 'running', { giteaUrl: ORIGIN, ...over });
   const waiting = job(9, { repository: 'beta/x' });
 
-  test('it fills no slot and serves no job of the new place, and goes', () => {
+  test('it fills no pool and serves no job of the new place, and goes', () => {
     const liveJobs = [idle({ ...there, covers: 'acme' })];
     const planned = planScene({ groups: [there], jobs: [waiting], liveJobs });
 
     expect(planned.jobs).toMatchObject([{ by: 'new-runner', runner: named(there, 9) }]);
     expect(planned.runners).toMatchObject([
-      { emit: true, because: 'warm', runner: slot() },
+      { emit: true, because: 'warm', runner: ofPool() },
       { emit: false, because: 'replaced', runner: liveJobs[0]?.name },
       { emit: true, because: 'new-runner', runner: named(there, 9) },
     ]);
@@ -89,7 +90,7 @@ describe('P16 an idle runner of a pool tells by its name where it is registered'
 
   test('one that is registered here does', () => {
     expect(planScene({ groups: [there], jobs: [waiting], liveJobs: [idle()] }).jobs).toMatchObject([
-      { verdict: 'served', runner: slot() },
+      { verdict: 'served', runner: ofPool() },
     ]);
   });
 
@@ -139,7 +140,7 @@ describe('P16 another group of the old place lists the row of a runner', () => {
     const liveJobs = [live(runner, 'running', { giteaUrl: ORIGIN, ...over })];
     return planScene({ groups: [there, other], looks, liveJobs }).runners.find(({ runner: each }) => each === runner);
   };
-  const ofPool = named({ ...there, covers: 'acme' }, 0, 0, 1);
+  const ofPool = warm(1, 0, { ...there, covers: 'acme' });
   const ofJob = named(there, 1);
 
   test('an idle one of a pool, or for a CI job, goes', () => {

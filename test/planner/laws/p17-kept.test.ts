@@ -65,7 +65,7 @@ describe('P17 a runner whose CI job failed', () => {
     const justFailed = failed({ startedAtMs: NOW - 1_500, completedAtMs: NOW - 500 });
     const late = live(name, 'starting', { createdAtMs: NOW - 4_000 });
 
-    expect(decided({ jobs: [justFailed], liveJobs: [late], liveSinceMs: NOW - 400 })).toMatchObject([
+    expect(decided({ jobs: [justFailed], liveJobs: [late], listedAtMs: NOW - 400 })).toMatchObject([
       { emit: true, runner: name, because: 'debugging', pinned: true },
     ]);
   });
@@ -73,7 +73,7 @@ describe('P17 a runner whose CI job failed', () => {
   it('is not a second pod under its name, which has not started', () => {
     const second = live(name, 'starting', { createdAtMs: NOW - 4_000 });
 
-    expect(decided({ jobs: [failed()], liveJobs: [second], liveSinceMs: NOW })).not.toMatchObject([
+    expect(decided({ jobs: [failed()], liveJobs: [second], listedAtMs: NOW })).not.toMatchObject([
       { because: 'debugging' },
     ]);
   });

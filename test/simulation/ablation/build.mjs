@@ -16,32 +16,32 @@ import { build } from 'esbuild';
 const RULES = [
   { rule: 'none', off: {} },
   { rule: 'at least elsewhere (ADR 16)', off: { 'elsewhere.ts elsewhereFinder': 'return () => undefined' } },
-  { rule: 'spare runners (ADR 22)', off: { 'spares.ts keepSpares': 'return new Map()' } },
+  { rule: 'spare runners (ADR 22)', off: { 'idle.ts isYoung': 'return false' } },
   {
     rule: 'needs: an end counts only if the job can have waited for it (ADR 4)',
-    off: { 'needs.ts needsFinder': 'return () => true' },
+    off: { 'unseen/needs.ts needsFinder': 'return () => true' },
   },
-  { rule: 'replay (ADR 19)', off: { 'replay/replay.ts replayPast': 'return new Map()' } },
+  { rule: 'replay (ADR 19)', off: { 'unseen/replay.ts replayPast': 'return new Map()' } },
   {
     rule: 're-created Jobs (ADR 26)',
     off: { 'judge.ts isRecreated': 'return false', 'judge.ts hasEndedAnother': 'return false' },
   },
-  { rule: 'stuck pods (ADR 34)', off: { 'overdue.ts isLate': 'return false' } },
+  { rule: 'stuck pods (ADR 34)', off: { 'allot.ts isLate': 'return false' } },
   {
     rule: 'patience (ADR 25)',
     off: {
-      'patience.ts isWaitedFor':
+      'judge.ts isWaitedFor':
         'return args[2] - (args[0].runningSinceMs ?? args[0].createdAtMs) < args[1].spawnTimeoutMs',
-      'patience.ts patienceMs': 'return args[1]',
-      'patience.ts missedRunners': 'return Math.floor(Math.max(0, args[1] - args[0]) / args[2])',
+      'unseen/patience.ts patienceMs': 'return args[1]',
+      'unseen/patience.ts missedRunners': 'return Math.floor(Math.max(0, args[1] - args[0]) / args[2])',
     },
   },
   {
     rule: 'records of failures (ADR 2)',
-    off: { 'ready-job.ts backOffOf': 'return undefined', 'decide.ts isWanted': 'return false' },
+    off: { 'back-off.ts backOffOf': 'return undefined', 'decide.ts isWanted': 'return false' },
   },
   { rule: 'lost runners (ADR 3, 21)', off: { 'judge.ts isLost': 'return false' } },
-  { rule: 'sleeping runners', off: { 'ready-job.ts isAsleep': 'return false' } },
+  { rule: 'sleeping runners', off: { 'queue.ts isAsleep': 'return false' } },
   // Groups of histories have fairness `oldest`: here all have `per-repository`, first as it is and then without its rule.
   { rule: 'none, all groups fair (ADR 17)', off: { 'facts.ts establishFacts': fair() } },
   {
@@ -49,7 +49,7 @@ const RULES = [
     off: {
       'facts.ts establishFacts': fair(),
       'queue.ts byTurns': 'return args[0]',
-      'replay/requests.ts countSlot': 'return undefined',
+      'unseen/requests.ts countPlace': 'return undefined',
     },
   },
 ];
@@ -64,7 +64,7 @@ function switchOff(off) {
   return {
     name: 'switch-off',
     setup({ onLoad, onEnd }) {
-      onLoad({ filter: /\/src\/plan\/.*\.ts$/ }, ({ path }) => {
+      onLoad({ filter: /\/src\/planner\/.*\.ts$/ }, ({ path }) => {
         const file = relative('src/planner', path);
         let contents = readFileSync(path, 'utf8');
         for (const [place, body] of Object.entries(off)) {

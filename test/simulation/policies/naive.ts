@@ -30,5 +30,5 @@ function decide({ groups, looks }: Sight, kept: readonly JobStatus[]): readonly 
 }
 
 function toWanted(group: GroupSpec, { id, attempt }: Job): Wanted {
-  return { name: `${group.name}-${id}-${attempt}`, group, pinned: false, madeFor: { jobId: id, attempt } };
+  return { name: `${group.name}-${id}-${attempt}`, group, pinned: false, madeFor: { id, attempt } };
 }

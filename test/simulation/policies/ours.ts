@@ -2,7 +2,7 @@
 
 import type { RunnerScope } from '../../../model/gitea/model.ts';
 import type { Plan } from '../../../src/planner/decisions.ts';
-import type { Group, ScopeWidth } from '../../../src/planner/evidence.ts';
+import type { Evidence, Group, ScopeWidth } from '../../../src/planner/evidence.ts';
 import { parseRunnerName } from '../../../src/planner/names.ts';
 import { plan } from '../../../src/planner/plan.ts';
 import { type GroupSpec, isInTrouble } from '../history.ts';
@@ -30,18 +30,18 @@ function ours(seesJobs: boolean): Generator {
       const troubled = seesJobs ? groups.filter(isTroubled) : [];
       const { nowMs } = stage;
       const of = { instance: 'test', application: ofApp[0]?.application ?? '' };
-      const evidence = { ...of, looks, liveJobs: seesJobs ? liveJobs : [], liveSinceMs, nowMs, troubled };
-      const seen = { ...evidence, ...(seesJobs && { jobsWereListed: true as const }) };
+      const cluster: Evidence['cluster'] = seesJobs
+        ? { is: 'seen', jobs: liveJobs, listedAtMs: liveSinceMs }
+        : { is: 'unseen' };
       const planned = plan(
         groups.filter((group) => !troubled.includes(group)),
-        seen,
+        { ...of, looks, cluster, nowMs, troubled },
       );
       stage.tell(() => describePlan(planned));
       return planned.runners.flatMap((decision) => {
         const group = specs.get(decision.group.name);
         if (!decision.emit || !group) return [];
-        const name = parseRunnerName(decision.runner);
-        const madeFor = name && { jobId: name.jobId, attempt: name.attempt };
+        const madeFor = parseRunnerName(decision.runner)?.madeFor;
         const { runner, pinned, skip, job, priorityClass, keep: stay } = decision;
         return [
           {

@@ -1,5 +1,6 @@
 /** Who decides which runners there are. Seven of them are compared over the same histories. */
-import type { Cluster, MadeFor } from '../cluster.ts';
+import type { MadeFor } from '../../../src/planner/names.ts';
+import type { Cluster } from '../cluster.ts';
 import type { GroupSpec } from '../history.ts';
 import type { PrintedStay } from '../keeping.ts';
 import type { Sight } from '../look.ts';

@@ -27,7 +27,7 @@ export const SEED_OPERATOR: Operator = {
         for (const jobId of jobs.filter((id) => isDue(spawnedMs.get(id), stage.nowMs)).slice(0, slots)) {
           spawnedMs.set(jobId, stage.nowMs);
           made += 1;
-          cluster.create(`${group.name}-r${made}`, group, { jobId, attempt: 0 });
+          cluster.create(`${group.name}-r${made}`, group, { id: jobId, attempt: 0 });
         }
       }
     };

@@ -1,8 +1,8 @@
 /** What Gitea shows of the past: when each job became ready, began and ended. */
 import type { Facts } from '../facts.ts';
+import type { ListedJob } from '../join.ts';
 import { OFFLINE_AFTER_MS } from '../judge.ts';
-import type { ListedJob } from '../listed-jobs.ts';
-import { blockedFinder } from '../needs.ts';
+import { blockedFinder } from './needs.ts';
 import type { PastJob } from './requests.ts';
 
 /** What happens in the same second, in this order. */
@@ -44,7 +44,7 @@ export function eventsOf(jobs: Iterable<PastJob>, facts: Facts): readonly PastEv
   return events.sort((a, b) => a.atMs - b.atMs || ORDER[a.what] - ORDER[b.what]);
 }
 
-/** When the slot of a lost runner became free. Nobody knows, so it is the first moment at which it may have been. */
+/** When the place of a lost runner became free. Nobody knows, so it is the first moment at which it may have been. */
 function lostMs({ job, origin }: ListedJob, { findRunner }: Facts): number | undefined {
   if (job.status !== 'in_progress' || job.startedAtMs === undefined) return undefined;
   const runner = findRunner(job.runner ?? '');

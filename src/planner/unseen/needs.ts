@@ -1,12 +1,12 @@
 /**
- * Which other jobs a job may have needed. Gitea's API does not say: `needs` stands in the workflow file only. Two things tell:
- *
- * - A job that once began before another job of its run had ended does not need that one, in any run of the repository.
- * - A workflow file names a job before those that need it, and Gitea numbers jobs in that order (`modules/actions/jobparser`).
+ * Which other jobs a job may have needed. Gitea's API does not say: `needs` stands in the workflow file only. Besides `mayFollow` one thing
+ * tells. A job that once began before another job of its run had ended does not need that one, in any run of the repository.
  */
-import { addTo, ByGitea } from './by-gitea.ts';
-import type { Job } from './evidence.ts';
-import type { ListedJob } from './listed-jobs.ts';
+
+import type { Job } from '../evidence.ts';
+import type { ListedJob } from '../join.ts';
+import { addTo, ByGitea } from '../maps.ts';
+import { baseName, mayFollow } from '../ready-since.ts';
 
 /** One job of one attempt of a run, or all legs of its matrix. */
 interface Span {
@@ -27,16 +27,15 @@ interface Repository {
 }
 
 /** Says whether a job can have waited for the end of another job of its run. */
-export function needsFinder(jobs: readonly ListedJob[]): (seen: ListedJob, other: Job) => boolean {
+export function needsFinder(jobs: readonly ListedJob[]): (listed: ListedJob, other: Job) => boolean {
   // Most plans never ask.
   let repositories: ReadonlyMap<string, Repository> | undefined;
-  return ({ job, origin }, other) => {
-    if (other.id > job.id) return false;
-    const [base, otherBase] = [baseName(job), baseName(other)];
-    if (base === otherBase) return false;
+  return (listed, other) => {
+    if (!mayFollow(listed, other)) return false;
+    const { job, origin } = listed;
     repositories ??= indexRuns(jobs);
     const repository = repositories.get(`${origin} ${job.repository}`);
-    return !repository || !hasBegunBefore(repository, base, otherBase);
+    return !repository || !hasBegunBefore(repository, baseName(job), baseName(other));
   };
 }
 
@@ -57,7 +56,7 @@ export function blockedFinder(jobs: readonly ListedJob[]): (cancelled: ListedJob
 
 function indexByRun(jobs: readonly ListedJob[]): ByGitea<Job[]> {
   const runs = new ByGitea<Job[]>();
-  for (const { job, origin } of jobs) addTo(runs, origin, job.runId, job);
+  for (const { job, origin } of jobs) addTo(runs.ofGitea(origin), job.runId, job);
   return runs;
 }
 
@@ -94,11 +93,4 @@ function indexRuns(jobs: readonly ListedJob[]): ReadonlyMap<string, Repository> 
     attempt.set(base, { beginMs, endMs });
   }
   return repositories;
-}
-
-/** The name without matrix values, which Gitea appends as ` (a, b)` (`modules/actions/jobparser`). */
-function baseName({ name }: Job): string {
-  if (!name.endsWith(')')) return name;
-  const cut = name.lastIndexOf(' (');
-  return cut > 0 ? name.slice(0, cut) : name;
 }

@@ -1,9 +1,9 @@
 /**
- * Which runners may be starting where nobody sees Kubernetes? Gitea shows when its jobs began and ended, so the past is played again.
+ * Which runners may be starting? Gitea shows when its jobs began and ended, so the past is played again.
  * Each event does to the runners that have been asked for what the plans of that time did:
  *
  *     a job becomes ready ... its first owner with room is asked for a runner; when none has room, it waits in line
- *     a job ends ............ its slot goes to the first in line
+ *     a job ends ............ its place goes to the first in line
  *     a job begins .......... the name of its runner tells which job asked for that one; that job now waits for the runner of the
  *                             one that began
  *     a job is cancelled .... its runner goes to the first in line
@@ -12,15 +12,16 @@
  * Nothing is given up otherwise. So one event more changes little, and runners that start are kept (docs/adr/0019).
  */
 import type { Group } from '../evidence.ts';
-import type { Facts } from '../facts.ts';
-import type { ListedJob } from '../listed-jobs.ts';
+import type { Facts, PastRequest } from '../facts.ts';
+import type { ListedJob } from '../join.ts';
+import { isMadeForSame } from '../names.ts';
 import { type Owners, takeTurns } from '../owners.ts';
 import { becameReadyFinder, eventsOf, type PastEvent } from './events.ts';
 import {
   askOrWait,
   countAtWork,
   exchange,
-  fillSlots,
+  fillPlaces,
   keepCap,
   leave,
   openGroup,
@@ -31,27 +32,16 @@ import {
   type WaitingLine,
 } from './requests.ts';
 
-/** The runner that a ready job was given in the past. It is still unseen. */
-export interface PastRequest {
-  readonly group: Group;
-  /** The job in its name. Only one job waits for a runner in that name. */
-  readonly madeFor: ListedJob;
-  /** Runners in that name that have not come. */
-  readonly missed: number;
-}
-
 interface Past {
   readonly facts: Facts;
   readonly groups: ReadonlyMap<Group, PastGroup>;
   readonly jobs: ReadonlyMap<ListedJob, PastJob>;
 }
 
-/** What each ready job was given, by groups of which Kubernetes shows no Job. */
+/** What each ready job was given. */
 export function replayPast(facts: Facts): ReadonlyMap<ListedJob, PastRequest> {
-  const unseen = [...facts.byGroup.values()].filter(({ jobsAreSeen }) => !jobsAreSeen).map(({ group }) => group);
-  if (unseen.length === 0) return new Map();
-  const past = openPast(unseen, facts);
-  const shortestTimeoutMs = Math.min(...unseen.map(({ spawnTimeoutMs }) => spawnTimeoutMs));
+  const past = openPast(facts);
+  const shortestTimeoutMs = Math.min(...facts.groups.map(({ spawnTimeoutMs }) => spawnTimeoutMs));
   let dueMs = Number.NEGATIVE_INFINITY;
   const timeOutUntil = (atMs: number): void => {
     if (atMs < dueMs) return;
@@ -75,8 +65,8 @@ export function replayPast(facts: Facts): ReadonlyMap<ListedJob, PastRequest> {
 }
 
 /** The past before its first event. */
-function openPast(unseen: readonly Group[], facts: Facts): Past {
-  const groups = new Map(unseen.map((group) => [group, openGroup(group)]));
+function openPast(facts: Facts): Past {
+  const groups = new Map(facts.groups.map((group) => [group, openGroup(group)]));
   const lineOf = lineFinder(groups);
   const becameReadyMs = becameReadyFinder(facts);
   const jobs = new Map<ListedJob, PastJob>();
@@ -97,22 +87,20 @@ function openPast(unseen: readonly Group[], facts: Facts): Past {
 function lineFinder(
   groups: ReadonlyMap<Group, PastGroup>,
 ): (listed: ListedJob, owners: Owners) => WaitingLine | undefined {
-  const lines = new Map<Owners, Map<string, WaitingLine | undefined>>();
-  const openLine = (owners: readonly Group[]): WaitingLine | undefined => {
-    const unseen = owners.flatMap((group) => groups.get(group) ?? []);
-    // Of the other owners Kubernetes shows what is there.
-    if (unseen.length < owners.length) return undefined;
-    const line: WaitingLine = { groups: unseen, waiting: [] };
-    for (const { lines: ofGroup } of unseen) ofGroup.push(line);
+  const lines = new Map<Owners, Map<string, WaitingLine>>();
+  const openLine = (owners: readonly Group[]): WaitingLine => {
+    const line: WaitingLine = { groups: owners.flatMap((group) => groups.get(group) ?? []), waiting: [] };
+    for (const { lines: ofGroup } of line.groups) ofGroup.push(line);
     return line;
   };
   return ({ job }, owners) => {
     if (!owners.covered) return undefined;
-    const ofOwners = lines.get(owners) ?? new Map<string, WaitingLine | undefined>();
+    const ofOwners = lines.get(owners) ?? new Map<string, WaitingLine>();
     lines.set(owners, ofOwners);
     const key = takeTurns(owners.groups) ? job.repository : '';
-    if (!ofOwners.has(key)) ofOwners.set(key, openLine(owners.groups));
-    return ofOwners.get(key);
+    const line = ofOwners.get(key) ?? openLine(owners.groups);
+    ofOwners.set(key, line);
+    return line;
   };
 }
 
@@ -136,7 +124,7 @@ function end(job: PastJob, atMs: number, past: Past): void {
   const group = groupAtWork(job, past);
   if (!group) return;
   countAtWork(group, job, -1);
-  fillSlots(group, atMs);
+  fillPlaces(group, atMs);
 }
 
 /** The group of the runner that took the job. */
@@ -150,9 +138,8 @@ function groupAtWork({ listed: { job, origin } }: PastJob, { facts, groups }: Pa
  * the job in the name waits for.
  */
 function usedFor({ listed: { job, origin } }: PastJob, { facts, jobs }: Past): PastRunner | undefined {
-  const name = facts.findRunner(job.runner ?? '')?.madeFor;
-  const maker = name && facts.findJob(origin, name.jobId);
-  if (maker?.job.attempt !== name?.attempt) return undefined;
-  const asker = maker && jobs.get(maker);
+  const stay = facts.findRunner(job.runner ?? '')?.madeFor;
+  const maker = stay && 'id' in stay ? facts.findJob(origin, stay.id) : undefined;
+  const asker = maker && stay && isMadeForSame(maker.job, stay) ? jobs.get(maker) : undefined;
   return asker?.made?.from.asked.has(asker.made) ? asker.made : asker?.runner;
 }

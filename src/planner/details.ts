@@ -1,10 +1,8 @@
 /** What the decision about a runner says besides its fate: its PriorityClass, and what keeps its pod from starting. */
-import { type EmittedRunner, type RunnerDecision, type RunnerTrouble, takesSlot } from './decisions.ts';
+import { type EmittedRunner, type RunnerDecision, type RunnerTrouble, takesPlace } from './decisions.ts';
 import { type Group, type LiveJob, NO_POD } from './evidence.ts';
-import type { Facts } from './facts.ts';
-import { compareText } from './listed-jobs.ts';
+import { compareText } from './join.ts';
 import type { GroupRunners } from './runners.ts';
-import { TierSlots } from './tiers.ts';
 
 /** Kubernetes creates the pod of a Job within so long, unless a quota or an admission rule refuses it, ms. */
 const POD_WITHIN_MS = 30_000;
@@ -16,14 +14,14 @@ const POD_WITHIN_MS = 30_000;
 export function withDetails(
   decisions: readonly RunnerDecision[],
   { group, runners }: GroupRunners,
-  { nowMs }: Pick<Facts, 'nowMs'>,
+  nowMs: number,
 ): readonly RunnerDecision[] {
   const liveOf = new Map(runners.map(({ name, live }) => [name, live]));
   const classes = priorityClasses(decisions, group, liveOf);
   const details = (decision: RunnerDecision): RunnerDecision => {
     if (!decision.emit) return decision;
     const priorityClass = classes.get(decision.runner);
-    const isTold = takesSlot(decision) || decision.because === 'back-off-record';
+    const isTold = takesPlace(decision) || decision.because === 'back-off-record';
     const trouble = isTold ? troubleOf(liveOf.get(decision.runner), group, nowMs) : undefined;
     return { ...decision, ...(priorityClass !== undefined && { priorityClass }), ...(trouble && { trouble }) };
   };
@@ -32,7 +30,7 @@ export function withDetails(
 
 /**
  * The PriorityClasses by runner. A Job that exists keeps its class, because its pod template cannot be changed. The others get the lowest
- * tiers that are free. First come runners at work (nobody sees their Jobs), then new ones in the order of their jobs.
+ * tiers with a place. First come runners at work (nobody sees their Jobs), then new ones in the order of their jobs.
  */
 function priorityClasses(
   decisions: readonly RunnerDecision[],
@@ -40,21 +38,30 @@ function priorityClasses(
   liveOf: ReadonlyMap<string, LiveJob | undefined>,
 ): ReadonlyMap<string, string | undefined> {
   const classes = new Map<string, string | undefined>();
-  const slots = new TierSlots(priorityTiers);
+  const tiers = priorityTiers.map(({ priorityClassName, threshold }, nth) => {
+    return { priorityClassName, free: threshold - (priorityTiers[nth - 1]?.threshold ?? 0) };
+  });
+  /** Takes a place of the first tier that has one and fits. Undefined: there is none, as when more runners work than the cap allows. */
+  const take = (fits: (name: string) => boolean): string | undefined => {
+    const tier = tiers.find(({ priorityClassName, free }) => free > 0 && fits(priorityClassName));
+    if (tier) tier.free -= 1;
+    return tier?.priorityClassName;
+  };
   const unseen: EmittedRunner[] = [];
   for (const decision of decisions) {
     if (!decision.emit) continue;
     const live = liveOf.get(decision.runner);
-    if (!live) {
-      unseen.push(decision);
-      continue;
-    }
-    classes.set(decision.runner, live.priorityClass);
-    if (takesSlot(decision)) slots.take(live.priorityClass);
+    if (live) classes.set(decision.runner, live.priorityClass);
+    // A class that no tier has, or that is full after a commit lowered it, takes no place.
+    if (live && takesPlace(decision)) take((name) => name === live.priorityClass);
+    if (!live && takesPlace(decision)) unseen.push(decision);
   }
   const atWork = unseen.filter(isBusy).sort((a, b) => compareText(a.runner, b.runner));
-  for (const { runner } of [...atWork, ...unseen.filter((decision) => !isBusy(decision) && takesSlot(decision))]) {
-    classes.set(runner, slots.takeLowest());
+  for (const { runner } of [...atWork, ...unseen.filter((decision) => !isBusy(decision))]) {
+    classes.set(
+      runner,
+      take(() => true),
+    );
   }
   return classes;
 }

@@ -1,7 +1,7 @@
 /**
- * Runners that stay for a look after their CI job failed (`keepFailedSeconds`, docs/adr/0037).
+ * Runners that are held for debugging after their CI job failed (`keepFailedSeconds`, docs/adr/0037).
  *
- *     CI job fails ────────► the pod waits ──► kept: printed and pinned, with a place under the cap
+ *     CI job fails ────────► the pod waits ──► printed and pinned, with a place under the cap
  *                                              └─► its time is over: unpinned, then pruned
  *     CI job is cancelled ─► the pod waits, because the runner cannot tell ──► no time: unpinned, then pruned
  *
@@ -14,11 +14,11 @@
  * The end and the time are printed as annotations, because Gitea forgets. A re-run takes the row of the CI job, and old rows are not listed.
  * Without the annotations such a pod would look like a free runner.
  */
-import type { KeptUntil } from './decisions.ts';
+import type { HeldUntil } from './decisions.ts';
 import type { LiveJob } from './evidence.ts';
 import type { RunnerTraces } from './traces.ts';
 
-/** The longest stay, whatever is asked for. The pod itself waits as long (`LONGEST_KEEP_SECONDS` in src/manifests/keep.ts). */
+/** The longest stay, whatever is asked for. The pod itself waits as long (src/manifests/keep.ts). */
 export const LONGEST_KEEP_MS = 86_400_000;
 /** A pod whose CI job did not fail ends within so long, unless it waits. */
 const ENDS_WITHIN_MS = 15_000;
@@ -27,8 +27,8 @@ const END_AHEAD_MS = 60_000;
 /** A runner registers before its container runs (docs/adr/0023). So it is listed this long after that: a look takes 20 s, and clocks differ. */
 const LISTED_WITHIN_MS = END_AHEAD_MS + 30_000;
 
-/** The stay of one runner. */
-export interface Keep extends KeptUntil {
+/** Until when one runner is held. */
+export interface Hold extends HeldUntil {
   readonly isOver: boolean;
 }
 
@@ -41,7 +41,7 @@ interface Around {
 }
 
 /** Undefined: its pod does not wait after a CI job, or nothing is known of that. Whether it works again is asked before (`judge.ts`). */
-export function keepOf(traces: RunnerTraces, around: Around): Keep | undefined {
+export function holdOf(traces: RunnerTraces, around: Around): Hold | undefined {
   const { group, live, completed } = traces;
   const { nowMs, hasWorked } = around;
   if (!live || !(waits(live) || (live.state === 'starting' && hasWorked))) return undefined;

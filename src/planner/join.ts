@@ -1,12 +1,13 @@
-/** Joins the looks at each Gitea: every job once, oldest first, and which looks list it. */
-import { ByGitea } from './by-gitea.ts';
+/** 1 JOIN: every job once, oldest first, and which looks list it. */
 import type { Evidence, Group, Job, JobStatus, Look } from './evidence.ts';
+import { ByGitea } from './maps.ts';
 
 /** A job, its Gitea, and the looks that list it. */
 export interface ListedJob {
   readonly job: Job;
   readonly origin: string;
-  readonly looks: ReadonlySet<string>;
+  /** In the order of their groups. */
+  readonly looks: readonly string[];
 }
 
 /** All jobs that any look lists. */
@@ -19,18 +20,16 @@ export interface JobList {
 /** How far a job has come. Two looks are never taken in the same instant; the later state is the true one. */
 const PROGRESS: Readonly<Record<JobStatus, number>> = { blocked: 0, queued: 1, completed: 2, in_progress: 3 };
 
-/** The look of a group. Throws when it is missing: planning without it would drop the group's runners. */
-function lookOf(group: Group, evidence: Evidence): Look {
-  const look = evidence.looks.get(group.look);
-  if (!look) throw new Error(`no look at Gitea for RunnerGroup ${group.namespace}/${group.name}`);
-  return look;
-}
-
-/** Each look of these groups once, with one of the groups that read it. */
+/**
+ * Each look of these groups once, with one of the groups that read it.
+ * @throws Error when one is missing: a plan without it would drop the runners of its groups
+ */
 export function looksOf(groups: readonly Group[], evidence: Evidence): readonly (readonly [Group, Look])[] {
   const firstOf = new Map<string, readonly [Group, Look]>();
   for (const group of groups) {
-    if (!firstOf.has(group.look)) firstOf.set(group.look, [group, lookOf(group, evidence)]);
+    const look = evidence.looks.get(group.look);
+    if (!look) throw new Error(`no look at Gitea for RunnerGroup ${group.namespace}/${group.name}`);
+    if (!firstOf.has(group.look)) firstOf.set(group.look, [group, look]);
   }
   return [...firstOf.values()];
 }
@@ -40,44 +39,20 @@ export function looksOf(groups: readonly Group[], evidence: Evidence): readonly 
  * progress stays in progress, because dropping its runner kills it.
  */
 export function joinLooks(groups: readonly Group[], evidence: Evidence): JobList {
-  const known = new ByGitea<OpenJob>();
-  const jobs: OpenJob[] = [];
-  const joined = setJoiner();
+  const known = new ByGitea<{ job: Job; readonly origin: string; readonly looks: string[] }>();
   for (const [{ look, origin }, { jobs: listed }] of looksOf(groups, evidence)) {
     const ofGitea = known.ofGitea(origin);
-    const here: ReadonlySet<string> = new Set([look]);
     for (const job of listed) {
       const other = ofGitea.get(job.id);
       if (!other) {
-        const first = { job, origin, looks: here };
-        ofGitea.set(job.id, first);
-        jobs.push(first);
+        ofGitea.set(job.id, { job, origin, looks: [look] });
         continue;
       }
-      other.looks = joined(other.looks, look);
+      other.looks.push(look);
       if (isNewer(job, other.job)) other.job = job;
     }
   }
-  return { jobs: jobs.sort(byAge), findJob: (origin, id) => known.get(origin, id) };
-}
-
-/** A `ListedJob` while the looks are joined. */
-interface OpenJob {
-  job: Job;
-  readonly origin: string;
-  looks: ReadonlySet<string>;
-}
-
-/** Adds to a set without changing it. Equal sets are the same object, so the owners of a set of looks are worked out once. */
-function setJoiner(): (set: ReadonlySet<string>, more: string) => ReadonlySet<string> {
-  const known = new Map<ReadonlySet<string>, Map<string, ReadonlySet<string>>>();
-  return (set, more) => {
-    const bigger = known.get(set) ?? new Map<string, ReadonlySet<string>>();
-    known.set(set, bigger);
-    const joined = bigger.get(more) ?? new Set([...set, more]);
-    bigger.set(more, joined);
-    return joined;
-  };
+  return { jobs: [...known.values()].sort(byAge), findJob: (origin, id) => known.get(origin, id) };
 }
 
 /** Of the same state, read twice, the first one will do. */

@@ -1,0 +1,24 @@
+/**
+ * What a planner that sees no Kubernetes makes up for: runners that are starting. This is the only door of this folder.
+ *
+ *     when a job became ready ......... it is guessed what it needed     needs.ts
+ *     which runners may be starting ... the past is played again         replay.ts, events.ts, requests.ts
+ *     how long they may take .......... twice as long each time          patience.ts
+ */
+import type { Facts } from '../facts.ts';
+import { readySinceFinder } from '../ready-since.ts';
+import { needsFinder } from './needs.ts';
+import { missedRunners } from './patience.ts';
+import { replayPast } from './replay.ts';
+
+export function withPast(facts: Facts): Facts {
+  const readySinceMs = readySinceFinder(facts.jobs, facts.madeFor, needsFinder(facts.jobs));
+  const known = { ...facts, readySinceMs };
+  return {
+    ...known,
+    past: {
+      requests: replayPast(known),
+      missed: (listed, { spawnTimeoutMs }) => missedRunners(readySinceMs(listed), facts.nowMs, spawnTimeoutMs),
+    },
+  };
+}
