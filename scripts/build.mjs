@@ -94,7 +94,7 @@ function oneCommand(name, ...own) {
       apart(/^\.\.?\//, './cli.cjs', (path, importer) => importer.endsWith('/cli/cli.ts') && !kept.has(path)),
       apart(/\/connect\.ts$/, './proxied.cjs'),
       apart(/\/documents\.ts$/, './documents.cjs'),
-      apart(/\/policy\/judge\.ts$/, './policy.cjs'),
+      apart(/\/policy\/check\.ts$/, './policy.cjs'),
       apart(CHARTS, './charts.cjs'),
       apart(PODS, './pods.cjs'),
       apart(TRACE, './trace.cjs'),

@@ -95,7 +95,9 @@ class AnsweringGitea {
 
   answer(request: IncomingMessage, response: ServerResponse): void {
     const { pathname, search } = new URL(request.url ?? '/', 'http://gitea');
-    const asked = pathname + search;
+    const sorted = pathname + search;
+    // Gitea before 1.27 ignores these two, and its answers were recorded without them (src/clients/gitea/version.ts).
+    const asked = this.#known.has(sorted) ? sorted : sorted.replace('&sort=id&order=desc', '');
     const known = this.#known.get(asked);
     this.#waiting.delete(asked);
     if (request.method !== 'GET' || !known) {
