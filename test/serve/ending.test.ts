@@ -23,8 +23,6 @@ import { managedGroup } from './managed-group.ts';
 import { until } from './rig.ts';
 import { talk } from './talk.ts';
 
-const LIMIT_MS = 2000;
-
 /** A peer's answer to a request; true: answered, or left without an answer. */
 type Bend = (request: IncomingMessage, response: ServerResponse) => boolean;
 
@@ -110,12 +108,11 @@ function kubeconfig(server: string): string {
   });
 }
 
-/** Sends SIGTERM. Answers how the process ended, and `late` when that took too long. */
+/** Sends SIGTERM. Answers how the process ended: with 1 when it has not done so by itself in time (`LAST_MS` in src/cli/serve.ts). */
 async function end({ child }: Running): Promise<string> {
-  const beganMs = performance.now();
   child.kill('SIGTERM');
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
-  return `${code ?? signal}${performance.now() - beganMs < LIMIT_MS ? '' : ', late'}`;
+  return String(code ?? signal);
 }
 
 /** A bend that leaves fitting requests without an answer, and whether one came. */

@@ -24,11 +24,11 @@ it('a Gitea that never answers does not hold up the lost jobs of another one', a
   const losses = lossesAt({ deaf, good: simulator.url }, [1, 2, 3], 0, Date.now());
   const { context, told } = taskContext({ losses });
   rerunLostJobs(20_000)(context)(ROUND_DONE);
-  const beganMs = performance.now();
 
   const done = () => told.filter((event) => event.is === 'rerun' && event.outcome === 'superseded');
   await until('all three of the good one', () => done().length === 3);
-  expect(performance.now() - beganMs).toBeLessThan(8_000);
+  // The other one has not been given up yet.
+  expect(told.filter((event) => event.is === 'rerun' && event.outcome === 'failed')).toEqual([]);
 });
 
 it('asks after the delay of the group, then after 15 s, and at last every 5 minutes', async () => {
