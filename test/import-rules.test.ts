@@ -26,14 +26,11 @@ const ROOMS: Readonly<Record<string, Rule>> = {
     instead: 'a task gets what it needs in its context',
   },
   'src/telemetry': {
-    may: [...['tasks', 'serve', 'clients', 'config', 'planner', 'shared'].map(room), PACKAGES],
+    may: [...['serve', 'clients', 'config', 'planner', 'shared'].map(room), PACKAGES],
     instead: 'it hears events, and asks nobody',
   },
   'src/serve': {
-    may: [
-      ...['tasks', 'telemetry', 'observe', 'manifests', 'clients', 'config', 'planner', 'shared'].map(room),
-      PACKAGES,
-    ],
+    may: [...['observe', 'manifests', 'clients', 'config', 'planner', 'shared'].map(room), PACKAGES],
     instead: 'features of the leader are tasks, and what happens is an event',
   },
   'src/observe': {
