@@ -259,6 +259,8 @@ function jobReader(stage: Stage): JobReader {
     const task = tasks.get(row.taskId || row.sourceTaskId);
     const runner = task && runners.get(task.runnerId)?.name;
     const { status: shown, attempt, started, stopped } = row;
+    // A repository can be transferred, and its rows stay the same.
+    const repository = repoOf(stage.gitea.state, row).fullName;
     const last = readings.get(row.id);
     const same =
       last?.row === row &&
@@ -266,14 +268,14 @@ function jobReader(stage: Stage): JobReader {
       last.attempt === attempt &&
       last.started === started &&
       last.stopped === stopped;
-    if (same && last.runner === runner) return last.job;
-    const job = seeJob(stage, row, runner);
+    if (same && last.runner === runner && last.job.repository === repository) return last.job;
+    const job = seeJob(stage, row, repository, runner);
     readings.set(row.id, { row, shown, attempt, started, stopped, runner, job });
     return job;
   };
 }
 
-function seeJob(stage: Stage, row: GiteaJob, runner: string | undefined): Job {
+function seeJob(stage: Stage, row: GiteaJob, repository: string, runner: string | undefined): Job {
   const status = toJobStatus(shownStatus(row.status).status);
   const { gitea } = stage.history;
   const version = { text: gitea, sortsJobs: true, attemptGrowsAtClaim: gitea !== '1.27.3' };
@@ -281,7 +283,7 @@ function seeJob(stage: Stage, row: GiteaJob, runner: string | undefined): Job {
     id: row.id,
     attempt: toAttempt(row.attempt, status, version),
     runId: row.runId,
-    repository: repoOf(stage.gitea.state, row).fullName,
+    repository,
     name: row.name,
     url: urlOf(row.id),
     labels: row.labels ?? [],
