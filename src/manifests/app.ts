@@ -146,8 +146,7 @@ class Manifest extends ApiObject {
 }
 
 /**
- * A document of another kind, kept as text: parsed and written anew, YAML 1.1 words (`on`, dates, `0777`) would depend on
- * which reader we are.
+ * A document of another kind, kept as text. To parse it and write it again could change the words of YAML 1.1: `on`, dates, `0777`.
  */
 class PassThroughDocument extends Construct {
   readonly text: string;

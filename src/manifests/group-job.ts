@@ -1,6 +1,6 @@
 /**
  * The Job of a RunnerGroup: the single source of what it looks like. It is one literal of Kubernetes' own types. The `Job` of cdk8s-plus
- * sets fields that nobody asked for, and knows neither sidecars nor `podReplacementPolicy` (docs/adr/0066).
+ * always sets fields that our Job does not have, and it cannot express sidecars and `podReplacementPolicy` (docs/adr/0066).
  */
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { JobGroup, SecretKey } from '../config/runnergroup/runner-group.ts';

@@ -3,7 +3,7 @@
  *
  *     leader, ports, watches, sweep ─► Tell ─► each subscriber, in one turn
  *
- * An event holds no token, header or body. To add a subscriber: write it in `subscribers/`, and add it to the list in `src/cli/serve.ts`.
+ * An event holds no token, header or body. To add a subscriber: write it in `src/telemetry`, and add it to the list in `src/cli/serve.ts`.
  */
 import type { WakeStep } from '../clients/argocd/wake.ts';
 import type { JobResult } from '../clients/gitea/job-ends.ts';

@@ -99,7 +99,7 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   const secrets = await files.watch(options.webhookSecretFile);
   const watchSecrets = (file: string | undefined) => files.watch(file);
   const context = { clock, env, queue, random, tell, watchSecrets };
-  const features = await Promise.all(options.features.map((open) => open(context)));
+  const features = await Promise.all(options.features.map((openFeature) => openFeature(context)));
   hearers.push(...features.map(({ subscriber }) => subscriber));
   // Connections of its own: requests that hang elsewhere must not cost the leadership.
   const leaseClient = new KubeClient(options.cluster, { clock });

@@ -30,7 +30,7 @@ export interface TaskContext {
   readonly changed: () => void;
 }
 
-/** Of the process, whoever leads: what a feature may use. */
+/** What a feature may use. It belongs to the process, which may lead or not. */
 export interface FeatureContext extends Pick<TaskContext, 'clock' | 'queue' | 'tell'> {
   readonly env: Env;
   /** 0 to 1. */

@@ -181,7 +181,7 @@ export function pageOf(question: Question, page: number, rows = PAGE_LIMIT): Que
   return { ...question, query: [...(question.query ?? []), ['limit', String(rows)], ['page', String(page)]] };
 }
 
-/** The pages of a list that nobody counts on: up to an empty one, at most so many. */
+/** The pages of a list, up to an empty one. A row may be missed when the list changes meanwhile. @param most pages at most */
 export async function* eachPage<P extends Pick<ListPage<unknown>, 'rows'>>(
   api: GiteaApi,
   question: Question,

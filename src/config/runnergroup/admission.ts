@@ -56,7 +56,7 @@ export const ADMISSION_RULES: readonly AdmissionRule[] = [
     'giteaURL differs from gitea.url: remove one of the two spellings',
   ],
   ...['registrationToken', 'authToken'].flatMap(secretRules),
-  // Labels (ruleLabels, label.ts).
+  // Labels (ruleLabels, words.ts).
   [
     'spec',
     `${IS_NOT_HOST} || !has(self.labels) || !self.labels.exists(label, label.matches('^[^:]*:docker:'))`,

@@ -154,25 +154,41 @@ interface Connection {
 function limitConnections(server: Server, limits: ConnectionLimits, onDropped: () => void): void {
   /** The longest idle one first: a Map keeps the order of insertion. */
   const open = new Map<Socket, Connection>();
+  /** How many of each address are open: whoever floods us must not make each new connection dearer. */
+  const ofAddress = new Map<string, number>();
+  const count = (address: string, by: 1 | -1): void => {
+    const sum = (ofAddress.get(address) ?? 0) + by;
+    if (sum > 0) ofAddress.set(address, sum);
+    else ofAddress.delete(address);
+  };
+  const forget = (socket: Socket): void => {
+    const known = open.get(socket);
+    if (known && open.delete(socket)) count(known.address, -1);
+  };
   const drop = (socket: Socket): void => {
-    open.delete(socket);
+    forget(socket);
     socket.destroy();
     onDropped();
   };
-  const makeRoom = (limit: number, counts: (connection: Connection) => boolean): boolean => {
-    const all = [...open].filter(([, connection]) => counts(connection));
-    if (all.length < limit) return true;
-    const idle = all.find(([, { last }]) => !last?.request.complete || last.response.writableEnded);
-    if (idle) drop(idle[0]);
-    return idle !== undefined;
+  /** @param address of these only; absent: of all. */
+  const makeRoom = (taken: number, limit: number, address?: string): boolean => {
+    if (taken < limit) return true;
+    for (const [socket, { address: own, last }] of open) {
+      const isBusy = last?.request.complete === true && !last.response.writableEnded;
+      if (isBusy || (address !== undefined && own !== address)) continue;
+      drop(socket);
+      return true;
+    }
+    return false;
   };
   server.on('connection', (socket) => {
     const address = socket.remoteAddress ?? '';
     const hasRoom =
-      makeRoom(limits.perAddress, (other) => other.address === address) && makeRoom(limits.total, () => true);
+      makeRoom(ofAddress.get(address) ?? 0, limits.perAddress, address) && makeRoom(open.size, limits.total);
     if (!hasRoom) return drop(socket);
     open.set(socket, { address });
-    socket.once('close', () => open.delete(socket));
+    count(address, 1);
+    socket.once('close', () => forget(socket));
   });
   server.on('request', (request, response) => {
     const { socket } = request;

@@ -1,8 +1,8 @@
 /**
  * What to do about the lost CI jobs of one run, by what Gitea shows of its latest attempt. Pure.
  *
- * Gitea's rows are the memory. A row that has the name of the lost runner was not re-run since (src/clients/gitea/runs.ts). So whoever leads,
- * and however often it asks, one loss is re-run once.
+ * Gitea's rows are the memory. A row that has the name of the lost runner was not re-run since (src/clients/gitea/runs.ts). So one loss is
+ * re-run once, also when several leaders ask about it.
  */
 import type { JobOfRun, RerunWish } from '../../clients/gitea/runs.ts';
 import type { LostJob } from '../../config/runnergroup/status.ts';
