@@ -1,5 +1,5 @@
 /** Counts what happens, and renders `/metrics`. */
-import { Registry } from 'prom-client';
+import { Gauge, Registry } from 'prom-client';
 import type { RunnerGroupObject } from '../clients/kubernetes/resources.ts';
 import type { RunnerDecision } from '../planner/decisions.ts';
 import { type EventOf, ignore, type Subscriber, subscriberOf } from '../serve/events.ts';
@@ -99,13 +99,11 @@ function groupOf({ metadata }: RunnerGroupObject) {
 const STATES = ['starting', 'running', 'complete', 'failed', 'deleting', 'unknown'] as const;
 
 /**
- * Clears all gauges and writes them, so that groups which are gone are forgotten. They are written when they are read, so that rounds are cheap.
+ * Clears all gauges of rounds and writes them, so that groups which are gone are forgotten. They are written when they are read, so that rounds are cheap.
  */
 function showRound(set: MetricSet, { verdicts, skews }: LastRound): void {
-  const ofGroups = [set.heldJobs, set.maxActiveRunners, set.minIdleRunners, set.queuedJobs, set.runners];
-  const ofPods = [set.runnerStates, set.stuckPods, set.warmRunners];
-  const others = [set.clockSkew, set.giteaFailing, set.lastLook, set.ready, set.uncoveredJobs];
-  for (const gauge of [...ofGroups, ...ofPods, ...others]) gauge.reset();
+  const others: ReadonlySet<unknown> = new Set([set.deadRegistrations, set.lastWebhook, set.leader]);
+  for (const metric of Object.values(set)) if (metric instanceof Gauge && !others.has(metric)) metric.reset();
   for (const { application, groups, planning } of verdicts) {
     const decided = planning.is === 'planned' ? decisionsOf(planning.plan.runners) : NONE;
     for (const group of groups) showGroup(set, group, decided);

@@ -68,6 +68,7 @@ it('a process that leads no longer shows no figures of groups, but goes on count
 
   subscriber({ is: 'not-leading' });
   expect(await shown()).toEqual(['looks_total']);
+  expect((await render()).body).not.toContain('namespace="runners"');
 });
 
 it('shows the runners of a group by what they do, and when Gitea was last looked at', async () => {
