@@ -33,6 +33,8 @@ export type FailureKind =
   | 'too-long'
   /** The server asks to be left alone. */
   | 'rate-limited'
+  /** It does so for longer than the request may take. */
+  | 'told-to-wait'
   | 'server-error'
   | 'unauthorized'
   | 'forbidden'
@@ -48,7 +50,12 @@ export type FailureKind =
 
 /** True when no server gave a usable answer: another place may reach it, or another time. */
 export function isOfConnection({ kind }: Failure): boolean {
-  return kind === 'unreachable' || kind === 'timeout' || kind === 'too-long' || kind === 'rate-limited';
+  return kind === 'unreachable' || kind === 'timeout' || kind === 'too-long' || kind === 'told-to-wait';
+}
+
+/** True when the server asks to be left alone. */
+export function isRateLimit({ kind }: Failure): boolean {
+  return kind === 'rate-limited' || kind === 'told-to-wait';
 }
 
 /** Causes that `joinFailures` tells: more would not fit into Argo CD's message. The others are counted. */

@@ -39,7 +39,7 @@ it('remembers 1,000 warnings at most: an addressee can make each one differ by i
       is: 'notified',
       to: 'webhook',
       result: 'retried',
-      failure: new Failure('GR-HTTP-10', 1, message, 'rate-limited'),
+      failure: new Failure('GR-HTTP-10', 1, message, 'told-to-wait'),
     });
   retried('wait 1 s');
   retried('wait 1 s');

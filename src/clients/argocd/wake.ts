@@ -23,7 +23,7 @@
  * wants. `in-sync` is what Argo CD says; it does not prove that the cluster shows the plan.
  */
 import { type Clock, pause } from '../../shared/clock.ts';
-import { Failure, isOfConnection } from '../../shared/failure.ts';
+import { Failure, isOfConnection, isRateLimit } from '../../shared/failure.ts';
 import { Deadline } from '../http/deadline.ts';
 import type { AppError, AppState } from './app-state.ts';
 import type { ApplicationRef, ObjectRef } from './application.ts';
@@ -221,7 +221,7 @@ function shortly({ clock }: WakeTarget, deadline: Deadline): Deadline {
 
 /** True when Argo CD cannot be reached or does not work at the moment. It will come back by itself. */
 export function isAway(failure: Failure): boolean {
-  return isOfConnection(failure) || failure.kind === 'server-error';
+  return isOfConnection(failure) || isRateLimit(failure) || failure.kind === 'server-error';
 }
 
 function notDone({ name }: ApplicationRef, { ms }: Deadline): Failure {

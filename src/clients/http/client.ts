@@ -122,7 +122,7 @@ export class HttpClient {
     if (waitMs >= deadline.remainingMs()) {
       const seconds = Math.ceil(waitMs / 1000);
       const received = `the server is busy (${status}) and asks to wait ${seconds} s, longer than the time limit of ${deadline.ms / 1000} s leaves`;
-      throw failure(request, 'GR-HTTP-10', received, 'Try again later, or raise --timeout', 'rate-limited');
+      throw failure(request, 'GR-HTTP-10', received, 'Try again later, or raise --timeout', 'told-to-wait');
     }
     await this.#pause(waitMs);
   }

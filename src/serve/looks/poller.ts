@@ -13,7 +13,7 @@ import { describeScope } from '../../clients/gitea/endpoints.ts';
 import { isRefusal } from '../../clients/gitea/failures.ts';
 import { type GiteaTarget, observeEach } from '../../clients/gitea/observe.ts';
 import type { Job, Look } from '../../planner/evidence.ts';
-import { Failure } from '../../shared/failure.ts';
+import { Failure, isRateLimit } from '../../shared/failure.ts';
 import type { Again, KeyQueue, Turn, WorkQueue } from '../queue.ts';
 import { keepEqual } from '../unchanged.ts';
 import type { WebhookEvent } from '../webhook/gate.ts';
@@ -133,7 +133,7 @@ export class Poller {
     const isFailed = found instanceof Failure;
     const before = post.sight?.look;
     if (isFailed) {
-      if (found.kind !== 'rate-limited') this.guest.versions.clear();
+      if (!isRateLimit(found)) this.guest.versions.clear();
       post.sight = { beganMs, endedMs, ...(before && { look: before }), failure: found };
       post.pace = failed(post.pace, isRefusal(found));
     } else {

@@ -206,6 +206,7 @@ const GITEA_REASONS: Readonly<Record<FailureKind, string>> = {
   unauthorized: UNAUTHORIZED,
   forbidden: UNAUTHORIZED,
   'rate-limited': RATE_LIMITED,
+  'told-to-wait': RATE_LIMITED,
   'server-error': 'ServerError',
   'token-unseen': 'TokenUnusable',
   'token-unusable': 'TokenUnusable',

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 
 import { observe } from '../../../src/clients/gitea/observe.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
-import type { Failure, FailureKind } from '../../../src/shared/failure.ts';
+import { type Failure, type FailureKind, isOfConnection } from '../../../src/shared/failure.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { serve } from '../../support/server.ts';
 
@@ -32,7 +32,7 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
   'GR-GITEA-05': 'server-error',
   'GR-GITEA-18': 'rate-limited',
   'GR-HTTP-09': 'timeout',
-  'GR-HTTP-10': 'rate-limited',
+  'GR-HTTP-10': 'told-to-wait',
   'GR-HTTP-12': 'too-long',
 };
 
@@ -47,6 +47,8 @@ test.concurrent.each(FAULTS)(
     expect(failure.message).toBe(message(server.origin, seconds));
     const kind = KINDS[code] ?? (code.startsWith('GR-HTTP') ? 'unreachable' : 'other');
     expect({ code: failure.code, exit: failure.exit, kind: failure.kind }).toEqual({ code, exit: 1, kind });
+    // A Gitea that answers 429 is there, for `doctor` and for `explain` from outside of the cluster.
+    expect(isOfConnection(failure)).toBe(code.startsWith('GR-HTTP-'));
     const everything = inspect(failure, { depth: 10, showHidden: true });
     expect(everything).not.toContain(SECRET);
     expect(everything).not.toContain(LEAK);

@@ -127,6 +127,7 @@ describe('the status of a group', () => {
 
   it.each([
     ['rate-limited', 'RateLimited', 'RateLimited'],
+    ['told-to-wait', 'RateLimited', 'RateLimited'],
     ['unauthorized', 'Unauthorized', 'Unauthorized'],
     ['forbidden', 'Unauthorized', 'Unauthorized'],
     ['server-error', 'GiteaFailed', 'ServerError'],

@@ -496,7 +496,7 @@ describe('an Application', () => {
     expect(woken).toHaveLength(2);
   });
 
-  it.each(['unreachable', 'timeout', 'rate-limited', 'server-error'] as const)(
+  it.each(['unreachable', 'timeout', 'rate-limited', 'told-to-wait', 'server-error'] as const)(
     'notices within 5 s that Argo CD is back (%s)',
     async (kind) => {
       const { clock, want, woken } = start(fails('GR-ARGOCD-99', kind));
