@@ -21,7 +21,9 @@ const FOLDER = '/data/.keep';
  * - What the CI job says stands behind `]   | ` on its line. The other lines are the runner's.
  * - A shell handles a signal while it waits, not while a program runs in the foreground. `wait` ends with each signal, so it is called
  *   until the runner is gone.
- * - SIGTERM while it waits ends it at once: there is nothing to finish. A signal between two lines counts, too: hence `ended`.
+ * - A signal between two lines counts, too: hence `ended`.
+ * - SIGTERM while it waits ends it at once: there is nothing to finish. The trap itself exits. A `sleep` that has just been forked may not
+ *   hear `kill`, and a signal just before `wait` does not end `wait`: together they made a pod wait for its grace period.
  * - A runner that was told to stop, or that has failed, ends as ever.
  * - Without a pipe (a full disk) or a reader the runner runs as ever: one that writes into a pipe without a reader is killed.
  */
@@ -31,7 +33,6 @@ runner= pause= ended=
 stop() {
   ended=1
   [ -z "$runner" ] || kill -TERM "$runner" 2>/dev/null
-  [ -z "$pause" ] || kill "$pause" 2>/dev/null
 }
 command -v awk > /dev/null && mkfifo ${FOLDER}/output || exec run.sh
 trap stop TERM INT
@@ -48,10 +49,12 @@ while kill -0 "$runner" 2>/dev/null; do
 done
 runner=
 if wait "$reader" || [ -n "$ended" ] || [ "$code" != 0 ]; then exit "$code"; fi
+trap '[ -z "$pause" ] || kill "$pause"; exit 0' TERM INT
+[ -z "$ended" ] || exit 0
 echo "The CI job did not succeed. This pod waits for people to look at it, until its Job is deleted." >&2
 sleep ${LONGEST_KEEP_SECONDS} &
 pause=$!
-[ -n "$ended" ] || wait "$pause"
+wait "$pause"
 exit 0
 `;
 
