@@ -5,6 +5,7 @@
  *                                                      foreign, when nothing of ours is there)
  *     its Job has ended ................. used-up     (failed, when nothing shows that it ran a CI job)
  *     online and busy, no job listed .... finishing   (a job that is being cancelled is in no list, Gitea 1.27)
+ *     online and pinned, no job listed .. finishing   (its repository moved away, and the CI job writes nothing)
  *     its Job is being deleted .......... deleting
  *     its Job is of another place ....... moved       (replaced, when it was not at work at the last sync)
  *     its CI job failed, its pod waits .. debugging   (used-up, when its time is over: debugging.ts)
@@ -19,7 +20,15 @@
  * the row of an ephemeral runner with its job. No rule compares a time of Kubernetes with a time of Gitea, because clocks differ.
  */
 import { type Hold, holdOf } from './debugging.ts';
-import { type ClusterEvidence, type Evidence, type Group, hasEnded, type Job, type LiveJob } from './evidence.ts';
+import {
+  type ClusterEvidence,
+  type Evidence,
+  type Group,
+  hasEnded,
+  type Job,
+  type LiveJob,
+  type RegisteredRunner,
+} from './evidence.ts';
 import type { ListedJob } from './join.ts';
 import { memo } from './maps.ts';
 import { isMadeForSame, ORDINALS_SEARCHED, poolIndexOf, RING, type RunnerNamer, runnerNamer } from './names.ts';
@@ -92,7 +101,7 @@ function stateOf(traces: RunnerTraces, hold: Hold | undefined, context: Context)
   if (running) return stateAtWork(traces, running, context);
   // `complete` counts too: the dind images always exit with 0 (runner repository, Dockerfile, s6).
   if (hasEnded(live?.state)) return hasHadJob(traces) ? 'used-up' : 'failed';
-  if (row?.online && row.busy) return 'finishing';
+  if (row?.online && isAtUnlistedJob(row, traces)) return 'finishing';
   if (live?.state === 'deleting') return 'deleting';
   const moved = stateIfMoved(traces, context);
   if (moved) return moved;
@@ -101,6 +110,15 @@ function stateOf(traces: RunnerTraces, hold: Hold | undefined, context: Context)
   if (row?.online) return row.disabled ? 'disabled' : 'free';
   if (completed && !isRecreated(traces, completed, context)) return 'used-up';
   return live ? stateOfComing(traces, live, context) : 'offline';
+}
+
+/**
+ * True for a runner that is at work, though no list has its CI job. Gitea shows one idle that has reported nothing for 10 s. But only runners
+ * at work are pinned, and the row of an ephemeral one goes with its job. After a completed job the row is a second runner's, whose Job was
+ * re-created with the pin of the first.
+ */
+function isAtUnlistedJob({ busy }: RegisteredRunner, { live, completed }: RunnerTraces): boolean {
+  return busy || (live?.pinned === true && live.state === 'running' && completed === undefined);
 }
 
 /** Gitea believes a lost runner busy for 10-15 minutes. The end of its Job is the newer truth and frees the place. */

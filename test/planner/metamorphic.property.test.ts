@@ -41,7 +41,9 @@ function planWithout(name: string, scene: Scene): Plan {
 const namesOf = (planned: Plan, kept: (decision: RunnerDecision) => boolean): readonly string[] =>
   planned.runners.filter(kept).map(({ runner }) => runner);
 /** Of a group whose labels were changed a runner may look like a stranger's. It stays, too. */
-const busyIn = (planned: Plan) => namesOf(planned, ({ because }) => because === 'busy' || because === 'foreign');
+/** A lost runner may be a stranger's when the labels change. */
+const BUSY = new Set(['busy', 'lost', 'foreign']);
+const busyIn = (planned: Plan) => namesOf(planned, ({ because }) => BUSY.has(because));
 const outputOf = (planned: Plan) => namesOf(planned, ({ emit }) => emit);
 
 /** The same job, now: it does not tell that Gitea has been there in the last minute, and so nothing of silent runners. */
@@ -217,6 +219,8 @@ test(
     if (all.evidence.cluster.is === 'unseen') return;
     const scene = withoutTurns(withoutStrangers(all));
     const planned = planOf(scene);
+    // The record of a failure goes with its Job, and with it a part of the back-off of others.
+    if (planned.runners.some(({ emit, because }) => !emit && because === 'failed')) return;
     const unpinned = namesOf(planned, ({ because }) => because === 'unpinning');
 
     const next = planOf(applied(planned, scene));

@@ -45,6 +45,7 @@ const gapOf = (pods: readonly Pod[], isForgotten = false): string | undefined =>
     minIdle: 1,
     isOut: () => false,
     isUnlisted: () => false,
+    isGhost: () => false,
   });
 
 describe('a pool of one has a gap', () => {

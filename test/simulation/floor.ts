@@ -30,6 +30,8 @@ interface Now extends Synced {
   readonly isOut: (pod: Pod) => boolean;
   /** A runner at work of whose CI job Gitea has no row: its repository was deleted, or Gitea restored. */
   readonly isUnlisted: (pod: Pod) => boolean;
+  /** A runner that has ended, and that a restored Gitea believes at work. */
+  readonly isGhost: (pod: Pod) => boolean;
 }
 
 /** Gitea calls a runner that is gone online for a minute; a little more for the look. */
@@ -48,8 +50,10 @@ export function gapsInPools(
   const lookedAtS = (synced.lookedAtMs - START_MS) / 1000;
   const isCleanedUp = history.acts.some(({ kind, atS }) => kind === 'clean-up' && atS < nowS);
   const forgetsForMs = SLOT_WAITS_MS + 1000 * Math.abs(history.clockSkewS);
-  // A runner of a renamed group whose CI job is over may take a place of another one.
-  if (cluster.pods.some((pod) => pod.phase === 'kept' && isRenamed(pod, stage))) return [];
+  // A runner of a renamed group may take a place of another one: when its CI job is over, or while the group is in trouble.
+  const isInAnother = ({ phase, group, endedMs = nowMs }: Pod): boolean =>
+    phase === 'kept' || (endedMs >= synced.lookedAtMs && isInTrouble(history, group.name, lookedAtS, nowS));
+  if (cluster.pods.some((pod) => isInAnother(pod) && isRenamed(pod, stage))) return [];
   return groups.flatMap((group) => {
     // A look before the last commit was for another pool.
     if (isInTrouble(history, group.name, lookedAtS, nowS) || stage.changedMs >= synced.lookedAtMs) return [];
@@ -58,10 +62,15 @@ export function gapsInPools(
       completed ??= completedRows(stage, stage.specOf(group).scope, synced.seesPods);
       return isCleanedUp || !completed.includes(job);
     };
-    const isUnlisted = ({ job }: Pod): boolean => job !== undefined && stage.gitea.state.jobs.get(job.id) !== job;
     const isOut = (pod: Pod): boolean => isElsewhere(pod, stage);
+    const isUnlisted = ({ job }: Pod): boolean => job !== undefined && stage.gitea.state.jobs.get(job.id) !== job;
+    const { tasks, runners, openJobs } = stage.gitea.state;
+    const runnerOf = (job: GiteaJob): string | undefined => runners.get(tasks.get(job.taskId)?.runnerId ?? 0)?.name;
+    const isGhost = (pod: Pod): boolean =>
+      pod.phase === 'ended' && !hasOpenJob(pod) && [...openJobs.values()].some((job) => runnerOf(job) === pod.name);
     const { minIdle = 0 } = stage.specOf(group);
-    return gapInPool(cluster, group, { ...synced, nowMs, minIdle, forgetsForMs, isForgotten, isOut, isUnlisted }) ?? [];
+    const now = { ...synced, nowMs, minIdle, forgetsForMs, isForgotten, isOut, isUnlisted, isGhost };
+    return gapInPool(cluster, group, now) ?? [];
   });
 }
 
@@ -76,7 +85,7 @@ export function gapInPool(cluster: Pods, group: GroupSpec, now: Now): string | u
     if (pod.group !== group) continue;
     if (mayWait(pod, now) || isExcuse(pod, group, now.nowMs) || comesAgain(cluster, pod)) return undefined;
     if (isIdle(cluster, pod, now) && !now.isOut(pod)) idle += 1;
-    if (isBusy(pod, now)) busy += 1;
+    if (isBusy(pod, now) || now.isGhost(pod)) busy += 1;
   }
   const floor = Math.min(minIdle, cap - busy);
   return idle < floor

@@ -306,7 +306,11 @@ function overCap(
 /** True when this very sync has taken a pin off: it is the next one that can prune (law P1: first the pin, then the Job). */
 function hasLostPins(cluster: Cluster, group: GroupSpec, sinceMs: number): boolean {
   return cluster.pods.some(
-    (pod) => pod.group === group && !pod.job && pod.phase !== 'ended' && (pod.unpinnedMs ?? 0) >= sinceMs,
+    (pod) =>
+      pod.group === group &&
+      (!pod.job || pod.phase === 'kept') &&
+      pod.phase !== 'ended' &&
+      (pod.unpinnedMs ?? 0) >= sinceMs,
   );
 }
 

@@ -66,8 +66,19 @@ describe('P1 a busy runner stays, pinned', () => {
     expect(skipped(live(named(ci, 1), 'running'))).toEqual([false]);
   });
 
-  it('until it is idle again: then nothing protects it any more, and one sync later it goes', () => {
-    const idle = { runners: [row(named(ci, 1))] };
+  it.each([true, false])(
+    'while it is silent, which Gitea shows as idle, and its CI job is in no list: its repository went elsewhere',
+    (busy) => {
+      const runners = [row(named(ci, 1), { busy })];
+      const liveJobs = [live(named(ci, 1), 'running', { pinned: true })];
+
+      expect(planScene({ runners, liveJobs }).runners).toMatchObject([{ because: 'finishing', pinned: true }]);
+      expect(planScene({ runners, liveJobs }).groups).toMatchObject([{ busy: 1 }]);
+    },
+  );
+
+  it('until its CI job is over: nothing protects another runner of its name, and one sync later that goes', () => {
+    const idle = { jobs: [done(1, named(ci, 1))], runners: [row(named(ci, 1))] };
     const before = planScene({ ...idle, liveJobs: [live(named(ci, 1), 'running', { pinned: true })] });
     const after = planScene({ ...idle, liveJobs: [live(named(ci, 1), 'running')] });
 
@@ -78,9 +89,10 @@ describe('P1 a busy runner stays, pinned', () => {
   it.each<[string, Partial<Group>, boolean]>([
     ['whose group is suspended', { suspend: true }, false],
     ['that Gitea shows disabled', {}, true],
-  ])('until it is idle again, also one %s', (_, change, disabled) => {
+  ])('until its CI job is over, also one %s', (_, change, disabled) => {
     const planned = planScene({
       groups: [group(change)],
+      jobs: [done(1, named(ci, 1))],
       runners: [row(named(ci, 1), { disabled })],
       liveJobs: [live(named(ci, 1), 'running', { pinned: true })],
     });
@@ -88,9 +100,9 @@ describe('P1 a busy runner stays, pinned', () => {
     expect(planned.runners).toMatchObject([{ emit: true, because: 'unpinning', pinned: false }]);
   });
 
-  it('and takes the next job without a pin when it is idle again', () => {
+  it('and another runner of its name takes the next job without a pin', () => {
     const planned = planScene({
-      jobs: [job(2)],
+      jobs: [done(1, named(ci, 1)), job(2)],
       runners: [row(named(ci, 1))],
       liveJobs: [live(named(ci, 1), 'running', { pinned: true })],
     });

@@ -225,7 +225,7 @@ describe('P2 a runner that no job needs', () => {
 
   it('loses its pin while it is kept', () => {
     const liveJobs = [live(named(ci, 1), 'running', { pinned: true })];
-    const planned = planScene({ jobs: [elsewhere], runners: [row(named(ci, 1))], liveJobs });
+    const planned = planScene({ jobs: [done(1, named(ci, 1)), elsewhere], runners: [row(named(ci, 1))], liveJobs });
 
     expect(planned.runners).toEqual([expect.objectContaining({ because: 'spare', pinned: false })]);
     expect(planned.runners).not.toMatchObject([{ skip: true }]);

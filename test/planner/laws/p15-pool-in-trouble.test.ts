@@ -51,7 +51,8 @@ describe('P15 a runner that no job needs any more', () => {
 
   it('loses its pin when it has one', () => {
     const liveJobs = [live(left, 'running', { pinned: true }), live(warm(2), 'running')];
-    const planned = planScene({ groups: [pool], runners: [row(left), row(warm(2))], liveJobs });
+    const rows = { jobs: [done(5, left)], runners: [row(left), row(warm(2))] };
+    const planned = planScene({ groups: [pool], ...rows, liveJobs });
 
     const [, kept] = emitted(planned);
     expect(kept).toMatchObject({ runner: left, pinned: false });

@@ -122,7 +122,7 @@ describe('P16 nothing has moved', () => {
       { because: 'used-up' },
     ]);
     expect(planScene({ groups: [ci], runners: [row(name)], liveJobs }).runners).toMatchObject([
-      { because: 'unpinning' },
+      { because: 'finishing' },
     ]);
   });
 });
@@ -150,7 +150,7 @@ describe('P16 another group of the old place lists the row of a runner', () => {
 
   test('one at work stays', () => {
     expect(fatesOf(ofPool, { pinned: true }, 'acme', true)).toMatchObject({ because: 'finishing', pinned: true });
-    expect(fatesOf(ofJob, { pinned: true, repository: 'acme/web' }, 'acme')).toMatchObject({ because: 'moved' });
+    expect(fatesOf(ofJob, { pinned: true, repository: 'acme/web' }, 'acme')).toMatchObject({ because: 'finishing' });
   });
 
   test('one that is listed at the new place serves there', () => {

@@ -118,7 +118,7 @@ describe('P17 a runner whose CI job failed', () => {
     expect(forgotten({})).toMatchObject({ because: 'debugging', keep: { endedAtMs: NOW } });
     expect(forgotten({ pinned: false })).toMatchObject({ because: 'free-runner' });
     expect(forgotten({})).not.toHaveProperty('job');
-    expect(forgotten({}, [row(name)])).toMatchObject({ because: 'free-runner' });
+    expect(forgotten({}, [row(name)])).toMatchObject({ because: 'finishing' });
     expect(forgotten({}, [row(name, { online: false })])).toMatchObject({ because: 'free-runner' });
   });
 
