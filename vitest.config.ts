@@ -35,7 +35,10 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'shared',
-          include: isLong ? [...LONG, 'test/simulation/kept.test.ts'] : ['test/**/*.test.ts'],
+          // These two play more histories then.
+          include: isLong
+            ? [...LONG, 'test/simulation/kept.test.ts', 'test/simulation/serve/serve.test.ts']
+            : ['test/**/*.test.ts'],
           exclude: [...shared.exclude, APART, ...(isLong ? [] : LONG)],
           // A worker runs many files. A process and all imports for each file took half of the time.
           isolate: false,

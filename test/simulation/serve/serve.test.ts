@@ -18,7 +18,8 @@ import { shrink } from './shrink.ts';
 const SEED = process.env['SEED'];
 const CHOSEN = process.env['KINDS'];
 const KINDS = CHOSEN === undefined ? undefined : FAULT_KINDS.filter((kind) => CHOSEN.split(',').includes(kind));
-const HISTORIES = Number(process.env['HISTORIES'] ?? 20);
+/** 300 take a minute: `npm run test:long` plays them. */
+const HISTORIES = Number(process.env['HISTORIES'] ?? (process.env['LONG'] === 'true' ? 300 : 20));
 
 /** What Node warns of, and what is rejected without a handler. */
 const complaints: string[] = [];
