@@ -3,11 +3,16 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { pictures } from '../../scripts/pictures.ts';
 import { terminalSvg } from '../../scripts/terminal-svg.ts';
+import { drawAfternoon } from '../simulation/picture.ts';
 
 it('docs/img has what "node scripts/run-ts.mjs scripts/pictures.ts" writes', async () => {
   for (const [file, svg] of await pictures()) {
     expect(readFileSync(`docs/img/${file}`, 'utf8'), file).toBe(svg);
   }
+});
+
+it('docs/img/history.svg is the history that "npm run planner-table" draws', () => {
+  expect(readFileSync('docs/img/history.svg', 'utf8')).toBe(drawAfternoon());
 });
 
 const svgOf = (text: string): string => terminalSvg({ theme: 'light', command: 'x', text, columns: 20 });
