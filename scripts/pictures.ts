@@ -87,7 +87,7 @@ export async function explainText(): Promise<string> {
   }
 }
 
-/** The demo in the moment in which no group has the label of a job. */
+/** All that the demo prints on a terminal. */
 export async function demoText(): Promise<string> {
   const command =
     (args: readonly string[]): Generate =>
@@ -105,6 +105,11 @@ export async function demoText(): Promise<string> {
   };
   const io: Io = { env: {}, cwd: '/', terminal: true, columns: COLUMNS, now: Date.now, out, err: out };
   await demo(io, { speed: 1_000_000, generate: command(['generate']) });
+  return text;
+}
+
+/** The demo in the moment in which no group has the label of a job. */
+function uncovered(text: string): string {
   const frames = text.split('\x1b[J').map((frame) => frame.slice(frame.indexOf('\x1b[2K')).replaceAll('\x1b[2K', ''));
   const shown = frames.find((frame) => frame.includes('no runner: labels not covered'));
   if (shown === undefined) throw new Error('the demo has no moment in which a job is not covered');
@@ -120,10 +125,10 @@ function steady(text: string): string {
 }
 
 /** File names in `docs/img`, and what is in them. */
-export async function pictures(): Promise<ReadonlyMap<string, string>> {
+export function pictures(explained: string, played: string): ReadonlyMap<string, string> {
   const scenes = [
-    { name: 'explain', command: 'gitea-runners explain', text: steady(await explainText()) },
-    { name: 'demo', command: 'npm run demo', text: steady(await demoText()) },
+    { name: 'explain', command: 'gitea-runners explain', text: steady(explained) },
+    { name: 'demo', command: 'npm run demo', text: steady(uncovered(played)) },
   ];
   return new Map(
     scenes.flatMap(({ name, command, text }) =>
@@ -133,5 +138,6 @@ export async function pictures(): Promise<ReadonlyMap<string, string>> {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  for (const [file, svg] of await pictures()) writeFileSync(join('docs', 'img', file), svg);
+  for (const [file, svg] of pictures(await explainText(), await demoText()))
+    writeFileSync(join('docs', 'img', file), svg);
 }

@@ -1,14 +1,28 @@
 /** The pictures of terminals show what the commands print today. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { pictures } from '../../scripts/pictures.ts';
+import { demoText, explainText, pictures } from '../../scripts/pictures.ts';
 import { terminalSvg } from '../../scripts/terminal-svg.ts';
 import { drawAfternoon } from '../simulation/picture.ts';
 
-it('docs/img has what "node scripts/run-ts.mjs scripts/pictures.ts" writes', async () => {
-  for (const [file, svg] of await pictures()) {
+it('docs/img has what "node scripts/run-ts.mjs scripts/pictures.ts" writes, and README what the demo ends with', async () => {
+  const played = await demoText();
+  for (const [file, svg] of pictures(await explainText(), played)) {
     expect(readFileSync(`docs/img/${file}`, 'utf8'), file).toBe(svg);
   }
+
+  const [, shown = ''] = /```text\n([\s\S]*?)```/.exec(readFileSync('README.md', 'utf8')) ?? [];
+  expect(shown).not.toBe('');
+  expect(withoutFigures(played)).toContain(withoutFigures(shown));
+});
+
+/** How long jobs wait depends on the machine. */
+function withoutFigures(text: string): string {
+  return text.replaceAll(/\d+(?:\.\d+)?/g, 'N');
+}
+
+it('README fits one screen, with doors to the rest', () => {
+  expect(readFileSync('README.md', 'utf8').split('\n').length).toBeLessThanOrEqual(121);
 });
 
 it('docs/img/history.svg is the history that "npm run planner-table" draws', () => {
