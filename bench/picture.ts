@@ -36,7 +36,7 @@ export function drawCost(lines: readonly Line[], words: string): string {
     `<text x="10" y="24" font-size="14" font-weight="600">${words}</text>`,
     ...across,
     ...up,
-    `<text x="${LEFT + WIDTH / 2}" y="${TOP + HEIGHT + 38}" text-anchor="middle">Jobs</text>`,
+    `<text x="${LEFT + WIDTH / 2}" y="${TOP + HEIGHT + 38}" text-anchor="middle">Kubernetes Jobs that are printed</text>`,
     ...lines.flatMap((line) => drawLine(line, x, y)),
     '</svg>',
     '',

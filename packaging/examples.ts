@@ -27,7 +27,7 @@ export function exampleFiles(): Readonly<Record<string, string>> {
       file.note(
         new ApiObject(file, 'project', projectManifest(SOURCE)),
         'Applications of this project can make Jobs and RunnerGroups in one namespace, and nothing else. The plugin refuses Jobs ' +
-          'written by hand; .argocd-source.yaml can switch it off, so protect that file (docs/install.md).',
+          'written by hand; .argocd-source.yaml can switch it off, so protect that file (docs/security.md).',
       );
     }),
     'examples/application.yaml': write('application', (file) => {

@@ -5,39 +5,21 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import { expect, it } from 'vitest';
+import { anchorsOf, linksOf, proseOf } from './anchors.ts';
 import { allPages, isDecision } from './pages.ts';
 
-const FENCE = /^```[\s\S]*?^```$/gm;
-const LINK = /\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g;
 const CODE_PATH = /`((?:src|test|docs|bench|scripts|install|imports)\/[\w./-]*)`/g;
 /** They tell what was so when they were written. */
 const HISTORY = ['CHANGELOG.md', 'docs/parity.md'];
 
 const pages = allPages();
 
-/** The names by which Gitea and GitHub link to the headings of a page. */
-function anchorsOf(markdown: string): ReadonlySet<string> {
-  const headings = proseOf(markdown).matchAll(/^#+ (.+)$/gm);
-  return new Set([...headings].map(([, heading = '']) => slugOf(heading)));
-}
-
-function slugOf(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-    .replaceAll(' ', '-');
-}
-
-function proseOf(markdown: string): string {
-  return markdown.replaceAll(FENCE, '');
-}
-
 it.each(pages)('$file has links that lead somewhere', ({ file, markdown }) => {
-  const broken = [...proseOf(markdown).matchAll(LINK)].flatMap(([link, path = '', anchor]) => {
+  const broken = linksOf(markdown).flatMap(({ text, path, anchor }) => {
     const target = path === '' ? file : normalize(join(dirname(file), path));
-    if (!existsSync(target)) return [link];
+    if (!existsSync(target)) return [text];
     if (anchor === undefined) return [];
-    return anchorsOf(readFileSync(target, 'utf8')).has(anchor) ? [] : [link];
+    return anchorsOf(readFileSync(target, 'utf8')).has(anchor) ? [] : [text];
   });
 
   expect(broken).toEqual([]);

@@ -1,12 +1,16 @@
 /** One history as a picture: a row per runner pod, from left to right what it did when. */
 import type { Pod } from './cluster.ts';
-import type { Outcome } from './run.ts';
+import { AFTERNOON } from './histories/afternoon.ts';
+import { POLICIES } from './policies/index.ts';
+import { type Outcome, runHistory } from './run.ts';
 import { START_MS } from './stage.ts';
 
 const LEFT = 190;
 const WIDTH = 760;
 const ROW = 24;
-const TOP = 64;
+const TOP = 74;
+const BOTTOM = 46;
+const MINUTE_MS = 60_000;
 const COLOURS = {
   starting: '#c9ced6',
   idle: '#f4d35e',
@@ -16,32 +20,41 @@ const COLOURS = {
   failed: '#e69138',
 } as const;
 
+/** docs/img/history.svg. */
+export function drawAfternoon(): string {
+  return drawPicture(
+    runHistory(AFTERNOON, POLICIES['ours, live Jobs']),
+    'Seven minutes of CI with at most 3 runners at a time',
+  );
+}
+
 /** @param words one line of explanation above the picture. */
 export function drawPicture({ pods }: Outcome, words: string): string {
-  const untilMs = Math.max(...pods.map(({ endedMs, createdMs }) => endedMs ?? createdMs)) - START_MS;
-  const x = (ms: number): number => LEFT + ((ms - START_MS) / untilMs) * WIDTH;
-  const height = TOP + pods.length * ROW + 30;
+  const lastMs = Math.max(...pods.map(({ endedMs, createdMs }) => endedMs ?? createdMs)) - START_MS;
+  const minutes = Math.ceil(lastMs / MINUTE_MS);
+  const x = (ms: number): number => LEFT + ((ms - START_MS) / (minutes * MINUTE_MS)) * WIDTH;
+  const height = TOP + pods.length * ROW + BOTTOM;
   const rows = pods.map((pod, index) => drawRow(pod, TOP + index * ROW, x));
-  const stepS = [10, 20, 30, 60, 120, 300, 600].find((step) => untilMs / 1000 / step <= 14) ?? 1200;
-  const ticks = Array.from({ length: Math.floor(untilMs / 1000 / stepS) + 1 }, (_, i) =>
-    drawTick(i * stepS, x, height),
-  );
+  const step = [1, 2, 5, 10, 30].find((each) => minutes / each <= 14) ?? 60;
+  const ticks = Array.from({ length: Math.floor(minutes / step) + 1 }, (_, i) => drawTick(i * step, x, height));
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${LEFT + WIDTH + 20} ${height}" font-family="system-ui, sans-serif" font-size="11">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${LEFT + WIDTH + 30} ${height}" font-family="system-ui, sans-serif" font-size="11">`,
     `<title>${escapeXml(words)}</title>`,
-    `<rect width="${LEFT + WIDTH + 20}" height="${height}" fill="#fafafa"/>`,
+    `<rect width="${LEFT + WIDTH + 30}" height="${height}" fill="#fafafa"/>`,
     `<text x="10" y="20" font-size="13" font-weight="600">${escapeXml(words)}</text>`,
     drawLegend(),
+    `<text x="${LEFT - 8}" y="${TOP - 4}" text-anchor="end" fill="#555">runner, named after a CI job</text>`,
     ...ticks,
+    `<text x="${LEFT + WIDTH / 2}" y="${height - 8}" text-anchor="middle" fill="#555">minutes since the begin</text>`,
     ...rows,
     '</svg>',
     '',
   ].join('\n');
 }
 
-function drawTick(atS: number, x: (ms: number) => number, height: number): string {
-  const at = x(START_MS + atS * 1000).toFixed(1);
-  return `<path d="M${at} ${TOP - 6}V${height - 22}" stroke="#ddd"/><text x="${at}" y="${height - 8}" text-anchor="middle" fill="#555">${atS} s</text>`;
+function drawTick(minute: number, x: (ms: number) => number, height: number): string {
+  const at = x(START_MS + minute * MINUTE_MS).toFixed(1);
+  return `<path d="M${at} ${TOP - 6}V${height - BOTTOM + 6}" stroke="#ddd"/><text x="${at}" y="${height - 24}" text-anchor="middle" fill="#555">${minute}</text>`;
 }
 
 function drawLegend(): string {

@@ -9,9 +9,8 @@ import { writeFileSync } from 'node:fs';
 import { isMainThread, parentPort } from 'node:worker_threads';
 import { judgedIn, missedBars } from './bars.ts';
 import { type Block, FIRST, runBlocks } from './blocks.ts';
-import { AFTERNOON } from './histories/afternoon.ts';
 import { KIND_NAMES, KINDS } from './kinds.ts';
-import { drawPicture } from './picture.ts';
+import { drawAfternoon } from './picture.ts';
 import { POLICIES, POLICY_NAMES } from './policies/index.ts';
 import { describeBreach } from './report.ts';
 import { runHistory } from './run.ts';
@@ -53,10 +52,7 @@ function describeBreaches(tallies: Tallies): readonly string[] {
 function writeDocs(table: string): void {
   writeTable(KIND, table);
   if (KIND !== 'wide') return;
-  writeFileSync(
-    PICTURE,
-    drawPicture(runHistory(AFTERNOON, POLICIES['ours, live Jobs']), 'A quarter of an hour, at most 3 runners'),
-  );
+  writeFileSync(PICTURE, drawAfternoon());
 }
 
 async function main(): Promise<void> {
