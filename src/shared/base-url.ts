@@ -11,9 +11,8 @@ const UNRESERVED = /[A-Za-z0-9._~-]/;
 const ENCODED_SLASH = /%2f|%5c/i;
 
 /**
- * The normal form of a base URL. The host is in lower case. There is no default port, no dot segment and no slash at the end.
- * Percent-encoding stands only where it is needed, in capitals. Undefined for what is no http or https URL, or has credentials, a query
- * or a fragment.
+ * Host in lower case, no default port, no dot segment, no slash at the end; percent-encoding only where it is needed, in capitals.
+ * Undefined for what is no http or https URL, or has credentials, a query or a fragment.
  */
 export function normalBase(text: string): string | undefined {
   // Not only a URL's parts: a lone "?" or "#" leaves none.

@@ -48,12 +48,11 @@ export type FailureKind =
   | 'policy'
   | 'other';
 
-/** True when no server gave a usable answer: another place may reach it, or another time. */
+/** True when no server gave a usable answer. */
 export function isOfConnection({ kind }: Failure): boolean {
   return kind === 'unreachable' || kind === 'timeout' || kind === 'too-long' || kind === 'told-to-wait';
 }
 
-/** True when the server asks to be left alone. */
 export function isRateLimit({ kind }: Failure): boolean {
   return kind === 'rate-limited' || kind === 'told-to-wait';
 }

@@ -3,7 +3,6 @@
  * Written by src/manifests; read by src/clients/kubernetes, src/clients/argocd, src/serve and the demo. No other file spells these keys.
  */
 
-/** Strings by key, as labels and annotations are. */
 export type Texts = Readonly<Record<string, string>>;
 
 const MANAGED_BY = 'gitea.bpg.pw/managed-by';
@@ -48,17 +47,12 @@ export const HOOK = 'argocd.argoproj.io/hook';
 export const SKIP = 'Skip';
 export const IGNORE_HEALTH = 'argocd.argoproj.io/ignore-healthcheck';
 
-/** Name of the init container that registers the runner. */
+/** The init container that registers the runner. */
 export const REGISTER = 'register';
 
 /** Labels that all Jobs and pods of a group have. */
 export function groupLabels(groupName: string): Texts {
-  return {
-    'app.kubernetes.io/managed-by': MANAGER,
-    ...RUNNER_APP,
-    [MANAGED_BY]: MANAGER,
-    [GROUP_NAME]: groupName,
-  };
+  return { 'app.kubernetes.io/managed-by': MANAGER, ...RUNNER_APP, [MANAGED_BY]: MANAGER, [GROUP_NAME]: groupName };
 }
 
 /** Label by which network policies tell runners from the rest. */

@@ -9,10 +9,7 @@ const unprintable = (): RegExp =>
 
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/**
- * One line of text that is safe on a terminal and in a log, whoever wrote it. Unprintable characters become `\n`, `\r`, `\t`
- * or `\u{hex}`; every other character, also beyond ASCII, stays as it is.
- */
+/** One safe line, whoever wrote it. Unprintable characters become `\n`, `\r`, `\t` or `\u{hex}`; all others stay, also beyond ASCII. */
 export function printable(text: string): string {
   return text.replace(
     unprintable(),
@@ -20,10 +17,7 @@ export function printable(text: string): string {
   );
 }
 
-/**
- * JSON for a person's terminal or a program: characters that `printable` escapes are written as `\uXXXX`, which means the same.
- * Ends in a newline.
- */
+/** JSON with a newline. Characters that `printable` escapes are written as `\uXXXX`, which means the same. */
 export function jsonText(value: unknown): string {
   const text = JSON.stringify(value, null, 2);
   return `${text.replace(unprintable(), (character) => (character === '\n' ? character : unitsOf(character)))}\n`;
@@ -42,12 +36,11 @@ export function count(amount: number, noun: string): string {
   return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
 }
 
-/** At most so many characters, and `…` where something is left out. */
 export function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
-/** One printable line of bounded length: a line in a log or in Argo CD's error message should not carry a whole file. */
+/** A line in a log or in Argo CD's error message should not carry a whole file. */
 export function shortLine(text: string): string {
   return cut(printable(text), 600);
 }

@@ -21,7 +21,7 @@ export function canColour({ terminal, env }: Pick<Io, 'terminal' | 'env'>): bool
   return terminal && !env['NO_COLOR'] && canMove({ terminal, env });
 }
 
-/** True when the cursor can be moved. `TERM=dumb` says that it cannot. */
+/** `TERM=dumb`: the cursor cannot be moved. */
 export function canMove({ terminal, env }: Pick<Io, 'terminal' | 'env'>): boolean {
   return terminal && env['TERM'] !== 'dumb';
 }

@@ -7,16 +7,15 @@ import { REFRESH } from '../../shared/marks.ts';
 import { printable } from '../../shared/printable.ts';
 import { type ObjectRef, objectKey } from './application.ts';
 
-/** A condition of the Application that says that something is wrong. Both texts are safe to show. */
+/** A condition of the Application. Both texts are safe to show. */
 export interface AppError {
   /** `ComparisonError`, `InvalidSpecError`, `UnknownError`, `SyncError`, `DeletionError`, or a newer one. */
   readonly type: string;
   /** One line; long ones are cut in the middle, since what a plugin wrote stands at the end. */
   readonly message: string;
   /**
-   * True when what the last comparison says cannot be trusted, so nothing must be synced on it. For `ComparisonError` and
-   * `InvalidSpecError` Argo CD itself ends a sync (controller/sync.go, `SyncAppState`); `UnknownError` comes when the
-   * comparison was given up or could not be stored. `SyncError` and `DeletionError` stop nothing: they tell of the past.
+   * The last comparison cannot be trusted, so nothing must be synced on it. For `ComparisonError` and `InvalidSpecError` Argo CD itself
+   * ends a sync (controller/sync.go, `SyncAppState`); `UnknownError`: the comparison was given up. Other errors tell of the past.
    */
   readonly stops: boolean;
 }
@@ -36,7 +35,6 @@ export interface AppJob {
   readonly outOfSync: boolean;
 }
 
-/** An Application as Argo CD showed it at one moment. */
 export interface AppState {
   readonly name: string;
   readonly namespace: string;
@@ -47,11 +45,7 @@ export interface AppState {
   /** In Argo CD's order. */
   readonly errors: readonly AppError[];
   readonly operation?: AppOperation;
-  /**
-   * Start of the last comparison with git, in whole seconds of the controller's clock (`now` is taken before `CompareAppState`
-   * in controller/appcontroller.go). It stays when a comparison was given up (invalid project) or short (level below
-   * `CompareWithLatest`). Too coarse to prove that a refresh was not lost; see `refreshPending`.
-   */
+  /** Start of the last comparison with git, in whole seconds of the controller's clock. It stays when a comparison was given up. */
   readonly reconciledAtMs?: number;
   /** A refresh is asked for or under way (annotation `argocd.argoproj.io/refresh`): one asked for now may be lost in it. */
   readonly refreshPending: boolean;
@@ -61,7 +55,7 @@ export interface AppState {
   readonly jobs: readonly AppJob[];
 }
 
-/** Why an Application could not be read: a clause without values from outside. */
+/** A clause without values from outside. */
 export class AppShapeError extends Error {}
 
 const STOPPING: ReadonlySet<string> = new Set(['ComparisonError', 'InvalidSpecError', 'UnknownError']);
@@ -133,29 +127,19 @@ export function readApplication(json: unknown): AppState {
 }
 
 /** What is printed with `hook: Skip` has no status: Argo CD does not compare it (controller/state.go, `CompareAppState`). */
-function toJob({
-  group,
-  kind,
-  namespace = '',
-  name = '',
-  requiresPruning,
-  status,
-}: z.infer<typeof Resource>): AppJob[] {
+function toJob(resource: z.infer<typeof Resource>): AppJob[] {
+  const { group, kind, namespace = '', name = '', requiresPruning, status } = resource;
   const isCompared = group === 'batch' && kind === 'Job' && requiresPruning !== true;
   if (!isCompared || !(status === 'Synced' || status === 'OutOfSync')) return [];
   return [{ namespace, name, outOfSync: status === 'OutOfSync' }];
 }
 
-function keyOfResource({ group, kind, namespace, name }: z.infer<typeof Resource>): string {
-  return objectKey({ group: group ?? '', kind: kind ?? '', namespace: namespace ?? '', name: name ?? '' });
+function keyOfResource({ group = '', kind = '', namespace = '', name = '' }: z.infer<typeof Resource>): string {
+  return objectKey({ group, kind, namespace, name });
 }
 
 function toError({ type, message }: { readonly type: string; readonly message: string }): AppError {
-  return {
-    type: oneLine(type, LONGEST_WORD),
-    message: oneLine(message, LONGEST_MESSAGE),
-    stops: STOPPING.has(type),
-  };
+  return { type: oneLine(type, LONGEST_WORD), message: oneLine(message, LONGEST_MESSAGE), stops: STOPPING.has(type) };
 }
 
 /** Cut before escaping, so that an endless message costs nothing; and after, so that escapes do not make it long again. */
@@ -163,7 +147,6 @@ function oneLine(text: string, limit: number): string {
   return cut(printable(cut(text.trim(), limit)), limit);
 }
 
-/** The first third and the last two thirds of what has room. */
 function cut(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const head = Math.floor(limit / 3);

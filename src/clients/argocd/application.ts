@@ -22,33 +22,28 @@ export interface ObjectRef {
   readonly name: string;
 }
 
-export interface TrackingId {
-  readonly application: ApplicationRef;
-  readonly object: ObjectRef;
-}
-
 /** Longest possible: five names of 253 characters, a Kind and the marks between them. */
 const MAX_LENGTH = 1400;
 const MAX_NAME = 253;
-const DNS_NAME = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
-const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
-const TRACKING_ID = /^([^:/]+):([^:/]*)\/([^:/]+):([^:/]+)\/([^:/]+)$/;
-const KIND = /^[A-Za-z][A-Za-z0-9]{0,62}$/;
+const LABEL = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
+const WORD = '[a-z0-9](?:[-a-z0-9]*[a-z0-9])?';
+const NAME = `${WORD}(?:\\.${WORD})*`;
+const KIND = '[A-Za-z][A-Za-z0-9]{0,62}';
+const TRACKING_ID = new RegExp(`^(?:(${LABEL})_)?(${NAME}):(${NAME})?/(${KIND}):(${LABEL})/(${NAME})$`);
 
 /** Reads the annotation's value. Undefined for anything that Argo CD would not write for a namespaced object. */
-export function parseTrackingId(text: string): TrackingId | undefined {
-  if (text.length > MAX_LENGTH) return undefined;
-  const [, instance = '', group = '', kind = '', namespace = '', name = ''] = TRACKING_ID.exec(text) ?? [];
-  const application = parseInstanceName(instance);
-  if (application === undefined || !KIND.test(kind) || !(group === '' || isDnsName(group))) return undefined;
-  if (!DNS_LABEL.test(namespace) || !isDnsName(name)) return undefined;
+export function parseTrackingId(
+  text: string,
+): { readonly application: ApplicationRef; readonly object: ObjectRef } | undefined {
+  const found = text.length > MAX_LENGTH ? null : TRACKING_ID.exec(text);
+  if (found === null) return undefined;
+  const [, appNamespace, app = '', group = '', kind = '', namespace = '', name = ''] = found;
+  if ([app, group, name].some(({ length }) => length > MAX_NAME)) return undefined;
+  const application = { ...(appNamespace && { namespace: appNamespace }), name: app };
   return { application, object: { group, kind, namespace, name } };
 }
 
-/**
- * The Application that this object says it belongs to. Undefined without an annotation, and when the annotation names another
- * object. A copy of a managed object keeps the annotation of its original, and is not managed itself.
- */
+/** Undefined also when the annotation names another object: a copy of a managed object keeps that of its original. */
 export function applicationOf(trackingId: string | undefined, object: ObjectRef): ApplicationRef | undefined {
   const read = trackingId === undefined ? undefined : parseTrackingId(trackingId);
   return read !== undefined && objectKey(read.object) === objectKey(object) ? read.application : undefined;
@@ -62,15 +57,4 @@ export function applicationKey({ namespace, name }: ApplicationRef, controlPlane
 /** One text per object; its parts hold no slash. */
 export function objectKey({ group, kind, namespace, name }: ObjectRef): string {
   return `${group}/${kind}/${namespace}/${name}`;
-}
-
-function parseInstanceName(text: string): ApplicationRef | undefined {
-  const [first, second, ...rest] = text.split('_');
-  if (first === undefined || rest.length > 0) return undefined;
-  if (second === undefined) return isDnsName(first) ? { name: first } : undefined;
-  return DNS_LABEL.test(first) && isDnsName(second) ? { namespace: first, name: second } : undefined;
-}
-
-function isDnsName(text: string): boolean {
-  return text.length <= MAX_NAME && DNS_NAME.test(text);
 }

@@ -12,49 +12,42 @@
  * Lost wake-up: a comparison that was asked for by an annotation removes it at its end, also one that was set again meanwhile. So a
  * refresh asked for while another one is under way (a push webhook, the UI) is answered by that other one's result. `AppState`
  * shows it: `refreshPending`.
- *
- * The query `project` is not needed: without it Argo CD finds the Application by name and checks the rights on its real project.
- * The query would only turn a 403 for a missing Application into a 404.
  */
+import * as z from 'zod';
 import { type Clock, systemClock } from '../../shared/clock.ts';
-import { Failure } from '../../shared/failure.ts';
+import { Failure, type FailureKind } from '../../shared/failure.ts';
 import { parseUrl } from '../../shared/parse-url.ts';
-import { HttpClient } from '../http/client.ts';
+import { HttpClient, type HttpOptions } from '../http/client.ts';
 import type { Deadline } from '../http/deadline.ts';
-import type { Env } from '../http/proxy.ts';
-import { type HttpAnswer, type HttpRequest, isHeaderText, parseJson, type RequestLine } from '../http/request.ts';
+import {
+  failure,
+  type HttpAnswer,
+  type HttpRequest,
+  insteadOfJson,
+  isHeaderText,
+  parseJson,
+  proxyWantsLogin,
+} from '../http/request.ts';
 import { Token } from '../tokens/token.ts';
 import { AppShapeError, type AppState, readApplication } from './app-state.ts';
 import type { ApplicationRef } from './application.ts';
-import { isBusy, type NeededRight, notJson, refusal, wrongShape } from './refusals.ts';
 
-export interface ArgoCdOptions {
-  /** Default: the real one. */
-  readonly clock?: Clock;
+export interface ArgoCdOptions extends Pick<HttpOptions, 'ca' | 'clock' | 'env' | 'onRequest'> {
   /** Base URL of the API server, perhaps with a root path. */
   readonly url: string;
   /** Of an Argo CD account, as read from its file; white space around it is removed. It goes to the origin of `url` only. */
   readonly token: string;
-  /** PEM certificates that are trusted instead of the built-in ones. */
-  readonly ca?: string;
-  /** Source of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
-  readonly env: Env;
   /** Where Argo CD itself lives, `argocd` mostly: an Application without a namespace lives there. */
   readonly controlPlaneNamespace: string;
-  readonly onRequest?: (line: RequestLine) => void;
-  /** A request that takes longer no longer counts as one of the eight that may run at the same time, ms. Default 5,000. */
-  readonly slowAfterMs?: number;
 }
 
 /** `busy`: an operation is already under way, and no new one was started. */
 export type SyncStart = 'started' | 'busy';
 
-/** A hard refresh waits for a queue, git and the plugin; the caller's deadline is what limits it. */
+/** A hard refresh waits for a queue, git and the plugin: the caller's deadline limits it. */
 const ATTEMPT_MS = 10 * 60_000;
-/** A refresh that hangs costs Argo CD nothing, so it must not keep others waiting. */
-const SLOW_AFTER_MS = 5_000;
-/** Requests that hang at the same time. With more, the others wait until one of them ends. */
-const MOST_SLOW = 120;
+/** A refresh that hangs costs Argo CD nothing, so it must not keep others waiting. How many wakes are under way is for the queue of `serve`. */
+const CONNECTIONS = 128;
 /** An Application with 600 Jobs has 160 KB; etcd takes none above 1.5 MiB, and JSON adds little. */
 const BODY_LIMIT = 8 * 1024 * 1024;
 
@@ -63,6 +56,11 @@ const BODY_LIMIT = 8 * 1024 * 1024;
  * a half: one Job that Kubernetes refuses would keep the runners of other groups waiting. We repeat by ourselves (wake-state.ts).
  */
 const NO_RETRY = { limit: 0 };
+
+const WRONG_URL =
+  'the URL of Argo CD is not of the form https://argocd.example.com, without user and password. Correct --argocd-url.';
+const WRONG_TOKEN =
+  'the token of Argo CD is empty or holds characters that no token has. Make one with "argocd account generate-token" and put it into the Secret.';
 
 /** One Argo CD with one account. Connections are kept until `close`. Every method throws `Failure` (exit 1). */
 export class ArgoCd {
@@ -74,20 +72,13 @@ export class ArgoCd {
 
   /** Throws `Failure` when the URL (exit 2) or the token (exit 1) cannot be one. */
   constructor(options: ArgoCdOptions) {
-    const { url, token, ca, clock = systemClock, env, onRequest, slowAfterMs = SLOW_AFTER_MS } = options;
+    const { url, token, ca, clock = systemClock, env, onRequest } = options;
     this.clock = clock;
     const parsed = parseUrl(url);
-    if (parsed === undefined || !['http:', 'https:'].includes(parsed.protocol) || parsed.username !== '') {
-      const message =
-        'the URL of Argo CD is not of the form https://argocd.example.com, without user and password. Correct --argocd-url.';
-      throw new Failure('GR-ARGOCD-02', 2, message);
-    }
+    if (parsed === undefined || !['http:', 'https:'].includes(parsed.protocol) || parsed.username !== '')
+      throw new Failure('GR-ARGOCD-02', 2, WRONG_URL);
     const secret = token.trim();
-    if (!isHeaderText(secret)) {
-      const message =
-        'the token of Argo CD is empty or holds characters that no token has. Make one with "argocd account generate-token" and put it into the Secret.';
-      throw new Failure('GR-ARGOCD-01', 1, message);
-    }
+    if (!isHeaderText(secret)) throw new Failure('GR-ARGOCD-01', 1, WRONG_TOKEN);
     this.#base = (parsed.origin + parsed.pathname).replace(/\/+$/, '');
     this.#token = new Token(secret, this.#base, 'Bearer');
     this.#controlPlaneNamespace = options.controlPlaneNamespace;
@@ -97,20 +88,20 @@ export class ArgoCd {
       attemptMs: ATTEMPT_MS,
       bodyLimit: BODY_LIMIT,
       caFrom: 'with --argocd-ca-file',
-      slowRequests: { afterMs: () => slowAfterMs, most: MOST_SLOW },
+      connections: CONNECTIONS,
       ca,
       onRequest,
     });
   }
 
   /** The Application as it is. Argo CD compares nothing for this. */
-  async read(app: ApplicationRef, deadline: Deadline): Promise<AppState> {
-    return await this.#get(app, 'read', {}, deadline);
+  read(app: ApplicationRef, deadline: Deadline): Promise<AppState> {
+    return this.#get(app, 'read', {}, deadline);
   }
 
   /** Has the plugin run and everything compared, and gives the result. Takes a second or more; see above for when it is lost. */
-  async refresh(app: ApplicationRef, deadline: Deadline): Promise<AppState> {
-    return await this.#get(app, 'refresh', { refresh: 'hard' }, deadline);
+  refresh(app: ApplicationRef, deadline: Deadline): Promise<AppState> {
+    return this.#get(app, 'refresh', { refresh: 'hard' }, deadline);
   }
 
   /** Starts a sync with prune of what was generated last; the Application's own sync options hold. Does not wait for its end. */
@@ -124,14 +115,13 @@ export class ArgoCd {
     };
     const answer = await this.#http.send(request, deadline);
     if (isBusy(answer)) return 'busy';
-    if (answer.status !== 200) throw refusal(request, answer, this.#needs(app, 'sync'));
+    if (answer.status !== 200) throw refusal(request, answer, `sync, <project>/${this.#objectOf(app)}`);
     jsonOf(request, answer);
     return 'started';
   }
 
-  /** Drops all connections. */
-  async close(): Promise<void> {
-    await this.#http.close();
+  close(): Promise<void> {
+    return this.#http.close();
   }
 
   async #get(
@@ -143,8 +133,8 @@ export class ArgoCd {
     const request = this.#request(app, verb, '');
     request.url.search = new URLSearchParams({ ...query, ...this.#appNamespace(app) }).toString();
     const answer = await this.#http.send(request, deadline);
-    if (answer.status !== 200) throw refusal(request, answer, this.#needs(app, 'get'));
-    const state = readState(request, jsonOf(request, answer));
+    if (answer.status !== 200) throw refusal(request, answer, `get, <project>/${this.#objectOf(app)}`);
+    const state = stateIn(request, answer);
     if (state.name !== app.name || (app.namespace !== undefined && state.namespace !== app.namespace)) {
       throw wrongShape(request, 'another Application than the one asked for');
     }
@@ -172,13 +162,10 @@ export class ArgoCd {
     const { appNamespace } = this.#appNamespace(app);
     return appNamespace === undefined ? app.name : `${appNamespace}/${app.name}`;
   }
-
-  #needs(app: ApplicationRef, action: NeededRight['action']): NeededRight {
-    return { action, object: this.#objectOf(app) };
-  }
 }
 
-function readState(request: HttpRequest, json: unknown): AppState {
+function stateIn(request: HttpRequest, answer: HttpAnswer): AppState {
+  const json = jsonOf(request, answer);
   try {
     return readApplication(json);
   } catch (error) {
@@ -190,6 +177,104 @@ function readState(request: HttpRequest, json: unknown): AppState {
 /** The gateway always says application/json. Anything else comes from somebody who stands in between. */
 function jsonOf(request: HttpRequest, answer: HttpAnswer): unknown {
   const json = answer.mediaType === 'application/json' ? parseJson(answer.text) : undefined;
-  if (json === undefined) throw notJson(request, answer);
-  return json;
+  if (json !== undefined) return json;
+  throw failure(request, 'GR-ARGOCD-10', insteadOfJson(answer), `${BASE}, and that no login page stands before it`);
+}
+
+/** An error as the gateway writes it: gRPC code and message (grpc-gateway v1, runtime/errors.go). */
+const GatewayError = z.object({ code: z.number(), message: z.string() });
+
+const BASE = 'Check that the URL is the base address of Argo CD, with its root path if it has one';
+
+const INVALID_ARGUMENT = 3;
+const FAILED_PRECONDITION = 9;
+
+/**
+ * True when an operation is already under way (`ErrAnotherOperationInProgress` in util/argo/argo.go, wrapped by `Sync`): HTTP 400
+ * with gRPC code 9. That code is also used for an Application that is being deleted and for git that cannot be reached.
+ */
+function isBusy(answer: HttpAnswer): boolean {
+  const { code, message } = (answer.status === 400 && readError(answer)) || {};
+  return code === FAILED_PRECONDITION && message?.includes('another operation is already in progress') === true;
+}
+
+/**
+ * The Failure for an answer that is not 200. Argo CD says 403 for what does not exist too, so as not to tell what there is
+ * (`getAppEnforceRBAC`).
+ * @param right that is needed, as an RBAC line has it
+ */
+function refusal(request: HttpRequest, answer: HttpAnswer, right: string): Failure {
+  const { status } = answer;
+  const error = readError(answer);
+  const say = (code: string, received: string, remedy: string, kind?: FailureKind) =>
+    failure(request, code, received, remedy, kind);
+  switch (status) {
+    case 401:
+      return say(
+        'GR-ARGOCD-03',
+        'Argo CD does not accept the token (401)',
+        'It is expired, revoked or of another Argo CD: make a new one with "argocd account generate-token" and put it into the Secret',
+      );
+    case 403:
+      return error?.message.includes('sync window')
+        ? say(
+            'GR-ARGOCD-05',
+            'a sync window of the project forbids it (403)',
+            'Wait for its end, or allow manual syncs in the window ("manualSync: true")',
+          )
+        : say(
+            'GR-ARGOCD-04',
+            'Argo CD forbids it (403)',
+            `Give its account "p, <account>, applications, ${right}, allow" in argocd-rbac-cm; ` +
+              'the same is answered when the Application does not exist, or when its namespace is not among application.namespaces',
+          );
+    case 404:
+      return say('GR-ARGOCD-06', 'not found (404)', BASE);
+    case 407:
+      return proxyWantsLogin(request);
+    case 429:
+    case 503:
+      return say(
+        'GR-ARGOCD-07',
+        `Argo CD is busy or starting (${status})`,
+        'It is tried again; look at argocd-server',
+        'rate-limited',
+      );
+    default:
+      return status >= 500
+        ? say(
+            'GR-ARGOCD-08',
+            `an error of the server (${status})`,
+            'Look into the log of argocd-server',
+            'server-error',
+          )
+        : other(request, status, status === 400 ? error?.code : undefined);
+  }
+}
+
+/** The Failure for JSON that is no Application, or another one; `detail` is a clause without values from outside. */
+function wrongShape(request: HttpRequest, detail: string): Failure {
+  const remedy = 'Check what stands before Argo CD; if nothing does, report this with the version of Argo CD';
+  return failure(request, 'GR-ARGOCD-11', `the answer is not what Argo CD sends: ${detail}`, remedy);
+}
+
+/** @param code of gRPC */
+function other(request: HttpRequest, status: number, code: number | undefined): Failure {
+  if (code === INVALID_ARGUMENT) {
+    const received = 'Argo CD does not accept the project of the Application (400, InvalidArgument)';
+    const remedy =
+      'The project does not exist, or its sourceNamespaces do not allow the namespace of the Application: correct spec.project or the AppProject';
+    return failure(request, 'GR-ARGOCD-13', received, remedy);
+  }
+  if (code === FAILED_PRECONDITION) {
+    const remedy =
+      'The Application is being deleted, its git repository cannot be reached, or its sync options are forbidden: look at it in Argo CD';
+    return failure(request, 'GR-ARGOCD-12', 'Argo CD cannot do that now (400, FailedPrecondition)', remedy);
+  }
+  const remedy = 'Check that the URL is that of Argo CD, with the right http or https';
+  return failure(request, 'GR-ARGOCD-09', `an unexpected status (${status})`, remedy);
+}
+
+function readError({ mediaType, text }: HttpAnswer): z.infer<typeof GatewayError> | undefined {
+  return mediaType === 'application/json' ? GatewayError.safeParse(parseJson(text)).data : undefined;
 }

@@ -16,18 +16,18 @@
  * 200 and says "successfully synced"). So the refreshed Application decides. All who can write a RunnerGroup can forge its tracking
  * annotation. So nothing, not even a refresh, happens to an Application that does not list one of the RunnerGroups.
  *
- * A refresh costs Argo CD seconds of a processor. So its result is never thrown away. A late one is waited for. A sync that meets
- * another operation is tried again. Otherwise a busy Argo CD would refresh for ever, and nobody would sync.
+ * A refresh costs Argo CD seconds of a processor. So a late one is waited for, and a sync that meets another operation is tried again.
+ * Otherwise a busy Argo CD would refresh for ever, and nobody would sync.
  *
  * No answer can prove that no other refresh came in between the read and ours. So the caller repeats until the cluster shows what it
  * wants. `in-sync` is what Argo CD says; it does not prove that the cluster shows the plan.
  */
-import { type Clock, pause } from '../../shared/clock.ts';
+import { pause } from '../../shared/clock.ts';
 import { Failure, isOfConnection, isRateLimit } from '../../shared/failure.ts';
 import { Deadline } from '../http/deadline.ts';
 import type { AppError, AppState } from './app-state.ts';
 import type { ApplicationRef, ObjectRef } from './application.ts';
-import type { SyncStart } from './argocd.ts';
+import type { ArgoCd, SyncStart } from './argocd.ts';
 
 /** `app` is the Application as it was seen last, before the sync. */
 export type WakeResult =
@@ -49,10 +49,10 @@ export interface WakeStep {
   readonly endedMs: number;
 }
 
-/**
- * The same Argo CD; what is asked of it is noted in `steps`, answered or not. Once `signal` is aborted nothing more is asked: another process
- * may lead by then, and wake the same Application.
- */
+/** A wake that is read again and again notes its first ones. */
+const MOST_STEPS = 100;
+
+/** Notes in `steps` what is asked. Once `signal` is aborted nothing more is: another process may lead by then, and wake the same Application. */
 export function noting(argocd: WakeTarget, steps: WakeStep[], signal: AbortSignal): WakeTarget {
   const { clock } = argocd;
   const note = async <T>(step: keyof WakeTarget, work: () => Promise<T>): Promise<T> => {
@@ -72,25 +72,8 @@ export function noting(argocd: WakeTarget, steps: WakeStep[], signal: AbortSigna
   };
 }
 
-/** A wake that is read again and again notes its first ones. */
-const MOST_STEPS = 100;
-
 /** The part of `ArgoCd` that waking needs. */
-export interface WakeTarget {
-  readonly clock: Clock;
-  readonly read: (app: ApplicationRef, deadline: Deadline) => Promise<AppState>;
-  readonly refresh: (app: ApplicationRef, deadline: Deadline) => Promise<AppState>;
-  readonly sync: (app: ApplicationRef, deadline: Deadline) => Promise<SyncStart>;
-}
-
-/** What follows from the first look. */
-export type FirstStep = 'foreign' | 'refresh' | 'refresh-twice';
-
-/** Pure. `groups` are the RunnerGroups that name this Application as theirs; one that is really there is enough. */
-export function firstStep(app: AppState, groups: readonly ObjectRef[]): FirstStep {
-  if (!groups.some(app.manages)) return 'foreign';
-  return app.refreshPending ? 'refresh-twice' : 'refresh';
-}
+export type WakeTarget = Pick<ArgoCd, 'clock' | 'read' | 'refresh' | 'sync'>;
 
 /** Pure. What follows from a refreshed Application: the end, or a sync. */
 export function afterRefresh(
@@ -118,7 +101,7 @@ const NOT_COMPARED: AppError = {
   stops: true,
 };
 
-/** How patient a wake is, ms. */
+/** Ms. */
 export interface WakePatience {
   /** How long a wake waits for the answer to a refresh. Proxies end a request after a minute. */
   readonly answerMs: number;
@@ -133,6 +116,7 @@ const PATIENCE: WakePatience = { answerMs: 30_000, readEveryMs: 5_000, busyMs: 3
 
 /**
  * One wake. Not for two calls at a time for one Application: the second one's refresh would be lost. Throws `Failure` (exit 1).
+ * @param groups the RunnerGroups that name this Application as theirs; one that is really there is enough.
  * @param deadline until then a late refresh is waited for.
  */
 export async function wake(
@@ -143,9 +127,8 @@ export async function wake(
   patience: WakePatience = PATIENCE,
 ): Promise<WakeResult> {
   const before = await argocd.read(app, shortly(argocd, deadline));
-  const first = firstStep(before, groups);
-  if (first === 'foreign') return { is: 'foreign', app: before };
-  const seen = first === 'refresh-twice' ? await refresh(argocd, app, before, deadline, patience) : before;
+  if (!groups.some(before.manages)) return { is: 'foreign', app: before };
+  const seen = before.refreshPending ? await refresh(argocd, app, before, deadline, patience) : before;
   const refreshed = await refresh(argocd, app, seen, deadline, patience);
   const verdict = afterRefresh(refreshed, groups);
   if (verdict !== 'sync') return verdict;
@@ -160,11 +143,8 @@ async function refresh(
   deadline: Deadline,
   { answerMs, readEveryMs }: WakePatience,
 ): Promise<AppState> {
-  const ask = () =>
-    unless(
-      ({ kind }) => kind === 'timeout',
-      argocd.refresh(app, new Deadline(Math.min(answerMs, deadline.remainingMs()), argocd.clock)),
-    );
+  const isLate = ({ kind }: Failure) => kind === 'timeout';
+  const ask = () => unless(isLate, argocd.refresh(app, shortly(argocd, deadline, answerMs)));
   let answer = await ask();
   while (answer === undefined) {
     if (deadline.remainingMs() <= readEveryMs) throw notDone(app, deadline);
@@ -209,14 +189,11 @@ async function sync(
   }
 }
 
-/**
- * How long Argo CD may take to answer a read or a sync, ms. It does both at once, so a request that takes longer is lost: with the time
- * of the whole wake one lost answer kept an Application silent for ten minutes. A sync has this long however late the refresh was.
- */
+/** How long Argo CD may take to answer a read or a sync, ms. It does both at once: a request that takes longer is lost. */
 export const ANSWER_MS = 30_000;
 
-function shortly({ clock }: WakeTarget, deadline: Deadline): Deadline {
-  return new Deadline(Math.min(ANSWER_MS, deadline.remainingMs()), clock);
+function shortly({ clock }: WakeTarget, deadline: Deadline, ms = ANSWER_MS): Deadline {
+  return new Deadline(Math.min(ms, deadline.remainingMs()), clock);
 }
 
 /** True when Argo CD cannot be reached or does not work at the moment. It will come back by itself. */

@@ -17,17 +17,15 @@ import {
 import { readVersionText, ShapeError } from './shapes.ts';
 import { judgeVersion, type VersionFacts } from './version.ts';
 
-/** One question to Gitea. */
 export interface Question extends AccessHints {
   /** Operation and object: `list running jobs of org acme`. */
   readonly what: string;
-  /** Default `GET`. Gitea answers some questions to a `POST` only. */
+  /** Gitea answers some questions to a `POST` only. */
   readonly method?: 'GET' | 'POST';
   /** Below `/api/v1`, segments already encoded. */
   readonly path: string;
   /** In order; a key may come twice (`status`): Gitea does not split commas. */
   readonly query?: readonly (readonly [string, string])[];
-  /** Longest answer, in bytes. Default: that of the client. */
   readonly mostBytes?: number;
 }
 
@@ -48,10 +46,7 @@ export interface GiteaAccess {
   readonly now?: (() => number) | undefined;
   /** Name of the queue of these requests. Queues take turns at the connections to one Gitea (`HttpRequest.queue`). */
   readonly queue?: string | undefined;
-  /**
-   * For a process that looks again and again. A Gitea that is down or limits requests sees a single one per look: the first answer
-   * is awaited before anything else is asked. `once`: besides, no request is repeated.
-   */
+  /** A Gitea that is down sees a single request per look: the first answer is awaited before the next. `once`: and none is repeated. */
   readonly careful?: boolean | 'once';
   /** What the rows of the look are kept on. Default: one for a single look that knows no labels. */
   readonly shelf?: Shelf;
@@ -73,7 +68,6 @@ export class GiteaApi {
     this.shelf = access.shelf ?? new Shelf();
   }
 
-  /** Now, by the clock of the look, ms since 1970. */
   nowMs(): number {
     return (this.#access.now ?? systemClock.now)();
   }
@@ -93,8 +87,8 @@ export class GiteaApi {
   }
 
   /**
-   * The answer to a question, read by `read`. If the version is not known yet, it is asked at the same time: at the same origin, so the
-   * token is safe there. Its failure comes first, because on an old Gitea the other one would only be a 404.
+   * If the version is not known yet, it is asked at the same time: at the same origin, so the token is safe there. Its failure comes first,
+   * because on an old Gitea the other one would only be a 404.
    */
   async get<T>(question: Question, read: AnswerReader<T>): Promise<T> {
     this.#requests += 1;
@@ -114,7 +108,6 @@ export class GiteaApi {
     return readAs(request, answer, (json) => read(json, version, answer));
   }
 
-  /** A Failure about a question that was answered well-formed but wrong. */
   failure(question: Question, code: string, received: string, remedy: string): Failure {
     return failure(this.#request(question), code, received, remedy);
   }
@@ -146,11 +139,7 @@ export class GiteaApi {
   }
 }
 
-/**
- * A request below Gitea's API. Redirects may lead to places that the token is bound to, and nowhere else.
- * Throws `Failure` (exit 3) when the address itself is none of these: the token was not sent.
- * @param path below `/api/v1`, segments already encoded.
- */
+/** Redirects may lead to places that the token is bound to. @throws Failure (exit 3): the address itself is none, so it was not sent */
 export function requestTo(
   { url: base, token }: Pick<GiteaAccess, 'url' | 'token'>,
   { what, method, path, query = [] }: Pick<HttpRequest, 'what' | 'method'> & Pick<Question, 'path' | 'query'>,

@@ -27,10 +27,7 @@ const ROW_BYTES = 300;
 
 type WithUrl = { readonly url: string };
 
-/**
- * How many bytes the look at each of these targets may keep. The Giteas have equal shares, and so have the scopes of each: a tenant's Gitea
- * with many scopes takes from itself.
- */
+/** Bytes that the look at each target may keep. Giteas have equal shares, and so have the scopes of each: a tenant takes from itself. */
 export function shareOutBytes(targets: readonly WithUrl[]): (target: WithUrl) => number {
   const originOf = ({ url }: WithUrl) => new URL(url).origin;
   const giteas = groupBy(targets, originOf);

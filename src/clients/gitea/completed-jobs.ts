@@ -14,14 +14,13 @@ import { type ListPage, unreadableJob } from './shapes.ts';
 
 /** More than end between two looks. */
 const NEWEST_ROWS = 150;
-/** The most rows that are read of a past. A past of 318 jobs needs about as many; more cost too many requests. */
+/** A past of 318 jobs needs about as many; more cost too many requests. */
 const HISTORY_ROWS = 1_500;
 /** How long before the oldest active job the past is read: runners that were asked for then may still be starting. Six spawn timeouts. */
 const HISTORY_MARGIN_MS = 30 * 60_000;
 /** Where the newest rows stand besides the first page, unless the instance allows smaller pages only (`[api] MAX_RESPONSE_ITEMS`). */
 const FURTHER_PAGES = Array.from({ length: NEWEST_ROWS / PAGE_LIMIT - 1 }, (_, index) => index + 2);
 
-/** A list of completed jobs of which some pages were read. */
 export interface CompletedList {
   readonly question: Question;
   readonly first: ListPage<Job>;
@@ -32,8 +31,8 @@ export interface CompletedList {
 }
 
 /**
- * Puts the newest completed jobs into `jobs`, `rows` of them and perhaps the first page besides. They are asked for in the order of 1.27.
- * Older versions ignore it (run on 1.26.0): there the last pages follow. @param isEager all pages are asked for at once
+ * Puts the newest completed jobs into `jobs`, `rows` of them and perhaps the first page besides. Versions before 1.27 ignore the order that
+ * is asked for (run on 1.26.0): there the last pages follow. @param isEager all pages are asked for at once
  */
 export async function readCompletedJobs(
   api: GiteaApi,
@@ -83,7 +82,6 @@ export async function readHistory(api: GiteaApi, list: CompletedList, jobs: Jobs
   }
 }
 
-/** When the past begins that still matters. */
 function historyBegin(jobs: JobsById): number {
   let oldestMs = Number.POSITIVE_INFINITY;
   for (const { status, createdAtMs } of jobs.values()) {

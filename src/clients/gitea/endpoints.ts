@@ -4,9 +4,7 @@ import { Failure } from '../../shared/failure.ts';
 import type { AccessHints, Rights } from './failures.ts';
 
 /** A list of a level: where it is, and what an error says about it. */
-export interface Endpoint extends AccessHints {
-  readonly path: string;
-}
+type Endpoint = AccessHints & { readonly path: string };
 
 /** One level at which Gitea lists jobs and runners. */
 export interface Level {
@@ -32,10 +30,7 @@ export const GLOBAL_LEVEL = level('the whole instance', '/admin', 'Check spec.gi
   user: 'a site administrator',
 });
 
-/**
- * An organization. From 1.27 a mere member sees only the repositories whose Actions he may read, without a hint that others exist. So
- * the token should belong to an owner. Runner lists need an owner in every version.
- */
+/** From 1.27 a mere member sees only repositories whose Actions he may read, without a hint. Runner lists need an owner in every version. */
 export function orgLevel(org: string): Level {
   const missing = `Check that org ${org} exists and that the token's user may see it. If ${org} is a user, write scope: user and user: ${org}`;
   const rights = { scope: 'scope read:organization', user: 'an owner of the org' };
@@ -58,7 +53,6 @@ export function repoLevel(owner: string, repo: string): Level {
   );
 }
 
-/** The level of `owner/name`. */
 export function levelOfRepository(repository: string): Level {
   const [owner = '', name = ''] = repository.split('/');
   return repoLevel(owner, name);
@@ -82,18 +76,7 @@ export function levelOf(scope: Scope): Level {
 
 /** A scope as an error says it. */
 export function describeScope(scope: Scope): string {
-  switch (scope.kind) {
-    case 'global':
-      return GLOBAL_LEVEL.name;
-    case 'org':
-      return `org ${scope.org}`;
-    case 'user':
-      return `user ${scope.user}`;
-    case 'repo':
-      return `repository ${scope.owner}/${scope.repo}`;
-    default:
-      return scope satisfies never;
-  }
+  return levelOf(scope).name;
 }
 
 /**
@@ -101,13 +84,9 @@ export function describeScope(scope: Scope): string {
  * Gitea allows ASCII letters, digits, `-`, `_` and `.` in names (models/user `IsUsableUsername`, models/repo `IsUsableRepoName`).
  */
 export function segment(name: string): string {
-  if (!isGiteaName(name))
-    throw new Failure(
-      'GR-GITEA-14',
-      2,
-      `${JSON.stringify(name.slice(0, 40))} cannot be the name of an org, user or repository.`,
-    );
-  return encodeURIComponent(name);
+  if (isGiteaName(name)) return encodeURIComponent(name);
+  const message = `${JSON.stringify(name.slice(0, 40))} cannot be the name of an org, user or repository.`;
+  throw new Failure('GR-GITEA-14', 2, message);
 }
 
 /** True for what Gitea accepts as the name of a user, org or repository. */

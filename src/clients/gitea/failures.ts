@@ -19,13 +19,13 @@ export interface AccessHints {
   readonly missing: string;
 }
 
-/** The Failure for an answer that is not 200. */
 export function failureOfStatus(
   request: HttpRequest,
-  { status, text }: HttpAnswer,
+  answer: HttpAnswer,
   hints: AccessHints,
   { source }: Token,
 ): Failure {
+  const { status } = answer;
   const say = (code: string, received: string, remedy: string, kind?: FailureKind) =>
     failure(request, code, received, remedy, kind);
   switch (status) {
@@ -39,7 +39,7 @@ export function failureOfStatus(
     case 403:
       return say(
         'GR-GITEA-02',
-        `Gitea forbids it (403)${complaint(text, hints.rights)}`,
+        `Gitea forbids it (403)${complaint(answer, hints.rights)}`,
         `The token needs ${rightsText(hints.rights)}. It is in ${source}`,
         'forbidden',
       );
@@ -76,12 +76,15 @@ export function failureOfStatus(
 /** Texts of a 403 (1.25 to 1.27). They are compared here and never repeated. */
 const LACKS_SCOPE = /token does not have at least one of required scope\(s\)/;
 const LACKS_PLACE = /\b(?:owner|admin|member|collaborator|permission)\b/i;
-/** Gitea's texts are short. */
-const TEXT_BEGINS = 1_000;
+
+/** Where a text of Gitea tells what is wrong: its texts are short. */
+export function beginOf({ text }: HttpAnswer): string {
+  return text.slice(0, 1_000);
+}
 
 /** What a 403 complains about: the token's scope or its user. Empty when its text does not tell. */
-function complaint(text: string, { scope, user }: Rights): string {
-  const begin = text.slice(0, TEXT_BEGINS);
+function complaint(answer: HttpAnswer, { scope, user }: Rights): string {
+  const begin = beginOf(answer);
   if (LACKS_SCOPE.test(begin)) return `: the token lacks ${scope}`;
   return user !== undefined && LACKS_PLACE.test(begin) ? `: the token's user is not ${user}` : '';
 }
@@ -95,7 +98,6 @@ export function isRefusal({ kind }: Failure): boolean {
   return kind === 'unauthorized' || kind === 'forbidden';
 }
 
-/** The Failure for a 200 that is no JSON. */
 export function failureOfOtherContent(request: HttpRequest, answer: HttpAnswer): Failure {
   const remedy = "Check that spec.gitea.url is Gitea's base address and that no login page or portal stands before it";
   return failure(request, 'GR-GITEA-07', insteadOfJson(answer), remedy);

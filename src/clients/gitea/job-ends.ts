@@ -5,17 +5,16 @@
 import * as z from 'zod';
 import type { Scope } from '../../config/runnergroup/runner-group.ts';
 import type { GiteaApi, Question } from './api.ts';
-import { type Level, levelOf, levelOfRepository } from './endpoints.ts';
+import { type Level, levelOfRepository } from './endpoints.ts';
 import { jobsQuestion, readPage } from './lists.ts';
 import { type ListPage, readShape, toAttempt } from './shapes.ts';
-import { isTokenOf } from './user-repos.ts';
+import { ownLevel } from './user-repos.ts';
 import type { VersionFacts } from './version.ts';
 
 const CONCLUSIONS = ['success', 'failure', 'cancelled', 'skipped'] as const;
 /** Gitea's word for how a CI job ended. */
 export type JobResult = (typeof CONCLUSIONS)[number];
 
-/** A completed CI job. */
 export interface JobEnd {
   readonly id: number;
   /** As in `Job`. */
@@ -26,11 +25,8 @@ export interface JobEnd {
   readonly runner?: string;
 }
 
-const List = z.object({
-  total_count: z.int().nonnegative(),
-  jobs: z.array(z.unknown()).optional(),
-  workflow_runs: z.array(z.unknown()).optional(),
-});
+const rows = z.array(z.unknown()).optional();
+const List = z.object({ total_count: z.int().nonnegative(), jobs: rows, workflow_runs: rows });
 const JobRow = z.object({
   id: z.int().positive(),
   run_id: z.int().positive(),
@@ -47,8 +43,8 @@ export async function levelsOf(
   scope: Scope,
   repositories: readonly string[],
 ): Promise<readonly Level[]> {
-  if (scope.kind !== 'user' || (await isTokenOf(api, scope.user))) return [levelOf(scope)];
-  return [...new Set(repositories)].map(levelOfRepository);
+  const level = await ownLevel(api, scope);
+  return level ? [level] : [...new Set(repositories)].map(levelOfRepository);
 }
 
 /** The newest completed jobs of a level: one request, up to Gitea 1.26 three. @throws Failure */
@@ -77,7 +73,7 @@ export async function readWorkflows(api: GiteaApi, level: Level): Promise<Readon
 }
 
 async function readList(api: GiteaApi, question: Question, page: number): Promise<ListPage<unknown>> {
-  const read = (json: unknown): ListPage<unknown> => {
+  const read = (json: unknown) => {
     const { jobs, workflow_runs: runs, total_count: total } = readShape(List, json, 'the list');
     return { rows: jobs ?? runs ?? [], total };
   };

@@ -4,18 +4,7 @@ import type { Failure } from '../../shared/failure.ts';
 import { isTooLong } from '../http/request.ts';
 import type { AnswerReader, GiteaApi, Question } from './api.ts';
 import type { Level } from './endpoints.ts';
-import {
-  countRows,
-  endIsOpen,
-  exceedsTotal,
-  idsOf,
-  isLong,
-  judgePass,
-  MOST_ROWS,
-  PAGE_LIMIT,
-  pagesAfter,
-  pagesOfEnds,
-} from './paging.ts';
+import { countRows, endIsOpen, isLong, judgePass, MOST_ROWS, PAGE_LIMIT, pagesAfter } from './paging.ts';
 import {
   isReadable,
   type ListPage,
@@ -28,24 +17,19 @@ import {
 } from './shapes.ts';
 
 /** The `status=` values that are asked for (routers/api/v1/shared/action.go `convertToInternal`); any other is a 400. */
-export type StatusFilter = 'queued' | 'in_progress' | 'waiting' | 'completed';
+type StatusFilter = keyof typeof WORDS;
 
 /** Jobs by id. A later entry replaces an earlier one. */
 export type JobsById = Map<number, Job>;
 
 /** First reading and at most 3 more. */
 const PASSES = 4;
-const WORDS: Readonly<Record<StatusFilter, string>> = {
-  queued: 'queued',
-  in_progress: 'running',
-  waiting: 'blocked',
-  completed: 'completed',
-};
+/** As an error says them. */
+const WORDS = { queued: 'queued', in_progress: 'running', waiting: 'blocked', completed: 'completed' } as const;
 
 /**
- * Puts all jobs of these states into `jobs`. If they fit into one page, one request reads them: that is a snapshot. If they do not, rows
- * move from list to list while they are read. So each state is read on its own, in the order in which a job goes through them. Then a job
- * that is claimed in between is seen at least once.
+ * Puts all jobs of these states into `jobs`. If they fit into one page, one request reads them: a snapshot. If not, rows move from list to
+ * list meanwhile. So each state is read on its own, in the order in which a job goes through them: one that is claimed is seen at least once.
  */
 export async function readActiveJobs(
   api: GiteaApi,
@@ -114,8 +98,8 @@ export async function readRunners(api: GiteaApi, level: Level): Promise<readonly
     const pages = await readPages(api, { question, read, standIn: unreadableRunner });
     refuseWithoutRoom(api, question, pages);
     for (const { rows } of pages) for (const row of rows) runners.set(row.id, row);
-    const enough = runners.size >= Math.max(...pages.map(({ total }) => total));
-    if (enough && !exceedsTotal(pages)) return [...runners.values()].filter(isReadable);
+    const { arrived, most } = countRows(pages);
+    if (runners.size >= most && arrived <= most) return [...runners.values()].filter(isReadable);
     if (pass === PASSES) throw incomplete(api, question, pages);
   }
 }
@@ -135,13 +119,16 @@ export function jobsQuestion(level: Level, states: readonly StatusFilter[]): Que
   };
 }
 
-/** Reads job rows, whose times are judged by the clock of the look. */
 export function readJobs(api: GiteaApi): AnswerReader<ListPage<Job>> {
   return (json, version) => readJobPage(json, version, api.nowMs(), api.shelf);
 }
 
-/** How a list is read. */
-interface Reading<T> extends Omit<WantedPage<T>, 'page'> {
+/** A list, and how it is read. */
+interface Reading<T> {
+  readonly question: Question;
+  readonly read: AnswerReader<ListPage<T>>;
+  /** For a row that cannot be read. @param id below 0, another one for each place in the list. */
+  readonly standIn?: ((id: number) => T) | undefined;
   /** A page that is too long is an error. Default: it is read in parts. */
   readonly isWhole?: boolean;
   /** Of a very long list its ends are read. Default: that is an error. */
@@ -152,7 +139,7 @@ async function readPages<T>(api: GiteaApi, reading: Reading<T>): Promise<readonl
   const { endsWillDo = false } = reading;
   const mostRows = endsWillDo ? Number.POSITIVE_INFINITY : MOST_ROWS;
   const first = await readPage(api, reading, 1, mostRows);
-  const wanted = endsWillDo ? pagesOfEnds(first) : pagesAfter(first);
+  const wanted = pagesAfter(first, endsWillDo);
   const pages = [first, ...(await Promise.all(wanted.map((page) => readPage(api, reading, page, mostRows))))];
   return endsWillDo && isLong(first) ? pages : await withEnd(api, reading, pages);
 }
@@ -164,19 +151,14 @@ function lacksRoom(pages: readonly ListPage<{ readonly name: string }>[]): boole
 
 function countUnread(pages: readonly ListPage<Job>[]): number {
   const readable = new Set(pages.flatMap(({ rows }) => rows.filter(isReadable).map(({ id }) => id)));
-  return Math.max(...pages.map(({ total }) => total)) - readable.size;
+  return countRows(pages).most - readable.size;
 }
 
 /** The pages of a reading, and the one after a full last page. */
-async function withEnd<T>(
-  api: GiteaApi,
-  reading: Reading<T>,
-  pages: readonly ListPage<T>[],
-): Promise<readonly ListPage<T>[]> {
+async function withEnd<T>(api: GiteaApi, reading: Reading<T>, pages: readonly ListPage<T>[]) {
   return endIsOpen(pages) ? [...pages, await readPage(api, reading, pages.length + 1)] : pages;
 }
 
-/** The question for one page of a list. */
 export function pageOf(question: Question, page: number, rows = PAGE_LIMIT): Question {
   return { ...question, query: [...(question.query ?? []), ['limit', String(rows)], ['page', String(page)]] };
 }
@@ -205,7 +187,7 @@ export async function readPage<T>(
   const { question, read } = reading;
   const what = page === 1 ? question.what : `${question.what}, page ${page}`;
   const found = await api.get({ ...pageOf(question, page), what }, read).catch(async (error: unknown) => {
-    if (isTooLong(error) && !reading.isWhole) return await readLongPage(api, { ...reading, page });
+    if (isTooLong(error) && !reading.isWhole) return await readLongPage(api, reading, page);
     throw error;
   });
   if (found.total > mostRows) {
@@ -230,23 +212,12 @@ function refuseWithoutRoom(api: GiteaApi, question: Question, pages: Parameters<
 }
 
 function incomplete(api: GiteaApi, question: Question, pages: readonly ListPage<{ readonly id: number }>[]): Failure {
-  const totals = pages.map(({ total }) => total);
-  const [least, most] = [Math.min(...totals), Math.max(...totals)];
+  const { least, most, arrived, different } = countRows(pages);
   const counted = least === most ? `is ${most}` : `moves between ${least} and ${most}`;
-  const different = idsOf(pages).size;
-  const arrived = different < most ? `only ${different} of these rows` : `${countRows(pages)} rows`;
-  const received = `total_count ${counted}, but ${arrived} arrived, in each of ${PASSES} readings`;
+  const rows = different < most ? `only ${different} of these rows` : `${arrived} rows`;
+  const received = `total_count ${counted}, but ${rows} arrived, in each of ${PASSES} readings`;
   const remedy = 'Nothing was rendered. Check what stands before Gitea (caches), or try again when it is less busy';
   return api.failure(question, 'GR-GITEA-09', received, remedy);
-}
-
-/** One page of a list, and how it is read. */
-export interface WantedPage<T> {
-  readonly question: Question;
-  readonly page: number;
-  readonly read: AnswerReader<ListPage<T>>;
-  /** For a row that cannot be read. @param id below 0, another one for each place in the list. */
-  readonly standIn?: ((id: number) => T) | undefined;
 }
 
 /**
@@ -265,59 +236,45 @@ const ROW_BYTES = 16 * 1024 * 1024;
 
 /** How many rows Gitea gives at most, whatever is asked for. */
 export async function askPageSize(api: GiteaApi): Promise<number> {
-  const settings = {
-    what: 'ask the page size of Gitea',
-    path: '/settings/api',
-    rights: { scope: 'any scope' },
-    missing: 'Check spec.gitea.url',
-  };
+  const hints = { rights: { scope: 'any scope' }, missing: 'Check spec.gitea.url' };
+  const settings = { what: 'ask the page size of Gitea', path: '/settings/api', ...hints };
   return Math.min(PAGE_LIMIT, await api.get(settings, readMaxItems));
 }
 
 /** The rows that the page would have. @throws Failure: a row cannot be read and has no stand-in. */
-export async function readLongPage<T>(api: GiteaApi, wanted: WantedPage<T>): Promise<ListPage<T>> {
+async function readLongPage<T>(api: GiteaApi, reading: Reading<T>, page: number): Promise<ListPage<T>> {
   const size = await askPageSize(api);
   // Beyond the end there are no rows, so nothing is long: a server whose answers never end shows itself here.
-  const { total } = await askFor(api, wanted, { first: BEYOND_ALL, size: 1 });
-  const first = (wanted.page - 1) * size;
-  const part = { first, size: Math.min(size, Math.max(0, total - first)) };
+  const { total } = await askFor(api, reading, BEYOND_ALL, 1);
+  const first = (page - 1) * size;
   const widths = size > SOME_ROWS && size % SOME_ROWS === 0 ? [SOME_ROWS, 1] : [1];
-  return { rows: await readPart(api, wanted, part, widths), total };
+  return { rows: await readPart(api, reading, { first, end: Math.min(first + size, total) }, widths), total };
 }
 
-/** Rows of a list, by their places. */
-interface Part {
-  readonly first: number;
-  readonly size: number;
-}
-
+/** @param part places in the list, `end` excluded. @param widths rows per request, and then for those that are too long */
 async function readPart<T>(
   api: GiteaApi,
-  wanted: WantedPage<T>,
-  { first, size }: Part,
+  reading: Reading<T>,
+  { first, end }: { readonly first: number; readonly end: number },
   [width = 1, ...narrower]: readonly number[],
 ): Promise<readonly T[]> {
   const rows: T[] = [];
-  for (let at = first; at < first + size; at += width) {
+  for (let at = first; at < end; at += width) {
     try {
-      rows.push(...(await askFor(api, wanted, { first: at, size: width })).rows);
+      rows.push(...(await askFor(api, reading, at, width)).rows);
     } catch (error) {
       if (!isTooLong(error)) throw error;
-      const part = { first: at, size: Math.min(width, first + size - at) };
-      if (width > 1) rows.push(...(await readPart(api, wanted, part, narrower)));
-      else if (wanted.standIn) rows.push(wanted.standIn(-1 - at));
+      const part = { first: at, end: Math.min(at + width, end) };
+      if (width > 1) rows.push(...(await readPart(api, reading, part, narrower)));
+      else if (reading.standIn) rows.push(reading.standIn(-1 - at));
       else throw error;
     }
   }
   return rows;
 }
 
-/** @param part `first` is a multiple of `size` */
-async function askFor<T>(
-  api: GiteaApi,
-  { question, read, standIn }: WantedPage<T>,
-  { first, size }: Part,
-): Promise<ListPage<T>> {
+/** @param first a multiple of `size` */
+async function askFor<T>(api: GiteaApi, { question, read, standIn }: Reading<T>, first: number, size: number) {
   const part = pageOf(question, first / size + 1, size);
   return await api.get({ ...part, ...(size === 1 && !standIn && { mostBytes: ROW_BYTES }) }, read);
 }

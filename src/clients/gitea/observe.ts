@@ -15,27 +15,22 @@
 import type { Scope } from '../../config/runnergroup/runner-group.ts';
 import type { Job, Look, RegisteredRunner } from '../../planner/evidence.ts';
 import { normalBase } from '../../shared/base-url.ts';
-import type { Clock } from '../../shared/clock.ts';
 import { Failure, joinFailures, orFailure } from '../../shared/failure.ts';
 import { HttpClient, type HttpOptions } from '../http/client.ts';
-import type { ServerClocks } from '../http/clock.ts';
 import { Deadline } from '../http/deadline.ts';
-import type { Env } from '../http/proxy.ts';
-import type { RequestLine } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
 import { GiteaApi, type VersionCache } from './api.ts';
 import { Shelf, shareOutBytes } from './bounds.ts';
 import { type CompletedList, lacksHistory, readCompletedJobs, readHistory } from './completed-jobs.ts';
-import { describeScope, type Level, levelOf } from './endpoints.ts';
+import { describeScope, type Level } from './endpoints.ts';
 import { foreignToken } from './failures.ts';
 import { type JobsById, readActiveJobs, readJobsIn, readRunners } from './lists.ts';
 import { PAGE_LIMIT } from './paging.ts';
-import { isTokenOf, readJobsByRepo } from './user-repos.ts';
+import { ownLevel, readJobsByRepo } from './user-repos.ts';
 
 /** One scope of one Gitea, seen with one token. Groups that share all three share the look. */
 export interface GiteaTarget {
   readonly key: string;
-  /** Base URL, perhaps with a path. */
   readonly url: string;
   readonly scope: Scope;
   readonly token: Token;
@@ -47,41 +42,25 @@ export interface GiteaTarget {
   readonly hasPool?: true;
 }
 
-export interface ObserveOptions {
+/** `clock`: by which times in answers are judged. */
+export interface ObserveOptions extends Pick<HttpOptions, 'ca' | 'clock' | 'clocks' | 'env' | 'onRequest'> {
   /** For all targets and all requests together. Default of the command: 20 000. */
   readonly deadlineMs: number;
   /** Also list jobs that wait for others (`explain`). */
   readonly includeBlocked: boolean;
   /**
-   * Ask for runners and completed jobs at the same time as for active jobs, before it is known whether there are any. That is one wait
-   * for the network instead of two, and needless questions when nothing is there (docs/adr/0011). Default false.
-   * If a Gitea has one target only, pages that may not be there are asked for, too. With more targets, requests wait for each other.
+   * Ask for runners and completed jobs at the same time as for active jobs (docs/adr/0011): one wait instead of two. If a Gitea has one
+   * target only, pages that may not be there are asked for, too. With more targets, requests wait for each other.
    */
   readonly ahead?: boolean;
-  /**
-   * Asked when more jobs have completed since the oldest active one was created than are read otherwise. True: they are read, too,
-   * at most 1,500 rows. That is for a planner that sees no live Jobs and replays the past (docs/adr/0019). Default: false.
-   */
+  /** Asked when more jobs have completed since the oldest active one began than are read otherwise. True: they are read, too (docs/adr/0019). */
   readonly needsHistory?: () => Promise<boolean>;
-  /**
-   * Asked when no job is queued or runs. True: runners are read all the same. A pinned Job lives, and only its row may show that its runner
-   * works: its repository was deleted or moved elsewhere. Default: false.
-   */
+  /** Asked when no job is queued or runs. True: runners are read all the same. A pinned runner may work for a repository that went elsewhere. */
   readonly needsRows?: () => Promise<boolean>;
-  /** What the look at a target may keep, in bytes. Default: its share when these targets are all (`shareOutBytes`). */
+  /** What the look at a target may keep. Default: its share when these targets are all (`shareOutBytes`). */
   readonly bytes?: number;
-  /** `GiteaAccess.careful`. Default false. */
+  /** `GiteaAccess.careful`. */
   readonly careful?: boolean | 'once';
-  /** The clock by which times in answers are judged. Default: the real one. */
-  readonly clock?: Clock | undefined;
-  /** PEM certificates that are trusted instead of the built-in ones. */
-  readonly ca?: string | undefined;
-  /** Source of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
-  readonly env: Env;
-  /** For `-v`: one call per attempt. */
-  readonly onRequest?: ((line: RequestLine) => void) | undefined;
-  /** Told the time of each Gitea that answers. */
-  readonly clocks?: ServerClocks | undefined;
   /** Kept by a process that looks again and again, so that it asks each version once. Default: a new one. */
   readonly versions?: VersionCache;
   /** Kept by the same, so that its connections stay open; `ca`, `env`, `onRequest` and `clocks` are then of no effect. Default: a new one. */
@@ -133,11 +112,7 @@ export async function observeEach(
 }
 
 /** Sends requests to Gitea as `observe` does; to be closed by the caller. */
-export function giteaClient(
-  options: Pick<ObserveOptions, 'deadlineMs' | 'ca' | 'env' | 'onRequest' | 'clock' | 'clocks'> &
-    Pick<HttpOptions, 'courtesy' | 'wireTo'>,
-): HttpClient {
-  const { deadlineMs, ...sending } = options;
+export function giteaClient({ deadlineMs, ...sending }: HttpOptions & Pick<ObserveOptions, 'deadlineMs'>): HttpClient {
   return new HttpClient({ ...sending, attemptMs: Math.max(10_000, deadlineMs / 2), bodyLimit: BODY_LIMIT });
 }
 
@@ -152,7 +127,6 @@ export function collectLooks(looks: ReadonlyMap<string, Look | Failure>): Readon
   return new Map([...looks].flatMap(([key, look]) => (look instanceof Failure ? [] : [[key, look] as const])));
 }
 
-/** How one target is looked at. */
 interface OneLookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'ahead' | 'needsHistory' | 'needsRows'> {
   /** With `ahead`: also pages that may not be there. */
   readonly furtherPages: boolean;
@@ -161,10 +135,10 @@ interface OneLookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'ahead'
 }
 
 async function lookAt(api: GiteaApi, scope: Scope, options: OneLookOptions): Promise<Look> {
-  if (scope.kind !== 'user' || (await isTokenOf(api, scope.user)))
-    return await lookAtLevel(api, levelOf(scope), options);
+  const level = await ownLevel(api, scope);
+  if (level) return await lookAtLevel(api, level, options);
   const jobs: JobsById = new Map();
-  await readJobsByRepo(api, scope.user, options, jobs);
+  if (scope.kind === 'user') await readJobsByRepo(api, scope.user, options, jobs);
   return { jobs: [...jobs.values()], runners: [] };
 }
 
@@ -189,7 +163,6 @@ async function lookAtLevel(api: GiteaApi, level: Level, options: OneLookOptions)
   return { jobs: [...jobs.values()], runners, rowsWereRead: true };
 }
 
-/** What is asked for besides active jobs. */
 interface Besides {
   readonly runners: readonly RegisteredRunner[];
   readonly completed: CompletedList;
@@ -200,10 +173,7 @@ async function runnersAndCompleted(api: GiteaApi, level: Level, jobs: JobsById):
   return { runners, completed };
 }
 
-/**
- * Asks at once, and answers a function that waits for the answers. Then nobody knows which of the lists is older. So a job that is in two
- * of them counts as active. Its runner stays, which costs nothing, and the next look knows more.
- */
+/** Asks at once. Nobody knows then which of the lists is older: a job in two of them counts as active, so its runner stays. */
 function lookAhead(api: GiteaApi, level: Level, furtherPages: boolean): (jobs: JobsById) => Promise<Besides> {
   const done: JobsById = new Map();
   const asked = Promise.all([readRunners(api, level), readCompletedJobs(api, level, done, { isEager: furtherPages })]);
@@ -218,8 +188,7 @@ function lookAhead(api: GiteaApi, level: Level, furtherPages: boolean): (jobs: J
 
 /**
  * True when an ephemeral runner works and no job says so. Either it claimed one after the jobs were listed, or its row was skipped while
- * the list moved. (Or its job is being cancelled: then asking again changes nothing.) Our runners are always ephemeral. Others stay
- * `busy` for 10 s after their job.
+ * the list moved, or its job is being cancelled. Runners that are not ephemeral stay `busy` for 10 s after their job.
  */
 function hasUnexplainedRunner(runners: readonly RegisteredRunner[], jobs: Iterable<Job>): boolean {
   const working = new Set<string>();

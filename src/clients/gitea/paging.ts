@@ -24,15 +24,10 @@ const PAGES_OF_END = 100;
 
 export type PassVerdict = 'complete' | 'drifted' | 'contradictory';
 
-/** Numbers of the pages after the first; its number of rows is the page size that the server really gives. */
-export function pagesAfter(first: ListPage<unknown>): readonly number[] {
-  return range(2, lastPage(first));
-}
-
-/** The same for a list of which both ends will do. */
-export function pagesOfEnds(first: ListPage<unknown>): readonly number[] {
-  if (!isLong(first)) return pagesAfter(first);
+/** Numbers of the pages after the first; its number of rows is the page size that the server really gives. Of a long list its ends may do. */
+export function pagesAfter(first: ListPage<unknown>, endsWillDo = false): readonly number[] {
   const last = lastPage(first);
+  if (!endsWillDo || !isLong(first)) return range(2, last);
   return [...range(2, PAGES_OF_END), ...range(last - PAGES_OF_END + 1, last)];
 }
 
@@ -59,32 +54,22 @@ export function endIsOpen(pages: readonly ListPage<unknown>[]): boolean {
 /** Judges one reading of all pages, or of the ends of a long list, in page order. The ends are never `complete`. */
 export function judgePass(pages: readonly ListPage<{ readonly id: number }>[]): PassVerdict {
   const size = pages[0]?.rows.length ?? 0;
-  const totals = new Set(pages.map(({ total }) => total));
-  if (totals.size === 1 && countRows(pages) === Math.max(...totals) && idsOf(pages).size === Math.max(...totals)) {
-    return 'complete';
-  }
+  const { least, most, arrived, different } = countRows(pages);
+  if (least === most && arrived === most && different === most) return 'complete';
   const [first] = pages;
-  const numbers = first && isLong(first) ? [1, ...pagesOfEnds(first)] : undefined;
+  const numbers = first && isLong(first) ? [1, ...pagesAfter(first, true)] : undefined;
   const consistent = pages.every(
     ({ rows, total }, index) => rows.length === expectedRows(numbers?.[index] ?? index + 1, size, total),
   );
-  const isNew = totals.size > 1 || (numbers !== undefined && idsOf(pages).size === countRows(pages));
+  const isNew = least < most || (numbers !== undefined && different === arrived);
   return consistent && isNew ? 'drifted' : 'contradictory';
 }
 
-/** True when one reading holds more rows than any of its pages counts. */
-export function exceedsTotal(pages: readonly ListPage<unknown>[]): boolean {
-  return countRows(pages) > Math.max(...pages.map(({ total }) => total));
-}
-
-/** The different rows of a reading. */
-export function idsOf(pages: readonly ListPage<{ readonly id: number }>[]): ReadonlySet<number> {
-  return new Set(pages.flatMap(({ rows }) => rows.map(({ id }) => id)));
-}
-
-/** All rows of a reading; one that came twice counts twice. */
-export function countRows(pages: readonly ListPage<unknown>[]): number {
-  return pages.reduce((sum, { rows }) => sum + rows.length, 0);
+/** Of one reading: the least and the most that its pages count, and how many rows arrived. One that came twice is not different. */
+export function countRows(pages: readonly ListPage<{ readonly id: number }>[]) {
+  const totals = pages.map(({ total }) => total);
+  const ids = pages.flatMap(({ rows }) => rows.map(({ id }) => id));
+  return { least: Math.min(...totals), most: Math.max(...totals), arrived: ids.length, different: new Set(ids).size };
 }
 
 function expectedRows(page: number, size: number, total: number): number {

@@ -9,22 +9,18 @@ import type { Scope } from '../../config/runnergroup/runner-group.ts';
 import type { Look, RegisteredRunner } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
 import { type GiteaAccess, GiteaApi, requestTo } from './api.ts';
-import { type Level, levelOf } from './endpoints.ts';
+import type { Level } from './endpoints.ts';
 import { failureOfStatus, type Rights } from './failures.ts';
 import { type JobsById, readJobsIn, readRunners } from './lists.ts';
 import { readRunnerPage, readShape } from './shapes.ts';
-import { isTokenOf } from './user-repos.ts';
+import { ownLevel } from './user-repos.ts';
 
 /** Where the runners of a scope are listed; undefined for another user's: Gitea lists and deletes those for that user alone. */
 export async function registrationLevel(access: GiteaAccess, scope: Scope): Promise<Level | undefined> {
-  const isOwn = scope.kind !== 'user' || (await isTokenOf(new GiteaApi(access), scope.user));
-  return isOwn ? levelOf(scope) : undefined;
+  return await ownLevel(new GiteaApi(access), scope);
 }
 
-/**
- * All runners of a level, and then all its running jobs. In this order a runner that takes a job in between is seen at work. Throws
- * `Failure` when either list is incomplete.
- */
+/** All runners of a level, and then all its running jobs: a runner that takes a job in between is seen at work. @throws Failure */
 export async function readRegistrations(access: GiteaAccess, level: Level): Promise<Look> {
   const api = new GiteaApi(access);
   const runners = await readRunners(api, level);
@@ -51,10 +47,7 @@ export async function readRegistration(
   }
 }
 
-/**
- * The token with which runners of a level register now. Gitea has POST for it from 1.24 on: it makes one where there is none, and gives
- * the same one again otherwise. @throws `Failure`, for a 403 with the right that is missing.
- */
+/** The token with which runners of a level register now. Gitea has POST for it from 1.24 on: it makes one where there is none. @throws Failure */
 export async function readRegistrationToken(access: GiteaAccess, level: Level): Promise<string> {
   const question = registrationTokenQuestion(level, `ask for the registration token of ${level.name}`);
   return await new GiteaApi(access).get(question, (json) => readShape(TokenAnswer, json, 'it').token);
@@ -69,7 +62,7 @@ export function registrationTokenQuestion(level: Level, what: string) {
 /** As an environment variable can hold it; Gitea's have 40 characters. */
 const TokenAnswer = z.object({ token: z.string().regex(/^[\x21-\x7e]{1,255}$/) });
 
-/** Deletes one row; `gone` when it was not there any more. Throws `Failure`, for a 403 with the right that is missing. */
+/** Deletes one row; `gone` when it was not there any more. @throws Failure */
 export async function deleteRegistration(access: GiteaAccess, level: Level, id: number): Promise<'deleted' | 'gone'> {
   const { http, deadline } = access;
   const what = `delete runner ${id} of ${level.name}`;

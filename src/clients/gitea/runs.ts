@@ -4,12 +4,11 @@ import { Deadline } from '../http/deadline.ts';
 import { failure } from '../http/request.ts';
 import { type GiteaAccess, GiteaApi, type Question, requestTo } from './api.ts';
 import { type Level, levelOf, levelOfRepository } from './endpoints.ts';
-import { failureOfStatus, type Rights } from './failures.ts';
+import { type AccessHints, beginOf, failureOfStatus } from './failures.ts';
 import { eachPage } from './lists.ts';
 import { type GiteaTarget, giteaClient, type ObserveOptions } from './observe.ts';
 import { type ListPage, readShape, toAttempt, toJobStatus } from './shapes.ts';
 
-/** A run of a workflow. */
 export interface Run {
   readonly id: number;
   /** As Gitea shows it: it counts the runs of the repository. */
@@ -45,7 +44,6 @@ const RunRow = z.object({
   repository: z.object({ full_name: z.string(), has_actions: z.boolean().optional() }),
 });
 
-/** A run by its number, or by its id. */
 export type RunWanted = Pick<Run, 'repository'> & ({ readonly number: number } | { readonly id: number });
 
 /** Undefined: it is not among the unfinished runs, nor among the newest ones. @throws Failure when Gitea does not answer. */
@@ -83,12 +81,8 @@ async function search(
     ...level.runs,
   };
   let seen = 0;
-  for await (const { rows, total } of eachPage(
-    api,
-    question,
-    readRunPage,
-    isOfAll ? MOST_PAGES.all : MOST_PAGES.active,
-  )) {
+  const most = isOfAll ? MOST_PAGES.all : MOST_PAGES.active;
+  for await (const { rows, total } of eachPage(api, question, readRunPage, most)) {
     const found = rows.find(is);
     seen += rows.length;
     if (found || seen >= total) return found;
@@ -99,19 +93,18 @@ async function search(
 function readRunPage(json: unknown): ListPage<Run> {
   const page = readShape(RunPage, json, 'the list');
   const rows = page.workflow_runs.map((row, index): Run => {
-    const data = readShape(RunRow, row, `run number ${index + 1} of the page`);
-    const { id, run_number: number, path, event, head_branch: branch = '', status, conclusion, html_url: url } = data;
+    const { repository, ...run } = readShape(RunRow, row, `run number ${index + 1} of the page`);
     return {
-      id,
-      number,
-      repository: data.repository.full_name,
-      workflow: path.replace(/@.*$/, ''),
-      event,
-      branch,
-      status,
-      ...(conclusion && { conclusion }),
-      url: /^https?:\/\//.test(url) ? url : '',
-      ...(data.repository.has_actions === false && { isActionsOff: true as const }),
+      id: run.id,
+      number: run.run_number,
+      repository: repository.full_name,
+      workflow: run.path.replace(/@.*$/, ''),
+      event: run.event,
+      branch: run.head_branch ?? '',
+      status: run.status,
+      ...(run.conclusion && { conclusion: run.conclusion }),
+      url: /^https?:\/\//.test(run.html_url) ? run.html_url : '',
+      ...(repository.has_actions === false && { isActionsOff: true as const }),
     };
   });
   return { rows, total: page.total_count };
@@ -162,14 +155,11 @@ const RerunRow = z.object({
 });
 const JobPage = z.object({ jobs: z.array(RerunRow), total_count: z.int().nonnegative() });
 
-/** All jobs of the latest attempt of a run. Throws `Failure`: Gitea is too old, the run is gone, the list is not complete. */
+/** All jobs of the latest attempt of a run. @throws Failure: Gitea is too old, the run is gone, the list is not complete. */
 export async function readRunJobs(access: GiteaAccess, place: RunPlace): Promise<readonly JobOfRun[]> {
   const api = new GiteaApi(access);
-  const question: Question = {
-    ...hintsOf(place),
-    what: `list the jobs of ${nameOf(place)}`,
-    path: pathOf(place, 'jobs'),
-  };
+  const what = `list the jobs of ${nameOf(place)}`;
+  const question: Question = { ...hintsOf(place), what, path: pathOf(place, 'jobs') };
   const version = await api.version();
   if (WITHOUT_RERUNS.test(version.text)) {
     const remedy = 'Upgrade it to 1.26 or newer, or set spec.maxEvictionRetries to 0';
@@ -197,10 +187,7 @@ export async function readRunJobs(access: GiteaAccess, place: RunPlace): Promise
   throw api.failure(question, 'GR-GITEA-09', 'the list is not complete', 'It is read again later');
 }
 
-/**
- * Asks Gitea for a re-run. `not-done`: the run is not done (any more), so nothing was re-run. Throws `Failure`, for a 403 with the right
- * that is missing.
- */
+/** Asks Gitea for a re-run. `not-done`: the run is not done (any more), so nothing was re-run. @throws Failure */
 export async function askForRerun(
   access: GiteaAccess,
   place: RunPlace,
@@ -212,9 +199,7 @@ export async function askForRerun(
   const answer = await access.http.send(request, access.deadline);
   if (answer.status === 200 || answer.status === 201) return 'asked';
   // 409: somebody else makes the next attempt at this moment (1.27).
-  if (answer.status === 409 || (answer.status === 400 && NOT_DONE.test(answer.text.slice(0, TEXT_BEGINS)))) {
-    return 'not-done';
-  }
+  if (answer.status === 409 || (answer.status === 400 && NOT_DONE.test(beginOf(answer)))) return 'not-done';
   if (answer.status === 400) {
     const remedy = 'Look whether the workflow is disabled, or the run has had its MAX_RERUN_ATTEMPTS';
     throw failure(request, 'GR-GITEA-17', 'Gitea refuses the re-run (400)', remedy);
@@ -224,17 +209,10 @@ export async function askForRerun(
 
 /** Compared and never repeated. */
 const NOT_DONE = /run is not done/;
-/** Gitea's texts are short. */
-const TEXT_BEGINS = 1_000;
 
-const RIGHTS: Rights = {
-  scope: 'scope write:repository',
-  user: 'one who may write to the Actions of the repository',
-};
-
-function hintsOf({ repository, runId }: RunPlace) {
+function hintsOf({ repository, runId }: RunPlace): AccessHints {
   return {
-    rights: RIGHTS,
+    rights: { scope: 'scope write:repository', user: 'one who may write to the Actions of the repository' },
     missing: `Check that ${repository} has run ${runId}, and that the token's user may see the repository`,
   };
 }

@@ -14,7 +14,6 @@ import { eachPage } from './lists.ts';
 import { registrationTokenQuestion } from './registrations.ts';
 import { readShape } from './shapes.ts';
 
-/** A webhook of one level. */
 export interface Hook {
   /** As it was entered; it may hold a password. */
   readonly url: string;
@@ -42,7 +41,7 @@ const HookRow = z.object({
 });
 const RepoRow = z.object({ full_name: z.string(), has_actions: z.boolean() });
 
-/** The webhooks of a level. Throws `Failure`, for a 403 with the right that is missing. */
+/** @throws Failure */
 export async function readHooks(api: GiteaApi, level: Level): Promise<readonly Hook[]> {
   const question = { ...level.runners, what: `list the webhooks of ${level.name}`, path: `${level.root}/hooks` };
   const rows = await readPages(api, question, HookRow);
@@ -66,10 +65,7 @@ export async function readActions(api: GiteaApi, level: Level): Promise<ActionsS
   return { repositories: rows.length, off };
 }
 
-/**
- * True when `token` is the registration token of the level. It is compared and not kept. Throws `Failure`: Gitea gives it only to a token
- * that may write.
- */
+/** True when `token` is the registration token of the level. @throws Failure: Gitea gives it only to a token that may write. */
 export async function isRegistrationToken(access: GiteaAccess, level: Level, token: string): Promise<boolean> {
   const question = registrationTokenQuestion(level, `compare the registration token of ${level.name}`);
   const request = { ...requestTo(access, question), once: true };

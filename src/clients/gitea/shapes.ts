@@ -65,7 +65,6 @@ type JobRowShape = ReturnType<typeof listShapes>['JobRow'];
 const userShapes = once(() => ({
   UserAnswer: z.object({ login: z.string().refine(isGiteaName) }),
   ApiSettings: z.object({ max_response_items: z.int().positive() }),
-  RepoList: z.array(z.unknown()),
   RepoRow: z.object({
     name: z.string().refine(isGiteaName),
     owner: z.object({ login: z.string().refine(isGiteaName) }),
@@ -74,17 +73,9 @@ const userShapes = once(() => ({
   }),
 }));
 
-/** Makes the shapes while the first answer is on its way. Optional: the first answer makes them otherwise. */
+/** Optional: the first answer makes the shapes otherwise. */
 export function prepareToRead(): void {
   listShapes();
-}
-
-/** A repository as `/users/{user}/repos` lists it. */
-export interface ListedRepo {
-  readonly owner: string;
-  readonly name: string;
-  /** False when no job of it can be in a queue: no commit yet, or Actions switched off. */
-  readonly mayHaveJobs: boolean;
 }
 
 /** From so many jobs on, a compiled check pays off. It takes 4 ms to make and a tenth of the time per job (docs/performance.md). */
@@ -113,31 +104,22 @@ export function readRunnerPage(json: unknown, shelf: Shelf = new Shelf()): ListP
   return { rows: page.runners.map((row, index) => readRunner(row, index, shelf)), total: page.total_count };
 }
 
-/** Reads `/version`. Throws `ShapeError`. */
-export function readVersionText(json: unknown): string {
-  return readShape(listShapes().VersionAnswer, json, 'the answer').version;
-}
-
-/** Reads the login of `/user`. Throws `ShapeError`. */
-export function readLogin(json: unknown): string {
-  return readShape(userShapes().UserAnswer, json, 'the answer').login;
-}
-
-/** Reads `max_response_items` of `/settings/api`. Throws `ShapeError`. */
-export function readMaxItems(json: unknown): number {
-  return readShape(userShapes().ApiSettings, json, 'the answer').max_response_items;
-}
+/** Of `/version`, `/user` and `/settings/api`. They throw `ShapeError`. */
+export const readVersionText = (json: unknown) => readShape(listShapes().VersionAnswer, json, 'the answer').version;
+export const readLogin = (json: unknown) => readShape(userShapes().UserAnswer, json, 'the answer').login;
+export const readMaxItems = (json: unknown) =>
+  readShape(userShapes().ApiSettings, json, 'the answer').max_response_items;
 
 /** Reads a page of repositories: a bare list, its count is in a header. Throws `ShapeError`. */
-export function readRepos(json: unknown): readonly ListedRepo[] {
-  return readShape(userShapes().RepoList, json, 'the list').map((row, index) => {
+export function readRepos(json: unknown) {
+  return readShape(z.array(z.unknown()), json, 'the list').map((row, index) => {
     const repo = readShape(userShapes().RepoRow, row, `repository ${index + 1} of the page`);
-    // Archived ones are asked too: jobs that ran or waited when it was archived live on (updateRepoArchivedState stops schedules only).
+    // No job of one without a commit, or with Actions switched off, can be in a queue. Those of an archived one live on
+    // (updateRepoArchivedState stops schedules only).
     return { owner: repo.owner.login, name: repo.name, mayHaveJobs: repo.has_actions && !repo.empty };
   });
 }
 
-/** How the rows of a page are read. */
 interface RowReading {
   readonly version: VersionFacts;
   readonly shape: JobRowShape;
@@ -197,13 +179,8 @@ function readRunner(json: unknown, index: number, shelf: Shelf): RegisteredRunne
   };
 }
 
-type JobTimes = Pick<Job, 'createdAtMs' | 'startedAtMs' | 'completedAtMs'>;
-
-/**
- * A job that waits or runs must have a plausible time of creation: the planner reckons its age from it. A completed job is evidence
- * only, so the next best time stands in. A begin or end that cannot be is as if Gitea had not told it.
- */
-function readTimes(row: z.infer<JobRowShape>, status: Job['status'], subject: string, nowMs: number): JobTimes {
+/** A job that waits or runs must have a plausible time of creation. Of a completed one, which is evidence only, the next best time will do. */
+function readTimes(row: z.infer<JobRowShape>, status: JobStatus, subject: string, nowMs: number) {
   const created = toTime(row.created_at, EARLIEST_MS, nowMs);
   if (created === undefined && status !== 'completed') {
     throw new ShapeError(
@@ -260,7 +237,7 @@ function nameRow(kind: string, json: unknown, index: number): string {
   return Number.isSafeInteger(id) ? `${kind} ${String(id)}` : `${kind} number ${index + 1} of the page`;
 }
 
-/** A part of an answer. @throws ShapeError that names the field */
+/** @throws ShapeError that names the field */
 export function readShape<T>(schema: z.ZodType<T>, json: unknown, subject: string): T {
   const result = schema.safeParse(json);
   if (result.success) return result.data;

@@ -5,40 +5,32 @@
  * The planner then goes by jobs, completed jobs and live Jobs. It does not see a runner that is registered but idle, or one whose job is
  * being cancelled. The user's own token has none of these limits, and needs one request instead of one per repository.
  */
+import type { Scope } from '../../config/runnergroup/runner-group.ts';
 import type { GiteaApi, Question } from './api.ts';
 import { readCompletedJobs } from './completed-jobs.ts';
-import { repoLevel, segment } from './endpoints.ts';
+import { type Level, levelOf, repoLevel, segment } from './endpoints.ts';
 import { askPageSize, type JobsById, pageOf, readActiveJobs } from './lists.ts';
 import { PAGE_LIMIT } from './paging.ts';
-import { type ListedRepo, type ListPage, readLogin, readRepos } from './shapes.ts';
+import { readLogin, readRepos } from './shapes.ts';
 
 const PASSES = 4;
 /** Repositories of one user. Each costs a look one request, two when anything is queued or runs. */
 const MOST_REPOS = 500;
 
-/** True when the token belongs to `user` (Gitea's names ignore case). */
-export async function isTokenOf(api: GiteaApi, user: string): Promise<boolean> {
-  const question = {
-    what: 'ask whose token it is',
-    path: '/user',
-    rights: { scope: 'scope read:user' },
-    missing: 'Check spec.gitea.url',
-  };
-  return (await api.get(question, readLogin)).toLowerCase() === user.toLowerCase();
+/** The level of a scope. Undefined: of a user whose token this is not (Gitea's names ignore case). */
+export async function ownLevel(api: GiteaApi, scope: Scope): Promise<Level | undefined> {
+  if (scope.kind !== 'user') return levelOf(scope);
+  const rights = { scope: 'scope read:user' };
+  const question = { what: 'ask whose token it is', path: '/user', rights, missing: 'Check spec.gitea.url' };
+  const login = await api.get(question, readLogin);
+  return login.toLowerCase() === scope.user.toLowerCase() ? levelOf(scope) : undefined;
 }
 
-/** What is read besides queued and running jobs. */
-interface MoreJobs {
-  readonly includeBlocked: boolean;
-  /** Completed ones also when no job is active. */
-  readonly readsEnds: boolean;
-}
-
-/** Puts the jobs of all repositories of `user` into `jobs`, completed ones only when any is active. Throws `Failure` when one repository cannot be read. */
+/** Puts the jobs of all repositories of `user` into `jobs`, completed ones when any is active or with `readsEnds`. @throws Failure */
 export async function readJobsByRepo(
   api: GiteaApi,
   user: string,
-  { includeBlocked, readsEnds }: MoreJobs,
+  { includeBlocked, readsEnds }: { readonly includeBlocked: boolean; readonly readsEnds: boolean },
   jobs: JobsById,
 ): Promise<void> {
   const repos = await listRepos(api, user);
@@ -55,7 +47,7 @@ export async function readJobsByRepo(
  * rows that the token may not see out of a page after counting, so a page may be short, or empty in the middle. So the number of pages comes
  * from the count and the server's own page size. A list whose count moved is read again.
  */
-async function listRepos(api: GiteaApi, user: string): Promise<readonly ListedRepo[]> {
+async function listRepos(api: GiteaApi, user: string) {
   const question: Question = {
     what: `list the repositories of user ${user}`,
     path: `/users/${segment(user)}/repos`,
@@ -78,7 +70,7 @@ async function listRepos(api: GiteaApi, user: string): Promise<readonly ListedRe
   }
 }
 
-async function readRepoPage(api: GiteaApi, question: Question, page: number): Promise<ListPage<ListedRepo>> {
+async function readRepoPage(api: GiteaApi, question: Question, page: number) {
   const { rows, header } = await api.get(pageOf(question, page), (json, _version, answer) => ({
     rows: readRepos(json),
     header: answer.header('x-total-count') ?? '',

@@ -1,6 +1,5 @@
 /** Reads Gitea's version and says what follows from it. Source of each difference: the version the fact was read in. */
 
-/** What this program needs to know about a Gitea. */
 export interface VersionFacts {
   /** `major.minor.patch`, digits only, so safe to show. */
   readonly text: string;
@@ -10,18 +9,12 @@ export interface VersionFacts {
   readonly attemptGrowsAtClaim: boolean;
 }
 
-/** Why a Gitea cannot be used. */
-export interface VersionFault {
-  readonly code: string;
-  readonly received: string;
-  readonly remedy: string;
-}
-
 /**
  * Judges the text of `GET /api/v1/version`. Builds between releases (`1.27.0+dev-123-gabc`, `1.28.0-rc0`) count as the release they
  * lead to. Anything that is not three numbers and a suffix is unreadable: guessing would pick the wrong meaning of `run_attempt`.
+ * With a `code`: why this Gitea cannot be used.
  */
-export function judgeVersion(text: string): VersionFacts | VersionFault {
+export function judgeVersion(text: string): VersionFacts | Readonly<Record<'code' | 'received' | 'remedy', string>> {
   const match = /^v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})([-+~][\w.+~-]{0,100})?$/.exec(text);
   if (match === null) {
     const remedy = 'Gitea 1.25.0 or newer is needed; without its version its answers cannot be understood';

@@ -17,7 +17,7 @@ import type { ServerClocks } from './clock.ts';
 import { type AskedPause, type Courtesy, retryAfterMs } from './courtesy.ts';
 import { type Deadline, TimeLimit } from './deadline.ts';
 import { directWire } from './direct.ts';
-import { Gate, type SlowWork } from './gate.ts';
+import { Gate } from './gate.ts';
 import { type Env, proxyFor } from './proxy.ts';
 import { failure, type HttpAnswer, type HttpRequest, type RequestLine } from './request.ts';
 import { isBrokenConnection, type Route, transportFailure } from './transport-error.ts';
@@ -28,14 +28,11 @@ export interface HttpOptions extends Trust {
   readonly env: Env;
   /** Requests to one origin at the same time, default 8. */
   readonly connections?: number | undefined;
-  /** Requests that take long go on without counting as one of `connections`. Default: there are none. */
-  readonly slowRequests?: SlowWork | undefined;
   /** For one attempt, from a free connection to the last byte; default 10 000. */
   readonly attemptMs?: number | undefined;
   /** Longest accepted body, default 16 MiB. */
   readonly bodyLimit?: number | undefined;
   readonly onRequest?: ((line: RequestLine) => void) | undefined;
-  /** Told the time of every server that answers with success. */
   readonly clocks?: ServerClocks | undefined;
   /** Remembers `Retry-After` between requests. Absent: it holds for the request that was answered with it. */
   readonly courtesy?: Courtesy | undefined;
@@ -53,8 +50,8 @@ const MAX_REDIRECTS = 3;
 const MAX_OBEYED = 5;
 const SHORTEST_PAUSE_MS = 100;
 
-/** `AskedPause`: nothing was sent, because the server has asked to wait. */
-type Outcome = HttpAnswer | 'broken' | AskedPause;
+/** A Failure: the connection broke. `AskedPause`: nothing was sent, because the server has asked to wait. */
+type Outcome = HttpAnswer | Failure | AskedPause;
 
 interface Lane {
   /** Its modules are loaded at the first request. */
@@ -87,26 +84,27 @@ export class HttpClient {
     let obeyed = 0;
     let quick = 0;
     for (;;) {
-      const answer = await this.#followRedirects(request, deadline, quick < quickPauses.length);
-      if (isPause(answer)) {
+      const answer = await this.#followRedirects(request, deadline);
+      if ('ms' in answer) {
         await this.#obey(request, answer, deadline);
         continue;
       }
-      const asked = answer === 'broken' ? undefined : pauseAskedFor(answer, this.#clock.now());
+      const isBroken = answer instanceof Failure;
+      const asked = isBroken ? undefined : pauseAskedFor(answer, this.#clock.now());
       if (asked && obeyed < mostObeyed) {
         obeyed += 1;
         await this.#obey(request, asked, deadline);
         continue;
       }
       const quickMs = quickPauses[quick];
-      const again = answer === 'broken' || (request.method === 'GET' && QUICK_STATUSES.has(answer.status));
+      const again = isBroken || (request.method === 'GET' && QUICK_STATUSES.has(answer.status));
       if (again && quickMs !== undefined && quickMs < deadline.remainingMs()) {
         quick += 1;
         await this.#pause(quickMs);
         continue;
       }
-      if (answer !== 'broken') return answer;
-      throw outOfTime(request, deadline);
+      if (!isBroken) return answer;
+      throw quickMs === undefined ? answer : outOfTime(request, deadline);
     }
   }
 
@@ -133,12 +131,12 @@ export class HttpClient {
     this.#life.signal.throwIfAborted();
   }
 
-  async #followRedirects(request: HttpRequest, deadline: Deadline, mayBreak: boolean): Promise<Outcome> {
+  async #followRedirects(request: HttpRequest, deadline: Deadline): Promise<Outcome> {
     let url = request.url;
     for (let hops = 0; ; hops += 1) {
-      const answer = await this.#attempt(request, url, deadline, mayBreak);
-      if (answer === 'broken' || isPause(answer) || !REDIRECTS.has(answer.status) || request.method !== 'GET')
-        return answer;
+      const answer = await this.#attempt(request, url, deadline);
+      if (answer instanceof Failure || 'ms' in answer) return answer;
+      if (!REDIRECTS.has(answer.status) || request.method !== 'GET') return answer;
       if (hops === MAX_REDIRECTS) {
         const remedy = 'Use the address that the server gives itself';
         throw failure(request, 'GR-HTTP-11', `more than ${MAX_REDIRECTS} redirects`, remedy, 'unreachable');
@@ -147,22 +145,16 @@ export class HttpClient {
     }
   }
 
-  async #attempt(request: HttpRequest, url: URL, deadline: Deadline, mayBreak: boolean): Promise<Outcome> {
+  async #attempt(request: HttpRequest, url: URL, deadline: Deadline): Promise<Outcome> {
     const lane = this.#laneTo(url);
-    const { courtesy } = this.#options;
     // The server is asked for its pause here, because a request may have waited for its place.
     const work = async () =>
-      courtesy?.pauseOf(url.origin) ?? (await this.#send(request, url, lane, deadline, mayBreak));
+      this.#options.courtesy?.pauseOf(url.origin) ?? (await this.#send(request, url, lane, deadline));
     return await lane.gate.pass(this.#life.signal, request.queue ?? '', work);
   }
 
-  async #send(
-    request: HttpRequest,
-    url: URL,
-    lane: Lane,
-    deadline: Deadline,
-    mayBreak: boolean,
-  ): Promise<HttpAnswer | 'broken'> {
+  /** @throws Failure, but for a broken connection: that one it answers. */
+  async #send(request: HttpRequest, url: URL, lane: Lane, deadline: Deadline): Promise<HttpAnswer | Failure> {
     const limitMs = Math.min(this.#attemptMs, deadline.remainingMs());
     const limit = new TimeLimit(limitMs, this.#clock);
     try {
@@ -174,8 +166,9 @@ export class HttpClient {
       if (error instanceof Failure) throw error;
       if (limit.isReached && limitMs < this.#attemptMs) throw outOfTime(request, deadline);
       if (limit.isReached) throw tooLate(request, `no complete answer within ${limitMs / 1000} s`);
-      if (mayBreak && request.method === 'GET' && isBrokenConnection(error)) return 'broken';
-      throw transportFailure(request, error, lane.route);
+      const failed = transportFailure(request, error, lane.route);
+      if (request.method === 'GET' && isBrokenConnection(error)) return failed;
+      throw failed;
     } finally {
       limit.clear();
     }
@@ -190,7 +183,7 @@ export class HttpClient {
       const sentMs = this.#clock.now();
       const { method, body } = request;
       const exchange = wire.send({ url, method, headers: headersOf(request, url), body });
-      limit.onReached(exchange.cancel);
+      limit.stop = exchange.cancel;
       const answer = await exchange.answer;
       status = answer.status;
       const { headers } = answer;
@@ -234,11 +227,11 @@ export class HttpClient {
   #laneTo(url: URL): Lane {
     const known = this.#lanes.get(url.origin);
     if (known !== undefined) return known;
-    const { ca, caFrom, clientCertificate, connections = 8, env, slowRequests, wireTo } = this.#options;
+    const { ca, caFrom, clientCertificate, connections = 8, env, wireTo } = this.#options;
     refuseBadCa(ca, caFrom);
     const proxy = proxyFor(url, env);
     const { signal } = this.#life;
-    const options = { connections: connections + (slowRequests?.most ?? 0), signal, ca, clientCertificate };
+    const options = { connections, signal, ca, clientCertificate };
     const wire = wireTo
       ? Promise.resolve(wireTo(url.origin))
       : proxy
@@ -248,7 +241,7 @@ export class HttpClient {
     wire.catch(noop);
     const lane = {
       wire,
-      gate: new Gate(connections, this.#clock, slowRequests),
+      gate: new Gate(connections),
       route: { host: url.host, proxy: proxy?.host, caFrom },
     };
     this.#lanes.set(url.origin, lane);
@@ -256,7 +249,6 @@ export class HttpClient {
   }
 }
 
-/** The time of the whole run is up. */
 function outOfTime(request: HttpRequest, { ms }: Deadline): Failure {
   return tooLate(request, `not done within the time limit of ${ms / 1000} s`);
 }
@@ -265,10 +257,7 @@ function tooLate(request: HttpRequest, received: string): Failure {
   return failure(request, 'GR-HTTP-09', received, 'Check the load of the server, or raise --timeout', 'timeout');
 }
 
-/**
- * Where a redirect leads. Never to another origin: the token belongs to this one, and the answer of another server says nothing about this one.
- * @throws Failure for a redirect that is not followed
- */
+/** Never to another origin: the token belongs to this one, and another server says nothing about it. @throws Failure: it is not followed */
 function redirectTarget(request: HttpRequest, from: URL, { header, status }: HttpAnswer): URL {
   const refusal = (where: string, remedy: string): Failure =>
     failure(request, 'GR-HTTP-11', `a redirect (${status}) ${where}`, remedy, 'unreachable');
@@ -300,14 +289,9 @@ function headersOf(request: HttpRequest, url: URL): Record<string, string> {
   };
 }
 
-/** What an answer asks for. */
 function pauseAskedFor({ header, status }: HttpAnswer, nowMs: number): AskedPause | undefined {
   const ms = status === 429 || status === 503 ? retryAfterMs(header('retry-after'), nowMs) : undefined;
   return ms === undefined ? undefined : { status, ms: Math.max(ms, SHORTEST_PAUSE_MS) };
-}
-
-function isPause(outcome: Outcome): outcome is AskedPause {
-  return outcome !== 'broken' && 'ms' in outcome;
 }
 
 function noop(): void {}

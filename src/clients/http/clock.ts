@@ -66,7 +66,6 @@ export class ServerClocks {
     this.#known.set(origin, { sinceMs, bounds: common(known.bounds, bounds) ?? either(known.bounds, bounds) });
   }
 
-  /** Undefined: it has not told its time. */
   of(origin: string): ClockBounds | undefined {
     return this.#known.get(origin)?.bounds;
   }

@@ -1,7 +1,6 @@
 /** What servers have asked of us: to wait. It is remembered between requests and shared by clients, so nobody asks a server too early. */
 import { type Clock, systemClock } from '../../shared/clock.ts';
 
-/** A server that is not to be asked now. */
 export interface AskedPause {
   /** The status that it answered: 429 or 503. */
   readonly status: number;
@@ -30,18 +29,12 @@ export class Courtesy {
   /** Undefined: the origin may be asked. */
   pauseOf(origin: string): AskedPause | undefined {
     const pause = this.#pauses.get(origin);
-    if (pause === undefined) return undefined;
-    const ms = pause.untilMs - this.#clock.steadyMs();
-    if (ms > 0) return { status: pause.status, ms };
-    this.#pauses.delete(origin);
-    return undefined;
+    const ms = (pause?.untilMs ?? 0) - this.#clock.steadyMs();
+    return pause && ms > 0 ? { status: pause.status, ms } : undefined;
   }
 }
 
-/**
- * How long a server asks to wait: `Retry-After` in seconds or as an HTTP date (RFC 9110, 10.2.3), in milliseconds from `nowMs`.
- * A date in the past is 0; undefined when there is no header or it cannot be read.
- */
+/** `Retry-After`, in seconds or as an HTTP date (RFC 9110, 10.2.3), as ms from `nowMs`. Undefined: there is none that can be read. */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;

@@ -22,29 +22,19 @@ export class Deadline {
 export class TimeLimit {
   /** Rejects when the time is up. */
   readonly reached: Promise<never>;
-  readonly clear: () => void;
-  #isReached = false;
-  #stop = noop;
+  isReached = false;
+  /** Called then. */
+  stop: () => void = noop;
+  clear: () => void = noop;
 
   constructor(ms: number, { after }: Pick<Clock, 'after'>) {
-    let reject: (error: Error) => void = noop;
-    this.reached = new Promise((_resolve, rejectIt) => {
-      reject = rejectIt;
+    this.reached = new Promise((_resolve, reject) => {
+      this.clear = after(ms, () => {
+        this.isReached = true;
+        reject(new Error('the time is up'));
+        this.stop();
+      });
     });
-    this.clear = after(ms, () => {
-      this.#isReached = true;
-      reject(new Error('the time is up'));
-      this.#stop();
-    });
-  }
-
-  get isReached(): boolean {
-    return this.#isReached;
-  }
-
-  /** What to stop then. */
-  onReached(stop: () => void): void {
-    this.#stop = stop;
   }
 }
 

@@ -13,7 +13,6 @@ export interface RequestLine {
   readonly queue: string;
 }
 
-/** One request. */
 export interface HttpRequest {
   /** Operation and object, as an error says it: `list jobs of org acme`. */
   readonly what: string;
@@ -58,7 +57,7 @@ export function failure(
   return new Failure(code, 1, message, kind);
 }
 
-/** True for the Failure of an answer that was longer than `mostBytes`, or than its client takes. */
+/** True for the Failure of an answer that was longer than allowed. */
 export function isTooLong(error: unknown): boolean {
   return error instanceof Failure && error.kind === 'too-long';
 }

@@ -1,7 +1,7 @@
 /** What `client.ts` wants of a transport: one request over one connection, nothing decided. */
 import { Failure } from '../../shared/failure.ts';
 
-/** Shows a TLS server who we are. PEM. */
+/** PEM. */
 export interface ClientCertificate {
   readonly cert: string;
   readonly key: string;
@@ -13,7 +13,6 @@ export interface Trust {
   readonly ca?: string | undefined;
   /** Where a person gives them, for messages. Default: `with --ca-file`. */
   readonly caFrom?: string | undefined;
-  /** PEM of a client certificate and its key. */
   readonly clientCertificate?: ClientCertificate | undefined;
 }
 
@@ -24,7 +23,6 @@ export interface ConnectOptions extends Trust {
   readonly signal: AbortSignal;
 }
 
-/** A request as it goes out. */
 export interface WireRequest {
   readonly url: URL;
   readonly method: string;
@@ -69,10 +67,7 @@ export function refuseBadCa(ca: string | undefined, caFrom?: string): void {
 
 const FIRST_BYTES = 16 * 1024;
 
-/**
- * The body of an answer while it arrives, in one piece of memory. A server may send it byte by byte, and a Buffer for each byte would take
- * three hundred times as much.
- */
+/** In one piece of memory: a server may send byte by byte, and a Buffer for each would take three hundred times as much. */
 export class Body {
   readonly #limit: number;
   #memory: Uint8Array = new Uint8Array(0);

@@ -2,15 +2,14 @@
 import type * as z from 'zod';
 import { type Clock, systemClock } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
-import { HttpClient } from '../http/client.ts';
+import { HttpClient, type HttpOptions } from '../http/client.ts';
 import type { ServerClocks } from '../http/clock.ts';
 import type { Deadline } from '../http/deadline.ts';
-import { failure, type HttpAnswer, type HttpRequest, parseJson, type RequestLine } from '../http/request.ts';
+import { failure, type HttpAnswer, type HttpRequest, parseJson } from '../http/request.ts';
 import { transportFailure } from '../http/transport-error.ts';
 import type { Trust } from '../http/wire.ts';
 import type { ClusterConfig } from './config.ts';
 
-/** One question to the API server. */
 export interface KubeQuestion {
   /** Operation and object: `list jobs.batch of namespace ci`. */
   readonly what: string;
@@ -24,7 +23,6 @@ export interface KubeQuestion {
 }
 
 const LONGEST_LINE_BYTES = 16 * 1024 * 1024;
-
 const LINE_FEED = 10;
 /** A page of 500 Jobs with managedFields is about 4 MiB. */
 const BODY_LIMIT = 64 * 1024 * 1024;
@@ -36,15 +34,7 @@ function trustOf({ ca, clientCertificate, context }: ClusterConfig): Trust {
   return { ca, clientCertificate, caFrom };
 }
 
-export interface KubeClientOptions {
-  readonly onRequest?: ((line: RequestLine) => void) | undefined;
-  /** Told the time of the API server. */
-  readonly clocks?: ServerClocks | undefined;
-  /** Longest answer, bytes. */
-  readonly bodyLimit?: number;
-  /** Default: the real one. */
-  readonly clock?: Clock;
-}
+export type KubeClientOptions = Pick<HttpOptions, 'bodyLimit' | 'clock' | 'clocks' | 'onRequest'>;
 
 /** The part of `KubeClient` that others need. A simulation has one of its own. */
 export type KubeApi = Pick<KubeClient, 'clock' | 'origin' | 'request' | 'send' | 'stream'>;
@@ -66,7 +56,6 @@ export class KubeClient {
     this.#http = new HttpClient({ env: {}, bodyLimit, clock, clocks, onRequest, ...trustOf(config) });
   }
 
-  /** Where the API server is: `https://host:port`. */
   get origin(): string {
     return new URL(this.#config.url).origin;
   }
@@ -75,15 +64,13 @@ export class KubeClient {
   async send(question: KubeQuestion, deadline: Deadline): Promise<HttpAnswer> {
     const { body, contentType } = question;
     const authorization = await this.#authorization();
-    return await this.#http.send(
-      {
-        ...this.request(question),
-        authorization: authorization === undefined ? undefined : () => authorization,
-        body: body === undefined ? undefined : JSON.stringify(body),
-        contentType,
-      },
-      deadline,
-    );
+    const request = {
+      ...this.request(question),
+      authorization: authorization === undefined ? undefined : () => authorization,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      contentType,
+    };
+    return await this.#http.send(request, deadline);
   }
 
   /**
@@ -163,8 +150,8 @@ export class KubeClient {
 }
 
 /**
- * Cuts a stream of UTF-8 bytes into its lines, without their ends; an unfinished last line is dropped. Each byte is looked at
- * once, however the stream is cut. @throws RangeError for a line that is too long, TypeError for one that is not UTF-8.
+ * Lines of UTF-8, without their ends; an unfinished last one is dropped. Each byte is looked at once. @throws RangeError for one that is too
+ * long, TypeError for one that is not UTF-8.
  */
 export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -195,11 +182,7 @@ export function parseAnswer<T>(request: HttpRequest, shape: z.ZodType<T>, text: 
   return parsed.data;
 }
 
-/**
- * For an answer of which nothing special is to be said.
- * @param expected `a list`
- * @param instead another way than this one, with a comma before it
- */
+/** @param expected `a list` @param instead another way than this one, with a comma before it */
 export function unexpectedStatus(request: HttpRequest, status: number, expected: string, instead: string): Failure {
   if (status !== 401) {
     const received = `status ${status} where ${expected} was expected`;
@@ -210,13 +193,11 @@ export function unexpectedStatus(request: HttpRequest, status: number, expected:
   return failure(request, 'GR-CLUSTER-05', received, remedy, 'cluster');
 }
 
-/** An answer that is no answer of Kubernetes. */
 export function unreadable(request: HttpRequest, received: string): Failure {
   const remedy = 'Check that KUBERNETES_SERVICE_HOST is a Kubernetes API server, or use --cluster off';
   return failure(request, 'GR-CLUSTER-08', `the answer is ${received}`, remedy, 'cluster');
 }
 
-/** Where a shape does not fit. */
 export function firstPath(error: z.ZodError): string {
   return error.issues[0]?.path.join('.') || 'object';
 }

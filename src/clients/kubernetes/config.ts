@@ -10,7 +10,6 @@ import type { ClientCertificate } from '../http/wire.ts';
 /** `auto`: look at Kubernetes when this process has a service account; `off`: never. */
 export type ClusterMode = 'auto' | 'off';
 
-/** How to reach the Kubernetes API. */
 export interface ClusterConfig {
   /** `https://host:port` of the API server; the token goes nowhere else. */
   readonly url: string;
@@ -23,23 +22,19 @@ export interface ClusterConfig {
   readonly context?: { readonly name: string; readonly namespace: string };
 }
 
-/** What a pod finds: always a token. */
-export type InClusterConfig = ClusterConfig & { readonly token: () => Promise<string> };
-
 /** Where Kubernetes mounts the token of a pod's service account, and where clients look for it. */
 export const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
  * The in-cluster configuration. Undefined when there is none to use: the mode is `off`, or there is no token file, as in a sidecar
- * without a service account. Where there is a token file, an administrator wants us to look. Then anything else that is missing is a
- * `Failure` (exit 1).
+ * without a service account. Where there is one, anything else that is missing is a `Failure` (exit 1).
  * @param env `KUBERNETES_SERVICE_HOST` and `_PORT`, which Kubernetes sets in every pod, and `GITEA_RUNNERS_KUBERNETES_DIR`,
  *   the folder of `token` and `ca.crt` when it is not the usual one.
  */
 export async function clusterConfig(
   mode: ClusterMode,
   env: Readonly<Record<string, string | undefined>>,
-): Promise<InClusterConfig | undefined> {
+): Promise<ClusterConfig | undefined> {
   if (mode === 'off') return undefined;
   const dir = env['GITEA_RUNNERS_KUBERNETES_DIR'] || SERVICE_ACCOUNT_DIR;
   const tokenFile = join(dir, 'token');

@@ -31,14 +31,10 @@ const LONGEST_ANSWER = 1_048_576;
 /** Characters of what a program says that are repeated. */
 const LONGEST_WORDS = 500;
 
-interface Answer extends Login {
-  /** When it expires. */
-  readonly untilMs: number;
-}
+type Answer = Login & { readonly untilMs: number };
 
 interface Start {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** For one start. */
   readonly timeoutMs: number;
 }
 
@@ -64,30 +60,18 @@ async function start({ file, exec, cluster }: NamedProgram, { env, timeoutMs }: 
   if (!parsed.success)
     throw wrongKubeconfig(file, `without usable exec.${parsed.error.issues[0]?.path.join('.') ?? ''}`);
   const { apiVersion, command, installHint, interactiveMode, provideClusterInfo, ...program } = parsed.data;
-  const failure = (
-    what: string,
-    todo = `See whether kubectl can log in: kubectl --kubeconfig ${file} version`,
-  ): Failure =>
-    new Failure(
-      'GR-CLUSTER-17',
-      1,
-      `log in with the program of kubeconfig ${file}: "${printable(command)}" ${what}. ${todo}`,
-      'cluster',
-    );
+  const failure = (what: string, todo = `See whether kubectl can log in: kubectl --kubeconfig ${file} version`) => {
+    const message = `log in with the program of kubeconfig ${file}: "${printable(command)}" ${what}. ${todo}`;
+    return new Failure('GR-CLUSTER-17', 1, message, 'cluster');
+  };
   const interactive = interactiveMode !== 'Never' && isatty(0);
   if (interactiveMode === 'Always' && !interactive)
     throw failure('asks a person, and standard input is no terminal', 'Type the command in a terminal.');
   const spec = { interactive, ...(provideClusterInfo && { cluster }) };
   const own = Object.fromEntries((program.env ?? []).map(({ name, value }) => [name, value]));
-  const { error, code, said, out } = await run(
-    command.includes('/') ? resolve(dirname(file), command) : command,
-    program.args ?? [],
-    {
-      env: { ...env, ...own, KUBERNETES_EXEC_INFO: JSON.stringify({ apiVersion, kind: 'ExecCredential', spec }) },
-      interactive,
-      timeoutMs,
-    },
-  );
+  const told = { ...env, ...own, KUBERNETES_EXEC_INFO: JSON.stringify({ apiVersion, kind: 'ExecCredential', spec }) };
+  const path = command.includes('/') ? resolve(dirname(file), command) : command;
+  const { error, code, said, out } = await run(path, program.args ?? [], { env: told, interactive, timeoutMs });
   if (error?.name === 'AbortError')
     throw failure(
       `has not ended within ${timeoutMs / 1000} s`,

@@ -1,4 +1,3 @@
-/** Finds the cluster to look at: by a kubeconfig, else by the service account of this pod. */
 import { type ClusterConfig, type ClusterMode, clusterConfig } from './config.ts';
 import type { LogIn } from './kubeconfig.ts';
 
@@ -13,12 +12,8 @@ export interface ClusterChoice {
 }
 
 /** The cluster to look at. Undefined when none is configured. @throws Failure (exit 1, 2) for one that is configured and cannot be used. */
-export async function findCluster({
-  cluster,
-  kubeconfig,
-  env,
-  logIn,
-}: ClusterChoice): Promise<ClusterConfig | undefined> {
+export async function findCluster(choice: ClusterChoice): Promise<ClusterConfig | undefined> {
+  const { cluster, kubeconfig, env, logIn } = choice;
   if (cluster === 'off' || kubeconfig === undefined) return await clusterConfig(cluster, env);
   const { readKubeconfig } = await import('./kubeconfig.ts');
   return await readKubeconfig(kubeconfig, logIn);

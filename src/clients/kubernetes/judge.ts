@@ -41,14 +41,15 @@ interface Judgement {
 
 /** @param pods pods of this Job; others must not be among them. */
 export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
-  const { namespace, name, creationTimestamp, annotations } = job.metadata;
-  const jobUrl = annotations?.[JOB_URL];
-  const repository = annotations?.[REPOSITORY];
+  const { namespace, name, creationTimestamp } = job.metadata;
+  const annotations = job.metadata.annotations ?? {};
+  const jobUrl = annotations[JOB_URL];
+  const repository = annotations[REPOSITORY];
   const giteaUrl = giteaUrlOf(job);
   const priorityClass = job.spec?.template?.spec?.priorityClassName;
   const { state, trouble, runningSinceMs, finishedAtMs } = judge(job, pods);
   const end = isOver(state) ? podEndOf(job, pods) : undefined;
-  const [application, ...tracked] = annotations?.[TRACKING_ID]?.split(':') ?? [];
+  const [application, ...tracked] = annotations[TRACKING_ID]?.split(':') ?? [];
   return {
     namespace,
     name,
@@ -59,13 +60,13 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
     ...(priorityClass && { priorityClass }),
     ...(runningSinceMs != null && { runningSinceMs }),
     ...(finishedAtMs != null && { finishedAtMs }),
-    ...(isPinned(annotations ?? {}) && { pinned: true }),
+    ...(isPinned(annotations) && { pinned: true }),
     ...(jobUrl && { jobUrl }),
     ...(repository && { repository }),
     ...(giteaUrl !== undefined && { giteaUrl }),
     // A copy of a Job names its original.
     ...(application && tracked.join(':') === `batch/Job:${namespace}/${name}` && { application }),
-    ...keepOf(annotations ?? {}),
+    ...keepOf(annotations),
   };
 }
 
@@ -91,7 +92,6 @@ function timeOf(text: string | undefined): number | undefined {
   return Number.isNaN(ms) ? undefined : Math.floor(ms / 1000) * 1000;
 }
 
-/** What any object may hold below a name. */
 type Loose = Readonly<Record<string, unknown>> | null | undefined;
 
 /** The Gitea that the runner's container is told to ask; undefined when that is not to be found. */

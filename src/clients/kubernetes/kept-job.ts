@@ -10,7 +10,6 @@ import { judgeJob } from './judge.ts';
 import { jobOf } from './pods.ts';
 import { JOBS, objectPath, PODS, type Resource, TRACKED_JOBS } from './resources.ts';
 
-/** A Job, as it stands in the cluster. */
 export interface NamedJob {
   readonly live: LiveJob;
   /** A patch fails when the Job has changed since. */

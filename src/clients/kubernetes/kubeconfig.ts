@@ -14,7 +14,6 @@ export interface Login {
   readonly clientCertificate?: ClientCertificate | undefined;
 }
 
-/** A program that a kubeconfig names for its login. */
 export interface NamedProgram {
   readonly file: string;
   /** As it stands there. */
@@ -67,10 +66,7 @@ const ONE_FILE = 'if kubectl finds it, this writes a whole one: kubectl config v
 /** Hundreds of contexts. */
 const LONGEST_TEXT = 1_048_576;
 
-/**
- * @param logIn absent: a kubeconfig that names a program is refused. @throws Failure exit 1 when it cannot be read or the program gives no
- *   login, exit 2 when it is no usable kubeconfig.
- */
+/** @param logIn absent: one that names a program is refused. @throws Failure exit 1: unreadable, or no login; exit 2: no usable kubeconfig. */
 export async function readKubeconfig(file: string, logIn?: LogIn): Promise<ClusterConfig> {
   const parsed = File.safeParse(await parseYaml(file, await read(file)));
   if (!parsed.success) throw wrongKubeconfig(file, lackingIn(pathText(parsed.error)));
@@ -114,7 +110,6 @@ export async function readKubeconfig(file: string, logIn?: LogIn): Promise<Clust
   return { ...config, token, clientCertificate: certificateOf(cert, key) };
 }
 
-/** Undefined: one of both is missing. */
 export function certificateOf(cert: string | undefined, key: string | undefined): ClientCertificate | undefined {
   return cert === undefined || key === undefined ? undefined : { cert, key };
 }
@@ -136,7 +131,6 @@ function lackingIn(field: string): string {
   return 'without a current-context; choose one with: kubectl config use-context NAME';
 }
 
-/** The part that the current context names. */
 function partOf<T extends z.ZodType>(
   shape: T,
   list: readonly Readonly<Record<string, unknown>>[],
@@ -161,11 +155,7 @@ function pathText({ issues }: z.ZodError): string {
     .replace(/^\./, '');
 }
 
-function tokenOf(
-  file: string,
-  user: { readonly token?: string | undefined; readonly tokenFile?: string | undefined },
-): (() => Promise<string>) | undefined {
-  const { token, tokenFile } = user;
+function tokenOf(file: string, { token, tokenFile }: z.output<typeof User>): (() => Promise<string>) | undefined {
   if (!tokenFile && token === undefined) return undefined;
   return async () => {
     const found = (!tokenFile ? token : await read(resolve(dirname(file), tokenFile)))?.trim() ?? '';

@@ -75,10 +75,8 @@ export class Lease {
   }
 
   /**
-   * Competes until `signal` is aborted. Then it ends within a second, whatever the API server does.
-   *
-   * While this process leads, `lead` runs. Its signal is aborted when leadership is lost, or when everything ends. The Lease is given back
-   * only after `lead` has ended.
+   * Competes until `signal` is aborted. Then it ends within a second, whatever the API server does. While this process leads, `lead` runs.
+   * Its signal is aborted when leadership is lost, or when everything ends. The Lease is given back only after `lead` has ended.
    */
   async run(signal: AbortSignal, lead: (leading: AbortSignal) => Promise<void>): Promise<void> {
     while (!signal.aborted) {
@@ -133,11 +131,11 @@ export class Lease {
     const found = await this.#read(this.#deadline());
     if (found === undefined) return await this.#write(undefined);
     const text = JSON.stringify(found.spec ?? null);
-    if (this.#seen?.text !== text) this.#seen = { object: found, text, atMs: this.#clock.steadyMs() };
-    else this.#seen = { ...this.#seen, object: found };
+    const seenMs = this.#seen?.text === text ? this.#seen.atMs : this.#clock.steadyMs();
+    this.#seen = { object: found, text, atMs: seenMs };
     const holder = found.spec?.holderIdentity ?? '';
     const lasts = (found.spec?.leaseDurationSeconds ?? 0) * 1000 || this.#times.leaseMs;
-    const free = holder === '' || holder === this.#options.identity || this.#clock.steadyMs() - this.#seen.atMs > lasts;
+    const free = holder === '' || holder === this.#options.identity || this.#clock.steadyMs() - seenMs > lasts;
     return free && (await this.#write(found));
   }
 
@@ -164,7 +162,7 @@ export class Lease {
     return await this.#put(found, spec, { [ADDRESS]: address }, this.#deadline());
   }
 
-  /** Lets another process lead at once. Reads first: a renewal that was under way may have been the last word. */
+  /** Reads first: a renewal that was under way may have been the last word. */
   async #giveBack(): Promise<void> {
     const deadline = new Deadline(GIVE_BACK_MS, this.#clock);
     try {

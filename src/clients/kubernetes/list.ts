@@ -91,7 +91,6 @@ function questionFor(
   };
 }
 
-/** `of namespace ci`, as errors say it. */
 export function inNamespace(namespace: string | undefined): string {
   return namespace === undefined ? 'of all namespaces' : `of namespace ${namespace}`;
 }

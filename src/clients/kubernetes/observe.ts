@@ -4,32 +4,22 @@
  */
 import type { LiveJob } from '../../planner/evidence.ts';
 import { groupBy } from '../../shared/group-by.ts';
-import type { ServerClocks } from '../http/clock.ts';
 import { Deadline } from '../http/deadline.ts';
-import type { RequestLine } from '../http/request.ts';
-import { KubeClient } from './client.ts';
+import { KubeClient, type KubeClientOptions } from './client.ts';
 import type { ClusterConfig } from './config.ts';
 import { judgeJob } from './judge.ts';
 import { listAll } from './list.ts';
 import { jobUidOf } from './pods.ts';
 import { type KubePod, PODS, WHOLE_JOBS } from './resources.ts';
 
-export interface ObserveClusterOptions {
-  /** For everything, in ms. */
-  readonly deadlineMs: number;
-  readonly onRequest?: (line: RequestLine) => void;
-  /** Told the time of the API server. */
-  readonly clocks?: ServerClocks;
-}
-
 /** All Jobs of ours in these namespaces, each once, by namespace and name. Throws `Failure` (exit 1). */
 export async function observeCluster(
   namespaces: readonly string[],
   config: ClusterConfig,
-  { deadlineMs, onRequest, clocks }: ObserveClusterOptions,
+  { deadlineMs, ...options }: Pick<KubeClientOptions, 'clocks' | 'onRequest'> & { readonly deadlineMs: number },
 ): Promise<readonly LiveJob[]> {
   const deadline = new Deadline(deadlineMs);
-  const client = new KubeClient(config, { onRequest, clocks });
+  const client = new KubeClient(config, options);
   try {
     const found = await Promise.all(
       [...new Set(namespaces)].sort().map((namespace) => observeNamespace(client, namespace, deadline)),

@@ -4,7 +4,7 @@ import { REGISTER } from '../../shared/marks.ts';
 import { printable } from '../../shared/printable.ts';
 import type { Condition, KubeJob, KubePod } from './resources.ts';
 
-/** The state of container `runner`. Undefined: Kubernetes does not show it yet. */
+/** Undefined: Kubernetes does not show it yet. */
 export function runnerState({ status }: Pick<KubePod, 'status'>) {
   return status?.containerStatuses?.find(({ name }) => name === 'runner')?.state;
 }
@@ -14,7 +14,6 @@ export function conditionMet({ status: shown }: KubeJob | KubePod, wanted: strin
   return shown?.conditions?.find(({ type, status }) => type === wanted && status === 'True');
 }
 
-/** The Job that made a pod, as the pod refers to it. */
 export function jobOf({ metadata }: KubePod) {
   return metadata.ownerReferences?.find(({ kind }) => kind === 'Job');
 }
@@ -128,11 +127,10 @@ const FINAL: ReadonlySet<string> = new Set(['Complete', 'Failed']);
  *
  * A lost runner may have been idle, or may have ended its CI job just before. So a loss alone is no reason to re-run anything. A Job
  * may also be complete: the dind images end with exit code 0, whatever ended their runner (src/planner/judge.ts).
- * @param pods pods of this Job; others must not be among them.
  */
 export function lossOf(job: KubeJob, pods: readonly KubePod[]): LossReason | undefined {
   if (job.metadata.deletionTimestamp != null) return undefined;
-  if (pods.some(isOnLostNode)) return 'NodeLost';
+  if (pods.some((pod) => wasOnLostNode(pod) && !conditionMet(pod, 'Ready'))) return 'NodeLost';
   const ends = job.status?.conditions?.filter(({ type, status }) => FINAL.has(type) && status === 'True') ?? [];
   if (ends.length === 0 || ends.some(({ reason }) => reason === 'DeadlineExceeded')) return undefined;
   if (pods.length === 0) return ends.some(({ type }) => type === 'Failed') ? 'PodDeleted' : undefined;
@@ -148,19 +146,12 @@ function lossOfEnded(pod: KubePod): LossReason | undefined {
   return runnerState(pod)?.terminated?.reason === 'OOMKilled' ? 'OOMKilled' : undefined;
 }
 
-/**
- * The node controller evicts the pods of an unreachable node. Their kubelet does not answer, so they wait for their end until the node is
- * removed.
- */
-function isOnLostNode(pod: KubePod): boolean {
-  return wasOnLostNode(pod) && !conditionMet(pod, 'Ready');
-}
-
 /** True for a runner that `lossOf` has called lost and whose node answers again: it goes on with its CI job, and reports the end. */
 export function hasComeBack(pods: readonly KubePod[]): boolean {
   return pods.some((pod) => wasOnLostNode(pod) && conditionMet(pod, 'Ready'));
 }
 
+/** The node controller evicts the pods of an unreachable node. Their kubelet does not answer: they wait until the node is removed. */
 function wasOnLostNode(pod: KubePod): boolean {
   return (
     pod.metadata.deletionTimestamp != null &&
@@ -177,10 +168,7 @@ const LOSS: Readonly<Record<LossReason, string>> = {
   PodDeleted: 'its pod was deleted',
 };
 
-/**
- * How the pod of a runner ended badly, in Kubernetes' words, for people. Undefined: it has not ended, it ended well, or Kubernetes does not say.
- * @param pods pods of this Job; others must not be among them.
- */
+/** How the pod of a runner ended badly, in Kubernetes' words. Undefined: it has not, or Kubernetes does not say. @param pods of this Job only */
 export function podEndOf(job: KubeJob, pods: readonly KubePod[]): PodEnd | undefined {
   const loss = lossOf(job, pods);
   if (loss !== undefined) return { reason: loss, message: toldBy(pods) ?? LOSS[loss] };
@@ -190,7 +178,7 @@ export function podEndOf(job: KubeJob, pods: readonly KubePod[]): PodEnd | undef
     return { reason: failed.reason, message: 'it ran longer than activeDeadlineSeconds' };
   for (const pod of pods) {
     const trouble = troubleOfEnded(pod);
-    if (trouble) return { reason: trouble.reason, ...(trouble.message !== undefined && { message: trouble.message }) };
+    if (trouble) return trouble;
     const runner = runnerState(pod)?.terminated;
     if (runner && runner.exitCode !== 0)
       return { reason: 'RunnerFailed', message: `container runner ended with exit code ${runner.exitCode}` };

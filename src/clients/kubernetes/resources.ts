@@ -22,10 +22,7 @@ const metadata = z.object({
   deletionTimestamp: time.nullish(),
 });
 
-/**
- * The fields of a Job that are used (Kubernetes 1.34 `batch/v1`). Strict on these: a Job that cannot be read is an error, never a Job that
- * is not there. All other fields may be anything. Times are ms since 1970.
- */
+/** What is used of a Job (Kubernetes 1.34 `batch/v1`). Strict: one that cannot be read is an error, never a Job that is not there. */
 export const KubeJob = z.object({
   metadata: metadata.extend({ annotations: texts }),
   spec: z
@@ -76,7 +73,6 @@ const containerStatus = z.object({
     .nullish(),
 });
 
-/** A Kubernetes Pod. */
 export const KubePod = z.object({
   metadata: metadata.extend({
     ownerReferences: z.array(z.object({ kind: z.string(), name: z.string().nullish(), uid: z.string() })).nullish(),
@@ -101,7 +97,6 @@ export const KubeList = z.object({
   items: z.array(z.unknown()),
 });
 
-/** A kind of object. */
 export interface Resource<T> {
   /** As RBAC names it, e.g. `jobs.batch`. */
   readonly name: string;
@@ -157,12 +152,10 @@ export const RUNNER_GROUPS: Resource<RunnerGroupObject> = {
   item: RunnerGroupObject,
 };
 
-/** The query for the objects that are read. */
 export function selectorOf({ labelSelector }: Resource<unknown>): { readonly labelSelector?: string } {
   return labelSelector === undefined ? {} : { labelSelector };
 }
 
-/** Path of one object. */
 export function objectPath(resource: Resource<unknown>, namespace: string, name: string): string {
   return `${listPath(resource, namespace)}/${encodeURIComponent(name)}`;
 }

@@ -10,6 +10,7 @@ import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/key-text.ts';
 import type { Deadline } from '../http/deadline.ts';
 import { failure, type HttpAnswer, type HttpRequest, type RequestLine } from '../http/request.ts';
+import type { SecretKeys } from '../tokens/api-token.ts';
 import { type KubeApi, KubeClient, type KubeQuestion, parseAnswer, unexpectedStatus, unreadable } from './client.ts';
 import type { ClusterConfig } from './config.ts';
 
@@ -26,16 +27,12 @@ const Versioned = z.object({
   metadata: z.object({ resourceVersion: z.string().min(1), annotations: texts.nullish() }),
 });
 
-/** Value of a key as text; undefined when the Secret has no such key. */
-export type KeysOfSecret = (key: string) => string | undefined;
-
-/** Name and namespace of a Secret. */
 export interface SecretPlace {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** A connection for Secrets only. To be closed by the caller. */
+/** To be closed by the caller. */
 export function secretsClient(config: ClusterConfig, onRequest?: (line: RequestLine) => void): KubeClient {
   return new KubeClient(config, { bodyLimit: BODY_LIMIT, onRequest });
 }
@@ -53,15 +50,12 @@ export class ClusterSecrets {
   }
 
   /** A Secret that must be there. @throws Failure exit 1 for every answer but that Secret. */
-  async read(namespace: string, name: string): Promise<KeysOfSecret> {
+  async read(namespace: string, name: string): Promise<SecretKeys> {
     const place = { namespace, name };
     return this.#keysIn(await this.#answerOf(place), place);
   }
 
-  /**
-   * Key `url` of a Secret that need not be there and that this process need not be allowed to read (403, 404): undefined then. No
-   * other key is looked at. @throws Failure exit 1 for any other answer.
-   */
+  /** Key `url` and no other, of a Secret that need not be there, or be readable (403, 404): undefined then. @throws Failure exit 1 */
   async readUrl(namespace: string, name: string): Promise<string | undefined> {
     const place = { namespace, name };
     const answer = await this.#answerOf(place);
@@ -75,7 +69,7 @@ export class ClusterSecrets {
     return await asked;
   }
 
-  #keysIn(answer: HttpAnswer, place: SecretPlace): KeysOfSecret {
+  #keysIn(answer: HttpAnswer, place: SecretPlace): SecretKeys {
     const { namespace, name } = place;
     const request = this.#client.request(questionFor('read', place));
     if (answer.status === 200) return keysOf(request, answer);
@@ -88,16 +82,8 @@ export class ClusterSecrets {
   }
 }
 
-/** A Secret that may be written. */
-export interface ReadSecret {
-  readonly keys: KeysOfSecret;
-  readonly annotations: Texts;
-  /** Changes with each write. */
-  readonly version: string;
-}
-
-/** @throws Failure exit 1 for every answer but that Secret. */
-export async function readSecret(client: KubeApi, place: SecretPlace, deadline: Deadline): Promise<ReadSecret> {
+/** A Secret that may be written. `version` changes with each write. @throws Failure exit 1 for every answer but that Secret. */
+export async function readSecret(client: KubeApi, place: SecretPlace, deadline: Deadline) {
   const question = questionFor('read', place);
   const request = client.request(question);
   const answer = await client.send(question, deadline);
@@ -107,10 +93,7 @@ export async function readSecret(client: KubeApi, place: SecretPlace, deadline: 
   return { keys, annotations: annotations ?? {}, version };
 }
 
-/**
- * Sets these keys and annotations, and leaves the others as they are. `changed`: somebody has written the Secret since `version`, so nothing was written.
- * @throws Failure exit 1 for every other answer.
- */
+/** Sets these keys and annotations only. `changed`: somebody has written it since `version`, so nothing was written. @throws Failure exit 1 */
 export async function fillSecret(
   client: KubeApi,
   place: SecretPlace,
@@ -140,7 +123,7 @@ function questionFor(verb: 'read' | 'write', { namespace, name }: SecretPlace): 
 }
 
 /** What a Secret holds. @throws Failure that names no key of it. */
-function keysOf(request: HttpRequest, { text }: HttpAnswer): KeysOfSecret {
+function keysOf(request: HttpRequest, { text }: HttpAnswer): SecretKeys {
   let data: Texts;
   try {
     data = parseAnswer(request, Secret, text, 'Secret').data ?? {};
@@ -151,17 +134,8 @@ function keysOf(request: HttpRequest, { text }: HttpAnswer): KeysOfSecret {
   return (key) => (Object.hasOwn(data, key) ? Buffer.from(data[key] ?? '', 'base64').toString('utf8') : undefined);
 }
 
-/** What to do where the API server does not answer with a Secret. */
-interface SecretRemedies {
-  /** Rights that are needed, e.g. `get`. */
-  readonly verbs: string;
-  /** Name of the Role that is proposed. */
-  readonly role: string;
-  /** For 404: the command that makes the Secret. */
-  readonly create: string;
-  /** Another way than this one, with a comma before it. */
-  readonly instead: string;
-}
+/** The rights that are needed, the Role that is proposed, the command that makes the Secret; another way, with a comma before it. */
+type SecretRemedies = Readonly<Record<'verbs' | 'role' | 'create' | 'instead', string>>;
 
 function remediesOfFilling({ namespace, name }: SecretPlace): SecretRemedies {
   return {
@@ -175,7 +149,6 @@ function remediesOfFilling({ namespace, name }: SecretPlace): SecretRemedies {
 /** The API server's 403 names who asked. Nothing else of its text is used, and this only when it is a name. */
 const WHO = /User "system:serviceaccount:([a-z0-9-]{1,63}:[a-z0-9.-]{1,253})"/;
 
-/** The Failure for an answer other than 200. */
 function failureOf(
   request: HttpRequest,
   { status, text }: HttpAnswer,
@@ -196,10 +169,8 @@ function failureOf(
 /** The cluster to ask. @throws Failure exit 2: there is no cluster to ask. */
 export function needCluster(config: ClusterConfig | undefined): ClusterConfig {
   if (config) return config;
-  throw new Failure(
-    'GR-FLAG-11',
-    2,
+  const message =
     'read --secrets: api needs a cluster, but this process has no service account. ' +
-      'Run it in the cluster, give --kubeconfig, or use --secrets files.',
-  );
+    'Run it in the cluster, give --kubeconfig, or use --secrets files.';
+  throw new Failure('GR-FLAG-11', 2, message);
 }

@@ -19,7 +19,6 @@ import { firstPath, type KubeApi, type KubeQuestion, unreadable } from './client
 import { inNamespace, listAll } from './list.ts';
 import { listPath, type Resource, selectorOf } from './resources.ts';
 
-/** What all kinds have in common. */
 interface Named {
   readonly metadata: { readonly namespace: string; readonly name: string };
 }
@@ -195,7 +194,6 @@ export class Watch<T extends Named> {
   }
 }
 
-/** `<namespace>/<name>`. */
 export function keyOf({ metadata }: Named): string {
   return `${metadata.namespace}/${metadata.name}`;
 }

@@ -4,7 +4,7 @@
  * Whoever made the Secret binds the token to its Gitea (scheme, host, port and path). The RunnerGroup never does. So a repository author
  * who changes `gitea.url` cannot have the token sent elsewhere, not even to another application of the same server.
  *
- * By its schema, the RunnerGroup's Secret name and key are DNS names. They are checked here again because they become a path.
+ * The schema checks the RunnerGroup's Secret name and key. They are checked here again because they become a path.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -59,9 +59,10 @@ interface FoundSecret {
   readonly source: string;
 }
 
-/**
- * @throws Failure exit 1: no such file or Secret, or an empty or malformed token; exit 3: the token is bound to another Gitea or to none.
- */
+/** A token, as messages call it, and where a person finds it. */
+type Named = Readonly<Record<'what' | 'source', string>>;
+
+/** @throws Failure exit 1: no such file or Secret, or no usable token; exit 3: the token is bound to another Gitea or to none. */
 export async function findToken(group: RunnerGroup, sources: TokenSources): Promise<Token> {
   const { env, clusterSecrets, secretsDir } = sources;
   const registration = await registrationUrl(group, sources);
@@ -72,9 +73,8 @@ export async function findToken(group: RunnerGroup, sources: TokenSources): Prom
     const source = 'the environment variable GITEA_TOKEN';
     return bind(byHand, bound, { what: source, source }, group);
   }
-  const { token, url, called, source } = clusterSecrets
-    ? await secretInCluster(group, clusterSecrets)
-    : secretInFiles(group, secretsDir);
+  const found = clusterSecrets ? await secretInCluster(group, clusterSecrets) : secretInFiles(group, secretsDir);
+  const { token, url, called, source } = found;
   const what = { what: `key ${group.authToken.key} of ${called}`, source };
   const written = url || undefined;
   const byPolicy = sources.boundTo?.(group.namespace, group.authToken.name);
@@ -97,19 +97,19 @@ function secretInFiles(group: RunnerGroup, secretsDir: string): FoundSecret {
 async function secretInCluster(group: RunnerGroup, secrets: SecretReader): Promise<FoundSecret> {
   const { namespace, authToken } = group;
   const { name, key } = authToken;
-  for (const part of [namespace, name, key]) if (!PATH_PART.test(part)) throw missingKey(group);
+  const nameOf = (place: Record<'namespace' | 'name', string>) =>
+    `Secret ${place.name} of namespace ${place.namespace}`;
+  for (const part of [namespace, name, key])
+    if (!PATH_PART.test(part)) throw missingKey(group, nameOf({ namespace, name }));
   const keys = await secrets.read(namespace, name);
   const token = keys(key)?.trim();
-  const place = secrets.placeOf?.(namespace, name) ?? { namespace, name };
-  const called = `Secret ${place.name} of namespace ${place.namespace}`;
+  const called = nameOf(secrets.placeOf?.(namespace, name) ?? { namespace, name });
   if (token === undefined) throw missingKey(group, called);
   return { token, url: keys(URL_KEY)?.trim(), called, source: `key ${key} of ${called}` };
 }
 
-function missingKey(group: RunnerGroup, called?: string): Failure {
-  const { name, key } = group.authToken;
-  const secret = called ?? `Secret ${name} of namespace ${group.namespace}`;
-  const why = `${secret} has no key ${key}. Add the key to the Secret, or correct authToken.`;
+function missingKey(group: RunnerGroup, called: string): Failure {
+  const why = `${called} has no key ${group.authToken.key}. Add the key to the Secret, or correct authToken.`;
   const message = `find the API token of RunnerGroup ${keyText(group)}: ${why}`;
   return new Failure('GR-TOKEN-08', 1, message, 'token-unusable');
 }
@@ -124,10 +124,7 @@ async function registrationUrl(
   return readKey(join(secretsDir, namespace, name), URL_KEY);
 }
 
-/**
- * The registration Secret may be bound as well. It need not be readable here: the runner's pod checks the same before it registers.
- * Where the key `url` can be read, or the policy binds the Secret, the group is refused before a runner is made.
- */
+/** The registration Secret may be bound as well. It need not be readable here: the runner's pod checks the same before it registers. */
 function refuseForeignRegistration(
   { namespace, name: group, giteaUrl, registrationToken: { name } }: RunnerGroup,
   url: string | undefined,
@@ -171,10 +168,7 @@ function missing(group: RunnerGroup, secretsDir: string): Failure {
 }
 
 /** The Gitea that a token may be sent to, and what says so. */
-interface Binding {
-  readonly base: string;
-  readonly where: string;
-}
+type Binding = Readonly<Record<'base' | 'where', string>>;
 
 function bindingOf(url: string | undefined, where: string, group: RunnerGroup): Binding {
   if (url === undefined || url === '') {
@@ -189,12 +183,7 @@ function bindingOf(url: string | undefined, where: string, group: RunnerGroup): 
   return { base, where };
 }
 
-function bind(
-  secret: string,
-  { base, where }: Binding,
-  { what, source }: { readonly what: string; readonly source: string },
-  group: RunnerGroup,
-): Token {
+function bind(secret: string, { base, where }: Binding, { what, source }: Named, group: RunnerGroup): Token {
   if (base !== normalBase(group.giteaUrl)) {
     const why =
       `it is bound to ${base}, as ${where} says, but the group's Gitea is ${group.giteaUrl}. It was not sent. ` +

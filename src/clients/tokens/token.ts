@@ -4,10 +4,7 @@ import { isBelow, normalBase } from '../../shared/base-url.ts';
 /** How a server wants its token: Gitea `token …`, Argo CD `Bearer …`. */
 export type TokenScheme = 'token' | 'Bearer';
 
-/**
- * An API token together with the one place it may be sent to. It prints as `(token)` everywhere; only `headerFor`
- * gives it out, and only for URLs below its own base (test/config/policy).
- */
+/** An API token with the one place it may be sent to. It prints as `(token)`; only `headerFor` gives it out, for URLs below its base. */
 export class Token {
   readonly #secret: string;
   readonly #scheme: TokenScheme;
@@ -16,7 +13,7 @@ export class Token {
   /** Where a person finds it, for messages: `key token of Secret gitea-api …`. */
   readonly source: string;
 
-  /** @param base URL of the server's API, perhaps with a path. Throws when it is none. */
+  /** Throws when `base` is no URL. */
   constructor(
     secret: string,
     base: string,

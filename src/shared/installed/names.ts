@@ -18,7 +18,6 @@ export const PROJECT = 'runners';
 
 /** The service account of Argo CD's repo-server in stock manifests; the token in the sidecar is its token. */
 export const REPO_SERVER_ACCOUNT = 'argocd-repo-server';
-/** Names of the two cluster roles. */
 export const SIDECAR_ROLE = 'gitea-runners-sidecar';
 export const SERVE_ROLE = 'gitea-runners-serve';
 /** The Lease by which one replica of `serve` leads, in the namespace of its pods. */
@@ -27,11 +26,10 @@ export const SERVE_LEASE = 'gitea-runners-serve';
 export const SECRETS_ROLE = 'gitea-runners-secrets';
 /** Of each namespace whose runners are kept longer by a button in Slack. */
 export const EXTEND_ROLE = 'gitea-runners-extend';
-
 /** Of each namespace whose registration Secrets serve keeps filled. */
 export const REGISTRATION_ROLE = 'gitea-runners-registration';
 
-/** In the runners' namespace: the Secret with the registration token of docs/install.md. */
+/** In the runners' namespace. */
 export const REGISTRATION_SECRET = 'gitea-runner';
 /** Secrets that a person creates. Their values stand in no file here. The last one is optional: environment with passwords. */
 export const API_SECRET = 'gitea-api';
@@ -69,18 +67,12 @@ export const METRICS_PORT = 9090;
 export const PROBE_PORT = 8081;
 
 /** Labels of what belongs to `serve`. */
-export const SERVE_LABELS = {
-  'app.kubernetes.io/name': NAME,
-  'app.kubernetes.io/component': 'serve',
-} as const;
+export const SERVE_LABELS = { 'app.kubernetes.io/name': NAME, 'app.kubernetes.io/component': 'serve' } as const;
 /** `SERVE_LABELS`, as Kubernetes' API and kubectl's `-l` take them. */
 export const SERVE_SELECTOR = Object.entries(SERVE_LABELS)
   .map(([key, value]) => `${key}=${value}`)
   .join(',');
-/**
- * Command that shows what `serve` says. Of all replicas: with the name of the Deployment kubectl takes one pod, and it may not be the
- * leader.
- */
+/** Of all replicas: with the name of the Deployment kubectl takes one pod, and it may not be the leader. */
 export const serveLogs = (argocdNamespace: string): string =>
   `kubectl -n ${argocdNamespace} logs -l ${SERVE_SELECTOR} --prefix --tail=50`;
 /** Labels of every object of ours. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readApplication } from '../../../src/clients/argocd/app-state.ts';
-import { afterRefresh, firstStep, type WakePatience, type WakeTarget, wake } from '../../../src/clients/argocd/wake.ts';
+import { afterRefresh, type WakePatience, type WakeTarget, wake } from '../../../src/clients/argocd/wake.ts';
 import { Deadline } from '../../../src/clients/http/deadline.ts';
 import {
   application,
@@ -210,8 +210,11 @@ describe('a wake of a slow Argo CD', () => {
 });
 
 describe('the decision', () => {
-  it('asks for no refresh without a RunnerGroup to wake for', () => {
-    expect(firstStep(readApplication(application(status('Synced'))), [])).toBe('foreign');
+  it('asks for no refresh without a RunnerGroup to wake for', async () => {
+    const server = await fakeArgoCd();
+
+    expect(await wakeUp(server, [])).toMatchObject({ is: 'foreign' });
+    expect(server.lines()).toEqual([READ]);
   });
 
   it('is an error with a reason of its own when Argo CD gives none for Unknown', () => {

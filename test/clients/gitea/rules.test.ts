@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { endIsOpen, exceedsTotal, judgePass, pagesAfter } from '../../../src/clients/gitea/paging.ts';
+import { countRows, endIsOpen, judgePass, pagesAfter } from '../../../src/clients/gitea/paging.ts';
 import { readJobPage, readRunnerPage, toAttempt, toJobStatus } from '../../../src/clients/gitea/shapes.ts';
 import { judgeVersion, type VersionFacts } from '../../../src/clients/gitea/version.ts';
 import { EPOCH, jobRow, runnerRow } from '../../support/gitea-stand-in.ts';
@@ -127,9 +127,9 @@ describe('paging', () => {
   });
 
   test('notices more rows than a list counts', () => {
-    expect(exceedsTotal([pageOf([1, 2], 3), pageOf([3], 3)])).toBe(false);
-    expect(exceedsTotal([pageOf([1, 2], 2), pageOf([3], 2)])).toBe(true);
-    expect(exceedsTotal([pageOf([1, 2], 2), pageOf([3], 3)])).toBe(false);
+    expect(countRows([pageOf([1, 2], 3), pageOf([3], 3)])).toMatchObject({ arrived: 3, most: 3 });
+    expect(countRows([pageOf([1, 2], 2), pageOf([3], 2)])).toMatchObject({ arrived: 3, most: 2 });
+    expect(countRows([pageOf([1, 2], 2), pageOf([3], 3)])).toMatchObject({ arrived: 3, most: 3 });
   });
 });
 

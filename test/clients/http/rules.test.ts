@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { retryAfterMs } from '../../../src/clients/http/courtesy.ts';
 import { Gate } from '../../../src/clients/http/gate.ts';
 import { proxyFor } from '../../../src/clients/http/proxy.ts';
-import { systemClock } from '../../../src/shared/clock.ts';
 
 describe('proxyFor', () => {
   const env = { HTTPS_PROXY: 'http://up:1', HTTP_PROXY: 'http://plain:2' };
@@ -70,7 +69,7 @@ describe('retryAfterMs', () => {
 
 describe('Gate', () => {
   test('frees the place of work that failed', async () => {
-    const gate = new Gate(1, systemClock);
+    const gate = new Gate(1);
     const signal = new AbortController().signal;
 
     await expect(gate.pass(signal, '', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
@@ -79,7 +78,7 @@ describe('Gate', () => {
   });
 
   test('does not start work that waited past the end', async () => {
-    const gate = new Gate(1, systemClock);
+    const gate = new Gate(1);
     const controller = new AbortController();
     let release: () => void = () => undefined;
     const first = gate.pass(controller.signal, '', () => new Promise<void>((resolve) => (release = resolve)));

@@ -38,7 +38,7 @@ test('a service account gives address, CA and token', async () => {
 
   expect(config?.url).toBe('https://10.96.0.1:6443');
   expect(config?.ca).toBe('PEM');
-  expect(await config?.token()).toBe('sa-token');
+  expect(await config?.token?.()).toBe('sa-token');
 });
 
 test('an IPv6 address is put in brackets', async () => {
@@ -55,7 +55,7 @@ test('a token that Kubernetes has replaced is read anew', async () => {
 
   writeFileSync(join(dir, 'token'), 'second');
 
-  expect(await config?.token()).toBe('second');
+  expect(await config?.token?.()).toBe('second');
 });
 
 test('a token without an API server is an error: somebody wanted us to look', async () => {
@@ -81,7 +81,7 @@ test.each(['', '\n', 'two\nlines', 'caf\u00e9'])(
     writeFileSync(join(dir, 'token'), text);
     const config = await clusterConfig('auto', env());
 
-    const failure = await failureOf(config?.token() ?? Promise.resolve());
+    const failure = await failureOf(config?.token?.() ?? Promise.resolve());
 
     expect(failure).toMatchObject({ exit: 1, code: 'GR-CLUSTER-02' });
     expect(failure.message).not.toMatch(/lines|caf/);
