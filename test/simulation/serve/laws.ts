@@ -10,7 +10,7 @@
  *   one wake ...... a leader asks an Application for one thing at a time; who leads no more asks nothing
  *   wakes ......... at most three for each change
  *   status ........ counts are true within 10 s
- *   leader ........ somebody leads within 25 s
+ *   leader ........ somebody leads within 25 s, if a process lives that long
  *   once .......... a notification comes once; a lost CI job is re-run once
  *   re-run ........ a lost CI job is re-run, whoever leads
  *   rows .......... the queues hold no more than what lives
@@ -218,9 +218,11 @@ export class Laws {
     if (leaders.length > 0) this.#leaderMs = world.nowMs;
     else world.obstacle('no leader', 6_000);
     if (leaders.length > 1) this.#break('leader', 'two processes lead');
-    const isAway = this.#stage.kubernetes.isAway || this.#stage.kubernetes.leaseIsAway;
-    if (isAway || this.#processes().length === 0) this.#leaderMs = world.nowMs;
-    if (world.nowMs - this.#leaderMs > LEADER_WITHIN_MS) this.#break('leader', 'nobody leads');
+    if (this.#stage.kubernetes.isAway || this.#stage.kubernetes.leaseIsAway) this.#leaderMs = world.nowMs;
+    // A Lease is taken over by who has seen no renewal for 15 s. Who has just begun has seen nothing.
+    const watchedMs = Math.min(...this.#processes().map(({ beganMs }) => beganMs));
+    const nobodyMs = world.nowMs - Math.max(this.#leaderMs, watchedMs);
+    if (nobodyMs > LEADER_WITHIN_MS) this.#break('leader', 'nobody leads');
   }
 
   #checkOnce(): void {
