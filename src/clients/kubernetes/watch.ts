@@ -6,7 +6,7 @@
  *      └── pause ◄── 410, error ──┘
  *
  * Whatever the server answers, requests that follow on a short watch are paced: 0.5 s apart, then 1 s, 2 s … 30 s. A watch that
- * lasted for 5 s starts the count again.
+ * lasted for 5 s starts the count again, and so does the first list after refused ones (403).
  *
  * Why not @kubernetes/client-node: docs/adr/0006.
  */
@@ -114,6 +114,8 @@ export class Watch<T extends Named> {
     this.#objects.clear();
     for (const item of snapshot.items) this.#objects.set(keyOf(item), item);
     this.#fresh = true;
+    // A refusal is the answer of a server that is well. Its pauses must not be those of a watch that fails later.
+    if (this.#refused) this.#pauseMs = FIRST_PAUSE_MS;
     this.#refused = false;
     this.#listeners.onChange();
     const { steadyMs } = this.#client.clock;

@@ -4,6 +4,7 @@
  *     pod evicted, OOM-killed, gone … ─► suspect ─► a later look shows its CI job in progress ─► lost
  *                                                └─ it shows none ─► the runner was idle, or had reported the end: nothing
  *     its Job and its pod have gone, and nobody saw the Job end ─► suspect
+ *     suspect ─► its Job is re-created before a look has told ─► nothing: a look names runners, and both have one name
  *     lost ─► its node answers again while the CI job is in progress ─► returned: the runner reports the end
  *
  * A runner reports the end of its CI job before it ends itself. So nobody will report the end of a CI job that is in progress at a look which
@@ -72,9 +73,10 @@ export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs
     if (loss === undefined) continue;
     suspects.set(job.name, before.suspects.get(job.name) ?? { reason: loss, sinceMs: nowMs, isChecked: false });
   }
-  // Argo CD may remove the Job before a look has told.
+  // Argo CD may remove the Job before a look has told. If it has re-created the Job, the CI job may be that of the second runner.
+  const living = new Set(runners.flatMap(({ job }) => (isOver(job.state) ? [] : [job.name])));
   for (const [name, suspect] of before.suspects)
-    if (!suspect.isChecked && !suspects.has(name)) suspects.set(name, suspect);
+    if (!suspect.isChecked && !suspects.has(name) && !living.has(name)) suspects.set(name, suspect);
 
   const needsLook = [...suspects.keys()].some((name) => !before.suspects.has(name));
   // Of these most were idle. Gitea takes minutes to fail a CI job, so the next look is early enough.

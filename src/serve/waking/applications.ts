@@ -153,11 +153,18 @@ export class Applications {
     if (app.state.is !== 'waking') return;
     const beganMs = clock.steadyMs();
     const steps: WakeStep[] = [];
-    const outcome = await this.#outcome(app, noting(argocd, steps, signal), steps);
+    const noted = noting(argocd, steps, signal);
+    let refreshedMs: number | undefined;
+    const sync: WakeTarget['sync'] = (ref, deadline) => {
+      refreshedMs ??= clock.steadyMs() - beganMs;
+      return noted.sync(ref, deadline);
+    };
+    const outcome = await this.#outcome(app, { ...noted, sync }, steps);
     const ms = clock.steadyMs() - beganMs;
     if (this.#apps.get(key) !== app || signal.aborted) return;
-    // Only one that has refreshed tells how fast Argo CD is.
-    if (outcome.is !== 'failed' && outcome.is !== 'foreign') this.#lastMs = [...this.#lastMs, ms].slice(-REMEMBERED);
+    // Only one that has refreshed tells how fast Argo CD is. Its sync may have waited for another operation.
+    if (outcome.is !== 'failed' && outcome.is !== 'foreign')
+      this.#lastMs = [...this.#lastMs, refreshedMs ?? ms].slice(-REMEMBERED);
     tell({ is: 'woken', application: key, outcome, ms, waitedMs, steps });
     this.#hears(key, app, { is: 'woken', outcome });
     this.#asks.set(key, ASK_EVERY_MS);

@@ -195,7 +195,7 @@ function settle(memory: Memory, nowMs: number): WakeState {
   const mayWait = mayWaitMs(difference);
   if (mayWait === undefined) {
     const shown = last?.is === 'synced' ? { ...memory, target: NEVER_WOKEN.target } : memory;
-    return memory.owes ? { ...shown, ...pausing } : { ...shown, is: 'shown', fruitless: 0 };
+    return memory.owes ? { ...shown, ...pausing } : { ...shown, is: 'shown', fruitless: 0, retryMs: 0 };
   }
   const gatheredMs = Math.max(sinceMs + mayWait, doubtMs + DOUBT_MS);
   const gathering = { is: 'gathering', untilMs: gatheredMs } as const;

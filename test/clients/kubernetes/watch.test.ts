@@ -195,6 +195,22 @@ describe('a watch', () => {
     expect(asked.length).toBeLessThanOrEqual(18);
   });
 
+  it('begins with the first pause again once it is no longer refused', async () => {
+    const pauses: number[] = [];
+    const { until } = await start(
+      (nth) => (nth < 3 ? (_, response) => void response.writeHead(403).end() : answer(list('1', 'a'))),
+      () => answer(event('ERROR', { kind: 'Status', code: 410 })),
+      async (ms, signal) => {
+        pauses.push(ms);
+        if (pauses.length < 5) return;
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      },
+    );
+    await until(() => pauses.length === 5);
+
+    expect(pauses).toEqual([500, 1000, 2000, 500, 1000]);
+  });
+
   it.each([
     ['after a 410', 1, event('ERROR', { kind: 'Status', code: 410 })],
     ['after the second watch that ended at once', 2, ''],

@@ -146,6 +146,15 @@ describe('a runner whose Job has gone', () => {
     expect(follow(losses, { runners: [], nowMs: NOW + 9_950, look: reported }).losses).toEqual(NO_LOSSES);
   });
 
+  it('is forgotten when its Job is re-created before a look has told: the CI job may be that of the second runner', () => {
+    const gone = follow(known('running'), { runners: [], nowMs: NOW + 9_000 }).losses;
+
+    const again = follow(gone, { runners: [withState('running')], nowMs: NOW + 9_900, look });
+    const ended = follow(again.losses, { runners: [withState('complete')], nowMs: NOW + 9_950, look });
+
+    expect([...again.found, ...ended.found]).toEqual([]);
+  });
+
   it('keeps the reason that Kubernetes gave', () => {
     const evicted = follow(known('running'), { runners: [lostRunner('ci-1', 'NodeLost')], nowMs: NOW + 1_000 }).losses;
 

@@ -156,6 +156,27 @@ describe('an Application that hangs', () => {
     expect(next).toBe(first + 60_000);
   });
 
+  it('gives its place away after 5 s, also if the wakes before it waited long for another operation', async () => {
+    const clock = new VirtualClock();
+    const isShown = { manages: () => true, sync: 'OutOfSync', errors: [], jobs: [], refreshPending: false };
+    const argocd = { clock, read: async () => isShown, refresh: async () => isShown, sync: async () => 'busy' };
+    const names = ['one', 'other'];
+    const { apps, told } = openApplications(argocd as unknown as WakeTarget, clock, { names, wakes: 1 });
+    const want = (name: string): void => {
+      const difference = { ...NO_DIFFERENCE, missing: ['a'] };
+      apps.follow(keyOf(name), { planning: PLANNED, difference, settled: true });
+    };
+    const isWoken = (name: string): boolean => apps.wakes.get(keyOf(name))?.state.is === 'waking';
+    want('one');
+    await clock.pass(31_000);
+    expect([told.some(({ is }) => is === 'woken'), isWoken('one')]).toEqual([true, true]);
+
+    want('other');
+    await clock.pass(5_000);
+
+    expect([isWoken('one'), isWoken('other')]).toEqual([true, true]);
+  });
+
   it('counts as one that hangs after four times what others take, between 5 and 60 s', () => {
     expect(hangsAfterMs([])).toBe(60_000);
     expect(hangsAfterMs([800, 900, 1_000])).toBe(5_000);

@@ -193,6 +193,16 @@ describe('the table', () => {
     expect(dueMs(played(AT.pausing, turn, SYNCED, NOTHING, ILL, turn, wakeEnds))).toBe(NOW + 5_000);
   });
 
+  it.each(['in-sync', 'busy'] as const)('has no pause left after a plan that was shown: %s', (is) => {
+    const vain: readonly WakeNews[] = [{ is: 'its-turn' }, { is: 'woken', outcome: { is } }];
+    const paused = played(GATHERING, ...vain, ...vain, ...vain, ...vain);
+    expect(dueMs(paused)).toBeGreaterThan(NOW + 1_000);
+
+    const found = played(paused, NOTHING, wants('a'));
+
+    expect([found.is, dueMs(found)]).toEqual(['gathering', NOW + 30]);
+  });
+
   it('begins with short pauses after an outage of Argo CD', () => {
     const away: WakeNews = { is: 'woken', outcome: { is: 'failed', message: 'away', away: true } };
     const turn: WakeNews = { is: 'its-turn' };

@@ -101,8 +101,6 @@ export class Application {
   #isOperating = false;
   #autoSynced = 0;
   #answers: (() => void)[] = [];
-  /** Requests that are never answered, and were not given up yet. */
-  #unanswered = 0;
 
   constructor({ groups, name }: AppInGit, around: Around) {
     this.name = name;
@@ -129,11 +127,6 @@ export class Application {
   /** A refresh or a sync of a process that lives is under way. */
   get isAsked(): boolean {
     return [...this.asking].some(({ isDead }) => !isDead);
-  }
-
-  /** A request is under way that takes long. */
-  get isStuck(): boolean {
-    return this.#unanswered > 0 || this.isAsked;
   }
 
   get error(): string | undefined {
@@ -248,9 +241,7 @@ export class Application {
 
   /** A dead connection: the client gives up by its own deadline. */
   async #noAnswer(): Promise<never> {
-    this.#unanswered += 1;
     await this.#around.world.sleep(30_000);
-    this.#unanswered -= 1;
     throw new Failure(NO_ANSWER, 1, 'no answer', 'timeout');
   }
 

@@ -4,13 +4,13 @@
  *
  *   silence ....... what a sync would change is followed by a wake within 10 s, and the time that it may wait for others. After a wake that
  *                   took longer: within that time more, a minute at most. An Application that is slow to compare is slow to
- *                   apply. The trouble of one is no excuse for another one, but for the first wakes of a leader. A name that Argo CD
- *                   has printed unasked is found within a minute: that often it is read
+ *                   apply. The trouble of one is no excuse for another one, but while a wake that hangs keeps its place (law V12). A name
+ *                   that Argo CD has printed unasked is found within a minute: that often it is read
  *   kept error .... an error that Argo CD has met by itself ends within two minutes: it is asked once a minute
  *   one wake ...... a leader asks an Application for one thing at a time; who leads no more asks nothing
  *   wakes ......... at most three for each change
  *   status ........ counts are true within 10 s
- *   leader ........ somebody leads within 25 s
+ *   leader ........ somebody leads within 25 s, if a process lives that long
  *   once .......... a notification comes once; a lost CI job is re-run once
  *   re-run ........ a lost CI job is re-run, whoever leads
  *   rows .......... the queues hold no more than what lives
@@ -22,6 +22,7 @@ import type { ServeEvent } from '../../../src/serve/events.ts';
 import { type Difference, differenceOf, mayWaitMs, NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import { countsOf, type Planning } from '../../../src/serve/planning/plan-application.ts';
+import { hangsAfterMs } from '../../../src/serve/waking/applications.ts';
 import { keyText } from '../../../src/shared/key-text.ts';
 import type { Application } from './application.ts';
 import type { Stage } from './faults.ts';
@@ -49,6 +50,8 @@ export interface Breach {
 }
 
 const WAKE_WITHIN_MS = 10_000;
+/** A wake that takes longer hangs, or Argo CD is slow. */
+const HANGS_MS = 5_000;
 const KEPT_ERROR_MS = 120_000;
 /** `serve` reads what Argo CD has printed by itself once a minute. */
 const READ_EVERY_MS = 60_000;
@@ -80,8 +83,8 @@ export class Laws {
   readonly #tookMs = new Map<string, number>();
   /** Runs whose losses may stay unseen. */
   readonly #excused = new Set<number>();
-  /** A wake has ended under the leader of now. */
-  #hasWoken = false;
+  /** How long the last wakes under the leader of now took until their syncs. */
+  #refreshMs: readonly number[] = [];
   #leaderMs = 0;
 
   constructor(stage: Stage, processes: () => readonly ServeProcess[]) {
@@ -90,11 +93,13 @@ export class Laws {
   }
 
   heard(event: ServeEvent): void {
-    if (event.is === 'leading') this.#hasWoken = false;
+    if (event.is === 'leading') this.#refreshMs = [];
     if (event.is !== 'woken') return;
-    const { application, ms, outcome } = event;
-    // Only one that has refreshed tells how fast Argo CD is.
-    if (outcome.is !== 'failed') this.#hasWoken = true;
+    const { application, ms, outcome, steps } = event;
+    // Only one that has refreshed tells how fast Argo CD is. A sync may wait for another operation.
+    const sync = steps.find(({ step }) => step === 'sync');
+    const refreshMs = sync ? sync.beganMs - (steps[0] ?? sync).beganMs : ms;
+    if (outcome.is !== 'failed') this.#refreshMs = [...this.#refreshMs, refreshMs].slice(-8);
     this.#stage.world.tell(`woken ${application}: ${JSON.stringify(outcome)}, ${Math.round(event.ms)} ms`);
     // Argo CD that is away was not woken.
     if (outcome.is === 'failed' && outcome.away) return;
@@ -165,10 +170,12 @@ export class Laws {
     }
   }
 
-  /** Before a leader has seen a wake end, one that hangs keeps its place for a minute; later for 4 × as long as they take, 5 s at least. */
-  #waitsForPlace(app: Application): boolean {
-    const { apps, places } = this.#stage;
-    return !this.#hasWoken && apps.filter((other) => other !== app && other.isStuck).length >= places;
+  /** A wake that hangs keeps its place for 4 × as long as those before it took, a minute at most (law V12). */
+  #waitsForPlace({ name }: Application): boolean {
+    const keepsMs = hangsAfterMs(this.#refreshMs);
+    const rows = this.#processes().flatMap((process) => process.rows());
+    const others = rows.filter(({ is, key, of }) => of === 'wake' && is === 'running' && key !== `argocd/${name}`);
+    return others.filter(({ ms }) => ms > HANGS_MS && ms <= keepsMs).length >= this.#stage.places;
   }
 
   #differenceOf(
@@ -218,9 +225,11 @@ export class Laws {
     if (leaders.length > 0) this.#leaderMs = world.nowMs;
     else world.obstacle('no leader', 6_000);
     if (leaders.length > 1) this.#break('leader', 'two processes lead');
-    const isAway = this.#stage.kubernetes.isAway || this.#stage.kubernetes.leaseIsAway;
-    if (isAway || this.#processes().length === 0) this.#leaderMs = world.nowMs;
-    if (world.nowMs - this.#leaderMs > LEADER_WITHIN_MS) this.#break('leader', 'nobody leads');
+    if (this.#stage.kubernetes.isAway || this.#stage.kubernetes.leaseIsAway) this.#leaderMs = world.nowMs;
+    // A Lease is taken over by who has seen no renewal for 15 s. Who has just begun has seen nothing.
+    const watchedMs = Math.min(...this.#processes().map(({ beganMs }) => beganMs));
+    const nobodyMs = world.nowMs - Math.max(this.#leaderMs, watchedMs);
+    if (nobodyMs > LEADER_WITHIN_MS) this.#break('leader', 'nobody leads');
   }
 
   #checkOnce(): void {

@@ -78,6 +78,8 @@ export interface ProcessOptions {
 
 export class ServeProcess {
   readonly name: string;
+  /** By the begin of the history. */
+  readonly beganMs: number;
   leader: Leader | undefined;
   readonly #options: ProcessOptions;
   readonly #life = new AbortController();
@@ -90,6 +92,7 @@ export class ServeProcess {
   constructor(options: ProcessOptions) {
     this.#options = options;
     this.name = options.name;
+    this.beganMs = options.around.world.nowMs;
     const clock = this.#clock();
     this.#queue = new WorkQueue(clock);
     this.ended = this.#run(clock).catch((error: unknown) => options.onMistake(error));

@@ -51,6 +51,11 @@ export const SCENARIOS = {
   /** The leader dies while the output holds the Job of a short CI job that is pinned. Nothing else happens. */
   leaderChange: (seed) =>
     history(seed, [push(30, 8)], [{ atS: 36 + (seed % 12), is: 'killed', backAfterS: seed % 2 === 0 ? 1 : 30 }], 150),
+  /** The leader dies, and then the follower that has waited for its Lease. The one that is left begins to wait. */
+  killedWhileWaiting: (seed) => {
+    const faults = [25, 37.5].map((atS) => ({ atS, is: 'killed', backAfterS: 12 }) as const);
+    return history(seed, [push(30, 5)], faults, 130);
+  },
   moveLeader: (seed) => move(seed, [{ atS: 25 + ((seed * 7) % 90), is: 'stopped', backAfterS: 5 }]),
   /** A request is swallowed by a dead connection. */
   hungRead: (seed) => history(seed, [push(30, 5), push(60, 5)], [{ atS: 29, is: 'read-lost', app: 0 }], 230),
