@@ -37,7 +37,7 @@ const TRACE = /\/tracing\/run-trace\.ts$/;
 const PODS = /\/(?:final-pods|pods\/asks)\.ts$/;
 const built = await Promise.all([
   oneCommand('generate', 'generate'),
-  oneCommand('validate', 'validate', 'settings', 'policy'),
+  oneCommand('validate', 'validate', 'settings'),
   build({
     ...options,
     entryPoints: {

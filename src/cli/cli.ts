@@ -1,11 +1,12 @@
 /** lib/cli.cjs: every command of `gitea-runners`; lib/generate.cjs and lib/validate.cjs: one of them (scripts/build.mjs). */
 import { CommanderError } from 'commander';
+import packageJson from '../../package.json' with { type: 'json' };
 import type { ExitCode, Io } from '../shared/io.ts';
-import type { Shell } from './completion.ts';
+import { jsonText } from '../shared/printable.ts';
 import type { CommandName } from './flags/flag.ts';
-import type { FlagsOf } from './flags/flags.ts';
+import { type FlagsOf, isJson } from './flags/flags.ts';
 import { endOnClosedOutput, exitCodeOf, mainIo, reportFailure } from './process.ts';
-import { descriptions, makeProgram, refuseUnknownTopic, withoutEquals } from './program.ts';
+import { makeProgram, refuseUnknownTopic, type SHELLS, withoutEquals } from './program.ts';
 
 type Run<C extends CommandName> = (args: readonly string[], flags: FlagsOf<C>, io: Io) => Promise<ExitCode>;
 
@@ -14,9 +15,8 @@ const COMMANDS: { readonly [C in CommandName]: Run<C> } = {
   generate: async (paths, flags, io) => (await import('./generate.ts')).generate(paths, flags, io),
   explain: async (paths, flags, io) => (await import('./explain.ts')).explain(paths, flags, io),
   validate: async (paths, flags, io) => {
-    const { pathsFrom } = await import('./settings.ts');
+    const { pathsFrom, policyFrom } = await import('./settings.ts');
     const { validate } = await import('./validate.ts');
-    const { policyFrom } = await import('./policy.ts');
     // This is one pass over files of a few lines: what V8 optimises in the background would be ready too late.
     (await import('node:v8')).setFlagsFromString('--no-opt');
     return validate(io, { ...pathsFrom(paths, flags, io), policy: await policyFrom(flags, io) }, flags);
@@ -37,9 +37,14 @@ const COMMANDS: { readonly [C in CommandName]: Run<C> } = {
   },
   import: async (files, flags, io) => (await import('./import.ts')).importGroups(files, flags, io),
   doctor: async (_, flags, io) => (await import('./doctor.ts')).doctor(flags, io),
-  version: async (_, flags, io) => (await import('./version.ts')).version(flags, io),
+  version: async (_, flags, io) => {
+    const [node, platform] = [process.version, `${process.platform}/${process.arch}`];
+    const text = `gitea-runners ${packageJson.version} (Node ${node}, ${platform})\n`;
+    io.out(isJson('version', flags, io) ? jsonText({ version: packageJson.version, node, platform }) : text);
+    return 0;
+  },
   completion: async ([shell], _, io) =>
-    (await import('./completion.ts')).completion(shell as Shell, descriptions(), io),
+    (await import('./completion.ts')).completion(shell as (typeof SHELLS)[number], io),
 };
 
 /** Runs the command that `process.argv` asks for. */

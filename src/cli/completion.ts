@@ -3,22 +3,12 @@
 import type { ExitCode, Io } from '../shared/io.ts';
 import { COMMANDS, type CommandName, type Flag, helpOf, longName } from './flags/flag.ts';
 import { flagsOf, hasPaths, PATH } from './flags/flags.ts';
+import { HELP, SHELLS } from './program.ts';
 
 const NAME = 'gitea-runners';
 
-export const SHELLS = ['bash', 'zsh', 'fish'] as const;
-export type Shell = (typeof SHELLS)[number];
-
-type Descriptions = Readonly<Record<CommandName, string>>;
-
-const SCRIPTS: Readonly<Record<Shell, (descriptions: Descriptions) => string>> = {
-  bash: bashScript,
-  zsh: zshScript,
-  fish: fishScript,
-};
-
-export function completion(shell: Shell, descriptions: Descriptions, io: Io): ExitCode {
-  io.out(SCRIPTS[shell](descriptions));
+export function completion(shell: (typeof SHELLS)[number], io: Io): ExitCode {
+  io.out({ bash: bashScript, zsh: zshScript, fish: fishScript }[shell]());
   return 0;
 }
 
@@ -72,7 +62,7 @@ complete -o default -F _gitea_runners ${NAME}
 `;
 }
 
-function zshScript(descriptions: Descriptions): string {
+function zshScript(): string {
   const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
   const bracketed = (text: string) => text.replace(/[[\]:]/g, '\\$&');
   const flags = (command: CommandName) =>
@@ -92,7 +82,7 @@ function zshScript(descriptions: Descriptions): string {
   const lines = COMMANDS.map(
     (command) => `    ${command}) _arguments ${[...flags(command), ...rest(command)].join(' ')} ;;`,
   );
-  const named = COMMANDS.map((command) => quoted(`${command}:${bracketed(descriptions[command])}`));
+  const named = COMMANDS.map((command) => quoted(`${command}:${bracketed(HELP[command].description)}`));
   return `#compdef ${NAME}
 # zsh: source <(${NAME} completion zsh)
 _gitea_runners() {
@@ -112,10 +102,11 @@ compdef _gitea_runners ${NAME}
 `;
 }
 
-function fishScript(descriptions: Descriptions): string {
+function fishScript(): string {
   const quoted = (text: string) => `'${text.replace(/['\\]/g, '\\$&')}'`;
   const first = COMMANDS.map(
-    (command) => `complete -c ${NAME} -n __fish_use_subcommand -f -a ${command} -d ${quoted(descriptions[command])}`,
+    (command) =>
+      `complete -c ${NAME} -n __fish_use_subcommand -f -a ${command} -d ${quoted(HELP[command].description)}`,
   );
   const flags = COMMANDS.flatMap((command) =>
     flagsWithPaths(command).map(([name, flag]) => {

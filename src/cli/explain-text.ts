@@ -8,7 +8,7 @@ import { UNREAD_ADVICE, unreadText } from '../shared/unread.ts';
 import { duration } from './duration.ts';
 import { adviceFor, leftoverText, runnerAdvice, troubleText, verdictText } from './explain/causes.ts';
 import { whereText } from './explain/where.ts';
-import { type ExplainedGroup, type ExplainedJob, type Explanation, emittedRunners } from './explanation.ts';
+import { type ExplainedGroup, type Explanation, emittedRunners, isNotCovered } from './explanation.ts';
 import type { JobState } from './flags/readers.ts';
 import { runnerCounts, runnersIn } from './runner-counts.ts';
 
@@ -24,21 +24,17 @@ export function explainText(explanation: Explanation, given: ExplainOptions, all
   const { groups, jobs, where } = explanation;
   const options = { ...given, whole: given.wide === true };
   const columns = options.whole ? undefined : options.columns;
+  const hidden = all.jobs.length;
+  const filteredOut = `No job passes the filters. They leave out ${count(hidden, 'unfinished job')}.\n`;
   const parts = [
     ...(where ? [wrapped(whereText(where, nowMs), columns)] : []),
     groupTable(groups, options),
-    jobs.length === 0 ? noJobs(all.jobs.length) : jobTable(explanation, options),
+    jobs.length > 0 ? jobTable(explanation, options) : hidden > 0 ? filteredOut : 'No jobs are queued or running.\n',
     ...leftoverTable(explanation, nowMs, options),
     ...adviceText(explanation, columns),
     wrapped(summary(all), columns),
   ];
   return parts.join('\n');
-}
-
-/** @param hidden unfinished jobs that a filter leaves out */
-function noJobs(hidden: number): string {
-  if (hidden === 0) return 'No jobs are queued or running.\n';
-  return `No job passes the filters. They leave out ${count(hidden, 'unfinished job')}.\n`;
 }
 
 function groupTable(groups: readonly ExplainedGroup[], options: TableOptions): string {
@@ -95,15 +91,13 @@ function leftoverTable({ runners, groups }: Explanation, nowMs: number, options:
 
 /** What helps jobs that wait for a person: one line per cause, all in one string. Nothing when there is nothing to do. */
 function adviceText({ jobs, groups, runners }: Explanation, columns = Number.POSITIVE_INFINITY): readonly string[] {
-  const adviceOf = (job: ExplainedJob): readonly string[] => adviceFor(job, groups);
   const unread = Math.max(0, ...groups.map(({ unreadJobs = 0 }) => unreadJobs));
-  // What has stopped comes before what was never to run.
-  const isMisspelt = (job: ExplainedJob): boolean => job.verdict === 'held' && job.because === 'labels-not-covered';
   const lines = new Set([
     ...(unread > 0 ? [`${unreadText(unread)}: ${UNREAD_ADVICE}`] : []),
-    ...jobs.filter((job) => !isMisspelt(job)).flatMap(adviceOf),
+    ...jobs.flatMap((job) => (isNotCovered(job) ? [] : adviceFor(job, groups))),
     ...runners.flatMap(runnerAdvice),
-    ...jobs.filter(isMisspelt).flatMap(adviceOf),
+    // What has stopped comes before what was never to run.
+    ...jobs.filter(isNotCovered).flatMap((job) => adviceFor(job, groups)),
   ]);
   const folded = (line: string): string => broken(printable(line), Math.max(20, columns - 6)).join('\n      ');
   return lines.size === 0 ? [] : [[...lines].map((line) => `Next: ${folded(line)}\n`).join('')];

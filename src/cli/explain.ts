@@ -1,10 +1,9 @@
 /** `gitea-runners explain`: the same look as `generate`, for people. */
 
 import { findRun, type Run, type RunWanted } from '../clients/gitea/runs.ts';
-import { hasJobsOf, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { hasJobsOf } from '../config/runnergroup/runner-group.ts';
 import { findTargets } from '../observe/find-targets.ts';
-import type { PlanOfNow } from '../observe/look-and-plan.ts';
-import { requestOptions, type Settings } from '../observe/settings.ts';
+import { requestOptions } from '../observe/settings.ts';
 import { pause, systemClock } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
@@ -13,16 +12,9 @@ import { jsonText, printable } from '../shared/printable.ts';
 import { canMove, paperOf } from '../shared/terminal.ts';
 import { fromWithin } from './doctor/fixes.ts';
 import { answerText } from './explain/answer.ts';
-import { withNotCreated } from './explain/not-created.ts';
-import {
-  type ExplainArguments,
-  type Filter,
-  filtered,
-  findSubject,
-  type Subject,
-  splitArguments,
-} from './explain/subject.ts';
-import type { WhereIAm } from './explain/where.ts';
+import { withEvents, withNotCreated } from './explain/cluster-facts.ts';
+import { clusterSource, type ExplainedPlan, planOfCluster } from './explain/cluster-source.ts';
+import { filtered, findSubject, type Subject, splitArguments } from './explain/subject.ts';
 import { explainText } from './explain-text.ts';
 import { type Explanation, explanationOf, findGroup, groupOfJob } from './explanation.ts';
 import { askedOutput, type FlagsOf, flagValue } from './flags/flags.ts';
@@ -33,7 +25,33 @@ import { pathsFrom, settingsFrom } from './settings.ts';
 
 /** @throws Failure exit 2 when there is no RunnerGroup: Gitea is not asked then, and "nothing is queued" would be a guess. */
 export async function explain(args: readonly string[], flags: FlagsOf<'explain'>, io: Io): Promise<ExitCode> {
-  const asked: Asked = {
+  const asked = askedFrom(args, flags, io);
+  const once = async (): Promise<Answer> => {
+    try {
+      return await answer(asked, flags, io);
+    } catch (error) {
+      // A person's own token.
+      if (error instanceof Failure && error.kind === 'forbidden' && io.env['GITEA_TOKEN'])
+        io.err(
+          `Gitea tells owners only. Who is none asks with the token of the installation. ${fromWithin(flagValue('argocdNamespace', flags, io))}\n\n`,
+        );
+      throw error;
+    }
+  };
+  const exitCode = flagValue('exitCode', flags, io);
+  if (flagValue('watch', flags, io)) {
+    const other = exitCode ? '--exit-code' : asked.format === 'json' && '-o json';
+    const message = `read --watch: it does not go with ${other}, because it never ends by itself. Leave one of them out.`;
+    if (other) throw new Failure('GR-FLAG-19', 2, message);
+    return await watch(async () => (await once()).text, io);
+  }
+  const { text, isUnserved } = await once();
+  io.out(text);
+  return isUnserved && exitCode ? 4 : 0;
+}
+
+function askedFrom(args: readonly string[], flags: FlagsOf<'explain'>, io: Io) {
+  return {
     ...splitArguments(args, io.cwd),
     format: askedOutput('explain', flags, io) ?? (flagValue('json', flags, io) ? 'json' : 'text'),
     filter: {
@@ -42,37 +60,6 @@ export async function explain(args: readonly string[], flags: FlagsOf<'explain'>
       states: flagValue('state', flags, io),
     },
   };
-  const once = async (): Promise<Answer> => {
-    try {
-      return await answer(asked, flags, io);
-    } catch (error) {
-      // A person's own token.
-      if (error instanceof Failure && error.kind === 'forbidden' && io.env['GITEA_TOKEN'])
-        io.err(`${AS_NO_OWNER} ${fromWithin(flagValue('argocdNamespace', flags, io))}\n\n`);
-      throw error;
-    }
-  };
-  const exitCode = flagValue('exitCode', flags, io);
-  if (flagValue('watch', flags, io)) {
-    if (exitCode) throw together('--exit-code');
-    if (asked.format === 'json') throw together('-o json');
-    return await watch(async () => (await once()).text, io);
-  }
-  const { text, isUnserved } = await once();
-  io.out(text);
-  return isUnserved && exitCode ? 4 : 0;
-}
-
-const AS_NO_OWNER = 'Gitea tells owners only. Who is none asks with the token of the installation.';
-
-function together(flag: string): Failure {
-  const message = `read --watch: it does not go with ${flag}, because it never ends by itself. Leave one of them out.`;
-  return new Failure('GR-FLAG-19', 2, message);
-}
-
-interface Asked extends ExplainArguments {
-  readonly format: 'text' | 'wide' | 'json';
-  readonly filter: Filter;
 }
 
 interface Answer {
@@ -81,12 +68,12 @@ interface Answer {
   readonly isUnserved: boolean;
 }
 
-async function answer(asked: Asked, flags: FlagsOf<'explain'>, io: Io): Promise<Answer> {
+async function answer(asked: ReturnType<typeof askedFrom>, flags: FlagsOf<'explain'>, io: Io): Promise<Answer> {
   const { paths, format, filter, what, written = '' } = asked;
   const seen = await look(paths, flags, io);
   const planned = explanationOf(seen.groups, seen.plan, seen.nowMs, seen.seen);
   const placed = withNotCreated({ ...planned, ...(seen.where && { where: seen.where }) });
-  const all = await toldByEvents(placed, seen.settings);
+  const all = await withEvents(placed, seen.settings);
   const explanation = filtered(all, filter);
   const paper = paperOf(io);
   if (!what) {
@@ -101,13 +88,6 @@ async function answer(asked: Asked, flags: FlagsOf<'explain'>, io: Io): Promise<
   return { text: answerText(subject, explanation, paper), isUnserved };
 }
 
-/** Events are read only where a cluster is seen, and only for Jobs of which nothing else tells. */
-async function toldByEvents(explanation: Explanation, settings: Settings): Promise<Explanation> {
-  if (!explanation.liveJobs?.length) return explanation;
-  const { withEvents } = await import('./explain/pod-events.ts');
-  return await withEvents(explanation, settings);
-}
-
 function isUnservedSubject(subject: Subject, { jobs }: Explanation): boolean {
   if (subject.is === 'jobs') return subject.jobs.some(({ state }) => state === 'unserved');
   if (subject.is === 'out-of-scope') return true;
@@ -116,16 +96,8 @@ function isUnservedSubject(subject: Subject, { jobs }: Explanation): boolean {
   return jobs.some((job) => job.state === 'unserved' && findGroup(groupOfJob(job), [group]) !== undefined);
 }
 
-/** A plan, its groups, and how Gitea is asked again. */
-interface Seen extends PlanOfNow {
-  readonly groups: readonly RunnerGroup[];
-  readonly settings: Settings;
-  /** For groups of a cluster. */
-  readonly where?: WhereIAm;
-}
-
 /** RunnerGroups of files. Without PATH and without any in the current folder: those of the cluster. */
-async function look(paths: readonly string[], flags: FlagsOf<'explain'>, io: Io): Promise<Seen> {
+async function look(paths: readonly string[], flags: FlagsOf<'explain'>, io: Io): Promise<ExplainedPlan> {
   const isOfCluster = flagValue('allNamespaces', flags, io) || flagValue('namespace', flags, io) !== undefined;
   const arePathsGiven = paths.length > 0 || Boolean(io.env['GITEA_RUNNERS_PATH']);
   if (arePathsGiven || !isOfCluster) {
@@ -139,25 +111,22 @@ async function look(paths: readonly string[], flags: FlagsOf<'explain'>, io: Io)
   }
   const none = noGroups({ ...pathsFrom(paths, flags, io), cwd: io.cwd, asksGitea: true });
   if (arePathsGiven) throw none;
-  const { clusterSource, planOfCluster } = await import('./explain/cluster-source.ts');
   const source = await clusterSource(flags, io);
-  if (!source) throw isOfCluster ? noCluster('GR-EXPLAIN-04', 'read RunnerGroups from the cluster', OR_FILES) : none;
+  if (!source)
+    throw isOfCluster
+      ? noCluster('GR-EXPLAIN-04', 'read RunnerGroups from the cluster', 'Give --kubeconfig, or name files.')
+      : none;
   const planned = await planOfCluster(source, flags, io);
-  if (planned.groups.length === 0 && planned.where.broken.length === 0) throw noneInCluster(planned.where);
-  return planned;
-}
-
-const OR_FILES = 'Give --kubeconfig, or name files.';
-
-function noneInCluster({ server, namespaces }: WhereIAm): Failure {
+  const { server, namespaces, broken } = planned.where;
+  if (planned.groups.length + broken.length > 0) return planned;
   const where = namespaces.length === 0 ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;
   const more = namespaces.length === 0 ? '' : 'give another one with -n, all with -A, or ';
   const message = `find RunnerGroups: no RunnerGroup ${where} of ${server}, and none in the current folder. To look elsewhere, ${more}name files.`;
-  return new Failure('GR-INPUT-09', 2, message);
+  throw new Failure('GR-INPUT-09', 2, message);
 }
 
 /** Asks each Gitea whose groups may have jobs of the repository. Groups that could not be planned have no token, or a Gitea that is down. */
-async function runOf(wanted: RunWanted, { groups, troubles, settings }: Seen): Promise<Run | undefined> {
+async function runOf(wanted: RunWanted, { groups, troubles, settings }: ExplainedPlan): Promise<Run | undefined> {
   const [owner = '', name = ''] = wanted.repository.split('/');
   const inTrouble = new Set(troubles.map(keyText));
   const having = groups.filter((group) => hasJobsOf(group.scope, owner, name) && !inTrouble.has(keyText(group)));
@@ -184,21 +153,17 @@ async function watch(show: () => Promise<string>, io: Io): Promise<ExitCode> {
   process.once('SIGINT', stop);
   try {
     for (let look = 1; !ending.signal.aborted; look += 1) {
-      const text = await show().catch((error: unknown) => errorText(error, look));
+      const text = await show().catch((error: unknown) => {
+        if (!(error instanceof Failure) || (error.exit !== 1 && look === 1)) throw error;
+        return `error: ${error.code} ${error.message.split('\n').map(printable).join('\n')}\n`;
+      });
       if (ending.signal.aborted) break;
-      const time = new Date(io.now()).toISOString().slice(11, 19);
-      io.out(
-        `${canMove(io) ? CLEAR : ''}${time} UTC, every ${EVERY_MS / 1000} s, Ctrl-C ends\n\n${text}${canMove(io) ? '' : '\n'}`,
-      );
+      const head = `${new Date(io.now()).toISOString().slice(11, 19)} UTC, every ${EVERY_MS / 1000} s, Ctrl-C ends\n\n`;
+      io.out(canMove(io) ? CLEAR + head + text : `${head}${text}\n`);
       await pause(systemClock, EVERY_MS, ending.signal);
     }
     return 130;
   } finally {
     process.off('SIGINT', stop);
   }
-}
-
-function errorText(error: unknown, look: number): string {
-  if (!(error instanceof Failure) || (error.exit !== 1 && look === 1)) throw error;
-  return `error: ${error.code} ${error.message.split('\n').map(printable).join('\n')}\n`;
 }

@@ -1,13 +1,13 @@
 /** Joins groups, plan and evidence into all that `explain` tells. Pure. */
 import { describeScope } from '../clients/gitea/endpoints.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import type { PlanOfNow } from '../observe/look-and-plan.ts';
 import type { EmittedRunner, GroupKey, GroupSummary, HeldBecause, JobDecision, Plan } from '../planner/decisions.ts';
-import { type Evidence, type Group, type LiveJob, liveJobsOf, type PodEnd } from '../planner/evidence.ts';
+import { type Evidence, type LiveJob, liveJobsOf, type PodEnd } from '../planner/evidence.ts';
 import { waitingLine } from '../planner/plan.ts';
 import { groupBy } from '../shared/group-by.ts';
 import { keyText } from '../shared/key-text.ts';
-import { type BlockedBy, blockedBy } from './explain/blocked.ts';
-import { type Uncovered, uncovered } from './explain/labels.ts';
+import { type BlockedBy, blockedBy, type Uncovered, uncovered } from './explain/held-back.ts';
 import { Durations, estimateWaits, type WaitEstimate } from './explain/wait-estimate.ts';
 import type { WhereIAm } from './explain/where.ts';
 import { JOB_STATES, type JobState } from './flags/readers.ts';
@@ -84,17 +84,12 @@ export function emittedRunners({ runners }: Pick<Plan, 'runners'>): ReadonlyMap<
   return new Map(runners.flatMap((decision) => (decision.emit ? [[decision.runner, decision] as const] : [])));
 }
 
-interface ExplainedEvidence {
-  readonly groups: readonly Group[];
-  readonly evidence: Evidence;
-}
-
-/** Joins groups, plan and evidence. Finished jobs are left out: they wait for nothing. */
+/** Finished jobs are left out: they wait for nothing. */
 export function explanationOf(
   groups: readonly RunnerGroup[],
   plan: Plan,
   nowMs: number,
-  seen?: ExplainedEvidence,
+  seen?: PlanOfNow['seen'],
 ): Explanation {
   const cluster = seen?.evidence.cluster;
   const unseen = cluster?.is === 'unseen' && { isUnseen: true as const };
@@ -103,19 +98,17 @@ export function explanationOf(
   const blockers = blockedBy(plan);
   const progress = progressOf(plan, seen?.evidence, nowMs);
   const emitted = emittedRunners(plan);
-  const jobs = plan.jobs.flatMap((decision): readonly ExplainedJob[] => {
+  const jobs = plan.jobs.flatMap((decision): ExplainedJob | readonly [] => {
     if (decision.verdict === 'done') return [];
-    return [
-      {
-        ...decision,
-        state: stateOf(decision, explained, emitted),
-        ...uncovered(decision, groups),
-        ...(decision.verdict === 'served' && decision.by === 'new-runner' && unseen),
-        ...waits.get(jobKey(decision)),
-        ...blockers(decision),
-        ...progress(decision),
-      },
-    ];
+    return {
+      ...decision,
+      state: stateOf(decision, explained, emitted),
+      ...uncovered(decision, groups),
+      ...(decision.verdict === 'served' && decision.by === 'new-runner' && unseen),
+      ...waits.get(jobKey(decision)),
+      ...blockers(decision),
+      ...progress(decision),
+    };
   });
   return {
     checkedAt: new Date(nowMs).toISOString(),
@@ -146,7 +139,7 @@ function explainedGroups(groups: readonly RunnerGroup[], plan: Plan): readonly E
 }
 
 /** The place in line, and the estimate, of all jobs that a cap holds back; by `jobKey`. */
-function waitsOf(plan: Plan, { groups, evidence }: ExplainedEvidence, nowMs: number): ReadonlyMap<string, Wait> {
+function waitsOf(plan: Plan, { groups, evidence }: NonNullable<PlanOfNow['seen']>, nowMs: number) {
   const waits = new Map<string, Wait>();
   const held = new Map(plan.jobs.flatMap((each) => (isHeldByCap(each) ? [[jobKey(each), each] as const] : [])));
   if (held.size === 0) return waits;
@@ -155,7 +148,11 @@ function waitsOf(plan: Plan, { groups, evidence }: ExplainedEvidence, nowMs: num
   for (const [key, line] of lines) {
     const cap = plan.groups.find(({ group }) => keyText(group) === key)?.cap ?? 0;
     const ofGitea = plan.jobs.filter(({ origin }) => origin === line[0]?.origin);
-    const atWork = ofGitea.filter((each) => isAtWorkOf(each, key)).map(({ job }) => job);
+    const atWork = ofGitea.flatMap((each) =>
+      (each.verdict === 'running' || each.verdict === 'served') && each.group && keyText(each.group) === key
+        ? [each.job]
+        : [],
+    );
     const durations = new Durations(ofGitea.map(({ job }) => job));
     const estimates = estimateWaits({ cap, atWork, line: line.map(({ job }) => job) }, durations, nowMs);
     for (const [index, decision] of line.entries()) {
@@ -168,11 +165,6 @@ function waitsOf(plan: Plan, { groups, evidence }: ExplainedEvidence, nowMs: num
 
 function isHeldByCap(decision: JobDecision): decision is JobDecision & { readonly verdict: 'held' } {
   return decision.verdict === 'held' && decision.because === 'cap';
-}
-
-function isAtWorkOf(decision: JobDecision, key: string): boolean {
-  if (decision.verdict !== 'running' && decision.verdict !== 'served') return false;
-  return decision.group !== undefined && keyText(decision.group) === key;
 }
 
 /** It takes a slot, and Kubernetes says why its pod does not start. */
@@ -206,14 +198,14 @@ function stateOf(
   return group && group.cannotStart >= group.cap ? 'unserved' : HELD_STATES[decision.because];
 }
 
-/** The worst first. Jobs that have stopped come before jobs whose labels no group has: those may be typos. */
-export function byState(a: ExplainedJob, b: ExplainedJob): number {
-  return rank(a) - rank(b);
+export function isNotCovered(job: ExplainedJob): boolean {
+  return job.verdict === 'held' && job.because === 'labels-not-covered';
 }
 
-function rank(job: ExplainedJob): number {
-  const isMisspelt = job.verdict === 'held' && job.because === 'labels-not-covered';
-  return JOB_STATES.indexOf(job.state) + (isMisspelt ? 0.5 : 0);
+/** The worst first. Jobs that have stopped come before jobs whose labels no group has: those may be typos. */
+export function byState(a: ExplainedJob, b: ExplainedJob): number {
+  const rank = (job: ExplainedJob): number => JOB_STATES.indexOf(job.state) + (isNotCovered(job) ? 0.5 : 0);
+  return rank(a) - rank(b);
 }
 
 /** Absent fields: there is nothing to tell. */

@@ -6,7 +6,7 @@ import { KubeClient } from '../clients/kubernetes/client.ts';
 import type { ClusterConfig } from '../clients/kubernetes/config.ts';
 import { findRunnerJob, type NamedJob, writeExtension } from '../clients/kubernetes/kept-job.ts';
 import { LONGEST_KEEP_MS } from '../planner/debugging.ts';
-import { isOver, type LiveJob } from '../planner/evidence.ts';
+import { isOver } from '../planner/evidence.ts';
 import { Failure } from '../shared/failure.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
 import { timeText } from '../shared/marks.ts';
@@ -21,9 +21,8 @@ const NAME = /^(?:pods?\/|jobs?(?:\.batch)?\/)?([a-z0-9](?:[a-z0-9.-]{0,251}[a-z
 /** @throws Failure exit 2: no runner that stays is named; exit 1: there is none of that name, or the cluster refuses. */
 export async function extend(written: string, flags: FlagsOf<'extend'>, io: Io): Promise<ExitCode> {
   const name = NAME.exec(written)?.[1];
-  if (name === undefined) {
+  if (name === undefined)
     throw new Failure('GR-EXTEND-06', 2, 'extend: the name must be that of a pod or Job, e.g. ci-7-1-9c31e0aa-x2x4z.');
-  }
   const forMs = flagValue('for', flags, io);
   const timeoutMs = flagValue('timeout', flags, io) * 1000;
   const kubeconfig = flagValue('kubeconfig', flags, io);
@@ -36,13 +35,7 @@ export async function extend(written: string, flags: FlagsOf<'extend'>, io: Io):
   return 0;
 }
 
-interface ExtendWish {
-  readonly namespace: string;
-  readonly name: string;
-  readonly forMs: number;
-  readonly timeoutMs: number;
-  readonly now: () => number;
-}
+type ExtendWish = Readonly<{ namespace: string; name: string; forMs: number; timeoutMs: number; now: () => number }>;
 
 /** What is told to people: until when it stays. @throws Failure */
 export async function extendIn(config: ClusterConfig, wish: ExtendWish): Promise<string> {
@@ -57,10 +50,17 @@ export async function extendIn(config: ClusterConfig, wish: ExtendWish): Promise
       const nowMs = wish.now() + (clocks.of(client.origin)?.leastMs ?? 0);
       const mostMs = endedAtMs + LONGEST_KEEP_MS;
       const untilMs = Math.floor(Math.min(nowMs + wish.forMs, mostMs) / 1000) * 1000;
-      const standsMs = endOf(job.live);
-      const at = { nowMs, mostMs };
-      if (untilMs <= standsMs) return stays(job, standsMs, at, 'already ');
-      if (await writeExtension(client, job, timeText(untilMs), deadline)) return stays(job, untilMs, at);
+      const { keepUntilMs = 0, extendUntilMs = 0 } = job.live;
+      // Until when it stays without us.
+      const standsMs = Math.max(keepUntilMs, extendUntilMs === 'unreadable' ? 0 : extendUntilMs);
+      const stays = (toMs: number, word = ''): string => {
+        const end = Math.min(toMs, mostMs);
+        const isLongest = end >= Math.floor(mostMs / 1000) * 1000;
+        const longest = isLongest ? ' It is the longest stay: 24 hours after the failure.' : '';
+        return `job/${job.live.name} ${word}stays until ${timeText(end)} (${duration(end - nowMs)}).${longest}`;
+      };
+      if (untilMs <= standsMs) return stays(standsMs, 'already ');
+      if (await writeExtension(client, job, timeText(untilMs), deadline)) return stays(untilMs);
       if (tries < TRIES) continue;
       const message = `extend Job ${job.live.name} of namespace ${wish.namespace}: it was changed ${TRIES} times while it was written. Try again.`;
       throw new Failure('GR-EXTEND-04', 1, message);
@@ -80,20 +80,4 @@ function keptSince({ live: { namespace, name, state, endedAtMs, keepUntilMs } }:
     : 'no CI job of it is known to have failed, or Argo CD has not synced since (some seconds)';
   const message = `extend Job ${name} of namespace ${namespace}: it does not stay for a look: ${why}. Only runners of groups with keepFailedSeconds stay.`;
   throw new Failure('GR-EXTEND-02', 2, message);
-}
-
-/** Until when it stays without us. */
-function endOf({ keepUntilMs = 0, extendUntilMs = 0 }: LiveJob): number {
-  return Math.max(keepUntilMs, extendUntilMs === 'unreadable' ? 0 : extendUntilMs);
-}
-
-function stays(
-  { live: { name } }: NamedJob,
-  untilMs: number,
-  { nowMs, mostMs }: { readonly nowMs: number; readonly mostMs: number },
-  word = '',
-): string {
-  const end = Math.min(untilMs, mostMs);
-  const longest = end >= Math.floor(mostMs / 1000) * 1000 ? ' It is the longest stay: 24 hours after the failure.' : '';
-  return `job/${name} ${word}stays until ${timeText(end)} (${duration(end - nowMs)}).${longest}`;
 }

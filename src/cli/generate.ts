@@ -3,6 +3,7 @@ import { outputOf } from '../manifests/output.ts';
 import type { HeldBecause, Plan } from '../planner/decisions.ts';
 import { liveJobsOf } from '../planner/evidence.ts';
 import { Failure } from '../shared/failure.ts';
+import { groupBy } from '../shared/group-by.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
 import { keyText } from '../shared/key-text.ts';
 import { printable } from '../shared/printable.ts';
@@ -11,14 +12,15 @@ import type { RunTrace } from '../telemetry/tracing/run-trace.ts';
 import type { FlagsOf } from './flags/flags.ts';
 import { readAndPlan } from './read-and-plan.ts';
 import { runnerCounts } from './runner-counts.ts';
-import { tracingFrom } from './tracing.ts';
+import { tracingFrom } from './settings.ts';
 
 /**
  * `gitea-runners generate`: manifests on stdout, one line of counts on stderr. Everything is collected first and written
  * once: Argo CD takes an empty stdout with exit 0 for "delete everything", so no error may leave half an answer.
  */
 export async function generate(args: readonly string[], flags: FlagsOf<'generate'>, io: Io): Promise<ExitCode> {
-  const options = { includeBlocked: false, ahead: isSync(io), isolate: true };
+  // Argo CD has been woken, so there is something to see, and it waits for us.
+  const options = { includeBlocked: false, ahead: Boolean(io.env['ARGOCD_APP_NAME']), isolate: true };
   const trace = await openTrace(flags, io);
   const { read, plan, app, seen, broken } = await readAndPlan(args, flags, io, options);
   const { manifestPieces } = await import('../manifests/text.ts');
@@ -41,8 +43,8 @@ export async function generate(args: readonly string[], flags: FlagsOf<'generate
 const PIECES_AT_ONCE = 100;
 
 /**
- * Characters of all manifests; 10,000 Jobs with nothing unusual have 32 million. Argo CD takes 100 MiB from a plugin. Its plugin server, which
- * shares the memory of the sidecar with the `generate` of others, holds what we print several times over.
+ * Characters of all manifests; 10,000 Jobs with nothing unusual have 32 million. Argo CD takes 100 MiB from a plugin, and its plugin server
+ * holds what we print several times over.
  */
 const MOST_OUTPUT = 67_108_864;
 
@@ -50,12 +52,10 @@ const MOST_OUTPUT = 67_108_864;
 function refuseLargeOutput(pieces: readonly string[]): void {
   const length = pieces.reduce((sum, { length: more }) => sum + more, 0);
   if (length <= MOST_OUTPUT) return;
-  throw new Failure(
-    'GR-OUTPUT-02',
-    1,
-    `print manifests: they have ${length} characters, more than ${MOST_OUTPUT}, and every Job repeats the podTemplate of its RunnerGroup. ` +
-      'Shorten podTemplate, setupCommand and runnerConfig, lower the caps, or spread the RunnerGroups over several Applications.',
-  );
+  const why = `they have ${length} characters, more than ${MOST_OUTPUT}, and every Job repeats the podTemplate of its RunnerGroup`;
+  const todo =
+    'Shorten podTemplate, setupCommand and runnerConfig, lower the caps, or spread the RunnerGroups over several Applications';
+  throw new Failure('GR-OUTPUT-02', 1, `print manifests: ${why}. ${todo}.`);
 }
 
 /** Undefined without an endpoint. Wrong settings are told and stop nothing: Argo CD would show an error and make no runners. */
@@ -72,21 +72,13 @@ async function openTrace(flags: FlagsOf<'generate'>, io: Io): Promise<RunTrace |
   }
 }
 
-/** True when Argo CD runs us: it has been woken, so there is something to see, and it waits for us. */
-function isSync({ env }: Io): boolean {
-  return (env['ARGOCD_APP_NAME'] ?? '') !== '';
-}
-
 /** One line that says what was decided, also what holds jobs back (elsewhere days were lost because nobody saw that a cap was hit). */
 function countsLine(plan: Plan): string {
-  const causes = new Map<string, number>();
-  for (const decision of plan.jobs) {
-    if (decision.verdict !== 'held' || decision.because === 'blocked') continue;
-    const of = decision.group ? ` of ${keyText(decision.group)}` : '';
-    const cause = `${HELD_BACK[decision.because]}${of}`;
-    causes.set(cause, (causes.get(cause) ?? 0) + 1);
-  }
-  const held = [...causes].map(([cause, jobs]) => `; ${jobs} ${cause}`).join('');
+  const causes = groupBy(plan.jobs, (decision) => {
+    if (decision.verdict !== 'held' || decision.because === 'blocked') return undefined;
+    return `${HELD_BACK[decision.because]}${decision.group ? ` of ${keyText(decision.group)}` : ''}`;
+  });
+  const held = [...causes].map(([cause, jobs]) => `; ${jobs.length} ${cause}`).join('');
   const { runners, uses } = runnerCounts(plan.groups);
   const unread = Math.max(0, ...plan.groups.map(({ unreadJobs = 0 }) => unreadJobs));
   return `${runners}: ${uses}${held}${unread > 0 ? `; ${unreadText(unread)}` : ''}`;

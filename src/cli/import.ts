@@ -1,38 +1,41 @@
 /** `gitea-runners import`: RunnerGroups made of what other tools have. It asks no server and changes none. */
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import { runnerGroupFromObject } from '../config/runnergroup/from-object.ts';
 import { API_VERSION, KIND } from '../config/runnergroup/schema.ts';
 import { dnsLabelOf } from '../config/runnergroup/words.ts';
 import { yamlText } from '../config/runnergroup/yaml-text.ts';
-import { Failure } from '../shared/failure.ts';
+import { Failure, systemCode } from '../shared/failure.ts';
+import { API_SECRET, REGISTRATION_SECRET } from '../shared/installed/names.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
 import { count, printable } from '../shared/printable.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
-import { fromObject, type ImportedGroup, type Known } from './import/objects.ts';
-import { toScope } from './init/answers.ts';
+import { readList } from './flags/readers.ts';
+import { type FromRunnerFile, filled, fromPod, fromRunnerFile, ofDefaultRunner, PodSpec } from './import-pod.ts';
+import { toScope, type WhoseJobs } from './init/answers.ts';
 
 /** Of one file, as for RunnerGroups. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
-const OF_ARC = z.looseObject({ githubConfigUrl: z.string() });
-
 /** One RunnerGroup for each object that starts Gitea runners; notes stand above it as comments. @throws Failure exit 2 */
 export function importGroups(files: readonly string[], flags: FlagsOf<'import'>, io: Io): ExitCode {
-  const known = knownFrom(flags, io);
+  const owner = flagValue('owner', flags, io);
+  const word = flagValue('scope', flags, io);
+  const isSaid = owner !== undefined || word === 'global';
+  const scope = isSaid ? toScope('import', word, owner ?? '') : undefined;
+  const known: Known = { scope, gitea: flagValue('gitea', flags, io) };
   const namespace = flagValue('groupNamespace', flags, io);
   const objects = files.flatMap((file) => read(file, io));
   const found = objects.flatMap((object) => fromObject(object, known, objects) ?? []);
-  if (found.length === 0)
-    throw new Failure(
-      'GR-IMPORT-02',
-      2,
-      objects.some((object) => OF_ARC.safeParse(object).success)
-        ? `import: ${files.join(', ')} has values of ARC, which say nothing of Gitea. Start with 'gitea-runners init': maxRunners is maxActiveRunners, minRunners is minIdleRunners, and the scale set's name is a label.`
-        : `import: no Gitea runner was found in ${files.join(', ')}. Known are the operator's RunnerGroup, KEDA's ScaledJob, and Deployments, StatefulSets and DaemonSets with a runner. A runner's config.yaml is read from its ConfigMap.`,
-    );
+  if (found.length === 0) {
+    const ofArc = z.looseObject({ githubConfigUrl: z.string() });
+    const why = objects.some((object) => ofArc.safeParse(object).success)
+      ? `${files.join(', ')} has values of ARC, which say nothing of Gitea. Start with 'gitea-runners init': maxRunners is maxActiveRunners, minRunners is minIdleRunners, and the scale set's name is a label.`
+      : `no Gitea runner was found in ${files.join(', ')}. Known are the operator's RunnerGroup, KEDA's ScaledJob, and Deployments, StatefulSets and DaemonSets with a runner. A runner's config.yaml is read from its ConfigMap.`;
+    throw new Failure('GR-IMPORT-02', 2, `import: ${why}`);
+  }
   const missing = new Set(found.flatMap((each) => each.missing));
   if (missing.size > 0)
     throw new Failure('GR-IMPORT-03', 2, `import: ${[...missing].join(', ')} must be given: no file says it.`);
@@ -47,55 +50,35 @@ export function importGroups(files: readonly string[], flags: FlagsOf<'import'>,
   return 0;
 }
 
-function knownFrom(flags: FlagsOf<'import'>, io: Io): Known {
-  const owner = flagValue('owner', flags, io);
-  const scope = flagValue('scope', flags, io);
-  const isSaid = owner !== undefined || scope === 'global';
-  return { scope: isSaid ? toScope('import', scope, owner ?? '') : undefined, gitea: flagValue('gitea', flags, io) };
-}
-
-/** The objects of a file, those of a `List` too. */
-function read(file: string, io: Io): readonly unknown[] {
-  const objects = parse(file, io);
-  return objects.flatMap((object) =>
-    typeof object === 'object' && object !== null && 'items' in object && Array.isArray(object.items)
-      ? object.items
-      : [object],
-  );
-}
-
 /** The usual mistakes, in words. */
-const WORDS: ReadonlyMap<unknown, string> = new Map([
+const WORDS: ReadonlyMap<string, string> = new Map([
   ['ENOENT', 'there is no such file'],
   ['EISDIR', 'it is a folder. Name the files in it'],
 ]);
 
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
-}
+const List = z.looseObject({ items: z.array(z.unknown()) });
 
-function parse(file: string, io: Io): readonly unknown[] {
+/** The objects of a file, those of a `List` too. */
+function read(file: string, io: Io): readonly unknown[] {
   const path = file === '-' ? 0 : resolve(io.cwd, file);
   try {
     if (typeof path === 'string' && statSync(path).size > MOST_BYTES) throw new Error('is longer than 4 MiB');
     const text = readFileSync(path, 'utf8');
     if (text.length > MOST_BYTES) throw new Error('is longer than 4 MiB');
-    return parseAllDocuments(text, { logLevel: 'silent' }).map((document) => {
+    return parseAllDocuments(text, { logLevel: 'silent' }).flatMap((document) => {
       const [error] = document.errors;
       if (error) throw new Error(error.message.split('\n')[0]?.replace(/:$/, ''));
-      return document.toJS({ maxAliasCount: 100 }) as unknown;
+      const object: unknown = document.toJS({ maxAliasCount: 100 });
+      return List.safeParse(object).data?.items ?? [object];
     });
   } catch (error) {
-    const why = WORDS.get(codeOf(error)) ?? (error instanceof Error ? error.message : 'it cannot be read');
+    const why = WORDS.get(systemCode(error)) ?? (error instanceof Error ? error.message : 'it cannot be read');
     throw new Failure('GR-IMPORT-01', 2, `import ${file}: ${printable(why)}.`);
   }
 }
 
 /** A group that would not be valid is all comment: it takes nothing away from the others. */
-function textOf(
-  { name, namespace = '', spec, notes }: ImportedGroup,
-  byDefault: string,
-): { readonly text: string; readonly problem?: string } {
+function textOf({ metadata: { name, namespace = '' }, spec, notes }: ImportedGroup, byDefault: string) {
   const metadata = { name: dnsLabelOf(name), namespace: namespace || byDefault };
   const result = runnerGroupFromObject({ ...metadata, spec });
   const comments = notes.map((note) => `# ${printable(note)}\n`).join('');
@@ -103,4 +86,207 @@ function textOf(
   if ('group' in result) return { text };
   const problem = `import ${metadata.namespace}/${metadata.name}: the RunnerGroup would not be valid: ${printable(result.problem)}.`;
   return { text: `# ${problem}\n${text.replace(/^(?!#)(?=.)/gm, '# ')}`, problem };
+}
+
+/** What no file says: a registration token does not tell whose jobs it is for. From the command line. */
+interface Known {
+  readonly scope: WhoseJobs | undefined;
+  readonly gitea: string | undefined;
+}
+
+interface ImportedGroup {
+  readonly metadata: z.output<typeof Metadata>;
+  readonly spec: Readonly<Record<string, unknown>>;
+  /** What was left out or made up, and what to do: one sentence each. */
+  readonly notes: readonly string[];
+  /** Flags without which the group is not whole. */
+  readonly missing: readonly string[];
+}
+
+/** The Secret with the API token: no other tool has one that is good for it. */
+const AUTH_TOKEN = { secretRef: { name: API_SECRET, key: 'token' } };
+const AUTH_TOKEN_NOTE = `authToken names the Secret ${API_SECRET}, which docs/install.md makes: the other tool had no API token, or one of another form.`;
+
+const URL_NOTE =
+  'The Secret of authToken must have the key url, with the URL of Gitea: the token is sent nowhere else (docs/install.md).';
+
+const Metadata = z.looseObject({ name: z.string(), namespace: z.string().optional() });
+
+const Workload = z.looseObject({
+  kind: z.enum(['Deployment', 'StatefulSet', 'DaemonSet']),
+  metadata: Metadata,
+  spec: z.looseObject({ replicas: z.int().default(1), template: z.looseObject({ spec: PodSpec }) }),
+});
+
+const ScaledJob = z.looseObject({
+  kind: z.literal('ScaledJob'),
+  metadata: Metadata,
+  spec: z.looseObject({
+    jobTargetRef: z.looseObject({ template: z.looseObject({ spec: PodSpec }) }),
+    // KEDA's own defaults (keda.sh, ScaledJob specification).
+    maxReplicaCount: z.int().default(100),
+    minReplicaCount: z.int().default(0),
+    triggers: z.array(
+      z.looseObject({
+        type: z.string(),
+        metadata: z.record(z.string(), z.coerce.string()).default({}),
+        authenticationRef: z.looseObject({ name: z.string() }).optional(),
+      }),
+    ),
+  }),
+});
+
+const TriggerAuthentication = z.looseObject({
+  spec: z.looseObject({
+    secretTargetRef: z.array(z.looseObject({ parameter: z.string(), name: z.string(), key: z.string() })),
+  }),
+});
+
+const OperatorGroup = z.looseObject({
+  apiVersion: z.string().regex(/^gitea\.bpg\.pw\//),
+  kind: z.literal('RunnerGroup'),
+  metadata: Metadata,
+  spec: z.record(z.string(), z.unknown()),
+});
+
+/** Undefined: nothing in this object is about runners of Gitea. */
+function fromObject(object: unknown, known: Known, beside: readonly unknown[]): ImportedGroup | undefined {
+  const workload = Workload.safeParse(object);
+  if (workload.success) return fromWorkload(workload.data, known, beside);
+  const scaled = ScaledJob.safeParse(object);
+  if (scaled.success) return fromScaledJob(scaled.data, known, beside);
+  const group = OperatorGroup.safeParse(object);
+  return group.success ? fromOperator(group.data, known) : undefined;
+}
+
+/** The object of this kind and name in the files. Namespaces are not compared: manifests often leave them out. */
+function named(kind: string, name: string | undefined, beside: readonly unknown[]): unknown {
+  const wanted = z.looseObject({ kind: z.literal(kind), metadata: z.looseObject({ name: z.literal(name ?? '') }) });
+  return beside.find((object) => wanted.safeParse(object).success);
+}
+
+/** The runner's config.yaml in a ConfigMap that the pod mounts. */
+function fileOf({ volumes }: PodSpec, beside: readonly unknown[]): FromRunnerFile | undefined {
+  const maps = z.looseObject({ data: z.record(z.string(), z.string()) });
+  for (const { configMap } of volumes) {
+    for (const text of Object.values(maps.safeParse(named('ConfigMap', configMap?.name, beside)).data?.data ?? {})) {
+      try {
+        const file = fromRunnerFile(parse(text, { logLevel: 'silent', maxAliasCount: 100 }));
+        if (file) return file;
+      } catch {
+        // It is no YAML.
+      }
+    }
+  }
+  return undefined;
+}
+
+function fromWorkload({ kind, metadata, spec }: z.output<typeof Workload>, known: Known, beside: readonly unknown[]) {
+  const file = fileOf(spec.template.spec, beside);
+  const pod = fromPod(spec.template.spec, file);
+  if (!pod) return undefined;
+  const gitea = known.gitea ?? pod.gitea;
+  const capacity = file?.capacity ?? 1;
+  const cap = kind === 'DaemonSet' ? 10 : Math.max(1, spec.replicas) * capacity;
+  return {
+    metadata,
+    spec: filled({
+      ...known.scope,
+      gitea: gitea && { url: gitea },
+      maxActiveRunners: cap,
+      ...pod.spec,
+      authToken: AUTH_TOKEN,
+    }),
+    notes: [
+      kind === 'DaemonSet'
+        ? 'maxActiveRunners is a guess: a DaemonSet has as many runners as there are nodes.'
+        : file
+          ? `maxActiveRunners is the number of replicas, ${spec.replicas}, times the capacity of a runner, ${capacity}.`
+          : `maxActiveRunners is the number of replicas. If the runner's capacity was more than 1, multiply it.`,
+      ...pod.notes,
+      AUTH_TOKEN_NOTE,
+      `The ${kind} goes on: delete it when the new runners work.`,
+    ],
+    missing: missingOf(known.scope, gitea),
+  };
+}
+
+function fromScaledJob({ metadata, spec }: z.output<typeof ScaledJob>, known: Known, beside: readonly unknown[]) {
+  const podSpec = spec.jobTargetRef.template.spec;
+  const pod = fromPod(podSpec, fileOf(podSpec, beside));
+  const trigger = spec.triggers.find(({ type }) => type === 'forgejo-runner' || type === 'github-runner');
+  if (!pod && !trigger) return undefined;
+  const asked = trigger?.metadata ?? {};
+  const scope = known.scope ?? scopeOf(asked);
+  const gitea = known.gitea ?? pod?.gitea ?? asked['address'] ?? asked['githubApiURL']?.replace(/\/api\/v1\/?$/, '');
+  const auth = TriggerAuthentication.safeParse(
+    named('TriggerAuthentication', trigger?.authenticationRef?.name, beside),
+  ).data?.spec.secretTargetRef.find(({ parameter }) => parameter === 'token' || parameter === 'personalAccessToken');
+  const labels = readList(asked['labels'] ?? '');
+  return {
+    metadata,
+    spec: filled({
+      ...scope,
+      gitea: gitea && { url: gitea },
+      maxActiveRunners: spec.maxReplicaCount,
+      minIdleRunners: spec.minReplicaCount || undefined,
+      ...(labels.length > 0 && { labels, defaultLabels: false }),
+      registrationToken: { secretRef: { name: REGISTRATION_SECRET, key: 'registration-token' } },
+      ...pod?.spec,
+      authToken: auth ? { secretRef: { name: auth.name, key: auth.key } } : AUTH_TOKEN,
+    }),
+    notes: [
+      ...(pod?.notes ?? []),
+      ...(asked['repos']?.includes(',')
+        ? ['The trigger names several repositories: make a group for each, or one for their owner.']
+        : []),
+      auth ? `authToken names KEDA's Secret ${auth.name}. ${URL_NOTE}` : AUTH_TOKEN_NOTE,
+      'The ScaledJob goes on: delete it when the new runners work.',
+    ],
+    missing: missingOf(scope, gitea),
+  };
+}
+
+function missingOf(scope: Known['scope'], gitea: string | undefined): readonly string[] {
+  return [...(scope ? [] : ['--scope', '--owner']), ...(gitea === undefined ? ['--gitea'] : [])];
+}
+
+/** Of KEDA's triggers `forgejo-runner` (`global`, `org`, `owner` with `repo`) and `github-runner` (`runnerScope`, `owner`, `repos`). */
+function scopeOf(asked: Readonly<Record<string, string>>): Known['scope'] {
+  const { owner, org } = asked;
+  const repo = asked['repo'] ?? asked['repos']?.split(',')[0];
+  if (asked['global'] === 'true') return { scope: 'global' };
+  if (org) return { scope: 'org', org };
+  if (owner === undefined) return undefined;
+  if (repo !== undefined && repo !== '') return { scope: 'repo', repo: `${owner}/${repo}` };
+  // KEDA does not say whether the owner is an organization: a person must.
+  return asked['runnerScope'] === 'org' ? { scope: 'org', org: owner } : undefined;
+}
+
+function fromOperator({ metadata, spec }: z.output<typeof OperatorGroup>, known: Known): ImportedGroup {
+  const { giteaURL, registrationToken, authToken, ...same } = spec;
+  const { kept, note } = ofDefaultRunner(z.array(z.string()).safeParse(same['labels']).data ?? []);
+  const lost = same['image'] === undefined && note !== undefined;
+  const { scope, org, user, repo, ...others } = same;
+  // A scope without its name: a person says it.
+  const isWhole = scope === 'global' || same[String(scope)] !== undefined || !known.scope;
+  return {
+    metadata,
+    spec: filled({
+      ...(isWhole ? { scope, org, user, repo } : known.scope),
+      ...others,
+      ...(lost && { labels: kept }),
+      gitea: same['gitea'] ?? (giteaURL === undefined ? undefined : { url: giteaURL }),
+      registrationToken: selector(registrationToken),
+      authToken: selector(authToken),
+    }),
+    notes: [...(lost ? [note] : []), URL_NOTE, 'Stop the operator first: both would start runners for the same jobs.'],
+    missing: [],
+  };
+}
+
+/** Both spellings -> `secretRef`. */
+function selector(value: unknown): unknown {
+  const flat = z.strictObject({ name: z.string(), key: z.string() }).safeParse(value);
+  return flat.success ? { secretRef: flat.data } : value;
 }

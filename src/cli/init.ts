@@ -22,7 +22,7 @@ export async function init(
   if (wrong.length > 0) throw new Failure('GR-INIT-03', 2, `init: ${wrong.join('; ')}.`);
   const files = filesOf(answers);
   const root = resolve(io.cwd, folder);
-  const force = flagValue('force', flags, io) ?? false;
+  const force = flagValue('force', flags, io);
   refuseLinks(folder, root, Object.keys(files));
   const there = Object.keys(files).filter((name) => existsSync(join(root, name)));
   if (there.length > 0 && !force) {
@@ -30,8 +30,20 @@ export async function init(
     throw new Failure('GR-INIT-04', 2, message);
   }
   for (const [name, text] of Object.entries(files)) write(join(folder, name), join(root, name), text, force);
-  const inFolder = root === resolve(io.cwd) ? '' : `, in ${folder}`;
-  io.out(nextSteps(folder, inFolder, answers, Object.keys(files)));
+  const { group, path, secretTool } = answers;
+  const sealed = secretTool === 'sealed-secrets' ? ', and the sealed-*.yaml that it writes' : '';
+  io.out(`Written to ${folder}:
+${Object.keys(files)
+  .map((name) => `  ${name}`)
+  .join('\n')}
+
+Next${root === resolve(io.cwd) ? '' : `, in ${folder}`}:
+  1. Install into Argo CD, if that is not done: docs/install.md, step 1.
+  2. GITEA_API_TOKEN=… GITEA_OWNER_TOKEN=… sh setup.sh     makes the Secrets and the webhook
+  3. kubectl apply -f argocd/application.yaml
+  4. Commit and push ${join(path, `${group}.yaml`)}${sealed}.
+  5. gitea-runners explain                                  says what happens to each job
+`);
   return 0;
 }
 
@@ -127,42 +139,24 @@ const FLAG_OF: Readonly<Record<string, string>> = {
   'spec.containerMode': '--container-mode',
 };
 
-/** A problem of the RunnerGroup in the words of who answers: the file is not written yet. */
-function inFlags(problem: string): string {
-  return problem.replaceAll(/(?<=^|; )(?:metadata|spec)\.[\w.]+/g, (path) => FLAG_OF[path] ?? path);
-}
+/** What answers that stand in no RunnerGroup must be. */
+const FORMS: readonly (readonly ['git' | 'path' | 'secretStore' | 'webhook', RegExp, string])[] = [
+  ['git', /^(?:https?:\/\/|ssh:\/\/|[\w.-]+@)\S+$/, '--git must be the URL of a git repository'],
+  ['path', /^(?!\.\.(?:\/|$))[\w.-]+(?:\/(?!\.\.(?:\/|$))[\w.-]+)*$/, '--git-path must be a folder of the repository'],
+  [
+    'secretStore',
+    /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/,
+    '--secret-store must be the name of a ClusterSecretStore',
+  ],
+  ['webhook', /^https?:\/\/[^\s"'\\$`]+$/, '--webhook-url must be an http or https URL'],
+];
 
 function problemsOf(answers: Answers): readonly string[] {
-  const { group, namespace, git, path, secretStore, webhook } = answers;
-  const read = runnerGroupFromObject({ name: group, namespace, spec: manifestFrom(answers).spec });
-  return [
-    ...('problem' in read ? [inFlags(read.problem)] : []),
-    ...(/^(?:https?:\/\/|ssh:\/\/|[\w.-]+@)\S+$/.test(git) ? [] : ['--git must be the URL of a git repository']),
-    ...(/^(?!\.\.(?:\/|$))[\w.-]+(?:\/(?!\.\.(?:\/|$))[\w.-]+)*$/.test(path)
-      ? []
-      : ['--git-path must be a folder of the repository']),
-    ...(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(secretStore)
-      ? []
-      : ['--secret-store must be the name of a ClusterSecretStore']),
-    ...(/^https?:\/\/[^\s"'\\$`]+$/.test(webhook) ? [] : ['--webhook-url must be an http or https URL']),
-  ];
-}
-
-function nextSteps(
-  folder: string,
-  inFolder: string,
-  { group, path, secretTool }: Answers,
-  files: readonly string[],
-): string {
-  const sealed = secretTool === 'sealed-secrets' ? ', and the sealed-*.yaml that it writes' : '';
-  return `Written to ${folder}:
-${files.map((name) => `  ${name}`).join('\n')}
-
-Next${inFolder}:
-  1. Install into Argo CD, if that is not done: docs/install.md, step 1.
-  2. GITEA_API_TOKEN=… GITEA_OWNER_TOKEN=… sh setup.sh     makes the Secrets and the webhook
-  3. kubectl apply -f argocd/application.yaml
-  4. Commit and push ${join(path, `${group}.yaml`)}${sealed}.
-  5. gitea-runners explain                                  says what happens to each job
-`;
+  const { group: name, namespace } = answers;
+  const read = runnerGroupFromObject({ name, namespace, spec: manifestFrom(answers).spec });
+  const wrong = FORMS.flatMap(([key, form, must]) => (form.test(answers[key]) ? [] : [must]));
+  if (!('problem' in read)) return wrong;
+  // In the words of who answers: the file is not written yet.
+  const inFlags = read.problem.replaceAll(/(?<=^|; )(?:metadata|spec)\.[\w.]+/g, (path) => FLAG_OF[path] ?? path);
+  return [inFlags, ...wrong];
 }

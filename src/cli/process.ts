@@ -58,11 +58,7 @@ export function reportFailure(error: unknown, io: Io, verbose: boolean): ExitCod
 }
 
 /** Runs a command. Every error that it throws becomes one message and an exit code. */
-export async function exitCodeOf(
-  command: () => Promise<ExitCode>,
-  flags: GivenFlags<'verbose'>,
-  io: Io,
-): Promise<ExitCode> {
+export async function exitCodeOf(command: () => Promise<ExitCode>, flags: GivenFlags<'verbose'>, io: Io) {
   try {
     return await command();
   } catch (error) {

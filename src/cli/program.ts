@@ -1,25 +1,20 @@
 /**
- * The commands and their help, for commander; their flags are in `flags/flags.ts`. Knows no command's code: that is loaded when the
- * command is called (`src/cli/cli.ts`).
- *
- * commander does not read the environment here. For a switch it takes any value of the variable as "on", `false` too
- * (commander 14, `_parseOptionsEnv`); `flags/flag.ts` refuses what is neither true nor false.
+ * The commands and their help, for commander; their flags are in `flags/flags.ts`, their code is loaded by `src/cli/cli.ts`. commander does
+ * not read the environment here: for a switch it takes any value of the variable as "on", `false` too (commander 14, `_parseOptionsEnv`).
  */
 import { Argument, Command, Option } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
-import { SHELLS } from './completion.ts';
 import { type CommandName, type Flag, helpOf, longName, variableOf } from './flags/flag.ts';
 import { flagsOf, hasPaths, PATH } from './flags/flags.ts';
 
-/** Runs a command with its arguments. */
-type RunCommand = (name: CommandName, args: readonly string[], flags: object) => Promise<void>;
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 interface Help {
   readonly description: string;
   readonly after: string;
 }
 
-const HELP: Readonly<Record<CommandName, Help>> = {
+export const HELP: Readonly<Record<CommandName, Help>> = {
   generate: {
     description: 'print one Kubernetes Job for each runner that is needed right now',
     after: `
@@ -152,13 +147,10 @@ Examples:
   },
 };
 
-export function descriptions(): Readonly<Record<CommandName, string>> {
-  const all = Object.entries(HELP).map(([name, { description }]) => [name, description]);
-  return Object.fromEntries(all) as Record<CommandName, string>;
-}
-
 /** The program. Throws `CommanderError` instead of ending the process. */
-export function makeProgram(run: RunCommand): Command {
+export function makeProgram(
+  run: (name: CommandName, args: readonly string[], flags: object) => Promise<void>,
+): Command {
   const program = new Command('gitea-runners')
     .description('Ephemeral Gitea Actions runners, autoscaled by Argo CD from Git. Scales to zero.')
     .version(packageJson.version)
@@ -184,24 +176,20 @@ export function makeProgram(run: RunCommand): Command {
 }
 
 /** Words of kubectl and other programs, and the command of ours that does that. */
-const HABITS: ReadonlyMap<string, CommandName> = new Map(
-  Object.entries({
-    explain: ['get', 'describe', 'status', 'list', 'ls', 'logs', 'top', 'events', 'plan', 'diff', 'why'],
-    generate: ['render', 'template', 'synth', 'manifests'],
-    validate: ['lint', 'check', 'test', 'verify', 'vet'],
-    doctor: ['diagnose', 'preflight'],
-    sweep: ['prune', 'clean', 'cleanup', 'gc'],
-    init: ['new', 'install', 'bootstrap'],
-    import: ['convert', 'migrate'],
-  } satisfies Partial<Record<CommandName, readonly string[]>>).flatMap(([command, words]) =>
-    words.map((word) => [word, command as CommandName]),
-  ),
-);
+const HABITS = {
+  explain: ['get', 'describe', 'status', 'list', 'ls', 'logs', 'top', 'events', 'plan', 'diff', 'why'],
+  generate: ['render', 'template', 'synth', 'manifests'],
+  validate: ['lint', 'check', 'test', 'verify', 'vet'],
+  doctor: ['diagnose', 'preflight'],
+  sweep: ['prune', 'clean', 'cleanup', 'gc'],
+  init: ['new', 'install', 'bootstrap'],
+  import: ['convert', 'migrate'],
+} satisfies Partial<Record<CommandName, readonly string[]>>;
 
 /** Adds what was probably meant, where commander finds no command of a similar name. */
 function withHabit(text: string): string {
   const word = /^error: unknown command '(.+)'\n$/.exec(text)?.[1];
-  const command = word === undefined ? undefined : HABITS.get(word);
+  const [command] = Object.entries(HABITS).find(([, words]) => words.some((each) => each === word)) ?? [];
   return command === undefined ? text : `${text}(Did you mean ${command}?)\n`;
 }
 

@@ -11,23 +11,20 @@ import { podsOf } from '../observe/pods.ts';
 import { refuseAll, refuseUnseen, troubleLines } from '../observe/troubles.ts';
 import type { Io } from '../shared/io.ts';
 import { isOn } from './flags/flag.ts';
-import { refuseDenied } from './policy.ts';
+import type { GivenFlags } from './flags/flags.ts';
 import { readGroups } from './read-groups.ts';
 import {
   type CommandSettings,
   type ImageFlags,
   imagesFrom,
   type LookFlags,
-  type PathFlags,
   pathsFrom,
+  refuseDenied,
   settingsFrom,
 } from './settings.ts';
 
 interface PlanOptions extends Omit<LookOptions, 'isolate' | 'pods'> {
-  /**
-   * For manifests: one group's trouble is its own, where live Jobs are seen (docs/adr/0036), and where they are not, fields that need them
-   * are refused. Default: each trouble is everybody's.
-   */
+  /** For manifests: one group's trouble is its own where live Jobs are seen; elsewhere fields that need them are refused (docs/adr/0036). */
   readonly isolate?: boolean;
   /** Default: those of the flags. */
   readonly settings?: CommandSettings;
@@ -36,7 +33,7 @@ interface PlanOptions extends Omit<LookOptions, 'isolate' | 'pods'> {
 /** What `generate`, `explain` and `cdk8s synth` have in common, so that they cannot disagree: flags, files, look, plan. */
 export async function readAndPlan(
   args: readonly string[],
-  flags: LookFlags & PathFlags & ImageFlags,
+  flags: LookFlags & ImageFlags & GivenFlags<'recursive'>,
   io: Io,
   { isolate = false, settings: given, ...options }: PlanOptions,
 ): Promise<{ readonly read: ReadResult } & PlanOfNow> {
@@ -44,7 +41,9 @@ export async function readAndPlan(
   const images = imagesFrom(flags, io);
   const written = await readGroups({ ...pathsFrom(args, flags, io), isolate }, io);
   const read = { ...written, groups: written.groups.map((group) => withImages(group, images)) };
-  refuseBrokenElsewhere(read);
+  // Only groups in a namespace of a good one are told apart: a namespace that was not judged is not looked at.
+  const namespaces = new Set(read.groups.map(({ namespace }) => namespace));
+  if (read.broken.some(({ namespace }) => !namespaces.has(namespace))) refuseAll(read.broken);
   if (settings.policy) await refuseDenied(settings.policy, read.groups, io);
   else {
     refuseForeignNamespaces(read.groups, io.env['ARGOCD_APP_NAMESPACE']);
@@ -61,11 +60,4 @@ export async function readAndPlan(
   for (const line of troubleLines(planned.troubles)) settings.onWarning?.(line);
   if (isolate && planned.seen?.evidence.cluster.is !== 'seen') refuseUnseen(read.groups);
   return { read, ...planned };
-}
-
-/** Only groups in a namespace of a good one are told apart: a namespace that was not judged is not looked at. */
-function refuseBrokenElsewhere({ groups, broken }: ReadResult): void {
-  if (broken.length === 0) return;
-  const namespaces = new Set(groups.map(({ namespace }) => namespace));
-  if (broken.some(({ namespace }) => !namespaces.has(namespace))) refuseAll(broken);
 }

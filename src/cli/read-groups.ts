@@ -36,11 +36,6 @@ const OF_OTHERS: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-function ofOthers(paths: readonly string[], cwd: string): string | undefined {
-  const { files } = readFiles({ paths: paths.filter((path) => path !== STANDARD_INPUT), recursive: false, cwd });
-  return OF_OTHERS.find(([pattern]) => files.some(({ text }) => pattern.test(text)))?.[1];
-}
-
 /** The error of a command that is about RunnerGroups and found none. Names files in folders below that `--recursive` would read. */
 export function noGroups(options: {
   readonly paths: readonly string[];
@@ -50,37 +45,32 @@ export function noGroups(options: {
   readonly asksGitea?: boolean;
 }): Failure {
   const { paths, recursive, cwd, asksGitea = false } = options;
-  const where = paths.map((path) => placeText(path, cwd)).join(', ');
+  const words = new Map([
+    [STANDARD_INPUT, 'standard input'],
+    ['.', `the current folder (${cwd})`],
+  ]);
+  const where = paths.map((path) => words.get(path) ?? path).join(', ');
   const below = recursive ? [] : filesBelow(paths, cwd);
+  const ofOthers = (): string | undefined => {
+    const { files } = readFiles({ paths: paths.filter((path) => path !== STANDARD_INPUT), recursive: false, cwd });
+    return OF_OTHERS.find(([pattern]) => files.some(({ text }) => pattern.test(text)))?.[1];
+  };
   const remedy =
     below.length === 0
-      ? (ofOthers(paths, cwd) ?? 'Name the files or folders that hold RunnerGroups, as PATH or GITEA_RUNNERS_PATH')
+      ? (ofOthers() ?? 'Name the files or folders that hold RunnerGroups, as PATH or GITEA_RUNNERS_PATH')
       : `Below it ${below.length === 1 ? 'is' : 'are'} ${listed(below, 'other file')}: add --recursive (-R), or name them`;
   const message = `find RunnerGroups: no RunnerGroup in ${where}${asksGitea ? ', Gitea was not asked' : ''}. ${remedy}.`;
   return new Failure('GR-INPUT-09', 2, message);
 }
 
-function placeText(path: string, cwd: string): string {
-  if (path === STANDARD_INPUT) return 'standard input';
-  return path === '.' ? `the current folder (${cwd})` : path;
-}
-
 /** Files that hold the word, and that only `--recursive` reads. */
 function filesBelow(paths: readonly string[], cwd: string): readonly string[] {
-  const folders = paths.filter((path) => isFolder(resolve(cwd, path)));
+  const folders = paths.filter((path) => statSync(resolve(cwd, path), { throwIfNoEntry: false })?.isDirectory());
   if (folders.length === 0) return [];
   const read = new Set(readFiles({ paths: folders, recursive: false, cwd }).files.map(({ name }) => name));
   return readFiles({ paths: folders, recursive: true, cwd })
     .files.filter(({ name, text }) => !read.has(name) && /\bRunnerGroup\b/.test(text))
     .map(({ name }) => name);
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
-  }
 }
 
 function listed(names: readonly string[], noun: string): string {

@@ -10,19 +10,12 @@ export function runnersIn({ busy, waiting, debugging, spare, warm }: Pick<GroupS
 }
 
 /** `3 runners`, and what for: `1 busy, 2 for queued jobs`. */
-export function runnerCounts(groups: readonly Pick<GroupSummary, Use>[]): {
-  readonly runners: string;
-  readonly uses: string;
-} {
+export function runnerCounts(groups: readonly Pick<GroupSummary, Use>[]) {
   const sum = (field: Use): number => groups.reduce((total, group) => total + group[field], 0);
-  const [busy, waiting, debugging] = [sum('busy'), sum('waiting'), sum('debugging')];
-  const [spare, warm] = [sum('spare'), sum('warm')];
-  const uses = [
-    `${busy} busy`,
-    `${waiting} for queued jobs`,
-    ...(debugging > 0 ? [`${debugging} debugging`] : []),
-    ...(spare > 0 ? [`${spare} spare`] : []),
-    ...(warm > 0 ? [`${warm} warm`] : []),
-  ];
-  return { runners: count(runnersIn({ busy, waiting, debugging, spare, warm }), 'runner'), uses: uses.join(', ') };
+  const others = (['debugging', 'spare', 'warm'] as const).flatMap((use) =>
+    sum(use) > 0 ? [`${sum(use)} ${use}`] : [],
+  );
+  const uses = [`${sum('busy')} busy`, `${sum('waiting')} for queued jobs`, ...others];
+  const runners = groups.reduce((total, group) => total + runnersIn(group), 0);
+  return { runners: count(runners, 'runner'), uses: uses.join(', ') };
 }

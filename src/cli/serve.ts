@@ -4,7 +4,6 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { findCluster } from '../clients/kubernetes/find-cluster.ts';
-import type { Settings } from '../observe/settings.ts';
 import { tellAll } from '../serve/events.ts';
 import { type ServeOptions, serve, serveOnce } from '../serve/serve.ts';
 import { systemClock } from '../shared/clock.ts';
@@ -23,11 +22,8 @@ import type { SpanSink } from '../telemetry/tracing/span.ts';
 import { traceTo } from '../telemetry/tracing.ts';
 import { extendIn } from './extend.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
-import { imagesFrom, readCa, settingsFrom } from './settings.ts';
-import { tracingFrom } from './tracing.ts';
+import { imagesFrom, readCa, settingsFrom, tracingFrom } from './settings.ts';
 
-/** Of the button in Slack. */
-const HOUR_MS = 3_600_000;
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 /** After a signal the process ends by then. Giving the Lease back takes at most a second; other requests are broken off. */
 const LAST_MS = 1_500;
@@ -35,7 +31,9 @@ const LAST_MS = 1_500;
 /** Serves until SIGTERM or SIGINT; exit code 0 then. With --once: 0 when all is well, else 1. */
 export async function serveCommand(flags: FlagsOf<'serve'>, io: Io): Promise<ExitCode> {
   const once = flagValue('once', flags, io);
-  const spans = await spansFrom(flags, io);
+  const tracing = tracingFrom(flags, io);
+  // OpenTelemetry's packages are loaded for an endpoint only (docs/adr/0049).
+  const spans = tracing && (await import('../telemetry/tracing/otlp.ts')).openSink(tracing);
   const options = await optionsFrom(flags, io, spans);
   const tell = tellAll(options.subscribers);
   const ending = new AbortController();
@@ -66,12 +64,6 @@ export async function serveCommand(flags: FlagsOf<'serve'>, io: Io): Promise<Exi
   return 0;
 }
 
-/** OpenTelemetry's packages are loaded here, and only for an endpoint (docs/adr/0049). */
-async function spansFrom(flags: FlagsOf<'serve'>, io: Io): Promise<SpanSink | undefined> {
-  const settings = tracingFrom(flags, io);
-  return settings && (await import('../telemetry/tracing/otlp.ts')).openSink(settings);
-}
-
 async function optionsFrom(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | undefined): Promise<ServeOptions> {
   const settings = await settingsFrom(flags, io);
   const argocdUrl = flagValue('argocdUrl', flags, io);
@@ -82,7 +74,13 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | un
   const argocdCaFile = flagValue('argocdCaFile', flags, io);
   const webhookSecretFile = flagValue('webhookSecretFile', flags, io);
   const lease = await leaseFrom(flags, io);
-  const cluster = await clusterFrom(settings);
+  // `serve` needs a cluster, so `GITEA_RUNNERS_CLUSTER` does not switch it off.
+  const cluster = await findCluster({ ...settings, cluster: 'auto' });
+  if (!cluster) {
+    const message =
+      'find the destination cluster: this process has no service account. Run it in the cluster, or give --kubeconfig.';
+    throw new Failure('GR-FLAG-06', 2, message);
+  }
   const metrics = openMetrics();
   return {
     env: io.env,
@@ -100,7 +98,7 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | un
       url: argocdUrl,
       tokenFile: flagValue('argocdTokenFile', flags, io),
       namespace: flagValue('argocdNamespace', flags, io),
-      ...(argocdCaFile !== undefined && { ca: await readCa(argocdCaFile, '--argocd-ca-file') }),
+      ...(argocdCaFile !== undefined && { ca: readCa(argocdCaFile, '--argocd-ca-file') }),
     },
     listen: flagValue('listen', flags, io),
     metricsListen: flagValue('metricsListen', flags, io),
@@ -121,7 +119,7 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | un
       sweep: flagValue('sweep', flags, io),
       registrationSecrets: flagValue('registrationSecrets', flags, io) ?? [],
       notify: await notifyFrom(flags, io, (runner) =>
-        extendIn(cluster, { ...runner, forMs: HOUR_MS, timeoutMs: settings.timeoutMs, now: io.now }),
+        extendIn(cluster, { ...runner, forMs: 3_600_000, timeoutMs: settings.timeoutMs, now: io.now }),
       ),
     }),
     metricsPage: metrics.render,
@@ -150,15 +148,6 @@ async function notifyFrom(flags: FlagsOf<'serve'>, io: Io, extend: SlackOptions[
       }),
     }),
   };
-}
-
-/** `serve` needs a cluster, so `GITEA_RUNNERS_CLUSTER` does not switch it off. */
-async function clusterFrom(settings: Settings): Promise<ServeOptions['cluster']> {
-  const found = await findCluster({ ...settings, cluster: 'auto' });
-  if (found) return found;
-  const message =
-    'find the destination cluster: this process has no service account. Run it in the cluster, or give --kubeconfig.';
-  throw new Failure('GR-FLAG-06', 2, message);
 }
 
 async function leaseFrom(flags: FlagsOf<'serve'>, io: Io): Promise<ServeOptions['lease']> {

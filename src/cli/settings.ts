@@ -1,18 +1,21 @@
-/** Flags and environment -> `Settings` and paths. */
+/** Flags and environment -> settings, paths, the policy, tracing. */
 import { readFileSync } from 'node:fs';
+import { type Asker, denied, unusablePolicy } from '../config/policy/denial.ts';
+import type { Policy } from '../config/policy/schema.ts';
 import type { InstallationImages } from '../config/runnergroup/installation.ts';
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { Settings } from '../observe/settings.ts';
 import { Failure, systemReason } from '../shared/failure.ts';
 import type { Io } from '../shared/io.ts';
+import { parseUrl } from '../shared/parse-url.ts';
 import { printable } from '../shared/printable.ts';
+import type { TracingSettings } from '../telemetry/tracing/settings.ts';
+import { variableOf } from './flags/flag.ts';
 import { flagValue, type GivenFlags, PATH } from './flags/flags.ts';
-import { type InstalledPolicy, policyFrom } from './policy.ts';
 
 export type LookFlags = GivenFlags<
   'secrets' | 'secretsDir' | 'cluster' | 'kubeconfig' | 'timeout' | 'caFile' | 'verbose' | 'policy'
 >;
-
-export type PathFlags = GivenFlags<'recursive'>;
 
 export type ImageFlags = GivenFlags<'runnerImage' | 'runnerImageRootless' | 'dockerImage'>;
 
@@ -42,7 +45,7 @@ export async function settingsFrom(flags: LookFlags, io: Io): Promise<CommandSet
     ...(kubeconfig !== undefined && { kubeconfig }),
     ...(policy && { policy, boundTo: policy.boundTo }),
     timeoutMs: flagValue('timeout', flags, io) * 1000,
-    ...(caFile !== undefined && { ca: await readCa(caFile) }),
+    ...(caFile !== undefined && { ca: readCa(caFile) }),
     instance: io.env['GITEA_RUNNERS_INSTANCE'] ?? '',
     env: io.env,
     now: io.now,
@@ -55,11 +58,7 @@ export async function settingsFrom(flags: LookFlags, io: Io): Promise<CommandSet
 }
 
 /** PATHs of a command: its arguments, else `GITEA_RUNNERS_PATH`, else the current folder. */
-export function pathsFrom(
-  args: readonly string[],
-  flags: PathFlags,
-  io: Io,
-): { paths: readonly string[]; recursive: boolean } {
+export function pathsFrom(args: readonly string[], flags: GivenFlags<'recursive'>, io: Io) {
   const paths = args.length > 0 ? args : [io.env[PATH.variable] || PATH.default];
   return { paths, recursive: flagValue('recursive', flags, io) };
 }
@@ -70,11 +69,100 @@ export function defaultNamespace(io: Io): string {
 }
 
 /** The PEM in a file. @throws Failure exit 1 */
-export async function readCa(file: string, flag = '--ca-file'): Promise<string> {
+export function readCa(file: string, flag = '--ca-file'): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
     const message = `read the CA file ${file}: ${systemReason(error)}. Give a PEM file with ${flag}.`;
     throw new Failure('GR-FLAG-04', 1, message);
   }
+}
+
+/** The administrator's file. */
+export interface InstalledPolicy {
+  readonly file: string;
+  readonly policy: Policy;
+  /** As `TokenSources.boundTo`. */
+  readonly boundTo: (namespace: string, secret: string) => string | undefined;
+}
+
+/** Undefined: none is named. @throws Failure exit 2 when one is named and cannot be read. */
+export async function policyFrom(flags: GivenFlags<'policy'>, io: Io): Promise<InstalledPolicy | undefined> {
+  const file = flagValue('policy', flags, io);
+  if (file === undefined) return undefined;
+  const { boundTo, readPolicyFile } = await import('../config/policy/check.ts');
+  const read = readPolicyFile(file);
+  if ('problems' in read) throw unusablePolicy(file, read.problems);
+  const { policy } = read;
+  return { file, policy, boundTo: (namespace, secret) => boundTo(policy, namespace, secret) };
+}
+
+/** All denials, and what was not checked as one line. */
+export async function judgeByPolicy({ policy }: InstalledPolicy, groups: readonly RunnerGroup[], asker: Asker) {
+  const { check, skippedRules } = await import('../config/policy/check.ts');
+  const skipped = skippedRules(policy, asker).join(', ');
+  const note = skipped ? `not checked, because Argo CD does not ask: the policy's ${skipped}` : undefined;
+  return { denials: check(policy, groups, asker), note };
+}
+
+/** @throws Failure exit 3 with all denials */
+export async function refuseDenied(installed: InstalledPolicy, groups: readonly RunnerGroup[], io: Io): Promise<void> {
+  const { denials, note } = await judgeByPolicy(installed, groups, askerFrom(io.env));
+  if (denials.length > 0) throw denied(installed.file, denials);
+  if (note !== undefined) io.err(`${note}\n`);
+}
+
+/**
+ * Who asks, as Argo CD's build environment says. A repository's author cannot set these variables: theirs begin with ARGOCD_ENV_. One of
+ * them is enough to know that it is Argo CD who asks. It never asks `validate`.
+ */
+export function askerFrom(env: Io['env'], isValidate = false): Asker {
+  const told = (name: string) => env[`ARGOCD_APP_${name}`] || undefined;
+  const [destination, project, repository] = [told('NAMESPACE'), told('PROJECT_NAME'), told('SOURCE_REPO_URL')];
+  return {
+    isArgoCd: !isValidate && [told('NAME'), destination, project, repository].some((text) => text !== undefined),
+    ...(destination !== undefined && { destination }),
+    ...(project !== undefined && { project }),
+    ...(repository !== undefined && { repository }),
+  };
+}
+
+const TRACES = '/v1/traces';
+/** Headers may hold a token, and a process shows its environment to many. */
+const HEADERS = ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'];
+
+/** Undefined: no endpoint is named, and nothing is traced. @throws Failure exit 2 */
+export function tracingFrom(
+  flags: GivenFlags<`tracing${'Endpoint' | 'Insecure' | 'Sampler' | 'SamplerArg' | 'ResourceAttributes'}`>,
+  io: Pick<Io, 'env'>,
+): TracingSettings | undefined {
+  const endpoint = flagValue('tracingEndpoint', flags, io);
+  if (endpoint === undefined) return undefined;
+  const [headers] = HEADERS.filter((name) => io.env[name]);
+  if (headers !== undefined) {
+    const message = `read ${headers}: spans are sent without headers of yours, so that no token stands in the environment. Remove the variable. Let the network protect the collector: a NetworkPolicy, mutual TLS of a mesh.`;
+    throw new Failure('GR-FLAG-23', 2, message);
+  }
+  // In the standard variables http says by itself that the connection is plain.
+  const isStandard = !flags.tracingEndpoint && !io.env[variableOf('tracingEndpoint')] && endpoint.startsWith('http:');
+  return {
+    url: urlOf(endpoint, isStandard || flagValue('tracingInsecure', flags, io)),
+    sampler: flagValue('tracingSampler', flags, io),
+    ratio: flagValue('tracingSamplerArg', flags, io),
+    attributes: flagValue('tracingResourceAttributes', flags, io) ?? {},
+  };
+}
+
+/** `https` unless it is said that the connection may be plain. */
+function urlOf(endpoint: string, isInsecure: boolean): URL {
+  const url = parseUrl(endpoint.includes('://') ? endpoint : `${isInsecure ? 'http' : 'https'}://${endpoint}`);
+  const wrong = (why: string): Failure => new Failure('GR-FLAG-22', 2, `read --tracing-endpoint: it ${why}.`);
+  if (!url || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '' || url.search)
+    throw wrong(
+      'must be the base URL of OTLP over HTTP, e.g. https://otel-collector.observability:4318, without user and password',
+    );
+  if (url.protocol === 'http:' && !isInsecure)
+    throw wrong('begins with http, so anybody on the way can read the spans. Use https, or add --tracing-insecure');
+  if (!url.pathname.endsWith(TRACES)) url.pathname = `${url.pathname.replace(/\/+$/, '')}${TRACES}`;
+  return url;
 }

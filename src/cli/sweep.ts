@@ -3,9 +3,8 @@
 import { giteaClient } from '../clients/gitea/observe.ts';
 import { findCluster } from '../clients/kubernetes/find-cluster.ts';
 import { observeCluster } from '../clients/kubernetes/observe.ts';
-import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { findTargets } from '../observe/find-targets.ts';
-import { requestOptions, type Settings } from '../observe/settings.ts';
+import { requestOptions } from '../observe/settings.ts';
 import { type Clock, pause, systemClock } from '../shared/clock.ts';
 import { Failure, joinFailures } from '../shared/failure.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
@@ -15,7 +14,6 @@ import { type Paper, paperOf } from '../shared/terminal.ts';
 import { SIGHTINGS_APART_MS } from '../tasks/sweep/choose.ts';
 import {
   Sweeper,
-  type SweepGroup,
   type SweepOutcome,
   type SweepReport,
   type SweepScene,
@@ -23,9 +21,8 @@ import {
 } from '../tasks/sweep/sweep.ts';
 import { type FlagsOf, flagValue, isJson } from './flags/flags.ts';
 import { byHand } from './own-kubeconfig.ts';
-import { refuseDenied } from './policy.ts';
 import { readGroups } from './read-groups.ts';
-import { pathsFrom, settingsFrom } from './settings.ts';
+import { pathsFrom, refuseDenied, settingsFrom } from './settings.ts';
 
 /** Time as the command uses it; a test hands in its own. */
 export type SweepClock = Pick<Clock, 'after' | 'steadyMs'>;
@@ -44,13 +41,21 @@ export async function sweep(
   const { groups } = await readGroups(pathsFrom(args, flags, io), io);
   if (settings.policy) await refuseDenied(settings.policy, groups, io);
   const cluster = await findCluster(settings);
-  if (!cluster && !dryRun) throw clusterUnseen();
+  if (!cluster && !dryRun) {
+    const why =
+      'Kubernetes cannot be looked at, and without it a runner that starts or has lost its network looks like a dead one. Nothing was deleted';
+    const todo =
+      'Run it in the cluster of the runners with a service account that lists Jobs and Pods, give --kubeconfig, or look with --dry-run';
+    throw new Failure('GR-SWEEP-01', 2, `sweep: ${why}. ${todo}.`);
+  }
+  const { targets, lookOf } = await findTargets(groups, settings);
+  const namespaces = groups.map(({ namespace }) => namespace);
   const scene: SweepScene = {
-    groups: await sweepGroups(groups, settings),
-    liveJobs: async () => {
-      const namespaces = groups.map(({ namespace }) => namespace);
-      return cluster && (await observeCluster(namespaces, cluster, requestOptions(settings)));
-    },
+    groups: groups.flatMap((group) => {
+      const target = targets.find(({ key }) => key === lookOf(group));
+      return target ? [{ namespace: group.namespace, name: group.name, target }] : [];
+    }),
+    liveJobs: async () => cluster && (await observeCluster(namespaces, cluster, requestOptions(settings))),
   };
 
   const { timeoutMs, instance } = settings;
@@ -59,7 +64,9 @@ export async function sweep(
     const sweeper = new Sweeper({ instance, http, timeoutMs, budget, dryRun, clock });
     const { failures, ...report } = await passes(sweeper, scene, io, clock);
     const [failure, ...others] = failures;
-    if (failure) throw joinFailures([failure, ...others], deletedBefore(report.registrations));
+    const deleted = report.registrations.filter(({ outcome }) => outcome.is === 'deleted').length;
+    const before = deleted > 0 ? [`${count(deleted, 'registration')} deleted before that; the others stay.`] : [];
+    if (failure) throw joinFailures([failure, ...others], before);
     const result: SweepResult = { dryRun, groups: groups.length, ...report };
     io.out(asJson ? jsonText(result) : sweepText(result, paperOf(io)));
     return 0;
@@ -74,10 +81,8 @@ async function passes(sweeper: Sweeper, scene: SweepScene, io: Io, clock: SweepC
   for (let waited = false; ; ) {
     const report = await sweeper.pass(scene);
     done.push(...report.registrations.filter(({ outcome }) => outcome.is === 'deleted' || outcome.is === 'gone'));
-    const young = report.registrations.filter(
-      ({ outcome }) => outcome.is === 'kept' && outcome.because === 'seen-too-briefly',
-    ).length;
-    const postponed = report.registrations.some(({ outcome }) => outcome.is === 'postponed');
+    const outcomes = report.registrations.map(({ outcome }) => outcome);
+    const young = outcomes.filter((each) => each.is === 'kept' && each.because === 'seen-too-briefly').length;
     if (report.failures.length === 0 && young > 0 && !waited) {
       const seconds = SIGHTINGS_APART_MS / 1000;
       io.err(`${count(young, 'registration')} seem${young === 1 ? 's' : ''} dead; looking again in ${seconds} s\n`);
@@ -85,34 +90,10 @@ async function passes(sweeper: Sweeper, scene: SweepScene, io: Io, clock: SweepC
       waited = true;
       continue;
     }
-    if (report.failures.length === 0 && postponed) continue;
+    if (report.failures.length === 0 && outcomes.some(({ is }) => is === 'postponed')) continue;
     const rest = report.registrations.filter((row) => !done.includes(row));
     return { ...report, registrations: [...done, ...rest] };
   }
-}
-
-async function sweepGroups(groups: readonly RunnerGroup[], settings: Settings): Promise<readonly SweepGroup[]> {
-  const { targets, lookOf } = await findTargets(groups, settings);
-  const byKey = new Map(targets.map((target) => [target.key, target]));
-  return groups.flatMap((group) => {
-    const target = byKey.get(lookOf(group));
-    return target ? [{ namespace: group.namespace, name: group.name, target }] : [];
-  });
-}
-
-function clusterUnseen(): Failure {
-  return new Failure(
-    'GR-SWEEP-01',
-    2,
-    'sweep: Kubernetes cannot be looked at, and without it a runner that starts or has lost its network looks like a dead one. ' +
-      'Nothing was deleted. Run it in the cluster of the runners with a service account that lists Jobs and Pods, give --kubeconfig, or look with --dry-run.',
-  );
-}
-
-/** What was deleted before a failure, as lines that follow its message. */
-function deletedBefore(registrations: readonly SweptRegistration[]): readonly string[] {
-  const deleted = registrations.filter(({ outcome }) => outcome.is === 'deleted').length;
-  return deleted > 0 ? [`${count(deleted, 'registration')} deleted before that; the others stay.`] : [];
 }
 
 /** What `sweep --json` prints, and all that the text is made from. */
@@ -140,25 +121,18 @@ function sweepText(result: SweepResult, options: Paper): string {
 }
 
 function outcomeText(outcome: SweepOutcome): string {
-  switch (outcome.is) {
-    case 'deleted':
-      return 'deleted: offline, no CI job, no living Job';
-    case 'would-delete':
-      return 'would be deleted: offline, no CI job, no living Job';
-    case 'gone':
-      return 'already gone';
-    case 'postponed':
-      return 'dead, not deleted yet';
-    case 'failed':
-      return `dead, but could not be deleted (${outcome.code})`;
-    case 'kept': {
-      const { because, witness = 'a runner of its group' } = outcome;
-      return `stays: ${because === 'group-elsewhere' ? `${witness} ${KEPT[because]}` : KEPT[because]}`;
-    }
-    default:
-      return outcome satisfies never;
-  }
+  if (outcome.is === 'failed') return `dead, but could not be deleted (${outcome.code})`;
+  if (outcome.is !== 'kept') return OUTCOMES[outcome.is];
+  const { because, witness = 'a runner of its group' } = outcome;
+  return `stays: ${because === 'group-elsewhere' ? `${witness} ${KEPT[because]}` : KEPT[because]}`;
 }
+
+const OUTCOMES: Readonly<Record<Exclude<SweepOutcome['is'], 'kept' | 'failed'>, string>> = {
+  deleted: 'deleted: offline, no CI job, no living Job',
+  'would-delete': 'would be deleted: offline, no CI job, no living Job',
+  gone: 'already gone',
+  postponed: 'dead, not deleted yet',
+};
 
 const KEPT: Readonly<Record<Extract<SweepOutcome, { readonly is: 'kept' }>['because'], string>> = {
   online: 'online',

@@ -1,6 +1,9 @@
+import packageJson from '../../package.json' with { type: 'json' };
 import { type Denial, denialLine } from '../config/policy/denial.ts';
 import { PASS_WORKLOADS } from '../config/policy/without-policy.ts';
+import type { Path } from '../config/runnergroup/documents.ts';
 import { valueAt } from '../config/runnergroup/paths.ts';
+import { type LateProblem, placed } from '../config/runnergroup/placed.ts';
 import {
   byPlace,
   formatProblem,
@@ -8,23 +11,19 @@ import {
   type Problem,
   type ReadInSpite,
 } from '../config/runnergroup/problems.ts';
-import type { PassThrough } from '../config/runnergroup/read.ts';
-import { hasOwnPod } from '../config/runnergroup/runner-group.ts';
+import { type FilePlace, hasOwnPod } from '../config/runnergroup/runner-group.ts';
 import { podsOf } from '../observe/pods.ts';
 import { groupBy } from '../shared/group-by.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
 import { keyText } from '../shared/key-text.ts';
-import { count, printable } from '../shared/printable.ts';
+import { count, jsonText, printable } from '../shared/printable.ts';
 import { isOn } from './flags/flag.ts';
-import { askedOutput, type FlagsOf, flagValue, type OutputOf } from './flags/flags.ts';
-import { askerFrom, type InstalledPolicy, judgeByPolicy } from './policy.ts';
+import { askedOutput, type FlagsOf, flagValue } from './flags/flags.ts';
 import { noGroups, readGroups } from './read-groups.ts';
-import { imagesFrom } from './settings.ts';
+import { askerFrom, type InstalledPolicy, imagesFrom, judgeByPolicy, type pathsFrom } from './settings.ts';
+import { warningsAbout, warningsOf } from './warnings.ts';
 
-interface ValidateOptions {
-  readonly paths: readonly string[];
-  readonly recursive: boolean;
-  /** Absent: none. */
+interface ValidateOptions extends ReturnType<typeof pathsFrom> {
   readonly policy?: InstalledPolicy | undefined;
 }
 
@@ -36,8 +35,7 @@ interface Checked extends Pick<ReadInSpite, 'count' | 'files' | 'groups' | 'sour
 
 /**
  * `gitea-runners validate`: reads RunnerGroups as `generate` does, without any request. Every problem and warning is one line on
- * stderr, in the order of files and lines, and then their number. The exit code is 2 for problems, 3 for denials of the policy. With
- * `--output` the report goes to stdout instead, whatever the exit code: it is the answer.
+ * stderr. With `--output` the report goes to stdout instead, whatever the exit code: it is the answer.
  * @throws Failure exit 2 when there is no RunnerGroup: a check that read nothing must not look good
  */
 export async function validate(io: Io, options: ValidateOptions, flags: FlagsOf<'validate'>): Promise<ExitCode> {
@@ -48,7 +46,7 @@ export async function validate(io: Io, options: ValidateOptions, flags: FlagsOf<
   const checked = await check(io, options);
   const { problems, denials, warnings } = checked;
   if (format === 'text') await printText(io, checked, options, isStrict);
-  else io.out(await reportText(checked, format, isStrict));
+  else io.out({ json: reportJson, sarif, github: annotations }[format](await reportOf(checked, isStrict)));
   if (problems.length > 0) return 2;
   if (denials.length > 0) return 3;
   return isStrict && warnings.length > 0 ? 2 : 0;
@@ -57,7 +55,9 @@ export async function validate(io: Io, options: ValidateOptions, flags: FlagsOf<
 async function check(io: Io, options: ValidateOptions): Promise<Checked> {
   const { problems: ofFiles, others, ...read } = await readInSpite(io, options);
   const problems = [...ofFiles, ...(await problemsOfPods(read))].sort(byPlace);
-  const warnings = await warn(read, others, options, io);
+  const beside = isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS) ? [] : warningsAbout(others);
+  const found = await warningsOf(read.groups, options.policy !== undefined);
+  const warnings = found.length === 0 ? beside : [...beside, ...(await placed(found, read.sources))].sort(byPlace);
   if (problems.length > 0 || !options.policy) return { ...read, problems, denials: [], warnings };
   const { denials, note } = await judgeByPolicy(options.policy, read.groups, askerFrom(io.env, true));
   if (note !== undefined) io.err(`${note}\n`);
@@ -65,10 +65,7 @@ async function check(io: Io, options: ValidateOptions): Promise<Checked> {
 }
 
 /** What can be read, and what is wrong with the rest. @throws Failure exit 2 when there is no RunnerGroup */
-async function readInSpite(
-  io: Io,
-  options: ValidateOptions,
-): Promise<ReadInSpite & { readonly problems: readonly Problem[]; readonly others: readonly PassThrough[] }> {
+async function readInSpite(io: Io, options: ValidateOptions) {
   try {
     const { groups, files, sources, others } = await readGroups(options, io);
     if (groups.length === 0) throw noGroups({ ...options, cwd: io.cwd });
@@ -77,20 +74,6 @@ async function readInSpite(
     if (!(error instanceof InputProblems) || !error.read) throw error;
     return { ...error.read, problems: error.problems, others: [] };
   }
-}
-
-async function warn(
-  { groups, sources }: Pick<ReadInSpite, 'groups' | 'sources'>,
-  others: readonly PassThrough[],
-  { policy }: ValidateOptions,
-  { env }: Io,
-): Promise<readonly Problem[]> {
-  const { warningsAbout, warningsOf } = await import('./validate/warnings.ts');
-  const beside = isOn(env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS) ? [] : warningsAbout(others);
-  const found = await warningsOf(groups, policy !== undefined);
-  if (found.length === 0) return beside;
-  const { placed } = await import('../config/runnergroup/placed.ts');
-  return [...beside, ...(await placed(found, sources))].sort(byPlace);
 }
 
 async function printText(io: Io, checked: Checked, { policy }: ValidateOptions, isStrict: boolean): Promise<void> {
@@ -103,7 +86,7 @@ async function printText(io: Io, checked: Checked, { policy }: ValidateOptions, 
     ),
   ];
   const isGood = problems.length === 0 && denials.length === 0 && !(isStrict && warnings.length > 0);
-  if (!isGood) lines.push((await import('./validate/report.ts')).summaryText(await reportOf(checked, isStrict)));
+  if (!isGood) lines.push(summaryText(await reportOf(checked, isStrict)));
   if (lines.length > 0) io.err(`${lines.join('\n')}\n`);
   if (!isGood) return;
   const be = groups === 1 ? 'is' : 'are';
@@ -120,17 +103,14 @@ async function printText(io: Io, checked: Checked, { policy }: ValidateOptions, 
   io.out(`${count(groups, 'RunnerGroup')} in ${count(files, 'file')} ${be} valid${allowed}${more}\n`);
 }
 
-async function reportText(checked: Checked, format: OutputOf<'validate'>, isStrict: boolean): Promise<string> {
-  const { annotations, reportJson, sarif } = await import('./validate/report.ts');
-  return { json: reportJson, sarif, github: annotations }[format](await reportOf(checked, isStrict));
-}
-
-async function reportOf(checked: Checked, isStrict: boolean) {
+async function reportOf(checked: Checked, isStrict: boolean): Promise<Report> {
   const { problems, denials, warnings, count: groups, files } = checked;
-  const { lineOf, problemsOfDenials } = await import('./validate/report.ts');
+  const lineOf =
+    (level: ReportLine['level']) =>
+    ({ place, path, message, code }: Problem): ReportLine => ({ level, ...place, path, message, code });
   const findings = [
-    ...[...problems, ...(await problemsOfDenials(denials, checked))].map((problem) => lineOf(problem, 'error')),
-    ...warnings.map((warning) => lineOf(warning, isStrict ? 'error' : 'warning')),
+    ...[...problems, ...(await problemsOfDenials(denials, checked))].map(lineOf('error')),
+    ...warnings.map(lineOf(isStrict ? 'error' : 'warning')),
   ];
   return { groups, files, findings };
 }
@@ -150,4 +130,107 @@ async function problemsOfPods({ groups, pods: others, sources }: ReadInSpite): P
     if (!(error instanceof InputProblems)) throw error;
     return error.problems;
   }
+}
+
+interface ReportLine extends FilePlace, Pick<Problem, 'path' | 'message' | 'code'> {
+  readonly level: 'error' | 'warning';
+}
+
+interface Report {
+  /** RunnerGroups, broken ones too. */
+  readonly groups: number;
+  readonly files: number;
+  /** In the order of files, lines and columns. */
+  readonly findings: readonly ReportLine[];
+}
+
+/** `3 RunnerGroups in 2 files: 2 errors, 1 warning` */
+function summaryText({ groups, files, findings }: Report): string {
+  const { errors, warnings } = amounts(findings);
+  const counts = [
+    ...(errors > 0 ? [count(errors, 'error')] : []),
+    ...(warnings > 0 ? [count(warnings, 'warning')] : []),
+  ];
+  return `${count(groups, 'RunnerGroup')} in ${count(files, 'file')}: ${counts.join(', ') || 'no errors'}`;
+}
+
+/** `validate -o json`: the report and its counts. */
+function reportJson(report: Report): string {
+  const { errors, warnings } = amounts(report.findings);
+  return jsonText({ valid: errors === 0, errors, warnings, ...report });
+}
+
+function amounts(findings: Report['findings']) {
+  const errors = findings.filter(({ level }) => level === 'error').length;
+  return { errors, warnings: findings.length - errors };
+}
+
+/** `validate -o github`: annotations, which Gitea Actions and GitHub Actions read from the log of a step. */
+function annotations({ findings }: Report): string {
+  // What ends a message or a property of an annotation, or begins an escape in it (@actions/core, `escapeData` and `escapeProperty`).
+  const data = (text: string) => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+  const property = (text: string) => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+  const texts = findings.map(({ level, file, line, column, path, message, code }) => {
+    const text = path === '' ? message : `${path}: ${message}`;
+    return `::${level} file=${property(file)},line=${line},col=${column},title=${code}::${data(printable(text))}\n`;
+  });
+  return texts.join('');
+}
+
+/** `validate -o sarif`: SARIF 2.1.0 (OASIS), which code scanning reads. */
+function sarif({ findings }: Report): string {
+  const rules = [...new Set(findings.map(({ code }) => code))].sort();
+  return jsonText({
+    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
+    version: '2.1.0',
+    runs: [
+      {
+        tool: {
+          driver: {
+            name: 'gitea-runners',
+            version: packageJson.version,
+            informationUri: packageJson.homepage,
+            rules: rules.map((id) => ({ id, help: { text: `docs/errors.md explains ${id}.` } })),
+          },
+        },
+        // The files are relative to the folder in which the command ran.
+        columnKind: 'utf16CodeUnits',
+        results: findings.map(({ level, file, line, column, path, message, code }) => {
+          const artifactLocation = { uri: file.split('/').map(encodeURIComponent).join('/') };
+          const region = { startLine: line, startColumn: column };
+          return {
+            ruleId: code,
+            ruleIndex: rules.indexOf(code),
+            level,
+            message: { text: path === '' ? message : `${path}: ${message}` },
+            locations: [{ physicalLocation: { artifactLocation, region } }],
+          };
+        }),
+      },
+    ],
+  });
+}
+
+/** A denial of a field has the place of the field. Those of the whole Application come first. */
+async function problemsOfDenials(
+  denials: readonly Denial[],
+  { groups, sources }: Pick<ReadInSpite, 'groups' | 'sources'>,
+): Promise<readonly Problem[]> {
+  const byName = new Map(groups.map((group) => [keyText(group), group]));
+  const ofFields: LateProblem[] = [];
+  const others: Problem[] = [];
+  for (const { group: denied, path, message: said, rule } of denials) {
+    const what = { message: `${said} [${rule}]`, code: 'GR-POLICY-04' } as const;
+    const group = denied && byName.get(denied.name);
+    if (group) ofFields.push({ group, path: stepsOf(path), ...what });
+    else others.push({ place: denied?.place ?? { file: '.', line: 1, column: 1 }, path, ...what });
+  }
+  return [...others, ...(await placed(ofFields, sources))];
+}
+
+/** `spec.labels[0]` -> `spec`, `labels`, 0 */
+function stepsOf(path: string): Path {
+  return [...path.matchAll(/\[(\d+)\]|\["(.*?)"\]|([^.[\]]+)/g)].map(([, index, key, name = '']) =>
+    index === undefined ? (key ?? name) : Number(index),
+  );
 }

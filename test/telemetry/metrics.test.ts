@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { deliveriesIn } from '../../src/cli/doctor/deliveries.ts';
+import { deliveriesIn } from '../../src/cli/doctor/installation.ts';
 import type { Plan } from '../../src/planner/decisions.ts';
 import type { LiveRunner } from '../../src/serve/planning/live.ts';
 import { MOST_LABEL_SETS } from '../../src/telemetry/metric-set.ts';

@@ -34,17 +34,6 @@ export interface ScopeSeen {
   readonly actions?: ActionsSeen | Failure;
 }
 
-export interface GiteaSeen {
-  readonly scopes: readonly ScopeSeen[];
-  /** Groups without a usable API token. */
-  readonly withoutToken: ReadonlyMap<RunnerGroup, Failure>;
-  /**
-   * Whether the value in a registration Secret is the scope's; a Failure: it cannot be compared. Absent: there was nothing to compare,
-   * or nothing to compare it with.
-   */
-  readonly registrations: ReadonlyMap<RunnerGroup, boolean | Failure>;
-}
-
 interface GiteaQuestions {
   readonly groups: readonly RunnerGroup[];
   readonly settings: Settings;
@@ -55,7 +44,7 @@ interface GiteaQuestions {
 }
 
 /** Never throws for what Gitea or a Secret says. */
-export async function lookAtGitea(questions: GiteaQuestions): Promise<GiteaSeen> {
+export async function lookAtGitea(questions: GiteaQuestions) {
   const { registrationTokens, settings } = questions;
   const { byHand, tokens, withoutToken } = await tokensOf(questions);
   const options = { ...requestOptions(settings), includeBlocked: false, now: settings.now };
@@ -66,6 +55,7 @@ export async function lookAtGitea(questions: GiteaQuestions): Promise<GiteaSeen>
   try {
     const looks = await observeEach([...targets.keys()], { ...options, http, versions });
     const scopes: ScopeSeen[] = [];
+    /** Whether the value in a registration Secret is the scope's; a Failure: it cannot be compared. Absent: there was nothing to compare. */
     const registrations = new Map<RunnerGroup, boolean | Failure>();
     for (const [{ key, scope, token, url }, groups] of targets) {
       const access: GiteaAccess = { http, url, token, deadline, versions };
@@ -95,14 +85,8 @@ export async function lookAtGitea(questions: GiteaQuestions): Promise<GiteaSeen>
   }
 }
 
-interface Tokens {
-  readonly tokens: ReadonlyMap<RunnerGroup, Token>;
-  /** `GITEA_TOKEN`, for the groups of its Gitea. */
-  readonly byHand: ReadonlyMap<RunnerGroup, Token>;
-  readonly withoutToken: ReadonlyMap<RunnerGroup, Failure>;
-}
-
-async function tokensOf({ groups, secrets, settings }: GiteaQuestions): Promise<Tokens> {
+/** `byHand`: `GITEA_TOKEN`, for the groups of its Gitea. `withoutToken`: groups without a usable API token. */
+async function tokensOf({ groups, secrets, settings }: GiteaQuestions) {
   const tokens = new Map<RunnerGroup, Token>();
   const byHand = new Map<RunnerGroup, Token>();
   const withoutToken = new Map<RunnerGroup, Failure>();
@@ -136,11 +120,7 @@ function targetsOf(tokens: ReadonlyMap<RunnerGroup, Token>): ReadonlyMap<GiteaTa
 }
 
 /** A repository whose Actions are off has no jobs list: then this says so. */
-async function readRest(
-  api: GiteaApi,
-  level: Level,
-  look: Look | Failure,
-): Promise<Pick<ScopeSeen, 'hooks' | 'actions'>> {
+async function readRest(api: GiteaApi, level: Level, look: Look | Failure) {
   const isOff = look instanceof Failure && look.kind === 'not-found';
   if (look instanceof Failure && !isOff) return {};
   const actions = await orFailure(readActions(api, level));

@@ -1,5 +1,6 @@
-/** Judges RunnerGroups and what each of them needs: its Gitea, its Secrets, its namespace, a node. Pure. */
+/** Judges RunnerGroups and what each of them needs: its Gitea and the webhook there, its Secrets, its namespace, a node. Pure. */
 
+import type { Hook } from '../../clients/gitea/set-up.ts';
 import { URL_KEY } from '../../clients/tokens/api-token.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
@@ -7,15 +8,17 @@ import { podTemplate } from '../../manifests/app.ts';
 import { finishOwn } from '../../serve/cluster/own-pod.ts';
 import { normalBase } from '../../shared/base-url.ts';
 import { Failure, isOfConnection } from '../../shared/failure.ts';
-import { serveLogs } from '../../shared/installed/names.ts';
+import { groupBy } from '../../shared/group-by.ts';
+import { NAME, serveLogs } from '../../shared/installed/names.ts';
 import { keyText } from '../../shared/key-text.ts';
+import { timeText } from '../../shared/marks.ts';
+import { parseUrl } from '../../shared/parse-url.ts';
 import { bad, type DoctorFinding, type Findings, good, judged, unknown } from './finding.ts';
 import * as fixes from './fixes.ts';
 import { isUnread, type ScopeSeen } from './gitea-seen.ts';
-import { type Installation, MOST_GROUPS, registrationSecret, serveIsDown } from './installation.ts';
+import { type Deliveries, type Installation, MOST_GROUPS, registrationSecret, serveIsDown } from './installation.ts';
 import { PodPlace, whyNot } from './node-fit.ts';
 import { valueAt } from './reads.ts';
-import { webhook } from './webhook.ts';
 
 /** What is judged of each scope of Gitea, and of each group. */
 const OF_SCOPE = [look, actions, (scope: ScopeSeen, seen: Installation) => webhook(scope, seen) ?? []];
@@ -188,9 +191,105 @@ const MOST_REASONS = 3;
 
 /** `2 with no label gpu=yes`, the commonest first. */
 function counted(reasons: readonly string[]): string {
-  const counts = new Map<string, number>();
-  for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
-  const sorted = [...counts].sort(([, a], [, b]) => b - a);
-  const shown = sorted.slice(0, MOST_REASONS).map(([reason, count]) => `${count} with ${reason}`);
+  const sorted = [...groupBy(reasons, (reason) => reason)].sort(([, a], [, b]) => b.length - a.length);
+  const shown = sorted.slice(0, MOST_REASONS).map(([reason, { length }]) => `${length} with ${reason}`);
   return [...shown, ...(sorted.length > MOST_REASONS ? ['…'] : [])].join('; ');
+}
+
+/** Gitea sends up to some seconds after the change, and clocks differ. */
+const LATE_MS = 15_000;
+const MANUAL = 'Run the block under "Webhooks" in docs/install.md';
+const LOOK_IN_GITEA = 'Gitea shows its deliveries and their errors under Settings → Webhooks';
+
+/**
+ * Is there a webhook that leads to `serve`, and do its deliveries come? Gitea does not list these; `serve` tells when the last one came, and
+ * with which result. A webhook delivers when the last delivery was believed and is not older than the last end of a CI job. Without such
+ * an end since `serve` started, nothing can be said. Undefined: nothing was asked.
+ */
+export function webhook(scope: ScopeSeen, seen: Installation): DoctorFinding | undefined {
+  const check = `webhook of ${scope.name}`;
+  const { hooks } = scope;
+  if (hooks === undefined) return undefined;
+  if (hooks instanceof Failure) {
+    const fix = 'Look in Gitea under Settings → Webhooks, or let doctor use a token that may read them';
+    return unknown(check, `could not look: ${hooks.code} ${hooks.message}`, fix);
+  }
+  const { deliveries, serveSecret } = seen;
+  if ('value' in serveSecret && valueAt(serveSecret.value, 'webhook-secret') === '')
+    return unknown(check, 'serve has no webhook secret: it looks every few seconds', MANUAL);
+  const delivered = deliveredSince(check, scope, deliveries);
+  const leading = hooks.filter(({ url }) => leadsToServe(url, seen));
+  const usable = leading.find((hook) => faultsOf(hook).length === 0);
+  if (usable === undefined) {
+    const text = noneText(hooks, leading);
+    // A webhook of another level may do its work: that of the whole Gitea, or of a repository. Or it was removed a moment ago.
+    if (leading.length > 0 || delivered.is !== 'good') return bad(check, text, MANUAL);
+    const fix = 'Start a CI job, then doctor again: that shows whether another webhook delivers';
+    return unknown(check, `${text}. Yet ${delivered.text}`, fix);
+  }
+  const address = addressOf(usable.url);
+  if (typeof deliveries !== 'string') return { ...delivered, text: `to ${address}; ${delivered.text}` };
+  const text = `to ${address}; whether it delivers is not known: ${deliveries}`;
+  return unknown(check, text, 'Ask as an administrator, with --kubeconfig');
+}
+
+/** Why a webhook does not tell `serve` of CI jobs. */
+const faultsOf = ({ isActive, hasJobEvents, contentType }: Hook): readonly string[] => [
+  ...(isActive ? [] : ['it is switched off']),
+  ...(hasJobEvents ? [] : ['it has not the event Workflow Job']),
+  ...(contentType === 'json' ? [] : ['its content type is not application/json']),
+];
+
+function noneText(hooks: readonly Hook[], leading: readonly Hook[]): string {
+  const [hook] = leading;
+  if (hook) return `to ${addressOf(hook.url)}, but ${faultsOf(hook).join(', ')}`;
+  const others = hooks.filter(({ hasJobEvents }) => hasJobEvents).map(({ url }) => addressOf(url));
+  return others.length === 0
+    ? 'there is none here: serve hears of a CI job only when it looks'
+    : `none here leads to serve: those for CI jobs go to ${others.join(', ')}`;
+}
+
+/** Without what may be secret. */
+function addressOf(text: string): string {
+  const url = parseUrl(text);
+  return url ? `${url.origin}${url.pathname}` : 'no URL';
+}
+
+/** Whether this address leads to `serve`. A host that is none of the Service's may: it may be that of an Ingress. */
+function leadsToServe(text: string, { argocdNamespace }: Installation): boolean {
+  const { hostname, pathname } = parseUrl(text) ?? { hostname: '', pathname: '' };
+  if (pathname.replace(/\/+$/, '') !== '/webhook') return false;
+  const inside = `${NAME}.${argocdNamespace}`;
+  return hostname === inside || hostname.startsWith(`${inside}.svc`) || !/\.svc(?:\.|$)/.test(hostname);
+}
+
+/** Why `serve` refuses what Gitea sends, and what to do. Refusals of other things are no webhook's. */
+const REFUSED: Readonly<Record<string, readonly [string, string]>> = {
+  'no-secret': ['serve has no secret for it', 'Repeat step 2 of docs/install.md'],
+  unsigned: ['it has no secret', `Delete it in Gitea. ${MANUAL}`],
+  signature: ['its secret is another one than that of serve', `Delete it in Gitea. ${MANUAL}`],
+  event: ['it sends other events', 'In Gitea, give it the trigger Workflow Job alone'],
+  'media-type': ['its content type is not application/json', 'Correct that in Gitea'],
+};
+
+function deliveredSince(check: string, { look: seen }: ScopeSeen, deliveries: Deliveries | string): DoctorFinding {
+  if (typeof deliveries === 'string') return unknown(check, deliveries, LOOK_IN_GITEA);
+  const { lastMs, sinceMs } = deliveries;
+  const acceptedMs = Math.max(lastMs.get('accepted') ?? 0, lastMs.get('forwarded') ?? 0);
+  const endedMs = seen instanceof Failure ? 0 : Math.max(0, ...seen.jobs.map(({ completedAtMs = 0 }) => completedAtMs));
+  const [reason] = Object.keys(REFUSED)
+    .filter((result) => (lastMs.get(result) ?? 0) > acceptedMs)
+    .sort((a, b) => (lastMs.get(b) ?? 0) - (lastMs.get(a) ?? 0));
+  const [why, fix] = REFUSED[reason ?? ''] ?? [];
+  if (why !== undefined && fix !== undefined) return bad(check, `serve refused the last delivery: ${why}`, fix);
+  const isMissed = endedMs > Math.max(acceptedMs, sinceMs) + LATE_MS;
+  const since = `a CI job has ended at ${timeText(endedMs)}`;
+  if (acceptedMs > 0) {
+    const text = `the last delivery came at ${timeText(acceptedMs)}`;
+    return isMissed ? bad(check, `${text}, and ${since}`, LOOK_IN_GITEA) : good(check, text);
+  }
+  const cause = `${LOOK_IN_GITEA}. ALLOWED_HOST_LIST in app.ini is the usual cause`;
+  if (isMissed) return bad(check, `no delivery has come since serve started, and ${since}`, cause);
+  const text = 'no CI job has ended since serve started, so it cannot be told whether it delivers';
+  return unknown(check, text, 'Start a CI job, then doctor again');
 }

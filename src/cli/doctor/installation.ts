@@ -1,50 +1,39 @@
 /** Reads what `doctor` judges. What cannot be read is no error here: it says why. */
 
+import * as z from 'zod';
 import { Deadline } from '../../clients/http/deadline.ts';
 import { KubeClient, unexpectedStatus } from '../../clients/kubernetes/client.ts';
 import { observeCluster } from '../../clients/kubernetes/observe.ts';
 import { ClusterSecrets } from '../../clients/kubernetes/secrets.ts';
 import type { SecretReader } from '../../clients/tokens/api-token.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import type { LiveJob } from '../../planner/evidence.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
+import { METRICS_PORT, SERVE_SELECTOR } from '../../shared/installed/names.ts';
+import { SERVE_RULES, SIDECAR_RULES } from '../../shared/installed/rights.ts';
 import { keyText } from '../../shared/key-text.ts';
 import { type ClusterSource, listObjects, sortedOut } from '../explain/cluster-source.ts';
-import { readLease, type ServeSeen, type StatusSeen, statusSeen, type UnservedGroup } from '../explain/where.ts';
-import { type ClusterReader, jsonOf, type SeenOrNot, shaped } from '../read-object.ts';
-import { type Access, readAccess } from './access.ts';
-import { type Deliveries, readDeliveries } from './deliveries.ts';
-import { type GiteaSeen, lookAtGitea } from './gitea-seen.ts';
-import { installedSecrets } from './mounted-secrets.ts';
-import { Namespace, type Reads, readAll, readAt, Version, valueAt, WithData } from './reads.ts';
+import { readLease, statusSeen } from '../explain/where.ts';
+import { type ClusterReader, jsonOf, readObject, type SeenOrNot, shaped } from '../read-object.ts';
+import { lookAtGitea } from './gitea-seen.ts';
+import {
+  installedSecrets,
+  listOf,
+  Namespace,
+  type Reads,
+  readAll,
+  readAt,
+  Version,
+  valueAt,
+  WithData,
+} from './reads.ts';
 
-export interface Installation extends Reads {
-  readonly argocdNamespace: string;
-  /** Empty: all namespaces were looked at for RunnerGroups. */
-  readonly inNamespaces: readonly string[];
-  readonly nowMs: number;
-  readonly version: SeenOrNot<{ readonly major: string; readonly minor: string }>;
-  readonly lease: ServeSeen;
-  readonly access: readonly SeenOrNot<Access>[];
-  readonly groups: readonly RunnerGroup[];
-  readonly broken: readonly UnservedGroup[];
-  readonly statuses: readonly StatusSeen[];
-  readonly groupsUnread: Failure | undefined;
-  readonly namespaces: ReadonlyMap<string, SeenOrNot<Namespace>>;
-  /** Registration Secrets, by `registrationSecret`. */
-  readonly secrets: ReadonlyMap<string, SeenOrNot<WithData>>;
-  /** A text: why nothing is known. */
-  readonly deliveries: Deliveries | string;
-  readonly gitea: GiteaSeen;
-  /** Listed after Gitea's rows. */
-  readonly liveJobs: readonly LiveJob[] | Failure;
-}
+export type Installation = Awaited<ReturnType<typeof readInstallation>>;
 
 /** Groups that are looked at; more would load Gitea and the API server. */
 export const MOST_GROUPS = 50;
 
 /** Reads everything. @throws Failure when the API server cannot be reached at all, or does not know who asks. */
-export async function readInstallation(source: ClusterSource, argocdNamespace: string): Promise<Installation> {
+export async function readInstallation(source: ClusterSource, argocdNamespace: string) {
   const { config, settings, namespaces: inNamespaces } = source;
   const deadline = new Deadline(settings.timeoutMs);
   const client = new KubeClient(config, settings);
@@ -76,6 +65,7 @@ export async function readInstallation(source: ClusterSource, argocdNamespace: s
     return {
       ...reads,
       argocdNamespace,
+      /** Empty: all namespaces were looked at for RunnerGroups. */
       inNamespaces,
       nowMs: settings.now(),
       version,
@@ -86,9 +76,11 @@ export async function readInstallation(source: ClusterSource, argocdNamespace: s
       statuses: objects.map((object) => statusSeen(object)),
       groupsUnread: listed instanceof Failure ? listed : undefined,
       namespaces,
+      /** Registration Secrets, by `registrationSecret`. */
       secrets,
       deliveries: await readDeliveries(reader),
       gitea,
+      /** Listed after Gitea's rows. */
       liveJobs,
     };
   } finally {
@@ -96,10 +88,7 @@ export async function readInstallation(source: ClusterSource, argocdNamespace: s
   }
 }
 
-async function readNamespaces(
-  reader: ClusterReader,
-  groups: readonly RunnerGroup[],
-): Promise<Pick<Installation, 'namespaces' | 'secrets'>> {
+async function readNamespaces(reader: ClusterReader, groups: readonly RunnerGroup[]) {
   const namespaces = new Map<string, SeenOrNot<Namespace>>();
   const secrets = new Map<string, SeenOrNot<WithData>>();
   for (const group of groups) {
@@ -113,35 +102,16 @@ async function readNamespaces(
   return { namespaces, secrets };
 }
 
-async function readAccesses(
-  reader: ClusterReader,
-  { repoServer, serve }: Reads,
-  namespaces: readonly string[],
-): Promise<Installation['access']> {
-  const parts = [['sidecar', repoServer] as const, ['serve', serve] as const];
-  const found: SeenOrNot<Access>[] = [];
-  for (const namespace of namespaces)
-    for (const [part, deployment] of parts) {
-      if (!('value' in deployment)) continue;
-      const { serviceAccountName } = deployment.value.spec.template.spec;
-      found.push(await readAccess(reader, part, serviceAccountName, namespace));
-    }
-  return found;
-}
-
 export function registrationSecret({ namespace, registrationToken: { name } }: RunnerGroup): string {
   return keyText({ namespace, name });
 }
 
 /** The registration token of a group, to be compared. */
-function registrationOf(
-  group: RunnerGroup,
-  secrets: Installation['secrets'],
-): readonly (readonly [RunnerGroup, string])[] {
+function registrationOf(group: RunnerGroup, secrets: ReadonlyMap<string, SeenOrNot<WithData>>) {
   const secret = secrets.get(registrationSecret(group));
   if (!secret || !('value' in secret)) return [];
   const text = valueAt(secret.value, group.registrationToken.key);
-  return text === '' ? [] : [[group, text]];
+  return text === '' ? [] : [[group, text] as const];
 }
 
 /** Where the API tokens are; undefined: in files. From outside they are read where the sidecar has them from. */
@@ -157,7 +127,145 @@ function secretsOf(
 }
 
 /** True when no pod of `serve` can be at work: then there is nothing to say of what it does. */
-export function serveIsDown({ serve: read }: Pick<Installation, 'serve'>): boolean {
+export function serveIsDown({ serve: read }: Pick<Reads, 'serve'>): boolean {
   if ('unread' in read) return read.isMissing;
   return read.value.spec.replicas === 0 || read.value.status.readyReplicas === 0;
+}
+
+/** What a part may do in a namespace, as far as it differs from what it should. Each is a deed: `list jobs.batch`. */
+export interface Access {
+  readonly part: 'sidecar' | 'serve';
+  readonly namespace: string;
+  readonly lacks: readonly string[];
+  readonly beyond: readonly string[];
+}
+
+interface Deed {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+}
+
+/** Only Argo CD makes and deletes Jobs, and nobody of ours lists Secrets. */
+const FORBIDDEN: readonly Deed[] = [
+  { verb: 'create', group: 'batch', resource: 'jobs' },
+  { verb: 'delete', group: 'batch', resource: 'jobs' },
+  { verb: 'list', group: '', resource: 'secrets' },
+];
+
+const NEEDED = { sidecar: deedsOf(SIDECAR_RULES), serve: deedsOf(SERVE_RULES) };
+
+function deedsOf(rules: typeof SERVE_RULES): readonly Deed[] {
+  return rules.flatMap(({ apiGroups, resources, verbs }) =>
+    apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => ({ verb, group, resource })))),
+  );
+}
+
+/** What both parts may do: the API server is asked, which knows all roles and bindings. */
+async function readAccesses(reader: ClusterReader, { repoServer, serve }: Reads, namespaces: readonly string[]) {
+  const parts = [['sidecar', repoServer] as const, ['serve', serve] as const];
+  const found: SeenOrNot<Access>[] = [];
+  for (const namespace of namespaces)
+    for (const [part, deployment] of parts) {
+      if (!('value' in deployment)) continue;
+      const { serviceAccountName } = deployment.value.spec.template.spec;
+      found.push(await readAccess(reader, part, serviceAccountName, namespace));
+    }
+  return found;
+}
+
+async function readAccess(reader: ClusterReader, part: Access['part'], account: string, namespace: string) {
+  const ask = async (deed: Deed) => ({ deed, review: await review(reader, deed, account, namespace) });
+  const allowed = new Set<Deed>();
+  for (const { deed, review: read } of await Promise.all([...NEEDED[part], ...FORBIDDEN].map(ask))) {
+    if ('unread' in read) return read;
+    if (read.value) allowed.add(deed);
+  }
+  const textOf = ({ verb, group, resource }: Deed): string => `${verb} ${resource}${group && `.${group}`}`;
+  const lacks = NEEDED[part].filter((deed) => !allowed.has(deed)).map(textOf);
+  const beyond = FORBIDDEN.filter((deed) => allowed.has(deed)).map(textOf);
+  return { value: { part, namespace, lacks, beyond } };
+}
+
+const Review = z
+  .looseObject({ status: z.looseObject({ allowed: z.boolean() }) })
+  .transform(({ status }) => status.allowed);
+
+/** @param account name of a service account in Argo CD's namespace */
+async function review(reader: ClusterReader, { verb, group, resource }: Deed, account: string, namespace: string) {
+  const { argocdNamespace } = reader;
+  const [kind, subresource] = resource.split('/');
+  const spec = {
+    user: `system:serviceaccount:${argocdNamespace}:${account}`,
+    // Groups that every service account is in.
+    groups: ['system:authenticated', 'system:serviceaccounts', `system:serviceaccounts:${argocdNamespace}`],
+    resourceAttributes: { verb, group, resource: kind, ...(subresource && { subresource }), namespace },
+  };
+  const question = {
+    method: 'POST',
+    path: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
+    body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec },
+  } as const;
+  return shaped(Review, await readObject(reader, question, 'ask that'));
+}
+
+/** Of all pods of `serve` together. Times are ms since 1970, by the clocks of these pods. */
+export interface Deliveries {
+  /** Since when all of them count. */
+  readonly sinceMs: number;
+  /** When the last delivery with this result came: `accepted`, `forwarded`, or why it was refused. */
+  readonly lastMs: ReadonlyMap<string, number>;
+}
+
+/** `serve` has two. More are not asked. */
+const MOST_PODS = 5;
+
+const ServePod = z.looseObject({
+  metadata: z.looseObject({ name: z.string() }),
+  status: z.looseObject({ phase: z.string().optional() }).default({}),
+});
+
+/** What `serve` knows of webhooks: its metrics, read from each of its pods. Gitea's API tells nothing of deliveries. A text: why nothing is known. */
+async function readDeliveries({ client, argocdNamespace, deadline }: ClusterReader): Promise<Deliveries | string> {
+  const pods = `/api/v1/namespaces/${encodeURIComponent(argocdNamespace)}/pods`;
+  const get = async (what: string, path: string, query = {}): Promise<string | { readonly status: number }> => {
+    const { status, text } = await client.send({ what, path, query }, deadline);
+    return status === 200 ? text : { status };
+  };
+  try {
+    const list = await get('list the pods of serve', pods, { labelSelector: SERVE_SELECTOR });
+    if (typeof list !== 'string') return `its pods cannot be listed (${list.status})`;
+    const { data = [] } = listOf(ServePod).safeParse(JSON.parse(list));
+    const running = data.filter(({ status }) => status.phase === 'Running').slice(0, MOST_PODS);
+    if (running.length === 0) return 'none of its pods runs';
+    const texts: string[] = [];
+    for (const { metadata } of running) {
+      const path = `${pods}/${encodeURIComponent(metadata.name)}:${METRICS_PORT}/proxy/metrics`;
+      const text = await get('read the metrics of serve', path);
+      if (typeof text !== 'string') return `the metrics of pod ${metadata.name} cannot be read (${text.status})`;
+      texts.push(text);
+    }
+    return deliveriesIn(texts);
+  } catch (error) {
+    if (error instanceof Failure) return `its metrics cannot be read (${error.code})`;
+    if (error instanceof SyntaxError) return 'the list of its pods is no JSON';
+    throw error;
+  }
+}
+
+const STARTED = /^process_start_time_seconds (\S+)$/m;
+const LAST = /^gitea_runners_webhook_last_delivery_timestamp_seconds\{result="([a-z-]+)"\} (\S+)$/gm;
+
+/** @param texts what `/metrics` of each pod says. */
+export function deliveriesIn(texts: readonly string[]): Deliveries | string {
+  const lastMs = new Map<string, number>();
+  let sinceMs = 0;
+  for (const text of texts) {
+    const started = Number(STARTED.exec(text)?.[1]);
+    if (!Number.isFinite(started)) return 'its metrics do not say when it started';
+    sinceMs = Math.max(sinceMs, started * 1000);
+    for (const [, result = '', seconds] of text.matchAll(LAST))
+      lastMs.set(result, Math.max(lastMs.get(result) ?? 0, Number(seconds) * 1000));
+  }
+  return { sinceMs, lastMs };
 }

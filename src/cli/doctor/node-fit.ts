@@ -100,27 +100,19 @@ function byTaints({ tolerations }: PodPlace, { spec: { taints, unschedulable } }
 }
 
 function bySize(pod: PodPlace, { status: { allocatable } }: Node): string | undefined {
-  for (const [resource, amount] of requestsOf(pod)) {
-    const has = quantityValue(allocatable[resource] ?? '0');
-    if (amount > has) return `${resource}: ${allocatable[resource] ?? 'none'}, too little`;
-  }
-  return undefined;
+  const [resource] = [...requestsOf(pod)].find(([name, size]) => size > quantityValue(allocatable[name] ?? '0')) ?? [];
+  return resource && `${resource}: ${allocatable[resource] ?? 'none'}, too little`;
 }
 
 /** Sidecars run beside the containers. Other init containers run alone, so the largest counts. A limit is a request, too. */
 function requestsOf({ containers, initContainers }: PodPlace): ReadonlyMap<string, number> {
   const isSidecar = ({ restartPolicy }: z.output<typeof Container>): boolean => restartPolicy === 'Always';
   const total = new Map<string, number>();
-  for (const container of [...containers, ...initContainers.filter(isSidecar)])
-    for (const [resource, amount] of asked(container)) total.set(resource, (total.get(resource) ?? 0) + amount);
-  for (const container of initContainers.filter((each) => !isSidecar(each)))
-    for (const [resource, amount] of asked(container)) total.set(resource, Math.max(total.get(resource) ?? 0, amount));
+  const ask = ({ resources }: z.output<typeof Container>, join: (a: number, b: number) => number): void => {
+    for (const [resource, text] of Object.entries({ ...resources?.limits, ...resources?.requests }))
+      total.set(resource, join(total.get(resource) ?? 0, quantityValue(text)));
+  };
+  for (const each of [...containers, ...initContainers.filter(isSidecar)]) ask(each, (a, b) => a + b);
+  for (const each of initContainers.filter((one) => !isSidecar(one))) ask(each, Math.max);
   return total;
-}
-
-function asked({ resources }: z.output<typeof Container>): readonly (readonly [string, number])[] {
-  return Object.entries({ ...resources?.limits, ...resources?.requests }).map(([resource, text]) => [
-    resource,
-    quantityValue(text),
-  ]);
 }

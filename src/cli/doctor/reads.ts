@@ -1,6 +1,10 @@
 /** What `doctor` reads of the cluster: where each object is, and which of its fields count. A new read is a row of `READS`. */
+import { join } from 'node:path';
 import * as z from 'zod';
-import { NAME, SERVE_SECRET, SETTINGS } from '../../shared/installed/names.ts';
+import type { ClusterSecrets, SecretPlace } from '../../clients/kubernetes/secrets.ts';
+import type { SecretReader } from '../../clients/tokens/api-token.ts';
+import { Failure } from '../../shared/failure.ts';
+import { API_SECRETS_DIR, NAME, SERVE_SECRET, SETTINGS } from '../../shared/installed/names.ts';
 import { type ClusterReader, readObject, type SeenOrNot, shaped } from '../read-object.ts';
 
 const texts = z.record(z.string(), z.string());
@@ -95,12 +99,9 @@ export const READS = {
   nodePools: at(() => '/apis/karpenter.sh/v1/nodepools', listOf(anything)),
 };
 
-interface Read<T> {
-  readonly path: (namespace: string) => string;
-  readonly shape: z.ZodType<T>;
-}
+type Read<T> = ReturnType<typeof at<T>>;
 
-function at<T>(path: Read<T>['path'], shape: z.ZodType<T>): Read<T> {
+function at<T>(path: (namespace: string) => string, shape: z.ZodType<T>) {
   return { path, shape };
 }
 
@@ -126,4 +127,43 @@ export function valueAt({ data }: WithData, key: string): string {
   return Buffer.from(data[key] ?? '', 'base64')
     .toString()
     .trim();
+}
+
+/**
+ * The API tokens as the sidecar gets them: from Secrets of Argo CD's namespace that are mounted into it.
+ * @param repoServer undefined: it was not read. Without a sidecar a Secret is looked for under the name that a group gives it
+ */
+export function installedSecrets(
+  secrets: ClusterSecrets,
+  settings: Readonly<Record<string, string>>,
+  argocdNamespace: string,
+  repoServer: SeenOrNot<Deployment> | undefined,
+): SecretReader {
+  if (settings['GITEA_RUNNERS_SECRETS'] === 'api') return secrets;
+  const mounted = repoServer && 'value' in repoServer ? mountedSecrets(repoServer.value) : undefined;
+  const placeOf = (namespace: string, name: string): SecretPlace => {
+    const common = join(API_SECRETS_DIR, name);
+    const found = mounted ? (mounted.get(join(API_SECRETS_DIR, namespace, name)) ?? mounted.get(common)) : name;
+    if (found !== undefined) return { namespace: argocdNamespace, name: found };
+    const message = `find the API token of namespace ${namespace}: no Secret is mounted into the sidecar at ${common}. If authToken is right, mount it ("A second Gitea" in docs/install.md).`;
+    throw new Failure('GR-DOCTOR-02', 1, message, 'not-found');
+  };
+  const read: SecretReader['read'] = async (namespace, name) => {
+    const place = placeOf(namespace, name);
+    return await secrets.read(place.namespace, place.name);
+  };
+  // The registration Secret is judged by itself.
+  return { read, placeOf, readUrl: async () => undefined };
+}
+
+/** Names of Secrets by the folder of the sidecar that they are mounted at; undefined: there is no sidecar. */
+function mountedSecrets({ spec }: Deployment): ReadonlyMap<string, string> | undefined {
+  const { containers, volumes } = spec.template.spec;
+  const sidecar = containers.find(({ name }) => name === NAME);
+  const sources = new Map(volumes.map(({ name, secret }) => [name, secret?.secretName]));
+  const mounts = sidecar?.volumeMounts.flatMap(({ name, mountPath }) => {
+    const secret = sources.get(name);
+    return secret === undefined ? [] : [[join(mountPath), secret] as const];
+  });
+  return mounts && new Map(mounts);
 }

@@ -1,7 +1,4 @@
-/**
- * `explain WHAT` for people: cause, since when, evidence, next step and link in a short paragraph; details below. A pure function of the
- * explanation. The text of each decision is that of the table (causes.ts).
- */
+/** `explain WHAT` for people: a short paragraph. A pure function of the explanation; the text of each decision is that of the table (causes.ts). */
 import type { Run } from '../../clients/gitea/runs.ts';
 import { type EmittedRunner, takesPlace } from '../../planner/decisions.ts';
 import type { Job, LiveJob } from '../../planner/evidence.ts';
@@ -18,11 +15,12 @@ import {
   emittedRunners,
   findGroup,
   groupOfJob,
+  isNotCovered,
 } from '../explanation.ts';
 import { JOB_STATES, type JobState } from '../flags/readers.ts';
 import { runnersIn } from '../runner-counts.ts';
-import { blockedAdvice } from './blocked.ts';
 import { adviceFor, runnerAdvice, runnerText, slotsText, troubleText, verdictText } from './causes.ts';
+import { blockedAdvice } from './held-back.ts';
 import type { Subject } from './subject.ts';
 
 type SubjectThat<Is extends Subject['is']> = Subject & { readonly is: Is };
@@ -38,16 +36,21 @@ export function answerText(subject: Subject, explanation: Explanation, paper: Pa
     case 'group':
       return paragraph(groupTitle(subject.group), groupLines(subject.group, explanation), paper);
     case 'broken': {
-      const next = 'correct it in git; gitea-runners validate shows the line';
-      const lines = [line('Evidence', subject.problem), line('Next', next)].flat();
-      return paragraph(`RunnerGroup ${subject.group} cannot be served: it is not valid.`, lines, paper);
+      const next = line('Next', 'correct it in git; gitea-runners validate shows the line');
+      const title = `RunnerGroup ${subject.group} cannot be served: it is not valid.`;
+      return paragraph(title, [...line('Evidence', subject.problem), ...next], paper);
     }
     case 'out-of-scope': {
       const title = `No RunnerGroup here has jobs of ${subject.repository}.`;
       return paragraph(title, outOfScopeLines(subject, explanation), paper);
     }
-    case 'runner':
-      return paragraph(runnerTitle(subject), runnerLines(subject, explanation), paper);
+    case 'runner': {
+      const { runner, decision } = subject;
+      const title = decision
+        ? `Runner ${runner} of ${keyText(decision.group)} ${decision.emit ? 'stays' : 'goes'}.`
+        : `Runner ${runner}: Kubernetes shows its Job, and no RunnerGroup here has it.`;
+      return paragraph(title, runnerLines(subject, explanation), paper);
+    }
     default:
       return subject satisfies never;
   }
@@ -57,7 +60,7 @@ type Line = readonly [name: string, text: string];
 
 /** One line; none without a text. */
 function line(name: string, text: string | undefined): readonly Line[] {
-  return text === undefined || text === '' ? [] : [[name, text]];
+  return lines(name, text ? [text] : []);
 }
 
 function lines(name: string, texts: readonly string[]): readonly Line[] {
@@ -80,14 +83,12 @@ function titleText(title: string, paper: Paper): string {
 
 function linesText(below: readonly Line[], paper: Paper): string {
   const width = Math.max(20, (paper.columns ?? USUAL_COLUMNS) - 12);
-  return below
-    .flatMap(([name, text]) =>
-      // An address is never broken: people click on it or copy it.
-      (name === 'Link' ? [printable(text)] : broken(printable(text), width)).map(
-        (part, index) => `  ${(index === 0 ? `${name}:` : '').padEnd(10)}${part}\n`,
-      ),
-    )
-    .join('');
+  const texts = below.flatMap(([name, text]) => {
+    // An address is never broken: people click on it or copy it.
+    const parts = name === 'Link' ? [printable(text)] : broken(printable(text), width);
+    return parts.map((part, index) => `  ${(index === 0 ? `${name}:` : '').padEnd(10)}${part}\n`);
+  });
+  return texts.join('');
 }
 
 /** One job in all that is known of it, several as a table: what they share is said once. */
@@ -96,8 +97,11 @@ function jobsText({ jobs, run }: SubjectThat<'jobs'>, explanation: Explanation, 
   if (first === undefined) return '';
   const title = run ? runTitle(run) : `Unfinished jobs of ${first.job.repository}: ${jobs.length}.`;
   const ofRun = jobs.length > 1 || run ? [titleText(title, paper)] : [];
-  if (jobs.length === 1)
-    return [...ofRun, paragraph(jobTitle(first), jobLines(first, explanation, run), paper)].join('\n');
+  if (jobs.length === 1) {
+    const { job, state } = first;
+    const ofJob = `Job ${job.id} "${job.name}" of ${job.repository} ${STATE_WORDS[state]}.`;
+    return [...ofRun, paragraph(ofJob, jobLines(first, explanation, run), paper)].join('\n');
+  }
   const tableOfJobs = jobTable({ ...explanation, jobs }, { ...paper, isOfRun: true });
   return [...ofRun, tableOfJobs, linesText(runLines(jobs, explanation, run), paper)].join('\n');
 }
@@ -125,10 +129,6 @@ function runTitle({ repository, number, workflow, event, branch, status, conclus
   return `Run ${repository}#${number} (${of}): ${conclusion ?? word}`;
 }
 
-function jobTitle({ job, state }: ExplainedJob): string {
-  return `Job ${job.id} "${job.name}" of ${job.repository} ${STATE_WORDS[state]}.`;
-}
-
 const STATE_WORDS: Readonly<Record<JobState, string>> = {
   unserved: 'is unserved: it gets no runner until somebody acts',
   held: 'is held back',
@@ -142,6 +142,8 @@ function jobLines(job: ExplainedJob, explanation: Explanation, run: Run | undefi
   const live = explanation.liveJobs?.find(({ name }) => name === runnerOf(job));
   const group = groupOf(job, explanation);
   const next = nextSteps(job, explanation);
+  const wait = job.state === 'starting' ? 'wait: its runner takes it as soon as it has registered' : 'wait';
+  const nothing = job.verdict === 'running' ? 'nothing: it runs' : wait;
   return [
     ...line('Cause', verdictText(job, nowMs, emittedRunners(explanation))),
     ...line('Since', sinceText(job.job, nowMs)),
@@ -151,7 +153,7 @@ function jobLines(job: ExplainedJob, explanation: Explanation, run: Run | undefi
     ...line('Group', group && !job.elsewhere ? groupText(group) : undefined),
     ...(waitsForSlot(job) && group ? slotLines(group, explanation) : []),
     ...line('Pod', live && podText(live, nowMs)),
-    ...lines('Next', next.length > 0 ? next : [nothingToDo(job)]),
+    ...lines('Next', next.length > 0 ? next : [nothing]),
     ...line('Link', job.job.url),
   ];
 }
@@ -180,26 +182,16 @@ function askedAdvice(job: ExplainedJob): readonly string[] {
   return job.notCreated && !job.notCreated.isUnserved && !job.ended ? [job.notCreated.next] : [];
 }
 
-function nothingToDo({ state, verdict }: ExplainedJob): string {
-  if (verdict === 'running') return 'nothing: it runs';
-  return state === 'starting' ? 'wait: its runner takes it as soon as it has registered' : 'wait';
-}
-
 function waitsForSlot(job: ExplainedJob): boolean {
   return job.verdict === 'held' && job.because === 'cap' && job.cap !== 0;
 }
 
-function isNotCovered(job: ExplainedJob): boolean {
-  return job.verdict === 'held' && job.because === 'labels-not-covered';
-}
-
 /** A job that no group covers may be meant for one that is broken. */
 function brokenLines({ where }: Explanation): readonly Line[] {
-  const told = (where?.broken ?? []).slice(0, MOST_TOLD);
-  return lines(
-    'But',
-    told.map(({ group, problem }) => `RunnerGroup ${group} cannot be served, so it does not count: ${problem}`),
+  const texts = (where?.broken ?? []).map(
+    ({ group, problem }) => `RunnerGroup ${group} cannot be served, so it does not count: ${problem}`,
   );
+  return lines('But', texts.slice(0, MOST_TOLD));
 }
 
 /** Which runners hold the slots of a full group, those that block others first. */
@@ -210,38 +202,30 @@ function slotLines(group: ExplainedGroup, explanation: Explanation): readonly Li
     .filter((each) => isSame(each.group, group) && takesPlace(each))
     .sort((a, b) => rank(a) - rank(b));
   const texts = holders.map((each) => {
-    const { runner, trouble } = each;
-    const why = trouble && `its pod cannot start: ${troubleText(trouble)}`;
-    return `${runner} ${why ?? runnerText(each, groups, Date.parse(checkedAt))}`;
+    const why = each.trouble && `its pod cannot start: ${troubleText(each.trouble)}`;
+    return `${each.runner} ${why ?? runnerText(each, groups, Date.parse(checkedAt))}`;
   });
   return lines('Slot', firstLines(texts, MOST_TOLD));
 }
 
 function sinceText({ createdAtMs, startedAtMs, status }: Job, nowMs: number): string {
+  const utcText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
   if (status === 'in_progress' && startedAtMs !== undefined)
     return `it has run for ${duration(nowMs - startedAtMs)} (since ${utcText(startedAtMs)})`;
   return `it was created ${duration(nowMs - createdAtMs)} ago (${utcText(createdAtMs)}); Gitea does not tell when it became ready`;
 }
 
-/** `2026-11-21 12:00:00 UTC` */
-function utcText(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
-}
-
 function jobEvidence({ job, runHas = [], estimate }: ExplainedJob, run: Run | undefined): string {
   const labels = job.labels.length === 0 ? 'no runs-on' : `runs-on ${job.labels.join(', ')}`;
   const attempt = job.attempt > 1 ? `, attempt ${job.attempt}` : '';
+  const needs = "Gitea's API does not tell which of them it needs; the graph on the page of the run does";
+  const event = run ? `its run was started by ${run.event}; ` : '';
+  const waits = `${event}Gitea's API tells neither the concurrency group nor a missing approval; the page of the run shows both`;
   return [
     `Gitea says ${job.status.replace('_', ' ')}, ${labels}${attempt}`,
     ...(estimate ? [`the estimate is made from ${count(estimate.samples, 'finished job')}`] : []),
-    ...(job.status === 'blocked' ? [blockedEvidence(runHas.length, run)] : []),
+    ...(job.status === 'blocked' ? [runHas.length > 0 ? needs : waits] : []),
   ].join('; ');
-}
-
-function blockedEvidence(others: number, run: Run | undefined): string {
-  if (others > 0) return "Gitea's API does not tell which of them it needs; the graph on the page of the run does";
-  const event = run ? `its run was started by ${run.event}; ` : '';
-  return `${event}Gitea's API tells neither the concurrency group nor a missing approval; the page of the run shows both`;
 }
 
 /** `its Job was created 3m12s ago; the pod is starting: ImagePullBackOff: …` */
@@ -305,11 +289,11 @@ function groupLines(group: ExplainedGroup, explanation: Explanation): readonly L
     const some = of.filter((job) => job.state === state).length;
     return some > 0 ? [`${some} ${state}`] : [];
   });
-  const troubled = [...emittedRunners(explanation).values()].filter(
-    (each) => each.trouble && isSame(each.group, group),
-  );
-  const pods = troubled.map(({ runner, trouble }) => `${runner}: ${trouble ? troubleText(trouble) : ''}`);
-  const next = of.flatMap((job) => adviceFor(job, explanation.groups)).concat(troubled.flatMap(runnerAdvice));
+  const runners = [...emittedRunners(explanation).values()].filter((each) => isSame(each.group, group));
+  const pods = runners.flatMap(({ runner, trouble }) => (trouble ? [`${runner}: ${troubleText(trouble)}`] : []));
+  const next = of
+    .flatMap((job) => adviceFor(job, explanation.groups))
+    .concat(runners.filter(({ trouble }) => trouble).flatMap(runnerAdvice));
   const status = explanation.where?.statuses.find((each) => each.group === keyText(group));
   return [
     ...line('Runners', groupText(group)),
@@ -326,20 +310,13 @@ function outOfScopeLines({ repository }: SubjectThat<'out-of-scope'>, explanatio
   const { groups } = explanation;
   const scopes = groups.slice(0, MOST_TOLD).map((group) => `${keyText(group)} has ${group.scope} at ${group.gitea}`);
   const more = groups.length > MOST_TOLD ? [`and ${groups.length - MOST_TOLD} more`] : [];
+  const next = `add a RunnerGroup whose scope has ${repository}, or look where its RunnerGroup is: other files, another namespace (-A), another cluster`;
   return [
     ...line('Cause', `the scope of no RunnerGroup has ${repository}, so nothing here starts a runner for it`),
     ...lines('Evidence', [[...scopes, ...more].join('; ')]),
     ...brokenLines(explanation),
-    ...line(
-      'Next',
-      `add a RunnerGroup whose scope has ${repository}, or look where its RunnerGroup is: other files, another namespace (-A), another cluster`,
-    ),
+    ...line('Next', next),
   ];
-}
-
-function runnerTitle({ runner, decision }: SubjectThat<'runner'>): string {
-  if (!decision) return `Runner ${runner}: Kubernetes shows its Job, and no RunnerGroup here has it.`;
-  return `Runner ${runner} of ${keyText(decision.group)} ${decision.emit ? 'stays' : 'goes'}.`;
 }
 
 function runnerLines({ runner, decision, live }: SubjectThat<'runner'>, explanation: Explanation): readonly Line[] {

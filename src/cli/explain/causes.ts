@@ -16,8 +16,7 @@ import { keyText } from '../../shared/key-text.ts';
 import { timeText } from '../../shared/marks.ts';
 import { duration } from '../duration.ts';
 import { type ExplainedGroup, type ExplainedJob, findGroup } from '../explanation.ts';
-import { blockedText } from './blocked.ts';
-import { notCoveredAdvice, notCoveredText } from './labels.ts';
+import { blockedText, notCoveredAdvice, notCoveredText } from './held-back.ts';
 import { estimateText } from './wait-estimate.ts';
 
 type RunningJob = ExplainedJob & { readonly verdict: 'running' };
@@ -34,10 +33,8 @@ export function verdictText(job: ExplainedJob, nowMs: number, runners: ReadonlyM
 
 /** What to do about a job. Nothing when there is nothing to do but to wait. */
 export function adviceFor(job: ExplainedJob, groups: readonly ExplainedGroup[]): readonly string[] {
-  if (job.isActionsOff)
-    return [
-      `switch Actions on in the settings of ${job.job.repository}; if the job is not to run, cancel its run then`,
-    ];
+  const switchOn = `switch Actions on in the settings of ${job.job.repository}; if the job is not to run, cancel its run then`;
+  if (job.isActionsOff) return [switchOn];
   if (job.verdict === 'running') return endAdvice(job);
   if (job.verdict === 'held') return HELD[job.because].advice?.(job, findGroup(job.group, groups)) ?? [];
   return servedAdvice(job);
@@ -156,8 +153,9 @@ function servedAdvice(job: ServedJob): readonly string[] {
   if (ended || notCreated?.isUnserved) return [...endAdvice(job), ...(notCreated?.isUnserved ? [notCreated.next] : [])];
   if (isUnseen) return ['to see whether its runner starts, have the cluster looked at: add --kubeconfig'];
   if (idleMs === undefined) return [];
+  const { repository } = job.job;
   return [
-    `look whether Actions is switched on in the settings of ${job.job.repository}, and whether the runner has all labels of runs-on`,
+    `look whether Actions is switched on in the settings of ${repository}, and whether the runner has all labels of runs-on`,
   ];
 }
 
@@ -202,26 +200,19 @@ const DROPPED: Readonly<Record<DroppedBecause, string>> = {
 };
 
 export function runnerText(decision: RunnerDecision, groups: readonly ExplainedGroup[], nowMs: number): string {
-  const text = leftoverText(decision, groups, nowMs) ?? (decision.emit ? wantedText(decision) : '');
-  const trouble = decision.emit ? decision.trouble : undefined;
-  return trouble ? `${text}; its pod cannot start: ${troubleText(trouble)}` : text;
+  const job = decision.emit ? decision.job : undefined;
+  const of = job ? ` ${job.id} "${job.name}" of ${job.repository}` : '';
+  const wanted = decision.because === 'busy' ? `stays: it runs job${of}` : `stays: it is wanted for job${of}`;
+  const text = leftoverText(decision, groups, nowMs) ?? wanted;
+  return decision.emit && decision.trouble ? `${text}; its pod cannot start: ${troubleText(decision.trouble)}` : text;
 }
 
 /** Undefined: it stays, and the table of jobs names it. */
-export function leftoverText(
-  decision: RunnerDecision,
-  groups: readonly ExplainedGroup[],
-  nowMs: number,
-): string | undefined {
+export function leftoverText(decision: RunnerDecision, groups: readonly ExplainedGroup[], nowMs: number) {
   if (!decision.emit) return DROPPED[decision.because];
   const { because, keep } = decision;
   if (because === 'warm') return warmText(decision, groups);
   return because === 'debugging' && keep ? keptText(decision, keep, nowMs) : STAYS[because];
-}
-
-function wantedText({ because, job }: EmittedRunner): string {
-  const of = job ? ` ${job.id} "${job.name}" of ${job.repository}` : '';
-  return because === 'busy' ? `stays: it runs job${of}` : `stays: it is wanted for job${of}`;
 }
 
 /** `kept warm: slot 1 of 2` */

@@ -14,8 +14,7 @@ import { Failure, isOfConnection } from '../../shared/failure.ts';
 import type { Io } from '../../shared/io.ts';
 import { keyText } from '../../shared/key-text.ts';
 import { fromWithin } from '../doctor/fixes.ts';
-import { installedSecrets } from '../doctor/mounted-secrets.ts';
-import { READS, readOne } from '../doctor/reads.ts';
+import { installedSecrets, READS, readOne } from '../doctor/reads.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { readList } from '../flags/readers.ts';
 import { byHand, clusterByHand } from '../own-kubeconfig.ts';
@@ -31,9 +30,6 @@ export interface ClusterSource {
   /** A person looks from outside, and has not said where Secrets are. */
   readonly isByHand: boolean;
 }
-
-/** Pods of groups that `sortedOut` has judged. */
-const JUDGED_PODS = { finish: finishOwn, check: async () => undefined, faulty: async () => new Map() };
 
 /** That of `--kubeconfig`, of the service account of this pod, else of kubectl. Undefined: there is none. @throws Failure (exit 1, 2) */
 export async function clusterSource(flags: FlagsOf<'explain'>, io: Io): Promise<ClusterSource | undefined> {
@@ -51,21 +47,21 @@ export async function clusterSource(flags: FlagsOf<'explain'>, io: Io): Promise<
   return { config, settings, namespaces: namespacesFrom(flags, io, config), isByHand };
 }
 
-/** `-n`, `-A`, those that `serve` has in this pod, the context's, else `default`, as kubectl does. */
-function namespacesFrom(flags: FlagsOf<'explain'>, io: Io, config: ClusterConfig): readonly string[] {
+/** `-n`, `-A`, those that `serve` has in this pod, else the context's, as kubectl does. */
+function namespacesFrom(flags: FlagsOf<'explain'>, io: Io, { context }: ClusterConfig): readonly string[] {
   if (flagValue('allNamespaces', flags, io)) return [];
   const namespace = flagValue('namespace', flags, io);
   if (namespace !== undefined) return [namespace];
   const ofServe = readList(io.env['GITEA_RUNNERS_NAMESPACES'] ?? '');
-  if (ofServe.length > 0 || config.context === undefined) return ofServe;
-  return [config.context.namespace];
+  return ofServe.length > 0 || !context ? ofServe : [context.namespace];
 }
 
-interface ClusterPlan extends PlanOfNow {
-  /** How it was made: to ask Gitea once more. */
+/** A plan, its groups, and how Gitea is asked again. */
+export interface ExplainedPlan extends PlanOfNow {
   readonly settings: Settings;
   readonly groups: readonly RunnerGroup[];
-  readonly where: WhereIAm;
+  /** For groups of a cluster. */
+  readonly where?: WhereIAm;
 }
 
 /** @throws Failure when groups, Jobs or Gitea cannot be read; if it is Gitea, what else is known stands on stderr. */
@@ -73,7 +69,7 @@ export async function planOfCluster(
   { config, settings, namespaces, isByHand }: ClusterSource,
   flags: FlagsOf<'explain'>,
   io: Io,
-): Promise<ClusterPlan> {
+): Promise<ExplainedPlan & { readonly where: WhereIAm }> {
   const deadline = new Deadline(settings.timeoutMs);
   const client = new KubeClient(config, settings);
   try {
@@ -96,7 +92,8 @@ export async function planOfCluster(
     };
     const looking = lookAndPlan(groups, seen, {
       includeBlocked: true,
-      pods: JUDGED_PODS,
+      // `sortedOut` has judged them.
+      pods: { finish: finishOwn, check: async () => undefined, faulty: async () => new Map() },
       // One group's trouble must not hide what is to be told of the others.
       isolate: [],
     });
@@ -106,12 +103,10 @@ export async function planOfCluster(
     const named = { server: client.origin, ...(context !== undefined && { context }), namespaces, broken };
     const where: WhereIAm = { ...named, ...around.value };
     if (planned.status === 'fulfilled') {
-      const left = planned.value.troubles.map(
-        (trouble): UnservedGroup => ({
-          group: keyText(trouble),
-          problem: `${trouble.failure.code} ${trouble.failure.message.replaceAll('\n', ' ')}`,
-        }),
-      );
+      const left = planned.value.troubles.map(({ failure: { code, message }, ...group }) => ({
+        group: keyText(group),
+        problem: `${code} ${message.replaceAll('\n', ' ')}`,
+      }));
       return { ...planned.value, groups, settings: seen, where: { ...where, broken: [...broken, ...left] } };
     }
     // Where Gitea does not answer, this is all that is known.
@@ -124,39 +119,24 @@ export async function planOfCluster(
   }
 }
 
-/** Names of runners follow from these. Who looks from outside does not have them in the environment. */
-const SETTINGS_OF_NAMES: ReadonlySet<string> = new Set([
-  'GITEA_RUNNERS_INSTANCE',
-  'GITEA_RUNNERS_RUNNER_IMAGE',
-  'GITEA_RUNNERS_RUNNER_IMAGE_ROOTLESS',
-  'GITEA_RUNNERS_DOCKER_IMAGE',
-  'GITEA_RUNNERS_SECRETS',
-]);
+/** Names of runners follow from these. */
+const OF_NAMES = /^GITEA_RUNNERS_(?:INSTANCE|RUNNER_IMAGE(?:_ROOTLESS)?|DOCKER_IMAGE|SECRETS)$/;
 
-/** These variables, as the sidecar and `serve` have them. Empty: there are none, or they may not be read. */
+/** Variables that who looks from outside lacks, as the sidecar and `serve` have them. Empty: there are none, or they may not be read. */
 async function installedSettings(reader: ClusterReader): Promise<Readonly<Record<string, string>>> {
   const map = await readOne(reader, READS.settings);
-  const data = 'value' in map ? map.value.data : {};
-  return Object.fromEntries(Object.entries(data).filter(([name]) => SETTINGS_OF_NAMES.has(name)));
+  return 'value' in map
+    ? Object.fromEntries(Object.entries(map.value.data).filter(([name]) => OF_NAMES.test(name)))
+    : {};
 }
 
-export async function listObjects(
-  client: KubeClient,
-  namespaces: readonly string[],
-  deadline: Deadline,
-): Promise<readonly RunnerGroupObject[]> {
+export async function listObjects(client: KubeClient, namespaces: readonly string[], deadline: Deadline) {
   const where = namespaces.length > 0 ? namespaces : [undefined];
   const found = await Promise.all(where.map((namespace) => listAll(client, RUNNER_GROUPS, namespace, deadline)));
   return found.flatMap(({ items }) => items);
 }
 
-export function sortedOut(
-  objects: readonly RunnerGroupObject[],
-  images?: InstallationImages,
-): {
-  readonly groups: readonly RunnerGroup[];
-  readonly broken: readonly UnservedGroup[];
-} {
+export function sortedOut(objects: readonly RunnerGroupObject[], images?: InstallationImages) {
   const groups: RunnerGroup[] = [];
   const broken: UnservedGroup[] = [];
   for (const object of objects) {

@@ -28,7 +28,7 @@ export type What =
       readonly namespace?: string;
     };
 
-export interface ExplainArguments {
+interface ExplainArguments {
   readonly what?: What;
   /** WHAT as it was written. */
   readonly written?: string;
@@ -39,16 +39,10 @@ const REPOSITORY_RUN = /^([\w.-]+\/[\w.-]+)#(\d{1,15})$/;
 const JOB_ID = /^(?:#|jobs?\/)?(\d{1,15})$/;
 const PAGE = /\/[\w.-]+\/[\w.-]+\/actions\/(?:runs|jobs)\/\d+(?:\/(?:jobs|attempts)\/\d+)*\/?$/;
 /** What a person calls a kind, as kubectl takes it: `pod/NAME`. */
-const KINDS: Readonly<Record<string, 'group' | 'runner'>> = {
-  group: 'group',
-  rg: 'group',
-  runnergroup: 'group',
-  runnergroups: 'group',
-  runner: 'runner',
-  pod: 'runner',
-  pods: 'runner',
-  job: 'runner',
-};
+const KINDS: ReadonlyMap<string, 'group' | 'runner'> = new Map([
+  ...['group', 'rg', 'runnergroup', 'runnergroups'].map((word) => [word, 'group'] as const),
+  ...['runner', 'pod', 'pods', 'job'].map((word) => [word, 'runner'] as const),
+]);
 
 /**
  * Tells WHAT from PATHs, in any order. A file or folder that exists is a PATH. So is what looks like one: it begins with a dot, slash or
@@ -62,12 +56,8 @@ export function splitArguments(args: readonly string[], cwd: string): ExplainArg
     if (what === undefined) paths.push(arg);
     else if (found === undefined) found = { what, written: arg };
     else {
-      throw new Failure(
-        'GR-EXPLAIN-01',
-        2,
-        `explain ${printable(found.written)} and ${printable(arg)}: neither is a file or folder here, and only one thing is ` +
-          'explained at a time. Name one.',
-      );
+      const message = `explain ${printable(found.written)} and ${printable(arg)}: neither is a file or folder here, and only one thing is explained at a time. Name one.`;
+      throw new Failure('GR-EXPLAIN-01', 2, message);
     }
   }
   return { paths, ...found };
@@ -88,7 +78,7 @@ function readWhat(arg: string): What | undefined {
   const [first = '', second, ...more] = arg.split('/');
   if (more.length > 0) return undefined;
   if (second === undefined) return { is: 'name', of: 'any', name: first };
-  const of = KINDS[first];
+  const of = KINDS.get(first);
   return of ? { is: 'name', of, name: second } : { is: 'name', of: 'any', namespace: first, name: second };
 }
 
@@ -96,12 +86,8 @@ function readAddress(text: string): What {
   const url = parseUrl(text);
   const path = url && PAGE.exec(url.pathname)?.[0];
   if (!url || path === undefined) {
-    throw new Failure(
-      'GR-EXPLAIN-02',
-      2,
-      `explain ${printable(text.split(/[?#]/)[0] ?? '')}: it is not the page of a run or job. Such an address ends in ` +
-        '/OWNER/REPOSITORY/actions/runs/NUMBER or …/runs/NUMBER/jobs/NUMBER.',
-    );
+    const message = `explain ${printable(text.split(/[?#]/)[0] ?? '')}: it is not the page of a run or job. Such an address ends in /OWNER/REPOSITORY/actions/runs/NUMBER or …/runs/NUMBER/jobs/NUMBER.`;
+    throw new Failure('GR-EXPLAIN-02', 2, message);
   }
   const id = /\/actions\/jobs\/(\d+)\/?$/.exec(path)?.[1];
   if (id !== undefined) return { is: 'job', id: Number(id) };
@@ -144,7 +130,10 @@ export async function findSubject(what: What, written: string, places: SearchedI
     case 'run': {
       if (!isInScope(what.repository, places)) return { is: 'out-of-scope', repository: what.repository };
       const run = await places.findRun(what);
-      if (run) return jobsOfRun(run, places);
+      if (run) {
+        const found = jobsWhere(places, (job) => job.runId === run.id && same(job.repository, run.repository));
+        return found.is === 'finished' ? { ...found, run } : { ...withFactsOf(run, found), run };
+      }
       const job = jobsWhere(places, ({ id, repository }) => id === what.number && same(repository, what.repository));
       const meant = job.jobs.length === 0 ? '' : `. A job has this id: gitea-runners explain ${what.number}`;
       const none = `Gitea shows no run ${what.number} of ${what.repository} among the unfinished and the newest ones`;
@@ -178,16 +167,14 @@ function isInScope(repository: string, { groups }: SearchedIn): boolean {
 
 type JobsSubject = Subject & { readonly is: 'jobs' | 'finished' };
 
-function jobsOfRun(run: Run, places: SearchedIn): JobsSubject {
-  const isOfRun = ({ runId, repository }: Job): boolean => runId === run.id && same(repository, run.repository);
-  const found = { ...jobsWhere(places, isOfRun), run };
-  return found.is === 'jobs' ? { ...found, jobs: found.jobs.map((job) => withFactsOf(run, job)) } : found;
-}
-
 /** What has started the run tells whether a job may wait for an approval. Without Actions in the repository no job of it is given away. */
-function withFactsOf({ event, isActionsOff }: Run, job: ExplainedJob): ExplainedJob {
-  const isWaiting = isActionsOff && job.verdict !== 'running';
-  return { ...job, event, ...(isWaiting && { isActionsOff, state: 'unserved' as const }) };
+function withFactsOf({ id, event, isActionsOff }: Run, found: Subject & { readonly is: 'jobs' }) {
+  const jobs = found.jobs.map((job): ExplainedJob => {
+    if (job.job.runId !== id) return job;
+    const isWaiting = isActionsOff && job.verdict !== 'running';
+    return { ...job, event, ...(isWaiting && { isActionsOff, state: 'unserved' as const }) };
+  });
+  return { ...found, jobs };
 }
 
 /** The run is not asked for where nothing of it is told: its job runs, or needs another one. */
@@ -198,18 +185,15 @@ async function withRunOfWaiting(found: JobsSubject, { findRun }: SearchedIn): Pr
   const { repository, runId } = waiting.job;
   const run = await findRun({ repository, id: runId });
   if (!run) return found;
-  const jobs = found.jobs.map((job) => (job.job.runId === runId ? withFactsOf(run, job) : job));
   // Of a job that only waits for a runner, its run has nothing to add.
-  return { ...found, jobs, ...(waiting.job.status === 'blocked' && { run }) };
+  return { ...withFactsOf(run, found), ...(waiting.job.status === 'blocked' && { run }) };
 }
 
 function jobsWhere({ explanation, plan }: SearchedIn, is: (job: Job) => boolean): JobsSubject {
   const jobs = explanation.jobs.filter(({ job }) => is(job));
   if (jobs.length > 0) return { is: 'jobs', jobs };
-  return {
-    is: 'finished',
-    jobs: plan.jobs.flatMap(({ job, verdict }) => (verdict === 'done' && is(job) ? [job] : [])),
-  };
+  const finished = plan.jobs.filter(({ job, verdict }) => verdict === 'done' && is(job));
+  return { is: 'finished', jobs: finished.map(({ job }) => job) };
 }
 
 /** Addresses come from Gitea's ROOT_URL, which may not be the address that people use, so the host decides only between several Giteas. */
@@ -225,11 +209,9 @@ function jobsOfPage({ path, origin }: What & { readonly is: 'page' }, places: Se
 function findName(
   { name, of, namespace }: What & { readonly is: 'name' },
   written: string,
-  places: SearchedIn,
+  { explanation }: SearchedIn,
 ): Subject {
-  const { explanation } = places;
-  const isIt = (key: GroupKey): boolean =>
-    key.name === name && (namespace === undefined || key.namespace === namespace);
+  const isIt = (key: GroupKey): boolean => key.name === name && (namespace ?? key.namespace) === key.namespace;
   const isAny = (wanted: 'group' | 'runner'): boolean => of === wanted || of === 'any';
   const groups = isAny('group') ? explanation.groups.filter(isIt) : [];
   const runner = isAny('runner') ? findRunner(name, explanation) : undefined;
@@ -262,17 +244,8 @@ function namesOfGroups(explanation: Explanation): string {
   return `RunnerGroups: ${firstNames(groupKeys(explanation).map(keyText), SHOWN) || 'none'}`;
 }
 
-/** @throws Failure exit 2 when no RunnerGroup, served or not, is called so: `ci` or `runners/ci` */
-function checkGroupName(name: string, explanation: Explanation): void {
-  if (groupKeys(explanation).some((key) => key.name === name || keyText(key) === name)) return;
-  throw unknown(`--group ${name}`, `there is no such RunnerGroup here. ${namesOfGroups(explanation)}`);
-}
-
 /** A pod has the name of its Job, which is that of the runner, and five characters behind it. */
-function findRunner(
-  name: string,
-  { runners, liveJobs = [] }: Explanation,
-): (Subject & { readonly is: 'runner' }) | undefined {
+function findRunner(name: string, { runners, liveJobs = [] }: Explanation): Subject | undefined {
   const names = [name, name.replace(/-[a-z0-9]{5}$/, '')];
   for (const runner of names) {
     const decision = runners.find((each) => each.runner === runner);
@@ -295,7 +268,7 @@ function unknown(written: string, why: string): Failure {
   return new Failure('GR-EXPLAIN-03', 2, `explain ${printable(written)}: ${why}.`);
 }
 
-export interface Filter {
+interface Filter {
   /** `ci` or `runners/ci` */
   readonly group?: string | undefined;
   /** `owner/name` */
@@ -306,9 +279,10 @@ export interface Filter {
 /** Runners that no shown job has are left out, too. @throws Failure exit 2 for a group that does not exist: empty would mean "all is well" */
 export function filtered(explanation: Explanation, { group, repository, states }: Filter): Explanation {
   if (group === undefined && repository === undefined && states === undefined) return explanation;
-  if (group !== undefined) checkGroupName(group, explanation);
   const isGroup = (key: GroupKey | undefined): boolean =>
     group === undefined || (key !== undefined && (key.name === group || keyText(key) === group));
+  if (group !== undefined && !groupKeys(explanation).some(isGroup))
+    throw unknown(`--group ${group}`, `there is no such RunnerGroup here. ${namesOfGroups(explanation)}`);
   const isShown = (job: ExplainedJob): boolean =>
     isGroup(groupOfJob(job)) &&
     (repository === undefined || job.job.repository.toLowerCase() === repository.toLowerCase()) &&

@@ -1,7 +1,4 @@
-/**
- * How long a job that the cap holds back will wait. A pure function of the line, of the runners at work and of how long CI jobs of the
- * same name have taken. An estimate is no promise: docs/explain.md tells how far off it is.
- */
+/** How long a job that the cap holds back will wait, from how long CI jobs of the same name have taken. docs/explain.md tells how far off it is. Pure. */
 import type { Job } from '../../planner/evidence.ts';
 import { duration } from '../duration.ts';
 
@@ -43,11 +40,15 @@ export class Durations {
 
   /** @param jobs of one Gitea; those that are not completed count nothing. */
   constructor(jobs: Iterable<Job>) {
-    const finished = [...jobs].filter(hasRun).sort((a, b) => (b.completedAtMs ?? 0) - (a.completedAtMs ?? 0));
-    for (const job of finished) {
+    const ran = [...jobs].flatMap((job) => {
+      const { status, startedAtMs = Number.NaN, completedAtMs = Number.NaN } = job;
+      const ms = completedAtMs - startedAtMs;
+      return status === 'completed' && ms > 0 ? [{ job, ms, completedAtMs }] : [];
+    });
+    for (const { job, ms } of ran.sort((a, b) => b.completedAtMs - a.completedAtMs)) {
       for (const key of keysOf(job)) {
         const known = this.#byKey.get(key) ?? [];
-        if (known.length < MOST_SAMPLES) known.push((job.completedAtMs ?? 0) - (job.startedAtMs ?? 0));
+        if (known.length < MOST_SAMPLES) known.push(ms);
         this.#byKey.set(key, known);
       }
     }
@@ -102,12 +103,6 @@ function remaining(part: number, job: Job, durations: Durations, nowMs: number):
 
 function quantile(ascending: readonly number[], part: number): number {
   return ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * part))] ?? 0;
-}
-
-function hasRun({ status, startedAtMs, completedAtMs }: Job): boolean {
-  return (
-    status === 'completed' && startedAtMs !== undefined && completedAtMs !== undefined && completedAtMs > startedAtMs
-  );
 }
 
 /** The narrowest first. */

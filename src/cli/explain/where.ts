@@ -1,7 +1,7 @@
 /** Which cluster `explain` looked at, and what stands there besides Jobs and pods: `serve`, Argo CD's Applications, statuses. Reading it, and its text. */
 import * as z from 'zod';
 import { AppShapeError, readApplication } from '../../clients/argocd/app-state.ts';
-import { type ApplicationRef, applicationOf } from '../../clients/argocd/application.ts';
+import { applicationOf } from '../../clients/argocd/application.ts';
 import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import { API_VERSION, KIND } from '../../config/runnergroup/schema.ts';
 import { RunnerGroupStatus } from '../../config/runnergroup/status.ts';
@@ -80,22 +80,21 @@ export async function lookAround(
   objects: readonly RunnerGroupObject[],
   nowMs: number,
 ): Promise<Pick<WhereIAm, 'serve' | 'applications' | 'statuses'>> {
-  const made = objects.map((object) => ({ object, reference: applicationOfObject(object, reader.argocdNamespace) }));
-  const references = new Map(made.flatMap(({ reference }) => (reference ? [[keyText(reference), reference]] : [])));
+  const statuses = objects.map((object) => statusSeen(object, applicationOfObject(object, reader.argocdNamespace)));
+  const names = new Set(statuses.flatMap(({ application }) => application ?? []));
   const [serve, ...applications] = await Promise.all([
     readLease(reader, nowMs),
-    ...[...references.values()].slice(0, MOST_APPLICATIONS).map((reference) => readApp(reader, reference)),
+    ...[...names].slice(0, MOST_APPLICATIONS).map((name) => readApp(reader, name)),
   ]);
-  return { serve, applications, statuses: made.map(({ object, reference }) => statusSeen(object, reference)) };
+  return { serve, applications, statuses };
 }
 
-type FullReference = Required<ApplicationRef>;
-
-function applicationOfObject({ metadata }: RunnerGroupObject, argocdNamespace: string): FullReference | undefined {
-  const { namespace, name } = metadata;
+/** The Application that made the object: `argocd/runners`. */
+function applicationOfObject({ metadata }: RunnerGroupObject, argocdNamespace: string): string | undefined {
+  const { namespace, name, annotations } = metadata;
   const [group = ''] = API_VERSION.split('/');
-  const application = applicationOf(metadata.annotations?.[TRACKING_ID], { group, kind: KIND, namespace, name });
-  return application && { namespace: application.namespace ?? argocdNamespace, name: application.name };
+  const made = applicationOf(annotations?.[TRACKING_ID], { group, kind: KIND, namespace, name });
+  return made && keyText({ namespace: made.namespace ?? argocdNamespace, name: made.name });
 }
 
 export async function readLease(reader: ClusterReader, nowMs: number): Promise<ServeSeen> {
@@ -113,10 +112,11 @@ export async function readLease(reader: ClusterReader, nowMs: number): Promise<S
   };
 }
 
-async function readApp(reader: ClusterReader, { namespace, name }: FullReference): Promise<ApplicationSeen> {
-  const called = keyText({ namespace, name });
-  const path = `/apis/argoproj.io/v1alpha1/namespaces/${encodeURIComponent(namespace)}/applications/${encodeURIComponent(name)}`;
-  const read = await readObject(reader, { path });
+async function readApp(reader: ClusterReader, called: string): Promise<ApplicationSeen> {
+  const [namespace = '', name = ''] = called.split('/').map(encodeURIComponent);
+  const read = await readObject(reader, {
+    path: `/apis/argoproj.io/v1alpha1/namespaces/${namespace}/applications/${name}`,
+  });
   if ('unread' in read) return { name: called, unread: read.unread, ...(read.isMissing && { isMissing: true }) };
   try {
     const { sync, health, errors, operation } = readApplication(read.value);
@@ -128,7 +128,7 @@ async function readApp(reader: ClusterReader, { namespace, name }: FullReference
       sync,
       ...(health !== undefined && { health }),
       ...(told !== undefined && { error: told }),
-      isAutomated: isAutomated(read.value),
+      isAutomated: IsAutomated.safeParse(read.value).success,
     };
   } catch (error) {
     if (error instanceof AppShapeError) return { name: called, unread: error.message };
@@ -136,26 +136,18 @@ async function readApp(reader: ClusterReader, { namespace, name }: FullReference
   }
 }
 
-const SyncPolicy = z.object({
-  spec: z.object({
-    syncPolicy: z.object({ automated: z.object({ enabled: z.boolean().nullish() }).nullish() }).nullish(),
-  }),
-});
-
 /** Argo CD 3.1 and newer can switch it off in place: `enabled: false`. */
-function isAutomated(json: unknown): boolean {
-  const automated = SyncPolicy.safeParse(json).data?.spec.syncPolicy?.automated;
-  return automated != null && automated.enabled !== false;
-}
+const Automated = z.object({ enabled: z.literal(true).nullish() });
+const IsAutomated = z.object({ spec: z.object({ syncPolicy: z.object({ automated: Automated }) }) });
 
-/** What `serve` wrote into a RunnerGroup. `made`: the Application that made it. */
-export function statusSeen({ metadata, status }: RunnerGroupObject, made?: FullReference): StatusSeen {
+/** @param made the Application that made it */
+export function statusSeen({ metadata, status }: RunnerGroupObject, made?: string): StatusSeen {
   const { data } = RunnerGroupStatus.safeParse(status ?? {});
   const ready = data?.conditions?.find(({ type }) => type === 'Ready');
   const waits = data?.conditions?.find(({ type }) => type === 'ArgoCDSynced');
   return {
     group: keyText(metadata),
-    ...(made && { application: keyText(made) }),
+    ...(made !== undefined && { application: made }),
     ...(data?.lastCheckTime !== undefined && { lastCheckTime: data.lastCheckTime }),
     ...(waits?.reason === 'Waiting' && { waits: waits.message }),
     ...(ready && ready.status !== 'True' && { notReady: `${ready.reason}: ${ready.message}` }),
@@ -191,9 +183,7 @@ function serveText(serve: ServeSeen, nowMs: number): string {
 }
 
 function lastLookText(statuses: readonly StatusSeen[], nowMs: number): string {
-  const times = statuses.flatMap(({ lastCheckTime }) =>
-    lastCheckTime === undefined ? [] : [Date.parse(lastCheckTime)],
-  );
+  const times = statuses.flatMap(({ lastCheckTime = '' }) => (lastCheckTime === '' ? [] : [Date.parse(lastCheckTime)]));
   if (times.length === 0) return 'it has not looked at these RunnerGroups yet';
   const agoMs = nowMs - Math.max(...times);
   return `it last looked ${duration(agoMs)} ago${agoMs > LOOK_LATE_MS ? ', which is too long: read its log' : ''}`;
@@ -201,5 +191,5 @@ function lastLookText(statuses: readonly StatusSeen[], nowMs: number): string {
 
 function applicationText({ sync, health, error, unread }: ApplicationSeen): string {
   if (unread !== undefined) return `not known: ${unread}`;
-  return [sync, health, ...(error === undefined ? [] : [error])].filter((part) => part !== undefined).join(', ');
+  return [sync, health, error].filter((part) => part !== undefined).join(', ');
 }

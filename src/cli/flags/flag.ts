@@ -1,6 +1,5 @@
-/** What a flag is made of, and how its value is found: the command line, else its environment variable, else its default. */
+/** What a flag is made of. */
 import { Failure } from '../../shared/failure.ts';
-import type { Io } from '../../shared/io.ts';
 
 /** In the order of the manual. */
 export const COMMANDS = [
@@ -75,25 +74,6 @@ export type ValueOf<F extends Flag> = F extends { readonly value: string }
       | (F extends { readonly read: (text: string, source: Source) => infer T } ? T : string)
       | (F extends { readonly default: string | number } ? never : undefined)
   : boolean;
-
-/** @param given by the command line: a string, true for a switch @throws Failure exit 2 when the value cannot be read */
-export function readFlag<F extends Flag>(
-  name: string,
-  flag: F,
-  given: string | boolean | undefined,
-  env: Io['env'],
-): ValueOf<F>;
-export function readFlag(name: string, flag: Flag, given: string | boolean | undefined, env: Io['env']): unknown {
-  // An empty variable counts as not set.
-  const own = variableOf(name);
-  const variable = env[own] ? own : (flag.standard?.find((other) => env[other]) ?? own);
-  const fromEnv = env[variable] || undefined;
-  if (flag.value === undefined) return given ?? isOn(fromEnv, variable);
-  const text = given ?? fromEnv ?? flag.default;
-  if (text === undefined || !flag.read) return text;
-  const isVariable = given === undefined && fromEnv !== undefined;
-  return flag.read(String(text), { name: isVariable ? variable : longName(name), isVariable });
-}
 
 /** A switch in the environment. @throws Failure exit 2 when it is neither true nor false. */
 export function isOn(text: string | undefined, variable: string): boolean {

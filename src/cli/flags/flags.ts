@@ -12,7 +12,7 @@ import { printable } from '../../shared/printable.ts';
 import { readAllowedUrls } from '../../tasks/notify/allowed-urls.ts';
 import { DEFAULT_BUDGET } from '../../tasks/sweep/budget.ts';
 import { SAMPLERS } from '../../telemetry/tracing/settings.ts';
-import { type CommandName, type Flag, longName, readFlag, type ValueOf, variableOf } from './flag.ts';
+import { type CommandName, type Flag, isOn, longName, type ValueOf, variableOf } from './flag.ts';
 import * as readers from './readers.ts';
 
 /** The arguments of the commands that read files. */
@@ -459,8 +459,19 @@ export type FlagsOf<C extends CommandName> = GivenFlags<
 >;
 
 /** The value of a flag: from the command line, else from its variable, else its default. @throws Failure exit 2 */
-export function flagValue<N extends FlagName>(name: N, given: GivenFlags<N>, io: Pick<Io, 'env'>): ValueOf<Flags[N]> {
-  return readFlag<Flags[N]>(name, FLAGS[name], given[name], io.env);
+export function flagValue<N extends FlagName>(name: N, flags: GivenFlags<N>, io: Pick<Io, 'env'>): ValueOf<Flags[N]>;
+export function flagValue(name: FlagName, flags: GivenFlags<FlagName>, { env }: Pick<Io, 'env'>): unknown {
+  const flag: Flag = FLAGS[name];
+  const given = flags[name];
+  // An empty variable counts as not set.
+  const own = variableOf(name);
+  const variable = env[own] ? own : (flag.standard?.find((other) => env[other]) ?? own);
+  const fromEnv = env[variable] || undefined;
+  if (flag.value === undefined) return given ?? isOn(fromEnv, variable);
+  const text = given ?? fromEnv ?? flag.default;
+  if (text === undefined || !flag.read) return text;
+  const isVariable = given === undefined && fromEnv !== undefined;
+  return flag.read(String(text), { name: isVariable ? variable : longName(name), isVariable });
 }
 
 export function flagsOf(command: CommandName): readonly (readonly [string, Flag])[] {

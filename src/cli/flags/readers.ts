@@ -38,35 +38,22 @@ function numberOf(code: string, form: RegExp, [least, most]: readonly [number, n
   };
 }
 
-/** Argo CD ends a plugin after 60 s. Nobody waits ten minutes for an answer. */
-const SECONDS = [0.001, 600] as const;
 const DECIMAL = /^[0-9]{1,4}(?:\.[0-9]{1,3})?$/;
-/** The demo at 100 times its speed takes a fraction of a second; more would show nothing. */
-const SPEED = [0.1, 100] as const;
+const RATIO = /^(?:0|1|0?\.[0-9]{1,9}|1\.0{1,9})$/;
+const DELETIONS = `a whole number of deletions per minute from 1 to ${LARGEST_BUDGET}`;
 
-export const readSeconds = numberOf('GR-FLAG-02', DECIMAL, SECONDS, 'a number of seconds from 0.001 to 600');
-export const readSpeed = numberOf('GR-FLAG-10', DECIMAL, SPEED, 'a number from 0.1 to 100');
-export const readRatio = numberOf(
-  'GR-FLAG-22',
-  /^(?:0|1|0?\.[0-9]{1,9}|1\.0{1,9})$/,
-  [0, 1],
-  'a number from 0 to 1, e.g. 0.1',
-);
-export const readBudget = numberOf(
-  'GR-SWEEP-02',
-  /^[1-9][0-9]{0,2}$/,
-  [1, LARGEST_BUDGET],
-  `a whole number of deletions per minute from 1 to ${LARGEST_BUDGET}`,
-);
+/** Argo CD ends a plugin after 60 s. Nobody waits ten minutes for an answer. */
+export const readSeconds = numberOf('GR-FLAG-02', DECIMAL, [0.001, 600], 'a number of seconds from 0.001 to 600');
+/** The demo at 100 times its speed takes a fraction of a second; more would show nothing. */
+export const readSpeed = numberOf('GR-FLAG-10', DECIMAL, [0.1, 100], 'a number from 0.1 to 100');
+export const readRatio = numberOf('GR-FLAG-22', RATIO, [0, 1], 'a number from 0 to 1, e.g. 0.1');
+export const readBudget = numberOf('GR-SWEEP-02', /^[1-9][0-9]{0,2}$/, [1, LARGEST_BUDGET], DELETIONS);
 export const readCount = (least: number, most: number): Reader<number> =>
   numberOf('GR-FLAG-21', /^[0-9]{1,9}$/, [least, most], `a whole number from ${least} to ${most}`);
 
-/** A DNS label: it becomes a part of a path. */
-export const readNamespace = matching(
-  'GR-FLAG-02',
-  /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
-  'the name of a namespace',
-);
+/** It becomes a part of a path. */
+const DNS_LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+export const readNamespace = matching('GR-FLAG-02', DNS_LABEL, 'the name of a namespace');
 export const readRepository = matching('GR-FLAG-17', /^[\w.-]+\/[\w.-]+$/, 'a repository, written OWNER/NAME');
 
 export const readClusterMode = oneOf('GR-FLAG-01', ['auto', 'off'], 'auto or off');
@@ -119,14 +106,12 @@ export function readList(text: string): readonly string[] {
 
 /** What one reads in a moment. Each costs a question to Gitea every five minutes. */
 const MOST_SECRETS = 100;
-/** Of Kubernetes. */
-const LONGEST_NAME = 253;
 
 /** Names of Secrets between commas: they become parts of paths. */
 export function readSecretNames(text: string, source: Source): readonly string[] {
   const names = readList(text);
-  if (names.length <= MOST_SECRETS && names.every((one) => one.length <= LONGEST_NAME && DNS_SUBDOMAIN.test(one)))
-    return names;
+  const areGood = names.every((name) => name.length <= 253 && DNS_SUBDOMAIN.test(name));
+  if (names.length <= MOST_SECRETS && areGood) return names;
   throw wrong('GR-FLAG-24', source, `up to ${MOST_SECRETS} names of Secrets with commas between`);
 }
 
@@ -173,11 +158,8 @@ export function readAttributes(text: string, source: Source): Readonly<Record<st
     return isGood ? [[key, decoded] as const] : [];
   });
   if (read.length === pairs.length && read.length <= MOST_ATTRIBUTES) return Object.fromEntries(read);
-  throw wrong(
-    'GR-FLAG-22',
-    source,
-    `KEY=VALUE, comma-separated, at most ${MOST_ATTRIBUTES} of them with at most ${LONGEST_ATTRIBUTE} characters each. Write other characters as %2C`,
-  );
+  const must = `KEY=VALUE, comma-separated, at most ${MOST_ATTRIBUTES} of them with at most ${LONGEST_ATTRIBUTE} characters each. Write other characters as %2C`;
+  throw wrong('GR-FLAG-22', source, must);
 }
 
 function decode(value: string): string | undefined {

@@ -34,12 +34,9 @@ export type WhoseJobs =
 /** Asks a person. An empty answer is the default, if there is one. */
 export type AskPerson = (question: string, byDefault: string | undefined) => Promise<string>;
 
-/** What is wrong with an answer; undefined: nothing. */
-type CheckAnswer = (answer: Partial<Answers>) => string | undefined;
-
-const SCOPES = ['global', 'org', 'user', 'repo'];
 const SCOPE_RULE = '--scope must be global, org, user or repo';
 
+/** What is wrong with an answer; undefined: nothing. */
 type Rule = (answer: string) => string | undefined;
 
 /** What no flag says and has no default is asked, until `check` finds nothing wrong. @throws Failure exit 2 that names all that is missing */
@@ -47,7 +44,7 @@ export async function answersOf(
   given: FlagsOf<'init'>,
   io: Io,
   ask: AskPerson | undefined,
-  check: CheckAnswer,
+  check: (answer: Partial<Answers>) => string | undefined,
 ): Promise<Answers> {
   const missing: string[] = [];
   const answered = async (question: string, byDefault: string | undefined, wrongIn: Rule): Promise<string> => {
@@ -73,21 +70,22 @@ export async function answersOf(
     return given[name] === undefined ? answered(question, byDefault, wrongIn) : byDefault;
   };
 
-  const gitea = await need('gitea', 'URL of Gitea, as pods of the cluster reach it', (text) => check({ gitea: text }));
+  const valid =
+    (name: 'gitea' | 'group' | 'mode' | 'git'): Rule =>
+    (text) =>
+      check({ [name]: text });
+  const gitea = await need('gitea', 'URL of Gitea, as pods of the cluster reach it', valid('gitea'));
   const scope = await choose('scope', 'Whose CI jobs get runners: global, org, user or repo', (text) =>
-    SCOPES.includes(text) ? undefined : SCOPE_RULE,
+    ['global', 'org', 'user', 'repo'].includes(text) ? undefined : SCOPE_RULE,
   );
   const ownerIs = scope === 'repo' ? 'Repository, owner/name' : `Name of the ${scope}`;
   const ownerRule: Rule = (text) => ownerProblem(scope, text) ?? check({ scope: toScope('init', scope, text) });
   const owner = scope === 'global' ? '' : await need('owner', ownerIs, ownerRule);
-  const group = await choose('groupName', 'Name of the RunnerGroup', (text) => check({ group: text }));
+  const group = await choose('groupName', 'Name of the RunnerGroup', valid('group'));
   const cap = await choose('cap', 'How many runners at most', (text) => check({ cap: toCap(text) }));
-  const mode = await choose('containerMode', 'Docker in CI jobs: dind-rootless, dind or host (no docker)', (text) =>
-    check({ mode: text }),
-  );
-  const git = await need('git', 'Git repository with the RunnerGroups, as Argo CD reaches it', (text) =>
-    check({ git: text }),
-  );
+  const docker = 'Docker in CI jobs: dind-rootless, dind or host (no docker)';
+  const mode = await choose('containerMode', docker, valid('mode'));
+  const git = await need('git', 'Git repository with the RunnerGroups, as Argo CD reaches it', valid('git'));
   if (missing.length > 0)
     throw new Failure('GR-INIT-01', 2, `init: ${missing.join(', ')} must be given, or answered on a terminal.`);
   return {
@@ -105,10 +103,7 @@ export async function answersOf(
   };
 }
 
-function toCap(text: string): number | string {
-  const cap = Number(text);
-  return Number.isNaN(cap) ? text : cap;
-}
+const toCap = (text: string): number | string => (Number.isNaN(Number(text)) ? text : Number(text));
 
 /** The owner of a repository belongs to its name. */
 function ownerProblem(scope: string, owner: string): string | undefined {

@@ -83,18 +83,9 @@ function externalSecret(
 
 /** Where Gitea's API has the registration token and the webhooks of a scope. */
 function levelOf(scope: WhoseJobs): string {
-  switch (scope.scope) {
-    case 'global':
-      return '/admin';
-    case 'org':
-      return `/orgs/${scope.org}`;
-    case 'user':
-      return '/user';
-    case 'repo':
-      return `/repos/${scope.repo}`;
-    default:
-      return scope satisfies never;
-  }
+  if (scope.scope === 'org') return `/orgs/${scope.org}`;
+  if (scope.scope === 'repo') return `/repos/${scope.repo}`;
+  return scope.scope === 'user' ? '/user' : '/admin';
 }
 
 /** What the two tokens must be allowed to do, for Gitea's API and as owner. */

@@ -21,15 +21,15 @@ const loaded = new Map<string, unknown>();
 
 /** Compiles and runs a file of ours, with its code cache when that fits; once. Answers what it exports. */
 export function load(file: string): unknown {
-  if (!loaded.has(file)) loaded.set(file, loadFirst(file));
+  if (!loaded.has(file)) {
+    const source = readFileSync(file);
+    const script = compile(source, file, openCache(source, file));
+    loaded.set(
+      file,
+      run(script, (part) => load(join(dirname(file), part))),
+    );
+  }
   return loaded.get(file);
-}
-
-function loadFirst(file: string): unknown {
-  const source = readFileSync(file);
-  const cachedData = openCache(source, file);
-  const script = compile(source, file, cachedData);
-  return run(script, (part) => load(join(dirname(file), part)));
 }
 
 /** @param source ASCII, as esbuild writes it: one byte per character is all V8 needs to keep. */

@@ -5,9 +5,7 @@
  *   generate, validate ─► lib/generate.cjs, lib/validate.cjs: src/cli/cli.ts without the other commands
  *   everything else ────► lib/cli.cjs
  *
- * Code that these commands need only sometimes is in parts of its own: lib/charts.cjs, lib/documents.cjs, lib/pods.cjs, lib/policy.cjs,
- * lib/proxied.cjs, lib/trace.cjs and, for `serve`, lib/tracing.cjs (scripts/build.mjs). Each part has its code cache
- * (`code-cache.ts`).
+ * What these need only sometimes is in parts of its own (scripts/build.mjs). Each part has its code cache (`code-cache.ts`).
  */
 import { join } from 'node:path';
 import { load, type ProgramPart } from './code-cache.ts';

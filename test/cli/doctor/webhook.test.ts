@@ -1,9 +1,9 @@
 /** Whether a scope has a webhook that leads to `serve`, and whether its deliveries come. */
 import { describe, expect, it } from 'vitest';
-import { type Deliveries, deliveriesIn } from '../../../src/cli/doctor/deliveries.ts';
 import type { ScopeSeen } from '../../../src/cli/doctor/gitea-seen.ts';
+import { webhook } from '../../../src/cli/doctor/groups.ts';
 import type { Installation } from '../../../src/cli/doctor/installation.ts';
-import { webhook } from '../../../src/cli/doctor/webhook.ts';
+import { type Deliveries, deliveriesIn } from '../../../src/cli/doctor/installation.ts';
 import type { Hook } from '../../../src/clients/gitea/set-up.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 

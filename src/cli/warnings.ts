@@ -1,18 +1,22 @@
 /** What is valid and probably not meant. Pure, but for the code that reads podTemplates, which is loaded when a group has one. */
-import { askedWithoutPolicy, PASS_WORKLOADS, refusedDocuments } from '../../config/policy/without-policy.ts';
-import { valueAt } from '../../config/runnergroup/paths.ts';
-import type { LateProblem } from '../../config/runnergroup/placed.ts';
-import type { Problem, WarningCode } from '../../config/runnergroup/problems.ts';
-import type { PassThrough } from '../../config/runnergroup/read.ts';
-import { hasJobsOf, type RunnerGroup, type Scope } from '../../config/runnergroup/runner-group.ts';
-import { parseLabel } from '../../config/runnergroup/words.ts';
-import { isSame } from '../../shared/key-text.ts';
-import { machineOf } from '../explain/labels.ts';
+import { askedWithoutPolicy, PASS_WORKLOADS, refusedDocuments } from '../config/policy/without-policy.ts';
+import { valueAt } from '../config/runnergroup/paths.ts';
+import type { LateProblem } from '../config/runnergroup/placed.ts';
+import type { Problem, WarningCode } from '../config/runnergroup/problems.ts';
+import type { PassThrough } from '../config/runnergroup/read.ts';
+import { hasJobsOf, type RunnerGroup, type Scope } from '../config/runnergroup/runner-group.ts';
+import { parseLabel } from '../config/runnergroup/words.ts';
+import { isSame, keyText } from '../shared/key-text.ts';
+import { machineOf } from './explain/held-back.ts';
 
 /** @param hasPolicy then the policy says what podTemplates may ask for. */
 export async function warningsOf(groups: readonly RunnerGroup[], hasPolicy: boolean): Promise<readonly LateProblem[]> {
   const overlaps = overlappingGroup(groups);
-  const found = groups.flatMap((group) => [...aboutGroup(group), ...aboutOverlap(group, overlaps.get(group))]);
+  const found = groups.flatMap((group) =>
+    [...warningsIn(group), ...aboutOverlap(overlaps.get(group))].map(
+      ([field, code, message]): LateProblem => ({ group, path: ['spec', field], message, code }),
+    ),
+  );
   if (hasPolicy) return found;
   const asked = await askedWithoutPolicy(groups);
   const message = 'only a policy can allow this: without one generate refuses the group with exit 3';
@@ -35,15 +39,14 @@ export function warningsAbout(others: readonly PassThrough[]): readonly Problem[
 
 type Warning = readonly [field: string, code: WarningCode, message: string];
 
-function aboutGroup(group: RunnerGroup): readonly LateProblem[] {
-  return warningsIn(group).map(([field, code, message]) => ({ group, path: ['spec', field], message, code }));
-}
-
 function warningsIn(group: RunnerGroup): readonly Warning[] {
   const { authToken, giteaUrl, image, labels, maxActiveRunners, podTemplate, registrationToken, resources } = group;
   const others = labels.map(({ name }) => name).filter((name) => ['Windows', 'macOS'].includes(machineOf(name) ?? ''));
   const asksNothing = Object.keys({ ...resources.requests, ...resources.limits }).length === 0 && !podTemplate;
   const isOneKey = authToken.name === registrationToken.name && authToken.key === registrationToken.key;
+  const { protocol, hostname } = new URL(giteaUrl);
+  // What stays on this machine is not seen by others.
+  const isHere = /^(?:localhost|127\..*|\[::1\])$/.test(hostname);
   const when = (is: boolean, ...warning: Warning): readonly Warning[] => (is ? [warning] : []);
   return [
     ...when(
@@ -54,7 +57,7 @@ function warningsIn(group: RunnerGroup): readonly Warning[] {
     ),
     ...movingImages(group),
     ...when(
-      isPlainHttp(giteaUrl),
+      protocol === 'http:' && !isHere,
       valueAt(group.manifest, ['spec', 'giteaURL']) === undefined ? 'gitea' : 'giteaURL',
       'GR-WARN-03',
       'plain http: tokens travel unencrypted. Use https, or keep this to a network that you trust',
@@ -86,12 +89,6 @@ function warningsIn(group: RunnerGroup): readonly Warning[] {
   ];
 }
 
-/** What stays on this machine is not seen by others. */
-function isPlainHttp(url: string): boolean {
-  const { protocol, hostname } = new URL(url);
-  return protocol === 'http:' && !/^(?:localhost|127\..*|\[::1\])$/.test(hostname);
-}
-
 /** About images without a tag and digest, or with the tag `latest`. */
 function movingImages({ image, labels }: RunnerGroup): readonly Warning[] {
   const named = [['image', image] as const, ...labels.map(({ text }) => ['labels', imageOf(text)] as const)];
@@ -108,14 +105,13 @@ function imageOf(label: string): string | undefined {
   return label.slice(`${parsed.name}:docker:`.length).replace(/^\/\//, '');
 }
 
-function aboutOverlap(group: RunnerGroup, overlap: Overlap | undefined): readonly LateProblem[] {
+function aboutOverlap(overlap: Overlap | undefined): readonly Warning[] {
   if (!overlap) return [];
-  const { other, labels } = overlap;
-  const { file, line } = other.place;
-  const message =
-    `jobs with runs-on ${labels.slice(0, 3).join(', ')} may go to this group or to ${other.namespace}/${other.name} (${file}:${line}): ` +
-    'the narrower scope comes first, then fewer labels, then the name';
-  return [{ group, path: ['spec', 'labels'], message, code: 'GR-WARN-05' }];
+  const { labels, other } = overlap;
+  const places = `this group or to ${keyText(other)} (${other.place.file}:${other.place.line})`;
+  const order = 'the narrower scope comes first, then fewer labels, then the name';
+  const message = `jobs with runs-on ${labels.slice(0, 3).join(', ')} may go to ${places}: ${order}`;
+  return [['labels', 'GR-WARN-05', message]];
 }
 
 /** An earlier group, and the labels that both have. */
@@ -140,8 +136,8 @@ function overlappingGroup(groups: readonly RunnerGroup[]): ReadonlyMap<RunnerGro
     const { giteaUrl } = group;
     const owner = ownerOf(group.scope);
     const all = listOf(giteaUrl);
-    const own = listOf(`${giteaUrl} ${owner ?? '*'}`);
-    const overlap = firstOverlap(group, owner === undefined ? all : [...own, ...listOf(`${giteaUrl} *`)]);
+    const own = listOf(`${giteaUrl} ${owner}`);
+    const overlap = firstOverlap(group, owner === '*' ? all : [...own, ...listOf(`${giteaUrl} *`)]);
     if (overlap) overlaps.set(group, overlap);
     all.push(group);
     own.push(group);
@@ -150,37 +146,20 @@ function overlappingGroup(groups: readonly RunnerGroup[]): ReadonlyMap<RunnerGro
 }
 
 function firstOverlap(group: RunnerGroup, candidates: readonly RunnerGroup[]): Overlap | undefined {
+  const { scope } = group;
   for (const other of candidates) {
-    // Two groups of one name are an error already.
-    if (isSame(other, group)) continue;
-    const labels = isInCommon(group.scope, other.scope) ? labelsInCommon(group, other) : [];
+    // The owners are the same, or one scope is global. Two groups of one name are an error already.
+    const areRepos = scope.kind === 'repo' && other.scope.kind === 'repo';
+    if (isSame(other, group) || (areRepos && !hasJobsOf(other.scope, scope.owner, scope.repo))) continue;
+    const names = new Set(other.labels.map(({ name }) => name));
+    const labels = group.labels.flatMap(({ name }) => (names.has(name) ? [name] : []));
     if (labels.length > 0) return { other, labels };
   }
   return undefined;
 }
 
-/** In lower case, as Gitea compares. Undefined: all owners. */
-function ownerOf(scope: Scope): string | undefined {
-  switch (scope.kind) {
-    case 'global':
-      return undefined;
-    case 'org':
-      return scope.org.toLowerCase();
-    case 'user':
-      return scope.user.toLowerCase();
-    case 'repo':
-      return scope.owner.toLowerCase();
-    default:
-      return scope satisfies never;
-  }
-}
-
-/** The owners are the same, or one scope is global. */
-function isInCommon(a: Scope, b: Scope): boolean {
-  return a.kind !== 'repo' || b.kind !== 'repo' || hasJobsOf(a, b.owner, b.repo);
-}
-
-function labelsInCommon(a: RunnerGroup, b: RunnerGroup): readonly string[] {
-  const names = new Set(b.labels.map(({ name }) => name));
-  return a.labels.flatMap(({ name }) => (names.has(name) ? [name] : []));
+/** In lower case, as Gitea compares. `*`: all owners. */
+function ownerOf(scope: Scope): string {
+  if (scope.kind === 'global') return '*';
+  return (scope.kind === 'org' ? scope.org : scope.kind === 'user' ? scope.user : scope.owner).toLowerCase();
 }

@@ -1,23 +1,22 @@
-/** Jobs whose labels no group covers: whether one was misspelt, or groups elsewhere have them. Pure. */
+/** Why a job is held back: its labels are in no group, or Gitea blocks it. Pure. */
 import { describeScope } from '../../clients/gitea/endpoints.ts';
 import { nearestName } from '../../config/runnergroup/nearest.ts';
-import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { hasJobsOf } from '../../config/runnergroup/runner-group.ts';
-import type { GroupKey, JobDecision } from '../../planner/decisions.ts';
+import { hasJobsOf, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import type { GroupKey, JobDecision, Plan } from '../../planner/decisions.ts';
 import type { Job } from '../../planner/evidence.ts';
+import { groupBy } from '../../shared/group-by.ts';
 import { keyText } from '../../shared/key-text.ts';
+import { firstNames } from '../../shared/printable.ts';
 
 /** Machines that a label asks for, and that a group without a nodeSelector does not have. */
-const MACHINES: readonly (readonly [RegExp, Machine])[] = [
+const MACHINES = [
   [/^(windows|win\d)/i, 'Windows'],
   [/^(macos|osx|darwin)/i, 'macOS'],
   [/(^|[-_.])(arm64|aarch64)([-_.]|$)/i, 'arm64'],
   [/(^|[-_.])(gpu|cuda)([-_.]|$)/i, 'GPU'],
-];
+] as const;
 
-export type Machine = 'Windows' | 'macOS' | 'arm64' | 'GPU';
-
-export function machineOf(label: string): Machine | undefined {
+export function machineOf(label: string): (typeof MACHINES)[number][1] | undefined {
   return MACHINES.find(([pattern]) => pattern.test(label))?.[1];
 }
 
@@ -106,19 +105,13 @@ export function notCoveredText({ job, elsewhere, didYouMean, missing, nearest }:
 }
 
 function elsewhereText(elsewhere: LabelsElsewhere, repository: string): string {
-  switch (elsewhere.is) {
-    case 'other-scope': {
-      const { group, scope, gitea } = elsewhere;
-      const where = gitea === undefined ? `its scope, ${scope}, does not have ${repository}` : `it is for ${gitea}`;
-      return `${keyText(group)} has them, but ${where}`;
-    }
-    case 'several-groups': {
-      const places = elsewhere.places.map(({ label, group }) => `${label} is in ${keyText(group)}`);
-      return `no group has all of them: ${places.join(', ')}`;
-    }
-    default:
-      return elsewhere satisfies never;
+  if (elsewhere.is === 'several-groups') {
+    const places = elsewhere.places.map(({ label, group }) => `${label} is in ${keyText(group)}`);
+    return `no group has all of them: ${places.join(', ')}`;
   }
+  const { group, scope, gitea } = elsewhere;
+  const where = gitea === undefined ? `its scope, ${scope}, does not have ${repository}` : `it is for ${gitea}`;
+  return `${keyText(group)} has them, but ${where}`;
 }
 
 export function notCoveredAdvice({ job, elsewhere, didYouMean, missing = [] }: UncoveredJob): string {
@@ -128,7 +121,12 @@ export function notCoveredAdvice({ job, elsewhere, didYouMean, missing = [] }: U
     return 'one runner must have all labels of runs-on: add the others to spec.labels of one group, or ask for fewer in the workflow';
   if (didYouMean?.labels.length === 0) return `mend RunnerGroup ${keyText(didYouMean.group)}: the warning says how`;
   const other = missing.find((label) => machineOf(label) !== undefined);
-  if (other !== undefined) return machineAdvice(other);
+  // Not to be added to a group of Linux machines: its runners would take the job, and could not run it.
+  const machine = other && machineOf(other);
+  if (machine === 'Windows' || machine === 'macOS')
+    return `${other} asks for ${machine}, and pods of a RunnerGroup run on Linux: register a runner on such a machine, or correct its runs-on`;
+  if (machine !== undefined)
+    return `${other} asks for other machines: write a RunnerGroup for it, with spec.image and spec.podTemplate.spec.nodeSelector, or correct its runs-on`;
   const otherwise = 'to spec.labels of a group whose scope has the job';
   if (didYouMean === undefined) return `add ${missing.join(', ')} ${otherwise}, or correct its runs-on`;
   const written = writtenText(didYouMean);
@@ -144,10 +142,82 @@ function meantText({ group, labels }: LabelHint): string {
   return `${labels.map(({ meant }) => meant).join(', ')} (${keyText(group)})`;
 }
 
-/** Not to be added to a group of Linux machines: its runners would take the job, and could not run it. */
-function machineAdvice(label: string): string {
-  const machine = machineOf(label);
-  return machine === 'Windows' || machine === 'macOS'
-    ? `${label} asks for ${machine}, and pods of a RunnerGroup run on Linux: register a runner on such a machine, or correct its runs-on`
-    : `${label} asks for other machines: write a RunnerGroup for it, with spec.image and spec.podTemplate.spec.nodeSelector, or correct its runs-on`;
+type OtherJob = Pick<Job, 'id' | 'name' | 'status'>;
+
+export interface BlockedBy {
+  readonly runHas: readonly OtherJob[];
+  /** The first jobs of other runs of its repository: those that run, else those that are ready. */
+  readonly repositoryHas: readonly OtherJob[];
+}
+
+/** What is told of a blocked job. Absent: it is not known. */
+type BlockedJob = Partial<BlockedBy> & { readonly event?: string };
+
+const MOST_OF_REPOSITORY = 5;
+const MOST_NAMED = 3;
+
+/**
+ * What each job of a plan may wait for, if it is blocked. Gitea's API says only that it is. What can be concluded from its lists (1.27.3:
+ * services/actions/clear_tasks.go and notifier_helper.go):
+ *
+ *   - A job of the same run is ready or runs .............. it probably needs that one
+ *   - Only runs of the same repository with a running job hold a concurrency group. Between two jobs of such a run none of them runs,
+ *     so ready ones are shown too where none runs. There is neither: it waits for an approval
+ *   - Only pull requests from forks need an approval. Another event: it waits for its concurrency group
+ */
+export function blockedBy({ jobs }: Plan): (decision: JobDecision) => Partial<BlockedBy> {
+  const atWork = jobs.filter(({ job }) => job.status === 'queued' || job.status === 'in_progress');
+  const runs = groupBy(atWork, ({ origin, job }) => `${origin} ${job.runId}`);
+  const repositories = groupBy([...runs.values()].flat(), ({ origin, job }) => `${origin} ${job.repository}`);
+  return (decision) => {
+    if (decision.verdict !== 'held' || decision.because !== 'blocked') return {};
+    const { origin, job } = decision;
+    const ofRepository = repositories.get(`${origin} ${job.repository}`) ?? [];
+    const others = ofRepository.filter((each) => each.job.runId !== job.runId);
+    const running = others.filter((each) => each.job.status === 'in_progress');
+    const told = ({ job: { id, name, status } }: JobDecision): OtherJob => ({ id, name, status });
+    return {
+      runHas: (runs.get(`${origin} ${job.runId}`) ?? []).map(told),
+      repositoryHas: (running.length > 0 ? running : others).slice(0, MOST_OF_REPOSITORY).map(told),
+    };
+  };
+}
+
+export function blockedText({ runHas, repositoryHas, event }: BlockedJob): string {
+  if (runHas === undefined || repositoryHas === undefined)
+    return 'waits for jobs it needs, for its concurrency group or for approval';
+  if (runHas.length > 0) return `probably needs ${jobNames(runHas)} of its run`;
+  const approval = approvalIs(event);
+  if (repositoryHas.length === 0) {
+    const nothing = 'no other job of its run or repository is ready or runs';
+    if (approval === 'impossible') return `${nothing}, so Gitea should start it soon`;
+    return `it ${approval === 'possible' ? 'waits' : 'probably waits'} for an approval: ${nothing}`;
+  }
+  const holder = `its concurrency group, probably held by the run of ${jobNames(repositoryHas)}`;
+  if (approval === 'impossible') return `it waits for ${holder}`;
+  return approval === 'possible'
+    ? `it waits for an approval, because its run is of a pull request, or for ${holder}`
+    : `it waits for ${holder}, or for an approval`;
+}
+
+export function blockedAdvice({ runHas, repositoryHas, event }: BlockedJob): readonly string[] {
+  const [needed] = runHas ?? [];
+  if (needed) return [`see what ${needed.name} waits for: gitea-runners explain ${needed.id}`];
+  const [holder] = repositoryHas ?? [];
+  const approve = 'open the page of the run: it has a button when an approval is missing';
+  if (!holder) return approvalIs(event) === 'impossible' ? ['wait, and re-run it if it stays so'] : [approve];
+  const release = `wait for the other run, or cancel it: gitea-runners explain ${holder.id} has its link`;
+  return approvalIs(event) === 'impossible' ? [release] : [release, approve];
+}
+
+/** Gitea asks for an approval only for pull requests from forks, and not for `pull_request_target`. */
+function approvalIs(event: string | undefined): 'possible' | 'impossible' | 'unknown' {
+  if (event === undefined) return 'unknown';
+  return event.startsWith('pull_request') && event !== 'pull_request_target' ? 'possible' : 'impossible';
+}
+
+/** `build (in progress), test (queued) and 2 more` */
+function jobNames(jobs: readonly OtherJob[]): string {
+  const names = jobs.map(({ name, status }) => `${name} (${status.replace('_', ' ')})`);
+  return firstNames(names, MOST_NAMED);
 }

@@ -1,9 +1,9 @@
 /** A pod with a runner, as Deployments and ScaledJobs have it, and the runner's own config.yaml -> the fields of a RunnerGroup. */
 import * as z from 'zod';
-import { NEWER_KEYS, OWNED_KEYS, RunnerConfigKeys } from '../../config/runnergroup/runner-config.ts';
-import { parseLabel } from '../../config/runnergroup/words.ts';
-import { REGISTRATION_SECRET } from '../../shared/installed/names.ts';
-import { readList } from '../flags/readers.ts';
+import { NEWER_KEYS, OWNED_KEYS, RunnerConfigKeys } from '../config/runnergroup/runner-config.ts';
+import { parseLabel } from '../config/runnergroup/words.ts';
+import { REGISTRATION_SECRET } from '../shared/installed/names.ts';
+import { readList } from './flags/readers.ts';
 
 const KeyRef = z.looseObject({ name: z.string(), key: z.string() });
 const Variable = z.looseObject({
@@ -50,14 +50,8 @@ function isPlainSecret({ name, value }: Container['env'][number]): boolean {
   return value !== undefined && (MAY_BE_SECRET.test(name) || /:\/\/[^/\s]*@/.test(value));
 }
 
-interface FromPod {
-  readonly spec: Readonly<Record<string, unknown>>;
-  readonly gitea: string | undefined;
-  readonly notes: readonly string[];
-}
-
 /** Undefined: no container of this pod is a Gitea runner. `file`: its config.yaml, whose labels come first in the runner, too. */
-export function fromPod(pod: PodSpec, file?: FromRunnerFile): FromPod | undefined {
+export function fromPod(pod: PodSpec, file?: FromRunnerFile) {
   const runner = pod.containers.find(isRunner);
   if (!runner) return undefined;
   const variable = (name: string): Container['env'][number] | undefined =>
@@ -67,7 +61,7 @@ export function fromPod(pod: PodSpec, file?: FromRunnerFile): FromPod | undefine
   const written = ofFile.length > 0 ? ofFile : readList(variable('GITEA_RUNNER_LABELS')?.value ?? '');
   const { kept: labels, note } = ofDefaultRunner(written.map((label) => label.trim()));
   const [containerMode, why] = modeOf(pod, runner, labels);
-  const secret = token?.valueFrom?.secretKeyRef;
+  const { name, key } = token?.valueFrom?.secretKeyRef ?? { name: REGISTRATION_SECRET, key: 'registration-token' };
   const gitea = variable('GITEA_INSTANCE_URL')?.value?.trim();
   return {
     gitea: gitea !== undefined && /^https?:\/\/[^\s<>{}$?#@]+$/.test(gitea) ? gitea : undefined,
@@ -77,11 +71,7 @@ export function fromPod(pod: PodSpec, file?: FromRunnerFile): FromPod | undefine
       // A runner that names its labels has no others.
       defaultLabels: labels.length > 0 ? false : undefined,
       containerMode,
-      registrationToken: {
-        secretRef: secret
-          ? { name: secret.name, key: secret.key }
-          : { name: REGISTRATION_SECRET, key: 'registration-token' },
-      },
+      registrationToken: { secretRef: { name, key } },
       ...partsOf(pod, runner),
     }),
     notes: [
@@ -113,16 +103,14 @@ function asTexts(quantities: unknown): unknown {
 
 /** Containers have no place in mode host. */
 function withoutContainers(spec: Readonly<Record<string, unknown>>, mode: Mode): Readonly<Record<string, unknown>> {
-  const { container: _container, ...others } =
-    z.record(z.string(), z.unknown()).safeParse(spec['runnerConfig']).data ?? {};
+  const { container: _container, ...others } = Section.safeParse(spec['runnerConfig']).data ?? {};
   return mode === 'host' ? { ...spec, runnerConfig: others } : spec;
 }
 
+const RUNNER_IMAGE = /(?:^|\/)(?:act[_-]runner|gitea-act-runner|gitea\/runner)(?:[:@]|$)/;
+
 function isRunner({ image, env }: Container): boolean {
-  return (
-    env.some(({ name }) => name === 'GITEA_INSTANCE_URL') ||
-    /(?:^|\/)(?:act[_-]runner|gitea-act-runner|gitea\/runner)(?:[:@]|$)/.test(image)
-  );
+  return RUNNER_IMAGE.test(image) || env.some(({ name }) => name === 'GITEA_INSTANCE_URL');
 }
 
 type Mode = 'dind-rootless' | 'dind' | 'host';
@@ -135,10 +123,8 @@ function modeOf(pod: PodSpec, runner: Container, labels: readonly string[]): rea
   if (runner.image.includes('dind')) return ['dind', []];
   if (usesSocket)
     return ['dind-rootless', ['The docker socket of the node is not mounted: each runner has a dockerd of its own.']];
-  const isHost = labels.length > 0 && labels.every((label) => !label.includes(':docker:'));
-  return isHost
-    ? ['host', []]
-    : ['dind-rootless', ['containerMode is a guess: no docker was found beside the runner.']];
+  if (labels.length > 0 && labels.every((label) => !label.includes(':docker:'))) return ['host', []];
+  return ['dind-rootless', ['containerMode is a guess: no docker was found beside the runner.']];
 }
 
 function notesOf(pod: PodSpec, runner: Container, tokenIsWritten: boolean, hasFile: boolean): readonly string[] {
@@ -199,14 +185,11 @@ export function fromRunnerFile(value: unknown): FromRunnerFile | undefined {
   for (const [section, keys] of Object.entries(read.data)) {
     for (const [key, of] of Object.entries(filled(Section.safeParse(keys).data ?? {}))) {
       const name = `${section}.${key}`;
-      if (saysNothing(name, of)) continue;
-      if (
-        LEFT_OUT.has(name) ||
-        LEFT_OUT.has(section) ||
-        !RunnerConfigKeys.safeParse({ [section]: { [key]: of } }).success
-      )
-        lost.push(name);
-      else kept[section] = { ...kept[section], [key]: of };
+      const isLeftOut = LEFT_OUT.has(name);
+      if (of === '' || SILENT.has(name) || (of === false && isLeftOut)) continue;
+      const isKey = RunnerConfigKeys.safeParse({ [section]: { [key]: of } }).success;
+      if (isKey && !isLeftOut && !LEFT_OUT.has(section)) kept[section] = { ...kept[section], [key]: of };
+      else lost.push(name);
     }
   }
   return {
@@ -215,10 +198,6 @@ export function fromRunnerFile(value: unknown): FromRunnerFile | undefined {
     spec: filled({ activeDeadlineSeconds: secondsOf(timeout ?? '') || undefined, runnerConfig: kept }),
     notes: lost.length > 0 ? [`Of the runner's config.yaml these are not carried over: ${lost.join(', ')}.`] : [],
   };
-}
-
-function saysNothing(name: string, of: unknown): boolean {
-  return of === '' || SILENT.has(name) || (of === false && LEFT_OUT.has(name));
 }
 
 /** `1h30m` is 5400. */
@@ -230,25 +209,18 @@ function secondsOf(duration: string): number {
 
 /** The labels that the default runner takes, and what to say of the others. */
 export function ofDefaultRunner(labels: readonly string[]): { readonly kept: string[]; readonly note?: string } {
-  const isTaken = (label: string): boolean => {
+  const kept = labels.filter((label) => {
     const parsed = parseLabel(label);
     return !('wrong' in parsed) && parsed.schema !== 'foreign';
-  };
-  const lost = labels.filter((label) => !isTaken(label));
-  const kept = labels.filter(isTaken);
-  if (lost.length === 0) return { kept };
-  return {
-    kept,
-    note: `These labels are not carried over, for they are neither name:host nor name:docker://image: ${lost.join(', ')}. Add them in one of these forms, and change runs-on if the name changes.`,
-  };
+  });
+  if (kept.length === labels.length) return { kept };
+  const lost = labels.filter((label) => !kept.includes(label)).join(', ');
+  const note = `These labels are not carried over, for they are neither name:host nor name:docker://image: ${lost}. Add them in one of these forms, and change runs-on if the name changes.`;
+  return { kept, note };
 }
 
 /** Spec without what is undefined, an empty list or an empty mapping. */
 export function filled(spec: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(spec).filter(([, value]) => !isEmpty(value)));
-}
-
-function isEmpty(value: unknown): boolean {
-  if (value === undefined || value === null) return true;
-  return typeof value === 'object' && Object.keys(value).length === 0;
+  const isFilled = (value: unknown): boolean => typeof value !== 'object' || Object.keys(value ?? {}).length > 0;
+  return Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== undefined && isFilled(value)));
 }
