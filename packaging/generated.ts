@@ -8,10 +8,9 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { POLICY_FIELD_HEAD, policyFieldRows } from '../src/config/policy/json-schema.ts';
-import { crdText } from '../src/config/runnergroup/crd.ts';
-import { FIELD_HEAD, fieldRows, type JsonSchema } from '../src/config/runnergroup/json-schema.ts';
-import { constructDeclaration } from '../src/manifests/construct/declaration.ts';
+import { crdText, type JsonSchema } from '../src/config/runnergroup/crd.ts';
+import { constructDeclaration } from './construct-types.ts';
+import { FIELD_HEAD, fieldRows, POLICY_FIELD_HEAD, policyFieldRows } from './field-tables.ts';
 import { installFiles } from './files.ts';
 import { flagTables } from './flag-tables.ts';
 import { type GeneratedPart, markdownTable, withPart } from './generated-part.ts';

@@ -4,8 +4,8 @@ import {
   refuseForeignNamespaces,
   refuseWorkloads,
 } from '../config/policy/without-policy.ts';
-import { withImages } from '../config/runnergroup/installation.ts';
 import type { ReadResult } from '../config/runnergroup/read.ts';
+import { withImages } from '../config/runnergroup/to-runner-group.ts';
 import { type LookOptions, lookAndPlan, type PlanOfNow } from '../observe/look-and-plan.ts';
 import { podsOf } from '../observe/pods.ts';
 import { refuseAll, refuseUnseen, troubleLines } from '../observe/troubles.ts';

@@ -1,7 +1,6 @@
-import { podTemplateSchema } from '../config/pods/json-schema.ts';
-import { policyJsonSchema } from '../config/policy/json-schema.ts';
-import { crdText } from '../config/runnergroup/crd.ts';
-import { type JsonSchema, jsonSchema } from '../config/runnergroup/json-schema.ts';
+import { podTemplateSchema } from '../config/pods/schema.ts';
+import { PolicyDocument } from '../config/policy/schema.ts';
+import { crdText, editorSchema, type JsonSchema, jsonSchema } from '../config/runnergroup/crd.ts';
 import { Failure } from '../shared/failure.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
@@ -15,7 +14,7 @@ export function schema(flags: FlagsOf<'schema'>, io: Io): ExitCode {
   io.out(
     wantsCrd
       ? crdText()
-      : `${JSON.stringify(isPolicy ? policyJsonSchema() : withPodTemplate(jsonSchema()), null, 2)}\n`,
+      : `${JSON.stringify(isPolicy ? editorSchema('RunnerPolicy', PolicyDocument) : withPodTemplate(jsonSchema()), null, 2)}\n`,
   );
   return 0;
 }

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { type Asker, denied, unusablePolicy } from '../config/policy/denial.ts';
 import type { Policy } from '../config/policy/schema.ts';
-import type { InstallationImages } from '../config/runnergroup/installation.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import type { InstallationImages } from '../config/runnergroup/to-runner-group.ts';
 import type { Settings } from '../observe/settings.ts';
 import { Failure, systemReason } from '../shared/failure.ts';
 import type { Io } from '../shared/io.ts';

@@ -17,10 +17,7 @@ import { groupManifest, type ObjectManifest, type Output } from './output.ts';
 import { partsOf, stamp } from './stamp.ts';
 import { document, ended } from './yaml.ts';
 
-/**
- * Above this number V8 collects sooner what the constructs leave behind. 3,000 groups, the most that one run accepts, then take 130 MB
- * instead of 160, and a quarter more time.
- */
+/** Above this number V8 collects garbage sooner: 3,000 groups, the most of one run, take 130 MB instead of 160, and a quarter more time. */
 const MANY_GROUPS = 1_000;
 
 export interface RunnersAppOptions {
@@ -72,10 +69,7 @@ export class RunnersApp extends App {
 /** Everything of one RunnerGroup: the template of its Jobs, and once `emit` is called, the RunnerGroup object and one Job per runner. */
 class RunnerGroupChart extends Chart {
   readonly group: RunnerGroup;
-  /**
-   * 16 hex digits over the template. They go into the names of new runners, so one name never stands for two specs: a Job's pod
-   * template cannot be changed in a cluster.
-   */
+  /** 16 hex digits over the template. A new runner's name has them: one name never stands for two specs, for a Job's template cannot change. */
   readonly templateHash: string;
   /** The group's Job without what belongs to one runner. As JSON, which takes a tenth of the memory: most groups print no Job. */
   readonly templateJson: string;
@@ -123,10 +117,7 @@ function onLinux(job: JobManifest): JobManifest {
   return { ...job, spec: { ...job.spec, template: { ...template, spec: { ...template.spec, nodeSelector } } } };
 }
 
-/**
- * An object that is finished when it comes here. It renders as it is: cdk8s would drop nulls, sort keys and walk the same
- * pod template once per runner. Patches and metadata set on it later have no effect.
- */
+/** Renders as it is: cdk8s would drop nulls, sort keys and walk the same pod template once per runner. Patches set on it have no effect. */
 class Manifest extends ApiObject {
   readonly #manifest: ObjectManifest;
 

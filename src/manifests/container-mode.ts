@@ -62,10 +62,7 @@ const CONFINED = {
   securityContext: { ...UNPRIVILEGED, runAsGroup: RUNNER_ID, runAsNonRoot: true, runAsUser: RUNNER_ID },
 };
 
-/**
- * The runner's program, and its service in the image of mode `dind-rootless`. The runner project has renamed its images and the program
- * in them: older ones are called `gitea/act_runner`.
- */
+/** The runner's program, and its service in the image of mode `dind-rootless`. Older images and programs are called `act_runner`. */
 export function runnerProgram(image: string): string {
   return /(?:^|\/)act_runner(?:[:@]|$)/.test(image) ? 'act_runner' : 'gitea-runner';
 }

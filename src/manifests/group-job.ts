@@ -5,9 +5,19 @@
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { JobGroup, SecretKey } from '../config/runnergroup/runner-group.ts';
 import { groupLabels, REGISTER, RUNNER_CONFIG, type Texts } from '../shared/marks.ts';
-import { CACHE_SECRET_VARIABLE, SECRET_CONFIG, SECRET_CONFIG_FILE, WRITE_SECRET_CONFIG } from './cache.ts';
 import { type Mount, modeParts, RUNNER_ID, runnerProgram, terminationGraceSeconds } from './container-mode.ts';
-import { BOUND_KEY, BOUND_VARIABLE, registerCommand, SETUP, setupCommand, TOKEN_VARIABLE } from './init-containers.ts';
+import {
+  BOUND_KEY,
+  BOUND_VARIABLE,
+  CACHE_SECRET_VARIABLE,
+  registerCommand,
+  SECRET_CONFIG,
+  SECRET_CONFIG_FILE,
+  SETUP,
+  setupCommand,
+  TOKEN_VARIABLE,
+  WRITE_SECRET_CONFIG,
+} from './init-containers.ts';
 import { type JobManifest, NAME_VARIABLE, sorted, withoutExpansion } from './job-manifest.ts';
 import { jobDeadlineSeconds, runnerCommand } from './keep.ts';
 import { podParts, preparation } from './proxy-and-ca.ts';

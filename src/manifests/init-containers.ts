@@ -7,7 +7,10 @@
  *
  * The pod has `restartPolicy: Never`, so nobody starts a failed init container again: the script itself tries again.
  */
+
+import type { Mount } from './container-mode.ts';
 import { withoutExpansion } from './job-manifest.ts';
+import { CONFIG_FILE } from './runner-config.ts';
 
 /** Holds the registration token. No container but `register` may have it. */
 export const TOKEN_VARIABLE = 'GITEA_RUNNER_REGISTRATION_TOKEN';
@@ -63,7 +66,7 @@ echo "Not registered: the lines above say why. Check that this pod reaches Gitea
 exit 1
 `;
 
-/** What `register` runs. @param before shell lines that come first: of proxy-and-ca.ts and cache.ts */
+/** What `register` runs. @param before shell lines that come first, e.g. of proxy-and-ca.ts */
 export function registerCommand(program: string, before: string): readonly string[] {
   return ['sh', '-c', withoutExpansion(registerScript(program, before))];
 }
@@ -81,3 +84,33 @@ wait $!
 export function setupCommand(words: readonly string[]): readonly string[] {
   return ['sh', '-c', SETUP_SCRIPT, SETUP, ...words].map(withoutExpansion);
 }
+
+// The secret of a shared cache server. The runner 1.0.8 takes it from its configuration file only. That file stands in an annotation, where a
+// secret must not be. So the container that registers writes a second file, into a volume that only it and the runner have.
+
+/** Where the file with the secret lies. */
+export const SECRET_CONFIG: Mount = { name: 'secret-config', path: '/run/gitea-runner', memory: true };
+/** Takes the place of `CONFIG_FILE`. */
+export const SECRET_CONFIG_FILE = `${SECRET_CONFIG.path}/config.yaml`;
+/** Holds the secret of the cache server in the init container. */
+export const CACHE_SECRET_VARIABLE = 'GITEA_RUNNER_CACHE_SECRET';
+
+/**
+ * Shell lines that append the secret to the file `$1` as `cache.external_secret`, the last key of its last section, and print the result.
+ * In a YAML string between single quotes nothing but a single quote is special; it is written twice. The line break that an editor
+ * leaves at the end of a Secret is no part of it.
+ */
+export const PRINT_WITH_SECRET = `with_secret() (
+  LC_ALL=C
+  secret=$(printf %s "$${CACHE_SECRET_VARIABLE}")
+  case $secret in '' | *[![:print:]]*)
+    echo "The secret of the cache server must be one line of printable ASCII, and not empty. Correct its Secret." >&2
+    exit 1 ;;
+  esac
+  cat "$1" && printf "  external_secret: '%s'\\n" "$(printf %s "$secret" | sed "s/'/''/g")"
+)
+`;
+
+/** Lines of the script that registers: writes the file, for its own user only. */
+export const WRITE_SECRET_CONFIG = `${PRINT_WITH_SECRET}(umask 077 && with_secret ${CONFIG_FILE} > "$CONFIG_FILE") || exit 1
+`;

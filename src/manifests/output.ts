@@ -67,10 +67,7 @@ export function outputOf(
   };
 }
 
-/**
- * True when the destination cluster has the RunnerGroup CRD. Argo CD lists what a cluster serves in `KUBE_API_VERSIONS`,
- * separated by commas, as `group/version/Kind` (measured on 3.5.3).
- */
+/** True when the cluster has the RunnerGroup CRD: Argo CD lists `group/version/Kind` in `KUBE_API_VERSIONS`, with commas (measured on 3.5.3). */
 export function knowsRunnerGroups(env: Readonly<Record<string, string | undefined>>): boolean {
   return (env['KUBE_API_VERSIONS'] ?? '')
     .split(',')

@@ -50,7 +50,7 @@ export function runnerConfig(group: JobGroup): string {
     log: linesOf(group.keepFailedSeconds > 0 ? { level: 'debug', ...asked.log } : asked.log),
     metrics: linesOf(asked.metrics),
     health_check: linesOf(asked.health_check),
-    // The last one: the secret of the cache server is added to it in the pod (cache.ts).
+    // The last one: the secret of the cache server is added to it in the pod (init-containers.ts).
     cache: [...linesOf(asked.cache), ...linesOf(cache && { external_server: `${cache.url.replace(/\/+$/, '')}/` })],
   };
   const lines = Object.entries(sections).flatMap(([name, inner]) => (inner.length > 0 ? [`${name}:`, ...inner] : []));

@@ -80,10 +80,7 @@ interface JobForm {
 /** How the line of the marked annotation ends. */
 const EMPTY = ': ""';
 
-/**
- * @param mark stands nowhere in the template.
- * @param has what some runners have.
- */
+/** @param mark stands nowhere in the template. @param has what some runners have. */
 function formOf(
   template: JobManifest,
   labels: readonly string[],

@@ -86,25 +86,20 @@ function agree(clocks: readonly (ClockBounds | undefined)[]): boolean {
 export function shiftLook(look: Look, giteaUrl: string, { lookShiftsMs }: ClockCorrection): Look {
   const shiftMs = lookShiftsMs?.get(new URL(giteaUrl).origin) ?? 0;
   if (shiftMs === 0) return look;
-  const jobs = look.jobs.map((job) => ({
-    ...job,
-    createdAtMs: job.createdAtMs + shiftMs,
-    ...(job.startedAtMs !== undefined && { startedAtMs: job.startedAtMs + shiftMs }),
-    ...(job.completedAtMs !== undefined && { completedAtMs: job.completedAtMs + shiftMs }),
-  }));
-  return { ...look, jobs };
+  return { ...look, jobs: shifted(look.jobs, ['createdAtMs', 'startedAtMs', 'completedAtMs'], shiftMs) };
 }
 
 /** The same Jobs with their times by Gitea's clock. */
 export function shiftJobs(jobs: readonly LiveJob[], shiftMs: number): readonly LiveJob[] {
   if (shiftMs === 0) return jobs;
-  return jobs.map((job) => ({
-    ...job,
-    createdAtMs: job.createdAtMs + shiftMs,
-    ...(job.runningSinceMs !== undefined && { runningSinceMs: job.runningSinceMs + shiftMs }),
-    ...(job.finishedAtMs !== undefined && { finishedAtMs: job.finishedAtMs + shiftMs }),
-    ...(typeof job.extendUntilMs === 'number' && { extendUntilMs: job.extendUntilMs + shiftMs }),
-  }));
+  return shifted(jobs, ['createdAtMs', 'runningSinceMs', 'finishedAtMs', 'extendUntilMs'], shiftMs);
+}
+
+function shifted<T extends object>(rows: readonly T[], times: readonly (keyof T)[], shiftMs: number): readonly T[] {
+  return rows.map((row) => {
+    const known = times.flatMap((time) => (typeof row[time] === 'number' ? [[time, row[time] + shiftMs]] : []));
+    return { ...row, ...Object.fromEntries(known) };
+  });
 }
 
 /** Whole seconds; 0 when the clocks may well be equal. */

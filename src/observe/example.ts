@@ -1,6 +1,6 @@
 /** A made-up look: what a newcomer's `cdk8s synth` shows when no Gitea is named. Never used by `generate` or `serve`. */
 
-import type { RunnerGroup, Scope } from '../config/runnergroup/runner-group.ts';
+import { coverOf, type RunnerGroup, type Scope } from '../config/runnergroup/runner-group.ts';
 import type { RunnersApp } from '../manifests/app.ts';
 import type { Plan } from '../planner/decisions.ts';
 import type { Job } from '../planner/evidence.ts';
@@ -34,16 +34,6 @@ function queuedJobs(group: RunnerGroup, firstId: number): readonly Job[] {
 }
 
 function repositoryOf(scope: Scope): string {
-  switch (scope.kind) {
-    case 'global':
-      return 'acme/web';
-    case 'org':
-      return `${scope.org}/web`;
-    case 'user':
-      return `${scope.user}/web`;
-    case 'repo':
-      return `${scope.owner}/${scope.repo}`;
-    default:
-      return scope satisfies never;
-  }
+  const cover = coverOf(scope) ?? 'acme';
+  return scope.kind === 'repo' ? cover : `${cover}/web`;
 }

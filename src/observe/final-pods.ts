@@ -1,7 +1,4 @@
-/**
- * The final pod of a group: its podTemplate merged over ours and held to its security profile. Here RunnerGroups meet src/config/pods. Loaded
- * when a group has one of the two fields (pods.ts).
- */
+/** The final pod of a group: its podTemplate merged over ours and held to its security profile. Loaded when a group has one of the two. */
 
 import { applyTemplate } from '../config/pods/apply-template.ts';
 import { type SecurityLevel, securityViolations, type Violation } from '../config/pods/pod-security.ts';
@@ -14,26 +11,18 @@ import {
   stringOf,
   type Value,
 } from '../config/pods/value.ts';
-import { nearestName } from '../config/runnergroup/nearest.ts';
-import type { ProblemCode } from '../config/runnergroup/problems.ts';
+import type { LateProblem } from '../config/runnergroup/placed.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { nearestName } from '../config/runnergroup/words.ts';
 import type { PodTemplate } from '../manifests/job-manifest.ts';
 import { count } from '../shared/printable.ts';
 
-interface PodFault {
-  /** From the document's root. */
-  readonly path: FieldPath;
-  readonly message: string;
-  readonly code: ProblemCode;
-}
+type PodFault = Omit<LateProblem, 'group'>;
 
 /** The pod to render, or all that is wrong with it. */
 export type FinalPod = { readonly pod: PodTemplate } | { readonly faults: readonly PodFault[] };
 
-/**
- * Same arguments, same answer.
- * @param secrets names of the Secrets in the group's namespace that hold tokens of Gitea.
- */
+/** @param secrets names of the Secrets in the group's namespace that hold tokens of Gitea. */
 export function finalPod(group: RunnerGroup, ours: PodTemplate, secrets: readonly string[]): FinalPod {
   const made = ours as unknown as Mapping;
   // What the reader read is what JSON can say.

@@ -35,7 +35,7 @@ export async function findTargetsOf(
   settings: Settings,
   deadline: Deadline,
 ): Promise<TargetsOf> {
-  const targets: GiteaTarget[] = [];
+  const targets: Target[] = [];
   const keys = new Map<RunnerGroup, string>();
   const failed = new Map<RunnerGroup, Failure>();
   const readsEnds = endsReader(groups);
@@ -44,22 +44,21 @@ export async function findTargetsOf(
       failed.set(group, token);
       continue;
     }
-    const same = targets.find((target) => isTargetOf(target, group, token));
-    const key = same?.key ?? `look ${targets.length + 1}`;
     const { giteaUrl: url, scope } = group;
-    if (!same) targets.push({ key, url, scope, token, ...(readsEnds(group) && { readsEnds: true }) });
-    keys.set(group, key);
+    let target = targets.find((one) => isTargetOf(one, group, token));
+    if (!target) {
+      const key = `look ${targets.length + 1}`;
+      target = { key, url, scope, token, labels: new Set(), ...(readsEnds(group) && { readsEnds: true }) };
+      targets.push(target);
+    }
+    for (const { name } of group.labels) target.labels.add(name);
+    if (keepsPool(group)) target.hasPool = true;
+    keys.set(group, target.key);
   }
-  const lookOf = (group: RunnerGroup): string => keys.get(group) ?? '';
-  const pools = new Set(groups.filter(keepsPool).map(lookOf));
-  const labels = labelsBy(groups, lookOf);
-  const all = targets.map((target) => ({
-    ...target,
-    labels: labels.get(target.key) ?? new Set(),
-    ...(pools.has(target.key) && { hasPool: true as const }),
-  }));
-  return { targets: all, failed, lookOf };
+  return { targets, failed, lookOf: (group) => keys.get(group) ?? '' };
 }
+
+type Target = Omit<GiteaTarget, 'labels' | 'hasPool'> & { readonly labels: Set<string>; hasPool?: true };
 
 /**
  * Whether the look of a group reads completed jobs also when no job is queued or runs. Others do not show the failure of the last CI job of
@@ -70,20 +69,6 @@ export function endsReader(groups: readonly RunnerGroup[]): (group: RunnerGroup)
   const read = new Set(groups.filter(({ keepFailedSeconds }) => keepFailedSeconds > 0).map(scopeOf));
   // As for most: nobody keeps runners.
   return read.size === 0 ? () => false : (group) => read.has(scopeOf(group));
-}
-
-/** All labels of groups, by what they share. */
-export function labelsBy<K>(
-  groups: Iterable<RunnerGroup>,
-  keyOf: (group: RunnerGroup) => K,
-): ReadonlyMap<K, ReadonlySet<string>> {
-  const found = new Map<K, Set<string>>();
-  for (const group of groups) {
-    const labels = found.get(keyOf(group)) ?? new Set();
-    found.set(keyOf(group), labels);
-    for (const { name } of group.labels) labels.add(name);
-  }
-  return found;
 }
 
 /** True when this look serves the group, too: Gitea, scope and token are the same. */

@@ -1,6 +1,6 @@
 /** RunnerGroups as the planner knows them. When it cannot plan, that becomes a `Failure`. */
 
-import type { RunnerGroup, Scope } from '../config/runnergroup/runner-group.ts';
+import { coverOf, type RunnerGroup, type Scope } from '../config/runnergroup/runner-group.ts';
 import type { Plan } from '../planner/decisions.ts';
 import type { Evidence, Group, ScopeWidth } from '../planner/evidence.ts';
 import { plan } from '../planner/plan.ts';
@@ -16,13 +16,14 @@ const WIDTH: Readonly<Record<Scope['kind'], ScopeWidth>> = {
 
 /** The part of a RunnerGroup that decides. `look`: key of its target. */
 export function toPlanned(group: RunnerGroup, look: string, templateHash: string): Group {
+  const cover = coverOf(group.scope);
   return {
     namespace: group.namespace,
     name: group.name,
     origin: group.giteaUrl,
     look,
     scope: WIDTH[group.scope.kind],
-    ...coveredBy(group.scope),
+    ...(cover !== undefined && { covers: cover.toLowerCase() }),
     labels: group.labels.map(({ name }) => name),
     maxActiveRunners: group.maxActiveRunners,
     minIdleRunners: group.minIdleRunners,
@@ -35,21 +36,6 @@ export function toPlanned(group: RunnerGroup, look: string, templateHash: string
     ...(group.keepFailedSeconds > 0 && { keepFailedMs: group.keepFailedSeconds * 1000 }),
     templateHash,
   };
-}
-
-function coveredBy(scope: Scope): Pick<Group, 'covers'> {
-  switch (scope.kind) {
-    case 'global':
-      return {};
-    case 'org':
-      return { covers: scope.org.toLowerCase() };
-    case 'user':
-      return { covers: scope.user.toLowerCase() };
-    case 'repo':
-      return { covers: `${scope.owner}/${scope.repo}`.toLowerCase() };
-    default:
-      return scope satisfies never;
-  }
 }
 
 /** Idle runners that all groups of a plan may keep. Each costs a plan 0.1 ms, in `serve` too; one file could ask for 1,500,000. */

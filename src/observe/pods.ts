@@ -17,10 +17,7 @@ export interface Pods {
   readonly faulty: () => Promise<ReadonlyMap<RunnerGroup, readonly Problem[]>>;
 }
 
-/**
- * Characters of all podTemplates together, written as JSON. All are in memory at once, and with aliases a file of 2 KB says 131,072
- * characters.
- */
+/** Characters of all podTemplates together, as JSON. All are in memory at once, and aliases make 131,072 of a file of 2 KB. */
 const MOST_TEMPLATE_CHARACTERS = 16_777_216;
 const TOO_MANY =
   `makes all podTemplates together longer than ${MOST_TEMPLATE_CHARACTERS} characters: shorten them, or spread the RunnerGroups ` +

@@ -16,18 +16,12 @@ export interface Trouble {
   readonly failure: Failure;
 }
 
-/**
- * True when it is this group's trouble alone: its Gitea, or its token. What the policy or a binding refuses (exit 3) stops everything, and
- * so does an API server that does not answer.
- */
+/** True when it is this group's alone: its Gitea, or its token. A refusal (exit 3) or an API server that does not answer stops all. */
 export function isOwnTrouble({ exit, kind }: Failure): boolean {
   return exit === 1 && kind !== 'cluster' && kind !== 'cluster-forbidden';
 }
 
-/**
- * Whose trouble stops whom, for `generate` and `serve`: a group's own stops that group, any other all groups of its namespace.
- * @param seenOf a `Failure`, or what was seen of a group.
- */
+/** A group's own trouble stops that group, any other all groups of its namespace. @param seenOf a `Failure`, or what was seen of a group. */
 export function troublesOf(
   groups: readonly RunnerGroup[],
   seenOf: (group: RunnerGroup) => unknown,

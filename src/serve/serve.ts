@@ -16,7 +16,7 @@ import type { ClusterConfig } from '../clients/kubernetes/config.ts';
 import { Lease, type LeaseOptions } from '../clients/kubernetes/lease.ts';
 import { ClusterSecrets, secretsClient } from '../clients/kubernetes/secrets.ts';
 import type { SecretsMode } from '../clients/tokens/api-token.ts';
-import type { InstallationImages } from '../config/runnergroup/installation.ts';
+import type { InstallationImages } from '../config/runnergroup/to-runner-group.ts';
 import { pause } from '../shared/clock.ts';
 import { writeEvents } from './cluster/event-writer.ts';
 import { LiveCluster } from './cluster/live-cluster.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { podTemplate } from '../../src/manifests/app.ts';
-import { SECRET_CONFIG_FILE, WRITE_SECRET_CONFIG } from '../../src/manifests/cache.ts';
+import { SECRET_CONFIG_FILE, WRITE_SECRET_CONFIG } from '../../src/manifests/init-containers.ts';
 import { CONFIG_FILE, runnerConfig } from '../../src/manifests/runner-config.ts';
 import { group } from './fixtures.ts';
 

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { withImages } from '../../src/config/runnergroup/installation.ts';
 import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
+import { withImages } from '../../src/config/runnergroup/to-runner-group.ts';
 import { podTemplate, templateHash } from '../../src/manifests/app.ts';
 import { podsOf } from '../../src/observe/pods.ts';
 import { finishOwn, podProblem } from '../../src/serve/cluster/own-pod.ts';

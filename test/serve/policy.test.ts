@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readPolicy } from '../../src/config/policy/read.ts';
+import { readPolicy } from '../../src/config/policy/schema.ts';
 import { refusalsOf } from '../../src/serve/looks/targets.ts';
 import { Failure } from '../../src/shared/failure.ts';
 import { folderWith } from '../support/run-cli.ts';

@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { pinnedKubernetes, podSchema } from '../../scripts/pod-schema.mjs';
+import { mergePodTemplate, withRunner } from '../../src/config/pods/apply-template.ts';
 import { checkPod } from '../../src/config/pods/check-pod.ts';
 import { checkShape } from '../../src/config/pods/check-shape.ts';
 import { type SecurityLevel, securityViolations } from '../../src/config/pods/pod-security.ts';
 import { KUBERNETES_VERSION } from '../../src/config/pods/schema.ts';
-import { mergePodTemplate, withRunner } from '../../src/config/pods/strategic-merge.ts';
 import type { Mapping, TemplateFault, Value } from '../../src/config/pods/value.ts';
 import { buildOracle } from '../config/pods/ask-kubernetes.ts';
 import { FULL_TEMPLATE, ourTemplate, placesIn, withValue } from '../config/pods/full-template.ts';
@@ -192,8 +192,8 @@ describe('Pod Security Standards', () => {
   it.each(['baseline', 'restricted'] as const)(
     '%s: 2,000 pods break the rules that the admission plugin names',
     (level) => {
-      const differences = cases.flatMap(({ pod, relax }, index) => {
-        const ours = brokenRules(pod, level, relax);
+      const differences = cases.flatMap(({ pod }, index) => {
+        const ours = brokenRules(pod, level);
         const kubernetes = (answers[index]?.[level] ?? []).map(({ rule }) => rule);
         return JSON.stringify(ours) === JSON.stringify(kubernetes) ? [] : [{ index, ours, kubernetes, pod }];
       });
@@ -203,11 +203,9 @@ describe('Pod Security Standards', () => {
   );
 
   it.each(['baseline', 'restricted'] as const)('%s: and by the same containers and volumes', (level) => {
-    const differences = cases.flatMap(({ pod, relax }, index) =>
+    const differences = cases.flatMap(({ pod }, index) =>
       (answers[index]?.[level] ?? []).flatMap(({ rule, detail }) => {
-        const found = securityViolations(pod, level, { relaxForUserNamespaces: relax }).filter(
-          (one) => one.rule === rule,
-        );
+        const found = securityViolations(pod, level).filter((one) => one.rule === rule);
         const ours = new Set(found.map(({ path }) => culpritOf(pod, path)));
         // The plugin does not name who lacks a field while others have it wrong. We do.
         const missing = namedIn(detail).filter((name) => !ours.has(name));
@@ -240,8 +238,8 @@ describe('Pod Security Standards', () => {
   });
 });
 
-function brokenRules(pod: Mapping, level: SecurityLevel, relax: boolean): readonly string[] {
-  const rules = securityViolations(pod, level, { relaxForUserNamespaces: relax }).map(({ rule }) => rule);
+function brokenRules(pod: Mapping, level: SecurityLevel): readonly string[] {
+  const rules = securityViolations(pod, level).map(({ rule }) => rule);
   return [...new Set(rules)].sort();
 }
 

@@ -5,7 +5,7 @@
  * affinity to pods, spread, volumes, host ports, what admission changes. The scheduler alone knows these, and `explain` shows its words.
  */
 import * as z from 'zod';
-import { quantityValue } from '../../config/runnergroup/quantity.ts';
+import { quantityValue } from '../../config/runnergroup/words.ts';
 import type { Node } from './reads.ts';
 
 const texts = z.record(z.string(), z.string());

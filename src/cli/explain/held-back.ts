@@ -1,7 +1,7 @@
 /** Why a job is held back: its labels are in no group, or Gitea blocks it. Pure. */
 import { describeScope } from '../../clients/gitea/endpoints.ts';
-import { nearestName } from '../../config/runnergroup/nearest.ts';
 import { hasJobsOf, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { nearestName } from '../../config/runnergroup/words.ts';
 import type { GroupKey, JobDecision, Plan } from '../../planner/decisions.ts';
 import type { Job } from '../../planner/evidence.ts';
 import { groupBy } from '../../shared/group-by.ts';

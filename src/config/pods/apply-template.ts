@@ -1,15 +1,13 @@
-/**
- * From a group's podTemplate to its pods: every check of this room in its order, then the merge (docs/adr/0028). The one function that
- * callers need. A template costs milliseconds; groups without one should not load this file.
- */
+/** From a group's podTemplate to its pods: every check of this room, then the merge (docs/adr/0028). Loaded for groups with a podTemplate only. */
 import { checkPod } from './check-pod.ts';
 import { checkShape, type Suggest } from './check-shape.ts';
 import { type SecurityLevel, securityViolations, type Violation } from './pod-security.ts';
 import { reservedFields } from './reserved.ts';
-import { mergePodTemplate, withRunner } from './strategic-merge.ts';
+import { fieldsOf, type ListMerge, TEMPLATE_TYPE, type ValueType } from './schema.ts';
 import {
   boundFault,
   fieldValue,
+  isList,
   isMapping,
   listOf,
   type Mapping,
@@ -44,15 +42,9 @@ export function applyTemplate(ours: Mapping, template: Value, context: TemplateC
   return { pod, violations: securityViolations(pod, context.level) };
 }
 
-/**
- * What the init container that registers takes from the runner's container as it is. It needs the same image from the same registry. A
- * quota asks every container for resources, and a pod needs the larger of the two, not the sum.
- */
+/** What the container that registers takes from the runner's: the same image from the same registry, and resources, for which a quota asks. */
 const FIELDS = ['image', 'imagePullPolicy', 'resources'];
-/**
- * Of the security context only who the runner is: what one writes, the other must read and write. Never what it may do. In dind-rootless
- * the runner is privileged, and the container with the registration token stays without privileges.
- */
+/** Who the runner is: what one writes, the other must read. Never what it may do: the runner of dind-rootless is privileged. */
 const IDENTITY = ['runAsUser', 'runAsGroup', 'runAsNonRoot', 'seLinuxOptions'];
 
 /** The final pod with its init container `register` made like container `runner`. */
@@ -76,4 +68,109 @@ function taking(fields: readonly string[], to: Value | undefined, from: Value | 
   const kept = Object.entries(isMapping(to) ? to : {}).filter(([field]) => !fields.includes(field));
   const taken = Object.entries(isMapping(from) ? from : {}).filter(([field]) => fields.includes(field));
   return Object.fromEntries([...kept, ...taken]);
+}
+
+/**
+ * `ours` with the group's podTemplate merged over it, as Kubernetes' strategic merge does (apimachinery, `pkg/util/strategicpatch/patch.go`):
+ *
+ *   mapping   field by field; null takes the earlier field away
+ *   list      takes the earlier list's place, or is merged where pod-schema.json says so: elements with the same merge key are one
+ *   order     elements of the template first, in its order; ours where they stood before them, else at the end
+ *   anything  of another kind than before takes the earlier one's place
+ *
+ * What `boundFault` and `checkShape` refuse is an error here: patch directives (`$patch` and its kin), too. No null is left.
+ */
+export function mergePodTemplate(ours: Mapping, template: Mapping): Mapping {
+  return mergeMappings(ours, template, (field) => typeOfField(TEMPLATE_TYPE, field));
+}
+
+/** The template with container `runner`: prepended when it names none, so that it comes first in the pod, too. */
+export function withRunner(template: Mapping): Mapping {
+  const spec = template['spec'];
+  const own = isMapping(spec) ? spec : {};
+  const containers = isList(own['containers']) ? own['containers'] : [];
+  if (containers.some((container) => isMapping(container) && container['name'] === 'runner')) return template;
+  return { ...template, spec: { ...own, containers: [{ name: 'runner' }, ...containers] } };
+}
+
+function typeOfField(struct: string, name: string): ValueType {
+  const field = fieldsOf(struct).get(name);
+  if (!field) throw new Error(`a template with the unknown field ${JSON.stringify(name)} cannot be merged`);
+  return field.type;
+}
+
+function mergeMappings(ours: Mapping, later: Mapping, typeOf: (field: string) => ValueType): Mapping {
+  const merged = new Map(Object.entries(ours));
+  for (const [name, value] of Object.entries(later)) {
+    const type = typeOf(name);
+    if (value === null) merged.delete(name);
+    else merged.set(name, mergeValues(merged.get(name), value, type));
+  }
+  return Object.fromEntries(merged);
+}
+
+function mergeValues(ours: Value | undefined, later: Value, type: ValueType): Value {
+  if (isMapping(ours) && isMapping(later)) {
+    if (type.is === 'struct') return mergeMappings(ours, later, (field) => typeOfField(type.name, field));
+    if (type.is === 'mapping') return mergeMappings(ours, later, () => type.of);
+  }
+  if (isList(ours) && isList(later) && type.is === 'list' && type.merge)
+    return mergeLists(ours, later, type.of, type.merge);
+  return withoutNulls(later);
+}
+
+function mergeLists(
+  ours: readonly Value[],
+  later: readonly Value[],
+  type: ValueType,
+  merge: ListMerge,
+): readonly Value[] {
+  const { key } = merge;
+  const identity = key === undefined ? (element: Value) => element : (element: Value) => identityOf(element, key);
+  const merged = new Map(ours.map((element) => [identity(element), element]));
+  for (const element of later) {
+    const id = identity(element);
+    const before = merged.get(id);
+    merged.set(id, before === undefined ? withoutNulls(element) : mergeElements(before, element, type, merge));
+  }
+  return inOrder(ours.map(identity), later.map(identity)).map((id) => merged.get(id) ?? null);
+}
+
+function mergeElements(ours: Value, later: Value, type: ValueType, { retainKeys }: ListMerge): Value {
+  if (!retainKeys || !isMapping(ours) || !isMapping(later)) return mergeValues(ours, later, type);
+  const retained = Object.entries(ours).filter(([field]) => (later[field] ?? null) !== null);
+  return mergeValues(Object.fromEntries(retained), later, type);
+}
+
+function identityOf(element: Value, key: string): Value {
+  const value = isMapping(element) ? (element[key] ?? null) : null;
+  if (value === null) throw new Error(`a template with an element without its merge key ${key} cannot be merged`);
+  return value;
+}
+
+/** `mergeSortedSlice`: one of ours goes before the next of the template only when it stood before it in our list. */
+function inOrder(ours: readonly Value[], later: readonly Value[]): readonly Value[] {
+  const place = new Map(ours.map((id, index) => [id, index]));
+  const right = [...new Set(later)];
+  const inLater = new Set(right);
+  const left = ours.filter((id) => !inLater.has(id));
+  const ordered: Value[] = [];
+  let next = 0;
+  for (const id of right) {
+    const limit = place.get(id) ?? -1;
+    for (let mine = left[next]; mine !== undefined && (place.get(mine) ?? 0) < limit; mine = left[next]) {
+      ordered.push(mine);
+      next += 1;
+    }
+    ordered.push(id);
+  }
+  return [...ordered, ...left.slice(next)];
+}
+
+/** Kubernetes reads null as absent. */
+function withoutNulls(value: Value): Value {
+  if (isList(value)) return value.map(withoutNulls);
+  if (!isMapping(value)) return value;
+  const entries = Object.entries(value).filter(([, entry]) => entry !== null);
+  return Object.fromEntries(entries.map(([name, entry]) => [name, withoutNulls(entry)]));
 }

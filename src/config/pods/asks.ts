@@ -1,7 +1,4 @@
-/**
- * What a template asks of the installation: the values that a policy allows or forbids, with their places. This room
- * judges none of them.
- */
+/** What a template asks of the installation: the values that a policy allows or forbids, with their places. */
 import { visitStructs } from './schema.ts';
 import { type FieldPath, fieldValue, isMapping, type Mapping, stringOf } from './value.ts';
 
@@ -9,10 +6,7 @@ export type AskedKind =
   | 'image'
   | 'serviceAccount'
   | 'priorityClass'
-  | 'runtimeClass'
   | 'secret'
-  | 'configMap'
-  | 'claim'
   | 'pullSecret'
   /** A field of `metadata` or `spec`; its value is its name. */
   | 'field';
@@ -28,16 +22,12 @@ const NAMED: readonly (readonly [AskedKind, ...(readonly string[])])[] = [
   ['image', 'Container.image', 'EphemeralContainer.image', 'ImageVolumeSource.reference'],
   ['serviceAccount', 'PodSpec.serviceAccountName', 'PodSpec.serviceAccount'],
   ['priorityClass', 'PodSpec.priorityClassName'],
-  ['runtimeClass', 'PodSpec.runtimeClassName'],
   ['secret', 'SecretKeySelector.name', 'SecretEnvSource.name', 'SecretProjection.name'],
   ['secret', 'SecretVolumeSource.secretName', 'AzureFileVolumeSource.secretName'],
-  ['configMap', 'ConfigMapKeySelector.name', 'ConfigMapEnvSource.name'],
-  ['configMap', 'ConfigMapProjection.name', 'ConfigMapVolumeSource.name'],
-  ['claim', 'PersistentVolumeClaimVolumeSource.claimName'],
 ];
 const KIND_OF = new Map(NAMED.flatMap(([kind, ...fields]) => fields.map((field) => [field, kind] as const)));
 
-/** Everything that the template names, its fields first. The template must have passed `checkShape`; what is null asks for nothing. */
+/** What the template names of these kinds, its fields first. The template must have passed `checkShape`; what is null asks for nothing. */
 export function asksOf(template: Mapping): readonly Asked[] {
   const fields = ['metadata', 'spec'].flatMap((part) => {
     const value = fieldValue(template, part);

@@ -14,10 +14,7 @@ import {
   type Value,
 } from './value.ts';
 
-/**
- * The faults of a template that `checkShape` let pass, merged over `ours`. Paths are those of the template: the merged pod has other
- * indices.
- */
+/** The faults of a template that `checkShape` let pass. Paths are those of the template: the merged pod has other indices. */
 export function checkPod(ours: Mapping, template: Mapping): readonly TemplateFault[] {
   return [
     ...visitStructs(template, (struct, value, path) => [
@@ -29,7 +26,6 @@ export function checkPod(ours: Mapping, template: Mapping): readonly TemplateFau
   ];
 }
 
-/** What a value must be. */
 interface ValueRule {
   readonly isGood: (value: string | number) => boolean;
   readonly wanted: string;
@@ -69,7 +65,6 @@ const RULES: readonly (readonly [ValueRule, ...(readonly string[])])[] = [
   [oneOf('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'), 'NodeSelectorRequirement.operator'],
   [oneOf('In', 'NotIn', 'Exists', 'DoesNotExist'), 'LabelSelectorRequirement.operator'],
 ];
-/** By `Struct.field`. */
 const RULE_OF = new Map(RULES.flatMap(([rule, ...fields]) => fields.map((field) => [field, rule] as const)));
 
 /** An empty string counts as not set, as in Kubernetes. */
@@ -150,7 +145,9 @@ function containersOf(template: Mapping): readonly { list: string; path: FieldPa
 
 function checkContainers(ours: Mapping, template: Mapping): readonly TemplateFault[] {
   const known = new Map(containersOf(ours).map(({ list, container }) => [stringOf(container, 'name'), list]));
-  const volumes = new Set([ours, template].flatMap(volumeNames));
+  const volumes = new Set(
+    [ours, template].flatMap((pod) => listOf(fieldValue(pod, 'spec'), 'volumes')).map((one) => stringOf(one, 'name')),
+  );
   return containersOf(template).flatMap(({ list, path, container }) => {
     const name = stringOf(container, 'name');
     const before = known.get(name);
@@ -160,7 +157,7 @@ function checkContainers(ours: Mapping, template: Mapping): readonly TemplateFau
     const unknown = listOf(container, 'volumeMounts').flatMap((mount, index) =>
       volumes.has(stringOf(mount, 'name'))
         ? []
-        : [{ path: [...path, 'volumeMounts', index, 'name'], message: NO_VOLUME }],
+        : [{ path: [...path, 'volumeMounts', index, 'name'], message: 'is no volume of this pod' }],
     );
     return [
       ...(before !== undefined && before !== list ? [elsewhere] : []),
@@ -169,12 +166,6 @@ function checkContainers(ours: Mapping, template: Mapping): readonly TemplateFau
       ...unknown,
     ];
   });
-}
-
-const NO_VOLUME = 'is no volume of this pod';
-
-function volumeNames(template: Mapping): readonly string[] {
-  return listOf(fieldValue(template, 'spec'), 'volumes').map((volume) => stringOf(volume, 'name'));
 }
 
 /** Kubernetes 1.34 keeps restartPolicy of init containers only, and of its values Always: a sidecar. Others it drops without a word. */

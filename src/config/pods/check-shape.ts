@@ -1,24 +1,19 @@
-/**
- * Whether a podTemplate has the shape of a PodTemplateSpec: every field known, every value of its type, nothing missing, no element
- * twice. All problems at once. A typo ends here, at commit, and not as a failed sync.
- */
-import { type Fields, fieldsOf, type ListType, type ScalarType, TEMPLATE_TYPE, type ValueType } from './schema.ts';
+/** Whether a podTemplate has the shape of a PodTemplateSpec. A typo ends here, at commit, and not as a failed sync. */
+import {
+  type Fields,
+  fieldsOf,
+  type ListType,
+  requiredFields,
+  type ScalarType,
+  TEMPLATE_TYPE,
+  type ValueType,
+} from './schema.ts';
 import { type FieldPath, isList, isMapping, type Mapping, type TemplateFault, type Value } from './value.ts';
 
-/** The known name that was most likely meant (src/config/runnergroup/nearest.ts). */
+/** The known name that was most likely meant (src/config/runnergroup/words.ts). */
 export type Suggest = (written: string, known: readonly string[]) => string | undefined;
 
-/** Fields that a struct must have. A template may leave out the containers: they are in our pod. */
-export function requiredFields(struct: string): readonly string[] {
-  return [...fieldsOf(struct)].flatMap(([name, { required }]) =>
-    required && `${struct}.${name}` !== 'PodSpec.containers' ? [name] : [],
-  );
-}
-
-/**
- * The faults of a template that `boundFault` let pass, in the order in which they stand there. Values are never repeated: one may be a
- * secret that stands in the wrong place.
- */
+/** The faults of a template that `boundFault` let pass, in its order. Values are never repeated: one may be a secret in the wrong place. */
 export function checkShape(template: Value, suggest: Suggest): readonly TemplateFault[] {
   return check(template, { is: 'struct', name: TEMPLATE_TYPE }, [], suggest);
 }
@@ -84,10 +79,7 @@ function unknownField(name: string, fields: Fields, suggest: Suggest): string {
   return known.length > MOST_NAMES ? 'unknown field' : `unknown field; known here: ${known.join(', ')}`;
 }
 
-/**
- * Elements that Kubernetes would take for one, and elements without the field that tells. Kubernetes itself merges the second over the
- * first: a template could then say one thing where it is read, and another where it is used.
- */
+/** Elements that Kubernetes would take for one, and would merge without a word; and elements without the field that tells them apart. */
 function repeated(
   list: readonly Value[],
   { of, distinctBy: keys }: ListType,

@@ -12,41 +12,24 @@ import {
   listOf,
   type Mapping,
   stringOf,
+  type TemplateFault,
   type Value,
 } from './value.ts';
 
 export type SecurityLevel = 'privileged' | 'baseline' | 'restricted';
 
-interface Finding {
-  readonly path: FieldPath;
-  /** What follows `PATH: `. */
-  readonly message: string;
-}
-
 /** One field that breaks a rule. A rule that asks for a field names the place where it is missing. */
-export interface Violation extends Finding {
+export interface Violation extends TemplateFault {
   /** Id of the check in k8s.io/pod-security-admission, e.g. `runAsNonRoot`. */
   readonly rule: string;
-}
-
-export interface SecurityOptions {
-  /**
-   * Pods with `hostUsers: false` need not run as another user than root. Only where the API server has the feature gate
-   * UserNamespacesPodSecurityStandards, which is off by default.
-   */
-  readonly relaxForUserNamespaces?: boolean;
 }
 
 /**
  * Every violation of a finished pod template (`metadata`, `spec`), by rule in the order of the admission plugin: baseline's first.
  * Empty for `privileged`. The pod must have passed `checkShape`: a value of a wrong type counts as not set.
  */
-export function securityViolations(
-  template: Mapping,
-  level: SecurityLevel,
-  options: SecurityOptions = {},
-): readonly Violation[] {
-  const pod = podForSecurity(template, options);
+export function securityViolations(template: Mapping, level: SecurityLevel): readonly Violation[] {
+  const pod = podForSecurity(template);
   return rulesOf(level).flatMap(([rule, check]) => check(pod).map((found) => ({ rule, ...found })));
 }
 
@@ -79,16 +62,14 @@ interface SecuredPod {
   /** Init containers, containers and ephemeral containers. */
   readonly containers: readonly { readonly path: FieldPath; readonly container: Mapping }[];
   readonly isWindows: boolean;
-  /** Rules about the user do not apply. */
-  readonly isRelaxed: boolean;
 }
 
-type Check = (pod: SecuredPod) => readonly Finding[];
+type Check = (pod: SecuredPod) => readonly TemplateFault[];
 
 /** In the order in which the checks visit them. */
 const CONTAINER_LISTS = ['initContainers', 'containers', 'ephemeralContainers'];
 
-function podForSecurity(template: Mapping, { relaxForUserNamespaces = false }: SecurityOptions): SecuredPod {
+function podForSecurity(template: Mapping): SecuredPod {
   const spec = fieldValue(template, 'spec');
   const containers = CONTAINER_LISTS.flatMap((list) =>
     listOf(spec, list).flatMap((container, index) =>
@@ -108,39 +89,35 @@ function podForSecurity(template: Mapping, { relaxForUserNamespaces = false }: S
     contexts: [own, ...ofContainers],
     containers,
     isWindows: fieldValue(fieldValue(spec, 'os'), 'name') === 'windows',
-    isRelaxed: relaxForUserNamespaces && fieldValue(spec, 'hostUsers') === false,
   };
 }
 
 type IsWrong = (value: Value | undefined) => boolean;
 
-/** Security contexts of which a field is wrong. @param below the place in that field */
-function wrongIn(
-  contexts: readonly Context[],
-  field: string,
-  isWrong: IsWrong,
-  message: string,
-  ...below: FieldPath
-): readonly Finding[] {
+/** `below`: the place in that field. */
+type FieldRule = [field: string, isWrong: IsWrong, message: string, ...below: FieldPath];
+
+/** Security contexts of which a field is wrong. */
+function wrongIn(contexts: readonly Context[], ...[field, isWrong, message, ...below]: FieldRule) {
   return contexts
     .filter(({ context }) => isWrong(fieldValue(context, field)))
-    .map(({ path }) => ({ path: [...path, field, ...below], message }));
+    .map(({ path }): TemplateFault => ({ path: [...path, field, ...below], message }));
 }
 
 const inContainers =
-  (...rule: [field: string, isWrong: IsWrong, message: string, ...below: FieldPath]): Check =>
+  (...rule: FieldRule): Check =>
   ({ ofContainers }) =>
     wrongIn(ofContainers, ...rule);
 
 const everywhere =
-  (...rule: [field: string, isWrong: IsWrong, message: string, ...below: FieldPath]): Check =>
+  (...rule: FieldRule): Check =>
   ({ contexts }) =>
     wrongIn(contexts, ...rule);
 
-const unless =
-  (flag: 'isWindows' | 'isRelaxed', check: Check): Check =>
+const notOnWindows =
+  (check: Check): Check =>
   (pod) =>
-    pod[flag] ? [] : check(pod);
+    pod.isWindows ? [] : check(pod);
 
 /** Elements of the list at `path` that are wrong. @param below the place in such an element */
 function wrongElements(
@@ -149,13 +126,13 @@ function wrongElements(
   isWrong: IsWrong,
   message: string,
   ...below: FieldPath
-): readonly Finding[] {
+): readonly TemplateFault[] {
   return listOf(of, String(path.at(-1))).flatMap((element, index) =>
     isWrong(element) ? [{ path: [...path, index, ...below], message }] : [],
   );
 }
 
-function wrongCapabilities(contexts: readonly Context[], allowed: RegExp, message: string): readonly Finding[] {
+function wrongCapabilities(contexts: readonly Context[], allowed: RegExp, message: string): readonly TemplateFault[] {
   return contexts.flatMap(({ path, context }) =>
     wrongElements(
       fieldValue(context, 'capabilities'),
@@ -168,9 +145,8 @@ function wrongCapabilities(contexts: readonly Context[], allowed: RegExp, messag
 
 const PROFILES = 'must be RuntimeDefault or Localhost';
 
-function isGoodProfile(profile: Value | undefined): boolean {
-  return ['RuntimeDefault', 'Localhost'].includes(stringOf(profile, 'type'));
-}
+const isGoodProfile = (profile: Value | undefined): boolean =>
+  ['RuntimeDefault', 'Localhost'].includes(stringOf(profile, 'type'));
 
 /** Profiles that are set, and to something else than the two good ones. */
 const wrongProfile: IsWrong = (profile) => profile !== undefined && !isGoodProfile(profile);
@@ -231,10 +207,7 @@ const BASELINE: Readonly<Record<string, Check>> = {
       }),
     ),
   privileged: inContainers('privileged', (value) => value === true, 'must not be true'),
-  procMount: unless(
-    'isRelaxed',
-    inContainers('procMount', (value = 'Default') => value !== 'Default', 'must be Default'),
-  ),
+  procMount: inContainers('procMount', (value = 'Default') => value !== 'Default', 'must be Default'),
   seLinuxOptions: ({ contexts }) =>
     contexts.flatMap((one) => {
       const wrong = (field: string, isWrong: (text: string) => boolean, message: string) =>
@@ -264,11 +237,10 @@ const BASELINE: Readonly<Record<string, Check>> = {
 
 /** No root, no privileges, no unconfined container, no volume but the harmless kinds. */
 const RESTRICTED: Readonly<Record<string, Check>> = {
-  allowPrivilegeEscalation: unless(
-    'isWindows',
+  allowPrivilegeEscalation: notOnWindows(
     inContainers('allowPrivilegeEscalation', (value) => value !== false, 'must be false'),
   ),
-  capabilities_restricted: unless('isWindows', ({ ofContainers }) =>
+  capabilities_restricted: notOnWindows(({ ofContainers }) =>
     ofContainers.flatMap((one) => [
       ...wrongIn([one], 'capabilities', (set) => !listOf(set, 'drop').includes('ALL'), 'must have ALL', 'drop'),
       ...wrongCapabilities([one], /^NET_BIND_SERVICE$/, 'must be NET_BIND_SERVICE or go'),
@@ -284,18 +256,15 @@ const RESTRICTED: Readonly<Record<string, Check>> = {
       if (source === undefined || sources.some((field) => VOLUME_SOURCES.split(', ').includes(field))) return [];
       return [{ path: ['spec', 'volumes', index, source], message: `must be one of ${VOLUME_SOURCES}` }];
     }),
-  runAsNonRoot: unless('isRelaxed', ({ own, ofContainers }) => {
+  runAsNonRoot: ({ own, ofContainers }) => {
     const ofPod = fieldValue(own.context, 'runAsNonRoot');
     return [
       ...wrongIn([own], 'runAsNonRoot', (value) => value === false, 'must be true'),
       ...wrongIn(ofContainers, 'runAsNonRoot', (value = ofPod) => value !== true, 'must be true, here or of the pod'),
     ];
-  }),
-  runAsUser: unless(
-    'isRelaxed',
-    everywhere('runAsUser', (value) => value === 0, 'must not be 0'),
-  ),
-  seccompProfile_restricted: unless('isWindows', ({ own, ofContainers, contexts }) => {
+  },
+  runAsUser: everywhere('runAsUser', (value) => value === 0, 'must not be 0'),
+  seccompProfile_restricted: notOnWindows(({ own, ofContainers, contexts }) => {
     const isSetForAll = isGoodProfile(fieldValue(own.context, 'seccompProfile'));
     const message = `${PROFILES}, here or of the pod`;
     return [

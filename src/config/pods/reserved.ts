@@ -143,10 +143,7 @@ function isOwnSpace({ value, ours }: Found): boolean {
   return sources.every((source) => source === 'emptyDir' || source === 'ephemeral');
 }
 
-/**
- * Every reserved field that a template sets, by path. `secrets`: names of the Secrets with the tokens of Gitea, which no container but
- * ours may read. The template must have passed `checkShape`.
- */
+/** Every reserved field that a template sets, by path. `secrets`: those with the tokens of Gitea. The template has passed `checkShape`. */
 export function reservedFields(ours: Mapping, template: Mapping, secrets: readonly string[]): readonly TemplateFault[] {
   const hits = RESERVED_FIELDS.flatMap((field) =>
     findPlaces(field.path, ours, template)

@@ -1,24 +1,25 @@
-/**
- * What a PodTemplateSpec can hold: `pod-schema.json`, which scripts/pod-schema.mjs makes of Kubernetes' published OpenAPI.
- * Types are read when they are first needed: a template uses few of the 109.
- */
+/** What a PodTemplateSpec can hold: pod-schema.json, made of Kubernetes' OpenAPI by scripts/pod-schema.mjs. Types are read when needed. */
+
 import published from './pod-schema.json' with { type: 'json' };
 import { type FieldPath, isList, isMapping, type Mapping, type Value } from './value.ts';
 
 /** The Kubernetes release that all of src/config/pods speaks about. */
 export const KUBERNETES_VERSION: string = published.kubernetes;
-/** The type of a whole template. */
 export const TEMPLATE_TYPE: string = published.root;
 
-export type ScalarType =
-  | 'string'
-  | 'boolean'
-  | 'int32'
-  | 'int64'
-  | 'any object'
-  | 'date-time'
-  | 'quantity'
-  | 'integer or string';
+/** Letters of pod-schema.json. */
+const SCALARS = {
+  s: 'string',
+  b: 'boolean',
+  i: 'int32',
+  l: 'int64',
+  o: 'any object',
+  d: 'date-time',
+  q: 'quantity',
+  x: 'integer or string',
+} as const;
+export type ScalarType = (typeof SCALARS)[keyof typeof SCALARS];
+const scalars: ReadonlyMap<string, ScalarType> = new Map(Object.entries(SCALARS));
 
 /** How two lists of one field become one. Without it the later list takes the place of the earlier one. */
 export interface ListMerge {
@@ -50,18 +51,6 @@ export interface Field {
 /** Fields of a struct by name. A Map: a field may not be called `constructor` by accident. */
 export type Fields = ReadonlyMap<string, Field>;
 
-/** Letters of pod-schema.json. */
-const SCALARS: ReadonlyMap<string, ScalarType> = new Map([
-  ['s', 'string'],
-  ['b', 'boolean'],
-  ['i', 'int32'],
-  ['l', 'int64'],
-  ['o', 'any object'],
-  ['d', 'date-time'],
-  ['q', 'quantity'],
-  ['x', 'integer or string'],
-]);
-
 const read = new Map<string, Fields>();
 const types: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map(Object.entries(published.types));
 
@@ -76,6 +65,13 @@ export function fieldsOf(struct: string): Fields {
   return fields;
 }
 
+/** Fields that a struct must have. A template may leave out the containers: they are in our pod. */
+export function requiredFields(struct: string): readonly string[] {
+  return [...fieldsOf(struct)].flatMap(([name, { required }]) =>
+    required && `${struct}.${name}` !== 'PodSpec.containers' ? [name] : [],
+  );
+}
+
 /** `![ContainerPort] merge containerPort,protocol` */
 function fieldOf(text: string): Field {
   const required = text.startsWith('!');
@@ -84,7 +80,7 @@ function fieldOf(text: string): Field {
 }
 
 function typeOf(text: string, words: readonly string[]): ValueType {
-  const scalar = SCALARS.get(text);
+  const scalar = scalars.get(text);
   if (scalar) return { is: 'scalar', scalar };
   const inner = text.slice(1, -1);
   if (text.startsWith('{')) return { is: 'mapping', of: typeOf(inner, []) };
@@ -117,4 +113,67 @@ function ofValue<T>(value: Value, type: ValueType, path: FieldPath, visit: Struc
       return field ? ofValue(entry, field.type, [...path, name], visit) : [];
     }),
   ];
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+const JSON_SCALARS: Readonly<Record<ScalarType, Json>> = {
+  string: { type: 'string' },
+  boolean: { type: 'boolean' },
+  int32: { type: 'integer' },
+  int64: { type: 'integer' },
+  'any object': { type: 'object' },
+  'date-time': { type: 'string' },
+  quantity: { type: ['string', 'number'] },
+  'integer or string': { type: ['integer', 'string'] },
+};
+
+type Definitions = Map<string, Json>;
+
+/** A PodTemplateSpec as JSON Schema (draft-07) for editors. It takes all that `validate` takes: null may take any field away. */
+export function podTemplateSchema(): { readonly template: Json; readonly definitions: Readonly<Record<string, Json>> } {
+  const definitions: Definitions = new Map();
+  return { template: refTo(TEMPLATE_TYPE, definitions), definitions: Object.fromEntries(definitions) };
+}
+
+function refTo(struct: string, definitions: Definitions): Json {
+  if (!definitions.has(struct)) {
+    // A struct may hold itself.
+    definitions.set(struct, {});
+    definitions.set(struct, definitionOf(struct, definitions));
+  }
+  return { $ref: `#/definitions/${struct}` };
+}
+
+function definitionOf(struct: string, definitions: Definitions): Json {
+  const fields = [...fieldsOf(struct)];
+  const properties = fields.map(([name, { type }]) => [name, nullable(schemaOf(type, definitions))]);
+  const required = requiredFields(struct);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    additionalProperties: false,
+    ...(required.length > 0 && { required }),
+  };
+}
+
+function schemaOf(type: ValueType, definitions: Definitions): Json {
+  switch (type.is) {
+    case 'scalar':
+      return JSON_SCALARS[type.scalar];
+    case 'mapping':
+      return { type: 'object', additionalProperties: nullable(schemaOf(type.of, definitions)) };
+    case 'list':
+      return { type: 'array', items: schemaOf(type.of, definitions) };
+    case 'struct':
+      return refTo(type.name, definitions);
+    default:
+      return type satisfies never;
+  }
+}
+
+function nullable(schema: Json): Json {
+  const { type } = schema;
+  if (type === undefined) return { anyOf: [schema, { type: 'null' }] };
+  return { ...schema, type: [type, 'null'].flat() };
 }

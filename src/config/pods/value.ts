@@ -9,7 +9,6 @@ export interface Mapping {
 /** Where a value stands, below the template: `['spec', 'containers', 0, 'image']`. */
 export type FieldPath = readonly (string | number)[];
 
-/** One problem of a template. */
 export interface TemplateFault {
   readonly path: FieldPath;
   /** What follows `PATH: `. Names fields and rules, never a value that could be a secret. */
@@ -23,12 +22,10 @@ export const MOST_VALUES = 10_000;
 /** Characters of all keys and strings. Kubernetes allows 256 KiB of annotations; 50 Jobs repeat it 50 times. */
 export const MOST_CHARACTERS = 131_072;
 
-/** True for a JSON object. */
 export function isMapping(value: Value | undefined): value is Mapping {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** True for a JSON array. */
 export function isList(value: Value | undefined): value is readonly Value[] {
   return Array.isArray(value);
 }
@@ -57,10 +54,7 @@ export function stringOf(mapping: Value | undefined, field: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-/**
- * The first bound that a template breaks. Call everything else in this room only after it has answered undefined. The bounds keep
- * recursion and repeated loops small, also for a value that refers to itself (YAML aliases make such values).
- */
+/** The first bound that a template breaks: to be asked first. Bounds keep recursion small, also for a value that refers to itself (YAML aliases). */
 export function boundFault(template: Value): TemplateFault | undefined {
   let values = 0;
   let characters = 0;

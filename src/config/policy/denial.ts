@@ -5,14 +5,8 @@ import { count, firstLines, firstNames, printable, shortLine } from '../../share
 import type { FilePlace, RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { Policy } from './schema.ts';
 
-export type SecurityProfile = 'privileged' | 'baseline' | 'restricted';
-
-/** Who asks for runners. */
 export interface Asker {
-  /**
-   * True: Argo CD asks, and what it does not tell is denied. False: a check before a merge, or a person; a rule about what is not told
-   * is skipped.
-   */
+  /** True: Argo CD asks, and what it does not tell is denied. False: a person or a check before a merge; such a rule is skipped. */
   readonly isArgoCd: boolean;
   /** Argo CD's `ARGOCD_APP_NAMESPACE`, `ARGOCD_APP_PROJECT_NAME`, `ARGOCD_APP_SOURCE_REPO_URL`; absent: not told. */
   readonly destination?: string;
@@ -23,7 +17,6 @@ export interface Asker {
 /** The fields of a policy, which are also the names of its rules. `namespaces.scopes` is the rule `scopes` of a namespace. */
 export type RuleName = keyof Policy | `namespaces.${'destinations' | 'scopes' | 'secrets'}`;
 
-/** One thing that a rule denies. */
 export interface Finding {
   /** The field as people write it, e.g. `spec.image`; empty when the whole Application is meant. */
   readonly path: string;
@@ -54,7 +47,6 @@ export function allowedBy(patterns: readonly string[]): string {
   return `the policy allows ${patterns.length === 0 ? 'none' : firstNames(patterns, 5)}`;
 }
 
-/** Lines that are shown where stderr must be short. */
 const SHOWN = 15;
 
 /** `file:line: namespace/name: field: message [rule]`, one line, safe on a terminal. */

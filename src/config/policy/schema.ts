@@ -4,13 +4,17 @@
  * A field that is absent restricts nothing, unless its description says otherwise. So a policy file without fields is the same as none.
  * An empty list forbids everything that the field is about.
  */
+
+import { isUtf8 } from 'node:buffer';
+import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { normalBase } from '../../shared/base-url.ts';
-import { isRegistryPattern, wrongImagePattern } from './image.ts';
-import { normalRepository } from './repository.ts';
-
-const POLICY_API_VERSION = 'gitea.bpg.pw/v1alpha1';
-const POLICY_KIND = 'RunnerPolicy';
+import { systemReason } from '../../shared/failure.ts';
+import { readAll, type SourceDocument } from '../runnergroup/documents.ts';
+import { problemsOfIssue } from '../runnergroup/field-problem.ts';
+import { pathText } from '../runnergroup/paths.ts';
+import { words } from '../runnergroup/words.ts';
+import { isRegistryPattern, normalRepository, wrongImagePattern } from './patterns.ts';
 
 /** Entries of a list. Every group is compared with every entry. */
 const MOST_ENTRIES = 1_000;
@@ -22,11 +26,7 @@ const pattern = () =>
     .min(1)
     .max(LONGEST_PATTERN)
     .regex(/^[\x21-\x7e]+$/, { error: 'must be visible ASCII characters without spaces' });
-const checked = (check: (text: string) => string | undefined) =>
-  pattern().superRefine((text, context) => {
-    const message = check(text);
-    if (message !== undefined) context.addIssue({ code: 'custom', message });
-  });
+const checked = (check: (text: string) => string | undefined) => pattern().superRefine(words(check));
 /** Names of Kubernetes and Argo CD: a capital letter or a slash in a pattern could never fit. */
 const namePattern = () =>
   pattern().regex(/^[a-z0-9.*-]+$/, {
@@ -144,16 +144,58 @@ export const PolicySpec = z.strictObject({
   }),
 });
 
-/** What a policy says; every field may be absent. Lists hold patterns (`glob.ts`) unless the schema says otherwise. */
+/** What a policy says; every field may be absent. Lists hold patterns (`patterns.ts`) unless the schema says otherwise. */
 export type Policy = z.output<typeof PolicySpec>;
 
-/** The whole document. */
 export const PolicyDocument = z.strictObject({
-  apiVersion: z.literal(POLICY_API_VERSION).meta({ description: 'Version of this format.' }),
-  kind: z.literal(POLICY_KIND).meta({ description: 'Always RunnerPolicy.' }),
+  apiVersion: z.literal('gitea.bpg.pw/v1alpha1').meta({ description: 'Version of this format.' }),
+  kind: z.literal('RunnerPolicy').meta({ description: 'Always RunnerPolicy.' }),
   metadata: z
     .strictObject({ name: z.string().max(253).optional().meta({ description: 'For people.' }) })
     .optional()
     .meta({ description: 'Not used.' }),
   spec: PolicySpec.meta({ description: 'What RunnerGroups may do.' }),
 });
+
+/** 1 MiB: no ConfigMap holds more. */
+export const MOST_POLICY_BYTES = 1_048_576;
+
+/** Exactly one of both. `problems`: one line each, not yet safe to print; `file:line:column: path: message`. */
+export type ReadPolicy = { readonly policy: Policy } | { readonly problems: readonly string[] };
+
+/** Reads the file in one go. Never throws for what stands there, nor for a file that is not there. */
+export function readPolicyFile(file: string): ReadPolicy {
+  try {
+    const bytes = readFileSync(file);
+    if (bytes.length > MOST_POLICY_BYTES) return { problems: [`${file}: has more than ${MOST_POLICY_BYTES} bytes`] };
+    if (!isUtf8(bytes)) return { problems: [`${file}: is not UTF-8`] };
+    return readPolicy(file, new TextDecoder().decode(bytes));
+  } catch (error) {
+    return { problems: [`${file}: cannot be read: ${systemReason(error)}`] };
+  }
+}
+
+export function readPolicy(name: string, text: string): ReadPolicy {
+  const found = readAll({ name, text });
+  const broken = found.flatMap((read) => ('problem' in read ? [read.problem] : []));
+  if (broken.length > 0) return { problems: broken.map(({ place, message }) => line(place, '', message)) };
+  const documents = found.flatMap((read) => ('document' in read ? [read.document] : []));
+  const [document] = documents;
+  if (document === undefined || documents.length > 1)
+    return { problems: [`${name}: has ${documents.length} documents; a policy is exactly one`] };
+  const parsed = PolicyDocument.safeParse(document.value);
+  if (parsed.success) return { policy: parsed.data.spec };
+  const { value, writtenAt } = document;
+  const around = {
+    schema: PolicyDocument,
+    value,
+    writtenAt,
+    schemaCommand: 'gitea-runners schema --kind RunnerPolicy',
+  };
+  const problems = parsed.error.issues.flatMap((issue) => problemsOfIssue(issue, around));
+  return { problems: problems.map(({ path, message }) => line(document.placeOf(path), pathText(path), message)) };
+}
+
+function line(place: SourceDocument['place'], path: string, message: string): string {
+  return [`${place.file}:${place.line}:${place.column}`, path, message].filter((part) => part !== '').join(': ');
+}

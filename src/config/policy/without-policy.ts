@@ -12,24 +12,23 @@ import type { FieldPath, Mapping } from '../pods/value.ts';
 import type { PassThrough } from '../runnergroup/read.ts';
 import type { FilePlace, RunnerGroup } from '../runnergroup/runner-group.ts';
 
+function refusal(code: string, message: string): Failure {
+  return new Failure(code, 3, message, 'policy');
+}
+
 /** What a message names; the others are counted. */
 const MOST_NAMED = 5;
 
-/**
- * @param destination Argo CD's `ARGOCD_APP_NAMESPACE`. Undefined or empty: no Application asks, and nothing is refused.
- * @throws Failure exit 3: a group names another namespace.
- */
+/** @param destination Argo CD's `ARGOCD_APP_NAMESPACE`; without it nothing is refused. @throws Failure exit 3: a group names another namespace. */
 export function refuseForeignNamespaces(groups: readonly RunnerGroup[], destination: string | undefined): void {
   if (destination === undefined || destination === '') return;
   const foreign = groups.filter(({ namespace }) => namespace !== destination);
   if (foreign.length === 0) return;
   const named = foreign.map(({ namespace, name, place }) => `${namespace}/${name} (${place.file}:${place.line})`);
-  throw new Failure(
+  throw refusal(
     'GR-POLICY-01',
-    3,
     `serve RunnerGroup ${firstNames(named, MOST_NAMED)}: the destination namespace of the Application is ${destination}, and its RunnerGroups ` +
       `live there. Remove metadata.namespace or set it to ${destination}. For another namespace, make another Application.`,
-    'policy',
   );
 }
 
@@ -55,7 +54,6 @@ const WORKLOADS: ReadonlySet<string> = new Set([
  */
 const HIDING = /\r(?!\n)|[\u0085\u2028\u2029\ufeff]|^---/m;
 
-/** A document that is refused. */
 export interface RefusedDocument {
   readonly place: FilePlace;
   /** Its kind, if that is the reason. Absent: it hides a part of itself from some readers. */
@@ -78,18 +76,15 @@ export function refuseWorkloads(documents: readonly PassThrough[]): void {
     ({ place, workload = hiding }) => `${place.file}:${place.line} (${workload})`,
   );
   if (found.length === 0) return;
-  throw new Failure(
+  throw refusal(
     'GR-POLICY-02',
-    3,
     `pass on the documents at ${firstNames(found, MOST_NAMED)}: only RunnerGroups start pods here. Remove them, or let ` +
       `an Application without this plugin deploy them. To let workloads through, set ${PASS_WORKLOADS}=true for gitea-runners.`,
-    'policy',
   );
 }
 
 const REFUSED: ReadonlySet<Asked['kind']> = new Set(['serviceAccount', 'priorityClass']);
 
-/** A field that only a policy can allow. */
 export interface AskedWithoutPolicy {
   readonly group: RunnerGroup;
   /** From the document's root. */
@@ -117,10 +112,8 @@ export async function refuseByDefault(groups: readonly RunnerGroup[]): Promise<v
     return `${field} (${group.namespace}/${group.name}, ${group.place.file}:${group.place.line})`;
   });
   if (found.length === 0) return;
-  throw new Failure(
+  throw refusal(
     'GR-POLICY-03',
-    3,
     `start pods with ${firstNames(found, MOST_NAMED)}: only a policy can allow that, and there is none. Remove these fields.`,
-    'policy',
   );
 }

@@ -24,49 +24,45 @@ const IS_NOT_HOST = "!has(self.containerMode) || self.containerMode != 'host'";
 const OWNER = "self.repo.split('/')[0].lowerAscii()";
 const sameOwner = (field: string): string => `(!has(self.${field}) || self.${field}.lowerAscii() == ${OWNER})`;
 
+const ofSpec = (rule: string, message: string): AdmissionRule => ['spec', rule, message];
+
 export const ADMISSION_RULES: readonly AdmissionRule[] = [
   // Scope (ruleScope, ruleRepository).
-  ['spec', "self.scope != 'org' || has(self.org)", 'scope org needs org'],
-  ['spec', "self.scope != 'user' || has(self.user)", 'scope user needs user'],
-  ['spec', "self.scope != 'repo' || has(self.repo)", 'scope repo needs repo'],
-  ['spec', "self.scope in ['org', 'repo'] || !has(self.org)", 'org does not go with this scope: remove it'],
-  ['spec', "self.scope in ['user', 'repo'] || !has(self.user)", 'user does not go with this scope: remove it'],
-  ['spec', "self.scope == 'repo' || !has(self.repo)", 'repo does not go with this scope: remove it'],
-  [
-    'spec',
+  ofSpec("self.scope != 'org' || has(self.org)", 'scope org needs org'),
+  ofSpec("self.scope != 'user' || has(self.user)", 'scope user needs user'),
+  ofSpec("self.scope != 'repo' || has(self.repo)", 'scope repo needs repo'),
+  ofSpec("self.scope in ['org', 'repo'] || !has(self.org)", 'org does not go with this scope: remove it'),
+  ofSpec("self.scope in ['user', 'repo'] || !has(self.user)", 'user does not go with this scope: remove it'),
+  ofSpec("self.scope == 'repo' || !has(self.repo)", 'repo does not go with this scope: remove it'),
+  ofSpec(
     "self.scope != 'repo' || !has(self.org) || !has(self.user)",
     'a repository has one owner: set org or user, not both',
-  ],
-  [
-    'spec',
+  ),
+  ofSpec(
     "self.scope != 'repo' || !has(self.repo) || self.repo.contains('/') || has(self.org) || has(self.user)",
     'repo needs its owner: write owner/name, or add org or user',
-  ],
-  [
-    'spec',
+  ),
+  ofSpec(
     `self.scope != 'repo' || !has(self.repo) || !self.repo.contains('/') || (${sameOwner('org')} && ${sameOwner('user')})`,
     'org or user is not the owner in repo: remove it or correct one of them',
-  ],
+  ),
   // Both spellings (ruleGiteaUrl, ruleSecret).
-  ['spec', 'has(self.gitea) || has(self.giteaURL)', 'gitea.url is required'],
-  [
-    'spec',
+  ofSpec('has(self.gitea) || has(self.giteaURL)', 'gitea.url is required'),
+  ofSpec(
     `!has(self.gitea) || !has(self.giteaURL) || !${isPlain('self.gitea.url')} || !${isPlain('self.giteaURL')} || ` +
       `${bare('self.gitea.url')} == ${bare('self.giteaURL')}`,
     'giteaURL differs from gitea.url: remove one of the two spellings',
-  ],
+  ),
   ...['registrationToken', 'authToken'].flatMap(secretRules),
   // Labels (ruleLabels, words.ts).
-  [
-    'spec',
+  ofSpec(
     `${IS_NOT_HOST} || !has(self.labels) || !self.labels.exists(label, label.matches('^[^:]*:docker:'))`,
     'a label needs docker, which containerMode host does not have: write name:host, or choose another containerMode',
-  ],
-  [
-    'spec',
+  ),
+  ofSpec(
     "has(self.image) || !has(self.labels) || self.labels.all(label, label.matches('^[^:]*(:host|:docker:.*)?$'))",
     'a label is neither name:host nor name:docker://image, and the default runner takes no other: correct it or set image',
-  ],
+  ),
   [
     'spec.labels[]',
     "!self.matches('[\\\\s\\\\v,\\'\"`\\\\\\\\$*?\\\\[\\\\]\\\\p{Z}\\\\p{Cc}\\\\p{Cf}]') && !self.startsWith('-')",
@@ -94,16 +90,14 @@ export const ADMISSION_RULES: readonly AdmissionRule[] = [
     'must not be "." and must not contain ".."',
   ],
   // Others (ruleUnlabelled, ruleGracefulStop, ruleRunnerConfig, ruleCap, ruleResources).
-  [
-    'spec',
+  ofSpec(
     `${IS_NOT_HOST} || !has(self.acceptUnlabelledJobs) || !self.acceptUnlabelledJobs`,
     'acceptUnlabelledJobs does not go with containerMode host: a job without labels runs in docker',
-  ],
-  [
-    'spec',
+  ),
+  ofSpec(
     `!has(self.gracefulStopSeconds) || self.gracefulStopSeconds < ${DEADLINE}`,
     'activeDeadlineSeconds must be greater than gracefulStopSeconds',
-  ],
+  ),
   // notify-fields.ts.
   [
     'spec.notify[]',
@@ -111,18 +105,16 @@ export const ADMISSION_RULES: readonly AdmissionRule[] = [
     `[${RECEIVERS.map((kind) => `has(self.${kind})`).join(', ')}].filter(is, is == true).size() == 1`,
     NEEDS_ONE_RECEIVER,
   ],
-  [
-    'spec',
+  ofSpec(
     '!has(self.keepFailedSeconds) || self.keepFailedSeconds == 0 || !has(self.runnerConfig) || !has(self.runnerConfig.log) || ' +
       "!has(self.runnerConfig.log.level) || self.runnerConfig.log.level in ['debug', 'trace']",
     'runnerConfig.log.level does not go with keepFailedSeconds, for which it is debug: remove one of them',
-  ],
-  ...['maxActiveRunners', 'maxWorkers'].map(
-    (cap): AdmissionRule => [
-      'spec',
+  ),
+  ...['maxActiveRunners', 'maxWorkers'].map((cap) =>
+    ofSpec(
       `!has(self.minIdleRunners) || !has(self.${cap}) || self.minIdleRunners <= self.${cap}`,
       'minIdleRunners must be at most the cap: idle runners count under it',
-    ],
+    ),
   ),
   ...['spec.resources.requests', 'spec.resources.limits'].map(
     (path): AdmissionRule => [

@@ -5,6 +5,7 @@
  * and with it the sync of all others. So the object has a spec that says nothing, and the problem in an annotation.
  */
 
+import type { Texts } from '../../shared/marks.ts';
 import { cut, firstLines } from '../../shared/printable.ts';
 import { isMapping } from './paths.ts';
 import { formatProblem, type Problem } from './problems.ts';
@@ -16,32 +17,24 @@ export interface BrokenGroup {
   readonly name: string;
   readonly place: FilePlace;
   /** As they were written. Of the annotations, those that a RunnerGroup may have. */
-  readonly labels: Strings | undefined;
-  readonly annotations: Strings | undefined;
+  readonly labels: Texts | undefined;
+  readonly annotations: Texts | undefined;
   /** At least one. */
   readonly problems: readonly Problem[];
 }
-
-type Strings = Readonly<Record<string, string>>;
 
 /** Annotation of such an object: what is wrong. `serve` and the health script show it. */
 export const PROBLEM = 'gitea.bpg.pw/problem';
 
 /** Problems that the annotation names; `validate` names all. */
 const SHOWN = 3;
-/** Characters of the annotation. */
 const LONGEST = 1_000;
 
 /** Nobody knows which group it is, or what it is labelled with. Also of an item of a List. */
 const OF_IDENTITY = /^(?:items\[\d+\]\.)?metadata(?!\.finalizers|\.ownerReferences|\.annotations\["(?:argocd|helm)\.)/;
 
 /** Annotations by which Argo CD changes how and when it applies an object. It obeys those of Helm, too. */
-const FORBIDDEN = /^(?:argocd\.argoproj\.io\/(?:hook|sync-)|helm\.sh\/)/;
-
-/** True for an annotation of a RunnerGroup that would change the sync of its whole Application. */
-export function isForbiddenAnnotation(key: string): boolean {
-  return FORBIDDEN.test(key);
-}
+export const FORBIDDEN_ANNOTATION = /^(?:argocd\.argoproj\.io\/(?:hook|sync-)|helm\.sh\/)/;
 
 /** The group behind these problems; undefined when its name or namespace is among what is wrong. */
 export function brokenGroup(
@@ -53,7 +46,7 @@ export function brokenGroup(
   const metadata = Metadata.safeParse(isMapping(value) ? value['metadata'] : undefined);
   if (!metadata.success || problems.some(({ path }) => OF_IDENTITY.test(path))) return undefined;
   const { name, namespace = defaultNamespace, labels, annotations: written } = metadata.data;
-  const allowed = Object.entries(written ?? {}).filter(([key]) => !isForbiddenAnnotation(key));
+  const allowed = Object.entries(written ?? {}).filter(([key]) => !FORBIDDEN_ANNOTATION.test(key));
   const annotations = written && Object.fromEntries(allowed);
   return { namespace, name, place, labels, annotations, problems };
 }
@@ -70,7 +63,6 @@ export const SILENT_SPEC = {
   suspend: true,
 };
 
-/** The object that stands for it. */
 export function standIn({ namespace, name, labels, annotations, problems }: BrokenGroup) {
   const metadata = {
     annotations: { ...annotations, [PROBLEM]: problemText(problems) },
@@ -86,7 +78,6 @@ export function problemText(problems: readonly Problem[]): string {
   return cut(firstLines(problems.map(formatProblem), SHOWN, 'gitea-runners validate').join('; '), LONGEST);
 }
 
-/** All that is wrong with these groups. */
 export function problemsOf(broken: readonly BrokenGroup[]): readonly Problem[] {
   return broken.flatMap(({ problems }) => problems);
 }

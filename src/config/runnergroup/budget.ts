@@ -7,7 +7,6 @@
 
 /** Entries of folders that are looked at, over all folders. */
 export const MOST_ENTRIES = 50_000;
-/** Files that are read. */
 export const MOST_FILES = 5_000;
 /** Bytes of all files together. A RunnerGroup has about 700. */
 export const MOST_BYTES = 4 * 1024 * 1024;
@@ -30,7 +29,6 @@ export class Budget {
   #words = 0;
   #documents = 0;
 
-  /** True when nothing more is to be read. */
   get isSpent(): boolean {
     return this.#words > MOST_WORDS || this.#documents > MOST_DOCUMENTS;
   }
@@ -55,7 +53,6 @@ export function tooMuchInOne(what: string): string {
   return `${what} more than ${MOST_DOCUMENT_WORDS} words and signs: divide it, or keep it out of these files`;
 }
 
-/** The message when all files together hold too much. */
 export function tooMuch(limit: string): string {
   return `all files together have more than ${limit}: keep RunnerGroups in a folder of their own, or name fewer files`;
 }

@@ -1,14 +1,14 @@
 /**
- * The CustomResourceDefinition. Its schema is structural, as the API server demands: a type everywhere, no `const`, no
- * `propertyNames`, no closed objects (unknown fields are pruned). It has no defaults: an object in the cluster stays as it
- * is in git, and Argo CD sees no difference. Rules between fields: admission.ts.
+ * The JSON Schema of a RunnerGroup, and the CustomResourceDefinition. The schema of the CRD is structural, as the API server demands: a type
+ * everywhere, no `const`, no `propertyNames`, no closed objects. It has no defaults: an object in the cluster stays as it is in git, and
+ * Argo CD sees no difference. Rules between fields: admission.ts.
  */
+import * as z from 'zod';
 import { ADMISSION_RULES } from './admission.ts';
-import type { JsonSchema } from './json-schema.ts';
-import { toJsonSchema } from './json-schema.ts';
-import { LONGEST_QUANTITY, QUANTITY } from './quantity.ts';
-import { KIND, Metadata, Spec } from './schema.ts';
+import { isMapping, valueAt } from './paths.ts';
+import { DEFAULT_NOTE, KIND, Metadata, RunnerGroupDocument, Spec } from './schema.ts';
 import { RunnerGroupStatus } from './status.ts';
+import { LONGEST_QUANTITY, QUANTITY } from './words.ts';
 import { yamlText } from './yaml-text.ts';
 
 const HEADER = '# Made from src/config/runnergroup/schema.ts by "npm run generated".\n';
@@ -37,10 +37,7 @@ export function crdText(annotations?: Readonly<Record<string, string>>): string 
 
 /** Names of the fields below `spec` in the schema of a version of a CRD; without it, of ours. */
 export function specFieldsOf(version: unknown = { openAPIV3Schema: rootSchema() }): readonly string[] {
-  const of = (value: unknown, key: string): unknown =>
-    typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[key] : undefined;
-  const path = ['openAPIV3Schema', 'properties', 'spec', 'properties'];
-  return Object.keys(path.reduce(of, version) ?? {});
+  return Object.keys(valueAt(version, ['openAPIV3Schema', 'properties', 'spec', 'properties']) ?? {});
 }
 
 function crd(annotations?: Readonly<Record<string, string>>): unknown {
@@ -107,17 +104,14 @@ function rootSchema(): unknown {
   };
 }
 
-/**
- * A schema as the API server takes it. Adds the rules of its path.
- * @param path from the root, e.g. `spec.labels[]`; absent: a part without rules. @param unplaced paths whose rules have no place yet
- */
+/** A schema as the API server takes it, with the rules of its path, e.g. `spec.labels[]`. @param unplaced paths whose rules have no place yet */
 function structural(schema: JsonSchema, path = '', unplaced: Set<string> = new Set()): JsonSchema {
   const rules = ADMISSION_RULES.flatMap(([at, rule, message]) => (at === path ? [{ rule, message }] : []));
   unplaced.delete(path);
   const below = (inner: JsonSchema, name: string): JsonSchema => structural(inner, `${path}${name}`, unplaced);
   const { description, default: byDefault } = schema;
   const isAnyMapping =
-    isSchema(schema['additionalProperties']) && Object.keys(schema['additionalProperties']).length === 0;
+    isMapping(schema['additionalProperties']) && Object.keys(schema['additionalProperties']).length === 0;
   if (isAnyMapping) return { description, type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
   const text = { ...(typeof description === 'string' && { description: withDefault(description, byDefault) }) };
   if (Array.isArray(schema['anyOf'])) return { ...text, ...structuralUnion(schema['anyOf']) };
@@ -127,10 +121,12 @@ function structural(schema: JsonSchema, path = '', unplaced: Set<string> = new S
     ...text,
     ...(rules.length > 0 && { 'x-kubernetes-validations': rules }),
     ...(schema.properties && {
-      properties: mapValues(schema.properties, (inner, name) => below(inner, `.${name}`)),
+      properties: Object.fromEntries(
+        Object.entries(schema.properties).map(([name, inner]) => [name, below(inner, `.${name}`)]),
+      ),
     }),
-    ...(isSchema(schema['items']) && { items: below(schema['items'], '[]') }),
-    ...(isSchema(schema['additionalProperties']) && {
+    ...(isMapping(schema['items']) && { items: below(schema['items'], '[]') }),
+    ...(isMapping(schema['additionalProperties']) && {
       additionalProperties: below(schema['additionalProperties'], '{}'),
     }),
   };
@@ -157,10 +153,33 @@ function withDefault(description: string, byDefault: unknown): string {
   return plain ? `${description} Default: ${String(byDefault)}.` : description;
 }
 
-function isSchema(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** A JSON Schema as far as our own schemas need it. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown;
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
 }
 
-function mapValues<A, B>(values: Readonly<Record<string, A>>, change: (value: A, key: string) => B): Record<string, B> {
-  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, change(value, key)]));
+export function jsonSchema(): JsonSchema {
+  return editorSchema(KIND, RunnerGroupDocument);
+}
+
+/** The schema of a document as draft-07: the draft that editors' YAML support reads. */
+export function editorSchema(title: string, document: z.ZodType): JsonSchema {
+  return { $schema: 'http://json-schema.org/draft-07/schema#', title, ...toJsonSchema(document) };
+}
+
+/** A zod schema of ours as JSON Schema of its input. Rules between fields have no place in it. */
+export function toJsonSchema(schema: z.ZodType): JsonSchema {
+  const { $schema: _$schema, ...rest } = z.toJSONSchema(schema, {
+    io: 'input',
+    target: 'draft-7',
+    override: ({ jsonSchema: made }) => {
+      delete made[DEFAULT_NOTE];
+      // The largest number of JavaScript is no rule of ours.
+      if (made.maximum === Number.MAX_SAFE_INTEGER) delete made.maximum;
+      if (made.minimum === Number.MIN_SAFE_INTEGER) delete made.minimum;
+    },
+  });
+  return rest as JsonSchema;
 }

@@ -23,8 +23,5 @@ export const DEFAULT_LABELS: readonly string[] = [
 /** 3 hours, after which Gitea ends a CI job on its own (`ENDLESS_TASK_TIMEOUT`): no stop cuts one short (docs/adr/0018). */
 export const GRACEFUL_STOP_SECONDS = 10_800;
 
-/**
- * As long as the cluster autoscaler waits for a node that it has asked for (`--max-node-provision-time`). A node that has not come by then
- * does not come.
- */
+/** As long as the cluster autoscaler waits for a node that it has asked for (`--max-node-provision-time`). */
 export const PENDING_DEADLINE_SECONDS = 900;

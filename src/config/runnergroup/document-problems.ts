@@ -2,6 +2,7 @@
 import {
   type Alias,
   type Document,
+  type ErrorCode,
   isAlias,
   isMap,
   isNode,
@@ -11,11 +12,11 @@ import {
   type Node,
   type Scalar,
   visit,
+  type YAMLError,
   type YAMLMap,
 } from 'yaml';
 import { MOST_DOCUMENT_WORDS, tooMuchInOne } from './budget.ts';
 import { type ProblemCode, quoted } from './problems.ts';
-import { inWords, TEMPLATE } from './yaml-words.ts';
 
 /** A problem at a place in the text of a file. `DocumentReader` makes a `Problem` of it. */
 export interface TextProblem {
@@ -29,11 +30,7 @@ export interface TextProblem {
 /** What each alias means. Asking the package costs a walk through the whole document each time. */
 export type Meanings = ReadonlyMap<Alias, Node>;
 
-/**
- * What is wrong in a document that the package could parse, and what its aliases mean. Of what the package says only the first counts:
- * the others follow from it.
- * @param text the whole file
- */
+/** What is wrong in a document, and what its aliases mean. Of what the package says only the first counts. @param text the whole file */
 export function judgeDocument(
   document: Document.Parsed,
   text: string,
@@ -45,22 +42,24 @@ export function judgeDocument(
   const meanings = new Map<Alias, Node>();
   if (first) return { problems: [inWords(first, text)], meanings };
   const problems: TextProblem[] = [];
-  const report = (node: unknown, message: string) => {
+  const report = (node: unknown, message: string): undefined => {
     problems.push({ offset: isNode(node) ? (node.range?.[0] ?? 0) : 0, message });
   };
   const anchors = new Map<string, Node>();
-  const sizes = new Sizes();
+  const sizes = new Map<Node, number>();
+  let size = 0;
   visit(document, {
     Alias: (_, alias, path) => {
       const target = anchors.get(alias.source);
-      if (target) meanings.set(alias, target);
-      if (!target) report(alias, 'this alias has no anchor before it in its document');
-      else if (path.includes(target)) report(alias, 'this alias stands inside of what it means');
-      else if (sizes.addAlias(alias, target) > MOST_DOCUMENT_WORDS) {
-        report(alias, tooMuchInOne('with what its aliases stand for, this document has'));
-        return visit.BREAK;
-      }
-      return undefined;
+      if (!target) return report(alias, 'this alias has no anchor before it in its document');
+      meanings.set(alias, target);
+      if (path.includes(target)) return report(alias, 'this alias stands inside of what it means');
+      const own = sizes.get(target) ?? sizeOf(target, sizes);
+      sizes.set(target, own).set(alias, own);
+      size += own;
+      if (size <= MOST_DOCUMENT_WORDS) return undefined;
+      report(alias, tooMuchInOne('with what its aliases stand for, this document has'));
+      return visit.BREAK;
     },
     Value: (_, node) => {
       if (node.anchor !== undefined) anchors.set(node.anchor, node);
@@ -71,28 +70,14 @@ export function judgeDocument(
   return { problems, meanings };
 }
 
-/** How many values aliases stand for. A merge (`<<: *a`) copies them all. */
-class Sizes {
-  /** Of aliases, and of what they mean. */
-  readonly #known = new Map<Node, number>();
-  #sum = 0;
-
-  /** @returns what all aliases up to this one stand for */
-  addAlias(alias: Alias, target: Node): number {
-    const size = this.#known.get(target) ?? this.#sizeOf(target);
-    this.#known.set(target, size).set(alias, size);
-    this.#sum += size;
-    return this.#sum;
-  }
-
-  #sizeOf(node: unknown): number {
-    if (isPair(node)) return this.#sizeOf(node.value);
-    if (isAlias(node)) return this.#known.get(node) ?? 1;
-    if (!isMap(node) && !isSeq(node)) return 1;
-    let size = 1;
-    for (const item of node.items) size += this.#sizeOf(item);
-    return size;
-  }
+/** How many values a node stands for. @param known of aliases, and of what they mean; a merge (`<<: *a`) copies them all */
+function sizeOf(node: unknown, known: Map<Node, number>): number {
+  if (isPair(node)) return sizeOf(node.value, known);
+  if (isAlias(node)) return known.get(node) ?? 1;
+  if (!isMap(node) && !isSeq(node)) return 1;
+  let size = 1;
+  for (const item of node.items) size += sizeOf(item, known);
+  return size;
 }
 
 /** Keys that JSON cannot have: collections, and those that stand twice (`1` and `"1"` are one key). And keys that are not clear. */
@@ -140,4 +125,96 @@ function hasTightColon({ range }: Scalar, text: string): boolean {
 function isTemplate(key: unknown, text: string): boolean {
   const at = isMap(key) ? (key.range?.[0] ?? 0) : 0;
   return at > 0 && text.startsWith('{{', at - 1);
+}
+
+/** A line of the text: its number from 1, and how many spaces it is indented. */
+interface Line {
+  readonly number: number;
+  readonly indent: number;
+  readonly offset: number;
+}
+
+/** What Helm writes is YAML only when it is rendered. */
+export const TEMPLATE = 'this looks like a template ("{{"): render it first, e.g. with "helm template"';
+
+/** The first error of a document. @returns where it really is, in characters from the start of the text, and what to do */
+export function inWords(error: YAMLError, text: string): { readonly offset: number; readonly message: string } {
+  const [offset] = error.pos;
+  if (error.code !== 'TAB_AS_INDENT' && text.includes('{{')) return { offset, message: TEMPLATE };
+  const conflict = CONFLICT.exec(text);
+  if (conflict) return { offset: conflict.index, message: 'this is a conflict of Git: resolve it' };
+  const space = text.split('\n', lineAt(text, offset).number).join('\n').search(NON_BREAKING);
+  if (space >= 0) return { offset: space, message: NON_BREAKING_TEXT };
+  return WORDS[error.code]?.(offset, text, error.message) ?? { offset, message: error.message };
+}
+
+/** The line with which Git begins what two sides have changed. */
+const CONFLICT = /^<{7} /m;
+
+/** What web pages put where spaces were. It looks like one and indents nothing. */
+const NON_BREAKING = /(?<=^ *)\u00a0/m;
+const NON_BREAKING_TEXT = 'a non-breaking space stands in the indentation: use ordinary spaces';
+
+type Words = (offset: number, text: string, message: string) => { readonly offset: number; readonly message: string };
+
+const WORDS: Readonly<Partial<Record<ErrorCode, Words>>> = {
+  TAB_AS_INDENT: (offset) => ({ offset, message: 'a tab stands in the indentation: use spaces' }),
+  BLOCK_AS_IMPLICIT_KEY: valueBeforeKeys,
+  MULTILINE_IMPLICIT_KEY: valueBeforeKeys,
+  BAD_INDENT: (offset, text, message) => {
+    const bracket = /with an? ([\]}])/.exec(message)?.[1];
+    if (bracket !== undefined) return { offset, message: `a "${bracket}" is missing at the end of a list or mapping` };
+    const line = lineAt(text, offset);
+    const isBlank = ['\n', '\r', '#', undefined].includes(text[line.offset + line.indent]);
+    const next = isBlank ? neighbour(text, line, 1) : undefined;
+    const at = next ? next.offset + next.indent : offset;
+    return { offset: at, message: comparedWithLineBefore(next ?? line, text) };
+  },
+  MISSING_CHAR: (offset, _, message) => {
+    const quote = /closing (["'])/.exec(message)?.[1];
+    if (quote !== undefined) return { offset, message: `a quote (${quote}) is opened and never closed` };
+    return { offset, message: message.startsWith('Implicit map keys') ? NO_COLON : message };
+  },
+  BAD_SCALAR_START: (offset, text) => ({
+    offset,
+    message: `a string that starts with "${text.charAt(offset)}" needs quotes`,
+  }),
+};
+
+const NO_COLON = 'a key needs a colon and a space after it';
+
+/** A key with a value, and then keys that stand below it; or a second ": " in a value. */
+function valueBeforeKeys(offset: number, text: string): { readonly offset: number; readonly message: string } {
+  const line = lineAt(text, offset);
+  const next = neighbour(text, line, 1);
+  if (next && next.indent > line.indent)
+    return { offset: next.offset + next.indent, message: comparedWithLineBefore(next, text) };
+  const own = text.slice(offset, next?.offset);
+  return { offset, message: /:\s/.test(own) ? 'a string with a colon and a space in it needs quotes' : NO_COLON };
+}
+
+function comparedWithLineBefore(line: Line, text: string): string {
+  const before = neighbour(text, line, -1);
+  if (!before || before.indent === line.indent)
+    return `line ${line.number} is indented in another way than its neighbours`;
+  const how = line.indent > before.indent ? 'more' : 'less';
+  return `line ${line.number} is indented ${how} than line ${before.number}, and the two do not fit together`;
+}
+
+function lineAt(text: string, offset: number): Line {
+  const start = text.lastIndexOf('\n', offset - 1) + 1;
+  const number = text.slice(0, start).split('\n').length;
+  return { number, indent: text.slice(start).search(/[^ ]|$/), offset: start };
+}
+
+/** The next line before (-1) or after (1) this one that is not empty and no comment. */
+function neighbour(text: string, { number }: Line, step: -1 | 1): Line | undefined {
+  const lines = text.split('\n');
+  for (let at = number - 1 + step; ; at += step) {
+    const line = lines[at];
+    if (line === undefined) return undefined;
+    if (/^ *(?:[\r#]|$)/.test(line)) continue;
+    const offset = lines.slice(0, at).reduce((sum, { length }) => sum + length + 1, 0);
+    return { number: at + 1, indent: line.search(/[^ ]/), offset };
+  }
 }

@@ -1,7 +1,4 @@
-/**
- * From text to documents with places, read as kubectl reads them: YAML 1.1 (`yes` is a boolean) without the types that JSON
- * lacks, no duplicate keys, no unknown tags; JSON is a part of it.
- */
+/** From text to documents with places, read as kubectl reads them: YAML 1.1 (`yes` is a boolean) without the types that JSON lacks. */
 import {
   Composer,
   type CST,
@@ -27,7 +24,6 @@ export type Path = readonly (string | number)[];
 /** One document that is not empty. */
 export interface SourceDocument {
   readonly place: FilePlace;
-  /** Plain data. */
   readonly value: unknown;
   /** The document's own text, without markers and directives, ending in a newline. */
   readonly text: string;
@@ -37,7 +33,6 @@ export interface SourceDocument {
   readonly writtenAt: (path: Path) => string | undefined;
 }
 
-/** What a file holds, one by one. */
 export type Read = { readonly document: SourceDocument } | { readonly problem: Problem };
 
 /** YAML 1.1 types that have no JSON form, or that go-yaml (so kubectl) reads as text. */
@@ -46,16 +41,11 @@ const LEFT_OUT = /^tag:yaml\.org,2002:(?:timestamp|binary|omap|pairs|set)$/;
 const CONTROL = /(?![\t\n\r\u0085])\p{Cc}/u;
 /** Far beyond any manifest: code that calls itself per level must not run out of stack. */
 const DEEPEST = 200;
-/** Problems shown of one document. */
 const MOST_TEXT_PROBLEMS = 100;
 /** The version that is read in any case; 1.2 would make a text of `yes`, for us but not for kubectl. */
 const ONLY_DIRECTIVE = /^%YAML\s+1\.1\s*$/;
 
-/**
- * Reads the documents of a file, one after the other, and hands each to `take`. What the parser made of a document is released
- * before the next one is parsed, provided that `take` keeps no more than it needs. Never throws for what is written there. Ends
- * early, with a problem, where the file cannot be read on or `budget` is used up.
- */
+/** Hands each document of a file to `take`, which must keep no more than it needs. Ends early, with a problem, when `budget` is used up. */
 export function readDocuments(file: SourceFile, budget: Budget, take: (read: Read) => void): void {
   new DocumentReader(file, budget, take).read();
 }
@@ -89,7 +79,6 @@ class DocumentReader {
   });
   /** The document that the composer holds until it has seen what stands behind it. */
   #held: CST.Document | undefined;
-  /** Words of the document that is being read. */
   #words = 0;
 
   constructor(file: SourceFile, budget: Budget, take: (read: Read) => void) {

@@ -1,98 +1,117 @@
 /** Kinds of fields that the schema uses more than once, or that take many lines. */
 import * as z from 'zod';
-import { isQuantity } from './quantity.ts';
-import {
-  checkGiteaName,
-  checkGiteaUrl,
-  checkLabel,
-  checkObjectLabel,
-  checkSecretKey,
-  checkUrl,
-  DNS_SUBDOMAIN,
-  isQualifiedName,
-  words,
-} from './words.ts';
+import { normalBase } from '../../shared/base-url.ts';
+import { parseUrl } from '../../shared/parse-url.ts';
+import { DNS_SUBDOMAIN, isLabelValue, isQualifiedName, isQuantity, parseLabel, words } from './words.ts';
 
 const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 const DNS_LABEL_RULE = 'must be lower-case letters, digits and dashes, with a letter or digit at both ends';
 
-export const dnsLabel = () =>
-  z.string().check(z.minLength(1), z.maxLength(63), z.regex(DNS_LABEL, { error: DNS_LABEL_RULE }));
-export const giteaName = () =>
-  z
+/** A string of this length. `rule`: what is said when the pattern does not fit. `check` tells what a pattern cannot. */
+export function stringLike(
+  least: number,
+  most: number,
+  pattern: RegExp,
+  rule: string | ((issue: { readonly input?: unknown }) => string),
+  ...checks: readonly ((text: string) => string | undefined)[]
+): z.ZodString {
+  return z
     .string()
     .check(
-      z.minLength(1),
-      z.maxLength(255),
-      z.regex(/^[A-Za-z0-9._-]+$/, { error: 'must be a name in Gitea: letters, digits, dots, dashes and underscores' }),
-      z.superRefine(words(checkGiteaName)),
+      ...(least > 0 ? [z.minLength(least)] : []),
+      z.maxLength(most),
+      z.regex(pattern, { error: rule }),
+      ...checks.map((check) => z.superRefine(words(check))),
     );
-export const seconds = (least: number, most: number) => z.int().check(z.gte(least), z.lte(most));
+}
+
+export const wholeNumber = (least: number, most: number) => z.int().check(z.gte(least), z.lte(most));
+
+export const dnsLabel = () => stringLike(1, 63, DNS_LABEL, DNS_LABEL_RULE);
+
+/** An owner or repository name of Gitea must not climb out of an API path. */
+const checkGiteaName = (name: string) =>
+  name === '.' || name.includes('..') ? 'must not be "." and must not contain ".."' : undefined;
+
+const GITEA_NAME_RULE = 'must be a name in Gitea: letters, digits, dots, dashes and underscores';
+export const giteaName = () => stringLike(1, 255, /^[A-Za-z0-9._-]+$/, GITEA_NAME_RULE, checkGiteaName);
+
+const REPOSITORY_RULE = 'must be a repository in Gitea: "name" or "owner/name"';
+export const repository = () =>
+  stringLike(1, 511, /^(?:[A-Za-z0-9._-]+\/)?[A-Za-z0-9._-]+$/, REPOSITORY_RULE, (text) =>
+    text.split('/').map(checkGiteaName).find(Boolean),
+  );
 
 const ENDS = 'lower-case letters, digits, dashes and dots, with a letter or digit at both ends';
-
 /** The name of a Secret, a ConfigMap and most other objects. */
-export const objectName = (kind: string) =>
-  z
-    .string()
-    .check(
-      z.minLength(1),
-      z.maxLength(253),
-      z.regex(DNS_SUBDOMAIN, { error: `must be the name of a ${kind}: ${ENDS}` }),
-    );
+export const objectName = (kind: string) => stringLike(1, 253, DNS_SUBDOMAIN, `must be the name of a ${kind}: ${ENDS}`);
+
+/** Kubernetes `IsConfigMapKey`: a key is a file name when the Secret is mounted. */
+const checkSecretKey = (key: string) =>
+  key === '.' || key.startsWith('..') ? 'must not be "." and must not start with ".."' : undefined;
+
 /** A key of a Secret or ConfigMap. */
-export const objectKey = (kind: string) =>
-  z.string().check(
-    z.minLength(1),
-    z.maxLength(253),
-    z.regex(/^[-._a-zA-Z0-9]+$/, {
-      error: `must be a key of a ${kind}: letters, digits, dots, dashes and underscores`,
-    }),
-    z.superRefine(words(checkSecretKey)),
-  );
-export const secretName = objectName('Secret');
-export const secretKey = objectKey('Secret');
+export const objectKey = (kind: string) => {
+  const rule = `must be a key of a ${kind}: letters, digits, dots, dashes and underscores`;
+  return stringLike(1, 253, /^[-._a-zA-Z0-9]+$/, rule, checkSecretKey);
+};
+const secretName = objectName('Secret');
+const secretKey = objectKey('Secret');
+
+export const secretRef = (nameHelp: string) =>
+  z.strictObject({
+    name: secretName.register(z.globalRegistry, { description: nameHelp }),
+    key: secretKey.register(z.globalRegistry, { description: 'Key in the Secret.' }),
+  });
 
 export const secretSelector = () =>
   z.strictObject({
-    secretRef: z
-      .strictObject({
-        name: secretName.register(z.globalRegistry, { description: 'Name of the Secret.' }),
-        key: secretKey.register(z.globalRegistry, { description: 'Key in the Secret.' }),
-      })
+    secretRef: secretRef('Name of the Secret.')
       .optional()
       .register(z.globalRegistry, { description: 'The Secret and its key.' }),
     name: secretName.optional().register(z.globalRegistry, { description: 'Older spelling of `secretRef.name`.' }),
     key: secretKey.optional().register(z.globalRegistry, { description: 'Older spelling of `secretRef.key`.' }),
   });
 
-export const url = (example: string) =>
-  z.string().check(
-    z.maxLength(2048),
-    z.regex(/^https?:\/\/[^\s\\?#@]+$/, {
-      error: `must be an http or https URL without credentials, query or fragment, e.g. ${example}`,
-    }),
-    z.superRefine(words(checkUrl)),
-  );
+/** A URL that the pattern has let through must still be one. */
+const checkUrl = (text: string) =>
+  normalBase(text) === undefined ? 'must be a URL with a host, e.g. https://gitea.example.com' : undefined;
+
+export const url = (example: string) => {
+  const rule = `must be an http or https URL without credentials, query or fragment, e.g. ${example}`;
+  return stringLike(0, 2048, /^https?:\/\/[^\s\\?#@]+$/, rule, checkUrl);
+};
+
+/** The address of the API is below that of Gitea. */
+const checkGiteaUrl = (text: string) =>
+  /\/api\/v1\/*$/.test(text) ? 'must be the address of Gitea itself: leave out "/api/v1"' : undefined;
 
 export const giteaUrl = () => url('https://gitea.example.com').check(z.superRefine(words(checkGiteaUrl)));
 
+/** In the runner's grammar. */
+function checkLabel(text: string): string | undefined {
+  const parsed = parseLabel(text);
+  return 'wrong' in parsed ? parsed.wrong : undefined;
+}
+
 export const runnerLabel = z.string().check(z.minLength(1), z.maxLength(512), z.superRefine(words(checkLabel)));
 
+const QUANTITY_RULE = 'must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi"';
 const quantity = z
   .union([z.string(), z.int().min(0)])
-  .superRefine((value, context) => {
-    if (!isQuantity(String(value)))
-      context.addIssue({ code: 'custom', message: 'must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi"' });
-  })
+  .superRefine(words((value) => (isQuantity(String(value)) ? undefined : QUANTITY_RULE)))
   .register(z.globalRegistry, { description: 'Kubernetes quantity.' });
 export const quantities = () => z.record(z.string().max(317), quantity);
 
+const LABEL_RULE =
+  'must be at most 63 letters, digits, dots, dashes and underscores, with a letter or digit at both ends';
+
 export const objectLabels = z.record(z.string(), z.string()).superRefine((labels, context) => {
   for (const [key, value] of Object.entries(labels)) {
-    const wrong = checkObjectLabel(key, value);
-    if (wrong)
-      context.addIssue({ code: 'custom', path: [key], message: wrong.message, params: { ofKey: wrong.ofKey } });
+    const ofKey = !isQualifiedName(key);
+    if (!ofKey && isLabelValue(value)) continue;
+    const message = ofKey ? 'must have a key such as "team" or "example.com/team"' : LABEL_RULE;
+    context.addIssue({ code: 'custom', path: [key], message, params: { ofKey } });
   }
 });
 
@@ -110,4 +129,86 @@ export const objectAnnotations = z.record(z.string(), z.string()).superRefine((a
     const message = 'must have a key such as "note" or "example.com/note"';
     context.addIssue({ code: 'custom', path: [key], message, params: { ofKey: true } });
   }
+});
+
+/** curl takes port 1080 where others take 80 or 443: a proxy needs its port. */
+const PROXY_URL = /^https?:\/\/(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}\/?$/;
+const PROXY_URL_RULE =
+  'must be an http or https URL with a port and without a path, e.g. http://proxy.example.com:3128';
+const NO_LOGIN =
+  'must have no user and no password: never put a password into git. Name a Secret with the keys username and password in secretRef';
+
+const proxyUrl = () => {
+  const rule = ({ input }: { readonly input?: unknown }) => (String(input).includes('@') ? NO_LOGIN : PROXY_URL_RULE);
+  return stringLike(0, 512, PROXY_URL, rule, (url) => (parseUrl(url) ? undefined : PROXY_URL_RULE));
+};
+
+const DIRECT_RULE =
+  'must be a host name (with a dot before it: all hosts below it), an IP address or a CIDR block, e.g. .example.internal or 10.0.0.0/8';
+
+/** What comma-separated lists of all programs can hold: no comma, no space, no `*`. */
+const directHosts = () =>
+  z
+    .array(
+      stringLike(1, 253, /^[A-Za-z0-9._:/[\]-]+$/, DIRECT_RULE, checkDirectHost).meta({
+        description: 'Host name, IP address or CIDR block, the first two perhaps with a port.',
+      }),
+    )
+    .max(100);
+
+const HOST = /^\.?[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?(?::[0-9]{1,5})?$/;
+const BRACKETED = /^\[([0-9A-Fa-f:.]+)\](?::[0-9]{1,5})?$/;
+const BLOCK = /^([0-9A-Fa-f:.]+)\/([0-9]{1,3})$/;
+const IPV4 = /^(?:[0-9]{1,3}\.){3}[0-9]{1,3}$/;
+
+function checkDirectHost(entry: string): string | undefined {
+  const [, net = '', bits] = BLOCK.exec(entry) ?? [];
+  if (bits !== undefined) return Number(bits) <= longestPrefix(net) ? undefined : DIRECT_RULE;
+  return HOST.test(entry) || isIpv6(BRACKETED.exec(entry)?.[1] ?? entry) ? undefined : DIRECT_RULE;
+}
+
+/** In bits; -1 when it is no address. */
+function longestPrefix(address: string): number {
+  if (isIpv6(address)) return 128;
+  return IPV4.test(address) && address.split('.').every((part) => Number(part) <= 255) ? 32 : -1;
+}
+
+function isIpv6(text: string): boolean {
+  return text.includes(':') && parseUrl(`http://[${text}]`) !== undefined;
+}
+
+/** `noProxy`, not `no`: kubectl, Argo CD and we read a bare `no` as `false`, as YAML 1.1 has it. */
+export const proxy = z.strictObject({
+  http: proxyUrl()
+    .optional()
+    .meta({ description: 'Proxy for http URLs: `http_proxy` and `HTTP_PROXY`. Without user and password.' }),
+  https: proxyUrl()
+    .optional()
+    .meta({ description: 'Proxy for https URLs: `https_proxy` and `HTTPS_PROXY`. Without user and password.' }),
+  noProxy: directHosts().optional().meta({
+    description:
+      'Hosts, IP addresses and CIDR blocks that need no proxy: `no_proxy` and `NO_PROXY`. `localhost`, the pod itself, `.svc` and `.cluster.local` are always added.',
+  }),
+  secretRef: z
+    .strictObject({
+      name: objectName('Secret').meta({
+        description: 'Name of the Secret, in the namespace of the RunnerGroup. Not one with a token of Gitea.',
+      }),
+    })
+    .optional()
+    .meta({
+      description:
+        'Secret with the login of the proxy: keys `username` and `password`, percent-encoded as in a URL. CI jobs can read it.',
+    }),
+});
+
+export const caBundle = z.strictObject({
+  configMapRef: z
+    .strictObject({
+      name: objectName('ConfigMap').meta({
+        description: 'Name of the ConfigMap, in the namespace of the RunnerGroup.',
+      }),
+      key: objectKey('ConfigMap').meta({ description: 'Key whose value is PEM: one certificate or more.' }),
+    })
+    .meta({ description: 'The ConfigMap and its key.' }),
 });

@@ -1,11 +1,10 @@
 /** Turns zod's issues into problems, in the words of a person who writes RunnerGroups: what came, what is wanted. */
 import type * as z from 'zod';
 import type { Path } from './documents.ts';
-import { nearestName } from './nearest.ts';
-import { isMapping } from './paths.ts';
+import { isMapping, namesAt, valueAt } from './paths.ts';
 import { type ProblemCode, quoted } from './problems.ts';
 import { ownedKey } from './runner-config.ts';
-import { dnsLabelOf } from './words.ts';
+import { dnsLabelOf, nearestName } from './words.ts';
 
 /** A problem of a field, by its path. `toRunnerGroup` makes a `Problem` of it, which has a place in a file. */
 export interface FieldProblem {
@@ -14,22 +13,16 @@ export interface FieldProblem {
   readonly code: ProblemCode;
   /** The field that was probably meant: told here, it is not also reported as missing. */
   readonly meant?: string;
-  /** Nothing stands at the path. */
   readonly missing?: boolean;
   /** Of several fields that do not go together. */
   readonly together?: boolean;
 }
 
-/**
- * Fields in which a person may write a token by mistake, or a URL with a password. Messages reach Argo CD's UI and its
- * cache, so what stands there is never repeated.
- */
+/** Fields in which a person may write a token or a password by mistake. Messages reach Argo CD's UI, so what stands there is never repeated. */
 const NEVER_SHOWN =
   /^spec\.(?:registrationToken|authToken|gitea|giteaURL|proxy|cache|runnerConfig\.runner\.envs)(?:\.|$)/;
 
-/**
- * What is a token and no name: of Gitea (40 hex digits), GitHub, GitLab, or a long string without dots and dashes. It is never repeated.
- */
+/** What is a token and no name: of Gitea (40 hex digits), GitHub, GitLab, or a long string without dots and dashes. */
 const TOKEN =
   /^(?:[0-9a-f]{40}|gh[opsur]_\w{8,}|github_pat_\w+|glpat-[\w-]{8,}|gtr_\w+|(?=\w*\d)(?=\w*[A-Za-z])\w{32,})$/;
 const NEVER_IN_GIT =
@@ -38,11 +31,9 @@ const NEVER_IN_GIT =
 /** More than anybody reads; a hostile file could ask for a million. */
 export const MOST_FIELD_PROBLEMS = 1000;
 
-/** What an explanation may look at besides the issue. */
 export interface Surroundings {
-  /** Names that exist at a path, in the order of the manual. */
-  readonly namesAt: (path: Path) => readonly string[];
-  readonly valueAt: (path: Path) => unknown;
+  readonly schema: z.ZodType;
+  readonly value: unknown;
   /** The command that prints the schema; default: that of a RunnerGroup. */
   readonly schemaCommand?: string;
   /** A scalar as it is written in the file. */
@@ -52,7 +43,7 @@ export interface Surroundings {
 /** One problem per field; an issue about several unknown fields becomes one per field. */
 export function problemsOfIssue(issue: z.core.$ZodIssue, around: Surroundings): readonly FieldProblem[] {
   const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step));
-  const missing = around.valueAt(path) === undefined;
+  const missing = valueAt(around.value, path) === undefined;
   const wrong = (message: string): readonly FieldProblem[] => [
     { path, message: isTokenAt(path, around) ? NEVER_IN_GIT + exampleOf(path) : message, code: 'GR-INPUT-05', missing },
   ];
@@ -145,7 +136,7 @@ const OTHER_VALUES: Readonly<Record<string, string>> = {
 
 /** True for what may be a token, where a token may be written by mistake. */
 function isTokenAt(path: Path, around: Surroundings): boolean {
-  const value = around.valueAt(path);
+  const value = valueAt(around.value, path);
   return (
     typeof value === 'string' && TOKEN.test(value) && (!isShown(path) || /token|secret|password/i.test(path.join('.')))
   );
@@ -163,16 +154,15 @@ function unknownField(path: Path, key: string, around: Surroundings): FieldProbl
     if (place !== undefined) return problem(`unknown field; write it below podTemplate: "${place}"`);
     if (Object.hasOwn(OF_OTHERS, here.join('.'))) return problem(`unknown field; ${OF_OTHERS[here.join('.')]}`);
   }
-  const known = around.namesAt(path);
-  const other = Object.hasOwn(OTHER_NAMES, key) ? OTHER_NAMES[key] : undefined;
-  const meant = known.find((name) => name === other) ?? nearestName(key, known);
+  const known = namesAt(around.schema, path);
+  const meant = meantBy(key, OTHER_NAMES, known) ?? nearestName(key, known);
   if (meant !== undefined) return { ...problem(`unknown field; did you mean "${meant}"?`), meant };
   if (known.length <= MOST_NAMES) return problem(`unknown field; known here: ${known.join(', ')}`);
   return problem(`unknown field; ${around.schemaCommand ?? 'gitea-runners schema'} lists the known ones`);
 }
 
 function wrongType(path: Path, wanted: string, around: Surroundings): string {
-  const value = around.valueAt(path);
+  const value = valueAt(around.value, path);
   if (value === undefined) return `is required: ${wanted}${exampleOf(path)}`;
   const written = isShown(path) ? around.writtenAt(path) : undefined;
   if (wanted === 'a string' && written !== undefined && (typeof value === 'number' || typeof value === 'boolean')) {
@@ -197,7 +187,7 @@ function asWanted(path: Path, wanted: string, value: unknown): string {
 
 /** A name in capitals or with underscores, as Kubernetes takes it. */
 function nameInstead(path: Path, around: Surroundings): string {
-  const value = around.valueAt(path);
+  const value = valueAt(around.value, path);
   const isName =
     /^metadata\.(?:name|namespace)$/.test(path.join('.')) && typeof value === 'string' && /^[\w.-]{1,63}$/.test(value);
   const name = isName ? dnsLabelOf(value) : '';
@@ -213,25 +203,29 @@ function labelOf(path: Path, value: unknown): string | undefined {
 
 function wrongChoice(path: Path, values: readonly unknown[], around: Surroundings): string {
   const choices = values.map(String);
-  const value = around.valueAt(path);
+  const value = valueAt(around.value, path);
   const choice = choices.length === 1 ? choices[0] : `one of ${choices.join(', ')}`;
   if (value === undefined) return `is required: ${choice}${exampleOf(path)}`;
   // ARC's `containerMode: {type: dind}`.
   const type = isMapping(value) ? value['type'] : undefined;
   if (typeof type === 'string' && choices.includes(type))
     return `must be ${choice}, not a mapping; write "${path.at(-1)}: ${type}"`;
-  const near = typeof value === 'string' ? meantChoice(value, choices) : undefined;
+  const near =
+    typeof value === 'string'
+      ? (meantBy(value.toLowerCase(), OTHER_VALUES, choices) ?? nearestName(value, choices))
+      : undefined;
   return `must be ${choice}, not ${describe(path, value)}${near && choices.length > 1 ? `; did you mean "${near}"?` : ''}`;
 }
 
-function meantChoice(value: string, choices: readonly string[]): string | undefined {
-  const other = Object.hasOwn(OTHER_VALUES, value.toLowerCase()) ? OTHER_VALUES[value.toLowerCase()] : undefined;
-  return choices.find((choice) => choice === other) ?? nearestName(value, choices);
+/** @param others by the word that came. */
+function meantBy(word: string, others: Readonly<Record<string, string>>, known: readonly string[]): string | undefined {
+  const other = Object.hasOwn(others, word) ? others[word] : undefined;
+  return known.find((name) => name === other);
 }
 
 /** The only unions: a list or `false`, and a quantity as a string or number. */
 function wrongUnion(path: Path, issue: z.core.$ZodIssueInvalidUnion, around: Surroundings): string {
-  const value = around.valueAt(path);
+  const value = valueAt(around.value, path);
   if (issue.errors.some((branch) => branch.some((inner) => inner.code === 'invalid_value'))) {
     return `must be a list of labels or false, not ${describe(path, value)}${asWanted(path, 'a list', value)}`;
   }
@@ -244,17 +238,17 @@ function wrongSize(path: Path, issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssu
   const limit = issue.code === 'too_small' ? `at least ${issue.minimum}` : `at most ${issue.maximum}`;
   switch (issue.origin) {
     case 'string':
-      return around.valueAt(path) === '' ? 'must not be empty' : `must have ${limit} characters`;
+      return valueAt(around.value, path) === '' ? 'must not be empty' : `must have ${limit} characters`;
     case 'array':
       return `must have ${limit} entries`;
     default:
-      return `must be ${limit}, not ${describe(path, around.valueAt(path))}`;
+      return `must be ${limit}, not ${describe(path, valueAt(around.value, path))}`;
   }
 }
 
 /** `; got the string "x"`. Nothing for a mapping or a list, which would bury the sentence. */
 function received(path: Path, around: Surroundings): string {
-  const value = around.valueAt(path);
+  const value = valueAt(around.value, path);
   return isShown(path) && (typeof value === 'string' || typeof value === 'number')
     ? `; got ${describe(path, value)}`
     : '';

@@ -9,6 +9,7 @@
  *
  * Files are small and local, so they are read in one go: `node:fs/promises` costs a start 2 ms, and each file 0.3 ms.
  */
+import { isUtf8 } from 'node:buffer';
 import {
   closeSync,
   constants,
@@ -20,7 +21,7 @@ import {
   realpathSync,
   statSync,
 } from 'node:fs';
-import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { isAbsolute, join, posix, relative, resolve, sep } from 'node:path';
 import { systemCode } from '../../shared/failure.ts';
 import { MOST_BYTES, MOST_ENTRIES, MOST_FILES, MOST_PROBLEMS, tooMuch } from './budget.ts';
 import type { Problem, ProblemCode } from './problems.ts';
@@ -55,7 +56,6 @@ interface Search {
   readonly folders: Set<string>;
   readonly problems: Problem[];
   readonly skipped: string[];
-  /** Entries of folders that were looked at. */
   entries: number;
 }
 
@@ -103,47 +103,32 @@ function readAll({ found, problems }: Search): readonly SourceFile[] {
     if ('wrong' in content) problems.push(fileProblem(name, content.wrong));
     else {
       room -= content.bytes.byteLength;
-      const text = decode(content.bytes);
-      if (text === undefined) problems.push(fileProblem(name, 'is not UTF-8 text'));
-      else files.push({ name, text });
+      if (isUtf8(content.bytes)) files.push({ name, text: new TextDecoder().decode(content.bytes) });
+      else problems.push(fileProblem(name, 'is not UTF-8 text'));
     }
   }
   return files;
 }
 
-function decode(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Of a whole file. */
 export function fileProblem(name: string, message: string, code: ProblemCode = 'GR-INPUT-01'): Problem {
   return { place: { file: name, line: 1, column: 1 }, path: '', message, code };
 }
 
 function findPath(path: string, search: Search): void {
-  if (path === STANDARD_INPUT) {
-    add({ real: STANDARD_INPUT, name: '<stdin>', read: (_, room) => readStandardInput(room) }, search);
-    return;
-  }
   const absolute = resolve(search.cwd, path);
-  if (isAbsolute(path) && isPipe(absolute)) {
-    add({ real: absolute, name: path, read: readPipe }, search);
-    return;
-  }
+  if (path === STANDARD_INPUT) add({ real: path, name: '<stdin>', read: readStandardInput }, search);
+  else if (isAbsolute(path) && isPipe(absolute)) add({ real: absolute, name: path, read: readPipe }, search);
+  else findReal(path, absolute, search);
+}
+
+function findReal(path: string, absolute: string, search: Search): void {
   const name = nameOf(path, search.cwd);
   try {
     const real = realpathSync.native(absolute);
     const border = borderOf(path, search.cwd);
-    if (border !== undefined && !isInside(real, border)) {
-      addProblem(name, 'is a symbolic link that leads out of its folder: it is not followed', search);
-      return;
-    }
-    const status = statSync(real);
-    if (status.isDirectory()) findInFolder(real, name, real, search);
+    const isOutside = border !== undefined && !isInside(real, border);
+    if (isOutside) addProblem(name, 'is a symbolic link that leads out of its folder: it is not followed', search);
+    else if (statSync(real).isDirectory()) findInFolder(real, name, real, search);
     else add({ real, name, read: readFile }, search);
   } catch (error) {
     addError(error, name, search);
@@ -152,11 +137,7 @@ function findPath(path: string, search: Search): void {
 
 /** `/dev/stdin` and bash's `<(…)` are links to pipes that have no real path. */
 function isPipe(path: string): boolean {
-  try {
-    return statSync(path).isFIFO();
-  } catch {
-    return false;
-  }
+  return orProblem(() => statSync(path).isFIFO()) === true;
 }
 
 /** The folder that a relative PATH must not leave; an absolute one outside the current folder is its giver's own choice. */
@@ -171,7 +152,7 @@ function findInFolder(real: string, shown: string, border: string, search: Searc
   if (search.folders.has(real)) return;
   search.folders.add(real);
   for (const entry of entriesOf(real, shown, search)) {
-    findEntry(entry, { real: join(real, entry.name), shown: nameIn(shown, entry.name), border }, search);
+    findEntry(entry, { real: join(real, entry.name), name: posix.join(shown, entry.name), border }, search);
   }
 }
 
@@ -191,31 +172,31 @@ function entriesOf(real: string, shown: string, search: Search): readonly Dirent
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-function findEntry(
-  entry: Dirent,
-  at: { readonly real: string; readonly shown: string; readonly border: string },
-  search: Search,
-): void {
+interface EntryPlace {
+  readonly real: string;
+  readonly name: string;
+  readonly border: string;
+}
+
+function findEntry(entry: Dirent, { real: path, name, border }: EntryPlace, search: Search): void {
   const wanted = READ_ENDING.test(entry.name);
-  const mayBeFolder = search.recursive && (entry.isDirectory() || entry.isSymbolicLink());
-  if (!wanted && !mayBeFolder) return;
-  const name = at.shown;
+  const isLink = entry.isSymbolicLink();
+  if (!wanted && !(search.recursive && (entry.isDirectory() || isLink))) return;
   try {
-    const real = entry.isSymbolicLink() ? realpathSync.native(at.real) : at.real;
-    if (!isInside(real, at.border)) {
-      addProblem(name, 'is a symbolic link that leads out of the given folder: it is not followed', search);
-      return;
-    }
-    const isFolder = entry.isSymbolicLink() ? statSync(real).isDirectory() : entry.isDirectory();
-    if (isFolder && search.recursive) findInFolder(real, at.shown, at.border, search);
-    else if (!isFolder && wanted) {
-      if (NO_MANIFESTS.test(entry.name)) search.skipped.push(name);
-      else add({ real, name, read: readFile }, search);
-    }
+    const real = isLink ? realpathSync.native(path) : path;
+    const isOutside = !isInside(real, border);
+    const isFolder = isLink && !isOutside ? statSync(real).isDirectory() : entry.isDirectory();
+    if (isOutside) addProblem(name, LEADS_OUT, search);
+    else if (isFolder && search.recursive) findInFolder(real, name, border, search);
+    else if (isFolder || !wanted) return;
+    else if (NO_MANIFESTS.test(entry.name)) search.skipped.push(name);
+    else add({ real, name, read: readFile }, search);
   } catch (error) {
     addError(error, name, search);
   }
 }
+
+const LEADS_OUT = 'is a symbolic link that leads out of the given folder: it is not followed';
 
 function addError(error: unknown, name: string, search: Search): void {
   if (error instanceof Excess) throw error;
@@ -244,11 +225,6 @@ function nameOf(path: string, cwd: string): string {
   return name.split(sep).join('/') || '.';
 }
 
-function nameIn(folder: string, entry: string): string {
-  if (folder === '.') return entry;
-  return folder.endsWith('/') ? `${folder}${entry}` : `${folder}/${entry}`;
-}
-
 type ReadBytes = { readonly bytes: Uint8Array } | { readonly wrong: string } | 'too much';
 
 /** Reads a regular file, at most `room` bytes, whatever the file system says about its size. A pipe or device is not opened for reading. */
@@ -270,23 +246,24 @@ function readPipe(path: string, room: number): ReadBytes {
   return withFile(path, constants.O_RDONLY, (file) => readToEnd(file, PIPE_BYTES, room));
 }
 
-/** Reads standard input until its end, at most `room` bytes. */
-function readStandardInput(room: number): ReadBytes {
-  try {
-    return readToEnd(0, PIPE_BYTES, room);
-  } catch (error) {
-    return { wrong: notRead(error) };
-  }
+function readStandardInput(_path: string, room: number): ReadBytes {
+  return orProblem(() => readToEnd(0, PIPE_BYTES, room));
 }
 
 function withFile(path: string, flags: number, read: (file: number) => ReadBytes): ReadBytes {
-  try {
+  return orProblem(() => {
     const file = openSync(path, flags);
     try {
       return read(file);
     } finally {
       closeSync(file);
     }
+  });
+}
+
+function orProblem<T>(ask: () => T): T | { readonly wrong: string } {
+  try {
+    return ask();
   } catch (error) {
     return { wrong: notRead(error) };
   }
@@ -329,7 +306,6 @@ const REASONS: Readonly<Record<string, string>> = {
   ERR_INVALID_ARG_VALUE: 'no such file or folder',
 };
 
-/** Why a file cannot be read, in words. */
 function notRead(error: unknown): string {
   const code = systemCode(error);
   return REASONS[code] ?? `cannot be read: ${code}`;

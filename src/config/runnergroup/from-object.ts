@@ -5,7 +5,6 @@ import type { RunnerGroup } from './runner-group.ts';
 import { API_VERSION, KIND } from './schema.ts';
 import { toRunnerGroup } from './to-runner-group.ts';
 
-/** The parts of an object that a person wrote. */
 export interface WrittenObject {
   readonly namespace: string;
   readonly name: string;
@@ -15,12 +14,10 @@ export interface WrittenObject {
 }
 
 /** The group, or everything that is wrong with it in one text: the CRD admits more than we do. */
-export function runnerGroupFromObject({
-  namespace,
-  name,
-  spec,
-  annotations,
-}: WrittenObject): { readonly group: RunnerGroup } | { readonly problem: string } {
+export function runnerGroupFromObject(
+  object: WrittenObject,
+): { readonly group: RunnerGroup } | { readonly problem: string } {
+  const { namespace, name, spec, annotations } = object;
   // The spec of a stand-in says nothing.
   const told = annotations?.[PROBLEM];
   if (told !== undefined) return { problem: told };

@@ -1,6 +1,8 @@
 /** The field `notify`: who is told when CI jobs of the group end. No secret stands here: tokens are in the configuration of `serve`. */
 import * as z from 'zod';
+import { stringLike } from './field-kinds.ts';
 import { webhookUrlProblem } from './webhook-url.ts';
+import { words } from './words.ts';
 
 /** Kinds of addressees. An entry has the field of one. */
 export const RECEIVERS = ['slack', 'webhook'] as const;
@@ -19,25 +21,16 @@ const UNQUOTED = 'is what YAML makes of on without quotes: write "on": …';
 function targets() {
   const slack = z.strictObject({
     // Slack's names have at most 80 characters. An id begins with C, D or G.
-    channel: z
-      .string()
-      .max(81)
-      .regex(/^#?[A-Za-z0-9_-]{1,80}$/, { error: 'must be a channel: "#ci" or its id' })
-      .register(z.globalRegistry, { description: 'Channel, e.g. `#ci`, or its id. The app must be a member of it.' }),
+    channel: stringLike(0, 81, /^#?[A-Za-z0-9_-]{1,80}$/, 'must be a channel: "#ci" or its id').register(
+      z.globalRegistry,
+      { description: 'Channel, e.g. `#ci`, or its id. The app must be a member of it.' },
+    ),
   });
   const webhook = z.strictObject({
-    url: z
-      .string()
-      .min(1)
-      .max(LONGEST_URL)
-      .superRefine((text, context) => {
-        const message = webhookUrlProblem(text);
-        if (message !== undefined) context.addIssue({ code: 'custom', message });
-      })
-      .register(z.globalRegistry, {
-        description:
-          'Address that gets a POST with JSON. It must begin with a prefix that `serve` allows (`--notify-urls`).',
-      }),
+    url: z.string().min(1).max(LONGEST_URL).superRefine(words(webhookUrlProblem)).register(z.globalRegistry, {
+      description:
+        'Address that gets a POST with JSON. It must begin with a prefix that `serve` allows (`--notify-urls`).',
+    }),
   });
   const receivers = {
     slack: slack.optional().register(z.globalRegistry, { description: 'A Slack channel.' }),
@@ -58,24 +51,16 @@ function targets() {
     .max(MOST_NOTIFY_TARGETS);
 }
 
-let made: ReturnType<typeof targets> | undefined;
-
 /** Schema of `spec.notify`. It is built when a group has the field, as that of `runnerConfig` (runner-config.ts says why). */
-export const NotifyTargets = z.preprocess(
-  (written, context) => {
-    if (!Array.isArray(written)) return written;
-    return written.map((entry: unknown, index) => {
-      if (typeof entry !== 'object' || entry === null || !Object.hasOwn(entry, 'true')) return entry;
-      context.addIssue({ code: 'custom', path: [index, 'true'], message: UNQUOTED });
-      const { true: _, ...rest } = entry as { readonly true?: unknown };
-      return rest;
-    });
-  },
-  z.lazy(() => {
-    made ??= targets();
-    return made;
-  }),
-);
+export const NotifyTargets = z.preprocess((written, context) => {
+  if (!Array.isArray(written)) return written;
+  return written.map((entry: unknown, index) => {
+    if (typeof entry !== 'object' || entry === null || !Object.hasOwn(entry, 'true')) return entry;
+    context.addIssue({ code: 'custom', path: [index, 'true'], message: UNQUOTED });
+    const { true: _, ...rest } = entry as { readonly true?: unknown };
+    return rest;
+  });
+}, z.lazy(targets));
 
 /** Exactly one of `RECEIVERS` is there. */
 export type NotifyTarget = z.output<ReturnType<typeof targets>>[number];

@@ -40,3 +40,30 @@ export function pathText(path: Path): string {
 export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** The key is absent where a field means the whole Secret. Made when it is needed: few starts do. */
+const refSchema = () => z.object({ name: z.string(), key: z.string().exactOptional() });
+
+/** With the path of its name. */
+export type SecretRef = z.output<ReturnType<typeof refSchema>> & { readonly path: string };
+
+/** Fields that are read by names of their own. */
+const READ_ELSEWHERE = new Set(['registrationToken', 'authToken', 'podTemplate']);
+
+/** Every `secretRef` of the spec, however deep, without those of its tokens and its podTemplate. */
+export function otherSecrets(spec: unknown): readonly SecretRef[] {
+  const ref = refSchema();
+  // YAML aliases show one object at several places; each is looked at once.
+  const seen = new Set<object>();
+  const below = (value: unknown, path: string): readonly SecretRef[] => {
+    if (typeof value !== 'object' || value === null || seen.has(value)) return [];
+    seen.add(value);
+    return Object.entries(value).flatMap(([field, inner]: [string, unknown]) => {
+      if (path === 'spec' && READ_ELSEWHERE.has(field)) return [];
+      const at = `${path}.${field.slice(0, 80)}`;
+      const found = field === 'secretRef' ? ref.safeParse(inner).data : undefined;
+      return [...(found ? [{ path: `${at}.name`, ...found }] : []), ...below(inner, at)];
+    });
+  };
+  return below(spec, 'spec');
+}

@@ -1,4 +1,5 @@
 /** Places of problems that are found after reading. The text of a file is parsed once more. */
+import { groupBy } from '../../shared/group-by.ts';
 import { Budget } from './budget.ts';
 import type { Path } from './documents.ts';
 import { isMapping, pathText } from './paths.ts';
@@ -6,7 +7,6 @@ import { type PlainDocument, readPlainYaml } from './plain-yaml.ts';
 import type { Problem } from './problems.ts';
 import type { FilePlace, RunnerGroup, SourceFile } from './runner-group.ts';
 
-/** Something that is wrong with a group that was read. */
 export interface LateProblem {
   readonly group: RunnerGroup;
   /** From the document's root. */
@@ -21,8 +21,7 @@ export async function placed(
   sources: ReadonlyMap<string, SourceFile>,
 ): Promise<readonly Problem[]> {
   const places = new Map<LateProblem, FilePlace>();
-  const toFind = new Map<string, LateProblem[]>();
-  for (const problem of problems) listIn(toFind, keyOf(problem.group.place)).push(problem);
+  const toFind = groupBy(problems, ({ group }) => keyOf(group.place));
   const find = ({ value, placeOf }: PlainDocument): void => {
     for (const base of basesOf(value)) {
       for (const problem of toFind.get(keyOf(placeOf(base))) ?? []) {
@@ -49,12 +48,6 @@ export async function placed(
 function basesOf(value: unknown): readonly Path[] {
   const items = isMapping(value) ? value['items'] : undefined;
   return Array.isArray(items) ? items.map((_, index) => ['items', index]) : [[]];
-}
-
-function listIn(lists: Map<string, LateProblem[]>, key: string): LateProblem[] {
-  const list = lists.get(key) ?? [];
-  lists.set(key, list);
-  return list;
 }
 
 function keyOf({ file, line, column }: FilePlace): string {

@@ -9,13 +9,12 @@
  */
 import type { Path, SourceDocument } from './documents.ts';
 import { valueAt } from './paths.ts';
-import type { SourceFile } from './runner-group.ts';
+import type { FilePlace, SourceFile } from './runner-group.ts';
 
 export type PlainDocument = Pick<SourceDocument, 'place' | 'value' | 'placeOf'>;
 
 /** Longer files are left to the package, which has the limits. */
 const MOST_CHARACTERS = 32_768;
-/** Calls of this reader inside each other. */
 const DEEPEST = 20;
 /** ASCII that can be seen, and ends of lines: no tabs, nothing that a YAML reader would look at twice. */
 const ORDINARY = /^[\n\x20-\x7e]*$/;
@@ -50,14 +49,10 @@ export function readPlainYaml({ name, text }: SourceFile): readonly PlainDocumen
   }
 }
 
-interface Place {
-  readonly line: number;
-  readonly column: number;
-}
+type Place = Pick<FilePlace, 'line' | 'column'>;
 
 type Mapping = Record<string, unknown>;
 
-/** Where keys and items stand. */
 class Places {
   readonly #of = new Map<unknown, Map<string, Place>>();
 
@@ -79,7 +74,6 @@ class Places {
   }
 }
 
-/** The lines of each document that has any. */
 function documentsOf(text: string): readonly (readonly YamlLine[])[] {
   const documents: YamlLine[][] = [];
   let lines: YamlLine[] = [];
@@ -113,7 +107,6 @@ const QUANTITY = /[0-9]+(?:\.[0-9]+)?(?:m|[KMGT]i?)(?![\w./@+=:-])/y;
 const QUOTED = /"([^"\\]*)"|'([^']*)'/y;
 const SPACES = / */y;
 
-/** Reads the lines of one document from left to right. */
 class Reader {
   readonly #lines: readonly YamlLine[];
   readonly #places: Places;
@@ -204,7 +197,6 @@ class Reader {
     return text;
   }
 
-  /** @param colon sticky. */
   #entry(mapping: Mapping, colon: RegExp, value: () => unknown): void {
     const place = this.#place();
     const key = this.#need(KEY);
@@ -214,7 +206,6 @@ class Reader {
     this.#places.note(mapping, key, place);
   }
 
-  /** What stands between brackets, divided by commas. */
   #items(end: '}' | ']', read: () => void): void {
     this.#column += 1;
     this.#take(SPACES);
@@ -255,7 +246,6 @@ class Reader {
     return this.#lines[this.#row]?.text ?? '';
   }
 
-  /** @param pattern sticky. */
   #sees(pattern: RegExp): boolean {
     pattern.lastIndex = this.#column;
     return pattern.test(this.#text());

@@ -2,32 +2,10 @@ import { Failure } from '../../shared/failure.ts';
 import { count, cut, firstLines, shortLine } from '../../shared/printable.ts';
 import type { FilePlace, RunnerGroup, SourceFile } from './runner-group.ts';
 
-/**
- * Permanent codes of everything that can be wrong with the input.
- * - 01: a path or file cannot be read
- * - 02: a file is no YAML or JSON that Kubernetes would read the same way
- * - 03: a document is no Kubernetes object, or a RunnerGroup of a version that does not exist
- * - 04: unknown field
- * - 05: a field is missing or its value is wrong
- * - 06: fields contradict each other
- * - 07: two RunnerGroups have one name
- * - 08: more than one run reads (budget.ts)
- * - 10: a pod is weaker than its securityProfile allows
- */
+/** What can be wrong with the input. Codes are permanent; docs/errors.md says what each means. */
 export type ProblemCode = `GR-INPUT-0${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8}` | 'GR-INPUT-10';
 
-/**
- * Permanent codes of what is valid and probably not meant. Only `validate` tells them.
- * - 01: a cap of 0
- * - 02: an image without a fixed version
- * - 03: tokens travel over plain http
- * - 04: both tokens are one key of one Secret
- * - 05: another group covers the same jobs
- * - 06: only a policy can allow it
- * - 07: `generate` refuses a document beside the groups
- * - 08: no requests
- * - 09: a label or an image of another platform
- */
+/** What is valid and probably not meant. Only `validate` tells them. */
 export type WarningCode = `GR-WARN-0${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9}`;
 
 /** One finding in an input file, with its place. While a file is read there are two earlier forms: `TextProblem` and `FieldProblem`. */
@@ -40,7 +18,6 @@ export interface Problem {
   readonly code: ProblemCode | WarningCode | 'GR-POLICY-04';
 }
 
-/** Problems that are shown where stderr must be short. */
 const SHOWN = 15;
 
 /** What was read besides the problems. */
@@ -48,7 +25,6 @@ export interface ReadInSpite {
   /** RunnerGroups, broken ones too. */
   readonly count: number;
   readonly files: number;
-  /** The good ones. */
   readonly groups: readonly RunnerGroup[];
   /** The pods of those that have problems elsewhere. */
   readonly pods: readonly RunnerGroup[];
@@ -64,7 +40,7 @@ export class InputProblems extends Failure {
 
   constructor(found: readonly Problem[], read?: ReadInSpite) {
     const problems = [...found].sort(byPlace);
-    super(firstCode(problems), 2, summary(problems));
+    super(problems[0]?.code ?? 'GR-INPUT-01', 2, summary(problems));
     this.name = 'InputProblems';
     this.problems = problems;
     if (read) this.read = read;
@@ -88,12 +64,6 @@ function summary(problems: readonly Problem[]): string {
   return [`read RunnerGroups: ${count(problems.length, 'problem')} in ${count(files, 'file')}.`, ...lines].join('\n');
 }
 
-/** The code of the first problem: the one that is read first. */
-function firstCode(problems: readonly Problem[]): Problem['code'] {
-  return problems[0]?.code ?? 'GR-INPUT-01';
-}
-
-/** The order of files, lines and columns. */
 export function byPlace(a: Problem, b: Problem): number {
   return (
     compare(a.place.file, b.place.file) ||

@@ -9,17 +9,19 @@
  *                                              ├─ no manifest ─► skipped, and named
  *                                              └─ neither     ─► problem
  */
+import { groupBy } from '../../shared/group-by.ts';
+import { keyText } from '../../shared/key-text.ts';
 import { type BrokenGroup, brokenGroup, problemsOf } from './broken.ts';
 import { Budget, MOST_PROBLEMS } from './budget.ts';
 import type { Read, SourceDocument } from './documents.ts';
 import { fileProblem, readFiles } from './files.ts';
-import { nearestName } from './nearest.ts';
 import { isMapping } from './paths.ts';
 import { readPlainYaml } from './plain-yaml.ts';
 import { InputProblems, type Problem, quoted } from './problems.ts';
 import type { FilePlace, RunnerGroup, SourceFile } from './runner-group.ts';
 import { API_VERSION, KIND } from './schema.ts';
-import { type NoRunnerGroup, podOnly, type SourceObject, toRunnerGroup } from './to-runner-group.ts';
+import { podOnly, type SourceObject, toRunnerGroup } from './to-runner-group.ts';
+import { nearestName } from './words.ts';
 
 /** A document of another kind. */
 export interface PassThrough {
@@ -41,13 +43,11 @@ export interface ReadOptions {
   readonly isolate?: boolean;
 }
 
-/** Everything in the files, in their order. */
 export interface ReadResult {
   readonly groups: readonly RunnerGroup[];
   readonly others: readonly PassThrough[];
   /** With `isolate`. */
   readonly broken: readonly BrokenGroup[];
-  /** How many files were read. */
   readonly files: number;
   /** Files that hold no manifests, and documents that are none (`file:line`). Whoever reads must name them. */
   readonly skipped: readonly string[];
@@ -55,10 +55,7 @@ export interface ReadResult {
   readonly sources: ReadonlyMap<string, SourceFile>;
 }
 
-/**
- * Reads all RunnerGroups.
- * @throws InputProblems (exit 2) with the problems of all files, at most `MOST_PROBLEMS`. An empty file or folder is none.
- */
+/** Reads all RunnerGroups. @throws InputProblems (exit 2) with the problems of all files, at most `MOST_PROBLEMS`. */
 export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult> {
   const { files, problems: unread, skipped: skippedFiles } = readFiles(options);
   if (files.reduce((sum, { text }) => sum + text.length, 0) > LARGE_INPUT) saveMemory();
@@ -99,7 +96,6 @@ function saveMemory(): void {
   setFlagsFromString('--heap-growing-percent=20');
 }
 
-/** Collects what the files hold. */
 class GroupReader {
   readonly budget = new Budget();
   readonly groups: RunnerGroup[] = [];
@@ -119,7 +115,6 @@ class GroupReader {
     this.problems = [...unread];
   }
 
-  /** True when nothing more is to be read. */
   get isDone(): boolean {
     return this.budget.isSpent || this.#hasEnough;
   }
@@ -160,14 +155,13 @@ class GroupReader {
     }
     const place = object.document.placeOf(object.base);
     const broken = isolate && brokenGroup(object.value, place, defaultNamespace, result.problems);
-    if (broken) this.broken.push(broken);
-    else this.#takeFaulty(object, result, file);
-  }
-
-  #takeFaulty(object: SourceObject, found: NoRunnerGroup, file: SourceFile): void {
+    if (broken) {
+      this.broken.push(broken);
+      return;
+    }
     this.faulty += 1;
-    this.problems.push(...found.problems);
-    const pod = podOnly(object, found, `faulty-${this.faulty}`);
+    this.problems.push(...result.problems);
+    const pod = podOnly(object, result, `faulty-${this.faulty}`);
     if (!pod) return;
     this.pods.push(pod);
     this.sources.set(file.name, file);
@@ -178,10 +172,9 @@ function quickGroups(file: SourceFile, defaultNamespace: string): readonly Runne
   const documents = readPlainYaml(file);
   if (!documents) return undefined;
   const groups: RunnerGroup[] = [];
-  for (const plain of documents) {
-    const { value } = plain;
+  for (const { value, placeOf } of documents) {
     if (!isMapping(value) || value['apiVersion'] !== API_VERSION || value['kind'] !== KIND) return undefined;
-    const document = { ...plain, writtenAt: () => undefined };
+    const document = { placeOf, writtenAt: () => undefined };
     const result = toRunnerGroup({ document, base: [], value }, defaultNamespace);
     if ('problems' in result) return undefined;
     groups.push(result.group);
@@ -203,15 +196,12 @@ function sortOut(document: SourceDocument): Sorted {
   });
   if (!isMapping(value))
     return problemAt('is not a Kubernetes object, but a list or a single value: keep it out of these files');
-  if (!hasFieldOfObject(value)) return { skipped: place };
+  if (!Object.keys(value).some((key) => FIELDS_OF_OBJECTS.has(key.toLowerCase()))) return { skipped: place };
   const { apiVersion, kind } = value;
   for (const [name, field] of Object.entries({ apiVersion, kind })) {
     if (typeof field === 'string' && field !== '') continue;
-    const lacking = lackingLine(value);
-    if (lacking !== undefined) return problemAt(lacking);
-    return problemAt(
-      `is not a Kubernetes object: ${name} is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read`,
-    );
+    const message = `is not a Kubernetes object: ${name} is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read`;
+    return problemAt(lackingLine(value) ?? message);
   }
   if (apiVersion === API_VERSION && kind === KIND) return { objects: [{ document, base: [], value }] };
   const claims = claim(apiVersion, kind);
@@ -228,10 +218,6 @@ function sortOut(document: SourceDocument): Sorted {
 
 /** Fields of every Kubernetes object, as they may be misspelt: a RunnerGroup must not vanish because of its capitals. */
 const FIELDS_OF_OBJECTS: ReadonlySet<string> = new Set(['apiversion', 'kind', 'metadata', 'spec']);
-
-function hasFieldOfObject(value: Readonly<Record<string, unknown>>): boolean {
-  return Object.keys(value).some((key) => FIELDS_OF_OBJECTS.has(key.toLowerCase()));
-}
 
 /** Argo CD and kubectl open everything that has `items`, whatever its kind. */
 function kindsIn(value: unknown, kinds: Set<string> = new Set()): ReadonlySet<string> {
@@ -262,47 +248,30 @@ function documentText({ text }: SourceDocument): string {
   return text.replaceAll('\t', ' ');
 }
 
-type NamedPlace = Pick<RunnerGroup, 'namespace' | 'name' | 'place'>;
-
 /** Two groups of one name would fight for the same runner names. */
-function findTwins(groups: readonly NamedPlace[]): readonly Problem[] {
-  const first = new Map<string, NamedPlace>();
-  return groups.flatMap((group): readonly Problem[] => {
-    const key = `${group.namespace}/${group.name}`;
-    const other = first.get(key);
-    if (!other) {
-      first.set(key, group);
-      return [];
-    }
-    const { file, line } = other.place;
-    const message = `RunnerGroup ${key} is already in ${file}:${line}: rename or remove one of them`;
-    return [{ place: group.place, path: 'metadata.name', message, code: 'GR-INPUT-07' }];
-  });
+function findTwins(groups: readonly Pick<RunnerGroup, 'namespace' | 'name' | 'place'>[]): readonly Problem[] {
+  return [...groupBy(groups, keyText)].flatMap(([key, [first, ...others]]) =>
+    others.map(({ place }): Problem => {
+      const message = `RunnerGroup ${key} is already in ${first?.place.file}:${first?.place.line}: rename or remove one of them`;
+      return { place, path: 'metadata.name', message, code: 'GR-INPUT-07' };
+    }),
+  );
 }
-
-const POLICY_KIND = 'RunnerPolicy';
 
 /** A document that looks like a RunnerGroup and is not one. Passing it through would drop its runners without a message. */
 function claim(apiVersion: unknown, kind: unknown): { readonly path: string; readonly message: string } | undefined {
   const [group = ''] = String(apiVersion).split('/');
   if (kind === KIND) {
-    return {
-      path: 'apiVersion',
-      message: `must be ${API_VERSION} for a RunnerGroup, not ${quoted(String(apiVersion))}`,
-    };
+    const message = `must be ${API_VERSION} for a RunnerGroup, not ${quoted(String(apiVersion))}`;
+    return { path: 'apiVersion', message };
   }
   if (group !== 'gitea.bpg.pw') return undefined;
-  if (kind === POLICY_KIND) {
-    return {
-      path: 'kind',
-      message: 'a RunnerPolicy is no manifest: keep it out of these files, and give it with --policy',
-    };
-  }
   const near = nearestName(String(kind), [KIND]);
-  return {
-    path: 'kind',
-    message: `must be ${KIND}, not ${quoted(String(kind))}${near ? `; did you mean "${near}"?` : ''}`,
-  };
+  const message =
+    kind === 'RunnerPolicy'
+      ? 'a RunnerPolicy is no manifest: keep it out of these files, and give it with --policy'
+      : `must be ${KIND}, not ${quoted(String(kind))}${near ? `; did you mean "${near}"?` : ''}`;
+  return { path: 'kind', message };
 }
 
 /** The line that a document lacks to be a RunnerGroup. Undefined: it lacks none, or it does not say that it is one. */

@@ -3,33 +3,23 @@
  * that it does not know and says nothing, so they are checked here. test/config/runnergroup/runner-config.test.ts compares the keys with the runner's.
  */
 import * as z from 'zod';
+import { stringLike } from './field-kinds.ts';
+import { words } from './words.ts';
 
-/**
- * Bytes of all keys together. The configuration is an annotation of each runner's Job, and Kubernetes allows 256 KiB of annotations for
- * an object. Argo CD sends every Job of an Application in one answer.
- */
+/** Bytes of all keys together. They are an annotation of each runner's Job, and Kubernetes allows 256 KiB of them for an object. */
 export const RUNNER_CONFIG_LIMIT = 16_384;
 
 const text = () => z.string().max(4096).optional();
 const flag = () => z.boolean().optional();
 const texts = () => z.array(z.string().max(4096)).max(100).optional();
 /** A number would be nanoseconds. */
+const DURATION = /^(?:0|(?:[0-9]+(?:\.[0-9]+)?(?:ns|us|ms|s|m|h))+)$/;
 const duration = () =>
-  z
-    .string()
-    .max(64)
-    .regex(/^(?:0|(?:[0-9]+(?:\.[0-9]+)?(?:ns|us|ms|s|m|h))+)$/, {
-      error: 'must be a duration with its unit, e.g. 30s, 5m or 1h30m',
-    })
-    .optional();
+  stringLike(0, 64, DURATION, 'must be a duration with its unit, e.g. 30s, 5m or 1h30m').optional();
 
 /** Bytes. The runner takes a plain number, too, which would need a type of its own in the CRD. */
-const size = () =>
-  z
-    .string()
-    .max(64)
-    .regex(/^[0-9]+(?:\.[0-9]+)? ?(?:[kmgt]i?)?b?$/i, { error: 'must be a size, e.g. 10GB, 512MB or 0' })
-    .optional();
+const SIZE = /^[0-9]+(?:\.[0-9]+)? ?(?:[kmgt]i?)?b?$/i;
+const size = () => stringLike(0, 64, SIZE, 'must be a size, e.g. 10GB, 512MB or 0').optional();
 
 function keys() {
   return z
@@ -98,29 +88,21 @@ function keys() {
       }),
     })
     .partial()
-    .superRefine((value, context) => {
-      const bytes = Buffer.byteLength(JSON.stringify(value));
-      if (bytes <= RUNNER_CONFIG_LIMIT) return;
-      const message = `has ${bytes} bytes, more than ${RUNNER_CONFIG_LIMIT}: keep long values in the runner's image, e.g. in runner.env_file`;
-      context.addIssue({ code: 'custom', message });
-    });
+    .superRefine(words(checkSize));
 }
 
-let made: ReturnType<typeof keys> | undefined;
+function checkSize(config: object): string | undefined {
+  const bytes = Buffer.byteLength(JSON.stringify(config));
+  if (bytes <= RUNNER_CONFIG_LIMIT) return undefined;
+  return `has ${bytes} bytes, more than ${RUNNER_CONFIG_LIMIT}: keep long values in the runner's image, e.g. in runner.env_file`;
+}
 
 /**
  * Schema of `spec.runnerConfig`. It is built when a group has the field, which takes milliseconds: a start without one must not pay for it.
  * `z.lazy` alone would be built as soon as an optional field of that schema is read; what stands before it here keeps it from that.
  */
-export const RunnerConfigKeys = z.preprocess(
-  (written) => written,
-  z.lazy(() => {
-    made ??= keys();
-    return made;
-  }),
-);
+export const RunnerConfigKeys = z.preprocess((written) => written, z.lazy(keys));
 
-/** Sections and keys as the runner spells them. */
 export type RunnerConfig = Readonly<z.output<typeof RunnerConfigKeys>>;
 
 /** Keys that came after runner 1.0.8: the first release that has each, by `section.key`, or by section. */

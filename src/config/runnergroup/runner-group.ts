@@ -1,5 +1,6 @@
 /** A RunnerGroup after reading: valid, defaults filled in, one spelling. Every other room works with this type only. */
 
+import type { Texts } from '../../shared/marks.ts';
 import type { RunnerConfig } from './runner-config.ts';
 import type { WrittenSpec } from './schema.ts';
 import type { RunnerLabel } from './words.ts';
@@ -11,7 +12,6 @@ export type Scope =
   | { readonly kind: 'user'; readonly user: string }
   | { readonly kind: 'repo'; readonly owner: string; readonly repo: string };
 
-/** How the runner gets its docker daemon. */
 export type ContainerMode = WrittenSpec['containerMode'];
 
 /** A key of a Secret; the Secret itself is never read here. */
@@ -19,9 +19,6 @@ export interface SecretKey {
   readonly name: string;
   readonly key: string;
 }
-
-/** Kubernetes quantities by resource name, e.g. `{cpu: '2'}`. */
-export type Quantities = Readonly<Record<string, string>>;
 
 /** The proxy of runner pods. At least one of `http` and `https` is there. */
 export interface PodProxy {
@@ -56,7 +53,8 @@ export interface NormalFields {
   readonly pendingDeadlineSeconds: number;
   readonly acceptUnlabelledJobs: boolean;
   readonly image: string;
-  readonly resources: { readonly requests: Quantities; readonly limits: Quantities };
+  /** Kubernetes quantities by resource name, e.g. `{cpu: '2'}`. */
+  readonly resources: { readonly requests: Texts; readonly limits: Texts };
   readonly proxy: PodProxy | undefined;
   /** Sections and keys of the runner's own configuration; none of those that are ours. */
   readonly runnerConfig: RunnerConfig;
@@ -65,7 +63,8 @@ export interface NormalFields {
 }
 
 /** Fields of the spec that a normal field takes the place of. */
-export type SpellingField = 'org' | 'user' | 'repo' | 'gitea' | 'giteaURL' | 'defaultLabels' | 'maxWorkers';
+export const SPELLINGS = ['org', 'user', 'repo', 'gitea', 'giteaURL', 'defaultLabels', 'maxWorkers'] as const;
+export type SpellingField = (typeof SPELLINGS)[number];
 
 /** All other fields of the spec are as the schema gives them: a new field needs its entry in `schema.ts` and nothing here. */
 type SameFields = Readonly<Omit<WrittenSpec, keyof NormalFields | SpellingField>>;
@@ -74,7 +73,7 @@ export interface RunnerGroup extends SameFields, NormalFields {
   readonly place: FilePlace;
   readonly namespace: string;
   readonly name: string;
-  /** Of dockerd in containerMode `dind`, if the installation names one (installation.ts). */
+  /** Of dockerd in containerMode `dind`, if the installation names one. */
   readonly dockerImage?: string;
   /** The object as it was written (without `status`), for the copy that is emitted when the cluster knows the CRD. */
   readonly manifest: Readonly<Record<string, unknown>>;
@@ -115,44 +114,35 @@ export function keepsPool({ minIdleRunners, suspend }: Pick<RunnerGroup, 'minIdl
 }
 
 /** True for a group whose pod is more than ours, or is to be checked. */
-export function hasOwnPod({
-  podTemplate,
-  securityProfile,
-}: Pick<RunnerGroup, 'podTemplate' | 'securityProfile'>): boolean {
-  return podTemplate !== undefined || securityProfile !== undefined;
+export function hasOwnPod(group: Pick<RunnerGroup, 'podTemplate' | 'securityProfile'>): boolean {
+  return group.podTemplate !== undefined || group.securityProfile !== undefined;
+}
+
+/** The owner or the repository whose jobs are in the scope: `acme`, `acme/web`. Undefined: all are. */
+export function coverOf(scope: Scope): string | undefined {
+  switch (scope.kind) {
+    case 'global':
+      return undefined;
+    case 'org':
+      return scope.org;
+    case 'user':
+      return scope.user;
+    case 'repo':
+      return `${scope.owner}/${scope.repo}`;
+    default:
+      return scope satisfies never;
+  }
 }
 
 /** A scope in one word, as a policy names it: `org:acme`. */
 export function scopeWord(scope: Scope): string {
-  switch (scope.kind) {
-    case 'global':
-      return 'global';
-    case 'org':
-      return `org:${scope.org}`;
-    case 'user':
-      return `user:${scope.user}`;
-    case 'repo':
-      return `repo:${scope.owner}/${scope.repo}`;
-    default:
-      return scope satisfies never;
-  }
+  return scope.kind === 'global' ? scope.kind : `${scope.kind}:${coverOf(scope)}`;
 }
 
 /** True when the jobs of a repository are in the scope. Gitea's names are not case-sensitive. */
 export function hasJobsOf(scope: Scope, owner: string, repo: string): boolean {
-  const same = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
-  switch (scope.kind) {
-    case 'global':
-      return true;
-    case 'org':
-      return same(scope.org, owner);
-    case 'user':
-      return same(scope.user, owner);
-    case 'repo':
-      return same(scope.owner, owner) && same(scope.repo, repo);
-    default:
-      return scope satisfies never;
-  }
+  const cover = coverOf(scope)?.toLowerCase() ?? '';
+  return ['', owner, `${owner}/${repo}`].some((name) => name.toLowerCase() === cover);
 }
 
 /** A file that was read. `name`: relative to the current folder, for messages. */

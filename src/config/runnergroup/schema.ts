@@ -13,24 +13,26 @@
 import * as z from 'zod';
 import * as defaults from './defaults.ts';
 import {
+  caBundle,
   dnsLabel,
   giteaName,
   giteaUrl,
   objectAnnotations,
   objectLabels,
   objectName,
+  proxy,
   quantities,
+  repository,
   runnerLabel,
-  seconds,
-  secretKey,
-  secretName,
+  secretRef,
   secretSelector,
+  stringLike,
   url,
+  wholeNumber,
 } from './field-kinds.ts';
 import { NOTIFY_HELP, NotifyTargets } from './notify-fields.ts';
-import { caBundle, proxy } from './proxy-fields.ts';
 import { RunnerConfigKeys } from './runner-config.ts';
-import { checkRepository, IMAGE_REFERENCE, LONGEST_IMAGE, words } from './words.ts';
+import { IMAGE_REFERENCE, LONGEST_IMAGE, words } from './words.ts';
 
 export const API_VERSION = 'gitea.bpg.pw/v1alpha1';
 export const KIND = 'RunnerGroup';
@@ -48,6 +50,28 @@ const THIRTY_DAYS = 2_592_000;
 const ONE_DAY = 86_400;
 /** Characters of `setupCommand`: every Job of the group repeats it. */
 const LONGEST_COMMAND = 16_384;
+
+function checkCommand(command: readonly string[]): string | undefined {
+  const length = command.reduce((sum, word) => sum + word.length, 0);
+  if (length <= LONGEST_COMMAND) return undefined;
+  return `has ${length} characters, more than ${LONGEST_COMMAND}: put a script into the image`;
+}
+
+const IMAGE_RULE =
+  'must be an image reference, e.g. gitea/runner:1.0.8-dind-rootless, or name:tag@sha256: with 64 hexadecimal digits';
+
+/** What a server adds to an object that it stores. Applying it back is refused or undoes newer changes. */
+export const OF_THE_SERVER: readonly string[] = [
+  'creationTimestamp',
+  'deletionGracePeriodSeconds',
+  'deletionTimestamp',
+  'generation',
+  'managedFields',
+  'resourceVersion',
+  'selfLink',
+  'uid',
+];
+const ofTheServer: object = Object.fromEntries(OF_THE_SERVER.map((name) => [name, z.unknown().optional()]));
 
 /** `metadata`: what we use is checked; the other fields of Kubernetes' ObjectMeta are left alone. */
 export const Metadata = z.strictObject({
@@ -67,14 +91,7 @@ export const Metadata = z.strictObject({
   generateName: z.unknown().optional(),
   finalizers: z.unknown().optional(),
   ownerReferences: z.unknown().optional(),
-  creationTimestamp: z.unknown().optional(),
-  deletionGracePeriodSeconds: z.unknown().optional(),
-  deletionTimestamp: z.unknown().optional(),
-  generation: z.unknown().optional(),
-  managedFields: z.unknown().optional(),
-  resourceVersion: z.unknown().optional(),
-  selfLink: z.unknown().optional(),
-  uid: z.unknown().optional(),
+  ...ofTheServer,
 });
 
 /** `spec`. The order of the fields is the order of the manual. */
@@ -88,19 +105,9 @@ export const Spec = z.strictObject({
   user: giteaName().optional().register(z.globalRegistry, {
     description: 'User. Required for scope `user`; for scope `repo` the owner of the repository.',
   }),
-  repo: z
-    .string()
-    .min(1)
-    .max(511)
-    .regex(/^(?:[A-Za-z0-9._-]+\/)?[A-Za-z0-9._-]+$/, {
-      error: 'must be a repository in Gitea: "name" or "owner/name"',
-    })
-    .superRefine(words(checkRepository))
-    .optional()
-    .register(z.globalRegistry, {
-      description:
-        'Repository. Required for scope `repo`: its name, with `org` or `user` as its owner, or `owner/name`.',
-    }),
+  repo: repository().optional().register(z.globalRegistry, {
+    description: 'Repository. Required for scope `repo`: its name, with `org` or `user` as its owner, or `owner/name`.',
+  }),
   gitea: z
     .strictObject({
       url: giteaUrl().register(z.globalRegistry, {
@@ -124,14 +131,11 @@ export const Spec = z.strictObject({
       description: 'Labels that are added to `labels`; `false` adds none. A label in `labels` with the same name wins.',
       [DEFAULT_NOTE]: `${defaults.DEFAULT_LABELS.map((label) => `\`${label}\``).join(', ')}; none with containerMode \`host\``,
     }),
-  maxActiveRunners: z.int().min(0).max(MOST_RUNNERS).optional().register(z.globalRegistry, {
+  maxActiveRunners: wholeNumber(0, MOST_RUNNERS).optional().register(z.globalRegistry, {
     description:
       'Cap: at most this many runners at a time. A runner is over when its CI job is; its pod may take a moment more to end. 0 starts none. Required, or `maxWorkers`, or `priorityTiers`.',
   }),
-  maxWorkers: z
-    .int()
-    .min(0)
-    .max(MOST_RUNNERS)
+  maxWorkers: wholeNumber(0, MOST_RUNNERS)
     .optional()
     .register(z.globalRegistry, { description: 'Another name for `maxActiveRunners`.' }),
   priorityTiers: z
@@ -141,7 +145,7 @@ export const Spec = z.strictObject({
           priorityClassName: objectName('PriorityClass').register(z.globalRegistry, {
             description: 'A PriorityClass of the cluster.',
           }),
-          threshold: z.int().min(1).max(MOST_RUNNERS).register(z.globalRegistry, {
+          threshold: wholeNumber(1, MOST_RUNNERS).register(z.globalRegistry, {
             description:
               'The runners of the group up to this number have the class, unless an earlier tier has given them theirs.',
           }),
@@ -155,7 +159,7 @@ export const Spec = z.strictObject({
         'PriorityClasses of the runners: the first `threshold` runners get the first class, those up to the second threshold the second one. Thresholds ascend; the last one is the cap. A runner keeps its class while it lives. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
       [DEFAULT_NOTE]: 'none',
     }),
-  minIdleRunners: z.int().min(0).max(MOST_IDLE).default(0).register(z.globalRegistry, {
+  minIdleRunners: wholeNumber(0, MOST_IDLE).default(0).register(z.globalRegistry, {
     description:
       'Warm pool: so many idle, registered runners are kept for jobs to come, as far as the cap has room. At most the cap. They ask Gitea for work every second. `setupCommand` is done before they wait.',
   }),
@@ -187,14 +191,7 @@ export const Spec = z.strictObject({
     description:
       'Whose jobs get runners when the cap holds some back. `oldest`: those that have been ready longest. `per-repository`: round robin, the repository with the fewest runners at work first. Gitea gives a runner the oldest job that it covers, whoever it was started for.',
   }),
-  image: z
-    .string()
-    .min(1)
-    .max(LONGEST_IMAGE)
-    .regex(IMAGE_REFERENCE, {
-      error:
-        'must be an image reference, e.g. gitea/runner:1.0.8-dind-rootless, or name:tag@sha256: with 64 hexadecimal digits',
-    })
+  image: stringLike(1, LONGEST_IMAGE, IMAGE_REFERENCE, IMAGE_RULE)
     .optional()
     .register(z.globalRegistry, {
       description:
@@ -254,14 +251,9 @@ export const Spec = z.strictObject({
       url: url('http://gitea-runner-cache.runners.svc:8088').register(z.globalRegistry, {
         description: 'Base URL of the cache server.',
       }),
-      secretRef: z
-        .strictObject({
-          name: secretName.register(z.globalRegistry, {
-            description: 'Name of the Secret, in the namespace of the RunnerGroup.',
-          }),
-          key: secretKey.register(z.globalRegistry, { description: 'Key in the Secret.' }),
-        })
-        .register(z.globalRegistry, { description: 'The secret that the cache server shares with its runners.' }),
+      secretRef: secretRef('Name of the Secret, in the namespace of the RunnerGroup.').register(z.globalRegistry, {
+        description: 'The secret that the cache server shares with its runners.',
+      }),
     })
     .optional()
     .register(z.globalRegistry, {
@@ -274,33 +266,24 @@ export const Spec = z.strictObject({
     [DEFAULT_NOTE]: 'none',
   }),
   setupCommand: z
-    .array(
-      z
-        .string()
-        .max(LONGEST_COMMAND)
-        .regex(/^[^\0]*$/, { error: 'must not have a NUL character' }),
-    )
+    .array(stringLike(0, LONGEST_COMMAND, /^[^\0]*$/, 'must not have a NUL character'))
     .max(100)
-    .superRefine((words, context) => {
-      const length = words.reduce((sum, word) => sum + word.length, 0);
-      const message = `has ${length} characters, more than ${LONGEST_COMMAND}: put a script into the image`;
-      if (length > LONGEST_COMMAND) context.addIssue({ code: 'custom', message });
-    })
+    .superRefine(words(checkCommand))
     .default([])
     .register(z.globalRegistry, {
       description:
         "Command and its arguments, at most 16,384 characters, run before the runner registers: in an init container `setup`, with the runner's image, in `/data`. The runner finds there what it leaves. It has no registration token. Its time counts towards `spawnTimeoutSeconds`; if it fails, the runner has failed (`kubectl logs -c setup`).",
     }),
-  keepFailedSeconds: seconds(0, ONE_DAY).default(0).register(z.globalRegistry, {
+  keepFailedSeconds: wholeNumber(0, ONE_DAY).default(0).register(z.globalRegistry, {
     description:
       'How long a runner whose CI job failed stays, so that people can enter its pod ([how](debugging.md)). It takes a place under the cap meanwhile. `gitea-runners extend` makes it stay longer, at most 24 hours after the failure. 0: it ends at once. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
   }),
   // No pod starts faster than in some seconds: a smaller value would only start and prune runners in turn.
-  spawnTimeoutSeconds: seconds(30, ONE_DAY).default(300).register(z.globalRegistry, {
+  spawnTimeoutSeconds: wholeNumber(30, ONE_DAY).default(300).register(z.globalRegistry, {
     description:
       'How long a runner may take to register. After that its job gets another one, which may take twice as long. Without live Jobs the other runners of the group that are on their way get more time, too, until one comes. A pod that Kubernetes shows to be on its way is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on.',
   }),
-  pendingDeadlineSeconds: seconds(30, THIRTY_DAYS)
+  pendingDeadlineSeconds: wholeNumber(30, THIRTY_DAYS)
     .optional()
     .register(z.globalRegistry, {
       description:
@@ -308,23 +291,23 @@ export const Spec = z.strictObject({
       [DEFAULT_NOTE]: `\`${defaults.PENDING_DEADLINE_SECONDS}\` (15 minutes), or \`spawnTimeoutSeconds\` if that is longer`,
     }),
   // 6 hours, as agent-stack-k8s. Gitea itself ends CI jobs after 3 h (`ENDLESS_TASK_TIMEOUT`) unless told otherwise.
-  activeDeadlineSeconds: seconds(1, THIRTY_DAYS).default(21_600).register(z.globalRegistry, {
+  activeDeadlineSeconds: wholeNumber(1, THIRTY_DAYS).default(21_600).register(z.globalRegistry, {
     description:
       "Longest life of a runner, waiting included; also the runner's own time limit for a CI job. Greater than `gracefulStopSeconds`. Gitea's `ENDLESS_TASK_TIMEOUT` (3 h) ends CI jobs on its own.",
   }),
   // 10 minutes, as the operator.
-  ttlSecondsAfterFinished: seconds(0, THIRTY_DAYS).default(600).register(z.globalRegistry, {
+  ttlSecondsAfterFinished: wholeNumber(0, THIRTY_DAYS).default(600).register(z.globalRegistry, {
     description: 'How long a finished Job and its pod stay for a look at them.',
   }),
-  maxEvictionRetries: z.int().min(0).max(10).default(0).register(z.globalRegistry, {
+  maxEvictionRetries: wholeNumber(0, 10).default(0).register(z.globalRegistry, {
     description:
       'How often a run may be re-run because a runner was lost: its pod was evicted, preempted, deleted or OOM-killed, or its node is gone. `serve` asks Gitea (1.26 or newer) to re-run the CI job. Re-runs by people count, too. 0: never. The API token then needs scope `write:repository`.',
   }),
-  evictionRetryDelaySeconds: seconds(1, 3_600).default(5).register(z.globalRegistry, {
+  evictionRetryDelaySeconds: wholeNumber(1, 3_600).default(5).register(z.globalRegistry, {
     description:
       'How long `serve` waits after Gitea shows that a lost CI job has ended, before it asks for the re-run.',
   }),
-  gracefulStopSeconds: seconds(0, ONE_DAY)
+  gracefulStopSeconds: wholeNumber(0, ONE_DAY)
     .optional()
     .register(z.globalRegistry, {
       description:

@@ -1,13 +1,13 @@
 /** One document that says it is a RunnerGroup -> its normal form, or everything that is wrong with it. */
 import * as z from 'zod';
-import { isForbiddenAnnotation, PROBLEM, SILENT_SPEC } from './broken.ts';
+import { FORBIDDEN_ANNOTATION, PROBLEM, SILENT_SPEC } from './broken.ts';
 import type { Path, SourceDocument } from './documents.ts';
 import { type FieldProblem, MOST_FIELD_PROBLEMS, problemsOfIssue, type Surroundings } from './field-problem.ts';
-import { isMapping, namesAt, pathText, valueAt } from './paths.ts';
+import { isMapping, pathText, valueAt } from './paths.ts';
 import type { Problem } from './problems.ts';
-import { applyRules, type Draft } from './rules.ts';
-import { POD_FIELDS, type RunnerGroup, type SpellingField } from './runner-group.ts';
-import { Metadata, RunnerGroupDocument, Spec, type WrittenSpec } from './schema.ts';
+import { applyRules, type Draft, imageInTemplate } from './rules.ts';
+import { POD_FIELDS, type RunnerGroup, SPELLINGS, type SpellingField } from './runner-group.ts';
+import { Metadata, OF_THE_SERVER, RunnerGroupDocument, Spec, type WrittenSpec } from './schema.ts';
 
 /** Where an object stands in its file, and what it was read from. */
 export interface SourceObject {
@@ -17,7 +17,6 @@ export interface SourceObject {
   readonly value: unknown;
 }
 
-/** What is wrong with it. */
 export interface NoRunnerGroup {
   readonly problems: readonly Problem[];
   /** Where in the object they are. Also fields that were probably meant by others. */
@@ -40,8 +39,8 @@ export function toRunnerGroup(
 ): { readonly group: RunnerGroup } | NoRunnerGroup {
   const { document, base, value } = source;
   const around: Surroundings = {
-    namesAt: (path) => namesAt(RunnerGroupDocument, path),
-    valueAt: (path) => valueAt(value, path),
+    schema: RunnerGroupDocument,
+    value,
     writtenAt: (path) => document.writtenAt([...base, ...path]),
   };
   const parsed = RunnerGroupDocument.safeParse(value);
@@ -57,9 +56,9 @@ export function toRunnerGroup(
     problems.push({ path: ['metadata', 'annotations', PROBLEM], message: OF_OURS, code: 'GR-INPUT-05' });
   }
   problems.push(...forbiddenMetadata(value));
-  const ruled = isMapping(valueAt(value, ['spec'])) ? applyRules(draftOf(value, parsed, problems)) : { problems: [] };
-  if ('problems' in ruled) problems.push(...ruled.problems);
-  if (problems.length > 0 || !parsed.success || 'problems' in ruled) {
+  const ruled = isMapping(valueAt(value, ['spec'])) ? applyRules(draftOf(value, parsed, problems)) : undefined;
+  problems.push(...(ruled?.problems ?? []));
+  if (problems.length > 0 || !parsed.success || !ruled) {
     return {
       problems: withoutRepeats(problems)
         .slice(0, MOST_FIELD_PROBLEMS)
@@ -71,7 +70,7 @@ export function toRunnerGroup(
   return {
     group: {
       ...sameFields(spec),
-      ...ruled.value,
+      ...ruled.normal,
       place: document.placeOf(base),
       namespace: metadata.namespace ?? defaultNamespace,
       name: metadata.name,
@@ -82,17 +81,8 @@ export function toRunnerGroup(
 
 /** The fields that are in the model as they were written. `NormalFields` take the place of the others. */
 function sameFields(spec: WrittenSpec): Omit<WrittenSpec, SpellingField> {
-  const {
-    org: _org,
-    user: _user,
-    repo: _repo,
-    gitea: _gitea,
-    giteaURL: _giteaURL,
-    defaultLabels: _labels,
-    maxWorkers: _maxWorkers,
-    ...same
-  } = spec;
-  return same;
+  const same = Object.entries(spec).filter(([name]) => !(SPELLINGS as readonly string[]).includes(name));
+  return Object.fromEntries(same) as Omit<WrittenSpec, SpellingField>;
 }
 
 /** What would stop or delay every sync of the group's Application (ADR 58). */
@@ -101,7 +91,7 @@ function forbiddenMetadata(value: unknown): readonly FieldProblem[] {
   if (!isMapping(metadata)) return [];
   const { annotations, finalizers, ownerReferences } = metadata;
   const isSet = (list: unknown = []) => list !== null && !(Array.isArray(list) && list.length === 0);
-  const notes = isMapping(annotations) ? Object.keys(annotations).filter(isForbiddenAnnotation) : [];
+  const notes = isMapping(annotations) ? Object.keys(annotations).filter((key) => FORBIDDEN_ANNOTATION.test(key)) : [];
   return [
     ...(isSet(finalizers) ? [{ path: ['finalizers'], message: NO_FINALIZERS }] : []),
     ...(isSet(ownerReferences) ? [{ path: ['ownerReferences'], message: NO_OWNER }] : []),
@@ -120,19 +110,14 @@ function draftOf(value: unknown, parsed: Parsed, problems: readonly FieldProblem
   const named = Metadata.shape.name.safeParse(valueAt(value, ['metadata', 'name']));
   const groupName = named.success ? named.data : undefined;
   if (parsed.success) return { spec: parsed.data.spec, groupName, unclear };
-  const written = valueAt(value, ['spec']);
-  if (!isMapping(written)) return { spec: {}, groupName, unclear };
   const good = Object.entries(Spec.shape).flatMap(([name, field]): [string, unknown][] => {
-    const result = z.safeParse(field, Object.hasOwn(written, name) ? written[name] : undefined);
+    const result = z.safeParse(field, valueAt(value, ['spec', name]));
     return result.success && result.data !== undefined ? [[name, result.data]] : [];
   });
   return { spec: Object.fromEntries(good), groupName, unclear };
 }
 
-/**
- * A key `__proto__` would vanish between two copies of an object, so it is refused before it can hide something. Aliases may
- * show one object at several places; each object is searched once.
- */
+/** A key `__proto__` would vanish between two copies of an object. Aliases may show one object at several places; it is searched once. */
 function protoKeys(value: unknown): readonly FieldProblem[] {
   const seen = new Set<object>();
   const search = (inner: unknown, path: Path): readonly FieldProblem[] => {
@@ -175,30 +160,15 @@ function toProblem({ path, message, code }: FieldProblem, { document, base }: So
   return { place: document.placeOf(full), path: pathText(full), message, code };
 }
 
-/** What a server adds to an object that it stores. Applying them back is refused or undoes newer changes. */
-const OF_THE_SERVER = new Set([
-  'creationTimestamp',
-  'deletionGracePeriodSeconds',
-  'deletionTimestamp',
-  'generateName',
-  'generation',
-  'managedFields',
-  'resourceVersion',
-  'selfLink',
-  'uid',
-]);
-
 function manifestOf(value: unknown): Readonly<Record<string, unknown>> {
   if (!isMapping(value)) return {};
   const { status: _status, metadata, spec, ...rest } = value;
-  const kept = Object.entries(isMapping(metadata) ? metadata : {}).filter(([name]) => !OF_THE_SERVER.has(name));
+  const { generateName: _generateName, ...written } = isMapping(metadata) ? metadata : {};
+  const kept = Object.entries(written).filter(([name]) => !OF_THE_SERVER.includes(name));
   return { ...rest, metadata: Object.fromEntries(kept), spec };
 }
 
-/**
- * A group that has the pod of this one, with the name `name`: its pod can be checked although its spec has mistakes elsewhere. Its other
- * fields say nothing. Undefined: one of the three fields that decide about the pod is wrong itself, or misspelt.
- */
+/** A group with the pod of this one, to check it although its spec has mistakes elsewhere. Undefined: what decides about the pod is wrong. */
 export function podOnly(
   { document, base, value }: SourceObject,
   { wrong }: NoRunnerGroup,
@@ -217,4 +187,24 @@ export function podOnly(
   const { apiVersion, kind } = value;
   const result = toRunnerGroup({ document, base, value: { apiVersion, kind, metadata, spec: silent } }, 'default');
   return 'group' in result ? result.group : undefined;
+}
+
+/** Absent: the default of docs/runnergroup.md. */
+export interface InstallationImages {
+  /** Of runners with containerMode `dind` and `host`. */
+  readonly runner?: string | undefined;
+  /** Of runners with containerMode `dind-rootless`. */
+  readonly rootless?: string | undefined;
+  /** Of dockerd in containerMode `dind`. */
+  readonly docker?: string | undefined;
+}
+
+/** The group with the images of the installation. The same object if they change nothing. */
+export function withImages(group: RunnerGroup, { runner, rootless, docker }: InstallationImages): RunnerGroup {
+  const isNamed = valueAt(group.manifest, ['spec', 'image']) !== undefined || imageInTemplate(group.podTemplate);
+  const ofMode = group.containerMode === 'dind-rootless' ? rootless : runner;
+  const image = isNamed ? undefined : ofMode;
+  const dockerImage = group.containerMode === 'dind' ? docker : undefined;
+  if (image === undefined && dockerImage === undefined) return group;
+  return { ...group, ...(image !== undefined && { image }), ...(dockerImage !== undefined && { dockerImage }) };
 }

@@ -1,9 +1,5 @@
-/**
- * What a single text must be like, beyond its pattern. Each check answers a sentence on what is wrong, or nothing.
- * These texts end up in file paths, URLs, command lines and environment variables.
- */
+/** Names, labels and quantities: texts that end up in file paths, URLs, command lines and environment variables. */
 import type * as z from 'zod';
-import { normalBase } from '../../shared/base-url.ts';
 
 /** One label as written, e.g. `ubuntu-latest:docker://image`, and its name, e.g. `ubuntu-latest`, which is all that Gitea sees. */
 export interface RunnerLabel {
@@ -16,10 +12,9 @@ export interface ParsedLabel extends RunnerLabel {
   readonly schema: 'host' | 'docker' | 'foreign';
 }
 
-/**
- * What `scripts/run.sh` of the runner splits, expands or takes for an option, and what its comma list would: the variable
- * stands there without quotes.
- */
+/** What `scripts/run.sh` of the runner splits, expands or takes for an option: the variable stands there without quotes. */
+const UNSAFE_RULE =
+  'must not contain spaces, commas, quotes, backslashes, "$", "`", "*", "?", "[", "]" or control characters: the runner\'s start script would split or expand it';
 const UNSAFE = /[\s,'"`\\$*?[\]\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 /** Nearly every label. Told first, because the tables of Unicode that `UNSAFE` needs cost a start 1 ms. */
 const PLAIN = /^[A-Za-z0-9._:/@-]*$/;
@@ -29,26 +24,15 @@ const PLAIN = /^[A-Za-z0-9._:/@-]*$/;
  * name goes to Gitea. With any other schema the whole text is the name (runner 2.1 and newer).
  */
 export function parseLabel(text: string): ParsedLabel | { readonly wrong: string } {
-  if (!PLAIN.test(text) && UNSAFE.test(text)) {
-    return {
-      wrong:
-        'must not contain spaces, commas, quotes, backslashes, "$", "`", "*", "?", "[", "]" or control characters: the runner\'s start script would split or expand it',
-    };
-  }
+  if (!PLAIN.test(text) && UNSAFE.test(text)) return { wrong: UNSAFE_RULE };
   if (text.startsWith('-')) return { wrong: 'must not start with "-": the runner would take it for an option' };
   const [name = '', schema, ...rest] = text.split(':');
-  const argument = rest.join(':');
   if (name === '') return { wrong: 'must have a name before the colon' };
-  if (schema === undefined) return { name, text, schema: 'host' };
-  if (schema === 'host') {
-    if (rest.length > 0) return { wrong: 'must end after ":host"' };
-    return { name, text, schema };
-  }
-  if (schema === 'docker') {
-    if (argument.replace(/^\/\//, '') === '') return { wrong: `must name an image: "${name}:docker://image"` };
-    return { name, text, schema };
-  }
-  return { name: text, text, schema: 'foreign' };
+  if (schema === 'host' && rest.length > 0) return { wrong: 'must end after ":host"' };
+  if (schema === 'docker' && ['', '//'].includes(rest.join(':')))
+    return { wrong: `must name an image: "${name}:docker://image"` };
+  if (schema === undefined || schema === 'host') return { name, text, schema: 'host' };
+  return schema === 'docker' ? { name, text, schema } : { name: text, text, schema: 'foreign' };
 }
 
 /** A check as zod wants it: it answers what is wrong, or nothing. */
@@ -71,60 +55,88 @@ export function dnsLabelOf(text: string): string {
 export const IMAGE_REFERENCE = /^[A-Za-z0-9][A-Za-z0-9._/:-]*(?:@sha256:[0-9a-f]{64})?$/;
 export const LONGEST_IMAGE = 512;
 
-/** An owner or repository name of Gitea must not climb out of an API path. */
-export function checkGiteaName(name: string): string | undefined {
-  if (name === '.' || name.includes('..')) return 'must not be "." and must not contain ".."';
-  return undefined;
-}
-
-/** `name` or `owner/name`. */
-export function checkRepository(text: string): string | undefined {
-  return text
-    .split('/')
-    .map(checkGiteaName)
-    .find((message) => message !== undefined);
-}
-
-/** Kubernetes `IsConfigMapKey`: a key is a file name when the Secret is mounted. */
-export function checkSecretKey(key: string): string | undefined {
-  if (key === '.' || key.startsWith('..')) return 'must not be "." and must not start with ".."';
-  return undefined;
-}
-
-/** A URL that the pattern has let through must still be one. */
-export function checkUrl(text: string): string | undefined {
-  return normalBase(text) === undefined ? 'must be a URL with a host, e.g. https://gitea.example.com' : undefined;
-}
-
-/** The address of the API is below that of Gitea. */
-export function checkGiteaUrl(text: string): string | undefined {
-  return /\/api\/v1\/*$/.test(text) ? 'must be the address of Gitea itself: leave out "/api/v1"' : undefined;
-}
-
-/** One runner label in the runner's grammar. */
-export function checkLabel(text: string): string | undefined {
-  const parsed = parseLabel(text);
-  return 'wrong' in parsed ? parsed.wrong : undefined;
-}
-
 const LABEL_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
-const LABEL_PREFIX = /^(?=.{1,253}$)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 
-/** A label of a Kubernetes object; `ofKey`: its key is wrong, not its value. */
-export function checkObjectLabel(
-  key: string,
-  value: string,
-): { readonly message: string; readonly ofKey: boolean } | undefined {
-  if (!isQualifiedName(key)) return { message: 'must have a key such as "team" or "example.com/team"', ofKey: true };
-  if (value === '' || LABEL_NAME.test(value)) return undefined;
-  const message =
-    'must be at most 63 letters, digits, dots, dashes and underscores, with a letter or digit at both ends';
-  return { message, ofKey: false };
+/** What Kubernetes takes as the value of a label. */
+export function isLabelValue(text: string): boolean {
+  return text === '' || LABEL_NAME.test(text);
 }
 
 /** Kubernetes `IsQualifiedName`: `name` or `dns.prefix/name`. */
 export function isQualifiedName(text: string): boolean {
   const [first = '', second, ...more] = text.split('/');
   if (more.length > 0) return false;
-  return second === undefined ? LABEL_NAME.test(first) : LABEL_PREFIX.test(first) && LABEL_NAME.test(second);
+  if (second === undefined) return LABEL_NAME.test(first);
+  return first.length <= 253 && DNS_SUBDOMAIN.test(first) && LABEL_NAME.test(second);
+}
+
+/** Kubernetes quantities (apimachinery, `pkg/api/resource`), as far as requests and limits need them: never negative. */
+
+export const QUANTITY = /^\+?(?<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$/;
+/** Longer ones have no meaning, and a pattern needs an end. */
+export const LONGEST_QUANTITY = 64;
+const DECIMAL: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
+const BINARY = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
+
+/** True for what the API server takes as an amount of a resource. */
+export function isQuantity(text: string): boolean {
+  return text.length <= LONGEST_QUANTITY && QUANTITY.test(text) && Number.isFinite(quantityValue(text));
+}
+
+/** The amount as a number, good enough to compare two of them; NaN when it is no quantity. */
+export function quantityValue(text: string): number {
+  const { number, suffix = '' } = QUANTITY.exec(text)?.groups ?? {};
+  if (number === undefined) return Number.NaN;
+  const power = BINARY.indexOf(suffix) + 1;
+  if (power > 0) return Number(number) * 1024 ** power;
+  const exponent = DECIMAL[suffix] ?? Number(suffix.slice(1));
+  return Number(`${number}e${exponent}`);
+}
+
+/**
+ * The known name that was most likely meant: the same but for case; a few typing mistakes away, one per three letters, and ties go to the
+ * first name; or the only one that has all its words (`maxRunners` for `maxActiveRunners`).
+ */
+export function nearestName(written: string, known: readonly string[]): string | undefined {
+  // A name this long is no typing mistake, and the distance takes quadratic time.
+  if (written.length > 64) return undefined;
+  const lower = written.toLowerCase();
+  const limit = Math.max(1, Math.floor(written.length / 3));
+  let best: { readonly name: string; readonly distance: number } | undefined;
+  for (const name of known) {
+    const distance = editDistance(lower, name.toLowerCase());
+    if (distance <= limit && (!best || distance < best.distance)) best = { name, distance };
+  }
+  return best?.name ?? onlyNameWithWordsOf(written, known);
+}
+
+function onlyNameWithWordsOf(written: string, known: readonly string[]): string | undefined {
+  const words = wordsOf(written);
+  const [name, another] = known.filter((candidate) => words.every((word) => wordsOf(candidate).includes(word)));
+  return another === undefined ? name : undefined;
+}
+
+/** `maxActiveRunners` is `max`, `active`, `runners`. */
+function wordsOf(name: string): readonly string[] {
+  return name.split(/(?=[A-Z])|[^A-Za-z0-9]+/).map((word) => word.toLowerCase());
+}
+
+/** Levenshtein distance that counts two swapped neighbours as one mistake (optimal string alignment). */
+function editDistance(a: string, b: string): number {
+  let beforeLast: readonly number[] = [];
+  let last: readonly number[] = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replace = at(last, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      row[j] = Math.min(at(last, j) + 1, at(row, j - 1) + 1, replace, swapped ? at(beforeLast, j - 2) + 1 : Infinity);
+    }
+    [beforeLast, last] = [last, row];
+  }
+  return at(last, b.length);
+}
+
+function at(row: readonly number[], index: number): number {
+  return row[index] ?? Infinity;
 }

@@ -1,2 +1,54 @@
-/** What the npm package exports. */
-export { RunnerGroupConstruct as RunnerGroup, type RunnerGroupProps } from './runner-group.ts';
+/**
+ * The construct for users of cdk8s: `import { RunnerGroup } from 'argocd-gitea-runners'`. It is in the npm package as lib/construct.cjs,
+ * with cdk8s left outside. Its types are imports/construct.d.cts, made by `npm run generated`.
+ */
+import { ApiObject, type ApiObjectMetadata } from 'cdk8s';
+import type { Construct } from 'constructs';
+import type * as z from 'zod';
+import { formatProblem, type Problem } from '../../config/runnergroup/problems.ts';
+import { API_VERSION, KIND, type Spec } from '../../config/runnergroup/schema.ts';
+import { toRunnerGroup } from '../../config/runnergroup/to-runner-group.ts';
+import { Failure } from '../../shared/failure.ts';
+
+/** What a person writes. `metadata.name` follows from the construct's path when it is absent, as for every ApiObject. */
+export interface RunnerGroupProps {
+  readonly metadata?: ApiObjectMetadata;
+  readonly spec: z.input<typeof Spec>;
+}
+
+/**
+ * A RunnerGroup as an object of a chart. `RunnerGroup` for users: in here that name is the model's.
+ *
+ * @throws Failure (GR-INPUT-03 to 06) with every problem, in the words of `gitea-runners validate`. What is changed later (`addJsonPatch`)
+ * is checked when the app is synthesised.
+ */
+class RunnerGroupConstruct extends ApiObject {
+  constructor(scope: Construct, id: string, props: RunnerGroupProps) {
+    super(scope, id, { apiVersion: API_VERSION, kind: KIND, ...props });
+    const [first, ...others] = this.#problems();
+    if (first !== undefined) {
+      const lines = [first, ...others].map((problem) => `  ${textOf(problem)}`);
+      throw new Failure(first.code, 2, `RunnerGroup ${this.node.path} is not valid:\n${lines.join('\n')}`);
+    }
+    this.node.addValidation({ validate: () => this.#problems().map(textOf) });
+  }
+
+  #problems(): readonly Problem[] {
+    // There is no file and no line; the path of the construct stands in the message.
+    const place = { file: this.node.path, line: 0, column: 0 };
+    const document = { placeOf: () => place, writtenAt: () => undefined };
+    // Without a namespace the chart's user leaves it to Argo CD: its name is not known here.
+    const read = toRunnerGroup({ document, base: [], value: this.toJson() }, 'default');
+    return 'problems' in read ? read.problems : [];
+  }
+}
+
+/** As `formatProblem`, without a place. */
+function textOf(problem: Problem): string {
+  const text = formatProblem(problem);
+  const { file, line, column } = problem.place;
+  const where = `${file}:${line}:${column}: `;
+  return text.startsWith(where) ? text.slice(where.length) : text;
+}
+
+export { RunnerGroupConstruct as RunnerGroup };

@@ -13,7 +13,7 @@ import {
   type TrackedJob,
 } from '../../clients/kubernetes/resources.ts';
 import { keyOf, Watch } from '../../clients/kubernetes/watch.ts';
-import type { InstallationImages } from '../../config/runnergroup/installation.ts';
+import type { InstallationImages } from '../../config/runnergroup/to-runner-group.ts';
 import type { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/key-text.ts';
 import { GROUP_NAME, TRACKING_ID } from '../../shared/marks.ts';

@@ -10,7 +10,7 @@ import { findToken, type TokenSources } from '../../clients/tokens/api-token.ts'
 import type { Token } from '../../clients/tokens/token.ts';
 import { boundTo, checkApplication, checkGroup } from '../../config/policy/check.ts';
 import { type Asker, denied, unusablePolicy } from '../../config/policy/denial.ts';
-import { type ReadPolicy, readPolicyFile } from '../../config/policy/read.ts';
+import { type ReadPolicy, readPolicyFile } from '../../config/policy/schema.ts';
 import { keepsPool, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { endsReader, isTargetOf } from '../../observe/find-targets.ts';
 import { Failure } from '../../shared/failure.ts';

@@ -4,8 +4,8 @@ import { applyTemplate } from '../../../src/config/pods/apply-template.ts';
 import { checkShape } from '../../../src/config/pods/check-shape.ts';
 import type { SecurityLevel } from '../../../src/config/pods/pod-security.ts';
 import type { Mapping, Value } from '../../../src/config/pods/value.ts';
-import { nearestName } from '../../../src/config/runnergroup/nearest.ts';
 import type { ContainerMode } from '../../../src/config/runnergroup/runner-group.ts';
+import { nearestName } from '../../../src/config/runnergroup/words.ts';
 import { FULL_TEMPLATE, ourTemplate } from './full-template.ts';
 import { HOSTILE, SECRETS } from './hostile.ts';
 

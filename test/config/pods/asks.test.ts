@@ -3,21 +3,17 @@ import { asksOf } from '../../../src/config/pods/asks.ts';
 import { FULL_TEMPLATE } from './full-template.ts';
 
 describe('asksOf', () => {
-  it('names every image, class, account, Secret, ConfigMap and claim of a template', () => {
+  it('names every image, priority class, account and Secret of a template', () => {
     const named = asksOf(FULL_TEMPLATE)
       .filter(({ kind }) => kind !== 'field')
       .map(({ kind, value, path }) => `${kind} ${value} ${path.join('.')}`);
 
     expect(named.toSorted()).toEqual([
-      'claim ci-cache spec.volumes.0.persistentVolumeClaim.claimName',
-      'configMap ca spec.volumes.1.configMap.name',
-      'configMap ci-settings spec.containers.0.envFrom.0.configMapRef.name',
       'image registry.example.com/logs:1 spec.initContainers.1.image',
       'image registry.example.com/proxy:1 spec.containers.1.image',
       'image registry.example.com/warm-up:1 spec.initContainers.0.image',
       'priorityClass ci-low spec.priorityClassName',
       'pullSecret registry spec.imagePullSecrets.0.name',
-      'runtimeClass gvisor spec.runtimeClassName',
       'secret npm spec.containers.0.env.2.valueFrom.secretKeyRef.name',
     ]);
   });

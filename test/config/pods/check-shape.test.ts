@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkShape } from '../../../src/config/pods/check-shape.ts';
 import type { Value } from '../../../src/config/pods/value.ts';
-import { nearestName } from '../../../src/config/runnergroup/nearest.ts';
+import { nearestName } from '../../../src/config/runnergroup/words.ts';
 import { FULL_TEMPLATE, ourTemplate } from './full-template.ts';
 
 const told = (template: Value): readonly string[] =>

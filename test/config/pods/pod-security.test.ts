@@ -21,7 +21,7 @@ describe('securityViolations', () => {
     'names the rules that Kubernetes names, pod %i',
     (_index, row) => {
       for (const level of ['baseline', 'restricted'] as const) {
-        const rules = securityViolations(row.pod, level, { relaxForUserNamespaces: row.relax }).map(({ rule }) => rule);
+        const rules = securityViolations(row.pod, level).map(({ rule }) => rule);
 
         expect([...new Set(rules)].sort()).toEqual(row[level]);
       }
@@ -52,17 +52,5 @@ describe('securityViolations', () => {
       'runAsNonRoot spec.containers.0.securityContext.runAsNonRoot',
       'runAsNonRoot spec.containers.1.securityContext.runAsNonRoot',
     ]);
-  });
-
-  it('relaxes rules about the user only where it is told that the cluster does', () => {
-    const template = pod({
-      hostUsers: false,
-      containers: [{ name: 'a', securityContext: { runAsUser: 0, procMount: 'Unmasked' } }],
-    });
-    const rules = (relaxForUserNamespaces: boolean): readonly string[] =>
-      securityViolations(template, 'restricted', { relaxForUserNamespaces }).map(({ rule }) => rule);
-
-    expect(rules(false)).toEqual(expect.arrayContaining(['runAsUser', 'runAsNonRoot', 'procMount']));
-    for (const rule of ['runAsUser', 'runAsNonRoot', 'procMount']) expect(rules(true)).not.toContain(rule);
   });
 });

@@ -4,7 +4,6 @@ import { pick, type Random, randomFrom } from './random-template.ts';
 
 export interface SecurityCase {
   readonly pod: Mapping;
-  readonly relax: boolean;
 }
 
 export const SECURITY_SEED = 34;
@@ -12,7 +11,7 @@ export const SECURITY_SEED = 34;
 export function securityCases(count: number): readonly SecurityCase[] {
   return Array.from({ length: count }, (_, index) => {
     const random = randomFrom(SECURITY_SEED + index * 7);
-    return { pod: randomPod(random), relax: random() < 0.2 };
+    return { pod: randomPod(random) };
   });
 }
 

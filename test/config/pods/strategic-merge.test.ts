@@ -1,7 +1,7 @@
 /** Law T1. The comparison with Kubernetes itself: test/servers/pods.test.ts; what it said of 100 pairs is recorded. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { mergePodTemplate, withRunner } from '../../../src/config/pods/strategic-merge.ts';
+import { mergePodTemplate, withRunner } from '../../../src/config/pods/apply-template.ts';
 import type { Mapping, Value } from '../../../src/config/pods/value.ts';
 import type { MergePair } from './merge-cases.ts';
 

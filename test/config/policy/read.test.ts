@@ -2,8 +2,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { policyFieldRows, policyJsonSchema } from '../../../src/config/policy/json-schema.ts';
-import { MOST_POLICY_BYTES, readPolicy, readPolicyFile } from '../../../src/config/policy/read.ts';
+import { policyFieldRows } from '../../../packaging/field-tables.ts';
+import { MOST_POLICY_BYTES, PolicyDocument, readPolicy, readPolicyFile } from '../../../src/config/policy/schema.ts';
+import { editorSchema } from '../../../src/config/runnergroup/crd.ts';
 import { folderWith } from '../../support/run-cli.ts';
 
 const HEAD = 'apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\n';
@@ -98,7 +99,7 @@ describe('a policy file', () => {
 
 describe('the schema for editors', () => {
   it('knows every field of the table, and forbids others', () => {
-    const spec = policyJsonSchema().properties?.['spec'];
+    const spec = editorSchema('RunnerPolicy', PolicyDocument).properties?.['spec'];
     const names = policyFieldRows().flatMap(([field = '']) =>
       /^`[A-Za-z]+`$/.test(field) ? [field.slice(1, -1)] : [],
     );

@@ -7,8 +7,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { RunnerGroup } from '../../../imports/gitea.bpg.pw.ts';
+import { fieldRows } from '../../../packaging/field-tables.ts';
 import { withPart } from '../../../packaging/generated-part.ts';
-import { fieldRows, jsonSchema } from '../../../src/config/runnergroup/json-schema.ts';
+import { jsonSchema } from '../../../src/config/runnergroup/crd.ts';
 import { Metadata, RunnerGroupDocument, Spec } from '../../../src/config/runnergroup/schema.ts';
 import { document, problemsIn } from '../../support/group-files.ts';
 

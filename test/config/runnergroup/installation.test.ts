@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { runnerGroupFromObject } from '../../../src/config/runnergroup/from-object.ts';
-import { type InstallationImages, withImages } from '../../../src/config/runnergroup/installation.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
+import { type InstallationImages, withImages } from '../../../src/config/runnergroup/to-runner-group.ts';
 import { groupOf } from '../../support/group-files.ts';
 
 const IMAGES: InstallationImages = { runner: 'reg/runner:1', rootless: 'reg/rootless:2', docker: 'reg/docker:3' };

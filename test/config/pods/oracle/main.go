@@ -3,7 +3,7 @@
 // Every line of standard input is one question in JSON, every line of standard output its answer:
 //
 //	{"do": "merge", "base": T, "patch": T}        -> {"result": T} or {"error": "..."}     k8s.io/apimachinery, util/strategicpatch
-//	{"do": "security", "pod": T, "relax": bool}   -> {"baseline": [...], "restricted": [...]}  k8s.io/pod-security-admission, policy
+//	{"do": "security", "pod": T}                  -> {"baseline": [...], "restricted": [...]}  k8s.io/pod-security-admission, policy
 //	{"do": "rules"}                               -> [ids of all checks]
 //	{"do": "validate", "pod": T}                  -> {"unknown": [...], "faults": [...]}   k8s.io/kubernetes, apis/core/validation
 //
@@ -34,7 +34,6 @@ type question struct {
 	Base  json.RawMessage `json:"base"`
 	Patch json.RawMessage `json:"patch"`
 	Pod   json.RawMessage `json:"pod"`
-	Relax bool            `json:"relax"`
 }
 
 func main() {
@@ -87,7 +86,6 @@ type broken struct {
 
 // Every check on its own, and the evaluator's own verdict besides: it alone knows which baseline checks a restricted one replaces.
 func security(q question) any {
-	policy.RelaxPolicyForUserNamespacePods(q.Relax)
 	pod, unknown := decode(q.Pod)
 	if len(unknown) > 0 {
 		return map[string]any{"unknown": unknown}

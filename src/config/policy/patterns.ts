@@ -1,10 +1,43 @@
-/**
- * Image references as container runtimes read them (github.com/distribution/reference), and whether a pattern of a policy covers one.
- * Two spellings of one image are one here: `x`, `docker.io/library/x` and `index.docker.io/library/x:latest`.
- */
-import { matchesGlob } from './glob.ts';
+import { normalBase } from '../../shared/base-url.ts';
 
-/** An image by its parts. */
+/** `*` is any characters but a slash, `**` any. No regular expressions: a repository's author writes the text, and a match must not take long. */
+
+/** True when the whole text fits, by code units. Keeps the set of places where the pattern may stand: at most `pattern × text` steps. */
+export function matchesGlob(pattern: string, text: string): boolean {
+  // Each is a character, or one of the two stars.
+  const steps = pattern.match(/\*\*+|[\s\S]/g) ?? [];
+  let places = withEmptyStars(new Set([0]), steps);
+  for (let at = 0; at < text.length && places.size > 0; at += 1) {
+    places = withEmptyStars(placesAfter(places, steps, text.charAt(at)), steps);
+  }
+  return places.has(steps.length);
+}
+
+export function matchesAny(patterns: readonly string[], text: string): boolean {
+  return patterns.some((pattern) => matchesGlob(pattern, text));
+}
+
+function placesAfter(places: ReadonlySet<number>, steps: readonly string[], character: string): Set<number> {
+  const after = new Set<number>();
+  for (const place of places) {
+    const step = steps[place];
+    if (isStar(step) ? step !== '*' || character !== '/' : false) after.add(place);
+    else if (!isStar(step) && step === character) after.add(place + 1);
+  }
+  return after;
+}
+
+/** A star may stand for nothing. */
+function withEmptyStars(places: Set<number>, steps: readonly string[]): Set<number> {
+  // A set also visits what is added on the way.
+  for (const place of places) if (isStar(steps[place])) places.add(place + 1);
+  return places;
+}
+
+function isStar(step: string | undefined): boolean {
+  return step?.startsWith('*') === true;
+}
+
 export interface ImageReference {
   /** Host in lower case, with its port if one is written. */
   readonly registry: string;
@@ -84,4 +117,27 @@ export function coversImage(pattern: string, image: ImageReference): boolean {
   }
   if (tag === undefined) return true;
   return image.digest === undefined && image.tag !== undefined && matchesGlob(tag, image.tag);
+}
+
+/** `user@host:path`, as git reads it: no slash before the colon. */
+const SCP_LIKE = /^(?:[\w.-]+@)?([A-Za-z0-9.-]+):(?!\/\/)\/*(.+)$/;
+const SSH = /^ssh:\/\/(?:[\w.-]+@)?([A-Za-z0-9.-]+(?::[0-9]{1,5})?)\/+(.+)$/i;
+/** What some reader takes for a slash, an end or nothing: never in the address of a repository. */
+const ODD = /[^\x21-\x7e]|[\\?#]|%2f|%5c|%00/i;
+
+/**
+ * The normal form. Undefined for what is no http, https or ssh address, has credentials (but for the user of ssh), or can be read in two
+ * ways. Upper and lower case of the path stay apart. Stars of a pattern stay as they are.
+ */
+export function normalRepository(text: string): string | undefined {
+  if (ODD.test(text)) return undefined;
+  const [, host, path] = SSH.exec(text) ?? (text.includes('://') ? [] : (SCP_LIKE.exec(text) ?? []));
+  if (host === undefined || path === undefined) return withoutEnding(normalBase(text));
+  // The path is read as that of a URL: dot segments are resolved, and escapes have one spelling.
+  const base = normalBase(`http://${host.replace(/:22$/, '')}/${path}`);
+  return withoutEnding(base?.replace(/^http:/, 'ssh:'));
+}
+
+function withoutEnding(base: string | undefined): string | undefined {
+  return base?.replace(/\/{2,}/g, (slashes, at: number) => (at < 8 ? slashes : '/')).replace(/\.git$/, '');
 }

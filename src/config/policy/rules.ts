@@ -1,0 +1,244 @@
+/** The rules about one group: its namespace, what it may name there, and its pods. */
+import { type AskedKind, asksOf } from '../pods/asks.ts';
+import { checkShape } from '../pods/check-shape.ts';
+import {
+  boundFault,
+  type FieldPath,
+  fieldValue,
+  isList,
+  isMapping,
+  type Mapping,
+  stringOf,
+  type TemplateFault,
+  type Value,
+} from '../pods/value.ts';
+import { otherSecrets } from '../runnergroup/paths.ts';
+import { quoted } from '../runnergroup/problems.ts';
+import { type RunnerGroup, type Scope, scopeWord } from '../runnergroup/runner-group.ts';
+import { allowedBy, type Finding, finding, type GroupRule, NONE, PROFILE_REASON, type RuleName } from './denial.ts';
+import { coversImage, matchesAny, matchesGlob, parseImage } from './patterns.ts';
+import type { Policy } from './schema.ts';
+
+const namespaces: GroupRule = (policy, group) => {
+  if (policy.namespaces === undefined || entryOf(policy, group)) return NONE;
+  const names = policy.namespaces.map(({ name }) => name);
+  return finding('metadata.namespace', `is ${group.namespace}; ${allowedBy(names)}. Use one of them`);
+};
+
+/** Also without a policy a group lives in the destination namespace of its Application. */
+const destinations: GroupRule = (policy, group, { isArgoCd, destination }) => {
+  const isUnknown = destination === undefined;
+  // By hand there may be no Application. One without a destination namespace is left alone by a policy without namespaces.
+  if (isUnknown && (!isArgoCd || policy.namespaces === undefined)) return NONE;
+  if (destination === group.namespace) return NONE;
+  if (!isUnknown && matchesAny(entryOf(policy, group)?.destinations ?? [], destination)) return NONE;
+  const what = isUnknown
+    ? 'the Application has no destination namespace'
+    : `the destination namespace of the Application is ${destination}`;
+  const message = `is ${group.namespace}, but ${what}. Make an Application for that namespace, or ask for this destination to be allowed there`;
+  return finding('metadata.namespace', message);
+};
+
+const scopes: GroupRule = (policy, group) => {
+  const allowed = entryOf(policy, group)?.scopes;
+  const words = wordsFor(group.scope);
+  if (allowed === undefined || words.some((word) => matchesAny(allowed, word))) return NONE;
+  const message = `is ${words[0]}; ${allowedBy(allowed)} in namespace ${group.namespace}. Use one of these scopes`;
+  return finding('spec.scope', message);
+};
+
+/** What a scope may be called in a policy, itself first. A repository is covered by its owner, too. */
+function wordsFor(scope: Scope): readonly string[] {
+  const own = scopeWord(scope);
+  return scope.kind === 'repo' ? [own, `org:${scope.owner}`, `user:${scope.owner}`] : [own];
+}
+
+const secrets: GroupRule = (policy, group) => {
+  const allowed = entryOf(policy, group)?.secrets;
+  if (allowed === undefined) return NONE;
+  const named = [
+    { path: 'spec.registrationToken', value: group.registrationToken.name },
+    { path: 'spec.authToken', value: group.authToken.name },
+    ...otherSecrets(group.manifest['spec']).map(({ path, name }) => ({ path, value: name })),
+    ...templateAsks(group, 'secret', 'pullSecret'),
+  ];
+  return notAmong(allowed, named, 'the Secret', ` in namespace ${group.namespace}. Use one of them`);
+};
+
+/** The first entry that fits: a later one that allows more must not undo it. */
+function entryOf({ namespaces: entries = [] }: Policy, { namespace }: RunnerGroup) {
+  return entries.find(({ name }) => matchesGlob(name, namespace));
+}
+
+const images: GroupRule = ({ images: allowed }, group) => {
+  if (allowed === undefined) return NONE;
+  return imagesOf(group).flatMap(({ path, value }): readonly Finding[] => {
+    const image = parseImage(value);
+    if (image && allowed.some((pattern) => coversImage(pattern, image))) return NONE;
+    const what = image ? `is ${quoted(value)}` : `is ${quoted(value)}, which is no image that can be judged`;
+    const hint = image?.digest === undefined ? '' : ' (a pattern with a tag covers no image by digest)';
+    return finding(path, `${what}; ${allowedBy(allowed)}${hint}. Use one of them`);
+  });
+};
+
+const registries: GroupRule = ({ registries: allowed }, group) => {
+  if (allowed === undefined) return NONE;
+  return imagesOf(group).flatMap(({ path, value }): readonly Finding[] => {
+    const image = parseImage(value);
+    if (image && matchesAny(allowed, image.registry)) return NONE;
+    const from = image ? `comes from ${image.registry}` : `is ${quoted(value)}, which is no image that can be judged`;
+    return finding(path, `${from}; ${allowedBy(allowed)}. Use an image from there`);
+  });
+};
+
+function imagesOf(group: RunnerGroup): readonly Named[] {
+  return [{ path: 'spec.image', value: group.image }, ...templateAsks(group, 'image')];
+}
+
+const RANK = { restricted: 0, baseline: 1, privileged: 2 } as const;
+
+const securityProfile: GroupRule = ({ securityProfile: rule }, group) => {
+  // Without the rule a privileged pod is ours alone to make: what the containerMode needs, and no template with it.
+  if (rule === undefined)
+    return group.securityProfile === 'privileged' && hasTemplate(group) ? PRIVILEGED_TEMPLATE : NONE;
+  const own = group.securityProfile ?? (group.containerMode === 'host' ? 'restricted' : 'privileged');
+  const { highest, withReason = highest } = rule;
+  const reason = hasReason(group);
+  const most = reason && RANK[withReason] > RANK[highest] ? withReason : highest;
+  if (RANK[own] <= RANK[most]) return NONE;
+  const is =
+    group.securityProfile === undefined
+      ? `is not set, which means ${own} with containerMode ${group.containerMode}`
+      : `is ${own}`;
+  // With docker a pod is privileged, whatever the field says.
+  const lower = group.containerMode === 'host' ? `Set it to ${most}` : `Set it to ${most}, with containerMode: host`;
+  const advice =
+    !reason && RANK[own] <= RANK[withReason]
+      ? `${lower}, or say in the annotation ${PROFILE_REASON} why this group needs it`
+      : lower;
+  return finding('spec.securityProfile', `${is}; the policy allows ${most} at most. ${advice}`);
+};
+
+const PRIVILEGED_TEMPLATE = finding(
+  'spec.securityProfile',
+  'is privileged, with a podTemplate. Lower it, or ask for a securityProfile in the policy',
+);
+
+function hasTemplate({ podTemplate }: RunnerGroup): boolean {
+  return podTemplate !== undefined && podTemplate !== null;
+}
+
+/** A reason is words: letters, more than a few. */
+function hasReason({ manifest }: RunnerGroup): boolean {
+  const annotations = fieldValue(manifest['metadata'] as Value, 'annotations');
+  return /\p{L}{2}/u.test(stringOf(annotations, PROFILE_REASON));
+}
+
+/** What the other rules ask of a template is worth nothing when it cannot be read, so this rule also denies that. */
+const podTemplateFields: GroupRule = (policy, group) => {
+  if (!hasTemplate(group)) return NONE;
+  const fault = templateFault(group.podTemplate);
+  if (fault !== undefined) return finding(pathText(fault.path), `cannot be judged: ${fault.message}`);
+  const { podTemplateFields: allowed } = policy;
+  if (allowed === undefined) return hostNames(policy, group);
+  const beyond = fieldsBeyond(group.podTemplate as Mapping, [], '', allowed);
+  return beyond.map((path) => ({ path, message: `${allowedBy(allowed)}. Remove the field` }));
+};
+
+/** Fields of a pod that say where the name of a registry leads to. */
+const NAMES_OF_HOSTS: readonly string[] = ['spec.hostAliases', 'spec.dnsConfig', 'spec.dnsPolicy'];
+
+/** A name of a registry means little where the pod may say which host has it. Such a field must be listed by its own name. */
+function hostNames(policy: Policy, group: RunnerGroup): readonly Finding[] {
+  if (policy.images === undefined && policy.registries === undefined) return NONE;
+  return templateAsks(group, 'field').flatMap(({ path, value }): readonly Finding[] => {
+    if (!NAMES_OF_HOSTS.includes(value)) return NONE;
+    const message = `changes where names of registries lead to, and the policy restricts images. Remove the field, or ask for ${value} to be listed in podTemplateFields`;
+    return finding(path, message);
+  });
+}
+
+/**
+ * Fields that are not among the allowed paths, the outermost ones only. A path allows all below it. On the way to a path lists are
+ * passed, and the name of an element is allowed: without it nobody could say which one is meant.
+ */
+function fieldsBeyond(value: Value, path: FieldPath, fields: string, allowed: readonly string[]): readonly string[] {
+  const isOnTheWay = fields === '' || allowed.some((other) => other.startsWith(`${fields}.`));
+  if (!isOnTheWay) return [pathText(path)];
+  if (isList(value)) return value.flatMap((element, index) => fieldsBeyond(element, [...path, index], fields, allowed));
+  if (!isMapping(value)) return [pathText(path)];
+  const isElement = typeof path.at(-1) === 'number';
+  return Object.entries(value).flatMap(([name, entry]) => {
+    const inner = fields === '' ? name : `${fields}.${name}`;
+    if (allowed.includes(inner) || (isElement && name === 'name' && typeof entry === 'string')) return [];
+    return fieldsBeyond(entry, [...path, name], inner, allowed);
+  });
+}
+
+const priorityClasses: GroupRule = ({ priorityClasses: allowed }, group) => {
+  const tiers = (group.priorityTiers ?? []).map(({ priorityClassName }, index) => ({
+    path: `spec.priorityTiers[${index}].priorityClassName`,
+    value: priorityClassName,
+  }));
+  const named = templateAsks(group, 'priorityClass');
+  return notAmong(allowed ?? [], allowed === undefined ? named : [...named, ...tiers], 'the priority class');
+};
+
+const serviceAccounts: GroupRule = ({ serviceAccounts: allowed = [] }, group) =>
+  notAmong(allowed, templateAsks(group, 'serviceAccount'), 'the service account');
+
+function notAmong(
+  allowed: readonly string[],
+  named: readonly Named[],
+  what: string,
+  advice = '. Remove the field, or use one that is allowed',
+): readonly Finding[] {
+  const denied = named.filter(({ value }) => !matchesAny(allowed, value));
+  return denied.map(({ path, value }) => ({
+    path,
+    message: `names ${what} ${quoted(value)}; ${allowedBy(allowed)}${advice}`,
+  }));
+}
+
+/** Something that a group names, and where: `spec.podTemplate.spec.containers[0].image`. */
+interface Named {
+  readonly path: string;
+  readonly value: string;
+}
+
+/** Everything of these kinds. Nothing for a template with a fault: the rule `podTemplateFields` denies that one. */
+export function templateAsks({ podTemplate }: RunnerGroup, ...kinds: readonly AskedKind[]): readonly Named[] {
+  if (podTemplate === undefined || templateFault(podTemplate) !== undefined) return [];
+  return asksOf(podTemplate as Mapping)
+    .filter(({ kind }) => kinds.includes(kind))
+    .map(({ path, value }) => ({ path: pathText(path), value }));
+}
+
+/** The first thing that keeps a template from being judged. */
+function templateFault(template: unknown): TemplateFault | undefined {
+  const value = template as Value;
+  const fault = boundFault(value);
+  if (fault) return fault;
+  return isMapping(value) ? checkShape(value, () => undefined)[0] : { path: [], message: 'must be a mapping' };
+}
+
+function pathText(path: FieldPath): string {
+  return path.reduce<string>(
+    (text, step) => text + (typeof step === 'number' ? `[${step}]` : `.${step.slice(0, 80)}`),
+    'spec.podTemplate',
+  );
+}
+
+/** In the order of their denials. */
+export const GROUP_RULES: readonly (readonly [RuleName, GroupRule])[] = [
+  ['namespaces', namespaces],
+  ['namespaces.destinations', destinations],
+  ['namespaces.scopes', scopes],
+  ['namespaces.secrets', secrets],
+  ['images', images],
+  ['registries', registries],
+  ['securityProfile', securityProfile],
+  ['podTemplateFields', podTemplateFields],
+  ['priorityClasses', priorityClasses],
+  ['serviceAccounts', serviceAccounts],
+];
