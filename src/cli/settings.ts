@@ -9,7 +9,7 @@ import { Failure, systemReason } from '../shared/failure.ts';
 import type { Io } from '../shared/io.ts';
 import { parseUrl } from '../shared/parse-url.ts';
 import { printable } from '../shared/printable.ts';
-import type { TracingSettings } from '../telemetry/tracing/settings.ts';
+import type { TracingSettings } from '../telemetry/tracing/span.ts';
 import { variableOf } from './flags/flag.ts';
 import { flagValue, type GivenFlags, PATH } from './flags/flags.ts';
 

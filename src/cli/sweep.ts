@@ -13,6 +13,7 @@ import { table } from '../shared/table.ts';
 import { type Paper, paperOf } from '../shared/terminal.ts';
 import { SIGHTINGS_APART_MS } from '../tasks/sweep/choose.ts';
 import {
+  atOnce,
   Sweeper,
   type SweepOutcome,
   type SweepReport,
@@ -61,7 +62,7 @@ export async function sweep(
   const { timeoutMs, instance } = settings;
   const http = giteaClient(requestOptions(settings));
   try {
-    const sweeper = new Sweeper({ instance, http, timeoutMs, budget, dryRun, clock });
+    const sweeper = new Sweeper({ instance, ask: atOnce(http, timeoutMs), budget, dryRun, clock });
     const { failures, ...report } = await passes(sweeper, scene, io, clock);
     const [failure, ...others] = failures;
     const deleted = report.registrations.filter(({ outcome }) => outcome.is === 'deleted').length;

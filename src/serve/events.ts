@@ -14,23 +14,19 @@ import type { NotifyTarget, ReceiverKind } from '../config/runnergroup/notify-fi
 import type { LostJob } from '../config/runnergroup/status.ts';
 import type { ClockWarning } from '../observe/clock-correction.ts';
 import type { Failure } from '../shared/failure.ts';
-import type { Sight } from './looks/poller.ts';
-import type { LiveRunner } from './planning/live.ts';
+import type { LiveRunner, Sight } from './planning/live.ts';
 import type { QueueRow } from './queue.ts';
 import type { AppVerdict } from './round.ts';
 import type { WakeOutcome } from './waking/wake-state.ts';
 import type { RefusalReason, WebhookEvent } from './webhook/gate.ts';
 
-/** What each kind of event tells. */
 interface Told {
   readonly serving: { readonly ports: Ports };
   readonly leading: object;
   readonly 'not-leading': object;
-  /** A signal asks this process to end. */
   readonly ending: { readonly signal: string };
-  /** A mistake of ours; the process ends. Its message may hold anything, so only its kind and place are told. */
+  /** A mistake of ours; the process ends. Its message may hold anything, so it is not told. */
   readonly mistake: { readonly error: string; readonly at: readonly string[] };
-  /** Somebody asks for it: what is under way and what is due. */
   readonly queue: { readonly rows: readonly QueueRow[] };
 
   readonly 'gitea-request': { readonly line: RequestLine };
@@ -50,12 +46,11 @@ interface Told {
   /** So many scopes share one Gitea that looks wait longer than the poll interval. Told once a minute at most. */
   readonly 'looks-late': { readonly origin: string; readonly scopes: number };
 
-  /** One Application was planned and compared with its Jobs. */
   readonly planned: { readonly verdict: AppVerdict; readonly ms: number };
   /** Told with each plan that is concerned (`src/observe/clock-correction.ts`). */
   readonly 'clocks-differ': ClockWarning & { readonly origins: readonly string[] };
-  /** A CI job was first seen on a runner of ours. */
-  readonly 'job-started': { readonly wait: EndedWait };
+  /** A CI job was first seen on a runner of ours, so long after it was first seen queued. */
+  readonly 'job-started': { readonly namespace: string; readonly group: string; readonly seconds: number };
   /** A runner's Job has completed, failed or is being deleted. Told once per Job by one leader, and not of those that ended before it led. */
   readonly 'runner-ended': { readonly runner: LiveRunner };
   /** A runner was lost with its CI job. Not `isNoted`: its group has too many losses already, so this job is not re-run. */
@@ -77,11 +72,9 @@ interface Told {
   };
   /** The cluster shows the plan, so long after the begin of the wake. */
   readonly 'plan-shown': OfApplication & { readonly ms: number };
-  /** Argo CD did not tell the state of an Application. */
   readonly 'ask-failed': OfApplication & { readonly failure: Failure };
   /** A watch told of a Job of ours: it was created or has changed. Not of those that a list showed. */
   readonly 'job-seen': { readonly uid: string; readonly namespace: string; readonly name: string };
-  /** A watch told of a pod of such a Job. */
   readonly 'pod-seen': { readonly jobUid: string; readonly step: PodStep };
   /** Spans of traces were lost: the collector did not take them, or too many waited for it. */
   readonly 'spans-lost': { readonly spans: number; readonly reason: SpansLost };
@@ -89,7 +82,7 @@ interface Told {
   readonly 'registration-token': {
     readonly objects: readonly RunnerGroupObject[];
     readonly secret: string;
-    readonly outcome: TokenOutcome;
+    readonly outcome: 'written' | 'failed';
     readonly failure?: Failure;
   };
   readonly 'dead-registrations': { readonly rows: readonly Readonly<Record<'namespace' | 'group', string>>[] };
@@ -110,20 +103,11 @@ interface OfApplication {
 export type EventOf<Is extends keyof Told> = { readonly is: Is } & Told[Is];
 export type ServeEvent = { readonly [Is in keyof Told]: EventOf<Is> }[keyof Told];
 
-/** A CI job that came to run, and how long it had waited. */
-export interface EndedWait {
-  readonly namespace: string;
-  readonly group: string;
-  readonly seconds: number;
-}
-
 /** Names come from authors of workflows: each kind of message escapes them. */
 export interface JobNotice {
   readonly namespace: string;
   readonly group: string;
-  /** Base URL of the Gitea. */
   readonly gitea: string;
-  /** `owner/name`. */
   readonly repository: string;
   /** File of the workflow, e.g. `ci.yml`; absent when Gitea did not tell. */
   readonly workflow?: string;
@@ -132,7 +116,6 @@ export interface JobNotice {
   readonly jobId: number;
   readonly attempt: number;
   readonly result: JobResult;
-  /** Page of the CI job; may be empty. */
   readonly url: string;
   /** Name of the runner, and of its Kubernetes Job. */
   readonly runner: string;
@@ -155,15 +138,15 @@ export type NotifyResult =
   | 'extend-failed'
   | 'unconnected';
 
+/** `queue`: too many waited for the collector. `collector`: it did not take them. */
+export type SpansLost = 'queue' | 'collector';
+
 /**
  * - `superseded`: the job was re-run meanwhile, by a person or by a leader before us.
  * - `not-failed`: it has succeeded, or was cancelled.
  * - `exhausted`: it failed, and was re-run too often already.
  */
 export type DropReason = 'superseded' | 'not-failed' | 'exhausted';
-
-/** `queue`: too many waited for the collector. `collector`: it did not take them. */
-export type SpansLost = 'queue' | 'collector';
 
 /**
  * - `rerun`: Gitea has taken the request.
@@ -172,26 +155,23 @@ export type SpansLost = 'queue' | 'collector';
  * - `returned`: the node of the runner answers again.
  */
 export type RerunOutcome = DropReason | 'rerun' | 'failed' | 'expired' | 'returned';
-export type TokenOutcome = 'written' | 'failed';
 export type Listener = 'webhooks' | 'metrics' | 'probes';
 export type Ports = Readonly<Record<Listener, number>>;
 export type WebhookResult = 'accepted' | 'forwarded' | RefusalReason;
 
 /** Hears every event. It must return soon and not throw: the work of `serve` waits for it. */
 export type Subscriber = (event: ServeEvent) => void;
-export type Tell = (event: ServeEvent) => void;
+export type Tell = Subscriber;
 
 /** What a subscriber does about each kind of event: a kind that is new does not compile until all of them have decided. */
-export type Handlers = { readonly [Is in ServeEvent['is']]: (event: EventOf<Is>) => void };
+type Handlers = { readonly [Is in ServeEvent['is']]: (event: EventOf<Is>) => void };
 
 export function subscriberOf(handlers: Handlers): Subscriber {
   return (event) => (handlers[event.is] as Subscriber)(event);
 }
 
-/** For events that a subscriber has no use for. */
 export function ignore(): void {}
 
-/** Tells all of them, in their order. */
 export function tellAll(subscribers: readonly Subscriber[]): Tell {
   return (event) => {
     for (const subscriber of subscribers) subscriber(event);

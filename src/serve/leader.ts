@@ -18,16 +18,14 @@ import type { LiveCluster } from './cluster/live-cluster.ts';
 import { type Tell, tellAll } from './events.ts';
 import { Poller, type PollerOptions } from './looks/poller.ts';
 import { TargetBook, type TargetOf } from './looks/targets.ts';
-import { LossBook } from './losses/book.ts';
-import { groupKeyOfRunner } from './planning/live.ts';
-import { type Survey, survey } from './planning/survey.ts';
+import { LossBook } from './losses/follow.ts';
+import { groupKeyOfRunner, type Survey, survey } from './planning/live.ts';
 import { type Again, type KeyQueue, type QueueRow, WorkQueue } from './queue.ts';
 import { type AppVerdict, originsOf, round, type Scene, skewsOf, TICK_MS } from './round.ts';
 import type { StartTask } from './task.ts';
 import { Applications } from './waking/applications.ts';
 import { concerns, type WebhookEvent } from './webhook/gate.ts';
 
-/** What the leader takes from the options of `serve` as it is. */
 export interface LeaderSettings
   extends Pick<TokenSources, 'secretsDir'>,
     Pick<PollerOptions, 'ca' | 'clock' | 'env' | 'giteaRequests' | 'pollMs' | 'random' | 'timeoutMs'> {
@@ -95,7 +93,6 @@ export class Leader {
     this.#losses = new LossBook((key) => cluster.statusOf(key), tell);
     this.#poller = new Poller({
       ...shared,
-      onRequest: (line) => tell({ is: 'gitea-request', line }),
       needsRows: async () => cluster.runners().some(({ job }) => isPinnedAlive(job)),
       onLook: (target, { beganMs, endedMs, failure, look }) => {
         const { key, url } = target;
@@ -105,8 +102,6 @@ export class Leader {
         this.#news += 1;
         this.changed();
       },
-      onWaited: (origin, ms) => tell({ is: 'visit-waited', origin, ms }),
-      onLate: (origin, scopes) => tell({ is: 'looks-late', origin, scopes }),
     });
     const context = {
       clock,
@@ -133,7 +128,6 @@ export class Leader {
     return this.#queue.rows();
   }
 
-  /** What stands against "all is well", one line each. */
   get troubles(): readonly string[] {
     const looks = this.#book.targets.flatMap(({ key }) => this.#poller.sights.get(key)?.failure ?? []);
     const tokens = [...this.#targetOf.values()].filter((target) => target instanceof Failure);

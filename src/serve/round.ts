@@ -19,13 +19,11 @@ import { hasEnded } from '../planner/evidence.ts';
 import { Failure } from '../shared/failure.ts';
 import { timeText } from '../shared/marks.ts';
 import { finishOwn } from './cluster/own-pod.ts';
-import type { Sight } from './looks/poller.ts';
 import type { TargetOf } from './looks/targets.ts';
 import { type Difference, differenceOf, differingByGroup, NO_DIFFERENCE } from './planning/difference.ts';
 import type { GroupFacts } from './planning/group-status.ts';
-import type { LiveGroup, LiveRunner } from './planning/live.ts';
+import { type LiveGroup, type LiveRunner, NO_RUNNERS, type Sight, type Survey } from './planning/live.ts';
 import { countsOf, type Planning, planApplication, type SightedGroup } from './planning/plan-application.ts';
-import { NO_RUNNERS, type Survey } from './planning/survey.ts';
 import { oncePerObject, sameElements } from './unchanged.ts';
 import { NEVER_WOKEN, type WakeState, waitText } from './waking/wake-state.ts';
 
@@ -56,7 +54,6 @@ export interface AppVerdict {
   /** Its key; '' for groups that no Application manages. */
   readonly application: string;
   readonly planning: Planning;
-  /** What a sync would change; nothing without a plan. */
   readonly difference: Difference;
   /** False: a runner ended after the last look began, so the difference may be about nothing. */
   readonly settled: boolean;
@@ -103,7 +100,6 @@ export function skewsOf({ clocks, survey }: Scene): ReadonlyMap<string, number> 
   );
 }
 
-/** A RunnerGroup with all that belongs to it. */
 interface Member {
   readonly live: LiveGroup;
   /** Absent: it has no valid spec, or is new. */
@@ -132,7 +128,10 @@ function judgeApplication(
   const live = survey.runnersOfApp.get(application) ?? NO_RUNNERS;
   const members = groups.map((group) => memberOf(scene, group));
   const others = printedElsewhere(scene, members);
-  const inputs = [wake.state.last, wake.printed, live, ...members.flatMap(inputsOf), ...others];
+  const own = members.flatMap((each) => {
+    return [each.live, each.target, each.sight?.look, each.sight?.failure, each.runners, each.lostJobs];
+  });
+  const inputs = [wake.state.last, wake.printed, live, ...own, ...others];
   if (before && holds(before, nowMs) && sameElements(before.inputs, inputs)) return before;
 
   const clocks = compareClocks(scene.clocks, originsOf(groups));
@@ -149,18 +148,13 @@ function judgeApplication(
     difference,
     settled: members.every((member) => isSettled(member, survey)),
     clockWarnings: clocks.warnings,
-    groups: members.map((member) => ({
-      live: member.live,
-      runners: member.runners,
-      facts: factsOf(member, planning, argocdOf(member.live), nowMs),
-    })),
+    groups: members.map((member) => {
+      const facts = factsOf(member, planning, argocdOf(member.live), nowMs);
+      return { live: member.live, runners: member.runners, facts };
+    }),
     inputs,
     untilMs: nowMs + (isQuiet(planning) ? QUIET_MS : TICK_MS),
   };
-}
-
-function inputsOf({ live, lostJobs, runners, sight, target }: Member): readonly unknown[] {
-  return [live, target, sight?.look, sight?.failure, runners, lostJobs];
 }
 
 /** No verdict is made for longer than `QUIET_MS`. One that says so was made before the clock was set back. */
@@ -248,7 +242,6 @@ function compareClocks({ kubernetes, of }: Scene['clocks'], giteas: readonly str
   return correctClocks(giteas.map(clock), clock(kubernetes));
 }
 
-/** Origins of the Giteas of these groups, each once. */
 export function originsOf(groups: readonly LiveGroup[]): readonly string[] {
   return [...new Set(groups.flatMap(({ group }) => (group ? originOf(group) : [])))].sort();
 }

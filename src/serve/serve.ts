@@ -9,6 +9,9 @@
  *     what happens ──► metrics, log and other subscribers (events.ts)
  */
 
+import { readFile } from 'node:fs/promises';
+import { ArgoCd, type ArgoCdOptions } from '../clients/argocd/argocd.ts';
+import type { WakeTarget } from '../clients/argocd/wake.ts';
 import { ServerClocks } from '../clients/http/clock.ts';
 import { Deadline } from '../clients/http/deadline.ts';
 import { KubeClient } from '../clients/kubernetes/client.ts';
@@ -17,10 +20,10 @@ import { Lease, type LeaseOptions } from '../clients/kubernetes/lease.ts';
 import { ClusterSecrets, secretsClient } from '../clients/kubernetes/secrets.ts';
 import type { SecretsMode } from '../clients/tokens/api-token.ts';
 import type { InstallationImages } from '../config/runnergroup/to-runner-group.ts';
-import { pause } from '../shared/clock.ts';
-import { writeEvents } from './cluster/event-writer.ts';
+import { type Clock, pause } from '../shared/clock.ts';
+import { Failure, systemReason } from '../shared/failure.ts';
 import { LiveCluster } from './cluster/live-cluster.ts';
-import { writeStatuses } from './cluster/status-writer.ts';
+import { writeEvents, writeStatuses } from './cluster/writers.ts';
 import { type SpansLost, type Subscriber, type Tell, tellAll } from './events.ts';
 import { type ListenersOptions, startListeners } from './http/listeners.ts';
 import type { ListenAddress } from './http/server.ts';
@@ -28,7 +31,6 @@ import { Leader, type LeaderOptions, type LeaderSettings } from './leader.ts';
 import { type QueueRow, WorkQueue } from './queue.ts';
 import type { OpenFeature, StartTask } from './task.ts';
 import { tellWaits } from './tell-waits.ts';
-import { argocdWithToken } from './waking/argocd-access.ts';
 import { type WebhookEvent, WebhookGate } from './webhook/gate.ts';
 import { Forwarder, type RawDelivery } from './webhook/listener.ts';
 import { SecretFiles } from './webhook/secrets.ts';
@@ -36,7 +38,6 @@ import { SecretFiles } from './webhook/secrets.ts';
 export interface ServeOptions extends LeaderSettings {
   readonly secrets?: SecretsMode;
   readonly cluster: ClusterConfig;
-  /** Namespaces whose RunnerGroups are served; empty: all. */
   readonly namespaces: readonly string[];
   /** The same as those of the generator: they are part of what names a runner. */
   readonly images: InstallationImages;
@@ -57,14 +58,11 @@ export interface ServeOptions extends LeaderSettings {
   /** Unique per process; the name of the pod mostly. */
   readonly identity: string;
   readonly host: string;
-  /** What the leader also does. */
   readonly tasks: readonly StartTask[];
   readonly features: readonly OpenFeature[];
-  /** What `/metrics` shows. */
   readonly metricsPage: ListenersOptions['metricsPage'];
   /** Registers what tells the queue to the subscribers: SIGUSR2. */
   readonly onAskedForQueue?: (tellQueue: () => void) => void;
-  /** Hear what happens. */
   readonly subscribers: readonly Subscriber[];
   /** Absent: nothing is traced. Here it only tells what it loses; its subscriber is among `subscribers`. */
   readonly spans?: { onLost: (spans: number, reason: SpansLost) => void };
@@ -73,10 +71,7 @@ export interface ServeOptions extends LeaderSettings {
 /** `--once` ends after this time, done or not. */
 const ONCE_MS = 120_000;
 
-/**
- * Serves until `signal` is aborted. Then it ends within a second or so: requests under way are broken off, and the Lease is given back.
- * @throws Failure when it cannot begin: a port is taken, an option is wrong.
- */
+/** Until `signal` is aborted. Then it ends within a second or so: requests are broken off, the Lease is given back. @throws Failure at the start */
 export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
   // Of the process: what does not end with its leadership.
   const queue = new WorkQueue(options.clock);
@@ -186,12 +181,7 @@ function openCluster(options: ServeOptions, tell: Tell, onChange: () => void) {
   const { argocd, clock, env, timeoutMs } = options;
   const clocks = new ServerClocks();
   const client = new KubeClient(options.cluster, { clock, clocks });
-  const cluster = new LiveCluster(client, options, {
-    onChange,
-    onFailure: (failure) => tell({ is: 'cluster-failed', failure }),
-    onJob: ({ uid, namespace, name }) => tell({ is: 'job-seen', uid, namespace, name }),
-    onPod: (jobUid, step) => tell({ is: 'pod-seen', jobUid, step }),
-  });
+  const cluster = new LiveCluster(client, { ...options, tell, onChange });
   const access = argocdWithToken(argocd.tokenFile, {
     url: argocd.url,
     clock,
@@ -229,4 +219,36 @@ function leaseOptions(
 ): LeaseOptions {
   const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   return { namespace, name, identity, address, onFailure: (failure) => tell({ is: 'cluster-failed', failure }) };
+}
+
+/** Argo CD with the token that is in its file now: Secrets are replaced while we run. */
+function argocdWithToken(
+  tokenFile: string,
+  options: Omit<ArgoCdOptions, 'token'> & { readonly clock: Clock },
+): WakeTarget & { readonly close: () => Promise<void> } {
+  let open: { readonly token: string; readonly argocd: ArgoCd } | undefined;
+  /** @throws Failure when the file cannot be read or holds no token. */
+  const argocd = async (): Promise<ArgoCd> => {
+    const token = await readToken(tokenFile);
+    if (open?.token === token) return open.argocd;
+    const next = new ArgoCd({ ...options, token });
+    // Requests under way with the old one end with an error and come again.
+    void open?.argocd.close();
+    open = { token, argocd: next };
+    return next;
+  };
+  return {
+    clock: options.clock,
+    read: async (app, deadline) => (await argocd()).read(app, deadline),
+    refresh: async (app, deadline) => (await argocd()).refresh(app, deadline),
+    sync: async (app, deadline) => (await argocd()).sync(app, deadline),
+    close: async () => await open?.argocd.close(),
+  };
+}
+
+async function readToken(file: string): Promise<string> {
+  return await readFile(file, 'utf8').catch((error: unknown) => {
+    const what = `read the token of Argo CD: ${file}: ${systemReason(error)}`;
+    throw new Failure('GR-SERVE-01', 1, `${what}. Mount the Secret, or give --argocd-token-file.`);
+  });
 }

@@ -9,7 +9,7 @@ import type { LiveCluster } from './cluster/live-cluster.ts';
 import type { Subscriber, Tell } from './events.ts';
 import type { Guest } from './looks/guest.ts';
 import type { TargetOf } from './looks/targets.ts';
-import type { LossBook } from './losses/book.ts';
+import type { LossBook } from './losses/follow.ts';
 import type { WorkQueue } from './queue.ts';
 
 export interface TaskContext {
@@ -33,7 +33,6 @@ export interface TaskContext {
 /** What a feature may use. It belongs to the process, which may lead or not. */
 export interface FeatureContext extends Pick<TaskContext, 'clock' | 'queue' | 'tell'> {
   readonly env: Env;
-  /** 0 to 1. */
   readonly random: () => number;
   /** Secrets of a file, as of now. @throws Failure when it cannot be read at the start. */
   readonly watchSecrets: (file: string | undefined) => Promise<() => readonly string[]>;
@@ -44,7 +43,6 @@ export interface Feature {
   readonly subscriber: Subscriber;
   /** By path: what it takes on the port of webhooks. */
   readonly requests: ReadonlyMap<string, RequestListener>;
-  /** What it does beside, until the signal is aborted. */
   readonly run: (signal: AbortSignal) => Promise<void>;
   /** Breaks off requests under way. Its queue has been closed before. */
   readonly close: () => Promise<void>;

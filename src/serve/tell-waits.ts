@@ -1,15 +1,14 @@
 /** Tells how long CI jobs wait: from when a job was first seen queued to when it was first seen on a runner of ours. */
 import type { JobDecision } from '../planner/decisions.ts';
-import type { EndedWait } from './events.ts';
+import type { EventOf } from './events.ts';
 import type { StartTask } from './task.ts';
 
 export class WaitingTimes {
-  /** When a stay in the queue was first seen, by `<origin> <job id> <attempt>`. */
   #queuedSince: ReadonlyMap<string, number> = new Map();
 
-  take(decisions: Iterable<JobDecision>, nowMs: number): readonly EndedWait[] {
+  take(decisions: Iterable<JobDecision>, nowMs: number): readonly EventOf<'job-started'>[] {
     const queued = new Map<string, number>();
-    const waits: EndedWait[] = [];
+    const waits: EventOf<'job-started'>[] = [];
     for (const decision of decisions) {
       const { job, origin } = decision;
       const key = `${origin} ${job.id} ${job.attempt}`;
@@ -18,7 +17,7 @@ export class WaitingTimes {
       else if (decision.verdict === 'running' && decision.group && since !== undefined) {
         const { namespace, name: group } = decision.group;
         // Gitea's clock may differ from ours, and it tells whole seconds: what we saw is the limit.
-        waits.push({ namespace, group, seconds: Math.max(0, nowMs - since) / 1000 });
+        waits.push({ is: 'job-started', namespace, group, seconds: Math.max(0, nowMs - since) / 1000 });
       }
     }
     this.#queuedSince = queued;
@@ -31,6 +30,6 @@ export const tellWaits: StartTask = ({ clock, tell }) => {
   return (event) => {
     if (event.is !== 'round-done') return;
     const jobs = event.verdicts.flatMap(({ planning }) => (planning.is === 'planned' ? planning.plan.jobs : []));
-    for (const wait of times.take(jobs, clock.now())) tell({ is: 'job-started', wait });
+    for (const wait of times.take(jobs, clock.now())) tell(wait);
   };
 };

@@ -9,7 +9,6 @@ export function sameElements(a: readonly unknown[], b: readonly unknown[]): bool
   return a === b || (a.length === b.length && a.every((each, at) => each === b[at]));
 }
 
-/** The list of before, when both hold the same objects. */
 export function keepList<T>(before: readonly T[] | undefined, now: readonly T[]): readonly T[] {
   return before && sameElements(before, now) ? before : now;
 }
@@ -22,7 +21,6 @@ export function keepLists<K, T>(
   return new Map([...now].map(([key, list]) => [key, keepList(before.get(key), list)]));
 }
 
-/** The value of before, when both say the same. */
 export function keepEqual<T>(before: T | undefined, now: T): T {
   return before !== undefined && isDeepStrictEqual(before, now) ? before : now;
 }
@@ -39,7 +37,7 @@ export function oncePerObject<K extends object, V>(make: (key: K) => V): (key: K
   };
 }
 
-export interface KeptItem<V> {
+interface KeptItem<V> {
   readonly key: string;
   /** While these are the same, the value of before holds. */
   readonly inputs: readonly unknown[];
@@ -47,23 +45,28 @@ export interface KeptItem<V> {
   readonly make: (before: V | undefined) => V;
 }
 
-/** Values by key. Each is made again only when its inputs have changed. */
+/** Values by key. Each is made again only when its inputs have changed, and is asked for its inputs only after a change. */
 export class KeptByKey<V> {
   #known: ReadonlyMap<string, { readonly inputs: readonly unknown[]; readonly value: V }> = new Map();
   #list: readonly V[] = [];
+  #isOld = true;
+
+  readonly hasChanged = (): void => {
+    this.#isOld = true;
+  };
 
   /** The values of these items, in their order; the same list while they are the same. What is known of other keys is forgotten. */
-  all(items: Iterable<KeptItem<V>>): readonly V[] {
+  all(items: () => Iterable<KeptItem<V>>): readonly V[] {
+    if (!this.#isOld) return this.#list;
+    this.#isOld = false;
     const next = new Map<string, { readonly inputs: readonly unknown[]; readonly value: V }>();
-    for (const { key, inputs, make } of items) {
+    for (const { key, inputs, make } of items()) {
       const known = this.#known.get(key);
       next.set(key, known && sameElements(known.inputs, inputs) ? known : { inputs, value: make(known?.value) });
     }
     this.#known = next;
-    this.#list = keepList(
-      this.#list,
-      [...next.values()].map(({ value }) => value),
-    );
+    const list = [...next.values()].map(({ value }) => value);
+    this.#list = keepList(this.#list, list);
     return this.#list;
   }
 }

@@ -4,7 +4,7 @@ import { rerunLostJobs } from './losses/rerunning.ts';
 import { tellJobEnds } from './notify/job-ends.ts';
 import { type NotifyOptions, openNotifier } from './notify/notifier.ts';
 import { fillSecrets } from './registration/filling.ts';
-import { sweepDeadRows } from './sweep/sweeping.ts';
+import { sweepDeadRows } from './sweep/sweep.ts';
 
 export interface TaskSettings {
   /** `GITEA_RUNNERS_INSTANCE`. */

@@ -11,11 +11,9 @@ import { keyText } from '../shared/key-text.ts';
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 
-/** Clocks stay wrong for days, and plans are made every few seconds: the same warning is logged this often. */
+/** How often the same warning is logged. Clocks stay wrong for days; other things can come many times a second, and the metrics count each. */
 const CLOCKS_AGAIN_MS = 3_600_000;
-/** The same for what can come many times a second; the metrics count each. */
 const AGAIN_MS = 60_000;
-
 /** Warnings whose time is remembered. Their texts may hold what a server has chosen, e.g. seconds of a `Retry-After`. */
 const MOST_SUBJECTS = 1_000;
 

@@ -1,23 +1,21 @@
-/** Counts what happens, and renders `/metrics`. */
-import { Gauge, Registry } from 'prom-client';
+/** Counts what happens, and renders `/metrics`. Names, labels and buckets are part of the interface: docs/serve.md lists them. */
+import { LRUCache } from 'lru-cache';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { RunnerGroupObject } from '../clients/kubernetes/resources.ts';
-import type { RunnerDecision } from '../planner/decisions.ts';
+import type { DroppedBecause, EmittedBecause, RunnerDecision } from '../planner/decisions.ts';
+import type { LiveState } from '../planner/evidence.ts';
 import { type EventOf, ignore, type Subscriber, subscriberOf } from '../serve/events.ts';
 import { giteaReason, isReady } from '../serve/planning/group-status.ts';
 import { keyOfDecision, keyOfRunner } from '../serve/planning/live.ts';
-import { RUNNER_STATES, runnerStateOf } from '../serve/planning/runner-states.ts';
 import type { GroupVerdict } from '../serve/round.ts';
-import { type MetricSet, makeMetrics } from './metric-set.ts';
 
 /** The metrics of one process. Nothing is global, so tests can have many. */
 export interface Metrics {
   readonly registry: Registry;
   readonly subscriber: Subscriber;
-  /** What Prometheus reads. */
   readonly render: () => Promise<{ readonly contentType: string; readonly body: string }>;
 }
 
-/** What the gauges show. */
 type LastRound = Pick<EventOf<'round-done'>, 'verdicts' | 'skews'>;
 const NO_ROUND: LastRound = { verdicts: [], skews: new Map() };
 
@@ -53,8 +51,7 @@ export function openMetrics(): Metrics {
       },
       'visit-waited': ({ ms, origin }) => set.budgetWait.inc({ origin }, ms / 1000),
       planned: ({ ms }) => set.planSeconds.observe({}, ms / 1000),
-      'job-started': ({ wait: { group, namespace, seconds } }) =>
-        set.waitSeconds.observe({ namespace, group }, seconds),
+      'job-started': ({ group, namespace, seconds }) => set.waitSeconds.observe({ namespace, group }, seconds),
       woken: ({ application, ms, outcome, waitedMs }) => {
         set.wakeWaitSeconds.observe({}, waitedMs / 1000);
         set.wakes.inc({ application, outcome: outcome.is });
@@ -98,14 +95,13 @@ function groupOf({ metadata }: RunnerGroupObject) {
 
 const STATES = ['starting', 'running', 'complete', 'failed', 'deleting', 'unknown'] as const;
 
-/**
- * Clears all gauges of rounds and writes them, so that groups which are gone are forgotten. They are written when they are read, so that rounds are cheap.
- */
+/** Clears all gauges of rounds, so that groups which are gone are forgotten, and writes them. Only when they are read: rounds are cheap. */
 function showRound(set: MetricSet, { verdicts, skews }: LastRound): void {
   const others: ReadonlySet<unknown> = new Set([set.deadRegistrations, set.lastWebhook, set.leader]);
   for (const metric of Object.values(set)) if (metric instanceof Gauge && !others.has(metric)) metric.reset();
   for (const { application, groups, planning } of verdicts) {
-    const decided = planning.is === 'planned' ? decisionsOf(planning.plan.runners) : NONE;
+    const runners = planning.is === 'planned' ? planning.plan.runners : [];
+    const decided = new Map(runners.map((decision) => [keyOfDecision(decision), decision]));
     for (const group of groups) showGroup(set, group, decided);
     if (planning.is !== 'planned') continue;
     const uncovered = planning.plan.jobs.filter(
@@ -116,19 +112,12 @@ function showRound(set: MetricSet, { verdicts, skews }: LastRound): void {
   for (const [origin, ms] of skews) set.clockSkew.set({ origin }, ms / 1000);
 }
 
-/** By `<namespace>/<name>` of the runner. */
-type Decisions = ReadonlyMap<string, RunnerDecision>;
-const NONE: Decisions = new Map();
-
-function decisionsOf(runners: readonly RunnerDecision[]): Decisions {
-  return new Map(runners.map((decision) => [keyOfDecision(decision), decision]));
-}
-
-function showGroup(set: MetricSet, group: GroupVerdict, decided: Decisions): void {
+/** @param decided by `<namespace>/<name>` of the runner. */
+function showGroup(set: MetricSet, group: GroupVerdict, decided: ReadonlyMap<string, RunnerDecision>): void {
   const { facts, live, runners } = group;
   const { counts } = facts;
   const { object, group: spec } = live;
-  const labels = { namespace: object.metadata.namespace, group: object.metadata.name };
+  const labels = groupOf(object);
   set.ready.set(labels, isReady(facts) ? 1 : 0);
   if (facts.giteaFailure) set.giteaFailing.set({ ...labels, reason: giteaReason(facts.giteaFailure) }, 1);
   if (spec) set.maxActiveRunners.set(labels, spec.maxActiveRunners);
@@ -151,4 +140,177 @@ function showGroup(set: MetricSet, group: GroupVerdict, decided: Decisions): voi
   set.warmRunners.set(labels, counts.summary?.warm ?? 0);
   for (const { trouble } of counts.stuck) set.stuckPods.inc({ ...labels, reason: trouble.reason });
   for (const [held, jobs] of Object.entries(counts.held)) set.heldJobs.set({ ...labels, reason: held }, jobs);
+}
+
+const RUNNER_STATES = ['initializing', 'idle', 'busy', 'debugging', 'failed', 'retryable', 'stale', 'unknown'] as const;
+export type ShownState = (typeof RUNNER_STATES)[number];
+
+/** The state of a runner in one word; docs/monitoring.md explains them. `alive`: the pod tells whether it is initializing or idle. A new decision does not compile until it has its state here. */
+const STATE_OF: Readonly<Record<EmittedBecause | DroppedBecause, ShownState | 'alive'>> = {
+  busy: 'busy',
+  finishing: 'busy',
+  debugging: 'debugging',
+  moved: 'busy',
+  'own-runner': 'alive',
+  chain: 'alive',
+  'free-runner': 'alive',
+  'new-runner': 'alive',
+  spare: 'alive',
+  warm: 'alive',
+  unpinning: 'alive',
+  lost: 'stale',
+  foreign: 'stale',
+  'back-off-record': 'retryable',
+  'used-up': 'stale',
+  failed: 'failed',
+  'never-came': 'stale',
+  stuck: 'stale',
+  replaced: 'stale',
+  disabled: 'stale',
+  suspended: 'stale',
+  surplus: 'stale',
+  drained: 'stale',
+  deleting: 'stale',
+  gone: 'stale',
+  offline: 'stale',
+  'group-in-trouble': 'unknown',
+};
+
+/** Undefined for a Job that has completed or is being deleted: it has no runner. @param decision absent when there is no plan. */
+export function runnerStateOf(live: LiveState, decision: RunnerDecision | undefined): ShownState | undefined {
+  if (live === 'complete' || live === 'deleting') return undefined;
+  const told = decision ? STATE_OF[decision.because] : 'unknown';
+  if (live === 'failed') return told === 'retryable' || told === 'stale' ? told : 'failed';
+  if (told === 'unknown') return live === 'starting' ? 'initializing' : 'unknown';
+  if (told !== 'alive') return told;
+  // The container of the runner starts when the init container has registered it.
+  if (live === 'running') return 'idle';
+  return live === 'starting' ? 'initializing' : 'unknown';
+}
+
+type MetricSet = ReturnType<typeof makeMetrics>;
+
+const GROUP = ['namespace', 'group'] as const;
+/** From "at once" to an hour: a CI job waits for a pod, an image or a cap. */
+const WAITING_SECONDS = [0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 7.5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
+const WAKE_SECONDS = [0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20, 60];
+const PLAN_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
+
+/** The event loop is timed this often; the default, 10 ms, is a third of what `serve` takes while nothing happens. */
+const LAG_MS = 100;
+
+/** Label sets of one counter or histogram. More groups than that are not served by one process. */
+export const MOST_LABEL_SETS = 5_000;
+
+type Labels<Name extends string> = Readonly<Record<Name, string>>;
+
+function makeMetrics(registry: Registry) {
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_MS });
+  const about = <Name extends string>(name: string, help: string, labelNames: readonly Name[]) => {
+    return { name: `gitea_runners_${name}`, help, labelNames: [...labelNames], registers: [registry] };
+  };
+  const gauge = <const Name extends string>(name: string, help: string, labelNames: readonly Name[]) =>
+    new Gauge(about(name, help, labelNames));
+  const counter = <const Name extends string>(name: string, help: string, labelNames: readonly Name[]) => {
+    const made = new Counter(about(name, help, labelNames));
+    const use = newestOnly<Name>((labels) => made.remove(labels));
+    return { inc: (labels: Labels<Name>, by = 1): void => made.inc(use(labels), by) };
+  };
+  const histogram = <const Name extends string>(
+    name: string,
+    help: string,
+    buckets: number[],
+    labelNames: readonly Name[],
+  ) => {
+    const made = new Histogram({ ...about(name, help, labelNames), buckets });
+    const use = newestOnly<Name>((labels) => made.remove(labels));
+    return { observe: (labels: Labels<Name>, value: number): void => made.observe(use(labels), value) };
+  };
+  return {
+    queuedJobs: gauge('queued_jobs', 'CI jobs that wait for a runner of the group.', GROUP),
+    unreadJobs: gauge(
+      'unread_jobs',
+      'Queued CI jobs of its scope that were not read, because there are too many.',
+      GROUP,
+    ),
+    heldJobs: gauge('held_jobs', 'Of these, jobs held back, by reason.', [...GROUP, 'reason']),
+    runners: gauge('runners', 'Jobs of the group in the cluster, by state.', [...GROUP, 'state']),
+    runnerStates: gauge('runner_states', 'Runners of the group, by what they do.', [...GROUP, 'state']),
+    stuckPods: gauge('stuck_pods', 'Pods of runners that cannot start, by reason.', [...GROUP, 'reason']),
+    maxActiveRunners: gauge('max_active_runners', 'Cap of the group.', GROUP),
+    minIdleRunners: gauge('min_idle_runners', 'Size of its warm pool.', GROUP),
+    warmRunners: gauge('warm_runners', 'Runners that are in the pool now, starting ones too.', GROUP),
+    uncoveredJobs: gauge('uncovered_jobs', 'Queued CI jobs that no group of the Application covers.', ['application']),
+    ready: gauge('group_ready', '1 when condition Ready of the group is True.', GROUP),
+    giteaFailing: gauge('gitea_failing', '1 while looks for the group fail, by reason.', [...GROUP, 'reason']),
+    lastLook: gauge('last_look_timestamp_seconds', 'When the last look at Gitea for the group ended.', GROUP),
+    waitSeconds: histogram(
+      'job_wait_seconds',
+      'From when a CI job was first seen queued to its start on a runner of the group.',
+      WAITING_SECONDS,
+      GROUP,
+    ),
+    giteaRequests: counter('gitea_requests_total', 'Requests to Gitea by status; 0: no answer.', ['origin', 'status']),
+    giteaErrors: counter('gitea_errors_total', 'Looks that failed, by error code.', ['origin', 'code']),
+    looks: counter('looks_total', 'Looks at Gitea.', ['origin']),
+    budgetWait: counter(
+      'gitea_budget_wait_seconds_total',
+      'Time that looks and sweeps waited for the request budget.',
+      ['origin'],
+    ),
+    wakes: counter('wakes_total', 'Wakes of an Application by outcome.', ['application', 'outcome']),
+    wakeSeconds: histogram('wake_duration_seconds', 'One wake: refresh and sync request.', WAKE_SECONDS, [
+      'application',
+    ]),
+    wakeWaitSeconds: histogram('wake_wait_seconds', 'How long a wake waited for its turn.', WAKE_SECONDS, []),
+    shownSeconds: histogram(
+      'wake_shown_seconds',
+      'From the begin of a wake until the cluster shows the plan.',
+      WAKE_SECONDS,
+      ['application'],
+    ),
+    argocdRequests: counter('argocd_requests_total', 'Requests to Argo CD by status; 0: no answer.', ['status']),
+    planSeconds: histogram('plan_duration_seconds', 'One plan of one Application.', PLAN_SECONDS, []),
+    webhooks: counter('webhook_deliveries_total', 'Webhook deliveries by result.', ['result']),
+    lastWebhook: gauge('webhook_last_delivery_timestamp_seconds', 'When the last delivery came, by result.', [
+      'result',
+    ]),
+    droppedConnections: counter(
+      'dropped_connections_total',
+      'Connections closed because too many were open, by listener.',
+      ['listener'],
+    ),
+    clusterErrors: counter('cluster_errors_total', 'Failed requests to the Kubernetes API, by error code.', ['code']),
+    deadRegistrations: gauge(
+      'dead_registrations',
+      'Dead rows of runners in Gitea that are still there; GITEA_RUNNERS_SWEEP=true (--sweep) deletes them.',
+      GROUP,
+    ),
+    swept: counter('swept_registrations_total', 'Dead registrations deleted from Gitea.', ['origin']),
+    lostRunners: counter('lost_runners_total', 'Runners lost with their CI jobs, by reason.', [...GROUP, 'reason']),
+    reruns: counter('reruns_total', 'Lost CI jobs by what became of them.', [...GROUP, 'outcome']),
+    registrationTokens: counter(
+      'registration_tokens_total',
+      'Registration tokens written into Secrets, and those that could not be.',
+      ['result'],
+    ),
+    notifications: counter('notifications_total', 'Notifications by what became of them.', ['to', 'result']),
+    lostSpans: counter('lost_spans_total', 'Spans of traces that were lost, by reason.', ['reason']),
+    clockSkew: gauge('clock_skew_seconds', "Kubernetes' clock minus that of the Gitea.", ['origin']),
+    leader: gauge('leader', '1 while this process leads.', []),
+  };
+}
+
+/** Takes note of a used label set. Authors of RunnerGroups choose the names in them: the one that was not used for longest is forgotten first. */
+function newestOnly<Name extends string>(remove: (labels: Labels<Name>) => void) {
+  const known = new LRUCache<string, Labels<Name>>({
+    max: MOST_LABEL_SETS,
+    dispose: (labels, _key, reason) => {
+      if (reason === 'evict') remove(labels);
+    },
+  });
+  return (labels: Labels<Name>): Labels<Name> => {
+    known.set(JSON.stringify(labels), labels);
+    return labels;
+  };
 }

@@ -47,7 +47,6 @@ class Follower {
   readonly #plannedMs = new LRUCache<string, number>({ max: MOST_APPLICATIONS });
   /** By target. The same object: nothing has changed. */
   readonly #looks = new LRUCache<string, Look>({ max: MOST_APPLICATIONS });
-  /** Verdicts of the last round. */
   #judged: ReadonlySet<AppVerdict> = new Set();
   #ended = new Map<string, { readonly journey: Journey; readonly end: JourneyEnd }>();
 
@@ -59,7 +58,10 @@ class Follower {
   hear(event: ServeEvent): void {
     switch (event.is) {
       case 'webhook':
-        if (event.event) this.#webhook(event.event);
+        if (event.event) {
+          const { jobId, owner, repo, status } = event.event;
+          this.#announced.set(announcementOf(`${owner}/${repo}`, jobId, status), this.#now());
+        }
         return;
       case 'looked':
         if (event.look) this.#looked(event, event.look);
@@ -98,10 +100,6 @@ class Follower {
       default:
       // Most events are not about the way of a CI job.
     }
-  }
-
-  #webhook({ jobId, owner, repo, status }: NonNullable<EventOf<'webhook'>['event']>): void {
-    this.#announced.set(announcementOf(`${owner}/${repo}`, jobId, status), this.#now());
   }
 
   #looked({ target, url, beganMs, endedMs }: EventOf<'looked'>, look: Look): void {
@@ -223,11 +221,8 @@ interface Journey {
   readonly announcedMs?: number;
   /** The look that showed it first. */
   readonly look: { readonly beganMs: number; readonly endedMs: number };
-  /** The first plan that decided about it. */
   readonly plannedMs?: number;
-  /** What held it back last. */
   readonly held?: HeldBecause;
-  /** When it got a runner in the plan. */
   readonly servedMs?: number;
   readonly application?: string;
   /** `<namespace>/<name>` */
@@ -236,7 +231,6 @@ interface Journey {
   readonly isUntraced?: boolean;
 }
 
-/** A wake of an Application that is over. */
 interface PastWake {
   readonly beganMs: number;
   readonly endedMs: number;
@@ -259,11 +253,7 @@ type JourneyEnd =
 /** Names are cut here; Gitea allows 100 characters for each half of a repository's name. */
 const LONGEST_TEXT = 255;
 
-/**
- * The root span with its phases.
- * @param trail of the runner that runs the CI job; absent: its Job was there before this process watched.
- * @param wakes of the Application, oldest first.
- */
+/** The root span with its phases. @param trail absent: the runner's Job was there before this process watched. @param wakes oldest first. */
 function spansOf(
   journey: Journey,
   end: JourneyEnd,

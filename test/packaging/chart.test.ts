@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { JsonSchema } from '../../src/config/runnergroup/crd.ts';
-import { SAMPLERS } from '../../src/telemetry/tracing/settings.ts';
+import { SAMPLERS } from '../../src/telemetry/tracing/span.ts';
 import { expectedObjects, OPTIONS, renderedWithoutHelm, sorted } from './chart.ts';
 import { installText, objects } from './manifests.ts';
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { KubeClient } from '../../src/clients/kubernetes/client.ts';
-import { writeEvents } from '../../src/serve/cluster/event-writer.ts';
+import { writeEvents } from '../../src/serve/cluster/writers.ts';
 import type { AppVerdict } from '../../src/serve/round.ts';
 import { type Clock, systemClock } from '../../src/shared/clock.ts';
 import { taskContext } from '../support/task-context.ts';

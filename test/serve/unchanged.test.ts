@@ -71,9 +71,15 @@ it('makes a value by key again only when its inputs have changed, and forgets ke
     },
   });
 
-  expect(kept.all([item('x', a), item('y', a)])).toEqual(['nothing > x', 'nothing > y']);
-  expect(kept.all([item('x', a), item('y', b)])).toEqual(['nothing > x', 'nothing > y > y']);
-  expect(kept.all([item('x', a)])).toEqual(['nothing > x']);
-  expect(kept.all([item('x', a), item('y', b)])).toEqual(['nothing > x', 'nothing > y']);
+  const all = (...items: readonly ReturnType<typeof item>[]) => {
+    kept.hasChanged();
+    return kept.all(() => items);
+  };
+
+  expect(all(item('x', a), item('y', a))).toEqual(['nothing > x', 'nothing > y']);
+  expect(all(item('x', a), item('y', b))).toEqual(['nothing > x', 'nothing > y > y']);
+  expect(kept.all(() => [item('z', a)])).toEqual(['nothing > x', 'nothing > y > y']);
+  expect(all(item('x', a))).toEqual(['nothing > x']);
+  expect(all(item('x', a), item('y', b))).toEqual(['nothing > x', 'nothing > y']);
   expect(made).toEqual(['x', 'y', 'y', 'y']);
 });

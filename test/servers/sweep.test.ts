@@ -12,7 +12,7 @@ import { Token } from '../../src/clients/tokens/token.ts';
 import { runnerName } from '../../src/planner/names.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { VANISHED_APART_MS } from '../../src/tasks/sweep/choose.ts';
-import { Sweeper } from '../../src/tasks/sweep/sweep.ts';
+import { atOnce, Sweeper } from '../../src/tasks/sweep/sweep.ts';
 import { type Kubernetes, startKubernetes } from '../tasks/sweep/kubernetes.ts';
 import { liveJob } from '../tasks/sweep/scene.ts';
 import { GITEA_VERSIONS } from './build.ts';
@@ -144,8 +144,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     let nowMs = 0;
     const sweeper = new Sweeper({
       instance: '',
-      http,
-      timeoutMs: 20_000,
+      ask: atOnce(http, 20_000),
       clock: { ...systemClock, steadyMs: () => nowMs },
     });
     const left = async (atMs: number): Promise<readonly string[]> => {

@@ -4,14 +4,12 @@ import { systemClock } from '../../src/shared/clock.ts';
 
 /** A guest of Giteas that tells nobody what it does. The test closes it. @param timeoutMs of one look. */
 export function quietGuest(timeoutMs = 20_000): Guest {
-  const ignore = (): void => undefined;
   return new Guest({
     timeoutMs,
     env: {},
     clocks: new ServerClocks(),
     giteaRequests: 1200,
     clock: systemClock,
-    onRequest: ignore,
-    onWaited: ignore,
+    tell: () => undefined,
   });
 }

@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import type { KubeClient } from '../../src/clients/kubernetes/client.ts';
 import type { LiveCluster } from '../../src/serve/cluster/live-cluster.ts';
 import type { ServeEvent } from '../../src/serve/events.ts';
-import { LossBook } from '../../src/serve/losses/book.ts';
+import { LossBook } from '../../src/serve/losses/follow.ts';
 import { WorkQueue } from '../../src/serve/queue.ts';
 import type { TaskContext } from '../../src/serve/task.ts';
 import { systemClock } from '../../src/shared/clock.ts';

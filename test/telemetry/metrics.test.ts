@@ -3,8 +3,7 @@ import { expect, it } from 'vitest';
 import { deliveriesIn } from '../../src/cli/doctor/installation.ts';
 import type { Plan } from '../../src/planner/decisions.ts';
 import type { LiveRunner } from '../../src/serve/planning/live.ts';
-import { MOST_LABEL_SETS } from '../../src/telemetry/metric-set.ts';
-import { openMetrics } from '../../src/telemetry/metrics.ts';
+import { MOST_LABEL_SETS, openMetrics } from '../../src/telemetry/metrics.ts';
 import { verdictOf } from '../support/verdict.ts';
 
 it('the manual lists every metric of ours, and no other, with its labels', async () => {

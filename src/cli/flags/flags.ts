@@ -11,7 +11,7 @@ import type { Io } from '../../shared/io.ts';
 import { printable } from '../../shared/printable.ts';
 import { readAllowedUrls } from '../../tasks/notify/allowed-urls.ts';
 import { DEFAULT_BUDGET } from '../../tasks/sweep/budget.ts';
-import { SAMPLERS } from '../../telemetry/tracing/settings.ts';
+import { SAMPLERS } from '../../telemetry/tracing/span.ts';
 import { type CommandName, type Flag, isOn, longName, type ValueOf, variableOf } from './flag.ts';
 import * as readers from './readers.ts';
 

@@ -5,7 +5,7 @@ import { LONGEST_KEEP_MS } from '../../planner/debugging.ts';
 import type { ListenAddress } from '../../serve/http/server.ts';
 import { Failure } from '../../shared/failure.ts';
 import { LARGEST_BUDGET } from '../../tasks/sweep/budget.ts';
-import { SAMPLERS } from '../../telemetry/tracing/settings.ts';
+import { SAMPLERS } from '../../telemetry/tracing/span.ts';
 import type { Source } from './flag.ts';
 
 type Reader<T> = (text: string, source: Source) => T;

@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import type { KubeApi } from '../../clients/kubernetes/client.ts';
 import { judgeJob } from '../../clients/kubernetes/judge.ts';
 import { podsByJob } from '../../clients/kubernetes/observe.ts';
-import { hasComeBack, jobOf, jobUidOf, lossOf, type PodStep, podStep } from '../../clients/kubernetes/pods.ts';
+import { hasComeBack, jobOf, jobUidOf, lossOf, podStep } from '../../clients/kubernetes/pods.ts';
 import {
   type KubePod,
   PODS,
@@ -17,23 +17,17 @@ import type { InstallationImages } from '../../config/runnergroup/to-runner-grou
 import type { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/key-text.ts';
 import { GROUP_NAME, TRACKING_ID } from '../../shared/marks.ts';
+import type { Tell } from '../events.ts';
 import type { LiveGroup, LiveRunner } from '../planning/live.ts';
-import { KeptByKey, type KeptItem, keepEqual, keepList } from '../unchanged.ts';
+import { KeptByKey, keepEqual, keepList } from '../unchanged.ts';
 import { groupOfObject, READ_ANNOTATIONS } from './own-pod.ts';
 
-export interface ClusterListeners {
-  readonly onChange: () => void;
-  readonly onFailure: (failure: Failure) => void;
-  readonly onJob: (job: TrackedJob['metadata']) => void;
-  /** A watch tells of a pod of such a Job. */
-  readonly onPod: (jobUid: string, step: PodStep) => void;
-}
-
-/** What is watched, and how groups are read. */
-interface Watched {
+interface LiveClusterOptions {
   /** Empty: all. */
   readonly namespaces: readonly string[];
   readonly images: InstallationImages;
+  readonly tell: Tell;
+  readonly onChange: () => void;
 }
 
 interface Copies {
@@ -46,47 +40,33 @@ interface Copies {
 
 const NO_PODS: readonly KubePod[] = [];
 
-/** A list that is made again only after a change: most rounds are about Gitea. */
-class KeptList<V> {
-  readonly #items = new KeptByKey<V>();
-  #list: readonly V[] | undefined;
-
-  get(items: () => Iterable<KeptItem<V>>): readonly V[] {
-    this.#list ??= this.#items.all(items());
-    return this.#list;
-  }
-
-  readonly hasChanged = (): void => {
-    this.#list = undefined;
-  };
-}
-
 export class LiveCluster {
   readonly #copies: readonly Copies[];
-  /** Those of the lists of now. */
   #readable: readonly Copies[] = [];
-  readonly #groups = new KeptList<LiveGroup>();
-  readonly #runners = new KeptList<LiveRunner>();
+  readonly #groups = new KeptByKey<LiveGroup>();
+  readonly #runners = new KeptByKey<LiveRunner>();
   /** `<namespace>/<name>` */
   #jobsWithPods: ReadonlySet<string> = new Set();
   readonly #images: InstallationImages;
 
-  constructor(client: KubeApi, { namespaces, images }: Watched, listeners: ClusterListeners) {
-    const { onChange, onFailure, onJob, onPod } = listeners;
+  constructor(client: KubeApi, { namespaces, images, onChange, tell }: LiveClusterOptions) {
     this.#images = images;
     const tellOf = ({ hasChanged }: { readonly hasChanged: () => void }) => ({
-      onFailure,
+      onFailure: (failure: Failure) => tell({ is: 'cluster-failed', failure }),
       onChange: () => {
         hasChanged();
         onChange();
       },
     });
-    const ofJobs = { ...tellOf(this.#runners), onObject: ({ metadata }: TrackedJob) => onJob(metadata) };
+    const ofJobs = {
+      ...tellOf(this.#runners),
+      onObject: ({ metadata: { uid, namespace, name } }: TrackedJob) => tell({ is: 'job-seen', uid, namespace, name }),
+    };
     const ofPods = {
       ...tellOf(this.#runners),
       onObject: (pod: KubePod) => {
-        const uid = jobUidOf(pod);
-        if (uid !== undefined) onPod(uid, podStep(pod));
+        const jobUid = jobUidOf(pod);
+        if (jobUid !== undefined) tell({ is: 'pod-seen', jobUid, step: podStep(pod) });
       },
     };
     this.#copies = (namespaces.length > 0 ? namespaces : [undefined]).map((namespace) => ({
@@ -124,7 +104,7 @@ export class LiveCluster {
   /** By namespace and name. The same list until something of it changes. */
   groups(): readonly LiveGroup[] {
     this.#setAside();
-    return this.#groups.get(() => {
+    return this.#groups.all(() => {
       const objects = this.#readable.flatMap(({ groups }) => [...groups.objects.values()]);
       const items = objects.map((object) => {
         const { annotations, generation, uid } = object.metadata;
@@ -150,10 +130,9 @@ export class LiveCluster {
     return this.#jobsWithPods.has(key);
   }
 
-  /** The same list until something of it changes. */
   runners(): readonly LiveRunner[] {
     this.#setAside();
-    return this.#runners.get(() => {
+    return this.#runners.all(() => {
       const pods = this.#readable.flatMap((copies) => [...copies.pods.objects.values()]);
       const podsOf = podsByJob(pods);
       const names = pods.flatMap((pod) => {

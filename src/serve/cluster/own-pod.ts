@@ -11,7 +11,6 @@ import { podTemplate } from '../../manifests/app.ts';
 import type { FinishPod } from '../../manifests/job-manifest.ts';
 import { type FinalPod, finalPod } from '../../observe/final-pods.ts';
 
-/** Faults that a status shows; the others are counted. */
 const SHOWN = 10;
 
 /** Annotations that say how an object is read. */

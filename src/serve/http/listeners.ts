@@ -27,7 +27,6 @@ export interface ListenersOptions {
   readonly probeListen: ListenAddress;
   readonly tell: Tell;
   readonly gate: WebhookGate;
-  /** Takes an accepted delivery and gives the status to answer. */
   readonly take: (event: WebhookEvent, raw: RawDelivery) => Promise<number>;
   /** By path: who takes requests that are no webhooks. Absent: they are refused as other paths are. */
   readonly otherRequests?: ReadonlyMap<string, RequestListener>;
@@ -37,14 +36,10 @@ export interface ListenersOptions {
   readonly metricsPage: () => Promise<{ readonly contentType: string; readonly body: string }>;
 }
 
-export interface Listeners {
-  readonly ports: Ports;
-  /** Stops listening and ends all connections at once. */
-  readonly close: () => Promise<void>;
-}
-
-/** Listens on all three. @throws Failure when it cannot listen on one of them; then it listens on none. */
-export async function startListeners(options: ListenersOptions): Promise<Listeners> {
+/** Listens on all three. `close` ends all connections at once. @throws Failure when it cannot listen on one of them; then on none. */
+export async function startListeners(
+  options: ListenersOptions,
+): Promise<{ readonly ports: Ports; readonly close: () => Promise<void> }> {
   const { gate, take, tell } = options;
   const open: HttpServer[] = [];
   const start = async (listener: Listener, more: Omit<HttpServerOptions, 'what'>): Promise<number> => {
@@ -104,7 +99,6 @@ function oncePerTurn(render: ListenersOptions['metricsPage']): () => Promise<Web
 /** Rows that are shown: the ones that run longest and those due first. */
 const MOST_ROWS = 1_000;
 
-/** The queue as text: what runs since when, what is due when, what failed last. */
 export function queuePage(rows: readonly QueueRow[], leads: boolean): string {
   const title = leads ? 'This process leads.' : 'This process does not lead: ask the other replicas.';
   if (rows.length === 0) return title;

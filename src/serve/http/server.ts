@@ -1,4 +1,5 @@
 /** The small HTTP servers of `serve`: what they have in common, and the pages for metrics and probes. */
+import { once } from 'node:events';
 import {
   createServer,
   type IncomingMessage,
@@ -7,7 +8,7 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from 'node:http';
-import type { Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Failure, systemCode, systemReason } from '../../shared/failure.ts';
 
@@ -18,7 +19,6 @@ export interface ListenAddress {
 }
 
 export interface HttpServerOptions {
-  /** What listens, for the error: `webhooks`, `metrics`, `probes`. */
   readonly what: string;
   readonly address: ListenAddress;
   readonly onRequest: RequestListener;
@@ -26,20 +26,13 @@ export interface HttpServerOptions {
   readonly onMalformed?: () => void;
   /** For a whole request, in ms; default 5,000: Gitea waits no longer for an answer. Its headers have at most 2,000 of that. */
   readonly requestMs?: number;
-  readonly connections?: ConnectionLimits;
-  /** Called for each connection that is closed because there are too many. */
+  readonly connections?: typeof CONNECTIONS;
   readonly onDropped?: () => void;
 }
 
 export interface HttpServer {
-  /** The real port, also when 0 was asked for. */
   readonly port: number;
   readonly close: () => Promise<void>;
-}
-
-export interface ConnectionLimits {
-  readonly total: number;
-  readonly perAddress: number;
 }
 
 const REQUEST_MS = 5000;
@@ -47,7 +40,7 @@ const REQUEST_MS = 5000;
 const HEADERS_MS = 2000;
 const KEEP_ALIVE_MS = 5000;
 /** An idle connection costs some 20 KB. Clients that stay connected cost less than clients that are closed and come back at once. */
-const CONNECTIONS: ConnectionLimits = { total: 2048, perAddress: 1024 };
+const CONNECTIONS = { total: 2048, perAddress: 1024 };
 /** Connections that the kernel may keep until we accept them; Node's default, 511, is full sooner than our limits. */
 const BACKLOG = 4096;
 /** Gitea sends about 1 KB of headers. */
@@ -75,9 +68,14 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     answerMalformed(error, socket);
   });
   await listen(server, what, address);
-  const bound = server.address();
-  if (bound === null || typeof bound === 'string') throw new Error('a TCP server has no port');
-  return { port: bound.port, close: () => close(server) };
+  const { port } = server.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  };
+  return { port, close };
 }
 
 export interface WebPage {
@@ -86,10 +84,7 @@ export interface WebPage {
   readonly body: string;
 }
 
-/**
- * Serves pages by their exact path to GET and HEAD, 404 and 405 otherwise; a query does not count. A page that throws is a 500
- * without a word of the error.
- */
+/** Serves pages by their exact path without query, to GET and HEAD. A page that throws is a 500 without a word of the error. */
 export function servePages(pages: Readonly<Record<string, () => WebPage | Promise<WebPage>>>): RequestListener {
   const byPath = new Map(Object.entries(pages));
   return (request, response) => {
@@ -119,26 +114,12 @@ export function plain(status: number, text: string): WebPage {
 }
 
 async function listen(server: Server, what: string, { host, port }: ListenAddress): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => {
-      const shown = `${host?.includes(':') ? `[${host}]` : (host ?? '')}:${port}`;
-      reject(
-        new Failure(
-          'GR-LISTEN-01',
-          1,
-          `listen for ${what} on ${shown}: ${systemReason(error)}. Give an address of this machine and a port that is free and allowed.`,
-        ),
-      );
-    });
-    server.listen({ port, backlog: BACKLOG, ...(host !== undefined && { host }) }, resolve);
+  server.listen({ port, backlog: BACKLOG, ...(host !== undefined && { host }) });
+  await once(server, 'listening').catch((error: Error) => {
+    const shown = `${host?.includes(':') ? `[${host}]` : (host ?? '')}:${port}`;
+    const remedy = 'Give an address of this machine and a port that is free and allowed';
+    throw new Failure('GR-LISTEN-01', 1, `listen for ${what} on ${shown}: ${systemReason(error)}. ${remedy}.`);
   });
-  server.removeAllListeners('error');
-}
-
-async function close(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeAllConnections();
-  await closed;
 }
 
 interface Connection {
@@ -151,7 +132,7 @@ interface Connection {
  * of all; if none is idle it is closed itself. Idle is every one but those whose complete request waits for our answer: clients that send
  * nothing, send slowly or read slowly go first.
  */
-function limitConnections(server: Server, limits: ConnectionLimits, onDropped: () => void): void {
+function limitConnections(server: Server, limits: typeof CONNECTIONS, onDropped: () => void): void {
   /** The longest idle one first: a Map keeps the order of insertion. */
   const open = new Map<Socket, Connection>();
   /** How many of each address are open: whoever floods us must not make each new connection dearer. */

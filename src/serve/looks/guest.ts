@@ -1,11 +1,10 @@
 /**
  * How the leading process behaves towards each Gitea, whatever it asks there:
  *
- *   request budget ........ shared by all looks and what is asked besides (rate-limiter.ts)
+ *   request budget ........ shared by all looks and what is asked besides (`RateLimiter`)
  *   Retry-After ........... remembered: until then no request is sent, whoever wants it (http/courtesy.ts)
  *   connections ........... eight at most, which scopes use in turn (http/gate.ts)
  */
-
 import type { GiteaAccess, VersionCache } from '../../clients/gitea/api.ts';
 import { type GiteaTarget, giteaClient } from '../../clients/gitea/observe.ts';
 import type { HttpClient, HttpOptions } from '../../clients/http/client.ts';
@@ -13,10 +12,9 @@ import type { ServerClocks } from '../../clients/http/clock.ts';
 import { Courtesy } from '../../clients/http/courtesy.ts';
 import { Deadline } from '../../clients/http/deadline.ts';
 import type { Env } from '../../clients/http/proxy.ts';
-import type { RequestLine } from '../../clients/http/request.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { groupBy } from '../../shared/group-by.ts';
-import { RateLimiter } from './rate-limiter.ts';
+import type { Tell } from '../events.ts';
 
 export interface GuestOptions extends Pick<HttpOptions, 'wireTo'> {
   readonly timeoutMs: number;
@@ -25,16 +23,16 @@ export interface GuestOptions extends Pick<HttpOptions, 'wireTo'> {
   /** Requests per minute to one Gitea. */
   readonly giteaRequests: number;
   readonly clock: Clock;
-  readonly onRequest: (line: RequestLine) => void;
   readonly clocks: ServerClocks;
-  /** Told how long a look or a sweep had to wait for the budget, ms, above 0. */
-  readonly onWaited: (origin: string, ms: number) => void;
+  readonly tell: Tell;
 }
 
 /** Who waits longer for a turn has failed: many scopes share the request budget of one Gitea. */
 export const LONGEST_TURN_MS = 3_600_000;
 /** The queue of all requests besides looks, such as those of sweeps. */
 export const BACKGROUND = 'background';
+/** Of classes of the queue whose keys ask Gitea, a lane per Gitea: one that hangs holds up no other. */
+export const ASKING = { width: 8, perLane: 1, gapMs: 1_000 } as const;
 
 export class Guest {
   readonly http: HttpClient;
@@ -47,7 +45,7 @@ export class Guest {
 
   constructor(options: GuestOptions) {
     this.#options = options;
-    const { timeoutMs: deadlineMs, clock, onRequest, ...more } = options;
+    const { timeoutMs: deadlineMs, clock, tell, ...more } = options;
     this.clock = clock;
     this.#courtesy = new Courtesy(clock);
     this.http = giteaClient({
@@ -57,7 +55,7 @@ export class Guest {
       courtesy: this.#courtesy,
       onRequest: (line) => {
         this.#limiters.get(new URL(line.url).origin)?.spend(line.queue, 1);
-        onRequest(line);
+        tell({ is: 'gitea-request', line });
       },
     });
   }
@@ -88,6 +86,20 @@ export class Guest {
     }
   }
 
+  /** What is asked besides looks. @param timeoutMs for all requests of `work`, from its turn on. */
+  async ask<T>(
+    target: GiteaTarget,
+    timeoutMs: number,
+    work: (access: GiteaAccess) => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const { clock, http, versions } = this;
+    const { token, url } = target;
+    const access = { http, url, token, versions, queue: BACKGROUND };
+    const ask = () => work({ ...access, deadline: new Deadline(timeoutMs, clock) });
+    return await this.visit(target, BACKGROUND, ask, signal);
+  }
+
   /** How long this Gitea wants to be left alone, ms; 0: it may be asked. */
   pauseMs(target: GiteaTarget): number {
     return this.#courtesy.pauseOf(originOf(target))?.ms ?? 0;
@@ -99,29 +111,145 @@ export class Guest {
   }
 
   #limiterOf(origin: string): RateLimiter {
-    const { clock, giteaRequests, onWaited } = this.#options;
-    const limiter =
-      this.#limiters.get(origin) ??
-      new RateLimiter({
-        clock,
-        ratePerS: giteaRequests / 60,
-        background: BACKGROUND,
-        onWaited: (ms) => onWaited(origin, ms),
-      });
-    this.#limiters.set(origin, limiter);
-    return limiter;
+    const { clock, giteaRequests, tell } = this.#options;
+    const known = this.#limiters.get(origin);
+    if (known) return known;
+    const onWaited = (ms: number): void => {
+      if (ms > 0) tell({ is: 'visit-waited', origin, ms });
+    };
+    const made = new RateLimiter({ clock, ratePerS: giteaRequests / 60, background: BACKGROUND, onWaited });
+    this.#limiters.set(origin, made);
+    return made;
   }
-}
-
-/** For what is asked besides looks, within the guest's budget. @param timeoutMs for all of its requests. */
-export function accessOf(
-  { clock, http, versions }: Pick<Guest, 'clock' | 'http' | 'versions'>,
-  { token, url }: GiteaTarget,
-  timeoutMs: number,
-): GiteaAccess {
-  return { http, url, token, deadline: new Deadline(timeoutMs, clock), versions, queue: BACKGROUND };
 }
 
 export function originOf({ url }: GiteaTarget): string {
   return new URL(url).origin;
+}
+
+const SAVED_MS = 5_000;
+const BACKGROUND_SHARE = 0.1;
+
+interface RateLimiterOptions {
+  readonly ratePerS: number;
+  /** The key of what is done besides looks. Absent: nothing is. */
+  readonly background?: string;
+  readonly clock: Clock;
+  readonly onWaited: (ms: number) => void;
+}
+
+interface Waiting {
+  readonly key: string;
+  readonly sinceMs: number;
+  readonly go: () => void;
+  readonly stop: (reason: unknown) => void;
+}
+
+/**
+ * When the next look at one Gitea may begin, so that all looks together ask no more than so many requests per second.
+ *
+ *   the target has paid for its last look ... at once: every target earns its share of the rate
+ *   the Gitea has requests to spare ......... at once, in the order of asking: what others do not use
+ *   else .................................... as soon as one of both is true
+ *
+ * So a look of many requests delays the next look at its own target only. Namespaces have equal shares, and the targets of a namespace
+ * share what it has: a hundred groups in one namespace do not delay a group in another one. What is asked besides looks has a tenth.
+ */
+export class RateLimiter {
+  readonly #options: RateLimiterOptions;
+  /** When each target has earned what it has asked for, and when all of them together have. */
+  readonly #paidMs = new Map<string, number>();
+  #allPaidMs = 0;
+  readonly #waiting = new Set<Waiting>();
+  #shares: ReadonlyMap<string, number> = new Map();
+  #takeBack = (): void => undefined;
+
+  constructor(options: RateLimiterOptions) {
+    this.#options = options;
+  }
+
+  /** The targets from now on, each with the namespaces whose groups need it. */
+  share(namespacesOf: ReadonlyMap<string, ReadonlySet<string>>): void {
+    this.#shares = sharesOf(namespacesOf, this.#options.background);
+    for (const key of this.#paidMs.keys()) if (!this.#shares.has(key)) this.#paidMs.delete(key);
+    this.#go();
+  }
+
+  /** Resolves when a look at this target may begin; its first request is then paid for. Rejects when `signal` is aborted before. */
+  async take(key: string, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    let leave = (): void => undefined;
+    try {
+      await new Promise<void>((go, stop) => {
+        const waiting = { key, sinceMs: this.#options.clock.steadyMs(), go, stop };
+        leave = () => {
+          this.#waiting.delete(waiting);
+          stop(signal?.reason);
+        };
+        signal?.addEventListener('abort', leave, { once: true });
+        this.#waiting.add(waiting);
+        this.#go();
+      });
+    } finally {
+      signal?.removeEventListener('abort', leave);
+    }
+  }
+
+  /** A look has made so many requests. Below 0: fewer than were paid for. */
+  spend(key: string, requests: number): void {
+    const nowMs = this.#options.clock.steadyMs();
+    const costMs = requests * this.#requestMs;
+    this.#allPaidMs = Math.max(this.#allPaidMs, nowMs) + costMs;
+    // A target that is gone may go at once: its look ends before it begins.
+    const share = this.#shares.get(key) ?? 1;
+    this.#paidMs.set(key, Math.max(this.#paidMs.get(key) ?? 0, nowMs) + costMs / share);
+  }
+
+  close(): void {
+    this.#takeBack();
+    for (const { stop } of this.#waiting) stop(new Error('closed'));
+    this.#waiting.clear();
+  }
+
+  get #requestMs(): number {
+    return 1000 / this.#options.ratePerS;
+  }
+
+  /** When a look at this target may begin, if nobody else asks. */
+  #startMs(key: string): number {
+    return Math.min(this.#paidMs.get(key) ?? 0, this.#allPaidMs + this.#requestMs - SAVED_MS);
+  }
+
+  /** Lets those looks begin whose turn it is, and sets a timer for the next one. */
+  #go(): void {
+    this.#takeBack();
+    const { clock, onWaited } = this.#options;
+    const nowMs = clock.steadyMs();
+    for (const waiting of this.#waiting) {
+      if (this.#startMs(waiting.key) > nowMs) continue;
+      this.#waiting.delete(waiting);
+      this.spend(waiting.key, 1);
+      onWaited(nowMs - waiting.sinceMs);
+      waiting.go();
+    }
+    if (this.#waiting.size === 0) return;
+    const nextMs = Math.min(...[...this.#waiting].map(({ key }) => this.#startMs(key)));
+    this.#takeBack = clock.after(Math.ceil(nextMs - nowMs), () => this.#go());
+  }
+}
+
+function sharesOf(
+  namespacesOf: ReadonlyMap<string, ReadonlySet<string>>,
+  background: string | undefined,
+): ReadonlyMap<string, number> {
+  const ofLooks = background === undefined ? 1 : 1 - BACKGROUND_SHARE;
+  const targets = new Map<string, number>();
+  for (const namespaces of namespacesOf.values()) {
+    for (const namespace of namespaces) targets.set(namespace, (targets.get(namespace) ?? 0) + 1);
+  }
+  const shareIn = (namespace: string): number => ofLooks / (targets.size * (targets.get(namespace) ?? 1));
+  const ofTargets = [...namespacesOf].map(
+    ([key, namespaces]) => [key, [...namespaces].reduce((sum, name) => sum + shareIn(name), 0)] as const,
+  );
+  return new Map(background === undefined ? ofTargets : [[background, BACKGROUND_SHARE], ...ofTargets]);
 }

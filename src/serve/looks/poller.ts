@@ -2,7 +2,7 @@
  * Looks at Gitea again and again: one key of the queue per target.
  *
  *     webhook, ended runner ─► nudge ─┐
- *     poll interval ──────────────────┴─► its turn (rate-limiter.ts) ─► look ─► kept, told to `onLook`
+ *     poll interval ──────────────────┴─► its turn (guest.ts) ─► look ─► kept, told to `onLook`
  *
  * The poll is the truth; webhooks only make it sooner. How long it may wait: poll-interval.ts. After a look that failed, and while
  * Gitea asks to wait, only one thing makes it sooner: a good look at another scope of that Gitea, which had failed before, too.
@@ -14,30 +14,20 @@ import { isRefusal } from '../../clients/gitea/failures.ts';
 import { type GiteaTarget, observeEach } from '../../clients/gitea/observe.ts';
 import type { Job, Look } from '../../planner/evidence.ts';
 import { Failure, isRateLimit } from '../../shared/failure.ts';
+import type { Tell } from '../events.ts';
+import type { Sight } from '../planning/live.ts';
 import type { Again, KeyQueue, Turn, WorkQueue } from '../queue.ts';
 import { keepEqual } from '../unchanged.ts';
 import type { WebhookEvent } from '../webhook/gate.ts';
 import { Guest, type GuestOptions, LONGEST_TURN_MS, originOf } from './guest.ts';
 import { announced, failed, looked, newPace, nextLookMs, type PollPace } from './poll-interval.ts';
 
-export interface Sight {
-  /** When the look began, ms since 1970: what happened before is in it. */
-  readonly beganMs: number;
-  readonly endedMs: number;
-  /** The last good look, the same object while looks find the same; absent until there was one. */
-  readonly look?: Look;
-  readonly failure?: Failure;
-}
-
 export interface PollerOptions extends GuestOptions {
   readonly queue: WorkQueue;
   readonly pollMs: number;
-  /** 0 to 1. */
   readonly random: () => number;
   readonly needsRows?: () => Promise<boolean>;
   readonly onLook: (target: GiteaTarget, sight: Sight) => void;
-  /** Told once a minute at most: looks at this Gitea wait longer than `pollMs`, because so many scopes share its request rate. */
-  readonly onLate?: (origin: string, scopes: number) => void;
 }
 
 /** Between the beginnings of two looks of a target: a burst of events is one look, at most two. */
@@ -54,14 +44,13 @@ export class Poller {
   readonly #options: PollerOptions;
   readonly guest: Guest;
   readonly #posts = new Map<string, Post>();
-  /** When `onLate` was called last, by origin. */
   readonly #toldLateMs = new Map<string, number>();
   readonly #looks: KeyQueue;
   #bytesOf = shareOutBytes([]);
 
   constructor(options: PollerOptions) {
     this.#options = options;
-    this.guest = new Guest({ ...options, onWaited: (origin, ms) => this.#waited(origin, ms) });
+    this.guest = new Guest({ ...options, tell: this.#heard });
     this.#looks = options.queue.open('look', {
       nameOf: (key) => {
         const { scope, url } = this.#posts.get(key)?.target ?? {};
@@ -159,14 +148,17 @@ export class Poller {
     }
   }
 
-  #waited(origin: string, ms: number): void {
-    const { clock, onLate, onWaited, pollMs } = this.#options;
-    if (ms > 0) onWaited(origin, ms);
-    const sinceMs = clock.now() - (this.#toldLateMs.get(origin) ?? Number.NEGATIVE_INFINITY);
-    if (ms <= pollMs || sinceMs < LATE_AGAIN_MS) return;
+  /** Tells at most once a minute that looks at a Gitea wait longer than `pollMs`: many scopes share its request rate. */
+  readonly #heard: Tell = (event) => {
+    const { clock, pollMs, tell } = this.#options;
+    tell(event);
+    if (event.is !== 'visit-waited' || event.ms <= pollMs) return;
+    const { origin } = event;
+    if (clock.now() - (this.#toldLateMs.get(origin) ?? Number.NEGATIVE_INFINITY) < LATE_AGAIN_MS) return;
     this.#toldLateMs.set(origin, clock.now());
-    onLate?.(origin, [...this.#posts.values()].filter(({ target }) => originOf(target) === origin).length);
-  }
+    const scopes = [...this.#posts.values()].filter(({ target }) => originOf(target) === origin).length;
+    tell({ is: 'looks-late', origin, scopes });
+  };
 
   async #observe({ pace, target }: Post): Promise<Look | Failure | undefined> {
     const { timeoutMs: deadlineMs, env, needsRows, clock } = this.#options;

@@ -14,8 +14,7 @@ import { type ReadPolicy, readPolicyFile } from '../../config/policy/schema.ts';
 import { keepsPool, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { endsReader, isTargetOf } from '../../observe/find-targets.ts';
 import { Failure } from '../../shared/failure.ts';
-import type { LiveGroup } from '../planning/live.ts';
-import { byApplication } from '../planning/survey.ts';
+import { byApplication, type LiveGroup } from '../planning/live.ts';
 
 /** A group's look, or why it has none: the policy denies it, or its token is missing or bound to another Gitea. */
 export type TargetOf = ReadonlyMap<RunnerGroup, GiteaTarget | Failure>;
@@ -33,12 +32,12 @@ const AGAIN_MS = 5_000;
 export class TargetBook {
   /** Asked for each reading, so that no Secret is kept between two. */
   readonly #sources: () => TargetSources;
-  #namespacesOf: ReadonlyMap<GiteaTarget, ReadonlySet<string>> = new Map();
+  /** All targets, each with the namespaces whose groups need it. */
+  namespacesOf: ReadonlyMap<GiteaTarget, ReadonlySet<string>> = new Map();
   #found: TargetOf = new Map();
   #refusals: Refusals = new Map();
   /** Absent: its token is to be read at once. */
   readonly #readMs = new Map<RunnerGroup, number>();
-  /** Keys of the targets whose tokens Gitea refuses. */
   readonly #refused = new Set<string>();
   #last = 0;
 
@@ -47,11 +46,7 @@ export class TargetBook {
   }
 
   get targets(): readonly GiteaTarget[] {
-    return [...this.#namespacesOf.keys()];
-  }
-
-  get namespacesOf(): ReadonlyMap<GiteaTarget, ReadonlySet<string>> {
-    return this.#namespacesOf;
+    return [...this.namespacesOf.keys()];
   }
 
   looked({ key }: GiteaTarget, isRefused: boolean): void {
@@ -117,7 +112,7 @@ export class TargetBook {
     }
     const marked = [...members].map(([target, own]) => [markTarget(target, own), own] as const);
     for (const [target, own] of marked) for (const group of own) found.set(group, target);
-    this.#namespacesOf = new Map(
+    this.namespacesOf = new Map(
       marked.map(([target, own]) => [target, new Set(own.map(({ namespace }) => namespace))]),
     );
     return found;
@@ -159,7 +154,6 @@ function markTarget(target: GiteaTarget, groups: readonly RunnerGroup[]): GiteaT
   return isSame ? target : { ...rest, labels, ...(keeps && { hasPool: true }) };
 }
 
-/** Why the policy denies a group. Groups that it allows are not in it. */
 type Refusals = ReadonlyMap<RunnerGroup, Failure>;
 
 /** Project, repository and destination of an Application are its own `generate`'s to judge: no object in the cluster proves them. */

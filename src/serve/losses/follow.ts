@@ -1,5 +1,5 @@
 /**
- * Which CI jobs of a group have lost their runners. Pure.
+ * Which CI jobs of a group have lost their runners: `followLosses` is pure, and `LossBook` keeps what it says of all groups.
  *
  *     pod evicted, OOM-killed, gone … ─► suspect ─► a later look shows its CI job in progress ─► lost
  *                                                └─ it shows none ─► the runner was idle, or had reported the end: nothing
@@ -11,11 +11,17 @@
  * began after the end of its runner: Gitea fails it after `ZOMBIE_TASK_TIMEOUT` (10 minutes).
  */
 
+import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import type { LossReason } from '../../clients/kubernetes/pods.ts';
-import { type LostJob, MOST_LOST_JOBS } from '../../config/runnergroup/status.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { type LostJob, MOST_LOST_JOBS, RunnerGroupStatus } from '../../config/runnergroup/status.ts';
 import { isOver, type Job, type Look } from '../../planner/evidence.ts';
+import { Failure } from '../../shared/failure.ts';
+import { keyText } from '../../shared/key-text.ts';
 import { timeText } from '../../shared/marks.ts';
-import type { LiveRunner } from '../planning/live.ts';
+import type { Tell } from '../events.ts';
+import type { LiveGroup, LiveRunner } from '../planning/live.ts';
+import type { Scene } from '../round.ts';
 import { keepEqual } from '../unchanged.ts';
 
 /** A runner that was lost; nobody knows yet whether it had a CI job. */
@@ -28,11 +34,9 @@ interface Suspect {
 }
 
 export interface GroupLosses {
-  /** By name of the runner. */
   readonly suspects: ReadonlyMap<string, Suspect>;
   /** Names of runners whose Jobs were there and had not ended, or whose pods are still there. */
   readonly alive: ReadonlySet<string>;
-  /** Oldest first. */
   readonly lost: readonly LostJob[];
 }
 
@@ -43,7 +47,6 @@ export interface GoodLook {
   readonly beganMs: number;
 }
 
-/** What is seen of one group: all its Jobs. */
 export interface LossScene {
   readonly runners: readonly LiveRunner[];
   /** A pod of such a Job is there. */
@@ -60,7 +63,6 @@ export interface FollowedLosses {
   readonly found: readonly LostJob[];
   /** Losses that the group has no room for: they are not re-run. */
   readonly more: readonly LostJob[];
-  /** No longer lost. */
   readonly returned: readonly LostJob[];
 }
 
@@ -134,4 +136,110 @@ function followJobs(
 
 function lostJob({ id, runId, repository, attempt }: Job, runner: string, { reason, sinceMs }: Suspect): LostJob {
   return { runner, repository, runId, jobId: id, attempt, reason, lostAt: timeText(sinceMs) };
+}
+
+interface BookScene extends Pick<Scene, 'survey' | 'targetOf' | 'sights' | 'nowMs'> {
+  /** A pod of this Job is there. @param key `<namespace>/<name>` */
+  readonly hasPod: (key: string) => boolean;
+}
+
+/** A group with losses, and what a re-run of them needs. */
+export interface GroupAtLoss {
+  readonly live: LiveGroup;
+  readonly group: RunnerGroup;
+  readonly target: GiteaTarget;
+  readonly lost: readonly LostJob[];
+  readonly look?: GoodLook;
+}
+
+/** What is known of a group. `at` is absent while nothing of it can be re-run. */
+interface Entry {
+  readonly losses: GroupLosses;
+  readonly at?: Omit<GroupAtLoss, 'lost'>;
+}
+
+/** The lost CI jobs of all groups with `maxEvictionRetries`. They stand in the status of their groups: a new leader begins with those. */
+export class LossBook {
+  /** @param key of a RunnerGroup. @returns its `status` as the newest copy of the cluster has it. */
+  readonly #statusOf: (key: string) => unknown;
+  readonly #tell: Tell;
+  #entries: ReadonlyMap<string, Entry> = new Map();
+
+  constructor(statusOf: (key: string) => unknown, tell: Tell) {
+    this.#statusOf = statusOf;
+    this.#tell = tell;
+  }
+
+  get atLoss(): readonly GroupAtLoss[] {
+    return [...this.#entries.values()].flatMap(({ at, losses: { lost } }) =>
+      at && lost.length > 0 ? [{ ...at, lost }] : [],
+    );
+  }
+
+  /** The lost CI jobs of a group; the same list until it changes. */
+  of(key: string): readonly LostJob[] {
+    return this.#entries.get(key)?.losses.lost ?? NO_LOSSES.lost;
+  }
+
+  /** Notes what a round sees. Answers the targets to look at now: a runner was lost, and polls may be a minute apart. */
+  follow(scene: BookScene): ReadonlySet<GiteaTarget> {
+    const wanted = new Set<GiteaTarget>();
+    const next = new Map<string, Entry>();
+    for (const live of scene.survey.groups) {
+      const { group, key } = live;
+      // Its spec is not valid for now.
+      if (!group) next.set(key, { losses: this.#known(key) });
+      if (!group || group.maxEvictionRetries === 0) continue;
+      const found = scene.targetOf.get(group);
+      const target = found instanceof Failure ? undefined : found;
+      const look = lookAt(target, scene);
+      const { losses, needsLook } = this.#followGroup(live, scene, look);
+      if (needsLook && target) wanted.add(target);
+      next.set(key, { losses, ...(target && { at: { live, group, target, ...look } }) });
+    }
+    this.#entries = next;
+    return wanted;
+  }
+
+  #followGroup(
+    { key, object }: LiveGroup,
+    { hasPod, survey, nowMs }: BookScene,
+    look: { readonly look?: GoodLook },
+  ): FollowedLosses {
+    const { namespace } = object.metadata;
+    const followed = followLosses(this.#known(key), {
+      runners: survey.runnersOfGroup.get(key) ?? [],
+      hasPod: (name) => hasPod(keyText({ namespace, name })),
+      nowMs,
+      ...look,
+    });
+    const { found, more } = followed;
+    for (const lost of [...found, ...more])
+      this.#tell({ is: 'runner-lost', object, lost, isNoted: found.includes(lost) });
+    for (const lost of followed.returned) this.#tell({ is: 'rerun', object, lost, outcome: 'returned' });
+    return followed;
+  }
+
+  /** A leader that is new knows what the one before has written. */
+  #known(key: string): GroupLosses {
+    return this.#entries.get(key)?.losses ?? readLosses(this.#statusOf(key));
+  }
+
+  settle(key: string, { jobId }: LostJob): void {
+    const entry = this.#entries.get(key);
+    if (!entry) return;
+    const lost = entry.losses.lost.filter((each) => each.jobId !== jobId);
+    this.#entries = new Map(this.#entries).set(key, { ...entry, losses: { ...entry.losses, lost } });
+  }
+}
+
+/** The newest look, if it was a good one. */
+function lookAt(target: GiteaTarget | undefined, { sights }: BookScene): { readonly look?: GoodLook } {
+  const sight = target && sights.get(target.key);
+  return sight?.look && !sight.failure ? { look: { found: sight.look, beganMs: sight.beganMs } } : {};
+}
+
+function readLosses(status: unknown): GroupLosses {
+  const lost = RunnerGroupStatus.safeParse(status ?? {}).data?.lostJobs;
+  return lost ? { ...NO_LOSSES, lost } : NO_LOSSES;
 }

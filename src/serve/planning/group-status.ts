@@ -7,13 +7,11 @@ import { keepEqual } from '../unchanged.ts';
 import type { WakeOutcome } from '../waking/wake-state.ts';
 import type { GroupCounts, StuckPod } from './plan-application.ts';
 
-/** Everything that a group's status follows from. */
 export interface GroupFacts {
   readonly generation: number | undefined;
   readonly problem?: string;
   readonly refusal?: Failure;
   readonly suspended: boolean;
-  /** Jobs of the group that have not ended. */
   readonly activeRunners: number;
   /** Absent: nothing was planned. */
   readonly counts?: GroupCounts;
@@ -31,7 +29,6 @@ export interface GroupFacts {
 }
 
 type Conditions = NonNullable<RunnerGroupStatus['conditions']>;
-/** Status, reason and message. */
 type Verdict = readonly [status: Conditions[number]['status'], reason: string, message: string];
 
 const CONDITIONS: Readonly<Record<string, (facts: GroupFacts) => Verdict>> = {
@@ -44,7 +41,6 @@ const CONDITIONS: Readonly<Record<string, (facts: GroupFacts) => Verdict>> = {
 
 /** A cluster that does not show the plan for this long is told of: a wake takes seconds, a busy Argo CD minutes. */
 export const TOLERATED_DIFFERENCE_MS = 60_000;
-/** After this time people are told what is waited for. */
 const WAIT_TOLD_MS = 30_000;
 const PLAN_DIFFERS = `The cluster has not shown the plan for more than ${TOLERATED_DIFFERENCE_MS / 1000} s: look at the last sync of the Application, and compare GITEA_RUNNERS_INSTANCE of the sidecar with that of serve.`;
 /** `lastCheckTime` alone is no reason to write; it is renewed when it is older than this. */

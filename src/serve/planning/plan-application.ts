@@ -84,7 +84,8 @@ export interface GroupCounts {
   readonly held: Readonly<Record<'cap' | 'suspended' | 'backing-off', number>>;
   readonly summary: GroupSummary | undefined;
   readonly stuck: readonly StuckPod[];
-  readonly debugging: readonly DebuggingRunner[];
+  /** Runners whose CI job failed and that stay for a look, and until when, by Gitea's clock. */
+  readonly debugging: readonly { readonly runner: string; readonly untilMs: number }[];
 }
 
 /** A runner whose pod cannot start, or has failed before its runner started, long enough that people should know. */
@@ -95,29 +96,20 @@ export interface StuckPod {
   readonly failed: boolean;
 }
 
-/** A runner whose CI job failed and that stays for a look, and until when, by Gitea's clock. */
-export interface DebuggingRunner {
-  readonly runner: string;
-  readonly untilMs: number;
-}
-
 export function countsOf({ groups, jobs, runners }: Plan, group: RunnerGroup): GroupCounts {
   const own = jobs.flatMap((job) => ('group' in job && isSame(job.group, group) ? job : []));
   const held = own.flatMap((job) => (job.verdict === 'held' && job.because !== 'blocked' ? job.because : []));
   const heldBy = (because: (typeof held)[number]): number => held.filter((each) => each === because).length;
-  const stuck: StuckPod[] = [];
-  const debugging: DebuggingRunner[] = [];
-  for (const decision of runners) {
-    if (!decision.emit || !isSame(decision.group, group)) continue;
-    const { because, keep, runner, trouble } = decision;
-    if (trouble?.isLate) stuck.push({ runner, trouble, failed: because === 'back-off-record' });
-    if (because === 'debugging' && keep) debugging.push({ runner, untilMs: keep.untilMs });
-  }
+  const emitted = runners.flatMap((decision) => (decision.emit && isSame(decision.group, group) ? decision : []));
   return {
     queued: own.filter(({ verdict }) => verdict === 'served').length + held.length,
     held: { cap: heldBy('cap'), suspended: heldBy('suspended'), 'backing-off': heldBy('backing-off') },
     summary: groups.find((each) => isSame(each.group, group)),
-    stuck,
-    debugging,
+    stuck: emitted.flatMap(({ because, runner, trouble }) =>
+      trouble?.isLate ? { runner, trouble, failed: because === 'back-off-record' } : [],
+    ),
+    debugging: emitted.flatMap(({ because, keep, runner }) =>
+      because === 'debugging' && keep ? { runner, untilMs: keep.untilMs } : [],
+    ),
   };
 }

@@ -20,9 +20,8 @@ import * as z from 'zod';
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import { hasJobsOf } from '../../config/runnergroup/runner-group.ts';
 import { normalBase } from '../../shared/base-url.ts';
-import { type SecretLine, secretLine } from '../secret-line.ts';
+import { type SecretLine, secretLine } from './secrets.ts';
 
-/** What happened to which job. */
 export interface WebhookEvent {
   readonly owner: string;
   readonly repo: string;
@@ -34,7 +33,7 @@ export interface WebhookEvent {
   readonly giteas?: readonly string[];
 }
 
-/** Why a delivery was refused; a label of the metric. The last five are about HTTP (listener.ts). */
+/** A label of the metric. The last five are about HTTP (listener.ts). */
 export type RefusalReason =
   | 'no-secret'
   | 'unsigned'
@@ -48,16 +47,10 @@ export type RefusalReason =
   | 'too-large'
   | 'malformed';
 
-export interface RefusedDelivery {
-  readonly is: 'refused';
-  /** 4xx */
-  readonly status: number;
-  readonly reason: RefusalReason;
-  /** For the answer, which Gitea shows in its list of deliveries. A fixed string. */
-  readonly message: string;
-}
-
-export type WebhookVerdict = { readonly is: 'accepted'; readonly event: WebhookEvent } | RefusedDelivery;
+export type WebhookVerdict =
+  | { readonly is: 'accepted'; readonly event: WebhookEvent }
+  /** `status`: 4xx. `message`: for the answer, which Gitea shows in its list of deliveries. A fixed string. */
+  | { readonly is: 'refused'; readonly status: number; readonly reason: RefusalReason; readonly message: string };
 
 /** One request. Header names are in lower case. A header that came several times is joined, as node:http does. */
 export interface Delivery {
@@ -73,8 +66,6 @@ export interface WebhookGateOptions {
   readonly memory?: { readonly deliveries: number; readonly ms: number };
 }
 
-/** Marks that one delivery leaves: its signature and its id. */
-const MOST_MARKS = 2;
 const NAME = /^[A-Za-z0-9_.-]{1,255}$/;
 
 const Payload = z.object({
@@ -96,17 +87,16 @@ const Payload = z.object({
 
 export class WebhookGate {
   readonly #options: WebhookGateOptions;
-  /** The marks of accepted deliveries. Marks are only ever added, so the least recently used one is the oldest one. */
+  /** Marks of accepted deliveries, two of each: signature and id. They are only ever added, so the least recently used one is the oldest. */
   readonly #seen: LRUCache<string, true>;
 
   constructor(options: WebhookGateOptions) {
     this.#options = options;
     const { deliveries, ms } = options.memory ?? { deliveries: 10_000, ms: 24 * 3_600_000 };
     const perf = { now: options.nowMs };
-    this.#seen = new LRUCache({ max: deliveries * MOST_MARKS, ttl: ms, ttlResolution: 0, perf });
+    this.#seen = new LRUCache({ max: deliveries * 2, ttl: ms, ttlResolution: 0, perf });
   }
 
-  /** Judges a delivery and remembers it when it is accepted. */
   judge(delivery: Delivery): WebhookVerdict {
     const secrets = this.#options.secrets();
     if (secrets.length === 0) return refuse(404, 'no-secret', 'No webhook secret is configured, so none is accepted.');
@@ -175,7 +165,7 @@ export function header({ headers }: Pick<Delivery, 'headers'>, name: string): st
   return typeof value === 'string' ? value : '';
 }
 
-function refuse(status: number, reason: RefusalReason, message: string): RefusedDelivery {
+function refuse(status: number, reason: RefusalReason, message: string): WebhookVerdict {
   return { is: 'refused', status, reason, message };
 }
 

@@ -3,10 +3,10 @@
  * answer. So the answer is sent before the event is acted on. Gitea shows the answer in its list of deliveries.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
 import { HttpClient } from '../../clients/http/client.ts';
 import { Deadline } from '../../clients/http/deadline.ts';
 import { parseUrl } from '../../shared/parse-url.ts';
-import { answer, Bodies } from './body.ts';
 import type { RefusalReason, WebhookEvent, WebhookGate } from './gate.ts';
 
 /** A delivery that can be sent on to another replica. That replica judges it again. */
@@ -21,12 +21,10 @@ export interface RawDelivery {
 export interface WebhookListenerOptions {
   readonly gate: WebhookGate;
   /**
-   * Called for each accepted delivery. Gives the status to answer: 202, or what the leader answered to a forwarded delivery.
-   * Any status but 2xx and 4xx, and a rejection, becomes 503; then the delivery may come again.
-   * It must only note the event: the answer waits for it.
+   * Notes an accepted delivery, and answers 202, or what the leader answered to a forwarded one. Any status but 2xx and 4xx, and a
+   * rejection, becomes 503; then the delivery may come again.
    */
   readonly onAccepted: (event: WebhookEvent, raw: RawDelivery) => Promise<number>;
-  /** Told why a delivery was refused. */
   readonly onRefused?: (reason: RefusalReason) => void;
   /** For all bodies that are not complete yet; default 32 MiB. The oldest one gives way. */
   readonly memoryBytes?: number;
@@ -98,10 +96,7 @@ const FORWARD_MS = 3_000;
 export class Forwarder {
   readonly #http = new HttpClient({ env: {}, attemptMs: FORWARD_MS });
 
-  /**
-   * Gives the status that the leader answered; 503 when nobody is known to lead. A delivery that was forwarded before ends here: nobody
-   * leads at the moment. @param leader base URL of the leader. @throws Failure when the leader does not answer.
-   */
+  /** Gives the status of the leader; 503 when nobody is known to lead, or it was forwarded before. @param leader its base URL. @throws Failure */
   async send(leader: string | undefined, { body, forwarded, headers }: RawDelivery): Promise<number> {
     const url = leader === undefined || forwarded ? undefined : parseUrl('/webhook', leader);
     if (!url) return 503;
@@ -112,4 +107,102 @@ export class Forwarder {
   async close(): Promise<void> {
     await this.#http.close();
   }
+}
+
+interface Body {
+  memory: Buffer;
+  length: number;
+  /** Others need the memory: the body is lost. */
+  readonly giveWay: () => void;
+}
+
+const FIRST_BYTES = 8 * 1024;
+
+/**
+ * Bodies while they arrive. Their senders are not known yet, so all together have a bound: when they need more, the oldest one is dropped. A
+ * body that arrives in one piece is complete at once and is never dropped.
+ */
+export class Bodies {
+  /** Bytes of one body, and of all of them. */
+  readonly #longest: number;
+  readonly #limit: number;
+  /** Oldest first: a Set keeps the order of insertion. */
+  readonly #held = new Set<Body>();
+  #total = 0;
+
+  constructor(longest: number, limit: number) {
+    this.#longest = longest;
+    this.#limit = limit;
+  }
+
+  /** Undefined as soon as it is known to be too long; then the rest is not read. Rejects when it is dropped, or the sender goes away. */
+  async read(request: Readable & Pick<IncomingMessage, 'headers'>): Promise<Buffer | undefined> {
+    if (Number(request.headers['content-length'] ?? 0) > this.#longest) return undefined;
+    return await new Promise((resolve, reject) => {
+      const giveWay = (): void => reject(new Error('too many bodies are being read'));
+      const body: Body = { memory: Buffer.alloc(0), length: 0, giveWay };
+      this.#held.add(body);
+      request.on('data', (chunk: Buffer) => {
+        if (this.#add(body, chunk)) return;
+        request.pause();
+        resolve(undefined);
+      });
+      request.once('end', () => resolve(body.memory.subarray(0, body.length)));
+      request.once('error', reject);
+      request.once('close', () => {
+        this.#drop(body);
+        reject(new Error('the sender went away'));
+      });
+    });
+  }
+
+  /** False when the body has become too long; then its memory is freed. */
+  #add(body: Body, chunk: Buffer): boolean {
+    const length = body.length + chunk.length;
+    if (length > this.#longest) {
+      this.#drop(body);
+      return false;
+    }
+    if (!this.#held.has(body)) return true;
+    if (length > body.memory.length) this.#grow(body, length);
+    body.memory.set(chunk, body.length);
+    body.length = length;
+    for (const oldest of this.#held) {
+      if (this.#total <= this.#limit) break;
+      this.#drop(oldest);
+      oldest.giveWay();
+    }
+    return true;
+  }
+
+  /** One piece of memory, however small the pieces of the body: a Buffer per byte would take a hundred times as much. */
+  #grow(body: Body, length: number): void {
+    const size = Math.min(Math.max(length, body.memory.length * 2, FIRST_BYTES), this.#longest);
+    const memory = Buffer.allocUnsafeSlow(size);
+    memory.set(body.memory.subarray(0, body.length));
+    this.#total += size - body.memory.length;
+    body.memory = memory;
+  }
+
+  #drop(body: Body): void {
+    if (this.#held.delete(body)) this.#total -= body.memory.length;
+  }
+}
+
+/** The rest of an incomplete body is not read: then the connection is closed after the answer. */
+export function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  const text = message && `${message}\n`;
+  response.writeHead(status, {
+    ...(text && { 'content-type': 'text/plain; charset=utf-8' }),
+    'content-length': Buffer.byteLength(text),
+    ...(!request.complete && { connection: 'close' }),
+    ...headers,
+  });
+  response.end(text);
 }

@@ -1,5 +1,6 @@
 /** The webhook secrets that are valid now. Secrets are replaced while we run, so their files are read again and again. */
 import { readFile } from 'node:fs/promises';
+import { normalBase } from '../../shared/base-url.ts';
 import { Failure, systemReason } from '../../shared/failure.ts';
 import type { KeyQueue, WorkQueue } from '../queue.ts';
 
@@ -8,7 +9,6 @@ const AGAIN_MS = 10_000;
 const LONGEST_READ_MS = 10_000;
 
 export class SecretFiles {
-  /** By file. */
   readonly #secrets = new Map<string, readonly string[]>();
   readonly #line: KeyQueue;
 
@@ -26,10 +26,7 @@ export class SecretFiles {
     });
   }
 
-  /**
-   * Gives a function that answers the secrets of the moment.
-   * @param file one secret per line; absent: there are none, and no webhook is accepted. @throws Failure when it cannot be read at the start.
-   */
+  /** Gives a function that answers the secrets of the moment; without a file none. @throws Failure when it cannot be read at the start. */
   async watch(file: string | undefined): Promise<() => readonly string[]> {
     if (file === undefined) return () => [];
     this.#secrets.set(file, await readSecrets(file));
@@ -40,18 +37,27 @@ export class SecretFiles {
 
 /** One per line. White space around them and empty lines are ignored. */
 export function parseSecrets(text: string): readonly string[] {
-  const lines = text.split('\n').map((line) => line.trim());
-  return lines.filter((line) => line !== '');
+  return text.split('\n').flatMap((line) => line.trim() || []);
 }
 
 async function readSecrets(file: string): Promise<readonly string[]> {
-  try {
-    return parseSecrets(await readFile(file, 'utf8'));
-  } catch (error) {
-    throw new Failure(
-      'GR-SERVE-02',
-      1,
-      `read the webhook secrets: ${file}: ${systemReason(error)}. Mount the Secret, or leave --webhook-secret-file out to do without webhooks.`,
-    );
-  }
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    const remedy = 'Mount the Secret, or leave --webhook-secret-file out to do without webhooks';
+    throw new Failure('GR-SERVE-02', 1, `read the webhook secrets: ${file}: ${systemReason(error)}. ${remedy}.`);
+  });
+  return parseSecrets(text);
+}
+
+/** A line of a file with secrets: `SECRET`, or `https://gitea.example.com SECRET`. */
+export interface SecretLine {
+  readonly secret: string;
+  /** Normal form of the only base URL that the secret is for. Absent: it is for all. */
+  readonly base?: string;
+}
+
+/** A line whose first word is no base URL is a secret as a whole: a secret may have spaces. */
+export function secretLine(line: string): SecretLine {
+  const [, url = '', secret = ''] = /^(https?:\/\/\S+)\s+(\S.*)$/.exec(line) ?? [];
+  const base = normalBase(url);
+  return base === undefined ? { secret: line } : { secret, base };
 }

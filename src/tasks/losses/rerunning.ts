@@ -1,31 +1,24 @@
 /**
  * Has Gitea re-run the CI jobs whose runners were lost: one key of the queue per run.
  *
- *     lost job ─► a look shows that Gitea has ended it ─► delay ─► jobs of the run's latest attempt ─► decide.ts ─► POST, or nothing
+ *     lost job ─► a look shows that Gitea has ended it ─► delay ─► jobs of the run's latest attempt ─► decideRerun ─► POST, or nothing
  *
  * Bound: one run per second and Gitea. A run whose other jobs still run is asked about again later and later.
  */
-
-import { askForRerun, readRunJobs } from '../../clients/gitea/runs.ts';
+import type { GiteaAccess } from '../../clients/gitea/api.ts';
+import { askForRerun, type JobOfRun, type RerunWish, readRunJobs } from '../../clients/gitea/runs.ts';
 import type { LostJob } from '../../config/runnergroup/status.ts';
-import type { RerunOutcome } from '../../serve/events.ts';
-import { accessOf, BACKGROUND, LONGEST_TURN_MS, originOf } from '../../serve/looks/guest.ts';
-import type { GroupAtLoss } from '../../serve/losses/book.ts';
+import type { DropReason, RerunOutcome } from '../../serve/events.ts';
+import { ASKING, LONGEST_TURN_MS, originOf } from '../../serve/looks/guest.ts';
+import type { GroupAtLoss } from '../../serve/losses/follow.ts';
 import type { Again, Turn } from '../../serve/queue.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { doubled } from '../../shared/clock.ts';
 import { groupBy } from '../../shared/group-by.ts';
-import { decideRerun } from './decide.ts';
-
-const GAP_MS = 1_000;
-/** Runs that are asked about at the same time, in all Giteas. */
-const WIDTH = 8;
 
 interface FollowedRun {
   readonly run: LostRun;
-  /** Questions in a row that changed nothing. */
   tries: number;
-  /** Its failure was told. */
   isTold: boolean;
 }
 
@@ -47,9 +40,8 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
     };
 
     /** Answers how many losses of the run are still to be seen to. @throws Failure */
-    const ask = async (run: LostRun, signal: AbortSignal): Promise<number> => {
+    const ask = async (access: GiteaAccess, run: LostRun, signal: AbortSignal): Promise<number> => {
       const { at, losses } = run;
-      const access = accessOf(guest, at.target, timeoutMs);
       const { drop, rerun } = decideRerun(losses, await readRunJobs(access, run), at.group.maxEvictionRetries);
       if (signal.aborted) return losses.length;
       for (const [loss, reason] of drop) end(at, loss, reason);
@@ -65,7 +57,7 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
       const { target } = run.at;
       const pausedMs = guest.pauseMs(target);
       if (pausedMs > 0) return { inMs: pausedMs, firm: true };
-      const left = await guest.visit(target, BACKGROUND, () => ask(run, signal), signal);
+      const left = await guest.ask(target, timeoutMs, (access) => ask(access, run, signal), signal);
       const followed = runs.get(key);
       const isOver = left === 0 || signal.aborted;
       const tries = followed?.tries ?? 0;
@@ -75,14 +67,11 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
     };
 
     const line = queue.open('rerun', {
-      width: WIDTH,
+      ...ASKING,
       laneOf: (key) => {
         const run = runs.get(key)?.run;
         return run ? originOf(run.at.target) : '';
       },
-      // One that hangs holds up no other Gitea.
-      perLane: 1,
-      gapMs: GAP_MS,
       deadlineMs: LONGEST_TURN_MS + 2 * timeoutMs,
       backOffMs: (failures) => laterMs(failures - 1),
       // Told once per run: it is tried again until the loss expires, because a right can be granted meanwhile.
@@ -112,7 +101,6 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
   };
 }
 
-/** A run with lost jobs of one group. */
 export interface LostRun {
   /** The same while any of its jobs is lost. */
   readonly key: string;
@@ -127,7 +115,6 @@ const LOSS_EXPIRES_MS = 24 * 3_600_000;
 const FIRST_PAUSE_MS = 15_000;
 const LONGEST_PAUSE_MS = 300_000;
 
-/** All runs with lost jobs, in the order of their losses. */
 export function lostRuns(groups: readonly GroupAtLoss[]): readonly LostRun[] {
   return groups.flatMap((at) => {
     const runs = groupBy(at.lost, ({ repository, runId }) => `${at.live.key} ${repository} ${runId}`);
@@ -152,4 +139,48 @@ export function laterMs(tries: number): number {
 
 export function isExpired({ lostAt }: LostJob, nowMs: number): boolean {
   return nowMs - Date.parse(lostAt) > LOSS_EXPIRES_MS;
+}
+
+interface RunDecision {
+  /** Losses that need nothing more. */
+  readonly drop: ReadonlyMap<LostJob, DropReason>;
+  /** To ask for now, and the losses that it covers. Absent: the run is not done, or nothing is left. */
+  readonly rerun?: { readonly wish: RerunWish; readonly covers: readonly LostJob[] };
+}
+
+/**
+ * Pure. Gitea's rows are the memory: one that has the name of the lost runner was not re-run since (src/clients/gitea/runs.ts). So one loss
+ * is re-run once, also when several leaders ask about it. @param losses all of one run. @param jobs all of its latest attempt.
+ */
+export function decideRerun(losses: readonly LostJob[], jobs: readonly JobOfRun[], maxRetries: number): RunDecision {
+  const drop = new Map<LostJob, DropReason>();
+  const failed = new Map<LostJob, JobOfRun>();
+  for (const loss of losses) {
+    const row = jobs.find((job) => isOf(loss, job));
+    const reason = dropReason(row, maxRetries);
+    if (reason) drop.set(loss, reason);
+    else if (row?.isDone) failed.set(loss, row);
+  }
+  const [first] = failed;
+  if (!first || jobs.some(({ isDone }) => !isDone)) return { drop };
+  // One request re-runs them all. Where other jobs failed, too, it would re-run those: then one job after the other.
+  const lostRows = new Set(failed.values());
+  const others = jobs.filter(({ conclusion }) => conclusion === 'failure' || conclusion === 'cancelled');
+  if (failed.size > 1 && others.every((job) => lostRows.has(job))) {
+    return { drop, rerun: { wish: 'failed-jobs', covers: [...failed.keys()] } };
+  }
+  return { drop, rerun: { wish: { jobId: first[1].id }, covers: [first[0]] } };
+}
+
+/** True for the row of the lost attempt. After Gitea's nightly clean-up the row has no name of a runner any more. */
+function isOf({ runner, jobId, attempt }: LostJob, job: JobOfRun): boolean {
+  if (job.runner !== undefined) return job.runner === runner;
+  return job.id === jobId && job.attempt === attempt;
+}
+
+function dropReason(row: JobOfRun | undefined, maxRetries: number): DropReason | undefined {
+  if (!row) return 'superseded';
+  if (!row.isDone) return row.runner === undefined ? 'superseded' : undefined;
+  if (row.conclusion !== 'failure') return 'not-failed';
+  return row.reruns >= maxRetries ? 'exhausted' : undefined;
 }

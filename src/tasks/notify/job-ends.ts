@@ -6,36 +6,37 @@
  * It waits for its turn behind looks, so a Gitea that hangs delays neither looks nor rounds. A job that is not listed yet is asked for again.
  */
 
+import { LRUCache } from 'lru-cache';
 import { type GiteaAccess, GiteaApi } from '../../clients/gitea/api.ts';
 import { type JobEnd, levelsOf, readJobEnds, readWorkflows } from '../../clients/gitea/job-ends.ts';
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import { kindOf, type NotifyTarget } from '../../config/runnergroup/notify-fields.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import type { GroupKey, JobDecision, Plan } from '../../planner/decisions.ts';
+import type { Job } from '../../planner/evidence.ts';
 import type { EventOf, JobNotice } from '../../serve/events.ts';
-import { accessOf, BACKGROUND, LONGEST_TURN_MS } from '../../serve/looks/guest.ts';
-import { EndedJobs, type LeftJob } from '../../serve/planning/ended-jobs.ts';
+import { LONGEST_TURN_MS } from '../../serve/looks/guest.ts';
 import type { Turn } from '../../serve/queue.ts';
+import type { AppVerdict } from '../../serve/round.ts';
 import type { StartTask, TaskContext } from '../../serve/task.ts';
 import { Failure } from '../../shared/failure.ts';
+import { groupBy } from '../../shared/group-by.ts';
 import { keyText } from '../../shared/key-text.ts';
 import { printable } from '../../shared/printable.ts';
 
-export interface JobEndsOptions {
+interface JobEndsOptions {
   /** For all requests about one scope. */
   readonly timeoutMs: number;
   /** Of groups that have no `notify`; absent: nobody. */
   readonly notifyDefaults?: readonly NotifyTarget[];
 }
 
-/** An ended job of a group that notifies somebody. */
 interface AskedJob extends LeftJob {
   readonly target: GiteaTarget;
   readonly notify: readonly NotifyTarget[];
   /** Runners of its group stay so long after a failure; 0: they do not. */
   readonly keepFailedSeconds: number;
-  /** Questions so far. */
   readonly tries: number;
-  /** By the steady clock. */
   readonly dueMs: number;
 }
 
@@ -50,7 +51,6 @@ export function tellJobEnds({ notifyDefaults = [], timeoutMs }: JobEndsOptions):
   return (context) => {
     const { clock, guest, queue, tell } = context;
     const ended = new EndedJobs();
-    /** Oldest first. */
     let waiting: readonly AskedJob[] = [];
 
     const giveUp = ({ notify }: AskedJob): void => {
@@ -72,20 +72,14 @@ export function tellJobEnds({ notifyDefaults = [], timeoutMs }: JobEndsOptions):
       else ask([{ ...job, tries: job.tries + 1, dueMs: clock.steadyMs() + pauseMs }]);
     };
 
-    /** All jobs of the scope that are due, with one question. */
     const askScope = async (key: string, { signal }: Turn): Promise<undefined> => {
       const nowMs = clock.steadyMs();
       const due = waiting.filter(({ target, dueMs }) => target.key === key && dueMs <= nowMs);
       const [first] = due;
       if (!first) return;
+      // A question that fails says nothing of any job.
       const found = await guest
-        .visit(
-          first.target,
-          BACKGROUND,
-          () => readEnds(accessOf(guest, first.target, timeoutMs), first.target, due),
-          signal,
-        )
-        // A question that fails says nothing of any job.
+        .ask(first.target, timeoutMs, (access) => readEnds(access, first.target, due), signal)
         .catch(ignoreFailure);
       if (signal.aborted) return;
       waiting = waiting.filter((each) => !due.includes(each));
@@ -120,10 +114,7 @@ function endedJobs(
   { clock, targetOf }: TaskContext,
   defaults: readonly NotifyTarget[],
 ): readonly AskedJob[] {
-  const plans = verdicts.map(({ application, planning }) =>
-    planning.is === 'planned' ? { application, planned: planning } : { application },
-  );
-  const left = ended.take(plans);
+  const left = ended.take(verdicts);
   if (left.length === 0) return [];
   const groups = new Map<string, RunnerGroup | undefined>(
     verdicts.flatMap(({ groups: of }) => of.map(({ live }) => [live.key, live.group] as const)),
@@ -140,11 +131,8 @@ function endedJobs(
 
 async function readEnds(access: GiteaAccess, { scope }: GiteaTarget, asked: readonly AskedJob[]) {
   const api = new GiteaApi(access);
-  const levels = await levelsOf(
-    api,
-    scope,
-    asked.map(({ job }) => job.repository),
-  );
+  const repositories = asked.map(({ job }) => job.repository);
+  const levels = await levelsOf(api, scope, repositories);
   const ends = await Promise.all(levels.map((level) => readJobEnds(api, level)));
   // A message without the workflow's name is better than none.
   const workflows = await Promise.all(levels.map((level) => readWorkflows(api, level).catch(ignoreFailure)));
@@ -187,4 +175,101 @@ export function shortName(name: string): string {
 function ignoreFailure(error: unknown): undefined {
   if (error instanceof Failure) return undefined;
   throw error;
+}
+
+/**
+ * A CI job that has probably ended on a runner of ours:
+ *
+ *     running on a runner of ours, then gone or done
+ *     served (it waits, and runners are on their way), then gone: it came and went between two looks, or was cancelled
+ *     done on a runner of ours, and never seen before
+ */
+export interface LeftJob {
+  readonly job: Job;
+  readonly origin: string;
+  readonly group: GroupKey;
+  /** Names of the runners of the group that may have run it. */
+  readonly runners: readonly string[];
+}
+
+/** What was seen of one Application: the time of its first plan, and the jobs that run or are served, by key. */
+interface Seen {
+  readonly sinceMs: number;
+  readonly active: ReadonlyMap<string, LeftJob>;
+}
+
+/** Ended jobs that are remembered, so that none is told twice. A look shows 150 completed jobs of a scope. */
+const MOST_REMEMBERED = 20_000;
+
+export class EndedJobs {
+  #seen: ReadonlyMap<string, Seen> = new Map();
+  readonly #ended = new LRUCache<string, true>({ max: MOST_REMEMBERED });
+
+  /** Takes all plans of one round, and answers the jobs that have ended since the last one, each once. Without a plan nothing is known. */
+  take(verdicts: readonly Pick<AppVerdict, 'application' | 'planning'>[]): readonly LeftJob[] {
+    const seen = new Map<string, Seen>();
+    const left: LeftJob[] = [];
+    for (const { application, planning } of verdicts) {
+      const before = this.#seen.get(application);
+      if (planning.is === 'planned') {
+        const { plan, atMs } = planning;
+        const known = before ?? { sinceMs: atMs, active: new Map() };
+        const ended = this.#leftIn(plan, known);
+        // What the first plan shows as done had ended before it.
+        if (before) left.push(...ended);
+        seen.set(application, { sinceMs: known.sinceMs, active: activeIn(plan) });
+      } else if (before) seen.set(application, before);
+    }
+    this.#seen = seen;
+    return left;
+  }
+
+  #leftIn(plan: Plan, { sinceMs, active }: Seen): readonly LeftJob[] {
+    const listed = new Set(plan.jobs.filter(({ job }) => job.status !== 'completed').map(keyOf));
+    const gone = [...active].filter(([key]) => !listed.has(key));
+    return [...gone, ...doneIn(plan, sinceMs)].flatMap(([key, job]) => {
+      if (this.#ended.has(key)) return [];
+      this.#ended.set(key, true);
+      return [job];
+    });
+  }
+}
+
+function activeIn({ jobs, runners }: Plan): ReadonlyMap<string, LeftJob> {
+  // One list for all jobs of a group.
+  const byGroup = groupBy(runners, ({ group }) => keyText(group));
+  const names = new Map([...byGroup].map(([key, list]) => [key, list.map(({ runner }) => runner)]));
+  return new Map(
+    jobs.flatMap((decision) => {
+      const { job, origin, verdict } = decision;
+      if ((verdict !== 'running' && verdict !== 'served') || !decision.group) return [];
+      const { group } = decision;
+      const mayRunIt = job.runner === undefined ? (names.get(keyText(group)) ?? []) : [job.runner];
+      return [[keyOf(decision), { job, origin, group, runners: mayRunIt }] as const];
+    }),
+  );
+}
+
+/**
+ * Done since `sinceMs` on a runner that the plan still knows, so it is of one of its groups. A look reads no completed jobs while nothing is
+ * queued or runs. So a plan may list jobs for the first time that ended long before it.
+ */
+function doneIn({ jobs, runners }: Plan, sinceMs: number): ReadonlyMap<string, LeftJob> {
+  // Gitea's times are whole seconds.
+  const sinceSecondMs = Math.floor(sinceMs / 1000) * 1000;
+  const groups = new Map(runners.map(({ runner, group }) => [runner, group]));
+  return new Map(
+    jobs.flatMap((decision) => {
+      const { job, origin, verdict } = decision;
+      const { completedAtMs = sinceMs, runner = '' } = job;
+      const group = groups.get(runner);
+      if (verdict !== 'done' || !group || completedAtMs < sinceSecondMs) return [];
+      return [[keyOf(decision), { job, origin, group, runners: [runner] }] as const];
+    }),
+  );
+}
+
+/** A re-run is another stay in the queue. */
+function keyOf({ job, origin }: JobDecision): string {
+  return `${origin} ${job.id} ${job.attempt}`;
 }

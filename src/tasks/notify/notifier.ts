@@ -3,33 +3,77 @@
  *
  *     job-ended ─► wanted? allowed? ─► outbox, a lane per addressee ─► its receiver ─► event `notified`
  *
- * Tokens and secrets are read from their files for each message, so they can be replaced while we run. None is in an event or a message.
+ * A further kind of receivers is a field of `spec.notify` (notify-fields.ts), a file beside this one and a row in `src/cli/serve.ts`:
+ * CONTRIBUTING.md. Tokens and secrets are read from their files for each message, so they can be replaced while we run. None is in an event
+ * or a message.
  */
+import { readFile } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
+import { parseDocument } from 'yaml';
 import { HttpClient, type HttpOptions } from '../../clients/http/client.ts';
-import { kindOf, type NotifyTarget, RECEIVERS, type ReceiverKind } from '../../config/runnergroup/notify-fields.ts';
-import type { JobNotice } from '../../serve/events.ts';
+import {
+  kindOf,
+  type NotifyTarget,
+  NotifyTargets,
+  RECEIVERS,
+  type ReceiverKind,
+} from '../../config/runnergroup/notify-fields.ts';
+import type { JobNotice, NotifyResult } from '../../serve/events.ts';
+import type { Again, WorkQueue } from '../../serve/queue.ts';
 import type { Feature, FeatureContext } from '../../serve/task.ts';
-import { Failure } from '../../shared/failure.ts';
-import { Outbox, type OutboxTimes } from './outbox.ts';
-import { ATTEMPT_MS, type Message, type ReceiverContext, type Receivers } from './receiver.ts';
+import { Failure, systemCode } from '../../shared/failure.ts';
 
-/** What the administrator configures. */
+export interface Message {
+  readonly to: ReceiverKind;
+  /** Its lane in the outbox. `/debug/queue` shows it. */
+  readonly addressee: string;
+  readonly namespace: string;
+  /** One attempt; nothing: it was accepted. @throws Failure: the next attempt may work. */
+  readonly send: () => Promise<Refusal | undefined>;
+}
+
+export interface Refusal {
+  readonly failure: Failure;
+  /** The same message may be accepted later. */
+  readonly again: boolean;
+}
+
+/** @param Address what `spec.notify` says of an addressee. */
+export interface Receiver<Address> {
+  /** A Failure: the configuration of `serve` does not allow it. */
+  readonly messageFor: (address: Address, notice: JobNotice) => Message | Failure;
+  /** Requests to this path on the port of webhooks are for it. */
+  readonly requests?: { readonly path: string; readonly listener: RequestListener };
+  /** What it does beside, until the signal is aborted. Never rejects. */
+  readonly run?: (signal: AbortSignal) => Promise<void>;
+}
+
+type Receivers = { readonly [Kind in ReceiverKind]: Receiver<NonNullable<NotifyTarget[Kind]>> };
+
+export interface ReceiverContext extends Pick<FeatureContext, 'clock' | 'env' | 'random' | 'watchSecrets'> {
+  /** An attempt to send has `ATTEMPT_MS`. */
+  readonly http: HttpClient;
+  /** Takes a message that no CI job has caused. */
+  readonly post: (message: Message) => void;
+  readonly tell: (to: ReceiverKind, result: NotifyResult, failure?: Failure) => void;
+}
+
 export interface NotifyOptions {
   readonly receivers: (context: ReceiverContext) => Promise<Receivers>;
   /** Of groups that have no `notify`. */
   readonly defaults: readonly NotifyTarget[];
-  /** For tests. */
   readonly times?: OutboxTimes;
 }
 
-export interface NotifierOptions extends NotifyOptions, Pick<HttpOptions, 'wireTo'>, FeatureContext {}
-
+export const ATTEMPT_MS = 5_000;
 /** What an addressee answers is not read. */
 const LONGEST_ANSWER = 64 * 1024;
 
 /** @throws Failure when a receiver cannot begin. */
-export async function openNotifier(options: NotifierOptions): Promise<Feature> {
-  const { clock, env, queue, random, times, watchSecrets, wireTo } = options;
+export async function openNotifier(
+  options: NotifyOptions & FeatureContext & Pick<HttpOptions, 'wireTo'>,
+): Promise<Feature> {
+  const { clock, env, queue, times, wireTo } = options;
   const http = new HttpClient({
     clock,
     env,
@@ -39,13 +83,8 @@ export async function openNotifier(options: NotifierOptions): Promise<Feature> {
   });
   const tell: ReceiverContext['tell'] = (to, result, failure) =>
     options.tell({ is: 'notified', to, result, ...(failure && { failure }) });
-  const outbox = new Outbox({
-    queue,
-    tell: ({ to }, result, failure) => tell(to, result, failure),
-    ...(times && { times }),
-  });
-  const post = (message: Message): void => outbox.add(message);
-  const receivers = await options.receivers({ clock, env, random, http, watchSecrets, post, tell });
+  const post = openOutbox(queue, ({ to }, result, failure) => tell(to, result, failure), times);
+  const receivers = await options.receivers({ ...options, http, post, tell });
   const all = RECEIVERS.map((kind) => receivers[kind]);
   return {
     subscriber: (event) => {
@@ -74,4 +113,118 @@ function messageFor<Kind extends ReceiverKind>(
 ): Message | Failure | undefined {
   const address = target[kind];
   return address && receivers[kind].messageFor(address, notice);
+}
+
+export interface OutboxTimes {
+  /** Between two messages of a lane. Chats take one per second and channel. */
+  readonly gapMs: number;
+  /** Before the second, third … attempt. After the last one the message has failed. */
+  readonly pausesMs: readonly number[];
+}
+
+const TIMES: OutboxTimes = { gapMs: 1_000, pausesMs: [2_000, 10_000, 60_000] };
+/** Messages that wait in one lane: more than a minute of them is no news any more. */
+export const MOST_IN_LANE = 100;
+/** Addressees with messages under way. */
+export const MOST_LANES = 200;
+/** Of these, those that one namespace has opened: dead addressees of one team must leave room for others. */
+export const MOST_LANES_OF_ONE = 50;
+/** A message is sent within seconds, whatever its addressee does. */
+const LONGEST_SEND_MS = 60_000;
+
+interface Lane {
+  /** Whose message has opened it. */
+  readonly namespace: string;
+  readonly waiting: Message[];
+  tries: number;
+}
+
+/**
+ * Messages on their way. A lane sends one at a time, at most one per second, and tries again after a failure. So an addressee that is dead
+ * delays nobody else, and memory is bounded: what does not fit is dropped and counted. @param tell what became of a message.
+ */
+export function openOutbox(
+  queue: WorkQueue,
+  tell: (message: Message, result: NotifyResult, failure?: Failure) => void,
+  { gapMs, pausesMs } = TIMES,
+): (message: Message) => void {
+  const lanes = new Map<string, Lane>();
+  const send = async (addressee: string, signal: AbortSignal): Promise<Again | undefined> => {
+    const lane = lanes.get(addressee);
+    const [message] = lane?.waiting ?? [];
+    if (!lane || !message) return undefined;
+    const refusal = await refusalOf(message);
+    if (signal.aborted) return undefined;
+    if (refusal) tell(message, 'retried', refusal.failure);
+    const pauseMs = pausesMs[lane.tries];
+    if (refusal?.again && pauseMs !== undefined) {
+      lane.tries += 1;
+      return { inMs: pauseMs, firm: true };
+    }
+    lane.tries = 0;
+    lane.waiting.shift();
+    if (lane.waiting.length === 0) lanes.delete(addressee);
+    tell(message, refusal ? 'failed' : 'sent');
+    return lane.waiting.length > 0 ? { inMs: 0 } : undefined;
+  };
+  const line = queue.open('notify', {
+    width: MOST_LANES,
+    gapMs,
+    deadlineMs: LONGEST_SEND_MS,
+    run: (addressee, { signal }) => send(addressee, signal),
+  });
+  const isFull = (namespace: string): boolean =>
+    lanes.size >= MOST_LANES ||
+    [...lanes.values()].filter((lane) => lane.namespace === namespace).length >= MOST_LANES_OF_ONE;
+  return (message) => {
+    const { addressee, namespace } = message;
+    const lane = lanes.get(addressee);
+    // The first one is on its way.
+    if (lane ? lane.waiting.length > MOST_IN_LANE : isFull(namespace)) return tell(message, 'dropped');
+    if (lane) lane.waiting.push(message);
+    else lanes.set(addressee, { namespace, waiting: [message], tries: 0 });
+    line.add(addressee);
+  };
+}
+
+async function refusalOf({ send }: Message): Promise<Refusal | undefined> {
+  try {
+    return await send();
+  } catch (failure) {
+    if (failure instanceof Failure) return { failure, again: true };
+    throw failure;
+  }
+}
+
+export function unusable(file: string, why: string): Failure {
+  return new Failure('GR-NOTIFY-05', 1, `read a secret for notifications: ${file}: ${why}.`);
+}
+
+/** A token or secret of notifications. @throws Failure */
+export async function readSecretFile(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw unusable(file, `${systemCode(error)}. Mount the Secret`);
+  });
+  const secret = text.trim();
+  if (secret === '') throw unusable(file, 'it is empty. Mount the Secret');
+  return secret;
+}
+
+/** A ConfigMap has at most 1 MiB, and ten addressees need a hundredth of that. */
+const LONGEST_FILE = 65_536;
+
+/** The file `--notify-file`: what `spec.notify` is for RunnerGroups that have none. @throws Failure exit 2 */
+export async function readNotifyFile(file: string): Promise<readonly NotifyTarget[]> {
+  const wrong = (what: string): Failure =>
+    new Failure('GR-NOTIFY-06', 2, `read --notify-file ${file}: ${what}. Write a list like spec.notify.`);
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw wrong(`it cannot be read: ${systemCode(error)}`);
+  });
+  if (text.length > LONGEST_FILE) throw wrong(`it has more than ${LONGEST_FILE} characters`);
+  const document = parseDocument(text);
+  if (document.errors.length > 0) throw wrong('it is no YAML');
+  const { data, error } = NotifyTargets.safeParse(document.toJS({ maxAliasCount: 10 }) ?? []);
+  if (data) return data;
+  const [issue] = error.issues;
+  throw wrong(`${issue?.path.join('.') || 'the list'}: ${issue?.message ?? 'is wrong'}`);
 }

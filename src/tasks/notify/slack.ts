@@ -1,6 +1,6 @@
 /**
- * Notifications in Slack: `chat.postMessage` with the bot token. In a message about a failed job the button "Keep 1 h longer"; its presses come
- * as requests (slack-button.ts) or over a connection of ours (slack-socket.ts), and are answered in the thread.
+ * Notifications in Slack: `chat.postMessage` with the bot token. In a message about a failed job the button "Keep 1 h longer"; its presses
+ * (slack-presses.ts) are answered in the thread.
  */
 import * as z from 'zod';
 import { Deadline } from '../../clients/http/deadline.ts';
@@ -15,9 +15,15 @@ import {
   type ReceiverContext,
   type Refusal,
   readSecretFile,
-} from './receiver.ts';
-import { EXTEND_ACTION, INTERACTIVE_PATH, interactiveListener, type Press } from './slack-button.ts';
-import { holdConnections, OPENING } from './slack-socket.ts';
+} from './notifier.ts';
+import {
+  EXTEND_ACTION,
+  holdConnections,
+  INTERACTIVE_PATH,
+  interactiveListener,
+  OPENING,
+  type Press,
+} from './slack-presses.ts';
 
 export interface SlackOptions {
   /** Of the bot token. Absent: nothing is posted. */

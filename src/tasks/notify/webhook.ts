@@ -2,13 +2,13 @@
 import { createHmac, hash } from 'node:crypto';
 import { Deadline } from '../../clients/http/deadline.ts';
 import type { JobNotice } from '../../serve/events.ts';
-import { secretLine } from '../../serve/secret-line.ts';
+import { secretLine } from '../../serve/webhook/secrets.ts';
 import { isBelow } from '../../shared/base-url.ts';
 import { Failure } from '../../shared/failure.ts';
 import { timeText } from '../../shared/marks.ts';
 import { parseUrl } from '../../shared/parse-url.ts';
 import { isAllowedUrl } from './allowed-urls.ts';
-import { ATTEMPT_MS, type Receiver, type ReceiverContext, type Refusal, readSecretFile, unusable } from './receiver.ts';
+import { ATTEMPT_MS, type Receiver, type ReceiverContext, type Refusal, readSecretFile, unusable } from './notifier.ts';
 
 export interface WebhookOptions {
   /** Prefixes of addresses that may be called. */

@@ -1,27 +1,33 @@
 /**
  * Keeps the registration tokens in Secrets as Gitea gives them (`--registration-secrets`): one key of the queue per key of a Secret.
  *
- *     groups ─► choose.ts ─► each key: read the Secret ─► ask Gitea (POST) ─► other than before: write token and url
+ *     groups ─► tokenSlots ─► each key: read the Secret ─► ask Gitea (POST) ─► other than before: write token and url
  *
  * Bounds: one key per second and Gitea. Each key is asked for again after 5 minutes, after a failure sooner at first and then less
  * often. A token goes from Gitea's answer into the Secret and nowhere else.
  */
-
+import type { GiteaAccess } from '../../clients/gitea/api.ts';
 import { describeScope } from '../../clients/gitea/endpoints.ts';
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import { readRegistrationToken, registrationLevel } from '../../clients/gitea/registrations.ts';
 import { Deadline } from '../../clients/http/deadline.ts';
+import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import { fillSecret, readSecret } from '../../clients/kubernetes/secrets.ts';
 import { URL_KEY } from '../../clients/tokens/api-token.ts';
 import { holderOf, holdersIn, REGISTRATION_MARK } from '../../clients/tokens/registration-mark.ts';
-import { accessOf, BACKGROUND, LONGEST_TURN_MS, originOf } from '../../serve/looks/guest.ts';
+import { templateAsks } from '../../config/policy/rules.ts';
+import { otherSecrets, type SecretRef } from '../../config/runnergroup/paths.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { ASKING, LONGEST_TURN_MS, originOf } from '../../serve/looks/guest.ts';
+import type { TargetOf } from '../../serve/looks/targets.ts';
+import type { LiveGroup } from '../../serve/planning/live.ts';
 import type { Again, Turn } from '../../serve/queue.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { normalBase } from '../../shared/base-url.ts';
 import { doubled } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
+import { groupBy } from '../../shared/group-by.ts';
 import { keyText } from '../../shared/key-text.ts';
-import { groupsWithToken, refused, type TokenSlot, tokenSlots } from './choose.ts';
 
 export interface FillingOptions {
   /** Names of the Secrets that may be written. */
@@ -30,9 +36,6 @@ export interface FillingOptions {
   readonly timeoutMs: number;
 }
 
-const GAP_MS = 1_000;
-/** Keys that are asked for at the same time, in all Giteas. */
-const WIDTH = 8;
 /** Also how long a token that was replaced in Gitea stays in the Secret. */
 const WELL_MS = 300_000;
 const FIRST_MS = 15_000;
@@ -52,14 +55,11 @@ export function fillSecrets({ names, timeoutMs }: FillingOptions): StartTask {
       tellAll({ is: 'registration-token', ...told, outcome, ...(failure && { failure }) });
     };
 
-    const ask = async (slot: TokenSlot, target: GiteaTarget): Promise<string> => {
-      const access = accessOf(guest, target, timeoutMs);
+    const ask = async (access: GiteaAccess, slot: TokenSlot, target: GiteaTarget): Promise<string> => {
       const level = await registrationLevel(access, target.scope);
       if (level) return await readRegistrationToken(access, level);
-      throw refused(
-        slot,
-        `Gitea gives the registration token of ${describeScope(target.scope)} to that user alone. Use an API token of that user with scope write:user`,
-      );
+      const what = `Gitea gives the registration token of ${describeScope(target.scope)} to that user alone`;
+      throw refused(slot, `${what}. Use an API token of that user with scope write:user`);
     };
 
     /** Gitea is asked only for a Secret that can be read and is bound to no other Gitea. */
@@ -67,15 +67,13 @@ export function fillSecrets({ names, timeoutMs }: FillingOptions): StartTask {
       const { annotations, keys, version } = await readSecret(client, slot, new Deadline(timeoutMs, client.clock));
       const bound = keys(URL_KEY)?.trim() || undefined;
       if (bound !== undefined && normalBase(bound) !== normalBase(target.url)) {
-        throw refused(
-          slot,
-          `its key ${URL_KEY} names another Gitea than ${target.url}. Correct gitea.url, or name another Secret`,
-        );
+        const what = `its key ${URL_KEY} names another Gitea than ${target.url}`;
+        throw refused(slot, `${what}. Correct gitea.url, or name another Secret`);
       }
       const holders = [...holdersIn(annotations[REGISTRATION_MARK])].filter(([key]) => keys(key)?.trim());
       const own = holderOf({ giteaUrl: target.url, scope: target.scope });
       const isMarked = checkHolder(slot, own, new Map(holders).get(slot.key));
-      const token = await guest.visit(target, BACKGROUND, () => ask(slot, target), signal);
+      const token = await guest.ask(target, timeoutMs, (access) => ask(access, slot, target), signal);
       if (keys(slot.key)?.trim() === token && bound !== undefined && isMarked) return 'same';
       if (signal.aborted) return 'changed';
       const wanted = {
@@ -99,14 +97,11 @@ export function fillSecrets({ names, timeoutMs }: FillingOptions): StartTask {
     };
 
     const line = queue.open('fill', {
-      width: WIDTH,
+      ...ASKING,
       laneOf: (id) => {
         const target = slots.get(id)?.target;
         return target === undefined || target instanceof Failure ? `refused ${id}` : originOf(target);
       },
-      // One that hangs holds up no other Gitea.
-      perLane: 1,
-      gapMs: GAP_MS,
       deadlineMs: LONGEST_TURN_MS + 3 * timeoutMs,
       backOffMs: againMs,
       onFailure: (id, failure) => tell(id, 'failed', failure),
@@ -145,4 +140,97 @@ function checkHolder(slot: TokenSlot, own: string, holder: string | undefined): 
 /** Time until Gitea is asked for the same token again, ms: 5 minutes after none, else 15 s, 30 s … 10 minutes after so many failures in a row. */
 export function againMs(failures: number): number {
   return failures === 0 ? WELL_MS : doubled(FIRST_MS, failures - 1, LONGEST_MS);
+}
+
+export interface GroupWithToken {
+  readonly object: RunnerGroupObject;
+  /** Absent: its spec is not valid, so nobody knows which Secrets it names. */
+  readonly group?: RunnerGroup;
+  /** Absent: the policy denies it, or it has no usable API token. */
+  readonly target?: GiteaTarget;
+}
+
+export function groupsWithToken(live: readonly LiveGroup[], targetOf: TargetOf): readonly GroupWithToken[] {
+  return live.map(({ group, object }) => {
+    const target = group && targetOf.get(group);
+    return { object, ...(group && { group }), ...(target && !(target instanceof Failure) && { target }) };
+  });
+}
+
+/** One key of a Secret, and the groups whose runners register with it. */
+export interface TokenSlot {
+  /** `<namespace>/<name>` of the Secret, and the key. */
+  readonly id: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly key: string;
+  /** In the order of their names. */
+  readonly objects: readonly RunnerGroupObject[];
+  /** Whose token is asked for, and with which API token. A Failure: nothing may be written there. */
+  readonly target: GiteaTarget | Failure;
+  /** Name of a group of the namespace that may name this key, too, for a scope that is not known. */
+  readonly unclear?: string;
+}
+
+type Known = GroupWithToken & { readonly group: RunnerGroup };
+
+/** @param groups all of them. @param names the only Secrets that may be written. */
+export function tokenSlots(groups: readonly GroupWithToken[], names: ReadonlySet<string>): readonly TokenSlot[] {
+  const known = groups.filter((one): one is Known => one.group !== undefined);
+  const unclear = new Map(
+    groups.flatMap(({ group, object: { metadata } }) => (group ? [] : [[metadata.namespace, metadata.name]])),
+  );
+  const members = groupBy(known, ({ group: { namespace, registrationToken } }) =>
+    names.has(registrationToken.name) ? idOf(namespace, registrationToken) : undefined,
+  );
+  if (members.size === 0) return [];
+  const uses = new Map(
+    [...groupBy(known, ({ group }) => group.namespace)].map(([at, all]) => [at, all.flatMap(usesOf)]),
+  );
+  return [...members].flatMap(([id, unordered]) => {
+    const sharing = unordered.toSorted((a, b) => (a.group.name < b.group.name ? -1 : 1));
+    const [{ group }] = sharing as [Known];
+    const found = sharing.find(({ target }) => target)?.target;
+    if (!found) return [];
+    const { namespace, registrationToken } = group;
+    const why = conflict(group, sharing) ?? otherUse(registrationToken, uses.get(namespace) ?? []);
+    const slot = { id, namespace, ...registrationToken, objects: sharing.map(({ object }) => object) };
+    const broken = unclear.get(namespace);
+    return [{ ...slot, target: why ? refused(slot, why) : found, ...(broken !== undefined && { unclear: broken }) }];
+  });
+}
+
+/** Groups whose API token cannot be used count, too: their scope and Gitea stand in their spec. */
+function conflict({ registrationToken: { key } }: RunnerGroup, sharing: readonly Known[]): string | undefined {
+  if (key === URL_KEY) return 'this key names the Gitea of the Secret. Name another key in registrationToken';
+  const [first, second] = [...new Set(sharing.map(({ group }) => holderOf(group)))].sort();
+  if (second === undefined) return undefined;
+  return `its RunnerGroups want tokens of ${first} and of ${second}. Give each scope a key or a Secret of its own`;
+}
+
+/** A place that reads a key of a Secret, or the whole Secret. */
+type Use = Omit<SecretRef, 'path'> & { readonly why: string };
+
+/** What a group reads besides its registration token. */
+function usesOf({ group }: Known): readonly Use[] {
+  const inPod = templateAsks(group, 'secret').map(({ path, value }) => ({ path, name: value }));
+  const others = [...otherSecrets(group.manifest['spec']), ...inPod];
+  return [
+    { ...group.authToken, why: 'a RunnerGroup names it under authToken, so it holds an API token' },
+    ...others.map(({ path, ...ref }) => ({ ...ref, why: `RunnerGroup ${group.name} names it in ${path}` })),
+  ];
+}
+
+function otherUse({ name, key }: RunnerGroup['registrationToken'], uses: readonly Use[]): string | undefined {
+  const use = uses.find((each) => each.name === name && (each.key ?? key) === key);
+  return use && `${use.why}. Name another one in registrationToken`;
+}
+
+/** Why nothing is written there, and what to do: without a full stop. */
+export function refused({ key, name, namespace }: Pick<TokenSlot, 'key' | 'name' | 'namespace'>, why: string): Failure {
+  return new Failure('GR-TOKEN-11', 1, `write key ${key} of Secret ${name} of namespace ${namespace}: ${why}.`);
+}
+
+function idOf(namespace: string, { name, key }: RunnerGroup['authToken']): string {
+  return `${namespace}/${name} ${key}`;
 }

@@ -142,14 +142,10 @@ export function deadRegistrations(evidence: SweepEvidence, earlier: Sightings): 
 }
 
 /** Rule 1. */
-function findOwn({ instance, groups, looks, areAll = false }: SweepEvidence): {
-  own: readonly OwnRow[];
-  foreign: number;
-} {
-  const places = new Map<string, ChosenGroup>();
-  for (const group of groups) {
-    places.set(`${group.look} ${namePrefix(group.name)} ${groupHash(instance, group)}`, group);
-  }
+function findOwn({ instance, groups, looks, areAll = false }: SweepEvidence) {
+  const places = new Map(
+    groups.map((group) => [`${group.look} ${namePrefix(group.name)} ${groupHash(instance, group)}`, group]),
+  );
   const vanished = areAll ? vanishedFinder(instance, groups) : () => undefined;
   const own = new Map<string, OwnRow>();
   const all = new Set<string>();

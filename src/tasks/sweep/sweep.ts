@@ -7,7 +7,6 @@
  * The first pass deletes nothing: a row must have been seen twice. What was seen is kept in the `Sweeper` and nowhere else. After a restart
  * all of it must be seen again.
  */
-
 import type { GiteaAccess, VersionCache } from '../../clients/gitea/api.ts';
 import { describeScope, type Level } from '../../clients/gitea/endpoints.ts';
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
@@ -20,13 +19,16 @@ import {
 import type { HttpClient } from '../../clients/http/client.ts';
 import { Deadline } from '../../clients/http/deadline.ts';
 import type { LiveJob, Look } from '../../planner/evidence.ts';
+import type { TargetOf } from '../../serve/looks/targets.ts';
+import type { Again, Turn } from '../../serve/queue.ts';
+import type { StartTask } from '../../serve/task.ts';
 import { type Clock, pause } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import { groupBy } from '../../shared/group-by.ts';
+import { keyText } from '../../shared/key-text.ts';
 import { DEFAULT_BUDGET } from './budget.ts';
 import { deadRegistrations, type JudgedRegistration, type Sightings, type StaysBecause } from './choose.ts';
 
-/** A group whose registrations are swept; it may have been removed already. */
 export interface SweepGroup {
   readonly namespace: string;
   readonly name: string;
@@ -36,19 +38,13 @@ export interface SweepGroup {
 export interface SweeperOptions {
   /** `GITEA_RUNNERS_INSTANCE`. */
   readonly instance: string;
-  readonly http: HttpClient;
-  readonly versions?: VersionCache;
-  /** For the look at one scope, and for each deletion with its checks, ms. */
-  readonly timeoutMs: number;
+  /** Has one look at a scope, or one deletion with its checks, done when it may ask this Gitea. */
+  readonly ask: <T>(target: GiteaTarget, work: (access: GiteaAccess) => Promise<T>) => Promise<T>;
   /** Deletions per minute, default 60; also the most that one pass deletes, so that no pass acts on an old look. */
   readonly budget?: number;
   /** Delete nothing, only report what would be deleted. */
   readonly dryRun?: boolean;
   readonly clock: Pick<Clock, 'after' | 'steadyMs'>;
-  /** Name of the queue of its requests. */
-  readonly queue?: string;
-  /** Has one look or one deletion done when it may ask this Gitea. Default: at once. */
-  readonly visit?: <T>(target: GiteaTarget, work: () => Promise<T>) => Promise<T>;
 }
 
 export interface SweepScene {
@@ -95,7 +91,12 @@ export interface SweepReport {
   readonly failures: readonly Failure[];
 }
 
-/** One scope that was looked at. */
+/** Asks without waiting for a turn. @param timeoutMs for each look and each deletion. */
+export function atOnce(http: HttpClient, timeoutMs: number): SweeperOptions['ask'] {
+  const versions: VersionCache = new Map();
+  return ({ token, url }, work) => work({ http, url, token, deadline: new Deadline(timeoutMs), versions });
+}
+
 interface ScopeLook {
   readonly target: GiteaTarget;
   readonly level: Level;
@@ -105,18 +106,15 @@ interface ScopeLook {
 /** Sweeps again and again; `pass` must not be called before the one before has ended. */
 export class Sweeper {
   readonly #options: SweeperOptions;
-  readonly #versions: VersionCache;
   readonly #budget: number;
   #sightings: Sightings = new Map();
   #nextDeletionMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: SweeperOptions) {
     this.#options = options;
-    this.#versions = options.versions ?? new Map();
     this.#budget = options.budget ?? DEFAULT_BUDGET;
   }
 
-  /** Looks and deletes. When `signal` is aborted it stops before the next deletion. */
   async pass({ groups, areAll = false, liveJobs, mayAsk }: SweepScene, signal?: AbortSignal): Promise<SweepReport> {
     const failures: Failure[] = [];
     const unlisted: string[] = [];
@@ -126,12 +124,7 @@ export class Sweeper {
     const choice = deadRegistrations(
       {
         instance: this.#options.instance,
-        groups: groups.map(({ namespace, name, target: { key, url } }) => ({
-          namespace,
-          name,
-          giteaUrl: url,
-          look: key,
-        })),
+        groups: groups.map(({ target: { key: look, url: giteaUrl }, ...group }) => ({ ...group, giteaUrl, look })),
         areAll,
         looks: new Map([...looks].map(([key, { look }]) => [key, look])),
         liveJobs: await liveJobs(),
@@ -156,9 +149,8 @@ export class Sweeper {
     const registrations = choice.registrations.flatMap((judged): readonly SweptRegistration[] => {
       const outcome = outcomes.get(judged);
       const { group, id, name } = judged;
-      return outcome
-        ? [{ namespace: group.namespace, group: group.name, gitea: group.giteaUrl, id, name, outcome }]
-        : [];
+      const { giteaUrl: gitea, name: groupName, namespace } = group;
+      return outcome ? [{ namespace, group: groupName, gitea, id, name, outcome }] : [];
     });
     return { registrations, foreign: choice.foreign, unlisted, failures };
   }
@@ -173,8 +165,7 @@ export class Sweeper {
     await Promise.all(
       targets.map(async (target) => {
         try {
-          await this.#visit(target, async () => {
-            const access = this.#accessTo(target);
+          await this.#options.ask(target, async (access) => {
             const level = await registrationLevel(access, target.scope);
             if (level) looks.set(target.key, { target, level, look: await readRegistrations(access, level) });
             else unlisted.push(describeScope(target.scope));
@@ -205,7 +196,7 @@ export class Sweeper {
       const waitMs = this.#nextDeletionMs - this.#options.clock.steadyMs();
       if (waitMs > 0) await pause(this.#options.clock, waitMs, signal);
       if (signal?.aborted) return { is: 'postponed' };
-      return await this.#visit(scope.target, () => this.#delete(judged, scope));
+      return await this.#options.ask(scope.target, (access) => this.#delete(access, judged, scope));
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       failures.push(error);
@@ -213,8 +204,7 @@ export class Sweeper {
     }
   }
 
-  async #delete({ id, name }: JudgedRegistration, { target, level }: ScopeLook): Promise<SweepOutcome> {
-    const access = this.#accessTo(target);
+  async #delete(access: GiteaAccess, { id, name }: JudgedRegistration, { level }: ScopeLook): Promise<SweepOutcome> {
     const { row, jobs } = await readRegistration(access, level, id);
     if (!row) return { is: 'gone' };
     if (row.id !== id || row.name !== name || !row.ephemeral) return { is: 'kept', because: 'changed' };
@@ -223,17 +213,6 @@ export class Sweeper {
     this.#nextDeletionMs = this.#options.clock.steadyMs() + 60_000 / this.#budget;
     return { is: await deleteRegistration(access, level, id) };
   }
-
-  async #visit<T>(target: GiteaTarget, work: () => Promise<T>): Promise<T> {
-    const { visit } = this.#options;
-    return await (visit ? visit(target, work) : work());
-  }
-
-  #accessTo({ url, token }: GiteaTarget): GiteaAccess {
-    const { http, queue, timeoutMs } = this.#options;
-    const deadline = new Deadline(timeoutMs);
-    return { http, url, token, deadline, versions: this.#versions, ...(queue !== undefined && { queue }) };
-  }
 }
 
 /** The first dead row of each scope, then the second ones: a scope that has many, or never ends, leaves something of the budget to others. */
@@ -241,4 +220,104 @@ function inTurns(registrations: readonly JudgedRegistration[]): readonly JudgedR
   const byScope = groupBy(registrations, ({ group, verdict }) => (verdict.dead ? group.look : undefined));
   const turns = new Map([...byScope.values()].flatMap((rows) => rows.map((row, turn) => [row, turn] as const)));
   return registrations.toSorted((a, b) => (turns.get(a) ?? 0) - (turns.get(b) ?? 0));
+}
+
+interface SweepingOptions {
+  readonly instance: string;
+  /** False: they are only counted. */
+  readonly deletes: boolean;
+  readonly timeoutMs: number;
+}
+
+const PAUSE_MS = 60_000;
+/** A count costs each scope two or three requests. */
+const COUNT_PAUSE_MS = 600_000;
+/** What became of a dead row that is still there. */
+const LEFT: ReadonlySet<SweepOutcome['is']> = new Set(['would-delete', 'postponed', 'failed']);
+/** How long a group that is gone is remembered: its last runners end after it. */
+const REMEMBERED_MS = 3_600_000;
+const MOST_REMEMBERED = 1000;
+/** All scopes of all Giteas, within their request budgets. */
+const LONGEST_PASS_MS = 3_600_000;
+const ALL = 'all';
+
+/** Sweeps once a minute (`--sweep`): one key of the queue. Without `--sweep` dead rows are counted every ten minutes. */
+export function sweepDeadRows({ deletes, instance, timeoutMs }: SweepingOptions): StartTask {
+  return ({ clock, cluster, guest, isWell, queue, targetOf, tell }) => {
+    const groups = new SweptGroups();
+    let known: TargetOf | undefined;
+    const pauseMs = deletes ? PAUSE_MS : COUNT_PAUSE_MS;
+    const sweeper = new Sweeper({
+      instance,
+      ask: (target, work) => guest.ask(target, timeoutMs, work),
+      dryRun: !deletes,
+      clock,
+    });
+    /** Where looks fail nothing is swept, and where Jobs cannot be seen. */
+    const sweep = async (_: string, { signal }: Turn): Promise<Again> => {
+      const readable = groups.at(clock.now()).filter(({ namespace }) => cluster.mayRead(namespace));
+      const liveJobs = async () => {
+        const isSeen = cluster.fresh && readable.every(({ namespace }) => cluster.mayRead(namespace));
+        return isSeen ? cluster.runners().map(({ job }) => job) : undefined;
+      };
+      const mayAsk = (target: GiteaTarget): boolean => isWell(target) && guest.pauseMs(target) === 0;
+      const found = await sweeper.pass({ groups: readable, areAll: true, mayAsk, liveJobs }, signal);
+      const { registrations, failures } = found;
+      tell({ is: 'dead-registrations', rows: registrations.filter(({ outcome }) => LEFT.has(outcome.is)) });
+      for (const { gitea, name, outcome } of registrations) {
+        if (outcome.is === 'deleted') tell({ is: 'registration-deleted', gitea, runner: name });
+      }
+      for (const failure of deletes ? failures : []) tell({ is: 'sweep-failed', failure, of: 'part' });
+      return { inMs: pauseMs };
+    };
+    const line = queue.open('sweep', {
+      width: 1,
+      deadlineMs: LONGEST_PASS_MS,
+      // Who has not asked for sweeps need not hear that they could not be done.
+      onFailure: (_, failure) => deletes && tell({ is: 'sweep-failed', failure, of: 'all' }),
+      backOffMs: () => pauseMs,
+      run: sweep,
+    });
+    // A start is busy enough.
+    line.add(ALL, deletes ? 0 : pauseMs);
+    return ({ is }) => {
+      const now = targetOf();
+      if (is !== 'round-done' || now === known) return;
+      known = now;
+      groups.exist(groupsToSweep(now), clock.now());
+    };
+  };
+}
+
+/** The groups whose registrations are swept: those that exist, and those that went not long ago. */
+export class SweptGroups {
+  #existing: readonly SweepGroup[] = [];
+  /** Since when each is gone, the latest last. */
+  readonly #gone = new Map<string, { readonly group: SweepGroup; readonly sinceMs: number }>();
+
+  /** To be told at each change, not once per pass: a group may come and go between two passes, and its runners leave rows. */
+  exist(groups: readonly SweepGroup[], nowMs: number): void {
+    const keys = new Set(groups.map(keyOf));
+    for (const group of this.#existing)
+      if (!keys.has(keyOf(group))) this.#gone.set(keyOf(group), { group, sinceMs: nowMs });
+    for (const key of keys) this.#gone.delete(key);
+    for (const key of [...this.#gone.keys()].slice(0, -MOST_REMEMBERED)) this.#gone.delete(key);
+    this.#existing = groups;
+  }
+
+  at(nowMs: number): readonly SweepGroup[] {
+    for (const [key, { sinceMs }] of this.#gone) if (nowMs - sinceMs > REMEMBERED_MS) this.#gone.delete(key);
+    return [...this.#existing, ...[...this.#gone.values()].map(({ group }) => group)];
+  }
+}
+
+function groupsToSweep(targetOf: TargetOf): readonly SweepGroup[] {
+  return [...targetOf].flatMap(([{ namespace, name }, target]) =>
+    target instanceof Failure ? [] : [{ namespace, name, target }],
+  );
+}
+
+/** A new token takes the place of the old one, which Gitea may refuse. */
+function keyOf(group: SweepGroup): string {
+  return [keyText(group), group.target.url, describeScope(group.target.scope)].join(' ');
 }

@@ -16,9 +16,8 @@ import {
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { systemClock } from '../../shared/clock.ts';
-import { isKept, SERVICE_NAME, type TracingSettings } from './settings.ts';
-import type { SpanData, SpanSink, TraceIds } from './span.ts';
+import { pause, systemClock } from '../../shared/clock.ts';
+import { isKept, SERVICE_NAME, type SpanData, type SpanSink, type TraceIds, type TracingSettings } from './span.ts';
 
 /** What tracing may hold and how long it may take. */
 export const TRACING_BOUNDS = {
@@ -46,16 +45,12 @@ export function openSink(settings: TracingSettings, exporter?: SpanExporter): Sp
     },
     onLost: () => undefined,
     close: async () => {
-      let takeBack = (): void => undefined;
-      const late = new Promise<boolean>((resolve) => {
-        takeBack = systemClock.after(TRACING_BOUNDS.closeMs, () => resolve(false));
-      });
-      const isTrue = (): boolean => true;
+      const done = new AbortController();
+      const end = (): void => done.abort();
       // When it fails, the exporter has told so.
-      const done = provider.shutdown().then(isTrue, isTrue);
-      const isDone = await Promise.race([done, late]);
-      takeBack();
-      return isDone;
+      void provider.shutdown().then(end, end);
+      await pause(systemClock, TRACING_BOUNDS.closeMs, done.signal);
+      return done.signal.aborted;
     },
   };
   const provider = new BasicTracerProvider({

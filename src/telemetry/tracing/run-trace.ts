@@ -6,16 +6,13 @@
  *     run, print ─────────────────────┴─► connected? ─ yes ─► POST, 100 ms for the answer
  *                                            └ no ──► the spans are lost
  */
-
 import { randomBytes } from 'node:crypto';
-import { request } from 'node:http';
-import { connect, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { request as overHttp } from 'node:http';
+import { request as overTls } from 'node:https';
 import packageJson from '../../../package.json' with { type: 'json' };
 import type { Plan } from '../../planner/decisions.ts';
-import { systemClock } from '../../shared/clock.ts';
-import { isKept, SERVICE_NAME, type TracingSettings } from './settings.ts';
-import { contextOf, readTraceparent, type TraceIds } from './span.ts';
+import { pause, systemClock } from '../../shared/clock.ts';
+import { contextOf, isKept, readTraceparent, SERVICE_NAME, type TraceIds, type TracingSettings } from './span.ts';
 
 /** Argo CD waits for the process. So long it may wait for a collector that is slow. */
 const ANSWER_MS = 100;
@@ -25,10 +22,7 @@ const MOST_TRACES = 100;
 type IsTraced = (group: { readonly namespace: string; readonly name: string }) => boolean;
 
 export interface RunTrace {
-  /**
-   * Sends the spans of a run that has printed its plan. Never rejects; ends after `ANSWER_MS` at the latest.
-   * @param isTraced false for a group with `tracing: false`.
-   */
+  /** Sends the spans of a run that has printed its plan. Never rejects; ends after `ANSWER_MS`. @param isTraced `tracing` of a group. */
   readonly end: (plan: Plan, isTraced: IsTraced) => Promise<void>;
 }
 
@@ -36,12 +30,11 @@ export interface RunTrace {
 export function openRunTrace(settings: TracingSettings, traceparent: string | undefined, now: () => number): RunTrace {
   const beganMs = now() - process.uptime() * 1000;
   const caller = readTraceparent(traceparent);
-  const connection = open(settings.url);
+  const post = connect(settings.url);
   return {
     end: async (plan, isTraced) => {
       const spans = parentsOf(plan, isTraced, settings, caller).map((parent) => spanOf(parent, beganMs, now(), plan));
-      if (spans.length > 0 && connection.isOpen()) await post(settings.url, connection.socket, bodyOf(settings, spans));
-      connection.socket.destroy();
+      await post(spans.length > 0 ? bodyOf(settings, spans) : undefined);
     },
   };
 }
@@ -70,52 +63,29 @@ function parentsOf(
     .slice(0, MOST_TRACES);
 }
 
-interface Connection {
-  readonly socket: Socket;
-  readonly isOpen: () => boolean;
-}
-
-function open({ protocol, hostname, port }: URL): Connection {
-  const host = hostname.replace(/^\[|\]$/g, '');
+/** Connects, and answers what sends the body when the connection is there by then. Without a body it ends the connection. */
+function connect(url: URL): (body: string | undefined) => Promise<void> {
+  const isTls = url.protocol === 'https:';
   let isOpen = false;
-  const opened = (): void => {
-    isOpen = true;
+  const headers = { 'content-type': 'application/json' };
+  const sent = (isTls ? overTls : overHttp)(url, { method: 'POST', agent: false, headers });
+  sent.on('socket', (socket) => {
+    // It must not keep a process that has nothing else to do.
+    socket.unref();
+    socket.once(isTls ? 'secureConnect' : 'connect', () => {
+      isOpen = true;
+    });
+  });
+  sent.on('error', () => undefined);
+  return async (body) => {
+    if (isOpen && body !== undefined) {
+      const over = new AbortController();
+      const end = (): void => over.abort();
+      sent.once('response', end).once('close', end).end(body);
+      await pause(systemClock, ANSWER_MS, over.signal);
+    }
+    sent.destroy();
   };
-  const isTls = protocol === 'https:';
-  const socket = isTls
-    ? connectTls({ host, port: Number(port || 443), servername: host }, opened)
-    : connect({ host, port: Number(port || 80) }, opened);
-  socket.on('error', () => undefined);
-  socket.on('close', () => {
-    isOpen = false;
-  });
-  // It must not keep a process that has nothing else to do.
-  socket.unref();
-  return { socket, isOpen: () => isOpen };
-}
-
-async function post(url: URL, socket: Socket, body: string): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const takeBack = systemClock.after(ANSWER_MS, resolve);
-    const done = (): void => {
-      takeBack();
-      resolve();
-    };
-    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-    const sent = request({
-      method: 'POST',
-      host: url.host,
-      path: url.pathname,
-      headers: { ...headers, host: url.host },
-      createConnection: () => socket,
-    });
-    sent.on('error', done);
-    sent.on('response', (response) => {
-      response.resume();
-      done();
-    });
-    sent.end(body);
-  });
 }
 
 const INTERNAL = 1;

@@ -1,7 +1,7 @@
 /** Events of many runners at once. Real requests. */
 import { expect, it, onTestFinished } from 'vitest';
 import { KubeClient } from '../../../src/clients/kubernetes/client.ts';
-import { writeEvents } from '../../../src/serve/cluster/event-writer.ts';
+import { writeEvents } from '../../../src/serve/cluster/writers.ts';
 import { taskContext } from '../../support/task-context.ts';
 import { startFakeCluster } from '../fake-cluster.ts';
 import { until } from '../rig.ts';

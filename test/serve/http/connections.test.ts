@@ -1,12 +1,12 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
-import { type ConnectionLimits, startHttpServer } from '../../../src/serve/http/server.ts';
+import { type HttpServerOptions, startHttpServer } from '../../../src/serve/http/server.ts';
 import { type Sender, talk } from '../talk.ts';
 
 const ASK = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
 
 async function start(
-  connections: ConnectionLimits,
+  connections: NonNullable<HttpServerOptions['connections']>,
   onRequest: RequestListener = (_, response) => response.end('here'),
 ) {
   let dropped = 0;

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { type Listeners, type ListenersOptions, startListeners } from '../../../src/serve/http/listeners.ts';
+import { type ListenersOptions, startListeners } from '../../../src/serve/http/listeners.ts';
 import { WebhookGate } from '../../../src/serve/webhook/gate.ts';
 import { openMetrics } from '../../../src/telemetry/metrics.ts';
 import { freePort } from '../../servers/process.ts';
@@ -7,7 +7,7 @@ import { talk } from '../talk.ts';
 
 const ANY = { host: '127.0.0.1', port: 0 };
 
-async function start(over: Partial<ListenersOptions> = {}): Promise<Listeners> {
+async function start(over: Partial<ListenersOptions> = {}): ReturnType<typeof startListeners> {
   const listeners = await startListeners({
     listen: ANY,
     metricsListen: ANY,

@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { GiteaTarget } from '../../../src/clients/gitea/observe.ts';
 import { ServerClocks } from '../../../src/clients/http/clock.ts';
-import { Poller, type Sight } from '../../../src/serve/looks/poller.ts';
+import { Poller } from '../../../src/serve/looks/poller.ts';
+import type { Sight } from '../../../src/serve/planning/live.ts';
 import { WorkQueue } from '../../../src/serve/queue.ts';
 import type { WebhookEvent } from '../../../src/serve/webhook/gate.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
@@ -56,8 +57,7 @@ async function start(scopes = 1, random: () => number = () => 0.5): Promise<Scen
     giteaRequests: 1200,
     clock: systemClock,
     random,
-    onRequest: () => undefined,
-    onWaited: () => undefined,
+    tell: () => undefined,
     onLook: ({ key }, sight) => {
       looks += 1;
       sights.set(key, sight);

@@ -24,9 +24,8 @@ function open(): { readonly guest: Guest; readonly waitedMs: () => number } {
     clocks: new ServerClocks(),
     giteaRequests: 60,
     clock: systemClock,
-    onRequest: () => undefined,
-    onWaited: (_, ms) => {
-      waited += ms;
+    tell: (event) => {
+      if (event.is === 'visit-waited') waited += event.ms;
     },
   });
   onTestFinished(() => guest.close());

@@ -23,10 +23,9 @@ function start(over: Partial<PollerOptions> = {}): {
     clocks: new ServerClocks(),
     pollMs: 20,
     giteaRequests: 1200,
-    onWaited: () => undefined,
     clock: systemClock,
     random: () => 0.5,
-    onRequest: () => undefined,
+    tell: () => undefined,
     onLook: ({ key }) => looked.set(key, (looked.get(key) ?? 0) + 1),
     ...over,
   });
@@ -47,7 +46,11 @@ const repos = (url: string, count: number): readonly GiteaTarget[] =>
 test('all targets together ask no more than 20 requests a second, and it is told when looks come late', async () => {
   const gitea = await fakeGitea();
   const late: unknown[] = [];
-  const { poller, looked } = start({ onLate: (origin, scopes) => late.push([origin, scopes]) });
+  const { poller, looked } = start({
+    tell: (event) => {
+      if (event.is === 'looks-late') late.push([event.origin, event.scopes]);
+    },
+  });
   const began = performance.now();
 
   poller.watch(inOne(repos(gitea.url, 60)));

@@ -155,7 +155,7 @@ describe('waiting times', () => {
 
     expect(times.take([queued], 1_000)).toEqual([]);
     expect(times.take([queued], 2_000)).toEqual([]);
-    expect(times.take([runs], 4_500)).toEqual([{ namespace: 'runners', group: 'ci', seconds: 3.5 }]);
+    expect(times.take([runs], 4_500)).toEqual([{ is: 'job-started', namespace: 'runners', group: 'ci', seconds: 3.5 }]);
     expect(times.take([runs], 9_000)).toEqual([]);
   });
 
@@ -174,7 +174,7 @@ describe('waiting times', () => {
     times.take([{ ...queued, job: job(1, { attempt: 2 }) }], 10_000);
 
     expect(times.take([{ ...runs, job: running(1, 'r', { attempt: 2 }) }], 11_000)).toEqual([
-      { namespace: 'runners', group: 'ci', seconds: 1 },
+      { is: 'job-started', namespace: 'runners', group: 'ci', seconds: 1 },
     ]);
   });
 });

@@ -1,7 +1,6 @@
 /** What a survey hands on from the one before: who depends on a list need not look at it again. */
 import { describe, expect, test } from 'vitest';
-import type { LiveRunner } from '../../../src/serve/planning/live.ts';
-import { type Survey, survey } from '../../../src/serve/planning/survey.ts';
+import { type LiveRunner, type Survey, survey } from '../../../src/serve/planning/live.ts';
 
 function live(name: string, group: string, state: 'running' | 'complete' = 'running'): LiveRunner {
   const job = { namespace: 'ci', name, state, createdAtMs: 0 };

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import { Bodies } from '../../../src/serve/webhook/body.ts';
+import { Bodies } from '../../../src/serve/webhook/listener.ts';
 
 const KIB = 1024;
 

@@ -7,9 +7,8 @@ import type { WakeTarget } from '../../../src/clients/argocd/wake.ts';
 import { ServerClocks } from '../../../src/clients/http/clock.ts';
 import type { KubeApi } from '../../../src/clients/kubernetes/client.ts';
 import { Lease } from '../../../src/clients/kubernetes/lease.ts';
-import { writeEvents } from '../../../src/serve/cluster/event-writer.ts';
 import { LiveCluster } from '../../../src/serve/cluster/live-cluster.ts';
-import { writeStatuses } from '../../../src/serve/cluster/status-writer.ts';
+import { writeEvents, writeStatuses } from '../../../src/serve/cluster/writers.ts';
 import { type ServeEvent, type Tell, tellAll } from '../../../src/serve/events.ts';
 import { Leader } from '../../../src/serve/leader.ts';
 import { type QueueRow, WorkQueue } from '../../../src/serve/queue.ts';
@@ -23,7 +22,7 @@ import { tellJobEnds } from '../../../src/tasks/notify/job-ends.ts';
 import { openNotifier } from '../../../src/tasks/notify/notifier.ts';
 import { openSlack } from '../../../src/tasks/notify/slack.ts';
 import { webhookReceiver } from '../../../src/tasks/notify/webhook.ts';
-import { sweepDeadRows } from '../../../src/tasks/sweep/sweeping.ts';
+import { sweepDeadRows } from '../../../src/tasks/sweep/sweep.ts';
 import type { Application, Around, Asker } from './application.ts';
 import { GITEA_URL, HOOK_URL, TOKEN } from './gitea.ts';
 import { NAMESPACE } from './pods.ts';
@@ -237,16 +236,8 @@ export class ServeProcess {
     });
     hearers.push((sabotage.hears ?? ((hears: Tell) => hears))(notifier.subscriber));
     const client = this.#kubernetes(clock, clocks);
-    const cluster = new LiveCluster(
-      client,
-      { namespaces, images: {} },
-      {
-        onChange: () => this.leader?.changed(),
-        onFailure: (failure) => tell({ is: 'cluster-failed', failure }),
-        onJob: () => undefined,
-        onPod: () => undefined,
-      },
-    );
+    const onChange = () => this.leader?.changed();
+    const cluster = new LiveCluster(client, { namespaces, images: {}, tell, onChange });
     const lease = new Lease(this.#kubernetes(clock), {
       namespace: NAMESPACE,
       name: 'gitea-runners',

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JobOfRun } from '../../../src/clients/gitea/runs.ts';
 import type { LostJob } from '../../../src/config/runnergroup/status.ts';
-import { decideRerun } from '../../../src/tasks/losses/decide.ts';
+import { decideRerun } from '../../../src/tasks/losses/rerunning.ts';
 
 const loss = (jobId: number, over: Partial<LostJob> = {}): LostJob => ({
   runner: `ci-${jobId}`,

@@ -3,9 +3,8 @@
 import { expect, it } from 'vitest';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import type { Guest } from '../../../src/serve/looks/guest.ts';
-import { LossBook } from '../../../src/serve/losses/book.ts';
-import type { LiveGroup } from '../../../src/serve/planning/live.ts';
-import { survey } from '../../../src/serve/planning/survey.ts';
+import { LossBook } from '../../../src/serve/losses/follow.ts';
+import { type LiveGroup, survey } from '../../../src/serve/planning/live.ts';
 import { rerunLostJobs } from '../../../src/tasks/losses/rerunning.ts';
 import { until } from '../../serve/rig.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
@@ -36,8 +35,8 @@ it('asks after the delay of the group, then after 15 s, and at last every 5 minu
   const losses = lossesAt({ good: 'https://gitea.example.com' }, [1], 7, clock.now());
   const asked: number[] = [];
   // Asked, and nothing has changed.
-  const visit = async () => asked.push(clock.steadyMs());
-  const guest = { pauseMs: () => 0, visit, close: async () => undefined } as unknown as Guest;
+  const ask = async () => asked.push(clock.steadyMs());
+  const guest = { pauseMs: () => 0, ask, close: async () => undefined } as unknown as Guest;
   const { context } = taskContext({ clock, losses, guest });
   const hear = rerunLostJobs(20_000)(context);
   for (let second = 0; second < 1_500; second += 1) {

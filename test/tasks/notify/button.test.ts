@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { EXTEND_ACTION } from '../../../src/tasks/notify/slack-button.ts';
+import { EXTEND_ACTION } from '../../../src/tasks/notify/slack-presses.ts';
 import { startRig, until } from '../../serve/rig.ts';
 import { folderWith } from '../../support/run-cli.ts';
 import { notifyOptions, slackArguments, startReceiver } from './receiver.ts';

@@ -1,26 +1,32 @@
 import { expect, it } from 'vitest';
 import { WorkQueue } from '../../../src/serve/queue.ts';
 import { Failure } from '../../../src/shared/failure.ts';
-import { MOST_IN_LANE, MOST_LANES, MOST_LANES_OF_ONE, Outbox } from '../../../src/tasks/notify/outbox.ts';
-import type { Message, Refusal } from '../../../src/tasks/notify/receiver.ts';
+import {
+  type Message,
+  MOST_IN_LANE,
+  MOST_LANES,
+  MOST_LANES_OF_ONE,
+  openOutbox,
+  type Refusal,
+} from '../../../src/tasks/notify/notifier.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const FAILURE = new Failure('GR-NOTIFY-04', 1, 'it failed');
 
 /** An outbox whose addressees answer by `answer`, and what became of its messages. */
-function openOutbox(answer: (name: string) => Promise<Refusal | undefined>) {
+function outboxOf(answer: (name: string) => Promise<Refusal | undefined>) {
   const attempts: string[] = [];
   const ended: string[] = [];
   const names = new Map<Message, string>();
   const clock = new VirtualClock();
   const queue = new WorkQueue(clock);
-  const outbox = new Outbox({
+  const post = openOutbox(
     queue,
-    tell: (message, result) => {
+    (message, result) => {
       if (result !== 'retried') ended.push(`${names.get(message)} ${result}`);
     },
-    times: { gapMs: 10, pausesMs: [10, 10] },
-  });
+    { gapMs: 10, pausesMs: [10, 10] },
+  );
   const add = (addressee: string, namespace: string, name: string): void => {
     const send = (): Promise<Refusal | undefined> => {
       attempts.push(name);
@@ -28,7 +34,7 @@ function openOutbox(answer: (name: string) => Promise<Refusal | undefined>) {
     };
     const message: Message = { to: 'webhook', addressee, namespace, send };
     names.set(message, name);
-    outbox.add(message);
+    post(message);
   };
   return { add, attempts, clock, ended, queue };
 }
@@ -36,7 +42,7 @@ function openOutbox(answer: (name: string) => Promise<Refusal | undefined>) {
 it('sends the messages of an addressee in their order, one at a time', async () => {
   let underWay = 0;
   let most = 0;
-  const { add, clock, ended } = openOutbox(async () => {
+  const { add, clock, ended } = outboxOf(async () => {
     underWay += 1;
     most = Math.max(most, underWay);
     await new Promise(setImmediate);
@@ -51,7 +57,7 @@ it('sends the messages of an addressee in their order, one at a time', async () 
 });
 
 it('tries again until the last pause, and no more when it makes no sense', async () => {
-  const { add, attempts, clock, ended } = openOutbox(async (message) => ({
+  const { add, attempts, clock, ended } = outboxOf(async (message) => ({
     failure: FAILURE,
     again: message === 'busy',
   }));
@@ -64,7 +70,7 @@ it('tries again until the last pause, and no more when it makes no sense', async
 });
 
 it('drops what a dead addressee has no room for, and serves another one meanwhile', async () => {
-  const { add, clock, ended } = openOutbox((message) =>
+  const { add, clock, ended } = outboxOf((message) =>
     message.startsWith('dead') ? new Promise(() => undefined) : Promise.resolve(undefined),
   );
   for (let index = 0; index <= MOST_IN_LANE + 1; index += 1) add('dead', 'team-a', `dead ${index}`);
@@ -75,14 +81,14 @@ it('drops what a dead addressee has no room for, and serves another one meanwhil
 });
 
 it('has so many addressees at a time', () => {
-  const { add, ended } = openOutbox(() => new Promise(() => undefined));
+  const { add, ended } = outboxOf(() => new Promise(() => undefined));
   for (let index = 0; index <= MOST_LANES; index += 1) add(`to ${index}`, `team-${index}`, `m${index}`);
 
   expect(ended).toEqual([`m${MOST_LANES} dropped`]);
 });
 
 it('has room for another namespace when one fills what it may, and for that one when an addressee has answered', async () => {
-  const { add, clock, ended } = openOutbox((message) =>
+  const { add, clock, ended } = outboxOf((message) =>
     message === 'm0' ? Promise.resolve(undefined) : new Promise(() => undefined),
   );
   for (let index = 0; index <= MOST_LANES_OF_ONE; index += 1) add(`to ${index}`, 'team-a', `m${index}`);
@@ -97,7 +103,7 @@ it('has room for another namespace when one fills what it may, and for that one 
 });
 
 it('sends nothing after its end', async () => {
-  const { add, attempts, clock, queue } = openOutbox(async () => ({ failure: FAILURE, again: true }));
+  const { add, attempts, clock, queue } = outboxOf(async () => ({ failure: FAILURE, again: true }));
   await queue.close();
   add('one', 'team-a', 'late');
   await clock.pass(1_000);

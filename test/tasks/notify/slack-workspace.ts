@@ -2,7 +2,7 @@
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttps } from 'node:https';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { EXTEND_ACTION } from '../../../src/tasks/notify/slack-button.ts';
+import { EXTEND_ACTION } from '../../../src/tasks/notify/slack-presses.ts';
 import { listen } from '../../support/server.ts';
 import { answerJson, bodyOf, type Received } from './receiver.ts';
 

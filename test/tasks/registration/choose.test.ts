@@ -2,8 +2,7 @@ import { expect, it } from 'vitest';
 import type { RunnerGroupObject } from '../../../src/clients/kubernetes/resources.ts';
 import type { RunnerGroup, Scope, SecretKey } from '../../../src/config/runnergroup/runner-group.ts';
 import { Failure } from '../../../src/shared/failure.ts';
-import { type GroupWithToken, tokenSlots } from '../../../src/tasks/registration/choose.ts';
-import { againMs } from '../../../src/tasks/registration/filling.ts';
+import { againMs, type GroupWithToken, tokenSlots } from '../../../src/tasks/registration/filling.ts';
 import { ACME, targetOf } from '../../support/looking.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 

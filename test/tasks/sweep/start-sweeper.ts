@@ -9,7 +9,13 @@ import { Token } from '../../../src/clients/tokens/token.ts';
 import type { Scope } from '../../../src/config/runnergroup/runner-group.ts';
 import type { LiveJob } from '../../../src/planner/evidence.ts';
 import { SIGHTINGS_APART_MS } from '../../../src/tasks/sweep/choose.ts';
-import { Sweeper, type SweeperOptions, type SweepGroup, type SweepReport } from '../../../src/tasks/sweep/sweep.ts';
+import {
+  atOnce,
+  Sweeper,
+  type SweeperOptions,
+  type SweepGroup,
+  type SweepReport,
+} from '../../../src/tasks/sweep/sweep.ts';
 import { INSTANCE } from './scene.ts';
 
 export const SECRET = 'api-token-of-the-sweeper-0123456789';
@@ -64,8 +70,7 @@ export async function startSweepWorld(options: SimulatorOptions = {}): Promise<S
     sweeper: (over = {}) =>
       new Sweeper({
         instance: INSTANCE,
-        http,
-        timeoutMs: 10_000,
+        ask: atOnce(http, 10_000),
         clock: jumpingClock(clock, (ms) => pauses.push(ms)),
         ...over,
       }),

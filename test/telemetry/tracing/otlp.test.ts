@@ -3,9 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { InMemorySpanExporter } from '@opentelemetry/sdk-trace-base';
 import { expect, it, onTestFinished } from 'vitest';
 import { openSink, TRACING_BOUNDS } from '../../../src/telemetry/tracing/otlp.ts';
-import type { TracingSettings } from '../../../src/telemetry/tracing/settings.ts';
-import type { SpanData, SpanSink } from '../../../src/telemetry/tracing/span.ts';
-import { contextOf } from '../../../src/telemetry/tracing/span.ts';
+import { contextOf, type SpanData, type SpanSink, type TracingSettings } from '../../../src/telemetry/tracing/span.ts';
 import { freePort } from '../../servers/process.ts';
 import { startOtlpServer } from '../../support/otlp-server.ts';
 

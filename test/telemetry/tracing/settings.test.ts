@@ -2,8 +2,7 @@ import { ROOT_CONTEXT } from '@opentelemetry/api';
 import { TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace-base';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isKept } from '../../../src/telemetry/tracing/settings.ts';
-import { contextOf, readTraceparent } from '../../../src/telemetry/tracing/span.ts';
+import { contextOf, isKept, readTraceparent } from '../../../src/telemetry/tracing/span.ts';
 
 const ids = fc.stringMatching(/^[0-9a-f]{32}$/).filter((id) => !/^0+$/.test(id));
 

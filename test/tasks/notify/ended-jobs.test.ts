@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { JobDecision, Plan, RunnerDecision } from '../../../src/planner/decisions.ts';
 import type { Job, JobStatus } from '../../../src/planner/evidence.ts';
-import { EndedJobs } from '../../../src/serve/planning/ended-jobs.ts';
+import { EndedJobs } from '../../../src/tasks/notify/job-ends.ts';
 
 const group = { namespace: 'runners', name: 'ci' };
 const origin = 'https://gitea.example.com';
@@ -33,11 +33,11 @@ function plan(jobs: readonly JobDecision[], runners: readonly string[] = []): Pl
 /** Ids of the jobs that each round tells of. */
 function rounds(...plans: readonly (Plan | undefined)[]): readonly (readonly number[])[] {
   const ended = new EndedJobs();
-  return plans.map((each, index) =>
-    ended
-      .take([{ application: 'a', ...(each && { planned: { plan: each, atMs: 100_000 + index * 1000 } }) }])
-      .map(({ job: { id } }) => id),
-  );
+  return plans.map((each, index) => {
+    const atMs = 100_000 + index * 1000;
+    const planning = each ? ({ is: 'planned', plan: each, atMs } as const) : ({ is: 'waiting' } as const);
+    return ended.take([{ application: 'a', planning }]).map(({ job: { id } }) => id);
+  });
 }
 
 it('tells of a job that was running and is no longer, once', () => {

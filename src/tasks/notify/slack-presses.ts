@@ -1,0 +1,274 @@
+/**
+ * Presses of the button "Keep 1 h longer", as Slack sends them: as requests, or over a connection of ours. Slack shows the button to all
+ * members of the channel, and each may press it. Sources: Slack, "Verifying requests from Slack" and "Using Socket Mode".
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { channel } from 'node:diagnostics_channel';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { LRUCache } from 'lru-cache';
+import { ping, WebSocket } from 'undici';
+import * as z from 'zod';
+import { connectTo } from '../../clients/http/connect.ts';
+import { type Env, proxyFor } from '../../clients/http/proxy.ts';
+import { parseJson } from '../../clients/http/request.ts';
+import { header } from '../../serve/webhook/gate.ts';
+import { answer, Bodies } from '../../serve/webhook/listener.ts';
+import { type Clock, doubled, pause } from '../../shared/clock.ts';
+import { Failure } from '../../shared/failure.ts';
+import { parseUrl } from '../../shared/parse-url.ts';
+import type { ReceiverContext, Refusal } from './notifier.ts';
+
+export const INTERACTIVE_PATH = '/slack/interactive';
+/** Of the button; `value` is `<namespace>/<runner>`. */
+export const EXTEND_ACTION = 'gitea-runners-extend-1h';
+
+/** A runner that somebody wants to keep, and the message with the button. */
+export interface Press {
+  readonly namespace: string;
+  readonly runner: string;
+  /** Ids of the channel and of the person, as Slack writes them. */
+  readonly channel: string;
+  readonly person: string;
+  /** Of the message: answers go into its thread. */
+  readonly thread: string;
+}
+
+/** Called when Slack was answered. A rejection ends the process. */
+type OnPress = (press: Press) => Promise<void>;
+
+interface InteractiveOptions {
+  /** Signing secret of the Slack app, as of now. Undefined: presses are not taken. */
+  readonly secret: () => string | undefined;
+  readonly nowMs: () => number;
+  readonly onPress: OnPress;
+}
+
+const WINDOW_MS = 300_000;
+/** Within the window; people press buttons. */
+const MOST_REMEMBERED = 10_000;
+/** Slack repeats the whole message in a press; ours have about 2 KB. */
+const MAX_PRESS_BYTES = 64 * 1024;
+/** All bodies that are not complete yet. The oldest one gives way. */
+const MEMORY_BYTES = 4 * 1024 * 1024;
+
+/**
+ * `POST /slack/interactive` on the port of webhooks, `payload=<JSON>`, signed. One is believed when, in this order:
+ *
+ *   X-Slack-Request-Timestamp is at most five minutes off ..... else 401 old
+ *   X-Slack-Signature is v0=HMAC-SHA256(secret, v0:time:body) . else 401 signature
+ *   the same request was not seen before ...................... else 409 replayed
+ *   the body is a press of our button ......................... else 422 payload
+ *
+ * Slack waits 3 s, so the answer is sent before the runner is extended.
+ */
+export function interactiveListener(options: InteractiveOptions): RequestListener {
+  const bodies = new Bodies(MAX_PRESS_BYTES, MEMORY_BYTES);
+  const perf = { now: options.nowMs };
+  const seen = new LRUCache<string, true>({ max: MOST_REMEMBERED, ttl: 2 * WINDOW_MS, ttlResolution: 0, perf });
+  return (request, response) => {
+    take(request, response, options, bodies, seen).catch(() => response.destroy());
+  };
+}
+
+async function take(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: InteractiveOptions,
+  bodies: Bodies,
+  seen: LRUCache<string, true>,
+): Promise<void> {
+  const refuse = (status: number, why: string): void => answer(request, response, status, why);
+  if (request.method !== 'POST') return refuse(405, 'Slack sends POST.');
+  const body = await bodies.read(request);
+  if (body === undefined) return refuse(413, `The body is longer than ${MAX_PRESS_BYTES} bytes.`);
+  const secret = options.secret();
+  if (secret === undefined) return refuse(404, 'No signing secret is configured.');
+  const time = header(request, 'x-slack-request-timestamp');
+  const sentMs = /^\d{1,12}$/.test(time) ? Number(time) * 1000 : Number.NaN;
+  if (!(Math.abs(options.nowMs() - sentMs) <= WINDOW_MS)) return refuse(401, 'The request is too old.');
+  const signature = header(request, 'x-slack-signature');
+  if (!isSigned(signature, time, body, secret)) return refuse(401, 'The signature is wrong.');
+  if (seen.has(signature)) return refuse(409, 'This request was taken before.');
+  const press = pressIn(parseJson(new URLSearchParams(body.toString()).get('payload') ?? ''));
+  if (!press) return refuse(422, 'This is no press of our button.');
+  seen.set(signature, true);
+  answer(request, response, 200, '');
+  void options.onPress(press);
+}
+
+function isSigned(signature: string, time: string, body: Uint8Array, secret: string): boolean {
+  const given = /^v0=([0-9a-f]{64})$/.exec(signature)?.[1];
+  if (given === undefined) return false;
+  const right = createHmac('sha256', secret).update(`v0:${time}:`).update(body).digest();
+  return timingSafeEqual(Buffer.from(given, 'hex'), right);
+}
+
+const Id = z.string().regex(/^[A-Z0-9]{2,32}$/);
+const Name = z.string().regex(/^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/);
+
+const Payload = z.object({
+  type: z.literal('block_actions'),
+  user: z.object({ id: Id }),
+  container: z.object({ channel_id: Id, message_ts: z.string().regex(/^\d{1,12}\.\d{1,8}$/) }),
+  actions: z.tuple([
+    z.object({
+      action_id: z.literal(EXTEND_ACTION),
+      value: z
+        .string()
+        .max(127)
+        .transform((text) => text.split('/'))
+        .pipe(z.tuple([Name, Name])),
+    }),
+  ]),
+});
+
+/** Undefined: it is no press of our button. */
+export function pressIn(payload: unknown): Press | undefined {
+  const { data } = Payload.safeParse(payload);
+  if (!data) return undefined;
+  const [{ value }] = data.actions;
+  const [namespace, runner] = value;
+  const { channel_id: channel, message_ts: thread } = data.container;
+  return { namespace, runner, channel, thread, person: data.user.id };
+}
+
+export interface ConnectionOptions extends Pick<ReceiverContext, 'clock' | 'env' | 'random' | 'tell'> {
+  /** Asks Slack for an address: it is good for one connection. @throws Failure */
+  readonly open: () => Promise<{ readonly url?: string | undefined } | Refusal>;
+  readonly onPress: OnPress;
+  /** Shortest pause between two connections. Default: 1 s. */
+  readonly pauseMs?: number;
+  /** Default: 10 s. A connection that does not answer a ping until the next one is dead. */
+  readonly pingMs?: number;
+}
+
+const OPEN_MS = 10_000;
+const LONGEST_PAUSE_MS = 300_000;
+/** Pauses are up to a quarter shorter, by chance. */
+const JITTER = 0.25;
+/** Slack renews connections about once an hour. One that ends sooner than this has failed. */
+const SHORT_MS = 60_000;
+
+/** The request for an address, and whatever fails about the connection. */
+export const OPENING = {
+  method: 'apps.connections.open',
+  code: 'GR-NOTIFY-08',
+  what: 'connect to Slack',
+  remedy: 'Check the app-level token, its scope connections:write, and that socket mode is on',
+} as const;
+
+/**
+ * Slack's socket mode: presses come over a WebSocket that `serve` opens. So Slack needs no way into the cluster.
+ *
+ *     token ─► apps.connections.open ─► WebSocket ─► hello ─► interactive: acknowledged, then the press
+ *       ▲                                                │
+ *       └──────────── pause ◄── ended, or failed ◄───────┘
+ *
+ * Slack gives each press to one connection of the app. So each replica holds one, also one that does not lead. Ends with `signal`, and
+ * never rejects.
+ */
+export async function holdConnections(options: ConnectionOptions, signal: AbortSignal): Promise<void> {
+  const { clock, pauseMs = 1_000, random, tell } = options;
+  for (let failures = 0; !signal.aborted; ) {
+    const failure = await holdConnection(options, signal).catch(failureOf);
+    if (signal.aborted) return;
+    if (failure) tell('slack', 'unconnected', failure);
+    failures = failure ? failures + 1 : 0;
+    const longest = doubled(pauseMs, failures, LONGEST_PAUSE_MS);
+    await pause(clock, longest * (1 - JITTER * random()), signal);
+  }
+}
+
+/** Answers when the connection is over, and why it failed. */
+async function holdConnection(
+  { clock, env, onPress, open, pingMs = 10_000 }: ConnectionOptions,
+  signal: AbortSignal,
+): Promise<Failure | undefined> {
+  const opened = await open();
+  if ('failure' in opened) return opened.failure;
+  const url = parseUrl(opened.url ?? '');
+  if (!url || signal.aborted) return failed('its answer has no address');
+  const life = new AbortController();
+  const end = (): void => life.abort();
+  signal.addEventListener('abort', end, { once: true });
+  const socket = connect(url, env, life.signal);
+  try {
+    return await new Promise((resolve) => {
+      let beganMs: number | undefined;
+      const over = (): void => {
+        if (beganMs === undefined) resolve(failed('the connection failed'));
+        else if (clock.steadyMs() - beganMs < SHORT_MS) resolve(failed('Slack ended the connection at once'));
+        else resolve(undefined);
+      };
+      void pause(clock, OPEN_MS, life.signal).then(() => {
+        if (beganMs === undefined) resolve(failed(`no greeting within ${OPEN_MS / 1000} s`));
+      });
+      socket.addEventListener('close', over);
+      socket.addEventListener('message', ({ data }) => {
+        const message = Message.safeParse(typeof data === 'string' ? parseJson(data) : undefined).data;
+        switch (message?.type) {
+          case 'hello':
+            beganMs ??= clock.steadyMs();
+            void untilDead(socket, clock, pingMs, life.signal).then(over);
+            return;
+          case 'disconnect':
+            over();
+            return;
+          case 'interactive': {
+            socket.send(JSON.stringify({ envelope_id: message.envelope_id }));
+            const press = pressIn(message.payload);
+            if (press) void onPress(press);
+            return;
+          }
+          case undefined:
+            return;
+          default:
+            message satisfies never;
+        }
+      });
+    });
+  } finally {
+    signal.removeEventListener('abort', end);
+    life.abort();
+  }
+}
+
+const Message = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('hello') }),
+  z.object({ type: z.literal('disconnect') }),
+  z.object({ type: z.literal('interactive'), envelope_id: z.string(), payload: z.unknown() }),
+]);
+
+/** Through the proxy if there is one. The connection ends at once with the signal: undici's `close` would wait for Slack. */
+function connect(url: URL, env: Env, signal: AbortSignal): WebSocket {
+  const { origin } = new URL(url.href.replace(/^ws/, 'http'));
+  const proxy = proxyFor(new URL(origin), env);
+  const dispatcher = connectTo(origin, { connections: 1, signal, ...(proxy && { proxy }) });
+  signal.addEventListener('abort', () => void dispatcher.destroy().catch(() => undefined), { once: true });
+  return new WebSocket(url, { dispatcher });
+}
+
+/** A network that loses everything ends no connection: one that answers no ping is over. */
+async function untilDead(socket: WebSocket, clock: Clock, pingMs: number, signal: AbortSignal): Promise<void> {
+  const pongs = channel('undici:websocket:pong');
+  let isAnswered = true;
+  const onPong = (pong: unknown): void => {
+    if ((pong as { readonly websocket?: unknown }).websocket === socket) isAnswered = true;
+  };
+  pongs.subscribe(onPong);
+  while (isAnswered && !signal.aborted) {
+    isAnswered = false;
+    ping(socket);
+    await pause(clock, pingMs, signal);
+  }
+  pongs.unsubscribe(onPong);
+}
+
+function failed(received: string): Failure {
+  return new Failure(OPENING.code, 1, `${OPENING.what}: ${received}. ${OPENING.remedy}.`);
+}
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  return failed('the connection failed');
+}
