@@ -56,11 +56,11 @@ export class Installation {
     mkdirSync(made.folder);
     for (const name of ['install', 'scripts']) symlinkSync(join(ROOT, name), join(made.folder, name));
     const cli = `${machine.folder}/argocd-cli`;
-    made.#tool('kubectl', `exec ${builds.kubernetes}/kubectl --kubeconfig ${kubernetes.kubeconfig} "$@"`);
+    made.program('kubectl', `exec ${builds.kubernetes}/kubectl --kubeconfig ${kubernetes.kubeconfig} "$@"`);
     const home = join(machine.folder, 'helm');
     const helmHome = ['CACHE', 'CONFIG', 'DATA'].map((name) => `HELM_${name}_HOME='${home}'`).join(' ');
-    made.#tool('helm', `${helmHome} exec ${builds.helm}/helm --kubeconfig ${kubernetes.kubeconfig} "$@"`);
-    made.#tool('argocd', `exec ${builds.argocd}/argocd "$@" --config ${cli}`);
+    made.program('helm', `${helmHome} exec ${builds.helm}/helm --kubeconfig ${kubernetes.kubeconfig} "$@"`);
+    made.program('argocd', `exec ${builds.argocd}/argocd "$@" --config ${cli}`);
     const tar = join(machine.folder, 'product.tar');
     execFileSync(process.execPath, ['scripts/image.mjs', '--out', tar, '--tag', IMAGE], { cwd: ROOT, stdio: 'pipe' });
     await kubernetes.importImage(tar);
@@ -132,7 +132,8 @@ export class Installation {
     return await machine.run('bash', ['-euo', 'pipefail', machine.write(`install-${name}.sh`, text)]);
   }
 
-  #tool(name: string, script: string): void {
+  /** A program of the reader's shell: a script in sh. */
+  program(name: string, script: string): void {
     chmodSync(this.#stack.machine.write(`tools/${name}`, `#!/bin/sh\n${script}\n`), 0o755);
   }
 }

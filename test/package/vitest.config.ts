@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** What users download, and what they clone: packed, installed and run. Half a minute of work, so not part of `npm test`. */
+/** What users download, and what they clone: packed, installed and run. A minute of work, so not part of `npm test`. */
 export default defineConfig({
   test: {
     include: ['test/package/**/*.test.ts'],

@@ -1,0 +1,67 @@
+/** Each RunnerGroup that a page shows whole is valid without a warning, and `generate` makes the Job of a queued CI job of it. */
+import { readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { folderWith, runHere } from '../support/run-cli.ts';
+import { startAcme } from '../support/start-acme.ts';
+import { pageOf } from './pages.ts';
+
+const FENCE = /^```yaml\n([\s\S]*?)^```$/gm;
+const pages = readdirSync('docs/recipes')
+  .map((file) => `docs/recipes/${file}`)
+  .sort();
+
+interface Group {
+  readonly metadata: { readonly name: string };
+  readonly spec: { readonly suspend?: boolean; readonly labels?: readonly string[] };
+}
+
+const recipes = pages.flatMap((file) =>
+  [...pageOf(file).markdown.matchAll(FENCE)]
+    .map(([, text = '']) => text)
+    .filter((text) => /^kind: RunnerGroup$/m.test(text))
+    .map((text) => ({ file, text, group: parse(text) as Group })),
+);
+
+it('are valid, and have no warning', async () => {
+  const files = Object.fromEntries(recipes.map(({ text, group }) => [`${group.metadata.name}.yaml`, text]));
+  const { code, stdout } = await runHere(['validate', '-o', 'json', '.'], {}, folderWith(files));
+  const { findings } = JSON.parse(stdout) as { readonly findings: readonly { readonly code: string }[] };
+
+  expect(code).toBe(0);
+  expect(Object.keys(files).length).toBe(recipes.length);
+  // They are in one folder here only.
+  expect(findings.filter((finding) => finding.code !== 'GR-WARN-05')).toEqual([]);
+});
+
+describe.each(recipes)('$file: RunnerGroup $group.metadata.name', ({ text, group }) => {
+  it('gives a queued CI job its Job', async () => {
+    const { simulator, env } = await startAcme();
+    simulator.gitea.addToken('anna', ['read:organization', 'read:repository'], 'all-scopes-0123456789');
+    const [label = 'ubuntu-latest'] = group.spec.labels ?? [];
+    simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: [label.replace(/:.*/, '')] }] });
+    const folder = folderWith({ 'group.yaml': text.replace('https://gitea.example.com', simulator.url) });
+
+    const { code, stdout, stderr } = await runHere(
+      ['generate', '.'],
+      { ...env, GITEA_TOKEN: 'all-scopes-0123456789' },
+      folder,
+    );
+
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    const names = parseAllDocuments(stdout).map((document) => document.getIn(['metadata', 'name']));
+    const expected = group.spec.suspend === true ? [] : [expect.stringMatching(new RegExp(`^${group.metadata.name}-`))];
+    expect(names).toEqual(expect.arrayContaining(expected));
+    expect(names.length > 0).toBe(group.spec.suspend !== true);
+  });
+});
+
+it('has a recipe on each page but the list and the one about tokens', () => {
+  const without = pages.filter((page) => !recipes.some(({ file }) => file === page));
+
+  expect(without).toEqual(['docs/recipes/index.md', 'docs/recipes/tokens.md']);
+});
+
+it.each(pages)('%s is short', (page) => {
+  expect(pageOf(page).markdown.split('\n').length).toBeLessThanOrEqual(61);
+});
