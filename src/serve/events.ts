@@ -20,6 +20,18 @@ import type { AppVerdict } from './round.ts';
 import type { WakeOutcome } from './waking/wake-state.ts';
 import type { RefusalReason, WebhookEvent } from './webhook/gate.ts';
 
+/** What subscribers need of other rooms to read an event: they import this one only. */
+export { MOST_LOST_JOBS } from '../config/runnergroup/status.ts';
+export type {
+  DroppedBecause,
+  EmittedBecause,
+  HeldBecause,
+  JobDecision,
+  Plan,
+  RunnerDecision,
+} from '../planner/decisions.ts';
+export type { LiveState, Look } from '../planner/evidence.ts';
+
 interface Told {
   readonly serving: { readonly ports: Ports };
   readonly leading: object;

@@ -2,9 +2,7 @@
 
 import { LRUCache } from 'lru-cache';
 import { destination, type Logger, pino } from 'pino';
-import type { RequestLine } from '../clients/http/request.ts';
-import { MOST_LOST_JOBS } from '../config/runnergroup/status.ts';
-import { type EventOf, ignore, type Subscriber, subscriberOf } from '../serve/events.ts';
+import { type EventOf, ignore, MOST_LOST_JOBS, type Subscriber, subscriberOf } from '../serve/events.ts';
 import { systemClock } from '../shared/clock.ts';
 import type { Failure } from '../shared/failure.ts';
 import { keyText } from '../shared/key-text.ts';
@@ -130,7 +128,7 @@ function reason({ code, message }: Failure): { readonly code: string; readonly e
   return { code, error: message };
 }
 
-function fieldsOf({ method, url, status, ms }: RequestLine): object {
+function fieldsOf({ method, url, status, ms }: EventOf<'gitea-request'>['line']): object {
   return { method, url, status, ms: Math.round(ms) };
 }
 

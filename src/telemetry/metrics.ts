@@ -1,10 +1,16 @@
 /** Counts what happens, and renders `/metrics`. Names, labels and buckets are part of the interface: docs/serve.md lists them. */
 import { LRUCache } from 'lru-cache';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { RunnerGroupObject } from '../clients/kubernetes/resources.ts';
-import type { DroppedBecause, EmittedBecause, RunnerDecision } from '../planner/decisions.ts';
-import type { LiveState } from '../planner/evidence.ts';
-import { type EventOf, ignore, type Subscriber, subscriberOf } from '../serve/events.ts';
+import {
+  type DroppedBecause,
+  type EmittedBecause,
+  type EventOf,
+  ignore,
+  type LiveState,
+  type RunnerDecision,
+  type Subscriber,
+  subscriberOf,
+} from '../serve/events.ts';
 import { giteaReason, isReady } from '../serve/planning/group-status.ts';
 import { keyOfDecision, keyOfRunner } from '../serve/planning/live.ts';
 import type { GroupVerdict } from '../serve/round.ts';
@@ -89,7 +95,7 @@ export function openMetrics(): Metrics {
   };
 }
 
-function groupOf({ metadata }: RunnerGroupObject) {
+function groupOf({ metadata }: EventOf<'runner-lost'>['object']) {
   return { namespace: metadata.namespace, group: metadata.name };
 }
 

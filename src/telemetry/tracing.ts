@@ -8,11 +8,7 @@
  * Each phase ends where the next one begins. A phase whose end was not seen is part of the next one.
  */
 import { LRUCache } from 'lru-cache';
-import type { WakeStep } from '../clients/argocd/wake.ts';
-import type { PodStep } from '../clients/kubernetes/pods.ts';
-import type { HeldBecause, JobDecision } from '../planner/decisions.ts';
-import type { Look } from '../planner/evidence.ts';
-import type { EventOf, ServeEvent, Subscriber } from '../serve/events.ts';
+import type { EventOf, HeldBecause, JobDecision, Look, ServeEvent, Subscriber } from '../serve/events.ts';
 import type { AppVerdict } from '../serve/round.ts';
 import type { WakeOutcome } from '../serve/waking/wake-state.ts';
 import { keyText } from '../shared/key-text.ts';
@@ -236,13 +232,13 @@ interface PastWake {
   readonly endedMs: number;
   readonly waitedMs: number;
   readonly outcome: WakeOutcome['is'];
-  readonly steps: readonly WakeStep[];
+  readonly steps: EventOf<'woken'>['steps'];
 }
 
 /** When a runner's Job and pod were first seen to be so far. */
 interface RunnerTrail {
   readonly seenMs: number;
-  readonly steps: Readonly<Partial<Record<PodStep, number>>>;
+  readonly steps: Readonly<Partial<Record<EventOf<'pod-seen'>['step'], number>>>;
 }
 
 /** How a journey ended: its CI job runs on a runner of ours, or is not queued any more for another reason. */
