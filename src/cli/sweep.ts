@@ -14,10 +14,10 @@ import { type Paper, paperOf } from '../shared/terminal.ts';
 import { SIGHTINGS_APART_MS } from '../tasks/sweep/choose.ts';
 import {
   atOnce,
+  type SweepContext,
   Sweeper,
   type SweepOutcome,
   type SweepReport,
-  type SweepScene,
   type SweptRegistration,
 } from '../tasks/sweep/sweep.ts';
 import { type FlagsOf, flagValue, isJson } from './flags/flags.ts';
@@ -51,7 +51,7 @@ export async function sweep(
   }
   const { targets, lookOf } = await findTargets(groups, settings);
   const namespaces = groups.map(({ namespace }) => namespace);
-  const scene: SweepScene = {
+  const context: SweepContext = {
     groups: groups.flatMap((group) => {
       const target = targets.find(({ key }) => key === lookOf(group));
       return target ? [{ namespace: group.namespace, name: group.name, target }] : [];
@@ -63,7 +63,7 @@ export async function sweep(
   const http = giteaClient(requestOptions(settings));
   try {
     const sweeper = new Sweeper({ instance, ask: atOnce(http, timeoutMs), budget, dryRun, clock });
-    const { failures, ...report } = await passes(sweeper, scene, io, clock);
+    const { failures, ...report } = await passes(sweeper, context, io, clock);
     const [failure, ...others] = failures;
     const deleted = report.registrations.filter(({ outcome }) => outcome.is === 'deleted').length;
     const before = deleted > 0 ? [`${count(deleted, 'registration')} deleted before that; the others stay.`] : [];
@@ -77,10 +77,10 @@ export async function sweep(
 }
 
 /** One pass, a second one when rows look dead, and more while the budget of a pass is too small. Each pass looks again. */
-async function passes(sweeper: Sweeper, scene: SweepScene, io: Io, clock: SweepClock): Promise<SweepReport> {
+async function passes(sweeper: Sweeper, context: SweepContext, io: Io, clock: SweepClock): Promise<SweepReport> {
   const done: SweptRegistration[] = [];
   for (let waited = false; ; ) {
-    const report = await sweeper.pass(scene);
+    const report = await sweeper.pass(context);
     done.push(...report.registrations.filter(({ outcome }) => outcome.is === 'deleted' || outcome.is === 'gone'));
     const outcomes = report.registrations.map(({ outcome }) => outcome);
     const young = outcomes.filter((each) => each.is === 'kept' && each.because === 'seen-too-briefly').length;

@@ -14,9 +14,9 @@ import type { NotifyTarget, ReceiverKind } from '../config/runnergroup/notify-fi
 import type { LostJob } from '../config/runnergroup/status.ts';
 import type { ClockWarning } from '../observe/clock-correction.ts';
 import type { Failure } from '../shared/failure.ts';
-import type { LiveRunner, Sight } from './planning/live.ts';
+import type { LiveRunner, Observation } from './planning/live.ts';
 import type { QueueRow } from './queue.ts';
-import type { AppVerdict } from './round.ts';
+import type { AppVerdict } from './reconcile.ts';
 import type { WakeOutcome } from './waking/wake-state.ts';
 import type { RefusalReason, WebhookEvent } from './webhook/gate.ts';
 
@@ -51,7 +51,7 @@ interface Told {
   readonly 'secrets-unreadable': { readonly failure: Failure };
 
   /** A look has ended. With `failure` it failed, else `look` is what it found. `target`: its key; `url`: of its Gitea. */
-  readonly looked: Pick<Sight, 'beganMs' | 'endedMs' | 'failure' | 'look'> &
+  readonly looked: Pick<Observation, 'beganMs' | 'endedMs' | 'failure' | 'look'> &
     Record<'origin' | 'target' | 'url', string>;
   /** A look or a sweep had to wait for the request budget of this Gitea. */
   readonly 'visit-waited': { readonly origin: string; readonly ms: number };
@@ -72,8 +72,8 @@ interface Told {
   /** A CI job of a group that notifies somebody has ended on one of its runners. Told once by one leader. */
   readonly 'job-ended': { readonly notice: JobNotice; readonly notify: readonly NotifyTarget[] };
   readonly notified: { readonly to: ReceiverKind; readonly result: NotifyResult; readonly failure?: Failure };
-  /** A round is over: everything is as these verdicts say. `skews`: Kubernetes' clock minus Gitea's, ms, by origin of the Gitea. */
-  readonly 'round-done': { readonly verdicts: readonly AppVerdict[]; readonly skews: ReadonlyMap<string, number> };
+  /** A reconcile is over: everything is as these verdicts say. `skews`: Kubernetes' clock minus Gitea's, ms, by origin of the Gitea. */
+  readonly reconciled: { readonly verdicts: readonly AppVerdict[]; readonly skews: ReadonlyMap<string, number> };
 
   /** Argo CD was woken for an Application, after it had waited so long for its turn. `steps`: what was asked of it, in order. */
   readonly woken: OfApplication & {

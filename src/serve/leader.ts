@@ -1,8 +1,8 @@
 /**
- * The leading process, until it leads no more. It wires and acts; what follows from what is decided in `round.ts`:
+ * The leading process, until it leads no more. It wires and acts; what follows from what is decided in `reconcile.ts`:
  *
  *     cluster changes ──┐                      ┌─► waking/: Argo CD, one key of the queue per Application
- *     looks at Gitea ───┼─► scene ─► round ────┤
+ *     looks at Gitea ───┼─► input ─► reconcile ────┤
  *     every 5 s ────────┘                      └─► told (events.ts): status, notifications, re-runs and other tasks hear it
  *
  * All that is done again and again is a key of its queue. Only Argo CD makes and prunes Jobs.
@@ -19,9 +19,9 @@ import { type Tell, tellAll } from './events.ts';
 import { Poller, type PollerOptions } from './looks/poller.ts';
 import { TargetBook, type TargetOf } from './looks/targets.ts';
 import { LossBook } from './losses/follow.ts';
-import { groupKeyOfRunner, type Survey, survey } from './planning/live.ts';
+import { type ClusterSnapshot, groupKeyOfRunner, snapshot } from './planning/live.ts';
 import { type Again, type KeyQueue, type QueueRow, WorkQueue } from './queue.ts';
-import { type AppVerdict, originsOf, round, type Scene, skewsOf, TICK_MS } from './round.ts';
+import { type AppVerdict, originsOf, type ReconcileInput, reconcile, skewsOf, TICK_MS } from './reconcile.ts';
 import type { StartTask } from './task.ts';
 import { Applications } from './waking/applications.ts';
 import { concerns, type WebhookEvent } from './webhook/gate.ts';
@@ -47,10 +47,10 @@ export interface LeaderOptions extends LeaderSettings, Pick<PollerOptions, 'cloc
   readonly tell: Tell;
 }
 
-/** Watches tell of bursts: a round waits so long for more. */
-const ROUND_GAP_MS = 20;
-/** A round that takes longer is a mistake of ours, or a file system that hangs. */
-const LONGEST_ROUND_MS = 300_000;
+/** Watches tell of bursts: a reconcile waits so long for more. */
+const RECONCILE_GAP_MS = 20;
+/** A reconcile that takes longer is a mistake of ours, or a file system that hangs. */
+const LONGEST_RECONCILE_MS = 300_000;
 /** The one key of its class: what one Application is to have may depend on the Jobs of another. */
 const ALL = 'all Applications';
 
@@ -59,17 +59,17 @@ export class Leader {
   ready = false;
   readonly #options: LeaderOptions;
   readonly #queue: WorkQueue;
-  readonly #rounds: KeyQueue;
+  readonly #reconciles: KeyQueue;
   readonly #poller: Poller;
   readonly #book: TargetBook;
   readonly #losses: LossBook;
   readonly #apps: Applications;
   readonly #tell: Tell;
-  #survey: Survey | undefined;
+  #snapshot: ClusterSnapshot | undefined;
   #verdicts: ReadonlyMap<string, AppVerdict> | undefined;
   #targetOf: TargetOf = new Map();
   #closed = false;
-  /** Looks that were told, and how many of them the last round knew. */
+  /** Looks that were told, and how many of them the last reconcile knew. */
   #news = 0;
   #planned = 0;
 
@@ -83,9 +83,9 @@ export class Leader {
     };
     this.#tell = tell;
     const shared = { ...options, queue: this.#queue, tell };
-    this.#rounds = this.#queue.open('reconcile', {
+    this.#reconciles = this.#queue.open('reconcile', {
       width: 1,
-      deadlineMs: LONGEST_ROUND_MS,
+      deadlineMs: LONGEST_RECONCILE_MS,
       run: () => this.#reconcile(),
     });
     this.#apps = new Applications({ ...shared, onNews: () => this.changed() });
@@ -108,7 +108,7 @@ export class Leader {
       cluster,
       client,
       secretsClient: options.secretsClient,
-      guest: this.#poller.guest,
+      giteas: this.#poller.giteas,
       queue: this.#queue,
       isWell: this.#poller.isWell,
       targetOf: () => this.#targetOf,
@@ -121,7 +121,7 @@ export class Leader {
 
   /** True once everything was looked at, and each Application shows its plan or its last wake failed. */
   get done(): boolean {
-    return this.#settled && this.#planned === this.#news && !this.#rounds.isRunning(ALL) && this.#apps.done;
+    return this.#settled && this.#planned === this.#news && !this.#reconciles.isRunning(ALL) && this.#apps.done;
   }
 
   get queue(): readonly QueueRow[] {
@@ -129,7 +129,7 @@ export class Leader {
   }
 
   get troubles(): readonly string[] {
-    const looks = this.#book.targets.flatMap(({ key }) => this.#poller.sights.get(key)?.failure ?? []);
+    const looks = this.#book.targets.flatMap(({ key }) => this.#poller.observations.get(key)?.failure ?? []);
     const tokens = [...this.#targetOf.values()].filter((target) => target instanceof Failure);
     return [...[...looks, ...tokens].map(({ code, message }) => `${code} ${message}`), ...this.#apps.troubles];
   }
@@ -139,12 +139,12 @@ export class Leader {
     await untilAborted(signal, new Promise(() => undefined));
     this.#closed = true;
     this.#queue.close();
-    await this.#poller.guest.close();
+    await this.#poller.giteas.close();
   }
 
-  /** Something may have changed: a round follows soon. */
+  /** Something may have changed: a reconcile follows soon. */
   changed(): void {
-    this.#rounds.add(ALL, ROUND_GAP_MS);
+    this.#reconciles.add(ALL, RECONCILE_GAP_MS);
   }
 
   announced(event: WebhookEvent): void {
@@ -152,8 +152,8 @@ export class Leader {
   }
 
   get #settled(): boolean {
-    const { sights } = this.#poller;
-    return this.#verdicts !== undefined && this.#book.targets.every(({ key }) => sights.has(key));
+    const { observations } = this.#poller;
+    return this.#verdicts !== undefined && this.#book.targets.every(({ key }) => observations.has(key));
   }
 
   async #reconcile(): Promise<Again> {
@@ -165,11 +165,11 @@ export class Leader {
     if (targetOf !== this.#targetOf) this.#poller.watch(this.#book.namespacesOf);
     this.#targetOf = targetOf;
     if (this.#closed) return TICK;
-    const scene = this.#scene();
+    const input = this.#input();
     const before = this.#verdicts ?? new Map<string, AppVerdict>();
     const verdicts = new Map<string, AppVerdict>();
     let beganMs = clock.steadyMs();
-    for (const verdict of round(scene, before)) {
+    for (const verdict of reconcile(input, before)) {
       const { application, clockWarnings, groups } = verdict;
       if (verdict !== before.get(application)) {
         this.#tell({ is: 'planned', verdict, ms: clock.steadyMs() - beganMs });
@@ -184,22 +184,22 @@ export class Leader {
       beganMs = clock.steadyMs();
     }
     this.#verdicts = verdicts;
-    this.#tell({ is: 'round-done', verdicts: [...verdicts.values()], skews: skewsOf(scene) });
+    this.#tell({ is: 'reconciled', verdicts: [...verdicts.values()], skews: skewsOf(input) });
     this.ready ||= this.#settled;
     this.#planned = news;
     return TICK;
   }
 
-  #scene(): Scene {
+  #input(): ReconcileInput {
     const { client, clock, clocks, cluster, controlPlaneNamespace, instance } = this.#options;
     const nowMs = clock.now();
     const groups = cluster.groups();
-    const seen = survey({ groups, runners: cluster.runners(), controlPlaneNamespace, nowMs }, this.#survey);
-    // The first survey finds what ended before this process led.
-    if (this.#survey) for (const runner of seen.ended) this.#tell({ is: 'runner-ended', runner });
-    this.#survey = seen;
+    const seen = snapshot({ groups, runners: cluster.runners(), controlPlaneNamespace, nowMs }, this.#snapshot);
+    // The first snapshot finds what ended before this process led.
+    if (this.#snapshot) for (const runner of seen.ended) this.#tell({ is: 'runner-ended', runner });
+    this.#snapshot = seen;
     this.#apps.keep(seen.byApp);
-    const around = { nowMs, survey: seen, targetOf: this.#targetOf, sights: this.#poller.sights };
+    const around = { nowMs, snapshot: seen, targetOf: this.#targetOf, observations: this.#poller.observations };
     const doubtful = this.#losses.follow({ ...around, hasPod: (key) => cluster.hasPod(key) });
     // Only a new look tells what the end of a runner means.
     const ended = new Set(seen.ended.map(groupKeyOfRunner));

@@ -7,7 +7,7 @@ import type { KubeApi } from '../clients/kubernetes/client.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
 import type { Subscriber, Tell } from './events.ts';
-import type { Guest } from './looks/guest.ts';
+import type { Giteas } from './looks/giteas.ts';
 import type { TargetOf } from './looks/targets.ts';
 import type { LossBook } from './losses/follow.ts';
 import type { WorkQueue } from './queue.ts';
@@ -20,10 +20,10 @@ export interface TaskContext {
   /** For Secrets alone: what it answers is in no log, and no other request waits for it. */
   readonly secretsClient: KubeApi;
   /** For requests to Gitea: its budget and pauses hold for tasks, too. */
-  readonly guest: Guest;
+  readonly giteas: Giteas;
   /** False while looks at this target fail. */
   readonly isWell: (target: GiteaTarget) => boolean;
-  /** Which look each group needs, as of the last round. */
+  /** Which look each group needs, as of the last reconcile. */
   readonly targetOf: () => TargetOf;
   readonly losses: LossBook;
   readonly tell: Tell;

@@ -28,7 +28,7 @@ export class WaitingTimes {
 export const tellWaits: StartTask = ({ clock, tell }) => {
   const times = new WaitingTimes();
   return (event) => {
-    if (event.is !== 'round-done') return;
+    if (event.is !== 'reconciled') return;
     const jobs = event.verdicts.flatMap(({ planning }) => (planning.is === 'planned' ? planning.plan.jobs : []));
     for (const wait of times.take(jobs, clock.now())) tell(wait);
   };

@@ -37,7 +37,7 @@ export function oncePerObject<K extends object, V>(make: (key: K) => V): (key: K
   };
 }
 
-interface KeptItem<V> {
+interface CachedItem<V> {
   readonly key: string;
   /** While these are the same, the value of before holds. */
   readonly inputs: readonly unknown[];
@@ -46,7 +46,7 @@ interface KeptItem<V> {
 }
 
 /** Values by key. Each is made again only when its inputs have changed, and is asked for its inputs only after a change. */
-export class KeptByKey<V> {
+export class CachedByKey<V> {
   #known: ReadonlyMap<string, { readonly inputs: readonly unknown[]; readonly value: V }> = new Map();
   #list: readonly V[] = [];
   #isOld = true;
@@ -56,7 +56,7 @@ export class KeptByKey<V> {
   };
 
   /** The values of these items, in their order; the same list while they are the same. What is known of other keys is forgotten. */
-  all(items: () => Iterable<KeptItem<V>>): readonly V[] {
+  all(items: () => Iterable<CachedItem<V>>): readonly V[] {
     if (!this.#isOld) return this.#list;
     this.#isOld = false;
     const next = new Map<string, { readonly inputs: readonly unknown[]; readonly value: V }>();

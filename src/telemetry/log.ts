@@ -112,7 +112,7 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
     'job-started': ignore,
     'runner-ended': ignore,
     'job-ended': ignore,
-    'round-done': ignore,
+    reconciled: ignore,
     'plan-shown': ignore,
     'job-seen': ignore,
     'pod-seen': ignore,

@@ -13,7 +13,7 @@ import {
 } from '../serve/events.ts';
 import { giteaReason, isReady } from '../serve/planning/group-status.ts';
 import { keyOfDecision, keyOfRunner } from '../serve/planning/live.ts';
-import type { GroupVerdict } from '../serve/round.ts';
+import type { GroupVerdict } from '../serve/reconcile.ts';
 
 /** The metrics of one process. Nothing is global, so tests can have many. */
 export interface Metrics {
@@ -22,13 +22,13 @@ export interface Metrics {
   readonly render: () => Promise<{ readonly contentType: string; readonly body: string }>;
 }
 
-type LastRound = Pick<EventOf<'round-done'>, 'verdicts' | 'skews'>;
-const NO_ROUND: LastRound = { verdicts: [], skews: new Map() };
+type LastReconcile = Pick<EventOf<'reconciled'>, 'verdicts' | 'skews'>;
+const NOTHING_YET: LastReconcile = { verdicts: [], skews: new Map() };
 
 export function openMetrics(): Metrics {
   const registry = new Registry();
   const set = makeMetrics(registry);
-  let last = NO_ROUND;
+  let last = NOTHING_YET;
   return {
     registry,
     subscriber: subscriberOf({
@@ -37,10 +37,10 @@ export function openMetrics(): Metrics {
         set.leader.set(0);
         set.deadRegistrations.reset();
         // Who follows knows nothing of groups: the leader has their figures.
-        last = NO_ROUND;
+        last = NOTHING_YET;
       },
-      'round-done': (round) => {
-        last = round;
+      reconciled: (reconcile) => {
+        last = reconcile;
       },
       'gitea-request': ({ line: { status, url } }) =>
         set.giteaRequests.inc({ origin: new URL(url).origin, status: String(status) }),
@@ -101,8 +101,8 @@ function groupOf({ metadata }: EventOf<'runner-lost'>['object']) {
 
 const STATES = ['starting', 'running', 'complete', 'failed', 'deleting', 'unknown'] as const;
 
-/** Clears all gauges of rounds, so that groups which are gone are forgotten, and writes them. Only when they are read: rounds are cheap. */
-function showRound(set: MetricSet, { verdicts, skews }: LastRound): void {
+/** Clears all gauges of reconciles, so that groups which are gone are forgotten, and writes them. Only when they are read: reconciles are cheap. */
+function showRound(set: MetricSet, { verdicts, skews }: LastReconcile): void {
   const others: ReadonlySet<unknown> = new Set([set.deadRegistrations, set.lastWebhook, set.leader]);
   for (const metric of Object.values(set)) if (metric instanceof Gauge && !others.has(metric)) metric.reset();
   for (const { application, groups, planning } of verdicts) {

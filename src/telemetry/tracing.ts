@@ -9,7 +9,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { EventOf, HeldBecause, JobDecision, Look, ServeEvent, Subscriber } from '../serve/events.ts';
-import type { AppVerdict } from '../serve/round.ts';
+import type { AppVerdict } from '../serve/reconcile.ts';
 import type { WakeOutcome } from '../serve/waking/wake-state.ts';
 import { keyText } from '../shared/key-text.ts';
 import { printable } from '../shared/printable.ts';
@@ -65,7 +65,7 @@ class Follower {
       case 'planned':
         this.#plannedMs.set(event.verdict.application, this.#now());
         return;
-      case 'round-done':
+      case 'reconciled':
         this.#decided(event);
         this.#hand(this.#now() - LATE_MS);
         return;
@@ -116,7 +116,7 @@ class Follower {
     }
   }
 
-  #decided({ verdicts }: EventOf<'round-done'>): void {
+  #decided({ verdicts }: EventOf<'reconciled'>): void {
     const judged = this.#judged;
     this.#judged = new Set(verdicts);
     if (this.#journeys.size === 0) return;

@@ -131,7 +131,7 @@ const QUESTIONS: readonly Question[] = [
   {
     question: 'Does it meet rate limits?',
     thread: 'actions/actions-runner-controller#206',
-    answer: 'docs/serve.md#a-good-guest',
+    answer: 'docs/serve.md#requests-to-gitea',
   },
 ];
 

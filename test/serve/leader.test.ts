@@ -6,15 +6,15 @@ import { systemClock } from '../../src/shared/clock.ts';
 import { startRig, until } from './rig.ts';
 
 // Without the tick.
-vi.mock('../../src/serve/round.ts', async (original) => ({ ...(await original<object>()), TICK_MS: 600_000 }));
+vi.mock('../../src/serve/reconcile.ts', async (original) => ({ ...(await original<object>()), TICK_MS: 600_000 }));
 
-it('plays another round for a change that came during a round', async () => {
-  let rounds = 0;
+it('plays another reconcile for a change that came during a reconcile', async () => {
+  let reconciles = 0;
   const cluster = {
     fresh: true,
     groups: () => {
-      rounds += 1;
-      if (rounds === 1) queueMicrotask(() => leader.changed());
+      reconciles += 1;
+      if (reconciles === 1) queueMicrotask(() => leader.changed());
       return [];
     },
     runners: () => [],
@@ -45,10 +45,10 @@ it('plays another round for a change that came during a round', async () => {
     ending.abort();
     await led;
   });
-  await until('the first round', () => rounds > 0);
-  const before = rounds;
+  await until('the first reconcile', () => reconciles > 0);
+  const before = reconciles;
 
-  await until('another round', () => rounds > before);
+  await until('another reconcile', () => reconciles > before);
 });
 
 it('looks at Gitea when a runner has ended', async () => {

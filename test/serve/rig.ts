@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import type { Simulator, SimulatorOptions } from '../../model/gitea/simulator.ts';
 import type { Subscriber } from '../../src/serve/events.ts';
-import type { AppVerdict } from '../../src/serve/round.ts';
+import type { AppVerdict } from '../../src/serve/reconcile.ts';
 import { type ServeOptions, serve, serveOnce } from '../../src/serve/serve.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { type TaskSettings, tasksOf } from '../../src/tasks/tasks.ts';
@@ -131,7 +131,7 @@ export async function startRig(spec = '', gitea: SimulatorOptions = {}): Promise
       const log: Record<string, unknown>[] = [];
       let busy: readonly string[] = [];
       const follow: Subscriber = (event) => {
-        if (event.is === 'round-done') busy = busyOf(event.verdicts);
+        if (event.is === 'reconciled') busy = busyOf(event.verdicts);
       };
       const ending = new AbortController();
       const subscribers = [...(over.subscribers ?? []), follow];

@@ -1,4 +1,4 @@
-/** What keeps `src/serve` in shape: a pure round, one way for what happens, static imports. */
+/** What keeps `src/serve` in shape: a pure reconcile, one way for what happens, static imports. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -12,9 +12,9 @@ function filesWith(pattern: RegExp, isAllowed: (file: string) => boolean): reado
   return files.filter((file) => !isAllowed(file) && pattern.test(readFileSync(file, 'utf8')));
 }
 
-const isPure = (file: string) => file === 'src/serve/round.ts' || file.startsWith('src/serve/planning/');
+const isPure = (file: string) => file === 'src/serve/reconcile.ts' || file.startsWith('src/serve/planning/');
 
-it('the round and its steps read no clock, chance or environment, and wait for nothing', () => {
+it('the reconcile and its steps read no clock, chance or environment, and wait for nothing', () => {
   const impure =
     /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bprocess\.|\bperformance\b|\bset(?:Timeout|Interval|Immediate)\b|\basync\b|\bawait\b|from 'node:/;
 

@@ -3,7 +3,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { KubeClient } from '../../src/clients/kubernetes/client.ts';
 import { writeEvents } from '../../src/serve/cluster/writers.ts';
-import type { AppVerdict } from '../../src/serve/round.ts';
+import type { AppVerdict } from '../../src/serve/reconcile.ts';
 import { type Clock, systemClock } from '../../src/shared/clock.ts';
 import { taskContext } from '../support/task-context.ts';
 import { verdictOf } from '../support/verdict.ts';
@@ -71,7 +71,7 @@ it('an Event says what a pending pod waits for, once for each reason', async () 
   const { context, told } = taskContext({ client, clock });
   const hear = writeEvents(context);
   const tell = (reason: string, message: string) =>
-    hear({ is: 'round-done', verdicts: [verdictWith(reason, message)], skews: new Map() });
+    hear({ is: 'reconciled', verdicts: [verdictWith(reason, message)], skews: new Map() });
 
   tell('Unschedulable', '0/3 nodes are available.');
   tell('Unschedulable', '0/4 nodes are available.');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { KeptByKey, keepEqual, keepList, keepLists, oncePerObject, sameElements } from '../../src/serve/unchanged.ts';
+import { CachedByKey, keepEqual, keepList, keepLists, oncePerObject, sameElements } from '../../src/serve/unchanged.ts';
 
 const [a, b] = [{ name: 'a' }, { name: 'b' }];
 
@@ -60,7 +60,7 @@ it('asks a function once per object', () => {
 });
 
 it('makes a value by key again only when its inputs have changed, and forgets keys that are gone', () => {
-  const kept = new KeptByKey<string>();
+  const kept = new CachedByKey<string>();
   const made: string[] = [];
   const item = (key: string, input: unknown) => ({
     key,

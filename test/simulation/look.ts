@@ -32,7 +32,7 @@ const QUEUED: Status = 'waiting';
 const IN_PROGRESS: Status = 'running';
 
 /** What one look found. */
-export interface Sight {
+export interface Observation {
   /** The groups that it was for, by what they were at the beginning. */
   readonly groups: readonly GroupSpec[];
   /** What stood in git when it began. */
@@ -67,7 +67,7 @@ export class Lookout {
   }
 
   /** Hands over what it found after `lookMs`. */
-  look(lookMs: number, done: (sight: Sight) => void): void {
+  look(lookMs: number, done: (sight: Observation) => void): void {
     const { timeline, version, commit } = this.#stage;
     const groups = this.#groups;
     const specs = groups.map((group) => specIn(commit, group));

@@ -7,7 +7,7 @@ import { LossBook } from '../../src/serve/losses/follow.ts';
 import { WorkQueue } from '../../src/serve/queue.ts';
 import type { TaskContext } from '../../src/serve/task.ts';
 import { systemClock } from '../../src/shared/clock.ts';
-import { quietGuest } from './quiet-guest.ts';
+import { quietGiteas } from './quiet-giteas.ts';
 
 interface ContextParts extends Omit<Partial<TaskContext>, 'cluster'> {
   readonly cluster?: Partial<LiveCluster>;
@@ -34,7 +34,7 @@ export function taskContext({ cluster, ...over }: ContextParts = {}): {
     } satisfies Partial<LiveCluster> as unknown as LiveCluster,
     client: undefined as unknown as KubeClient,
     secretsClient: undefined as unknown as KubeClient,
-    guest: quietGuest(),
+    giteas: quietGiteas(),
     isWell: () => true,
     targetOf: () => new Map(),
     losses: new LossBook(() => undefined, tell),
@@ -43,7 +43,7 @@ export function taskContext({ cluster, ...over }: ContextParts = {}): {
     ...over,
   };
   onTestFinished(async () => {
-    await Promise.all([context.queue.close(), context.guest.close()]);
+    await Promise.all([context.queue.close(), context.giteas.close()]);
   });
   return { context, told };
 }

@@ -62,7 +62,7 @@ it('a process that leads no longer shows no figures of groups, but goes on count
   const verdict = verdictOf({ groups: [group] });
 
   subscriber({ is: 'looked', origin, target: 'look 1', url: origin, beganMs: 0, endedMs: 1 });
-  subscriber({ is: 'round-done', verdicts: [verdict], skews: new Map([[origin, 1_000]]) });
+  subscriber({ is: 'reconciled', verdicts: [verdict], skews: new Map([[origin, 1_000]]) });
   expect(await shown()).toEqual(['clock_skew_seconds', 'group_ready', 'looks_total']);
 
   subscriber({ is: 'not-leading' });
@@ -97,7 +97,7 @@ it('shows the runners of a group by what they do, and when Gitea was last looked
     groups: [{ live: { key: 'runners/ci', object: { metadata } }, runners, facts }],
   });
 
-  subscriber({ is: 'round-done', verdicts: [verdict], skews: new Map() });
+  subscriber({ is: 'reconciled', verdicts: [verdict], skews: new Map() });
 
   const { body } = await render();
   const states = [...body.matchAll(/^gitea_runners_runner_states\{.*state="(\w+)"\} (\d+)$/gm)].map(

@@ -5,7 +5,7 @@ import type { JobDecision, Plan } from '../../src/planner/decisions.ts';
 import type { Job, JobStatus } from '../../src/planner/evidence.ts';
 import type { ServeEvent } from '../../src/serve/events.ts';
 import type { LiveGroup } from '../../src/serve/planning/live.ts';
-import type { AppVerdict } from '../../src/serve/round.ts';
+import type { AppVerdict } from '../../src/serve/reconcile.ts';
 import { openSink } from '../../src/telemetry/tracing/otlp.ts';
 import { contextOf } from '../../src/telemetry/tracing/span.ts';
 import { traceTo } from '../../src/telemetry/tracing.ts';
@@ -61,7 +61,7 @@ function follow(tracing = true) {
     decided: (ms: number, ...jobs: readonly JobDecision[]) => {
       const decided = verdict(jobs, tracing);
       at(ms, { is: 'planned', verdict: decided, ms: 1 });
-      at(ms, { is: 'round-done', verdicts: [decided], skews: new Map() });
+      at(ms, { is: 'reconciled', verdicts: [decided], skews: new Map() });
     },
     webhook: (ms: number, status: 'queued' | 'in_progress') =>
       at(ms, {

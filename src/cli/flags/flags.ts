@@ -241,7 +241,7 @@ export const FLAGS = {
     value: 'N',
     default: 1200,
     help: 'requests per minute to one Gitea, 60 to 60000',
-    more: '[All groups share them](serve.md#a-good-guest).',
+    more: '[All groups share them](serve.md#requests-to-gitea).',
     read: readers.readCount(60, 60_000),
   },
   wakes: {

@@ -138,7 +138,7 @@ export interface JobOfRun {
 }
 
 /** What is re-run: one job with all that need it, or all jobs that failed or were cancelled, with all that need them. */
-export type RerunWish = { readonly jobId: number } | 'failed-jobs';
+export type RerunRequest = { readonly jobId: number } | 'failed-jobs';
 
 /** A run has at most 256 jobs per matrix; more pages than this are not read. */
 const MOST_JOB_PAGES = 20;
@@ -191,7 +191,7 @@ export async function readRunJobs(access: GiteaAccess, place: RunPlace): Promise
 export async function askForRerun(
   access: GiteaAccess,
   place: RunPlace,
-  wish: RerunWish,
+  wish: RerunRequest,
 ): Promise<'asked' | 'not-done'> {
   const what = wish === 'failed-jobs' ? `re-run the failed jobs of ${nameOf(place)}` : `re-run job ${wish.jobId}`;
   const path = pathOf(place, wish === 'failed-jobs' ? 'rerun-failed-jobs' : `jobs/${wish.jobId}/rerun`);

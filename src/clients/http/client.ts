@@ -14,12 +14,12 @@ import { type Clock, pause, systemClock } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import { parseUrl } from '../../shared/parse-url.ts';
 import type { ServerClocks } from './clock.ts';
-import { type AskedPause, type Courtesy, retryAfterMs } from './courtesy.ts';
 import { type Deadline, TimeLimit } from './deadline.ts';
 import { directWire } from './direct.ts';
 import { Gate } from './gate.ts';
 import { type Env, proxyFor } from './proxy.ts';
 import { failure, type HttpAnswer, type HttpRequest, type RequestLine } from './request.ts';
+import { type AskedPause, type RetryAfter, retryAfterMs } from './retry-after.ts';
 import { isBrokenConnection, type Route, transportFailure } from './transport-error.ts';
 import { refuseBadCa, type Trust, type Wire, type WireAnswer } from './wire.ts';
 
@@ -35,7 +35,7 @@ export interface HttpOptions extends Trust {
   readonly onRequest?: ((line: RequestLine) => void) | undefined;
   readonly clocks?: ServerClocks | undefined;
   /** Remembers `Retry-After` between requests. Absent: it holds for the request that was answered with it. */
-  readonly courtesy?: Courtesy | undefined;
+  readonly retryAfter?: RetryAfter | undefined;
   /** Default: the real one. */
   readonly clock?: Clock | undefined;
   /** What carries the requests to an origin. Default: sockets. */
@@ -149,7 +149,7 @@ export class HttpClient {
     const lane = this.#laneTo(url);
     // The server is asked for its pause here, because a request may have waited for its place.
     const work = async () =>
-      this.#options.courtesy?.pauseOf(url.origin) ?? (await this.#send(request, url, lane, deadline));
+      this.#options.retryAfter?.pauseOf(url.origin) ?? (await this.#send(request, url, lane, deadline));
     return await lane.gate.pass(this.#life.signal, request.queue ?? '', work);
   }
 
@@ -160,7 +160,7 @@ export class HttpClient {
     try {
       const answer = await Promise.race([this.#exchange(request, url, lane, limit), limit.reached]);
       const asked = pauseAskedFor(answer, this.#clock.now());
-      if (asked) this.#options.courtesy?.note(url.origin, asked);
+      if (asked) this.#options.retryAfter?.note(url.origin, asked);
       return answer;
     } catch (error) {
       if (error instanceof Failure) throw error;

@@ -19,7 +19,7 @@ import { keyText } from '../../shared/key-text.ts';
 import { GROUP_NAME, TRACKING_ID } from '../../shared/marks.ts';
 import type { Tell } from '../events.ts';
 import type { LiveGroup, LiveRunner } from '../planning/live.ts';
-import { KeptByKey, keepEqual, keepList } from '../unchanged.ts';
+import { CachedByKey, keepEqual, keepList } from '../unchanged.ts';
 import { groupOfObject, READ_ANNOTATIONS } from './own-pod.ts';
 
 interface LiveClusterOptions {
@@ -43,8 +43,8 @@ const NO_PODS: readonly KubePod[] = [];
 export class LiveCluster {
   readonly #copies: readonly Copies[];
   #readable: readonly Copies[] = [];
-  readonly #groups = new KeptByKey<LiveGroup>();
-  readonly #runners = new KeptByKey<LiveRunner>();
+  readonly #groups = new CachedByKey<LiveGroup>();
+  readonly #runners = new CachedByKey<LiveRunner>();
   /** `<namespace>/<name>` */
   #jobsWithPods: ReadonlySet<string> = new Set();
   readonly #images: InstallationImages;

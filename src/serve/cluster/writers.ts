@@ -16,7 +16,7 @@ import { timeText } from '../../shared/marks.ts';
 import type { EventOf, RerunOutcome, ServeEvent } from '../events.ts';
 import { isWorthWriting, statusOf, stuckText, tellsLess } from '../planning/group-status.ts';
 import type { Again } from '../queue.ts';
-import type { AppVerdict, GroupVerdict } from '../round.ts';
+import type { AppVerdict, GroupVerdict } from '../reconcile.ts';
 import type { StartTask, TaskContext } from '../task.ts';
 
 const SHORTEST_GAP_MS = 1_000;
@@ -80,7 +80,7 @@ export const writeStatuses: StartTask = (context) => {
   };
   return (event) => {
     if (event.is === 'planned') for (const verdict of event.verdict.groups) put(verdict);
-    if (event.is === 'round-done') keepOnly(event.verdicts.flatMap(({ groups }) => groups));
+    if (event.is === 'reconciled') keepOnly(event.verdicts.flatMap(({ groups }) => groups));
   };
 };
 
@@ -120,7 +120,7 @@ interface Notice {
 
 /** Events that wait; others are left out. A node takes dozens of runners with it. */
 const MOST_WAITING = 500;
-/** Pods of one round that are told to be stuck: many come at once only for one cause, and the status counts them all. */
+/** Pods of one reconcile that are told to be stuck: many come at once only for one cause, and the status counts them all. */
 const MOST_STUCK = 10;
 /** Kubernetes takes 1,024 bytes. */
 const LONGEST_MESSAGE = 900;
@@ -150,7 +150,7 @@ export const writeEvents: StartTask = (context) => {
   };
   return (event) => {
     for (const notice of noticesOf(event)) add(notice);
-    if (event.is !== 'round-done') return;
+    if (event.is !== 'reconciled') return;
     const found = new Map(stuckNotices(event.verdicts).map((each) => [nameOf(each), each]));
     const news = [...found].filter(([name]) => !told.has(name));
     for (const [, notice] of news.slice(0, MOST_STUCK)) add(notice);

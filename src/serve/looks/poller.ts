@@ -2,7 +2,7 @@
  * Looks at Gitea again and again: one key of the queue per target.
  *
  *     webhook, ended runner ─► nudge ─┐
- *     poll interval ──────────────────┴─► its turn (guest.ts) ─► look ─► kept, told to `onLook`
+ *     poll interval ──────────────────┴─► its turn (giteas.ts) ─► look ─► kept, told to `onLook`
  *
  * The poll is the truth; webhooks only make it sooner. How long it may wait: poll-interval.ts. After a look that failed, and while
  * Gitea asks to wait, only one thing makes it sooner: a good look at another scope of that Gitea, which had failed before, too.
@@ -15,19 +15,19 @@ import { type GiteaTarget, observeEach } from '../../clients/gitea/observe.ts';
 import type { Job, Look } from '../../planner/evidence.ts';
 import { Failure, isRateLimit } from '../../shared/failure.ts';
 import type { Tell } from '../events.ts';
-import type { Sight } from '../planning/live.ts';
+import type { Observation } from '../planning/live.ts';
 import type { Again, KeyQueue, Turn, WorkQueue } from '../queue.ts';
 import { keepEqual } from '../unchanged.ts';
 import type { WebhookEvent } from '../webhook/gate.ts';
-import { Guest, type GuestOptions, LONGEST_TURN_MS, originOf } from './guest.ts';
+import { Giteas, type GiteasOptions, LONGEST_TURN_MS, originOf } from './giteas.ts';
 import { announced, failed, looked, newPace, nextLookMs, type PollPace } from './poll-interval.ts';
 
-export interface PollerOptions extends GuestOptions {
+export interface PollerOptions extends GiteasOptions {
   readonly queue: WorkQueue;
   readonly pollMs: number;
   readonly random: () => number;
   readonly needsRows?: () => Promise<boolean>;
-  readonly onLook: (target: GiteaTarget, sight: Sight) => void;
+  readonly onLook: (target: GiteaTarget, observation: Observation) => void;
 }
 
 /** Between the beginnings of two looks of a target: a burst of events is one look, at most two. */
@@ -37,12 +37,12 @@ const LATE_AGAIN_MS = 60_000;
 interface Post {
   target: GiteaTarget;
   pace: PollPace;
-  sight: Sight | undefined;
+  observation: Observation | undefined;
 }
 
 export class Poller {
   readonly #options: PollerOptions;
-  readonly guest: Guest;
+  readonly giteas: Giteas;
   readonly #posts = new Map<string, Post>();
   readonly #toldLateMs = new Map<string, number>();
   readonly #looks: KeyQueue;
@@ -50,7 +50,7 @@ export class Poller {
 
   constructor(options: PollerOptions) {
     this.#options = options;
-    this.guest = new Guest({ ...options, tell: this.#heard });
+    this.giteas = new Giteas({ ...options, tell: this.#heard });
     this.#looks = options.queue.open('look', {
       nameOf: (key) => {
         const { scope, url } = this.#posts.get(key)?.target ?? {};
@@ -70,21 +70,21 @@ export class Poller {
     const keys = new Set(targets.map(({ key }) => key));
     for (const key of this.#posts.keys()) if (!keys.has(key)) this.#posts.delete(key);
     this.#looks.keepOnly(keys);
-    this.guest.share(namespacesOf);
+    this.giteas.share(namespacesOf);
     this.#bytesOf = shareOutBytes(targets);
     for (const target of targets) {
       const known = this.#posts.get(target.key);
       const labels = known?.target.labels;
       if (known) known.target = target;
-      else this.#posts.set(target.key, { target, pace: newPace(this.#options.pollMs), sight: undefined });
+      else this.#posts.set(target.key, { target, pace: newPace(this.#options.pollMs), observation: undefined });
       // What was read for the labels of before lacks those of now.
       if (!known || labels !== target.labels) this.#looks.add(target.key);
     }
   }
 
   /** The last look at each target, by its key. Targets that were not looked at yet are left out. */
-  get sights(): ReadonlyMap<string, Sight> {
-    return new Map([...this.#posts].flatMap(([key, { sight }]) => (sight ? [[key, sight]] : [])));
+  get observations(): ReadonlyMap<string, Observation> {
+    return new Map([...this.#posts].flatMap(([key, { observation }]) => (observation ? [[key, observation]] : [])));
   }
 
   /** Looks soon at the targets that fit. @param event what a webhook told: that change then counts as seen by webhook. */
@@ -101,7 +101,7 @@ export class Poller {
     const own = this.#posts.get(target.key);
     const others = [...this.#posts.values()].filter((post) => originOf(post.target) === originOf(target));
     const judged = own ? [own] : others;
-    return judged.length === 0 || judged.some(({ pace, sight }) => sight !== undefined && !pace.trouble);
+    return judged.length === 0 || judged.some(({ pace, observation }) => observation !== undefined && !pace.trouble);
   };
 
   async #look(key: string, { absorb, signal }: Turn): Promise<Again | undefined> {
@@ -116,28 +116,28 @@ export class Poller {
       beganMs = clock.now();
       return await this.#observe(post);
     };
-    const found = await this.guest.visit(post.target, key, look, signal);
+    const found = await this.giteas.visit(post.target, key, look, signal);
     if (found === undefined || signal.aborted || this.#posts.get(key) !== post) return undefined;
     const endedMs = clock.now();
     const isFailed = found instanceof Failure;
-    const before = post.sight?.look;
+    const before = post.observation?.look;
     if (isFailed) {
-      if (!isRateLimit(found)) this.guest.versions.clear();
-      post.sight = { beganMs, endedMs, ...(before && { look: before }), failure: found };
+      if (!isRateLimit(found)) this.giteas.versions.clear();
+      post.observation = { beganMs, endedMs, ...(before && { look: before }), failure: found };
       post.pace = failed(post.pace, isRefusal(found));
     } else {
       if (isDown(post)) this.#recovered(post);
-      post.sight = { beganMs, endedMs, look: keepEqual(before, found) };
+      post.observation = { beganMs, endedMs, look: keepEqual(before, found) };
       post.pace = looked(post.pace, found.jobs.filter(isActive), endedMs, pollMs);
     }
-    onLook(post.target, post.sight);
+    onLook(post.target, post.observation);
     const inMs = Math.max(nextLookMs(post.pace, random(), pollMs), this.#pausedMs(post));
     return { inMs, ...(isFailed && { firm: true }) };
   }
 
   /** How long its Gitea wants to be left alone. Those who waited for one Gitea must not all come at once. */
   #pausedMs({ target }: Post): number {
-    return this.guest.pauseMs(target) * (1 + this.#options.random() / 10);
+    return this.giteas.pauseMs(target) * (1 + this.#options.random() / 10);
   }
 
   /** A Gitea that failed is well again: its other scopes that failed need not wait. */
@@ -162,7 +162,7 @@ export class Poller {
 
   async #observe({ pace, target }: Post): Promise<Look | Failure | undefined> {
     const { timeoutMs: deadlineMs, env, needsRows, clock } = this.#options;
-    const { http, versions } = this.guest;
+    const { http, versions } = this.giteas;
     const found = await observeEach([target], {
       deadlineMs,
       includeBlocked: false,

@@ -159,7 +159,7 @@ type Refusals = ReadonlyMap<RunnerGroup, Failure>;
 /** Project, repository and destination of an Application are its own `generate`'s to judge: no object in the cluster proves them. */
 const UNKNOWN_ASKER: Asker = { isArgoCd: false };
 
-/** What the policy file says of the groups in the cluster, as in `generate`. @param byApp as `Survey.byApp` */
+/** What the policy file says of the groups in the cluster, as in `generate`. @param byApp as `ClusterSnapshot.byApp` */
 export function refusalsOf(file: string, read: ReadPolicy, byApp: ReadonlyMap<string, readonly LiveGroup[]>): Refusals {
   const found = new Map<RunnerGroup, Failure>();
   for (const [application, members] of byApp) {

@@ -21,7 +21,7 @@ import { keyText } from '../../shared/key-text.ts';
 import { timeText } from '../../shared/marks.ts';
 import type { Tell } from '../events.ts';
 import type { LiveGroup, LiveRunner } from '../planning/live.ts';
-import type { Scene } from '../round.ts';
+import type { ReconcileInput } from '../reconcile.ts';
 import { keepEqual } from '../unchanged.ts';
 
 /** A runner that was lost; nobody knows yet whether it had a CI job. */
@@ -47,7 +47,7 @@ export interface GoodLook {
   readonly beganMs: number;
 }
 
-export interface LossScene {
+export interface FollowInput {
   readonly runners: readonly LiveRunner[];
   /** A pod of such a Job is there. */
   readonly hasPod: (name: string) => boolean;
@@ -69,7 +69,7 @@ export interface FollowedLosses {
 export const NO_LOSSES: GroupLosses = { suspects: new Map(), alive: new Set(), lost: [] };
 
 /** What follows from what was known before and what is seen now. The same objects while nothing changes. */
-export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs }: LossScene): FollowedLosses {
+export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs }: FollowInput): FollowedLosses {
   const suspects = new Map<string, Suspect>();
   for (const { job, loss } of runners) {
     if (loss === undefined) continue;
@@ -124,7 +124,7 @@ export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs
 function followJobs(
   before: ReadonlySet<string>,
   runners: readonly LiveRunner[],
-  hasPod: LossScene['hasPod'],
+  hasPod: FollowInput['hasPod'],
 ): { readonly alive: ReadonlySet<string>; readonly gone: readonly string[] } {
   const seen = new Set(runners.map(({ job }) => job.name));
   const absent = [...before].filter((name) => !seen.has(name));
@@ -138,7 +138,7 @@ function lostJob({ id, runId, repository, attempt }: Job, runner: string, { reas
   return { runner, repository, runId, jobId: id, attempt, reason, lostAt: timeText(sinceMs) };
 }
 
-interface BookScene extends Pick<Scene, 'survey' | 'targetOf' | 'sights' | 'nowMs'> {
+interface LossInput extends Pick<ReconcileInput, 'snapshot' | 'targetOf' | 'observations' | 'nowMs'> {
   /** A pod of this Job is there. @param key `<namespace>/<name>` */
   readonly hasPod: (key: string) => boolean;
 }
@@ -181,19 +181,19 @@ export class LossBook {
     return this.#entries.get(key)?.losses.lost ?? NO_LOSSES.lost;
   }
 
-  /** Notes what a round sees. Answers the targets to look at now: a runner was lost, and polls may be a minute apart. */
-  follow(scene: BookScene): ReadonlySet<GiteaTarget> {
+  /** Notes what a reconcile sees. Answers the targets to look at now: a runner was lost, and polls may be a minute apart. */
+  follow(input: LossInput): ReadonlySet<GiteaTarget> {
     const wanted = new Set<GiteaTarget>();
     const next = new Map<string, Entry>();
-    for (const live of scene.survey.groups) {
+    for (const live of input.snapshot.groups) {
       const { group, key } = live;
       // Its spec is not valid for now.
       if (!group) next.set(key, { losses: this.#known(key) });
       if (!group || group.maxEvictionRetries === 0) continue;
-      const found = scene.targetOf.get(group);
+      const found = input.targetOf.get(group);
       const target = found instanceof Failure ? undefined : found;
-      const look = lookAt(target, scene);
-      const { losses, needsLook } = this.#followGroup(live, scene, look);
+      const look = lookAt(target, input);
+      const { losses, needsLook } = this.#followGroup(live, input, look);
       if (needsLook && target) wanted.add(target);
       next.set(key, { losses, ...(target && { at: { live, group, target, ...look } }) });
     }
@@ -203,12 +203,12 @@ export class LossBook {
 
   #followGroup(
     { key, object }: LiveGroup,
-    { hasPod, survey, nowMs }: BookScene,
+    { hasPod, snapshot, nowMs }: LossInput,
     look: { readonly look?: GoodLook },
   ): FollowedLosses {
     const { namespace } = object.metadata;
     const followed = followLosses(this.#known(key), {
-      runners: survey.runnersOfGroup.get(key) ?? [],
+      runners: snapshot.runnersOfGroup.get(key) ?? [],
       hasPod: (name) => hasPod(keyText({ namespace, name })),
       nowMs,
       ...look,
@@ -234,9 +234,11 @@ export class LossBook {
 }
 
 /** The newest look, if it was a good one. */
-function lookAt(target: GiteaTarget | undefined, { sights }: BookScene): { readonly look?: GoodLook } {
-  const sight = target && sights.get(target.key);
-  return sight?.look && !sight.failure ? { look: { found: sight.look, beganMs: sight.beganMs } } : {};
+function lookAt(target: GiteaTarget | undefined, { observations }: LossInput): { readonly look?: GoodLook } {
+  const observation = target && observations.get(target.key);
+  return observation?.look && !observation.failure
+    ? { look: { found: observation.look, beganMs: observation.beganMs } }
+    : {};
 }
 
 function readLosses(status: unknown): GroupLosses {

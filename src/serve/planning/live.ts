@@ -1,4 +1,4 @@
-/** What stands in the cluster, as a round sees it, and who belongs to whom: RunnerGroups and Jobs by Application. Pure. */
+/** What stands in the cluster, as a reconcile sees it, and who belongs to whom: RunnerGroups and Jobs by Application. Pure. */
 import {
   type ApplicationRef,
   applicationKey,
@@ -64,7 +64,7 @@ export function keyOfJob({ trackingId, job }: LiveRunner, controlPlaneNamespace:
 }
 
 /** The last look at a target. */
-export interface Sight {
+export interface Observation {
   /** When the look began, ms since 1970: what happened before is in it. */
   readonly beganMs: number;
   readonly endedMs: number;
@@ -83,7 +83,7 @@ interface LiveObjects {
 type RunnersBy = ReadonlyMap<string, readonly LiveRunner[]>;
 
 /** The Jobs are sorted once for all who ask: with many Applications each would look at every Job of all others. */
-export interface Survey extends Pick<LiveObjects, 'groups' | 'runners'> {
+export interface ClusterSnapshot extends Pick<LiveObjects, 'groups' | 'runners'> {
   /** Groups by the key of their Application; those of no Application are under ''. */
   readonly byApp: ReadonlyMap<string, readonly LiveGroup[]>;
   readonly runnersOfApp: RunnersBy;
@@ -92,7 +92,7 @@ export interface Survey extends Pick<LiveObjects, 'groups' | 'runners'> {
   readonly printedFor: RunnersBy;
   /** Jobs that have ended or are being deleted, by `<namespace>/<name>`. */
   readonly over: ReadonlyMap<string, LiveRunner>;
-  /** Runners whose end is new. At the first survey: all that have ended. */
+  /** Runners whose end is new. At the first snapshot: all that have ended. */
   readonly ended: readonly LiveRunner[];
   /** When the end of a runner was last noticed, by key of the group. */
   readonly lastEndMs: ReadonlyMap<string, number>;
@@ -100,8 +100,8 @@ export interface Survey extends Pick<LiveObjects, 'groups' | 'runners'> {
 
 export const NO_RUNNERS: readonly LiveRunner[] = [];
 
-/** @param before the last survey: lists that are still the same are the same objects. */
-export function survey(around: LiveObjects, before?: Survey): Survey {
+/** @param before the last snapshot: lists that are still the same are the same objects. */
+export function snapshot(around: LiveObjects, before?: ClusterSnapshot): ClusterSnapshot {
   const { groups, runners, controlPlaneNamespace, nowMs } = around;
   const byApp = before?.groups === groups ? before.byApp : byApplication(groups, controlPlaneNamespace);
   if (before && before.runners === runners) return { ...before, groups, byApp, ended: [] };

@@ -11,7 +11,7 @@ import { isSame } from '../../shared/key-text.ts';
 import type { LiveRunner } from './live.ts';
 
 /** A valid RunnerGroup with the last look at its scope, or why there is none. */
-export interface SightedGroup {
+export interface ObservedGroup {
   readonly group: RunnerGroup;
   readonly templateHash: string;
   readonly lookKey: string;
@@ -19,7 +19,7 @@ export interface SightedGroup {
 }
 
 interface PlanningInput {
-  readonly groups: readonly SightedGroup[];
+  readonly groups: readonly ObservedGroup[];
   readonly broken?: readonly Trouble[];
   /** Jobs in the cluster; those in other namespaces are left out, as `generate` does. */
   readonly runners: readonly LiveRunner[];

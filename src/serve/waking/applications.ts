@@ -17,7 +17,7 @@ import { keyText } from '../../shared/key-text.ts';
 import type { Tell } from '../events.ts';
 import { applicationOfGroup, type LiveGroup, refOf } from '../planning/live.ts';
 import type { Again, KeyQueue, Turn, WorkQueue } from '../queue.ts';
-import type { AppVerdict, WakeFacts } from '../round.ts';
+import type { AppVerdict, WakeFacts } from '../reconcile.ts';
 import {
   failedOutcome,
   follow,

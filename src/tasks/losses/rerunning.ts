@@ -6,10 +6,10 @@
  * Bound: one run per second and Gitea. A run whose other jobs still run is asked about again later and later.
  */
 import type { GiteaAccess } from '../../clients/gitea/api.ts';
-import { askForRerun, type JobOfRun, type RerunWish, readRunJobs } from '../../clients/gitea/runs.ts';
+import { askForRerun, type JobOfRun, type RerunRequest, readRunJobs } from '../../clients/gitea/runs.ts';
 import type { LostJob } from '../../config/runnergroup/status.ts';
 import type { DropReason, RerunOutcome } from '../../serve/events.ts';
-import { ASKING, LONGEST_TURN_MS, originOf } from '../../serve/looks/guest.ts';
+import { ASKING, LONGEST_TURN_MS, originOf } from '../../serve/looks/giteas.ts';
 import type { GroupAtLoss } from '../../serve/losses/follow.ts';
 import type { Again, Turn } from '../../serve/queue.ts';
 import type { StartTask } from '../../serve/task.ts';
@@ -24,7 +24,7 @@ interface FollowedRun {
 
 /** @param timeoutMs for all requests of one run. */
 export function rerunLostJobs(timeoutMs: number): StartTask {
-  return ({ changed, clock, guest, losses: book, queue, tell }) => {
+  return ({ changed, clock, giteas, losses: book, queue, tell }) => {
     let runs: ReadonlyMap<string, FollowedRun> = new Map();
 
     const end = ({ live: { key, object } }: GroupAtLoss, lost: LostJob, outcome: RerunOutcome): void => {
@@ -55,9 +55,9 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
       const run = runs.get(key)?.run;
       if (!run) return undefined;
       const { target } = run.at;
-      const pausedMs = guest.pauseMs(target);
+      const pausedMs = giteas.pauseMs(target);
       if (pausedMs > 0) return { inMs: pausedMs, firm: true };
-      const left = await guest.ask(target, timeoutMs, (access) => ask(access, run, signal), signal);
+      const left = await giteas.ask(target, timeoutMs, (access) => ask(access, run, signal), signal);
       const followed = runs.get(key);
       const isOver = left === 0 || signal.aborted;
       const tries = followed?.tries ?? 0;
@@ -76,7 +76,7 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
       backOffMs: (failures) => laterMs(failures - 1),
       // Told once per run: it is tried again until the loss expires, because a right can be granted meanwhile.
       onFailure: (key, failure) => {
-        guest.versions.clear();
+        giteas.versions.clear();
         const followed = runs.get(key);
         const [lost] = followed?.run.losses ?? [];
         if (!followed || followed.isTold || !lost) return;
@@ -87,7 +87,7 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
     });
 
     return ({ is }) => {
-      if (is !== 'round-done') return;
+      if (is !== 'reconciled') return;
       endExpired();
       const known = runs;
       runs = new Map(
@@ -145,7 +145,7 @@ interface RunDecision {
   /** Losses that need nothing more. */
   readonly drop: ReadonlyMap<LostJob, DropReason>;
   /** To ask for now, and the losses that it covers. Absent: the run is not done, or nothing is left. */
-  readonly rerun?: { readonly wish: RerunWish; readonly covers: readonly LostJob[] };
+  readonly rerun?: { readonly wish: RerunRequest; readonly covers: readonly LostJob[] };
 }
 
 /**

@@ -1,9 +1,9 @@
 /**
- * From plans to `job-ended`: which jobs have ended since the last round, and how, by Gitea. Only of jobs whose group wants to notify somebody.
+ * From plans to `job-ended`: which jobs have ended since the last reconcile, and how, by Gitea. Only of jobs whose group wants to notify somebody.
  *
- *     round ─► ended jobs ─► newest completed jobs of the scope (one request for all of them), names of workflows ─► event `job-ended`
+ *     reconcile ─► ended jobs ─► newest completed jobs of the scope (one request for all of them), names of workflows ─► event `job-ended`
  *
- * It waits for its turn behind looks, so a Gitea that hangs delays neither looks nor rounds. A job that is not listed yet is asked for again.
+ * It waits for its turn behind looks, so a Gitea that hangs delays neither looks nor reconciles. A job that is not listed yet is asked for again.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -15,9 +15,9 @@ import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import type { GroupKey, JobDecision, Plan } from '../../planner/decisions.ts';
 import type { Job } from '../../planner/evidence.ts';
 import type { EventOf, JobNotice } from '../../serve/events.ts';
-import { LONGEST_TURN_MS } from '../../serve/looks/guest.ts';
+import { LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
 import type { Turn } from '../../serve/queue.ts';
-import type { AppVerdict } from '../../serve/round.ts';
+import type { AppVerdict } from '../../serve/reconcile.ts';
 import type { StartTask, TaskContext } from '../../serve/task.ts';
 import { Failure } from '../../shared/failure.ts';
 import { groupBy } from '../../shared/group-by.ts';
@@ -49,7 +49,7 @@ const WIDTH = 8;
 
 export function tellJobEnds({ notifyDefaults = [], timeoutMs }: JobEndsOptions): StartTask {
   return (context) => {
-    const { clock, guest, queue, tell } = context;
+    const { clock, giteas, queue, tell } = context;
     const ended = new EndedJobs();
     let waiting: readonly AskedJob[] = [];
 
@@ -78,7 +78,7 @@ export function tellJobEnds({ notifyDefaults = [], timeoutMs }: JobEndsOptions):
       const [first] = due;
       if (!first) return;
       // A question that fails says nothing of any job.
-      const found = await guest
+      const found = await giteas
         .ask(first.target, timeoutMs, (access) => readEnds(access, first.target, due), signal)
         .catch(ignoreFailure);
       if (signal.aborted) return;
@@ -103,13 +103,13 @@ export function tellJobEnds({ notifyDefaults = [], timeoutMs }: JobEndsOptions):
     });
 
     return (event) => {
-      if (event.is === 'round-done') ask(endedJobs(event, ended, context, notifyDefaults));
+      if (event.is === 'reconciled') ask(endedJobs(event, ended, context, notifyDefaults));
     };
   };
 }
 
 function endedJobs(
-  { verdicts }: EventOf<'round-done'>,
+  { verdicts }: EventOf<'reconciled'>,
   ended: EndedJobs,
   { clock, targetOf }: TaskContext,
   defaults: readonly NotifyTarget[],
@@ -205,7 +205,7 @@ export class EndedJobs {
   #seen: ReadonlyMap<string, Seen> = new Map();
   readonly #ended = new LRUCache<string, true>({ max: MOST_REMEMBERED });
 
-  /** Takes all plans of one round, and answers the jobs that have ended since the last one, each once. Without a plan nothing is known. */
+  /** Takes all plans of one reconcile, and answers the jobs that have ended since the last one, each once. Without a plan nothing is known. */
   take(verdicts: readonly Pick<AppVerdict, 'application' | 'planning'>[]): readonly LeftJob[] {
     const seen = new Map<string, Seen>();
     const left: LeftJob[] = [];

@@ -1,7 +1,7 @@
 /**
  * Keeps the registration tokens in Secrets as Gitea gives them (`--registration-secrets`): one key of the queue per key of a Secret.
  *
- *     groups ─► tokenSlots ─► each key: read the Secret ─► ask Gitea (POST) ─► other than before: write token and url
+ *     groups ─► tokenKeys ─► each key: read the Secret ─► ask Gitea (POST) ─► other than before: write token and url
  *
  * Bounds: one key per second and Gitea. Each key is asked for again after 5 minutes, after a failure sooner at first and then less
  * often. A token goes from Gitea's answer into the Secret and nowhere else.
@@ -18,7 +18,7 @@ import { holderOf, holdersIn, REGISTRATION_MARK } from '../../clients/tokens/reg
 import { templateAsks } from '../../config/policy/rules.ts';
 import { otherSecrets, type SecretRef } from '../../config/runnergroup/paths.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { ASKING, LONGEST_TURN_MS, originOf } from '../../serve/looks/guest.ts';
+import { ASKING, LONGEST_TURN_MS, originOf } from '../../serve/looks/giteas.ts';
 import type { TargetOf } from '../../serve/looks/targets.ts';
 import type { LiveGroup } from '../../serve/planning/live.ts';
 import type { Again, Turn } from '../../serve/queue.ts';
@@ -42,20 +42,20 @@ const FIRST_MS = 15_000;
 const LONGEST_MS = 600_000;
 
 export function fillSecrets({ names, timeoutMs }: FillingOptions): StartTask {
-  return ({ cluster, guest, queue, secretsClient: client, targetOf, tell: tellAll }) => {
-    let slots: ReadonlyMap<string, TokenSlot> = new Map();
+  return ({ cluster, giteas, queue, secretsClient: client, targetOf, tell: tellAll }) => {
+    let slots: ReadonlyMap<string, TokenKey> = new Map();
     /** What the slots follow from. */
     let from: readonly unknown[] = [];
 
     const tell = (id: string, outcome: 'written' | 'failed', failure?: Failure): void => {
       const slot = slots.get(id);
       if (!slot) return;
-      if (failure && failure !== slot.target) guest.versions.clear();
+      if (failure && failure !== slot.target) giteas.versions.clear();
       const told = { objects: slot.objects, secret: keyText(slot) };
       tellAll({ is: 'registration-token', ...told, outcome, ...(failure && { failure }) });
     };
 
-    const ask = async (access: GiteaAccess, slot: TokenSlot, target: GiteaTarget): Promise<string> => {
+    const ask = async (access: GiteaAccess, slot: TokenKey, target: GiteaTarget): Promise<string> => {
       const level = await registrationLevel(access, target.scope);
       if (level) return await readRegistrationToken(access, level);
       const what = `Gitea gives the registration token of ${describeScope(target.scope)} to that user alone`;
@@ -63,7 +63,7 @@ export function fillSecrets({ names, timeoutMs }: FillingOptions): StartTask {
     };
 
     /** Gitea is asked only for a Secret that can be read and is bound to no other Gitea. */
-    const fill = async (slot: TokenSlot, target: GiteaTarget, signal: AbortSignal) => {
+    const fill = async (slot: TokenKey, target: GiteaTarget, signal: AbortSignal) => {
       const { annotations, keys, version } = await readSecret(client, slot, new Deadline(timeoutMs, client.clock));
       const bound = keys(URL_KEY)?.trim() || undefined;
       if (bound !== undefined && normalBase(bound) !== normalBase(target.url)) {
@@ -73,7 +73,7 @@ export function fillSecrets({ names, timeoutMs }: FillingOptions): StartTask {
       const holders = [...holdersIn(annotations[REGISTRATION_MARK])].filter(([key]) => keys(key)?.trim());
       const own = holderOf({ giteaUrl: target.url, scope: target.scope });
       const isMarked = checkHolder(slot, own, new Map(holders).get(slot.key));
-      const token = await guest.ask(target, timeoutMs, (access) => ask(access, slot, target), signal);
+      const token = await giteas.ask(target, timeoutMs, (access) => ask(access, slot, target), signal);
       if (keys(slot.key)?.trim() === token && bound !== undefined && isMarked) return 'same';
       if (signal.aborted) return 'changed';
       const wanted = {
@@ -87,7 +87,7 @@ export function fillSecrets({ names, timeoutMs }: FillingOptions): StartTask {
       const slot = slots.get(id);
       if (!slot) return undefined;
       if (slot.target instanceof Failure) throw slot.target;
-      const pausedMs = guest.pauseMs(slot.target);
+      const pausedMs = giteas.pauseMs(slot.target);
       if (pausedMs > 0) return { inMs: pausedMs, firm: true };
       const outcome = await fill(slot, slot.target, signal);
       if (signal.aborted) return undefined;
@@ -109,12 +109,12 @@ export function fillSecrets({ names, timeoutMs }: FillingOptions): StartTask {
     });
 
     return ({ is }) => {
-      if (is !== 'round-done') return;
+      if (is !== 'reconciled') return;
       const [groups, targets] = [cluster.groups(), targetOf()];
       if (from[0] === groups && from[1] === targets) return;
       from = [groups, targets];
       const before = slots;
-      slots = new Map(tokenSlots(groupsWithToken(groups, targets), names).map((slot) => [slot.id, slot]));
+      slots = new Map(tokenKeys(groupsWithToken(groups, targets), names).map((slot) => [slot.id, slot]));
       line.keepOnly(slots);
       for (const [id, { target }] of slots) {
         const known = before.get(id)?.target;
@@ -127,7 +127,7 @@ export function fillSecrets({ names, timeoutMs }: FillingOptions): StartTask {
 }
 
 /** True when the key is known to be for this scope. @throws Failure when it is for another one, or may be. */
-function checkHolder(slot: TokenSlot, own: string, holder: string | undefined): boolean {
+function checkHolder(slot: TokenKey, own: string, holder: string | undefined): boolean {
   if (holder === own) return true;
   if (holder !== undefined) {
     throw refused(slot, `it holds the token of ${holder}, not of ${own}. To give it to these groups, remove the key`);
@@ -158,7 +158,7 @@ export function groupsWithToken(live: readonly LiveGroup[], targetOf: TargetOf):
 }
 
 /** One key of a Secret, and the groups whose runners register with it. */
-export interface TokenSlot {
+export interface TokenKey {
   /** `<namespace>/<name>` of the Secret, and the key. */
   readonly id: string;
   readonly namespace: string;
@@ -175,7 +175,7 @@ export interface TokenSlot {
 type Known = GroupWithToken & { readonly group: RunnerGroup };
 
 /** @param groups all of them. @param names the only Secrets that may be written. */
-export function tokenSlots(groups: readonly GroupWithToken[], names: ReadonlySet<string>): readonly TokenSlot[] {
+export function tokenKeys(groups: readonly GroupWithToken[], names: ReadonlySet<string>): readonly TokenKey[] {
   const known = groups.filter((one): one is Known => one.group !== undefined);
   const unclear = new Map(
     groups.flatMap(({ group, object: { metadata } }) => (group ? [] : [[metadata.namespace, metadata.name]])),
@@ -227,7 +227,7 @@ function otherUse({ name, key }: RunnerGroup['registrationToken'], uses: readonl
 }
 
 /** Why nothing is written there, and what to do: without a full stop. */
-export function refused({ key, name, namespace }: Pick<TokenSlot, 'key' | 'name' | 'namespace'>, why: string): Failure {
+export function refused({ key, name, namespace }: Pick<TokenKey, 'key' | 'name' | 'namespace'>, why: string): Failure {
   return new Failure('GR-TOKEN-11', 1, `write key ${key} of Secret ${name} of namespace ${namespace}: ${why}.`);
 }
 

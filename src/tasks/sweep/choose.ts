@@ -1,10 +1,10 @@
 /**
- * Which registrations in Gitea are dead. Pure: no I/O, no clock. A row is dead when all of this held at two sightings,
+ * Which registrations in Gitea are dead. Pure: no I/O, no clock. A row is dead when all of this held at two observations,
  * `SIGHTINGS_APART_MS` or more apart:
  *
  *   1. ours         prefix, form and group hash of its name are those of a given group of this instance, and it stands in the
  *                   list of that group's own scope. Or, where all groups are known, they are those of one that is gone, in the
- *                   namespace of a given one that reads this list; then the two sightings are an hour apart (`VANISHED_APART_MS`)
+ *                   namespace of a given one that reads this list; then the two observations are an hour apart (`VANISHED_APART_MS`)
  *   2. ephemeral    like every runner of ours; anything else was registered by somebody else under our name
  *   3. offline      and so is every other row of that name (names are not unique in Gitea)
  *   4. not working  no job in progress names it: a runner without network is offline after 60 s and may come back
@@ -13,7 +13,7 @@
  *   6. right place  none of its group's runners is online without a Job in that cluster: then we look at the wrong cluster, or
  *                   another one uses the same GITEA_RUNNERS_INSTANCE, and rule 5 proves nothing
  *
- * Two sightings, because Gitea's API shows neither when a row was made nor when it was last seen (modules/structs/repo_actions.go, 1.25 to
+ * Two observations, because Gitea's API shows neither when a row was made nor when it was last seen (modules/structs/repo_actions.go, 1.25 to
  * 1.27). A Job is older than its runner's row. So when the Jobs are listed after the row was first seen, a living runner's Job is among
  * them. Any doubt keeps the row: a dead one costs nothing but a line in a list.
  */
@@ -25,7 +25,7 @@ import { groupBy } from '../../shared/group-by.ts';
 import { keyText } from '../../shared/key-text.ts';
 
 /**
- * Time between the two sightings. Gitea shows a runner as online for 60 s after its last sign of life (models/actions/runner.go
+ * Time between the two observations. Gitea shows a runner as online for 60 s after its last sign of life (models/actions/runner.go
  * `RunnerOfflineTime`). This is more, so a row that is online at both belongs to a runner that lived in between.
  */
 export const SIGHTINGS_APART_MS = 75_000;
@@ -81,13 +81,13 @@ export interface JudgedRegistration {
 }
 
 /** What earlier looks saw of rows, by Gitea and id. A row that does not fit any more is forgotten. */
-export type Sightings = ReadonlyMap<string, Sighting>;
+export type RowObservations = ReadonlyMap<string, RowObservation>;
 
-export interface Sighting {
+export interface RowObservation {
   readonly name: string;
   /** `dead`: rules 1 to 5 hold. `stray`: online, but without a Job. */
   readonly seems: 'dead' | 'stray';
-  /** First of the unbroken row of sightings. */
+  /** First of the unbroken row of observations. */
   readonly sinceMs: number;
 }
 
@@ -95,7 +95,7 @@ export interface Choice {
   /** By Gitea and id: always the same order. */
   readonly registrations: readonly JudgedRegistration[];
   /** For the next call. */
-  readonly sightings: Sightings;
+  readonly observations: RowObservations;
   /** Rows of other runners in the same lists. They are never touched. */
   readonly foreign: number;
 }
@@ -106,16 +106,16 @@ interface OwnRow {
   readonly row: RegisteredRunner;
 }
 
-/** Judges every row of ours. @param earlier `sightings` of the previous call, none at first. */
-export function deadRegistrations(evidence: SweepEvidence, earlier: Sightings): Choice {
+/** Judges every row of ours. @param earlier `observations` of the previous call, none at first. */
+export function deadRegistrations(evidence: SweepEvidence, earlier: RowObservations): Choice {
   const { own, foreign } = findOwn(evidence);
   const facts = gatherFacts(evidence);
-  const sightings = new Map<string, Sighting>();
+  const observations = new Map<string, RowObservation>();
   /** For how long the row has seemed so. */
-  const seenMs = (key: string, name: string, seems: Sighting['seems']): number => {
+  const seenMs = (key: string, name: string, seems: RowObservation['seems']): number => {
     const known = earlier.get(key);
     const sinceMs = known?.name === name && known.seems === seems ? known.sinceMs : evidence.nowMs;
-    sightings.set(key, { name, seems, sinceMs });
+    observations.set(key, { name, seems, sinceMs });
     return evidence.nowMs - sinceMs;
   };
 
@@ -138,7 +138,7 @@ export function deadRegistrations(evidence: SweepEvidence, earlier: Sightings): 
     const { group, row } = each;
     return { group, id: row.id, name: row.name, verdict: judge(each) };
   });
-  return { registrations, sightings, foreign };
+  return { registrations, observations, foreign };
 }
 
 /** Rule 1. */

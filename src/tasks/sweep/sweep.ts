@@ -27,7 +27,7 @@ import { Failure } from '../../shared/failure.ts';
 import { groupBy } from '../../shared/group-by.ts';
 import { keyText } from '../../shared/key-text.ts';
 import { DEFAULT_BUDGET } from './budget.ts';
-import { deadRegistrations, type JudgedRegistration, type Sightings, type StaysBecause } from './choose.ts';
+import { deadRegistrations, type JudgedRegistration, type RowObservations, type StaysBecause } from './choose.ts';
 
 export interface SweepGroup {
   readonly namespace: string;
@@ -47,7 +47,7 @@ export interface SweeperOptions {
   readonly clock: Pick<Clock, 'after' | 'steadyMs'>;
 }
 
-export interface SweepScene {
+export interface SweepContext {
   readonly groups: readonly SweepGroup[];
   /** False for a Gitea that is to be left alone in this pass. Default: none is. */
   readonly mayAsk?: (target: GiteaTarget) => boolean;
@@ -107,7 +107,7 @@ interface ScopeLook {
 export class Sweeper {
   readonly #options: SweeperOptions;
   readonly #budget: number;
-  #sightings: Sightings = new Map();
+  #observations: RowObservations = new Map();
   #nextDeletionMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: SweeperOptions) {
@@ -115,7 +115,7 @@ export class Sweeper {
     this.#budget = options.budget ?? DEFAULT_BUDGET;
   }
 
-  async pass({ groups, areAll = false, liveJobs, mayAsk }: SweepScene, signal?: AbortSignal): Promise<SweepReport> {
+  async pass({ groups, areAll = false, liveJobs, mayAsk }: SweepContext, signal?: AbortSignal): Promise<SweepReport> {
     const failures: Failure[] = [];
     const unlisted: string[] = [];
     const targets = new Map(groups.map(({ target }) => [target.key, target]));
@@ -130,9 +130,9 @@ export class Sweeper {
         liveJobs: await liveJobs(),
         nowMs: this.#options.clock.steadyMs(),
       },
-      this.#sightings,
+      this.#observations,
     );
-    this.#sightings = choice.sightings;
+    this.#observations = choice.observations;
 
     const outcomes = new Map<JudgedRegistration, SweepOutcome>();
     const stopped = new Set<string>();
@@ -243,13 +243,13 @@ const ALL = 'all';
 
 /** Sweeps once a minute (`--sweep`): one key of the queue. Without `--sweep` dead rows are counted every ten minutes. */
 export function sweepDeadRows({ deletes, instance, timeoutMs }: SweepingOptions): StartTask {
-  return ({ clock, cluster, guest, isWell, queue, targetOf, tell }) => {
+  return ({ clock, cluster, giteas, isWell, queue, targetOf, tell }) => {
     const groups = new SweptGroups();
     let known: TargetOf | undefined;
     const pauseMs = deletes ? PAUSE_MS : COUNT_PAUSE_MS;
     const sweeper = new Sweeper({
       instance,
-      ask: (target, work) => guest.ask(target, timeoutMs, work),
+      ask: (target, work) => giteas.ask(target, timeoutMs, work),
       dryRun: !deletes,
       clock,
     });
@@ -260,7 +260,7 @@ export function sweepDeadRows({ deletes, instance, timeoutMs }: SweepingOptions)
         const isSeen = cluster.fresh && readable.every(({ namespace }) => cluster.mayRead(namespace));
         return isSeen ? cluster.runners().map(({ job }) => job) : undefined;
       };
-      const mayAsk = (target: GiteaTarget): boolean => isWell(target) && guest.pauseMs(target) === 0;
+      const mayAsk = (target: GiteaTarget): boolean => isWell(target) && giteas.pauseMs(target) === 0;
       const found = await sweeper.pass({ groups: readable, areAll: true, mayAsk, liveJobs }, signal);
       const { registrations, failures } = found;
       tell({ is: 'dead-registrations', rows: registrations.filter(({ outcome }) => LEFT.has(outcome.is)) });
@@ -282,7 +282,7 @@ export function sweepDeadRows({ deletes, instance, timeoutMs }: SweepingOptions)
     line.add(ALL, deletes ? 0 : pauseMs);
     return ({ is }) => {
       const now = targetOf();
-      if (is !== 'round-done' || now === known) return;
+      if (is !== 'reconciled' || now === known) return;
       known = now;
       groups.exist(groupsToSweep(now), clock.now());
     };

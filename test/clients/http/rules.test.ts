@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { retryAfterMs } from '../../../src/clients/http/courtesy.ts';
 import { Gate } from '../../../src/clients/http/gate.ts';
 import { proxyFor } from '../../../src/clients/http/proxy.ts';
+import { retryAfterMs } from '../../../src/clients/http/retry-after.ts';
 
 describe('proxyFor', () => {
   const env = { HTTPS_PROXY: 'http://up:1', HTTP_PROXY: 'http://plain:2' };

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import type { GiteaTarget } from '../../../src/clients/gitea/observe.ts';
 import { ServerClocks } from '../../../src/clients/http/clock.ts';
 import { Poller } from '../../../src/serve/looks/poller.ts';
-import type { Sight } from '../../../src/serve/planning/live.ts';
+import type { Observation } from '../../../src/serve/planning/live.ts';
 import { WorkQueue } from '../../../src/serve/queue.ts';
 import type { WebhookEvent } from '../../../src/serve/webhook/gate.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
@@ -30,14 +30,14 @@ interface Scene {
   /** When each request came, ms since the begin. */
   readonly asked: readonly number[];
   /** The last look at each scope. */
-  readonly sights: ReadonlyMap<string, Sight>;
+  readonly observations: ReadonlyMap<string, Observation>;
   /** Lets time pass. Looks that become due end before it goes on. */
   readonly pass: (ms: number) => Promise<void>;
 }
 
 async function start(scopes = 1, random: () => number = () => 0.5): Promise<Scene> {
   const asked: number[] = [];
-  const sights = new Map<string, Sight>();
+  const observations = new Map<string, Observation>();
   let looks = 0;
   const began = Date.now();
   const intercept: Intercept = (seen, response) => {
@@ -58,13 +58,13 @@ async function start(scopes = 1, random: () => number = () => 0.5): Promise<Scen
     clock: systemClock,
     random,
     tell: () => undefined,
-    onLook: ({ key }, sight) => {
+    onLook: ({ key }, observation) => {
       looks += 1;
-      sights.set(key, sight);
+      observations.set(key, observation);
     },
   });
   onTestFinished(async () => {
-    await Promise.all([queue.close(), poller.guest.close()]);
+    await Promise.all([queue.close(), poller.giteas.close()]);
   });
   const targets = Array.from({ length: scopes }, (_, at): GiteaTarget => {
     return targetOf(gitea.url, { kind: 'org', org: `org-${at}` }, `scope ${at}`);
@@ -82,8 +82,8 @@ async function start(scopes = 1, random: () => number = () => 0.5): Promise<Scen
     }
   };
   const underWay = new Set<unknown>();
-  const visit = poller.guest.visit.bind(poller.guest);
-  poller.guest.visit = async (target, queue, work) => {
+  const visit = poller.giteas.visit.bind(poller.giteas);
+  poller.giteas.visit = async (target, queue, work) => {
     const mine = {};
     underWay.add(mine);
     return await visit(target, queue, work).finally(() => underWay.delete(mine));
@@ -93,7 +93,7 @@ async function start(scopes = 1, random: () => number = () => 0.5): Promise<Scen
     poller,
     answer: undefined,
     asked,
-    sights,
+    observations,
     pass: async (ms) => {
       const end = Date.now() + ms;
       await settled();
@@ -122,8 +122,8 @@ const limited =
   (response: ServerResponse): void =>
     json(response, { message: 'slow down' }, 429, headers);
 
-const codes = ({ sights }: Scene): readonly (string | undefined)[] =>
-  [...sights.values()].map(({ failure }) => failure?.code);
+const codes = ({ observations }: Scene): readonly (string | undefined)[] =>
+  [...observations.values()].map(({ failure }) => failure?.code);
 
 describe('a Gitea that answers 429 with Retry-After: 120', () => {
   test('sees one request in 120 s, also at the start of serve', async () => {

@@ -30,7 +30,7 @@ function start(over: Partial<PollerOptions> = {}): {
     ...over,
   });
   onTestFinished(async () => {
-    await Promise.all([queue.close(), poller.guest.close()]);
+    await Promise.all([queue.close(), poller.giteas.close()]);
   });
   return { poller, looked };
 }

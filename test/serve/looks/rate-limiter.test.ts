@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { RateLimiter } from '../../../src/serve/looks/guest.ts';
+import { RateLimiter } from '../../../src/serve/looks/giteas.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 
 beforeEach(() => {

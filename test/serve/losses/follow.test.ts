@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { LossReason } from '../../../src/clients/kubernetes/pods.ts';
 import { MOST_LOST_JOBS } from '../../../src/config/runnergroup/status.ts';
 import type { Job, LiveState } from '../../../src/planner/evidence.ts';
-import { followLosses, type GroupLosses, type LossScene, NO_LOSSES } from '../../../src/serve/losses/follow.ts';
+import { type FollowInput, followLosses, type GroupLosses, NO_LOSSES } from '../../../src/serve/losses/follow.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import { done, live, NOW, running } from '../../support/scenario.ts';
 
@@ -15,7 +15,7 @@ const lostRunner = (name: string, loss: LossReason = 'Evicted'): LiveRunner => (
 const lookAt = (beganMs: number, ...jobs: readonly Job[]) => ({ found: { jobs, runners: [] }, beganMs });
 
 /** By default no pod is there whose Job has gone. */
-function follow(before: GroupLosses, scene: Omit<LossScene, 'hasPod'> & Partial<LossScene>) {
+function follow(before: GroupLosses, scene: Omit<FollowInput, 'hasPod'> & Partial<FollowInput>) {
   return followLosses(before, { hasPod: () => false, ...scene });
 }
 
@@ -101,11 +101,11 @@ describe('a CI job is not lost', () => {
 
 describe('a runner whose Job has gone', () => {
   const withState = (state: LiveState): LiveRunner => ({ job: live('ci-1', state), annotations: {} });
-  /** What is known after its Job was seen in these states, one round after the other. */
+  /** What is known after its Job was seen in these states, one reconcile after the other. */
   const known = (...states: readonly LiveState[]): GroupLosses =>
     states.reduce((before, state) => follow(before, { runners: [withState(state)], nowMs: NOW }).losses, NO_LOSSES);
   const look = lookAt(NOW + 9_500, running(7, 'ci-1'), running(8, 'ci-2'));
-  /** Two rounds without its Job. */
+  /** Two reconciles without its Job. */
   const found = (before: GroupLosses, hasPod = () => false) => {
     const gone = follow(before, { runners: [], hasPod, nowMs: NOW + 9_000 });
     expect(gone.needsLook).toBe(false);

@@ -2,21 +2,21 @@ import { describe, expect, it } from 'vitest';
 import type { ClockCorrection } from '../../../src/observe/clock-correction.ts';
 import { runnerName } from '../../../src/planner/names.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
-import { countsOf, planApplication, type SightedGroup } from '../../../src/serve/planning/plan-application.ts';
+import { countsOf, type ObservedGroup, planApplication } from '../../../src/serve/planning/plan-application.ts';
 import { WaitingTimes } from '../../../src/serve/tell-waits.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { job, live, NOW, ORIGIN, running } from '../../support/scenario.ts';
 
 const group = runnerGroup({ maxActiveRunners: 1 });
-const sighted = (change: Partial<SightedGroup> = {}): SightedGroup => ({
+const sighted = (change: Partial<ObservedGroup> = {}): ObservedGroup => ({
   group,
   templateHash: 't',
   lookKey: 'acme',
   look: { jobs: [job(1), job(2), job(3, { labels: ['other'] })], runners: [] },
   ...change,
 });
-const input = (...groups: readonly SightedGroup[]) => ({ groups, runners: [], instance: '', nowMs: NOW });
+const input = (...groups: readonly ObservedGroup[]) => ({ groups, runners: [], instance: '', nowMs: NOW });
 
 describe('the plan of an Application', () => {
   it('counts what waits for a group and what holds it back', () => {
@@ -150,7 +150,7 @@ describe('waiting times', () => {
   const queued = { job: job(1), origin: ORIGIN, verdict: 'served', by: 'new-runner', group: key, runner: 'r' } as const;
   const runs = { job: running(1, 'r'), origin: ORIGIN, verdict: 'running', group: key } as const;
 
-  it('go from the first sight in the queue to the first on a runner', () => {
+  it('go from the first observation in the queue to the first on a runner', () => {
     const times = new WaitingTimes();
 
     expect(times.take([queued], 1_000)).toEqual([]);

@@ -1,16 +1,16 @@
-/** What a survey hands on from the one before: who depends on a list need not look at it again. */
+/** What a snapshot hands on from the one before: who depends on a list need not look at it again. */
 import { describe, expect, test } from 'vitest';
-import { type LiveRunner, type Survey, survey } from '../../../src/serve/planning/live.ts';
+import { type ClusterSnapshot, type LiveRunner, snapshot } from '../../../src/serve/planning/live.ts';
 
 function live(name: string, group: string, state: 'running' | 'complete' = 'running'): LiveRunner {
   const job = { namespace: 'ci', name, state, createdAtMs: 0 };
   return { job, annotations: {}, groupName: group, trackingId: `app-${group}:batch/Job:ci/${name}` };
 }
 
-const of = (runners: readonly LiveRunner[], before?: Survey): Survey =>
-  survey({ groups: [], runners, controlPlaneNamespace: 'argocd', nowMs: 0 }, before);
+const of = (runners: readonly LiveRunner[], before?: ClusterSnapshot): ClusterSnapshot =>
+  snapshot({ groups: [], runners, controlPlaneNamespace: 'argocd', nowMs: 0 }, before);
 
-describe('a new survey', () => {
+describe('a new snapshot', () => {
   const [a1, a2, b1] = [live('a1', 'a'), live('a2', 'a'), live('b1', 'b')];
   const before = of([a1, b1, a2]);
 

@@ -6,7 +6,7 @@ import type { GiteaJob } from '../../../model/gitea/gitea.ts';
 import { type Cluster, isAstray, type KubeJob, type Pod } from '../cluster.ts';
 import type { GroupSpec } from '../history.ts';
 import { staying } from '../keeping.ts';
-import type { Sight } from '../look.ts';
+import type { Observation } from '../look.ts';
 import type { Stage } from '../stage.ts';
 import type { Generator, Wanted } from './policy.ts';
 
@@ -14,7 +14,7 @@ const WIDTH = { repo: 0, owner: 1, global: 2 } as const;
 
 export const EXACT: Generator = { kind: 'generator', seesPods: true, decide };
 
-function decide(stage: Stage, cluster: Cluster, sight: Sight): readonly Wanted[] {
+function decide(stage: Stage, cluster: Cluster, sight: Observation): readonly Wanted[] {
   const groups = [...sight.groups].sort(byOwnership);
   const wanted: Wanted[] = [];
   const room = new Map<GroupSpec, number>();

@@ -1,7 +1,7 @@
 /** The two ways in which everybody builds it first: one Job per CI job, named after it. */
 import type { Job, JobStatus } from '../../../src/planner/evidence.ts';
 import type { GroupSpec } from '../history.ts';
-import { lookKey, type Sight } from '../look.ts';
+import { lookKey, type Observation } from '../look.ts';
 import type { Generator, Wanted } from './policy.ts';
 
 /** A Job for each queued CI job: it is pruned as soon as any runner takes that CI job. */
@@ -17,7 +17,7 @@ export const QUEUED_AND_RUNNING: Generator = {
   decide: (_stage, _cluster, sight) => decide(sight, ['in_progress']),
 };
 
-function decide({ groups, looks }: Sight, kept: readonly JobStatus[]): readonly Wanted[] {
+function decide({ groups, looks }: Observation, kept: readonly JobStatus[]): readonly Wanted[] {
   return groups.flatMap((group) => {
     const jobs = (looks.get(lookKey(group.scope))?.jobs ?? [])
       .filter(({ status }) => status === 'queued' || kept.includes(status))

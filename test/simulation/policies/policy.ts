@@ -3,7 +3,7 @@ import type { MadeFor } from '../../../src/planner/names.ts';
 import type { Cluster } from '../cluster.ts';
 import type { GroupSpec } from '../history.ts';
 import type { PrintedStay } from '../keeping.ts';
-import type { Sight } from '../look.ts';
+import type { Observation } from '../look.ts';
 import type { Stage } from '../stage.ts';
 
 /** A Job that is to be there. */
@@ -29,7 +29,7 @@ export interface Generator {
   readonly seesPods: boolean;
   /** It fills the warm pools of the groups. */
   readonly keepsPools?: true;
-  readonly decide: (stage: Stage, cluster: Cluster, sight: Sight) => readonly Wanted[];
+  readonly decide: (stage: Stage, cluster: Cluster, sight: Observation) => readonly Wanted[];
 }
 
 /** One that makes Jobs by itself, again and again, and remembers. */

@@ -59,7 +59,7 @@ const TRUE_WITHIN_MS = 10_000;
 const LEADER_WITHIN_MS = 25_000;
 const RERUN_WITHIN_MS = 90_000;
 const WAKES_PER_CHANGE = 3;
-/** Rows of the queues: rounds, sweeps, Events and notifications; and wakes, questions, looks, statuses and ends of CI jobs of each. */
+/** Rows of the queues: reconciles, sweeps, Events and notifications; and wakes, questions, looks, statuses and ends of CI jobs of each. */
 const FIXED_ROWS = 12;
 const ROWS_EACH = 4;
 const KINDS = ['missing', 'unpinned', 'surplus', 'untidy'] as const;

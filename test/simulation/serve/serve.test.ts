@@ -51,7 +51,7 @@ describe('the laws hold', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('in a history with a conflict that no later round would have mended', async () => {
+  it('in a history with a conflict that no later reconcile would have mended', async () => {
     expect(await judge(makeHistory(58, ['status-conflicts']))).toBe(undefined);
   });
 

@@ -2,9 +2,9 @@
 
 import { expect, it } from 'vitest';
 import { Token } from '../../../src/clients/tokens/token.ts';
-import type { Guest } from '../../../src/serve/looks/guest.ts';
+import type { Giteas } from '../../../src/serve/looks/giteas.ts';
 import { LossBook } from '../../../src/serve/losses/follow.ts';
-import { type LiveGroup, survey } from '../../../src/serve/planning/live.ts';
+import { type LiveGroup, snapshot } from '../../../src/serve/planning/live.ts';
 import { rerunLostJobs } from '../../../src/tasks/losses/rerunning.ts';
 import { until } from '../../serve/rig.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
@@ -22,7 +22,7 @@ it('a Gitea that never answers does not hold up the lost jobs of another one', a
   const { origin: deaf } = await serve(() => undefined);
   const losses = lossesAt({ deaf, good: simulator.url }, [1, 2, 3], 0, Date.now());
   const { context, told } = taskContext({ losses });
-  rerunLostJobs(20_000)(context)(ROUND_DONE);
+  rerunLostJobs(20_000)(context)(RECONCILE_DONE);
 
   const done = () => told.filter((event) => event.is === 'rerun' && event.outcome === 'superseded');
   await until('all three of the good one', () => done().length === 3);
@@ -36,11 +36,11 @@ it('asks after the delay of the group, then after 15 s, and at last every 5 minu
   const asked: number[] = [];
   // Asked, and nothing has changed.
   const ask = async () => asked.push(clock.steadyMs());
-  const guest = { pauseMs: () => 0, ask, close: async () => undefined } as unknown as Guest;
-  const { context } = taskContext({ clock, losses, guest });
+  const giteas = { pauseMs: () => 0, ask, close: async () => undefined } as unknown as Giteas;
+  const { context } = taskContext({ clock, losses, giteas });
   const hear = rerunLostJobs(20_000)(context);
   for (let second = 0; second < 1_500; second += 1) {
-    hear(ROUND_DONE);
+    hear(RECONCILE_DONE);
     await clock.pass(1_000);
   }
 
@@ -48,7 +48,7 @@ it('asks after the delay of the group, then after 15 s, and at last every 5 minu
   expect(waits).toEqual([7_000, 15_000, 30_000, 60_000, 120_000, 240_000, 300_000, 300_000, 300_000]);
 });
 
-const ROUND_DONE = { is: 'round-done', verdicts: [], skews: new Map() } as const;
+const RECONCILE_DONE = { is: 'reconciled', verdicts: [], skews: new Map() } as const;
 
 /** A group at each Gitea that has lost these jobs. A look has shown their ends. */
 function lossesAt(
@@ -88,12 +88,12 @@ function lossesAt(
       return group && target ? [[group, target] as const] : [];
     }),
   );
-  const sight = { beganMs: nowMs, endedMs: nowMs, look: { jobs: [], runners: [] } };
-  const sights = new Map(targets.map(({ key }) => [key, sight]));
+  const observation = { beganMs: nowMs, endedMs: nowMs, look: { jobs: [], runners: [] } };
+  const observations = new Map(targets.map(({ key }) => [key, observation]));
   book.follow({
-    survey: survey({ groups, runners: [], controlPlaneNamespace: 'argocd', nowMs }),
+    snapshot: snapshot({ groups, runners: [], controlPlaneNamespace: 'argocd', nowMs }),
     targetOf,
-    sights,
+    observations,
     nowMs,
     hasPod: () => false,
   });

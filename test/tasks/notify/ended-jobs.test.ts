@@ -20,7 +20,7 @@ function served(id: number): JobDecision {
   return { job: waiting, origin, verdict: 'served', by: 'own-runner', group, runner: `ci-${id}` };
 }
 
-/** @param atMs when it completed; the first plan of `rounds` is of 100 s, and each further one is a second later. */
+/** @param atMs when it completed; the first plan of `reconciles` is of 100 s, and each further one is a second later. */
 function done(id: number, atMs = 100_500): JobDecision {
   return { job: { ...job(id, 'completed'), completedAtMs: atMs }, origin, verdict: 'done' };
 }
@@ -30,8 +30,8 @@ function plan(jobs: readonly JobDecision[], runners: readonly string[] = []): Pl
   return { groups: [], jobs, runners: runners.map(drop) };
 }
 
-/** Ids of the jobs that each round tells of. */
-function rounds(...plans: readonly (Plan | undefined)[]): readonly (readonly number[])[] {
+/** Ids of the jobs that each reconcile tells of. */
+function reconciles(...plans: readonly (Plan | undefined)[]): readonly (readonly number[])[] {
   const ended = new EndedJobs();
   return plans.map((each, index) => {
     const atMs = 100_000 + index * 1000;
@@ -41,15 +41,15 @@ function rounds(...plans: readonly (Plan | undefined)[]): readonly (readonly num
 }
 
 it('tells of a job that was running and is no longer, once', () => {
-  expect(rounds(plan([running(1)]), plan([]), plan([done(1)], ['ci-1']), plan([]))).toEqual([[], [1], [], []]);
+  expect(reconciles(plan([running(1)]), plan([]), plan([done(1)], ['ci-1']), plan([]))).toEqual([[], [1], [], []]);
 });
 
 it('tells of a job that came and went between two looks', () => {
-  expect(rounds(plan([]), plan([done(1)], ['ci-1']), plan([done(1)], ['ci-1']))).toEqual([[], [1], []]);
+  expect(reconciles(plan([]), plan([done(1)], ['ci-1']), plan([done(1)], ['ci-1']))).toEqual([[], [1], []]);
 });
 
 it('tells of a job that waited for a runner and is gone', () => {
-  expect(rounds(plan([served(1)], ['ci-1']), plan([served(1)], ['ci-1']), plan([]), plan([]))).toEqual([
+  expect(reconciles(plan([served(1)], ['ci-1']), plan([served(1)], ['ci-1']), plan([]), plan([]))).toEqual([
     [],
     [],
     [1],
@@ -60,34 +60,40 @@ it('tells of a job that waited for a runner and is gone', () => {
 it('does not tell of a job that is still listed, whoever runs it', () => {
   const foreign: JobDecision = { job: job(1, 'in_progress'), origin, verdict: 'running' };
 
-  expect(rounds(plan([served(1)], ['ci-1']), plan([foreign]), plan([]))).toEqual([[], [], []]);
+  expect(reconciles(plan([served(1)], ['ci-1']), plan([foreign]), plan([]))).toEqual([[], [], []]);
 });
 
 it('does not tell of jobs that had ended before the first plan', () => {
   const shown = plan([done(1, 101_000), done(2, 103_000)], ['ci-1', 'ci-2']);
 
-  expect(rounds(undefined, shown, shown)).toEqual([[], [], []]);
+  expect(reconciles(undefined, shown, shown)).toEqual([[], [], []]);
 });
 
 it('does not tell of jobs that had ended before the first plan and are listed only later', () => {
   // A look lists no completed jobs while nothing is queued or runs.
   const later = plan([done(1, 99_000), done(2, 100_000), done(3, 100_500)], ['ci-1', 'ci-2', 'ci-3']);
 
-  expect(rounds(plan([]), later, later)).toEqual([[], [2, 3], []]);
+  expect(reconciles(plan([]), later, later)).toEqual([[], [2, 3], []]);
 });
 
 it('tells of a job that was running at the first plan, whatever time Gitea gives', () => {
-  expect(rounds(plan([running(1)]), plan([done(1, 99_000)], ['ci-1']))).toEqual([[], [1]]);
+  expect(reconciles(plan([running(1)]), plan([done(1, 99_000)], ['ci-1']))).toEqual([[], [1]]);
 });
 
 it('does not tell of jobs on runners of others', () => {
-  expect(rounds(plan([]), plan([done(1)], ['ci-2']))).toEqual([[], []]);
+  expect(reconciles(plan([]), plan([done(1)], ['ci-2']))).toEqual([[], []]);
 });
 
 it('waits for the next plan when there is none', () => {
-  expect(rounds(plan([running(1)]), undefined, plan([running(1)]), undefined, plan([]))).toEqual([[], [], [], [], [1]]);
+  expect(reconciles(plan([running(1)]), undefined, plan([running(1)]), undefined, plan([]))).toEqual([
+    [],
+    [],
+    [],
+    [],
+    [1],
+  ]);
 });
 
 it('tells of each attempt', () => {
-  expect(rounds(plan([running(1, 1)]), plan([running(1, 2)]), plan([]))).toEqual([[], [1], [1]]);
+  expect(reconciles(plan([running(1, 1)]), plan([running(1, 2)]), plan([]))).toEqual([[], [1], [1]]);
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { RunnerGroupObject } from '../../../src/clients/kubernetes/resources.ts';
 import type { RunnerGroup, Scope, SecretKey } from '../../../src/config/runnergroup/runner-group.ts';
 import { Failure } from '../../../src/shared/failure.ts';
-import { againMs, type GroupWithToken, tokenSlots } from '../../../src/tasks/registration/filling.ts';
+import { againMs, type GroupWithToken, tokenKeys } from '../../../src/tasks/registration/filling.ts';
 import { ACME, targetOf } from '../../support/looking.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 
@@ -18,7 +18,7 @@ function groupWith(name: string, over: Partial<RunnerGroup> = {}, scope: Scope =
 
 /** Key of each slot with the names of its groups, or why nothing is written there. */
 function choice(...groups: readonly GroupWithToken[]): readonly unknown[] {
-  return tokenSlots(groups, NAMES).map(({ id, objects, target }) => [
+  return tokenKeys(groups, NAMES).map(({ id, objects, target }) => [
     id,
     target instanceof Failure ? target.message : objects.map(({ metadata }) => metadata.name),
   ]);
@@ -88,7 +88,7 @@ it.each<[string, Partial<RunnerGroup>]>([
 
 it('the keys of a namespace with an invalid group are unclear, and others are not', () => {
   const { group: _, target: __, ...broken } = groupWith('broken');
-  const slots = tokenSlots([groupWith('a'), broken, groupWith('c', { namespace: 'others' })], NAMES);
+  const slots = tokenKeys([groupWith('a'), broken, groupWith('c', { namespace: 'others' })], NAMES);
 
   expect(slots.map(({ namespace, unclear }) => [namespace, unclear])).toEqual([
     ['runners', 'broken'],

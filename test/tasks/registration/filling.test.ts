@@ -277,7 +277,7 @@ it('a Gitea that never answers does not hold up the keys of another one', async 
     targetOf: () => new Map(groups.map(({ group, target }) => [group, target])),
   });
   const hear = fillSecrets({ names: new Set([SECRET]), timeoutMs: 20_000 })(context);
-  hear({ is: 'round-done', verdicts: [], skews: new Map() });
+  hear({ is: 'reconciled', verdicts: [], skews: new Map() });
 
   await until(
     'all three keys',

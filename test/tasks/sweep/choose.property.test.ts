@@ -4,8 +4,8 @@ import type { LiveState, Look } from '../../../src/planner/evidence.ts';
 import {
   type Choice,
   deadRegistrations,
+  type RowObservations,
   SIGHTINGS_APART_MS,
-  type Sightings,
   type SweepEvidence,
 } from '../../../src/tasks/sweep/choose.ts';
 import { fc, test } from '../../support/property.ts';
@@ -75,11 +75,11 @@ function toLook({ rows, working }: Step['acme']): Look {
 }
 
 function lastOf(history: readonly SweepEvidence[]): Choice {
-  let sightings: Sightings = new Map();
+  let observations: RowObservations = new Map();
   let choice: Choice | undefined;
   for (const evidence of history) {
-    choice = deadRegistrations(evidence, sightings);
-    sightings = choice.sightings;
+    choice = deadRegistrations(evidence, observations);
+    observations = choice.observations;
   }
   if (!choice) throw new Error('an empty history');
   return choice;
@@ -113,7 +113,7 @@ function unbroken(history: readonly SweepEvidence[], holds: (evidence: SweepEvid
 
 describe('for any history of looks', () => {
   test(
-    'a chosen row is ours, ephemeral, offline, without job and Job, at two sightings apart',
+    'a chosen row is ours, ephemeral, offline, without job and Job, at two observations apart',
     [anyHistory],
     (history) => {
       for (const { group, id, name, verdict } of lastOf(history).registrations) {

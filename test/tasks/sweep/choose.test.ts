@@ -11,7 +11,7 @@ import { CI, evidence, GITEA, liveJob, ownName, row, runningJob, seenTwice, verd
 const NAME = ownName(7);
 
 describe('a row of ours', () => {
-  it('is dead when it was offline, without a job and without a Job, at both sightings', () => {
+  it('is dead when it was offline, without a job and without a Job, at both observations', () => {
     expect(seenTwice(evidence({ runners: [row(NAME)] })).get(NAME)).toBe('dead');
   });
 
@@ -83,7 +83,7 @@ describe('a row of ours', () => {
   });
 });
 
-describe('two sightings', () => {
+describe('two observations', () => {
   const scene = evidence({ runners: [row(NAME)] });
   const first = deadRegistrations(scene, new Map());
 
@@ -92,8 +92,8 @@ describe('two sightings', () => {
   });
 
   it('must be far enough apart', () => {
-    const soon = deadRegistrations({ ...scene, nowMs: SIGHTINGS_APART_MS - 1 }, first.sightings);
-    const later = deadRegistrations({ ...scene, nowMs: SIGHTINGS_APART_MS }, soon.sightings);
+    const soon = deadRegistrations({ ...scene, nowMs: SIGHTINGS_APART_MS - 1 }, first.observations);
+    const later = deadRegistrations({ ...scene, nowMs: SIGHTINGS_APART_MS }, soon.observations);
 
     expect(verdicts(soon).get(NAME)).toBe('seen-too-briefly');
     expect(verdicts(later).get(NAME)).toBe('dead');
@@ -106,8 +106,8 @@ describe('two sightings', () => {
     ['nobody looked at Kubernetes', { runners: [row(NAME)] }, { liveJobs: undefined }],
     ['the id had another name', { runners: [row(ownName(8))] }, {}],
   ])('begin anew when in between %s', (_, look, over) => {
-    const between = deadRegistrations(evidence(look, { ...over, nowMs: 40_000 }), first.sightings);
-    const later = deadRegistrations({ ...scene, nowMs: SIGHTINGS_APART_MS }, between.sightings);
+    const between = deadRegistrations(evidence(look, { ...over, nowMs: 40_000 }), first.observations);
+    const later = deadRegistrations({ ...scene, nowMs: SIGHTINGS_APART_MS }, between.observations);
 
     expect(verdicts(later).get(NAME)).toBe('seen-too-briefly');
   });
@@ -115,7 +115,7 @@ describe('two sightings', () => {
   it('of one Gitea say nothing about the same id on another', () => {
     const other = { ...CI, giteaUrl: 'https://other.example.com' };
 
-    const later = deadRegistrations({ ...scene, groups: [other], nowMs: SIGHTINGS_APART_MS }, first.sightings);
+    const later = deadRegistrations({ ...scene, groups: [other], nowMs: SIGHTINGS_APART_MS }, first.observations);
 
     expect(verdicts(later).get(NAME)).toBe('seen-too-briefly');
   });
@@ -154,7 +154,7 @@ describe('a runner that is online without a Job', () => {
   it('keeps all rows of its group when it is seen so twice: this is not the cluster it lives in', () => {
     const later = deadRegistrations(
       evidence({ runners }, { nowMs: SIGHTINGS_APART_MS }),
-      deadRegistrations(evidence({ runners }), new Map()).sightings,
+      deadRegistrations(evidence({ runners }), new Map()).observations,
     );
 
     expect(later.registrations.map(({ name, verdict }) => [name, verdict])).toEqual([
@@ -166,7 +166,7 @@ describe('a runner that is online without a Job', () => {
   it('keeps nothing when it is seen so once: Gitea shows an ended runner as online for 60 s', () => {
     const before = deadRegistrations(evidence({ runners: [row(NAME, { id: 2 })] }), new Map());
 
-    const later = deadRegistrations(evidence({ runners }, { nowMs: SIGHTINGS_APART_MS }), before.sightings);
+    const later = deadRegistrations(evidence({ runners }, { nowMs: SIGHTINGS_APART_MS }), before.observations);
 
     expect(verdicts(later).get(NAME)).toBe('dead');
   });
@@ -215,7 +215,7 @@ describe('a row of a group that is gone', () => {
   const fateAfter = (ms: number, name: string, over: Partial<SweepEvidence> = {}): unknown => {
     const scene = evidence({ runners: [row(name)] }, { areAll: true, ...over });
     const first = deadRegistrations(scene, new Map());
-    return verdicts(deadRegistrations({ ...scene, nowMs: scene.nowMs + ms }, first.sightings)).get(name);
+    return verdicts(deadRegistrations({ ...scene, nowMs: scene.nowMs + ms }, first.observations)).get(name);
   };
 
   it('is dead after an hour, though nobody remembers the group', () => {

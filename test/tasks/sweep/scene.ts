@@ -52,7 +52,7 @@ export function evidence(look: Partial<Look>, over: Partial<SweepEvidence> = {})
 /** The verdicts by name after the same evidence was seen twice, far enough apart. */
 export function seenTwice(same: SweepEvidence): ReadonlyMap<string, string> {
   const first = deadRegistrations(same, new Map());
-  return verdicts(deadRegistrations({ ...same, nowMs: same.nowMs + SIGHTINGS_APART_MS }, first.sightings));
+  return verdicts(deadRegistrations({ ...same, nowMs: same.nowMs + SIGHTINGS_APART_MS }, first.observations));
 }
 
 /** `dead`, or what keeps the row, by name. */

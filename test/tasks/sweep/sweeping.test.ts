@@ -10,7 +10,7 @@ import { type SweepGroup, SweptGroups, sweepDeadRows } from '../../../src/tasks/
 import { until } from '../../serve/rig.ts';
 import { type FakeGitea, fakeGitea, type Intercept, runnerRow } from '../../support/gitea-stand-in.ts';
 import { ACME, targetOf } from '../../support/looking.ts';
-import { quietGuest } from '../../support/quiet-guest.ts';
+import { quietGiteas } from '../../support/quiet-giteas.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { taskContext } from '../../support/task-context.ts';
 import { INSTANCE, ownName } from './scene.ts';
@@ -35,7 +35,7 @@ async function start(isWell: boolean, mayRead = () => true): Promise<Scene> {
     gitea,
     target: (target) => {
       targets = new Map([[runnerGroup(), target]]);
-      hear({ is: 'round-done', verdicts: [], skews: new Map() });
+      hear({ is: 'reconciled', verdicts: [], skews: new Map() });
     },
     isWell: () => isWell,
     mayRead,
@@ -48,7 +48,7 @@ async function start(isWell: boolean, mayRead = () => true): Promise<Scene> {
   const { context } = taskContext({
     clock: { ...systemClock, now: () => 0 },
     queue: new WorkQueue(FAST),
-    guest: quietGuest(10_000),
+    giteas: quietGiteas(10_000),
     isWell: (target) => scene.isWell(target),
     targetOf: () => targets,
     cluster: {
@@ -134,11 +134,11 @@ test('without --sweep dead rows are counted, and nothing is deleted', async () =
   });
   const { context, told } = taskContext({
     clock: FAST,
-    guest: quietGuest(10_000),
+    giteas: quietGiteas(10_000),
     targetOf: () => new Map([[group, targetOf(gitea.url)]]),
   });
   const hear = sweepDeadRows({ deletes: false, instance: INSTANCE, timeoutMs: 10_000 })(context);
-  hear({ is: 'round-done', verdicts: [], skews: new Map() });
+  hear({ is: 'reconciled', verdicts: [], skews: new Map() });
   await until('three passes', () => told.length >= 3);
 
   const rows = [expect.objectContaining({ namespace, group: name, name: dead })];

@@ -11,7 +11,7 @@ export interface AskedPause {
 /** A longer `Retry-After` is cut to this: a mistake there must not stop the work for days. */
 const LONGEST_MS = 3_600_000;
 
-export class Courtesy {
+export class RetryAfter {
   readonly #clock: Pick<Clock, 'steadyMs'>;
   /** By origin. */
   readonly #pauses = new Map<string, { readonly status: number; readonly untilMs: number }>();

@@ -1,11 +1,11 @@
-/** The round without a network, a clock or a cluster: a scene goes in, verdicts come out. */
+/** Reconcile without a network, a clock or a cluster: an input goes in, verdicts come out. */
 import { describe, expect, it } from 'vitest';
 import type { GiteaTarget } from '../../src/clients/gitea/observe.ts';
 import { Token } from '../../src/clients/tokens/token.ts';
 import type { Look } from '../../src/planner/evidence.ts';
 import { isReady } from '../../src/serve/planning/group-status.ts';
-import { type LiveGroup, type LiveRunner, type Sight, survey } from '../../src/serve/planning/live.ts';
-import { type AppVerdict, round, type Scene, skewsOf } from '../../src/serve/round.ts';
+import { type LiveGroup, type LiveRunner, type Observation, snapshot } from '../../src/serve/planning/live.ts';
+import { type AppVerdict, type ReconcileInput, reconcile, skewsOf } from '../../src/serve/reconcile.ts';
 import { NEVER_WOKEN } from '../../src/serve/waking/wake-state.ts';
 import { Failure } from '../../src/shared/failure.ts';
 import { runnerGroup } from '../support/runner-group.ts';
@@ -34,7 +34,7 @@ function liveRunner(name: string, groupName: string, state: LiveRunner['job']['s
   return { job: live(name, state), annotations: {}, groupName, trackingId };
 }
 
-function seen(look: Look, beganMs = NOW - 1_000): Sight {
+function seen(look: Look, beganMs = NOW - 1_000): Observation {
   return { beganMs, endedMs: beganMs + 100, look };
 }
 
@@ -42,11 +42,15 @@ const NONE: readonly never[] = [];
 
 interface SeenGroup {
   readonly live: LiveGroup;
-  readonly sight?: Sight;
+  readonly observation?: Observation;
 }
 
-/** A scene of these groups, each with a target of its own. */
-function sceneOf(parts: readonly SeenGroup[], over: Partial<Scene> = {}, runners: readonly LiveRunner[] = []): Scene {
+/** A input of these groups, each with a target of its own. */
+function sceneOf(
+  parts: readonly SeenGroup[],
+  over: Partial<ReconcileInput> = {},
+  runners: readonly LiveRunner[] = [],
+): ReconcileInput {
   const targets = parts.map(({ live: { key } }): GiteaTarget => {
     return { key, url: ORIGIN, scope: { kind: 'org', org: 'acme' }, token: new Token('secret', ORIGIN) };
   });
@@ -54,7 +58,7 @@ function sceneOf(parts: readonly SeenGroup[], over: Partial<Scene> = {}, runners
     nowMs: NOW,
     steadyMs: STEADY,
     instance: 'test',
-    survey: survey({
+    snapshot: snapshot({
       groups: parts.map((part) => part.live),
       runners,
       controlPlaneNamespace: 'argocd',
@@ -66,7 +70,7 @@ function sceneOf(parts: readonly SeenGroup[], over: Partial<Scene> = {}, runners
         return group && target ? [[group, target]] : [];
       }),
     ),
-    sights: new Map(parts.flatMap((part) => (part.sight ? [[part.live.key, part.sight]] : []))),
+    observations: new Map(parts.flatMap((part) => (part.observation ? [[part.live.key, part.observation]] : []))),
     clocks: { kubernetes: 'https://kubernetes', of: () => undefined },
     wakes: new Map(),
     lostJobs: () => NONE,
@@ -74,8 +78,8 @@ function sceneOf(parts: readonly SeenGroup[], over: Partial<Scene> = {}, runners
   };
 }
 
-function play(scene: Scene, before = NO_VERDICTS): ReadonlyMap<string, AppVerdict> {
-  return new Map([...round(scene, before)].map((verdict) => [verdict.application, verdict]));
+function play(input: ReconcileInput, before = NO_VERDICTS): ReadonlyMap<string, AppVerdict> {
+  return new Map([...reconcile(input, before)].map((verdict) => [verdict.application, verdict]));
 }
 
 function only(verdicts: ReadonlyMap<string, AppVerdict>): AppVerdict {
@@ -88,7 +92,7 @@ describe('a verdict', () => {
   const ci = liveGroup('ci');
 
   it('asks for a wake when a queued job has no runner', () => {
-    const verdict = only(play(sceneOf([{ live: ci, sight: seen({ ...IDLE, jobs: [job(1)] }) }])));
+    const verdict = only(play(sceneOf([{ live: ci, observation: seen({ ...IDLE, jobs: [job(1)] }) }])));
 
     expect(verdict).toMatchObject({ application: 'argocd/ci', settled: true });
     expect(verdict.difference.missing).toHaveLength(1);
@@ -96,16 +100,16 @@ describe('a verdict', () => {
     expect(readyIn(verdict)).toEqual([true]);
   });
 
-  it('is the same for the same scene', () => {
-    const scene = sceneOf([{ live: ci, sight: seen({ ...IDLE, jobs: [job(1), job(2)] }) }]);
+  it('is the same for the same input', () => {
+    const input = sceneOf([{ live: ci, observation: seen({ ...IDLE, jobs: [job(1), job(2)] }) }]);
 
-    expect(play(scene)).toEqual(play(scene));
+    expect(play(input)).toEqual(play(input));
   });
 
   it('asks for nothing when the last look failed, and says why in the status', () => {
     const failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
     const { look } = seen({ ...IDLE, jobs: [job(1)] });
-    const verdict = only(play(sceneOf([{ live: ci, sight: { ...seen(IDLE), ...(look && { look }), failure } }])));
+    const verdict = only(play(sceneOf([{ live: ci, observation: { ...seen(IDLE), ...(look && { look }), failure } }])));
 
     expect(verdict.planning).toEqual({ is: 'failed', failure });
     expect(verdict.difference.missing).toEqual([]);
@@ -122,7 +126,7 @@ describe('a verdict', () => {
 
   it('asks for nothing for a group that no Application manages', () => {
     const stray: LiveGroup = { key: 'runners/ci', object: ci.object, group: runnerGroup() };
-    const verdict = only(play(sceneOf([{ live: stray, sight: seen({ ...IDLE, jobs: [job(1)] }) }])));
+    const verdict = only(play(sceneOf([{ live: stray, observation: seen({ ...IDLE, jobs: [job(1)] }) }])));
 
     expect(verdict).toMatchObject({ application: '', planning: { is: 'planned' }, difference: { missing: [] } });
     expect(verdict.groups).toMatchObject([{ facts: { argocd: { is: 'unmanaged' } } }]);
@@ -132,8 +136,8 @@ describe('a verdict', () => {
   it('is about the good groups of an Application, too: one whose spec or Gitea is in trouble is told of alone', () => {
     const { group: _, ...wrong } = { ...liveGroup('wrong', 'ci'), problem: 'spec.org is missing' };
     const failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
-    const dead = { live: liveGroup('dead', 'ci'), sight: { beganMs: NOW - 1_000, endedMs: NOW, failure } };
-    const good = { live: ci, sight: seen({ ...IDLE, jobs: [job(1)] }) };
+    const dead = { live: liveGroup('dead', 'ci'), observation: { beganMs: NOW - 1_000, endedMs: NOW, failure } };
+    const good = { live: ci, observation: seen({ ...IDLE, jobs: [job(1)] }) };
     const verdict = only(play(sceneOf([good, dead, { live: wrong }])));
 
     expect(verdict.planning).toMatchObject({ is: 'planned' });
@@ -156,7 +160,7 @@ describe('a verdict', () => {
     const { group: _, ...wrong } = { ...liveGroup('wrong', 'ci'), problem: 'spec.org is missing' };
     const ended = [liveRunner('wrong-1-1-0000cafe', 'wrong', 'complete')];
 
-    expect(only(play(sceneOf([{ live: ci, sight: seen(IDLE) }, { live: wrong }], {}, ended))).settled).toBe(true);
+    expect(only(play(sceneOf([{ live: ci, observation: seen(IDLE) }, { live: wrong }], {}, ended))).settled).toBe(true);
   });
 
   it('blocks the whole Application when the only group is not valid', () => {
@@ -170,8 +174,8 @@ describe('a verdict', () => {
 
   it('is not settled when a runner ended after the last look began', () => {
     const ended = [liveRunner('ci-1-1-0000cafe', 'ci', 'complete')];
-    const before = only(play(sceneOf([{ live: ci, sight: seen(IDLE, NOW - 1) }], {}, ended)));
-    const after = only(play(sceneOf([{ live: ci, sight: seen(IDLE, NOW) }], {}, ended)));
+    const before = only(play(sceneOf([{ live: ci, observation: seen(IDLE, NOW - 1) }], {}, ended)));
+    const after = only(play(sceneOf([{ live: ci, observation: seen(IDLE, NOW) }], {}, ended)));
 
     expect([before.settled, after.settled]).toEqual([false, true]);
   });
@@ -179,8 +183,8 @@ describe('a verdict', () => {
   it('counts for each group how long its own Jobs have not been those of the plan', () => {
     const [a, b] = [liveGroup('a', 'ci'), liveGroup('b', 'ci')];
     const parts = [
-      { live: a, sight: seen({ ...IDLE, jobs: [job(1), job(2)] }) },
-      { live: b, sight: seen(IDLE) },
+      { live: a, observation: seen({ ...IDLE, jobs: [job(1), job(2)] }) },
+      { live: b, observation: seen(IDLE) },
     ];
     const surplus = liveRunner('b-9-1-0000cafe', 'b', 'starting');
     const runners = [{ ...surplus, trackingId: 'ci:batch/Job:runners/b-9-1-0000cafe' }];
@@ -205,16 +209,16 @@ describe('a verdict', () => {
   });
 });
 
-describe('a verdict of the last round', () => {
+describe('a verdict of the last reconcile', () => {
   const [a, b] = [liveGroup('a'), liveGroup('b')];
   const busy: Look = { ...IDLE, jobs: [job(1)] };
   const parts = [
-    { live: a, sight: seen(busy) },
-    { live: b, sight: seen(IDLE) },
+    { live: a, observation: seen(busy) },
+    { live: b, observation: seen(IDLE) },
   ];
   const first = sceneOf(parts);
   const before = play(first);
-  const kept = (scene: Scene) => [...play(scene, before)].map(([key, verdict]) => verdict === before.get(key));
+  const kept = (input: ReconcileInput) => [...play(input, before)].map(([key, verdict]) => verdict === before.get(key));
 
   it('holds while nothing has changed', () => {
     expect(kept({ ...first, nowMs: NOW + 4_999 })).toEqual([true, true]);
@@ -229,13 +233,16 @@ describe('a verdict of the last round', () => {
     expect(kept({ ...first, nowMs: NOW - 3_600_000 })).toEqual([false, false]);
   });
 
-  it.each<[string, Partial<Scene>]>([
-    ['a look has found something else', { sights: new Map([...first.sights, ['runners/a', seen({ ...busy })]]) }],
+  it.each<[string, Partial<ReconcileInput>]>([
+    [
+      'a look has found something else',
+      { observations: new Map([...first.observations, ['runners/a', seen({ ...busy })]]) },
+    ],
     [
       'a look has failed',
       {
-        sights: new Map([
-          ...first.sights,
+        observations: new Map([
+          ...first.observations,
           ['runners/a', { ...seen(busy), failure: new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable') }],
         ]),
       },
@@ -262,15 +269,15 @@ describe('a verdict of the last round', () => {
 
   it('is renewed when a Job of the Application has changed', () => {
     const runners = [liveRunner('a-1-1-0000cafe', 'a', 'starting')];
-    const { groups, byApp } = first.survey;
-    const next = survey({ groups, runners, controlPlaneNamespace: 'argocd', nowMs: NOW }, first.survey);
+    const { groups, byApp } = first.snapshot;
+    const next = snapshot({ groups, runners, controlPlaneNamespace: 'argocd', nowMs: NOW }, first.snapshot);
 
     expect(next.byApp).toBe(byApp);
-    expect(kept({ ...first, survey: next })).toEqual([false, true]);
+    expect(kept({ ...first, snapshot: next })).toEqual([false, true]);
   });
 });
 
-describe('a survey', () => {
+describe('a snapshot', () => {
   const ci = liveGroup('ci');
   const at = (runners: readonly LiveRunner[], nowMs: number) => ({
     groups: [ci],
@@ -281,17 +288,17 @@ describe('a survey', () => {
 
   it('tells of each end once', () => {
     const [old, fresh] = [liveRunner('old', 'ci', 'complete'), liveRunner('fresh', 'ci', 'failed')];
-    const one = survey(at([old], 1));
-    const two = survey(at([old, fresh], 2), one);
-    const three = survey(at([fresh, old], 3), two);
+    const one = snapshot(at([old], 1));
+    const two = snapshot(at([old, fresh], 2), one);
+    const three = snapshot(at([fresh, old], 3), two);
 
     expect([one.ended, two.ended, three.ended]).toEqual([[old], [fresh], []]);
     expect(three.lastEndMs).toEqual(new Map([['runners/ci', 2]]));
   });
 
   it('forgets the ends of groups that are gone', () => {
-    const one = survey(at([liveRunner('old', 'ci', 'complete')], 1));
-    const two = survey({ ...at([], 2), groups: [] }, one);
+    const one = snapshot(at([liveRunner('old', 'ci', 'complete')], 1));
+    const two = snapshot({ ...at([], 2), groups: [] }, one);
 
     expect(two.lastEndMs.size).toBe(0);
   });
@@ -303,10 +310,10 @@ it('the skew of a Gitea is what its clock and that of Kubernetes tell', () => {
     ['https://kubernetes', exactly(30_000)],
     [ORIGIN, exactly(0)],
   ]);
-  const scene = sceneOf([{ live: liveGroup('ci') }]);
+  const input = sceneOf([{ live: liveGroup('ci') }]);
 
   expect(
-    skewsOf({ ...scene, clocks: { kubernetes: 'https://kubernetes', of: (origin) => bounds.get(origin) } }),
+    skewsOf({ ...input, clocks: { kubernetes: 'https://kubernetes', of: (origin) => bounds.get(origin) } }),
   ).toEqual(new Map([[ORIGIN, 30_000]]));
-  expect(skewsOf(scene)).toEqual(new Map());
+  expect(skewsOf(input)).toEqual(new Map());
 });

@@ -1,8 +1,8 @@
 /** `Retry-After` is remembered between requests, and shared by clients. */
 import { expect, onTestFinished, test } from 'vitest';
 import { HttpClient } from '../../../src/clients/http/client.ts';
-import { Courtesy } from '../../../src/clients/http/courtesy.ts';
 import { Deadline } from '../../../src/clients/http/deadline.ts';
+import { RetryAfter } from '../../../src/clients/http/retry-after.ts';
 import { type Listening, serve } from '../../support/server.ts';
 import { request } from './sending.ts';
 
@@ -23,16 +23,16 @@ async function answering(
   return { ...server, count: () => count };
 }
 
-function open(courtesy: Courtesy, connections = 8): HttpClient {
-  const client = new HttpClient({ env: {}, courtesy, connections });
+function open(retryAfter: RetryAfter, connections = 8): HttpClient {
+  const client = new HttpClient({ env: {}, retryAfter, connections });
   onTestFinished(() => client.close());
   return client;
 }
 
 test('a request that another one was told to wait for is not sent, and fails at once when the pause is too long', async () => {
   const server = await answering([429, { 'retry-after': '120' }]);
-  const courtesy = new Courtesy();
-  const [first, second] = [open(courtesy), open(courtesy)];
+  const retryAfter = new RetryAfter();
+  const [first, second] = [open(retryAfter), open(retryAfter)];
   const asked = request(server.origin);
 
   await expect(first.send(asked, new Deadline(10_000))).rejects.toMatchObject({ code: 'GR-HTTP-10' });
@@ -46,7 +46,7 @@ test('a request that another one was told to wait for is not sent, and fails at 
 
 test('a request that waits for its place is not sent either', async () => {
   const server = await answering([429, { 'retry-after': '120' }]);
-  const client = open(new Courtesy(), 1);
+  const client = open(new RetryAfter(), 1);
 
   const sent = Array.from({ length: 10 }, () => client.send(request(server.origin), new Deadline(10_000)));
   const results = await Promise.allSettled(sent);
@@ -57,35 +57,35 @@ test('a request that waits for its place is not sent either', async () => {
 
 test('a request waits for the end of a short pause', async () => {
   const server = await answering([200]);
-  const courtesy = new Courtesy();
-  courtesy.note(server.origin, { status: 503, ms: 50 });
+  const retryAfter = new RetryAfter();
+  retryAfter.note(server.origin, { status: 503, ms: 50 });
 
-  expect((await open(courtesy).send(request(server.origin), new Deadline(10_000))).status).toBe(200);
-  expect(courtesy.pauseOf(server.origin)).toBeUndefined();
+  expect((await open(retryAfter).send(request(server.origin), new Deadline(10_000))).status).toBe(200);
+  expect(retryAfter.pauseOf(server.origin)).toBeUndefined();
 });
 
 test('another server is not concerned', async () => {
   const [busy, free] = [await answering([429, { 'retry-after': '120' }]), await answering([200])];
-  const client = open(new Courtesy());
+  const client = open(new RetryAfter());
   await client.send(request(busy.origin), new Deadline(1_000)).catch(() => undefined);
 
   expect((await client.send(request(free.origin), new Deadline(10_000))).status).toBe(200);
 });
 
 test('the longest wish holds, and none more than an hour', () => {
-  const courtesy = new Courtesy();
-  courtesy.note('http://a', { status: 429, ms: 60_000 });
-  courtesy.note('http://a', { status: 429, ms: 1_000 });
-  courtesy.note('http://b', { status: 429, ms: 86_400_000 });
+  const retryAfter = new RetryAfter();
+  retryAfter.note('http://a', { status: 429, ms: 60_000 });
+  retryAfter.note('http://a', { status: 429, ms: 1_000 });
+  retryAfter.note('http://b', { status: 429, ms: 86_400_000 });
 
-  expect(courtesy.pauseOf('http://a')?.ms).toBeGreaterThan(50_000);
-  expect(courtesy.pauseOf('http://b')?.ms).toBeLessThanOrEqual(3_600_000);
+  expect(retryAfter.pauseOf('http://a')?.ms).toBeGreaterThan(50_000);
+  expect(retryAfter.pauseOf('http://b')?.ms).toBeLessThanOrEqual(3_600_000);
 });
 
 test.each([500, 502, 503, 429])('a request that is to be sent once is not repeated after %i', async (status) => {
   const server = await answering([status, { 'retry-after': '0' }]);
   const asked = request(server.origin, { once: true });
 
-  expect((await open(new Courtesy()).send(asked, new Deadline(10_000))).status).toBe(status);
+  expect((await open(new RetryAfter()).send(asked, new Deadline(10_000))).status).toBe(status);
   expect(server.count()).toBe(1);
 });

@@ -2,21 +2,21 @@
  * How the leading process behaves towards each Gitea, whatever it asks there:
  *
  *   request budget ........ shared by all looks and what is asked besides (`RateLimiter`)
- *   Retry-After ........... remembered: until then no request is sent, whoever wants it (http/courtesy.ts)
+ *   Retry-After ........... remembered: until then no request is sent, whoever wants it (http/retry-after.ts)
  *   connections ........... eight at most, which scopes use in turn (http/gate.ts)
  */
 import type { GiteaAccess, VersionCache } from '../../clients/gitea/api.ts';
 import { type GiteaTarget, giteaClient } from '../../clients/gitea/observe.ts';
 import type { HttpClient, HttpOptions } from '../../clients/http/client.ts';
 import type { ServerClocks } from '../../clients/http/clock.ts';
-import { Courtesy } from '../../clients/http/courtesy.ts';
 import { Deadline } from '../../clients/http/deadline.ts';
 import type { Env } from '../../clients/http/proxy.ts';
+import { RetryAfter } from '../../clients/http/retry-after.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { groupBy } from '../../shared/group-by.ts';
 import type { Tell } from '../events.ts';
 
-export interface GuestOptions extends Pick<HttpOptions, 'wireTo'> {
+export interface GiteasOptions extends Pick<HttpOptions, 'wireTo'> {
   readonly timeoutMs: number;
   readonly ca?: string;
   readonly env: Env;
@@ -34,25 +34,25 @@ export const BACKGROUND = 'background';
 /** Of classes of the queue whose keys ask Gitea, a lane per Gitea: one that hangs holds up no other. */
 export const ASKING = { width: 8, perLane: 1, gapMs: 1_000 } as const;
 
-export class Guest {
+export class Giteas {
   readonly http: HttpClient;
   readonly clock: Clock;
   /** A Gitea that is upgraded is asked its version again after the next failure. */
   readonly versions: VersionCache = new Map();
-  readonly #options: GuestOptions;
-  readonly #courtesy: Courtesy;
+  readonly #options: GiteasOptions;
+  readonly #retryAfter: RetryAfter;
   readonly #limiters = new Map<string, RateLimiter>();
 
-  constructor(options: GuestOptions) {
+  constructor(options: GiteasOptions) {
     this.#options = options;
     const { timeoutMs: deadlineMs, clock, tell, ...more } = options;
     this.clock = clock;
-    this.#courtesy = new Courtesy(clock);
+    this.#retryAfter = new RetryAfter(clock);
     this.http = giteaClient({
       ...more,
       deadlineMs,
       clock,
-      courtesy: this.#courtesy,
+      retryAfter: this.#retryAfter,
       onRequest: (line) => {
         this.#limiters.get(new URL(line.url).origin)?.spend(line.queue, 1);
         tell({ is: 'gitea-request', line });
@@ -102,7 +102,7 @@ export class Guest {
 
   /** How long this Gitea wants to be left alone, ms; 0: it may be asked. */
   pauseMs(target: GiteaTarget): number {
-    return this.#courtesy.pauseOf(originOf(target))?.ms ?? 0;
+    return this.#retryAfter.pauseOf(originOf(target))?.ms ?? 0;
   }
 
   async close(): Promise<void> {

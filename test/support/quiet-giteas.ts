@@ -1,10 +1,10 @@
 import { ServerClocks } from '../../src/clients/http/clock.ts';
-import { Guest } from '../../src/serve/looks/guest.ts';
+import { Giteas } from '../../src/serve/looks/giteas.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 
-/** A guest of Giteas that tells nobody what it does. The test closes it. @param timeoutMs of one look. */
-export function quietGuest(timeoutMs = 20_000): Guest {
-  return new Guest({
+/** Giteas that tell nobody what they do. The test closes them. @param timeoutMs of one look. */
+export function quietGiteas(timeoutMs = 20_000): Giteas {
+  return new Giteas({
     timeoutMs,
     env: {},
     clocks: new ServerClocks(),

@@ -6,7 +6,7 @@ import type { GiteaTarget } from '../../../src/clients/gitea/observe.ts';
 import { readLogin } from '../../../src/clients/gitea/shapes.ts';
 import { ServerClocks } from '../../../src/clients/http/clock.ts';
 import { Deadline } from '../../../src/clients/http/deadline.ts';
-import { BACKGROUND, Guest } from '../../../src/serve/looks/guest.ts';
+import { BACKGROUND, Giteas } from '../../../src/serve/looks/giteas.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 import { fakeGitea } from '../../support/gitea-stand-in.ts';
 import { targetOf } from '../../support/looking.ts';
@@ -16,9 +16,9 @@ afterEach(() => void vi.useRealTimers());
 
 const QUESTION = { what: 'ask', path: '/user', rights: { scope: 'any scope' }, missing: '' };
 
-function open(): { readonly guest: Guest; readonly waitedMs: () => number } {
+function open(): { readonly giteas: Giteas; readonly waitedMs: () => number } {
   let waited = 0;
-  const guest = new Guest({
+  const giteas = new Giteas({
     timeoutMs: 20_000,
     env: {},
     clocks: new ServerClocks(),
@@ -28,17 +28,17 @@ function open(): { readonly guest: Guest; readonly waitedMs: () => number } {
       if (event.is === 'visit-waited') waited += event.ms;
     },
   });
-  onTestFinished(() => guest.close());
-  return { guest, waitedMs: () => waited };
+  onTestFinished(() => giteas.close());
+  return { giteas, waitedMs: () => waited };
 }
 
 /** Visits again and again, with so many requests each. Answers how many requests were made so far. */
-function visiting(guest: Guest, target: GiteaTarget, queue: string, requests: number) {
+function visiting(giteas: Giteas, target: GiteaTarget, queue: string, requests: number) {
   const made = { count: 0, underWay: 0 };
   const again = async (): Promise<void> => {
-    const { http, versions } = guest;
+    const { http, versions } = giteas;
     try {
-      await guest.visit(target, queue, async () => {
+      await giteas.visit(target, queue, async () => {
         made.underWay += 1;
         const { url, token } = target;
         const api = new GiteaApi({ http, versions, url, token, queue, deadline: new Deadline(20_000) });
@@ -68,12 +68,12 @@ async function pass(minutes: number, all: readonly { readonly underWay: number }
 describe('a budget of 60 requests per minute', () => {
   test('holds for looks and sweeps together, and leaves sweeps a tenth', async () => {
     const gitea = await fakeGitea();
-    const { guest, waitedMs } = open();
+    const { giteas, waitedMs } = open();
     const target = targetOf(gitea.url);
-    guest.share(new Map([[target, new Set(['runners'])]]));
+    giteas.share(new Map([[target, new Set(['runners'])]]));
 
-    const looks = visiting(guest, target, target.key, 3);
-    const sweeps = visiting(guest, target, BACKGROUND, 2);
+    const looks = visiting(giteas, target, target.key, 3);
+    const sweeps = visiting(giteas, target, BACKGROUND, 2);
     await pass(20, [looks, sweeps]);
 
     // Five seconds may be saved, and two visits may be under way.
@@ -86,11 +86,11 @@ describe('a budget of 60 requests per minute', () => {
 
   test('goes to looks alone where nothing is swept', async () => {
     const gitea = await fakeGitea();
-    const { guest } = open();
+    const { giteas } = open();
     const target = targetOf(gitea.url);
-    guest.share(new Map([[target, new Set(['runners'])]]));
+    giteas.share(new Map([[target, new Set(['runners'])]]));
 
-    const looks = visiting(guest, target, target.key, 3);
+    const looks = visiting(giteas, target, target.key, 3);
     await pass(10, [looks]);
 
     expect(looks.count).toBeGreaterThan(60 * 10 * 0.95);
@@ -98,15 +98,15 @@ describe('a budget of 60 requests per minute', () => {
   });
 });
 
-test('a visit that waits for the budget ends when the guest is closed', async () => {
+test('a visit that waits for the budget ends when the giteas is closed', async () => {
   const gitea = await fakeGitea();
-  const { guest } = open();
+  const { giteas } = open();
   const target = targetOf(gitea.url);
-  guest.share(new Map([[target, new Set(['runners'])]]));
+  giteas.share(new Map([[target, new Set(['runners'])]]));
   for (let visit = 0; visit < 70; visit += 1)
-    void guest.visit(target, `q${visit}`, async () => undefined).catch(() => undefined);
-  const first = guest.visit(target, target.key, async () => {
-    const { http, versions } = guest;
+    void giteas.visit(target, `q${visit}`, async () => undefined).catch(() => undefined);
+  const first = giteas.visit(target, target.key, async () => {
+    const { http, versions } = giteas;
     const api = new GiteaApi({
       http,
       versions,
@@ -118,10 +118,10 @@ test('a visit that waits for the budget ends when the guest is closed', async ()
     for (let request = 0; request < 20; request += 1) await api.get(QUESTION, readLogin);
   });
   await first;
-  const waiting = guest.visit(target, target.key, async () => 'asked');
+  const waiting = giteas.visit(target, target.key, async () => 'asked');
   waiting.catch(() => undefined);
 
-  await guest.close();
+  await giteas.close();
 
   await expect(waiting).rejects.toThrow();
 });

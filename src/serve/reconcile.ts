@@ -1,11 +1,11 @@
 /**
- * A round: from what is seen to what follows from it, one Application after the other. Pure and synchronous.
+ * Reconcile: from what is seen to what follows from it, one Application after the other. Pure and synchronous.
  *
- *     survey (who belongs to which Application) ┐
+ *     snapshot (who belongs to which Application) ┐
  *     last looks at Gitea, clocks ──────────────┼─► plan ─► difference to the Jobs ─► verdict: wake or not, status of the groups
  *     how the last wakes ended ─────────────────┘
  *
- * The leader makes the scene and acts on the verdicts.
+ * The leader makes the input and acts on the verdicts.
  */
 
 import type { GiteaTarget } from '../clients/gitea/observe.ts';
@@ -22,21 +22,27 @@ import { finishOwn } from './cluster/own-pod.ts';
 import type { TargetOf } from './looks/targets.ts';
 import { type Difference, differenceOf, differingByGroup, NO_DIFFERENCE } from './planning/difference.ts';
 import type { GroupFacts } from './planning/group-status.ts';
-import { type LiveGroup, type LiveRunner, NO_RUNNERS, type Sight, type Survey } from './planning/live.ts';
-import { countsOf, type Planning, planApplication, type SightedGroup } from './planning/plan-application.ts';
+import {
+  type ClusterSnapshot,
+  type LiveGroup,
+  type LiveRunner,
+  NO_RUNNERS,
+  type Observation,
+} from './planning/live.ts';
+import { countsOf, type ObservedGroup, type Planning, planApplication } from './planning/plan-application.ts';
 import { oncePerObject, sameElements } from './unchanged.ts';
 import { NEVER_WOKEN, type WakeState, waitText } from './waking/wake-state.ts';
 
-export interface Scene {
+export interface ReconcileInput {
   /** By this machine's clock. */
   readonly nowMs: number;
   /** The same moment by a clock that is never set. */
   readonly steadyMs: number;
   readonly instance: string;
-  readonly survey: Survey;
+  readonly snapshot: ClusterSnapshot;
   readonly targetOf: TargetOf;
   /** The last look at each target, by its key. */
-  readonly sights: ReadonlyMap<string, Sight>;
+  readonly observations: ReadonlyMap<string, Observation>;
   /** What servers have told of their clocks, by origin; `kubernetes`: that of the API server. */
   readonly clocks: { readonly kubernetes: string; readonly of: (origin: string) => ClockBounds | undefined };
   /** CI jobs of a group whose runners were lost, by its key; the same list until it changes. */
@@ -81,17 +87,20 @@ const originOf = oncePerObject(({ giteaUrl }: RunnerGroup) => new URL(giteaUrl).
 
 /**
  * The verdicts on all Applications. Each one is worked out when it is asked for, so the caller may let others have their turn in
- * between. @param before verdicts of the last round: one that still holds is given again, as the same object.
+ * between. @param before verdicts of the last reconcile: one that still holds is given again, as the same object.
  */
-export function* round(scene: Scene, before: ReadonlyMap<string, AppVerdict>): Generator<AppVerdict, void> {
-  for (const [application, members] of scene.survey.byApp) {
-    yield judgeApplication(scene, application, members, before.get(application));
+export function* reconcile(
+  input: ReconcileInput,
+  before: ReadonlyMap<string, AppVerdict>,
+): Generator<AppVerdict, void> {
+  for (const [application, members] of input.snapshot.byApp) {
+    yield judgeApplication(input, application, members, before.get(application));
   }
 }
 
 /** Kubernetes' clock minus that of each Gitea, ms, by origin. Giteas whose clock is not known are left out. */
-export function skewsOf({ clocks, survey }: Scene): ReadonlyMap<string, number> {
-  const origins = originsOf(survey.groups);
+export function skewsOf({ clocks, snapshot }: ReconcileInput): ReadonlyMap<string, number> {
+  const origins = originsOf(snapshot.groups);
   return new Map(
     origins.flatMap((origin) => {
       const { skewMs } = compareClocks(clocks, [origin]);
@@ -104,49 +113,55 @@ interface Member {
   readonly live: LiveGroup;
   /** Absent: it has no valid spec, or is new. */
   readonly target: GiteaTarget | Failure | undefined;
-  readonly sight: Sight | undefined;
+  readonly observation: Observation | undefined;
   readonly runners: readonly LiveRunner[];
   readonly lostJobs: readonly LostJob[];
 }
 
-function memberOf({ lostJobs, sights, survey, targetOf }: Scene, live: LiveGroup): Member {
+function memberOf({ lostJobs, observations, snapshot, targetOf }: ReconcileInput, live: LiveGroup): Member {
   const { group, key } = live;
   const target = group && targetOf.get(group);
-  const sight = target && !(target instanceof Failure) ? sights.get(target.key) : undefined;
-  return { live, target, sight, runners: survey.runnersOfGroup.get(key) ?? NO_RUNNERS, lostJobs: lostJobs(key) };
+  const observation = target && !(target instanceof Failure) ? observations.get(target.key) : undefined;
+  return {
+    live,
+    target,
+    observation,
+    runners: snapshot.runnersOfGroup.get(key) ?? NO_RUNNERS,
+    lostJobs: lostJobs(key),
+  };
 }
 
 function judgeApplication(
-  scene: Scene,
+  input: ReconcileInput,
   application: string,
   groups: readonly LiveGroup[],
   before: AppVerdict | undefined,
 ): AppVerdict {
-  const { nowMs, survey } = scene;
+  const { nowMs, snapshot } = input;
   const isManaged = application !== '';
-  const wake = (isManaged && scene.wakes.get(application)) || UNKNOWN;
-  const live = survey.runnersOfApp.get(application) ?? NO_RUNNERS;
-  const members = groups.map((group) => memberOf(scene, group));
-  const others = printedElsewhere(scene, members);
+  const wake = (isManaged && input.wakes.get(application)) || UNKNOWN;
+  const live = snapshot.runnersOfApp.get(application) ?? NO_RUNNERS;
+  const members = groups.map((group) => memberOf(input, group));
+  const others = printedElsewhere(input, members);
   const own = members.flatMap((each) => {
-    return [each.live, each.target, each.sight?.look, each.sight?.failure, each.runners, each.lostJobs];
+    return [each.live, each.target, each.observation?.look, each.observation?.failure, each.runners, each.lostJobs];
   });
   const inputs = [wake.state.last, wake.printed, live, ...own, ...others];
   if (before && holds(before, nowMs) && sameElements(before.inputs, inputs)) return before;
 
-  const clocks = compareClocks(scene.clocks, originsOf(groups));
-  const planning = planMembers(scene, members, [...live, ...others], clocks);
+  const clocks = compareClocks(input.clocks, originsOf(groups));
+  const planning = planMembers(input, members, [...live, ...others], clocks);
   const runners = planning.is === 'planned' ? planning.plan.runners : [];
   const difference =
     isManaged && planning.is === 'planned' ? differenceOf(runners, live, planning.atMs, wake.printed) : NO_DIFFERENCE;
   const differing = differingByGroup(difference, runners, live);
   const argocdOf = ({ key }: LiveGroup): GroupFacts['argocd'] =>
-    isManaged ? argocdFacts(wake.state, differing.get(key) ?? [], scene) : { is: 'unmanaged' };
+    isManaged ? argocdFacts(wake.state, differing.get(key) ?? [], input) : { is: 'unmanaged' };
   return {
     application,
     planning,
     difference,
-    settled: members.every((member) => isSettled(member, survey)),
+    settled: members.every((member) => isSettled(member, snapshot)),
     clockWarnings: clocks.warnings,
     groups: members.map((member) => {
       const facts = factsOf(member, planning, argocdOf(member.live), nowMs);
@@ -163,14 +178,14 @@ function holds({ untilMs }: AppVerdict, nowMs: number): boolean {
 }
 
 function planMembers(
-  { instance, nowMs }: Scene,
+  { instance, nowMs }: ReconcileInput,
   members: readonly Member[],
   others: readonly LiveRunner[],
   clocks: ClockCorrection,
 ): Planning {
-  const groups: SightedGroup[] = [];
+  const groups: ObservedGroup[] = [];
   const broken: Trouble[] = [];
-  for (const { live, sight, target } of members) {
+  for (const { live, observation, target } of members) {
     const { group, problem, key, object } = live;
     if (!group) {
       const { namespace, name } = object.metadata;
@@ -179,7 +194,7 @@ function planMembers(
     }
     if (target === undefined) return { is: 'waiting' };
     const isFailed = target instanceof Failure;
-    const look = isFailed ? target : (sight?.failure ?? sight?.look);
+    const look = isFailed ? target : (observation?.failure ?? observation?.look);
     groups.push({ group, templateHash: hashOf(group), lookKey: isFailed ? key : target.key, ...(look && { look }) });
   }
   const runners = [...new Set([...members.flatMap((member) => member.runners), ...others])];
@@ -188,22 +203,22 @@ function planMembers(
 }
 
 /** Jobs of other groups that were printed for a queued job that these groups see. The planner reads no other foreign Jobs. */
-function printedElsewhere({ survey }: Scene, members: readonly Member[]): readonly LiveRunner[] {
+function printedElsewhere({ snapshot }: ReconcileInput, members: readonly Member[]): readonly LiveRunner[] {
   const own = new Set(members.flatMap(({ runners }) => runners));
-  const jobs = members.flatMap(({ sight }) => sight?.look?.jobs ?? []);
-  const printed = jobs.flatMap(({ status, url }) => (status === 'queued' && survey.printedFor.get(url)) || []);
+  const jobs = members.flatMap(({ observation }) => observation?.look?.jobs ?? []);
+  const printed = jobs.flatMap(({ status, url }) => (status === 'queued' && snapshot.printedFor.get(url)) || []);
   return [...new Set(printed)].filter((runner) => !own.has(runner));
 }
 
 function factsOf(
-  { live, lostJobs, runners, sight, target }: Member,
+  { live, lostJobs, runners, observation, target }: Member,
   planning: Planning,
   argocd: GroupFacts['argocd'],
   nowMs: number,
 ): GroupFacts {
   const { group, object, problem } = live;
   const refusal = target instanceof Failure && target.kind === 'policy' ? target : undefined;
-  const giteaFailure = refusal ? undefined : target instanceof Failure ? target : sight?.failure;
+  const giteaFailure = refusal ? undefined : target instanceof Failure ? target : observation?.failure;
   const isPlanned = planning.is === 'planned' && group && !giteaFailure;
   return {
     generation: object.metadata.generation ?? undefined,
@@ -213,14 +228,18 @@ function factsOf(
     lostJobs,
     ...(problem !== undefined && { problem }),
     ...(isPlanned && { counts: countsOf(planning.plan, group) }),
-    ...(sight && { checkedAtMs: sight.endedMs, checkAgeMs: nowMs - sight.endedMs }),
+    ...(observation && { checkedAtMs: observation.endedMs, checkAgeMs: nowMs - observation.endedMs }),
     ...(refusal && { refusal }),
     ...(giteaFailure && { giteaFailure }),
     ...(planning.is === 'failed' && !refusal && !giteaFailure && { planFailure: planning.failure }),
   };
 }
 
-function argocdFacts(state: WakeState, differing: readonly string[], { nowMs, steadyMs }: Scene): GroupFacts['argocd'] {
+function argocdFacts(
+  state: WakeState,
+  differing: readonly string[],
+  { nowMs, steadyMs }: ReconcileInput,
+): GroupFacts['argocd'] {
   const { differSince, last } = state;
   const differsForMs = Math.max(0, ...differing.map((key) => steadyMs - (differSince.get(key) ?? steadyMs)));
   const waits = waitText(state, (atMs) => timeText(nowMs + atMs - steadyMs));
@@ -228,16 +247,16 @@ function argocdFacts(state: WakeState, differing: readonly string[], { nowMs, st
 }
 
 /** The end of a runner is news that only a later look explains. Without a target no look follows. */
-function isSettled({ live, sight, target }: Member, { lastEndMs }: Survey): boolean {
+function isSettled({ live, observation, target }: Member, { lastEndMs }: ClusterSnapshot): boolean {
   if (target === undefined || target instanceof Failure) return true;
-  return (sight?.beganMs ?? 0) >= (lastEndMs.get(live.key) ?? 0);
+  return (observation?.beganMs ?? 0) >= (lastEndMs.get(live.key) ?? 0);
 }
 
 function isQuiet(planning: Planning): boolean {
   return planning.is === 'planned' && planning.plan.jobs.length + planning.plan.runners.length === 0;
 }
 
-function compareClocks({ kubernetes, of }: Scene['clocks'], giteas: readonly string[]): ClockCorrection {
+function compareClocks({ kubernetes, of }: ReconcileInput['clocks'], giteas: readonly string[]): ClockCorrection {
   const clock = (origin: string) => ({ origin, bounds: of(origin) });
   return correctClocks(giteas.map(clock), clock(kubernetes));
 }
