@@ -9,7 +9,7 @@ export interface Page {
 
 /** README and the other pages beside it, `docs/` with its ADRs, and what explains the golden cases. */
 export function allPages(): readonly Page[] {
-  const docs = readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.md'));
+  const docs = manualPages();
   const files = [
     'README.md',
     'CONTRIBUTING.md',
@@ -18,7 +18,14 @@ export function allPages(): readonly Page[] {
     'SECURITY.md',
     'test/golden/README.md',
   ];
-  return [...files, ...docs.map((file) => `docs/${file}`).sort()].map(pageOf);
+  return [...files, ...docs.map((file) => `docs/${file}`)].map(pageOf);
+}
+
+/** Below `docs/`, sorted. `npm run docs` installs packages there, which have pages of their own. */
+export function manualPages(): readonly string[] {
+  return readdirSync('docs', { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md') && !file.startsWith('node_modules/'))
+    .sort();
 }
 
 export function pageOf(file: string): Page {

@@ -1,20 +1,15 @@
 /** The manual as a site: its list of pages is whole, and links and braces are on the site what they are in the repository. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { siteLink } from '../../docs/.vitepress/markdown.ts';
 import { SIDEBAR } from '../../docs/.vitepress/pages.ts';
+import { manualPages } from './pages.ts';
 
-/** Pages that other work writes: the sidebar has their places. */
-const COMING = ['faq.md', 'security.md', 'symptoms.md'];
-
-const files = readdirSync('docs', { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.md'))
-  .sort();
 const listed = SIDEBAR.flatMap(({ items }) => items.map(({ link }) => `${link.slice(1)}.md`));
 
 describe('the sidebar', () => {
   it('has each page of docs/ once, and no other', () => {
-    expect(listed.filter((file) => files.includes(file) || !COMING.includes(file)).sort()).toEqual(files);
+    expect(listed.sort()).toEqual(manualPages());
   });
 
   it('has a part for each kind of page, and one for contributors', () => {
@@ -46,9 +41,15 @@ describe('siteLink', () => {
   });
 });
 
-it('the built site is neither committed nor packed', () => {
+it('neither the built site nor what it is built with is committed or packed', () => {
   const { files: packed } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly files: readonly string[] };
 
-  expect(readFileSync('.gitignore', 'utf8').split('\n')).toContain('site/');
-  expect(packed).toContain('!docs/.vitepress');
+  expect(readFileSync('.gitignore', 'utf8').split('\n')).toEqual(expect.arrayContaining(['node_modules', 'site/']));
+  expect(packed).toEqual(expect.arrayContaining(['!docs/.vitepress', '!docs/node_modules', '!docs/package*.json']));
+});
+
+it('what it is built with is a package of its own, and its lockfile names no registry', () => {
+  expect(readFileSync('package-lock.json', 'utf8')).not.toContain('node_modules/vitepress');
+  expect(readFileSync('docs/package-lock.json', 'utf8')).toContain('"node_modules/vitepress"');
+  expect(readFileSync('docs/package-lock.json', 'utf8')).not.toContain('"resolved"');
 });

@@ -73,6 +73,13 @@ describe('the package', () => {
       'lib',
       'package.json',
     ]);
+    const pages = /\.(?:md|svg)$/;
+    expect(readdirSync(join(installed, 'docs')).filter((name) => !pages.test(name))).toEqual([
+      'adr',
+      'examples',
+      'img',
+      'recipes',
+    ]);
     expect(readdirSync(join(installed, 'lib')).sort()).toEqual([
       'THIRD-PARTY.txt',
       'charts.cjs',

@@ -141,9 +141,14 @@ describe('VERSION', () => {
     'install/chart/Chart.yaml',
   ];
 
+  /** `npm run docs` installs packages below docs/. */
+  function isOurs(path: string): boolean {
+    return !path.endsWith('node_modules');
+  }
+
   function setVersion(version: string): { readonly folder: string; readonly code: number | null } {
     const folder = folderWith({});
-    for (const file of NAMING) cpSync(file, join(folder, file), { recursive: true });
+    for (const file of NAMING) cpSync(file, join(folder, file), { recursive: true, filter: isOurs });
     const env = { PATH: process.env['PATH'], VERSION: version };
     return { folder, code: spawnSync('node', [resolve('scripts/set-version.mjs')], { cwd: folder, env }).status };
   }

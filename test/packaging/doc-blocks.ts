@@ -8,23 +8,44 @@ export interface DocBlock {
   readonly script: string;
 }
 
-const BLOCK = /^(?:<!-- (?<mark>[^\n]*) -->\n)?```sh\n(?<script>[\s\S]*?)^```$/gm;
+/** A fenced `sh` or `yaml` block with the mark before it, if there is one. */
+export interface FencedBlock {
+  readonly language: 'sh' | 'yaml';
+  readonly name?: string;
+  readonly notRun?: string;
+  readonly text: string;
+}
+
+const BLOCK =
+  /^(?<indent> *)(?:<!-- (?<mark>[^\n]*) -->\n\k<indent>)?```(?<language>sh|yaml)\n(?<text>[\s\S]*?)^\k<indent>```$/gm;
 const MARK = /^(?<not>not )?run: (?<name>[a-z-]+)(?:: (?<reason>.+))?$/;
 
-/** All `sh` blocks in order. Throws on one without a mark or with two equal names: it would never be run. */
-export function docBlocks(markdown: string): readonly DocBlock[] {
-  const blocks = [...markdown.matchAll(BLOCK)].map(({ groups }) => {
-    const script = groups?.['script'] ?? '';
-    const mark = MARK.exec(groups?.['mark'] ?? '')?.groups;
-    if (mark?.['name'] === undefined) throw new Error(`a block without "<!-- run: NAME -->" before it:\n${script}`);
+/** All `sh` and `yaml` blocks in order, those in lists too. Throws on two equal names, and when only one of "not" and a reason is there. */
+export function fencedBlocks(markdown: string): readonly FencedBlock[] {
+  const blocks = [...markdown.matchAll(BLOCK)].map(({ groups = {} }): FencedBlock => {
+    const language = groups['language'] === 'sh' ? 'sh' : 'yaml';
+    const text = (groups['text'] ?? '').replaceAll(new RegExp(`^${groups['indent']}`, 'gm'), '');
+    const mark = MARK.exec(groups['mark'] ?? '')?.groups;
+    if (mark?.['name'] === undefined) return { language, text };
     if ((mark['not'] === undefined) !== (mark['reason'] === undefined)) {
       throw new Error(`block ${mark['name']}: "not run" needs a reason, "run" has none`);
     }
-    return { name: mark['name'], script, ...(mark['reason'] !== undefined && { notRun: mark['reason'] }) };
+    return { language, text, name: mark['name'], ...(mark['reason'] !== undefined && { notRun: mark['reason'] }) };
   });
-  const twice = blocks.map(({ name }) => name).find((name, index, names) => names.indexOf(name) !== index);
+  const names = blocks.flatMap(({ name }) => name ?? []);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new Error(`two blocks are called ${twice}`);
   return blocks;
+}
+
+/** All `sh` blocks in order. Throws on one without a mark: it would never be run. */
+export function docBlocks(markdown: string): readonly DocBlock[] {
+  return fencedBlocks(markdown)
+    .filter(({ language }) => language === 'sh')
+    .map(({ name, notRun, text: script }) => {
+      if (name === undefined) throw new Error(`a block without "<!-- run: NAME -->" before it:\n${script}`);
+      return { name, script, ...(notRun !== undefined && { notRun }) };
+    });
 }
 
 /** The script of one block. Throws when there is none of that name. */
