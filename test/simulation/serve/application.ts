@@ -83,6 +83,8 @@ export class Application {
   lastAskedMs = 0;
   /** Its copy of the output comes of a refresh that `serve` did not ask for. */
   hasPrintedUnasked = false;
+  /** Keys of Jobs that a rollback has made. */
+  readonly rolledBack = new Set<string>();
   syncs = 0;
   refreshes = 0;
   readonly #around: Around;
@@ -158,7 +160,10 @@ export class Application {
   /** Somebody syncs what was printed some time ago, as a rollback does. */
   syncOld(): void {
     const [oldest] = this.#older;
-    if (oldest && !this.#isOperating) void this.#operate(oldest);
+    if (!oldest || this.#isOperating) return;
+    for (const task of this.#tasks(oldest))
+      if (task.is === 'create') this.rolledBack.add(`${NAMESPACE}/${task.job.name}`);
+    void this.#operate(oldest);
   }
 
   /** An operation that lasts. */

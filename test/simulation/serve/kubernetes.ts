@@ -127,6 +127,11 @@ export class Kubernetes {
     this.#note(kind, 'DELETED', { ...before, metadata }, before);
   }
 
+  /** Somebody follows a watch of which nothing comes. */
+  get isSilent(): boolean {
+    return [...this.#connections].some(({ fate }) => fate === 'silent');
+  }
+
   /** Does this to all watches of a kind. */
   spoil(kind: Kind, fate: Exclude<Connection['fate'], 'good'>): void {
     for (const connection of this.#connections) {

@@ -5,7 +5,8 @@
  *   silence ....... what a sync would change is followed by a wake within 10 s, and the time that it may wait for others. After a wake that
  *                   took longer: within that time more, a minute at most. An Application that is slow to compare is slow to
  *                   apply. The trouble of one is no excuse for another one, but while a wake that hangs keeps its place (law V12). A name
- *                   that Argo CD has printed unasked is found within a minute: that often it is read
+ *                   that Argo CD has printed unasked is found within a minute: that often it is read. What a rollback has
+ *                   made is found with the longest poll
  *   kept error .... an error that Argo CD has met by itself ends within two minutes: it is asked once a minute
  *   one wake ...... a leader asks an Application for one thing at a time; who leads no more asks nothing
  *   wakes ......... at most three for each change
@@ -22,10 +23,12 @@ import type { ServeEvent } from '../../../src/serve/events.ts';
 import { type Difference, differenceOf, mayWaitMs, NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import { countsOf, type Planning } from '../../../src/serve/planning/plan-application.ts';
+import type { QueueRow } from '../../../src/serve/queue.ts';
 import { hangsAfterMs } from '../../../src/serve/waking/applications.ts';
 import { keyText } from '../../../src/shared/key-text.ts';
 import type { Application } from './application.ts';
 import type { Stage } from './faults.ts';
+import { LONGEST_POLL_MS } from './gitea.ts';
 import { liveRunners, planOf, runnerGroupOf } from './groups.ts';
 import { NAMESPACE, ZOMBIE_MS } from './pods.ts';
 import type { ServeProcess } from './process.ts';
@@ -52,6 +55,8 @@ export interface Breach {
 const WAKE_WITHIN_MS = 10_000;
 /** A wake that takes longer hangs, or Argo CD is slow. */
 const HANGS_MS = 5_000;
+/** Between two wakes for the same need. */
+const LONGEST_PAUSE_MS = 60_000;
 const KEPT_ERROR_MS = 120_000;
 /** `serve` reads what Argo CD has printed by itself once a minute. */
 const READ_EVERY_MS = 60_000;
@@ -146,9 +151,13 @@ export class Laws {
   }
 
   #checkSilence(app: Application, planning: Planning, own: readonly LiveRunner[]): void {
-    const { world } = this.#stage;
+    const { kubernetes, world } = this.#stage;
     if (app.isBusy) world.obstacle('an operation', 0, app.name);
     if (this.#waitsForPlace(app)) world.obstacle('no place for another wake', 2_000, app.name);
+    const pause = this.#wakeRows().find(({ is, key }) => is === 'waiting' && key === `argocd/${app.name}`);
+    // Wakes are in vain as long as a watch is silent. The pause after them may outlast it (law V2).
+    if (kubernetes.isSilent && pause)
+      world.obstacle('a pause after wakes in vain', Math.min(pause.ms, LONGEST_PAUSE_MS), app.name);
     const { nowMs } = world;
     const before = this.#differs.get(app.name);
     const difference = planning.is === 'planned' ? this.#differenceOf(app, planning, own) : NO_DIFFERENCE;
@@ -160,8 +169,10 @@ export class Laws {
     for (const [key, waitMs] of [...due, ...error]) {
       // What is seen again after an obstacle may wait for others from then on.
       const seenMs = Math.max(since.get(key) ?? nowMs, world.obstacleEndMs(app.name));
-      const unreadMs = key.startsWith('untidy') && app.hasPrintedUnasked ? READ_EVERY_MS : 0;
-      const fromMs = Math.max(seenMs + waitMs + unreadMs, app.lastAskedMs + (this.#tookMs.get(app.name) ?? 0));
+      const fromMs = Math.max(
+        seenMs + waitMs + unknownMs(app, key),
+        app.lastAskedMs + (this.#tookMs.get(app.name) ?? 0),
+      );
       const silentMs = nowMs - fromMs;
       this.longestSilenceMs = Math.max(this.longestSilenceMs, silentMs);
       if (silentMs <= WAKE_WITHIN_MS) continue;
@@ -173,9 +184,12 @@ export class Laws {
   /** A wake that hangs keeps its place for 4 × as long as those before it took, a minute at most (law V12). */
   #waitsForPlace({ name }: Application): boolean {
     const keepsMs = hangsAfterMs(this.#refreshMs);
-    const rows = this.#processes().flatMap((process) => process.rows());
-    const others = rows.filter(({ is, key, of }) => of === 'wake' && is === 'running' && key !== `argocd/${name}`);
+    const others = this.#wakeRows().filter(({ is, key }) => is === 'running' && key !== `argocd/${name}`);
     return others.filter(({ ms }) => ms > HANGS_MS && ms <= keepsMs).length >= this.#stage.places;
+  }
+
+  #wakeRows(): readonly QueueRow[] {
+    return this.#processes().flatMap((process) => process.rows().filter(({ of }) => of === 'wake'));
   }
 
   #differenceOf(
@@ -259,6 +273,14 @@ export class Laws {
     this.breaches.push({ law, atS: world.nowMs / 1000, words });
     world.tell(`BROKEN: ${law}: ${words}`);
   }
+}
+
+/** How long `serve` may not know of what is untidy, ms. No webhook tells that the runner of a Job of a rollback has registered. */
+function unknownMs({ hasPrintedUnasked, rolledBack }: Application, key: string): number {
+  const [kind, name = ''] = key.split(' ');
+  if (kind !== 'untidy') return 0;
+  if (rolledBack.has(name)) return LONGEST_POLL_MS;
+  return hasPrintedUnasked ? READ_EVERY_MS : 0;
 }
 
 /** How long each key may wait for others, ms. */
