@@ -26,6 +26,8 @@ export interface Turn {
   readonly waitedMs: number;
   /** What was added until now is what this run does: it is no reason for another one. */
   readonly absorb: () => void;
+  /** From now on it goes on without a place, as a slow one does. */
+  readonly giveWay: () => void;
 }
 
 export interface WorkClass {
@@ -269,7 +271,11 @@ export class KeyQueue {
     const absorb = (): void => {
       if (entry.run === run) entry.dueMs = NEVER;
     };
-    const turn = { signal, waitedMs: nowMs - this.#startMs(entry), absorb };
+    const giveWay = (): void => {
+      run.isLate = true;
+      this.#wakeAt(this.#clock.steadyMs());
+    };
+    const turn = { signal, waitedMs: nowMs - this.#startMs(entry), absorb, giveWay };
     Object.assign(entry, { run, dueMs: NEVER, firmMs: 0 });
     this.#hasTurn(entry.lane, nowMs);
     let isOutOfTime = false;
@@ -277,12 +283,7 @@ export class KeyQueue {
       isOutOfTime = true;
       run.abort();
     });
-    const endSlow =
-      slow &&
-      this.#clock.after(slow.afterMs(), () => {
-        run.isLate = true;
-        this.#wakeAt(this.#clock.steadyMs());
-      });
+    const endSlow = slow && this.#clock.after(slow.afterMs(), giveWay);
     let again: Again | undefined;
     try {
       again = await untilAborted(signal, this.#work.run(entry.key, turn));

@@ -145,7 +145,7 @@ export class Applications {
   }
 
   /** Whether it is wanted is asked again when its turn comes: it may have come by other ways meanwhile, and more may be wanted. */
-  async #wake(key: string, { signal, waitedMs }: Turn): Promise<undefined> {
+  async #wake(key: string, { giveWay, signal, waitedMs }: Turn): Promise<undefined> {
     const { argocd, clock, onNews, tell } = this.#options;
     const app = this.#apps.get(key);
     if (!app) return;
@@ -155,9 +155,12 @@ export class Applications {
     const steps: WakeStep[] = [];
     const noted = noting(argocd, steps, signal);
     let refreshedMs: number | undefined;
-    const sync: WakeTarget['sync'] = (ref, deadline) => {
+    const sync: WakeTarget['sync'] = async (ref, deadline) => {
       refreshedMs ??= clock.steadyMs() - beganMs;
-      return noted.sync(ref, deadline);
+      const start = await noted.sync(ref, deadline);
+      // To wait for another operation costs Argo CD nothing.
+      if (start === 'busy') giveWay();
+      return start;
     };
     const outcome = await this.#outcome(app, { ...noted, sync }, steps);
     const ms = clock.steadyMs() - beganMs;

@@ -83,6 +83,8 @@ export class Application {
   lastAskedMs = 0;
   /** Its copy of the output comes of a refresh that `serve` did not ask for. */
   hasPrintedUnasked = false;
+  /** It refused the last sync, because of another operation. */
+  hasSaidBusy = false;
   /** Keys of Jobs that a rollback has made. */
   readonly rolledBack = new Set<string>();
   syncs = 0;
@@ -198,6 +200,7 @@ export class Application {
     const { world } = this.#around;
     return await this.#ask(asker, async () => {
       this.refreshes += 1;
+      this.hasSaidBusy = false;
       await this.#request();
       this.#annotation = 'hard';
       const answered = new Promise<void>((resolve) => this.#answers.push(resolve));
@@ -217,6 +220,7 @@ export class Application {
         this.faults.syncLost -= 1;
         return await this.#noAnswer();
       }
+      this.hasSaidBusy = this.#isOperating;
       if (this.#isOperating) return 'busy';
       void this.#operate(this.#output);
       return 'started';

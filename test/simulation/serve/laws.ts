@@ -154,7 +154,7 @@ export class Laws {
     const { kubernetes, world } = this.#stage;
     if (app.isBusy) world.obstacle('an operation', 0, app.name);
     if (this.#waitsForPlace(app)) world.obstacle('no place for another wake', 2_000, app.name);
-    const pause = this.#wakeRows().find(({ is, key }) => is === 'waiting' && key === `argocd/${app.name}`);
+    const pause = this.#wakeRow(app, 'waiting');
     // Wakes are in vain as long as a watch is silent. The pause after them may outlast it (law V2).
     if (kubernetes.isSilent && pause)
       world.obstacle('a pause after wakes in vain', Math.min(pause.ms, LONGEST_PAUSE_MS), app.name);
@@ -182,14 +182,19 @@ export class Laws {
   }
 
   /** A wake that hangs keeps its place for 4 × as long as those before it took, a minute at most (law V12). */
-  #waitsForPlace({ name }: Application): boolean {
+  #waitsForPlace(app: Application): boolean {
+    const { apps, places } = this.#stage;
     const keepsMs = hangsAfterMs(this.#refreshMs);
-    const others = this.#wakeRows().filter(({ is, key }) => is === 'running' && key !== `argocd/${name}`);
-    return others.filter(({ ms }) => ms > HANGS_MS && ms <= keepsMs).length >= this.#stage.places;
+    const hangs = (other: Application): boolean => {
+      const ms = this.#wakeRow(other, 'running')?.ms ?? 0;
+      return ms > HANGS_MS && ms <= keepsMs && !other.hasSaidBusy;
+    };
+    return apps.filter((other) => other !== app && hangs(other)).length >= places;
   }
 
-  #wakeRows(): readonly QueueRow[] {
-    return this.#processes().flatMap((process) => process.rows().filter(({ of }) => of === 'wake'));
+  #wakeRow({ name }: Application, state: QueueRow['is']): QueueRow | undefined {
+    const rows = this.#processes().flatMap((process) => process.rows());
+    return rows.find(({ is, key, of }) => of === 'wake' && is === state && key === `argocd/${name}`);
   }
 
   #differenceOf(
