@@ -83,7 +83,9 @@ it('shows the runner of a CI job, what explain says of it, and that all is well'
   };
   await waitUntil('the runner has its CI job', runs, { timeoutMs: 120_000 });
   expect(explained).toMatch(/^\d+ +acme\/web build +linux +\d+s +runs on ci-\d+-1-\w{8}$/m);
-  expect(await block('look')).toMatch(/^pod\/ci-\d+-1-\S+ +1\/1 +Running /m);
+  // The runner takes its CI job a moment before the kubelet tells that its container runs.
+  const isRunning = async (): Promise<boolean> => /^pod\/ci-\d+-1-\S+ +1\/1 +Running /m.test(await block('look'));
+  await waitUntil('its pod runs', isRunning, { timeoutMs: 30_000 });
 
   const doctor = await block('doctor').catch(String);
   expect(doctor).toContain('RunnerGroup runners/ci, as serve sees it: ready: it reaches Gitea from the cluster');
