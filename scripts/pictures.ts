@@ -20,14 +20,13 @@ const TOKEN = 'token-of-the-simulated-gitea';
 const SHOWN_URL = 'http://gitea.acme.test';
 const LABEL = ['linux'];
 
-/** What a command prints on a terminal. */
-async function printed(args: readonly string[], wanted: Partial<Io>): Promise<string> {
+/** What is printed on a terminal meanwhile. */
+async function printed(run: (io: Io) => Promise<unknown>, wanted: Partial<Io> = {}): Promise<string> {
   let text = '';
   const out = (more: string): void => {
     text += more;
   };
-  const io: Io = { env: {}, cwd: '/', terminal: true, columns: COLUMNS, now: Date.now, out, err: out, ...wanted };
-  await runProgram(args, io);
+  await run({ env: {}, cwd: '/', terminal: true, columns: COLUMNS, now: Date.now, out, err: out, ...wanted });
   return text;
 }
 
@@ -62,7 +61,7 @@ export async function explainText(): Promise<string> {
     writeFileSync(join(folder, 'ci.yaml'), group('ci', 'linux', 3, url));
     const env = { GITEA_URL: url, GITEA_TOKEN: TOKEN };
     const ask = (args: readonly string[], terminal: boolean) =>
-      printed(args, { env, cwd: folder, terminal, now: () => nowMs });
+      printed((io) => runProgram(args, io), { env, cwd: folder, terminal, now: () => nowMs });
 
     gitea.push('acme/web', { jobs: ['build', 'lint', 'unit'].map((key) => ({ key, runsOn: LABEL })) });
     const names = new Set((await ask(['generate'], false)).match(/\bci-\d+-1-[0-9a-f]{8}\b/g));
@@ -89,23 +88,15 @@ export async function explainText(): Promise<string> {
 
 /** All that the demo prints on a terminal. */
 export async function demoText(): Promise<string> {
-  const command =
-    (args: readonly string[]): Generate =>
-    async (env, cwd) => {
-      let stdout = '';
-      const out = (more: string): void => {
-        stdout += more;
-      };
-      const io: Io = { env, cwd, terminal: false, columns: 80, now: Date.now, out, err: () => {} };
-      return { exitCode: await runProgram(args, io), stdout, stderr: '' };
+  const generate: Generate = async (env, cwd) => {
+    let exitCode = 0;
+    const run = async (io: Io): Promise<void> => {
+      exitCode = await runProgram(['generate'], io);
     };
-  let text = '';
-  const out = (more: string): void => {
-    text += more;
+    const stdout = await printed(run, { env, cwd, terminal: false, columns: 80, err: () => {} });
+    return { exitCode, stdout, stderr: '' };
   };
-  const io: Io = { env: {}, cwd: '/', terminal: true, columns: COLUMNS, now: Date.now, out, err: out };
-  await demo(io, { speed: 1_000_000, generate: command(['generate']) });
-  return text;
+  return await printed((io) => demo(io, { speed: 1_000_000, generate }));
 }
 
 /** The demo in the moment in which no group has the label of a job. */

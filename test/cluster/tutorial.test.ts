@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { docBlocks, docScript } from '../packaging/doc-blocks.ts';
+import { docBlocks, docScript, fencedBlocks } from '../packaging/doc-blocks.ts';
 import { waitUntil } from '../servers/process.ts';
 import { workflow } from '../servers/workflows.ts';
 import { GROUPS_REPOSITORY, Installation, ORG } from './install.ts';
@@ -99,7 +99,9 @@ it('has no command that was not run here', () => {
 
 it('renders the overlay of docs/recipes/gitops.md', async () => {
   const page = readFileSync('docs/recipes/gitops.md', 'utf8');
-  for (const [, text = '', file = ''] of page.matchAll(/^```yaml\n(# (\S+\.yaml)\n[\s\S]*?)^```$/gm)) {
+  for (const { text } of fencedBlocks(page)) {
+    const [, file] = /^# (\S+\.yaml)\n/.exec(text) ?? [];
+    if (file === undefined) continue;
     const path = join(installation.folder, file);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
@@ -131,8 +133,7 @@ it('runs a CI job without Argo CD, and leaves no Job behind', async () => {
   const { admin } = stack.gitea;
   const folder = join(installation.folder, 'groups');
   mkdirSync(folder);
-  const [, text = ''] = /^```yaml\n([\s\S]*?)^```$/m.exec(withoutArgo) ?? [];
-  const group = parse(text);
+  const group = parse(fencedBlocks(withoutArgo).find(({ language }) => language === 'yaml')?.text ?? '');
   Object.assign(group.spec, { image: RUNNER_IMAGE, gitea: { url: stack.gitea.url } });
   writeFileSync(join(folder, 'bare.yaml'), stringify(group));
   installation.set('GITEA_TOKEN', await admin.createToken(['read:organization']));

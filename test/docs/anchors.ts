@@ -1,4 +1,5 @@
 /** Headings and links of a page of Markdown. */
+import { slugOf } from '../../docs/.vitepress/markdown.ts';
 
 const FENCE = /^```[\s\S]*?^```$/gm;
 const LINK = /\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g;
@@ -24,11 +25,4 @@ export function linksOf(markdown: string): readonly Link[] {
 export function anchorsOf(markdown: string): ReadonlySet<string> {
   const headings = proseOf(markdown).matchAll(/^#+ (.+)$/gm);
   return new Set([...headings].map(([, heading = '']) => slugOf(heading)));
-}
-
-function slugOf(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-    .replaceAll(' ', '-');
 }

@@ -1,12 +1,11 @@
 /** Each block of commands and of YAML in the manual is run or validated by a test, or its page is marked: not run, and why. */
-import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { contextOf } from '../../src/telemetry/tracing/span.ts';
 import { type FencedBlock, fencedBlocks } from '../packaging/doc-blocks.ts';
-import { folderWith, groupYaml, type Outcome, runHere } from '../support/run-cli.ts';
+import { folderWith, groupYaml, type Outcome, runCommand, runHere } from '../support/run-cli.ts';
 import { startAcme, TOKEN } from '../support/start-acme.ts';
 import { manualPages, pageOf } from './pages.ts';
 
@@ -136,7 +135,7 @@ it('docs/tracing.md names values that the chart has', () => {
 });
 
 /** Runs commands as a reader, in a folder with `lib`, with our program and a kubectl that prints a file in the path. */
-function shell(script: string, printed = ''): Promise<Outcome & { readonly folder: string }> {
+async function shell(script: string, printed = ''): Promise<Outcome & { readonly folder: string }> {
   const folder = folderWith({ 'act-runner.yaml': printed, printed });
   symlinkSync(resolve('lib'), join(folder, 'lib'));
   for (const name of ['groups', 'bin']) mkdirSync(join(folder, name));
@@ -149,11 +148,7 @@ function shell(script: string, printed = ''): Promise<Outcome & { readonly folde
     chmodSync(join(folder, 'bin', name), 0o755);
   }
   const env = { PATH: `${join(folder, 'bin')}:${process.env['PATH']}` };
-  return new Promise((done) => {
-    execFile('sh', ['-ec', script], { cwd: folder, env }, (error, stdout, stderr) => {
-      done({ code: error === null ? 0 : Number(error.code), stdout, stderr, folder });
-    });
-  });
+  return { ...(await runCommand('sh', ['-ec', script], env, folder)), folder };
 }
 
 it('docs/tracing.md calculates the id that the program gives a trace', async () => {

@@ -1,15 +1,14 @@
 /** Each RunnerGroup that a page shows whole is valid without a warning, and `generate` makes the Job of a queued CI job of it. */
-import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { fencedBlocks } from '../packaging/doc-blocks.ts';
 import { folderWith, runHere } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';
-import { pageOf } from './pages.ts';
+import { manualPages, pageOf } from './pages.ts';
 
-const FENCE = /^```yaml\n([\s\S]*?)^```$/gm;
-const pages = readdirSync('docs/recipes')
-  .map((file) => `docs/recipes/${file}`)
-  .sort();
+const pages = manualPages()
+  .filter((file) => file.startsWith('recipes/'))
+  .map((file) => `docs/${file}`);
 
 interface Group {
   readonly metadata: { readonly name: string };
@@ -17,10 +16,9 @@ interface Group {
 }
 
 const recipes = pages.flatMap((file) =>
-  [...pageOf(file).markdown.matchAll(FENCE)]
-    .map(([, text = '']) => text)
-    .filter((text) => /^kind: RunnerGroup$/m.test(text))
-    .map((text) => ({ file, text, group: parse(text) as Group })),
+  fencedBlocks(pageOf(file).markdown)
+    .filter(({ language, text }) => language === 'yaml' && /^kind: RunnerGroup$/m.test(text))
+    .map(({ text }) => ({ file, text, group: parse(text) as Group })),
 );
 
 it('are valid, and have no warning', async () => {

@@ -1,5 +1,4 @@
 /** `npm run docs`: a dead link, or a page that Vue cannot read, fails the build. */
-import { execFile } from 'node:child_process';
 import {
   cpSync,
   existsSync,
@@ -15,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { manualPages } from '../docs/pages.ts';
-import { type Outcome, runNode } from '../support/run-cli.ts';
+import { type Outcome, runCommand, runNode } from '../support/run-cli.ts';
 
 /** What a page may link to, beside the other pages. */
 const LINKED = readdirSync('.').filter((name) => !['docs', 'site', '.git', 'lib', 'dist'].includes(name));
@@ -26,7 +25,7 @@ let whole: Outcome = { code: null, stdout: '', stderr: '' };
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'site-'));
   // With the packages of docs/package-lock.json, installed anew.
-  whole = await npmRunDocs(project('whole'));
+  whole = await runCommand('npm', ['run', 'docs'], process.env, project('whole'));
 }, 600_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -37,14 +36,6 @@ function project(name: string): string {
   for (const each of LINKED) symlinkSync(resolve(each), join(made, each));
   cpSync('docs', join(made, 'docs'), { recursive: true, filter: (path) => !path.endsWith('node_modules') });
   return made;
-}
-
-function npmRunDocs(cwd: string): Promise<Outcome> {
-  return new Promise((done) => {
-    execFile('npm', ['run', 'docs'], { cwd, maxBuffer: 1e8 }, (error, stdout, stderr) => {
-      done({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : null, stdout, stderr });
-    });
-  });
 }
 
 /** Builds a site of one page: enough to see it fail. */

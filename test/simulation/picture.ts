@@ -1,4 +1,5 @@
 /** One history as a picture: a row per runner pod, from left to right what it did when. */
+import { escapeXml } from '../../scripts/terminal-svg.ts';
 import type { Pod } from './cluster.ts';
 import { AFTERNOON } from './histories/afternoon.ts';
 import { POLICIES } from './policies/index.ts';
@@ -99,8 +100,4 @@ function drawRow(pod: Pod, y: number, x: (ms: number) => number): string {
     parts.push(`<rect x="${at}" y="${y + 1}" width="5" height="20" fill="${COLOURS.failed}"/>`);
   }
   return parts.join('');
-}
-
-function escapeXml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

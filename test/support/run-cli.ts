@@ -39,19 +39,25 @@ export async function runHere(
   return { code, stdout: printed.out, stderr: printed.err };
 }
 
-/** Starts a Node.js program and waits for its end. @param timeoutMs it is ended then; 0: never */
+/** Starts a Node.js program with nothing in its environment but `env`, and waits for its end. @param timeoutMs it is ended then; 0: never */
 export function runNode(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
   cwd = '.',
   timeoutMs = 0,
 ): Promise<Outcome> {
-  const child = spawn(process.execPath, args, {
-    cwd,
-    env: { PATH: process.env['PATH'], ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: timeoutMs,
-  });
+  return runCommand(process.execPath, args, { PATH: process.env['PATH'], ...env }, cwd, timeoutMs);
+}
+
+/** Starts any program, and waits for its end. */
+export function runCommand(
+  command: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  cwd: string,
+  timeoutMs = 0,
+): Promise<Outcome> {
+  const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: timeoutMs });
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
