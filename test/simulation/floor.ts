@@ -54,6 +54,12 @@ export function gapsInPools(
   const isInAnother = ({ phase, group, endedMs = nowMs }: Pod): boolean =>
     phase === 'kept' || (endedMs >= synced.lookedAtMs && isInTrouble(history, group.name, lookedAtS, nowS));
   if (cluster.pods.some((pod) => isInAnother(pod) && isRenamed(pod, stage))) return [];
+  let atWork: ReadonlySet<string> | undefined;
+  const isGhost = (pod: Pod): boolean => {
+    if (pod.phase !== 'ended' || hasOpenJob(pod)) return false;
+    atWork ??= runnersAtWork(stage);
+    return atWork.has(pod.name);
+  };
   return groups.flatMap((group) => {
     // A look before the last commit was for another pool.
     if (isInTrouble(history, group.name, lookedAtS, nowS) || stage.changedMs >= synced.lookedAtMs) return [];
@@ -64,14 +70,19 @@ export function gapsInPools(
     };
     const isOut = (pod: Pod): boolean => isElsewhere(pod, stage);
     const isUnlisted = ({ job }: Pod): boolean => job !== undefined && stage.gitea.state.jobs.get(job.id) !== job;
-    const { tasks, runners, openJobs } = stage.gitea.state;
-    const runnerOf = (job: GiteaJob): string | undefined => runners.get(tasks.get(job.taskId)?.runnerId ?? 0)?.name;
-    const isGhost = (pod: Pod): boolean =>
-      pod.phase === 'ended' && !hasOpenJob(pod) && [...openJobs.values()].some((job) => runnerOf(job) === pod.name);
     const { minIdle = 0 } = stage.specOf(group);
     const now = { ...synced, nowMs, minIdle, forgetsForMs, isForgotten, isOut, isUnlisted, isGhost };
     return gapInPool(cluster, group, now) ?? [];
   });
+}
+
+/** Names of the runners of which Gitea believes that they run a job. */
+function runnersAtWork({ gitea: { state } }: Stage): ReadonlySet<string> {
+  const { tasks, runners, openJobs } = state;
+  const names = [...openJobs.values()].flatMap(
+    ({ taskId }) => runners.get(tasks.get(taskId)?.runnerId ?? 0)?.name ?? [],
+  );
+  return new Set(names);
 }
 
 /** What must not be, in words. */
