@@ -35,21 +35,21 @@ export async function extend(written: string, flags: FlagsOf<'extend'>, io: Io):
   return 0;
 }
 
-type ExtendWish = Readonly<{ namespace: string; name: string; forMs: number; timeoutMs: number; now: () => number }>;
+type ExtendRequest = Readonly<{ namespace: string; name: string; forMs: number; timeoutMs: number; now: () => number }>;
 
 /** What is told to people: until when it stays. @throws Failure */
-export async function extendIn(config: ClusterConfig, wish: ExtendWish): Promise<string> {
-  const deadline = new Deadline(wish.timeoutMs);
+export async function extendIn(config: ClusterConfig, request: ExtendRequest): Promise<string> {
+  const deadline = new Deadline(request.timeoutMs);
   const clocks = new ServerClocks();
   const client = new KubeClient(config, { clocks });
   try {
     for (let tries = 1; ; tries += 1) {
-      const job = await findRunnerJob(client, wish.namespace, wish.name, deadline);
+      const job = await findRunnerJob(client, request.namespace, request.name, deadline);
       const endedAtMs = keptSince(job);
       // The clock of the cluster, not that of a laptop.
-      const nowMs = wish.now() + (clocks.of(client.origin)?.leastMs ?? 0);
+      const nowMs = request.now() + (clocks.of(client.origin)?.leastMs ?? 0);
       const mostMs = endedAtMs + LONGEST_KEEP_MS;
-      const untilMs = Math.floor(Math.min(nowMs + wish.forMs, mostMs) / 1000) * 1000;
+      const untilMs = Math.floor(Math.min(nowMs + request.forMs, mostMs) / 1000) * 1000;
       const { keepUntilMs = 0, extendUntilMs = 0 } = job.live;
       // Until when it stays without us.
       const standsMs = Math.max(keepUntilMs, extendUntilMs === 'unreadable' ? 0 : extendUntilMs);
@@ -62,7 +62,7 @@ export async function extendIn(config: ClusterConfig, wish: ExtendWish): Promise
       if (untilMs <= standsMs) return stays(standsMs, 'already ');
       if (await writeExtension(client, job, timeText(untilMs), deadline)) return stays(untilMs);
       if (tries < TRIES) continue;
-      const message = `extend Job ${job.live.name} of namespace ${wish.namespace}: it was changed ${TRIES} times while it was written. Try again.`;
+      const message = `extend Job ${job.live.name} of namespace ${request.namespace}: it was changed ${TRIES} times while it was written. Try again.`;
       throw new Failure('GR-EXTEND-04', 1, message);
     }
   } finally {

@@ -20,7 +20,7 @@ import { document, ended } from './yaml.ts';
 /** Above this number V8 collects garbage sooner: 3,000 groups, the most of one run, take 130 MB instead of 160, and a quarter more time. */
 const MANY_GROUPS = 1_000;
 
-export interface RunnersAppOptions {
+interface RunnersAppOptions {
   /** Where `synth` writes; default: what `cdk8s synth` asks for, else `dist`. */
   readonly outdir?: string;
   /** Needed when a group has a podTemplate. */

@@ -12,7 +12,7 @@ import { isWarm, jobAnnotations, partsOf, runnerLabels, stamp, type Treatment } 
 import { document, ended, quote } from './yaml.ts';
 
 /** A group and the template of its Jobs; a `RunnerGroupChart` is one. */
-export interface GroupTemplate {
+interface GroupTemplate {
   readonly group: RunnerGroup;
   readonly templateJson: string;
 }

@@ -151,7 +151,7 @@ async function listJobs(
 }
 
 /** The Jobs of a cluster at one moment. */
-export interface ListedJobs {
+interface ListedJobs {
   readonly atMs: number;
   /** Of the API server. Undefined: there is no cluster to look at. */
   readonly origin: string | undefined;
@@ -171,7 +171,7 @@ interface SeenServers {
 }
 
 /** The evidence with all times by the clocks of Gitea. The warnings are about clocks that cannot be compared. */
-export function joinEvidence(
+function joinEvidence(
   { targets, looks, before, listed, troubles, clocks }: SeenServers,
   { instance, now, env }: Settings,
 ): { readonly evidence: Evidence; readonly warnings: readonly ClockWarning[] } {

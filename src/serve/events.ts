@@ -169,7 +169,7 @@ export type DropReason = 'superseded' | 'not-failed' | 'exhausted';
 export type RerunOutcome = DropReason | 'rerun' | 'failed' | 'expired' | 'returned';
 export type Listener = 'webhooks' | 'metrics' | 'probes';
 export type Ports = Readonly<Record<Listener, number>>;
-export type WebhookResult = 'accepted' | 'forwarded' | RefusalReason;
+type WebhookResult = 'accepted' | 'forwarded' | RefusalReason;
 
 /** Hears every event. It must return soon and not throw: the work of `serve` waits for it. */
 export type Subscriber = (event: ServeEvent) => void;

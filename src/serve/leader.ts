@@ -1,9 +1,9 @@
 /**
  * The leading process, until it leads no more. It wires and acts; what follows from what is decided in `reconcile.ts`:
  *
- *     cluster changes ──┐                      ┌─► waking/: Argo CD, one key of the queue per Application
- *     looks at Gitea ───┼─► input ─► reconcile ────┤
- *     every 5 s ────────┘                      └─► told (events.ts): status, notifications, re-runs and other tasks hear it
+ *     cluster changes ──┐                       ┌─► waking/: Argo CD, one key of the queue per Application
+ *     looks at Gitea ───┼─► input ─► reconcile ─┤
+ *     every 5 s ────────┘                       └─► told (events.ts): status, notifications, re-runs and other tasks hear it
  *
  * All that is done again and again is a key of its queue. Only Argo CD makes and prunes Jobs.
  */
@@ -16,6 +16,7 @@ import { untilAborted } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
 import { type Tell, tellAll } from './events.ts';
+import { originOf } from './looks/giteas.ts';
 import { Poller, type PollerOptions } from './looks/poller.ts';
 import { TargetBook, type TargetOf } from './looks/targets.ts';
 import { LossBook } from './losses/follow.ts';
@@ -98,7 +99,7 @@ export class Leader {
         const { key, url } = target;
         this.#book.looked(target, failure !== undefined && isRefusal(failure));
         const found = failure ? { failure } : look && { look };
-        tell({ is: 'looked', origin: new URL(url).origin, target: key, url, beganMs, endedMs, ...found });
+        tell({ is: 'looked', origin: originOf(target), target: key, url, beganMs, endedMs, ...found });
         this.#news += 1;
         this.changed();
       },

@@ -2,8 +2,8 @@
  * Reconcile: from what is seen to what follows from it, one Application after the other. Pure and synchronous.
  *
  *     snapshot (who belongs to which Application) ┐
- *     last looks at Gitea, clocks ──────────────┼─► plan ─► difference to the Jobs ─► verdict: wake or not, status of the groups
- *     how the last wakes ended ─────────────────┘
+ *     last looks at Gitea, clocks ────────────────┼─► plan ─► difference to the Jobs ─► verdict: wake or not, status of the groups
+ *     how the last wakes ended ───────────────────┘
  *
  * The leader makes the input and acts on the verdicts.
  */

@@ -2,7 +2,7 @@ import { firstLines } from './printable.ts';
 
 /**
  * The error that ends a run. Three words are used for what can go wrong:
- * - a *failure* ends a run, or one part of a round of `serve` (this class);
+ * - a *failure* ends a run, or one part of a reconcile of `serve` (this class);
  * - a *problem* is one finding in an input file (`runnergroup/problems.ts`); all problems of a run end it with one failure;
  * - an *error* is JavaScript's, or the answer of another program. It never reaches a user: a failure takes its place.
  *

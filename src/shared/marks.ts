@@ -7,7 +7,7 @@ export type Texts = Readonly<Record<string, string>>;
 
 const MANAGED_BY = 'gitea.bpg.pw/managed-by';
 /** Value of `managed-by` labels. */
-export const MANAGER = 'argocd-gitea-runners';
+const MANAGER = 'argocd-gitea-runners';
 /** Selects our Jobs and their pods, and nothing else. */
 export const OUR_SELECTOR = `${MANAGED_BY}=${MANAGER}`;
 

@@ -9,7 +9,7 @@ const unprintable = (): RegExp =>
 
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** One safe line, whoever wrote it. Unprintable characters become `\n`, `\r`, `\t` or `\u{hex}`; all others stay, also beyond ASCII. */
+/** A text as one line that is safe to print. Unprintable characters become `\n`, `\r`, `\t` or `\u{hex}`; all others stay, also beyond ASCII. */
 export function printable(text: string): string {
   return text.replace(
     unprintable(),

@@ -89,7 +89,7 @@ export function openMetrics(): Metrics {
       'sweep-failed': ignore,
     }),
     render: async () => {
-      showRound(set, last);
+      showReconcile(set, last);
       return { contentType: registry.contentType, body: await registry.metrics() };
     },
   };
@@ -102,7 +102,7 @@ function groupOf({ metadata }: EventOf<'runner-lost'>['object']) {
 const STATES = ['starting', 'running', 'complete', 'failed', 'deleting', 'unknown'] as const;
 
 /** Clears all gauges of reconciles, so that groups which are gone are forgotten, and writes them. Only when they are read: reconciles are cheap. */
-function showRound(set: MetricSet, { verdicts, skews }: LastReconcile): void {
+function showReconcile(set: MetricSet, { verdicts, skews }: LastReconcile): void {
   const others: ReadonlySet<unknown> = new Set([set.deadRegistrations, set.lastWebhook, set.leader]);
   for (const metric of Object.values(set)) if (metric instanceof Gauge && !others.has(metric)) metric.reset();
   for (const { application, groups, planning } of verdicts) {

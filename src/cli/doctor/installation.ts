@@ -133,7 +133,7 @@ export function serveIsDown({ serve: read }: Pick<Reads, 'serve'>): boolean {
 }
 
 /** What a part may do in a namespace, as far as it differs from what it should. Each is a deed: `list jobs.batch`. */
-export interface Access {
+interface Access {
   readonly part: 'sidecar' | 'serve';
   readonly namespace: string;
   readonly lacks: readonly string[];

@@ -17,7 +17,7 @@ export function estimateText({ ms, fromMs, toMs }: WaitEstimate): string {
 }
 
 /** What the slots of a group do. */
-export interface Slots {
+interface Slots {
   readonly cap: number;
   /** CI jobs on runners of the group, and those that have a runner which has not taken them yet. */
   readonly atWork: readonly Job[];

@@ -28,7 +28,7 @@ export interface WhereIAm {
 }
 
 /** `unread`: why nothing is known. Times are ISO 8601. */
-export type ServeSeen =
+type ServeSeen =
   | { readonly leader: string; readonly renewedAt?: string; readonly isLate: boolean }
   /** `isMissing`: it is known that no replica leads. */
   | { readonly unread: string; readonly isMissing?: true };
@@ -53,7 +53,7 @@ export interface UnservedGroup {
   readonly problem: string;
 }
 
-export interface StatusSeen {
+interface StatusSeen {
   readonly group: string;
   /** The Application that made it: `argocd/runners`. */
   readonly application?: string;

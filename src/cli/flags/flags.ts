@@ -480,7 +480,7 @@ export function flagsOf(command: CommandName): readonly (readonly [string, Flag]
 
 /** A command with `-o`. */
 type PrintingCommand = keyof typeof OUTPUTS;
-export type OutputOf<C extends PrintingCommand> = (typeof OUTPUTS)[C][number];
+type OutputOf<C extends PrintingCommand> = (typeof OUTPUTS)[C][number];
 
 /** What `-o` asks for; undefined: nothing. @throws Failure exit 2 when the command does not print that */
 export function askedOutput<C extends PrintingCommand>(

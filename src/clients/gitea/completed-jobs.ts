@@ -61,7 +61,7 @@ export function lacksHistory(list: CompletedList, jobs: JobsById): boolean {
   return !isBefore(pages.at(-1) ?? first, historyBegin(jobs));
 }
 
-/** Puts further completed jobs into `jobs`, back to the oldest active one. Each round reads as many pages as all rounds before it. */
+/** Puts further completed jobs into `jobs`, back to the oldest active one. Each time it reads as many pages as before in all. */
 export async function readHistory(api: GiteaApi, list: CompletedList, jobs: JobsById): Promise<void> {
   const sinceMs = historyBegin(jobs);
   const { question, first, sorted } = list;

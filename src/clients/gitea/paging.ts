@@ -22,7 +22,7 @@ export const MOST_ROWS = 20_000;
 /** Of a longer list of jobs that wait, so many pages at its old end are read, and as many at its new end. */
 const PAGES_OF_END = 100;
 
-export type PassVerdict = 'complete' | 'drifted' | 'contradictory';
+type PassVerdict = 'complete' | 'drifted' | 'contradictory';
 
 /** Numbers of the pages after the first; its number of rows is the page size that the server really gives. Of a long list its ends may do. */
 export function pagesAfter(first: ListPage<unknown>, endsWillDo = false): readonly number[] {

@@ -110,7 +110,7 @@ function readRunPage(json: unknown): ListPage<Run> {
   return { rows, total: page.total_count };
 }
 
-export interface RunPlace {
+interface RunPlace {
   /** `owner/name`. */
   readonly repository: string;
   readonly runId: number;
@@ -191,10 +191,10 @@ export async function readRunJobs(access: GiteaAccess, place: RunPlace): Promise
 export async function askForRerun(
   access: GiteaAccess,
   place: RunPlace,
-  wish: RerunRequest,
+  asked: RerunRequest,
 ): Promise<'asked' | 'not-done'> {
-  const what = wish === 'failed-jobs' ? `re-run the failed jobs of ${nameOf(place)}` : `re-run job ${wish.jobId}`;
-  const path = pathOf(place, wish === 'failed-jobs' ? 'rerun-failed-jobs' : `jobs/${wish.jobId}/rerun`);
+  const what = asked === 'failed-jobs' ? `re-run the failed jobs of ${nameOf(place)}` : `re-run job ${asked.jobId}`;
+  const path = pathOf(place, asked === 'failed-jobs' ? 'rerun-failed-jobs' : `jobs/${asked.jobId}/rerun`);
   const request = { ...requestTo(access, { what, method: 'POST', path }), queue: access.queue };
   const answer = await access.http.send(request, access.deadline);
   if (answer.status === 200 || answer.status === 201) return 'asked';

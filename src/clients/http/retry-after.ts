@@ -20,7 +20,7 @@ export class RetryAfter {
     this.#clock = clock;
   }
 
-  /** The origin asks to be left alone so long from now on. An earlier wish that lasts longer stays. */
+  /** The origin asks to be left alone so long from now on. An earlier pause that lasts longer stays. */
   note(origin: string, { status, ms }: AskedPause): void {
     const untilMs = this.#clock.steadyMs() + Math.min(ms, LONGEST_MS);
     if (untilMs > (this.#pauses.get(origin)?.untilMs ?? 0)) this.#pauses.set(origin, { status, untilMs });

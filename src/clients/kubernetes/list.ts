@@ -14,7 +14,7 @@ const MAX_LISTINGS = 3;
 const MOST_OBJECTS = 200 * PAGE_LIMIT;
 
 /** All items of a kind, as they were at one moment. */
-export interface Snapshot<T> {
+interface Snapshot<T> {
   readonly items: readonly T[];
   /** A watch that begins here misses nothing. */
   readonly resourceVersion: string;

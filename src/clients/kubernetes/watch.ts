@@ -23,7 +23,7 @@ interface Named {
   readonly metadata: { readonly namespace: string; readonly name: string };
 }
 
-export interface WatchListeners<T> {
+interface WatchListeners<T> {
   /** After each change, and after each complete list. */
   readonly onChange: () => void;
   /** Each object that a watch tells of, but not one that is deleted; before `onChange`. */

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { isBelow, normalBase } from '../../shared/base-url.ts';
 
 /** How a server wants its token: Gitea `token …`, Argo CD `Bearer …`. */
-export type TokenScheme = 'token' | 'Bearer';
+type TokenScheme = 'token' | 'Bearer';
 
 /** An API token with the one place it may be sent to. It prints as `(token)`; only `headerFor` gives it out, for URLs below its base. */
 export class Token {

@@ -16,7 +16,7 @@ import {
   type Value,
 } from './value.ts';
 
-export interface TemplateContext {
+interface TemplateContext {
   /** Names of the Secrets in the group's namespace that hold tokens of Gitea. */
   readonly secrets: readonly string[];
   /** What the final pod is held to. */
@@ -24,7 +24,7 @@ export interface TemplateContext {
   readonly suggest: Suggest;
 }
 
-export type AppliedTemplate =
+type AppliedTemplate =
   /** The template is wrong. Paths are the template's. */
   | { readonly faults: readonly TemplateFault[] }
   /** The final pod, and where it is weaker than the level. Paths are the pod's. */

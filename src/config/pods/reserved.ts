@@ -20,7 +20,7 @@ import {
  * `path`: a step `[NAME]` is the element with that merge key, `[ours]` every element that our pod has, too, `*` any one; a key or name
  * may end in `*`. What says the same as our pod is allowed, and so is what `unless` allows.
  */
-export interface ReservedField {
+interface ReservedField {
   readonly path: readonly string[];
   readonly reason: string;
   readonly instead: string;

@@ -38,7 +38,7 @@ function isStar(step: string | undefined): boolean {
   return step?.startsWith('*') === true;
 }
 
-export interface ImageReference {
+interface ImageReference {
   /** Host in lower case, with its port if one is written. */
   readonly registry: string;
   readonly repository: string;

@@ -54,7 +54,7 @@ const WORKLOADS: ReadonlySet<string> = new Set([
  */
 const HIDING = /\r(?!\n)|[\u0085\u2028\u2029\ufeff]|^---/m;
 
-export interface RefusedDocument {
+interface RefusedDocument {
   readonly place: FilePlace;
   /** Its kind, if that is the reason. Absent: it hides a part of itself from some readers. */
   readonly workload?: string;
@@ -85,7 +85,7 @@ export function refuseWorkloads(documents: readonly PassThrough[]): void {
 
 const REFUSED: ReadonlySet<Asked['kind']> = new Set(['serviceAccount', 'priorityClass']);
 
-export interface AskedWithoutPolicy {
+interface AskedWithoutPolicy {
   readonly group: RunnerGroup;
   /** From the document's root. */
   readonly path: FieldPath;

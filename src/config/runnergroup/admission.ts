@@ -11,7 +11,7 @@
 import { NEEDS_ONE_RECEIVER, RECEIVERS } from './notify-fields.ts';
 
 /** Where the rule stands (`[]`: items of a list), the rule, and what is wrong when it does not hold. */
-export type AdmissionRule = readonly [path: string, rule: string, message: string];
+type AdmissionRule = readonly [path: string, rule: string, message: string];
 
 /** `activeDeadlineSeconds` without a value: its default in schema.ts. */
 const DEADLINE = '(has(self.activeDeadlineSeconds) ? self.activeDeadlineSeconds : 21600)';

@@ -138,7 +138,7 @@ interface Line {
 export const TEMPLATE = 'this looks like a template ("{{"): render it first, e.g. with "helm template"';
 
 /** The first error of a document. @returns where it really is, in characters from the start of the text, and what to do */
-export function inWords(error: YAMLError, text: string): { readonly offset: number; readonly message: string } {
+function inWords(error: YAMLError, text: string): { readonly offset: number; readonly message: string } {
   const [offset] = error.pos;
   if (error.code !== 'TAB_AS_INDENT' && text.includes('{{')) return { offset, message: TEMPLATE };
   const conflict = CONFLICT.exec(text);

@@ -28,7 +28,7 @@ import type { Problem, ProblemCode } from './problems.ts';
 import type { SourceFile } from './runner-group.ts';
 
 /** Files in the order of their names, each once, and what could not be read. */
-export interface ReadFiles {
+interface ReadFiles {
   readonly files: readonly SourceFile[];
   readonly problems: readonly Problem[];
   /** Names of files in folders that tools own and that hold no manifests. */

@@ -5,7 +5,7 @@ import type { RunnerGroup } from './runner-group.ts';
 import { API_VERSION, KIND } from './schema.ts';
 import { toRunnerGroup } from './to-runner-group.ts';
 
-export interface WrittenObject {
+interface WrittenObject {
   readonly namespace: string;
   readonly name: string;
   readonly spec: unknown;

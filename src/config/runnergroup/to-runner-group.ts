@@ -17,7 +17,7 @@ export interface SourceObject {
   readonly value: unknown;
 }
 
-export interface NoRunnerGroup {
+interface NoRunnerGroup {
   readonly problems: readonly Problem[];
   /** Where in the object they are. Also fields that were probably meant by others. */
   readonly wrong: readonly Path[];

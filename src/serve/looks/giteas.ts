@@ -2,7 +2,7 @@
  * How the leading process behaves towards each Gitea, whatever it asks there:
  *
  *   request budget ........ shared by all looks and what is asked besides (`RateLimiter`)
- *   Retry-After ........... remembered: until then no request is sent, whoever wants it (http/retry-after.ts)
+ *   Retry-After ........... remembered: nothing is sent before that time (http/retry-after.ts)
  *   connections ........... eight at most, which scopes use in turn (http/gate.ts)
  */
 import type { GiteaAccess, VersionCache } from '../../clients/gitea/api.ts';

@@ -41,7 +41,7 @@ export interface GroupLosses {
 }
 
 /** The newest look at the scope of a group. It did not fail. */
-export interface GoodLook {
+interface GoodLook {
   readonly found: Look;
   /** By this machine's clock. */
   readonly beganMs: number;
@@ -56,7 +56,7 @@ export interface FollowInput {
   readonly nowMs: number;
 }
 
-export interface FollowedLosses {
+interface FollowedLosses {
   readonly losses: GroupLosses;
   /** A runner was noticed whose loss only a look from now on explains. */
   readonly needsLook: boolean;
@@ -213,9 +213,8 @@ export class LossBook {
       nowMs,
       ...look,
     });
-    const { found, more } = followed;
-    for (const lost of [...found, ...more])
-      this.#tell({ is: 'runner-lost', object, lost, isNoted: found.includes(lost) });
+    for (const lost of followed.found) this.#tell({ is: 'runner-lost', object, lost, isNoted: true });
+    for (const lost of followed.more) this.#tell({ is: 'runner-lost', object, lost, isNoted: false });
     for (const lost of followed.returned) this.#tell({ is: 'rerun', object, lost, outcome: 'returned' });
     return followed;
   }

@@ -58,7 +58,7 @@ export function applicationOfGroup({ trackingId, object }: LiveGroup): Applicati
   return applicationOf(trackingId, refOf(object.metadata));
 }
 
-export function keyOfJob({ trackingId, job }: LiveRunner, controlPlaneNamespace: string): string | undefined {
+function keyOfJob({ trackingId, job }: LiveRunner, controlPlaneNamespace: string): string | undefined {
   const app = applicationOf(trackingId, { group: 'batch', kind: 'Job', namespace: job.namespace, name: job.name });
   return app && applicationKey(app, controlPlaneNamespace);
 }

@@ -47,13 +47,13 @@ export type RefusalReason =
   | 'too-large'
   | 'malformed';
 
-export type WebhookVerdict =
+type WebhookVerdict =
   | { readonly is: 'accepted'; readonly event: WebhookEvent }
   /** `status`: 4xx. `message`: for the answer, which Gitea shows in its list of deliveries. A fixed string. */
   | { readonly is: 'refused'; readonly status: number; readonly reason: RefusalReason; readonly message: string };
 
 /** One request. Header names are in lower case. A header that came several times is joined, as node:http does. */
-export interface Delivery {
+interface Delivery {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: Uint8Array;
 }

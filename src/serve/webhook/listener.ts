@@ -18,7 +18,7 @@ export interface RawDelivery {
   readonly forwarded: boolean;
 }
 
-export interface WebhookListenerOptions {
+interface WebhookListenerOptions {
   readonly gate: WebhookGate;
   /**
    * Notes an accepted delivery, and answers 202, or what the leader answered to a forwarded one. Any status but 2xx and 4xx, and a

@@ -5,7 +5,7 @@ import { ARGOCD_NAMESPACE, PLUGIN, PROJECT } from './names.ts';
 const CLUSTER = 'https://kubernetes.default.svc';
 const API_VERSION = 'argoproj.io/v1alpha1';
 
-export interface GroupsInGit {
+interface GroupsInGit {
   readonly repository: string;
   /** Their folder in it. */
   readonly path: string;

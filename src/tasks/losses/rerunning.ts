@@ -46,7 +46,7 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
       if (signal.aborted) return losses.length;
       for (const [loss, reason] of drop) end(at, loss, reason);
       const left = losses.length - drop.size;
-      if (!rerun || (await askForRerun(access, run, rerun.wish)) !== 'asked') return left;
+      if (!rerun || (await askForRerun(access, run, rerun.request)) !== 'asked') return left;
       for (const loss of rerun.covers) end(at, loss, 'rerun');
       return left - rerun.covers.length;
     };
@@ -101,7 +101,7 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
   };
 }
 
-export interface LostRun {
+interface LostRun {
   /** The same while any of its jobs is lost. */
   readonly key: string;
   readonly at: GroupAtLoss;
@@ -145,7 +145,7 @@ interface RunDecision {
   /** Losses that need nothing more. */
   readonly drop: ReadonlyMap<LostJob, DropReason>;
   /** To ask for now, and the losses that it covers. Absent: the run is not done, or nothing is left. */
-  readonly rerun?: { readonly wish: RerunRequest; readonly covers: readonly LostJob[] };
+  readonly rerun?: { readonly request: RerunRequest; readonly covers: readonly LostJob[] };
 }
 
 /**
@@ -167,9 +167,9 @@ export function decideRerun(losses: readonly LostJob[], jobs: readonly JobOfRun[
   const lostRows = new Set(failed.values());
   const others = jobs.filter(({ conclusion }) => conclusion === 'failure' || conclusion === 'cancelled');
   if (failed.size > 1 && others.every((job) => lostRows.has(job))) {
-    return { drop, rerun: { wish: 'failed-jobs', covers: [...failed.keys()] } };
+    return { drop, rerun: { request: 'failed-jobs', covers: [...failed.keys()] } };
   }
-  return { drop, rerun: { wish: { jobId: first[1].id }, covers: [first[0]] } };
+  return { drop, rerun: { request: { jobId: first[1].id }, covers: [first[0]] } };
 }
 
 /** True for the row of the lost attempt. After Gitea's nightly clean-up the row has no name of a runner any more. */

@@ -184,7 +184,7 @@ function ignoreFailure(error: unknown): undefined {
  *     served (it waits, and runners are on their way), then gone: it came and went between two looks, or was cancelled
  *     done on a runner of ours, and never seen before
  */
-export interface LeftJob {
+interface LeftJob {
   readonly job: Job;
   readonly origin: string;
   readonly group: GroupKey;

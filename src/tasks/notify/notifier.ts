@@ -115,7 +115,7 @@ function messageFor<Kind extends ReceiverKind>(
   return address && receivers[kind].messageFor(address, notice);
 }
 
-export interface OutboxTimes {
+interface OutboxTimes {
   /** Between two messages of a lane. Chats take one per second and channel. */
   readonly gapMs: number;
   /** Before the second, third … attempt. After the last one the message has failed. */

@@ -123,7 +123,7 @@ const Payload = z.object({
 });
 
 /** Undefined: it is no press of our button. */
-export function pressIn(payload: unknown): Press | undefined {
+function pressIn(payload: unknown): Press | undefined {
   const { data } = Payload.safeParse(payload);
   if (!data) return undefined;
   const [{ value }] = data.actions;
@@ -132,7 +132,7 @@ export function pressIn(payload: unknown): Press | undefined {
   return { namespace, runner, channel, thread, person: data.user.id };
 }
 
-export interface ConnectionOptions extends Pick<ReceiverContext, 'clock' | 'env' | 'random' | 'tell'> {
+interface ConnectionOptions extends Pick<ReceiverContext, 'clock' | 'env' | 'random' | 'tell'> {
   /** Asks Slack for an address: it is good for one connection. @throws Failure */
   readonly open: () => Promise<{ readonly url?: string | undefined } | Refusal>;
   readonly onPress: OnPress;

@@ -29,7 +29,7 @@ import { Failure } from '../../shared/failure.ts';
 import { groupBy } from '../../shared/group-by.ts';
 import { keyText } from '../../shared/key-text.ts';
 
-export interface FillingOptions {
+interface FillingOptions {
   /** Names of the Secrets that may be written. */
   readonly names: ReadonlySet<string>;
   /** For each question to Kubernetes or Gitea. */
@@ -43,53 +43,53 @@ const LONGEST_MS = 600_000;
 
 export function fillSecrets({ names, timeoutMs }: FillingOptions): StartTask {
   return ({ cluster, giteas, queue, secretsClient: client, targetOf, tell: tellAll }) => {
-    let slots: ReadonlyMap<string, TokenKey> = new Map();
-    /** What the slots follow from. */
+    let byId: ReadonlyMap<string, TokenKey> = new Map();
+    /** What they follow from. */
     let from: readonly unknown[] = [];
 
     const tell = (id: string, outcome: 'written' | 'failed', failure?: Failure): void => {
-      const slot = slots.get(id);
-      if (!slot) return;
-      if (failure && failure !== slot.target) giteas.versions.clear();
-      const told = { objects: slot.objects, secret: keyText(slot) };
+      const tokenKey = byId.get(id);
+      if (!tokenKey) return;
+      if (failure && failure !== tokenKey.target) giteas.versions.clear();
+      const told = { objects: tokenKey.objects, secret: keyText(tokenKey) };
       tellAll({ is: 'registration-token', ...told, outcome, ...(failure && { failure }) });
     };
 
-    const ask = async (access: GiteaAccess, slot: TokenKey, target: GiteaTarget): Promise<string> => {
+    const ask = async (access: GiteaAccess, tokenKey: TokenKey, target: GiteaTarget): Promise<string> => {
       const level = await registrationLevel(access, target.scope);
       if (level) return await readRegistrationToken(access, level);
       const what = `Gitea gives the registration token of ${describeScope(target.scope)} to that user alone`;
-      throw refused(slot, `${what}. Use an API token of that user with scope write:user`);
+      throw refused(tokenKey, `${what}. Use an API token of that user with scope write:user`);
     };
 
     /** Gitea is asked only for a Secret that can be read and is bound to no other Gitea. */
-    const fill = async (slot: TokenKey, target: GiteaTarget, signal: AbortSignal) => {
-      const { annotations, keys, version } = await readSecret(client, slot, new Deadline(timeoutMs, client.clock));
+    const fill = async (tokenKey: TokenKey, target: GiteaTarget, signal: AbortSignal) => {
+      const { annotations, keys, version } = await readSecret(client, tokenKey, new Deadline(timeoutMs, client.clock));
       const bound = keys(URL_KEY)?.trim() || undefined;
       if (bound !== undefined && normalBase(bound) !== normalBase(target.url)) {
         const what = `its key ${URL_KEY} names another Gitea than ${target.url}`;
-        throw refused(slot, `${what}. Correct gitea.url, or name another Secret`);
+        throw refused(tokenKey, `${what}. Correct gitea.url, or name another Secret`);
       }
       const holders = [...holdersIn(annotations[REGISTRATION_MARK])].filter(([key]) => keys(key)?.trim());
       const own = holderOf({ giteaUrl: target.url, scope: target.scope });
-      const isMarked = checkHolder(slot, own, new Map(holders).get(slot.key));
-      const token = await giteas.ask(target, timeoutMs, (access) => ask(access, slot, target), signal);
-      if (keys(slot.key)?.trim() === token && bound !== undefined && isMarked) return 'same';
+      const isMarked = checkHolder(tokenKey, own, new Map(holders).get(tokenKey.key));
+      const token = await giteas.ask(target, timeoutMs, (access) => ask(access, tokenKey, target), signal);
+      if (keys(tokenKey.key)?.trim() === token && bound !== undefined && isMarked) return 'same';
       if (signal.aborted) return 'changed';
       const wanted = {
-        data: { [slot.key]: token, ...(bound === undefined && { [URL_KEY]: target.url }) },
-        annotations: { [REGISTRATION_MARK]: JSON.stringify(Object.fromEntries([...holders, [slot.key, own]])) },
+        data: { [tokenKey.key]: token, ...(bound === undefined && { [URL_KEY]: target.url }) },
+        annotations: { [REGISTRATION_MARK]: JSON.stringify(Object.fromEntries([...holders, [tokenKey.key, own]])) },
       };
-      return await fillSecret(client, slot, version, wanted, new Deadline(timeoutMs, client.clock));
+      return await fillSecret(client, tokenKey, version, wanted, new Deadline(timeoutMs, client.clock));
     };
 
     const keep = async (id: string, { signal }: Turn): Promise<Again | undefined> => {
-      const slot = slots.get(id);
-      if (!slot) return undefined;
-      if (slot.target instanceof Failure) throw slot.target;
-      const pausedMs = giteas.pauseMs(slot.target);
+      const tokenKey = byId.get(id);
+      if (!tokenKey) return undefined;
+      if (tokenKey.target instanceof Failure) throw tokenKey.target;
+      const pausedMs = giteas.pauseMs(tokenKey.target);
       if (pausedMs > 0) return { inMs: pausedMs, firm: true };
-      const outcome = await fill(slot, slot.target, signal);
+      const outcome = await fill(tokenKey, tokenKey.target, signal);
       if (signal.aborted) return undefined;
       if (outcome === 'written') tell(id, outcome);
       // Somebody else has changed it, so nothing was written.
@@ -99,7 +99,7 @@ export function fillSecrets({ names, timeoutMs }: FillingOptions): StartTask {
     const line = queue.open('fill', {
       ...ASKING,
       laneOf: (id) => {
-        const target = slots.get(id)?.target;
+        const target = byId.get(id)?.target;
         return target === undefined || target instanceof Failure ? `refused ${id}` : originOf(target);
       },
       deadlineMs: LONGEST_TURN_MS + 3 * timeoutMs,
@@ -113,10 +113,10 @@ export function fillSecrets({ names, timeoutMs }: FillingOptions): StartTask {
       const [groups, targets] = [cluster.groups(), targetOf()];
       if (from[0] === groups && from[1] === targets) return;
       from = [groups, targets];
-      const before = slots;
-      slots = new Map(tokenKeys(groupsWithToken(groups, targets), names).map((slot) => [slot.id, slot]));
-      line.keepOnly(slots);
-      for (const [id, { target }] of slots) {
+      const before = byId;
+      byId = new Map(tokenKeys(groupsWithToken(groups, targets), names).map((tokenKey) => [tokenKey.id, tokenKey]));
+      line.keepOnly(byId);
+      for (const [id, { target }] of byId) {
         const known = before.get(id)?.target;
         // A new API token may do what the old one could not.
         const isOther = target instanceof Failure ? !(known instanceof Failure) : known !== target;
@@ -127,14 +127,17 @@ export function fillSecrets({ names, timeoutMs }: FillingOptions): StartTask {
 }
 
 /** True when the key is known to be for this scope. @throws Failure when it is for another one, or may be. */
-function checkHolder(slot: TokenKey, own: string, holder: string | undefined): boolean {
+function checkHolder(tokenKey: TokenKey, own: string, holder: string | undefined): boolean {
   if (holder === own) return true;
   if (holder !== undefined) {
-    throw refused(slot, `it holds the token of ${holder}, not of ${own}. To give it to these groups, remove the key`);
+    throw refused(
+      tokenKey,
+      `it holds the token of ${holder}, not of ${own}. To give it to these groups, remove the key`,
+    );
   }
-  if (slot.unclear === undefined) return false;
-  const what = `RunnerGroup ${slot.unclear} of this namespace is not valid, so it may name this key for another scope`;
-  throw refused(slot, `${what}. Correct that group`);
+  if (tokenKey.unclear === undefined) return false;
+  const what = `RunnerGroup ${tokenKey.unclear} of this namespace is not valid, so it may name this key for another scope`;
+  throw refused(tokenKey, `${what}. Correct that group`);
 }
 
 /** Time until Gitea is asked for the same token again, ms: 5 minutes after none, else 15 s, 30 s … 10 minutes after so many failures in a row. */
@@ -150,7 +153,7 @@ export interface GroupWithToken {
   readonly target?: GiteaTarget;
 }
 
-export function groupsWithToken(live: readonly LiveGroup[], targetOf: TargetOf): readonly GroupWithToken[] {
+function groupsWithToken(live: readonly LiveGroup[], targetOf: TargetOf): readonly GroupWithToken[] {
   return live.map(({ group, object }) => {
     const target = group && targetOf.get(group);
     return { object, ...(group && { group }), ...(target && !(target instanceof Failure) && { target }) };
@@ -158,7 +161,7 @@ export function groupsWithToken(live: readonly LiveGroup[], targetOf: TargetOf):
 }
 
 /** One key of a Secret, and the groups whose runners register with it. */
-export interface TokenKey {
+interface TokenKey {
   /** `<namespace>/<name>` of the Secret, and the key. */
   readonly id: string;
   readonly namespace: string;
@@ -194,9 +197,11 @@ export function tokenKeys(groups: readonly GroupWithToken[], names: ReadonlySet<
     if (!found) return [];
     const { namespace, registrationToken } = group;
     const why = conflict(group, sharing) ?? otherUse(registrationToken, uses.get(namespace) ?? []);
-    const slot = { id, namespace, ...registrationToken, objects: sharing.map(({ object }) => object) };
+    const tokenKey = { id, namespace, ...registrationToken, objects: sharing.map(({ object }) => object) };
     const broken = unclear.get(namespace);
-    return [{ ...slot, target: why ? refused(slot, why) : found, ...(broken !== undefined && { unclear: broken }) }];
+    return [
+      { ...tokenKey, target: why ? refused(tokenKey, why) : found, ...(broken !== undefined && { unclear: broken }) },
+    ];
   });
 }
 

@@ -83,7 +83,7 @@ export interface JudgedRegistration {
 /** What earlier looks saw of rows, by Gitea and id. A row that does not fit any more is forgotten. */
 export type RowObservations = ReadonlyMap<string, RowObservation>;
 
-export interface RowObservation {
+interface RowObservation {
   readonly name: string;
   /** `dead`: rules 1 to 5 hold. `stray`: online, but without a Job. */
   readonly seems: 'dead' | 'stray';

@@ -66,7 +66,7 @@ export const SAMPLERS = [
   'parentbased_always_off',
   'parentbased_traceidratio',
 ] as const;
-export type SamplerName = (typeof SAMPLERS)[number];
+type SamplerName = (typeof SAMPLERS)[number];
 
 export interface TracingSettings {
   /** The whole address of OTLP over HTTP with JSON, e.g. `http://collector:4318/v1/traces`. */

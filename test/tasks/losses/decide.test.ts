@@ -32,7 +32,7 @@ describe('one lost job', () => {
 
     const { drop, rerun } = decideRerun([lost], [row(1), row(2, { conclusion: 'skipped' })], 1);
 
-    expect(rerun).toEqual({ wish: { jobId: 1 }, covers: [lost] });
+    expect(rerun).toEqual({ request: { jobId: 1 }, covers: [lost] });
     expect(drop.size).toBe(0);
   });
 
@@ -60,11 +60,11 @@ describe('one lost job', () => {
   it('is re-run after the nightly clean-up has removed the name of its runner', () => {
     const { runner: __, ...nameless } = row(1);
 
-    expect(decideRerun([loss(1)], [nameless], 1).rerun?.wish).toEqual({ jobId: 1 });
+    expect(decideRerun([loss(1)], [nameless], 1).rerun?.request).toEqual({ jobId: 1 });
   });
 
   it('is re-run after somebody re-ran another job of the run (1.27: its row is a copy)', () => {
-    expect(decideRerun([loss(1)], [row(11, { runner: 'ci-1', attempt: 2, reruns: 1 })], 2).rerun?.wish).toEqual({
+    expect(decideRerun([loss(1)], [row(11, { runner: 'ci-1', attempt: 2, reruns: 1 })], 2).rerun?.request).toEqual({
       jobId: 11,
     });
   });
@@ -74,7 +74,7 @@ describe('one lost job', () => {
   });
 
   it('is not re-run more often than maxEvictionRetries', () => {
-    expect(decideRerun([loss(1)], [row(1, { reruns: 1 })], 2).rerun?.wish).toEqual({ jobId: 1 });
+    expect(decideRerun([loss(1)], [row(1, { reruns: 1 })], 2).rerun?.request).toEqual({ jobId: 1 });
     expect(drops([loss(1)], [row(1, { reruns: 2 })], 2)).toEqual(['exhausted']);
   });
 });
@@ -85,12 +85,12 @@ describe('several lost jobs of one run', () => {
   it('are re-run by one request when nothing else failed', () => {
     const rows = [row(1), row(2), row(3, { conclusion: 'success' }), row(4, { conclusion: 'skipped' })];
 
-    expect(decideRerun(both, rows, 1).rerun).toEqual({ wish: 'failed-jobs', covers: both });
+    expect(decideRerun(both, rows, 1).rerun).toEqual({ request: 'failed-jobs', covers: both });
   });
 
   it.each(['failure', 'cancelled'])('are re-run one after the other when another job ended with %s', (conclusion) => {
     const rows = [row(1), row(2), row(3, { conclusion, runner: 'ci-3' })];
 
-    expect(decideRerun(both, rows, 2).rerun).toEqual({ wish: { jobId: 1 }, covers: [both[0]] });
+    expect(decideRerun(both, rows, 2).rerun).toEqual({ request: { jobId: 1 }, covers: [both[0]] });
   });
 });
