@@ -240,7 +240,7 @@ function argocdWithToken(
   return {
     clock: options.clock,
     read: async (app, deadline) => (await argocd()).read(app, deadline),
-    refresh: async (app, deadline) => (await argocd()).refresh(app, deadline),
+    refresh: async (app, deadline, how) => (await argocd()).refresh(app, deadline, how),
     sync: async (app, deadline) => (await argocd()).sync(app, deadline),
     close: async () => await open?.argocd.close(),
   };

@@ -6,6 +6,7 @@
 /** Streams of chance inside a run. */
 export type Stream =
   | 'history'
+  | 'overlooked'
   | 'signal-lag'
   | 'poll-phase'
   | 'static-phase'

@@ -12,6 +12,10 @@
  * Lost wake-up: a comparison that was asked for by an annotation removes it at its end, also one that was set again meanwhile. So a
  * refresh asked for while another one is under way (a push webhook, the UI) is answered by that other one's result. `AppState`
  * shows it: `refreshPending`.
+ *
+ * Overlooked request: the controller puts the answer to each of its patches into its copy of the Application (`writeBackToInformer` in
+ * controller/appcontroller.go). One that comes late replaces a newer copy, which held the annotation. Then the request stays pending until
+ * the Application changes, or until the next comparison by time (`timeout.reconciliation`). The same annotation again changes nothing.
  */
 import * as z from 'zod';
 import { type Clock, systemClock } from '../../shared/clock.ts';
@@ -40,6 +44,9 @@ export interface ArgoCdOptions extends Pick<HttpOptions, 'ca' | 'clock' | 'env' 
   /** Where Argo CD itself lives, `argocd` mostly: an Application without a namespace lives there. */
   readonly controlPlaneNamespace: string;
 }
+
+/** `normal`: everything is compared with what the plugin printed last. */
+export type RefreshKind = 'hard' | 'normal';
 
 /** `busy`: an operation is already under way, and no new one was started. */
 export type SyncStart = 'started' | 'busy';
@@ -100,8 +107,8 @@ export class ArgoCd {
   }
 
   /** Has the plugin run and everything compared, and gives the result. Takes a second or more; see above for when it is lost. */
-  refresh(app: ApplicationRef, deadline: Deadline): Promise<AppState> {
-    return this.#get(app, 'refresh', { refresh: 'hard' }, deadline);
+  refresh(app: ApplicationRef, deadline: Deadline, how: RefreshKind = 'hard'): Promise<AppState> {
+    return this.#get(app, 'refresh', { refresh: how }, deadline);
   }
 
   /** Starts a sync with prune of what was generated last; the Application's own sync options hold. Does not wait for its end. */

@@ -3,8 +3,9 @@
  *
  *   read ─► does it manage one of these RunnerGroups? ── no ──────────────────────────► foreign
  *             │ yes
- *   refresh (again, when one was under way before: ours was lost in it)
- *             │ no answer within 30 s: read every 5 s until it is done
+ *   refresh (before it a normal one, when another one was under way: ours would be lost in that)
+ *             │ no answer within 5 s: read every 5 s, too: an answer may be lost
+ *             │ nothing within a minute: change the annotation and ask again, for Argo CD may have overlooked it
  *             ├─ an error that stops, or Unknown ─────────────────────────────────────► error
  *             ├─ manages none of them any more ───────────────────────────────────────► foreign
  *             ├─ Synced ──────────────────────────────────────────────────────────────► in-sync
@@ -17,7 +18,8 @@
  * annotation. So nothing, not even a refresh, happens to an Application that does not list one of the RunnerGroups.
  *
  * A refresh costs Argo CD seconds of a processor. So a late one is waited for, and a sync that meets another operation is tried again.
- * Otherwise a busy Argo CD would refresh for ever, and nobody would sync.
+ * Otherwise a busy Argo CD would refresh for ever, and nobody would sync. To ask again before a comparison has ended costs nothing: it
+ * takes the annotation away.
  *
  * No answer can prove that no other refresh came in between the read and ours. So the caller repeats until the cluster shows what it
  * wants. `in-sync` is what Argo CD says; it does not prove that the cluster shows the plan.
@@ -27,7 +29,7 @@ import { Failure, isOfConnection, isRateLimit } from '../../shared/failure.ts';
 import { Deadline } from '../http/deadline.ts';
 import type { AppError, AppState } from './app-state.ts';
 import type { ApplicationRef, ObjectRef } from './application.ts';
-import type { ArgoCd, SyncStart } from './argocd.ts';
+import type { ArgoCd, RefreshKind, SyncStart } from './argocd.ts';
 
 /** `app` is the Application as it was seen last, before the sync. */
 export type WakeResult =
@@ -67,7 +69,7 @@ export function noting(argocd: WakeTarget, steps: WakeStep[], signal: AbortSigna
   return {
     clock,
     read: (app, deadline) => note('read', () => argocd.read(app, deadline)),
-    refresh: (app, deadline) => note('refresh', () => argocd.refresh(app, deadline)),
+    refresh: (app, deadline, how) => note('refresh', () => argocd.refresh(app, deadline, how)),
     sync: (app, deadline) => note('sync', () => argocd.sync(app, deadline)),
   };
 }
@@ -105,14 +107,21 @@ const NOT_COMPARED: AppError = {
 export interface WakePatience {
   /** How long a wake waits for the answer to a refresh. Proxies end a request after a minute. */
   readonly answerMs: number;
-  /** After that, how often it reads the Application. */
+  /** How often it reads the Application meanwhile and afterwards, and when it asks again. */
   readonly readEveryMs: number;
+  readonly askAgainMs: number;
   /** How long it tries a sync while another operation is under way, and how often. */
   readonly busyMs: number;
   readonly syncEveryMs: number;
 }
 
-const PATIENCE: WakePatience = { answerMs: 30_000, readEveryMs: 5_000, busyMs: 30_000, syncEveryMs: 500 };
+const PATIENCE: WakePatience = {
+  answerMs: 30_000,
+  readEveryMs: 5_000,
+  askAgainMs: 60_000,
+  busyMs: 30_000,
+  syncEveryMs: 500,
+};
 
 /**
  * One wake. Not for two calls at a time for one Application: the second one's refresh would be lost. Throws `Failure` (exit 1).
@@ -128,8 +137,9 @@ export async function wake(
 ): Promise<WakeResult> {
   const before = await argocd.read(app, shortly(argocd, deadline));
   if (!groups.some(before.manages)) return { is: 'foreign', app: before };
-  const seen = before.refreshPending ? await refresh(argocd, app, before, deadline, patience) : before;
-  const refreshed = await refresh(argocd, app, seen, deadline, patience);
+  // One that Argo CD has overlooked is heard with this.
+  const seen = before.refreshPending ? await refresh(argocd, app, 'normal', before, deadline, patience) : before;
+  const refreshed = await refresh(argocd, app, 'hard', seen, deadline, patience);
   const verdict = afterRefresh(refreshed, groups);
   if (verdict !== 'sync') return verdict;
   const start = await sync(argocd, app, deadline, patience);
@@ -139,30 +149,62 @@ export async function wake(
 async function refresh(
   argocd: WakeTarget,
   app: ApplicationRef,
+  how: RefreshKind,
   before: AppState,
   deadline: Deadline,
-  { answerMs, readEveryMs }: WakePatience,
+  patience: WakePatience,
 ): Promise<AppState> {
-  const isLate = ({ kind }: Failure) => kind === 'timeout';
-  const ask = () => unless(isLate, argocd.refresh(app, shortly(argocd, deadline, answerMs)));
-  let answer = await ask();
-  while (answer === undefined) {
-    if (deadline.remainingMs() <= readEveryMs) throw notDone(app, deadline);
-    await pause(argocd.clock, readEveryMs);
-    // Its API server may be busy or starting.
-    const state = await unless(isAway, argocd.read(app, shortly(argocd, deadline)));
-    // A comparison writes its result and takes the annotation away at the same time.
-    if (state === undefined || state.refreshPending) continue;
-    if (isCompared(state, before)) return state;
-    // Argo CD has not taken the request in.
-    answer = await ask();
+  for (let earlier = before; ; ) {
+    const state = await askOnce(argocd, app, how, earlier, shortly(argocd, deadline, patience.askAgainMs), patience);
+    if (state) return state;
+    if (deadline.remainingMs() <= patience.readEveryMs) throw notDone(app, deadline);
+    const now = await unless(isAway, argocd.read(app, shortly(argocd, deadline)));
+    if (now && isDone(now, earlier)) return now;
+    if (!now?.refreshPending) continue;
+    // Argo CD is slow, or has overlooked the request: the same one again would change nothing.
+    const changed = shortly(argocd, deadline, CHANGED_MS);
+    earlier = (await unless(isLate, argocd.refresh(app, changed, 'normal'))) ?? earlier;
   }
-  return answer;
 }
 
-/** A comparison that was given up keeps the time of the one before, but shows an error. */
-function isCompared(state: AppState, before: AppState): boolean {
-  return state.reconciledAtMs !== before.reconciledAtMs || state.errors.some(({ stops }) => stops);
+/** The refreshed Application: as the answer or a read beside it shows it. Undefined: neither does within `limit`. */
+async function askOnce(
+  argocd: WakeTarget,
+  app: ApplicationRef,
+  how: RefreshKind,
+  before: AppState,
+  limit: Deadline,
+  { answerMs, readEveryMs }: WakePatience,
+): Promise<AppState | undefined> {
+  const end = new AbortController();
+  const read = async (): Promise<AppState | undefined> => {
+    for (;;) {
+      await pause(argocd.clock, Math.min(readEveryMs, limit.remainingMs()), end.signal);
+      if (end.signal.aborted || limit.remainingMs() === 0) return undefined;
+      // Its API server may be busy or starting.
+      const state = await unless(isAway, argocd.read(app, shortly(argocd, limit, ANSWER_MS, end.signal)));
+      if (state && isDone(state, before)) return state;
+    }
+  };
+  try {
+    const answer = unless(isLate, argocd.refresh(app, shortly(argocd, limit, answerMs, end.signal), how));
+    const shown = read();
+    return await Promise.race([answer.then((state) => state ?? shown), shown]);
+  } finally {
+    end.abort();
+  }
+}
+
+function isLate({ kind }: Failure): boolean {
+  return kind === 'timeout';
+}
+
+/**
+ * A comparison writes its result and takes the annotation away at the same time. One that was given up keeps the time of the one before,
+ * but shows an error.
+ */
+function isDone({ errors, reconciledAtMs, refreshPending }: AppState, before: AppState): boolean {
+  return !refreshPending && (reconciledAtMs !== before.reconciledAtMs || errors.some(({ stops }) => stops));
 }
 
 /** Undefined when it failed in this way. */
@@ -191,9 +233,11 @@ async function sync(
 
 /** How long Argo CD may take to answer a read or a sync, ms. It does both at once: a request that takes longer is lost. */
 export const ANSWER_MS = 30_000;
+/** How long a request is waited for whose only aim is that the Application changes, ms. */
+const CHANGED_MS = 1_000;
 
-function shortly({ clock }: WakeTarget, deadline: Deadline, ms = ANSWER_MS): Deadline {
-  return new Deadline(Math.min(ms, deadline.remainingMs()), clock);
+function shortly({ clock }: WakeTarget, deadline: Deadline, ms = ANSWER_MS, signal?: AbortSignal): Deadline {
+  return new Deadline(Math.min(ms, deadline.remainingMs()), clock, signal);
 }
 
 /** True when Argo CD cannot be reached or does not work at the moment. It will come back by itself. */

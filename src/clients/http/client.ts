@@ -156,7 +156,7 @@ export class HttpClient {
   /** @throws Failure, but for a broken connection: that one it answers. */
   async #send(request: HttpRequest, url: URL, lane: Lane, deadline: Deadline): Promise<HttpAnswer | Failure> {
     const limitMs = Math.min(this.#attemptMs, deadline.remainingMs());
-    const limit = new TimeLimit(limitMs, this.#clock);
+    const limit = new TimeLimit(limitMs, this.#clock, deadline.signal);
     try {
       const answer = await Promise.race([this.#exchange(request, url, lane, limit), limit.reached]);
       const asked = pauseAskedFor(answer, this.#clock.now());

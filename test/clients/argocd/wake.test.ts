@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { readApplication } from '../../../src/clients/argocd/app-state.ts';
 import { afterRefresh, type WakePatience, type WakeTarget, wake } from '../../../src/clients/argocd/wake.ts';
@@ -18,11 +19,12 @@ const GROUP = { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners'
 const STRANGER = { ...GROUP, name: 'forged' };
 const REFRESH = 'GET /api/v1/applications/runners?refresh=hard';
 const READ = 'GET /api/v1/applications/runners';
+const CHANGE = 'GET /api/v1/applications/runners?refresh=normal';
 const SYNC = 'POST /api/v1/applications/runners/sync';
 const COMPARISON_ERROR = { conditions: [{ type: 'ComparisonError', message: 'GR-GITEA-01 list jobs' }] };
 
 /** Waits for nothing that is not there at once. */
-const IMPATIENT: WakePatience = { answerMs: 10_000, readEveryMs: 10, busyMs: 0, syncEveryMs: 1 };
+const IMPATIENT: WakePatience = { answerMs: 9_000, readEveryMs: 8_000, askAgainMs: 9_000, busyMs: 0, syncEveryMs: 1 };
 
 async function wakeUp(server: FakeArgoCd, groups = [GROUP], patience: Partial<WakePatience> = {}, limitMs = 10_000) {
   return await wake(client(server.origin), APP, groups, new Deadline(limitMs), { ...IMPATIENT, ...patience });
@@ -102,12 +104,12 @@ describe('a wake', () => {
     expect(server.lines()).toEqual([READ, REFRESH]);
   });
 
-  it('refreshes twice when a refresh was under way, which swallows the first', async () => {
+  it('refreshes twice when a refresh was under way, which would swallow the first', async () => {
     const server = await fakeArgoCd();
     server.application.before = application(status('Synced'), { 'argocd.argoproj.io/refresh': 'normal' });
 
     expect((await wakeUp(server)).is).toBe('synced');
-    expect(server.lines()).toEqual([READ, REFRESH, REFRESH, SYNC]);
+    expect(server.lines()).toEqual([READ, CHANGE, REFRESH, SYNC]);
   });
 
   it('ends with the Failure of a request that is refused', async () => {
@@ -120,19 +122,19 @@ describe('a wake', () => {
 });
 
 describe('a wake of a slow Argo CD', () => {
-  const HASTY = { answerMs: 50, readEveryMs: 5 };
+  const HASTY = { answerMs: 5_000, readEveryMs: 5, askAgainMs: 5_000 };
   const PENDING = { 'argocd.argoproj.io/refresh': 'hard' };
   const at = (second: number) => ({ reconciledAt: `2026-11-23T10:00:0${second}Z` });
   const earlier = application(status('Synced', at(1)));
   const pending = application(status('Synced', at(1)), PENDING);
   const done = application(status('OutOfSync', at(9)));
 
-  /** The refresh is never answered; reads show these, one after the other, the last one for ever. */
+  /** No refresh is ever answered; reads show these, one after the other, the last one for ever. */
   async function slow(...shown: readonly (object | number)[]): Promise<FakeArgoCd> {
     let reads = 0;
     return await fakeArgoCd(({ line }, response) => {
       if (line === SYNC) return false;
-      if (line === REFRESH) return true;
+      if (line === REFRESH || line === CHANGE) return true;
       const now = shown[Math.min(reads, shown.length - 1)] ?? earlier;
       reads += 1;
       return typeof now === 'number' ? json(response, {}, now) : json(response, now);
@@ -153,11 +155,42 @@ describe('a wake of a slow Argo CD', () => {
     expect(server.lines().filter((line) => line === REFRESH)).toHaveLength(1);
   });
 
-  it('asks again when Argo CD has not taken the refresh in', async () => {
+  it('does not take what was compared before for the answer', async () => {
     const server = await slow(earlier, earlier, pending, done);
 
     expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('synced');
-    expect(server.lines()).toEqual([READ, REFRESH, READ, REFRESH, READ, READ, SYNC]);
+    expect(server.lines()).toEqual([READ, REFRESH, READ, READ, READ, SYNC]);
+  });
+
+  it('gives the refresh up when a read shows that it is done', async () => {
+    let givenUp: Promise<unknown> = Promise.resolve();
+    let reads = 0;
+    const server = await fakeArgoCd(({ line }, response) => {
+      if (line === SYNC) return false;
+      if (line === REFRESH) givenUp = once(response, 'close');
+      else json(response, reads++ === 0 ? earlier : done);
+      return true;
+    });
+
+    expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('synced');
+    await givenUp;
+  });
+
+  it('asks in another way, and then again, when Argo CD has overlooked the refresh', async () => {
+    let asked = '';
+    const server = await fakeArgoCd(({ line }, response) => {
+      if (line === SYNC) return false;
+      if (line === READ) return json(response, asked === '' ? earlier : pending);
+      const isChange = asked === REFRESH && line === CHANGE;
+      const isHeard = asked === CHANGE && line === REFRESH;
+      asked = line;
+      if (isHeard) json(response, done);
+      else if (isChange) json(response, earlier);
+      return true;
+    });
+
+    expect((await wakeUp(server, [GROUP], { answerMs: 500, readEveryMs: 600, askAgainMs: 500 })).is).toBe('synced');
+    expect(server.lines()).toEqual([READ, REFRESH, READ, CHANGE, REFRESH, SYNC]);
   });
 
   it('does not sync when the late refresh ended in an error', async () => {
@@ -182,7 +215,7 @@ describe('a wake of a slow Argo CD', () => {
         return argocd.sync(app, deadline);
       },
     };
-    await wake(noted, APP, [GROUP], new Deadline(600_000), { ...IMPATIENT, ...HASTY });
+    await wake(noted, APP, [GROUP], new Deadline(600_000), { ...IMPATIENT, ...HASTY, askAgainMs: 60_000 });
 
     expect(limits).toEqual([30_000, 30_000, 30_000, 30_000]);
   });

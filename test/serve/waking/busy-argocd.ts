@@ -138,7 +138,7 @@ export async function busyArgoCd(
     target: {
       clock: systemClock,
       read: (app, deadline) => counted(argocd.read(app, deadline)),
-      refresh: (app, deadline) => counted(argocd.refresh(app, deadline)),
+      refresh: (app, deadline, how) => counted(argocd.refresh(app, deadline, how)),
       sync: (app, deadline) => counted(argocd.sync(app, deadline)),
     },
     underWay,

@@ -325,11 +325,12 @@ function startSlow(wakeMs: number, ...endings: readonly Ending[]) {
   };
   /** What it shows to others than a wake. */
   const shown = { state: well };
+  let isRefreshing = false;
   const ending = (): Ending => endings[Math.min(woken.length, endings.length) - 1] ?? SYNC;
   const argocd: WakeTarget = {
     clock,
     read: async () => {
-      if (!state().is.startsWith('waking')) return shown.state;
+      if (!state().is.startsWith('waking') || isRefreshing) return { ...shown.state, refreshPending: isRefreshing };
       woken.push(clock.steadyMs());
       const end = ending();
       if (typeof end !== 'function') return well;
@@ -337,7 +338,9 @@ function startSlow(wakeMs: number, ...endings: readonly Ending[]) {
       return end();
     },
     refresh: async () => {
+      isRefreshing = true;
       await pause(clock, wakeMs);
+      isRefreshing = false;
       return { ...well, ...ending() };
     },
     sync: async () => 'started',

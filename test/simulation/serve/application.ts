@@ -6,12 +6,13 @@
  *     sync ─► operation: applies what differs from the copy; one at a time
  *     git has changed, and it is out of sync ─► Argo CD syncs by itself, once
  *
- * A refresh that is asked for while one is under way is lost in it (argo-cd issue 28306).
+ * A refresh that is asked for while one is under way is lost in it (argo-cd issue 28306). One may be overlooked: it stays pending until
+ * the Application changes.
  */
 
 import type { AppJob, AppOperation, AppState } from '../../../src/clients/argocd/app-state.ts';
 import { type ObjectRef, objectKey } from '../../../src/clients/argocd/application.ts';
-import type { SyncStart } from '../../../src/clients/argocd/argocd.ts';
+import type { RefreshKind, SyncStart } from '../../../src/clients/argocd/argocd.ts';
 import type { Deadline } from '../../../src/clients/http/deadline.ts';
 import { jobAnnotations } from '../../../src/manifests/stamp.ts';
 import type { Look } from '../../../src/planner/evidence.ts';
@@ -26,6 +27,8 @@ import { never, type World } from './world.ts';
 
 /** A request to Argo CD that is not answered is given up after half a minute, and the wake comes again soon. */
 const NO_ANSWER_MS = 36_000;
+/** One that stays pending is asked for in another way after as long. */
+const OVERLOOKED_MS = 62_000;
 
 interface Output {
   readonly revision: number;
@@ -65,6 +68,7 @@ export class Application {
   /** Switches of faults. */
   readonly faults = {
     refreshLost: false,
+    overlooks: false,
     readLost: 0,
     syncLost: 0,
     answersLate: false,
@@ -85,8 +89,8 @@ export class Application {
   hasPrintedUnasked = false;
   /** It refused the last sync, because of another operation. */
   hasSaidBusy = false;
-  /** Keys of Jobs that a rollback has made. */
-  readonly rolledBack = new Set<string>();
+  /** Keys of Jobs that were made when nobody wanted them any more: by a rollback, or from an output that came late. */
+  readonly madeLate = new Set<string>();
   syncs = 0;
   refreshes = 0;
   readonly #around: Around;
@@ -98,7 +102,8 @@ export class Application {
   #error: string | undefined;
   #sync: AppState['sync'] = 'Unknown';
   #reconciledMs = 0;
-  #annotation: 'normal' | 'hard' | undefined;
+  #annotation: RefreshKind | undefined;
+  #isOverlooked = false;
   #isComparing = false;
   #again = false;
   #operation: AppOperation | undefined;
@@ -150,9 +155,15 @@ export class Application {
     if (this.#around.world.luck('serve-argocd') < 0.7) this.#later(200, 800, () => this.refreshByPeople('normal'));
   }
 
-  refreshByPeople(how: 'normal' | 'hard'): void {
-    this.#annotation = how;
+  refreshByPeople(how: RefreshKind): void {
+    this.#annotate(how);
     void this.#compare();
+  }
+
+  /** An annotation that does not change gives no event. */
+  #annotate(how: RefreshKind): void {
+    if (this.#annotation !== how) this.#isOverlooked = false;
+    this.#annotation = how;
   }
 
   syncByPeople(): void {
@@ -164,7 +175,7 @@ export class Application {
     const [oldest] = this.#older;
     if (!oldest || this.#isOperating) return;
     for (const task of this.#tasks(oldest))
-      if (task.is === 'create') this.rolledBack.add(`${NAMESPACE}/${task.job.name}`);
+      if (task.is === 'create') this.madeLate.add(`${NAMESPACE}/${task.job.name}`);
     void this.#operate(oldest);
   }
 
@@ -196,16 +207,25 @@ export class Application {
     return this.#state();
   }
 
-  async refresh(deadline: Deadline, asker: Asker): Promise<AppState> {
+  async refresh(deadline: Deadline, asker: Asker, how: RefreshKind = 'hard'): Promise<AppState> {
     const { world } = this.#around;
+    deadline.signal?.addEventListener('abort', () => this.asking.delete(asker), { once: true });
     return await this.#ask(asker, async () => {
       this.refreshes += 1;
       this.hasSaidBusy = false;
       await this.#request();
-      this.#annotation = 'hard';
+      this.#annotate(how);
+      if (this.faults.overlooks && !this.#isComparing) {
+        this.faults.overlooks = false;
+        this.#isOverlooked = true;
+      }
+      if (this.#isOverlooked) world.obstacle('a refresh that is overlooked', OVERLOOKED_MS, this.name);
       const answered = new Promise<void>((resolve) => this.#answers.push(resolve));
       void this.#compare();
-      const late = new Promise<'late'>((resolve) => world.later(deadline.remainingMs(), () => resolve('late')));
+      const late = new Promise<'late'>((resolve) => {
+        world.later(deadline.remainingMs(), () => resolve('late'));
+        deadline.signal?.addEventListener('abort', () => resolve('late'), { once: true });
+      });
       const found = await Promise.race([this.faults.refreshLost ? never<void>() : answered, late]);
       if (found === 'late') throw new Failure(NO_ANSWER, 1, 'no answer to a refresh', 'timeout');
       return this.#state();
@@ -298,7 +318,7 @@ export class Application {
     this.#isComparing = true;
     do {
       this.#again = false;
-      const annotation = this.#annotation;
+      const annotation = this.#isOverlooked ? undefined : this.#annotation;
       const beganMs = world.clock.now();
       const isNew = annotation !== undefined && this.#output?.revision !== this.#revision;
       if (annotation === 'hard' || isNew || !this.#output) await this.#print();
@@ -312,7 +332,7 @@ export class Application {
         this.#autoSynced = revision;
         void this.#operate(this.#output);
       }
-    } while (this.#again || this.#annotation);
+    } while (this.#again || (this.#annotation && !this.#isOverlooked));
     this.#isComparing = false;
   }
 
@@ -395,6 +415,7 @@ export class Application {
     const { kubernetes, world } = this.#around;
     const chance = (): number => world.luck('serve-argocd');
     this.#isOperating = true;
+    this.#isOverlooked = false;
     this.#operation = RUNNING;
     await world.sleep((30 + 500 * chance()) * this.faults.slow);
     let failed = this.#error !== undefined;
@@ -414,7 +435,7 @@ export class Application {
   }
 
   #apply(task: Task): void {
-    const { kubernetes, pods, world } = this.#around;
+    const { kubernetes, pods, server, world } = this.#around;
     switch (task.is) {
       case 'group': {
         const known = kubernetes.get('runnergroups', NAMESPACE, task.group.name);
@@ -426,6 +447,7 @@ export class Application {
         return;
       case 'create': {
         if (kubernetes.get('jobs', NAMESPACE, task.job.name)) return;
+        if (server.hasEnded(task.job.name)) this.madeLate.add(`${NAMESPACE}/${task.job.name}`);
         const group = this.#git.find(({ name }) => name === task.job.group);
         const made = kubernetes.put('jobs', jobObject(this.name, task.job));
         world.tell(`${this.name}: Job ${task.job.name} is made`);

@@ -88,6 +88,9 @@ export function beginFault(fault: Fault, stage: Stage): void {
         if (app) app.faults.refreshLost = isOn;
       });
       return;
+    case 'refresh-overlooked':
+      if (app) app.faults.overlooks = true;
+      return;
     case 'refresh-hangs':
       if (app) app.faults.hangsUntilMs = world.nowMs + forMs;
       world.obstacle(fault.is, forMs + 10_000, app?.name);

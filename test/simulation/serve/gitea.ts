@@ -8,6 +8,7 @@ import { type JobRow, repoOf } from '../../../model/gitea/model.ts';
 import { answer } from '../../../model/gitea/routes.ts';
 import type { Wire, WireAnswer, WireRequest } from '../../../src/clients/http/wire.ts';
 import type { Job, Look } from '../../../src/planner/evidence.ts';
+import { parseRunnerName } from '../../../src/planner/names.ts';
 import type { WebhookEvent } from '../../../src/serve/webhook/gate.ts';
 import type { World } from './world.ts';
 
@@ -87,6 +88,13 @@ export class GiteaServer {
     const { state } = this.gitea;
     const row = state.runs.get(run);
     return row ? repoOf(state, row).owner : '';
+  }
+
+  /** True when the CI job that the runner was made for has ended. */
+  hasEnded(runner: string): boolean {
+    const { madeFor } = parseRunnerName(runner) ?? {};
+    const row = madeFor && 'id' in madeFor ? this.gitea.state.jobs.get(madeFor.id) : undefined;
+    return row !== undefined && shownStatus(row.status).status === 'completed';
   }
 
   /** A connection of one process. */

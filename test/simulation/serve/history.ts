@@ -43,6 +43,7 @@ export type Fault = { readonly atS: number } & ( // Kubernetes
   | { readonly is: 'eviction' }
   // Argo CD
   | { readonly is: 'refresh-lost'; readonly app: number; readonly forS: number }
+  | { readonly is: 'refresh-overlooked'; readonly app: number }
   | { readonly is: 'refresh-hangs'; readonly app: number; readonly forS: number }
   | { readonly is: 'read-lost' | 'sync-lost'; readonly app: number }
   | { readonly is: 'answers-late'; readonly forS: number }

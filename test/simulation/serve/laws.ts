@@ -5,8 +5,8 @@
  *   silence ....... what a sync would change is followed by a wake within 10 s, and the time that it may wait for others. After a wake that
  *                   took longer: within that time more, a minute at most. An Application that is slow to compare is slow to
  *                   apply. The trouble of one is no excuse for another one, but while a wake that hangs keeps its place (law V12). A name
- *                   that Argo CD has printed unasked is found within a minute: that often it is read. What a rollback has
- *                   made is found with the longest poll
+ *                   that Argo CD has printed unasked is found within a minute: that often it is read. What was made
+ *                   when nobody wanted it any more is found with the longest poll
  *   kept error .... an error that Argo CD has met by itself ends within two minutes: it is asked once a minute
  *   one wake ...... a leader asks an Application for one thing at a time; who leads no more asks nothing
  *   wakes ......... at most three for each change
@@ -280,11 +280,11 @@ export class Laws {
   }
 }
 
-/** How long `serve` may not know of what is untidy, ms. No webhook tells that the runner of a Job of a rollback has registered. */
-function unknownMs({ hasPrintedUnasked, rolledBack }: Application, key: string): number {
+/** How long `serve` may not know of what is untidy, ms. No webhook tells that the runner of a Job that nobody wants has registered. */
+function unknownMs({ hasPrintedUnasked, madeLate }: Application, key: string): number {
   const [kind, name = ''] = key.split(' ');
   if (kind !== 'untidy') return 0;
-  if (rolledBack.has(name)) return LONGEST_POLL_MS;
+  if (madeLate.has(name)) return LONGEST_POLL_MS;
   return hasPrintedUnasked ? READ_EVERY_MS : 0;
 }
 

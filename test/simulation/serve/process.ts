@@ -193,7 +193,7 @@ export class ServeProcess {
     const target: WakeTarget = {
       clock,
       read: (ref) => this.#unlessDead(app(ref).read()),
-      refresh: (ref, deadline) => this.#unlessDead(app(ref).refresh(deadline, this.#asker())),
+      refresh: (ref, deadline, how) => this.#unlessDead(app(ref).refresh(deadline, this.#asker(), how)),
       sync: (ref) => this.#unlessDead(app(ref).sync(this.#asker())),
     };
     return sabotage.argocd?.(target) ?? target;

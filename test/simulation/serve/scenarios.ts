@@ -60,6 +60,9 @@ export const SCENARIOS = {
   /** A request is swallowed by a dead connection. */
   hungRead: (seed) => history(seed, [push(30, 5), push(60, 5)], [{ atS: 29, is: 'read-lost', app: 0 }], 230),
   hungSync: (seed) => history(seed, [push(30, 5), push(60, 5)], [{ atS: 29, is: 'sync-lost', app: 0 }], 160),
+  /** Argo CD overlooks a refresh, while everybody waits for it. */
+  overlookedRefresh: (seed) =>
+    history(seed, [push(30, 5), push(60, 5)], [{ atS: 29, is: 'refresh-overlooked', app: 0 }], 160),
   argoAway: (seed) =>
     history(seed, [push(30, 5)], [{ atS: 25, is: 'argocd-away', forS: 60 + ((seed * 13) % 120) }], 270),
   /** Looks fail now and then, for minutes. */
