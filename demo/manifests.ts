@@ -1,6 +1,6 @@
 /** What `generate` printed, as far as the demo's Argo CD and pods look at it. */
 import { parseAllDocuments } from 'yaml';
-import { GROUP_NAME, isPinned, isSkipped, JOB_ID } from '../src/shared/marks.ts';
+import { GROUP_NAME, HOOK, isPinned, JOB_ID, SKIP } from '../src/shared/marks.ts';
 import { printable } from '../src/shared/printable.ts';
 
 /** One Kubernetes Job that should exist. */
@@ -69,6 +69,6 @@ function wantedJob({ metadata, spec }: PrintedManifest): WantedJob {
     ...(jobId === undefined ? {} : { madeFor: Number(jobId) }),
     labels: labels.split(',').map(labelName),
     pinned: isPinned(annotations),
-    skip: isSkipped(annotations),
+    skip: annotations[HOOK] === SKIP,
   };
 }

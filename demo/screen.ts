@@ -1,6 +1,5 @@
 /** Where the demo is shown: redrawn in place on a terminal, one line for each event everywhere else. */
-import type { Io } from '../src/shared/io.ts';
-import { canColour, canMove } from '../src/shared/terminal.ts';
+import { canColour, canMove, type Io } from '../src/shared/io.ts';
 import { CHAPTERS, type Chapter } from './story.ts';
 import { canvas, frame, logLine, NARROWEST } from './view.ts';
 import type { DemoWorld } from './world.ts';

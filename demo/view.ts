@@ -5,9 +5,9 @@
 
 import type { GiteaJob } from '../model/gitea/gitea.ts';
 import { isDone } from '../model/gitea/model.ts';
+import { painted, type Style } from '../src/shared/io.ts';
 import { printable } from '../src/shared/printable.ts';
 import { fitted } from '../src/shared/table.ts';
-import { painted, type Style } from '../src/shared/terminal.ts';
 import type { DemoJob } from './cluster.ts';
 import { CHAPTERS } from './story.ts';
 import { covers, type DemoWorld, type Told } from './world.ts';

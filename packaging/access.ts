@@ -7,18 +7,16 @@ import type { Construct } from 'constructs';
 import {
   API_SECRET,
   ARGOCD_NAMESPACE,
-  EXTEND_ROLE,
   LABELS,
   NAME,
-  REGISTRATION_ROLE,
   REGISTRATION_SECRET,
-  SECRETS_ROLE,
+  type Rule,
   SERVE_LABELS,
   SERVE_LEASE,
-  SERVE_ROLE,
-  SIDECAR_ROLE,
+  SERVE_RULES,
+  SIDECAR_RULES,
 } from '../src/shared/installed/names.ts';
-import { type Rule, SERVE_RULES, SIDECAR_RULES } from '../src/shared/installed/rights.ts';
+import { EXTEND_ROLE, REGISTRATION_ROLE, SECRETS_ROLE, SERVE_ROLE, SIDECAR_ROLE } from './names.ts';
 
 /** As the construct wants it: lists that may be changed. */
 function rule({ apiGroups, resources, verbs }: Rule): k8s.PolicyRule {

@@ -7,8 +7,9 @@
 import { ApiObject } from 'cdk8s';
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { Construct } from 'constructs';
-import { ACCOUNT, ARGOCD_NAMESPACE, PROJECT, REPO_SERVER_ACCOUNT } from '../src/shared/installed/names.ts';
+import { ACCOUNT, ARGOCD_NAMESPACE, PROJECT } from '../src/shared/installed/names.ts';
 import { HEALTH_LUA } from './health.ts';
+import { REPO_SERVER_ACCOUNT } from './names.ts';
 import { sidecar, sidecarVolumes } from './sidecar.ts';
 
 /** Keys of the ConfigMap argocd-cm. */

@@ -4,12 +4,12 @@
  */
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { Construct } from 'constructs';
-import { DEFAULT_IMAGES } from '../src/config/runnergroup/defaults.ts';
+import { DEFAULT_IMAGES } from '../src/config/runnergroup/schema.ts';
 import { RUNNER_ID } from '../src/manifests/container-mode.ts';
 import { CACHE_SECRET_VARIABLE, PRINT_WITH_SECRET, SECRET_CONFIG_FILE } from '../src/manifests/init-containers.ts';
 import { withoutExpansion } from '../src/manifests/job-manifest.ts';
-import { RUNNERS_NAMESPACE } from '../src/shared/installed/names.ts';
 import { RUNNER_APP } from '../src/shared/marks.ts';
+import { RUNNERS_NAMESPACE } from './names.ts';
 import { tcp } from './network.ts';
 
 /** Name of all objects, and of the Secret that a person creates. */

@@ -1,5 +1,5 @@
 /** `imports/construct.d.cts`: the types of the npm package, from the schema of a RunnerGroup. Names of choices are strings, not enums. */
-import { type JsonSchema, jsonSchema } from '../src/config/runnergroup/crd.ts';
+import { type JsonSchema, jsonSchema } from '../src/config/runnergroup/json-schema.ts';
 
 /** The text of the file. It needs the types of cdk8s and constructs alone. */
 export function constructDeclaration(): string {

@@ -13,8 +13,9 @@ import {
   applicationSpec,
   projectManifest,
 } from '../src/shared/installed/application.ts';
-import { API_SECRET, ARGOCD_NAMESPACE, RUNNERS_NAMESPACE } from '../src/shared/installed/names.ts';
+import { API_SECRET, ARGOCD_NAMESPACE } from '../src/shared/installed/names.ts';
 import { HEADER, ManifestFile } from './manifest-file.ts';
+import { RUNNERS_NAMESPACE } from './names.ts';
 
 /** The repository with the RunnerGroups. */
 const REPOSITORY = 'https://gitea.example.com/ops/runners.git';

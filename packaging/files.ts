@@ -16,12 +16,14 @@
  *   chart/templates/crd.yaml  the CRD as a template of the Helm chart
  */
 import { ApiObject } from 'cdk8s';
-import { crdText } from '../src/config/runnergroup/crd.ts';
+import { crdText } from '../src/config/runnergroup/json-schema.ts';
 import { yamlText } from '../src/config/runnergroup/yaml-text.ts';
-import { ARGOCD_NAMESPACE, BUNDLE, NODE, PLUGIN } from '../src/shared/installed/names.ts';
+import { ARGOCD_NAMESPACE, PLUGIN } from '../src/shared/installed/names.ts';
 import { ArgoCdCmPatch, ArgoCdRbacPatch, helmValues, RepoServerPatch } from './argocd-patches.ts';
+import { crd } from './crd.ts';
 import { exampleFiles } from './examples.ts';
 import { comment, HEADER, ManifestFile } from './manifest-file.ts';
+import { BUNDLE, NODE } from './names.ts';
 import { cache, ownObjects, registrationSecrets, runnersNamespace, secretsApi, slackExtend } from './objects.ts';
 
 /** File name below `install/` -> text. */
@@ -29,7 +31,7 @@ export function installFiles(): Readonly<Record<string, string>> {
   const own = ownObjects().text();
   const runners = runnersNamespace().text();
   const patches = argoCdPatches();
-  const all = [crdText().replace(/^#.*\n/, ''), own, runners, ...Object.values(patches)];
+  const all = [crdText(crd()).replace(/^#.*\n/, ''), own, runners, ...Object.values(patches)];
   return {
     'install.yaml': `${HEADER}${comment(HOW_TO_APPLY)}---\n${all.join('---\n')}`,
     'gitea-runners.yaml': `${HEADER}---\n${own}`,
@@ -121,8 +123,8 @@ function removal(): string {
 
 /** A template and no file of `crds/`: Helm upgrades a template (ADR 43). Uninstalled, it leaves the CRD and so all RunnerGroups. */
 function crdTemplate(): string {
-  const crd = crdText({ 'helm.sh/resource-policy': 'keep' }).replace(/^#.*\n/, '');
-  return `${HEADER}{{- if $.Values.crds.enabled }}\n---\n${crd}{{- end }}\n`;
+  const text = crdText(crd({ 'helm.sh/resource-policy': 'keep' })).replace(/^#.*\n/, '');
+  return `${HEADER}{{- if $.Values.crds.enabled }}\n---\n${text}{{- end }}\n`;
 }
 
 function argoCdPatches(): Readonly<Record<keyof typeof PATCHES, string>> {

@@ -2,20 +2,23 @@
  * `npm run generated [-- FOLDER]`: writes everything that follows from `src/config/runnergroup/schema.ts`, `src/cli/flags` and `packaging`:
  * `install/`, the constructs of a RunnerGroup in `imports/` (ours, and the types of the package's), the tables of fields in
  * `docs/runnergroup.md` and `docs/policy.md`, and of flags in `docs/commands.md`. `docs/helm.md` gets a table of the chart's values, from
- * their schema. It writes into the project or, for the drift tests, into another folder. It is started in the project's folder. It needs
- * no network.
+ * their schema. The CRD as data goes into `src`, for `gitea-runners schema --crd`. It writes into the project or, for the drift tests, into
+ * another folder. It is started in the project's folder. It needs no network.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { crdText, type JsonSchema } from '../src/config/runnergroup/crd.ts';
+import { crdText, type JsonSchema } from '../src/config/runnergroup/json-schema.ts';
 import { constructDeclaration } from './construct-types.ts';
+import { crd } from './crd.ts';
 import { FIELD_HEAD, fieldRows, POLICY_FIELD_HEAD, policyFieldRows } from './field-tables.ts';
 import { installFiles } from './files.ts';
 import { flagTables } from './flag-tables.ts';
 import { type GeneratedPart, markdownTable, withPart } from './generated-part.ts';
 
 const CRD = join('install', 'crd.yaml');
+/** What `gitea-runners schema --crd` prints. */
+const CRD_DATA = join('src', 'config', 'runnergroup', 'crd.json');
 const FIELDS_PAGE = join('docs', 'runnergroup.md');
 const POLICY_PAGE = join('docs', 'policy.md');
 const COMMANDS_PAGE = join('docs', 'commands.md');
@@ -25,7 +28,8 @@ const CONSTRUCT = join('imports', 'construct.d.cts');
 const CDK8S = join('node_modules', 'cdk8s-cli', 'bin', 'cdk8s');
 
 function generate(folder: string): void {
-  write(join(folder, CRD), crdText());
+  write(join(folder, CRD), crdText(crd()));
+  write(join(folder, CRD_DATA), `${JSON.stringify(crd())}\n`);
   writePage(folder, FIELDS_PAGE, [fieldTable()]);
   writePage(folder, POLICY_PAGE, [policyTable()]);
   writePage(folder, COMMANDS_PAGE, flagTables());

@@ -6,15 +6,9 @@
  */
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { Construct } from 'constructs';
-import {
-  ARGOCD_NAMESPACE,
-  METRICS_PORT,
-  NAME,
-  RUNNERS_NAMESPACE,
-  SERVE_LABELS,
-  WEBHOOK_PORT,
-} from '../src/shared/installed/names.ts';
+import { ARGOCD_NAMESPACE, METRICS_PORT, NAME, SERVE_LABELS } from '../src/shared/installed/names.ts';
 import { RUNNER_APP } from '../src/shared/marks.ts';
+import { RUNNERS_NAMESPACE, WEBHOOK_PORT } from './names.ts';
 
 /** Ports behind which an API server or a Gitea is: a policy cannot name them by host. */
 const OUTSIDE_PORTS = [80, 443, 3000, 6443];

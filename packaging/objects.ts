@@ -2,21 +2,19 @@
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { SecurityLevel } from '../src/config/pods/pod-security.ts';
 import { KUBERNETES_VERSION } from '../src/config/pods/schema.ts';
+import { ARGOCD_NAMESPACE, NAME, SERVE_LABELS } from '../src/shared/installed/names.ts';
+import { Binding, Role, ServeRole, SidecarRole } from './access.ts';
+import { cacheServer } from './cache.ts';
+import { ManifestFile } from './manifest-file.ts';
 import {
-  ARGOCD_NAMESPACE,
   EXTEND_ROLE,
-  NAME,
   REGISTRATION_ROLE,
   REPO_SERVER_ACCOUNT,
   RUNNERS_NAMESPACE,
   SECRETS_ROLE,
-  SERVE_LABELS,
   SERVE_ROLE,
   SIDECAR_ROLE,
-} from '../src/shared/installed/names.ts';
-import { Binding, Role, ServeRole, SidecarRole } from './access.ts';
-import { cacheServer } from './cache.ts';
-import { ManifestFile } from './manifest-file.ts';
+} from './names.ts';
 import { RunnerNetworkPolicy, ServeNetworkPolicy } from './network.ts';
 import { MetricsService, ServeAccount, ServeBudget, ServeDefaults, ServeDeployment, WebhookService } from './serve.ts';
 

@@ -5,25 +5,27 @@ import {
   API_SECRET,
   API_SECRETS_DIR,
   ARGOCD_NAMESPACE,
-  ARGOCD_TLS_DIR,
-  BUNDLE,
   CA_DIR,
-  DEFAULTS,
   IMAGE,
   METRICS_PORT,
   NAME,
+  SERVE_LABELS,
+  SERVE_SECRET,
+  SETTINGS,
+} from '../src/shared/installed/names.ts';
+import {
+  ARGOCD_TLS_DIR,
+  BUNDLE,
+  DEFAULTS,
   NODE,
   POLICY_DIR,
   PROBE_PORT,
   PROXY_SECRET,
   RUNNERS_NAMESPACE,
-  SERVE_LABELS,
-  SERVE_SECRET,
   SERVE_SECRET_DIR,
-  SETTINGS,
   TINI,
   WEBHOOK_PORT,
-} from '../src/shared/installed/names.ts';
+} from './names.ts';
 import { apiSecretVolume, CONFINED, caVolume, policyVolume } from './sidecar.ts';
 
 const METADATA = { name: NAME, namespace: ARGOCD_NAMESPACE, labels: SERVE_LABELS };

@@ -7,7 +7,6 @@ import { SERVICE_ACCOUNT_DIR } from '../src/clients/kubernetes/config.ts';
 import {
   API_SECRET,
   API_SECRETS_DIR,
-  CA_BUNDLE,
   CA_DIR,
   IMAGE,
   PLUGIN,
@@ -15,12 +14,9 @@ import {
   PLUGIN_SERVER_DIR,
   PLUGIN_SOCKETS_DIR,
   POLICY,
-  POLICY_DIR,
-  PROXY_SECRET,
   SETTINGS,
-  TINI,
-  USER_ID,
 } from '../src/shared/installed/names.ts';
+import { CA_BUNDLE, POLICY_DIR, PROXY_SECRET, TINI, USER_ID } from './names.ts';
 
 /** What every container of ours may do: Pod Security Standard "restricted", and no writable root. */
 export const CONFINED: k8s.SecurityContext = {

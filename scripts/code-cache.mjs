@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 
-const TRAIN = fileURLToPath(new URL('../src/cli/start/train.ts', import.meta.url));
+const TRAIN = fileURLToPath(new URL('./train.ts', import.meta.url));
 
 /** Writes `PART.cjs.cache` into `out` (default: `lib`) for each part that is not rare, made by the program `node`. */
 export async function makeCodeCache({ lib, node, out = lib }) {

@@ -11,22 +11,25 @@ import { FLAGS } from './cli/flags/flags.ts';
 import { mainIo, reportFailure } from './cli/process.ts';
 import { readAndPlan } from './cli/read-and-plan.ts';
 import { readGroups } from './cli/read-groups.ts';
-import { standIn } from './config/runnergroup/broken.ts';
-import { outputOf } from './manifests/output.ts';
-import { planOfExample } from './observe/example.ts';
+import type { RunnerGroup } from './config/runnergroup/runner-group.ts';
+import type { RunnersApp } from './manifests/app.ts';
+import { outputOf } from './observe/output-of-plan.ts';
+import { planOrRefuse, toPlanned } from './observe/plan-groups.ts';
 import { podsOf } from './observe/pods.ts';
-import { liveJobsOf } from './planner/evidence.ts';
+import type { Plan } from './planner/decisions.ts';
+import type { Job } from './planner/evidence.ts';
 import type { Io } from './shared/io.ts';
+import { coverOf, type Scope } from './shared/scope.ts';
 
 async function synth(io: Io): Promise<void> {
   const { values } = parseArgs({ options: { examples: { type: 'string' } } });
   const examples = !io.env['GITEA_RUNNERS_PATH'] ? values.examples : undefined;
-  const { read, plan, app, seen, broken } =
+  const planned =
     examples !== undefined && !isGiteaNamed(io)
       ? await example(examples, io)
       : await readAndPlan([examples ?? []].flat(), {}, io, { includeBlocked: false, isolate: true });
-  const written = app ?? new (await import('./manifests/app.ts')).RunnersApp([]);
-  written.emit(outputOf(plan, liveJobsOf(seen?.evidence), read.others, io.env, broken.map(standIn)));
+  const written = planned.app ?? new (await import('./manifests/app.ts')).RunnersApp([]);
+  written.emit(outputOf(planned, { others: planned.read.others, env: io.env }));
   written.synth();
 }
 
@@ -51,7 +54,39 @@ async function example(folder: string, io: Io) {
     `Example: no Gitea is named, so no Gitea was asked. The CI jobs are made up: two per RunnerGroup in ${folder}/.\n` +
       'For your own RunnerGroups set GITEA_RUNNERS_PATH, GITEA_URL and GITEA_TOKEN.\n',
   );
-  return { read, plan: planOfExample(app), app, seen: undefined, broken: [] };
+  return { read, plan: planOfExample(app), app, broken: [] };
+}
+
+/** Any time will do; a fixed one gives the same output each time. */
+const NOW_MS = Date.UTC(2026, 0, 1);
+const CI_JOBS = ['build', 'test'];
+
+/** The plan for two queued CI jobs per group, each with the group's first label. Same groups, same plan. */
+function planOfExample({ groupCharts }: RunnersApp): Plan {
+  const jobs = groupCharts.map(({ group }, index) => queuedJobs(group, 1 + index * CI_JOBS.length));
+  const looks = new Map(jobs.map((list, index) => [String(index), { jobs: list, runners: [] }]));
+  const planned = groupCharts.map(({ group, templateHash }, index) => toPlanned(group, String(index), templateHash));
+  return planOrRefuse(planned, { instance: '', looks, cluster: { is: 'unseen' }, nowMs: NOW_MS });
+}
+
+function queuedJobs(group: RunnerGroup, firstId: number): readonly Job[] {
+  const repository = repositoryOf(group.scope);
+  return CI_JOBS.map((name, index) => ({
+    id: firstId + index,
+    attempt: 1,
+    runId: firstId,
+    repository,
+    name,
+    url: `${group.giteaUrl}/${repository}/actions/runs/${firstId}/jobs/${index}`,
+    labels: group.labels.slice(0, 1).map((label) => label.name),
+    status: 'queued',
+    createdAtMs: NOW_MS,
+  }));
+}
+
+function repositoryOf(scope: Scope): string {
+  const cover = coverOf(scope) ?? 'acme';
+  return scope.kind === 'repo' ? cover : `${cover}/web`;
 }
 
 synth(mainIo()).catch((error: unknown) => {

@@ -26,7 +26,7 @@ describe('one word means one thing', () => {
   });
 });
 
-it('URLs are parsed by src/shared/parse-url.ts: URL.canParse of Node 20 is sometimes wrong', () => {
+it('URLs are parsed by src/shared/url.ts: URL.canParse of Node 20 is sometimes wrong', () => {
   expect(files.filter(({ text }) => text.includes('URL.canParse(')).map(({ file }) => file)).toEqual([]);
 });
 

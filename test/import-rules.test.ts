@@ -16,7 +16,7 @@ const PACKAGES = 'any package';
 const ROOMS: Readonly<Record<string, Rule>> = {
   'src/cli': {
     may: [
-      ...['tasks', 'telemetry', 'serve', 'observe', 'manifests', 'clients', 'config', 'planner', 'shared'].map(room),
+      ...['tasks', 'telemetry', 'serve', 'observe', 'clients', 'config', 'planner', 'shared'].map(room),
       ...['demo', PACKAGES],
     ],
     instead: 'nothing stands above the commands',
@@ -30,7 +30,7 @@ const ROOMS: Readonly<Record<string, Rule>> = {
     instead: 'it hears events, and asks nobody: src/serve/events.ts has their types',
   },
   'src/serve': {
-    may: [...['observe', 'manifests', 'clients', 'config', 'planner', 'shared'].map(room), PACKAGES],
+    may: [...['observe', 'clients', 'config', 'planner', 'shared'].map(room), PACKAGES],
     instead: 'features of the leader are tasks, and what happens is an event',
   },
   'src/observe': {
@@ -38,19 +38,11 @@ const ROOMS: Readonly<Record<string, Rule>> = {
     instead: 'it goes from groups to evidence and to a plan',
   },
   'src/manifests': {
-    may: [
-      ...['config', 'planner', 'shared'].map(room),
-      'node:*',
-      'cdk8s',
-      'cdk8s-plus-28',
-      'constructs',
-      'yaml',
-      'zod',
-    ],
+    may: [...['config', 'shared'].map(room), 'node:*', 'cdk8s', 'cdk8s-plus-28', 'constructs', 'yaml', 'zod'],
     instead: 'it renders finished decisions',
   },
   'src/clients': {
-    may: [...['config', 'planner', 'shared'].map(room), 'node:*', 'undici', 'zod'],
+    may: [...['planner', 'shared'].map(room), 'node:*', 'undici', 'zod'],
     instead: 'return evidence and let src/observe join it',
   },
   'src/config': {
@@ -71,7 +63,7 @@ const ROOMS: Readonly<Record<string, Rule>> = {
 const PARTS: Readonly<Record<string, Rule>> = {
   'src/clients/http': { may: [room('shared'), 'node:*', 'undici'], instead: 'it knows no server' },
   'src/clients/tokens': {
-    may: [room('config/runnergroup'), room('shared'), 'node:*'],
+    may: [room('shared'), 'node:*'],
     instead: 'it knows where a token may go, and asks nobody',
   },
   'src/config/runnergroup': {

@@ -1,8 +1,7 @@
 /** `gitea-runners doctor`: what of an installation is good, what is not, and how to mend it. It changes nothing. */
 
-import type { ExitCode, Io } from '../shared/io.ts';
+import { type ExitCode, type Io, type Paper, painted, paperOf } from '../shared/io.ts';
 import { jsonText, printable } from '../shared/printable.ts';
-import { type Paper, painted, paperOf } from '../shared/terminal.ts';
 import { findingsOf } from './doctor/checks.ts';
 import type { DoctorFinding } from './doctor/finding.ts';
 import { readInstallation } from './doctor/installation.ts';

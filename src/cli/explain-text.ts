@@ -1,11 +1,9 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
 
-import { keyText } from '../shared/key-text.ts';
-import { count, printable } from '../shared/printable.ts';
+import type { Style } from '../shared/io.ts';
+import { keyText } from '../shared/keys.ts';
+import { count, duration, printable, UNREAD_ADVICE, unreadText } from '../shared/printable.ts';
 import { broken, type TableOptions, table, wrapped } from '../shared/table.ts';
-import type { Style } from '../shared/terminal.ts';
-import { UNREAD_ADVICE, unreadText } from '../shared/unread.ts';
-import { duration } from './duration.ts';
 import { adviceFor, leftoverText, runnerAdvice, troubleText, verdictText } from './explain/causes.ts';
 import { whereText } from './explain/where.ts';
 import { type ExplainedGroup, type Explanation, emittedRunners, isNotCovered } from './explanation.ts';

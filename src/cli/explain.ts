@@ -1,16 +1,15 @@
 /** `gitea-runners explain`: the same look as `generate`, for people. */
 
 import { findRun, type Run, type RunWanted } from '../clients/gitea/runs.ts';
-import { hasJobsOf } from '../config/runnergroup/runner-group.ts';
 import { findTargets } from '../observe/find-targets.ts';
 import { requestOptions } from '../observe/settings.ts';
 import { pause, systemClock } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
-import type { ExitCode, Io } from '../shared/io.ts';
-import { keyText } from '../shared/key-text.ts';
+import { canMove, type ExitCode, type Io, paperOf } from '../shared/io.ts';
+import { keyText } from '../shared/keys.ts';
 import { jsonText, printable } from '../shared/printable.ts';
-import { canMove, paperOf } from '../shared/terminal.ts';
-import { fromWithin } from './doctor/fixes.ts';
+import { hasJobsOf } from '../shared/scope.ts';
+import { fromWithin } from './doctor/finding.ts';
 import { answerText } from './explain/answer.ts';
 import { withEvents, withNotCreated } from './explain/cluster-facts.ts';
 import { clusterSource, type ExplainedPlan, planOfCluster } from './explain/cluster-source.ts';

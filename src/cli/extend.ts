@@ -1,7 +1,7 @@
 /** `gitea-runners extend POD --for 1h`: a runner whose CI job failed stays longer. With the rights of who calls it (docs/debugging.md). */
 
 import { ServerClocks } from '../clients/http/clock.ts';
-import { Deadline } from '../clients/http/deadline.ts';
+import { Deadline } from '../clients/http/request.ts';
 import { KubeClient } from '../clients/kubernetes/client.ts';
 import type { ClusterConfig } from '../clients/kubernetes/config.ts';
 import { findRunnerJob, type NamedJob, writeExtension } from '../clients/kubernetes/kept-job.ts';
@@ -10,7 +10,7 @@ import { isOver } from '../planner/evidence.ts';
 import { Failure } from '../shared/failure.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
 import { timeText } from '../shared/marks.ts';
-import { duration } from './duration.ts';
+import { duration } from '../shared/printable.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import { byHand, clusterByHand, noCluster } from './own-kubeconfig.ts';
 

@@ -1,13 +1,8 @@
-import { standIn } from '../config/runnergroup/broken.ts';
-import { outputOf } from '../manifests/output.ts';
 import type { HeldBecause, Plan } from '../planner/decisions.ts';
-import { liveJobsOf } from '../planner/evidence.ts';
 import { Failure } from '../shared/failure.ts';
-import { groupBy } from '../shared/group-by.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
-import { keyText } from '../shared/key-text.ts';
-import { printable } from '../shared/printable.ts';
-import { unreadText } from '../shared/unread.ts';
+import { groupBy, keyText } from '../shared/keys.ts';
+import { printable, unreadText } from '../shared/printable.ts';
 import type { RunTrace } from '../telemetry/tracing/run-trace.ts';
 import type { FlagsOf } from './flags/flags.ts';
 import { readAndPlan } from './read-and-plan.ts';
@@ -22,10 +17,10 @@ export async function generate(args: readonly string[], flags: FlagsOf<'generate
   // Argo CD has been woken, so there is something to see, and it waits for us.
   const options = { includeBlocked: false, ahead: Boolean(io.env['ARGOCD_APP_NAME']), isolate: true };
   const trace = await openTrace(flags, io);
-  const { read, plan, app, seen, broken } = await readAndPlan(args, flags, io, options);
-  const { manifestPieces } = await import('../manifests/text.ts');
-  const output = outputOf(plan, liveJobsOf(seen?.evidence), read.others, io.env, broken.map(standIn));
-  const pieces = manifestPieces(app?.groupCharts ?? [], output);
+  const planned = await readAndPlan(args, flags, io, options);
+  const { read, plan } = planned;
+  const { piecesOf } = await import('../observe/output-of-plan.ts');
+  const pieces = piecesOf(planned, { others: read.others, env: io.env });
   refuseLargeOutput(pieces);
   // From here on nothing can fail but the writing itself.
   for (let at = 0; at < pieces.length; at += PIECES_AT_ONCE) {

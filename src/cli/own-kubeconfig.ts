@@ -3,8 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClusterConfig } from '../clients/kubernetes/config.ts';
 import { execLogin } from '../clients/kubernetes/exec-login.ts';
-import { type ClusterChoice, findCluster } from '../clients/kubernetes/find-cluster.ts';
-import type { Settings } from '../observe/settings.ts';
+import { type ClusterChoice, findCluster, type Settings } from '../observe/settings.ts';
 import { Failure } from '../shared/failure.ts';
 
 /** Settings with which the kubeconfig may start a program for its login. */

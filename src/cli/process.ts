@@ -2,9 +2,8 @@
 import { once } from 'node:events';
 import { writeSync } from 'node:fs';
 import { Failure, systemCode } from '../shared/failure.ts';
-import type { ExitCode, Io } from '../shared/io.ts';
+import { columnsFrom, type ExitCode, type Io } from '../shared/io.ts';
 import { printable } from '../shared/printable.ts';
-import { columnsFrom } from '../shared/terminal.ts';
 import { flagValue, type GivenFlags } from './flags/flags.ts';
 
 export function mainIo(): Io {

@@ -1,7 +1,6 @@
 /** Reads objects of the cluster, for commands that show what they may see. Nothing that is missing or refused is an error here. */
 import type * as z from 'zod';
-import type { Deadline } from '../clients/http/deadline.ts';
-import { type HttpAnswer, parseJson } from '../clients/http/request.ts';
+import { type Deadline, type HttpAnswer, parseJson } from '../clients/http/request.ts';
 import type { KubeClient, KubeQuestion } from '../clients/kubernetes/client.ts';
 import { Failure } from '../shared/failure.ts';
 

@@ -1,6 +1,7 @@
 import { podTemplateSchema } from '../config/pods/schema.ts';
 import { PolicyDocument } from '../config/policy/schema.ts';
-import { crdText, editorSchema, type JsonSchema, jsonSchema } from '../config/runnergroup/crd.ts';
+import crd from '../config/runnergroup/crd.json' with { type: 'json' };
+import { crdText, editorSchema, type JsonSchema, jsonSchema } from '../config/runnergroup/json-schema.ts';
 import { Failure } from '../shared/failure.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
@@ -13,7 +14,7 @@ export function schema(flags: FlagsOf<'schema'>, io: Io): ExitCode {
     throw new Failure('GR-FLAG-14', 2, 'read --crd: a RunnerPolicy has none, it is a file. Leave --crd or --kind out.');
   io.out(
     wantsCrd
-      ? crdText()
+      ? crdText(crd)
       : `${JSON.stringify(isPolicy ? editorSchema('RunnerPolicy', PolicyDocument) : withPodTemplate(jsonSchema()), null, 2)}\n`,
   );
   return 0;

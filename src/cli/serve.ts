@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { findCluster } from '../clients/kubernetes/find-cluster.ts';
+import { findCluster } from '../observe/settings.ts';
 import { tellAll } from '../serve/events.ts';
 import { type ServeOptions, serve, serveOnce } from '../serve/serve.ts';
 import { systemClock } from '../shared/clock.ts';

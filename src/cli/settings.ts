@@ -7,8 +7,8 @@ import type { InstallationImages } from '../config/runnergroup/to-runner-group.t
 import type { Settings } from '../observe/settings.ts';
 import { Failure, systemReason } from '../shared/failure.ts';
 import type { Io } from '../shared/io.ts';
-import { parseUrl } from '../shared/parse-url.ts';
 import { printable } from '../shared/printable.ts';
+import { parseUrl } from '../shared/url.ts';
 import type { TracingSettings } from '../telemetry/tracing/span.ts';
 import { variableOf } from './flags/flag.ts';
 import { flagValue, type GivenFlags, PATH } from './flags/flags.ts';

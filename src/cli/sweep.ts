@@ -1,16 +1,14 @@
 /** `gitea-runners sweep`: deletes dead registrations of our runners in Gitea. What is dead: src/tasks/sweep/choose.ts. */
 
 import { giteaClient } from '../clients/gitea/observe.ts';
-import { findCluster } from '../clients/kubernetes/find-cluster.ts';
 import { observeCluster } from '../clients/kubernetes/observe.ts';
 import { findTargets } from '../observe/find-targets.ts';
-import { requestOptions } from '../observe/settings.ts';
+import { findCluster, requestOptions } from '../observe/settings.ts';
 import { type Clock, pause, systemClock } from '../shared/clock.ts';
 import { Failure, joinFailures } from '../shared/failure.ts';
-import type { ExitCode, Io } from '../shared/io.ts';
+import { type ExitCode, type Io, type Paper, paperOf } from '../shared/io.ts';
 import { count, jsonText } from '../shared/printable.ts';
 import { table } from '../shared/table.ts';
-import { type Paper, paperOf } from '../shared/terminal.ts';
 import { SIGHTINGS_APART_MS } from '../tasks/sweep/choose.ts';
 import {
   atOnce,

@@ -11,11 +11,10 @@ import {
   type Problem,
   type ReadInSpite,
 } from '../config/runnergroup/problems.ts';
-import { type FilePlace, hasOwnPod } from '../config/runnergroup/runner-group.ts';
-import { podsOf } from '../observe/pods.ts';
-import { groupBy } from '../shared/group-by.ts';
+import type { FilePlace } from '../config/runnergroup/runner-group.ts';
+import { problemsOfPods } from '../observe/pods.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
-import { keyText } from '../shared/key-text.ts';
+import { keyText } from '../shared/keys.ts';
 import { count, jsonText, printable } from '../shared/printable.ts';
 import { isOn } from './flags/flag.ts';
 import { askedOutput, type FlagsOf, flagValue } from './flags/flags.ts';
@@ -54,7 +53,7 @@ export async function validate(io: Io, options: ValidateOptions, flags: FlagsOf<
 
 async function check(io: Io, options: ValidateOptions): Promise<Checked> {
   const { problems: ofFiles, others, ...read } = await readInSpite(io, options);
-  const problems = [...ofFiles, ...(await problemsOfPods(read))].sort(byPlace);
+  const problems = [...ofFiles, ...(await problemsOfPods([...read.groups, ...read.pods], read.sources))].sort(byPlace);
   const beside = isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS) ? [] : warningsAbout(others);
   const found = await warningsOf(read.groups, options.policy !== undefined);
   const warnings = found.length === 0 ? beside : [...beside, ...(await placed(found, read.sources))].sort(byPlace);
@@ -113,23 +112,6 @@ async function reportOf(checked: Checked, isStrict: boolean): Promise<Report> {
     ...warnings.map(lineOf(isStrict ? 'error' : 'warning')),
   ];
   return { groups, files, findings };
-}
-
-/** Makes the pods that `generate` would make, also of groups that are wrong elsewhere. Of two groups with one name the first one counts. */
-async function problemsOfPods({ groups, pods: others, sources }: ReadInSpite): Promise<readonly Problem[]> {
-  const byName = groupBy([...groups, ...others], keyText);
-  const single = [...byName.values()].flatMap(([first]) => first ?? []);
-  const pods = await podsOf({ groups: single, sources });
-  if (!pods) return [];
-  const { RunnersApp } = await import('../manifests/app.ts');
-  new RunnersApp(single.filter(hasOwnPod), { finish: pods.finish });
-  try {
-    await pods.check();
-    return [];
-  } catch (error) {
-    if (!(error instanceof InputProblems)) throw error;
-    return error.problems;
-  }
 }
 
 interface ReportLine extends FilePlace, Pick<Problem, 'path' | 'message' | 'code'> {

@@ -4,9 +4,10 @@ import { valueAt } from '../config/runnergroup/paths.ts';
 import type { LateProblem } from '../config/runnergroup/placed.ts';
 import type { Problem, WarningCode } from '../config/runnergroup/problems.ts';
 import type { PassThrough } from '../config/runnergroup/read.ts';
-import { hasJobsOf, type RunnerGroup, type Scope } from '../config/runnergroup/runner-group.ts';
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { parseLabel } from '../config/runnergroup/words.ts';
-import { isSame, keyText } from '../shared/key-text.ts';
+import { isSame, keyText } from '../shared/keys.ts';
+import { hasJobsOf, type Scope } from '../shared/scope.ts';
 import { machineOf } from './explain/held-back.ts';
 
 /** @param hasPolicy then the policy says what podTemplates may ask for. */

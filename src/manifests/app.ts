@@ -13,8 +13,7 @@ import { Construct, type IConstruct } from 'constructs';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { groupJob } from './group-job.ts';
 import { type FinishPod, type JobManifest, sorted } from './job-manifest.ts';
-import { groupManifest, type ObjectManifest, type Output } from './output.ts';
-import { partsOf, stamp } from './stamp.ts';
+import { groupManifest, type ObjectManifest, type Output, stamp } from './stamp.ts';
 import { document, ended } from './yaml.ts';
 
 /** Above this number V8 collects garbage sooner: 3,000 groups, the most of one run, take 130 MB instead of 160, and a quarter more time. */
@@ -89,14 +88,14 @@ class RunnerGroupChart extends Chart {
   }
 
   /** Adds the objects of the output. Called once. */
-  emit({ runnersOf, liveSpecOf, emitGroups }: Output): void {
+  emit({ runnersOf, emitGroups }: Output): void {
     if (emitGroups) new Manifest(this, 'runner-group', groupManifest(this.group));
     const runners = runnersOf(this.group);
     if (runners.length === 0) return;
     const { template } = this;
-    for (const decision of runners) {
+    for (const parts of runners) {
       // The prefix: constructs would sort ids that look like numbers.
-      new Manifest(this, `job-${decision.runner}`, stamp(template, partsOf(decision, liveSpecOf(decision))));
+      new Manifest(this, `job-${parts.name}`, stamp(template, parts));
     }
   }
 }

@@ -33,7 +33,7 @@ const TRY_SECONDS = 60;
  *   period. A shell handles a signal while it waits, not while a program runs in the foreground: hence `&` and `wait`.
  * - `.runner` is there when the kubelet runs the container a second time: no second registration.
  * - A try that failed may leave half a file, if the disk is full. The runner would take it for a registration.
- * - A token that is bound to a Gitea goes to no other one. The group's URL is in normal form (src/shared/base-url.ts). Here the same is done
+ * - A token that is bound to a Gitea goes to no other one. The group's URL is in normal form (src/shared/url.ts). Here the same is done
  *   for the ways in which people write one: capitals of scheme and host, a default port, slashes and line breaks at the end. What is
  *   written in another way is refused; the message names the way to write it, and not what is there: a URL may hold a password.
  *

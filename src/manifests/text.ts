@@ -5,10 +5,9 @@
  */
 
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import type { EmittedRunner } from '../planner/decisions.ts';
+import type { Texts } from '../shared/marks.ts';
 import type { JobManifest } from './job-manifest.ts';
-import { groupManifest, type Output } from './output.ts';
-import { isWarm, jobAnnotations, partsOf, runnerLabels, stamp, type Treatment } from './stamp.ts';
+import { groupManifest, type Output, type RunnerParts, stamp } from './stamp.ts';
 import { document, ended, quote } from './yaml.ts';
 
 /** A group and the template of its Jobs; a `RunnerGroupChart` is one. */
@@ -30,7 +29,7 @@ export function manifestPieces(charts: readonly GroupTemplate[], output: Output)
     if (output.isLeftOut(group)) continue;
     if (output.emitGroups) pieces.push(`---\n${document(groupManifest(group))}`);
     const runners = output.runnersOf(group);
-    if (runners.length > 0) writeJobs(templateJson, output, runners, pieces);
+    if (runners.length > 0) writeJobs(templateJson, runners, pieces);
   }
   for (const object of output.kept) pieces.push(`---\n${document(object)}`);
   for (const text of output.others) pieces.push(`---\n${ended(text)}`);
@@ -47,26 +46,24 @@ const PLAIN_CLASS = /^[a-z0-9.-]+$/;
 const MARKS = ['zzzmarkzzz', 'qqqmarkqqq', 'xxxmarkxxx'];
 
 /** Writes the Jobs of one group. */
-function writeJobs(json: string, { liveSpecOf }: Output, runners: readonly EmittedRunner[], pieces: string[]): void {
+function writeJobs(json: string, runners: readonly RunnerParts[], pieces: string[]): void {
   const template = JSON.parse(json) as JobManifest;
   const mark = MARKS.find((candidate) => !json.includes(candidate));
   /** By number of labels, PriorityClass and pool. */
   const forms = new Map<number, JobForm>();
-  for (const decision of runners) {
-    const { runner, priorityClass } = decision;
-    const liveSpec = liveSpecOf(decision);
-    const isPlain = PLAIN_NAME.test(runner) && (priorityClass === undefined || PLAIN_CLASS.test(priorityClass));
-    if (liveSpec || mark === undefined || !isPlain) {
-      pieces.push(`---\n${document(stamp(template, partsOf(decision, liveSpec)))}`);
+  for (const parts of runners) {
+    const { name, labels, annotations, priorityClass, warmSeconds, spec } = parts;
+    const isPlain = PLAIN_NAME.test(name) && (priorityClass === undefined || PLAIN_CLASS.test(priorityClass));
+    if (spec || mark === undefined || !isPlain) {
+      pieces.push(`---\n${document(stamp(template, parts))}`);
       continue;
     }
-    const labels = runnerLabels(runner);
     const values = Object.values(labels);
-    const has = { priorityClass: priorityClass !== undefined, isWarm: isWarm(runner) };
-    const key = (values.length * 2 + Number(has.priorityClass)) * 2 + Number(has.isWarm);
+    const has = { priorityClass: priorityClass !== undefined, warmSeconds };
+    const key = (values.length * 2 + Number(has.priorityClass)) * 2 + Number(warmSeconds !== undefined);
     const form = forms.get(key) ?? formOf(template, Object.keys(labels), mark, has);
     forms.set(key, form);
-    fill(form, [runner, ...values, annotationLines(decision), priorityClass ?? ''], pieces);
+    fill(form, [name, ...values, annotationLines(annotations), priorityClass ?? ''], pieces);
   }
 }
 
@@ -85,7 +82,7 @@ function formOf(
   template: JobManifest,
   labels: readonly string[],
   mark: string,
-  has: { readonly priorityClass: boolean; readonly isWarm: boolean },
+  has: { readonly priorityClass: boolean; readonly warmSeconds: number | undefined },
 ): JobForm {
   const ofAnnotations = labels.length + 1;
   const marked = stamp(template, {
@@ -93,7 +90,7 @@ function formOf(
     labels: Object.fromEntries(labels.map((label, index) => [label, `${mark}${index + 1}`])),
     annotations: { [`${mark}${ofAnnotations}`]: '' },
     priorityClass: has.priorityClass ? `${mark}${ofAnnotations + 1}` : undefined,
-    isWarm: has.isWarm,
+    warmSeconds: has.warmSeconds,
   });
   const [head = '', ...pieces] = document(marked).split(mark);
   return {
@@ -122,15 +119,9 @@ function fill({ head, pieces }: JobForm, values: readonly string[], into: string
   if (text !== '') into.push(text);
 }
 
-const ANNOTATIONS = Object.keys(jobAnnotations({ pinned: false }));
-
-/** Lines of annotations behind the indent of the first one. Their keys are plain words in order (`labels.ts`). */
-function annotationLines(treatment: Treatment): string {
-  let text = '';
-  const annotations = jobAnnotations(treatment);
-  for (const key of ANNOTATIONS) {
-    const value = annotations[key] ?? '';
-    if (value !== '') text += `${text === '' ? '' : '\n    '}${key}: ${quote(value)}`;
-  }
-  return text;
+/** Lines of annotations behind the indent of the first one. Their keys are plain words (`src/shared/marks.ts`). */
+function annotationLines(annotations: Texts): string {
+  return Object.entries(annotations)
+    .map(([key, value]) => `${key}: ${quote(value)}`)
+    .join('\n    ');
 }

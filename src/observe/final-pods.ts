@@ -10,7 +10,7 @@ import {
   type Mapping,
   stringOf,
   type Value,
-} from '../config/pods/value.ts';
+} from '../config/pods/schema.ts';
 import type { LateProblem } from '../config/runnergroup/placed.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { nearestName } from '../config/runnergroup/words.ts';

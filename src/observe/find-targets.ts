@@ -2,13 +2,12 @@
 
 import { describeScope } from '../clients/gitea/endpoints.ts';
 import type { GiteaTarget } from '../clients/gitea/observe.ts';
-import { Deadline } from '../clients/http/deadline.ts';
-import { findCluster } from '../clients/kubernetes/find-cluster.ts';
+import { Deadline } from '../clients/http/request.ts';
 import { findToken, type TokenSources } from '../clients/tokens/api-token.ts';
 import type { Token } from '../clients/tokens/token.ts';
 import { keepsPool, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { Failure } from '../shared/failure.ts';
-import type { Settings } from './settings.ts';
+import { findCluster, type Settings } from './settings.ts';
 import { isOwnTrouble } from './troubles.ts';
 
 /** What is looked at, and which look belongs to a group. */

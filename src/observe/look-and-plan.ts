@@ -8,9 +8,8 @@
 import { type GiteaTarget, observe, observeEach } from '../clients/gitea/observe.ts';
 import { prepareToRead } from '../clients/gitea/shapes.ts';
 import { ServerClocks } from '../clients/http/clock.ts';
-import { Deadline } from '../clients/http/deadline.ts';
+import { Deadline } from '../clients/http/request.ts';
 import type { ClusterConfig } from '../clients/kubernetes/config.ts';
-import { findCluster } from '../clients/kubernetes/find-cluster.ts';
 import type { BrokenGroup } from '../config/runnergroup/broken.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { RunnersApp } from '../manifests/app.ts';
@@ -18,11 +17,11 @@ import type { Plan } from '../planner/decisions.ts';
 import { type Evidence, type Group, hasEnded, isPinnedAlive, type LiveJob } from '../planner/evidence.ts';
 import { systemClock } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
-import { keyText } from '../shared/key-text.ts';
+import { keyText } from '../shared/keys.ts';
 import { type ClockWarning, correctClocks, shiftJobs, shiftLook } from './clock-correction.ts';
 import { findTargetsOf } from './find-targets.ts';
 import type { Pods } from './pods.ts';
-import { requestOptions, type Settings } from './settings.ts';
+import { findCluster, requestOptions, type Settings } from './settings.ts';
 import { faultyPods, refuseAll, sortOut, type Trouble } from './troubles.ts';
 
 export interface PlanOfNow {

@@ -1,11 +1,12 @@
 /** RunnerGroups as the planner knows them. When it cannot plan, that becomes a `Failure`. */
 
-import { coverOf, type RunnerGroup, type Scope } from '../config/runnergroup/runner-group.ts';
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { Plan } from '../planner/decisions.ts';
 import type { Evidence, Group, ScopeWidth } from '../planner/evidence.ts';
 import { plan } from '../planner/plan.ts';
 import { GroupsCollide } from '../planner/traces.ts';
 import { Failure } from '../shared/failure.ts';
+import { coverOf, type Scope } from '../shared/scope.ts';
 
 const WIDTH: Readonly<Record<Scope['kind'], ScopeWidth>> = {
   global: 'global',

@@ -6,7 +6,7 @@ import { InputProblems, type Problem } from '../config/runnergroup/problems.ts';
 import type { ReadResult } from '../config/runnergroup/read.ts';
 import { hasOwnPod, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { FinishPod } from '../manifests/job-manifest.ts';
-import { groupBy } from '../shared/group-by.ts';
+import { groupBy, keyText } from '../shared/keys.ts';
 
 /** What is handed to the cdk8s app, and what is asked when it has made its templates. */
 export interface Pods {
@@ -60,6 +60,25 @@ export async function podsOf({ groups, sources }: Pick<ReadResult, 'groups' | 's
       return byGroup;
     },
   };
+}
+
+/** Makes the pods that `generate` would make. Of two groups with one name the first one counts. */
+export async function problemsOfPods(
+  groups: readonly RunnerGroup[],
+  sources: ReadResult['sources'],
+): Promise<readonly Problem[]> {
+  const single = [...groupBy(groups, keyText).values()].flatMap(([first]) => first ?? []);
+  const pods = await podsOf({ groups: single, sources });
+  if (!pods) return [];
+  const { RunnersApp } = await import('../manifests/app.ts');
+  new RunnersApp(single.filter(hasOwnPod), { finish: pods.finish });
+  try {
+    await pods.check();
+    return [];
+  } catch (error) {
+    if (!(error instanceof InputProblems)) throw error;
+    return error.problems;
+  }
 }
 
 /** Names of the Secrets that hold tokens of Gitea. */

@@ -1,5 +1,6 @@
 import type { RequestLine } from '../clients/http/request.ts';
-import type { ClusterChoice } from '../clients/kubernetes/find-cluster.ts';
+import { type ClusterConfig, type ClusterMode, clusterConfig } from '../clients/kubernetes/config.ts';
+import type { LogIn } from '../clients/kubernetes/kubeconfig.ts';
 import type { ClusterSecrets } from '../clients/kubernetes/secrets.ts';
 import type { SecretReader, SecretsMode } from '../clients/tokens/api-token.ts';
 
@@ -25,4 +26,23 @@ export interface Settings extends ClusterChoice {
 /** How each server is asked. */
 export function requestOptions({ ca, env, onRequest, timeoutMs }: Settings) {
   return { deadlineMs: timeoutMs, env, ...(ca !== undefined && { ca }), ...(onRequest && { onRequest }) };
+}
+
+/** Which cluster is looked at. All of it is the administrator's to say, nothing a repository's author's. */
+export interface ClusterChoice {
+  readonly cluster: ClusterMode;
+  /** Path of a kubeconfig; absent: the service account of this pod, when it has one. */
+  readonly kubeconfig?: string;
+  /** Starts a program that the kubeconfig names for its login. Absent: such a kubeconfig is refused. */
+  readonly logIn?: LogIn;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** The cluster to look at. Undefined when none is configured. @throws Failure (exit 1, 2) for one that is configured and cannot be used. */
+export async function findCluster(choice: ClusterChoice): Promise<ClusterConfig | undefined> {
+  const { cluster, kubeconfig, env, logIn } = choice;
+  if (cluster === 'off' || kubeconfig === undefined) return await clusterConfig(cluster, env);
+  const { readKubeconfig } = await import('../clients/kubernetes/kubeconfig.ts');
+  const { readOneDocument } = await import('../config/runnergroup/documents.ts');
+  return await readKubeconfig(kubeconfig, readOneDocument, logIn);
 }

@@ -6,7 +6,7 @@ import { InputProblems } from '../config/runnergroup/problems.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { Look } from '../planner/evidence.ts';
 import { Failure } from '../shared/failure.ts';
-import { keyText } from '../shared/key-text.ts';
+import { keyText } from '../shared/keys.ts';
 import { count, shortLine } from '../shared/printable.ts';
 import type { Pods } from './pods.ts';
 

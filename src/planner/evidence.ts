@@ -220,3 +220,117 @@ export interface Evidence {
 export function liveJobsOf(evidence: Evidence | undefined): readonly LiveJob[] {
   return evidence?.cluster.is === 'seen' ? evidence.cluster.jobs : [];
 }
+
+/** A job, its Gitea, and the looks that list it. */
+export interface ListedJob {
+  readonly job: Job;
+  readonly origin: string;
+  /** In the order of their groups. */
+  readonly looks: readonly string[];
+}
+
+/** All jobs that any look lists. */
+export interface JobList {
+  /** Oldest first (`byAge`). */
+  readonly jobs: readonly ListedJob[];
+  readonly findJob: (origin: string, id: number) => ListedJob | undefined;
+}
+
+/** How far a job has come. Two looks are never taken in the same instant; the later state is the true one. */
+const PROGRESS: Readonly<Record<JobStatus, number>> = { blocked: 0, queued: 1, completed: 2, in_progress: 3 };
+
+/**
+ * Each look of these groups once, with one of the groups that read it.
+ * @throws Error when one is missing: a plan without it would drop the runners of its groups
+ */
+export function looksOf(groups: readonly Group[], evidence: Evidence): readonly (readonly [Group, Look])[] {
+  const firstOf = new Map<string, readonly [Group, Look]>();
+  for (const group of groups) {
+    const look = evidence.looks.get(group.look);
+    if (!look) throw new Error(`no look at Gitea for RunnerGroup ${group.namespace}/${group.name}`);
+    if (!firstOf.has(group.look)) firstOf.set(group.look, [group, look]);
+  }
+  return [...firstOf.values()];
+}
+
+/**
+ * Joins all looks. When two looks disagree about a job, the higher attempt wins, then the later state. A job that any look shows in
+ * progress stays in progress, because dropping its runner kills it.
+ */
+export function joinLooks(groups: readonly Group[], evidence: Evidence): JobList {
+  const known = new ByGitea<{ job: Job; readonly origin: string; readonly looks: string[] }>();
+  for (const [{ look, origin }, { jobs: listed }] of looksOf(groups, evidence)) {
+    const ofGitea = known.ofGitea(origin);
+    for (const job of listed) {
+      const other = ofGitea.get(job.id);
+      if (!other) {
+        ofGitea.set(job.id, { job, origin, looks: [look] });
+        continue;
+      }
+      other.looks.push(look);
+      if (isNewer(job, other.job)) other.job = job;
+    }
+  }
+  return { jobs: [...known.values()].sort(byAge), findJob: (origin, id) => known.get(origin, id) };
+}
+
+/** Of the same state, read twice, the first one will do. */
+function isNewer(a: Job, b: Job): boolean {
+  return a.attempt === b.attempt ? PROGRESS[a.status] > PROGRESS[b.status] : a.attempt > b.attempt;
+}
+
+/** Oldest first: `createdAtMs`, then id, then Gitea. No two jobs are equal. */
+function byAge(a: ListedJob, b: ListedJob): number {
+  return a.job.createdAtMs - b.job.createdAtMs || a.job.id - b.job.id || compareText(a.origin, b.origin);
+}
+
+/** By namespace and name. No two groups are equal. */
+export function byKey(a: Group, b: Group): number {
+  return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
+}
+
+/** Order by UTF-16 code units: the same on every machine, unlike `localeCompare`. */
+export function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** The same function, which works each value out once. */
+export function memo<K, V>(make: (key: K) => V): (key: K) => V {
+  const known = new Map<K, V>();
+  return (key) => {
+    const value = known.has(key) ? (known.get(key) as V) : make(key);
+    known.set(key, value);
+    return value;
+  };
+}
+
+/** Appends to the list of this key. */
+export function addTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const known = lists.get(key);
+  if (known) known.push(value);
+  else lists.set(key, [value]);
+}
+
+/**
+ * A map by Gitea and an id that is unique there (of a job or a run). It is two maps: one string of both for each look-up would cost more
+ * than the rest of the plan.
+ */
+export class ByGitea<V> {
+  readonly #byOrigin = new Map<string, Map<number, V>>();
+
+  get(origin: string, id: number): V | undefined {
+    return this.#byOrigin.get(origin)?.get(id);
+  }
+
+  /** The part of one Gitea, by id. It is created if it is not there. */
+  ofGitea(origin: string): Map<number, V> {
+    const ofGitea = this.#byOrigin.get(origin) ?? new Map<number, V>();
+    this.#byOrigin.set(origin, ofGitea);
+    return ofGitea;
+  }
+
+  values(): readonly V[] {
+    return [...this.#byOrigin.values()].flatMap((ofGitea) => [...ofGitea.values()]);
+  }
+}

@@ -1,7 +1,6 @@
 /** What is true before anything is decided. Every later step reads these facts; none writes. */
-import type { Evidence, Group } from './evidence.ts';
+import { byKey, type Evidence, type Group, type JobList, joinLooks, type ListedJob } from './evidence.ts';
 import { findHeirs } from './heirs.ts';
-import { byKey, type JobList, joinLooks, type ListedJob } from './join.ts';
 import { judgeRunners } from './judge.ts';
 import { type Owners, ownersFinder } from './owners.ts';
 import { readySinceFinder } from './ready-since.ts';

@@ -7,11 +7,11 @@ import {
   type Evidence,
   type Group,
   isPinnedAlive,
+  type ListedJob,
   type LiveJob,
   liveJobsOf,
   type RegisteredRunner,
 } from './evidence.ts';
-import type { ListedJob } from './join.ts';
 import { parseRunnerName } from './names.ts';
 import { byOwnership, type Owners } from './owners.ts';
 import { groupFinder, isOfOtherPlace } from './traces.ts';

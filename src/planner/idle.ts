@@ -15,10 +15,8 @@
 import type { Allotment } from './allot.ts';
 import type { Assignment, Given } from './assign.ts';
 import { backOffMs, groupBackOff } from './back-off.ts';
-import type { Group, Job } from './evidence.ts';
+import { addTo, compareText, type Group, type Job, type ListedJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
-import { compareText, type ListedJob } from './join.ts';
-import { addTo } from './maps.ts';
 import { POOL_LIFE_MS, poolIndexOf, RING, type RunnerNamer } from './names.ts';
 import { coversJob, endOf, failedOf, freeRunners, type GroupRunners, isKnown, type Runner } from './runners.ts';
 

@@ -26,11 +26,11 @@ import {
   type Group,
   hasEnded,
   type Job,
+  type ListedJob,
   type LiveJob,
+  memo,
   type RegisteredRunner,
 } from './evidence.ts';
-import type { ListedJob } from './join.ts';
-import { memo } from './maps.ts';
 import { isMadeForSame, ORDINALS_SEARCHED, poolIndexOf, RING, type RunnerNamer, runnerNamer } from './names.ts';
 import type { GroupRunners, Runner, RunnerState } from './runners.ts';
 import { isOfOtherPlace, type RunnerTraces } from './traces.ts';

@@ -1,8 +1,6 @@
 /** Which groups may serve a job, in the order in which they are asked (law P7), and why none can. */
 import type { GroupKey } from './decisions.ts';
-import type { Group, ScopeWidth } from './evidence.ts';
-import { compareText, type ListedJob } from './join.ts';
-import { addTo, memo } from './maps.ts';
+import { addTo, compareText, type Group, type ListedJob, memo, type ScopeWidth } from './evidence.ts';
 
 const WIDTH: Readonly<Record<ScopeWidth, number>> = { repo: 0, owner: 1, global: 2 };
 

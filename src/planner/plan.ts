@@ -2,27 +2,27 @@
  * Which runners are needed right now, and why. A pure function: the same groups and evidence give the same plan. Each step reads what the
  * steps before it found, and returns data:
  *
- *     1 JOIN, 2 JUDGE .. every job and every runner once, what is true of it, who may serve it      facts.ts, join.ts, judge.ts
+ *     1 JOIN, 2 JUDGE .. every job and every runner once, what is true of it, who may serve it      evidence.ts, facts.ts, judge.ts
  *                        where nobody sees Kubernetes: which runners may be starting                unseen/
  *     3 QUEUE .......... the ready jobs, the longest ready first                                    queue.ts
  *     4 ALLOT .......... each gets a place of a group                                               allot.ts
  *     5 ASSIGN ......... and a runner, unless another Application has one for it                    assign.ts
  *     6 IDLE ........... runners that are kept for jobs to come: warm pool, spares                  idle.ts
  *     7 DECIDE ......... one decision for every job and every runner                                decide.ts
- *     8 TROUBLE ........ Jobs of groups that cannot be planned stay                                 trouble.ts
+ *     8 TROUBLE ........ Jobs of groups that cannot be planned stay                                 `withTroubled`
  *
  * The laws P1 to P21 (docs/spec.md) are kept here. Every busy runner is in the output, pinned. Every ready job within the caps has one
  * runner. Nothing else is started, but for the pools. Doubt keeps.
  */
 import { giveRunners } from './assign.ts';
 import { decide } from './decide.ts';
-import type { Plan } from './decisions.ts';
-import type { Evidence, Group } from './evidence.ts';
+import type { GroupKey, Plan, RunnerDecision } from './decisions.ts';
+import { compareText, type Evidence, type Group, type ListedJob, liveJobsOf } from './evidence.ts';
 import { establishFacts, type Facts } from './facts.ts';
 import { keepIdle } from './idle.ts';
-import type { ListedJob } from './join.ts';
+import { parseRunnerName } from './names.ts';
 import { queueReadyJobs } from './queue.ts';
-import { withTroubled } from './trouble.ts';
+import { groupFinder } from './traces.ts';
 import { withPast } from './unseen/index.ts';
 
 /**
@@ -45,4 +45,35 @@ export function waitingLine(groups: readonly Group[], evidence: Evidence): reado
 function factsOf(groups: readonly Group[], evidence: Evidence): Facts {
   const facts = establishFacts(groups, evidence);
   return evidence.cluster.is === 'seen' ? facts : withPast(facts);
+}
+
+/**
+ * The plan, and a decision for each live Job of a group that cannot be planned now: its Gitea does not answer, or its spec is not valid. What
+ * Kubernetes shows stays as it is, and nothing is started (docs/adr/0036). For all other groups these are full groups: they have no room. A
+ * job that one of their runners was made for waits for it, as for a runner of another Application (assign.ts).
+ * @throws GroupsCollide when two groups would share runner names
+ */
+function withTroubled(plan: Plan, groups: readonly GroupKey[], evidence: Evidence): Plan {
+  const { instance, troubled = [] } = evidence;
+  if (troubled.length === 0) return plan;
+  const findGroup = groupFinder([...groups, ...troubled], instance);
+  const isTroubled = new Set(troubled);
+  const leftAlone = liveJobsOf(evidence).flatMap((live): readonly RunnerDecision[] => {
+    const { namespace, name: runner, pinned = false, priorityClass } = live;
+    const parts = parseRunnerName(runner);
+    const group = parts && findGroup(parts);
+    if (!group || group.namespace !== namespace || !isTroubled.has(group)) return [];
+    const decision = { emit: true, runner, group, because: 'group-in-trouble', pinned, skip: true } as const;
+    return [priorityClass === undefined ? decision : { ...decision, priorityClass }];
+  });
+  const runners = [...plan.runners, ...leftAlone].sort(byGroupAndName);
+  return Object.freeze({ ...plan, runners: Object.freeze(runners) });
+}
+
+function byGroupAndName(a: RunnerDecision, b: RunnerDecision): number {
+  return (
+    compareText(a.group.namespace, b.group.namespace) ||
+    compareText(a.group.name, b.group.name) ||
+    compareText(a.runner, b.runner)
+  );
 }

@@ -1,7 +1,6 @@
 /** 3 QUEUE: the ready jobs, in the order in which they are given places, and who may serve them. */
-import type { Group } from './evidence.ts';
+import type { Group, ListedJob } from './evidence.ts';
 import type { Facts, PastRequest } from './facts.ts';
-import type { ListedJob } from './join.ts';
 import { firstWorking, takeTurns } from './owners.ts';
 import { coversJob, type Runner } from './runners.ts';
 

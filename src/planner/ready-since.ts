@@ -1,7 +1,5 @@
 /** Since when a job has been ready, for a planner without memory. */
-import type { Job } from './evidence.ts';
-import type { ListedJob } from './join.ts';
-import { addTo, ByGitea, memo } from './maps.ts';
+import { addTo, ByGitea, type Job, type ListedJob, memo } from './evidence.ts';
 import type { Runners } from './runners.ts';
 
 /**

@@ -1,9 +1,7 @@
 /** All runners of ours, judged, and how to find them. */
 
 import type { Hold } from './debugging.ts';
-import type { Group, Job, LiveJob } from './evidence.ts';
-import { compareText } from './join.ts';
-import { addTo, ByGitea } from './maps.ts';
+import { addTo, ByGitea, compareText, type Group, type Job, type LiveJob } from './evidence.ts';
 import { isMadeForSame, type MadeFor, type RunnerNamer, type Stay } from './names.ts';
 
 /** What each state means: `judge.ts`. */

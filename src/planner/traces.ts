@@ -3,8 +3,16 @@
  * Nothing is judged here (`judge.ts`).
  */
 import type { GroupKey } from './decisions.ts';
-import { type Evidence, type Group, type Job, type LiveJob, liveJobsOf, type RegisteredRunner } from './evidence.ts';
-import { type ListedJob, looksOf } from './join.ts';
+import {
+  type Evidence,
+  type Group,
+  type Job,
+  type ListedJob,
+  type LiveJob,
+  liveJobsOf,
+  looksOf,
+  type RegisteredRunner,
+} from './evidence.ts';
 import { groupHash, type MadeFor, namePrefix, parseRunnerName, type RunnerName } from './names.ts';
 
 /** What is known of one runner. */

@@ -11,7 +11,7 @@
 
 import { type Clock, doubled, untilAborted } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
-import { groupBy } from '../shared/group-by.ts';
+import { groupBy } from '../shared/keys.ts';
 
 export interface Again {
   readonly inMs: number;

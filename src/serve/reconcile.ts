@@ -12,13 +12,12 @@ import type { GiteaTarget } from '../clients/gitea/observe.ts';
 import type { ClockBounds } from '../clients/http/clock.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { LostJob } from '../config/runnergroup/status.ts';
-import { templateHash } from '../manifests/app.ts';
 import { type ClockCorrection, type ClockWarning, correctClocks } from '../observe/clock-correction.ts';
+import { ownTemplateHash } from '../observe/own-pod.ts';
 import type { Trouble } from '../observe/troubles.ts';
 import { hasEnded } from '../planner/evidence.ts';
 import { Failure } from '../shared/failure.ts';
 import { timeText } from '../shared/marks.ts';
-import { finishOwn } from './cluster/own-pod.ts';
 import type { TargetOf } from './looks/targets.ts';
 import { type Difference, differenceOf, differingByGroup, NO_DIFFERENCE } from './planning/difference.ts';
 import type { GroupFacts } from './planning/group-status.ts';
@@ -82,7 +81,7 @@ export const TICK_MS = 5_000;
 const QUIET_MS = 30_000;
 const UNKNOWN: WakeFacts = { printed: new Set(), state: NEVER_WOKEN };
 
-const hashOf = oncePerObject((group: RunnerGroup) => templateHash(group, finishOwn));
+const hashOf = oncePerObject(ownTemplateHash);
 const originOf = oncePerObject(({ giteaUrl }: RunnerGroup) => new URL(giteaUrl).origin);
 
 /**

@@ -13,7 +13,7 @@ import { readFile } from 'node:fs/promises';
 import { ArgoCd, type ArgoCdOptions } from '../clients/argocd/argocd.ts';
 import type { WakeTarget } from '../clients/argocd/wake.ts';
 import { ServerClocks } from '../clients/http/clock.ts';
-import { Deadline } from '../clients/http/deadline.ts';
+import { Deadline } from '../clients/http/request.ts';
 import { KubeClient } from '../clients/kubernetes/client.ts';
 import type { ClusterConfig } from '../clients/kubernetes/config.ts';
 import { Lease, type LeaseOptions } from '../clients/kubernetes/lease.ts';

@@ -1,3 +1,5 @@
+import { styleText } from 'node:util';
+
 /** The process as commands see it. It is passed on as a value, so that a test can pass its own. */
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -14,3 +16,38 @@ export interface Io {
 
 /** The process' exit code. 4: `explain --exit-code` found an unserved job. 130: Ctrl-C ended it; 129 and 143: another signal. */
 export type ExitCode = 0 | 1 | 2 | 3 | 4 | 129 | 130 | 143;
+
+export type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan';
+
+export interface Paper {
+  /** Columns. Absent: no limit, as on a pipe. */
+  readonly columns?: number;
+  readonly colour: boolean;
+}
+
+/** A terminal has its width. `COLUMNS` limits a pipe, too. */
+export function paperOf({ terminal, columns, env }: Pick<Io, 'terminal' | 'columns' | 'env'>): Paper {
+  const isLimited = terminal || columnsFrom(env) !== undefined;
+  return { colour: canColour({ terminal, env }), ...(isLimited && { columns }) };
+}
+
+/** Any non-empty `NO_COLOR` switches colours off (no-color.org), and so does a terminal that can only print. */
+export function canColour({ terminal, env }: Pick<Io, 'terminal' | 'env'>): boolean {
+  return terminal && !env['NO_COLOR'] && canMove({ terminal, env });
+}
+
+/** `TERM=dumb`: the cursor cannot be moved. */
+export function canMove({ terminal, env }: Pick<Io, 'terminal' | 'env'>): boolean {
+  return terminal && env['TERM'] !== 'dumb';
+}
+
+export function painted(style: Style, text: string, { colour }: Pick<Paper, 'colour'>): string {
+  return colour ? styleText(style, text, { validateStream: false }) : text;
+}
+
+/** `COLUMNS` of the environment, from 20 to 1000. Undefined: it says nothing. */
+export function columnsFrom(env: Io['env']): number | undefined {
+  const text = env['COLUMNS'] ?? '';
+  const columns = /^[0-9]{1,4}$/.test(text) ? Number(text) : 0;
+  return columns >= 20 && columns <= 1000 ? columns : undefined;
+}

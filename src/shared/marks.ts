@@ -72,8 +72,3 @@ export function isOurs(labels: Texts): boolean {
 export function isPinned(annotations: Texts): boolean {
   return annotations[SYNC_OPTIONS]?.split(',').some((option) => option.trim() === NO_PRUNE) ?? false;
 }
-
-/** True for a Job that Argo CD leaves as it is. */
-export function isSkipped(annotations: Texts): boolean {
-  return annotations[HOOK] === SKIP;
-}

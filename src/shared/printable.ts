@@ -56,3 +56,21 @@ export function firstLines(lines: readonly string[], most: number, where?: strin
   const rest = lines.length - most;
   return rest > 0 ? [...lines.slice(0, most), `… and ${rest} more${where === undefined ? '' : `: ${where}`}`] : lines;
 }
+
+/** A round number: a status is written when its words change. */
+export function unreadText(jobs: number): string {
+  return `about ${Number(jobs.toPrecision(1))} queued jobs were not read, because there are too many`;
+}
+
+export const UNREAD_ADVICE =
+  'cancel the runs that nobody needs, in Gitea under Actions of the repository that has most of them';
+
+/** `3m12s`, `2h05m`, `4d03h`: two units, as kubectl shows ages. Never negative. */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const two = (value: number): string => String(value).padStart(2, '0');
+  if (seconds < 60) return `${seconds}s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)}m${two(seconds % 60)}s`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)}h${two(Math.floor((seconds % 3_600) / 60))}m`;
+  return `${Math.floor(seconds / 86_400)}d${two(Math.floor((seconds % 86_400) / 3_600))}h`;
+}

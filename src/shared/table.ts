@@ -1,5 +1,5 @@
+import { type Paper, painted, type Style } from './io.ts';
 import { printable } from './printable.ts';
-import { type Paper, painted, type Style } from './terminal.ts';
 
 /** Longest cell, in characters; a longer one ends in `…`. The last column is never cut. */
 const WIDEST = 60;

@@ -5,7 +5,7 @@ import { destination, type Logger, pino } from 'pino';
 import { type EventOf, ignore, MOST_LOST_JOBS, type Subscriber, subscriberOf } from '../serve/events.ts';
 import { systemClock } from '../shared/clock.ts';
 import type { Failure } from '../shared/failure.ts';
-import { keyText } from '../shared/key-text.ts';
+import { keyText } from '../shared/keys.ts';
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 

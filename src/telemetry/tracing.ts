@@ -11,7 +11,7 @@ import { LRUCache } from 'lru-cache';
 import type { EventOf, HeldBecause, JobDecision, Look, ServeEvent, Subscriber } from '../serve/events.ts';
 import type { AppVerdict } from '../serve/reconcile.ts';
 import type { WakeOutcome } from '../serve/waking/wake-state.ts';
-import { keyText } from '../shared/key-text.ts';
+import { keyText } from '../shared/keys.ts';
 import { printable } from '../shared/printable.ts';
 import { contextOf, type JobStay, type SpanAttributes, type SpanData, type SpanSink } from './tracing/span.ts';
 

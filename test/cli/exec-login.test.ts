@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { execLogin } from '../../src/clients/kubernetes/exec-login.ts';
 import { readKubeconfig } from '../../src/clients/kubernetes/kubeconfig.ts';
+import { readOneDocument } from '../../src/config/runnergroup/documents.ts';
 import { CERTIFICATES, kubeconfigFor, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { send, TOKEN } from '../support/api-server.ts';
 import { failureOf } from '../support/failure-of.ts';
@@ -85,7 +86,7 @@ describe('a program that gives a token', () => {
 
 describe('a login', () => {
   const read = (kubeconfig: string, timeoutMs = 5_000) =>
-    readKubeconfig(kubeconfig, execLogin({ env: { ...process.env, OWN: 'theirs' }, timeoutMs }));
+    readKubeconfig(kubeconfig, readOneDocument, execLogin({ env: { ...process.env, OWN: 'theirs' }, timeoutMs }));
   const config = { config: { url: 'https://api.example.com' } };
 
   it('may be a client certificate', async () => {

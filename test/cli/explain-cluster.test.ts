@@ -27,7 +27,7 @@ function groupObject(url: string, spec = '', name = 'ci', lookedAt = new Date().
 function standInObject(name: string): object {
   const place = { file: 'ci.yaml', line: 7, column: 3 };
   const problems = [{ place, path: 'spec.org', message: 'is missing', code: 'GR-INPUT-05' }] as const;
-  const { object } = standIn({
+  const object = standIn({
     namespace: 'runners',
     name,
     place,

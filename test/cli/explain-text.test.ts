@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { duration } from '../../src/cli/duration.ts';
 import { explainText } from '../../src/cli/explain-text.ts';
 import { explanationOf } from '../../src/cli/explanation.ts';
+import { duration } from '../../src/shared/printable.ts';
 import { runnerGroup } from '../support/runner-group.ts';
 import {
   done,

@@ -1,4 +1,4 @@
-/** RunnerGroups that the CRD's own rules (src/config/runnergroup/admission.ts) refuse, and all valid ones that this repository has. */
+/** RunnerGroups that the CRD's own rules (packaging/admission.ts) refuse, and all valid ones that this repository has. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';

@@ -2,10 +2,11 @@
 import { resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
-import { Deadline } from '../../src/clients/http/deadline.ts';
+import { ADMISSION_RULES } from '../../packaging/admission.ts';
+import { Deadline } from '../../src/clients/http/request.ts';
 import { KubeClient } from '../../src/clients/kubernetes/client.ts';
 import { readKubeconfig } from '../../src/clients/kubernetes/kubeconfig.ts';
-import { ADMISSION_RULES } from '../../src/config/runnergroup/admission.ts';
+import { readOneDocument } from '../../src/config/runnergroup/documents.ts';
 import { runnerGroupFromObject } from '../../src/config/runnergroup/from-object.ts';
 import { Playground } from '../servers/process.ts';
 import { BAD, EDGES, GOOD, type SpecValues, writtenSpecs } from './admission-groups.ts';
@@ -24,7 +25,7 @@ beforeAll(async () => {
   machine = await Machine.start(playground);
   const kubernetes = await startKubernetes(machine, inject('clusterBuilds').kubernetes);
   kubectl = kubernetes.kubectl;
-  client = new KubeClient(await readKubeconfig(kubernetes.kubeconfig));
+  client = new KubeClient(await readKubeconfig(kubernetes.kubeconfig, readOneDocument));
   await installCrd(kubectl);
 });
 afterAll(async () => {

@@ -5,6 +5,7 @@ import { readKubeconfig } from '../../src/clients/kubernetes/kubeconfig.ts';
 import { Lease, type LeaseTimes } from '../../src/clients/kubernetes/lease.ts';
 import { RUNNER_GROUPS } from '../../src/clients/kubernetes/resources.ts';
 import { Watch } from '../../src/clients/kubernetes/watch.ts';
+import { readOneDocument } from '../../src/config/runnergroup/documents.ts';
 import { Failure } from '../../src/shared/failure.ts';
 import { Playground, waitUntil } from '../servers/process.ts';
 import { installCrd } from './stack/crd.ts';
@@ -21,7 +22,7 @@ beforeAll(async () => {
   playground = new Playground('control-plane');
   machine = await Machine.start(playground);
   kubernetes = await startKubernetes(machine, inject('clusterBuilds').kubernetes);
-  client = new KubeClient(await readKubeconfig(kubernetes.kubeconfig));
+  client = new KubeClient(await readKubeconfig(kubernetes.kubeconfig, readOneDocument));
   await installCrd(kubernetes.kubectl);
 });
 afterAll(async () => {

@@ -1,6 +1,6 @@
 /** Everything that some case must show. A new kind of decision does not compile until it is here. */
 import * as z from 'zod';
-import type { ContainerMode, RunnerGroup, Scope } from '../../src/config/runnergroup/runner-group.ts';
+import type { ContainerMode, RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
 import type {
   DroppedBecause,
   EmittedBecause,
@@ -8,6 +8,7 @@ import type {
   JobDecision,
   ServedBy,
 } from '../../src/planner/decisions.ts';
+import type { Scope } from '../../src/shared/scope.ts';
 import type { Exchange } from './answers.ts';
 
 type Kinds<T extends string> = Readonly<Record<T, true>>;

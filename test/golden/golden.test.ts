@@ -8,7 +8,7 @@ import type { Explanation } from '../../src/cli/explanation.ts';
 import { generate } from '../../src/cli/generate.ts';
 import { reportFailure } from '../../src/cli/process.ts';
 import { securityViolations } from '../../src/config/pods/pod-security.ts';
-import type { Mapping } from '../../src/config/pods/value.ts';
+import type { Mapping } from '../../src/config/pods/schema.ts';
 import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
 import type { ExitCode, Io } from '../../src/shared/io.ts';
 import { printingIo } from '../support/printing-io.ts';

@@ -1,7 +1,8 @@
 import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
 import { RunnersApp, renderManifests } from '../../src/manifests/app.ts';
-import type { Output } from '../../src/manifests/output.ts';
+import type { Output } from '../../src/manifests/stamp.ts';
 import { manifestPieces } from '../../src/manifests/text.ts';
+import { partsOf } from '../../src/observe/output-of-plan.ts';
 import type { EmittedRunner } from '../../src/planner/decisions.ts';
 import type { Job } from '../../src/planner/evidence.ts';
 import { runnerGroup } from '../support/runner-group.ts';
@@ -62,12 +63,14 @@ export interface GroupOutput {
   readonly runners: readonly EmittedRunner[];
 }
 
-type More = Partial<Omit<Output, 'runnersOf'>>;
+type More = Partial<Omit<Output, 'runnersOf'>> & {
+  readonly liveSpecOf?: (runner: EmittedRunner) => object | undefined;
+};
 
-function outputOf(items: readonly GroupOutput[], more: More): Output {
+function outputOf(items: readonly GroupOutput[], { liveSpecOf, ...more }: More): Output {
   return {
-    runnersOf: (of) => items.find((item) => item.group === of)?.runners ?? [],
-    liveSpecOf: () => undefined,
+    runnersOf: (of) =>
+      (items.find((item) => item.group === of)?.runners ?? []).map((each) => partsOf(each, liveSpecOf?.(each))),
     emitGroups: false,
     isLeftOut: () => false,
     kept: [],

@@ -9,11 +9,11 @@ import type { GiteaVersion } from '../../model/gitea/versions.ts';
 import type { VersionCache } from '../../src/clients/gitea/api.ts';
 import { type GiteaTarget, observe } from '../../src/clients/gitea/observe.ts';
 import { Token } from '../../src/clients/tokens/token.ts';
-import type { Scope } from '../../src/config/runnergroup/runner-group.ts';
 import type { Plan } from '../../src/planner/decisions.ts';
 import type { Evidence, LiveJob, Group as PlannedGroup } from '../../src/planner/evidence.ts';
 import { plan } from '../../src/planner/plan.ts';
 import { Failure } from '../../src/shared/failure.ts';
+import type { Scope } from '../../src/shared/scope.ts';
 import { group } from '../support/scenario.ts';
 import type { Fault } from './faults.ts';
 

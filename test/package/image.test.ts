@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { imageLabels } from '../../scripts/oci-image.mjs';
 import { matchesGlob } from '../../src/config/policy/patterns.ts';
-import { DEFAULT_IMAGES, DEFAULT_LABELS } from '../../src/config/runnergroup/defaults.ts';
+import { DEFAULT_IMAGES, DEFAULT_LABELS } from '../../src/config/runnergroup/schema.ts';
 import { modeParts } from '../../src/manifests/container-mode.ts';
 import { folderWith, type Outcome } from '../support/run-cli.ts';
 import { runnerGroup } from '../support/runner-group.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { securityViolations } from '../../src/config/pods/pod-security.ts';
-import type { Mapping } from '../../src/config/pods/value.ts';
+import type { Mapping } from '../../src/config/pods/schema.ts';
 import { RUNNER_APP } from '../../src/shared/marks.ts';
 import { objects } from './manifests.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
-import type { JsonSchema } from '../../src/config/runnergroup/crd.ts';
+import type { JsonSchema } from '../../src/config/runnergroup/json-schema.ts';
 import { SAMPLERS } from '../../src/telemetry/tracing/span.ts';
 import { expectedObjects, OPTIONS, renderedWithoutHelm, sorted } from './chart.ts';
 import { installText, objects } from './manifests.ts';

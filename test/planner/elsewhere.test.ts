@@ -1,4 +1,4 @@
-/** P11: jobs for which a runner of another Application is there (src/planner/elsewhere.ts). */
+/** P11: jobs for which a runner of another Application is there (src/planner/assign.ts). */
 import { describe, expect, it } from 'vitest';
 import type { LiveJob } from '../../src/planner/evidence.ts';
 import {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/planner/evidence.ts';
 import { establishFacts } from '../../src/planner/facts.ts';
-import { eventsOf } from '../../src/planner/unseen/events.ts';
+import { eventsOf } from '../../src/planner/unseen/replay.ts';
 import type { PastJob } from '../../src/planner/unseen/requests.ts';
 import {
   done,

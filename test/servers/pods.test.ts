@@ -12,8 +12,7 @@ import { mergePodTemplate, withRunner } from '../../src/config/pods/apply-templa
 import { checkPod } from '../../src/config/pods/check-pod.ts';
 import { checkShape } from '../../src/config/pods/check-shape.ts';
 import { type SecurityLevel, securityViolations } from '../../src/config/pods/pod-security.ts';
-import { KUBERNETES_VERSION } from '../../src/config/pods/schema.ts';
-import type { Mapping, TemplateFault, Value } from '../../src/config/pods/value.ts';
+import { KUBERNETES_VERSION, type Mapping, type TemplateFault, type Value } from '../../src/config/pods/schema.ts';
 import { buildOracle } from '../config/pods/ask-kubernetes.ts';
 import { FULL_TEMPLATE, ourTemplate, placesIn, withValue } from '../config/pods/full-template.ts';
 import { asKubectlSends, isWorthRecording, mergePairs, withoutNulls } from '../config/pods/merge-cases.ts';

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { giteaClient } from '../../src/clients/gitea/observe.ts';
 import { readRegistrationToken, registrationLevel } from '../../src/clients/gitea/registrations.ts';
-import { Deadline } from '../../src/clients/http/deadline.ts';
+import { Deadline } from '../../src/clients/http/request.ts';
 import { Token } from '../../src/clients/tokens/token.ts';
-import type { Scope } from '../../src/config/runnergroup/runner-group.ts';
+import type { Scope } from '../../src/shared/scope.ts';
 import { startFakeCluster } from '../serve/fake-cluster.ts';
 import { managedGroup } from '../serve/managed-group.ts';
 import { failureOf } from '../support/failure-of.ts';

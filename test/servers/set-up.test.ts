@@ -6,7 +6,7 @@ import { GLOBAL_LEVEL, orgLevel, repoLevel } from '../../src/clients/gitea/endpo
 import { giteaClient } from '../../src/clients/gitea/observe.ts';
 import { isRegistrationToken, readActions, readHooks } from '../../src/clients/gitea/set-up.ts';
 import type { HttpClient } from '../../src/clients/http/client.ts';
-import { Deadline } from '../../src/clients/http/deadline.ts';
+import { Deadline } from '../../src/clients/http/request.ts';
 import { Token } from '../../src/clients/tokens/token.ts';
 import { orFailure } from '../../src/shared/failure.ts';
 import { GITEA_VERSIONS } from './build.ts';

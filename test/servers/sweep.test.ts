@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
 import { giteaClient } from '../../src/clients/gitea/observe.ts';
 import { deleteRegistration, readRegistration, registrationLevel } from '../../src/clients/gitea/registrations.ts';
-import { Deadline } from '../../src/clients/http/deadline.ts';
+import { Deadline } from '../../src/clients/http/request.ts';
 import { Token } from '../../src/clients/tokens/token.ts';
 import { runnerName } from '../../src/planner/names.ts';
 import { systemClock } from '../../src/shared/clock.ts';

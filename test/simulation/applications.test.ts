@@ -1,4 +1,4 @@
-/** Two Applications whose groups cover the same jobs: neither knows the other, but both see all Jobs (src/planner/elsewhere.ts). */
+/** Two Applications whose groups cover the same jobs: neither knows the other, but both see all Jobs (src/planner/assign.ts). */
 import { describe, expect, it } from 'vitest';
 import type { History } from './history.ts';
 import { makeHistory } from './make-history.ts';

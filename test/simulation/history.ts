@@ -6,7 +6,7 @@
 import type { RunnerScope } from '../../model/gitea/model.ts';
 import type { RunSpec } from '../../model/gitea/queue.ts';
 import type { GiteaVersion } from '../../model/gitea/versions.ts';
-import { GRACEFUL_STOP_SECONDS } from '../../src/config/runnergroup/defaults.ts';
+import { GRACEFUL_STOP_SECONDS } from '../../src/config/runnergroup/schema.ts';
 import type { PriorityTier } from '../../src/planner/evidence.ts';
 
 export interface History {

@@ -1,5 +1,5 @@
 /** Runs one history under one policy. Same history, same policy, same outcome. */
-import { GRACEFUL_STOP_SECONDS } from '../../src/config/runnergroup/defaults.ts';
+import { GRACEFUL_STOP_SECONDS } from '../../src/config/runnergroup/schema.ts';
 import { ArgoCd } from './argo.ts';
 import { Cluster, isAstray, isElsewhere, isFree, isRenamed, isWarm, type KubeJob, type Pod } from './cluster.ts';
 import { gapsInPools } from './floor.ts';

@@ -1,8 +1,8 @@
 /** Shorthands for looking at a fake Gitea. */
 import { type GiteaTarget, type ObserveOptions, observe } from '../../src/clients/gitea/observe.ts';
 import { Token } from '../../src/clients/tokens/token.ts';
-import type { Scope } from '../../src/config/runnergroup/runner-group.ts';
 import type { Look } from '../../src/planner/evidence.ts';
+import type { Scope } from '../../src/shared/scope.ts';
 
 export const SECRET = 's3cret-t0ken';
 export const ACME: Scope = { kind: 'org', org: 'acme' };

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { runProgram } from '../../src/cli/cli.ts';
-import { columnsFrom } from '../../src/shared/terminal.ts';
+import { columnsFrom } from '../../src/shared/io.ts';
 import { printingIo } from './printing-io.ts';
 
 export interface Outcome {

@@ -3,8 +3,8 @@
 import { APPLICATION_ANNOTATIONS, applicationSpec } from '../../shared/installed/application.ts';
 import { ACCOUNT, PLUGIN } from '../../shared/installed/names.ts';
 import { COMPARE_OPTIONS } from '../../shared/marks.ts';
+import * as fixes from './finding.ts';
 import { bad, type DoctorFinding, type Findings, good, judged } from './finding.ts';
-import * as fixes from './fixes.ts';
 import type { Installation } from './installation.ts';
 import type { Application, WithData } from './reads.ts';
 

@@ -1,6 +1,7 @@
 /** Judges an installation, in the order in which it is made, and our parts beside Argo CD. Pure. */
 import packageJson from '../../../package.json' with { type: 'json' };
-import { specFieldsOf } from '../../config/runnergroup/crd.ts';
+import { specFieldsOf } from '../../config/runnergroup/json-schema.ts';
+import { Spec } from '../../config/runnergroup/schema.ts';
 import type { Look } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
 import {
@@ -13,8 +14,8 @@ import {
 } from '../../shared/installed/names.ts';
 import { deadRegistrations } from '../../tasks/sweep/choose.ts';
 import { account, applications, rights } from './argocd.ts';
+import * as fixes from './finding.ts';
 import { bad, type DoctorFinding, type Findings, good, judged, unknown } from './finding.ts';
-import * as fixes from './fixes.ts';
 import { groups } from './groups.ts';
 import { type Installation, serveIsDown } from './installation.ts';
 import { type Deployment, valueAt } from './reads.ts';
@@ -58,7 +59,7 @@ function crd({ crd: read }: Installation): Findings {
   const check = 'CustomResourceDefinition';
   return judged(check, read, fixes.NEW_CRD, ({ spec }) => {
     const there = new Set(spec.versions.flatMap(({ schema }) => specFieldsOf(schema)));
-    const lacking = specFieldsOf().filter((field) => !there.has(field));
+    const lacking = Object.keys(Spec.shape).filter((field) => !there.has(field));
     return lacking.length === 0
       ? good(check, `has the fields of ${packageJson.version}`)
       : bad(check, `is older than this program: it lacks ${lacking.join(', ')}`, fixes.NEW_CRD);

@@ -11,7 +11,7 @@ import {
   readActions,
   readHooks,
 } from '../../clients/gitea/set-up.ts';
-import { Deadline } from '../../clients/http/deadline.ts';
+import { Deadline } from '../../clients/http/request.ts';
 import { findToken, type SecretReader } from '../../clients/tokens/api-token.ts';
 import type { Token } from '../../clients/tokens/token.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';

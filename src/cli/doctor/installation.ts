@@ -1,16 +1,15 @@
 /** Reads what `doctor` judges. What cannot be read is no error here: it says why. */
 
 import * as z from 'zod';
-import { Deadline } from '../../clients/http/deadline.ts';
+import { Deadline } from '../../clients/http/request.ts';
 import { KubeClient, unexpectedStatus } from '../../clients/kubernetes/client.ts';
 import { observeCluster } from '../../clients/kubernetes/observe.ts';
 import { ClusterSecrets } from '../../clients/kubernetes/secrets.ts';
 import type { SecretReader } from '../../clients/tokens/api-token.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
-import { METRICS_PORT, SERVE_SELECTOR } from '../../shared/installed/names.ts';
-import { SERVE_RULES, SIDECAR_RULES } from '../../shared/installed/rights.ts';
-import { keyText } from '../../shared/key-text.ts';
+import { METRICS_PORT, SERVE_RULES, SERVE_SELECTOR, SIDECAR_RULES } from '../../shared/installed/names.ts';
+import { keyText } from '../../shared/keys.ts';
 import { type ClusterSource, listObjects, sortedOut } from '../explain/cluster-source.ts';
 import { readLease, statusSeen } from '../explain/where.ts';
 import { type ClusterReader, jsonOf, readObject, type SeenOrNot, shaped } from '../read-object.ts';

@@ -2,11 +2,10 @@
 import type { Run } from '../../clients/gitea/runs.ts';
 import { type EmittedRunner, takesPlace } from '../../planner/decisions.ts';
 import type { Job, LiveJob } from '../../planner/evidence.ts';
-import { isSame, keyText } from '../../shared/key-text.ts';
-import { count, firstLines, printable } from '../../shared/printable.ts';
+import { type Paper, painted } from '../../shared/io.ts';
+import { isSame, keyText } from '../../shared/keys.ts';
+import { count, duration, firstLines, printable } from '../../shared/printable.ts';
 import { broken } from '../../shared/table.ts';
-import { type Paper, painted } from '../../shared/terminal.ts';
-import { duration } from '../duration.ts';
 import { jobTable } from '../explain-text.ts';
 import {
   type ExplainedGroup,

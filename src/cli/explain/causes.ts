@@ -12,9 +12,9 @@ import type {
 } from '../../planner/decisions.ts';
 import { NO_POD } from '../../planner/evidence.ts';
 import { parseRunnerName, poolIndexOf } from '../../planner/names.ts';
-import { keyText } from '../../shared/key-text.ts';
+import { keyText } from '../../shared/keys.ts';
 import { timeText } from '../../shared/marks.ts';
-import { duration } from '../duration.ts';
+import { duration } from '../../shared/printable.ts';
 import { type ExplainedGroup, type ExplainedJob, findGroup } from '../explanation.ts';
 import { blockedText, notCoveredAdvice, notCoveredText } from './held-back.ts';
 import { estimateText } from './wait-estimate.ts';

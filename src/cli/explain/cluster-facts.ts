@@ -1,12 +1,11 @@
 /** What the cluster tells of the Jobs of runners: why one is not there, and why its pod does not start. */
 import * as z from 'zod';
-import { Deadline } from '../../clients/http/deadline.ts';
+import { Deadline } from '../../clients/http/request.ts';
 import { KubeClient } from '../../clients/kubernetes/client.ts';
-import { findCluster } from '../../clients/kubernetes/find-cluster.ts';
-import type { Settings } from '../../observe/settings.ts';
+import { findCluster, type Settings } from '../../observe/settings.ts';
 import { type LiveJob, NO_POD, type PodTrouble } from '../../planner/evidence.ts';
 import { serveLogs } from '../../shared/installed/names.ts';
-import { keyText } from '../../shared/key-text.ts';
+import { keyText } from '../../shared/keys.ts';
 import { printable } from '../../shared/printable.ts';
 import { byState, type ExplainedJob, type Explanation, type NotCreated } from '../explanation.ts';
 import { type ClusterReader, readObject } from '../read-object.ts';

@@ -1,6 +1,6 @@
 /** RunnerGroups of a cluster, for `explain` without PATH: the objects that Argo CD applied, read as `serve` reads them. */
 
-import { Deadline } from '../../clients/http/deadline.ts';
+import { Deadline } from '../../clients/http/request.ts';
 import { KubeClient } from '../../clients/kubernetes/client.ts';
 import type { ClusterConfig } from '../../clients/kubernetes/config.ts';
 import { listAll } from '../../clients/kubernetes/list.ts';
@@ -8,12 +8,12 @@ import { RUNNER_GROUPS, type RunnerGroupObject } from '../../clients/kubernetes/
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import type { InstallationImages } from '../../config/runnergroup/to-runner-group.ts';
 import { lookAndPlan, type PlanOfNow } from '../../observe/look-and-plan.ts';
+import { finishOwn, groupOfObject } from '../../observe/own-pod.ts';
 import type { Settings } from '../../observe/settings.ts';
-import { finishOwn, groupOfObject } from '../../serve/cluster/own-pod.ts';
 import { Failure, isOfConnection } from '../../shared/failure.ts';
 import type { Io } from '../../shared/io.ts';
-import { keyText } from '../../shared/key-text.ts';
-import { fromWithin } from '../doctor/fixes.ts';
+import { keyText } from '../../shared/keys.ts';
+import { fromWithin } from '../doctor/finding.ts';
 import { installedSecrets, READS, readOne } from '../doctor/reads.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { readList } from '../flags/readers.ts';

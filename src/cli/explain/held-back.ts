@@ -1,12 +1,12 @@
 /** Why a job is held back: its labels are in no group, or Gitea blocks it. Pure. */
 import { describeScope } from '../../clients/gitea/endpoints.ts';
-import { hasJobsOf, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { nearestName } from '../../config/runnergroup/words.ts';
 import type { GroupKey, JobDecision, Plan } from '../../planner/decisions.ts';
 import type { Job } from '../../planner/evidence.ts';
-import { groupBy } from '../../shared/group-by.ts';
-import { keyText } from '../../shared/key-text.ts';
+import { groupBy, keyText } from '../../shared/keys.ts';
 import { firstNames } from '../../shared/printable.ts';
+import { hasJobsOf } from '../../shared/scope.ts';
 
 /** Machines that a label asks for, and that a group without a nodeSelector does not have. */
 const MACHINES = [

@@ -3,13 +3,14 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Run, RunWanted } from '../../clients/gitea/runs.ts';
 import { STANDARD_INPUT } from '../../config/runnergroup/files.ts';
-import { hasJobsOf, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import type { GroupKey, Plan, RunnerDecision } from '../../planner/decisions.ts';
 import type { Job, LiveJob } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
-import { keyText } from '../../shared/key-text.ts';
-import { parseUrl } from '../../shared/parse-url.ts';
+import { keyText } from '../../shared/keys.ts';
 import { firstNames, printable } from '../../shared/printable.ts';
+import { hasJobsOf } from '../../shared/scope.ts';
+import { parseUrl } from '../../shared/url.ts';
 import { type ExplainedGroup, type ExplainedJob, type Explanation, groupOfJob } from '../explanation.ts';
 import type { JobState } from '../flags/readers.ts';
 

@@ -1,6 +1,6 @@
 /** How long a job that the cap holds back will wait, from how long CI jobs of the same name have taken. docs/explain.md tells how far off it is. Pure. */
 import type { Job } from '../../planner/evidence.ts';
-import { duration } from '../duration.ts';
+import { duration } from '../../shared/printable.ts';
 
 /** A span of time, ms. Half of all waits should end between `fromMs` and `toMs`. */
 export interface WaitEstimate {

@@ -6,10 +6,9 @@ import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import { API_VERSION, KIND } from '../../config/runnergroup/schema.ts';
 import { RunnerGroupStatus } from '../../config/runnergroup/status.ts';
 import { SERVE_LEASE } from '../../shared/installed/names.ts';
-import { keyText } from '../../shared/key-text.ts';
+import { keyText } from '../../shared/keys.ts';
 import { TRACKING_ID } from '../../shared/marks.ts';
-import { printable } from '../../shared/printable.ts';
-import { duration } from '../duration.ts';
+import { duration, printable } from '../../shared/printable.ts';
 import { type ClusterReader, readObject } from '../read-object.ts';
 
 export interface WhereIAm {

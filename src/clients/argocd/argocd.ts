@@ -20,10 +20,10 @@
 import * as z from 'zod';
 import { type Clock, systemClock } from '../../shared/clock.ts';
 import { Failure, type FailureKind } from '../../shared/failure.ts';
-import { parseUrl } from '../../shared/parse-url.ts';
+import { parseUrl } from '../../shared/url.ts';
 import { HttpClient, type HttpOptions } from '../http/client.ts';
-import type { Deadline } from '../http/deadline.ts';
 import {
+  type Deadline,
   failure,
   type HttpAnswer,
   type HttpRequest,

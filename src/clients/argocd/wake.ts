@@ -26,7 +26,7 @@
  */
 import { pause } from '../../shared/clock.ts';
 import { Failure, isOfConnection, isRateLimit } from '../../shared/failure.ts';
-import { Deadline } from '../http/deadline.ts';
+import { Deadline } from '../http/request.ts';
 import type { AppError, AppState } from './app-state.ts';
 import type { ApplicationRef, ObjectRef } from './application.ts';
 import type { ArgoCd, RefreshKind, SyncStart } from './argocd.ts';

@@ -2,7 +2,7 @@
  * How much of its rows a look keeps. Authors of workflows choose names and labels of any length and number; Gitea itself cuts names to
  * 255 bytes. A text is cut first, then a row must have room in its look.
  */
-import { groupBy } from '../../shared/group-by.ts';
+import { groupBy } from '../../shared/keys.ts';
 
 const LONGEST_NAME = 1_000;
 const LONGEST_LINK = 2_000;

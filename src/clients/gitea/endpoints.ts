@@ -1,6 +1,7 @@
 /** Paths and rights of Gitea's API per level (routers/api/v1/api.go, read in 1.25 to 1.27). */
-import type { Scope } from '../../config/runnergroup/runner-group.ts';
+
 import { Failure } from '../../shared/failure.ts';
+import type { Scope } from '../../shared/scope.ts';
 import type { AccessHints, Rights } from './failures.ts';
 
 /** A list of a level: where it is, and what an error says about it. */

@@ -3,7 +3,7 @@
  * evidence for messages, not for plans: one that is not understood is left out.
  */
 import * as z from 'zod';
-import type { Scope } from '../../config/runnergroup/runner-group.ts';
+import type { Scope } from '../../shared/scope.ts';
 import type { GiteaApi, Question } from './api.ts';
 import { type Level, levelOfRepository } from './endpoints.ts';
 import { jobsQuestion, readPage } from './lists.ts';

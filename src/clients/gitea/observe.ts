@@ -12,12 +12,13 @@
  *                          ▼
  *                a runner of ours works but no job says so? ─► in_progress once more
  */
-import type { Scope } from '../../config/runnergroup/runner-group.ts';
+
 import type { Job, Look, RegisteredRunner } from '../../planner/evidence.ts';
-import { normalBase } from '../../shared/base-url.ts';
 import { Failure, joinFailures, orFailure } from '../../shared/failure.ts';
+import type { Scope } from '../../shared/scope.ts';
+import { normalBase } from '../../shared/url.ts';
 import { HttpClient, type HttpOptions } from '../http/client.ts';
-import { Deadline } from '../http/deadline.ts';
+import { Deadline } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
 import { GiteaApi, type VersionCache } from './api.ts';
 import { Shelf, shareOutBytes } from './bounds.ts';

@@ -5,9 +5,9 @@
  * at work, whose job is then lost. So the row and the running jobs must be read just before each deletion.
  */
 import * as z from 'zod';
-import type { Scope } from '../../config/runnergroup/runner-group.ts';
 import type { Look, RegisteredRunner } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
+import type { Scope } from '../../shared/scope.ts';
 import { type GiteaAccess, GiteaApi, requestTo } from './api.ts';
 import type { Level } from './endpoints.ts';
 import { failureOfStatus, type Rights } from './failures.ts';

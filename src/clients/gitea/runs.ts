@@ -1,7 +1,6 @@
 /** Runs of workflows: finds one by the number that Gitea shows beside its title, lists its jobs, re-runs them. */
 import * as z from 'zod';
-import { Deadline } from '../http/deadline.ts';
-import { failure } from '../http/request.ts';
+import { Deadline, failure } from '../http/request.ts';
 import { type GiteaAccess, GiteaApi, type Question, requestTo } from './api.ts';
 import { type Level, levelOf, levelOfRepository } from './endpoints.ts';
 import { type AccessHints, beginOf, failureOfStatus } from './failures.ts';

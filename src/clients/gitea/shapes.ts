@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import type { Job, JobStatus, RegisteredRunner } from '../../planner/evidence.ts';
-import { parseUrl } from '../../shared/parse-url.ts';
+import { parseUrl } from '../../shared/url.ts';
 import { boundedLink, boundedName, labelsOfJob, labelsOfRunner, Shelf } from './bounds.ts';
 import { isGiteaName } from './endpoints.ts';
 import type { VersionFacts } from './version.ts';

@@ -5,7 +5,7 @@
  * The planner then goes by jobs, completed jobs and live Jobs. It does not see a runner that is registered but idle, or one whose job is
  * being cancelled. The user's own token has none of these limits, and needs one request instead of one per repository.
  */
-import type { Scope } from '../../config/runnergroup/runner-group.ts';
+import type { Scope } from '../../shared/scope.ts';
 import type { GiteaApi, Question } from './api.ts';
 import { readCompletedJobs } from './completed-jobs.ts';
 import { type Level, levelOf, repoLevel, segment } from './endpoints.ts';

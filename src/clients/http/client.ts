@@ -12,13 +12,11 @@ import { isUtf8 } from 'node:buffer';
 import { setMaxListeners } from 'node:events';
 import { type Clock, pause, systemClock } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
-import { parseUrl } from '../../shared/parse-url.ts';
+import { parseUrl } from '../../shared/url.ts';
 import type { ServerClocks } from './clock.ts';
-import { type Deadline, TimeLimit } from './deadline.ts';
 import { directWire } from './direct.ts';
-import { Gate } from './gate.ts';
 import { type Env, proxyFor } from './proxy.ts';
-import { failure, type HttpAnswer, type HttpRequest, type RequestLine } from './request.ts';
+import { type Deadline, failure, type HttpAnswer, type HttpRequest, type RequestLine, TimeLimit } from './request.ts';
 import { type AskedPause, type RetryAfter, retryAfterMs } from './retry-after.ts';
 import { isBrokenConnection, type Route, transportFailure } from './transport-error.ts';
 import { refuseBadCa, type Trust, type Wire, type WireAnswer } from './wire.ts';
@@ -298,4 +296,48 @@ function noop(): void {}
 
 function oneHeader(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
+}
+
+/**
+ * Lets at most `width` pass at a time. The others wait in queues that take turns. So a queue with a thousand waiting requests
+ * delays the next request of another queue by one place, not by a thousand.
+ */
+export class Gate {
+  readonly #queues = new Map<string, (() => void)[]>();
+  #free: number;
+
+  constructor(width: number) {
+    this.#free = width;
+  }
+
+  /** Runs `work` when it is the turn of `queue` and there is room. Rejects without running it when `signal` is aborted by then. */
+  async pass<T>(signal: AbortSignal, queue: string, work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free -= 1;
+    else await new Promise<void>((resolve) => this.#wait(queue, resolve));
+    try {
+      signal.throwIfAborted();
+      return await work();
+    } finally {
+      this.#next();
+    }
+  }
+
+  #wait(queue: string, go: () => void): void {
+    const waiting = this.#queues.get(queue);
+    if (waiting) waiting.push(go);
+    else this.#queues.set(queue, [go]);
+  }
+
+  /** The place that has become free goes to the queue whose turn it is; that queue then stands last. */
+  #next(): void {
+    for (const [queue, waiting] of this.#queues) {
+      this.#queues.delete(queue);
+      const go = waiting.shift();
+      if (waiting.length > 0) this.#queues.set(queue, waiting);
+      if (go === undefined) continue;
+      go();
+      return;
+    }
+    this.#free += 1;
+  }
 }

@@ -1,7 +1,7 @@
 /** Which proxy a request goes through: the same variables and rules as curl and Go programs, so as the rest of the cluster. */
 import { BlockList, isIP } from 'node:net';
 import { Failure } from '../../shared/failure.ts';
-import { parseUrl } from '../../shared/parse-url.ts';
+import { parseUrl } from '../../shared/url.ts';
 
 /** The environment, as a value. */
 export type Env = Readonly<Record<string, string | undefined>>;

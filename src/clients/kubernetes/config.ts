@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { Failure, systemCode, systemReason } from '../../shared/failure.ts';
-import { parseUrl } from '../../shared/parse-url.ts';
+import { parseUrl } from '../../shared/url.ts';
 import { isHeaderText } from '../http/request.ts';
 import type { ClientCertificate } from '../http/wire.ts';
 

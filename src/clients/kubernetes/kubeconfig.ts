@@ -66,9 +66,20 @@ const ONE_FILE = 'if kubectl finds it, this writes a whole one: kubectl config v
 /** Hundreds of contexts. */
 const LONGEST_TEXT = 1_048_576;
 
-/** @param logIn absent: one that names a program is refused. @throws Failure exit 1: unreadable, or no login; exit 2: no usable kubeconfig. */
-export async function readKubeconfig(file: string, logIn?: LogIn): Promise<ClusterConfig> {
-  const parsed = File.safeParse(await parseYaml(file, await read(file)));
+/**
+ * @param readYaml the one document of a file; undefined when it is not exactly one.
+ * @param logIn absent: one that names a program is refused.
+ * @throws Failure exit 1: unreadable, or no login; exit 2: no usable kubeconfig.
+ */
+export async function readKubeconfig(
+  file: string,
+  readYaml: (file: { readonly name: string; readonly text: string }) => unknown,
+  logIn?: LogIn,
+): Promise<ClusterConfig> {
+  const content = await read(file);
+  if (content.length > LONGEST_TEXT)
+    throw wrongKubeconfig(file, `of more than ${LONGEST_TEXT} characters: leave only one context in it`);
+  const parsed = File.safeParse(readYaml({ name: file, text: content }));
   if (!parsed.success) throw wrongKubeconfig(file, lackingIn(pathText(parsed.error)));
   const written = parsed.data;
   const name = written['current-context'];
@@ -171,14 +182,6 @@ async function read(file: string): Promise<string> {
     const message = `read the kubeconfig: ${file}: ${systemReason(error)}. Give a readable file.`;
     throw new Failure('GR-CLUSTER-11', 1, message, 'cluster');
   }
-}
-
-/** The one document of the file; undefined when it is not exactly one. Loaded late: `generate` mostly does without it. */
-async function parseYaml(name: string, text: string): Promise<unknown> {
-  if (text.length > LONGEST_TEXT)
-    throw wrongKubeconfig(name, `of more than ${LONGEST_TEXT} characters: leave only one context in it`);
-  const { readOneDocument } = await import('../../config/runnergroup/documents.ts');
-  return readOneDocument({ name, text });
 }
 
 export function wrongKubeconfig(file: string, what: string): Failure {

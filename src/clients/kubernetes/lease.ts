@@ -8,8 +8,7 @@
 import * as z from 'zod';
 import { type Clock, pause, untilAborted } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
-import { Deadline } from '../http/deadline.ts';
-import { failure } from '../http/request.ts';
+import { Deadline, failure } from '../http/request.ts';
 import { type KubeApi, type KubeQuestion, parseAnswer } from './client.ts';
 
 export interface LeaseOptions {

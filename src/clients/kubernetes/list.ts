@@ -1,7 +1,6 @@
 /** Reads complete lists. Any answer that is not one is a `Failure`. */
 import type { Failure } from '../../shared/failure.ts';
-import type { Deadline } from '../http/deadline.ts';
-import { failure, type HttpRequest, isTooLong } from '../http/request.ts';
+import { type Deadline, failure, type HttpRequest, isTooLong } from '../http/request.ts';
 import { firstPath, type KubeApi, type KubeQuestion, parseAnswer, unexpectedStatus, unreadable } from './client.ts';
 import { KubeList, listPath, type Resource, RUNNER_GROUPS, selectorOf } from './resources.ts';
 

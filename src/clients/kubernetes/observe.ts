@@ -3,8 +3,8 @@
  * our Jobs carry; everything it finds is judged by `judgeJob`. Any answer that is not a complete list is a `Failure`.
  */
 import type { LiveJob } from '../../planner/evidence.ts';
-import { groupBy } from '../../shared/group-by.ts';
-import { Deadline } from '../http/deadline.ts';
+import { groupBy } from '../../shared/keys.ts';
+import { Deadline } from '../http/request.ts';
 import { KubeClient, type KubeClientOptions } from './client.ts';
 import type { ClusterConfig } from './config.ts';
 import { judgeJob } from './judge.ts';

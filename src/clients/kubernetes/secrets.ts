@@ -7,9 +7,8 @@
  */
 import * as z from 'zod';
 import { Failure } from '../../shared/failure.ts';
-import { keyText } from '../../shared/key-text.ts';
-import type { Deadline } from '../http/deadline.ts';
-import { failure, type HttpAnswer, type HttpRequest, type RequestLine } from '../http/request.ts';
+import { keyText } from '../../shared/keys.ts';
+import { type Deadline, failure, type HttpAnswer, type HttpRequest, type RequestLine } from '../http/request.ts';
 import type { SecretKeys } from '../tokens/api-token.ts';
 import { type KubeApi, KubeClient, type KubeQuestion, parseAnswer, unexpectedStatus, unreadable } from './client.ts';
 import type { ClusterConfig } from './config.ts';

@@ -13,8 +13,7 @@
 import * as z from 'zod';
 import { pause, untilAborted } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
-import { Deadline } from '../http/deadline.ts';
-import { failure, parseJson } from '../http/request.ts';
+import { Deadline, failure, parseJson } from '../http/request.ts';
 import { firstPath, type KubeApi, type KubeQuestion, unreadable } from './client.ts';
 import { inNamespace, listAll } from './list.ts';
 import { listPath, type Resource, selectorOf } from './resources.ts';

@@ -8,10 +8,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { normalBase } from '../../shared/base-url.ts';
 import { Failure, systemCode, systemReason } from '../../shared/failure.ts';
-import { keyText } from '../../shared/key-text.ts';
+import { keyText } from '../../shared/keys.ts';
+import { normalBase } from '../../shared/url.ts';
 import { Token } from './token.ts';
 
 /** No slash, no dot at the start, no longer than a file name of Kubernetes. */
@@ -49,6 +48,15 @@ export interface SecretReader {
 /** Value of a key as text; undefined when the Secret has no such key. */
 export type SecretKeys = (key: string) => string | undefined;
 
+/** A RunnerGroup, as far as it says which Secrets it uses and for which Gitea. */
+interface TokenOwner {
+  readonly namespace: string;
+  readonly name: string;
+  readonly giteaUrl: string;
+  readonly authToken: { readonly name: string; readonly key: string };
+  readonly registrationToken: { readonly name: string };
+}
+
 /** What a Secret says, and how messages call it. */
 interface FoundSecret {
   readonly token: string;
@@ -63,7 +71,7 @@ interface FoundSecret {
 type Named = Readonly<Record<'what' | 'source', string>>;
 
 /** @throws Failure exit 1: no such file or Secret, or no usable token; exit 3: the token is bound to another Gitea or to none. */
-export async function findToken(group: RunnerGroup, sources: TokenSources): Promise<Token> {
+export async function findToken(group: TokenOwner, sources: TokenSources): Promise<Token> {
   const { env, clusterSecrets, secretsDir } = sources;
   const registration = await registrationUrl(group, sources);
   refuseForeignRegistration(group, registration, sources);
@@ -84,7 +92,7 @@ export async function findToken(group: RunnerGroup, sources: TokenSources): Prom
   return bind(token, bindingOf(written ?? byPolicy, where, group), what, group);
 }
 
-function secretInFiles(group: RunnerGroup, secretsDir: string): FoundSecret {
+function secretInFiles(group: TokenOwner, secretsDir: string): FoundSecret {
   const { name, key } = group.authToken;
   const folder = secretFolder(group, secretsDir);
   const token = readKey(join(secretsDir, folder), key);
@@ -94,7 +102,7 @@ function secretInFiles(group: RunnerGroup, secretsDir: string): FoundSecret {
 }
 
 /** The Secret of the group's own namespace, and no other: it is the tenant's. */
-async function secretInCluster(group: RunnerGroup, secrets: SecretReader): Promise<FoundSecret> {
+async function secretInCluster(group: TokenOwner, secrets: SecretReader): Promise<FoundSecret> {
   const { namespace, authToken } = group;
   const { name, key } = authToken;
   const nameOf = (place: Record<'namespace' | 'name', string>) =>
@@ -108,7 +116,7 @@ async function secretInCluster(group: RunnerGroup, secrets: SecretReader): Promi
   return { token, url: keys(URL_KEY)?.trim(), called, source: `key ${key} of ${called}` };
 }
 
-function missingKey(group: RunnerGroup, called: string): Failure {
+function missingKey(group: TokenOwner, called: string): Failure {
   const why = `${called} has no key ${group.authToken.key}. Add the key to the Secret, or correct authToken.`;
   const message = `find the API token of RunnerGroup ${keyText(group)}: ${why}`;
   return new Failure('GR-TOKEN-08', 1, message, 'token-unusable');
@@ -116,7 +124,7 @@ function missingKey(group: RunnerGroup, called: string): Failure {
 
 /** What the registration Secret of a group is bound to; undefined when that cannot be seen. Its token is never kept. */
 async function registrationUrl(
-  { namespace, registrationToken: { name } }: RunnerGroup,
+  { namespace, registrationToken: { name } }: TokenOwner,
   { clusterSecrets, secretsDir }: TokenSources,
 ): Promise<string | undefined> {
   if (!PATH_PART.test(namespace) || !PATH_PART.test(name)) return undefined;
@@ -126,7 +134,7 @@ async function registrationUrl(
 
 /** The registration Secret may be bound as well. It need not be readable here: the runner's pod checks the same before it registers. */
 function refuseForeignRegistration(
-  { namespace, name: group, giteaUrl, registrationToken: { name } }: RunnerGroup,
+  { namespace, name: group, giteaUrl, registrationToken: { name } }: TokenOwner,
   url: string | undefined,
   { boundTo }: TokenSources,
 ): void {
@@ -140,7 +148,7 @@ function refuseForeignRegistration(
 }
 
 /** Of the two places below `secretsDir` that a Secret may be mounted at, the first that has the key. */
-function secretFolder(group: RunnerGroup, secretsDir: string): string {
+function secretFolder(group: TokenOwner, secretsDir: string): string {
   const { name, key } = group.authToken;
   for (const part of [group.namespace, name, key]) if (!PATH_PART.test(part)) throw missing(group, secretsDir);
   const own = join(group.namespace, name);
@@ -159,7 +167,7 @@ function readKey(folder: string, key: string): string | undefined {
   }
 }
 
-function missing(group: RunnerGroup, secretsDir: string): Failure {
+function missing(group: TokenOwner, secretsDir: string): Failure {
   const { name, key } = group.authToken;
   const message =
     `find the API token of RunnerGroup ${keyText(group)}: no file ${group.namespace}/${name}/${key} or ${name}/${key} ` +
@@ -170,7 +178,7 @@ function missing(group: RunnerGroup, secretsDir: string): Failure {
 /** The Gitea that a token may be sent to, and what says so. */
 type Binding = Readonly<Record<'base' | 'where', string>>;
 
-function bindingOf(url: string | undefined, where: string, group: RunnerGroup): Binding {
+function bindingOf(url: string | undefined, where: string, group: TokenOwner): Binding {
   if (url === undefined || url === '') {
     const why = `${where} does not say to which Gitea it may be sent. Set it to the base URL, e.g. ${group.giteaUrl}.`;
     throw unusable(group, 'GR-TOKEN-03', 3, why);
@@ -183,7 +191,7 @@ function bindingOf(url: string | undefined, where: string, group: RunnerGroup): 
   return { base, where };
 }
 
-function bind(secret: string, { base, where }: Binding, { what, source }: Named, group: RunnerGroup): Token {
+function bind(secret: string, { base, where }: Binding, { what, source }: Named, group: TokenOwner): Token {
   if (base !== normalBase(group.giteaUrl)) {
     const why =
       `it is bound to ${base}, as ${where} says, but the group's Gitea is ${group.giteaUrl}. It was not sent. ` +
@@ -197,6 +205,6 @@ function bind(secret: string, { base, where }: Binding, { what, source }: Named,
   return new Token(secret, base, 'token', source);
 }
 
-function unusable(group: RunnerGroup, code: string, exit: 1 | 3, why: string): Failure {
+function unusable(group: TokenOwner, code: string, exit: 1 | 3, why: string): Failure {
   return new Failure(code, exit, `use the API token of RunnerGroup ${keyText(group)}: ${why}`, 'token-unusable');
 }

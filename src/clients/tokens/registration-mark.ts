@@ -5,13 +5,14 @@
  *
  * A filled key is never filled for another scope or Gitea, and no runner is started that would register with it.
  */
-import { type RunnerGroup, scopeWord } from '../../config/runnergroup/runner-group.ts';
-import { normalBase } from '../../shared/base-url.ts';
+
+import { type Scope, scopeWord } from '../../shared/scope.ts';
+import { normalBase } from '../../shared/url.ts';
 
 export const REGISTRATION_MARK = 'gitea.bpg.pw/registration-tokens';
 
 /** Whose token a group's runners register with. */
-export function holderOf({ giteaUrl, scope }: Pick<RunnerGroup, 'giteaUrl' | 'scope'>): string {
+export function holderOf({ giteaUrl, scope }: { readonly giteaUrl: string; readonly scope: Scope }): string {
   return `${scopeWord(scope)} at ${normalBase(giteaUrl)}`;
 }
 

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { isBelow, normalBase } from '../../shared/base-url.ts';
+import { isBelow, normalBase } from '../../shared/url.ts';
 
 /** How a server wants its token: Gitea `token …`, Argo CD `Bearer …`. */
 type TokenScheme = 'token' | 'Bearer';

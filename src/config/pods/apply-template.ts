@@ -3,18 +3,21 @@ import { checkPod } from './check-pod.ts';
 import { checkShape, type Suggest } from './check-shape.ts';
 import { type SecurityLevel, securityViolations, type Violation } from './pod-security.ts';
 import { reservedFields } from './reserved.ts';
-import { fieldsOf, type ListMerge, TEMPLATE_TYPE, type ValueType } from './schema.ts';
 import {
   boundFault,
+  fieldsOf,
   fieldValue,
   isList,
   isMapping,
+  type ListMerge,
   listOf,
   type Mapping,
   stringOf,
+  TEMPLATE_TYPE,
   type TemplateFault,
   type Value,
-} from './value.ts';
+  type ValueType,
+} from './schema.ts';
 
 interface TemplateContext {
   /** Names of the Secrets in the group's namespace that hold tokens of Gitea. */

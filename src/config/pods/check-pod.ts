@@ -2,7 +2,6 @@
  * What Kubernetes refuses, reads otherwise or drops although every type is right (`pkg/apis/core/validation`), as far as people do it in
  * the pod of a runner: it is told at commit. docs/adr/0028 lists what is left to the API server, which says it in a failed sync.
  */
-import { visitStructs } from './schema.ts';
 import {
   entriesOf,
   type FieldPath,
@@ -12,7 +11,8 @@ import {
   stringOf,
   type TemplateFault,
   type Value,
-} from './value.ts';
+  visitStructs,
+} from './schema.ts';
 
 /** The faults of a template that `checkShape` let pass. Paths are those of the template: the merged pod has other indices. */
 export function checkPod(ours: Mapping, template: Mapping): readonly TemplateFault[] {

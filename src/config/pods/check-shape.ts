@@ -1,14 +1,19 @@
 /** Whether a podTemplate has the shape of a PodTemplateSpec. A typo ends here, at commit, and not as a failed sync. */
 import {
+  type FieldPath,
   type Fields,
   fieldsOf,
+  isList,
+  isMapping,
   type ListType,
+  type Mapping,
   requiredFields,
   type ScalarType,
   TEMPLATE_TYPE,
+  type TemplateFault,
+  type Value,
   type ValueType,
 } from './schema.ts';
-import { type FieldPath, isList, isMapping, type Mapping, type TemplateFault, type Value } from './value.ts';
 
 /** The known name that was most likely meant (src/config/runnergroup/words.ts). */
 export type Suggest = (written: string, known: readonly string[]) => string | undefined;

@@ -14,7 +14,7 @@ import {
   stringOf,
   type TemplateFault,
   type Value,
-} from './value.ts';
+} from './schema.ts';
 
 export type SecurityLevel = 'privileged' | 'baseline' | 'restricted';
 

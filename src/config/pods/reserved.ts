@@ -4,9 +4,9 @@
  */
 import { posix } from 'node:path';
 import { asksOf } from './asks.ts';
-import { fieldsOf } from './schema.ts';
 import {
   type FieldPath,
+  fieldsOf,
   fieldValue,
   isList,
   isMapping,
@@ -14,7 +14,7 @@ import {
   stringOf,
   type TemplateFault,
   type Value,
-} from './value.ts';
+} from './schema.ts';
 
 /**
  * `path`: a step `[NAME]` is the element with that merge key, `[ours]` every element that our pod has, too, `*` any one; a key or name

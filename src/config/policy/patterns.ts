@@ -1,4 +1,4 @@
-import { normalBase } from '../../shared/base-url.ts';
+import { normalBase } from '../../shared/url.ts';
 
 /** `*` is any characters but a slash, `**` any. No regular expressions: a repository's author writes the text, and a match must not take long. */
 

@@ -1,4 +1,6 @@
 /** The rules about one group: its namespace, what it may name there, and its pods. */
+
+import { type Scope, scopeWord } from '../../shared/scope.ts';
 import { type AskedKind, asksOf } from '../pods/asks.ts';
 import { checkShape } from '../pods/check-shape.ts';
 import {
@@ -11,10 +13,10 @@ import {
   stringOf,
   type TemplateFault,
   type Value,
-} from '../pods/value.ts';
+} from '../pods/schema.ts';
 import { otherSecrets } from '../runnergroup/paths.ts';
 import { quoted } from '../runnergroup/problems.ts';
-import { type RunnerGroup, type Scope, scopeWord } from '../runnergroup/runner-group.ts';
+import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { allowedBy, type Finding, finding, type GroupRule, NONE, PROFILE_REASON, type RuleName } from './denial.ts';
 import { coversImage, matchesAny, matchesGlob, parseImage } from './patterns.ts';
 import type { Policy } from './schema.ts';

@@ -8,8 +8,8 @@
 import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
-import { normalBase } from '../../shared/base-url.ts';
 import { systemReason } from '../../shared/failure.ts';
+import { normalBase } from '../../shared/url.ts';
 import { readAll, type SourceDocument } from '../runnergroup/documents.ts';
 import { problemsOfIssue } from '../runnergroup/field-problem.ts';
 import { pathText } from '../runnergroup/paths.ts';

@@ -8,7 +8,7 @@
 import { Failure } from '../../shared/failure.ts';
 import { firstNames } from '../../shared/printable.ts';
 import type { Asked } from '../pods/asks.ts';
-import type { FieldPath, Mapping } from '../pods/value.ts';
+import type { FieldPath, Mapping } from '../pods/schema.ts';
 import type { PassThrough } from '../runnergroup/read.ts';
 import type { FilePlace, RunnerGroup } from '../runnergroup/runner-group.ts';
 

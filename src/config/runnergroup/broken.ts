@@ -63,6 +63,7 @@ export const SILENT_SPEC = {
   suspend: true,
 };
 
+/** The object that is printed in place of such a group. */
 export function standIn({ namespace, name, labels, annotations, problems }: BrokenGroup) {
   const metadata = {
     annotations: { ...annotations, [PROBLEM]: problemText(problems) },
@@ -70,7 +71,7 @@ export function standIn({ namespace, name, labels, annotations, problems }: Brok
     name,
     namespace,
   };
-  return { namespace, name, object: { apiVersion: API_VERSION, kind: KIND, metadata, spec: SILENT_SPEC } };
+  return { apiVersion: API_VERSION, kind: KIND, metadata, spec: SILENT_SPEC };
 }
 
 /** The first problems in one line. */

@@ -1,7 +1,6 @@
 /** Kinds of fields that the schema uses more than once, or that take many lines. */
 import * as z from 'zod';
-import { normalBase } from '../../shared/base-url.ts';
-import { parseUrl } from '../../shared/parse-url.ts';
+import { normalBase, parseUrl } from '../../shared/url.ts';
 import { DNS_SUBDOMAIN, isLabelValue, isQualifiedName, isQuantity, parseLabel, words } from './words.ts';
 
 const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;

@@ -1,5 +1,5 @@
 /** Places of problems that are found after reading. The text of a file is parsed once more. */
-import { groupBy } from '../../shared/group-by.ts';
+import { groupBy } from '../../shared/keys.ts';
 import { Budget } from './budget.ts';
 import type { Path } from './documents.ts';
 import { isMapping, pathText } from './paths.ts';

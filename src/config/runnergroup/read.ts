@@ -9,8 +9,7 @@
  *                                              ├─ no manifest ─► skipped, and named
  *                                              └─ neither     ─► problem
  */
-import { groupBy } from '../../shared/group-by.ts';
-import { keyText } from '../../shared/key-text.ts';
+import { groupBy, keyText } from '../../shared/keys.ts';
 import { type BrokenGroup, brokenGroup, problemsOf } from './broken.ts';
 import { Budget, MOST_PROBLEMS } from './budget.ts';
 import type { Read, SourceDocument } from './documents.ts';

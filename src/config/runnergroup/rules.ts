@@ -3,21 +3,22 @@
  * A field with a problem of its own is `unclear`: the rules report nothing about it, so that one cause gives one problem.
  */
 
-import { normalBase } from '../../shared/base-url.ts';
+import type { Scope } from '../../shared/scope.ts';
+import { normalBase } from '../../shared/url.ts';
+import type { Path } from './documents.ts';
+import { exampleOf, type FieldProblem } from './field-problem.ts';
+import { valueAt } from './paths.ts';
+import { quoted } from './problems.ts';
+import { newerKeys } from './runner-config.ts';
+import type { ContainerMode, NormalFields, PodProxy, SecretKey } from './runner-group.ts';
 import {
   DEFAULT_IMAGES,
   DEFAULT_LABELS,
   GRACEFUL_STOP_SECONDS,
   PENDING_DEADLINE_SECONDS,
   RUNNER_RELEASE,
-} from './defaults.ts';
-import type { Path } from './documents.ts';
-import { exampleOf, type FieldProblem } from './field-problem.ts';
-import { valueAt } from './paths.ts';
-import { quoted } from './problems.ts';
-import { newerKeys } from './runner-config.ts';
-import type { ContainerMode, NormalFields, PodProxy, Scope, SecretKey } from './runner-group.ts';
-import type { WrittenSpec } from './schema.ts';
+  type WrittenSpec,
+} from './schema.ts';
 import {
   isQualifiedName,
   nearestName,

@@ -11,7 +11,6 @@
  * whose normal form differs from what people write also needs a line in `NormalFields` (runner-group.ts) and a rule (rules.ts).
  */
 import * as z from 'zod';
-import * as defaults from './defaults.ts';
 import {
   caBundle,
   dnsLabel,
@@ -33,6 +32,32 @@ import {
 import { NOTIFY_HELP, NotifyTargets } from './notify-fields.ts';
 import { RunnerConfigKeys } from './runner-config.ts';
 import { IMAGE_REFERENCE, LONGEST_IMAGE, words } from './words.ts';
+
+/**
+ * Release of the runner that default images carry: 1.0.8 ran in real pods against Gitea 1.26 and 1.27, and the pod template
+ * relies on the layout of its images. A fixed release, because a floating tag changes runners without a commit.
+ */
+export const RUNNER_RELEASE = '1.0.8';
+
+/** Image per container mode; the basic image reports the runner's real exit code, the dind-rootless one brings dockerd. */
+export const DEFAULT_IMAGES = {
+  'dind-rootless': `gitea/runner:${RUNNER_RELEASE}-dind-rootless`,
+  dind: `gitea/runner:${RUNNER_RELEASE}`,
+  host: `gitea/runner:${RUNNER_RELEASE}`,
+} as const;
+
+/** The runner project's own default labels (runner 1.0.8, `internal/app/cmd/register.go`). All need docker. */
+export const DEFAULT_LABELS: readonly string[] = [
+  'ubuntu-latest:docker://docker.gitea.com/runner-images:ubuntu-latest',
+  'ubuntu-24.04:docker://docker.gitea.com/runner-images:ubuntu-24.04',
+  'ubuntu-22.04:docker://docker.gitea.com/runner-images:ubuntu-22.04',
+];
+
+/** 3 hours, after which Gitea ends a CI job on its own (`ENDLESS_TASK_TIMEOUT`): no stop cuts one short (docs/adr/0018). */
+export const GRACEFUL_STOP_SECONDS = 10_800;
+
+/** As long as the cluster autoscaler waits for a node that it has asked for (`--max-node-provision-time`). */
+export const PENDING_DEADLINE_SECONDS = 900;
 
 export const API_VERSION = 'gitea.bpg.pw/v1alpha1';
 export const KIND = 'RunnerGroup';
@@ -129,7 +154,7 @@ export const Spec = z.strictObject({
     .optional()
     .register(z.globalRegistry, {
       description: 'Labels that are added to `labels`; `false` adds none. A label in `labels` with the same name wins.',
-      [DEFAULT_NOTE]: `${defaults.DEFAULT_LABELS.map((label) => `\`${label}\``).join(', ')}; none with containerMode \`host\``,
+      [DEFAULT_NOTE]: `${DEFAULT_LABELS.map((label) => `\`${label}\``).join(', ')}; none with containerMode \`host\``,
     }),
   maxActiveRunners: wholeNumber(0, MOST_RUNNERS).optional().register(z.globalRegistry, {
     description:
@@ -196,7 +221,7 @@ export const Spec = z.strictObject({
     .register(z.globalRegistry, {
       description:
         'Image of the runner container, and of the init container that registers it, best with its digest (`name:tag@sha256:…`). One of your own must keep the entry point and user of the default one, and have `sh` and `timeout`.',
-      [DEFAULT_NOTE]: `\`${defaults.DEFAULT_IMAGES['dind-rootless']}\`; for \`dind\` and \`host\` \`${defaults.DEFAULT_IMAGES.dind}\``,
+      [DEFAULT_NOTE]: `\`${DEFAULT_IMAGES['dind-rootless']}\`; for \`dind\` and \`host\` \`${DEFAULT_IMAGES.dind}\``,
     }),
   containerMode: z.enum(['dind-rootless', 'dind', 'host']).default('dind-rootless').register(z.globalRegistry, {
     description:
@@ -288,7 +313,7 @@ export const Spec = z.strictObject({
     .register(z.globalRegistry, {
       description:
         'How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its place while other jobs of the group wait for it. Then one of them gets the place. At least `spawnTimeoutSeconds`. Needs sight of the Jobs in the cluster.',
-      [DEFAULT_NOTE]: `\`${defaults.PENDING_DEADLINE_SECONDS}\` (15 minutes), or \`spawnTimeoutSeconds\` if that is longer`,
+      [DEFAULT_NOTE]: `\`${PENDING_DEADLINE_SECONDS}\` (15 minutes), or \`spawnTimeoutSeconds\` if that is longer`,
     }),
   // 6 hours, as agent-stack-k8s. Gitea itself ends CI jobs after 3 h (`ENDLESS_TASK_TIMEOUT`) unless told otherwise.
   activeDeadlineSeconds: wholeNumber(1, THIRTY_DAYS).default(21_600).register(z.globalRegistry, {
@@ -312,7 +337,7 @@ export const Spec = z.strictObject({
     .register(z.globalRegistry, {
       description:
         "How long a stopped runner may finish its CI job: sets the pod's termination grace (30 s more). A CI job that takes longer is killed with its pod, and Gitea shows it as failed. The default is as long as Gitea lets a CI job run. An idle runner stops at once.",
-      [DEFAULT_NOTE]: `\`${defaults.GRACEFUL_STOP_SECONDS}\` (3 hours); 1 less than \`activeDeadlineSeconds\` where that is not longer`,
+      [DEFAULT_NOTE]: `\`${GRACEFUL_STOP_SECONDS}\` (3 hours); 1 less than \`activeDeadlineSeconds\` where that is not longer`,
     }),
 });
 

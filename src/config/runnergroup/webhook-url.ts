@@ -1,5 +1,5 @@
 /** Addresses of plain webhooks. It imports hardly anything: flags are read with it before anything else is loaded. */
-import { parseUrl } from '../../shared/parse-url.ts';
+import { parseUrl } from '../../shared/url.ts';
 
 /** Undefined: it is an address that a webhook can have. */
 export function webhookUrlProblem(text: string): string | undefined {

@@ -2,7 +2,7 @@
  * What a planner that sees no Kubernetes makes up for: runners that are starting. This is the only door of this folder.
  *
  *     when a job became ready ......... it is guessed what it needed     needs.ts
- *     which runners may be starting ... the past is played again         replay.ts, events.ts, requests.ts
+ *     which runners may be starting ... the past is played again         replay.ts, requests.ts
  *     how long they may take .......... twice as long each time          patience.ts
  */
 import type { Facts } from '../facts.ts';

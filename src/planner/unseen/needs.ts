@@ -3,9 +3,7 @@
  * tells. A job that once began before another job of its run had ended does not need that one, in any run of the repository.
  */
 
-import type { Job } from '../evidence.ts';
-import type { ListedJob } from '../join.ts';
-import { addTo, ByGitea } from '../maps.ts';
+import { addTo, ByGitea, type Job, type ListedJob } from '../evidence.ts';
 import { baseName, mayFollow } from '../ready-since.ts';
 
 /** One job of one attempt of a run, or all legs of its matrix. */

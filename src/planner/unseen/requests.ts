@@ -2,8 +2,7 @@
  * What has been asked for, at one moment of the past: runners that are still unseen, and jobs that wait in line for a place. The
  * functions are the moves of the replay. They change this state, which lives for one replay only.
  */
-import type { Group } from '../evidence.ts';
-import type { ListedJob } from '../join.ts';
+import type { Group, ListedJob } from '../evidence.ts';
 import { patienceMs } from './patience.ts';
 
 /** A group at that moment. */

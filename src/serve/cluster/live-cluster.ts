@@ -14,13 +14,13 @@ import {
 } from '../../clients/kubernetes/resources.ts';
 import { keyOf, Watch } from '../../clients/kubernetes/watch.ts';
 import type { InstallationImages } from '../../config/runnergroup/to-runner-group.ts';
+import { groupOfObject, READ_ANNOTATIONS } from '../../observe/own-pod.ts';
 import type { Failure } from '../../shared/failure.ts';
-import { keyText } from '../../shared/key-text.ts';
+import { keyText } from '../../shared/keys.ts';
 import { GROUP_NAME, TRACKING_ID } from '../../shared/marks.ts';
 import type { Tell } from '../events.ts';
 import type { LiveGroup, LiveRunner } from '../planning/live.ts';
 import { CachedByKey, keepEqual, keepList } from '../unchanged.ts';
-import { groupOfObject, READ_ANNOTATIONS } from './own-pod.ts';
 
 interface LiveClusterOptions {
   /** Empty: all. */

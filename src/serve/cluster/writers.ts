@@ -4,14 +4,13 @@
  */
 
 import { hash } from 'node:crypto';
-import { Deadline } from '../../clients/http/deadline.ts';
-import { failure } from '../../clients/http/request.ts';
+import { Deadline, failure } from '../../clients/http/request.ts';
 import type { KubeQuestion } from '../../clients/kubernetes/client.ts';
 import { objectPath, RUNNER_GROUPS, type RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import { API_VERSION, KIND } from '../../config/runnergroup/schema.ts';
 import { RunnerGroupStatus } from '../../config/runnergroup/status.ts';
 import type { Failure } from '../../shared/failure.ts';
-import { keyText } from '../../shared/key-text.ts';
+import { keyText } from '../../shared/keys.ts';
 import { timeText } from '../../shared/marks.ts';
 import type { EventOf, RerunOutcome, ServeEvent } from '../events.ts';
 import { isWorthWriting, statusOf, stuckText, tellsLess } from '../planning/group-status.ts';

@@ -3,17 +3,17 @@
  *
  *   request budget ........ shared by all looks and what is asked besides (`RateLimiter`)
  *   Retry-After ........... remembered: nothing is sent before that time (http/retry-after.ts)
- *   connections ........... eight at most, which scopes use in turn (http/gate.ts)
+ *   connections ........... eight at most, which scopes use in turn (http/client.ts)
  */
 import type { GiteaAccess, VersionCache } from '../../clients/gitea/api.ts';
 import { type GiteaTarget, giteaClient } from '../../clients/gitea/observe.ts';
 import type { HttpClient, HttpOptions } from '../../clients/http/client.ts';
 import type { ServerClocks } from '../../clients/http/clock.ts';
-import { Deadline } from '../../clients/http/deadline.ts';
 import type { Env } from '../../clients/http/proxy.ts';
+import { Deadline } from '../../clients/http/request.ts';
 import { RetryAfter } from '../../clients/http/retry-after.ts';
 import type { Clock } from '../../shared/clock.ts';
-import { groupBy } from '../../shared/group-by.ts';
+import { groupBy } from '../../shared/keys.ts';
 import type { Tell } from '../events.ts';
 
 export interface GiteasOptions extends Pick<HttpOptions, 'wireTo'> {

@@ -17,7 +17,7 @@ import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { type LostJob, MOST_LOST_JOBS, RunnerGroupStatus } from '../../config/runnergroup/status.ts';
 import { isOver, type Job, type Look } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
-import { keyText } from '../../shared/key-text.ts';
+import { keyText } from '../../shared/keys.ts';
 import { timeText } from '../../shared/marks.ts';
 import type { Tell } from '../events.ts';
 import type { LiveGroup, LiveRunner } from '../planning/live.ts';

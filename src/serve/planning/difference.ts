@@ -1,9 +1,8 @@
 /** Compares what the planner wants with the Jobs that exist. Pure. */
-import { jobAnnotations, present } from '../../manifests/stamp.ts';
+import { jobAnnotations, present } from '../../observe/output-of-plan.ts';
 import type { EmittedRunner, RunnerDecision } from '../../planner/decisions.ts';
 import { hasEnded } from '../../planner/evidence.ts';
-import { groupBy } from '../../shared/group-by.ts';
-import { keyText } from '../../shared/key-text.ts';
+import { groupBy, keyText } from '../../shared/keys.ts';
 import { groupKeyOfRunner, keyOfDecision, keyOfRunner, type LiveRunner } from './live.ts';
 
 /** What a sync would change, as `<namespace>/<name>` of Jobs. Sorted; all empty: the cluster shows the plan. */

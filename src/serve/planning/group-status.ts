@@ -2,7 +2,7 @@
 import { type LostJob, type RunnerGroupStatus, STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
 import type { Failure, FailureKind } from '../../shared/failure.ts';
 import { timeText } from '../../shared/marks.ts';
-import { UNREAD_ADVICE, unreadText } from '../../shared/unread.ts';
+import { UNREAD_ADVICE, unreadText } from '../../shared/printable.ts';
 import { keepEqual } from '../unchanged.ts';
 import type { WakeOutcome } from '../waking/wake-state.ts';
 import type { GroupCounts, StuckPod } from './plan-application.ts';

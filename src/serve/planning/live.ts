@@ -11,8 +11,7 @@ import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import type { RunnerDecision } from '../../planner/decisions.ts';
 import { isOver, type LiveJob, type Look } from '../../planner/evidence.ts';
 import type { Failure } from '../../shared/failure.ts';
-import { groupBy } from '../../shared/group-by.ts';
-import { keyText } from '../../shared/key-text.ts';
+import { groupBy, keyText } from '../../shared/keys.ts';
 import type { Texts } from '../../shared/marks.ts';
 import { keepLists } from '../unchanged.ts';
 

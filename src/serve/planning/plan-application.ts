@@ -7,7 +7,7 @@ import { type Trouble, troublesOf } from '../../observe/troubles.ts';
 import type { GroupSummary, Plan, RunnerTrouble } from '../../planner/decisions.ts';
 import type { Look } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
-import { isSame } from '../../shared/key-text.ts';
+import { isSame } from '../../shared/keys.ts';
 import type { LiveRunner } from './live.ts';
 
 /** A valid RunnerGroup with the last look at its scope, or why there is none. */

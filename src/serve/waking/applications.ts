@@ -9,11 +9,11 @@
 import type { AppState } from '../../clients/argocd/app-state.ts';
 import type { ApplicationRef, ObjectRef } from '../../clients/argocd/application.ts';
 import { ANSWER_MS, noting, type WakeResult, type WakeStep, type WakeTarget, wake } from '../../clients/argocd/wake.ts';
-import { Deadline } from '../../clients/http/deadline.ts';
+import { Deadline } from '../../clients/http/request.ts';
 import { parseRunnerName } from '../../planner/names.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
-import { keyText } from '../../shared/key-text.ts';
+import { keyText } from '../../shared/keys.ts';
 import type { Tell } from '../events.ts';
 import { applicationOfGroup, type LiveGroup, refOf } from '../planning/live.ts';
 import type { Again, KeyQueue, Turn, WorkQueue } from '../queue.ts';

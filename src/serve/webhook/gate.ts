@@ -18,8 +18,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
-import { hasJobsOf } from '../../config/runnergroup/runner-group.ts';
-import { normalBase } from '../../shared/base-url.ts';
+import { hasJobsOf } from '../../shared/scope.ts';
+import { normalBase } from '../../shared/url.ts';
 import { type SecretLine, secretLine } from './secrets.ts';
 
 export interface WebhookEvent {

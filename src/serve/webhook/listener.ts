@@ -5,8 +5,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { HttpClient } from '../../clients/http/client.ts';
-import { Deadline } from '../../clients/http/deadline.ts';
-import { parseUrl } from '../../shared/parse-url.ts';
+import { Deadline } from '../../clients/http/request.ts';
+import { parseUrl } from '../../shared/url.ts';
 import type { RefusalReason, WebhookEvent, WebhookGate } from './gate.ts';
 
 /** A delivery that can be sent on to another replica. That replica judges it again. */

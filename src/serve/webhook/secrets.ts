@@ -1,7 +1,7 @@
 /** The webhook secrets that are valid now. Secrets are replaced while we run, so their files are read again and again. */
 import { readFile } from 'node:fs/promises';
-import { normalBase } from '../../shared/base-url.ts';
 import { Failure, systemReason } from '../../shared/failure.ts';
+import { normalBase } from '../../shared/url.ts';
 import type { KeyQueue, WorkQueue } from '../queue.ts';
 
 const AGAIN_MS = 10_000;

@@ -14,7 +14,7 @@ import type { GroupAtLoss } from '../../serve/losses/follow.ts';
 import type { Again, Turn } from '../../serve/queue.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { doubled } from '../../shared/clock.ts';
-import { groupBy } from '../../shared/group-by.ts';
+import { groupBy } from '../../shared/keys.ts';
 
 interface FollowedRun {
   readonly run: LostRun;

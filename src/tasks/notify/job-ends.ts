@@ -20,8 +20,7 @@ import type { Turn } from '../../serve/queue.ts';
 import type { AppVerdict } from '../../serve/reconcile.ts';
 import type { StartTask, TaskContext } from '../../serve/task.ts';
 import { Failure } from '../../shared/failure.ts';
-import { groupBy } from '../../shared/group-by.ts';
-import { keyText } from '../../shared/key-text.ts';
+import { groupBy, keyText } from '../../shared/keys.ts';
 import { printable } from '../../shared/printable.ts';
 
 interface JobEndsOptions {

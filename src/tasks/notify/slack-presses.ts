@@ -15,7 +15,7 @@ import { header } from '../../serve/webhook/gate.ts';
 import { answer, Bodies } from '../../serve/webhook/listener.ts';
 import { type Clock, doubled, pause } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
-import { parseUrl } from '../../shared/parse-url.ts';
+import { parseUrl } from '../../shared/url.ts';
 import type { ReceiverContext, Refusal } from './notifier.ts';
 
 export const INTERACTIVE_PATH = '/slack/interactive';

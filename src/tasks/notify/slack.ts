@@ -3,8 +3,7 @@
  * (slack-presses.ts) are answered in the thread.
  */
 import * as z from 'zod';
-import { Deadline } from '../../clients/http/deadline.ts';
-import { parseJson } from '../../clients/http/request.ts';
+import { Deadline, parseJson } from '../../clients/http/request.ts';
 import type { JobNotice } from '../../serve/events.ts';
 import { Failure } from '../../shared/failure.ts';
 import { timeText } from '../../shared/marks.ts';

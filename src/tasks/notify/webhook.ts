@@ -1,12 +1,11 @@
 /** A notification as a plain webhook: JSON, signed with HMAC-SHA256 over time and body. docs/notifications.md documents it. */
 import { createHmac, hash } from 'node:crypto';
-import { Deadline } from '../../clients/http/deadline.ts';
+import { Deadline } from '../../clients/http/request.ts';
 import type { JobNotice } from '../../serve/events.ts';
 import { secretLine } from '../../serve/webhook/secrets.ts';
-import { isBelow } from '../../shared/base-url.ts';
 import { Failure } from '../../shared/failure.ts';
 import { timeText } from '../../shared/marks.ts';
-import { parseUrl } from '../../shared/parse-url.ts';
+import { isBelow, parseUrl } from '../../shared/url.ts';
 import { isAllowedUrl } from './allowed-urls.ts';
 import { ATTEMPT_MS, type Receiver, type ReceiverContext, type Refusal, readSecretFile, unusable } from './notifier.ts';
 

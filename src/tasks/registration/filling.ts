@@ -10,7 +10,7 @@ import type { GiteaAccess } from '../../clients/gitea/api.ts';
 import { describeScope } from '../../clients/gitea/endpoints.ts';
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import { readRegistrationToken, registrationLevel } from '../../clients/gitea/registrations.ts';
-import { Deadline } from '../../clients/http/deadline.ts';
+import { Deadline } from '../../clients/http/request.ts';
 import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import { fillSecret, readSecret } from '../../clients/kubernetes/secrets.ts';
 import { URL_KEY } from '../../clients/tokens/api-token.ts';
@@ -23,11 +23,10 @@ import type { TargetOf } from '../../serve/looks/targets.ts';
 import type { LiveGroup } from '../../serve/planning/live.ts';
 import type { Again, Turn } from '../../serve/queue.ts';
 import type { StartTask } from '../../serve/task.ts';
-import { normalBase } from '../../shared/base-url.ts';
 import { doubled } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
-import { groupBy } from '../../shared/group-by.ts';
-import { keyText } from '../../shared/key-text.ts';
+import { groupBy, keyText } from '../../shared/keys.ts';
+import { normalBase } from '../../shared/url.ts';
 
 interface FillingOptions {
   /** Names of the Secrets that may be written. */

@@ -18,11 +18,16 @@
  * them. Any doubt keeps the row: a dead one costs nothing but a line in a list.
  */
 
-import { type Group, hasEnded, type LiveJob, type Look, type RegisteredRunner } from '../../planner/evidence.ts';
-import { compareText } from '../../planner/join.ts';
+import {
+  compareText,
+  type Group,
+  hasEnded,
+  type LiveJob,
+  type Look,
+  type RegisteredRunner,
+} from '../../planner/evidence.ts';
 import { groupHash, namePrefix, parseRunnerName, type RunnerName } from '../../planner/names.ts';
-import { groupBy } from '../../shared/group-by.ts';
-import { keyText } from '../../shared/key-text.ts';
+import { groupBy, keyText } from '../../shared/keys.ts';
 
 /**
  * Time between the two observations. Gitea shows a runner as online for 60 s after its last sign of life (models/actions/runner.go

@@ -17,15 +17,14 @@ import {
   registrationLevel,
 } from '../../clients/gitea/registrations.ts';
 import type { HttpClient } from '../../clients/http/client.ts';
-import { Deadline } from '../../clients/http/deadline.ts';
+import { Deadline } from '../../clients/http/request.ts';
 import type { LiveJob, Look } from '../../planner/evidence.ts';
 import type { TargetOf } from '../../serve/looks/targets.ts';
 import type { Again, Turn } from '../../serve/queue.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { type Clock, pause } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
-import { groupBy } from '../../shared/group-by.ts';
-import { keyText } from '../../shared/key-text.ts';
+import { groupBy, keyText } from '../../shared/keys.ts';
 import { DEFAULT_BUDGET } from './budget.ts';
 import { deadRegistrations, type JudgedRegistration, type RowObservations, type StaysBecause } from './choose.ts';
 

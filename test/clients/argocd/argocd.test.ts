@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
 import { ArgoCd } from '../../../src/clients/argocd/argocd.ts';
-import { Deadline } from '../../../src/clients/http/deadline.ts';
+import { Deadline } from '../../../src/clients/http/request.ts';
 import type { Failure } from '../../../src/shared/failure.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { application, BUSY, client, fakeArgoCd, gatewayError, json, status, TOKEN } from '../../support/fake-argocd.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { readApplication } from '../../../src/clients/argocd/app-state.ts';
 import { afterRefresh, type WakePatience, type WakeTarget, wake } from '../../../src/clients/argocd/wake.ts';
-import { Deadline } from '../../../src/clients/http/deadline.ts';
+import { Deadline } from '../../../src/clients/http/request.ts';
 import {
   application,
   BUSY,

@@ -2,8 +2,8 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { giteaClient } from '../../../src/clients/gitea/observe.ts';
 import { readRegistrationToken, registrationLevel } from '../../../src/clients/gitea/registrations.ts';
-import { Deadline } from '../../../src/clients/http/deadline.ts';
-import type { Scope } from '../../../src/config/runnergroup/runner-group.ts';
+import { Deadline } from '../../../src/clients/http/request.ts';
+import type { Scope } from '../../../src/shared/scope.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { fakeGitea, type Intercept } from '../../support/gitea-stand-in.ts';
 import { ACME, SECRET, targetOf } from '../../support/looking.ts';

@@ -4,7 +4,7 @@ import type { Simulator, SimulatorOptions } from '../../../model/gitea/simulator
 import type { GiteaAccess } from '../../../src/clients/gitea/api.ts';
 import { giteaClient } from '../../../src/clients/gitea/observe.ts';
 import { askForRerun, readRunJobs } from '../../../src/clients/gitea/runs.ts';
-import { Deadline } from '../../../src/clients/http/deadline.ts';
+import { Deadline } from '../../../src/clients/http/request.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { startAcme } from '../../support/start-acme.ts';

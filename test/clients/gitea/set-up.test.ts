@@ -7,7 +7,7 @@ import { type GiteaAccess, GiteaApi } from '../../../src/clients/gitea/api.ts';
 import { GLOBAL_LEVEL, orgLevel, ownUserLevel, repoLevel } from '../../../src/clients/gitea/endpoints.ts';
 import { giteaClient } from '../../../src/clients/gitea/observe.ts';
 import { isRegistrationToken, readActions, readHooks } from '../../../src/clients/gitea/set-up.ts';
-import { Deadline } from '../../../src/clients/http/deadline.ts';
+import { Deadline } from '../../../src/clients/http/request.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import { orFailure } from '../../../src/shared/failure.ts';
 import { startAcme, TOKEN } from '../../support/start-acme.ts';

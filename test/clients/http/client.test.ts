@@ -1,8 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { HttpClient } from '../../../src/clients/http/client.ts';
-import { Deadline } from '../../../src/clients/http/deadline.ts';
-import type { RequestLine } from '../../../src/clients/http/request.ts';
+import { Deadline, type RequestLine } from '../../../src/clients/http/request.ts';
 import { serve } from '../../support/server.ts';
 import { failureOfSending, request, send } from './sending.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { HttpClient } from '../../../src/clients/http/client.ts';
 import { boundsOf, type ClockReading, common, ServerClocks } from '../../../src/clients/http/clock.ts';
-import { Deadline } from '../../../src/clients/http/deadline.ts';
+import { Deadline } from '../../../src/clients/http/request.ts';
 import { serve } from '../../support/server.ts';
 
 const NOON = Date.parse('2026-11-22T12:00:00Z');

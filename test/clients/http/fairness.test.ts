@@ -1,7 +1,7 @@
 /** Who may send next, while all connections to a server are in use. */
 import { expect, onTestFinished, test } from 'vitest';
 import { HttpClient, type HttpOptions } from '../../../src/clients/http/client.ts';
-import { Deadline } from '../../../src/clients/http/deadline.ts';
+import { Deadline } from '../../../src/clients/http/request.ts';
 import { serve } from '../../support/server.ts';
 import { request } from './sending.ts';
 

@@ -1,7 +1,7 @@
 /** `Retry-After` is remembered between requests, and shared by clients. */
 import { expect, onTestFinished, test } from 'vitest';
 import { HttpClient } from '../../../src/clients/http/client.ts';
-import { Deadline } from '../../../src/clients/http/deadline.ts';
+import { Deadline } from '../../../src/clients/http/request.ts';
 import { RetryAfter } from '../../../src/clients/http/retry-after.ts';
 import { type Listening, serve } from '../../support/server.ts';
 import { request } from './sending.ts';

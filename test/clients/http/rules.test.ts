@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Gate } from '../../../src/clients/http/gate.ts';
+import { Gate } from '../../../src/clients/http/client.ts';
 import { proxyFor } from '../../../src/clients/http/proxy.ts';
 import { retryAfterMs } from '../../../src/clients/http/retry-after.ts';
 

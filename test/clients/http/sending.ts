@@ -1,8 +1,7 @@
 import { inspect } from 'node:util';
 import { expect } from 'vitest';
 import { HttpClient, type HttpOptions } from '../../../src/clients/http/client.ts';
-import { Deadline } from '../../../src/clients/http/deadline.ts';
-import type { HttpRequest } from '../../../src/clients/http/request.ts';
+import { Deadline, type HttpRequest } from '../../../src/clients/http/request.ts';
 import type { Failure } from '../../../src/shared/failure.ts';
 import { failureOf } from '../../support/failure-of.ts';
 

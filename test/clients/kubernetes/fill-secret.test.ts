@@ -1,7 +1,7 @@
 /** Secrets that `serve` writes keys into: what is sent, what each answer of the API server means, and that no value is told. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
-import { Deadline } from '../../../src/clients/http/deadline.ts';
+import { Deadline } from '../../../src/clients/http/request.ts';
 import { fillSecret, readSecret, secretsClient } from '../../../src/clients/kubernetes/secrets.ts';
 import { send, status } from '../../support/api-server.ts';
 import { failureOf } from '../../support/failure-of.ts';

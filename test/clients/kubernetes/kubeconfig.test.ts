@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { readKubeconfig } from '../../../src/clients/kubernetes/kubeconfig.ts';
+import { readOneDocument } from '../../../src/config/runnergroup/documents.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 
 let folder = '';
@@ -35,7 +36,7 @@ function write(parts: { readonly cluster?: object; readonly user?: object; reado
 }
 
 async function failure(file: string): Promise<Failure> {
-  const error = await readKubeconfig(file).then(
+  const error = await readKubeconfig(file, readOneDocument).then(
     () => undefined,
     (reason: unknown) => reason,
   );
@@ -45,7 +46,10 @@ async function failure(file: string): Promise<Failure> {
 
 describe('a kubeconfig', () => {
   it('gives server, CA and token of its current context', async () => {
-    const config = await readKubeconfig(write({ cluster: { 'certificate-authority-data': base64('the CA') } }));
+    const config = await readKubeconfig(
+      write({ cluster: { 'certificate-authority-data': base64('the CA') } }),
+      readOneDocument,
+    );
 
     expect({ ...config, token: await config.token?.() }).toEqual({
       url: 'https://api.example.com:6443',
@@ -57,7 +61,10 @@ describe('a kubeconfig', () => {
 
   it('may name files, seen from its own folder', async () => {
     const user = { 'client-certificate': 'cert.pem', 'client-key': 'key.pem', tokenFile: 'token' };
-    const config = await readKubeconfig(write({ cluster: { 'certificate-authority': 'ca.pem' }, user }));
+    const config = await readKubeconfig(
+      write({ cluster: { 'certificate-authority': 'ca.pem' }, user }),
+      readOneDocument,
+    );
 
     expect(config).toMatchObject({
       ca: 'the ca.pem',
@@ -69,7 +76,7 @@ describe('a kubeconfig', () => {
   it('may hold a client certificate instead of a token', async () => {
     const user = { 'client-certificate-data': base64('c'), 'client-key-data': base64('k') };
 
-    expect(await readKubeconfig(write({ user }))).toEqual({
+    expect(await readKubeconfig(write({ user }), readOneDocument)).toEqual({
       url: 'https://api.example.com:6443',
       context: { name: 'here', namespace: 'ci' },
       clientCertificate: { cert: 'c', key: 'k' },
@@ -128,11 +135,11 @@ describe('a kubeconfig', () => {
       ],
     };
 
-    expect(await readKubeconfig(write({ over }))).toMatchObject({ url: 'https://api.example.com' });
+    expect(await readKubeconfig(write({ over }), readOneDocument)).toMatchObject({ url: 'https://api.example.com' });
   });
 
   it('never shows its token in an error', async () => {
-    const config = await readKubeconfig(write({ user: { token: 'very secret\u0000' } }));
+    const config = await readKubeconfig(write({ user: { token: 'very secret\u0000' } }), readOneDocument);
     const error = await config.token?.().catch((reason: unknown) => reason);
 
     expect(error).toBeInstanceOf(Failure);

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import * as z from 'zod';
-import { Deadline } from '../../../src/clients/http/deadline.ts';
+import { Deadline } from '../../../src/clients/http/request.ts';
 import { KubeClient } from '../../../src/clients/kubernetes/client.ts';
 import { listAll } from '../../../src/clients/kubernetes/list.ts';
 import { observeCluster } from '../../../src/clients/kubernetes/observe.ts';

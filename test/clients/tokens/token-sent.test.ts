@@ -4,7 +4,7 @@ import { requestTo } from '../../../src/clients/gitea/api.ts';
 import { orgLevel } from '../../../src/clients/gitea/endpoints.ts';
 import { deleteRegistration } from '../../../src/clients/gitea/registrations.ts';
 import { HttpClient } from '../../../src/clients/http/client.ts';
-import { Deadline } from '../../../src/clients/http/deadline.ts';
+import { Deadline } from '../../../src/clients/http/request.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { fakeGitea, jobRow } from '../../support/gitea-stand-in.ts';

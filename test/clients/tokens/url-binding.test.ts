@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findToken } from '../../../src/clients/tokens/api-token.ts';
 import { InputProblems } from '../../../src/config/runnergroup/problems.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
-import { normalBase } from '../../../src/shared/base-url.ts';
 import { Failure } from '../../../src/shared/failure.ts';
+import { normalBase } from '../../../src/shared/url.ts';
 import { groupOf } from '../../support/group-files.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { applyTemplate } from '../../../src/config/pods/apply-template.ts';
 import { checkShape } from '../../../src/config/pods/check-shape.ts';
 import type { SecurityLevel } from '../../../src/config/pods/pod-security.ts';
-import type { Mapping, Value } from '../../../src/config/pods/value.ts';
+import type { Mapping, Value } from '../../../src/config/pods/schema.ts';
 import type { ContainerMode } from '../../../src/config/runnergroup/runner-group.ts';
 import { nearestName } from '../../../src/config/runnergroup/words.ts';
 import { FULL_TEMPLATE, ourTemplate } from './full-template.ts';

@@ -1,5 +1,5 @@
 /** Templates of the right shape whose pod Kubernetes refuses, each with one mistake. */
-import type { Mapping } from '../../../src/config/pods/value.ts';
+import type { Mapping } from '../../../src/config/pods/schema.ts';
 
 export interface Mistake {
   readonly at: string;

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { type SecurityLevel, securityViolations } from '../../../src/config/pods/pod-security.ts';
-import type { Mapping } from '../../../src/config/pods/value.ts';
+import type { Mapping } from '../../../src/config/pods/schema.ts';
 import { ourTemplate } from './full-template.ts';
 import type { SecurityCase } from './security-cases.ts';
 

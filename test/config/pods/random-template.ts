@@ -1,6 +1,12 @@
 /** Random PodTemplateSpecs: of the right types, of no meaning. Made from the schema, so a new field of Kubernetes is in them, too. */
-import { fieldsOf, type ListType, TEMPLATE_TYPE, type ValueType } from '../../../src/config/pods/schema.ts';
-import type { Mapping, Value } from '../../../src/config/pods/value.ts';
+import {
+  fieldsOf,
+  type ListType,
+  type Mapping,
+  TEMPLATE_TYPE,
+  type Value,
+  type ValueType,
+} from '../../../src/config/pods/schema.ts';
 
 /** Numbers from 0 to 1, the same ones for the same seed (mulberry32). */
 export type Random = () => number;

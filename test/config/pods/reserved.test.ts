@@ -1,7 +1,7 @@
 /** Law T4. Scenes with hostile templates: apply-template.test.ts. */
 import { describe, expect, it } from 'vitest';
 import { RESERVED_FIELDS, reservedFields } from '../../../src/config/pods/reserved.ts';
-import type { Mapping } from '../../../src/config/pods/value.ts';
+import type { Mapping } from '../../../src/config/pods/schema.ts';
 import { ourTemplate } from './full-template.ts';
 
 const told = (template: Mapping, mode: 'host' | 'dind' = 'host'): readonly string[] =>

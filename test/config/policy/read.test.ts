@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { policyFieldRows } from '../../../packaging/field-tables.ts';
 import { MOST_POLICY_BYTES, PolicyDocument, readPolicy, readPolicyFile } from '../../../src/config/policy/schema.ts';
-import { editorSchema } from '../../../src/config/runnergroup/crd.ts';
+import { editorSchema } from '../../../src/config/runnergroup/json-schema.ts';
 import { folderWith } from '../../support/run-cli.ts';
 
 const HEAD = 'apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\n';

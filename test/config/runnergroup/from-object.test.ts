@@ -44,7 +44,7 @@ describe('the stand-in of a group that is not valid', () => {
   const problem = { place, path: 'spec.sucpend', message: 'unknown field', code: 'GR-INPUT-04' } as const;
   const labels = { team: 'web' };
   const broken = { namespace: 'runners', name: 'ci', place, labels, annotations: undefined, problems: [problem] };
-  const { spec, metadata } = standIn(broken).object;
+  const { spec, metadata } = standIn(broken);
 
   it('has a spec that is valid by itself, so the API server takes it', () => {
     expect(runnerGroupFromObject({ namespace: 'runners', name: 'ci', spec })).toHaveProperty('group');

@@ -9,7 +9,7 @@ import * as z from 'zod';
 import { RunnerGroup } from '../../../imports/gitea.bpg.pw.ts';
 import { fieldRows } from '../../../packaging/field-tables.ts';
 import { withPart } from '../../../packaging/generated-part.ts';
-import { jsonSchema } from '../../../src/config/runnergroup/crd.ts';
+import { jsonSchema } from '../../../src/config/runnergroup/json-schema.ts';
 import { Metadata, RunnerGroupDocument, Spec } from '../../../src/config/runnergroup/schema.ts';
 import { document, problemsIn } from '../../support/group-files.ts';
 
@@ -24,6 +24,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test.each([
   'install/crd.yaml',
+  'src/config/runnergroup/crd.json',
   'imports/gitea.bpg.pw.ts',
   'imports/construct.d.cts',
   'docs/runnergroup.md',

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { toJsonSchema } from '../../../src/config/runnergroup/crd.ts';
+import { toJsonSchema } from '../../../src/config/runnergroup/json-schema.ts';
 import {
   NEWER_KEYS,
   OWNED_KEYS,

@@ -5,7 +5,7 @@ import { GiteaApi } from '../../../src/clients/gitea/api.ts';
 import type { GiteaTarget } from '../../../src/clients/gitea/observe.ts';
 import { readLogin } from '../../../src/clients/gitea/shapes.ts';
 import { ServerClocks } from '../../../src/clients/http/clock.ts';
-import { Deadline } from '../../../src/clients/http/deadline.ts';
+import { Deadline } from '../../../src/clients/http/request.ts';
 import { BACKGROUND, Giteas } from '../../../src/serve/looks/giteas.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 import { fakeGitea } from '../../support/gitea-stand-in.ts';

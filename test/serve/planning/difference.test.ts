@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { jobAnnotations, present } from '../../../src/manifests/stamp.ts';
+import { jobAnnotations, present } from '../../../src/observe/output-of-plan.ts';
 import type { LiveState } from '../../../src/planner/evidence.ts';
 import { differenceOf, differingByGroup, mayWaitMs } from '../../../src/serve/planning/difference.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';

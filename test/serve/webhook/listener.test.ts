@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { HttpClient } from '../../../src/clients/http/client.ts';
-import { Deadline } from '../../../src/clients/http/deadline.ts';
+import { Deadline } from '../../../src/clients/http/request.ts';
 import { startHttpServer } from '../../../src/serve/http/server.ts';
 import { type WebhookEvent, WebhookGate } from '../../../src/serve/webhook/gate.ts';
 import { MAX_WEBHOOK_BYTES, type RawDelivery, webhookListener } from '../../../src/serve/webhook/listener.ts';

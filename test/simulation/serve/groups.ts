@@ -6,14 +6,14 @@ import { PODS, TRACKED_JOBS } from '../../../src/clients/kubernetes/resources.ts
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { API_VERSION, KIND } from '../../../src/config/runnergroup/schema.ts';
 import { templateHash } from '../../../src/manifests/app.ts';
-import { jobAnnotations, present } from '../../../src/manifests/stamp.ts';
+import { jobAnnotations, present } from '../../../src/observe/output-of-plan.ts';
+import { finishOwn, groupOfObject } from '../../../src/observe/own-pod.ts';
 import type { Look } from '../../../src/planner/evidence.ts';
-import { finishOwn, groupOfObject } from '../../../src/serve/cluster/own-pod.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import { type Planning, planApplication } from '../../../src/serve/planning/plan-application.ts';
 import { oncePerObject } from '../../../src/serve/unchanged.ts';
 import type { Failure } from '../../../src/shared/failure.ts';
-import { keyText } from '../../../src/shared/key-text.ts';
+import { keyText } from '../../../src/shared/keys.ts';
 import { GROUP_NAME, groupLabels, type Texts, TRACKING_ID } from '../../../src/shared/marks.ts';
 import { GITEA_URL, HOOK_URL } from './gitea.ts';
 import type { GroupInGit } from './history.ts';

@@ -4,8 +4,7 @@
  *     put, remove ─► objects, and a log ─► watches, each at its place in the log
  */
 
-import type { Deadline } from '../../../src/clients/http/deadline.ts';
-import type { HttpAnswer } from '../../../src/clients/http/request.ts';
+import type { Deadline, HttpAnswer } from '../../../src/clients/http/request.ts';
 import type { KubeApi, KubeQuestion } from '../../../src/clients/kubernetes/client.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { timeText } from '../../../src/shared/marks.ts';

@@ -25,7 +25,7 @@ import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import { countsOf, type Planning } from '../../../src/serve/planning/plan-application.ts';
 import type { QueueRow } from '../../../src/serve/queue.ts';
 import { hangsAfterMs } from '../../../src/serve/waking/applications.ts';
-import { keyText } from '../../../src/shared/key-text.ts';
+import { keyText } from '../../../src/shared/keys.ts';
 import type { Application } from './application.ts';
 import type { Stage } from './faults.ts';
 import { LONGEST_POLL_MS } from './gitea.ts';

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import type { RunnerGroupObject } from '../../../src/clients/kubernetes/resources.ts';
-import type { RunnerGroup, Scope, SecretKey } from '../../../src/config/runnergroup/runner-group.ts';
+import type { RunnerGroup, SecretKey } from '../../../src/config/runnergroup/runner-group.ts';
 import { Failure } from '../../../src/shared/failure.ts';
+import type { Scope } from '../../../src/shared/scope.ts';
 import { againMs, type GroupWithToken, tokenKeys } from '../../../src/tasks/registration/filling.ts';
 import { ACME, targetOf } from '../../support/looking.ts';
 import { runnerGroup } from '../../support/runner-group.ts';

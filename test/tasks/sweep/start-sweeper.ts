@@ -6,8 +6,8 @@ import { type Simulator, type SimulatorOptions, startSimulator } from '../../../
 import type { SweepClock } from '../../../src/cli/sweep.ts';
 import { giteaClient } from '../../../src/clients/gitea/observe.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
-import type { Scope } from '../../../src/config/runnergroup/runner-group.ts';
 import type { LiveJob } from '../../../src/planner/evidence.ts';
+import type { Scope } from '../../../src/shared/scope.ts';
 import { SIGHTINGS_APART_MS } from '../../../src/tasks/sweep/choose.ts';
 import {
   atOnce,

@@ -1,3 +1,18 @@
+interface Named {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** `runners/ci`: the key of an object with a namespace, and what people read. */
+export function keyText({ namespace, name }: Named): string {
+  return `${namespace}/${name}`;
+}
+
+/** True when both are there and have the same namespace and name. */
+export function isSame(a: Named | undefined, b: Named): boolean {
+  return a?.namespace === b.namespace && a.name === b.name;
+}
+
 /** Lists of elements by key, each in the order of `all`. Those without a key are left out. As `Map.groupBy`, which Node 20 does not have. */
 export function groupBy<T, K>(all: Iterable<T>, keyOf: (each: T) => K | undefined): Map<K, T[]> {
   const lists = new Map<K, T[]>();

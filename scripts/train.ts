@@ -7,7 +7,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import v8 from 'node:v8';
 import type { Script } from 'node:vm';
-import { compile, type ProgramPart, run, sealed } from './code-cache.ts';
+import { compile, type ProgramPart, run, sealed } from '../src/cli/start/code-cache.ts';
 
 const [folder = '', part = '', ...args] = process.argv.slice(2);
 const loaded: { readonly file: string; readonly source: Buffer; readonly script: Script }[] = [];

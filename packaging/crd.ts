@@ -1,17 +1,15 @@
 /**
- * The JSON Schema of a RunnerGroup, and the CustomResourceDefinition. The schema of the CRD is structural, as the API server demands: a type
- * everywhere, no `const`, no `propertyNames`, no closed objects. It has no defaults: an object in the cluster stays as it is in git, and
- * Argo CD sees no difference. Rules between fields: admission.ts.
+ * The CustomResourceDefinition. Its schema is structural, as the API server demands: a type everywhere, no `const`, no `propertyNames`, no
+ * closed objects. It has no defaults: an object in the cluster stays as it is in git, and Argo CD sees no difference. Rules between
+ * fields: admission.ts.
  */
-import * as z from 'zod';
+import { type JsonSchema, toJsonSchema } from '../src/config/runnergroup/json-schema.ts';
+import { isMapping } from '../src/config/runnergroup/paths.ts';
+import { KIND, Metadata, Spec } from '../src/config/runnergroup/schema.ts';
+import { RunnerGroupStatus } from '../src/config/runnergroup/status.ts';
+import { LONGEST_QUANTITY, QUANTITY } from '../src/config/runnergroup/words.ts';
 import { ADMISSION_RULES } from './admission.ts';
-import { isMapping, valueAt } from './paths.ts';
-import { DEFAULT_NOTE, KIND, Metadata, RunnerGroupDocument, Spec } from './schema.ts';
-import { RunnerGroupStatus } from './status.ts';
-import { LONGEST_QUANTITY, QUANTITY } from './words.ts';
-import { yamlText } from './yaml-text.ts';
 
-const HEADER = '# Made from src/config/runnergroup/schema.ts by "npm run generated".\n';
 /** The API server's RE2 needs no names. */
 const QUANTITY_PATTERN = QUANTITY.source.replaceAll(/\?<\w+>/g, '?:');
 const KEPT = [
@@ -30,17 +28,8 @@ const KEPT = [
   'x-kubernetes-list-map-keys',
 ];
 
-/** `install/crd.yaml`, byte for byte. The Helm chart's has annotations. */
-export function crdText(annotations?: Readonly<Record<string, string>>): string {
-  return HEADER + yamlText(crd(annotations));
-}
-
-/** Names of the fields below `spec` in the schema of a version of a CRD; without it, of ours. */
-export function specFieldsOf(version: unknown = { openAPIV3Schema: rootSchema() }): readonly string[] {
-  return Object.keys(valueAt(version, ['openAPIV3Schema', 'properties', 'spec', 'properties']) ?? {});
-}
-
-function crd(annotations?: Readonly<Record<string, string>>): unknown {
+/** The Helm chart's has annotations. */
+export function crd(annotations?: Readonly<Record<string, string>>): object {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -151,35 +140,4 @@ function structuralUnion(branches: readonly JsonSchema[]): JsonSchema {
 function withDefault(description: string, byDefault: unknown): string {
   const plain = ['string', 'number', 'boolean'].includes(typeof byDefault);
   return plain ? `${description} Default: ${String(byDefault)}.` : description;
-}
-
-/** A JSON Schema as far as our own schemas need it. */
-export interface JsonSchema {
-  readonly [keyword: string]: unknown;
-  readonly type?: string;
-  readonly properties?: Readonly<Record<string, JsonSchema>>;
-}
-
-export function jsonSchema(): JsonSchema {
-  return editorSchema(KIND, RunnerGroupDocument);
-}
-
-/** The schema of a document as draft-07: the draft that editors' YAML support reads. */
-export function editorSchema(title: string, document: z.ZodType): JsonSchema {
-  return { $schema: 'http://json-schema.org/draft-07/schema#', title, ...toJsonSchema(document) };
-}
-
-/** A zod schema of ours as JSON Schema of its input. Rules between fields have no place in it. */
-export function toJsonSchema(schema: z.ZodType): JsonSchema {
-  const { $schema: _$schema, ...rest } = z.toJSONSchema(schema, {
-    io: 'input',
-    target: 'draft-7',
-    override: ({ jsonSchema: made }) => {
-      delete made[DEFAULT_NOTE];
-      // The largest number of JavaScript is no rule of ours.
-      if (made.maximum === Number.MAX_SAFE_INTEGER) delete made.maximum;
-      if (made.minimum === Number.MIN_SAFE_INTEGER) delete made.minimum;
-    },
-  });
-  return rest as JsonSchema;
 }

@@ -1,15 +1,15 @@
 /** RunnerGroups of a cluster, as `serve`, `explain` and `doctor` read them: the same checks and the same final pod as in `generate`. */
 
-import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
-import { PROFILE_REASON } from '../../config/policy/denial.ts';
-import { PROBLEM } from '../../config/runnergroup/broken.ts';
-import { runnerGroupFromObject } from '../../config/runnergroup/from-object.ts';
-import { pathText } from '../../config/runnergroup/paths.ts';
-import { hasOwnPod, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { type InstallationImages, withImages } from '../../config/runnergroup/to-runner-group.ts';
-import { podTemplate } from '../../manifests/app.ts';
-import type { FinishPod } from '../../manifests/job-manifest.ts';
-import { type FinalPod, finalPod } from '../../observe/final-pods.ts';
+import type { RunnerGroupObject } from '../clients/kubernetes/resources.ts';
+import { PROFILE_REASON } from '../config/policy/denial.ts';
+import { PROBLEM } from '../config/runnergroup/broken.ts';
+import { runnerGroupFromObject } from '../config/runnergroup/from-object.ts';
+import { pathText } from '../config/runnergroup/paths.ts';
+import { hasOwnPod, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { type InstallationImages, withImages } from '../config/runnergroup/to-runner-group.ts';
+import { podTemplate, templateHash } from '../manifests/app.ts';
+import type { FinishPod, PodTemplate } from '../manifests/job-manifest.ts';
+import { type FinalPod, finalPod } from './final-pods.ts';
 
 const SHOWN = 10;
 
@@ -45,6 +45,16 @@ export function podProblem(group: RunnerGroup): string | undefined {
   const shown = final.faults.slice(0, SHOWN).map(({ path, message }) => `${pathText(path)} ${message}`);
   const more = final.faults.length - shown.length;
   return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
+}
+
+/** The pod template of a group that `groupOfObject` found good. */
+export function ownTemplate(group: RunnerGroup): PodTemplate {
+  return podTemplate(group, finishOwn).spec.template;
+}
+
+/** The hash of that template. */
+export function ownTemplateHash(group: RunnerGroup): string {
+  return templateHash(group, finishOwn);
 }
 
 /** Secrets of the other groups are left to `generate`, which knows them all. */

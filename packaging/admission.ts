@@ -8,14 +8,14 @@
  * Only what Kubernetes 1.25 knows is used. The API server limits the cost of a rule: a list or map needs a longest size in the schema.
  * From Kubernetes 1.30 on, a group that is in the cluster already still gets its status when a new rule refuses it.
  */
-import { NEEDS_ONE_RECEIVER, RECEIVERS } from './notify-fields.ts';
+import { NEEDS_ONE_RECEIVER, RECEIVERS } from '../src/config/runnergroup/notify-fields.ts';
 
 /** Where the rule stands (`[]`: items of a list), the rule, and what is wrong when it does not hold. */
 type AdmissionRule = readonly [path: string, rule: string, message: string];
 
 /** `activeDeadlineSeconds` without a value: its default in schema.ts. */
 const DEADLINE = '(has(self.activeDeadlineSeconds) ? self.activeDeadlineSeconds : 21600)';
-/** A URL without what its normal form may change (base-url.ts). Shorter than the normal form, so that nothing valid is refused. */
+/** A URL without what its normal form may change (url.ts). Shorter than the normal form, so that nothing valid is refused. */
 const bare = (url: string): string => `${url}.lowerAscii().replace('/', '').replace(':443', '').replace(':80', '')`;
 /** Dot segments, percent-encoding, numbers and other letters have more than one spelling: such URLs are left to `validate`. */
 const isPlain = (url: string): string =>

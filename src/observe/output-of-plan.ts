@@ -1,0 +1,151 @@
+/** From a plan to what is printed, for `generate` and `cdk8s synth` alike. */
+
+import { standIn } from '../config/runnergroup/broken.ts';
+import { inOrder, type ObjectManifest, type Output, type RunnerParts } from '../manifests/stamp.ts';
+import { manifestPieces } from '../manifests/text.ts';
+import type { EmittedRunner } from '../planner/decisions.ts';
+import { liveJobsOf } from '../planner/evidence.ts';
+import { POOL_LIFE_MS, parseRunnerName, poolIndexOf } from '../planner/names.ts';
+import { groupBy, keyText } from '../shared/keys.ts';
+import {
+  COMPARE_OPTIONS,
+  ENDED_AT,
+  groupLabels,
+  HOOK,
+  IGNORE_EXTRANEOUS,
+  IGNORE_HEALTH,
+  JOB_ID,
+  JOB_URL,
+  KEEP_UNTIL,
+  NO_PRUNE,
+  REPOSITORY,
+  RUN_ATTEMPT,
+  SKIP,
+  SYNC_OPTIONS,
+  type Texts,
+  timeText,
+} from '../shared/marks.ts';
+import type { PlanOfNow } from './look-and-plan.ts';
+
+/** Besides the plan: documents of other kinds, and what Argo CD says of the cluster. */
+interface Printing {
+  readonly others: readonly { readonly text: string }[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+type Planned = Pick<PlanOfNow, 'plan' | 'app' | 'seen' | 'broken'>;
+
+/** The whole output of `generate` in pieces, to be joined. */
+export function piecesOf(planned: Planned, printing: Printing): readonly string[] {
+  return manifestPieces(planned.app?.groupCharts ?? [], outputOf(planned, printing));
+}
+
+/** In place of the charts of broken groups their objects and kept Jobs are printed. */
+export function outputOf({ plan, seen, broken }: Omit<Planned, 'app'>, { others, env }: Printing): Output {
+  const emitted = plan.runners.filter((decision) => decision.emit);
+  const runners = groupBy(emitted, ({ group }) => keyText(group));
+  const specs = new Map(liveJobsOf(seen?.evidence).map((job) => [keyText(job), job.spec]));
+  const decisionsOf = (group: { namespace: string; name: string }) => runners.get(keyText(group)) ?? [];
+  const liveSpecOf = ({ group, runner }: EmittedRunner) => specs.get(keyText({ ...group, name: runner }));
+  const emitGroups = knowsRunnerGroups(env);
+  const leftOut = new Set(broken.map(keyText));
+  const inOutputOrder = broken.toSorted((a, b) => (keyText(a) < keyText(b) ? -1 : 1));
+  return {
+    runnersOf: (group) => decisionsOf(group).map((decision) => partsOf(decision, liveSpecOf(decision))),
+    emitGroups,
+    isLeftOut: (group) => leftOut.size > 0 && leftOut.has(keyText(group)),
+    kept: inOutputOrder.flatMap((group) => [
+      ...(emitGroups ? [standIn(group)] : []),
+      ...decisionsOf(group).map((runner) => keptJob(runner, liveSpecOf(runner))),
+    ]),
+    others: others.map(({ text }) => text),
+  };
+}
+
+/** True when the cluster has the RunnerGroup CRD: Argo CD lists `group/version/Kind` in `KUBE_API_VERSIONS`, with commas (measured on 3.5.3). */
+export function knowsRunnerGroups(env: Readonly<Record<string, string | undefined>>): boolean {
+  return (env['KUBE_API_VERSIONS'] ?? '')
+    .split(',')
+    .some((kind) => kind.trim() === 'gitea.bpg.pw/v1alpha1/RunnerGroup');
+}
+
+/**
+ * A Job of a group whose template nobody knows, because its spec cannot be used (docs/adr/0036). Argo CD keeps the Job that is there, and
+ * neither changes nor creates it (`Skip`, docs/adr/0020). Where its spec was not seen its pod does not matter: it is valid and suspended,
+ * in case somebody applies it by hand.
+ */
+function keptJob(decision: EmittedRunner, liveSpec?: object): ObjectManifest {
+  const { group, runner: name } = decision;
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: {
+      annotations: inOrder(present(jobAnnotations(decision))),
+      labels: inOrder(groupLabels(group.name), runnerLabels(name)),
+      name,
+      namespace: group.namespace,
+    },
+    spec: liveSpec ?? {
+      suspend: true,
+      template: { spec: { containers: [{ image: 'kept', name: 'runner' }], restartPolicy: 'Never' } },
+    },
+  } as ObjectManifest;
+}
+
+/** What makes a group's template the Job of this runner. */
+export function partsOf(decision: EmittedRunner, spec?: object): RunnerParts {
+  const { runner: name, priorityClass } = decision;
+  const isWarm = poolIndexOf(parseRunnerName(name)?.madeFor) !== undefined;
+  const warmSeconds = isWarm ? POOL_LIFE_MS / 1000 : undefined;
+  const annotations = present(jobAnnotations(decision));
+  return { name, labels: runnerLabels(name), annotations, priorityClass, warmSeconds, spec };
+}
+
+/** Far below Kubernetes' 256 KiB for all annotations together; longer than any page of Gitea. */
+const TEXT_LIMIT = 2048;
+/** Control and format characters, line and paragraph separators, lone surrogates: they steer terminals or break readers. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+/** Nearly every repository. Told first, because the tables of Unicode that `UNPRINTABLE` needs cost a start 1 ms. */
+const ASCII = /^[\x20-\x7e]*$/;
+
+/** Labels that follow from the runner's name alone; none for a warm-pool runner. */
+function runnerLabels(runner: string): Texts {
+  const parts = parseRunnerName(runner);
+  if (!parts || 'poolIndex' in parts.madeFor) return {};
+  const { id, attempt } = parts.madeFor;
+  return { [JOB_ID]: String(id), [RUN_ATTEMPT]: String(attempt) };
+}
+
+/** How Argo CD is to treat a Job, the CI job that it is for, and until when it stays for a look. */
+type Treatment = Pick<EmittedRunner, 'pinned' | 'skip' | 'job' | 'keep'>;
+
+/**
+ * Annotations of the Job object, never of its pod template: they may change while the Job lives.
+ * A repository's unprintable characters become `?`. An address that is no plain http(s) URL, or is too long, is left out: half a
+ * link is worse than none.
+ */
+export function jobAnnotations({ pinned, skip, job, keep }: Treatment): Texts {
+  return {
+    [COMPARE_OPTIONS]: pinned ? IGNORE_EXTRANEOUS : '',
+    [HOOK]: skip ? SKIP : '',
+    [IGNORE_HEALTH]: 'true',
+    [SYNC_OPTIONS]: pinned ? NO_PRUNE : '',
+    [JOB_URL]: plainUrl(job?.url ?? ''),
+    [REPOSITORY]: printable(job?.repository ?? '').slice(0, TEXT_LIMIT),
+    [ENDED_AT]: keep ? timeText(keep.endedAtMs) : '',
+    [KEEP_UNTIL]: keep ? timeText(keep.untilMs) : '',
+  };
+}
+
+function printable(text: string): string {
+  return ASCII.test(text) ? text : text.replace(UNPRINTABLE, '?');
+}
+
+function plainUrl(url: string): string {
+  return url.length <= TEXT_LIMIT && /^https?:\/\/[\x21-\x7e]+$/.test(url) ? url : '';
+}
+
+/** The entries with a value. */
+export function present(part: Texts): Texts {
+  return Object.fromEntries(Object.entries(part).filter(([, value]) => value !== ''));
+}
