@@ -42,6 +42,32 @@ const RULES = [
   },
   { rule: 'lost runners (ADR 3, 21)', off: { 'judge.ts isLost': 'return false' } },
   { rule: 'sleeping runners', off: { 'queue.ts isAsleep': 'return false' } },
+  { rule: 'warm pool (ADR 35)', off: { 'idle.ts fillPool': 'return []' } },
+  {
+    rule: 'names of a pool in a ring (ADR 35)',
+    off: {
+      'idle.ts nextName':
+        'for (let nth = 0; ; nth += 1) { const name = args[0]({ poolIndex: args[1] }, nth); if (!args[2](name)) return name; }',
+    },
+  },
+  {
+    rule: 'back-off of a pool (ADR 35)',
+    off: { 'idle.ts indexBacksOffUntilMs': 'return 0', 'idle.ts isRecordOfPool': 'return false' },
+  },
+  { rule: 'held for debugging (ADR 37)', off: { 'debugging.ts holdOf': 'return undefined' } },
+  { rule: 'groups in trouble (ADR 36)', off: { 'trouble.ts withTroubled': 'return args[0]' } },
+  { rule: 'renamed groups (ADR 54)', off: { 'heirs.ts findHeirs': 'return new Map()' } },
+  { rule: 'moved groups (P16)', off: { 'judge.ts stateIfMoved': 'return undefined' } },
+  { rule: 'an older pod template', off: { 'judge.ts isOfThisTemplate': 'return true' } },
+  { rule: 'back-off of a group (ADR 34)', off: { 'back-off.ts groupBackOff': 'return () => undefined' } },
+  {
+    rule: 'ready since (ADR 4)',
+    off: { 'ready-since.ts readySinceFinder': 'return (listed: any) => listed.job.createdAtMs' },
+  },
+  { rule: 'the node may be at fault (ADR 34)', off: { 'allot.ts isNodesFault': 'return false' } },
+  { rule: 'finishing', off: { 'judge.ts isAtUnlistedJob': 'return false' } },
+  { rule: 'the pin shows a CI job', off: { 'judge.ts hasHadJob': 'return args[0].completed !== undefined' } },
+  { rule: 'skipped at work (ADR 20)', off: { 'decide.ts skipAtWork': 'return {}' } },
   // Groups of histories have fairness `oldest`: here all have `per-repository`, first as it is and then without its rule.
   { rule: 'none, all groups fair (ADR 17)', off: { 'facts.ts establishFacts': fair() } },
   {

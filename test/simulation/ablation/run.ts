@@ -53,7 +53,7 @@ async function runBlock({ first, last }: Block): Promise<Sums> {
   return sums;
 }
 
-const HEAD = ['needless', 'p99 to exact', '> 60 s later', 'pruned at work, of 1000', 'cap, double, never'];
+const HEAD = ['needless', 'p99 to exact', '> 60 s later', 'pruned at work, of 1000', 'cap, double, never, gaps'];
 
 function formatTable({ exact, variants: sums }: Sums, histories: number): string {
   const rows = variants.map(({ rule }, i) => {
@@ -73,7 +73,7 @@ function cellsOf(tally: Tally, exact: Tally): readonly string[] {
     figures.p99.toFixed(3),
     `${figures.later.toFixed(1)} %`,
     figures.prunedAtWork.toFixed(2),
-    `${figures.overCap}, ${figures.doubleSpawns}, ${figures.neverServed}`,
+    `${figures.overCap}, ${figures.doubleSpawns}, ${figures.neverServed}, ${figures.gaps}`,
   ];
 }
 
