@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { readApplication } from '../../../src/clients/argocd/app-state.ts';
 import { afterRefresh, type WakePatience, type WakeTarget, wake } from '../../../src/clients/argocd/wake.ts';
 import { Deadline } from '../../../src/clients/http/request.ts';
+import { pause } from '../../../src/shared/clock.ts';
+import { Failure } from '../../../src/shared/failure.ts';
 import {
   application,
   BUSY,
@@ -13,6 +15,7 @@ import {
   json,
   status,
 } from '../../support/fake-argocd.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const APP = { name: 'runners' };
 const GROUP = { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci' };
@@ -176,21 +179,27 @@ describe('a wake of a slow Argo CD', () => {
     await givenUp;
   });
 
-  it('asks in another way, and then again, when Argo CD has overlooked the refresh', async () => {
-    let asked = '';
-    const server = await fakeArgoCd(({ line }, response) => {
-      if (line === SYNC) return false;
-      if (line === READ) return json(response, asked === '' ? earlier : pending);
-      const isChange = asked === REFRESH && line === CHANGE;
-      const isHeard = asked === CHANGE && line === REFRESH;
-      asked = line;
-      if (isHeard) json(response, done);
-      else if (isChange) json(response, earlier);
-      return true;
-    });
+  it('asks in another way after a minute, and then again, when Argo CD has overlooked the refresh', async () => {
+    const clock = new VirtualClock();
+    const asked: string[] = [];
+    const overlooking: WakeTarget = {
+      clock,
+      read: async () => readApplication(asked.length === 0 ? earlier : pending),
+      refresh: async (_, deadline, how = 'hard') => {
+        asked.push(how);
+        if (asked.length > 1) return readApplication(how === 'hard' ? done : earlier);
+        await pause(clock, deadline.remainingMs());
+        throw new Failure('GR-HTTP-09', 1, 'no answer.', 'timeout');
+      },
+      sync: async () => 'started',
+    };
+    const waking = wake(overlooking, APP, [GROUP], new Deadline(600_000, clock));
+    await clock.pass(59_999);
+    expect(asked).toEqual(['hard']);
 
-    expect((await wakeUp(server, [GROUP], { answerMs: 500, readEveryMs: 600, askAgainMs: 500 })).is).toBe('synced');
-    expect(server.lines()).toEqual([READ, REFRESH, READ, CHANGE, REFRESH, SYNC]);
+    await clock.pass(1);
+    expect(asked).toEqual(['hard', 'normal', 'hard']);
+    expect((await waking).is).toBe('synced');
   });
 
   it('does not sync when the late refresh ended in an error', async () => {
