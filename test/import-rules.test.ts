@@ -223,6 +223,7 @@ it('only commands that people type can start the program of a kubeconfig', () =>
     'src/cli/explain.ts',
     'src/cli/explain/cluster-source.ts',
     'src/cli/extend.ts',
+    'src/cli/report.ts',
     'src/cli/sweep.ts',
   ]);
 });

@@ -44,6 +44,7 @@ export const SIDEBAR: readonly Part[] = [
     debugging: 'Look at a failed CI job',
     cache: 'Share a cache',
     monitoring: 'Alerts and dashboard',
+    report: 'What ran, and what it cost',
     notifications: 'Tell people how CI jobs ended',
     tracing: 'Trace CI jobs',
     construct: 'RunnerGroups with cdk8s',

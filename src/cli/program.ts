@@ -75,6 +75,21 @@ Examples:
 Exit codes: 0 good, also when nothing is dead; 1 Gitea, cluster or a file failed; 2 bad input, or Kubernetes cannot be looked at;
 3 refused. On any code but 0 stdout is empty.`,
   },
+  report: {
+    description: 'say what ran, how long it waited, and what it cost',
+    after: `
+Figures are those of CI jobs that ended in the period, from Gitea's history and from the Jobs that Kubernetes still shows. ≥ before a
+figure: Kubernetes shows the runners of some CI jobs no more, so their start-up is missing.
+
+Examples:
+  gitea-runners report                         the last 7 days, by RunnerGroup
+  gitea-runners report -A --by repository --since 30d
+  gitea-runners report --by workflow --prices prices.yaml -o csv > usage.csv
+  gitea-runners report -o json | jq '.rows[] | select(.failed > 0) | .name'
+
+Exit codes: 0 good, also when the history is not whole (isWhole in -o json and csv); 1 Gitea, cluster or a file failed; 2 bad input;
+3 refused. On any code but 0 stdout is empty.`,
+  },
   extend: {
     description: 'make a runner whose CI job failed stay longer for a look',
     after: `
@@ -182,6 +197,7 @@ const HABITS = {
   validate: ['lint', 'check', 'test', 'verify', 'vet'],
   doctor: ['diagnose', 'preflight'],
   sweep: ['prune', 'clean', 'cleanup', 'gc'],
+  report: ['usage', 'cost', 'stats', 'history'],
   init: ['new', 'install', 'bootstrap'],
   import: ['convert', 'migrate'],
 } satisfies Partial<Record<CommandName, readonly string[]>>;

@@ -14,6 +14,7 @@ import {
 import { giteaReason, isReady } from '../serve/planning/group-status.ts';
 import { keyOfDecision, keyOfRunner } from '../serve/planning/live.ts';
 import type { GroupVerdict } from '../serve/reconcile.ts';
+import { UsageWatch } from './usage.ts';
 
 /** The metrics of one process. Nothing is global, so tests can have many. */
 export interface Metrics {
@@ -29,6 +30,7 @@ export function openMetrics(): Metrics {
   const registry = new Registry();
   const set = makeMetrics(registry);
   let last = NOTHING_YET;
+  let usage = new UsageWatch();
   return {
     registry,
     subscriber: subscriberOf({
@@ -38,9 +40,16 @@ export function openMetrics(): Metrics {
         set.deadRegistrations.reset();
         // Who follows knows nothing of groups: the leader has their figures.
         last = NOTHING_YET;
+        usage = new UsageWatch();
       },
       reconciled: (reconcile) => {
         last = reconcile;
+        const { ended, needless } = usage.take(reconcile.verdicts);
+        for (const labels of needless) set.needlessStarts.inc(labels);
+        for (const { seconds, ...labels } of ended) {
+          set.endedJobs.inc(labels);
+          set.endedJobSeconds.inc(labels, seconds);
+        }
       },
       'gitea-request': ({ line: { status, url } }) =>
         set.giteaRequests.inc({ origin: new URL(url).origin, status: String(status) }),
@@ -81,7 +90,10 @@ export function openMetrics(): Metrics {
       'secrets-unreadable': ignore,
       'looks-late': ignore,
       'clocks-differ': ignore,
-      'runner-ended': ignore,
+      'runner-ended': ({ runner: { groupName: group = '', job } }) => {
+        const { createdAtMs, finishedAtMs = createdAtMs, namespace } = job;
+        set.runnerSeconds.inc({ namespace, group }, Math.max(0, finishedAtMs - createdAtMs) / 1000);
+      },
       'job-ended': ignore,
       'ask-failed': ignore,
       'job-seen': ignore,
@@ -197,6 +209,7 @@ export function runnerStateOf(live: LiveState, decision: RunnerDecision | undefi
 type MetricSet = ReturnType<typeof makeMetrics>;
 
 const GROUP = ['namespace', 'group'] as const;
+const ENDED = [...GROUP, 'repository', 'result'] as const;
 /** From "at once" to an hour: a CI job waits for a pod, an image or a cap. */
 const WAITING_SECONDS = [0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 7.5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
 const WAKE_SECONDS = [0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20, 60];
@@ -207,6 +220,8 @@ const LAG_MS = 100;
 
 /** Label sets of one counter or histogram. More groups than that are not served by one process. */
 export const MOST_LABEL_SETS = 5_000;
+/** The same for those with repositories: there are more of them, and workflows make them busy. */
+export const MOST_REPOSITORY_SETS = 1_000;
 
 type Labels<Name extends string> = Readonly<Record<Name, string>>;
 
@@ -217,9 +232,14 @@ function makeMetrics(registry: Registry) {
   };
   const gauge = <const Name extends string>(name: string, help: string, labelNames: readonly Name[]) =>
     new Gauge(about(name, help, labelNames));
-  const counter = <const Name extends string>(name: string, help: string, labelNames: readonly Name[]) => {
+  const counter = <const Name extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly Name[],
+    most = MOST_LABEL_SETS,
+  ) => {
     const made = new Counter(about(name, help, labelNames));
-    const use = newestOnly<Name>((labels) => made.remove(labels));
+    const use = newestOnly<Name>((labels) => made.remove(labels), most);
     return { inc: (labels: Labels<Name>, by = 1): void => made.inc(use(labels), by) };
   };
   const histogram = <const Name extends string>(
@@ -293,6 +313,22 @@ function makeMetrics(registry: Registry) {
       GROUP,
     ),
     swept: counter('swept_registrations_total', 'Dead registrations deleted from Gitea.', ['origin']),
+    endedJobs: counter(
+      'ended_jobs_total',
+      'CI jobs that ended on runners of the group, when a look shows them.',
+      ENDED,
+      MOST_REPOSITORY_SETS,
+    ),
+    endedJobSeconds: counter('ended_job_seconds_total', 'How long these ran.', ENDED, MOST_REPOSITORY_SETS),
+    runnerSeconds: counter(
+      'runner_seconds_total',
+      'From the creation of Jobs to their ends. Jobs that are deleted before they end are not in it.',
+      GROUP,
+    ),
+    needlessStarts: counter('needless_starts_total', 'Runners that ended without a CI job, by why they went.', [
+      ...GROUP,
+      'reason',
+    ]),
     lostRunners: counter('lost_runners_total', 'Runners lost with their CI jobs, by reason.', [...GROUP, 'reason']),
     reruns: counter('reruns_total', 'Lost CI jobs by what became of them.', [...GROUP, 'outcome']),
     registrationTokens: counter(
@@ -308,9 +344,9 @@ function makeMetrics(registry: Registry) {
 }
 
 /** Takes note of a used label set. Authors of RunnerGroups choose the names in them: the one that was not used for longest is forgotten first. */
-function newestOnly<Name extends string>(remove: (labels: Labels<Name>) => void) {
+function newestOnly<Name extends string>(remove: (labels: Labels<Name>) => void, most = MOST_LABEL_SETS) {
   const known = new LRUCache<string, Labels<Name>>({
-    max: MOST_LABEL_SETS,
+    max: most,
     dispose: (labels, _key, reason) => {
       if (reason === 'evict') remove(labels);
     },

@@ -35,7 +35,7 @@ const QUESTIONS: readonly Question[] = [
   { question: 'How many nodes do I need?', answer: 'docs/recipes/capacity.md#how-many-nodes-which-requests' },
   { question: 'Does it work without Argo CD?', answer: 'docs/recipes/without-argo-cd.md#without-argo-cd' },
   { question: 'Does it run Windows jobs?', answer: 'docs/faq.md#does-it-run-windows-or-macos-jobs' },
-  { question: 'Where is the history of jobs?', answer: 'docs/faq.md#is-there-a-history-of-jobs-and-runners' },
+  { question: 'Where is the history of jobs, and what do they cost?', answer: 'docs/report.md#ask' },
   { question: 'May a developer run explain?', answer: 'docs/faq.md#may-a-developer-run-explain' },
   {
     question: 'Can ARC serve Gitea?',

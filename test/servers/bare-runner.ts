@@ -23,6 +23,7 @@ type Call = (method: string, body: unknown) => Promise<unknown>;
 /** A runner that is registered and has no job. */
 export class IdleRunner {
   readonly #call: Call;
+  #task = { id: '', startedAt: '' };
 
   private constructor(call: Call) {
     this.#call = call;
@@ -52,12 +53,14 @@ export class IdleRunner {
   /** Takes a job that is queued and keeps it, or ends it at once. @throws when there is none for it. */
   async take(result?: Result): Promise<void> {
     const { task } = Fetched.parse(await this.#call('FetchTask', { tasksVersion: '0' }));
-    const startedAt = new Date().toISOString();
-    await this.#call('UpdateTask', { state: { id: task.id, startedAt } });
-    if (result !== undefined)
-      await this.#call('UpdateTask', {
-        state: { id: task.id, result, startedAt, stoppedAt: new Date().toISOString() },
-      });
+    this.#task = { id: task.id, startedAt: new Date().toISOString() };
+    await this.#call('UpdateTask', { state: this.#task });
+    if (result !== undefined) await this.end(result);
+  }
+
+  /** Ends the job that it has taken. */
+  async end(result: Result): Promise<void> {
+    await this.#call('UpdateTask', { state: { ...this.#task, result, stoppedAt: new Date().toISOString() } });
   }
 }
 

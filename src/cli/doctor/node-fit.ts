@@ -105,7 +105,7 @@ function bySize(pod: PodPlace, { status: { allocatable } }: Node): string | unde
 }
 
 /** Sidecars run beside the containers. Other init containers run alone, so the largest counts. A limit is a request, too. */
-function requestsOf({ containers, initContainers }: PodPlace): ReadonlyMap<string, number> {
+export function requestsOf({ containers, initContainers }: PodPlace): ReadonlyMap<string, number> {
   const isSidecar = ({ restartPolicy }: z.output<typeof Container>): boolean => restartPolicy === 'Always';
   const total = new Map<string, number>();
   const ask = ({ resources }: z.output<typeof Container>, join: (a: number, b: number) => number): void => {

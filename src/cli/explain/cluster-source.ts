@@ -66,30 +66,17 @@ export interface ExplainedPlan extends PlanOfNow {
 
 /** @throws Failure when groups, Jobs or Gitea cannot be read; if it is Gitea, what else is known stands on stderr. */
 export async function planOfCluster(
-  { config, settings, namespaces, isByHand }: ClusterSource,
+  source: ClusterSource,
   flags: FlagsOf<'explain'>,
   io: Io,
 ): Promise<ExplainedPlan & { readonly where: WhereIAm }> {
+  const { config, namespaces, settings } = source;
   const deadline = new Deadline(settings.timeoutMs);
   const client = new KubeClient(config, settings);
   try {
-    const objects = await listObjects(client, namespaces, deadline);
     const argocdNamespace = flagValue('argocdNamespace', flags, io);
     const reader: ClusterReader = { client, deadline, argocdNamespace };
-    const readsSecrets = isByHand && settings.secrets === 'api';
-    const [installed, repoServer] = await Promise.all([
-      config.context ? installedSettings(reader) : ({} as Readonly<Record<string, string>>),
-      readsSecrets ? readOne(reader, READS.repoServer) : undefined,
-    ]);
-    const env = { ...installed, ...io.env };
-    const { groups, broken } = sortedOut(objects, imagesFrom(flags, { env }));
-    const seen: Settings = {
-      ...settings,
-      instance: env['GITEA_RUNNERS_INSTANCE'] ?? '',
-      ...(readsSecrets && {
-        secretsIn: (secrets) => installedSecrets(secrets, installed, argocdNamespace, repoServer),
-      }),
-    };
+    const { objects, groups, broken, settings: seen } = await groupsOfCluster(source, reader, flags, io);
     const looking = lookAndPlan(groups, seen, {
       includeBlocked: true,
       // `sortedOut` has judged them.
@@ -117,6 +104,30 @@ export async function planOfCluster(
   } finally {
     await client.close();
   }
+}
+
+/** RunnerGroups as Argo CD applied them, and the settings with which their Gitea is asked. @throws Failure when they cannot be listed */
+export async function groupsOfCluster(
+  { config, settings, namespaces, isByHand }: ClusterSource,
+  reader: ClusterReader,
+  flags: FlagsOf<'explain'>,
+  io: Io,
+) {
+  const objects = await listObjects(reader.client, namespaces, reader.deadline);
+  const readsSecrets = isByHand && settings.secrets === 'api';
+  const [installed, repoServer] = await Promise.all([
+    config.context ? installedSettings(reader) : ({} as Readonly<Record<string, string>>),
+    readsSecrets ? readOne(reader, READS.repoServer) : undefined,
+  ]);
+  const env = { ...installed, ...io.env };
+  const seen: Settings = {
+    ...settings,
+    instance: env['GITEA_RUNNERS_INSTANCE'] ?? '',
+    ...(readsSecrets && {
+      secretsIn: (secrets) => installedSecrets(secrets, installed, reader.argocdNamespace, repoServer),
+    }),
+  };
+  return { objects, ...sortedOut(objects, imagesFrom(flags, { env })), settings: seen };
 }
 
 /** Names of runners follow from these. */

@@ -8,6 +8,7 @@ export const COMMANDS = [
   'validate',
   'serve',
   'sweep',
+  'report',
   'extend',
   'schema',
   'demo',

@@ -17,7 +17,7 @@ import * as readers from './readers.ts';
 
 /** The arguments of the commands that read files. */
 export const PATH = {
-  of: ['generate', 'explain', 'validate', 'sweep'],
+  of: ['generate', 'explain', 'validate', 'sweep', 'report'],
   variable: 'GITEA_RUNNERS_PATH',
   default: '.',
   help: 'files and folders with RunnerGroups; `-` is standard input',
@@ -30,7 +30,7 @@ export function hasPaths(command: CommandName): boolean {
 }
 
 /** Commands that ask Gitea with the tokens of the installation, and those whose pods have the images of the installation. */
-const ASKING = ['generate', 'explain', 'serve', 'sweep', 'doctor'] as const;
+const ASKING = ['generate', 'explain', 'serve', 'sweep', 'report', 'doctor'] as const;
 const PLANNING = ['generate', 'explain', 'validate', 'serve'] as const;
 const TRACED = ['generate', 'serve'] as const;
 
@@ -45,6 +45,7 @@ const OUTPUTS = {
   explain: ['json', 'wide'],
   validate: ['json', 'sarif', 'github'],
   sweep: ['json'],
+  report: ['json', 'csv'],
   doctor: ['json'],
   version: ['json'],
 } as const satisfies Readonly<Partial<Record<CommandName, readonly string[]>>>;
@@ -57,7 +58,7 @@ function anyOf(words: readonly string[]): string {
 /** The order is that of `--help` and of the manual. */
 export const FLAGS = {
   recursive: {
-    of: ['generate', 'explain', 'validate', 'sweep'],
+    of: ['generate', 'explain', 'validate', 'sweep', 'report'],
     short: '-R',
     help: 'read folders with all below them',
   },
@@ -76,18 +77,21 @@ export const FLAGS = {
     help: 'where API tokens are mounted',
   },
   timeout: {
-    of: ['generate', 'explain', 'serve', 'sweep', 'doctor', 'extend'],
+    of: ['generate', 'explain', 'serve', 'sweep', 'report', 'doctor', 'extend'],
     value: 'SECONDS',
     default: 20,
     help: 'time limit of a run; in serve and sweep, of each look and each deletion',
-    helpIn: { generate: OF_RUN, explain: OF_RUN, doctor: OF_RUN, extend: OF_RUN, serve: OF_LOOK, sweep: OF_LOOK },
+    helpIn: {
+      ...{ generate: OF_RUN, explain: OF_RUN, report: OF_RUN, doctor: OF_RUN, extend: OF_RUN },
+      ...{ serve: OF_LOOK, sweep: OF_LOOK },
+    },
     more: 'A plan that comes later is not printed (exit 1). Argo CD ends a plugin after 60 s.',
     read: readers.readSeconds,
   },
   caFile: { of: ASKING, value: 'FILE', help: 'PEM of a private CA for Gitea' },
   verbose: { of: ASKING, short: '-v', help: 'print requests to stderr: method, path, status, time' },
   cluster: {
-    of: ['generate', 'explain', 'sweep', 'doctor'],
+    of: ['generate', 'explain', 'sweep', 'report', 'doctor'],
     value: 'auto|off',
     default: 'auto',
     help: 'look at live Jobs and Pods when this runs in a cluster',
@@ -95,16 +99,19 @@ export const FLAGS = {
     read: readers.readClusterMode,
   },
   kubeconfig: {
-    of: ['generate', 'explain', 'serve', 'sweep', 'doctor', 'extend'],
+    of: ['generate', 'explain', 'serve', 'sweep', 'report', 'doctor', 'extend'],
     value: 'FILE',
-    defaultNote: 'the service account of this pod; in explain, doctor and extend also that of kubectl',
-    defaultIn: { generate: OWN, serve: OWN, sweep: OWN, explain: KUBECTL, doctor: KUBECTL, extend: KUBECTL },
+    defaultNote: 'the service account of this pod; in explain, report, doctor and extend also that of kubectl',
+    defaultIn: {
+      ...{ generate: OWN, serve: OWN, sweep: OWN },
+      ...{ explain: KUBECTL, report: KUBECTL, doctor: KUBECTL, extend: KUBECTL },
+    },
     help: 'the cluster in which the runners run',
     more: 'The variable must hold an absolute path. In generate and serve it needs a token or a client certificate; the other commands also log in with the program that it names (`exec`).',
     read: readers.readTrustedPath,
   },
   policy: {
-    of: ['generate', 'explain', 'validate', 'serve', 'sweep', 'doctor'],
+    of: ['generate', 'explain', 'validate', 'serve', 'sweep', 'report', 'doctor'],
     value: 'FILE',
     defaultNote: 'none',
     help: 'what RunnerGroups may do: a RunnerPolicy',
@@ -143,7 +150,7 @@ export const FLAGS = {
   },
   argocdCaFile: { of: ['serve'], value: 'FILE', help: 'PEM of the CA of Argo CD' },
   argocdNamespace: {
-    of: ['explain', 'serve', 'doctor'],
+    of: ['explain', 'serve', 'report', 'doctor'],
     value: 'NAMESPACE',
     default: 'argocd',
     help: 'where Argo CD itself runs',
@@ -318,29 +325,55 @@ export const FLAGS = {
     help: 'deletions per minute, 1 to 600',
     read: readers.readBudget,
   },
+  since: {
+    of: ['report'],
+    value: 'TIME',
+    default: '7d',
+    help: 'how far back, e.g. 24h, 7d or 30d; from 1m to 90d',
+    read: readers.readSince,
+  },
+  by: {
+    of: ['report'],
+    value: 'WHAT',
+    default: 'group',
+    help: 'what a row is: group, organization, repository or workflow',
+    choices: { report: readers.DIMENSIONS },
+    read: readers.readDimension,
+  },
+  prices: {
+    of: ['report'],
+    value: 'FILE',
+    defaultNote: 'no costs',
+    help: 'YAML with prices per hour',
+    more: '[Prices](report.md#prices).',
+    read: readers.readTrustedPath,
+  },
   dryRun: { of: ['sweep'], help: 'only say what would be deleted, and why' },
   // What is shown of an answer or a report, and how it is printed.
   output: {
-    of: ['explain', 'validate', 'sweep', 'doctor', 'version'],
+    of: ['explain', 'validate', 'sweep', 'report', 'doctor', 'version'],
     short: '-o',
     value: 'FORMAT',
     defaultNote: 'text',
-    help: 'how to print: json; explain also wide; validate also sarif or github',
+    help: 'how to print: json; explain also wide; validate also sarif or github; report also csv',
     helpIn: Object.fromEntries(Object.entries(OUTPUTS).map(([name, all]) => [name, `how to print: ${anyOf(all)}`])),
     more: '`wide` adds columns and cuts nothing. `sarif` is SARIF 2.1.0. `github` prints annotations, which Gitea Actions shows too. The variable counts for the commands that have its format.',
     choices: OUTPUTS,
   },
   namespace: {
-    of: ['explain', 'doctor', 'extend'],
+    of: ['explain', 'report', 'doctor', 'extend'],
     short: '-n',
     value: 'NAMESPACE',
     defaultNote: "that of the kubeconfig's context",
     help: `${NAMESPACE_READ}; in extend, of the runner`,
-    helpIn: { explain: NAMESPACE_READ, doctor: NAMESPACE_READ, extend: 'namespace of the runner' },
+    helpIn: {
+      ...{ explain: NAMESPACE_READ, report: NAMESPACE_READ, doctor: NAMESPACE_READ },
+      extend: 'namespace of the runner',
+    },
     read: readers.readNamespace,
   },
   allNamespaces: {
-    of: ['explain', 'doctor'],
+    of: ['explain', 'report', 'doctor'],
     short: '-A',
     help: 'read the RunnerGroups of all namespaces from the cluster',
   },

@@ -1,6 +1,7 @@
 /** Readers of flags: text -> value. Each throws `Failure` (exit 2) that names the flag or its variable. */
 import { isAbsolute } from 'node:path';
 import { DNS_SUBDOMAIN, IMAGE_REFERENCE, LONGEST_IMAGE } from '../../config/runnergroup/words.ts';
+import type { Dimension } from '../../observe/usage.ts';
 import { LONGEST_KEEP_MS } from '../../planner/debugging.ts';
 import type { ListenAddress } from '../../serve/http/server.ts';
 import { Failure } from '../../shared/failure.ts';
@@ -75,6 +76,19 @@ export function readDuration(text: string, source: Source): number {
   if (ms > 0 && ms <= LONGEST_KEEP_MS) return ms;
   throw wrong('GR-FLAG-02', source, 'a time from 1s to 24h, e.g. 90s, 30m or 1h30m');
 }
+
+const LONGEST_PERIOD_MS = 90 * 86_400_000;
+
+/** `30m`, `24h`, `7d` in ms, up to 90 days. */
+export function readSince(text: string, source: Source): number {
+  const [, amount = '0', unit = 'm'] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
+  const ms = Number(amount) * { m: 60_000, h: 3_600_000, d: 86_400_000 }[unit as 'm' | 'h' | 'd'];
+  if (ms > 0 && ms <= LONGEST_PERIOD_MS) return ms;
+  throw wrong('GR-FLAG-02', source, 'a time from 1m to 90d, e.g. 90m, 24h or 7d');
+}
+
+export const DIMENSIONS = ['group', 'organization', 'repository', 'workflow'] as const satisfies readonly Dimension[];
+export const readDimension = oneOf('GR-FLAG-02', DIMENSIONS, 'group, organization, repository or workflow');
 
 /** An absolute path if it is in a variable: Argo CD starts us in the repository, and its author could put a file there. */
 export function readTrustedPath(text: string, source: Source): string {

@@ -11,7 +11,7 @@ import { type ListPage, readShape, toAttempt } from './shapes.ts';
 import { ownLevel } from './user-repos.ts';
 import type { VersionFacts } from './version.ts';
 
-const CONCLUSIONS = ['success', 'failure', 'cancelled', 'skipped'] as const;
+export const CONCLUSIONS = ['success', 'failure', 'cancelled', 'skipped'] as const;
 /** Gitea's word for how a CI job ended. */
 export type JobResult = (typeof CONCLUSIONS)[number];
 

@@ -212,7 +212,7 @@ function toTime(text: string, afterMs: number, nowMs: number): number | undefine
  * `owner/name`, which a job row holds only inside its API addresses: `{ROOT_URL}api/v1/repos/{owner}/{name}/actions/jobs/{id}`
  * (services/convert `ToActionWorkflowJob`). ROOT_URL may have a path, so only the end is looked at.
  */
-function readRepository(url: string, runUrl: string, subject: string): string {
+export function readRepository(url: string, runUrl: string, subject: string): string {
   const field = url === '' ? 'run_url' : 'url';
   const text = url === '' ? runUrl : url;
   const match = /\/api\/v1\/repos\/([^/?#]+)\/([^/?#]+)\/actions\/(?:jobs|runs)\/\d+$/.exec(text);

@@ -33,13 +33,17 @@ export async function readJobsByRepo(
   { includeBlocked, readsEnds }: { readonly includeBlocked: boolean; readonly readsEnds: boolean },
   jobs: JobsById,
 ): Promise<void> {
-  const repos = await listRepos(api, user);
-  // A 403 or 404 here is an error: the repository was listed a moment ago and its jobs would silently be missing.
-  const levels = repos.filter(({ mayHaveJobs }) => mayHaveJobs).map(({ owner, name }) => repoLevel(owner, name));
+  const levels = await levelsOfUser(api, user);
   await Promise.all(levels.map((level) => readActiveJobs(api, level, includeBlocked, jobs)));
   const active = [...jobs.values()].some(({ status }) => status !== 'blocked');
   if (active || readsEnds)
     await Promise.all(levels.map((level) => readCompletedJobs(api, level, jobs, { rows: PAGE_LIMIT })));
+}
+
+/** The levels of all repositories of a user that may have jobs. Their 403 or 404 is an error: they were listed a moment ago. @throws Failure */
+export async function levelsOfUser(api: GiteaApi, user: string): Promise<readonly Level[]> {
+  const repos = await listRepos(api, user);
+  return repos.filter(({ mayHaveJobs }) => mayHaveJobs).map(({ owner, name }) => repoLevel(owner, name));
 }
 
 /**

@@ -1,0 +1,256 @@
+/** `gitea-runners report`: what ran in a period, and what it cost. What the figures mean: src/observe/usage.ts. */
+
+import { GiteaApi, type VersionCache } from '../clients/gitea/api.ts';
+import { Shelf } from '../clients/gitea/bounds.ts';
+import { describeScope } from '../clients/gitea/endpoints.ts';
+import { type Period, readScopeHistory, type ScopeHistory } from '../clients/gitea/history.ts';
+import { type GiteaTarget, giteaClient } from '../clients/gitea/observe.ts';
+import { Deadline } from '../clients/http/request.ts';
+import { KubeClient } from '../clients/kubernetes/client.ts';
+import { observeCluster } from '../clients/kubernetes/observe.ts';
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { findTargets } from '../observe/find-targets.ts';
+import { findCluster, requestOptions, type Settings } from '../observe/settings.ts';
+import {
+  type AtLeast,
+  type EndedRunner,
+  type Range,
+  type Usage,
+  type UsageFigures,
+  type UsageRow,
+  usageOf,
+} from '../observe/usage.ts';
+import { hasEnded, type LiveJob } from '../planner/evidence.ts';
+import { type ExitCode, type Io, type Paper, paperOf } from '../shared/io.ts';
+import { count, duration, jsonText, printable } from '../shared/printable.ts';
+import { table } from '../shared/table.ts';
+import { PodPlace, requestsOf } from './doctor/node-fit.ts';
+import { clusterSource, groupsOfCluster } from './explain/cluster-source.ts';
+import { askedOutput, type FlagsOf, flagValue } from './flags/flags.ts';
+import { byHand, noCluster } from './own-kubeconfig.ts';
+import { noGroups, readGroups } from './read-groups.ts';
+import { readPrices } from './report/prices.ts';
+import { pathsFrom, refuseDenied, settingsFrom } from './settings.ts';
+
+/** @throws Failure */
+export async function report(args: readonly string[], flags: FlagsOf<'report'>, io: Io): Promise<ExitCode> {
+  const format = askedOutput('report', flags, io) ?? 'text';
+  const by = flagValue('by', flags, io);
+  const toMs = io.now();
+  const period = { fromMs: toMs - flagValue('since', flags, io), toMs };
+  const file = flagValue('prices', flags, io);
+  const prices = file === undefined ? undefined : await readPrices(file);
+  const { groups, settings } = await groupsFrom(args, flags, io);
+  const runners = await readRunners(groups, settings);
+  const { histories, cut } = await readHistories(groups, settings, period, by === 'workflow');
+  const evidence = { instance: settings.instance, groups, histories, runners, period };
+  const usage = usageOf({ ...evidence, ...(prices && { priceOf: prices.priceOf }) }, by);
+  const result: Report = {
+    from: new Date(period.fromMs).toISOString(),
+    to: new Date(period.toMs).toISOString(),
+    by,
+    ...(prices && { currency: prices.currency }),
+    isWhole: cut.length === 0,
+    isClusterSeen: runners !== undefined,
+    ...usage,
+  };
+  for (const scope of cut)
+    io.err(
+      `${printable(`warning: GR-REPORT-02 the history of ${scope} is not whole: it is too long, or it moved while it was read. Figures are too small. Choose a shorter --since.`)}\n`,
+    );
+  if (format === 'json') io.out(jsonText(result));
+  else io.out(format === 'csv' ? csvText(result) : reportText(result, paperOf(io)));
+  return 0;
+}
+
+/** What `report -o json` prints, and all that the others are made from. */
+interface Report extends Usage {
+  readonly from: string;
+  readonly to: string;
+  readonly by: string;
+  readonly currency?: string;
+  /** False: jobs may be missing. */
+  readonly isWhole: boolean;
+  readonly isClusterSeen: boolean;
+}
+
+/** RunnerGroups of files; without PATH and without any in the current folder those of the cluster. */
+async function groupsFrom(
+  args: readonly string[],
+  flags: FlagsOf<'report'>,
+  io: Io,
+): Promise<{ readonly groups: readonly RunnerGroup[]; readonly settings: Settings }> {
+  const paths = pathsFrom(args, flags, io);
+  const isOfCluster = flagValue('allNamespaces', flags, io) || flagValue('namespace', flags, io) !== undefined;
+  const arePathsGiven = args.length > 0 || Boolean(io.env['GITEA_RUNNERS_PATH']);
+  if (arePathsGiven || !isOfCluster) {
+    const settings = byHand(await settingsFrom(flags, io));
+    const { groups } = await readGroups(paths, io);
+    if (settings.policy) await refuseDenied(settings.policy, groups, io);
+    if (groups.length > 0) return { groups, settings };
+  }
+  const none = noGroups({ ...paths, cwd: io.cwd, asksGitea: true });
+  const source = arePathsGiven ? undefined : await clusterSource(flags, io);
+  if (!source)
+    throw isOfCluster ? noCluster('GR-EXPLAIN-04', 'read RunnerGroups from the cluster', 'Give --kubeconfig.') : none;
+  const client = new KubeClient(source.config, source.settings);
+  try {
+    const deadline = new Deadline(source.settings.timeoutMs);
+    const argocdNamespace = flagValue('argocdNamespace', flags, io);
+    const found = await groupsOfCluster(source, { client, deadline, argocdNamespace }, flags, io);
+    for (const { group, problem } of found.broken)
+      io.err(`${printable(`warning: RunnerGroup ${group} is left out: ${problem}`)}\n`);
+    if (found.groups.length === 0) throw none;
+    return found;
+  } finally {
+    await client.close();
+  }
+}
+
+/** Jobs that have ended and still stand in the cluster. Before Gitea: each of them has its CI job in a later answer. */
+async function readRunners(
+  groups: readonly RunnerGroup[],
+  settings: Settings,
+): Promise<readonly EndedRunner[] | undefined> {
+  const cluster = await findCluster(settings);
+  if (!cluster) return undefined;
+  const namespaces = groups.map(({ namespace }) => namespace);
+  return (await observeCluster(namespaces, cluster, requestOptions(settings))).flatMap(endedRunner);
+}
+
+function endedRunner(job: LiveJob): readonly EndedRunner[] {
+  const { namespace, name, createdAtMs, finishedAtMs: endedAtMs, repository, spec, state } = job;
+  if (!hasEnded(state) || endedAtMs === undefined) return [];
+  const { data } = PodPlace.safeParse((spec as { template?: { spec?: unknown } } | undefined)?.template?.spec);
+  const asked: ReadonlyMap<string, number> = data ? requestsOf(data) : new Map();
+  const memoryGib = (asked.get('memory') ?? 0) / 1024 ** 3;
+  const times = { createdAtMs, endedAtMs };
+  return [{ namespace, name, ...times, cpu: asked.get('cpu') ?? 0, memoryGib, ...(repository && { repository }) }];
+}
+
+/** Bytes of the rows of all scopes together. */
+const MOST_BYTES = 128 * 1024 * 1024;
+
+/** One scope after another: history can wait, and Gitea has other things to do. `cut`: scopes whose history is not whole. */
+async function readHistories(
+  groups: readonly RunnerGroup[],
+  settings: Settings,
+  period: Period,
+  workflows: boolean,
+): Promise<{ readonly histories: ReadonlyMap<string, readonly ScopeHistory[]>; readonly cut: readonly string[] }> {
+  const { targets } = await findTargets(groups, settings);
+  const deadline = new Deadline(settings.timeoutMs);
+  const http = giteaClient(requestOptions(settings));
+  const versions: VersionCache = new Map();
+  const histories = new Map<string, ScopeHistory[]>();
+  const cut: string[] = [];
+  const readOne = async ({ url, token, scope, labels }: GiteaTarget): Promise<void> => {
+    const shelf = new Shelf(MOST_BYTES / targets.length, labels);
+    const api = new GiteaApi({ http, url, token, deadline, versions, now: settings.now, shelf });
+    const history = await readScopeHistory(api, scope, { ...period, workflows });
+    histories.set(url, [...(histories.get(url) ?? []), history]);
+    if (!history.isWhole) cut.push(`${describeScope(scope)} at ${new URL(url).origin}`);
+  };
+  try {
+    for (const target of targets) await readOne(target);
+    return { histories, cut };
+  } finally {
+    await http.close();
+  }
+}
+
+type Column = readonly [head: string, text: (figures: UsageFigures) => string];
+
+function columnsOf({ currency }: Report): readonly Column[] {
+  return [
+    ['JOBS', ({ jobs }) => String(jobs)],
+    ['FAILED', ({ failed }) => String(failed)],
+    ['WAIT P50', ({ waitP50 }) => rangeText(waitP50)],
+    ['WAIT P95', ({ waitP95 }) => rangeText(waitP95)],
+    ['CI MIN', ({ ciMinutes }) => ciMinutes.toFixed(0)],
+    ['RUNNER MIN', ({ runnerMinutes }) => sumText(runnerMinutes, 0)],
+    ['NEEDLESS', ({ needlessStarts }) => String(needlessStarts ?? '?')],
+    ['CPU H', ({ cpuHours }) => sumText(cpuHours, 1)],
+    ['GIB H', ({ memoryGibHours }) => sumText(memoryGibHours, 1)],
+    ...(currency === undefined ? [] : [[currency, ({ cost }) => sumText(cost, 2)] satisfies Column]),
+  ];
+}
+
+function sumText(sum: AtLeast | undefined, digits: number): string {
+  return sum ? `${sum.isExact ? '' : '≥'}${sum.atLeast.toFixed(digits)}` : '?';
+}
+
+function rangeText(range: Range | undefined): string {
+  if (!range) return '?';
+  const [least, most] = [duration(range.atLeast * 1000), duration(range.atMost * 1000)];
+  return least === most ? least : `${least}..${most}`;
+}
+
+function reportText(result: Report, paper: Paper): string {
+  const { by, from, rows, to, total } = result;
+  const period = `${from.slice(0, 16)}Z to ${to.slice(0, 16)}Z`;
+  const notes = notesOf(result);
+  if (rows.length === 0) return [`No CI job ended on these runners from ${period}.`, ...notes, ''].join('\n');
+  const columns = columnsOf(result);
+  const giteas = new Set(rows.map(({ gitea }) => gitea)).size;
+  const nameOf = ({ gitea, name }: UsageRow): string => (giteas > 1 ? `${new URL(gitea).host} ${name}` : name);
+  const lines = rows.map((row) => [nameOf(row), ...columns.map(([, text]) => text(row))]);
+  const sum = ['all', ...columns.map(([, text]) => text(total))];
+  const head = [by.toUpperCase(), ...columns.map(([title]) => title)];
+  return [`CI jobs that ended from ${period}\n`, table(head, [...lines, sum], paper), ...notes, ''].join('\n');
+}
+
+/** What the figures lack. */
+function notesOf({ isClusterSeen, isWhole, total, ...result }: Report): readonly string[] {
+  const { byLabels, jobs, needlessStarts = 0, runnersSeen } = total;
+  const unseen = jobs - (runnersSeen - needlessStarts);
+  const note = (amount: number, text: string): readonly string[] =>
+    amount > 0 ? [text.replace('JOBS', count(amount, 'CI job'))] : [];
+  return [
+    ...note(
+      isClusterSeen ? unseen : 0,
+      '≥ Kubernetes shows the runners of JOBS no more: start-up is not counted, CPU and memory are what their groups ask for now.',
+    ),
+    ...(isClusterSeen
+      ? []
+      : ['Kubernetes was not looked at: runner minutes are CI minutes, needless starts are unknown.']),
+    ...note(byLabels, 'The groups of JOBS were found by labels: Gitea has forgotten the names of their runners.'),
+    ...note(result.onOtherRunners, 'Not counted: JOBS on other runners.'),
+    ...note(
+      result.ofUnknownGroup,
+      'Not counted: JOBS whose runners Gitea has forgotten, covered by no group or by several.',
+    ),
+    ...note(
+      result.unmatchedRunners,
+      `Not counted: ${count(result.unmatchedRunners, 'runner')} that may have run a CI job.`,
+    ),
+    ...(isWhole ? [] : ['The history is not whole: figures are too small.']),
+  ];
+}
+
+/** Fields of a row, as in `-o json`. */
+const CSV_FIELDS = [
+  ...['gitea', 'name', 'jobs', 'failed', 'byLabels', 'ciMinutes', 'runnersSeen', 'needlessStarts'],
+  ...['waitP50.atLeast', 'waitP50.atMost', 'waitP95.atLeast', 'waitP95.atMost'],
+  ...['runnerMinutes.atLeast', 'runnerMinutes.isExact', 'cpuHours.atLeast', 'memoryGibHours.atLeast', 'cost.atLeast'],
+];
+
+/** RFC 4180 with one line per row and none for the sum. An empty cell: not known. */
+function csvText({ isWhole, rows }: Report): string {
+  const lines = rows.map((row) => {
+    const fields = Object.entries(row).flatMap(([name, value]: readonly [string, unknown]) =>
+      typeof value === 'object' && value !== null
+        ? Object.entries(value).map(([part, of]: readonly [string, unknown]) => [`${name}.${part}`, of] as const)
+        : [[name, value] as const],
+    );
+    const values = new Map(fields);
+    return [...CSV_FIELDS.map((field) => csvCell(String(values.get(field) ?? ''))), String(isWhole)];
+  });
+  return [[...CSV_FIELDS, 'isWhole'], ...lines].map((cells) => `${cells.join(',')}\r\n`).join('');
+}
+
+/** Authors of workflows choose names. A spreadsheet takes a cell that begins with one of these for a formula. */
+function csvCell(text: string): string {
+  const safe = printable(/^[=+\-@]/.test(text) ? `'${text}` : text);
+  return /[",]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

@@ -1,0 +1,370 @@
+/**
+ * What ran in a period, and what it cost. Pure. Gitea's history and the Jobs that Kubernetes still shows are joined by the runner's name.
+ *
+ *   CI minutes       from the start of a CI job to its end, by Gitea. Exact
+ *   waiting          from when a CI job could run to its start. Gitea does not tell when that was, so these are bounds:
+ *                      at most   since the creation of the job
+ *                      at least  since the last job of its run that ended before its start: it may have been needed. Of a re-run up to Gitea 1.26: 0
+ *   runner minutes   from the creation of a Kubernetes Job to its end. Where Kubernetes shows no Job any more: at least the CI minutes
+ *   CPU and memory   requests of the Job times its runner minutes. Where it shows none: what the RunnerGroup asks for now, times CI minutes
+ *   needless start   a Job that ended without a CI job, as far as Kubernetes still shows it
+ *
+ * A CI job is of the group whose runner ran it. If Gitea has forgotten the runner's name, it is of the only group that covers it.
+ */
+import type { EndedJob, Period, ScopeHistory } from '../clients/gitea/history.ts';
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { quantityValue } from '../config/runnergroup/words.ts';
+import type { GroupKey } from '../planner/decisions.ts';
+import { compareText } from '../planner/evidence.ts';
+import { groupHash, namePrefix, parseRunnerName } from '../planner/names.ts';
+import { groupBy, keyText } from '../shared/keys.ts';
+import { hasJobsOf } from '../shared/scope.ts';
+
+/** By what usage is summed up. */
+export type Dimension = 'group' | 'organization' | 'repository' | 'workflow';
+
+/** What a runner asks for: CPUs, and GiB of memory. */
+interface Asked {
+  readonly cpu: number;
+  readonly memoryGib: number;
+}
+
+/** A Kubernetes Job of ours that has ended. Times in ms since 1970, by the clock of Kubernetes. */
+export interface EndedRunner extends GroupKey, Asked {
+  readonly createdAtMs: number;
+  readonly endedAtMs: number;
+  /** Repository of the CI job that it was last wanted for. */
+  readonly repository?: string;
+}
+
+/** Per hour of a runner, of a requested CPU, of a requested GiB of memory. */
+export interface Price {
+  readonly runnerHour: number;
+  readonly cpuHour: number;
+  readonly memoryGibHour: number;
+}
+
+export interface UsageEvidence {
+  /** `GITEA_RUNNERS_INSTANCE`. */
+  readonly instance: string;
+  readonly groups: readonly RunnerGroup[];
+  /** By base URL of the Gitea. */
+  readonly histories: ReadonlyMap<string, readonly ScopeHistory[]>;
+  /** Undefined: Kubernetes was not looked at. */
+  readonly runners: readonly EndedRunner[] | undefined;
+  readonly period: Period;
+  readonly priceOf?: (group: GroupKey) => Price;
+}
+
+/** A sum that may lack something. */
+export interface AtLeast {
+  readonly atLeast: number;
+  /** Kubernetes showed the runner of each CI job in it. Needless starts that it shows no more are in no sum. */
+  readonly isExact: boolean;
+}
+
+/** The true value is between both. In seconds. */
+export interface Range {
+  readonly atLeast: number;
+  readonly atMost: number;
+}
+
+export interface UsageFigures {
+  /** CI jobs that a runner took, and that ended in the period. */
+  readonly jobs: number;
+  /** Of these: their conclusion is `failure`. */
+  readonly failed: number;
+  /** Of these: their group was found by labels, not by the name of the runner. */
+  readonly byLabels: number;
+  /** Nearest rank. Undefined: there are no jobs. */
+  readonly waitP50?: Range;
+  readonly waitP95?: Range;
+  readonly ciMinutes: number;
+  readonly runnerMinutes: AtLeast;
+  /** Runners whose Jobs Kubernetes shows, those without a CI job too. */
+  readonly runnersSeen: number;
+  /** Undefined: Kubernetes was not looked at. */
+  readonly needlessStarts?: number;
+  readonly cpuHours: AtLeast;
+  readonly memoryGibHours: AtLeast;
+  readonly cost?: AtLeast;
+}
+
+export interface UsageRow extends UsageFigures {
+  /** Base URL. */
+  readonly gitea: string;
+  /** `ci/linux`, `acme`, `acme/web`, `acme/web ci.yaml`. */
+  readonly name: string;
+}
+
+export interface Usage {
+  /** By Gitea and name. */
+  readonly rows: readonly UsageRow[];
+  readonly total: UsageFigures;
+  /** CI jobs that ran on runners of others. They are in no row. */
+  readonly onOtherRunners: number;
+  /** CI jobs whose runner Gitea has forgotten, and that no group or several groups cover. They are in no row. */
+  readonly ofUnknownGroup: number;
+  /** Ended Jobs that may or may not have run a CI job. They are in no row. */
+  readonly unmatchedRunners: number;
+}
+
+/** Clocks of Kubernetes and Gitea may differ by so much. */
+const CLOCKS_MS = 5 * 60_000;
+const HOUR_MS = 3_600_000;
+
+/** @param by of the rows */
+export function usageOf(evidence: UsageEvidence, by: Dimension): Usage {
+  const of = groupFinder(evidence);
+  const giteas = [...evidence.histories].map(([url, scopes]): GiteaHistory => {
+    const workflows = new Map(scopes.flatMap((scope) => [...scope.workflows]));
+    return { url, scopes, jobs: jobsOf(scopes), workflows };
+  });
+  const ran = giteas.flatMap((gitea) => ranJobs(gitea, of, evidence));
+  const alone = giteas.flatMap((gitea) => runnersAlone(gitea, of, evidence));
+  const total = new Sum(evidence);
+  const rows = new Map<string, { readonly gitea: string; readonly name: string; readonly sum: Sum }>();
+  for (const use of [...ran, ...alone]) {
+    if (typeof use === 'string') continue;
+    const { url: gitea } = use.gitea;
+    const name = nameOf(use, by);
+    const key = JSON.stringify([gitea, name]);
+    const row = rows.get(key) ?? { gitea, name, sum: new Sum(evidence) };
+    rows.set(key, row);
+    row.sum.add(use);
+    total.add(use);
+  }
+  return {
+    rows: [...rows.values()]
+      .map(({ gitea, name, sum }) => ({ gitea, name, ...sum.figures() }))
+      .sort((a, b) => compareText(a.gitea, b.gitea) || compareText(a.name, b.name)),
+    total: total.figures(),
+    onOtherRunners: ran.filter((use) => use === 'on-other-runner').length,
+    ofUnknownGroup: ran.filter((use) => use === 'of-unknown-group').length,
+    unmatchedRunners: alone.filter((use) => use === 'unmatched').length,
+  };
+}
+
+interface GiteaHistory {
+  readonly url: string;
+  readonly scopes: readonly ScopeHistory[];
+  /** Of all scopes, each once, by id. */
+  readonly jobs: readonly EndedJob[];
+  readonly workflows: ReadonlyMap<number, string>;
+}
+
+/** A CI job that ran on a runner of a group, or a runner without a CI job. */
+interface Use {
+  readonly gitea: GiteaHistory;
+  readonly group: RunnerGroup;
+  /** Absent for a runner of a warm pool that was never wanted for a CI job. */
+  readonly repository: string | undefined;
+  readonly runId: number | undefined;
+  readonly job?: RanJob;
+  readonly wait?: Range;
+  /** Absent: Kubernetes shows it no more. */
+  readonly runner?: EndedRunner | undefined;
+}
+
+function ranJobs(
+  gitea: GiteaHistory,
+  of: GroupFinder,
+  { period, runners = [] }: UsageEvidence,
+): readonly (Use | 'on-other-runner' | 'of-unknown-group')[] {
+  const seen = new Map(runners.map((runner) => [keyText(runner), runner]));
+  const waitOf = waits(gitea.jobs, period);
+  return withoutCopies(gitea.jobs).map((job) => {
+    const name = job.ran.runner;
+    const group = name === undefined ? of.labels(gitea.url, job) : of.runner(gitea.url, name);
+    if (!group) return name === undefined ? 'of-unknown-group' : 'on-other-runner';
+    const { repository, runId } = job;
+    const runner = name === undefined ? undefined : seen.get(keyText({ namespace: group.namespace, name }));
+    return { gitea, group, repository, runId, job, wait: waitOf(job), runner };
+  });
+}
+
+/** Runners that ended without a CI job. Where that is not certain: `unmatched`. */
+function runnersAlone(
+  gitea: GiteaHistory,
+  of: GroupFinder,
+  { period, runners = [] }: UsageEvidence,
+): readonly (Use | 'unmatched')[] {
+  const { jobs, scopes, url } = gitea;
+  const isWhole = scopes.every((scope) => scope.isWhole);
+  const hidden = scopes.flatMap((scope) => scope.hidden);
+  const unnamed = jobs.flatMap(({ ran }) => (ran && ran.runner === undefined ? [ran.startedAtMs] : []));
+  const lastUnnamedMs = unnamed.reduce((last, ms) => Math.max(last, ms), Number.NEGATIVE_INFINITY);
+  const byId = new Map(jobs.map((job) => [job.id, job]));
+  return runners.flatMap((runner): readonly (Use | 'unmatched')[] => {
+    const { createdAtMs, endedAtMs, name, namespace } = runner;
+    const group = of.runner(url, name);
+    const isInPeriod = endedAtMs >= period.fromMs && endedAtMs < period.toMs;
+    if (!group || group.namespace !== namespace || !isInPeriod) return [];
+    if (scopes.some(({ users }) => users.has(name))) return [];
+    // It may have run a job whose runner has no name, or one whose row is now that of a re-run.
+    const mayHaveRun = hidden.some(
+      ({ fromMs, toMs }) => fromMs <= endedAtMs + CLOCKS_MS && toMs >= createdAtMs - CLOCKS_MS,
+    );
+    if (!isWhole || mayHaveRun || lastUnnamedMs >= createdAtMs - CLOCKS_MS) return ['unmatched'];
+    const { madeFor } = parseRunnerName(name) ?? {};
+    const wanted = madeFor && 'id' in madeFor ? byId.get(madeFor.id) : undefined;
+    return [{ gitea, group, repository: wanted?.repository ?? runner.repository, runId: wanted?.runId, runner }];
+  });
+}
+
+function nameOf({ gitea, group, repository, runId }: Use, by: Dimension): string {
+  if (by === 'group') return keyText(group);
+  if (repository === undefined) return '(none)';
+  const [organization = ''] = repository.split('/');
+  const workflow = `${repository} ${gitea.workflows.get(runId ?? 0) ?? '(unknown)'}`;
+  return { organization, repository, workflow }[by];
+}
+
+/** A job that a runner took. */
+type RanJob = EndedJob & Required<Pick<EndedJob, 'ran'>>;
+
+/** Jobs of all scopes of a Gitea, each once, by id. */
+function jobsOf(scopes: readonly ScopeHistory[]): readonly EndedJob[] {
+  const byId = new Map(scopes.flatMap(({ jobs }) => jobs.map((job) => [job.id, job] as const)));
+  return [...byId.values()].sort((a, b) => a.id - b.id);
+}
+
+/** From 1.27 on a re-run copies the rows of jobs that are not re-run (services/actions/rerun.go `execRerunPlan`), with runner and times. */
+function withoutCopies(jobs: readonly EndedJob[]): readonly RanJob[] {
+  const known = new Set<string>();
+  return jobs.filter((job): job is RanJob => {
+    if (!job.ran) return false;
+    const key = `${job.runId} ${job.ran.runnerId} ${job.ran.startedAtMs}`;
+    const isNew = !known.has(key);
+    known.add(key);
+    return isNew;
+  });
+}
+
+interface GroupFinder {
+  readonly runner: (gitea: string, name: string) => RunnerGroup | undefined;
+  /** Undefined: no group covers the job, or several do. */
+  readonly labels: (gitea: string, job: RanJob) => RunnerGroup | undefined;
+}
+
+function groupFinder({ groups, instance }: UsageEvidence): GroupFinder {
+  const byPrefix = new Map(groups.map((group) => [`${namePrefix(group.name)} ${groupHash(instance, group)}`, group]));
+  return {
+    runner: (gitea, name) => {
+      const parts = parseRunnerName(name);
+      const group = parts && byPrefix.get(`${parts.prefix} ${parts.groupHash}`);
+      return group?.giteaUrl === gitea ? group : undefined;
+    },
+    labels: (gitea, { labels, repository }) => {
+      const [owner = '', name = ''] = repository.split('/');
+      const [only, another] = groups.filter(
+        (group) =>
+          group.giteaUrl === gitea &&
+          hasJobsOf(group.scope, owner, name) &&
+          (labels.length > 0 || group.acceptUnlabelledJobs) &&
+          labels.every((label) => group.labels.some((own) => own.name === label)),
+      );
+      return another ? undefined : only;
+    },
+  };
+}
+
+/** What a runner of the group asks for. With a podTemplate that is not known here, and counts as nothing. */
+function askedBy({ podTemplate, resources: { limits, requests } }: RunnerGroup): Asked {
+  if (podTemplate !== undefined) return { cpu: 0, memoryGib: 0 };
+  // Kubernetes takes a limit for the request that is not written.
+  const { cpu = '0', memory = '0' } = { ...limits, ...requests };
+  return { cpu: quantityValue(cpu), memoryGib: quantityValue(memory) / 1024 ** 3 };
+}
+
+/** How long a job waited. */
+function waits(jobs: readonly EndedJob[], { fromMs }: Period): (job: RanJob) => Range {
+  const endsOf = new Map(
+    [...groupBy(jobs, ({ runId }) => runId)].map(([runId, ofRun]) => [
+      runId,
+      ofRun.map(({ completedAtMs }) => completedAtMs).sort((a, b) => b - a),
+    ]),
+  );
+  return ({ createdAtMs, isRerunInPlace, ran: { startedAtMs }, runId }) => {
+    const atMost = Math.max(0, startedAtMs - createdAtMs) / 1000;
+    if (isRerunInPlace) return { atLeast: 0, atMost };
+    const lastEndMs = endsOf.get(runId)?.find((endMs) => endMs <= startedAtMs) ?? 0;
+    // What of its run ended before the period is not known.
+    const unseenMs = createdAtMs < fromMs ? Math.min(fromMs, startedAtMs) : 0;
+    const readyByMs = Math.max(createdAtMs, lastEndMs, unseenMs);
+    return { atLeast: Math.max(0, startedAtMs - readyByMs) / 1000, atMost };
+  };
+}
+
+function ciMsOf({ completedAtMs, ran: { startedAtMs } }: RanJob): number {
+  return Math.max(0, completedAtMs - startedAtMs);
+}
+
+class Sum {
+  readonly #isSeen: boolean;
+  readonly #priceOf: UsageEvidence['priceOf'];
+  readonly #waits: Range[] = [];
+  #jobs = 0;
+  #failed = 0;
+  #byLabels = 0;
+  #ciMs = 0;
+  #runnerHours = 0;
+  #cpuHours = 0;
+  #memoryGibHours = 0;
+  #cost = 0;
+  #runnersSeen = 0;
+  #needless = 0;
+
+  constructor({ priceOf, runners }: UsageEvidence) {
+    this.#isSeen = runners !== undefined;
+    this.#priceOf = priceOf;
+  }
+
+  add({ group, job, runner, wait }: Use): void {
+    if (runner) this.#runnersSeen += 1;
+    if (!job) this.#needless += 1;
+    else {
+      this.#jobs += 1;
+      this.#ciMs += ciMsOf(job);
+      if (job.result === 'failure') this.#failed += 1;
+      if (job.ran.runner === undefined) this.#byLabels += 1;
+      if (wait) this.#waits.push(wait);
+    }
+    const hours = (runner ? runner.endedAtMs - runner.createdAtMs : job ? ciMsOf(job) : 0) / HOUR_MS;
+    const { cpu, memoryGib } = runner ?? askedBy(group);
+    this.#runnerHours += hours;
+    this.#cpuHours += hours * cpu;
+    this.#memoryGibHours += hours * memoryGib;
+    const price = this.#priceOf?.(group);
+    if (price) this.#cost += hours * (price.runnerHour + cpu * price.cpuHour + memoryGib * price.memoryGibHour);
+  }
+
+  figures(): UsageFigures {
+    const isExact = this.#runnersSeen - this.#needless === this.#jobs;
+    const sum = (value: number): AtLeast => ({ atLeast: rounded(value), isExact });
+    return {
+      jobs: this.#jobs,
+      failed: this.#failed,
+      byLabels: this.#byLabels,
+      ...(this.#waits.length > 0 && { waitP50: percentile(this.#waits, 0.5), waitP95: percentile(this.#waits, 0.95) }),
+      ciMinutes: rounded(this.#ciMs / 60_000),
+      runnerMinutes: sum(this.#runnerHours * 60),
+      runnersSeen: this.#runnersSeen,
+      ...(this.#isSeen && { needlessStarts: this.#needless }),
+      cpuHours: sum(this.#cpuHours),
+      memoryGibHours: sum(this.#memoryGibHours),
+      ...(this.#priceOf && { cost: sum(this.#cost) }),
+    };
+  }
+}
+
+/** Bounds of the percentile: those of all values, each in its order. */
+function percentile(ranges: readonly Range[], share: number): Range {
+  const rank = (values: readonly number[]): number =>
+    values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(share * values.length) - 1)] ?? 0;
+  return { atLeast: rank(ranges.map(({ atLeast }) => atLeast)), atMost: rank(ranges.map(({ atMost }) => atMost)) };
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100;
+}

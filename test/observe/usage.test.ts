@@ -1,0 +1,168 @@
+/** What `report` says where something is not known. Whole histories: test/cli/report/truth.test.ts. */
+import { describe, expect, it } from 'vitest';
+import type { EndedJob, ScopeHistory } from '../../src/clients/gitea/history.ts';
+import { type Dimension, type EndedRunner, type Usage, usageOf } from '../../src/observe/usage.ts';
+import { runnerName } from '../../src/planner/names.ts';
+import { runnerGroup } from '../support/runner-group.ts';
+
+const GITEA = 'https://gitea.example.com';
+const FROM_MS = Date.parse('2026-03-02T00:00:00Z');
+const MINUTE_MS = 60_000;
+const PERIOD = { fromMs: FROM_MS, toMs: FROM_MS + 24 * 60 * MINUTE_MS };
+const LINUX = runnerGroup({ giteaUrl: GITEA, namespace: 'runners', name: 'linux' });
+
+const nameFor = (id: number): string =>
+  runnerName('', { ...LINUX, origin: GITEA, templateHash: 'x' } as never, { id, attempt: 1 }, 0);
+
+interface Row {
+  readonly id: number;
+  /** Minutes after the begin of the period. */
+  readonly times: readonly [created: number, started: number, completed: number];
+  readonly runId?: number;
+  readonly runner?: string | undefined;
+  readonly labels?: readonly string[];
+  readonly isRerunInPlace?: boolean;
+}
+
+function job({ id, times: [created, started, completed], runId = id, runner, labels, isRerunInPlace }: Row): EndedJob {
+  const at = (minutes: number): number => FROM_MS + minutes * MINUTE_MS;
+  return {
+    id,
+    runId,
+    repository: 'acme/web',
+    labels: labels ?? LINUX.labels.map(({ name }) => name).slice(0, 1),
+    createdAtMs: at(created),
+    completedAtMs: at(completed),
+    result: 'success',
+    ran: { startedAtMs: at(started), runnerId: id, ...(runner !== undefined && { runner }) },
+    isRerunInPlace: isRerunInPlace ?? false,
+  };
+}
+
+function endedRunner(id: number, created: number, ended: number): EndedRunner {
+  const times = { createdAtMs: FROM_MS + created * MINUTE_MS, endedAtMs: FROM_MS + ended * MINUTE_MS };
+  return { namespace: 'runners', name: nameFor(id), ...times, cpu: 2, memoryGib: 4 };
+}
+
+function usage(
+  jobs: readonly EndedJob[],
+  runners?: readonly EndedRunner[],
+  {
+    by = 'group',
+    groups = [LINUX],
+    ...more
+  }: { by?: Dimension; groups?: (typeof LINUX)[] } & Partial<ScopeHistory> = {},
+): Usage {
+  const users = new Set(jobs.flatMap(({ ran }) => ran?.runner ?? []));
+  const history: ScopeHistory = { jobs, users, hidden: [], workflows: new Map(), isWhole: true, ...more };
+  return usageOf({ instance: '', groups, histories: new Map([[GITEA, [history]]]), runners, period: PERIOD }, by);
+}
+
+describe('the wait of a CI job', () => {
+  it('is known when no other job of its run ended before its start', () => {
+    const { total } = usage([job({ id: 1, times: [0, 3, 9], runner: nameFor(1) })]);
+
+    expect(total.waitP50).toEqual({ atLeast: 180, atMost: 180 });
+  });
+
+  it('is at least the time since the last end in its run, which it may have needed', () => {
+    const first = job({ id: 1, runId: 7, times: [0, 0, 10], runner: nameFor(1) });
+    const second = job({ id: 2, runId: 7, times: [0, 12, 20], runner: nameFor(2) });
+
+    expect(usage([first, second]).total.waitP95).toEqual({ atLeast: 120, atMost: 720 });
+  });
+
+  it('may have begun at the begin of the period when the job was created before', () => {
+    const { total } = usage([job({ id: 1, times: [-30, 5, 9], runner: nameFor(1) })]);
+
+    expect(total.waitP50).toEqual({ atLeast: 300, atMost: 2100 });
+  });
+
+  it('of a re-run that keeps its row is nothing at least', () => {
+    const { total } = usage([job({ id: 1, times: [0, 50, 59], runner: nameFor(1), isRerunInPlace: true })]);
+
+    expect(total.waitP50).toEqual({ atLeast: 0, atMost: 3000 });
+  });
+});
+
+describe('a runner without a CI job', () => {
+  it('is needless, and its time counts', () => {
+    const { rows } = usage([], [endedRunner(1, 10, 25)]);
+
+    expect(rows).toMatchObject([
+      {
+        name: 'runners/linux',
+        needlessStarts: 1,
+        runnerMinutes: { atLeast: 15, isExact: true },
+        cpuHours: { atLeast: 0.5 },
+      },
+    ]);
+  });
+
+  it.each<[string, Parameters<typeof usage>]>([
+    ['the history is not whole', [[], [endedRunner(1, 10, 25)], { isWhole: false }]],
+    [
+      'Gitea has forgotten the runner of a job that started since',
+      [[job({ id: 9, times: [8, 11, 20] })], [endedRunner(1, 10, 25)]],
+    ],
+    [
+      'a re-run has taken the row of a job of that time',
+      [[], [endedRunner(1, 10, 25)], { hidden: [{ fromMs: FROM_MS, toMs: FROM_MS + 30 * MINUTE_MS }] }],
+    ],
+  ])('may have had one when %s', (_, scene) => {
+    const { total, unmatchedRunners } = usage(...scene);
+
+    expect([total.needlessStarts, unmatchedRunners]).toEqual([0, 1]);
+  });
+
+  it('is none when its job still runs, or ended outside of the period', () => {
+    const { rows, unmatchedRunners } = usage([], [endedRunner(1, 10, 25)], { users: new Set([nameFor(1)]) });
+
+    expect([rows, unmatchedRunners]).toEqual([[], 0]);
+  });
+});
+
+describe('the group of a CI job', () => {
+  const named = job({ id: 1, times: [0, 1, 2], runner: nameFor(1) });
+
+  it('is that of its runner, whatever its labels say', () => {
+    expect(usage([{ ...named, labels: ['windows'] }]).rows).toMatchObject([{ name: 'runners/linux', byLabels: 0 }]);
+  });
+
+  it('is none when another runner ran it', () => {
+    const { onOtherRunners, rows } = usage([job({ id: 1, times: [0, 1, 2], runner: 'vm-1' })]);
+
+    expect([rows, onOtherRunners]).toEqual([[], 1]);
+  });
+
+  it('is the only one that covers it when the name is forgotten', () => {
+    expect(usage([job({ id: 1, times: [0, 1, 2] })]).rows).toMatchObject([{ name: 'runners/linux', byLabels: 1 }]);
+  });
+
+  it.each([
+    ['several groups cover it', { groups: [LINUX, { ...LINUX, name: 'other' }] }, undefined],
+    ['none does', {}, ['windows']],
+  ])('is not known when the name is forgotten and %s', (_, more, labels) => {
+    const { ofUnknownGroup, rows } = usage(
+      [job({ id: 1, times: [0, 1, 2], ...(labels && { labels }) })],
+      undefined,
+      more,
+    );
+
+    expect([rows, ofUnknownGroup]).toEqual([[], 1]);
+  });
+});
+
+it('a row that a re-run has copied counts once', () => {
+  const first = job({ id: 1, runId: 5, times: [0, 1, 3], runner: nameFor(1) });
+  const copy: EndedJob = { ...first, id: 2, createdAtMs: FROM_MS + 30 * MINUTE_MS };
+
+  expect(usage([first, copy]).total).toMatchObject({ jobs: 1, ciMinutes: 2 });
+});
+
+it('without sight of Kubernetes sums are at least the CI minutes, and needless starts are not known', () => {
+  const { total } = usage([job({ id: 1, times: [0, 1, 31], runner: nameFor(1) })]);
+
+  expect(total.runnerMinutes).toEqual({ atLeast: 30, isExact: false });
+  expect(total).not.toHaveProperty('needlessStarts');
+});
