@@ -2,7 +2,7 @@
 import type * as z from 'zod';
 import { type Deadline, type HttpAnswer, parseJson } from '../clients/http/request.ts';
 import type { KubeClient, KubeQuestion } from '../clients/kubernetes/client.ts';
-import { Failure } from '../shared/failure.ts';
+import { Failure, orFailure } from '../shared/failure.ts';
 
 /** How a command asks the cluster. */
 export interface ClusterReader {
@@ -26,13 +26,9 @@ export async function readObject(
   question: Omit<KubeQuestion, 'what'>,
   may?: string,
 ): Promise<SeenOrNot<unknown>> {
-  try {
-    // `what` is told by failures, and of these only the code is kept.
-    return jsonOf(await client.send({ what: 'read an object', ...question }, deadline), may);
-  } catch (error) {
-    if (error instanceof Failure) return notKnown(`the cluster did not answer (${error.code})`);
-    throw error;
-  }
+  // `what` is told by failures, and of these only the code is kept.
+  const answer = await orFailure(client.send({ what: 'read an object', ...question }, deadline));
+  return answer instanceof Failure ? notKnown(`the cluster did not answer (${answer.code})`) : jsonOf(answer, may);
 }
 
 export function jsonOf({ status, text }: HttpAnswer, may = 'read it'): SeenOrNot<unknown> {

@@ -76,15 +76,16 @@ interface Told {
   readonly reconciled: { readonly verdicts: readonly AppVerdict[]; readonly skews: ReadonlyMap<string, number> };
 
   /** Argo CD was woken for an Application, after it had waited so long for its turn. `steps`: what was asked of it, in order. */
-  readonly woken: OfApplication & {
+  readonly woken: {
+    readonly application: string;
     readonly outcome: WakeOutcome;
     readonly steps: readonly WakeStep[];
     readonly ms: number;
     readonly waitedMs: number;
   };
   /** The cluster shows the plan, so long after the begin of the wake. */
-  readonly 'plan-shown': OfApplication & { readonly ms: number };
-  readonly 'ask-failed': OfApplication & { readonly failure: Failure };
+  readonly 'plan-shown': { readonly application: string; readonly ms: number };
+  readonly 'ask-failed': { readonly application: string; readonly failure: Failure };
   /** A watch told of a Job of ours: it was created or has changed. Not of those that a list showed. */
   readonly 'job-seen': { readonly uid: string; readonly namespace: string; readonly name: string };
   readonly 'pod-seen': { readonly jobUid: string; readonly step: PodStep };
@@ -106,10 +107,6 @@ interface Told {
 interface OfLoss {
   readonly object: RunnerGroupObject;
   readonly lost: LostJob;
-}
-
-interface OfApplication {
-  readonly application: string;
 }
 
 export type EventOf<Is extends keyof Told> = { readonly is: Is } & Told[Is];

@@ -76,8 +76,8 @@ export class Leader {
 
   constructor(options: LeaderOptions) {
     this.#options = options;
-    const { client, clock, cluster, openSecrets } = options;
-    this.#queue = new WorkQueue(clock);
+    const { cluster, openSecrets } = options;
+    this.#queue = new WorkQueue(options.clock);
     let tellEach = options.tell;
     const tell: Tell = (event) => {
       if (!this.#closed) tellEach(event);
@@ -105,16 +105,11 @@ export class Leader {
       },
     });
     const context = {
-      clock,
-      cluster,
-      client,
-      secretsClient: options.secretsClient,
+      ...shared,
       giteas: this.#poller.giteas,
-      queue: this.#queue,
       isWell: this.#poller.isWell,
       targetOf: () => this.#targetOf,
       losses: this.#losses,
-      tell,
       changed: () => this.changed(),
     };
     tellEach = tellAll([options.tell, ...options.tasks.map((start) => start(context))]);

@@ -8,7 +8,6 @@
  * The leader makes the input and acts on the verdicts.
  */
 
-import type { GiteaTarget } from '../clients/gitea/observe.ts';
 import type { ClockBounds } from '../clients/http/clock.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { LostJob } from '../config/runnergroup/status.ts';
@@ -108,26 +107,15 @@ export function skewsOf({ clocks, snapshot }: ReconcileInput): ReadonlyMap<strin
   );
 }
 
-interface Member {
-  readonly live: LiveGroup;
-  /** Absent: it has no valid spec, or is new. */
-  readonly target: GiteaTarget | Failure | undefined;
-  readonly observation: Observation | undefined;
-  readonly runners: readonly LiveRunner[];
-  readonly lostJobs: readonly LostJob[];
-}
+type Member = ReturnType<typeof memberOf>;
 
-function memberOf({ lostJobs, observations, snapshot, targetOf }: ReconcileInput, live: LiveGroup): Member {
+function memberOf({ lostJobs, observations, snapshot, targetOf }: ReconcileInput, live: LiveGroup) {
   const { group, key } = live;
+  // Undefined: it has no valid spec, or is new.
   const target = group && targetOf.get(group);
   const observation = target && !(target instanceof Failure) ? observations.get(target.key) : undefined;
-  return {
-    live,
-    target,
-    observation,
-    runners: snapshot.runnersOfGroup.get(key) ?? NO_RUNNERS,
-    lostJobs: lostJobs(key),
-  };
+  const runners = snapshot.runnersOfGroup.get(key) ?? NO_RUNNERS;
+  return { live, target, observation, runners, lostJobs: lostJobs(key) };
 }
 
 function judgeApplication(

@@ -16,7 +16,7 @@ import { ServerClocks } from '../clients/http/clock.ts';
 import { Deadline } from '../clients/http/request.ts';
 import { KubeClient } from '../clients/kubernetes/client.ts';
 import type { ClusterConfig } from '../clients/kubernetes/config.ts';
-import { Lease, type LeaseOptions } from '../clients/kubernetes/lease.ts';
+import { Lease } from '../clients/kubernetes/lease.ts';
 import { ClusterSecrets, secretsClient } from '../clients/kubernetes/secrets.ts';
 import type { SecretsMode } from '../clients/tokens/api-token.ts';
 import type { InstallationImages } from '../config/runnergroup/to-runner-group.ts';
@@ -26,16 +26,17 @@ import { LiveCluster } from './cluster/live-cluster.ts';
 import { writeEvents, writeStatuses } from './cluster/writers.ts';
 import { type SpansLost, type Subscriber, type Tell, tellAll } from './events.ts';
 import { type ListenersOptions, startListeners } from './http/listeners.ts';
-import type { ListenAddress } from './http/server.ts';
 import { Leader, type LeaderOptions, type LeaderSettings } from './leader.ts';
 import { type QueueRow, WorkQueue } from './queue.ts';
 import type { OpenFeature, StartTask } from './task.ts';
 import { tellWaits } from './tell-waits.ts';
 import { type WebhookEvent, WebhookGate } from './webhook/gate.ts';
 import { Forwarder, type RawDelivery } from './webhook/listener.ts';
-import { SecretFiles } from './webhook/secrets.ts';
+import { secretFiles } from './webhook/secrets.ts';
 
-export interface ServeOptions extends LeaderSettings {
+export interface ServeOptions
+  extends LeaderSettings,
+    Pick<ListenersOptions, 'listen' | 'metricsListen' | 'metricsPage' | 'probeListen'> {
   readonly secrets?: SecretsMode;
   readonly cluster: ClusterConfig;
   readonly namespaces: readonly string[];
@@ -48,9 +49,6 @@ export interface ServeOptions extends LeaderSettings {
     /** Argo CD's own (control-plane) namespace. */
     readonly namespace: string;
   };
-  readonly listen: ListenAddress;
-  readonly metricsListen: ListenAddress;
-  readonly probeListen: ListenAddress;
   /** One secret per line; absent: no webhook is accepted. */
   readonly webhookSecretFile?: string;
   /** Absent: this process always leads. */
@@ -60,7 +58,6 @@ export interface ServeOptions extends LeaderSettings {
   readonly host: string;
   readonly tasks: readonly StartTask[];
   readonly features: readonly OpenFeature[];
-  readonly metricsPage: ListenersOptions['metricsPage'];
   /** Registers what tells the queue to the subscribers: SIGUSR2. */
   readonly onAskedForQueue?: (tellQueue: () => void) => void;
   readonly subscribers: readonly Subscriber[];
@@ -80,7 +77,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
 }
 
 async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortSignal): Promise<void> {
-  const { clock, env, listen, metricsListen, metricsPage, probeListen, random } = options;
+  const { clock, env, host, identity, random } = options;
   const hearers = [...options.subscribers];
   const tell = tellAll(hearers);
   if (options.spans) options.spans.onLost = (spans, reason) => tell({ is: 'spans-lost', spans, reason });
@@ -90,15 +87,16 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   const stop = (): void => life.abort();
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
-  const files = new SecretFiles(queue, (failure) => tell({ is: 'secrets-unreadable', failure }));
-  const secrets = await files.watch(options.webhookSecretFile);
-  const watchSecrets = (file: string | undefined) => files.watch(file);
+  const watchSecrets = secretFiles(queue, (failure) => tell({ is: 'secrets-unreadable', failure }));
+  const secrets = await watchSecrets(options.webhookSecretFile);
   const context = { clock, env, queue, random, tell, watchSecrets };
   const features = await Promise.all(options.features.map((openFeature) => openFeature(context)));
   hearers.push(...features.map(({ subscriber }) => subscriber));
   // Connections of its own: requests that hang elsewhere must not cost the leadership.
   const leaseClient = new KubeClient(options.cluster, { clock });
-  const lease = options.lease && new Lease(leaseClient, leaseOptions(options, options.lease, tell));
+  const address = `http://${host.includes(':') ? `[${host}]` : host}:${options.listen.port}`;
+  const onFailure = (failure: Failure): void => tell({ is: 'cluster-failed', failure });
+  const lease = options.lease && new Lease(leaseClient, { ...options.lease, identity, address, onFailure });
   const forwarder = new Forwarder();
   const take = async (event: WebhookEvent, raw: RawDelivery): Promise<number> => {
     if (leader) {
@@ -113,9 +111,7 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   const rows = (): readonly QueueRow[] => [...(leader?.queue ?? []), ...queue.rows()];
   options.onAskedForQueue?.(() => tell({ is: 'queue', rows: rows() }));
   const listeners = await startListeners({
-    listen,
-    metricsListen,
-    probeListen,
+    ...options,
     tell,
     gate: new WebhookGate({ secrets, nowMs: clock.now }),
     take,
@@ -123,7 +119,6 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
     isReady: () => open.cluster.fresh && (leader === undefined || leader.ready),
     queue: rows,
     leads: () => leader !== undefined,
-    metricsPage,
   });
   tell({ is: 'serving', ports: listeners.ports });
 
@@ -212,15 +207,6 @@ function openCluster(options: ServeOptions, tell: Tell, onChange: () => void) {
   return { cluster, leaderOptions, close };
 }
 
-function leaseOptions(
-  { identity, host, listen: { port } }: ServeOptions,
-  { namespace, name }: NonNullable<ServeOptions['lease']>,
-  tell: Tell,
-): LeaseOptions {
-  const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  return { namespace, name, identity, address, onFailure: (failure) => tell({ is: 'cluster-failed', failure }) };
-}
-
 /** Argo CD with the token that is in its file now: Secrets are replaced while we run. */
 function argocdWithToken(
   tokenFile: string,
@@ -229,7 +215,10 @@ function argocdWithToken(
   let open: { readonly token: string; readonly argocd: ArgoCd } | undefined;
   /** @throws Failure when the file cannot be read or holds no token. */
   const argocd = async (): Promise<ArgoCd> => {
-    const token = await readToken(tokenFile);
+    const token = await readFile(tokenFile, 'utf8').catch((error: unknown) => {
+      const what = `read the token of Argo CD: ${tokenFile}: ${systemReason(error)}`;
+      throw new Failure('GR-SERVE-01', 1, `${what}. Mount the Secret, or give --argocd-token-file.`);
+    });
     if (open?.token === token) return open.argocd;
     const next = new ArgoCd({ ...options, token });
     // Requests under way with the old one end with an error and come again.
@@ -244,11 +233,4 @@ function argocdWithToken(
     sync: async (app, deadline) => (await argocd()).sync(app, deadline),
     close: async () => await open?.argocd.close(),
   };
-}
-
-async function readToken(file: string): Promise<string> {
-  return await readFile(file, 'utf8').catch((error: unknown) => {
-    const what = `read the token of Argo CD: ${file}: ${systemReason(error)}`;
-    throw new Failure('GR-SERVE-01', 1, `${what}. Mount the Secret, or give --argocd-token-file.`);
-  });
 }

@@ -34,7 +34,7 @@ export interface TaskContext {
 export interface FeatureContext extends Pick<TaskContext, 'clock' | 'queue' | 'tell'> {
   readonly env: Env;
   readonly random: () => number;
-  /** Secrets of a file, as of now. @throws Failure when it cannot be read at the start. */
+  /** Gives a function that answers the secrets of the moment; without a file none. @throws Failure when it cannot be read at the start. */
   readonly watchSecrets: (file: string | undefined) => Promise<() => readonly string[]>;
 }
 

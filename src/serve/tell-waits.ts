@@ -3,16 +3,15 @@ import type { JobDecision } from '../planner/decisions.ts';
 import type { EventOf } from './events.ts';
 import type { StartTask } from './task.ts';
 
-export class WaitingTimes {
-  #queuedSince: ReadonlyMap<string, number> = new Map();
-
-  take(decisions: Iterable<JobDecision>, nowMs: number): readonly EventOf<'job-started'>[] {
+export function waitingTimes() {
+  let queuedSince: ReadonlyMap<string, number> = new Map();
+  return (decisions: Iterable<JobDecision>, nowMs: number): readonly EventOf<'job-started'>[] => {
     const queued = new Map<string, number>();
     const waits: EventOf<'job-started'>[] = [];
     for (const decision of decisions) {
       const { job, origin } = decision;
       const key = `${origin} ${job.id} ${job.attempt}`;
-      const since = this.#queuedSince.get(key);
+      const since = queuedSince.get(key);
       if (job.status === 'queued') queued.set(key, since ?? nowMs);
       else if (decision.verdict === 'running' && decision.group && since !== undefined) {
         const { namespace, name: group } = decision.group;
@@ -20,16 +19,16 @@ export class WaitingTimes {
         waits.push({ is: 'job-started', namespace, group, seconds: Math.max(0, nowMs - since) / 1000 });
       }
     }
-    this.#queuedSince = queued;
+    queuedSince = queued;
     return waits;
-  }
+  };
 }
 
 export const tellWaits: StartTask = ({ clock, tell }) => {
-  const times = new WaitingTimes();
+  const take = waitingTimes();
   return (event) => {
     if (event.is !== 'reconciled') return;
     const jobs = event.verdicts.flatMap(({ planning }) => (planning.is === 'planned' ? planning.plan.jobs : []));
-    for (const wait of times.take(jobs, clock.now())) tell(wait);
+    for (const wait of take(jobs, clock.now())) tell(wait);
   };
 };

@@ -258,13 +258,12 @@ function spansOf(
 ): SpanData {
   const { announcedMs, look } = journey;
   const beganMs = Math.min(announcedMs ?? look.beganMs, look.beganMs);
-  const phases = end.is === 'running' ? phasesToRunner(journey, end.atMs, trail, wakes) : phasesToPlan(journey);
   return {
     name: 'CI job waits for its runner',
     beganMs,
     endedMs: Math.max(end.atMs, beganMs),
     attributes: attributesOf(journey, end),
-    children: inTurn(beganMs, phases),
+    children: inTurn(beganMs, phasesOf(journey, end, trail, wakes)),
   };
 }
 
@@ -277,25 +276,19 @@ interface Phase {
   readonly children?: readonly SpanData[];
 }
 
-function phasesToPlan({ announcedMs, look, plannedMs, held, servedMs }: Journey): readonly Phase[] {
+function phasesOf(
+  { announcedMs, look, plannedMs, held, servedMs }: Journey,
+  end: JourneyEnd,
+  trail: RunnerTrail | undefined,
+  wakes: readonly PastWake[],
+): readonly Phase[] {
+  const wake = trail && wakeFor(trail.seenMs, servedMs ?? look.endedMs, wakes);
+  const { created, scheduled, registering, registered, started } = trail?.steps ?? {};
   return [
     { name: 'webhook', untilMs: announcedMs === undefined ? undefined : look.beganMs },
     { name: 'look', untilMs: look.endedMs },
     { name: 'plan', untilMs: plannedMs },
     ...(held === undefined ? [] : [{ name: 'held', untilMs: servedMs, attributes: { because: held } }]),
-  ];
-}
-
-function phasesToRunner(
-  journey: Journey,
-  claimedMs: number,
-  trail: RunnerTrail | undefined,
-  wakes: readonly PastWake[],
-): readonly Phase[] {
-  const wake = trail && wakeFor(trail.seenMs, journey.servedMs ?? journey.look.endedMs, wakes);
-  const { created, scheduled, registering, registered, started } = trail?.steps ?? {};
-  return [
-    ...phasesToPlan(journey),
     ...(wake ? phasesOfWake(wake) : []),
     { name: 'apply', untilMs: trail?.seenMs },
     { name: 'pod', untilMs: created },
@@ -303,7 +296,7 @@ function phasesToRunner(
     { name: 'init', untilMs: registering },
     { name: 'register', untilMs: registered },
     { name: 'start', untilMs: started },
-    { name: 'claim', untilMs: claimedMs },
+    { name: 'claim', untilMs: end.is === 'running' ? end.atMs : undefined },
   ];
 }
 

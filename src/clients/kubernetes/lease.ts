@@ -11,7 +11,7 @@ import { Failure } from '../../shared/failure.ts';
 import { Deadline, failure } from '../http/request.ts';
 import { type KubeApi, type KubeQuestion, parseAnswer } from './client.ts';
 
-export interface LeaseOptions {
+interface LeaseOptions {
   readonly namespace: string;
   readonly name: string;
   /** Unique per process. */

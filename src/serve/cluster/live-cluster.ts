@@ -110,10 +110,13 @@ export class LiveCluster {
         const { annotations, generation, uid } = object.metadata;
         // The generation stays while only the status changes, which is our own doing.
         const version = generation || object;
+        const key = keyOf(object);
+        const trackingId = annotations?.[TRACKING_ID];
+        const tracked = trackingId !== undefined && { trackingId };
         return {
-          key: keyOf(object),
-          inputs: [uid, version, ...[TRACKING_ID, ...READ_ANNOTATIONS].map((key) => annotations?.[key])],
-          make: () => judge(object, this.#images),
+          key,
+          inputs: [uid, version, trackingId, ...READ_ANNOTATIONS.map((name) => annotations?.[name])],
+          make: () => ({ key, object, ...tracked, ...groupOfObject(object, this.#images) }),
         };
       });
       return items.sort((a, b) => (a.key < b.key ? -1 : 1));
@@ -169,16 +172,6 @@ function readableOf(all: readonly Copies[]): readonly Copies[] {
 
 function isRefused(copies: Copies): boolean {
   return watchesOf(copies).some(({ refused }) => refused);
-}
-
-function judge(object: RunnerGroupObject, images: InstallationImages): LiveGroup {
-  const trackingId = object.metadata.annotations?.[TRACKING_ID];
-  return {
-    key: keyOf(object),
-    object,
-    ...(trackingId !== undefined && { trackingId }),
-    ...groupOfObject(object, images),
-  };
 }
 
 function judgeRunner(job: TrackedJob, pods: readonly KubePod[]): LiveRunner {

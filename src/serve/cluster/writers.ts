@@ -112,7 +112,6 @@ interface Notice {
   /** What it is about: one Event for each subject and cause. */
   readonly subject: string;
   readonly cause: string;
-  readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
 }
@@ -124,6 +123,8 @@ const MOST_STUCK = 10;
 /** Kubernetes takes 1,024 bytes. */
 const LONGEST_MESSAGE = 900;
 const COMPONENT = 'gitea-runners';
+/** Of type `Normal`; all others are warnings. */
+const GOOD_REASONS: ReadonlySet<string> = new Set(['LostJobRerun', 'RegistrationTokenWritten']);
 
 export const writeEvents: StartTask = (context) => {
   const waiting = new Map<string, Notice>();
@@ -169,7 +170,7 @@ async function writeEvent({ client, clock }: TaskContext, notice: Notice): Promi
       kind: 'Event',
       metadata: { namespace, name: nameOf(notice) },
       involvedObject: { apiVersion: API_VERSION, kind: KIND, namespace, name, uid },
-      type: notice.type,
+      type: GOOD_REASONS.has(notice.reason) ? 'Normal' : 'Warning',
       reason: notice.reason,
       message: notice.message.slice(0, LONGEST_MESSAGE),
       source: { component: COMPONENT },
@@ -198,7 +199,7 @@ function stuckNotices(verdicts: readonly AppVerdict[]): readonly Notice[] {
     (facts.counts?.stuck ?? []).map((pod): Notice => {
       const reason = pod.failed ? 'WorkerPodStartFailed' : 'WorkerPodStuckPending';
       const { runner: subject, trouble } = pod;
-      return { object, subject, cause: trouble.reason, type: 'Warning', reason, message: stuckText(pod) };
+      return { object, subject, cause: trouble.reason, reason, message: stuckText(pod) };
     }),
   );
 }
@@ -207,20 +208,11 @@ function noticesOf(event: ServeEvent): readonly Notice[] {
   switch (event.is) {
     case 'registration-token': {
       const { failure: problem, objects, secret: subject } = event;
-      const what: Omit<Notice, 'object' | 'subject'> = problem
-        ? {
-            type: 'Warning',
-            reason: 'RegistrationTokenFailed',
-            cause: problem.code,
-            message: `cannot fill Secret ${subject}: ${problem.code} ${problem.message}`,
-          }
-        : {
-            type: 'Normal',
-            reason: 'RegistrationTokenWritten',
-            cause: 'written',
-            message: `filled Secret ${subject} with the registration token`,
-          };
-      return objects.map((object) => ({ object, subject, ...what }));
+      const cause = problem?.code ?? 'written';
+      const [reason, message] = problem
+        ? ['RegistrationTokenFailed', `cannot fill Secret ${subject}: ${cause} ${problem.message}`]
+        : ['RegistrationTokenWritten', `filled Secret ${subject} with the registration token`];
+      return objects.map((object) => ({ object, subject, cause, reason, message }));
     }
     case 'runner-lost':
       return lossNotices(event, (job) => ['RunnerLost', `${event.lost.reason}: its CI job, ${job}, cannot end`]);
@@ -252,6 +244,5 @@ function lossNotices(
   const told = tell(`job ${jobId} of run ${runId} in ${repository}`);
   if (!told) return [];
   const [reason, text] = told;
-  const type = event.is === 'rerun' && event.outcome === 'rerun' ? 'Normal' : 'Warning';
-  return [{ object, subject: `${runner} ${jobId}`, cause: reason, type, reason, message: `${runner}: ${text}` }];
+  return [{ object, subject: `${runner} ${jobId}`, cause: reason, reason, message: `${runner}: ${text}` }];
 }

@@ -13,7 +13,7 @@ import { type Asker, denied, unusablePolicy } from '../../config/policy/denial.t
 import { type ReadPolicy, readPolicyFile } from '../../config/policy/schema.ts';
 import { keepsPool, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { endsReader, isTargetOf } from '../../observe/find-targets.ts';
-import { Failure } from '../../shared/failure.ts';
+import { Failure, orFailure } from '../../shared/failure.ts';
 import { byApplication, type LiveGroup } from '../planning/live.ts';
 
 /** A group's look, or why it has none: the policy denies it, or its token is missing or bound to another Gitea. */
@@ -68,13 +68,10 @@ export class TargetBook {
       const found = this.#found.get(group);
       const known = found instanceof Failure ? found : found?.token;
       if (known && !due.has(group) && !this.#refusals.has(group)) return known;
-      try {
-        return await findToken(group, sources);
-      } catch (error) {
-        if (!(error instanceof Failure)) throw error;
-        // The API server has not answered: that says nothing about the token that it showed before.
-        return known === undefined || known instanceof Failure || isAboutToken(error) ? error : known;
-      }
+      const read = await orFailure(findToken(group, sources));
+      // The API server has not answered: that says nothing about the token that it showed before.
+      const isUnanswered = read instanceof Failure && !isAboutToken(read);
+      return isUnanswered && known && !(known instanceof Failure) ? known : read;
     };
     const tokens = await Promise.all(groups.map(async (group) => [group, await tokenOf(group)] as const));
     this.#found = this.#targetsOf(tokens);

@@ -15,7 +15,7 @@ import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import type { LossReason } from '../../clients/kubernetes/pods.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { type LostJob, MOST_LOST_JOBS, RunnerGroupStatus } from '../../config/runnergroup/status.ts';
-import { isOver, type Job, type Look } from '../../planner/evidence.ts';
+import { isOver, type Look } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
 import { timeText } from '../../shared/marks.ts';
@@ -97,10 +97,13 @@ export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs
   for (const [name, suspect] of suspects) {
     if (suspect.isChecked || look === undefined || look.beganMs < suspect.sinceMs) continue;
     suspects.set(name, { ...suspect, isChecked: true });
+    const about = { runner: name, reason: suspect.reason, lostAt: timeText(suspect.sinceMs) };
     const orphans = look.found.jobs.filter(({ id, status, runner }) => {
       return status === 'in_progress' && runner === name && !known.has(id);
     });
-    news.push(...orphans.map((job) => lostJob(job, name, suspect)));
+    news.push(
+      ...orphans.map(({ id: jobId, runId, repository, attempt }) => ({ ...about, repository, runId, jobId, attempt })),
+    );
   }
   const room = Math.max(0, MOST_LOST_JOBS - lost.length);
   const found = news.slice(0, room);
@@ -132,10 +135,6 @@ function followJobs(
     return !isOver(state) || (state === 'deleting' && before.has(name)) ? [name] : [];
   });
   return { alive: new Set([...present, ...absent.filter(hasPod)]), gone: absent.filter((name) => !hasPod(name)) };
-}
-
-function lostJob({ id, runId, repository, attempt }: Job, runner: string, { reason, sinceMs }: Suspect): LostJob {
-  return { runner, repository, runId, jobId: id, attempt, reason, lostAt: timeText(sinceMs) };
 }
 
 interface LossInput extends Pick<ReconcileInput, 'snapshot' | 'targetOf' | 'observations' | 'nowMs'> {
@@ -186,42 +185,36 @@ export class LossBook {
     const wanted = new Set<GiteaTarget>();
     const next = new Map<string, Entry>();
     for (const live of input.snapshot.groups) {
-      const { group, key } = live;
+      const { group, key, object } = live;
       // Its spec is not valid for now.
       if (!group) next.set(key, { losses: this.#known(key) });
       if (!group || group.maxEvictionRetries === 0) continue;
       const found = input.targetOf.get(group);
       const target = found instanceof Failure ? undefined : found;
       const look = lookAt(target, input);
-      const { losses, needsLook } = this.#followGroup(live, input, look);
-      if (needsLook && target) wanted.add(target);
-      next.set(key, { losses, ...(target && { at: { live, group, target, ...look } }) });
+      const { namespace } = object.metadata;
+      const followed = followLosses(this.#known(key), {
+        runners: input.snapshot.runnersOfGroup.get(key) ?? [],
+        hasPod: (name) => input.hasPod(keyText({ namespace, name })),
+        nowMs: input.nowMs,
+        ...look,
+      });
+      for (const lost of followed.found) this.#tell({ is: 'runner-lost', object, lost, isNoted: true });
+      for (const lost of followed.more) this.#tell({ is: 'runner-lost', object, lost, isNoted: false });
+      for (const lost of followed.returned) this.#tell({ is: 'rerun', object, lost, outcome: 'returned' });
+      if (followed.needsLook && target) wanted.add(target);
+      next.set(key, { losses: followed.losses, ...(target && { at: { live, group, target, ...look } }) });
     }
     this.#entries = next;
     return wanted;
   }
 
-  #followGroup(
-    { key, object }: LiveGroup,
-    { hasPod, snapshot, nowMs }: LossInput,
-    look: { readonly look?: GoodLook },
-  ): FollowedLosses {
-    const { namespace } = object.metadata;
-    const followed = followLosses(this.#known(key), {
-      runners: snapshot.runnersOfGroup.get(key) ?? [],
-      hasPod: (name) => hasPod(keyText({ namespace, name })),
-      nowMs,
-      ...look,
-    });
-    for (const lost of followed.found) this.#tell({ is: 'runner-lost', object, lost, isNoted: true });
-    for (const lost of followed.more) this.#tell({ is: 'runner-lost', object, lost, isNoted: false });
-    for (const lost of followed.returned) this.#tell({ is: 'rerun', object, lost, outcome: 'returned' });
-    return followed;
-  }
-
   /** A leader that is new knows what the one before has written. */
   #known(key: string): GroupLosses {
-    return this.#entries.get(key)?.losses ?? readLosses(this.#statusOf(key));
+    const known = this.#entries.get(key)?.losses;
+    if (known) return known;
+    const { data } = RunnerGroupStatus.safeParse(this.#statusOf(key) ?? {});
+    return { ...NO_LOSSES, lost: data?.lostJobs ?? NO_LOSSES.lost };
   }
 
   settle(key: string, { jobId }: LostJob): void {
@@ -238,9 +231,4 @@ function lookAt(target: GiteaTarget | undefined, { observations }: LossInput): {
   return observation?.look && !observation.failure
     ? { look: { found: observation.look, beganMs: observation.beganMs } }
     : {};
-}
-
-function readLosses(status: unknown): GroupLosses {
-  const lost = RunnerGroupStatus.safeParse(status ?? {}).data?.lostJobs;
-  return lost ? { ...NO_LOSSES, lost } : NO_LOSSES;
 }

@@ -12,7 +12,7 @@ import { ANSWER_MS, noting, type WakeResult, type WakeStep, type WakeTarget, wak
 import { Deadline } from '../../clients/http/request.ts';
 import { parseRunnerName } from '../../planner/names.ts';
 import type { Clock } from '../../shared/clock.ts';
-import { Failure } from '../../shared/failure.ts';
+import { Failure, orFailure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
 import type { Tell } from '../events.ts';
 import { applicationOfGroup, type LiveGroup, refOf } from '../planning/live.ts';
@@ -180,14 +180,10 @@ export class Applications {
   }
 
   async #outcome(app: Managed, argocd: WakeTarget, steps: readonly WakeStep[]): Promise<WakeOutcome> {
-    try {
-      const result = await wake(argocd, app.ref, app.groups, new Deadline(WAKE_MS, this.#options.clock));
-      hear(app, result.app);
-      return outcomeOf(result);
-    } catch (error) {
-      if (error instanceof Failure) return failedOutcome(error, steps);
-      throw error;
-    }
+    const result = await orFailure(wake(argocd, app.ref, app.groups, new Deadline(WAKE_MS, this.#options.clock)));
+    if (result instanceof Failure) return failedOutcome(result, steps);
+    hear(app, result.app);
+    return outcomeOf(result);
   }
 
   /** An error that Argo CD has kept, and a Job of ours that is out of sync, are ended by a wake. What else is out of sync is not ours. */
@@ -200,17 +196,15 @@ export class Applications {
     if (isRoutine && !isDone(app.state)) return { inMs: ASK_EVERY_MS };
     const { beganMs, last } = app.state;
     app.isUnknown = false;
-    try {
-      const state = await argocd.read(app.ref, new Deadline(ANSWER_MS, clock));
-      // A wake that has begun or ended since then knows more.
-      if (app.state.beganMs === beganMs && app.state.last === last) this.#answered(key, app, state);
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
+    const state = await orFailure(argocd.read(app.ref, new Deadline(ANSWER_MS, clock)));
+    if (state instanceof Failure) {
       if (this.#apps.get(key) !== app) return undefined;
-      tell({ is: 'ask-failed', application: key, failure: error });
+      tell({ is: 'ask-failed', application: key, failure: state });
       // Nothing is known to be wrong: the next minute asks again, and an Argo CD that comes back is not flooded.
-      if (!isRoutine) this.#hears(key, app, { is: 'unwell', outcome: failedOutcome(error) });
+      if (!isRoutine) this.#hears(key, app, { is: 'unwell', outcome: failedOutcome(state) });
     }
+    // A wake that has begun or ended since then knows more.
+    else if (app.state.beganMs === beganMs && app.state.last === last) this.#answered(key, app, state);
     onNews();
     return { inMs: ASK_EVERY_MS };
   }

@@ -14,10 +14,12 @@
  * Gitea never repeats a delivery by itself. A person can, in the web form, and gets the 409, too.
  * An event only asks for a look at Gitea and proves nothing. So a replay that is older than the memory costs one look.
  */
+import { isUtf8 } from 'node:buffer';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
+import { parseJson } from '../../clients/http/request.ts';
 import { hasJobsOf } from '../../shared/scope.ts';
 import { normalBase } from '../../shared/url.ts';
 import { type SecretLine, secretLine } from './secrets.ts';
@@ -144,19 +146,11 @@ function signersOf(body: Uint8Array, signature: string, secrets: readonly Secret
 }
 
 function readEvent(body: Uint8Array): WebhookEvent | undefined {
-  const { data } = Payload.safeParse(parseJson(body));
+  const { data } = Payload.safeParse(isUtf8(body) ? parseJson(new TextDecoder().decode(body)) : undefined);
   if (!data) return undefined;
   const { workflow_job: job, repository } = data;
   const [owner, repo] = repository.full_name;
   return { owner, repo, status: job.status, jobId: job.id, attempt: job.run_attempt };
-}
-
-function parseJson(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
-  } catch {
-    return undefined;
-  }
 }
 
 /** Empty: there is none, or several. */

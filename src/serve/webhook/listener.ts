@@ -37,42 +37,33 @@ const FORWARDED_HEADER = 'x-gitea-runners-forwarded';
 const KEPT_HEADERS = ['content-type', 'x-gitea-signature', 'x-gitea-event', 'x-gitea-delivery'];
 
 export function webhookListener(options: WebhookListenerOptions): RequestListener {
-  const bodies = new Bodies(MAX_WEBHOOK_BYTES, options.memoryBytes ?? MEMORY_BYTES);
-  return (request, response) => {
-    handle(request, response, options, bodies).catch(() => {
-      // The sender went away (node:http tells that to `onMalformed`), or others need the memory.
-      response.destroy();
-    });
+  const { gate, memoryBytes = MEMORY_BYTES, onAccepted, onRefused } = options;
+  const bodies = new Bodies(MAX_WEBHOOK_BYTES, memoryBytes);
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const refuse = (status: number, reason: RefusalReason, message: string, headers: Record<string, string> = {}) => {
+      onRefused?.(reason);
+      answer(request, response, status, message, headers);
+    };
+    if (request.url !== '/webhook') return refuse(404, 'path', 'Webhooks go to /webhook.');
+    if (request.method !== 'POST') return refuse(405, 'method', 'Webhooks are sent with POST.', { allow: 'POST' });
+    if (!isJson(request)) return refuse(415, 'media-type', 'Set the content type of the webhook to application/json.');
+    const body = await bodies.read(request);
+    if (body === undefined) return refuse(413, 'too-large', `The body is longer than ${MAX_WEBHOOK_BYTES} bytes.`);
+    const delivery = { headers: request.headers, body };
+    const verdict = gate.judge(delivery);
+    if (verdict.is === 'refused') return refuse(verdict.status, verdict.reason, verdict.message);
+    const pass = async (): Promise<number> => await onAccepted(verdict.event, rawDelivery(request, body));
+    const status = await pass().catch(() => 503);
+    const isDone = status >= 200 && status < 300;
+    const isRefused = status >= 400 && status < 500;
+    if (!isDone && !isRefused) {
+      gate.forget(delivery);
+      return answer(request, response, 503, 'Not now: no replica could take it. Send it again.');
+    }
+    answer(request, response, status, isDone ? '' : 'The replica that is in charge refused it.');
   };
-}
-
-async function handle(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { gate, onAccepted, onRefused }: WebhookListenerOptions,
-  bodies: Bodies,
-): Promise<void> {
-  const refuse = (status: number, reason: RefusalReason, message: string, headers: Record<string, string> = {}) => {
-    onRefused?.(reason);
-    answer(request, response, status, message, headers);
-  };
-  if (request.url !== '/webhook') return refuse(404, 'path', 'Webhooks go to /webhook.');
-  if (request.method !== 'POST') return refuse(405, 'method', 'Webhooks are sent with POST.', { allow: 'POST' });
-  if (!isJson(request)) return refuse(415, 'media-type', 'Set the content type of the webhook to application/json.');
-  const body = await bodies.read(request);
-  if (body === undefined) return refuse(413, 'too-large', `The body is longer than ${MAX_WEBHOOK_BYTES} bytes.`);
-  const delivery = { headers: request.headers, body };
-  const verdict = gate.judge(delivery);
-  if (verdict.is === 'refused') return refuse(verdict.status, verdict.reason, verdict.message);
-  const pass = async (): Promise<number> => await onAccepted(verdict.event, rawDelivery(request, body));
-  const status = await pass().catch(() => 503);
-  const isDone = status >= 200 && status < 300;
-  const isRefused = status >= 400 && status < 500;
-  if (!isDone && !isRefused) {
-    gate.forget(delivery);
-    return answer(request, response, 503, 'Not now: no replica could take it. Send it again.');
-  }
-  answer(request, response, status, isDone ? '' : 'The replica that is in charge refused it.');
+  // The sender went away (node:http tells that to `onMalformed`), or others need the memory.
+  return (request, response) => void handle(request, response).catch(() => response.destroy());
 }
 
 /** The media type may have a parameter. node:http keeps the first of several headers. */

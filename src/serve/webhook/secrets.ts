@@ -2,37 +2,31 @@
 import { readFile } from 'node:fs/promises';
 import { Failure, systemReason } from '../../shared/failure.ts';
 import { normalBase } from '../../shared/url.ts';
-import type { KeyQueue, WorkQueue } from '../queue.ts';
+import type { WorkQueue } from '../queue.ts';
 
 const AGAIN_MS = 10_000;
 /** A file system that hangs. */
 const LONGEST_READ_MS = 10_000;
 
-export class SecretFiles {
-  readonly #secrets = new Map<string, readonly string[]>();
-  readonly #line: KeyQueue;
-
-  /** @param onFailure told when a file cannot be read any more. The secrets of before stay valid. */
-  constructor(queue: WorkQueue, onFailure: (failure: Failure) => void) {
-    this.#line = queue.open('secret-file', {
-      width: 2,
-      deadlineMs: LONGEST_READ_MS,
-      backOffMs: () => AGAIN_MS,
-      onFailure: (_, failure) => onFailure(failure),
-      run: async (file) => {
-        this.#secrets.set(file, await readSecrets(file));
-        return { inMs: AGAIN_MS };
-      },
-    });
-  }
-
-  /** Gives a function that answers the secrets of the moment; without a file none. @throws Failure when it cannot be read at the start. */
-  async watch(file: string | undefined): Promise<() => readonly string[]> {
+/** @param onFailure told when a file cannot be read any more. The secrets of before stay valid. */
+export function secretFiles(queue: WorkQueue, onFailure: (failure: Failure) => void) {
+  const secrets = new Map<string, readonly string[]>();
+  const line = queue.open('secret-file', {
+    width: 2,
+    deadlineMs: LONGEST_READ_MS,
+    backOffMs: () => AGAIN_MS,
+    onFailure: (_, failure) => onFailure(failure),
+    run: async (file) => {
+      secrets.set(file, await readSecrets(file));
+      return { inMs: AGAIN_MS };
+    },
+  });
+  return async (file: string | undefined): Promise<() => readonly string[]> => {
     if (file === undefined) return () => [];
-    this.#secrets.set(file, await readSecrets(file));
-    this.#line.add(file, AGAIN_MS);
-    return () => this.#secrets.get(file) ?? [];
-  }
+    secrets.set(file, await readSecrets(file));
+    line.add(file, AGAIN_MS);
+    return () => secrets.get(file) ?? [];
+  };
 }
 
 /** One per line. White space around them and empty lines are ignored. */

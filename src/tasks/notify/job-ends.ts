@@ -18,7 +18,7 @@ import type { EventOf, JobNotice } from '../../serve/events.ts';
 import { LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
 import type { Turn } from '../../serve/queue.ts';
 import type { AppVerdict } from '../../serve/reconcile.ts';
-import type { StartTask, TaskContext } from '../../serve/task.ts';
+import type { StartTask } from '../../serve/task.ts';
 import { Failure } from '../../shared/failure.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
 import { printable } from '../../shared/printable.ts';
@@ -47,8 +47,7 @@ const MOST_WAITING = 1_000;
 const WIDTH = 8;
 
 export function tellJobEnds({ notifyDefaults = [], timeoutMs }: JobEndsOptions): StartTask {
-  return (context) => {
-    const { clock, giteas, queue, tell } = context;
+  return ({ clock, giteas, queue, targetOf, tell }) => {
     const ended = new EndedJobs();
     let waiting: readonly AskedJob[] = [];
 
@@ -101,31 +100,28 @@ export function tellJobEnds({ notifyDefaults = [], timeoutMs }: JobEndsOptions):
       run: askScope,
     });
 
+    const endedJobs = ({ verdicts }: EventOf<'reconciled'>): readonly AskedJob[] => {
+      const left = ended.take(verdicts);
+      if (left.length === 0) return [];
+      const groups = new Map<string, RunnerGroup | undefined>(
+        verdicts.flatMap(({ groups: of }) => of.map(({ live }) => [live.key, live.group] as const)),
+      );
+      return left.flatMap((job) => {
+        const group = groups.get(keyText(job.group));
+        const target = group && targetOf().get(group);
+        if (!group || !target || target instanceof Failure) return [];
+        const { keepFailedSeconds } = group;
+        const notify = group.notify.length > 0 ? group.notify : notifyDefaults;
+        return notify.length > 0
+          ? [{ ...job, target, notify, keepFailedSeconds, tries: 0, dueMs: clock.steadyMs() }]
+          : [];
+      });
+    };
+
     return (event) => {
-      if (event.is === 'reconciled') ask(endedJobs(event, ended, context, notifyDefaults));
+      if (event.is === 'reconciled') ask(endedJobs(event));
     };
   };
-}
-
-function endedJobs(
-  { verdicts }: EventOf<'reconciled'>,
-  ended: EndedJobs,
-  { clock, targetOf }: TaskContext,
-  defaults: readonly NotifyTarget[],
-): readonly AskedJob[] {
-  const left = ended.take(verdicts);
-  if (left.length === 0) return [];
-  const groups = new Map<string, RunnerGroup | undefined>(
-    verdicts.flatMap(({ groups: of }) => of.map(({ live }) => [live.key, live.group] as const)),
-  );
-  return left.flatMap((job) => {
-    const group = groups.get(keyText(job.group));
-    const target = group && targetOf().get(group);
-    if (!group || !target || target instanceof Failure) return [];
-    const notify = group.notify.length > 0 ? group.notify : defaults;
-    if (notify.length === 0) return [];
-    return [{ ...job, target, notify, keepFailedSeconds: group.keepFailedSeconds, tries: 0, dueMs: clock.steadyMs() }];
-  });
 }
 
 async function readEnds(access: GiteaAccess, { scope }: GiteaTarget, asked: readonly AskedJob[]) {

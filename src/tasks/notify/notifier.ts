@@ -21,7 +21,7 @@ import {
 import type { JobNotice, NotifyResult } from '../../serve/events.ts';
 import type { Again, WorkQueue } from '../../serve/queue.ts';
 import type { Feature, FeatureContext } from '../../serve/task.ts';
-import { Failure, systemCode } from '../../shared/failure.ts';
+import { Failure, orFailure, systemCode } from '../../shared/failure.ts';
 
 export interface Message {
   readonly to: ReceiverKind;
@@ -153,8 +153,9 @@ export function openOutbox(
     const lane = lanes.get(addressee);
     const [message] = lane?.waiting ?? [];
     if (!lane || !message) return undefined;
-    const refusal = await refusalOf(message);
+    const answer = await orFailure(message.send());
     if (signal.aborted) return undefined;
+    const refusal = answer instanceof Failure ? { failure: answer, again: true } : answer;
     if (refusal) tell(message, 'retried', refusal.failure);
     const pauseMs = pausesMs[lane.tries];
     if (refusal?.again && pauseMs !== undefined) {
@@ -185,15 +186,6 @@ export function openOutbox(
     else lanes.set(addressee, { namespace, waiting: [message], tries: 0 });
     line.add(addressee);
   };
-}
-
-async function refusalOf({ send }: Message): Promise<Refusal | undefined> {
-  try {
-    return await send();
-  } catch (failure) {
-    if (failure instanceof Failure) return { failure, again: true };
-    throw failure;
-  }
 }
 
 export function unusable(file: string, why: string): Failure {

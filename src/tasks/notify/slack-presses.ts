@@ -65,35 +65,26 @@ export function interactiveListener(options: InteractiveOptions): RequestListene
   const bodies = new Bodies(MAX_PRESS_BYTES, MEMORY_BYTES);
   const perf = { now: options.nowMs };
   const seen = new LRUCache<string, true>({ max: MOST_REMEMBERED, ttl: 2 * WINDOW_MS, ttlResolution: 0, perf });
-  return (request, response) => {
-    take(request, response, options, bodies, seen).catch(() => response.destroy());
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const refuse = (status: number, why: string): void => answer(request, response, status, why);
+    if (request.method !== 'POST') return refuse(405, 'Slack sends POST.');
+    const body = await bodies.read(request);
+    if (body === undefined) return refuse(413, `The body is longer than ${MAX_PRESS_BYTES} bytes.`);
+    const secret = options.secret();
+    if (secret === undefined) return refuse(404, 'No signing secret is configured.');
+    const time = header(request, 'x-slack-request-timestamp');
+    const sentMs = /^\d{1,12}$/.test(time) ? Number(time) * 1000 : Number.NaN;
+    if (!(Math.abs(options.nowMs() - sentMs) <= WINDOW_MS)) return refuse(401, 'The request is too old.');
+    const signature = header(request, 'x-slack-signature');
+    if (!isSigned(signature, time, body, secret)) return refuse(401, 'The signature is wrong.');
+    if (seen.has(signature)) return refuse(409, 'This request was taken before.');
+    const press = pressIn(parseJson(new URLSearchParams(body.toString()).get('payload') ?? ''));
+    if (!press) return refuse(422, 'This is no press of our button.');
+    seen.set(signature, true);
+    answer(request, response, 200, '');
+    void options.onPress(press);
   };
-}
-
-async function take(
-  request: IncomingMessage,
-  response: ServerResponse,
-  options: InteractiveOptions,
-  bodies: Bodies,
-  seen: LRUCache<string, true>,
-): Promise<void> {
-  const refuse = (status: number, why: string): void => answer(request, response, status, why);
-  if (request.method !== 'POST') return refuse(405, 'Slack sends POST.');
-  const body = await bodies.read(request);
-  if (body === undefined) return refuse(413, `The body is longer than ${MAX_PRESS_BYTES} bytes.`);
-  const secret = options.secret();
-  if (secret === undefined) return refuse(404, 'No signing secret is configured.');
-  const time = header(request, 'x-slack-request-timestamp');
-  const sentMs = /^\d{1,12}$/.test(time) ? Number(time) * 1000 : Number.NaN;
-  if (!(Math.abs(options.nowMs() - sentMs) <= WINDOW_MS)) return refuse(401, 'The request is too old.');
-  const signature = header(request, 'x-slack-signature');
-  if (!isSigned(signature, time, body, secret)) return refuse(401, 'The signature is wrong.');
-  if (seen.has(signature)) return refuse(409, 'This request was taken before.');
-  const press = pressIn(parseJson(new URLSearchParams(body.toString()).get('payload') ?? ''));
-  if (!press) return refuse(422, 'This is no press of our button.');
-  seen.set(signature, true);
-  answer(request, response, 200, '');
-  void options.onPress(press);
+  return (request, response) => void take(request, response).catch(() => response.destroy());
 }
 
 function isSigned(signature: string, time: string, body: Uint8Array, secret: string): boolean {
@@ -170,7 +161,9 @@ export const OPENING = {
 export async function holdConnections(options: ConnectionOptions, signal: AbortSignal): Promise<void> {
   const { clock, pauseMs = 1_000, random, tell } = options;
   for (let failures = 0; !signal.aborted; ) {
-    const failure = await holdConnection(options, signal).catch(failureOf);
+    const failure = await holdConnection(options, signal).catch((error: unknown) =>
+      error instanceof Failure ? error : failed('the connection failed'),
+    );
     if (signal.aborted) return;
     if (failure) tell('slack', 'unconnected', failure);
     failures = failure ? failures + 1 : 0;
@@ -266,9 +259,4 @@ async function untilDead(socket: WebSocket, clock: Clock, pingMs: number, signal
 
 function failed(received: string): Failure {
   return new Failure(OPENING.code, 1, `${OPENING.what}: ${received}. ${OPENING.remedy}.`);
-}
-
-function failureOf(error: unknown): Failure {
-  if (error instanceof Failure) return error;
-  return failed('the connection failed');
 }

@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import { Deadline, parseJson } from '../../clients/http/request.ts';
 import type { JobNotice } from '../../serve/events.ts';
-import { Failure } from '../../shared/failure.ts';
+import { Failure, orFailure } from '../../shared/failure.ts';
 import { timeText } from '../../shared/marks.ts';
 import {
   ATTEMPT_MS,
@@ -60,11 +60,10 @@ export async function openSlack(
     },
   });
   const onPress = async ({ channel, namespace, person, runner, thread }: Press): Promise<void> => {
-    const told = await extend({ namespace, name: runner }).catch((error: unknown) => {
-      if (!(error instanceof Failure)) throw error;
-      tell('slack', 'extend-failed', error);
-      return `it cannot be kept longer (${error.code}). The log of serve says why.`;
-    });
+    const kept = await orFailure(extend({ namespace, name: runner }));
+    const isFailed = kept instanceof Failure;
+    if (isFailed) tell('slack', 'extend-failed', kept);
+    const told = isFailed ? `it cannot be kept longer (${kept.code}). The log of serve says why.` : kept;
     post(messageTo(channel, namespace, { text: `<@${person}> ${told}`, thread_ts: thread }));
   };
   const signing = await watchSecrets(signingSecretFile);
@@ -89,12 +88,7 @@ export async function openSlack(
 }
 
 /** A method of Slack's Web API, and what is told when it fails. */
-interface SlackMethod {
-  readonly method: string;
-  readonly code: string;
-  readonly what: string;
-  readonly remedy: string;
-}
+type SlackMethod = Readonly<Record<'method' | 'code' | 'what' | 'remedy', string>>;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -139,9 +133,10 @@ async function callSlack(
     failure: new Failure(code, 1, `${what}: ${received}. ${remedy}.`),
     again,
   });
-  const form = new URLSearchParams();
-  for (const [name, value] of Object.entries(fields))
-    form.set(name, typeof value === 'string' ? value : JSON.stringify(value));
+  const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+  const form = new URLSearchParams(
+    Object.entries(fields).map(([name, value]): [string, string] => [name, textOf(value)]),
+  );
   const request = {
     what,
     method: 'POST',

@@ -19,7 +19,6 @@ import { templateAsks } from '../../config/policy/rules.ts';
 import { otherSecrets, type SecretRef } from '../../config/runnergroup/paths.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { ASKING, LONGEST_TURN_MS, originOf } from '../../serve/looks/giteas.ts';
-import type { TargetOf } from '../../serve/looks/targets.ts';
 import type { LiveGroup } from '../../serve/planning/live.ts';
 import type { Again, Turn } from '../../serve/queue.ts';
 import type { StartTask } from '../../serve/task.ts';
@@ -113,7 +112,8 @@ export function fillSecrets({ names, timeoutMs }: FillingOptions): StartTask {
       if (from[0] === groups && from[1] === targets) return;
       from = [groups, targets];
       const before = byId;
-      byId = new Map(tokenKeys(groupsWithToken(groups, targets), names).map((tokenKey) => [tokenKey.id, tokenKey]));
+      const withToken = groups.map((live) => ({ ...live, target: live.group && targets.get(live.group) }));
+      byId = new Map(tokenKeys(withToken, names).map((tokenKey) => [tokenKey.id, tokenKey]));
       line.keepOnly(byId);
       for (const [id, { target }] of byId) {
         const known = before.get(id)?.target;
@@ -129,10 +129,8 @@ export function fillSecrets({ names, timeoutMs }: FillingOptions): StartTask {
 function checkHolder(tokenKey: TokenKey, own: string, holder: string | undefined): boolean {
   if (holder === own) return true;
   if (holder !== undefined) {
-    throw refused(
-      tokenKey,
-      `it holds the token of ${holder}, not of ${own}. To give it to these groups, remove the key`,
-    );
+    const what = `it holds the token of ${holder}, not of ${own}`;
+    throw refused(tokenKey, `${what}. To give it to these groups, remove the key`);
   }
   if (tokenKey.unclear === undefined) return false;
   const what = `RunnerGroup ${tokenKey.unclear} of this namespace is not valid, so it may name this key for another scope`;
@@ -144,19 +142,10 @@ export function againMs(failures: number): number {
   return failures === 0 ? WELL_MS : doubled(FIRST_MS, failures - 1, LONGEST_MS);
 }
 
-export interface GroupWithToken {
-  readonly object: RunnerGroupObject;
-  /** Absent: its spec is not valid, so nobody knows which Secrets it names. */
-  readonly group?: RunnerGroup;
-  /** Absent: the policy denies it, or it has no usable API token. */
-  readonly target?: GiteaTarget;
-}
-
-function groupsWithToken(live: readonly LiveGroup[], targetOf: TargetOf): readonly GroupWithToken[] {
-  return live.map(({ group, object }) => {
-    const target = group && targetOf.get(group);
-    return { object, ...(group && { group }), ...(target && !(target instanceof Failure) && { target }) };
-  });
+/** Without `group` its spec is not valid, so nobody knows which Secrets it names. */
+export interface GroupWithToken extends Pick<LiveGroup, 'object' | 'group'> {
+  /** Absent, or a Failure: the policy denies it, or it has no usable API token. */
+  readonly target?: GiteaTarget | Failure | undefined;
 }
 
 /** One key of a Secret, and the groups whose runners register with it. */
@@ -183,7 +172,7 @@ export function tokenKeys(groups: readonly GroupWithToken[], names: ReadonlySet<
     groups.flatMap(({ group, object: { metadata } }) => (group ? [] : [[metadata.namespace, metadata.name]])),
   );
   const members = groupBy(known, ({ group: { namespace, registrationToken } }) =>
-    names.has(registrationToken.name) ? idOf(namespace, registrationToken) : undefined,
+    names.has(registrationToken.name) ? `${namespace}/${registrationToken.name} ${registrationToken.key}` : undefined,
   );
   if (members.size === 0) return [];
   const uses = new Map(
@@ -192,7 +181,7 @@ export function tokenKeys(groups: readonly GroupWithToken[], names: ReadonlySet<
   return [...members].flatMap(([id, unordered]) => {
     const sharing = unordered.toSorted((a, b) => (a.group.name < b.group.name ? -1 : 1));
     const [{ group }] = sharing as [Known];
-    const found = sharing.find(({ target }) => target)?.target;
+    const [found] = sharing.flatMap(({ target }) => (target && !(target instanceof Failure) ? target : []));
     if (!found) return [];
     const { namespace, registrationToken } = group;
     const why = conflict(group, sharing) ?? otherUse(registrationToken, uses.get(namespace) ?? []);
@@ -233,8 +222,4 @@ function otherUse({ name, key }: RunnerGroup['registrationToken'], uses: readonl
 /** Why nothing is written there, and what to do: without a full stop. */
 export function refused({ key, name, namespace }: Pick<TokenKey, 'key' | 'name' | 'namespace'>, why: string): Failure {
   return new Failure('GR-TOKEN-11', 1, `write key ${key} of Secret ${name} of namespace ${namespace}: ${why}.`);
-}
-
-function idOf(namespace: string, { name, key }: RunnerGroup['authToken']): string {
-  return `${namespace}/${name} ${key}`;
 }

@@ -23,7 +23,7 @@ import type { TargetOf } from '../../serve/looks/targets.ts';
 import type { Again, Turn } from '../../serve/queue.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { type Clock, pause } from '../../shared/clock.ts';
-import { Failure } from '../../shared/failure.ts';
+import { Failure, orFailure } from '../../shared/failure.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
 import { DEFAULT_BUDGET } from './budget.ts';
 import { deadRegistrations, type JudgedRegistration, type RowObservations, type StaysBecause } from './choose.ts';
@@ -163,16 +163,13 @@ export class Sweeper {
     const looks = new Map<string, ScopeLook>();
     await Promise.all(
       targets.map(async (target) => {
-        try {
-          await this.#options.ask(target, async (access) => {
-            const level = await registrationLevel(access, target.scope);
-            if (level) looks.set(target.key, { target, level, look: await readRegistrations(access, level) });
-            else unlisted.push(describeScope(target.scope));
-          });
-        } catch (error) {
-          if (!(error instanceof Failure)) throw error;
-          failures.push(error);
-        }
+        const asked = this.#options.ask(target, async (access) => {
+          const level = await registrationLevel(access, target.scope);
+          if (level) looks.set(target.key, { target, level, look: await readRegistrations(access, level) });
+          else unlisted.push(describeScope(target.scope));
+        });
+        const failure = await orFailure(asked);
+        if (failure) failures.push(failure);
       }),
     );
     return looks;
@@ -191,16 +188,13 @@ export class Sweeper {
     }
     if (this.#options.dryRun) return { is: 'would-delete' };
     if (!scope) return { is: 'postponed' };
-    try {
-      const waitMs = this.#nextDeletionMs - this.#options.clock.steadyMs();
-      if (waitMs > 0) await pause(this.#options.clock, waitMs, signal);
-      if (signal?.aborted) return { is: 'postponed' };
-      return await this.#options.ask(scope.target, (access) => this.#delete(access, judged, scope));
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      failures.push(error);
-      return { is: 'failed', code: error.code };
-    }
+    const waitMs = this.#nextDeletionMs - this.#options.clock.steadyMs();
+    if (waitMs > 0) await pause(this.#options.clock, waitMs, signal);
+    if (signal?.aborted) return { is: 'postponed' };
+    const outcome = await orFailure(this.#options.ask(scope.target, (access) => this.#delete(access, judged, scope)));
+    if (!(outcome instanceof Failure)) return outcome;
+    failures.push(outcome);
+    return { is: 'failed', code: outcome.code };
   }
 
   async #delete(access: GiteaAccess, { id, name }: JudgedRegistration, { level }: ScopeLook): Promise<SweepOutcome> {
@@ -283,7 +277,10 @@ export function sweepDeadRows({ deletes, instance, timeoutMs }: SweepingOptions)
       const now = targetOf();
       if (is !== 'reconciled' || now === known) return;
       known = now;
-      groups.exist(groupsToSweep(now), clock.now());
+      const existing = [...now].flatMap(([{ namespace, name }, target]) =>
+        target instanceof Failure ? [] : [{ namespace, name, target }],
+      );
+      groups.exist(existing, clock.now());
     };
   };
 }
@@ -308,12 +305,6 @@ export class SweptGroups {
     for (const [key, { sinceMs }] of this.#gone) if (nowMs - sinceMs > REMEMBERED_MS) this.#gone.delete(key);
     return [...this.#existing, ...[...this.#gone.values()].map(({ group }) => group)];
   }
-}
-
-function groupsToSweep(targetOf: TargetOf): readonly SweepGroup[] {
-  return [...targetOf].flatMap(([{ namespace, name }, target]) =>
-    target instanceof Failure ? [] : [{ namespace, name, target }],
-  );
 }
 
 /** A new token takes the place of the old one, which Gitea may refuse. */

@@ -31,9 +31,22 @@ export function openRunTrace(settings: TracingSettings, traceparent: string | un
   const beganMs = now() - process.uptime() * 1000;
   const caller = readTraceparent(traceparent);
   const post = connect(settings.url);
+  /** The caller's trace, else the traces of all CI jobs that get a new runner. */
+  const parentsOf = (plan: Plan, isTraced: IsTraced): readonly Parent[] => {
+    if (caller) return isKept(settings, caller.traceId, caller) ? [caller] : [];
+    return plan.jobs
+      .flatMap((decision) => {
+        if (decision.verdict !== 'served' || decision.by !== 'new-runner') return [];
+        const { group, job, origin, runner } = decision;
+        if (!isTraced(group)) return [];
+        return [{ ...contextOf({ origin, jobId: job.id, attempt: job.attempt }), runner }];
+      })
+      .filter(({ traceId }) => isKept(settings, traceId))
+      .slice(0, MOST_TRACES);
+  };
   return {
     end: async (plan, isTraced) => {
-      const spans = parentsOf(plan, isTraced, settings, caller).map((parent) => spanOf(parent, beganMs, now(), plan));
+      const spans = parentsOf(plan, isTraced).map((parent) => spanOf(parent, beganMs, now(), plan));
       await post(spans.length > 0 ? bodyOf(settings, spans) : undefined);
     },
   };
@@ -42,25 +55,6 @@ export function openRunTrace(settings: TracingSettings, traceparent: string | un
 interface Parent extends TraceIds {
   /** The runner that is new in this trace; absent in the trace of a caller. */
   readonly runner?: string;
-}
-
-/** The caller's trace, else the traces of all CI jobs that get a new runner. */
-function parentsOf(
-  plan: Plan,
-  isTraced: IsTraced,
-  settings: TracingSettings,
-  caller: ReturnType<typeof readTraceparent>,
-): readonly Parent[] {
-  if (caller) return isKept(settings, caller.traceId, caller) ? [caller] : [];
-  return plan.jobs
-    .flatMap((decision) => {
-      if (decision.verdict !== 'served' || decision.by !== 'new-runner') return [];
-      const { group, job, origin, runner } = decision;
-      if (!isTraced(group)) return [];
-      return [{ ...contextOf({ origin, jobId: job.id, attempt: job.attempt }), runner }];
-    })
-    .filter(({ traceId }) => isKept(settings, traceId))
-    .slice(0, MOST_TRACES);
 }
 
 /** Connects, and answers what sends the body when the connection is there by then. Without a body it ends the connection. */
