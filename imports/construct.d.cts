@@ -220,6 +220,8 @@ export interface RunnerGroupSpec {
     /** Which CI jobs: those that failed, those that succeeded, or all, cancelled ones too. Default: `"failure"`. */
     readonly on?: "failure" | "success" | "always";
   })[];
+  /** When a CI job has waited so long, `serve` says why in a commit status, and again when the job has its runner ([how](serve.md#why-a-job-waits-beside-its-commit)). The API token then needs `write:repository`. 0: it says nothing. Default: `0`. */
+  readonly commitStatusAfterSeconds?: number;
   /** Command and its arguments, at most 16,384 characters, run before the runner registers: in an init container `setup`, with the runner's image, in `/data`. The runner finds there what it leaves. It has no registration token. Its time counts towards `spawnTimeoutSeconds`; if it fails, the runner has failed (`kubectl logs -c setup`). Default: `[]`. */
   readonly setupCommand?: readonly (string)[];
   /** How long a runner whose CI job failed stays, so that people can enter its pod ([how](debugging.md)). It takes a place under the cap meanwhile. `gitea-runners extend` makes it stay longer, at most 24 hours after the failure. 0: it ends at once. Needs sight of the Jobs in the cluster (not with `--cluster off`). Default: `0`. */

@@ -301,6 +301,13 @@ export interface RunnerGroupSpec {
   readonly notify?: RunnerGroupSpecNotify[];
 
   /**
+   * When a CI job has waited so long, `serve` says why in a commit status, and again when the job has its runner ([how](serve.md#why-a-job-waits-beside-its-commit)). The API token then needs `write:repository`. 0: it says nothing. Default: 0.
+   *
+   * @schema RunnerGroupSpec#commitStatusAfterSeconds
+   */
+  readonly commitStatusAfterSeconds?: number;
+
+  /**
    * Command and its arguments, at most 16,384 characters, run before the runner registers: in an init container `setup`, with the runner's image, in `/data`. The runner finds there what it leaves. It has no registration token. Its time counts towards `spawnTimeoutSeconds`; if it fails, the runner has failed (`kubectl logs -c setup`).
    *
    * @schema RunnerGroupSpec#setupCommand
@@ -400,6 +407,7 @@ export function toJson_RunnerGroupSpec(obj: RunnerGroupSpec | undefined): Record
     'runnerConfig': toJson_RunnerGroupSpecRunnerConfig(obj.runnerConfig),
     'cache': toJson_RunnerGroupSpecCache(obj.cache),
     'notify': obj.notify?.map(y => toJson_RunnerGroupSpecNotify(y)),
+    'commitStatusAfterSeconds': obj.commitStatusAfterSeconds,
     'setupCommand': obj.setupCommand?.map(y => y),
     'keepFailedSeconds': obj.keepFailedSeconds,
     'spawnTimeoutSeconds': obj.spawnTimeoutSeconds,

@@ -23,7 +23,7 @@ function rule({ apiGroups, resources, verbs }: Rule): k8s.PolicyRule {
   return { apiGroups: [...apiGroups], resources: [...resources], verbs: [...verbs] };
 }
 
-/** Lists Jobs and pods. */
+/** Lists RunnerGroups, Jobs and pods. */
 export class SidecarRole extends k8s.KubeClusterRole {
   constructor(scope: Construct, id: string) {
     super(scope, id, {

@@ -8,6 +8,7 @@ import { ApiObject } from 'cdk8s';
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { Construct } from 'constructs';
 import { ACCOUNT, ARGOCD_NAMESPACE, PROJECT } from '../src/shared/installed/names.ts';
+import { ACTIONS } from './actions.ts';
 import { HEALTH_LUA } from './health.ts';
 import { REPO_SERVER_ACCOUNT } from './names.ts';
 import { sidecar, sidecarVolumes } from './sidecar.ts';
@@ -16,6 +17,7 @@ import { sidecar, sidecarVolumes } from './sidecar.ts';
 export const ARGOCD_CM = {
   [`accounts.${ACCOUNT}`]: 'apiKey',
   'resource.customizations.health.gitea.bpg.pw_RunnerGroup': HEALTH_LUA,
+  'resource.customizations.actions.gitea.bpg.pw_RunnerGroup': ACTIONS,
   // A new time of the last look is no reason to compare the Application again.
   'resource.customizations.ignoreResourceUpdates.gitea.bpg.pw_RunnerGroup':
     'jsonPointers:\n  - /status/lastCheckTime\n',
@@ -52,7 +54,7 @@ export class RepoServerPatch extends ApiObject {
   }
 }
 
-/** Account, health check, and what is no news. */
+/** Account, health check, actions, and what is no news. */
 export class ArgoCdCmPatch extends k8s.KubeConfigMap {
   constructor(scope: Construct, id: string) {
     super(scope, id, { metadata: metadata('argocd-cm'), data: ARGOCD_CM });

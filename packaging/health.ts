@@ -5,7 +5,7 @@ import { STALE_CHECK_MS } from '../src/config/runnergroup/status.ts';
  * (Argo CD `util/lua/oslib_safe.go`; run on 3.5.3). The text is part of argocd-cm.
  *
  *   Degraded     annotation gitea.bpg.pw/problem (a stand-in, docs/adr/0036), or condition Ready is False: its reason and message
- *   Suspended    spec.suspend
+ *   Suspended    spec.suspend, or annotation gitea.bpg.pw/suspended (packaging/actions.ts)
  *   Progressing  serve has not looked yet (no status)
  *   Degraded     nobody has looked for minutes: serve is dead (docs/adr/0041). Two times in UTC compare as strings. The limit goes
  *                through the local time and back, because `os.date` formats any other time than "now" as local time
@@ -26,6 +26,9 @@ if annotations ~= nil and annotations["gitea.bpg.pw/problem"] ~= nil then
 end
 if ready ~= nil and ready.status == "False" then
   return {status = "Degraded", message = (ready.reason or "NotReady") .. ": " .. (ready.message or "")}
+end
+if annotations ~= nil and annotations["gitea.bpg.pw/suspended"] ~= nil then
+  return {status = "Suspended", message = "No new runners: suspended in the cluster: " .. annotations["gitea.bpg.pw/suspended"]}
 end
 if obj.spec ~= nil and obj.spec.suspend == true then
   return {status = "Suspended", message = "No new runners: spec.suspend is true"}

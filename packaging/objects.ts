@@ -21,7 +21,7 @@ import { MetricsService, ServeAccount, ServeBudget, ServeDefaults, ServeDeployme
 /** Our own objects beside Argo CD. */
 export function ownObjects(): ManifestFile {
   const file = new ManifestFile('gitea-runners');
-  file.note(new SidecarRole(file, 'sidecar-role'), 'The sidecar looks at Jobs and pods, nothing else.');
+  file.note(new SidecarRole(file, 'sidecar-role'), 'The sidecar looks at RunnerGroups, Jobs and pods, nothing else.');
   file.note(
     new ServeRole(file, 'serve-role'),
     'serve looks, and writes the status of RunnerGroups. It creates and deletes nothing.',

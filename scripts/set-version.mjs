@@ -15,6 +15,7 @@ const FILES = [
   'docs/examples/check-runnergroups.yml',
   'examples/cdk8s/package.json',
   'install/chart/Chart.yaml',
+  'install/install.sh',
 ];
 
 const wanted = process.env['VERSION'] ?? '';

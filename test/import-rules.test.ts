@@ -22,7 +22,7 @@ const ROOMS: Readonly<Record<string, Rule>> = {
     instead: 'nothing stands above the commands',
   },
   'src/tasks': {
-    may: [...['serve', 'clients', 'config', 'planner', 'shared'].map(room), PACKAGES],
+    may: [...['serve', 'observe', 'clients', 'config', 'planner', 'shared'].map(room), PACKAGES],
     instead: 'a task gets what it needs in its context',
   },
   'src/telemetry': {

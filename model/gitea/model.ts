@@ -131,6 +131,16 @@ export interface RunnerRow {
 }
 
 /** All rows of one Gitea. */
+/** A text beside a commit. The newest of a context counts; older ones stay. */
+export interface CommitStatusRow {
+  readonly repoId: number;
+  readonly sha: string;
+  readonly state: string;
+  readonly context: string;
+  readonly description: string;
+  readonly targetUrl: string;
+}
+
 export interface State {
   readonly version: GiteaVersion;
   readonly traits: Traits;
@@ -153,6 +163,8 @@ export interface State {
   readonly lastIds: Map<string, number>;
   /** The one that is valid now, by scope; absent: none was asked for yet. */
   readonly registrationTokens: Map<string, string>;
+  /** Oldest first. */
+  readonly commitStatuses: CommitStatusRow[];
 }
 
 /** A Gitea nobody has used yet. */
@@ -174,6 +186,7 @@ export function emptyState(version: GiteaVersion, now: () => number): State {
     tasksVersions: new Map(),
     lastIds: new Map(),
     registrationTokens: new Map(),
+    commitStatuses: [],
   };
 }
 

@@ -1,5 +1,5 @@
 /** The pages of `/api/v1` that runners' generators, sweepers and tests use. One request in, one answer out; no sockets here. */
-import { ErrorAnswer, notFound, publicOnly, requireScope, requireUser } from './access.ts';
+import { ErrorAnswer, notFound, publicOnly, requireScope, requireUser, visibleRepo } from './access.ts';
 import type { Answer, Ask } from './ask.ts';
 import { jobJson, repoJson, runJson, runnerJson, runStatus, userJson } from './json.ts';
 import { adminLevel, type ListedLevel, orgLevel, repoLevel, userLevel } from './levels.ts';
@@ -33,10 +33,33 @@ export function answer(ask: Ask): Answer {
     case 'orgs':
       return actions(ask, below.slice(1), () => orgLevel(ask, below[0] ?? ''));
     case 'repos':
-      return actions(ask, below.slice(2), () => repoLevel(ask, `${below[0]}/${below[1]}`));
+      return below[2] === 'statuses'
+        ? addCommitStatus(ask, `${below[0]}/${below[1]}`, below.slice(3))
+        : actions(ask, below.slice(2), () => repoLevel(ask, `${below[0]}/${below[1]}`));
     default:
       return NO_PAGE;
   }
+}
+
+/** `POST /repos/{owner}/{repo}/statuses/{sha}` (routers/api/v1/repo/status.go). Any sha is a commit here. */
+function addCommitStatus({ state, doer, method, body }: Ask, fullName: string, below: readonly string[]): Answer {
+  const [sha = ''] = below;
+  if (below.length !== 1) return NO_PAGE;
+  if (method !== 'POST') return WRONG_METHOD;
+  requireScope(doer, 'repository', method);
+  const user = requireUser(doer);
+  const repo = visibleRepo(state, doer, fullName);
+  if (!user.admin && !ownsRepo(state, user, repo))
+    throw new ErrorAnswer(403, 'user should have a permission to write to a repo');
+  const {
+    context,
+    description,
+    state: is,
+    target_url: targetUrl,
+  } = JSON.parse(body) as Readonly<Record<string, string>>;
+  if (!context || !description || !is || targetUrl === undefined) throw new ErrorAnswer(422, 'a field is missing');
+  state.commitStatuses.push({ repoId: repo.id, sha, state: is, context, description, targetUrl });
+  return { status: 201, body: { context, description, status: is, target_url: targetUrl } };
 }
 
 function settings({ setup }: Ask, below: readonly string[]): Answer {

@@ -1,14 +1,14 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
 
+import { adviceFor, leftoverText, runnerAdvice, troubleText, verdictText } from '../observe/explain/causes.ts';
+import { type ExplainedGroup, type Explanation, emittedRunners, isNotCovered } from '../observe/explain/explanation.ts';
+import type { JobState } from '../observe/explain/job-state.ts';
+import { runnerCounts, runnersIn } from '../observe/explain/runner-counts.ts';
 import type { Style } from '../shared/io.ts';
 import { keyText } from '../shared/keys.ts';
 import { count, duration, printable, UNREAD_ADVICE, unreadText } from '../shared/printable.ts';
 import { broken, type TableOptions, table, wrapped } from '../shared/table.ts';
-import { adviceFor, leftoverText, runnerAdvice, troubleText, verdictText } from './explain/causes.ts';
 import { whereText } from './explain/where.ts';
-import { type ExplainedGroup, type Explanation, emittedRunners, isNotCovered } from './explanation.ts';
-import type { JobState } from './flags/readers.ts';
-import { runnerCounts, runnersIn } from './runner-counts.ts';
 
 interface ExplainOptions extends TableOptions {
   readonly wide?: boolean;

@@ -1,6 +1,8 @@
 /** `gitea-runners explain`: the same look as `generate`, for people. */
 
 import { findRun, type Run, type RunWanted } from '../clients/gitea/runs.ts';
+import { type Explanation, explanationOf, findGroup, groupOfJob } from '../observe/explain/explanation.ts';
+import { withNotCreated } from '../observe/explain/not-created.ts';
 import { findTargets } from '../observe/find-targets.ts';
 import { requestOptions } from '../observe/settings.ts';
 import { pause, systemClock } from '../shared/clock.ts';
@@ -11,11 +13,10 @@ import { jsonText, printable } from '../shared/printable.ts';
 import { hasJobsOf } from '../shared/scope.ts';
 import { fromWithin } from './doctor/finding.ts';
 import { answerText } from './explain/answer.ts';
-import { withEvents, withNotCreated } from './explain/cluster-facts.ts';
+import { withEvents } from './explain/cluster-facts.ts';
 import { clusterSource, type ExplainedPlan, planOfCluster } from './explain/cluster-source.ts';
 import { filtered, findSubject, type Subject, splitArguments } from './explain/subject.ts';
 import { explainText } from './explain-text.ts';
-import { type Explanation, explanationOf, findGroup, groupOfJob } from './explanation.ts';
 import { askedOutput, type FlagsOf, flagValue } from './flags/flags.ts';
 import { byHand, noCluster } from './own-kubeconfig.ts';
 import { readAndPlan } from './read-and-plan.ts';

@@ -1,3 +1,4 @@
+import { runnerCounts } from '../observe/explain/runner-counts.ts';
 import type { HeldBecause, Plan } from '../planner/decisions.ts';
 import { Failure } from '../shared/failure.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
@@ -6,7 +7,6 @@ import { printable, unreadText } from '../shared/printable.ts';
 import type { RunTrace } from '../telemetry/tracing/run-trace.ts';
 import type { FlagsOf } from './flags/flags.ts';
 import { readAndPlan } from './read-and-plan.ts';
-import { runnerCounts } from './runner-counts.ts';
 import { tracingFrom } from './settings.ts';
 
 /**

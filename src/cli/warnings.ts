@@ -6,9 +6,9 @@ import type { Problem, WarningCode } from '../config/runnergroup/problems.ts';
 import type { PassThrough } from '../config/runnergroup/read.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { parseLabel } from '../config/runnergroup/words.ts';
+import { machineOf } from '../observe/explain/held-back.ts';
 import { isSame, keyText } from '../shared/keys.ts';
 import { hasJobsOf, type Scope } from '../shared/scope.ts';
-import { machineOf } from './explain/held-back.ts';
 
 /** @param hasPolicy then the policy says what podTemplates may ask for. */
 export async function warningsOf(groups: readonly RunnerGroup[], hasPolicy: boolean): Promise<readonly LateProblem[]> {

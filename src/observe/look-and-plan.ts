@@ -31,7 +31,12 @@ export interface PlanOfNow {
   /** Absent: there are no groups. */
   readonly app?: RunnersApp;
   /** What the plan was made from, for `explain`. Absent: there are no groups. */
-  readonly seen?: { readonly groups: readonly Group[]; readonly evidence: Evidence };
+  readonly seen?: {
+    readonly groups: readonly Group[];
+    readonly evidence: Evidence;
+    /** Groups that are suspended in the cluster, by key, with what is said there. Absent: it was not asked for. */
+    readonly suspended?: ReadonlyMap<string, string>;
+  };
   /** Groups that were left out. The plan keeps their Jobs. */
   readonly troubles: readonly Trouble[];
   /** Of these, the ones whose spec cannot be used: no chart of `app` is theirs to print. */
@@ -111,7 +116,10 @@ export async function lookAndPlan(
   const { looks, troubles, isPlanned } = sortOut(groups, broken, { answers, failed, lookOf });
   const planned = app.groupCharts
     .filter(({ group }) => isPlanned(group))
-    .map(({ group, templateHash }) => toPlanned(group, lookOf(group), templateHash));
+    .map(({ group, templateHash }) => {
+      const suspend = group.suspend || before.suspended.has(keyText(group));
+      return toPlanned({ ...group, suspend }, lookOf(group), templateHash);
+    });
   // A runner needs half a second from its Job to its row: Jobs listed longer before the rows could make it look as if its Job were gone.
   const isStale = systemClock.steadyMs() - beganMs > FRESH_MS;
   const listed = isStale ? await listJobs(groups, config, settings, clocks) : before;
@@ -122,7 +130,7 @@ export async function lookAndPlan(
     const message = `plan ${groups.length} RunnerGroups: not done within the time limit of ${timeoutMs / 1000} s. Raise --timeout, or spread the RunnerGroups over several Applications.`;
     throw new Failure('GR-PLAN-01', 1, message);
   }
-  const seen = { groups: planned, evidence };
+  const seen = { groups: planned, evidence, suspended: before.suspended };
   return { plan, nowMs: evidence.nowMs, app, seen, troubles, broken };
 }
 
@@ -142,11 +150,25 @@ async function listJobs(
   clocks: ServerClocks,
 ): Promise<ListedJobs> {
   const atMs = settings.now();
-  if (!config) return { atMs, origin: undefined, jobs: [] };
+  if (!config) return { atMs, origin: undefined, jobs: [], suspended: new Map() };
   const namespaces = groups.map(({ namespace }) => namespace);
-  const { observeCluster } = await import('../clients/kubernetes/observe.ts');
-  const jobs = await observeCluster(namespaces, config, { ...requestOptions(settings), clocks });
-  return { atMs, origin: new URL(config.url).origin, jobs };
+  const { observeCluster, suspendedInCluster } = await import('../clients/kubernetes/observe.ts');
+  const options = { ...requestOptions(settings), clocks };
+  const [jobs, suspended] = await Promise.all([
+    observeCluster(namespaces, config, options),
+    suspendedInCluster(namespaces, config, options).catch((error: unknown) => notSeen(error, settings)),
+  ]);
+  return { atMs, origin: new URL(config.url).origin, jobs, suspended };
+}
+
+/** Where there is no CRD, no group can be suspended. Without the right to read them, what git says counts, as before there was such a right. */
+function notSeen(error: unknown, settings: Settings): ReadonlyMap<string, string> {
+  if (!(error instanceof Failure && ['cluster-forbidden', 'not-found'].includes(error.kind))) throw error;
+  if (error.kind === 'cluster-forbidden')
+    settings.onWarning?.(
+      `warning: ${error.code} ${error.message} Groups that are suspended in the cluster get runners.`,
+    );
+  return new Map();
 }
 
 /** The Jobs of a cluster at one moment. */
@@ -155,6 +177,8 @@ interface ListedJobs {
   /** Of the API server. Undefined: there is no cluster to look at. */
   readonly origin: string | undefined;
   readonly jobs: readonly LiveJob[];
+  /** RunnerGroups, by key, with what is said there. */
+  readonly suspended: ReadonlyMap<string, string>;
 }
 
 /** What was seen, each time by the clock of its server. */

@@ -10,6 +10,7 @@ import { groupBy, keyText } from '../shared/keys.ts';
 import {
   COMPARE_OPTIONS,
   ENDED_AT,
+  EXTERNAL_LINK,
   groupLabels,
   HOOK,
   IGNORE_EXTRANEOUS,
@@ -134,6 +135,7 @@ export function jobAnnotations({ pinned, skip, job, keep }: Treatment): Texts {
     [REPOSITORY]: printable(job?.repository ?? '').slice(0, TEXT_LIMIT),
     [ENDED_AT]: keep ? timeText(keep.endedAtMs) : '',
     [KEEP_UNTIL]: keep ? timeText(keep.untilMs) : '',
+    [EXTERNAL_LINK]: plainUrl(job?.url ?? ''),
   };
 }
 

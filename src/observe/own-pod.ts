@@ -9,6 +9,7 @@ import { hasOwnPod, type RunnerGroup } from '../config/runnergroup/runner-group.
 import { type InstallationImages, withImages } from '../config/runnergroup/to-runner-group.ts';
 import { podTemplate, templateHash } from '../manifests/app.ts';
 import type { FinishPod, PodTemplate } from '../manifests/job-manifest.ts';
+import { SUSPENDED } from '../shared/marks.ts';
 import { type FinalPod, finalPod } from './final-pods.ts';
 
 const SHOWN = 10;
@@ -16,7 +17,7 @@ const SHOWN = 10;
 /** Annotations that say how an object is read. */
 export const READ_ANNOTATIONS: readonly string[] = [PROFILE_REASON, PROBLEM];
 
-/** The group, with the images of the installation. Or what is wrong with it or with its pod, in one text. */
+/** The group, with the images of the installation, suspended if the object or its spec says so. Or what is wrong with it or with its pod, in one text. */
 export function groupOfObject(
   { metadata, spec }: RunnerGroupObject,
   images: InstallationImages = {},
@@ -26,7 +27,8 @@ export function groupOfObject(
   const annotations = Object.fromEntries(said);
   const read = runnerGroupFromObject({ namespace, name, spec, ...(said.length > 0 && { annotations }) });
   if ('problem' in read) return read;
-  const group = withImages(read.group, images);
+  const suspend = read.group.suspend || metadata.annotations?.[SUSPENDED] !== undefined;
+  const group = { ...withImages(read.group, images), suspend };
   const problem = podProblem(group);
   return problem === undefined ? { group } : { problem };
 }

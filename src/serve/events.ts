@@ -98,6 +98,12 @@ interface Told {
     readonly outcome: 'written' | 'failed';
     readonly failure?: Failure;
   };
+  /** A commit status was set that says why a CI job waits, or that it does not any more. With `failure`: it could not be. */
+  readonly 'commit-status': {
+    readonly repository: string;
+    readonly outcome: 'set' | 'failed';
+    readonly failure?: Failure;
+  };
   readonly 'dead-registrations': { readonly rows: readonly Readonly<Record<'namespace' | 'group', string>>[] };
   readonly 'registration-deleted': { readonly gitea: string; readonly runner: string };
   /** A sweep failed: `all` of it, or a `part`. */

@@ -14,6 +14,7 @@ import type { SecretReader, TokenSources } from '../clients/tokens/api-token.ts'
 import { isPinnedAlive } from '../planner/evidence.ts';
 import { untilAborted } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
+import { LOOK_NOW } from '../shared/marks.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
 import { type Tell, tellAll } from './events.ts';
 import { originOf } from './looks/giteas.ts';
@@ -67,6 +68,8 @@ export class Leader {
   readonly #apps: Applications;
   readonly #tell: Tell;
   #snapshot: ClusterSnapshot | undefined;
+  /** What asks for a look (`LOOK_NOW`), by group. */
+  #asked: ReadonlyMap<string, string | undefined> | undefined;
   #verdicts: ReadonlyMap<string, AppVerdict> | undefined;
   #targetOf: TargetOf = new Map();
   #closed = false;
@@ -201,6 +204,11 @@ export class Leader {
     const ended = new Set(seen.ended.map(groupKeyOfRunner));
     const targets = new Set(groups.map(({ key, group }) => ended.has(key) && group && this.#targetOf.get(group)));
     this.#poller.nudge((target) => targets.has(target) || doubtful.has(target));
+    const asked = new Map(groups.map(({ key, object }) => [key, object.metadata.annotations?.[LOOK_NOW]]));
+    const before = this.#asked ?? asked;
+    const asking = groups.filter(({ key }) => asked.get(key) !== undefined && asked.get(key) !== before.get(key));
+    this.#asked = asked;
+    this.#poller.demand(new Set(asking.map(({ group }) => group && this.#targetOf.get(group))));
     return {
       ...around,
       steadyMs: clock.steadyMs(),

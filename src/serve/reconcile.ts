@@ -9,6 +9,7 @@
  */
 
 import type { ClockBounds } from '../clients/http/clock.ts';
+import { suspensionOf } from '../clients/kubernetes/observe.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { LostJob } from '../config/runnergroup/status.ts';
 import { type ClockCorrection, type ClockWarning, correctClocks } from '../observe/clock-correction.ts';
@@ -209,7 +210,7 @@ function factsOf(
   const isPlanned = planning.is === 'planned' && group && !giteaFailure;
   return {
     generation: object.metadata.generation ?? undefined,
-    suspended: group?.suspend ?? false,
+    suspended: suspensionOf(object) ?? group?.suspend ?? false,
     activeRunners: runners.filter(({ job }) => !hasEnded(job.state)).length,
     argocd,
     lostJobs,

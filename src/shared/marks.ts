@@ -28,6 +28,13 @@ export const ENDED_AT = 'gitea.bpg.pw/ended-at';
 export const KEEP_UNTIL = 'gitea.bpg.pw/keep-until';
 /** Annotation: until when somebody wants it to stay, RFC 3339. Written by people and `gitea-runners extend`, never printed. */
 export const EXTEND_UNTIL = 'gitea.bpg.pw/extend-until';
+/**
+ * Annotation of a RunnerGroup: it is suspended in the cluster, not in git. The value is for people: since when, and by whom. Any value
+ * counts. Written by people and by an action in Argo CD.
+ */
+export const SUSPENDED = 'gitea.bpg.pw/suspended';
+/** Annotation of a RunnerGroup: a new value has `serve` look at Gitea at once. Written as `SUSPENDED` is. */
+export const LOOK_NOW = 'gitea.bpg.pw/look-now';
 /** Annotation of the pod template: the runner's configuration file. One object less to apply and to prune. */
 export const RUNNER_CONFIG = 'gitea.bpg.pw/runner-config';
 
@@ -45,6 +52,8 @@ export const IGNORE_EXTRANEOUS = 'IgnoreExtraneous';
 export const HOOK = 'argocd.argoproj.io/hook';
 /** No hook: the word by which Argo CD leaves an object as it is, and does not create it either. */
 export const SKIP = 'Skip';
+/** Argo CD shows its value as a link. */
+export const EXTERNAL_LINK = 'link.argocd.argoproj.io/external-link';
 export const IGNORE_HEALTH = 'argocd.argoproj.io/ignore-healthcheck';
 
 /** The init container that registers the runner. */

@@ -5,6 +5,7 @@ import { tellJobEnds } from './notify/job-ends.ts';
 import { type NotifyOptions, openNotifier } from './notify/notifier.ts';
 import { fillSecrets } from './registration/filling.ts';
 import { sweepDeadRows } from './sweep/sweep.ts';
+import { sayWhyJobsWait } from './waits/commit-status.ts';
 
 export interface TaskSettings {
   /** `GITEA_RUNNERS_INSTANCE`. */
@@ -28,6 +29,7 @@ export function tasksOf(settings: TaskSettings): {
     tasks: [
       tellJobEnds({ timeoutMs, ...(notify && { notifyDefaults: notify.defaults }) }),
       rerunLostJobs(timeoutMs),
+      sayWhyJobsWait(timeoutMs),
       sweepDeadRows({ deletes, instance, timeoutMs }),
       ...(names.length > 0 ? [fillSecrets({ names: new Set(names), timeoutMs })] : []),
     ],

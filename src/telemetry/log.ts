@@ -91,6 +91,10 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
       if (failure) log.warn({ secret, groups, ...reason(failure) }, 'cannot fill a Secret with the registration token');
       else log.info({ secret, groups }, 'filled a Secret with the registration token');
     },
+    'commit-status': ({ failure, repository }) => {
+      if (!failure || !isDue(['commit-status', failure.message].join(' '), AGAIN_MS)) return;
+      log.warn({ repository, ...reason(failure) }, 'cannot say beside a commit why a CI job waits');
+    },
     // A dead addressee fails with each message.
     notified: ({ to, result, failure }) => {
       if (result === 'sent' || !isDue(['notified', to, result, failure?.message].join(' '), AGAIN_MS)) return;

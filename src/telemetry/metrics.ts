@@ -81,6 +81,7 @@ export function openMetrics(): Metrics {
       'runner-lost': ({ lost: { reason }, object }) => set.lostRunners.inc({ ...groupOf(object), reason }),
       rerun: ({ object, outcome }) => set.reruns.inc({ ...groupOf(object), outcome }),
       'registration-token': ({ outcome }) => set.registrationTokens.inc({ result: outcome }),
+      'commit-status': ({ outcome }) => set.commitStatuses.inc({ result: outcome }),
       notified: ({ result, to }) => set.notifications.inc({ to, result }),
       'spans-lost': ({ reason, spans }) => set.lostSpans.inc({ reason }, spans),
       serving: ignore,
@@ -334,6 +335,11 @@ function makeMetrics(registry: Registry) {
     registrationTokens: counter(
       'registration_tokens_total',
       'Registration tokens written into Secrets, and those that could not be.',
+      ['result'],
+    ),
+    commitStatuses: counter(
+      'commit_statuses_total',
+      'Commit statuses that say why CI jobs wait, and those that could not be set.',
       ['result'],
     ),
     notifications: counter('notifications_total', 'Notifications by what became of them.', ['to', 'result']),

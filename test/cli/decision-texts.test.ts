@@ -1,8 +1,8 @@
 /** The sentence of every decision, as people read it. A new decision gets its row here. */
 import { describe, expect, it } from 'vitest';
-import { runnerText, verdictText } from '../../src/cli/explain/causes.ts';
-import type { LabelsElsewhere } from '../../src/cli/explain/held-back.ts';
-import type { ExplainedJob } from '../../src/cli/explanation.ts';
+import { runnerText, verdictText } from '../../src/observe/explain/causes.ts';
+import type { ExplainedJob } from '../../src/observe/explain/explanation.ts';
+import type { LabelsElsewhere } from '../../src/observe/explain/held-back.ts';
 import type {
   DroppedBecause,
   EmittedBecause,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { explainText } from '../../src/cli/explain-text.ts';
-import { explanationOf } from '../../src/cli/explanation.ts';
+import { explanationOf } from '../../src/observe/explain/explanation.ts';
 import { duration } from '../../src/shared/printable.ts';
 import { runnerGroup } from '../support/runner-group.ts';
 import {

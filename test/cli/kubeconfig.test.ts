@@ -35,7 +35,11 @@ describe('--kubeconfig', () => {
     expect(newRunnerIn(byFlag.stdout)).not.toBe(usedUp);
     expect(byEnvironment.stdout).toBe(byFlag.stdout);
     expect(new Set(server.seen.map(({ pathname }) => pathname))).toEqual(
-      new Set(['/apis/batch/v1/namespaces/runners/jobs', '/api/v1/namespaces/runners/pods']),
+      new Set([
+        '/apis/batch/v1/namespaces/runners/jobs',
+        '/api/v1/namespaces/runners/pods',
+        '/apis/gitea.bpg.pw/v1alpha1/namespaces/runners/runnergroups',
+      ]),
     );
   });
 

@@ -8,7 +8,7 @@ export default defineConfig({
   test: {
     include: ['test/cluster/**/*.test.ts'],
     exclude: short
-      ? ['install', 'chart', 'losses', 'kept', 'doctor', 'explain', 'pods'].map(
+      ? ['install', 'at-once', 'actions', 'migrate', 'chart', 'losses', 'kept', 'doctor', 'explain', 'pods'].map(
           (name) => `test/cluster/${name}.test.ts`,
         )
       : [],

@@ -215,6 +215,15 @@ describe('labels and annotations', () => {
     ]);
   });
 
+  test('Argo CD links the Job, and not its pods, to the CI job', () => {
+    const url = 'https://gitea.example.com/acme/web/actions/runs/7/jobs/0';
+
+    const { metadata, spec } = one(group(), runner({ job: job({ url }) }));
+
+    expect(metadata.annotations).toMatchObject({ 'link.argocd.argoproj.io/external-link': url });
+    expect(JSON.stringify(spec)).not.toContain('link.argocd');
+  });
+
   test.each([
     ['too long', `https://gitea.example.com/${'x'.repeat(300_000)}`],
     ['no web address', 'javascript:alert(1)'],
@@ -223,7 +232,8 @@ describe('labels and annotations', () => {
   ])('a job address that is %s is left out', (_, url) => {
     const { metadata } = one(group(), runner({ job: job({ url }) }));
 
-    expect(metadata.annotations).not.toHaveProperty('gitea.bpg.pw/job-url');
+    expect(Object.keys(metadata.annotations ?? {})).not.toContain('gitea.bpg.pw/job-url');
+    expect(Object.keys(metadata.annotations ?? {})).not.toContain('link.argocd.argoproj.io/external-link');
   });
 
   test('a repository name loses its control characters and cannot fill the annotations', () => {

@@ -25,8 +25,12 @@ function rights(kind: string, name: string): readonly string[] {
 }
 
 describe('rights in Kubernetes', () => {
-  it('let the sidecar list Jobs and pods', () => {
-    expect(rights('ClusterRole', 'gitea-runners-sidecar')).toEqual(['list jobs.batch', 'list pods.']);
+  it('let the sidecar list Jobs, pods and RunnerGroups', () => {
+    expect(rights('ClusterRole', 'gitea-runners-sidecar')).toEqual([
+      'list jobs.batch',
+      'list pods.',
+      'list runnergroups.gitea.bpg.pw',
+    ]);
   });
 
   it('let serve look, and write the status of RunnerGroups and Events', () => {

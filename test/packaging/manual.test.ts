@@ -11,6 +11,7 @@ const blocks = docBlocks(manual);
 describe('docs/install.md', () => {
   it('marks every block of commands as run by a test, or says why it is not', () => {
     expect(blocks.filter(({ notRun }) => notRun === undefined).map(({ name }) => name)).toEqual([
+      'at-once',
       'install',
       'secrets',
       'application',
@@ -94,7 +95,7 @@ describe('docs/install.md', () => {
 });
 
 describe('README.md', () => {
-  it.each(['helm'])('shows step "%s" as the manual has it, where a test runs it', (name) => {
+  it.each(['at-once'])('shows step "%s" as the manual has it, where a test runs it', (name) => {
     expect(readFileSync('README.md', 'utf8')).toContain(docScript(manual, name));
   });
 });

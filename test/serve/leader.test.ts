@@ -1,5 +1,5 @@
 /** What the leader must not miss. Its tick every 5 s is off here: it would hide what is missed. */
-import { it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { ServerClocks } from '../../src/clients/http/clock.ts';
 import { Leader, type LeaderOptions } from '../../src/serve/leader.ts';
 import { systemClock } from '../../src/shared/clock.ts';
@@ -49,6 +49,42 @@ it('plays another reconcile for a change that came during a reconcile', async ()
   const before = reconciles;
 
   await until('another reconcile', () => reconciles > before);
+});
+
+it('looks at Gitea when somebody asks by annotation, and once for each new value', async () => {
+  const rig = await startRig();
+  const replica = await rig.start({ pollMs: 600_000 });
+  const looks = () => replica.metric('gitea_runners_looks_total');
+  await until('the first look', async () => (await looks()) === 1);
+  const ask = (value: string): void => {
+    const [group] = rig.cluster.all('runnergroups');
+    const annotations = { ...(group?.metadata['annotations'] as object), 'gitea.bpg.pw/look-now': value };
+    if (group) rig.cluster.put('runnergroups', { ...group, metadata: { ...group.metadata, annotations } });
+  };
+
+  ask('2026-11-25T12:00:00Z');
+  await until('another look', async () => (await looks()) === 2);
+  ask('2026-11-25T12:00:00Z');
+  ask('2026-11-25T12:00:01Z');
+  await until('a third look', async () => (await looks()) === 3);
+});
+
+it('starts nothing for a group that is suspended by annotation, and says since when', async () => {
+  const rig = await startRig();
+  const [group] = rig.cluster.all('runnergroups');
+  const annotations = { ...(group?.metadata['annotations'] as object), 'gitea.bpg.pw/suspended': 'since noon' };
+  if (group) rig.cluster.put('runnergroups', { ...group, metadata: { ...group.metadata, annotations } });
+  rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+
+  await rig.start({ pollMs: 600_000 });
+  await until('the group is suspended', () => rig.conditions()['Ready'] === 'True Suspended');
+  expect(JSON.stringify(rig.cluster.all('runnergroups'))).toContain('not in git: since noon');
+  expect(rig.syncs()).toBe(0);
+  const [found] = rig.cluster.all('runnergroups');
+  const without = { ...(found?.metadata['annotations'] as object), 'gitea.bpg.pw/suspended': undefined };
+  if (found) rig.cluster.put('runnergroups', { ...found, metadata: { ...found.metadata, annotations: without } });
+
+  await until('a Job', () => rig.cluster.all('jobs').length === 1);
 });
 
 it('looks at Gitea when a runner has ended', async () => {

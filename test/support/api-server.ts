@@ -8,7 +8,7 @@ export const TOKEN = 'sa-token-that-nobody-may-see';
 /** Answers instead of the list when it returns true. */
 export type Override = (url: URL, response: ServerResponse, request: IncomingMessage) => boolean;
 
-/** A node:http server that lists Jobs and Pods as the API server does: label selector, limit, continue, Status objects. */
+/** A node:http server that lists Jobs, Pods and RunnerGroups as the API server does: label selector, limit, continue, Status objects. */
 export interface ApiServer {
   readonly config: ClusterConfig;
   /** Each request, in order. */
@@ -20,6 +20,8 @@ export interface Cluster {
   /** By namespace. */
   readonly jobs?: Readonly<Record<string, readonly object[]>>;
   readonly pods?: Readonly<Record<string, readonly object[]>>;
+  /** RunnerGroups. Absent: this cluster does not know them. */
+  readonly groups?: Readonly<Record<string, readonly object[]>>;
   /** Rows per page, when smaller than the limit that was asked for. */
   readonly pageSize?: number;
   readonly override?: Override;
@@ -55,18 +57,22 @@ export async function startApiServer(cluster: Cluster): Promise<ApiServer> {
 }
 
 function answer(cluster: Cluster, url: URL, response: ServerResponse): void {
-  const path = /^\/(?:apis\/batch\/v1|api\/v1)\/namespaces\/([^/]+)\/(jobs|pods)$/.exec(url.pathname);
-  if (!path) {
+  const path = /^\/(?:apis\/(?:batch\/v1|gitea\.bpg\.pw\/v1alpha1)|api\/v1)\/namespaces\/([^/]+)\/(\w+)$/.exec(
+    url.pathname,
+  );
+  const [, namespace = '', kind = ''] = path ?? [];
+  const lists = { jobs: cluster.jobs ?? {}, pods: cluster.pods ?? {}, runnergroups: cluster.groups };
+  const list = lists[kind as keyof typeof lists];
+  if (!list) {
     status(response, 404, 'NotFound');
     return;
   }
-  const [, namespace = '', kind = ''] = path;
-  const of = (kind === 'jobs' ? cluster.jobs : cluster.pods)?.[namespace] ?? [];
+  const of = list[namespace] ?? [];
   const limit = Math.min(Number(url.searchParams.get('limit')), cluster.pageSize ?? 500);
   const start = Number(url.searchParams.get('continue') ?? '0');
   const end = start + limit;
   send(response, 200, {
-    kind: kind === 'jobs' ? 'JobList' : 'PodList',
+    kind: `${kind}List`,
     metadata: {
       resourceVersion: '1',
       ...(end < of.length && { continue: String(end), remainingItemCount: of.length - end }),

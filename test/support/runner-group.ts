@@ -25,6 +25,7 @@ export function runnerGroup(over: Partial<RunnerGroup> = {}): RunnerGroup {
     runnerConfig: {},
     notify: [],
     setupCommand: [],
+    commitStatusAfterSeconds: 0,
     keepFailedSeconds: 0,
     spawnTimeoutSeconds: 300,
     pendingDeadlineSeconds: 900,

@@ -7,11 +7,12 @@ import { observeCluster } from '../../clients/kubernetes/observe.ts';
 import { ClusterSecrets } from '../../clients/kubernetes/secrets.ts';
 import type { SecretReader } from '../../clients/tokens/api-token.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { statusSeen } from '../../observe/explain/where.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
 import { METRICS_PORT, SERVE_RULES, SERVE_SELECTOR, SIDECAR_RULES } from '../../shared/installed/names.ts';
 import { keyText } from '../../shared/keys.ts';
 import { type ClusterSource, listObjects, sortedOut } from '../explain/cluster-source.ts';
-import { readLease, statusSeen } from '../explain/where.ts';
+import { readLease } from '../explain/where.ts';
 import { type ClusterReader, jsonOf, readObject, type SeenOrNot, shaped } from '../read-object.ts';
 import { lookAtGitea } from './gitea-seen.ts';
 import {

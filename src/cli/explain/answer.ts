@@ -1,30 +1,38 @@
 /** `explain WHAT` for people: a short paragraph. A pure function of the explanation; the text of each decision is that of the table (causes.ts). */
 import type { Run } from '../../clients/gitea/runs.ts';
-import { type EmittedRunner, takesPlace } from '../../planner/decisions.ts';
-import type { Job, LiveJob } from '../../planner/evidence.ts';
-import { type Paper, painted } from '../../shared/io.ts';
-import { isSame, keyText } from '../../shared/keys.ts';
-import { count, duration, firstLines, printable } from '../../shared/printable.ts';
-import { broken } from '../../shared/table.ts';
-import { jobTable } from '../explain-text.ts';
+import {
+  brokenLines,
+  groupLines,
+  groupOf,
+  groupText,
+  groupTitle,
+  jobLines,
+  type Line,
+  line,
+  lines,
+  MOST_TOLD,
+  nextSteps,
+  podText,
+  STATE_WORDS,
+  slotLines,
+  waitsForSlot,
+} from '../../observe/explain/answer.ts';
+import { runnerAdvice, runnerText } from '../../observe/explain/causes.ts';
 import {
   type ExplainedGroup,
   type ExplainedJob,
   type Explanation,
-  emittedRunners,
-  findGroup,
-  groupOfJob,
   isNotCovered,
-} from '../explanation.ts';
-import { JOB_STATES, type JobState } from '../flags/readers.ts';
-import { runnersIn } from '../runner-counts.ts';
-import { adviceFor, runnerAdvice, runnerText, slotsText, troubleText, verdictText } from './causes.ts';
-import { blockedAdvice } from './held-back.ts';
+} from '../../observe/explain/explanation.ts';
+import type { Job } from '../../planner/evidence.ts';
+import { type Paper, painted } from '../../shared/io.ts';
+import { keyText } from '../../shared/keys.ts';
+import { duration, firstLines, printable } from '../../shared/printable.ts';
+import { broken } from '../../shared/table.ts';
+import { jobTable } from '../explain-text.ts';
 import type { Subject } from './subject.ts';
 
 type SubjectThat<Is extends Subject['is']> = Subject & { readonly is: Is };
-
-const MOST_TOLD = 5;
 
 export function answerText(subject: Subject, explanation: Explanation, paper: Paper): string {
   switch (subject.is) {
@@ -53,17 +61,6 @@ export function answerText(subject: Subject, explanation: Explanation, paper: Pa
     default:
       return subject satisfies never;
   }
-}
-
-type Line = readonly [name: string, text: string];
-
-/** One line; none without a text. */
-function line(name: string, text: string | undefined): readonly Line[] {
-  return lines(name, text ? [text] : []);
-}
-
-function lines(name: string, texts: readonly string[]): readonly Line[] {
-  return texts.map((text) => [name, text]);
 }
 
 /** Without a terminal. */
@@ -128,132 +125,6 @@ function runTitle({ repository, number, workflow, event, branch, status, conclus
   return `Run ${repository}#${number} (${of}): ${conclusion ?? word}`;
 }
 
-const STATE_WORDS: Readonly<Record<JobState, string>> = {
-  unserved: 'is unserved: it gets no runner until somebody acts',
-  held: 'is held back',
-  starting: 'waits for its runner',
-  blocked: 'is blocked in Gitea',
-  running: 'runs',
-};
-
-function jobLines(job: ExplainedJob, explanation: Explanation, run: Run | undefined): readonly Line[] {
-  const nowMs = Date.parse(explanation.checkedAt);
-  const live = explanation.liveJobs?.find(({ name }) => name === runnerOf(job));
-  const group = groupOf(job, explanation);
-  const next = nextSteps(job, explanation);
-  const wait = job.state === 'starting' ? 'wait: its runner takes it as soon as it has registered' : 'wait';
-  const nothing = job.verdict === 'running' ? 'nothing: it runs' : wait;
-  return [
-    ...line('Cause', verdictText(job, nowMs, emittedRunners(explanation))),
-    ...line('Since', sinceText(job.job, nowMs)),
-    ...line('Evidence', jobEvidence(job, run)),
-    ...(isNotCovered(job) ? brokenLines(explanation) : []),
-    // The nearest group has nothing to do with labels that others have.
-    ...line('Group', group && !job.elsewhere ? groupText(group) : undefined),
-    ...(waitsForSlot(job) && group ? slotLines(group, explanation) : []),
-    ...line('Pod', live && podText(live, nowMs)),
-    ...lines('Next', next.length > 0 ? next : [nothing]),
-    ...line('Link', job.job.url),
-  ];
-}
-
-/** The runner of a job, or the last one that it had. */
-function runnerOf(job: ExplainedJob): string | undefined {
-  return job.verdict === 'served' ? job.runner : (job.ended?.runner ?? job.job.runner);
-}
-
-function nextSteps(job: ExplainedJob, { groups, runners }: Explanation): readonly string[] {
-  const decision = runners.find(({ runner }) => runner === runnerOf(job));
-  const last = runners.find((each) => each.runner === job.ended?.runner && each !== decision);
-  return [
-    ...adviceFor(job, groups),
-    ...askedAdvice(job),
-    ...(decision?.because === 'lost' ? ['re-run the job when Gitea has failed it'] : []),
-    ...[decision, last].flatMap((each) => (each ? runnerAdvice(each) : [])),
-  ];
-}
-
-/** What helps somebody who asks about this job; the table does not say it for each. */
-function askedAdvice(job: ExplainedJob): readonly string[] {
-  if (job.isActionsOff) return [];
-  if (job.verdict === 'held' && job.because === 'blocked') return blockedAdvice(job);
-  // How its last runner failed comes first: to wait helps nobody then.
-  return job.notCreated && !job.notCreated.isUnserved && !job.ended ? [job.notCreated.next] : [];
-}
-
-function waitsForSlot(job: ExplainedJob): boolean {
-  return job.verdict === 'held' && job.because === 'cap' && job.cap !== 0;
-}
-
-/** A job that no group covers may be meant for one that is broken. */
-function brokenLines({ where }: Explanation): readonly Line[] {
-  const texts = (where?.broken ?? []).map(
-    ({ group, problem }) => `RunnerGroup ${group} cannot be served, so it does not count: ${problem}`,
-  );
-  return lines('But', texts.slice(0, MOST_TOLD));
-}
-
-/** Which runners hold the slots of a full group, those that block others first. */
-function slotLines(group: ExplainedGroup, explanation: Explanation): readonly Line[] {
-  const { groups, checkedAt } = explanation;
-  const rank = ({ trouble, because }: EmittedRunner): number => (trouble ? 0 : because === 'debugging' ? 1 : 2);
-  const holders = [...emittedRunners(explanation).values()]
-    .filter((each) => isSame(each.group, group) && takesPlace(each))
-    .sort((a, b) => rank(a) - rank(b));
-  const texts = holders.map((each) => {
-    const why = each.trouble && `its pod cannot start: ${troubleText(each.trouble)}`;
-    return `${each.runner} ${why ?? runnerText(each, groups, Date.parse(checkedAt))}`;
-  });
-  return lines('Slot', firstLines(texts, MOST_TOLD));
-}
-
-function sinceText({ createdAtMs, startedAtMs, status }: Job, nowMs: number): string {
-  const utcText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
-  if (status === 'in_progress' && startedAtMs !== undefined)
-    return `it has run for ${duration(nowMs - startedAtMs)} (since ${utcText(startedAtMs)})`;
-  return `it was created ${duration(nowMs - createdAtMs)} ago (${utcText(createdAtMs)}); Gitea does not tell when it became ready`;
-}
-
-function jobEvidence({ job, runHas = [], estimate }: ExplainedJob, run: Run | undefined): string {
-  const labels = job.labels.length === 0 ? 'no runs-on' : `runs-on ${job.labels.join(', ')}`;
-  const attempt = job.attempt > 1 ? `, attempt ${job.attempt}` : '';
-  const needs = "Gitea's API does not tell which of them it needs; the graph on the page of the run does";
-  const event = run ? `its run was started by ${run.event}; ` : '';
-  const waits = `${event}Gitea's API tells neither the concurrency group nor a missing approval; the page of the run shows both`;
-  return [
-    `Gitea says ${job.status.replace('_', ' ')}, ${labels}${attempt}`,
-    ...(estimate ? [`the estimate is made from ${count(estimate.samples, 'finished job')}`] : []),
-    ...(job.status === 'blocked' ? [runHas.length > 0 ? needs : waits] : []),
-  ].join('; ');
-}
-
-/** `its Job was created 3m12s ago; the pod is starting: ImagePullBackOff: …` */
-function podText({ state, createdAtMs, end, ...live }: LiveJob, nowMs: number): string {
-  const trouble = live.trouble ?? end;
-  const why = trouble ? `: ${troubleText(trouble)}` : '';
-  return `its Kubernetes Job was created ${duration(nowMs - createdAtMs)} ago; ${POD_WORDS[state]}${why}`;
-}
-
-const POD_WORDS: Readonly<Record<LiveJob['state'], string>> = {
-  starting: 'its pod does not run yet',
-  running: 'its pod runs',
-  complete: 'it has ended',
-  failed: 'it has failed',
-  deleting: 'it is being deleted',
-  unknown: 'the state of its pod is not known',
-};
-
-function groupText(group: ExplainedGroup): string {
-  const { cap, held, suspended, scope, gitea } = group;
-  const slots = slotsText(group);
-  const runners = `${runnersIn(group)} of ${cap} runners${slots === '' ? '' : ` (${slots})`}`;
-  return `${keyText(group)}${suspended ? ' (suspended)' : ''}: ${runners}, ${count(held, 'job')} held back; ${scope} at ${gitea}`;
-}
-
-function groupOf(job: ExplainedJob, { groups }: Explanation): ExplainedGroup | undefined {
-  return findGroup(groupOfJob(job), groups);
-}
-
 function finishedText({ jobs, run }: SubjectThat<'finished'>, { checkedAt }: Explanation, paper: Paper): string {
   const nowMs = Date.parse(checkedAt);
   const title = run
@@ -273,37 +144,6 @@ const CONCLUDED: Readonly<Record<NonNullable<Job['conclusion']> | 'success', str
   cancelled: 'was cancelled',
   skipped: 'was skipped: its condition was false, or a job that it needs did not succeed;',
 };
-
-function groupTitle(group: ExplainedGroup): string {
-  const { suspended, held, cap } = group;
-  const what = `RunnerGroup ${keyText(group)}`;
-  if (suspended) return `${what} is suspended: it starts no runners.`;
-  if (cap === 0) return `${what} starts no runners: its cap is 0.`;
-  return held > 0 ? `${what} holds back ${count(held, 'job')}.` : `${what} holds nothing back.`;
-}
-
-function groupLines(group: ExplainedGroup, explanation: Explanation): readonly Line[] {
-  const of = explanation.jobs.filter((job) => groupOf(job, explanation) === group);
-  const jobs = JOB_STATES.flatMap((state) => {
-    const some = of.filter((job) => job.state === state).length;
-    return some > 0 ? [`${some} ${state}`] : [];
-  });
-  const runners = [...emittedRunners(explanation).values()].filter((each) => isSame(each.group, group));
-  const pods = runners.flatMap(({ runner, trouble }) => (trouble ? [`${runner}: ${troubleText(trouble)}`] : []));
-  const next = of
-    .flatMap((job) => adviceFor(job, explanation.groups))
-    .concat(runners.filter(({ trouble }) => trouble).flatMap(runnerAdvice));
-  const status = explanation.where?.statuses.find((each) => each.group === keyText(group));
-  return [
-    ...line('Runners', groupText(group)),
-    ...line('Jobs', jobs.join(', ') || 'none is queued or running'),
-    ...line('Labels', group.labels.join(', ')),
-    ...lines('Pod', pods.slice(0, MOST_TOLD)),
-    ...line('Status', status?.notReady),
-    ...lines('Next', [...new Set(next)].slice(0, MOST_TOLD)),
-    ...line('File', group.file),
-  ];
-}
 
 function outOfScopeLines({ repository }: SubjectThat<'out-of-scope'>, explanation: Explanation): readonly Line[] {
   const { groups } = explanation;

@@ -7,6 +7,7 @@ import { listAll } from '../../clients/kubernetes/list.ts';
 import { RUNNER_GROUPS, type RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import type { InstallationImages } from '../../config/runnergroup/to-runner-group.ts';
+import type { UnservedGroup, WhereIAm } from '../../observe/explain/where.ts';
 import { lookAndPlan, type PlanOfNow } from '../../observe/look-and-plan.ts';
 import { finishOwn, groupOfObject } from '../../observe/own-pod.ts';
 import type { Settings } from '../../observe/settings.ts';
@@ -20,7 +21,7 @@ import { readList } from '../flags/readers.ts';
 import { byHand, clusterByHand } from '../own-kubeconfig.ts';
 import type { ClusterReader } from '../read-object.ts';
 import { imagesFrom, settingsFrom } from '../settings.ts';
-import { lookAround, type UnservedGroup, type WhereIAm, whereText } from './where.ts';
+import { lookAround, whereText } from './where.ts';
 
 export interface ClusterSource {
   readonly config: ClusterConfig;

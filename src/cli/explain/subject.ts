@@ -4,6 +4,13 @@ import { resolve } from 'node:path';
 import type { Run, RunWanted } from '../../clients/gitea/runs.ts';
 import { STANDARD_INPUT } from '../../config/runnergroup/files.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import {
+  type ExplainedGroup,
+  type ExplainedJob,
+  type Explanation,
+  groupOfJob,
+} from '../../observe/explain/explanation.ts';
+import type { JobState } from '../../observe/explain/job-state.ts';
 import type { GroupKey, Plan, RunnerDecision } from '../../planner/decisions.ts';
 import type { Job, LiveJob } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
@@ -11,8 +18,6 @@ import { keyText } from '../../shared/keys.ts';
 import { firstNames, printable } from '../../shared/printable.ts';
 import { hasJobsOf } from '../../shared/scope.ts';
 import { parseUrl } from '../../shared/url.ts';
-import { type ExplainedGroup, type ExplainedJob, type Explanation, groupOfJob } from '../explanation.ts';
-import type { JobState } from '../flags/readers.ts';
 
 export type What =
   /** `acme/api#8`: the number that Gitea shows beside the title of a run. */

@@ -4,65 +4,18 @@ import { AppShapeError, readApplication } from '../../clients/argocd/app-state.t
 import { applicationOf } from '../../clients/argocd/application.ts';
 import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import { API_VERSION, KIND } from '../../config/runnergroup/schema.ts';
-import { RunnerGroupStatus } from '../../config/runnergroup/status.ts';
+import {
+  type ApplicationSeen,
+  type ServeSeen,
+  type StatusSeen,
+  statusSeen,
+  type WhereIAm,
+} from '../../observe/explain/where.ts';
 import { SERVE_LEASE } from '../../shared/installed/names.ts';
 import { keyText } from '../../shared/keys.ts';
 import { TRACKING_ID } from '../../shared/marks.ts';
 import { duration, printable } from '../../shared/printable.ts';
 import { type ClusterReader, readObject } from '../read-object.ts';
-
-export interface WhereIAm {
-  /** `https://host:port` */
-  readonly server: string;
-  /** Of the kubeconfig. Absent: the service account of this pod. */
-  readonly context?: string;
-  /** Empty: all. */
-  readonly namespaces: readonly string[];
-  readonly serve: ServeSeen;
-  readonly applications: readonly ApplicationSeen[];
-  /** RunnerGroups that cannot be served. They are in no other list. */
-  readonly broken: readonly UnservedGroup[];
-  /** What `serve` wrote into the RunnerGroups. */
-  readonly statuses: readonly StatusSeen[];
-}
-
-/** `unread`: why nothing is known. Times are ISO 8601. */
-type ServeSeen =
-  | { readonly leader: string; readonly renewedAt?: string; readonly isLate: boolean }
-  /** `isMissing`: it is known that no replica leads. */
-  | { readonly unread: string; readonly isMissing?: true };
-
-export interface ApplicationSeen {
-  /** `argocd/runners` */
-  readonly name: string;
-  readonly sync?: string;
-  readonly health?: string;
-  /** Its last error, or that of its last sync. */
-  readonly error?: string;
-  /** Argo CD syncs it by itself. Absent: not known. */
-  readonly isAutomated?: boolean;
-  readonly unread?: string;
-  /** It is known that there is none. */
-  readonly isMissing?: true;
-}
-
-export interface UnservedGroup {
-  /** `runners/ci` */
-  readonly group: string;
-  readonly problem: string;
-}
-
-interface StatusSeen {
-  readonly group: string;
-  /** The Application that made it: `argocd/runners`. */
-  readonly application?: string;
-  /** When `serve` last looked at Gitea for it. */
-  readonly lastCheckTime?: string;
-  /** Why it is not ready: reason and message. */
-  readonly notReady?: string;
-  /** What `serve` waits for while the cluster does not show the plan, and until when. */
-  readonly waits?: string;
-}
 
 /** Applications that are asked for; more would fill the screen and load the API server. */
 const MOST_APPLICATIONS = 20;
@@ -138,20 +91,6 @@ async function readApp(reader: ClusterReader, called: string): Promise<Applicati
 /** Argo CD 3.1 and newer can switch it off in place: `enabled: false`. */
 const Automated = z.object({ enabled: z.literal(true).nullish() });
 const IsAutomated = z.object({ spec: z.object({ syncPolicy: z.object({ automated: Automated }) }) });
-
-/** @param made the Application that made it */
-export function statusSeen({ metadata, status }: RunnerGroupObject, made?: string): StatusSeen {
-  const { data } = RunnerGroupStatus.safeParse(status ?? {});
-  const ready = data?.conditions?.find(({ type }) => type === 'Ready');
-  const waits = data?.conditions?.find(({ type }) => type === 'ArgoCDSynced');
-  return {
-    group: keyText(metadata),
-    ...(made !== undefined && { application: made }),
-    ...(data?.lastCheckTime !== undefined && { lastCheckTime: data.lastCheckTime }),
-    ...(waits?.reason === 'Waiting' && { waits: waits.message }),
-    ...(ready && ready.status !== 'True' && { notReady: `${ready.reason}: ${ready.message}` }),
-  };
-}
 
 /** `serve` renews the time of its last look once a minute. */
 const LOOK_LATE_MS = 180_000;

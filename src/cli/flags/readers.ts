@@ -1,6 +1,7 @@
 /** Readers of flags: text -> value. Each throws `Failure` (exit 2) that names the flag or its variable. */
 import { isAbsolute } from 'node:path';
 import { DNS_SUBDOMAIN, IMAGE_REFERENCE, LONGEST_IMAGE } from '../../config/runnergroup/words.ts';
+import { JOB_STATES, type JobState } from '../../observe/explain/job-state.ts';
 import type { Dimension } from '../../observe/usage.ts';
 import { LONGEST_KEEP_MS } from '../../planner/debugging.ts';
 import type { ListenAddress } from '../../serve/http/server.ts';
@@ -133,22 +134,6 @@ export function readImage(text: string, source: Source): string {
   if (text.length <= LONGEST_IMAGE && IMAGE_REFERENCE.test(text)) return text;
   throw wrong('GR-FLAG-15', source, 'an image, e.g. registry.example.com/gitea/runner:1.0.8');
 }
-
-/** The worst first: the order of the table of `explain`. */
-export const JOB_STATES = ['unserved', 'held', 'starting', 'blocked', 'running'] as const;
-
-/**
- * One word for what a job does, to sort by and to filter by.
- *
- * - `unserved`: it gets no runner until somebody acts. No group has its labels, its group is suspended or has a cap of 0, its runners fail,
- *   the pod of its runner cannot start or all slots are taken by such pods, Argo CD does not create its runner's Job, or its repository
- *   has Actions switched off (known only of a job or run that was asked about).
- * - `held`: it waits for a slot, or it has no labels.
- * - `starting`: it has a runner that has not taken it yet.
- * - `blocked`: Gitea holds it back.
- * - `running`: a runner works on it.
- */
-export type JobState = (typeof JOB_STATES)[number];
 
 /** States of jobs between commas. */
 export function readStates(text: string, source: Source): readonly JobState[] {

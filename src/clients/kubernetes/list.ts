@@ -98,7 +98,7 @@ function failureOfList(request: HttpRequest, status: number, resource: string, n
   const isRunnerGroups = resource === RUNNER_GROUPS.name;
   if (status === 404 && isRunnerGroups) {
     const remedy = 'Look at the cluster of the installation (--kubeconfig), or apply install/crd.yaml to this one';
-    return failure(request, 'GR-CLUSTER-16', 'this cluster does not know RunnerGroups (404)', remedy, 'cluster');
+    return failure(request, 'GR-CLUSTER-16', 'this cluster does not know RunnerGroups (404)', remedy, 'not-found');
   }
   // Jobs may stay unseen. RunnerGroups are in the cluster or nowhere.
   const instead = isRunnerGroups ? '' : ', or use --cluster off';

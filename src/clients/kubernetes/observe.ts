@@ -1,30 +1,71 @@
 /**
  * Reads our Jobs and their pods from Kubernetes. It only ever lists, in the namespaces it is told, with the label that all
- * our Jobs carry; everything it finds is judged by `judgeJob`. Any answer that is not a complete list is a `Failure`.
+ * our Jobs carry; everything it finds is judged by `judgeJob`. RunnerGroups are read for their suspension alone. Any answer that is not a complete list is a `Failure`.
  */
 import type { LiveJob } from '../../planner/evidence.ts';
-import { groupBy } from '../../shared/keys.ts';
+import { groupBy, keyText } from '../../shared/keys.ts';
+import { SUSPENDED } from '../../shared/marks.ts';
+import { printable } from '../../shared/printable.ts';
 import { Deadline } from '../http/request.ts';
 import { KubeClient, type KubeClientOptions } from './client.ts';
 import type { ClusterConfig } from './config.ts';
 import { judgeJob } from './judge.ts';
 import { listAll } from './list.ts';
 import { jobUidOf } from './pods.ts';
-import { type KubePod, PODS, WHOLE_JOBS } from './resources.ts';
+import { type KubePod, PODS, RUNNER_GROUPS, type RunnerGroupObject, WHOLE_JOBS } from './resources.ts';
+
+type ClusterOptions = Pick<KubeClientOptions, 'clocks' | 'onRequest'> & { readonly deadlineMs: number };
 
 /** All Jobs of ours in these namespaces, each once, by namespace and name. Throws `Failure` (exit 1). */
 export async function observeCluster(
   namespaces: readonly string[],
   config: ClusterConfig,
-  { deadlineMs, ...options }: Pick<KubeClientOptions, 'clocks' | 'onRequest'> & { readonly deadlineMs: number },
+  options: ClusterOptions,
 ): Promise<readonly LiveJob[]> {
+  return await inNamespaces(namespaces, config, options, observeNamespace);
+}
+
+/**
+ * The RunnerGroups of these namespaces that are suspended in the cluster (`SUSPENDED`), with what is said there, by key.
+ *
+ * @throws Failure exit 1, kind `cluster-forbidden` or `not-found` when there is no right to read them, or no CRD
+ */
+export async function suspendedInCluster(
+  namespaces: readonly string[],
+  config: ClusterConfig,
+  options: ClusterOptions,
+): Promise<ReadonlyMap<string, string>> {
+  const listed = await inNamespaces(namespaces, config, options, async (client, namespace, deadline) => {
+    return (await listAll(client, RUNNER_GROUPS, namespace, deadline)).items;
+  });
+  return new Map(
+    listed.flatMap((object): readonly [string, string][] => {
+      const text = suspensionOf(object);
+      return text === undefined ? [] : [[keyText(object.metadata), text]];
+    }),
+  );
+}
+
+/** Characters of a suspension that are told. */
+const LONGEST_SUSPENSION = 200;
+
+/** What is said of the suspension of a group in the cluster. Undefined: it is not suspended there. */
+export function suspensionOf({ metadata }: RunnerGroupObject): string | undefined {
+  const text = metadata.annotations?.[SUSPENDED];
+  return text === undefined ? undefined : printable(text.slice(0, LONGEST_SUSPENSION));
+}
+
+async function inNamespaces<T>(
+  namespaces: readonly string[],
+  config: ClusterConfig,
+  { deadlineMs, ...options }: ClusterOptions,
+  read: (client: KubeClient, namespace: string, deadline: Deadline) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
   const deadline = new Deadline(deadlineMs);
   const client = new KubeClient(config, options);
   try {
-    const found = await Promise.all(
-      [...new Set(namespaces)].sort().map((namespace) => observeNamespace(client, namespace, deadline)),
-    );
-    return found.flat();
+    const sorted = [...new Set(namespaces)].sort();
+    return (await Promise.all(sorted.map((namespace) => read(client, namespace, deadline)))).flat();
   } finally {
     await client.close();
   }

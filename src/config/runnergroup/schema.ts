@@ -290,6 +290,10 @@ export const Spec = z.strictObject({
     description: NOTIFY_HELP,
     [DEFAULT_NOTE]: 'none',
   }),
+  commitStatusAfterSeconds: wholeNumber(0, ONE_DAY).default(0).register(z.globalRegistry, {
+    description:
+      'When a CI job has waited so long, `serve` says why in a commit status, and again when the job has its runner ([how](serve.md#why-a-job-waits-beside-its-commit)). The API token then needs `write:repository`. 0: it says nothing.',
+  }),
   setupCommand: z
     .array(stringLike(0, LONGEST_COMMAND, /^[^\0]*$/, 'must not have a NUL character'))
     .max(100)

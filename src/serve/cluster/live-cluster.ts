@@ -17,7 +17,7 @@ import type { InstallationImages } from '../../config/runnergroup/to-runner-grou
 import { groupOfObject, READ_ANNOTATIONS } from '../../observe/own-pod.ts';
 import type { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
-import { GROUP_NAME, TRACKING_ID } from '../../shared/marks.ts';
+import { GROUP_NAME, LOOK_NOW, SUSPENDED, TRACKING_ID } from '../../shared/marks.ts';
 import type { Tell } from '../events.ts';
 import type { LiveGroup, LiveRunner } from '../planning/live.ts';
 import { CachedByKey, keepEqual, keepList } from '../unchanged.ts';
@@ -115,7 +115,12 @@ export class LiveCluster {
         const tracked = trackingId !== undefined && { trackingId };
         return {
           key,
-          inputs: [uid, version, trackingId, ...READ_ANNOTATIONS.map((name) => annotations?.[name])],
+          inputs: [
+            uid,
+            version,
+            trackingId,
+            ...[SUSPENDED, LOOK_NOW, ...READ_ANNOTATIONS].map((name) => annotations?.[name]),
+          ],
           make: () => ({ key, object, ...tracked, ...groupOfObject(object, this.#images) }),
         };
       });

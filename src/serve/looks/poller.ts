@@ -4,8 +4,9 @@
  *     webhook, ended runner ─► nudge ─┐
  *     poll interval ──────────────────┴─► its turn (giteas.ts) ─► look ─► kept, told to `onLook`
  *
- * The poll is the truth; webhooks only make it sooner. How long it may wait: poll-interval.ts. After a look that failed, and while
- * Gitea asks to wait, only one thing makes it sooner: a good look at another scope of that Gitea, which had failed before, too.
+ * The poll is the truth; webhooks only make it sooner. How long it may wait: poll-interval.ts. After a look that failed, two things make
+ * it sooner: a person who asks, and a good look at another scope of that Gitea, which had failed before, too. While Gitea asks to wait,
+ * nothing does.
  */
 
 import { shareOutBytes } from '../../clients/gitea/bounds.ts';
@@ -92,6 +93,15 @@ export class Poller {
     for (const [key, post] of this.#posts) {
       if (!fits(post.target)) continue;
       if (event) post.pace = announced(post.pace, { id: event.jobId, status: event.status }, this.#options.clock.now());
+      this.#looks.add(key);
+    }
+  }
+
+  /** Looks at these at once, also after a failure: a person asks. Gitea's own wish to be left alone counts more. */
+  demand(targets: ReadonlySet<GiteaTarget | Failure | undefined>): void {
+    for (const [key, { target }] of this.#posts) {
+      if (!targets.has(target)) continue;
+      this.#looks.lift(key);
       this.#looks.add(key);
     }
   }

@@ -3,6 +3,7 @@ import { jobAnnotations, present } from '../../observe/output-of-plan.ts';
 import type { EmittedRunner, RunnerDecision } from '../../planner/decisions.ts';
 import { hasEnded } from '../../planner/evidence.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
+import { EXTERNAL_LINK } from '../../shared/marks.ts';
 import { groupKeyOfRunner, keyOfDecision, keyOfRunner, type LiveRunner } from './live.ts';
 
 /** What a sync would change, as `<namespace>/<name>` of Jobs. Sorted; all empty: the cluster shows the plan. */
@@ -26,7 +27,8 @@ export interface Difference {
   readonly untidy: readonly string[];
 }
 
-const OUR_ANNOTATIONS = Object.keys(jobAnnotations({ pinned: true }));
+/** Argo CD's link repeats the page of the CI job. A Job of an older version lacks it, and that is worth no wake. */
+const OUR_ANNOTATIONS = Object.keys(jobAnnotations({ pinned: true })).filter((name) => name !== EXTERNAL_LINK);
 
 /** A missing pin is worth a wake for so long after the CI job began, ms. Later it waits for the next sync. */
 const PIN_WITHIN_MS = 20_000;

@@ -11,7 +11,8 @@ export interface GroupFacts {
   readonly generation: number | undefined;
   readonly problem?: string;
   readonly refusal?: Failure;
-  readonly suspended: boolean;
+  /** A text: in the cluster, with what is said there. */
+  readonly suspended: boolean | string;
   readonly activeRunners: number;
   /** Absent: nothing was planned. */
   readonly counts?: GroupCounts;
@@ -134,11 +135,16 @@ function readiness(facts: GroupFacts): Verdict {
   if (counts === undefined) return NOT_LOOKED_YET;
   if (checkAgeMs > STALE_CHECK_MS)
     return ['Unknown', 'NotChecked', `Gitea was not looked at for more than ${STALE_CHECK_MS / 60_000} minutes.`];
-  if (facts.suspended) return ['True', 'Suspended', 'No new runners; busy ones finish.'];
+  if (facts.suspended !== false) return ['True', 'Suspended', suspendedText(facts.suspended)];
   const unread = counts.summary?.unreadJobs;
   if (unread !== undefined)
     return ['True', 'QueueCut', `Jobs get runners, but ${unreadText(unread)}. Next: ${UNREAD_ADVICE}.`];
   return ['True', 'Serving', 'Jobs get runners.'];
+}
+
+function suspendedText(suspended: true | string): string {
+  const what = 'No new runners; busy ones finish.';
+  return suspended === true ? what : `${what} Suspended in the cluster, not in git: ${suspended}`;
 }
 
 function reachability({ giteaFailure, counts, checkedAtMs }: GroupFacts): Verdict {

@@ -5,7 +5,7 @@ import { type ClockCorrection, NO_CORRECTION, shiftJobs, shiftLook } from '../..
 import { planOrRefuse, toPlanned } from '../../observe/plan-groups.ts';
 import { type Trouble, troublesOf } from '../../observe/troubles.ts';
 import type { GroupSummary, Plan, RunnerTrouble } from '../../planner/decisions.ts';
-import type { Look } from '../../planner/evidence.ts';
+import type { Evidence, Group, Look } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
 import { isSame } from '../../shared/keys.ts';
 import type { LiveRunner } from './live.ts';
@@ -32,8 +32,13 @@ interface PlanningInput {
 
 /** The plan, or why there is none: `generate` would fail too, so nothing is to be woken. */
 export type Planning =
-  /** `atMs`: the time that it is for, by Gitea's clock. */
-  | { readonly is: 'planned'; readonly plan: Plan; readonly atMs: number }
+  /** `atMs`: the time that it is for, by Gitea's clock. `seen`: what it was made from. */
+  | {
+      readonly is: 'planned';
+      readonly plan: Plan;
+      readonly atMs: number;
+      readonly seen?: { readonly groups: readonly Group[]; readonly evidence: Evidence };
+    }
   | { readonly is: 'waiting' }
   | { readonly is: 'failed'; readonly failure: Failure };
 
@@ -62,15 +67,15 @@ export function planApplication(input: PlanningInput): Planning {
   const nowMs = input.nowMs + clocks.nowShiftMs;
   const planned = sound.map(({ group, lookKey, templateHash }) => toPlanned(group, lookKey, templateHash));
   try {
-    const plan = planOrRefuse(planned, {
+    const evidence: Evidence = {
       instance,
       ...(application && { application }),
       looks,
       cluster: { is: 'seen', jobs: shiftJobs(seen, clocks.jobShiftMs), listedAtMs: nowMs - WATCH_LAG_MS },
       nowMs,
       troubled,
-    });
-    return { is: 'planned', plan, atMs: nowMs };
+    };
+    return { is: 'planned', plan: planOrRefuse(planned, evidence), atMs: nowMs, seen: { groups: planned, evidence } };
   } catch (error) {
     if (error instanceof Failure) return { is: 'failed', failure: error };
     throw error;

@@ -58,6 +58,7 @@ export interface Rule {
 
 /** In each namespace with runners. */
 export const SIDECAR_RULES: readonly Rule[] = [
+  { apiGroups: ['gitea.bpg.pw'], resources: ['runnergroups'], verbs: ['list'] },
   { apiGroups: ['batch'], resources: ['jobs'], verbs: ['list'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
 ];

@@ -246,6 +246,10 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     [Array.from({ length: 101 }, () => 'a'), 'must have at most 100 entries'],
     [['sh', '-c', 'x'.repeat(16_381)], 'has 16385 characters, more than 16384: put a script into the image'],
   ],
+  commitStatusAfterSeconds: [
+    [-1, 'must be at least 0, not the number -1'],
+    [86_401, 'must be at most 86400, not the number 86401'],
+  ],
   keepFailedSeconds: [
     [-1, 'must be at least 0, not the number -1'],
     [86_401, 'must be at most 86400, not the number 86401'],

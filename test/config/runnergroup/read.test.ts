@@ -47,6 +47,7 @@ test('a group has its own values, one spelling and all defaults', async () => {
       resources: { requests: {}, limits: {} },
       runnerConfig: {},
       setupCommand: [],
+      commitStatusAfterSeconds: 0,
       keepFailedSeconds: 0,
       notify: [],
       spawnTimeoutSeconds: 300,

@@ -118,6 +118,27 @@ test('a change that is told during a look is looked at when that look has ended'
   await until('it was looked at once more', () => looked.get('r0') === 2);
 });
 
+test('a person who asks has a look at once, also after one that failed', async () => {
+  let isDown = true;
+  const gitea = await fakeGitea({
+    intercept: (_, response) => {
+      if (isDown) json(response, {}, 500);
+      return isDown;
+    },
+  });
+  const found: unknown[] = [];
+  const { poller } = start({ pollMs: 600_000, onLook: (_, { failure }) => found.push(failure?.kind) });
+  const targets = repos(gitea.url, 1);
+
+  poller.watch(inOne(targets));
+  await until('the first look', () => found.length === 1);
+  isDown = false;
+  poller.demand(new Set(targets));
+  await until('another look', () => found.length === 2);
+
+  expect(found).toEqual(['server-error', undefined]);
+});
+
 test('a scope is looked at again at once when its groups have other labels, because a look keeps those of groups', async () => {
   const gitea = await fakeGitea();
   const { poller, looked } = start({ pollMs: 3_600_000 });

@@ -106,6 +106,13 @@ describe('the difference between a plan and the cluster', () => {
     expect(differenceOf([runner()], [other], NOW)).toEqual({ ...NOTHING, untidy: [KEY] });
   });
 
+  it('does not care that a Job of an older version has no link for Argo CD', () => {
+    const linked = runner({ job: job({ url: 'https://gitea.example.com/a' }) });
+    const old = live('starting', false, { 'gitea.bpg.pw/job-url': 'https://gitea.example.com/a' });
+
+    expect(differenceOf([linked], [old], NOW)).toEqual(NOTHING);
+  });
+
   it('names what Argo CD still has in its copy of the output although nobody wants it any more', () => {
     const printed = new Set([KEY]);
 

@@ -52,6 +52,15 @@ describe('the status of a group', () => {
     expect(isWorthWriting(statusOf(cut(92_346), undefined, NOW), statusOf(cut(92_345), undefined, NOW))).toBe(false);
   });
 
+  it('says that a group is suspended in the cluster, and what is said there', () => {
+    const [ready] = statusOf({ ...calm, suspended: 'since noon, by Alice' }, undefined, NOW).conditions ?? [];
+
+    expect(ready).toMatchObject({ type: 'Ready', status: 'True', reason: 'Suspended' });
+    expect(ready?.message).toBe(
+      'No new runners; busy ones finish. Suspended in the cluster, not in git: since noon, by Alice',
+    );
+  });
+
   it('is what the CRD admits', () => {
     expect(RunnerGroupStatus.parse(statusOf(calm, undefined, NOW))).toEqual(statusOf(calm, undefined, NOW));
   });
@@ -161,6 +170,7 @@ describe('the status of a group', () => {
     ['an invalid spec', { problem: 'spec.org is missing' }, 'False InvalidSpec'],
     ['trouble of a neighbour', { planFailure: refused }, 'False ApplicationBlocked'],
     ['a suspended group', { suspended: true }, 'True Suspended'],
+    ['a group that is suspended without a word', { suspended: '' }, 'True Suspended'],
     ['an object that Argo CD does not manage', { argocd: { is: 'unmanaged' } }, 'False NoApplication'],
   ] as const)('tells of %s', (_, change, ready) => {
     expect(words({ ...calm, ...change })['Ready']).toBe(ready);

@@ -1,5 +1,5 @@
-import type { GroupSummary } from '../planner/decisions.ts';
-import { count } from '../shared/printable.ts';
+import type { GroupSummary } from '../../planner/decisions.ts';
+import { count } from '../../shared/printable.ts';
 
 /** What the runners of a group are for. */
 type Use = 'busy' | 'waiting' | 'debugging' | 'spare' | 'warm';

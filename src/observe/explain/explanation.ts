@@ -1,15 +1,15 @@
 /** Joins groups, plan and evidence into all that `explain` tells. Pure. */
-import { describeScope } from '../clients/gitea/endpoints.ts';
-import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import type { PlanOfNow } from '../observe/look-and-plan.ts';
-import type { EmittedRunner, GroupKey, GroupSummary, HeldBecause, JobDecision, Plan } from '../planner/decisions.ts';
-import { type Evidence, type LiveJob, liveJobsOf, type PodEnd } from '../planner/evidence.ts';
-import { waitingLine } from '../planner/plan.ts';
-import { groupBy, keyText } from '../shared/keys.ts';
-import { type BlockedBy, blockedBy, type Uncovered, uncovered } from './explain/held-back.ts';
-import { Durations, estimateWaits, type WaitEstimate } from './explain/wait-estimate.ts';
-import type { WhereIAm } from './explain/where.ts';
-import { JOB_STATES, type JobState } from './flags/readers.ts';
+import { describeScope } from '../../clients/gitea/endpoints.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import type { EmittedRunner, GroupKey, GroupSummary, HeldBecause, JobDecision, Plan } from '../../planner/decisions.ts';
+import { type Evidence, type LiveJob, liveJobsOf, type PodEnd } from '../../planner/evidence.ts';
+import { waitingLine } from '../../planner/plan.ts';
+import { groupBy, keyText } from '../../shared/keys.ts';
+import type { PlanOfNow } from '../look-and-plan.ts';
+import { type BlockedBy, blockedBy, type Uncovered, uncovered } from './held-back.ts';
+import { JOB_STATES, type JobState } from './job-state.ts';
+import { Durations, estimateWaits, type WaitEstimate } from './wait-estimate.ts';
+import type { WhereIAm } from './where.ts';
 
 /** What `explain -o json` prints, and all that the text is made from. */
 export interface Explanation {
@@ -64,6 +64,8 @@ export interface ExplainedGroup extends GroupKey, Omit<GroupSummary, 'group'> {
   readonly scope: string;
   readonly labels: readonly string[];
   readonly suspended: boolean;
+  /** What is said of its suspension in the cluster. Absent: it is not suspended there. */
+  readonly suspension?: string;
   /** Nobody looked at its Jobs: how its runners that Gitea does not show are doing is not known. */
   readonly isUnseen?: true;
   /** Runners that take slots although their pods cannot start. */
@@ -92,7 +94,10 @@ export function explanationOf(
 ): Explanation {
   const cluster = seen?.evidence.cluster;
   const unseen = cluster?.is === 'unseen' && { isUnseen: true as const };
-  const explained = explainedGroups(groups, plan).map((group) => ({ ...group, ...unseen }));
+  const explained = explainedGroups(groups, plan).map((group) => {
+    const suspension = seen?.suspended?.get(keyText(group));
+    return { ...group, ...unseen, ...(suspension !== undefined && { suspended: true, suspension }) };
+  });
   const waits = seen ? waitsOf(plan, seen, nowMs) : new Map<string, Wait>();
   const blockers = blockedBy(plan);
   const progress = progressOf(plan, seen?.evidence, nowMs);

@@ -13,9 +13,9 @@ import type {
 import { NO_POD } from '../../planner/evidence.ts';
 import { parseRunnerName, poolIndexOf } from '../../planner/names.ts';
 import { keyText } from '../../shared/keys.ts';
-import { timeText } from '../../shared/marks.ts';
+import { SUSPENDED, timeText } from '../../shared/marks.ts';
 import { duration } from '../../shared/printable.ts';
-import { type ExplainedGroup, type ExplainedJob, findGroup } from '../explanation.ts';
+import { type ExplainedGroup, type ExplainedJob, findGroup } from './explanation.ts';
 import { blockedText, notCoveredAdvice, notCoveredText } from './held-back.ts';
 import { estimateText } from './wait-estimate.ts';
 
@@ -55,12 +55,21 @@ const HELD: Readonly<Record<HeldBecause, HeldCause>> = {
   'labels-not-covered': { text: notCoveredText, advice: (job) => [notCoveredAdvice(job)] },
   suspended: {
     text: ({ group }) => `held back: group ${group ? keyText(group) : ''} is suspended`,
-    advice: (_, group) => [`remove spec.suspend${group ? ` in ${group.file}` : ''}`],
+    advice: (_, group) => (group?.suspension === undefined ? [unsuspendAdvice(group)] : [resumeAdvice(group)]),
   },
   cap: { text: capText, advice: (_, group) => (group ? [capAdvice(group)] : []) },
   'backing-off': { text: backingOffText, advice: endAdvice },
   'served-elsewhere': { text: ({ runner = '' }) => `${runner} is there for it (not a runner of these groups)` },
 };
+
+function unsuspendAdvice(group: ExplainedGroup | undefined): string {
+  return `remove spec.suspend${group ? ` in ${group.file}` : ''}`;
+}
+
+function resumeAdvice({ namespace, name, suspension = '' }: ExplainedGroup): string {
+  const command = `kubectl -n ${namespace} annotate runnergroup ${name} ${SUSPENDED}-`;
+  return `end the suspension in the cluster (${suspension}): the action resume in Argo CD, or ${command}`;
+}
 
 /** `held back by the cap of group runners/ci; 3rd in line; about 4m00s (2m10s to 6m30s)` */
 function capText({ cap, estimate, group, next, position }: HeldJob): string {

@@ -1,0 +1,52 @@
+/** Commit statuses: what Gitea shows beside a commit and its pull request. */
+import * as z from 'zod';
+import { type GiteaAccess, GiteaApi, type Question, requestTo } from './api.ts';
+import { levelOfRepository } from './endpoints.ts';
+import { failureOfStatus } from './failures.ts';
+import { readShape } from './shapes.ts';
+
+const JobRow = z.object({ head_sha: z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/) });
+
+/** Never `pending`: one that nobody ends would hold up merges (docs/adr/0069). */
+export interface CommitStatus {
+  /** `owner/name`. */
+  readonly repository: string;
+  /** Of the commit, in hex. */
+  readonly sha: string;
+  /** One text stands there for each context. */
+  readonly context: string;
+  readonly description: string;
+  /** Where it leads. Empty: nowhere. */
+  readonly url: string;
+}
+
+/** The commit that a CI job is for. @throws Failure */
+export async function readCommit(access: GiteaAccess, repository: string, jobId: number): Promise<string> {
+  const question: Question = { ...questionOf(repository), what: `read job ${jobId} of ${repository}` };
+  const path = `${question.path}/actions/jobs/${jobId}`;
+  const { head_sha } = await new GiteaApi(access).get({ ...question, path }, (json) =>
+    readShape(JobRow, json, 'the job'),
+  );
+  return head_sha;
+}
+
+/** Takes the place of the status of the same context. Gitea keeps the older ones. @throws Failure */
+export async function setCommitStatus(access: GiteaAccess, status: CommitStatus): Promise<void> {
+  const { repository, sha, context, description, url } = status;
+  const question = questionOf(repository);
+  const what = `set a commit status in ${repository}`;
+  const request = requestTo(access, { what, method: 'POST', path: `${question.path}/statuses/${sha}` });
+  const body = JSON.stringify({ state: 'success', context, description, target_url: url });
+  const sent = { ...request, queue: access.queue, body, contentType: 'application/json' };
+  const answer = await access.http.send(sent, access.deadline);
+  if (answer.status !== 201) throw failureOfStatus(request, answer, question, access.token);
+}
+
+function questionOf(repository: string): Question {
+  return {
+    what: '',
+    path: levelOfRepository(repository).root,
+    rights: { scope: 'scope write:repository', user: 'one who may write to the code of the repository' },
+    missing: `Check that the token's user may see ${repository}`,
+  };
+}

@@ -1,0 +1,71 @@
+/** What stands in the cluster besides Jobs and pods, for `explain`: `serve`, Argo CD's Applications, statuses of RunnerGroups. */
+import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
+import { RunnerGroupStatus } from '../../config/runnergroup/status.ts';
+import { keyText } from '../../shared/keys.ts';
+
+export interface WhereIAm {
+  /** `https://host:port` */
+  readonly server: string;
+  /** Of the kubeconfig. Absent: the service account of this pod. */
+  readonly context?: string;
+  /** Empty: all. */
+  readonly namespaces: readonly string[];
+  readonly serve: ServeSeen;
+  readonly applications: readonly ApplicationSeen[];
+  /** RunnerGroups that cannot be served. They are in no other list. */
+  readonly broken: readonly UnservedGroup[];
+  /** What `serve` wrote into the RunnerGroups. */
+  readonly statuses: readonly StatusSeen[];
+}
+
+/** `unread`: why nothing is known. Times are ISO 8601. */
+export type ServeSeen =
+  | { readonly leader: string; readonly renewedAt?: string; readonly isLate: boolean }
+  /** `isMissing`: it is known that no replica leads. */
+  | { readonly unread: string; readonly isMissing?: true };
+
+export interface ApplicationSeen {
+  /** `argocd/runners` */
+  readonly name: string;
+  readonly sync?: string;
+  readonly health?: string;
+  /** Its last error, or that of its last sync. */
+  readonly error?: string;
+  /** Argo CD syncs it by itself. Absent: not known. */
+  readonly isAutomated?: boolean;
+  readonly unread?: string;
+  /** It is known that there is none. */
+  readonly isMissing?: true;
+}
+
+export interface UnservedGroup {
+  /** `runners/ci` */
+  readonly group: string;
+  readonly problem: string;
+}
+
+export interface StatusSeen {
+  readonly group: string;
+  /** The Application that made it: `argocd/runners`. */
+  readonly application?: string;
+  /** When `serve` last looked at Gitea for it. */
+  readonly lastCheckTime?: string;
+  /** Why it is not ready: reason and message. */
+  readonly notReady?: string;
+  /** What `serve` waits for while the cluster does not show the plan, and until when. */
+  readonly waits?: string;
+}
+
+/** @param made the Application that made it */
+export function statusSeen({ metadata, status }: RunnerGroupObject, made?: string): StatusSeen {
+  const { data } = RunnerGroupStatus.safeParse(status ?? {});
+  const ready = data?.conditions?.find(({ type }) => type === 'Ready');
+  const waits = data?.conditions?.find(({ type }) => type === 'ArgoCDSynced');
+  return {
+    group: keyText(metadata),
+    ...(made !== undefined && { application: made }),
+    ...(data?.lastCheckTime !== undefined && { lastCheckTime: data.lastCheckTime }),
+    ...(waits?.reason === 'Waiting' && { waits: waits.message }),
+    ...(ready && ready.status !== 'True' && { notReady: `${ready.reason}: ${ready.message}` }),
+  };
+}

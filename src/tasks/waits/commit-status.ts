@@ -1,0 +1,224 @@
+/**
+ * Says beside a commit in Gitea why a CI job waits (`commitStatusAfterSeconds`, docs/adr/0069): one key of the queue per job.
+ *
+ *     reconcile ─► jobs that wait for too long ─► the words of `explain` ─► commit status
+ *                  such a job runs, or is gone ─► that it does not wait any more
+ *
+ * Bounds: 200 jobs are followed, one request per second and Gitea. The words of a job change every two minutes at most.
+ */
+import { readCommit, setCommitStatus } from '../../clients/gitea/commit-status.ts';
+import { isRefusal } from '../../clients/gitea/failures.ts';
+import type { GiteaTarget } from '../../clients/gitea/observe.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { verdictText } from '../../observe/explain/causes.ts';
+import { type ExplainedJob, emittedRunners, explanationOf } from '../../observe/explain/explanation.ts';
+import type { JobDecision } from '../../planner/decisions.ts';
+import type { Job } from '../../planner/evidence.ts';
+import { ASKING, LONGEST_TURN_MS, originOf } from '../../serve/looks/giteas.ts';
+import type { TargetOf } from '../../serve/looks/targets.ts';
+import type { Again, Turn } from '../../serve/queue.ts';
+import type { AppVerdict, GroupVerdict } from '../../serve/reconcile.ts';
+import type { StartTask } from '../../serve/task.ts';
+import { Failure } from '../../shared/failure.ts';
+import { keyText } from '../../shared/keys.ts';
+import { duration, printable } from '../../shared/printable.ts';
+
+/** A job of a group that wants commit statuses. Changed in place: a request about it may be under way. */
+interface Wait {
+  target: GiteaTarget;
+  job: Job;
+  /** Key of its group. */
+  readonly group: string;
+  /** When it was first seen queued, by Gitea's clock. */
+  readonly sinceMs: number;
+  /** What is to be said. Undefined: nothing yet. */
+  text: string | undefined;
+  /** It does not wait any more: this is the last word. */
+  isOver: boolean;
+  /** The last words, also those that were given up. */
+  said: string | undefined;
+  saidMs: number;
+  failures: number;
+  sha: string | undefined;
+}
+
+const MOST_FOLLOWED = 200;
+const BETWEEN_WORDS_MS = 120_000;
+/** After a refusal, such as of a token without the scope, nothing is asked of that Gitea for this scope so long. */
+const REFUSED_MS = 600_000;
+/** Then these words are given up. */
+const MOST_TRIES = 3;
+const GONE = 'waits no more';
+const LONGEST_NAME = 100;
+const LONGEST_TEXT = 200;
+
+/** @param timeoutMs for all requests about one job. */
+export function sayWhyJobsWait(timeoutMs: number): StartTask {
+  return ({ clock, giteas, queue, targetOf, tell }) => {
+    let waits = new Map<string, Wait>();
+    const refusedUntil = new Map<string, number>();
+
+    const say = async (key: string, { signal }: Turn): Promise<Again | undefined> => {
+      const wait = waits.get(key);
+      const text = wait?.text;
+      if (!wait || text === undefined || !isUnsaid(wait)) return undefined;
+      const { job, target, isOver } = wait;
+      const pausedMs = Math.max(giteas.pauseMs(target), (refusedUntil.get(target.key) ?? 0) - clock.steadyMs());
+      if (pausedMs > 0) return { inMs: pausedMs, firm: true };
+      await giteas.ask(
+        target,
+        timeoutMs,
+        async (access) => {
+          wait.sha ??= await readCommit(access, job.repository, job.id);
+          const context = `runner / ${printable(job.name).slice(0, LONGEST_NAME)}`;
+          const description = printable(text).slice(0, LONGEST_TEXT);
+          await setCommitStatus(access, {
+            repository: job.repository,
+            sha: wait.sha,
+            context,
+            description,
+            url: job.url,
+          });
+        },
+        signal,
+      );
+      Object.assign(wait, { said: text, saidMs: clock.steadyMs() });
+      tell({ is: 'commit-status', repository: job.repository, outcome: 'set' });
+      if (isOver) waits.delete(key);
+      return undefined;
+    };
+
+    const line = queue.open('commit-status', {
+      ...ASKING,
+      nameOf: (key) => waits.get(key)?.job.repository ?? key,
+      laneOf: (key) => {
+        const wait = waits.get(key);
+        return wait ? originOf(wait.target) : '';
+      },
+      deadlineMs: LONGEST_TURN_MS + timeoutMs,
+      onFailure: (key, failure) => {
+        const wait = waits.get(key);
+        if (!wait) return;
+        wait.failures += 1;
+        if (wait.failures % MOST_TRIES === 0) Object.assign(wait, { said: wait.text, saidMs: clock.steadyMs() });
+        if (isRefusal(failure)) refusedUntil.set(wait.target.key, clock.steadyMs() + REFUSED_MS);
+        tell({ is: 'commit-status', repository: wait.job.repository, outcome: 'failed', failure });
+      },
+      run: say,
+    });
+
+    return (event) => {
+      if (event.is !== 'reconciled') return;
+      waits = followed(event.verdicts, waits, targetOf());
+      line.keepOnly(waits);
+      keepOnly(refusedUntil, new Set([...waits.values()].map(({ target }) => target.key)));
+      for (const [key, wait] of waits) {
+        if (!isUnsaid(wait)) continue;
+        const isAtOnce = wait.said === undefined || wait.isOver;
+        // Sooner than before, if it waits already.
+        line.add(key, isAtOnce ? 0 : Math.max(0, wait.saidMs + BETWEEN_WORDS_MS - clock.steadyMs()));
+      }
+    };
+  };
+}
+
+function keepOnly(map: Map<string, unknown>, keys: ReadonlySet<string>): void {
+  for (const key of map.keys()) if (!keys.has(key)) map.delete(key);
+}
+
+function isUnsaid({ said, text }: Wait): boolean {
+  return text !== undefined && text !== said;
+}
+
+/** The jobs that wait, and those that did and of which that is to be said. What is known of them stays. */
+function followed(
+  verdicts: readonly AppVerdict[],
+  known: ReadonlyMap<string, Wait>,
+  targetOf: TargetOf,
+): Map<string, Wait> {
+  const next = new Map<string, Wait>();
+  for (const verdict of verdicts) {
+    for (const asked of jobsOf(verdict, targetOf)) {
+      const key = keyOf(asked.decision);
+      const before = known.get(key);
+      const wait = waitOf(asked, before);
+      if (wait && (before || next.size < MOST_FOLLOWED)) next.set(key, wait);
+    }
+  }
+  const groups = new Map(
+    verdicts.flatMap((verdict) => verdict.groups.map((group) => [group.live.key, group] as const)),
+  );
+  for (const [key, wait] of known) {
+    const group = groups.get(wait.group);
+    if (next.has(key) || !group || !asks(group)) continue;
+    // While a group is in trouble nothing is known of its jobs.
+    if (group.facts.counts === undefined || wait.isOver) next.set(key, wait);
+    // Of one that was cancelled, or has ended between two looks, nothing else is known.
+    else if (wait.said !== undefined) next.set(key, Object.assign(wait, { isOver: true, text: GONE }));
+  }
+  return next;
+}
+
+function asks({ live: { group } }: GroupVerdict): boolean {
+  return group !== undefined && group.commitStatusAfterSeconds > 0;
+}
+
+interface AskedJob {
+  readonly decision: JobDecision;
+  readonly group: RunnerGroup;
+  readonly target: GiteaTarget;
+  readonly atMs: number;
+  /** The words of `explain`. */
+  readonly explain: () => string;
+}
+
+/** Jobs of the groups that want commit statuses. */
+function jobsOf({ groups, planning }: AppVerdict, targetOf: TargetOf): readonly AskedJob[] {
+  const wanting = new Map(
+    groups.filter(asks).flatMap(({ live: { group, key } }) => (group ? [[key, group] as const] : [])),
+  );
+  if (wanting.size === 0 || planning.is !== 'planned') return [];
+  const { atMs, plan, seen } = planning;
+  const explained = once(() => {
+    const { jobs } = explanationOf([...wanting.values()], plan, atMs, seen);
+    return new Map(jobs.map((job) => [keyOf(job), job]));
+  });
+  const emitted = once(() => emittedRunners(plan));
+  return plan.jobs.flatMap((decision) => {
+    const group = 'group' in decision && decision.group ? wanting.get(keyText(decision.group)) : undefined;
+    const target = group && targetOf.get(group);
+    if (!group || !target || target instanceof Failure) return [];
+    const explain = (): string => {
+      const job: ExplainedJob | undefined = explained().get(keyOf(decision));
+      return job ? verdictText(job, atMs, emitted()) : '';
+    };
+    return [{ decision, group, target, atMs, explain }];
+  });
+}
+
+/** Undefined: nothing is or was said of it. */
+function waitOf({ decision, group, target, atMs, explain }: AskedJob, before: Wait | undefined): Wait | undefined {
+  const { job, verdict } = decision;
+  if (verdict === 'held' || verdict === 'served') {
+    const sinceMs = before?.sinceMs ?? atMs;
+    const isLate = atMs - sinceMs >= group.commitStatusAfterSeconds * 1000;
+    const of = { target, job, group: keyText(group), sinceMs, isOver: false, text: isLate ? explain() : undefined };
+    return before ? Object.assign(before, of) : { ...of, said: undefined, saidMs: 0, failures: 0, sha: undefined };
+  }
+  if (before?.said === undefined) return undefined;
+  if (before.isOver) return before;
+  const text = verdict === 'running' ? `has a runner, after ${duration(atMs - before.sinceMs)}` : GONE;
+  return Object.assign(before, { target, job, isOver: true, text });
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly it: T } | undefined;
+  return () => {
+    made ??= { it: make() };
+    return made.it;
+  };
+}
+
+function keyOf({ job, origin }: Pick<JobDecision, 'job' | 'origin'>): string {
+  return `${origin} ${job.id} ${job.attempt}`;
+}

@@ -1,0 +1,97 @@
+/** A RunnerGroup that is suspended by an annotation in the cluster (ADR 68). Real program, real Gitea simulator, real API server stand-in. */
+import { expect, it } from 'vitest';
+import { kubeconfigFor, newRunnerIn, startCluster } from '../clients/kubernetes/through-cli.ts';
+import { type Cluster, status } from '../support/api-server.ts';
+import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
+import { startAcme } from '../support/start-acme.ts';
+
+/** What `gitea.bpg.pw/suspended` says of group `ci`; undefined: nothing. */
+function inCluster(text: string | undefined): Cluster {
+  const annotations = text === undefined ? {} : { 'gitea.bpg.pw/suspended': text };
+  return { groups: { runners: [{ metadata: { name: 'ci', namespace: 'runners', uid: 'u', annotations } }] } };
+}
+
+async function stage(cluster: Cluster) {
+  const { simulator, env } = await startAcme();
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
+  const kubeconfig = kubeconfigFor(await startCluster(cluster));
+  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
+  return (command: 'generate' | 'explain', ...args: readonly string[]) =>
+    runHere([command, '--kubeconfig', kubeconfig, folder, ...args], env);
+}
+
+function refusing(code: number): Cluster {
+  return {
+    override: ({ pathname }, response) => {
+      if (!pathname.endsWith('/runnergroups')) return false;
+      status(response, code, 'Refused');
+      return true;
+    },
+  };
+}
+
+it('gets no new runner', async () => {
+  const { code, stdout, stderr } = await (await stage(inCluster('since noon')))('generate');
+
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: expect.stringContaining('1 held back by the suspension of runners/ci'),
+  });
+  expect(newRunnerIn(stdout)).toBe('');
+});
+
+it('is suspended by an empty text, too', async () => {
+  const { code, stdout } = await (await stage(inCluster('')))('generate');
+
+  expect(code).toBe(0);
+  expect(newRunnerIn(stdout)).toBe('');
+});
+
+it.each([
+  ['the annotation is not there', inCluster(undefined)],
+  ['the cluster does not know RunnerGroups', {}],
+])('gets one when %s', async (_, cluster) => {
+  const { code, stdout, stderr } = await (await stage(cluster))('generate');
+
+  expect({ code, warned: stderr.includes('warning') }).toEqual({ code: 0, warned: false });
+  expect(newRunnerIn(stdout)).toMatch(/^ci-/);
+});
+
+it('gets one where RunnerGroups may not be read, as before there was that right, with a warning', async () => {
+  const { code, stdout, stderr } = await (await stage(refusing(403)))('generate');
+
+  expect(code).toBe(0);
+  expect(newRunnerIn(stdout)).toMatch(/^ci-/);
+  expect(stderr).toContain('warning: GR-CLUSTER-06 ');
+  expect(stderr).toContain('Groups that are suspended in the cluster get runners.');
+});
+
+it('stops the run when nobody knows whether it is suspended', async () => {
+  const { code, stdout } = await (await stage(refusing(500)))('generate');
+
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+});
+
+it('is explained: since when, and how to end it', async () => {
+  const explain = await stage(inCluster('since noon, by Alice'));
+
+  const { stdout: table } = await explain('explain');
+  const { stdout: answer } = await explain('explain', 'runners/ci');
+  const { stdout: json } = await explain('explain', '-o', 'json');
+
+  expect(table).toContain('held back: group runners/ci is suspended');
+  expect(answer.replaceAll(/\s+/g, ' ')).toContain(
+    '(since noon, by Alice): the action resume in Argo CD, or kubectl -n runners annotate runnergroup ci gitea.bpg.pw/suspended-',
+  );
+  expect(JSON.parse(json).groups).toMatchObject([{ suspended: true, suspension: 'since noon, by Alice' }]);
+});
+
+it('shows a hostile text as one short line', async () => {
+  const explain = await stage(inCluster(`\u001b[2J\u202e\n${'x'.repeat(300_000)}`));
+
+  const { stdout } = await explain('explain', 'runners/ci');
+
+  expect(stdout).not.toContain('\u001b[2J');
+  expect(stdout).not.toContain('\u202e');
+  expect(stdout.length).toBeLessThan(3_000);
+});

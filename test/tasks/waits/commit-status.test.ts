@@ -1,0 +1,151 @@
+/** Why a CI job waits, beside its commit (law V88). `serve` between a simulated Gitea, a small cluster and a small Argo CD, all real HTTP. */
+import { describe, expect, it } from 'vitest';
+import { type Rig, startRig, until } from '../../serve/rig.ts';
+import { TOKEN } from '../../support/start-acme.ts';
+
+const FIELD = '  commitStatusAfterSeconds: 1';
+
+/** @param scopes of the API token besides what looks need */
+async function suspendedRig(spec = FIELD, scopes: readonly string[] = ['write:repository']): Promise<Rig> {
+  const rig = await startRig(`${spec}\n  suspend: true`);
+  rig.simulator.gitea.addToken('anna', ['read:organization', ...scopes], TOKEN);
+  return rig;
+}
+
+function statuses({ simulator }: Rig) {
+  return simulator.gitea.state.commitStatuses;
+}
+
+/** Changes the group as a sync does. */
+function change({ cluster }: Rig, spec: Readonly<Record<string, unknown>>): void {
+  const [group] = cluster.all('runnergroups');
+  if (!group) throw new Error('no group');
+  const generation = Number(group.metadata['generation']) + 1;
+  cluster.put('runnergroups', {
+    ...group,
+    metadata: { ...group.metadata, generation },
+    spec: { ...(group['spec'] as object), ...spec },
+  });
+}
+
+describe('a commit status', () => {
+  it('says why a job waits, where it leads, and that it has its runner', async () => {
+    const rig = await suspendedRig();
+    const { gitea } = rig.simulator;
+    const { jobs, run } = gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+    const replica = await rig.start();
+    await until('it is said why', () => statuses(rig).length === 1);
+    expect(statuses(rig)[0]).toMatchObject({
+      sha: run.sha,
+      state: 'success',
+      context: 'runner / build',
+      description: 'held back: group runners/ci is suspended',
+      targetUrl: expect.stringMatching(/\/acme\/web\/actions\/runs\/1\/jobs\//),
+    });
+
+    const name = 'ci-1-1-00000000';
+    const runner = gitea.register({
+      name,
+      labels: ['linux'],
+      scope: { kind: 'owner', owner: 'acme' },
+      ephemeral: true,
+    });
+    gitea.poll(runner.id);
+    expect(gitea.job(jobs[0]?.id ?? 0).status).toBe('running');
+    await until('it is said that it waits no more', () => statuses(rig).length === 2);
+
+    expect(statuses(rig)[1]).toMatchObject({ sha: run.sha, state: 'success', context: 'runner / build' });
+    expect(statuses(rig)[1]?.description).toMatch(/^(?:has a runner, after \d+s|waits no more)$/);
+    expect(await replica.metric('gitea_runners_commit_statuses_total')).toBe(2);
+  });
+
+  it('changes no word before two minutes, and ends at once when its job is cancelled', async () => {
+    const rig = await suspendedRig();
+    rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+    await rig.start();
+    await until('it is said why', () => statuses(rig).length === 1);
+    change(rig, { suspend: false, maxActiveRunners: 0 });
+    await until('the group is planned so', () => rig.conditions()['Ready'] === 'True Serving');
+
+    rig.simulator.gitea.cancelRun(1);
+    await until('it is said that it is over', () => statuses(rig).length > 1);
+
+    expect(statuses(rig).map(({ description }) => description)).toEqual([
+      'held back: group runners/ci is suspended',
+      'waits no more',
+    ]);
+  });
+
+  it('is one line of printable characters, however a job is called', async () => {
+    const rig = await suspendedRig();
+    const key = `\u001b[2J\u202e${'x'.repeat(5_000)}`;
+    rig.simulator.gitea.push('acme/web', { jobs: [{ key, runsOn: ['linux'] }] });
+    await rig.start();
+    await until('it is said why', () => statuses(rig).length === 1);
+
+    expect(statuses(rig)[0]?.context).toMatch(/^runner \/ [\x20-\x7e]{1,100}$/);
+  });
+
+  it('does not say that a job waits no more while Gitea hides its jobs', async () => {
+    const rig = await suspendedRig();
+    rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+    const replica = await rig.start();
+    await until('it is said why', () => statuses(rig).length === 1);
+    rig.simulator.intercept(({ url = '' }, response) => {
+      const isList = url.includes('/orgs/acme/actions/jobs');
+      if (isList) response.writeHead(500).end();
+      return isList;
+    });
+    await until('bad news', () => rig.conditions()['GiteaReachable'] === 'False ServerError');
+    const looks = await replica.metric('gitea_runners_looks_total');
+    // Later and later: long enough for a word.
+    await until('more looks that fail', async () => (await replica.metric('gitea_runners_looks_total')) > looks + 4);
+    expect(statuses(rig)).toHaveLength(1);
+    rig.simulator.intercept();
+    await until('good news', () => rig.conditions()['Ready'] === 'True Suspended');
+
+    expect(statuses(rig)).toHaveLength(1);
+  });
+
+  it('is one of 200 at most: the others wait in silence', async () => {
+    const rig = await suspendedRig();
+    const jobs = Array.from({ length: 260 }, (_, nth) => ({ key: `build-${nth}`, runsOn: ['linux'] }));
+    rig.simulator.gitea.push('acme/web', { jobs });
+    const replica = await rig.start();
+    const waiting = async (): Promise<number> => {
+      const page = await (await fetch(`http://127.0.0.1:${replica.probes}/debug/queue`)).text();
+      return page.match(/^commit-status /gm)?.length ?? 0;
+    };
+    await until('they are to be said', async () => (await waiting()) > 0);
+
+    const left = (await waiting()) + statuses(rig).length;
+    expect(left).toBeGreaterThan(190);
+    expect(left).toBeLessThanOrEqual(200);
+  });
+
+  it('is not set for a group that does not ask for it, nor before its time', async () => {
+    const rig = await suspendedRig('  commitStatusAfterSeconds: 3600');
+    rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+    const replica = await rig.start();
+    const looks = await replica.metric('gitea_runners_looks_total');
+    await until('more looks', async () => (await replica.metric('gitea_runners_looks_total')) > looks + 20);
+
+    expect(statuses(rig)).toEqual([]);
+  });
+
+  it('that the token may not set is told once, without the token, and the looks go on', async () => {
+    const rig = await suspendedRig(FIELD, []);
+    rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+    const replica = await rig.start();
+    const told = () => replica.log.filter(({ message }) => String(message).startsWith('cannot say beside a commit'));
+    await until('it is told', () => told().length > 0);
+    const looks = await replica.metric('gitea_runners_looks_total');
+    await until('more looks', async () => (await replica.metric('gitea_runners_looks_total')) > looks + 20);
+
+    expect(told()).toHaveLength(1);
+    expect(JSON.stringify(told())).toContain('write:repository');
+    expect(JSON.stringify(replica.log)).not.toContain(TOKEN);
+    expect(statuses(rig)).toEqual([]);
+    expect(rig.conditions()['Ready']).toBe('True Suspended');
+  });
+});
