@@ -7,6 +7,7 @@
  *   secrets-api.yaml     for those who set GITEA_RUNNERS_SECRETS=api
  *   registration-secrets.yaml  for those who set GITEA_RUNNERS_REGISTRATION_SECRETS
  *   slack-extend.yaml    for those who want the button in Slack
+ *   page.yaml            for those who want the page for developers
  *   kustomization.yaml   a component: our own objects, and argocd-*.yaml as patches
  *   helm-values.yaml     the same additions as values of the chart argo-cd
  *   remove-from-argocd.yaml  takes the additions back
@@ -24,7 +25,7 @@ import { crd } from './crd.ts';
 import { exampleFiles } from './examples.ts';
 import { comment, HEADER, ManifestFile } from './manifest-file.ts';
 import { BUNDLE, NODE } from './names.ts';
-import { cache, ownObjects, registrationSecrets, runnersNamespace, secretsApi, slackExtend } from './objects.ts';
+import { cache, ownObjects, page, registrationSecrets, runnersNamespace, secretsApi, slackExtend } from './objects.ts';
 
 /** File name below `install/` -> text. */
 export function installFiles(): Readonly<Record<string, string>> {
@@ -39,6 +40,7 @@ export function installFiles(): Readonly<Record<string, string>> {
     'secrets-api.yaml': `${HEADER}${comment(SECRETS_API)}---\n${secretsApi().text()}`,
     'registration-secrets.yaml': `${HEADER}${comment(REGISTRATION)}---\n${registrationSecrets().text()}`,
     'slack-extend.yaml': `${HEADER}${comment(SLACK_EXTEND)}---\n${slackExtend().text()}`,
+    'page.yaml': `${HEADER}${comment(PAGE)}---\n${page().text()}`,
     ...mapValues(patches, (text) => `${HEADER}---\n${text}`),
     'cache.yaml': `${HEADER}${comment(CACHE)}---\n${cache().text()}`,
     'kustomization.yaml': `${HEADER}${comment(COMPONENT)}${yamlText(kustomization(PATCHES))}`,
@@ -81,6 +83,8 @@ Secret. Apply a copy for each namespace with runners. serve makes no Secret, so 
 
 const SLACK_EXTEND = `An option: the button "Keep 1 h longer" in Slack (docs/notifications.md). With it serve may change Jobs of this namespace. Apply a
 copy for each namespace with runners.`;
+
+const PAGE = `An option: the page for developers (docs/page.md). It is there once GITEA_RUNNERS_PAGE_LISTEN is :8082.`;
 
 const CACHE = `An option: a cache server, so that actions/cache works between runners (docs/cache.md). It needs a Secret first:
 

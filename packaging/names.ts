@@ -34,5 +34,7 @@ export const BUNDLE = '/opt/gitea-runners/gitea-runners.cjs';
 export const USER_ID = 999;
 
 export const WEBHOOK_PORT = 8080;
+/** Of the page for developers, where it is switched on. */
+export const PAGE_PORT = 8082;
 /** For the kubelet alone: no Service, no NetworkPolicy names it. */
 export const PROBE_PORT = 8081;

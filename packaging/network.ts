@@ -8,7 +8,7 @@ import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { Construct } from 'constructs';
 import { ARGOCD_NAMESPACE, METRICS_PORT, NAME, SERVE_LABELS } from '../src/shared/installed/names.ts';
 import { RUNNER_APP } from '../src/shared/marks.ts';
-import { RUNNERS_NAMESPACE, WEBHOOK_PORT } from './names.ts';
+import { PAGE_PORT, RUNNERS_NAMESPACE, WEBHOOK_PORT } from './names.ts';
 
 /** Ports behind which an API server or a Gitea is: a policy cannot name them by host. */
 const OUTSIDE_PORTS = [80, 443, 3000, 6443];
@@ -43,6 +43,20 @@ export class ServeNetworkPolicy extends k8s.KubeNetworkPolicy {
           { to: [pods(SERVE_LABELS)], ports: [tcp(WEBHOOK_PORT)] },
           { ports: OUTSIDE_PORTS.map(tcp) },
         ],
+      },
+    });
+  }
+}
+
+/** Browsers come through an Ingress, which may be outside of the cluster. It adds to the policy of serve. */
+export class PageNetworkPolicy extends k8s.KubeNetworkPolicy {
+  constructor(scope: Construct, id: string) {
+    super(scope, id, {
+      metadata: { name: `${NAME}-page`, namespace: ARGOCD_NAMESPACE, labels: SERVE_LABELS },
+      spec: {
+        podSelector: { matchLabels: SERVE_LABELS },
+        policyTypes: ['Ingress'],
+        ingress: [{ ports: [tcp(PAGE_PORT)] }],
       },
     });
   }

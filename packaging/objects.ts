@@ -15,8 +15,16 @@ import {
   SERVE_ROLE,
   SIDECAR_ROLE,
 } from './names.ts';
-import { RunnerNetworkPolicy, ServeNetworkPolicy } from './network.ts';
-import { MetricsService, ServeAccount, ServeBudget, ServeDefaults, ServeDeployment, WebhookService } from './serve.ts';
+import { PageNetworkPolicy, RunnerNetworkPolicy, ServeNetworkPolicy } from './network.ts';
+import {
+  MetricsService,
+  PageService,
+  ServeAccount,
+  ServeBudget,
+  ServeDefaults,
+  ServeDeployment,
+  WebhookService,
+} from './serve.ts';
 
 /** Our own objects beside Argo CD. */
 export function ownObjects(): ManifestFile {
@@ -104,6 +112,14 @@ export function slackExtend(): ManifestFile {
   const file = new ManifestFile('extend');
   new Role(file, 'role', at);
   new Binding(file, 'binding', at);
+  return file;
+}
+
+/** An option: the page for developers. */
+export function page(): ManifestFile {
+  const file = new ManifestFile('page');
+  new PageService(file, 'service');
+  new PageNetworkPolicy(file, 'network');
   return file;
 }
 

@@ -18,6 +18,7 @@ import {
   BUNDLE,
   DEFAULTS,
   NODE,
+  PAGE_PORT,
   POLICY_DIR,
   PROBE_PORT,
   PROXY_SECRET,
@@ -169,6 +170,19 @@ export class MetricsService extends k8s.KubeService {
       spec: {
         selector: SERVE_LABELS,
         ports: [{ name: 'metrics', port: METRICS_PORT, targetPort: k8s.IntOrString.fromString('metrics') }],
+      },
+    });
+  }
+}
+
+/** Of the page for developers, so that an Ingress for it shows nothing else. */
+export class PageService extends k8s.KubeService {
+  constructor(scope: Construct, id: string) {
+    super(scope, id, {
+      metadata: { ...METADATA, name: `${NAME}-page` },
+      spec: {
+        selector: SERVE_LABELS,
+        ports: [{ name: 'page', port: 80, targetPort: k8s.IntOrString.fromNumber(PAGE_PORT) }],
       },
     });
   }

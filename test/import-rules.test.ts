@@ -83,7 +83,7 @@ function room(name: string): string {
 
 const files = ['src', 'demo', 'model', 'packaging'].flatMap((folder) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
+    .filter((file) => /\.tsx?$/.test(file))
     .map((file) => join(folder, file)),
 );
 

@@ -45,6 +45,7 @@ export const SIDEBAR: readonly Part[] = [
     cache: 'Share a cache',
     monitoring: 'Alerts and dashboard',
     report: 'What ran, and what it cost',
+    page: 'A page for developers',
     notifications: 'Tell people how CI jobs ended',
     tracing: 'Trace CI jobs',
     construct: 'RunnerGroups with cdk8s',

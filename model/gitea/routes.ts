@@ -27,12 +27,13 @@ export function answer(ask: Ask): Answer {
     case 'user':
       return below.length === 0 ? currentUser(ask) : actions(ask, below, userLevel);
     case 'users':
-      return userRepos(ask, below);
+      return below[1] === 'orgs' ? orgPermissions(ask, below) : userRepos(ask, below);
     case 'admin':
       return actions(ask, below, adminLevel);
     case 'orgs':
       return actions(ask, below.slice(1), () => orgLevel(ask, below[0] ?? ''));
     case 'repos':
+      if (below.length === 2) return oneRepo(ask, below.join('/'));
       return below[2] === 'statuses'
         ? addCommitStatus(ask, `${below[0]}/${below[1]}`, below.slice(3))
         : actions(ask, below.slice(2), () => repoLevel(ask, `${below[0]}/${below[1]}`));
@@ -92,6 +93,27 @@ function userRepos({ state, setup, doer, method, path, query }: Ask, below: read
   const cut = pageOf(shown, query, setup);
   const headers = countHeaders(cut, path, query, setup.root);
   return { status: 200, headers, body: cut.rows.map((repo) => repoJson(repo, setup.root)) };
+}
+
+/** routers/api/v1/org/org.go, GetUserOrgsPermissions. */
+function orgPermissions({ state, doer, method }: Ask, [user = '', , name = '', page]: readonly string[]): Answer {
+  if (page !== 'permissions') return NO_PAGE;
+  requireScope(doer, 'user', method);
+  requireScope(doer, 'organization', method);
+  requireUser(doer);
+  const org = state.orgs.get(name);
+  if (!org || !state.users.has(user)) throw notFound(state);
+  const is_owner = org.owners.includes(user);
+  const can_read = is_owner || org.members.includes(user);
+  const rights = { can_read, can_write: is_owner, is_admin: is_owner, is_owner, can_create_repository: is_owner };
+  return { status: 200, body: rights };
+}
+
+function oneRepo({ state, setup, doer, method }: Ask, fullName: string): Answer {
+  requireScope(doer, 'repository', method);
+  const repo = visibleRepo(state, doer, fullName);
+  const admin = doer.user !== undefined && (doer.user.admin || ownsRepo(state, doer.user, repo));
+  return { status: 200, body: { ...repoJson(repo, setup.root), permissions: { admin, push: admin, pull: true } } };
 }
 
 function actions(ask: Ask, below: readonly string[], levelOf: (ask: Ask) => ListedLevel): Answer {
@@ -196,6 +218,8 @@ function repoPages(ask: Ask, level: ListedLevel, repo: RepoRow, below: readonly 
   const { state, setup, method } = ask;
   const shape = below.map((part) => (/^\d+$/.test(part) ? 'N' : part)).join('/');
   const [first, second] = below.filter((part) => /^\d+$/.test(part)).map(Number);
+  // For whoever may read the repository's Actions, in all versions. Rows are not simulated.
+  if (shape === 'tasks') return { status: 200, body: { workflow_runs: null, total_count: 0 } };
   level.requireReader();
   if (shape === 'jobs/N') {
     const job = state.jobs.get(first ?? 0);

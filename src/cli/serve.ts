@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { findCluster } from '../observe/settings.ts';
-import { tellAll } from '../serve/events.ts';
+import { mistakeOf, tellAll } from '../serve/events.ts';
 import { type ServeOptions, serve, serveOnce } from '../serve/serve.ts';
 import { systemClock } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
@@ -14,14 +14,16 @@ import { printable } from '../shared/printable.ts';
 import { type NotifyOptions, readNotifyFile } from '../tasks/notify/notifier.ts';
 import { openSlack, type SlackOptions } from '../tasks/notify/slack.ts';
 import { webhookReceiver } from '../tasks/notify/webhook.ts';
+import type { PageOptions } from '../tasks/page/page.ts';
 import { tasksOf } from '../tasks/tasks.ts';
 import { logTo, openLog } from '../telemetry/log.ts';
 import { openMetrics } from '../telemetry/metrics.ts';
 import type { SpanSink } from '../telemetry/tracing/span.ts';
 import { traceTo } from '../telemetry/tracing.ts';
 import { extendIn } from './extend.ts';
+import { longName } from './flags/flag.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
-import { imagesFrom, readCa, settingsFrom, tracingFrom } from './settings.ts';
+import { type CommandSettings, imagesFrom, readCa, settingsFrom, tracingFrom } from './settings.ts';
 
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 /** After a signal the process ends by then. Giving the Lease back takes at most a second; other requests are broken off. */
@@ -45,10 +47,8 @@ export async function serveCommand(flags: FlagsOf<'serve'>, io: Io): Promise<Exi
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, onSignal);
   process.once('unhandledRejection', (error) => {
-    // Its message may hold anything, so only its kind and place are told. Kubernetes starts us again.
-    const { name, stack = '' } = error instanceof Error ? error : new Error();
-    const at = stack.split('\n').filter((line) => /^\s+at /.test(line));
-    tell({ is: 'mistake', error: name, at });
+    // Kubernetes starts us again.
+    tell(mistakeOf(error));
     process.exit(1);
   });
   if (once) {
@@ -115,6 +115,7 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | un
     ...(spans && { spans }),
     ...tasksOf({
       ...settings,
+      ...pageFrom(flags, io, settings),
       sweep: flagValue('sweep', flags, io),
       registrationSecrets: flagValue('registrationSecrets', flags, io) ?? [],
       notify: await notifyFrom(flags, io, (runner) =>
@@ -146,6 +147,37 @@ async function notifyFrom(flags: FlagsOf<'serve'>, io: Io, extend: SlackOptions[
         secretFile: flagValue('notifySecretFile', flags, io),
       }),
     }),
+  };
+}
+
+/** @throws Failure exit 2: something of the page is missing */
+function pageFrom(flags: FlagsOf<'serve'>, io: Io, settings: CommandSettings): { readonly page?: PageOptions } {
+  const listen = flagValue('pageListen', flags, io);
+  if (!listen) return {};
+  const needed = <N extends 'pageUrl' | 'pageGitea' | 'pageClientId'>(name: N): string => {
+    const value = flagValue(name, flags, io);
+    if (value !== undefined) return value;
+    const message = `read ${longName(name)}: it is missing, and --page-listen needs it. Give it, or leave --page-listen out.`;
+    throw new Failure('GR-FLAG-26', 2, message);
+  };
+  const gitea = needed('pageGitea');
+  const logUrl = flagValue('pageLogUrl', flags, io);
+  const { ca, instance, timeoutMs } = settings;
+  return {
+    page: {
+      listen,
+      url: needed('pageUrl'),
+      gitea,
+      giteaPublic: flagValue('pageGiteaPublic', flags, io) ?? gitea,
+      clientId: needed('pageClientId'),
+      clientSecretFile: flagValue('pageClientSecretFile', flags, io),
+      keyFile: flagValue('pageKeyFile', flags, io),
+      giteaRequests: flagValue('giteaRequests', flags, io),
+      instance,
+      timeoutMs,
+      ...(ca !== undefined && { ca }),
+      ...(logUrl !== undefined && { logUrl }),
+    },
   };
 }
 

@@ -37,7 +37,7 @@ interface Told {
   readonly leading: object;
   readonly 'not-leading': object;
   readonly ending: { readonly signal: string };
-  /** A mistake of ours; the process ends. Its message may hold anything, so it is not told. */
+  /** A mistake of ours; the process ends, or an answer of the page fails. Its message may hold anything, so it is not told. */
   readonly mistake: { readonly error: string; readonly at: readonly string[] };
   readonly queue: { readonly rows: readonly QueueRow[] };
 
@@ -191,4 +191,10 @@ export function tellAll(subscribers: readonly Subscriber[]): Tell {
   return (event) => {
     for (const subscriber of subscribers) subscriber(event);
   };
+}
+
+/** Of an error that is a mistake of ours, only kind and place. */
+export function mistakeOf(error: unknown): EventOf<'mistake'> {
+  const { name, stack = '' } = error instanceof Error ? error : new Error();
+  return { is: 'mistake', error: name, at: stack.split('\n').filter((line) => /^\s+at /.test(line)) };
 }

@@ -49,6 +49,12 @@ export interface LeaderOptions extends LeaderSettings, Pick<PollerOptions, 'cloc
   readonly tell: Tell;
 }
 
+/** What tokens are found with, for one reading of all of them. */
+export function targetSources(options: LeaderOptions) {
+  const { openSecrets } = options;
+  return { ...options, ...(openSecrets && { clusterSecrets: openSecrets() }) };
+}
+
 /** Watches tell of bursts: a reconcile waits so long for more. */
 const RECONCILE_GAP_MS = 20;
 /** A reconcile that takes longer is a mistake of ours, or a file system that hangs. */
@@ -79,8 +85,8 @@ export class Leader {
 
   constructor(options: LeaderOptions) {
     this.#options = options;
-    const { cluster, openSecrets } = options;
-    this.#queue = new WorkQueue(options.clock);
+    const { clock, cluster } = options;
+    this.#queue = new WorkQueue(clock);
     let tellEach = options.tell;
     const tell: Tell = (event) => {
       if (!this.#closed) tellEach(event);
@@ -93,7 +99,7 @@ export class Leader {
       run: () => this.#reconcile(),
     });
     this.#apps = new Applications({ ...shared, onNews: () => this.changed() });
-    this.#book = new TargetBook(() => ({ ...options, ...(openSecrets && { clusterSecrets: openSecrets() }) }));
+    this.#book = new TargetBook(() => targetSources(options));
     this.#losses = new LossBook((key) => cluster.statusOf(key), tell);
     this.#poller = new Poller({
       ...shared,

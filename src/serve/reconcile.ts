@@ -81,7 +81,7 @@ export const TICK_MS = 5_000;
 const QUIET_MS = 30_000;
 const UNKNOWN: WakeFacts = { printed: new Set(), state: NEVER_WOKEN };
 
-const hashOf = oncePerObject(ownTemplateHash);
+export const templateHashOf = oncePerObject(ownTemplateHash);
 const originOf = oncePerObject(({ giteaUrl }: RunnerGroup) => new URL(giteaUrl).origin);
 
 /**
@@ -183,7 +183,12 @@ function planMembers(
     if (target === undefined) return { is: 'waiting' };
     const isFailed = target instanceof Failure;
     const look = isFailed ? target : (observation?.failure ?? observation?.look);
-    groups.push({ group, templateHash: hashOf(group), lookKey: isFailed ? key : target.key, ...(look && { look }) });
+    groups.push({
+      group,
+      templateHash: templateHashOf(group),
+      lookKey: isFailed ? key : target.key,
+      ...(look && { look }),
+    });
   }
   const runners = [...new Set([...members.flatMap((member) => member.runners), ...others])];
   const application = members[0]?.live.trackingId?.split(':')[0];

@@ -26,7 +26,8 @@ import { LiveCluster } from './cluster/live-cluster.ts';
 import { writeEvents, writeStatuses } from './cluster/writers.ts';
 import { type SpansLost, type Subscriber, type Tell, tellAll } from './events.ts';
 import { type ListenersOptions, startListeners } from './http/listeners.ts';
-import { Leader, type LeaderOptions, type LeaderSettings } from './leader.ts';
+import { Leader, type LeaderOptions, type LeaderSettings, targetSources } from './leader.ts';
+import { TargetBook } from './looks/targets.ts';
 import { type QueueRow, WorkQueue } from './queue.ts';
 import type { OpenFeature, StartTask } from './task.ts';
 import { tellWaits } from './tell-waits.ts';
@@ -89,7 +90,11 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   if (signal.aborted) stop();
   const watchSecrets = secretFiles(queue, (failure) => tell({ is: 'secrets-unreadable', failure }));
   const secrets = await watchSecrets(options.webhookSecretFile);
-  const context = { clock, env, queue, random, tell, watchSecrets };
+  const { leaderOptions } = open;
+  const openTargets = () => new TargetBook(() => targetSources(leaderOptions));
+  const { client, clocks } = leaderOptions;
+  const around = { cluster: open.cluster, clocks, kubernetes: client.origin, openTargets };
+  const context = { ...around, clock, env, queue, random, tell, watchSecrets };
   const features = await Promise.all(options.features.map((openFeature) => openFeature(context)));
   hearers.push(...features.map(({ subscriber }) => subscriber));
   // Connections of its own: requests that hang elsewhere must not cost the leadership.

@@ -1,8 +1,9 @@
 /** What `serve` also does, as its settings ask for it. */
-import type { OpenFeature, StartTask } from '../serve/task.ts';
+import type { FeatureContext, OpenFeature, StartTask } from '../serve/task.ts';
 import { rerunLostJobs } from './losses/rerunning.ts';
 import { tellJobEnds } from './notify/job-ends.ts';
 import { type NotifyOptions, openNotifier } from './notify/notifier.ts';
+import type { PageOptions } from './page/page.ts';
 import { fillSecrets } from './registration/filling.ts';
 import { sweepDeadRows } from './sweep/sweep.ts';
 import { sayWhyJobsWait } from './waits/commit-status.ts';
@@ -18,13 +19,15 @@ export interface TaskSettings {
   readonly registrationSecrets?: readonly string[];
   /** Absent: nobody is told that CI jobs have ended. */
   readonly notify?: NotifyOptions;
+  /** Absent: there is no page. */
+  readonly page?: PageOptions;
 }
 
 export function tasksOf(settings: TaskSettings): {
   readonly tasks: readonly StartTask[];
   readonly features: readonly OpenFeature[];
 } {
-  const { instance, notify, registrationSecrets: names = [], sweep: deletes, timeoutMs } = settings;
+  const { instance, notify, page, registrationSecrets: names = [], sweep: deletes, timeoutMs } = settings;
   return {
     tasks: [
       tellJobEnds({ timeoutMs, ...(notify && { notifyDefaults: notify.defaults }) }),
@@ -33,6 +36,10 @@ export function tasksOf(settings: TaskSettings): {
       sweepDeadRows({ deletes, instance, timeoutMs }),
       ...(names.length > 0 ? [fillSecrets({ names: new Set(names), timeoutMs })] : []),
     ],
-    features: notify ? [(context) => openNotifier({ ...notify, ...context })] : [],
+    features: [
+      ...(notify ? [(context: FeatureContext) => openNotifier({ ...notify, ...context })] : []),
+      // Its packages are loaded for a page only.
+      ...(page ? [async (context: FeatureContext) => (await import('./page/page.ts')).openPage(page, context)] : []),
+    ],
   };
 }

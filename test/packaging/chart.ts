@@ -8,6 +8,7 @@ export const OPTIONS = {
   cache: 'cache.yaml',
   secretsApi: 'secrets-api.yaml',
   registrationSecrets: 'registration-secrets.yaml',
+  page: 'page.yaml',
 } as const;
 
 /** How the chart is meant to differ from install.yaml. Nothing else may. */

@@ -1,11 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
-const record = process.env['RECORD_GITEA'] === '1';
+const other = process.env['RECORD_GITEA'] === '1' ? 'record.ts' : process.env['PAGE_PICTURES'] && 'page-pictures.ts';
 
-/** The real servers: slow, so not part of `npm test`. RECORD_GITEA=1 writes test/clients/gitea/recorded anew instead. */
+/** The real servers: slow, so not part of `npm test`. RECORD_GITEA=1 writes test/clients/gitea/recorded anew instead, PAGE_PICTURES=1 the pictures of the page. */
 export default defineConfig({
   test: {
-    include: [record ? 'test/servers/record.ts' : 'test/servers/**/*.test.ts'],
+    include: [other ? `test/servers/${other}` : 'test/servers/**/*.test.ts'],
     globalSetup: ['test/build-first.ts', 'test/servers/build-servers.ts'],
     // A process of its own: it notices when vitest is gone, and ends (process.ts).
     pool: 'forks',

@@ -27,6 +27,17 @@
 {{- $settings = merge $settings $tracing -}}
 {{- end -}}
 {{- end -}}
+{{- with .Values.page -}}
+{{- if .enabled -}}
+{{- $page := dict "GITEA_RUNNERS_PAGE_LISTEN" ":8082" -}}
+{{- $_ := set $page "GITEA_RUNNERS_PAGE_URL" (required "page.url is the address of the page in browsers" .url) -}}
+{{- $_ := set $page "GITEA_RUNNERS_PAGE_GITEA" (required "page.gitea is the address of Gitea" .gitea) -}}
+{{- $_ := set $page "GITEA_RUNNERS_PAGE_CLIENT_ID" (required "page.clientId is the id of the OAuth2 application" .clientId) -}}
+{{- with .giteaPublic -}}{{- $_ := set $page "GITEA_RUNNERS_PAGE_GITEA_PUBLIC" . -}}{{- end -}}
+{{- with .logUrl -}}{{- $_ := set $page "GITEA_RUNNERS_PAGE_LOG_URL" . -}}{{- end -}}
+{{- $settings = merge $settings $page -}}
+{{- end -}}
+{{- end -}}
 {{- if .Values.registrationSecrets.enabled -}}
 {{- $names := join "," .Values.registrationSecrets.secretNames -}}
 {{- $settings = merge $settings (dict "GITEA_RUNNERS_REGISTRATION_SECRETS" $names) -}}

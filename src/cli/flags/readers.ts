@@ -6,6 +6,7 @@ import type { Dimension } from '../../observe/usage.ts';
 import { LONGEST_KEEP_MS } from '../../planner/debugging.ts';
 import type { ListenAddress } from '../../serve/http/server.ts';
 import { Failure } from '../../shared/failure.ts';
+import { normalBase } from '../../shared/url.ts';
 import { LARGEST_BUDGET } from '../../tasks/sweep/budget.ts';
 import { SAMPLERS } from '../../telemetry/tracing/span.ts';
 import type { Source } from './flag.ts';
@@ -104,6 +105,22 @@ export function readAddress(text: string, source: Source): ListenAddress {
   const port = Number(match?.[3]);
   if (match !== null && port <= 65_535) return host === '' ? { port } : { host, port };
   throw wrong('GR-FLAG-08', source, 'an address like :8080 or 127.0.0.1:8080');
+}
+
+/** A base URL of http or https, in its normal form. */
+export function readBaseUrl(text: string, source: Source): string {
+  const base = normalBase(text);
+  if (base !== undefined) return base;
+  throw wrong('GR-FLAG-25', source, 'a base URL of http or https, without login, query and fragment');
+}
+
+/** Where browsers keep cookies of it safe: https, or this machine. */
+export function readPageUrl(text: string, source: Source): string {
+  const base = readBaseUrl(text, source);
+  const { hostname, origin, protocol } = new URL(base);
+  const isSafe = protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  if (isSafe && base === origin) return base;
+  throw wrong('GR-FLAG-25', source, 'https, or http on localhost, and have no path');
 }
 
 /** `NAMESPACE/NAME` of a Lease, or `off`. */

@@ -1,5 +1,6 @@
 /** What pods of runners show: how far they have come, why they do not start, how they ended, and whether they were lost. Pure. */
 import { NO_POD, type PodEnd, type PodTrouble } from '../../planner/evidence.ts';
+import { keyText } from '../../shared/keys.ts';
 import { REGISTER } from '../../shared/marks.ts';
 import { printable } from '../../shared/printable.ts';
 import type { Condition, KubeJob, KubePod } from './resources.ts';
@@ -20,6 +21,26 @@ export function jobOf({ metadata }: KubePod) {
 
 export function jobUidOf(pod: KubePod): string | undefined {
   return jobOf(pod)?.uid;
+}
+
+/** Where a runner is, for people. */
+export interface RunnerPlace {
+  readonly pod: string;
+  /** Absent: it has none yet. */
+  readonly node?: string;
+}
+
+/** By `<namespace>/<Job>`, its newest pod. */
+export function podPlaces(pods: readonly KubePod[]): ReadonlyMap<string, RunnerPlace> {
+  const inOrder = [...pods].sort((a, b) => a.metadata.creationTimestamp - b.metadata.creationTimestamp);
+  return new Map(
+    inOrder.flatMap((pod) => {
+      const { name, namespace } = pod.metadata;
+      const job = jobOf(pod)?.name;
+      const node = pod.spec?.nodeName;
+      return job == null ? [] : [[keyText({ namespace, name: job }), { pod: name, ...(node && { node }) }] as const];
+    }),
+  );
 }
 
 /**

@@ -77,6 +77,7 @@ export const KubePod = z.object({
   metadata: metadata.extend({
     ownerReferences: z.array(z.object({ kind: z.string(), name: z.string().nullish(), uid: z.string() })).nullish(),
   }),
+  spec: z.object({ nodeName: z.string().nullish() }).nullish(),
   status: z
     .object({
       phase: z.string().nullish(),

@@ -3,7 +3,15 @@ import { setMaxListeners } from 'node:events';
 import type { KubeApi } from '../../clients/kubernetes/client.ts';
 import { judgeJob } from '../../clients/kubernetes/judge.ts';
 import { podsByJob } from '../../clients/kubernetes/observe.ts';
-import { hasComeBack, jobOf, jobUidOf, lossOf, podStep } from '../../clients/kubernetes/pods.ts';
+import {
+  hasComeBack,
+  jobOf,
+  jobUidOf,
+  lossOf,
+  podPlaces,
+  podStep,
+  type RunnerPlace,
+} from '../../clients/kubernetes/pods.ts';
 import {
   type KubePod,
   PODS,
@@ -136,6 +144,11 @@ export class LiveCluster {
   /** True if a Job of this name had a pod at the last call of `runners`. A Job may go before its pod. @param key `<namespace>/<name>` */
   hasPod(key: string): boolean {
     return this.#jobsWithPods.has(key);
+  }
+
+  /** By `<namespace>/<runner>`. Made anew at each call. */
+  podPlaces(): ReadonlyMap<string, RunnerPlace> {
+    return podPlaces(this.#readable.flatMap(({ pods }) => [...pods.objects.values()]));
   }
 
   runners(): readonly LiveRunner[] {

@@ -65,13 +65,15 @@ export interface NotifyOptions {
   readonly times?: OutboxTimes;
 }
 
+type NotifierContext = Pick<FeatureContext, 'clock' | 'env' | 'queue' | 'random' | 'tell' | 'watchSecrets'>;
+
 export const ATTEMPT_MS = 5_000;
 /** What an addressee answers is not read. */
 const LONGEST_ANSWER = 64 * 1024;
 
 /** @throws Failure when a receiver cannot begin. */
 export async function openNotifier(
-  options: NotifyOptions & FeatureContext & Pick<HttpOptions, 'wireTo'>,
+  options: NotifyOptions & NotifierContext & Pick<HttpOptions, 'wireTo'>,
 ): Promise<Feature> {
   const { clock, env, queue, times, wireTo } = options;
   const http = new HttpClient({

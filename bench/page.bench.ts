@@ -1,0 +1,97 @@
+/**
+ * What the page for developers costs `serve`: memory and CPU time without it, with it, and while somebody reloads it every second.
+ * `npm run bench:page`; `JOBS=5000` for more queued CI jobs. From /proc, so Linux only. Prints; asserts nothing.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { it } from 'vitest';
+import { parse } from 'yaml';
+import { type KubeObject, startFakeCluster } from '../test/serve/fake-cluster.ts';
+import { freePort } from '../test/servers/process.ts';
+import { makeCertificates } from '../test/support/certificate.ts';
+import { groupYaml } from '../test/support/run-cli.ts';
+import { serveTls } from '../test/support/server.ts';
+import { startAcme, TOKEN } from '../test/support/start-acme.ts';
+import { Browser } from '../test/tasks/page/browser.ts';
+import { CLIENT, startProvider } from '../test/tasks/page/oauth-provider.ts';
+
+const JOBS = Number(process.env['JOBS'] ?? 1000);
+const SECONDS = 30;
+
+it.each([false, true])('serve, with the page: %s', async (hasPage) => {
+  const { simulator } = await startAcme();
+  startProvider(simulator, 'anna');
+  const tls = makeCertificates();
+  const cluster = await startFakeCluster({ listen: (handler) => serveTls(tls, handler) });
+  cluster.put('runnergroups', parse(groupYaml(simulator.url)) as KubeObject);
+  for (let left = JOBS; left > 0; left -= 100)
+    simulator.gitea.push('acme/web', {
+      jobs: Array.from({ length: Math.min(left, 100) }, (_, index) => ({ key: `part-${index}`, runsOn: ['linux'] })),
+    });
+  const folder = mkdtempSync(join(tmpdir(), 'bench-page-'));
+  const write = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  const page = `http://127.0.0.1:${await freePort()}`;
+  const any = '127.0.0.1:0';
+  const child = spawn(
+    process.execPath,
+    [
+      ...['lib/gitea-runners.cjs', 'serve', '--kubeconfig', write('config', await kubeconfig(cluster.config, tls.ca))],
+      ...['--argocd-url', 'http://127.0.0.1:1', '--argocd-token-file', write('argocd', 'x'), '--lease', 'off'],
+      ...['--listen', any, '--metrics-listen', any, '--probe-listen', any],
+      ...(hasPage
+        ? [
+            ...['--page-listen', new URL(page).host, '--page-url', page, '--page-gitea', simulator.url],
+            ...['--page-client-id', CLIENT.id, '--page-client-secret-file', write('secret', CLIENT.secret)],
+            ...['--page-key-file', write('key', 'x'.repeat(40))],
+          ]
+        : []),
+    ],
+    { env: { ...process.env, GITEA_URL: simulator.url, GITEA_TOKEN: TOKEN }, stdio: 'ignore' },
+  );
+  try {
+    await sleep(15_000);
+    const idle = usage(child.pid ?? 0);
+    const browser = new Browser();
+    if (hasPage) await browser.open(`${page}/sign-in`);
+    for (let second = 0; second < SECONDS; second += 1) {
+      if (hasPage) await browser.open(`${page}/`);
+      await sleep(1_000);
+    }
+    const { cpuMs, mib, mostMib } = usage(child.pid ?? 0);
+    const text = `${idle.mib} MiB idle, ${mib} MiB after ${SECONDS} visits (peak ${mostMib}), ${((cpuMs - idle.cpuMs) / SECONDS).toFixed(0)} ms of CPU per second`;
+    process.stdout.write(`${JOBS} jobs, page ${hasPage ? 'on' : 'off'}: ${text}\n`);
+  } finally {
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  }
+});
+
+async function kubeconfig(
+  { token, url }: { url: string; token?: (() => Promise<string>) | undefined },
+  ca: string,
+): Promise<string> {
+  const server = { server: url, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'one',
+    contexts: [{ name: 'one', context: { cluster: 'one', user: 'one' } }],
+    clusters: [{ name: 'one', cluster: server }],
+    users: [{ name: 'one', user: { token: await token?.() } }],
+  });
+}
+
+function usage(pid: number) {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const mibOf = (name: string): number => Math.round(Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024);
+  const [user = 0, system = 0] =
+    readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ').slice(11).map(Number) ?? [];
+  return { mib: mibOf('VmRSS'), mostMib: mibOf('VmHWM'), cpuMs: (user + system) * 10 };
+}

@@ -1,0 +1,236 @@
+/**
+ * What the page shows, seen by each replica for itself: the copies of the cluster that every replica has, and looks at Gitea of its own.
+ * It looks while somebody looks at the page, and not more often than its part of the request budget allows.
+ */
+import { type GiteaTarget, giteaClient, observeEach } from '../../clients/gitea/observe.ts';
+import type { HttpClient } from '../../clients/http/client.ts';
+import { RetryAfter } from '../../clients/http/retry-after.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { correctClocks, shiftJobs } from '../../observe/clock-correction.ts';
+import { explanationOf } from '../../observe/explain/explanation.ts';
+import { withNotCreated } from '../../observe/explain/not-created.ts';
+import { statusSeen } from '../../observe/explain/where.ts';
+import { planOrRefuse, toPlanned } from '../../observe/plan-groups.ts';
+import type { Evidence, Look } from '../../planner/evidence.ts';
+import type { LiveGroup } from '../../serve/planning/live.ts';
+import type { KeyQueue } from '../../serve/queue.ts';
+import { templateHashOf } from '../../serve/reconcile.ts';
+import type { FeatureContext } from '../../serve/task.ts';
+import { Failure, orFailure } from '../../shared/failure.ts';
+import { keyText } from '../../shared/keys.ts';
+import { normalBase } from '../../shared/url.ts';
+import type { BrokenRow, Figures } from './view.ts';
+
+export interface LookerOptions extends Pick<FeatureContext, 'clock' | 'clocks' | 'cluster' | 'env' | 'queue'> {
+  readonly kubernetes: string;
+  readonly openTargets: FeatureContext['openTargets'];
+  /** Groups of this Gitea are shown, no others. */
+  readonly gitea: string;
+  readonly ca?: string;
+  readonly instance: string;
+  /** For one look. */
+  readonly timeoutMs: number;
+  /** Requests per minute to Gitea; the page has a quarter of them besides. */
+  readonly giteaRequests: number;
+}
+
+/** What is known, and why it is not newer. */
+export interface Shown {
+  readonly figures?: Figures;
+  /** When the look that made them had ended, by this machine's clock. */
+  readonly atMs: number;
+  readonly trouble?: string;
+}
+
+/** Younger figures are shown without another look. */
+export const FRESH_MS = 5_000;
+const SHARE = 0.25;
+/** Who opens the page waits so long for a look; then the last figures are shown. */
+const PATIENCE_MS = 2_000;
+/** Kubernetes' watches are not older than this. */
+const WATCH_LAG_MS = 5_000;
+const KEY = 'page';
+
+export class Looker {
+  readonly #options: LookerOptions;
+  readonly #http: HttpClient;
+  readonly #line: KeyQueue;
+  readonly #targets: ReturnType<FeatureContext['openTargets']>;
+  readonly #versions = new Map();
+  readonly #watchers = new Set<() => void>();
+  #waiting: (() => void)[] = [];
+  #requests = 0;
+  #nextMs = Number.NEGATIVE_INFINITY;
+  #shown: Shown = { atMs: 0 };
+
+  constructor(options: LookerOptions) {
+    this.#options = options;
+    const { ca, clock, clocks, env, timeoutMs } = options;
+    this.#targets = options.openTargets();
+    this.#http = giteaClient({
+      deadlineMs: timeoutMs,
+      clock,
+      clocks,
+      env,
+      ...(ca !== undefined && { ca }),
+      retryAfter: new RetryAfter(clock),
+      onRequest: () => {
+        this.#requests += 1;
+      },
+    });
+    this.#line = options.queue.open('page-look', {
+      width: 1,
+      deadlineMs: timeoutMs + PATIENCE_MS,
+      // Somebody who looks again is the next try.
+      mostTries: 1,
+      onFailure: (_, { message }) => this.#show({ ...this.#shown, trouble: message }),
+      run: async () => {
+        const seen = await orFailure(this.#look());
+        this.#show(seen instanceof Failure ? { ...this.#shown, trouble: seen.message } : seen);
+        return this.#watchers.size > 0 ? { inMs: this.#nextMs - clock.steadyMs() } : undefined;
+      },
+    });
+  }
+
+  /** The newest figures. Waits for a look when they are old, and for the first ones longer. */
+  async shown(): Promise<Shown> {
+    const { clock, timeoutMs } = this.#options;
+    if (clock.steadyMs() < this.#nextMs) return this.#shown;
+    const looked = new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#line.add(KEY);
+    const patience = this.#shown.figures ? PATIENCE_MS : timeoutMs + PATIENCE_MS;
+    let takeBack = (): void => undefined;
+    const late = new Promise<void>((resolve) => {
+      takeBack = clock.after(patience, resolve);
+    });
+    await Promise.race([looked, late]);
+    takeBack();
+    return this.#shown;
+  }
+
+  /** Looks on while somebody watches. @param onLook called after each look. Answers what ends it. */
+  watch(onLook: () => void): () => void {
+    this.#watchers.add(onLook);
+    this.#line.add(KEY, Math.max(0, this.#nextMs - this.#options.clock.steadyMs()));
+    return () => {
+      this.#watchers.delete(onLook);
+      if (this.#watchers.size === 0 && !this.#line.isRunning(KEY)) this.#line.set(KEY, undefined);
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#http.close();
+  }
+
+  #show(shown: Shown): void {
+    const { clock, giteaRequests } = this.#options;
+    const earnedMs = (this.#requests * 60_000) / (giteaRequests * SHARE);
+    this.#requests = 0;
+    this.#nextMs = clock.steadyMs() + Math.max(FRESH_MS, earnedMs);
+    this.#shown = shown;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const go of waiting) go();
+    for (const tell of this.#watchers) tell();
+  }
+
+  async #look(): Promise<Shown> {
+    const { clock, cluster, env, gitea, timeoutMs } = this.#options;
+    if (!cluster.fresh) return { ...this.#shown, trouble: 'serve does not see the cluster at the moment' };
+    const live = cluster.groups();
+    const targetOf = await this.#targets.resolve(live, clock.now());
+    const own = live.flatMap(({ group }) => {
+      const target = group && normalBase(group.giteaUrl) === normalBase(gitea) ? targetOf.get(group) : undefined;
+      return group && target ? [{ group, target }] : [];
+    });
+    const targets = new Map(own.flatMap(({ target }) => (target instanceof Failure ? [] : [[target.key, target]])));
+    const looks = await observeEach(
+      // Ended jobs are shown, too.
+      [...targets.values()].map((target): GiteaTarget => ({ ...target, readsEnds: true })),
+      {
+        deadlineMs: timeoutMs,
+        includeBlocked: true,
+        careful: true,
+        clock,
+        env,
+        http: this.#http,
+        versions: this.#versions,
+        needsRows: async () => true,
+      },
+    );
+    // Others have their turn between two computations.
+    await clock.nextTurn();
+    const seen = own.map(({ group, target }): SeenGroup => {
+      const key = target instanceof Failure ? '' : target.key;
+      return { group, key, look: target instanceof Failure ? target : looks.get(key) };
+    });
+    const [first] = seen;
+    if (first?.look instanceof Failure && seen.every(({ look }) => look instanceof Failure))
+      return { ...this.#shown, trouble: first.look.message };
+    return { figures: this.#figures(live, seen), atMs: clock.now() };
+  }
+
+  #figures(live: readonly LiveGroup[], seen: readonly SeenGroup[]): Figures {
+    const { clock, clocks, cluster, gitea, instance, kubernetes } = this.#options;
+    const clockOf = (origin: string) => ({ origin, bounds: clocks.of(origin) });
+    const correction = correctClocks([clockOf(new URL(gitea).origin)], clockOf(kubernetes));
+    const nowMs = clock.now() + correction.nowShiftMs;
+    const looks = new Map<string, Look>();
+    const sound = seen.flatMap(({ group, key, look }) => {
+      if (!look || look instanceof Failure) return [];
+      looks.set(key, look);
+      return { group, planned: toPlanned(group, key, templateHashOf(group)) };
+    });
+    const groups = sound.map(({ planned }) => planned);
+    const runners = cluster.runners().map(({ job }) => job);
+    const evidence: Evidence = {
+      instance,
+      looks,
+      cluster: {
+        is: 'seen',
+        jobs: shiftJobs(runners, correction.jobShiftMs),
+        listedAtMs: nowMs - WATCH_LAG_MS,
+      },
+      nowMs,
+      troubled: seen.flatMap(({ group, look }) => (look instanceof Failure ? group : [])),
+    };
+    const plan = planOrRefuse(groups, evidence);
+    const broken = [
+      ...seen.flatMap(({ group, look }): readonly BrokenRow[] =>
+        look instanceof Failure ? [{ group: keyText(group), scope: group.scope, problem: look.message }] : [],
+      ),
+      ...live.flatMap(({ key, problem }) => (problem === undefined ? [] : [{ group: key, problem }])),
+    ];
+    const where = {
+      server: '',
+      namespaces: [],
+      serve: { leader: '', isLate: false },
+      applications: [],
+      broken,
+      statuses: live.map(({ key, object }) => statusSeen({ ...object, status: cluster.statusOf(key) })),
+    };
+    const explained = explanationOf(
+      sound.map(({ group }) => group),
+      plan,
+      nowMs,
+      { groups, evidence },
+    );
+    const places = cluster.podPlaces();
+    const scopes = new Map(seen.map(({ group }) => [keyText(group), group.scope]));
+    return {
+      explanation: withNotCreated({ ...explained, where }),
+      scopeOf: (group) => scopes.get(keyText(group)),
+      broken,
+      begun: plan.jobs.flatMap(({ job, verdict }) => (verdict === 'done' || verdict === 'running' ? job : [])),
+      podOf: (runner) => places.get(runner),
+      instance,
+    };
+  }
+}
+
+/** A group, the key of its look, and what was seen or why nothing was. */
+interface SeenGroup {
+  readonly group: RunnerGroup;
+  readonly key: string;
+  readonly look: Look | Failure | undefined;
+}

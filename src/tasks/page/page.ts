@@ -1,0 +1,104 @@
+/** The page for developers: a port of its own, off without an address. What it needs of its settings, and how its parts fit together. */
+import { readFile } from 'node:fs/promises';
+import { HttpClient } from '../../clients/http/client.ts';
+import { mistakeOf } from '../../serve/events.ts';
+import { type ListenAddress, startHttpServer } from '../../serve/http/server.ts';
+import type { Feature, FeatureContext } from '../../serve/task.ts';
+import { Failure, systemReason } from '../../shared/failure.ts';
+import { Looker } from './look.ts';
+import { ReaderRights } from './rights.ts';
+import { pageRequests } from './server.ts';
+import { Sessions, SHORTEST_KEY } from './session.ts';
+import { OAuth } from './sign-in.ts';
+
+export interface PageOptions {
+  readonly listen: ListenAddress;
+  /** Of the page, as browsers know it: an origin. */
+  readonly url: string;
+  /** Base URL of the Gitea whose people sign in, as RunnerGroups write it, and as browsers reach it. */
+  readonly gitea: string;
+  readonly giteaPublic: string;
+  readonly clientId: string;
+  readonly clientSecretFile: string;
+  /** One key per line; the first one encrypts. */
+  readonly keyFile: string;
+  readonly logUrl?: string;
+  readonly instance: string;
+  readonly timeoutMs: number;
+  readonly giteaRequests: number;
+  readonly ca?: string;
+}
+
+/** A page with many streams must leave nobody waiting: `MOST_STREAMS`, and as many that ask for pages. Behind an Ingress all have one address. */
+const CONNECTIONS = { total: 256, perAddress: 256 };
+const ATTEMPT_MS = 5_000;
+const LONGEST_ANSWER = 256 * 1024;
+
+/** @throws Failure when a file or the address cannot be used. */
+export async function openPage(
+  options: PageOptions,
+  context: Pick<
+    FeatureContext,
+    'clock' | 'clocks' | 'cluster' | 'env' | 'kubernetes' | 'openTargets' | 'queue' | 'tell' | 'watchSecrets'
+  >,
+): Promise<Feature & { readonly port: number }> {
+  const { ca, clientSecretFile, gitea, keyFile, listen, logUrl = '', url } = options;
+  const { clock, env, watchSecrets } = context;
+  for (const file of [keyFile, clientSecretFile]) await readLines(file, file === keyFile ? SHORTEST_KEY : 1);
+  const [keys, secrets] = [await watchSecrets(keyFile), await watchSecrets(clientSecretFile)];
+  const http = new HttpClient({
+    clock,
+    env,
+    attemptMs: ATTEMPT_MS,
+    bodyLimit: LONGEST_ANSWER,
+    ...(ca !== undefined && { ca }),
+  });
+  const looker = new Looker({ ...context, ...options });
+  const life = new AbortController();
+  const server = await startHttpServer({
+    what: 'the page',
+    address: listen,
+    connections: CONNECTIONS,
+    onRequest: pageRequests({
+      url,
+      clock,
+      looker,
+      logUrl,
+      signal: life.signal,
+      onMistake: (error) => context.tell(mistakeOf(error)),
+      rights: new ReaderRights({ url: gitea, http, clock }),
+      sessions: new Sessions({
+        // A line that is too short is none: it may be one that somebody writes just now.
+        keys: () => keys().filter((key) => key.length >= SHORTEST_KEY),
+        clock,
+        isSecure: url.startsWith('https:'),
+      }),
+      oauth: new OAuth({ ...options, clientSecret: () => secrets()[0] ?? '', http, clock }),
+    }),
+  });
+  return {
+    port: server.port,
+    subscriber: () => undefined,
+    requests: new Map(),
+    run: async () => undefined,
+    close: async () => {
+      life.abort();
+      await Promise.all([server.close(), looker.close(), http.close()]);
+    },
+  };
+}
+
+async function readLines(file: string, shortest: number): Promise<void> {
+  const wrong = (why: string): Failure =>
+    new Failure(
+      'GR-PAGE-01',
+      1,
+      `read a Secret of the page: ${file}: ${why}. Mount the Secret, or do without --page-listen.`,
+    );
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw wrong(systemReason(error));
+  });
+  const lines = text.split('\n').flatMap((line) => line.trim() || []);
+  if (lines.length === 0 || lines.some((line) => line.length < shortest))
+    throw wrong(shortest > 1 ? `each line must have at least ${shortest} characters` : 'it is empty');
+}

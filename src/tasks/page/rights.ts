@@ -1,0 +1,236 @@
+/**
+ * What a person may see, as Gitea says it to the person's own token:
+ *
+ *     a repository's jobs ... GET /repos/OWNER/NAME/actions/tasks: 200 for who may read its Actions, else 403 or 404
+ *     a group ............... owners of its scope: GET /users/LOGIN/orgs/ORG/permissions, GET /repos/OWNER/NAME; site administrators
+ *
+ * (routers/api/v1/api.go and org/org.go, read in 1.26.0 and 1.27.3.) An answer counts for four minutes at most, and is asked for again
+ * after two. So who loses his rights loses sight within five. What Gitea does not answer is not shown.
+ */
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import * as z from 'zod';
+import { requestTo } from '../../clients/gitea/api.ts';
+import { isGiteaName } from '../../clients/gitea/endpoints.ts';
+import type { HttpClient } from '../../clients/http/client.ts';
+import { Deadline, isHeaderText, parseJson } from '../../clients/http/request.ts';
+import { Token } from '../../clients/tokens/token.ts';
+import type { Clock } from '../../shared/clock.ts';
+import { Failure } from '../../shared/failure.ts';
+import type { Scope } from '../../shared/scope.ts';
+import type { Reader } from './view.ts';
+
+const FRESH_MS = 120_000;
+const LONGEST_MS = 240_000;
+/** People whose rights are remembered, and what is remembered of each. */
+const MOST_PEOPLE = 500;
+const MOST_ANSWERS = 5_000;
+/** Questions about one person at one visit. The next visit asks on. */
+const MOST_QUESTIONS = 300;
+const AT_ONCE = 8;
+/** For all questions of a visit. */
+const VISIT_MS = 5_000;
+/** A token that Gitea does not know is not asked about again so soon. */
+const REFUSED_MS = 60_000;
+const LONGEST_TOKEN = 2_048;
+const LONGEST_ANSWER = 256 * 1024;
+
+/** Gitea does not know the token (any more). */
+export class NotSignedIn extends Error {}
+/** Gitea does not say who it is. */
+export class GiteaIsDown extends Error {}
+
+interface RightsOptions {
+  /** Base URL of Gitea, as pods reach it. */
+  readonly url: string;
+  readonly http: HttpClient;
+  readonly clock: Clock;
+}
+
+export interface RightsWanted {
+  readonly repositories: Iterable<string>;
+  readonly scopes: Iterable<Scope>;
+}
+
+interface Known {
+  readonly yes: boolean;
+  readonly atMs: number;
+}
+
+interface Person {
+  readonly login: string;
+  readonly isAdmin: boolean;
+  readonly atMs: number;
+  /** By question. */
+  readonly answers: LRUCache<string, Known>;
+}
+
+const User = z.object({ login: z.string().min(1).max(100), is_admin: z.boolean().nullish() });
+const OrgRights = z.object({ is_owner: z.boolean() });
+const RepoRights = z.object({ permissions: z.object({ admin: z.boolean() }) });
+
+interface RightsQuestion {
+  readonly path: string;
+  readonly query?: readonly (readonly [string, string])[];
+  /** Of an answer with status 200. */
+  readonly says: (json: unknown) => boolean;
+}
+
+export class ReaderRights {
+  readonly #options: RightsOptions;
+  readonly #people: LRUCache<string, Person>;
+  readonly #refused: LRUCache<string, true>;
+  /** Visits under way: a browser that reloads in a loop asks nothing twice. */
+  readonly #asking = new Map<string, Promise<Person>>();
+
+  constructor(options: RightsOptions) {
+    this.#options = options;
+    const perf = { now: () => options.clock.steadyMs() };
+    this.#people = new LRUCache({ max: MOST_PEOPLE });
+    this.#refused = new LRUCache({ max: MOST_PEOPLE, ttl: REFUSED_MS, ttlResolution: 0, perf });
+  }
+
+  /** A key for limits: no token can be read from it. */
+  static keyOf(secret: string): string {
+    return createHash('sha256').update(secret).digest('base64url');
+  }
+
+  isKnown(secret: string): boolean {
+    return this.#people.has(ReaderRights.keyOf(secret));
+  }
+
+  /** @throws NotSignedIn, GiteaIsDown */
+  async readerOf(secret: string, wanted: RightsWanted): Promise<Reader> {
+    if (!isHeaderText(secret) || secret.length > LONGEST_TOKEN) throw new NotSignedIn();
+    const key = ReaderRights.keyOf(secret);
+    if (this.#refused.has(key)) throw new NotSignedIn();
+    const before = this.#asking.get(key);
+    const asking = before ?? this.#visit(key, secret, wanted);
+    if (!before) this.#asking.set(key, asking);
+    try {
+      return this.#reader(await asking, wanted);
+    } finally {
+      if (!before) this.#asking.delete(key);
+    }
+  }
+
+  async #visit(key: string, secret: string, { repositories, scopes }: RightsWanted): Promise<Person> {
+    const token = new Token(secret, this.#options.url, 'token', 'the person who looks');
+    const deadline = new Deadline(VISIT_MS, this.#options.clock);
+    const person = await this.#personOf(key, token, deadline);
+    const questions = new Map<string, RightsQuestion>();
+    for (const scope of scopes) add(questions, ofScope(scope, person.login));
+    for (const repository of repositories) add(questions, ofRepository(repository));
+    const due = [...questions].filter(([path]) => this.#isDue(person.answers.get(path), FRESH_MS));
+    const queue = due.slice(0, MOST_QUESTIONS).values();
+    const ask = async (): Promise<void> => {
+      for (const [path, question] of queue) {
+        if (deadline.remainingMs() <= 0) return;
+        const yes = await this.#ask(key, token, question, deadline);
+        if (yes !== undefined) person.answers.set(path, { yes, atMs: this.#options.clock.steadyMs() });
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, ask));
+    return person;
+  }
+
+  async #personOf(key: string, token: Token, deadline: Deadline): Promise<Person> {
+    const known = this.#people.get(key);
+    if (known && !this.#isDue(known, FRESH_MS)) return known;
+    const answer = await this.#send(key, token, { path: '/user' }, deadline);
+    const user = answer?.status === 200 ? User.safeParse(parseJson(answer.text)).data : undefined;
+    if (!user) {
+      if (known && !this.#isDue(known, LONGEST_MS)) return known;
+      throw new GiteaIsDown();
+    }
+    const isSame = known?.login === user.login;
+    const person = {
+      login: user.login,
+      isAdmin: user.is_admin ?? false,
+      atMs: this.#options.clock.steadyMs(),
+      answers: isSame ? known.answers : new LRUCache<string, Known>({ max: MOST_ANSWERS }),
+    };
+    this.#people.set(key, person);
+    return person;
+  }
+
+  /** Undefined: Gitea does not say. */
+  async #ask(key: string, token: Token, question: RightsQuestion, deadline: Deadline): Promise<boolean | undefined> {
+    const answer = await this.#send(key, token, question, deadline);
+    if (answer?.status === 403 || answer?.status === 404) return false;
+    return answer?.status === 200 ? question.says(parseJson(answer.text)) : undefined;
+  }
+
+  /** Undefined: no answer. @throws NotSignedIn */
+  async #send(key: string, token: Token, { path, query = [] }: Omit<RightsQuestion, 'says'>, deadline: Deadline) {
+    const { http, url } = this.#options;
+    const request = requestTo({ url, token }, { what: 'ask for rights', method: 'GET', path, query });
+    try {
+      const sent = { ...request, queue: key, once: true, mostBytes: LONGEST_ANSWER };
+      const answer = await http.send(sent, deadline);
+      if (answer.status !== 401) return answer;
+    } catch (error) {
+      if (error instanceof Failure) return undefined;
+      throw error;
+    }
+    this.#people.delete(key);
+    this.#refused.set(key, true);
+    throw new NotSignedIn();
+  }
+
+  #isDue(known: Pick<Known, 'atMs'> | undefined, afterMs: number): boolean {
+    return known === undefined || this.#options.clock.steadyMs() - known.atMs >= afterMs;
+  }
+
+  #reader({ answers, isAdmin, login }: Person, { repositories }: RightsWanted): Reader {
+    const answerTo = (question: RightsQuestion | undefined): boolean | undefined => {
+      const known = question && answers.get(question.path);
+      return known && !this.#isDue(known, LONGEST_MS) ? known.yes : undefined;
+    };
+    const unknown = [...new Set(repositories)].filter((each) => answerTo(ofRepository(each)) === undefined).length;
+    return {
+      login,
+      isAdmin,
+      // Asked for site administrators, too: their token may be for less.
+      mayRead: (repository) => answerTo(ofRepository(repository)) === true,
+      owns: (scope) =>
+        isAdmin ||
+        (scope.kind === 'user' && scope.user.toLowerCase() === login.toLowerCase()) ||
+        answerTo(ofScope(scope, login)) === true,
+      unknown,
+    };
+  }
+}
+
+function add(questions: Map<string, RightsQuestion>, question: RightsQuestion | undefined): void {
+  if (question) questions.set(question.path, question);
+}
+
+/** Undefined: no repository has such a name, or nothing need be asked. */
+function ofRepository(repository: string): RightsQuestion | undefined {
+  const [owner = '', name = '', ...more] = repository.split('/');
+  if (!isGiteaName(owner) || !isGiteaName(name) || more.length > 0) return undefined;
+  return { path: `/repos/${owner}/${name}/actions/tasks`, query: [['limit', '1']], says: () => true };
+}
+
+function ofScope(scope: Scope, login: string): RightsQuestion | undefined {
+  switch (scope.kind) {
+    case 'global':
+    case 'user':
+      return undefined;
+    case 'org':
+      if (!isGiteaName(login) || !isGiteaName(scope.org)) return undefined;
+      return {
+        path: `/users/${login}/orgs/${scope.org}/permissions`,
+        says: (json) => OrgRights.safeParse(json).data?.is_owner ?? false,
+      };
+    case 'repo':
+      if (!isGiteaName(scope.owner) || !isGiteaName(scope.repo)) return undefined;
+      return {
+        path: `/repos/${scope.owner}/${scope.repo}`,
+        says: (json) => RepoRights.safeParse(json).data?.permissions.admin ?? false,
+      };
+    default:
+      return scope satisfies never;
+  }
+}

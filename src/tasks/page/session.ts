@@ -1,0 +1,105 @@
+/**
+ * Sessions in encrypted cookies (JWE, `dir` with A256GCM), so that every replica reads them and none keeps any. A cookie says what it is
+ * for: one of a sign-in under way is never a session. The keys follow from the lines of a Secret's file: the first one encrypts, all decrypt.
+ */
+import { hkdfSync } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { EncryptJWT, jwtDecrypt } from 'jose';
+import * as z from 'zod';
+import type { Clock } from '../../shared/clock.ts';
+
+const Session = z.object({ token: z.string().min(1), login: z.string() });
+/** Who is signed in: the token is Gitea's, for this person. */
+export type Session = z.infer<typeof Session>;
+
+const SignIn = z.object({ state: z.string(), verifier: z.string(), to: z.string() });
+/** A sign-in under way. `to`: the path that follows it. */
+export type SignIn = z.infer<typeof SignIn>;
+
+/** A person has so long to sign in at Gitea. */
+const SIGN_IN_S = 600;
+/** Browsers keep 4096 bytes. */
+const LONGEST_COOKIE = 3_800;
+/** Of a line of the key's file. */
+export const SHORTEST_KEY = 32;
+
+interface SessionsOptions {
+  readonly keys: () => readonly string[];
+  readonly clock: Pick<Clock, 'now'>;
+  /** Of the page's URL: over plain HTTP a browser takes no `__Host-` cookie. */
+  readonly isSecure: boolean;
+}
+
+export class Sessions {
+  readonly #options: SessionsOptions;
+  readonly #name: string;
+  readonly #attributes: string;
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+    this.#name = options.isSecure ? '__Host-gitea-runners' : 'gitea-runners';
+    this.#attributes = `; Path=/; HttpOnly; SameSite=Lax${options.isSecure ? '; Secure' : ''}`;
+  }
+
+  /** Undefined: the token is too long for a cookie. */
+  async startCookie(session: Session, seconds: number): Promise<string | undefined> {
+    return await this.#cookie('session', session, seconds);
+  }
+
+  async signInCookie(signIn: SignIn): Promise<string | undefined> {
+    return await this.#cookie('sign-in', signIn, SIGN_IN_S);
+  }
+
+  endCookie(of: 'session' | 'sign-in'): string {
+    return `${this.#nameOf(of)}=${this.#attributes}; Max-Age=0`;
+  }
+
+  async sessionOf(request: IncomingMessage): Promise<Session | undefined> {
+    return Session.safeParse(await this.#read('session', request)).data;
+  }
+
+  async signInOf(request: IncomingMessage): Promise<SignIn | undefined> {
+    return SignIn.safeParse(await this.#read('sign-in', request)).data;
+  }
+
+  #nameOf(of: 'session' | 'sign-in'): string {
+    return of === 'session' ? this.#name : `${this.#name}-${of}`;
+  }
+
+  async #cookie(of: 'session' | 'sign-in', claims: Session | SignIn, seconds: number): Promise<string | undefined> {
+    const [key = ''] = this.#options.keys();
+    const endS = Math.floor(this.#options.clock.now() / 1000) + seconds;
+    const sealed = await new EncryptJWT(claims)
+      .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
+      .setAudience(of)
+      .setExpirationTime(endS)
+      .encrypt(keyFrom(key));
+    const cookie = `${this.#nameOf(of)}=${sealed}${this.#attributes}; Max-Age=${seconds}`;
+    return cookie.length > LONGEST_COOKIE ? undefined : cookie;
+  }
+
+  async #read(of: 'session' | 'sign-in', { headers }: IncomingMessage): Promise<unknown> {
+    const begin = `${this.#nameOf(of)}=`;
+    const sealed = (headers.cookie ?? '')
+      .split(';')
+      .map((part) => part.trim())
+      .find((part) => part.startsWith(begin))
+      ?.slice(begin.length);
+    if (!sealed) return undefined;
+    for (const key of this.#options.keys()) {
+      const opened = await jwtDecrypt(sealed, keyFrom(key), {
+        audience: of,
+        requiredClaims: ['exp'],
+        keyManagementAlgorithms: ['dir'],
+        contentEncryptionAlgorithms: ['A256GCM'],
+        currentDate: new Date(this.#options.clock.now()),
+      }).catch(() => undefined);
+      if (opened) return opened.payload;
+    }
+    return undefined;
+  }
+}
+
+function keyFrom(line: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', line, '', 'gitea-runners page cookies', 32));
+}

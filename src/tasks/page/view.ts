@@ -1,0 +1,400 @@
+/**
+ * What a person sees of the figures, as data: the page and its JSON are made of it. Pure.
+ *
+ *     figures (all that was seen) ─► explanationFor: without what the person may not read ─► jobs, one job, groups
+ */
+import type { RunnerPlace } from '../../clients/kubernetes/pods.ts';
+import { groupLines, jobLines, type Line, STATE_WORDS } from '../../observe/explain/answer.ts';
+import { runnerText, verdictText } from '../../observe/explain/causes.ts';
+import {
+  type ExplainedGroup,
+  type ExplainedJob,
+  type Explanation,
+  emittedRunners,
+  findGroup,
+  groupOfJob,
+  type NotCreated,
+} from '../../observe/explain/explanation.ts';
+import { JOB_STATES, type JobState } from '../../observe/explain/job-state.ts';
+import { type GroupKey, type RunnerDecision, takesPlace } from '../../planner/decisions.ts';
+import { isOver, type Job, type LiveJob } from '../../planner/evidence.ts';
+import { groupHash, namePrefix, parseRunnerName } from '../../planner/names.ts';
+import { isSame, keyText } from '../../shared/keys.ts';
+import { printable } from '../../shared/printable.ts';
+import type { Scope } from '../../shared/scope.ts';
+import { parseUrl } from '../../shared/url.ts';
+
+/** One look at Gitea and the cluster, whoever may read it. */
+export interface Figures {
+  readonly explanation: Explanation;
+  readonly scopeOf: (group: GroupKey) => Scope | undefined;
+  /** CI jobs that have a beginning: those that have ended, and those that run. */
+  readonly begun: readonly Job[];
+  /** By `<namespace>/<runner>`. */
+  readonly podOf: (runner: string) => RunnerPlace | undefined;
+  readonly instance: string;
+  readonly broken: readonly BrokenRow[];
+}
+
+/** A RunnerGroup that cannot be served now. */
+export interface BrokenRow {
+  readonly group: string;
+  /** Absent: it is not known. */
+  readonly scope?: Scope;
+  readonly problem: string;
+}
+
+/** Who looks, and what Gitea says that he may see. */
+export interface Reader {
+  readonly login: string;
+  readonly isAdmin: boolean;
+  readonly mayRead: (repository: string) => boolean;
+  readonly owns: (scope: Scope) => boolean;
+  /** Repositories of which Gitea did not say whether he may read them. Their jobs are not shown. */
+  readonly unknown: number;
+}
+
+/** Jobs on one page. */
+export const PAGE_ROWS = 100;
+const MOST_ENDED = 20;
+const MOST_RUNNERS = 200;
+/** Whose waiting times the chart shows. */
+export const CHART_HOURS = 12;
+const HOUR_MS = 3_600_000;
+
+/** What `explain` answers, without all that names a job of a repository that the person may not read, or the scope of a group not his. */
+export function explanationFor({ explanation, scopeOf }: Figures, reader: Reader): Explanation {
+  const ownsGroup = (key: GroupKey): boolean => {
+    const scope = scopeOf(key);
+    return scope !== undefined && reader.owns(scope);
+  };
+  const jobs = explanation.jobs.flatMap((job): ExplainedJob | readonly [] => {
+    if (!reader.mayRead(job.job.repository)) return [];
+    if (job.verdict === 'held') return forReader(job, reader, ownsGroup);
+    const isForOwners = job.verdict === 'served' && job.notCreated?.isUnserved === true && !ownsGroup(job.group);
+    return isForOwners ? { ...job, notCreated: NOT_READY } : job;
+  });
+  const runners = explanation.runners.map((decision): RunnerDecision => {
+    if (!decision.emit || !decision.job || reader.mayRead(decision.job.repository)) return decision;
+    const { job: _, ...rest } = decision;
+    return rest;
+  });
+  const { where } = explanation;
+  return {
+    ...explanation,
+    jobs,
+    runners,
+    // What is wrong with a group that cannot be read may quote all of it, and nobody knows whose it is.
+    ...(where && !reader.isAdmin && { where: { ...where, broken: [] } }),
+  };
+}
+
+/** The whole text may name addresses, and repositories of others. */
+const NOT_READY: NotCreated = {
+  why: 'its runner cannot be started: owners of the group see why',
+  next: 'tell an owner of the group',
+  isUnserved: true,
+};
+
+type HeldBackJob = ExplainedJob & { readonly verdict: 'held' };
+
+function forReader(job: HeldBackJob, reader: Reader, ownsGroup: (key: GroupKey) => boolean): HeldBackJob {
+  const { elsewhere, next, ...rest } = job;
+  const isNextTold = next === undefined || reader.mayRead(next);
+  const isElsewhereTold = elsewhere?.is !== 'other-scope' || ownsGroup(elsewhere.group);
+  // As for most: no copy of thousands of jobs at each visit.
+  if (isNextTold && isElsewhereTold) return job;
+  return {
+    ...rest,
+    ...(isNextTold && next !== undefined && { next }),
+    ...(isElsewhereTold ? elsewhere && { elsewhere } : { missing: job.missing ?? job.job.labels }),
+  };
+}
+
+/** Times are ISO 8601, spans whole seconds. */
+export interface JobRow {
+  readonly id: number;
+  readonly repository: string;
+  readonly name: string;
+  readonly state: JobState | 'ended';
+  readonly runsOn: readonly string[];
+  readonly createdAt: string;
+  readonly startedAt?: string;
+  readonly endedAt?: string;
+  /** What happens to it, and why. Of one that has ended: `success`, `failure`, `cancelled` or `skipped`. */
+  readonly what: string;
+  readonly group?: string;
+  readonly placeInLine?: number;
+  readonly estimate?: Readonly<Record<'seconds' | 'from' | 'to', number>>;
+  readonly runner?: string;
+  /** Its page in Gitea. */
+  readonly link?: string;
+}
+
+export interface JobsPage {
+  readonly checkedAt: string;
+  readonly counts: Readonly<Record<JobState, number>>;
+  /** From 1. */
+  readonly page: number;
+  readonly pages: number;
+  readonly jobs: readonly JobRow[];
+  readonly ended: readonly JobRow[];
+  readonly unknownRepositories: number;
+}
+
+export interface JobsWanted {
+  readonly page: number;
+  /** A part of `owner/name`; '' for all. */
+  readonly repository: string;
+}
+
+export function jobsFor(figures: Figures, reader: Reader, { page, repository }: JobsWanted): JobsPage {
+  const explanation = explanationFor(figures, reader);
+  const isWanted = (job: Job): boolean => job.repository.toLowerCase().includes(repository.toLowerCase());
+  const jobs = explanation.jobs.filter(({ job }) => isWanted(job));
+  const pages = Math.max(1, Math.ceil(jobs.length / PAGE_ROWS));
+  const at = Math.min(Math.max(1, page), pages);
+  const count = (state: JobState): number => jobs.filter((job) => job.state === state).length;
+  const ended = figures.begun
+    .filter((job) => job.completedAtMs !== undefined && reader.mayRead(job.repository) && isWanted(job))
+    .sort((a, b) => (b.completedAtMs ?? 0) - (a.completedAtMs ?? 0));
+  return {
+    checkedAt: explanation.checkedAt,
+    counts: Object.fromEntries(JOB_STATES.map((state) => [state, count(state)])) as JobsPage['counts'],
+    page: at,
+    pages,
+    jobs: jobs.slice((at - 1) * PAGE_ROWS, at * PAGE_ROWS).map(rowIn(explanation)),
+    ended: ended.slice(0, MOST_ENDED).map(endedRow),
+    unknownRepositories: reader.unknown,
+  };
+}
+
+function rowIn(explanation: Explanation): (job: ExplainedJob) => JobRow {
+  const nowMs = Date.parse(explanation.checkedAt);
+  const emitted = emittedRunners(explanation);
+  return (explained) => {
+    const { estimate, job, position, state } = explained;
+    const group = groupOfJob(explained);
+    const runner = explained.verdict === 'served' ? explained.runner : job.runner;
+    return {
+      ...rowOf({ ...job, ...(runner !== undefined && { runner }) }, state, verdictText(explained, nowMs, emitted)),
+      ...(group && !explained.elsewhere && { group: keyText(group) }),
+      ...(position !== undefined && { placeInLine: position }),
+      ...(estimate && { estimate: { seconds: s(estimate.ms), from: s(estimate.fromMs), to: s(estimate.toMs) } }),
+    };
+  };
+}
+
+function endedRow(job: Job): JobRow {
+  return rowOf(job, 'ended', job.conclusion ?? 'success');
+}
+
+function rowOf(job: Job, state: JobRow['state'], what: string): JobRow {
+  const { completedAtMs, createdAtMs, id, labels, name, repository, runner, startedAtMs, url } = job;
+  const link = linkOf(url);
+  return {
+    id,
+    repository: printable(repository),
+    name: printable(name),
+    state,
+    runsOn: labels.map(printable),
+    createdAt: isoOf(createdAtMs),
+    ...(startedAtMs !== undefined && { startedAt: isoOf(startedAtMs) }),
+    ...(completedAtMs !== undefined && { endedAt: isoOf(completedAtMs) }),
+    what: printable(what),
+    ...(runner !== undefined && { runner: printable(runner) }),
+    ...(link !== undefined && { link }),
+  };
+}
+
+export interface JobAnswer {
+  readonly checkedAt: string;
+  readonly job: JobRow;
+  readonly title: string;
+  /** As `explain` answers: a word, and what it says. Empty: it has ended. */
+  readonly answer: readonly Line[];
+}
+
+/** Undefined: there is none, or it may not be read. Nobody learns which. */
+export function jobFor(figures: Figures, reader: Reader, id: number): JobAnswer | undefined {
+  const explanation = explanationFor(figures, reader);
+  const explained = explanation.jobs.find(({ job }) => job.id === id);
+  const found = explained?.job ?? figures.begun.find((job) => job.id === id && job.completedAtMs !== undefined);
+  if (!found || !reader.mayRead(found.repository)) return undefined;
+  const lines = explained ? jobLines(explained, explanation, undefined).filter(([name]) => name !== 'Link') : [];
+  const does = explained ? STATE_WORDS[explained.state] : 'has ended';
+  return {
+    checkedAt: explanation.checkedAt,
+    job: explained ? rowIn(explanation)(explained) : endedRow(found),
+    title: printable(`Job ${id} "${found.name}" of ${found.repository} ${does}.`),
+    answer: printed(lines),
+  };
+}
+
+export interface RunnerRow {
+  readonly runner: string;
+  readonly what: string;
+  readonly pod?: string;
+  readonly node?: string;
+  readonly createdAt?: string;
+  readonly state?: LiveJob['state'];
+  readonly logLink?: string;
+}
+
+/** CI jobs that began within one hour: how long they had waited, from their creation on. */
+export interface HourOfWaits {
+  readonly from: string;
+  readonly jobs: number;
+  readonly median: number;
+  readonly longest: number;
+}
+
+export interface GroupRow {
+  readonly group: string;
+  readonly scope: string;
+  readonly labels: readonly string[];
+  readonly isSuspended: boolean;
+  readonly cap: number;
+  readonly busy: number;
+  /** Wanted for jobs, and not at work yet. */
+  readonly starting: number;
+  /** Kept without a job. */
+  readonly idle: number;
+  readonly debugging: number;
+  /** Ready jobs that it holds back. */
+  readonly queue: number;
+  /** Why it is not ready. */
+  readonly problem?: string;
+}
+
+export interface GroupAnswer extends GroupRow {
+  readonly checkedAt: string;
+  readonly answer: readonly Line[];
+  /** Ascending; the hours without a job, too. */
+  readonly waits: readonly HourOfWaits[];
+  readonly runners: readonly RunnerRow[];
+  /** Runners that are left out: there are too many. */
+  readonly moreRunners: number;
+  /** Jobs that wait for it or run in it, as far as the person may read them. */
+  readonly jobs: readonly JobRow[];
+}
+
+export interface GroupsPage {
+  readonly checkedAt: string;
+  readonly groups: readonly GroupRow[];
+  /** RunnerGroups that cannot be served now. */
+  readonly broken: readonly Readonly<Record<'group' | 'problem', string>>[];
+}
+
+export function groupsFor(figures: Figures, reader: Reader): GroupsPage {
+  const broken = figures.broken.filter(({ scope }) => (scope ? reader.owns(scope) : reader.isAdmin));
+  return {
+    checkedAt: figures.explanation.checkedAt,
+    groups: ownGroups(figures, reader).map((group) => groupRow(group, figures.explanation)),
+    broken: broken.map(({ group, problem }) => ({ group, problem: printable(problem) })),
+  };
+}
+
+function ownGroups({ explanation, scopeOf }: Figures, reader: Reader): readonly ExplainedGroup[] {
+  return explanation.groups.filter((group) => {
+    const scope = scopeOf(group);
+    return scope !== undefined && reader.owns(scope);
+  });
+}
+
+function groupRow(group: ExplainedGroup, { where }: Explanation): GroupRow {
+  const problem = where?.statuses.find((each) => each.group === keyText(group))?.notReady;
+  return {
+    group: keyText(group),
+    scope: printable(group.scope),
+    labels: group.labels.map(printable),
+    isSuspended: group.suspended,
+    cap: group.cap,
+    busy: group.busy,
+    starting: group.waiting,
+    idle: group.spare + group.warm,
+    debugging: group.debugging,
+    queue: group.held,
+    ...(problem !== undefined && { problem: printable(problem) }),
+  };
+}
+
+/** @param logUrl see `logLink` */
+export function groupFor(figures: Figures, reader: Reader, key: string, logUrl = ''): GroupAnswer | undefined {
+  const group = ownGroups(figures, reader).find((each) => keyText(each) === key);
+  if (!group) return undefined;
+  const explanation = explanationFor(figures, reader);
+  const { checkedAt, groups, runners } = explanation;
+  const nowMs = Date.parse(checkedAt);
+  const lives = new Map((explanation.liveJobs ?? []).map((live) => [keyText(live), live]));
+  const own = runners.flatMap((each) => (each.emit && isSame(each.group, group) ? each : []));
+  const shown = [...own].sort((a, b) => Number(takesPlace(b)) - Number(takesPlace(a))).slice(0, MOST_RUNNERS);
+  const jobs = explanation.jobs.filter((job) => findGroup(groupOfJob(job), [group]) && !job.elsewhere);
+  return {
+    ...groupRow(group, explanation),
+    checkedAt,
+    // The others repeat the counts.
+    answer: printed(groupLines(group, explanation).filter(([name]) => /^(?:Pod|Status|Next)$/.test(name))),
+    waits: waitsOf(figures, group),
+    runners: shown.map((decision) => {
+      const { runner } = decision;
+      const at = keyText({ namespace: group.namespace, name: runner });
+      const place = figures.podOf(at);
+      const live = lives.get(at);
+      const isGone = live === undefined || isOver(live.state);
+      const logs = place && !isGone ? logLink(logUrl, { ...place, runner, namespace: group.namespace }) : undefined;
+      return {
+        runner,
+        what: printable(runnerText(decision, groups, nowMs)),
+        ...place,
+        ...(live && { createdAt: isoOf(live.createdAtMs), state: live.state }),
+        ...(logs !== undefined && { logLink: logs }),
+      };
+    }),
+    moreRunners: own.length - shown.length,
+    jobs: jobs.slice(0, PAGE_ROWS).map(rowIn(explanation)),
+  };
+}
+
+function waitsOf({ begun, explanation, instance }: Figures, group: GroupKey): readonly HourOfWaits[] {
+  const [prefix, ofGroup] = [namePrefix(group.name), groupHash(instance, group)];
+  const untilMs = (Math.floor(Date.parse(explanation.checkedAt) / HOUR_MS) + 1) * HOUR_MS;
+  const waits = Array.from({ length: CHART_HOURS }, (): number[] => []);
+  for (const { createdAtMs, runner, startedAtMs } of begun) {
+    const name = startedAtMs === undefined ? undefined : parseRunnerName(runner ?? '');
+    if (startedAtMs === undefined || name?.prefix !== prefix || name.groupHash !== ofGroup) continue;
+    waits[CHART_HOURS - Math.ceil((untilMs - startedAtMs) / HOUR_MS)]?.push(Math.max(0, s(startedAtMs - createdAtMs)));
+  }
+  return waits.map((seconds, index) => {
+    seconds.sort((a, b) => a - b);
+    return {
+      from: isoOf(untilMs - (CHART_HOURS - index) * HOUR_MS),
+      jobs: seconds.length,
+      median: seconds[Math.floor((seconds.length - 1) / 2)] ?? 0,
+      longest: seconds.at(-1) ?? 0,
+    };
+  });
+}
+
+/** `https://logs.example.com/?pod={pod}`: its words in braces are `namespace`, `pod`, `node` and `runner`. '': there is none. */
+function logLink(template: string, words: Readonly<Record<string, string>>): string | undefined {
+  return linkOf(template.replace(/\{(\w+)\}/g, (_, word: string) => encodeURIComponent(words[word] ?? '')));
+}
+
+/** A link that a browser may follow. Gitea writes them, and whoever stands between. */
+function linkOf(text: string): string | undefined {
+  const url = parseUrl(text);
+  return url && /^https?:$/.test(url.protocol) && url.href.length <= 2_000 ? url.href : undefined;
+}
+
+function printed(lines: readonly Line[]): readonly Line[] {
+  return lines.map(([name, text]) => [name, printable(text)]);
+}
+
+function isoOf(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+function s(ms: number): number {
+  return Math.round(ms / 1000);
+}

@@ -1,0 +1,218 @@
+/** The page for developers with a real Gitea that signs people in, in real Chromium. */
+import axe from 'axe-core';
+import type { BrowserContext, BrowserContextOptions, Browser as Chromium, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { GITEA_VERSIONS } from './build.ts';
+import { type Gitea, startGitea } from './gitea.ts';
+import { type RealPage, startChromium, startRealPage } from './page-rig.ts';
+import { Playground } from './process.ts';
+import { workflow } from './workflows.ts';
+
+const PASSWORD = 'a-password-of-this-test';
+/** What tells a job from an element. */
+const HOSTILE = '<img src=x onerror=window.evil=1>';
+
+describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
+  const ends: (() => void | Promise<void>)[] = [];
+  let playground: Playground;
+  let gitea: Gitea;
+  let browser: Chromium;
+  let site: RealPage;
+
+  beforeAll(async () => {
+    playground = new Playground(`page-${version}`);
+    gitea = await startGitea(version, inject('builds').gitea[version], playground);
+    const { admin } = gitea;
+    for (const username of ['dora', 'olga'])
+      await admin.call('POST', '/admin/users', {
+        username,
+        email: `${username}@example.com`,
+        password: PASSWORD,
+        must_change_password: false,
+      });
+    await admin.createOrg('acme');
+    for (const name of ['api', 'hidden', 'many']) await admin.createRepo(name, 'acme');
+    await admin.call('PUT', '/repos/acme/api/collaborators/dora', { permission: 'read' });
+    const teams = (await admin.call('GET', '/orgs/acme/teams')) as readonly { readonly id: number }[];
+    await admin.call('PUT', `/teams/${teams[0]?.id}/members/olga`);
+    await admin.addWorkflow('acme/api', 'ci.yml', workflow({ build: { runsOn: 'linux', seconds: 1 } }));
+    await admin.addWorkflow('acme/api', 'late.yml', workflow({ late: { runsOn: 'mainframe', seconds: 1 } }));
+    await admin.addWorkflow(
+      'acme/api',
+      'evil.yml',
+      `on: workflow_dispatch\njobs:\n  evil:\n    name: "${HOSTILE}"\n    runs-on: linux\n    steps: [{run: "true"}]\n`,
+    );
+    await admin.addWorkflow('acme/hidden', 'ci.yml', workflow({ 'hidden-job': { runsOn: 'linux', seconds: 1 } }));
+    await admin.addWorkflow('acme/many', 'many.yml', workflow({ part: { runsOn: 'linux', seconds: 1, matrix: 250 } }));
+    for (const [repository, file] of [
+      ['acme/api', 'ci.yml'],
+      ['acme/api', 'evil.yml'],
+      ['acme/hidden', 'ci.yml'],
+    ] as const)
+      await admin.dispatch(repository, file);
+    site = await startRealPage(gitea, playground, (end) => void ends.push(end));
+    browser = await startChromium();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    for (const end of ends.reverse()) await end();
+    await playground.close();
+  });
+
+  /** A browser in which this person has signed in, and all that went wrong in it. */
+  async function signIn(
+    login: string,
+    options: BrowserContextOptions = {},
+  ): Promise<{ readonly context: BrowserContext; readonly page: Page; readonly wrong: readonly string[] }> {
+    const context = await browser.newContext(options);
+    const page = await context.newPage();
+    const wrong: string[] = [];
+    await page.goto(site.url);
+    await page.getByRole('link', { name: 'Sign in with Gitea' }).click();
+    await page.fill('input[name=user_name]', login);
+    await page.fill('input[name=password]', PASSWORD);
+    await page.keyboard.press('Enter');
+    const consent = page.locator('#authorize-app');
+    await Promise.race([consent.waitFor(), page.waitForURL(`${site.url}/**`)]);
+    if (await consent.isVisible()) await consent.click();
+    await page.getByRole('heading', { level: 1, name: 'My jobs' }).waitFor();
+    // From here on only the page itself.
+    page.on('console', (message) => message.type() === 'error' && wrong.push(message.text()));
+    page.on('pageerror', (error) => wrong.push(String(error)));
+    page.on('request', (request) => request.url().startsWith(site.url) || wrong.push(`asked ${request.url()}`));
+    return { context, page, wrong };
+  }
+
+  /** What an accessibility checker finds: WCAG 2.2 and best practices. */
+  async function findings(page: Page): Promise<readonly string[]> {
+    await page.evaluate(axe.source);
+    const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
+    return violations.map(({ id, nodes }) => `${page.url()}: ${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+  }
+
+  it('signs a person in, who sees the jobs that she can read and no others', async () => {
+    const { context, page, wrong } = await signIn('dora');
+
+    const text = await page.innerText('main');
+    const cookies = await context.cookies(site.url);
+
+    expect(text).toContain('acme/api build');
+    expect(text).toContain(HOSTILE);
+    expect(text).not.toContain('hidden');
+    expect(await page.evaluate('window.evil')).toBeUndefined();
+    expect(new URL(page.url()).search).toBe('');
+    expect(cookies.find(({ name }) => name === 'gitea-runners')).toMatchObject({ httpOnly: true, sameSite: 'Lax' });
+    await page.getByRole('link', { name: 'acme/api build' }).first().click();
+    await page.getByRole('link', { name: 'This job in Gitea' }).waitFor();
+    expect(await page.innerText('main')).toContain('Cause');
+    expect(await page.getAttribute('text=This job in Gitea', 'href')).toMatch(`${gitea.url}/acme/api/actions/runs/`);
+    expect(wrong).toEqual([]);
+    await context.close();
+  });
+
+  it('shows a new job without a reload, and keeps the focus', async () => {
+    const { context, page, wrong } = await signIn('dora');
+    await page.evaluate('window.isSame = true');
+    await page.getByRole('link', { name: 'acme/api build' }).first().focus();
+
+    await gitea.admin.dispatch('acme/api', 'late.yml');
+    await page.getByRole('link', { name: 'acme/api late' }).waitFor({ timeout: 60_000 });
+
+    expect(await page.evaluate('window.isSame')).toBe(true);
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('acme/api build');
+    expect(await page.innerText('main')).toContain('labels not covered: mainframe');
+    expect(wrong).toEqual([]);
+    await context.close();
+  });
+
+  it('is used by keyboard alone', async () => {
+    const { context, page } = await signIn('olga');
+    const focused = () => page.evaluate('document.activeElement.textContent');
+    await page.goto(site.url);
+
+    await page.keyboard.press('Tab');
+    expect(await focused()).toContain('Skip to content');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('main');
+    await page.goto(site.url);
+    for (const name of ['Skip to content', 'My jobs', 'Groups']) {
+      await page.keyboard.press('Tab');
+      expect(await focused()).toContain(name);
+    }
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Groups' }).waitFor();
+    for (let tab = 0; tab < 12 && (await focused()) !== 'runners/ci'; tab += 1) await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Group runners/ci' }).waitFor();
+    for (let tab = 0; tab < 12 && (await focused()) !== 'Sign out'; tab += 1) await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'Sign in with Gitea' }).waitFor();
+    expect((await context.cookies(site.url)).some(({ name }) => name === 'gitea-runners')).toBe(false);
+    await context.close();
+  });
+
+  it('is read without JavaScript', async () => {
+    const { context, page } = await signIn('olga', { javaScriptEnabled: false });
+
+    await page.getByRole('link', { name: 'Groups' }).click();
+    await page.getByRole('link', { name: 'runners/ci' }).click();
+
+    expect(await page.innerText('main')).toContain('org acme');
+    await context.close();
+  });
+
+  it('shows 1,000 jobs, and an accessibility checker finds nothing, also on a phone and in the dark', async () => {
+    for (let run = 0; run < 4; run += 1) await gitea.admin.dispatch('acme/many', 'many.yml');
+    const { context, page, wrong } = await signIn('olga');
+    await expect
+      .poll(() => page.innerText('#counts').catch(() => ''), { timeout: 120_000, interval: 1_000 })
+      .toMatch(/, (99\d|100\d) held back/);
+    await page.getByRole('link', { name: 'More jobs' }).click();
+    await page.getByText('Page 2 of').waitFor();
+    expect(await page.locator('ul.jobs > li[id^=job-]').count()).toBe(100);
+
+    const job = await page.locator('ul.jobs > li > a').first().getAttribute('href');
+    const found: string[] = [];
+    for (const colorScheme of ['light', 'dark'] as const) {
+      for (const width of [1280, 360]) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height: 800 });
+        for (const path of ['/', `${job}`, '/groups', '/groups/runners/ci', '/nothing']) {
+          await page.goto(`${site.url}${path}`);
+          found.push(...(await findings(page)));
+          const isTooWide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
+          if (await page.evaluate(isTooWide)) found.push(`${path} is wider than ${width}`);
+        }
+      }
+    }
+    expect(found).toEqual([]);
+    expect(wrong.filter((each) => !each.includes('404'))).toEqual([]);
+    const stranger = await browser.newPage();
+    await stranger.goto(site.url);
+    expect(await findings(stranger)).toEqual([]);
+    await Promise.all([context.close(), stranger.close()]);
+  });
+
+  it('answers scripts with a token of the reader', async () => {
+    const ask = async (token: string, path: string) => {
+      const response = await fetch(`${site.url}/api/v1${path}`, { headers: { authorization: `token ${token}` } });
+      return { status: response.status, body: JSON.stringify(await response.json()) };
+    };
+    const { admin } = gitea;
+    const basic = `Basic ${Buffer.from(`dora:${PASSWORD}`).toString('base64')}`;
+    const scopes = ['read:user', 'read:repository', 'read:organization'];
+    const made = await admin.ask('POST', '/users/dora/tokens', { name: 'script', scopes }, basic);
+    const { sha1 } = made.body as { readonly sha1: string };
+
+    const ofDora = await ask(sha1, '/jobs');
+    const ofChief = await ask(admin.token, '/groups');
+
+    expect(ofDora.status).toBe(200);
+    expect(ofDora.body).toContain('acme/api');
+    expect(ofDora.body).not.toContain('acme/hidden');
+    expect((await ask(sha1, '/groups')).body).toContain('"groups":[]');
+    expect(ofChief.body).toContain('runners/ci');
+    expect((await ask('0123456789abcdef0123456789abcdef01234567', '/jobs')).status).toBe(401);
+  });
+});

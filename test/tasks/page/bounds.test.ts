@@ -1,0 +1,257 @@
+/** What the page does when much is asked, when Gitea does not answer, and when rights are taken away. */
+import { createServer } from 'node:http';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startSimulator } from '../../../model/gitea/simulator.ts';
+import { HttpClient } from '../../../src/clients/http/client.ts';
+import { mistakeOf } from '../../../src/serve/events.ts';
+import { systemClock } from '../../../src/shared/clock.ts';
+import { FRESH_MS } from '../../../src/tasks/page/look.ts';
+import { GiteaIsDown, NotSignedIn, ReaderRights } from '../../../src/tasks/page/rights.ts';
+import { MOST_OF_ONE, pageRequests } from '../../../src/tasks/page/server.ts';
+import { Sessions } from '../../../src/tasks/page/session.ts';
+import { until } from '../../serve/rig.ts';
+import { listen } from '../../support/server.ts';
+import { startPage } from './start-page.ts';
+
+const LINUX = { runsOn: ['linux'] };
+
+describe('rights', () => {
+  /** Asked of a real simulator, with a clock that a test sets. */
+  async function startRights() {
+    const simulator = await startSimulator();
+    const { gitea } = simulator;
+    let aheadMs = 0;
+    const clock = { ...systemClock, steadyMs: () => systemClock.steadyMs() + aheadMs };
+    const http = new HttpClient({ env: {} });
+    onTestFinished(async () => {
+      await Promise.all([http.close(), simulator.close()]);
+    });
+    gitea.addUser('bert');
+    gitea.addOrg('acme', { owners: ['bert'] });
+    gitea.addRepo('acme/secret', { private: true });
+    gitea.addToken('bert', ['read:user', 'read:repository', 'read:organization'], 'token-of-bert');
+    const rights = new ReaderRights({ url: simulator.url, http, clock });
+    const scope = { kind: 'org', org: 'acme' } as const;
+    const wanted = { repositories: ['acme/secret', 'acme/gone', 'not a name'], scopes: [scope] };
+    return {
+      gitea,
+      simulator,
+      wait: (ms: number) => {
+        aheadMs += ms;
+      },
+      look: async () => {
+        const reader = await rights.readerOf('token-of-bert', wanted);
+        return [reader.mayRead('acme/secret'), reader.owns(scope)];
+      },
+    };
+  }
+
+  it('that are taken away are gone within five minutes', async () => {
+    const { gitea, look, wait } = await startRights();
+    expect(await look()).toEqual([true, true]);
+
+    gitea.addOrg('acme', { owners: [] });
+    wait(119_000);
+    expect(await look()).toEqual([true, true]);
+    wait(2_000);
+
+    expect(await look()).toEqual([false, false]);
+  });
+
+  it('that nobody confirms, because Gitea is down, are gone within five minutes, too', async () => {
+    const { look, simulator, wait } = await startRights();
+    expect(await look()).toEqual([true, true]);
+
+    simulator.intercept((_, response) => {
+      response.writeHead(500).end();
+      return true;
+    });
+    wait(200_000);
+    expect(await look()).toEqual([true, true]);
+    wait(41_000);
+
+    await expect(look()).rejects.toThrow(GiteaIsDown);
+  });
+
+  it('that Gitea does not confirm, although it knows who asks, are gone by then, too', async () => {
+    const { look, simulator, wait } = await startRights();
+    expect(await look()).toEqual([true, true]);
+
+    simulator.intercept(({ url }, response) => {
+      const isRight = /tasks|permissions/.test(url ?? '');
+      if (isRight) response.writeHead(500).end();
+      return isRight;
+    });
+    wait(200_000);
+    expect(await look()).toEqual([true, true]);
+    wait(41_000);
+
+    expect(await look()).toEqual([false, false]);
+  });
+
+  it('end with the token, and a token that Gitea refuses is not asked about again at once', async () => {
+    const { gitea, look, simulator, wait } = await startRights();
+    expect(await look()).toEqual([true, true]);
+
+    gitea.removeToken('token-of-bert');
+    wait(121_000);
+    await expect(look()).rejects.toThrow(NotSignedIn);
+    const asked = simulator.requests.length;
+
+    await expect(look()).rejects.toThrow(NotSignedIn);
+    expect(simulator.requests.length).toBe(asked);
+  });
+
+  it('are asked once for many who reload at the same time', async () => {
+    const { look, simulator } = await startRights();
+
+    await Promise.all(Array.from({ length: 50 }, look));
+
+    // Who it is, three repositories of which one is no name, and one organization.
+    expect(simulator.requests.length).toBe(4);
+  });
+});
+
+describe('Gitea down', () => {
+  it('leaves the last figures on the page, which says how old they are and not what fails', async () => {
+    const { got, provider, signIn, simulator } = await startPage();
+    simulator.gitea.push('acme/web', { jobs: [{ key: 'build', ...LINUX }] });
+    const browser = await signIn('anna');
+    expect((await got(browser, '/')).text).toContain('acme/web build');
+
+    provider.bend = (request, response) => {
+      if (!request.url?.includes('/orgs/acme/actions/')) return false;
+      response.writeHead(502).end();
+      return true;
+    };
+    await until('the page says so', async () => {
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      return (await got(browser, '/')).text.includes('does not answer');
+    });
+
+    const { text } = await got(browser, '/');
+    expect(text).toContain('acme/web build');
+    expect(text).toMatch(/<p class="age old">Figures of .*, \d+s old\. Gitea or the cluster does not answer\.<\/p>/);
+    expect(text).not.toContain('/api/v1/');
+  });
+
+  it('from the first look on is an error page, and no empty list', async () => {
+    const { page, provider, simulator } = await startPage();
+    simulator.gitea.addToken('anna', ['read:user', 'read:repository'], 'pat');
+    provider.bend = (request, response) => {
+      if (!request.url?.includes('/orgs/acme/actions/')) return false;
+      response.writeHead(403).end();
+      return true;
+    };
+
+    const response = await fetch(`${page}/api/v1/jobs`, { headers: { authorization: 'token pat' } });
+
+    expect(response.status).toBe(503);
+  });
+});
+
+describe('a browser that reloads in a loop', () => {
+  it('is told to wait, others are not, and a wake of Argo CD comes all the same', async () => {
+    const { got, page, signIn, simulator, syncs } = await startPage();
+    simulator.gitea.addUser('bert');
+    const [anna, bert] = [await signIn('anna'), await signIn('bert')];
+    let isOver = false;
+    let refused = 0;
+    const loop = (async () => {
+      while (!isOver) refused += Number((await anna.ask(`${page}/`)).status === 429);
+    })();
+    await until('it is told to wait', () => refused > 10);
+    const before = syncs();
+
+    const ofBert = await got(bert, '/');
+    simulator.gitea.push('acme/web', { jobs: [{ key: 'build', ...LINUX }] });
+    await until('Argo CD is woken', () => syncs() > before);
+
+    isOver = true;
+    await loop;
+    expect(ofBert.status).toBe(200);
+  });
+
+  it('does not make Gitea be looked at more often', async () => {
+    const { got, signIn, simulator } = await startPage();
+    const browser = await signIn('anna');
+    const looks = () => simulator.requests.filter(({ target }) => target.includes('status=waiting')).length;
+    const [before, sinceMs] = [looks(), Date.now()];
+
+    for (let visit = 0; visit < 10; visit += 1) await got(browser, '/');
+
+    expect(looks() - before).toBeLessThanOrEqual(2 + (Date.now() - sinceMs) / FRESH_MS);
+  });
+});
+
+it('tokens that Gitea does not know are limited together', async () => {
+  const { page } = await startPage();
+  const statuses = await Promise.all(
+    Array.from({ length: 60 }, async (_, index) => {
+      const headers = { authorization: `token guess-${index}` };
+      return (await fetch(`${page}/api/v1/jobs`, { headers })).status;
+    }),
+  );
+
+  expect(statuses.filter((status) => status === 401).length).toBeGreaterThan(0);
+  expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(20);
+});
+
+it('one person has so many streams of events, and one that ends makes room', async () => {
+  const { page, signIn } = await startPage();
+  const browser = await signIn('anna');
+  const cookie = [...browser.cookies(page)].map(([name, value]) => `${name}=${value}`).join('; ');
+  const open = async () => {
+    const ending = new AbortController();
+    const response = await fetch(`${page}/events`, { headers: { cookie }, signal: ending.signal });
+    return { status: response.status, end: () => ending.abort() };
+  };
+  const streams = await Promise.all(Array.from({ length: MOST_OF_ONE }, open));
+
+  const more = await open();
+  streams[0]?.end();
+  let last = more;
+  await until('there is room', async () => {
+    last = await open();
+    return last.status === 200;
+  });
+
+  expect(streams.map(({ status }) => status)).toEqual(streams.map(() => 200));
+  expect(more.status).toBe(429);
+  for (const { end } of [...streams, last]) end();
+});
+
+it('a mistake of ours is told with its place, and whoever asks learns nothing of it', async () => {
+  const simulator = await startSimulator();
+  const http = new HttpClient({ env: {} });
+  simulator.gitea.addUser('anna');
+  simulator.gitea.addToken('anna', ['read:user'], 'pat');
+  const mistakes: unknown[] = [];
+  const free = await listen(createServer());
+  await free.close();
+  const server = createServer(
+    pageRequests({
+      url: free.origin,
+      clock: systemClock,
+      rights: new ReaderRights({ url: simulator.url, http, clock: systemClock }),
+      sessions: new Sessions({ keys: () => [], clock: systemClock, isSecure: false }),
+      logUrl: '',
+      signal: new AbortController().signal,
+      onMistake: (error) => void mistakes.push(mistakeOf(error)),
+      oauth: undefined as never,
+      looker: { shown: () => Promise.reject(new TypeError('a secret')) } as never,
+    }),
+  );
+  await new Promise<void>((resolve) => server.listen(free.port, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    server.close();
+    await Promise.all([http.close(), simulator.close()]);
+  });
+
+  const response = await fetch(`${free.origin}/api/v1/jobs`, { headers: { authorization: 'token pat' } });
+  const text = await response.text();
+
+  expect(response.status).toBe(500);
+  expect(mistakes).toMatchObject([{ is: 'mistake', error: 'TypeError' }]);
+  expect(text + JSON.stringify(mistakes)).not.toContain('a secret');
+});

@@ -1,0 +1,68 @@
+/** A browser's cookies and redirects over `fetch`, and no more. */
+import { request } from 'node:http';
+
+export interface Got {
+  readonly status: number;
+  readonly url: string;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+export class Browser {
+  /** By origin, then by name. */
+  readonly #jars = new Map<string, Map<string, string>>();
+
+  /** Asks as a person does who follows a link. */
+  async open(url: string, more: RequestInit = {}): Promise<Got> {
+    let next = url;
+    for (let hops = 0; hops < 10; hops += 1) {
+      const got = await this.ask(next, hops === 0 ? more : {});
+      const location = got.headers.get('location');
+      if (got.status < 300 || got.status > 399 || location === null) return got;
+      next = new URL(location, next).href;
+    }
+    throw new Error(`more than 10 redirects from ${url}`);
+  }
+
+  /** One request. */
+  async ask(url: string, more: RequestInit = {}): Promise<Got> {
+    const jar = this.#jarOf(url);
+    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
+    const headers = { ...(more.headers as Record<string, string>), ...(cookie && { cookie }) };
+    const response = await fetch(url, { redirect: 'manual', ...more, headers });
+    for (const set of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
+      if (/Max-Age=0/.test(set)) jar.delete(name);
+      else jar.set(name, value);
+    }
+    return { status: response.status, url, headers: response.headers, text: await response.text() };
+  }
+
+  cookies(url: string): ReadonlyMap<string, string> {
+    return this.#jarOf(url);
+  }
+
+  /** Puts a cookie into the jar, as somebody does who can write to it. */
+  plant(url: string, name: string, value: string): void {
+    this.#jarOf(url).set(name, value);
+  }
+
+  #jarOf(url: string): Map<string, string> {
+    const { origin } = new URL(url);
+    const jar = this.#jars.get(origin) ?? new Map<string, string>();
+    this.#jars.set(origin, jar);
+    return jar;
+  }
+}
+
+/** `fetch` does not let a test choose the header Host. */
+export async function statusWithHost(url: string, host: string): Promise<number> {
+  return await new Promise((resolve, reject) => {
+    const asked = request(url, { headers: { host } }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    asked.on('error', reject);
+    asked.end();
+  });
+}

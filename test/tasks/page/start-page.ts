@@ -1,0 +1,87 @@
+/** `serve` with the page, a simulated Gitea that signs people in, and a small cluster: all real HTTP. */
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import type { SimulatorOptions } from '../../../model/gitea/simulator.ts';
+import type { Subscriber } from '../../../src/serve/events.ts';
+import { openPage, type PageOptions } from '../../../src/tasks/page/page.ts';
+import { type Rig, startRig } from '../../serve/rig.ts';
+import { folderWith } from '../../support/run-cli.ts';
+import { listen } from '../../support/server.ts';
+import { Browser, type Got } from './browser.ts';
+import { CLIENT, type OAuthProvider, startProvider } from './oauth-provider.ts';
+
+export const COOKIE_KEY = 'a-key-of-this-test-that-is-long-enough-0123456789';
+
+export interface PageRig extends Rig {
+  readonly page: string;
+  readonly provider: OAuthProvider;
+  /** A browser in which this person is signed in. */
+  readonly signIn: (user: string) => Promise<Browser>;
+  readonly got: (browser: Browser, path: string) => Promise<Got>;
+  /** Another replica of the page with the same settings, at its own address. */
+  readonly replica: (over?: Partial<PageOptions>) => Promise<string>;
+}
+
+export async function startPage(
+  over: Partial<PageOptions> & { readonly spec?: string; readonly subscribers?: readonly Subscriber[] } = {},
+  simulator: SimulatorOptions = {},
+): Promise<PageRig> {
+  const { spec = '', subscribers = [], ...more } = over;
+  const rig = await startRig(spec, simulator);
+  const provider = startProvider(rig.simulator, 'anna');
+  const folder = folderWith({ key: COOKIE_KEY, secret: `${CLIENT.secret}\n` });
+  const start = async (own: Partial<PageOptions>): Promise<string> => {
+    // The page must know its own address.
+    const free = await listen(createServer());
+    await free.close();
+    const { port } = free;
+    const url = `http://127.0.0.1:${port}`;
+    const options: PageOptions = {
+      listen: { host: '127.0.0.1', port },
+      url,
+      gitea: rig.simulator.url,
+      giteaPublic: rig.simulator.url,
+      clientId: CLIENT.id,
+      clientSecretFile: join(folder, 'secret'),
+      keyFile: join(folder, 'key'),
+      instance: '',
+      timeoutMs: 5_000,
+      // Looks are not held back by their budget here.
+      giteaRequests: 60_000,
+      ...own,
+    };
+    await rig.start({ identity: url, subscribers, features: [(context) => openPage(options, context)] });
+    return url;
+  };
+  const page = await start(more);
+  return {
+    ...rig,
+    page,
+    provider,
+    replica: (own = {}) => start({ ...more, ...own }),
+    got: (browser, path) => browser.open(`${page}${path}`),
+    signIn: async (user) => {
+      provider.user = user;
+      const browser = new Browser();
+      const got = await browser.open(`${page}/sign-in?to=/`);
+      if (got.status !== 200) throw new Error(`sign-in of ${user}: ${got.status} ${got.text}`);
+      return browser;
+    },
+  };
+}
+
+/** The pod of a Job, on a node. */
+export function podOf(job: Readonly<Record<string, unknown>>, nodeName = 'node-7') {
+  const name = String(job['name']);
+  return {
+    metadata: {
+      namespace: 'runners',
+      name: `${name}-abcde`,
+      creationTimestamp: new Date().toISOString(),
+      labels: { 'app.kubernetes.io/managed-by': 'argocd-gitea-runners' },
+      ownerReferences: [{ kind: 'Job', name, uid: job['uid'] }],
+    },
+    spec: { nodeName },
+    status: { phase: 'Pending' },
+  };
+}

@@ -1,0 +1,152 @@
+/** What a person is shown of the figures, and what is left out of them. */
+import { describe, expect, it } from 'vitest';
+import type { ExplainedGroup, ExplainedJob, Explanation } from '../../../src/observe/explain/explanation.ts';
+import type { Job } from '../../../src/planner/evidence.ts';
+import { runnerName } from '../../../src/planner/names.ts';
+import { CHART_HOURS, type Figures, groupFor, jobFor, jobsFor, type Reader } from '../../../src/tasks/page/view.ts';
+
+const NOW = Date.UTC(2026, 10, 25, 12, 30);
+const GROUP = { namespace: 'runners', name: 'ci' };
+const OTHER = { namespace: 'runners', name: 'theirs' };
+
+function job(id: number, repository: string, more: Partial<Job> = {}): Job {
+  const url = `https://gitea.example.com/${repository}/actions/runs/1/jobs/${id}`;
+  const base = { id, attempt: 1, runId: 1, repository, name: `job-${id}`, url, labels: ['linux'] };
+  return { ...base, status: 'queued', createdAtMs: NOW - 60_000, ...more };
+}
+
+function held(of: Job, more: object): ExplainedJob {
+  return { job: of, origin: 'https://gitea.example.com', verdict: 'held', state: 'held', ...more } as ExplainedJob;
+}
+
+function group(key: typeof GROUP, scope: string): ExplainedGroup {
+  const counts = { cap: 1, busy: 1, waiting: 0, debugging: 0, spare: 0, warm: 0, minIdle: 0, held: 1, cannotStart: 0 };
+  const written = { file: 'f', gitea: 'https://gitea.example.com', scope, labels: ['linux'], suspended: false };
+  return { ...key, ...written, ...counts };
+}
+
+function figures(over: Partial<Explanation>, begun: readonly Job[] = []): Figures {
+  return {
+    explanation: {
+      checkedAt: new Date(NOW).toISOString(),
+      groups: [group(GROUP, 'org acme'), group(OTHER, 'org secret-org')],
+      jobs: [],
+      runners: [],
+      ...over,
+    },
+    scopeOf: ({ name }) => ({ kind: 'org', org: name === 'ci' ? 'acme' : 'secret-org' }),
+    broken: [],
+    begun,
+    podOf: () => undefined,
+    instance: '',
+  };
+}
+
+/** Reads acme/web, and owns acme if it is said. */
+function reader(owns = false): Reader {
+  return {
+    login: 'dora',
+    isAdmin: false,
+    mayRead: (repository) => repository === 'acme/web',
+    owns: (scope) => owns && scope.kind === 'org' && scope.org === 'acme',
+    unknown: 0,
+  };
+}
+
+const ALL = { page: 1, repository: '' };
+
+describe('what a person may not read', () => {
+  it('is not named by his own jobs: whose turn is next, who holds a place, where the labels are', () => {
+    const runner = runnerName('', { ...GROUP, origin: 'o', templateHash: 'h' }, { id: 9, attempt: 1 }, 0);
+    const shown = figures({
+      jobs: [
+        held(job(1, 'acme/web'), { because: 'cap', group: GROUP, cap: 1, position: 1, next: 'acme/secret' }),
+        held(job(2, 'acme/web', { labels: ['gpu'] }), {
+          because: 'labels-not-covered',
+          elsewhere: { is: 'other-scope', group: OTHER, scope: 'org secret-org' },
+        }),
+        held(job(3, 'acme/secret'), { because: 'cap', group: GROUP, cap: 1, position: 2 }),
+      ],
+      runners: [
+        {
+          emit: true,
+          runner,
+          group: GROUP,
+          because: 'busy',
+          pinned: true,
+          job: job(9, 'acme/secret', { name: 'hush' }),
+        },
+      ],
+    });
+
+    const all = JSON.stringify([
+      jobsFor(shown, reader(true), ALL),
+      jobFor(shown, reader(true), 1),
+      jobFor(shown, reader(true), 2),
+      groupFor(shown, reader(true), 'runners/ci'),
+    ]);
+
+    expect(jobFor(shown, reader(), 3)).toBeUndefined();
+    expect(all).toContain('labels not covered: gpu');
+    expect(all).toContain(runner);
+    expect(all).not.toMatch(/secret|hush/);
+  });
+
+  it('is no address in the trouble of a group of others, and its owners see it', () => {
+    const why = 'RunnerGroup runners/ci is not ready: list jobs of http://gitea.internal/acme/secret';
+    const notCreated = { why, next: why, isUnserved: true };
+    const served = { job: job(1, 'acme/web'), origin: 'o', verdict: 'served', by: 'new-runner', group: GROUP };
+    const shown = figures({ jobs: [{ ...served, runner: 'r', state: 'unserved', notCreated } as ExplainedJob] });
+
+    const [ofReader, ofOwner] = [false, true].map((owns) => JSON.stringify(jobFor(shown, reader(owns), 1)));
+
+    expect(ofReader).toContain('owners of the group see why');
+    expect(ofReader).not.toMatch(/internal|secret/);
+    expect(ofOwner).toContain('gitea.internal');
+  });
+
+  it('is told where he may read it', () => {
+    const next = held(job(1, 'acme/web'), { because: 'cap', group: GROUP, cap: 1, position: 1, next: 'acme/web' });
+
+    expect(jobsFor(figures({ jobs: [next] }), reader(), ALL).jobs[0]?.what).toContain('the next slot is for acme/web');
+  });
+
+  it('is no group of somebody else', () => {
+    expect(groupFor(figures({}), reader(true), 'runners/theirs')).toBeUndefined();
+    expect(groupFor(figures({}), reader(false), 'runners/ci')).toBeUndefined();
+  });
+});
+
+it('a link is none when it is no address of http', () => {
+  const at = (url: string) =>
+    jobsFor(figures({ jobs: [held(job(1, 'acme/web', { url }), { because: 'blocked' })] }), reader(), ALL);
+
+  expect(at('https://gitea.example.com/x').jobs[0]?.link).toBe('https://gitea.example.com/x');
+  for (const url of ['javascript:alert(1)', 'data:text/html,x', '', '//evil.example', `https://a/${'x'.repeat(3_000)}`])
+    expect(at(url).jobs[0]?.link).toBeUndefined();
+});
+
+it('waiting times are those of jobs that began on runners of the group, by the hour of their begin', () => {
+  const named = { ...GROUP, origin: 'o', templateHash: 'h' };
+  const began = (id: number, waitedS: number, agoMs: number, of = named): Job => ({
+    ...job(id, 'acme/secret'),
+    status: 'completed',
+    runner: runnerName('', of, { id, attempt: 1 }, 0),
+    startedAtMs: NOW - agoMs,
+    createdAtMs: NOW - agoMs - waitedS * 1000,
+    completedAtMs: NOW,
+  });
+  const begun = [
+    ...[10, 20, 90].map((waitedS, index) => began(index + 1, waitedS, 60_000)),
+    began(4, 5, 3_600_000),
+    began(5, 7, 3_600_000, { ...named, name: 'theirs' }),
+    began(6, 8, 13 * 3_600_000),
+  ];
+
+  const waits = groupFor(figures({}, begun), reader(true), 'runners/ci')?.waits ?? [];
+
+  expect(waits).toHaveLength(CHART_HOURS);
+  expect(waits.at(-1)).toEqual({ from: '2026-11-25T12:00:00.000Z', jobs: 3, median: 20, longest: 90 });
+  expect(waits.at(-2)).toEqual({ from: '2026-11-25T11:00:00.000Z', jobs: 1, median: 5, longest: 5 });
+  expect(waits.reduce((sum, { jobs }) => sum + jobs, 0)).toBe(4);
+});
