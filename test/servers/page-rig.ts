@@ -34,24 +34,27 @@ export async function startRealPage(gitea: Gitea, playground: Playground, atEnd:
   };
   const cluster = await startFakeCluster({ listen: (handler) => serveHttp(handler, atEnd) });
   cluster.put('runnergroups', parse(groupYaml(gitea.url)) as KubeObject);
-  const { end } = startQuietServe({
-    cluster: cluster.config,
-    env: { GITEA_URL: gitea.url, GITEA_TOKEN: await gitea.admin.createToken(['read:organization']) },
-    pollMs: 1_000,
-    page: {
-      listen: { host: '127.0.0.1', port },
-      url,
-      gitea: gitea.url,
-      giteaPublic: gitea.url,
-      clientId: made.client_id,
-      clientSecretFile: write('client-secret', made.client_secret),
-      keyFile: write('key', randomBytes(32).toString('hex')),
-      logUrl: 'https://logs.example.com/?pod={pod}',
-      instance: '',
-      timeoutMs: 20_000,
-      giteaRequests: 6_000,
+  const { end } = startQuietServe(
+    {
+      cluster: cluster.config,
+      env: { GITEA_URL: gitea.url, GITEA_TOKEN: await gitea.admin.createToken(['read:organization']) },
+      pollMs: 1_000,
+      page: {
+        listen: { host: '127.0.0.1', port },
+        url,
+        gitea: gitea.url,
+        giteaPublic: gitea.url,
+        clientId: made.client_id,
+        clientSecretFile: write('client-secret', made.client_secret),
+        keyFile: write('key', randomBytes(32).toString('hex')),
+        logUrl: 'https://logs.example.com/?pod={pod}',
+        instance: '',
+        timeoutMs: 20_000,
+        giteaRequests: 6_000,
+      },
     },
-  });
+    atEnd,
+  );
   atEnd(end);
   return { url, cluster };
 }

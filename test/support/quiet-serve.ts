@@ -7,6 +7,7 @@ import { systemClock } from '../../src/shared/clock.ts';
 import { type TaskSettings, tasksOf } from '../../src/tasks/tasks.ts';
 import { openMetrics } from '../../src/telemetry/metrics.ts';
 import { folderWith } from './run-cli.ts';
+import type { AtEnd } from './server.ts';
 
 export interface QuietServe {
   /** What has happened so far. */
@@ -16,6 +17,7 @@ export interface QuietServe {
 
 export function startQuietServe(
   wanted: Pick<ServeOptions, 'cluster' | 'env'> & Partial<ServeOptions & TaskSettings>,
+  atEnd?: AtEnd,
 ): QuietServe {
   const events: ServeEvent[] = [];
   const metrics = openMetrics();
@@ -28,7 +30,11 @@ export function startQuietServe(
       timeoutMs: 10_000,
       namespaces: [],
       images: {},
-      argocd: { url: 'http://127.0.0.1:1', tokenFile: join(folderWith({ token: 'x' }), 'token'), namespace: 'argocd' },
+      argocd: {
+        url: 'http://127.0.0.1:1',
+        tokenFile: join(folderWith({ token: 'x' }, atEnd), 'token'),
+        namespace: 'argocd',
+      },
       listen: nowhere,
       metricsListen: nowhere,
       probeListen: nowhere,

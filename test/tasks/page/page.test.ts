@@ -227,6 +227,7 @@ it('asks Gitea nothing while nobody looks', async () => {
   const ofPage = () => simulator.requests.filter(({ target }) => /status=waiting|\/tasks|\/permissions/.test(target));
 
   await new Browser().open(`${page}/`);
+  await fetch(`${page}/api/v1/jobs`, { headers: { authorization: 'token of-a-stranger' } });
   await sleep(300);
 
   expect(ofPage()).toEqual([]);

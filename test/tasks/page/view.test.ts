@@ -105,6 +105,15 @@ describe('what a person may not read', () => {
     expect(ofOwner).toContain('gitea.internal');
   });
 
+  it('is no job that has ended', () => {
+    const ended = { status: 'completed', completedAtMs: NOW } as const;
+    const shown = figures({}, [job(1, 'acme/web', ended), job(2, 'acme/secret', ended)]);
+
+    expect(jobsFor(shown, reader(), ALL).ended.map(({ id }) => id)).toEqual([1]);
+    expect(jobFor(shown, reader(), 1)?.title).toContain('has ended');
+    expect(jobFor(shown, reader(), 2)).toBeUndefined();
+  });
+
   it('is told where he may read it', () => {
     const next = held(job(1, 'acme/web'), { because: 'cap', group: GROUP, cap: 1, position: 1, next: 'acme/web' });
 
