@@ -34,6 +34,8 @@ function find(found: readonly KubeObject[], kind: string, name: string, namespac
   );
 }
 
+const PAGE = { enabled: true, url: 'https://runners.example.com', gitea: 'http://gitea:3000', clientId: 'id' };
+
 describe('the chart', () => {
   it('passes helm lint --strict, with its defaults and with each file of values', () => {
     const files = readdirSync(VALUES).map((file) => ['--values', join(VALUES, file)]);
@@ -50,8 +52,9 @@ describe('the chart', () => {
     expect(sorted(render({}))).toEqual(expectedObjects());
   });
 
-  it('renders the objects of cache.yaml, secrets-api.yaml and registration-secrets.yaml when they are asked for', () => {
-    const found = render(Object.fromEntries(Object.keys(OPTIONS).map((name) => [name, { enabled: true }])));
+  it('renders the objects of the optional files when they are asked for', () => {
+    const asked = Object.fromEntries(Object.keys(OPTIONS).map((name) => [name, { enabled: true }]));
+    const found = render({ ...asked, page: PAGE });
 
     for (const object of Object.values(OPTIONS).flatMap(objects)) expect(found).toContainEqual(object);
     expect(find(found, 'ConfigMap', 'gitea-runners-settings')).toMatchObject({
@@ -82,6 +85,23 @@ describe('the chart', () => {
       },
     });
     expect(() => settings({ headers: 'x' })).toThrow();
+  });
+
+  it('writes the values of the page into the settings, and refuses to go without one that it needs', () => {
+    const settings = (page: unknown) => find(render({ page }), 'ConfigMap', 'gitea-runners-settings');
+
+    expect(settings({ ...PAGE, logUrl: 'https://logs/{pod}' })).toMatchObject({
+      data: {
+        GITEA_RUNNERS_PAGE_LISTEN: ':8082',
+        GITEA_RUNNERS_PAGE_URL: 'https://runners.example.com',
+        GITEA_RUNNERS_PAGE_GITEA: 'http://gitea:3000',
+        GITEA_RUNNERS_PAGE_CLIENT_ID: 'id',
+        GITEA_RUNNERS_PAGE_LOG_URL: 'https://logs/{pod}',
+      },
+    });
+    expect(settings({ ...PAGE, enabled: false })).toBeUndefined();
+    for (const name of ['url', 'gitea', 'clientId'])
+      expect(() => settings({ ...PAGE, [name]: '' })).toThrow(`page.${name}`);
   });
 
   it('writes what follows from several values into the settings at once, and a setting of a person wins', () => {
