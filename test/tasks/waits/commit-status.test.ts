@@ -120,7 +120,8 @@ describe('a commit status', () => {
 
     const left = (await waiting()) + statuses(rig).length;
     expect(left).toBeGreaterThan(190);
-    expect(left).toBeLessThanOrEqual(200);
+    // One that is being said may be counted twice.
+    expect(left).toBeLessThanOrEqual(201);
   });
 
   it('is not set for a group that does not ask for it, nor before its time', async () => {
