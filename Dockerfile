@@ -19,7 +19,7 @@ WORKDIR /src
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json LICENSE ./
-COPY scripts/*.mjs scripts/*.cjs scripts/
+COPY scripts/*.mjs scripts/*.cjs scripts/train.ts scripts/
 COPY imports/ imports/
 COPY src/ src/
 COPY demo/ demo/

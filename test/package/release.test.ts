@@ -139,6 +139,7 @@ describe('VERSION', () => {
     'docs',
     'examples/cdk8s',
     'install/chart/Chart.yaml',
+    'install/install.sh',
   ];
 
   /** `npm run docs` installs packages below docs/. */

@@ -6,6 +6,7 @@ import { type Browser as Chromium, chromium } from 'playwright-core';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { type FakeCluster, type KubeObject, startFakeCluster } from '../serve/fake-cluster.ts';
+import { until } from '../serve/rig.ts';
 import { startQuietServe } from '../support/quiet-serve.ts';
 import { groupYaml } from '../support/run-cli.ts';
 import { type AtEnd, serve as serveHttp } from '../support/server.ts';
@@ -56,6 +57,12 @@ export async function startRealPage(gitea: Gitea, playground: Playground, atEnd:
     atEnd,
   );
   atEnd(end);
+  const answers = async (): Promise<boolean> =>
+    await fetch(url).then(
+      ({ body }) => body !== null,
+      () => false,
+    );
+  await until('the page answers', answers);
   return { url, cluster };
 }
 
