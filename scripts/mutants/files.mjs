@@ -25,23 +25,25 @@ const PLANNER = {
   folders: ['src/planner', 'test/planner', 'test/model', 'test/simulation', 'test/golden'],
 };
 
-/** What `serve` must never miss: its queue, what a wake waits for, and when Gitea is looked at. `-- --serve` @type {Subject} */
+/** What `serve` must never miss: its queue, what a wake waits for, what Argo CD has answered, and when Gitea is looked at. `-- --serve` @type {Subject} */
 const SERVE = {
   mutated: [
     /^src\/serve\/queue\.ts$/,
     /^src\/serve\/waking\/(?:wake-state|applications)\.ts$/,
     /^src\/serve\/planning\/difference\.ts$/,
     /^src\/serve\/looks\/poll-interval\.ts$/,
+    /^src\/clients\/argocd\/(?:wake|app-state)\.ts$/,
   ],
   cheap: [
     /^test\/serve\/queue\.test\.ts$/,
     /^test\/serve\/waking\/(?:wake-state|applications)\.test\.ts$/,
     /^test\/serve\/planning\/.*\.test\.ts$/,
     /^test\/serve\/looks\/poll-interval\.test\.ts$/,
+    /^test\/clients\/argocd\/(?:wake|app-state)\.test\.ts$/,
   ],
-  quick: [/^test\/serve\/waking\/many-applications\.test\.ts$/, /^test\/serve\/round\.test\.ts$/],
+  quick: [/^test\/serve\/waking\/many-applications\.test\.ts$/, /^test\/serve\/reconcile\.test\.ts$/],
   all: [/^test\/simulation\/serve\/serve\.test\.ts$/],
-  folders: ['src/serve', 'test/serve', 'test/simulation/serve'],
+  folders: ['src/serve', 'src/clients/argocd', 'test/serve', 'test/clients/argocd', 'test/simulation/serve'],
 };
 
 const SUBJECT = process.env.MUTANTS_SUBJECT === 'serve' ? SERVE : PLANNER;

@@ -1,7 +1,14 @@
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { readApplication } from '../../../src/clients/argocd/app-state.ts';
-import { afterRefresh, type WakePatience, type WakeTarget, wake } from '../../../src/clients/argocd/wake.ts';
+import {
+  afterRefresh,
+  noting,
+  type WakePatience,
+  type WakeStep,
+  type WakeTarget,
+  wake,
+} from '../../../src/clients/argocd/wake.ts';
 import { Deadline } from '../../../src/clients/http/request.ts';
 import { pause } from '../../../src/shared/clock.ts';
 import { Failure } from '../../../src/shared/failure.ts';
@@ -179,29 +186,6 @@ describe('a wake of a slow Argo CD', () => {
     await givenUp;
   });
 
-  it('asks in another way after a minute, and then again, when Argo CD has overlooked the refresh', async () => {
-    const clock = new VirtualClock();
-    const asked: string[] = [];
-    const overlooking: WakeTarget = {
-      clock,
-      read: async () => readApplication(asked.length === 0 ? earlier : pending),
-      refresh: async (_, deadline, how = 'hard') => {
-        asked.push(how);
-        if (asked.length > 1) return readApplication(how === 'hard' ? done : earlier);
-        await pause(clock, deadline.remainingMs());
-        throw new Failure('GR-HTTP-09', 1, 'no answer.', 'timeout');
-      },
-      sync: async () => 'started',
-    };
-    const waking = wake(overlooking, APP, [GROUP], new Deadline(600_000, clock));
-    await clock.pass(59_999);
-    expect(asked).toEqual(['hard']);
-
-    await clock.pass(1);
-    expect(asked).toEqual(['hard', 'normal', 'hard']);
-    expect((await waking).is).toBe('synced');
-  });
-
   it('does not sync when the late refresh ended in an error', async () => {
     const server = await slow(earlier, pending, application(status('OutOfSync', { ...at(1), ...COMPARISON_ERROR })));
 
@@ -248,6 +232,154 @@ describe('a wake of a slow Argo CD', () => {
 
     expect((await wakeUp(server, [GROUP], { busyMs: 10_000 })).is).toBe('synced');
     expect(server.lines()).toEqual([READ, REFRESH, SYNC, SYNC, SYNC, SYNC]);
+  });
+});
+
+describe('the times of a wake', () => {
+  const at = (second: number) => ({ reconciledAt: `2026-11-23T10:00:0${second}Z` });
+  const PENDING = { 'argocd.argoproj.io/refresh': 'hard' };
+  const earlier = application(status('Synced', at(1)));
+  const pending = application(status('Synced', at(1)), PENDING);
+  const done = application(status('OutOfSync', at(9)));
+
+  /** Reads show what is there at that moment. A refresh is answered when `answers` says so; else it is late. */
+  function timed(
+    shown: (ms: number) => object,
+    answers: (how: string, ms: number) => object | undefined = () => undefined,
+  ) {
+    const clock = new VirtualClock();
+    const asked: string[] = [];
+    const ask = (what: string): number => {
+      asked.push(`${clock.steadyMs()} ${what}`);
+      return clock.steadyMs();
+    };
+    const argocd: WakeTarget = {
+      clock,
+      read: async () => readApplication(shown(ask('read'))),
+      refresh: async (_, deadline, how = 'hard') => {
+        const answer = answers(how, ask(`${how} for ${deadline.remainingMs()}`));
+        if (answer) return readApplication(answer);
+        await pause(clock, deadline.remainingMs(), deadline.signal);
+        throw new Failure('GR-HTTP-09', 1, 'no answer.', 'timeout');
+      },
+      sync: async () => (ask('sync') < 0 ? 'busy' : 'started'),
+    };
+    const begin = (ms = 600_000) => wake(argocd, APP, [GROUP], new Deadline(ms, clock));
+    return { argocd, asked, begin, clock };
+  }
+
+  it('are a read every 5 s beside a refresh that is not answered', async () => {
+    const { asked, begin, clock } = timed((ms) => (ms === 0 ? earlier : ms < 12_000 ? pending : done));
+    const waking = begin();
+    await clock.pass(20_000);
+
+    expect((await waking).is).toBe('synced');
+    expect(asked).toEqual(['0 read', '0 hard for 30000', '5000 read', '10000 read', '15000 read', '15000 sync']);
+  });
+
+  it('are another way to ask after a minute, when Argo CD has overlooked the refresh, and the first one again', async () => {
+    const { asked, begin, clock } = timed(
+      (ms) => (ms === 0 ? earlier : pending),
+      (how, ms) => (how === 'hard' && ms > 0 ? done : undefined),
+    );
+    const waking = begin();
+    await clock.pass(70_000);
+
+    expect((await waking).is).toBe('synced');
+    expect(asked.slice(-5)).toEqual([
+      '55000 read',
+      '60000 read',
+      '60000 normal for 1000',
+      '61000 hard for 30000',
+      '61000 sync',
+    ]);
+    expect(asked).toHaveLength(17);
+  });
+
+  it('compare with what the other way has shown, also when it was not answered', async () => {
+    const other = application(status('Synced', at(5)));
+    for (const answer of [other, undefined]) {
+      const { asked, begin, clock } = timed(
+        (ms) => (ms === 0 ? earlier : ms <= 60_000 ? pending : ms < 70_000 ? (answer ?? earlier) : done),
+        (how) => (how === 'normal' ? answer : undefined),
+      );
+      const waking = begin();
+      await clock.pass(80_000);
+
+      expect((await waking).is).toBe('synced');
+      expect(asked.at(-1)).toBe(answer ? '70000 sync' : '71000 sync');
+    }
+  });
+
+  it('are the same way to ask when Argo CD has not taken it in', async () => {
+    const { asked, begin, clock } = timed(
+      () => earlier,
+      (_, ms) => (ms > 0 ? done : undefined),
+    );
+    const waking = begin();
+    await clock.pass(61_000);
+
+    expect((await waking).is).toBe('synced');
+    expect(asked.slice(-3)).toEqual(['60000 read', '60000 hard for 30000', '60000 sync']);
+  });
+
+  it('end with the read after a minute, if that shows the result', async () => {
+    const { asked, begin, clock } = timed((ms) => (ms === 0 ? earlier : ms < 60_000 ? pending : done));
+    const waking = begin();
+    await clock.pass(61_000);
+
+    expect((await waking).is).toBe('synced');
+    expect(asked.slice(-2)).toEqual(['60000 read', '60000 sync']);
+  });
+
+  it('do not end with the comparison of somebody else while the refresh is pending', async () => {
+    const others = application(status('Synced', at(5)), PENDING);
+    const { asked, begin, clock } = timed((ms) => (ms === 0 ? earlier : ms < 12_000 ? others : done));
+    const waking = begin();
+    await clock.pass(20_000);
+
+    expect((await waking).is).toBe('synced');
+    expect(asked.at(-1)).toBe('15000 sync');
+  });
+
+  it('are up when less is left than a read needs', async () => {
+    const { begin, clock } = timed((ms) => (ms === 0 ? earlier : pending));
+    const waking = expect(begin(65_000)).rejects.toMatchObject({
+      code: 'GR-ARGOCD-14',
+      exit: 1,
+      message: expect.stringContaining('within 65 s'),
+    });
+    await clock.pass(60_000);
+    await waking;
+  });
+
+  it('are 30 s of tries, every 500 ms, while another operation is under way', async () => {
+    const { argocd, begin, clock } = timed(
+      () => earlier,
+      () => done,
+    );
+    const tries: number[] = [];
+    Object.assign(argocd, {
+      sync: async () => {
+        tries.push(clock.steadyMs());
+        return 'busy';
+      },
+    });
+    const waking = begin();
+    await clock.pass(31_000);
+
+    expect((await waking).is).toBe('busy');
+    expect(tries.slice(0, 3)).toEqual([0, 500, 1_000]);
+    expect(tries.at(-1)).toBe(29_500);
+  });
+
+  it('are noted for its first 100 steps', async () => {
+    const { argocd } = timed(() => earlier);
+    const steps: WakeStep[] = [];
+    const noted = noting(argocd, steps, new AbortController().signal);
+    for (let n = 0; n < 150; n += 1) await noted.read(APP, new Deadline(1_000));
+
+    expect(steps).toHaveLength(100);
   });
 });
 
