@@ -53,6 +53,37 @@ describe('an Application', () => {
   });
 });
 
+describe('the fields of an Application', () => {
+  it('are a time in any zone, an operation without a message, and no time at all', () => {
+    const operationState = { phase: 'Running', startedAt: '2026-11-20T09:00:00Z' };
+    const state = readApplication(
+      application(status('Synced', { reconciledAt: '2026-11-20T12:00:05+02:00', operationState })),
+    );
+
+    expect(state.reconciledAtMs).toBe(Date.parse('2026-11-20T10:00:05Z'));
+    expect(state.operation).toEqual({ phase: 'Running', message: '' });
+    expect(readApplication(application(status('Synced', { reconciledAt: null })))).not.toHaveProperty('reconciledAtMs');
+  });
+
+  it('are names of 1 to 253 characters', () => {
+    for (const field of ['name', 'namespace']) {
+      const read = (value: string) => readApplication({ metadata: { name: 'a', namespace: 'b', [field]: value } });
+      expect(read('x')).toMatchObject({ [field]: 'x' });
+      expect(read('x'.repeat(253))).toMatchObject({ [field]: 'x'.repeat(253) });
+      expect(() => read('x'.repeat(254))).toThrow(`no usable metadata.${field}`);
+      expect(() => read('')).toThrow(`no usable metadata.${field}`);
+    }
+  });
+
+  it('are words without space around them, whole up to 60 characters, else their first and last', () => {
+    const health = (text: string) => readApplication(application({ health: { status: text } })).health;
+
+    expect(health('  Healthy ')).toBe('Healthy');
+    expect(health('x'.repeat(60))).toBe('x'.repeat(60));
+    expect(health(`${'a'.repeat(40)}${'b'.repeat(40)}`)).toBe(`${'a'.repeat(20)} … ${'b'.repeat(37)}`);
+  });
+});
+
 describe('what an Application manages', () => {
   const state = readApplication(
     application({
@@ -150,6 +181,7 @@ describe('the Jobs that Argo CD has printed', () => {
       job('ci-5-1-0123abcd', { status: undefined }),
       job('ci-6-1-0123abcd', { status: 'Unknown' }),
       job('ci-7-1-0123abcd', { kind: 'CronJob' }),
+      job('ci-8-1-0123abcd', { group: 'example.com' }),
     ];
 
     expect(readApplication(application(status('OutOfSync', { resources }))).jobs).toEqual([

@@ -332,6 +332,24 @@ describe('the times of a wake', () => {
     expect(asked.slice(-2)).toEqual(['60000 read', '60000 sync']);
   });
 
+  it('go on when Argo CD is away after a minute', async () => {
+    const { argocd, asked, begin, clock } = timed(
+      (ms) => (ms === 0 ? earlier : pending),
+      (_, ms) => (ms > 0 ? done : undefined),
+    );
+    const { read } = argocd;
+    const waking = begin();
+    await clock.pass(59_000);
+    Object.assign(argocd, {
+      read: () => Promise.reject(new Failure('GR-HTTP-01', 1, 'away.', 'unreachable')),
+    });
+    await clock.pass(2_000);
+    Object.assign(argocd, { read });
+
+    expect((await waking).is).toBe('synced');
+    expect(asked.slice(-2)).toEqual(['60000 hard for 30000', '60000 sync']);
+  });
+
   it('do not end with the comparison of somebody else while the refresh is pending', async () => {
     const others = application(status('Synced', at(5)), PENDING);
     const { asked, begin, clock } = timed((ms) => (ms === 0 ? earlier : ms < 12_000 ? others : done));
