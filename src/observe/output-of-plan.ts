@@ -5,7 +5,7 @@ import { inOrder, type ObjectManifest, type Output, type RunnerParts } from '../
 import { manifestPieces } from '../manifests/text.ts';
 import type { EmittedRunner } from '../planner/decisions.ts';
 import { liveJobsOf } from '../planner/evidence.ts';
-import { POOL_LIFE_MS, parseRunnerName, poolIndexOf } from '../planner/names.ts';
+import { POOL_LIFE_MS, parseRunnerName, poolIndexOf, type RunnerName } from '../planner/names.ts';
 import { groupBy, keyText } from '../shared/keys.ts';
 import {
   COMPARE_OPTIONS,
@@ -82,7 +82,7 @@ function keptJob(decision: EmittedRunner, liveSpec?: object): ObjectManifest {
     kind: 'Job',
     metadata: {
       annotations: inOrder(present(jobAnnotations(decision))),
-      labels: inOrder(groupLabels(group.name), runnerLabels(name)),
+      labels: inOrder(groupLabels(group.name), runnerLabels(parseRunnerName(name))),
       name,
       namespace: group.namespace,
     },
@@ -96,10 +96,10 @@ function keptJob(decision: EmittedRunner, liveSpec?: object): ObjectManifest {
 /** What makes a group's template the Job of this runner. */
 export function partsOf(decision: EmittedRunner, spec?: object): RunnerParts {
   const { runner: name, priorityClass } = decision;
-  const isWarm = poolIndexOf(parseRunnerName(name)?.madeFor) !== undefined;
-  const warmSeconds = isWarm ? POOL_LIFE_MS / 1000 : undefined;
+  const parts = parseRunnerName(name);
+  const warmSeconds = poolIndexOf(parts?.madeFor) === undefined ? undefined : POOL_LIFE_MS / 1000;
   const annotations = present(jobAnnotations(decision));
-  return { name, labels: runnerLabels(name), annotations, priorityClass, warmSeconds, spec };
+  return { name, labels: runnerLabels(parts), annotations, priorityClass, warmSeconds, spec };
 }
 
 /** Far below Kubernetes' 256 KiB for all annotations together; longer than any page of Gitea. */
@@ -110,8 +110,7 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const ASCII = /^[\x20-\x7e]*$/;
 
 /** Labels that follow from the runner's name alone; none for a warm-pool runner. */
-function runnerLabels(runner: string): Texts {
-  const parts = parseRunnerName(runner);
+function runnerLabels(parts: RunnerName | undefined): Texts {
   if (!parts || 'poolIndex' in parts.madeFor) return {};
   const { id, attempt } = parts.madeFor;
   return { [JOB_ID]: String(id), [RUN_ATTEMPT]: String(attempt) };
@@ -126,16 +125,17 @@ type Treatment = Pick<EmittedRunner, 'pinned' | 'skip' | 'job' | 'keep'>;
  * link is worse than none.
  */
 export function jobAnnotations({ pinned, skip, job, keep }: Treatment): Texts {
+  const url = plainUrl(job?.url ?? '');
   return {
     [COMPARE_OPTIONS]: pinned ? IGNORE_EXTRANEOUS : '',
     [HOOK]: skip ? SKIP : '',
     [IGNORE_HEALTH]: 'true',
     [SYNC_OPTIONS]: pinned ? NO_PRUNE : '',
-    [JOB_URL]: plainUrl(job?.url ?? ''),
+    [JOB_URL]: url,
     [REPOSITORY]: printable(job?.repository ?? '').slice(0, TEXT_LIMIT),
     [ENDED_AT]: keep ? timeText(keep.endedAtMs) : '',
     [KEEP_UNTIL]: keep ? timeText(keep.untilMs) : '',
-    [EXTERNAL_LINK]: plainUrl(job?.url ?? ''),
+    [EXTERNAL_LINK]: url,
   };
 }
 
@@ -147,7 +147,9 @@ function plainUrl(url: string): string {
   return url.length <= TEXT_LIMIT && /^https?:\/\/[\x21-\x7e]+$/.test(url) ? url : '';
 }
 
-/** The entries with a value. */
+/** The entries with a value. A loop: it runs for each of thousands of Jobs. */
 export function present(part: Texts): Texts {
-  return Object.fromEntries(Object.entries(part).filter(([, value]) => value !== ''));
+  const kept: Record<string, string> = {};
+  for (const [key, value] of Object.entries(part)) if (value !== '') kept[key] = value;
+  return kept;
 }
