@@ -249,7 +249,11 @@ function isQuiet(planning: Planning): boolean {
   return planning.is === 'planned' && planning.plan.jobs.length + planning.plan.runners.length === 0;
 }
 
-function compareClocks({ kubernetes, of }: ReconcileInput['clocks'], giteas: readonly string[]): ClockCorrection {
+/** @param giteas origins */
+export function compareClocks(
+  { kubernetes, of }: ReconcileInput['clocks'],
+  giteas: readonly string[],
+): ClockCorrection {
   const clock = (origin: string) => ({ origin, bounds: of(origin) });
   return correctClocks(giteas.map(clock), clock(kubernetes));
 }

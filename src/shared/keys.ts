@@ -25,3 +25,8 @@ export function groupBy<T, K>(all: Iterable<T>, keyOf: (each: T) => K | undefine
   }
   return lists;
 }
+
+/** Removes all other keys. */
+export function keepOnly(map: Map<string, unknown>, keys: { readonly has: (key: string) => boolean }): void {
+  for (const key of map.keys()) if (!keys.has(key)) map.delete(key);
+}

@@ -4,6 +4,7 @@
  */
 import * as z from 'zod';
 import type { Job, JobStatus, RegisteredRunner } from '../../planner/evidence.ts';
+import { once } from '../../shared/once.ts';
 import { parseUrl } from '../../shared/url.ts';
 import { boundedLink, boundedName, labelsOfJob, labelsOfRunner, Shelf } from './bounds.ts';
 import { isGiteaName } from './endpoints.ts';
@@ -255,14 +256,6 @@ function unusable(subject: string, field: string): ShapeError {
   return new ShapeError(
     field === '' ? `${subject} is not an object of the expected form` : `${subject} has no usable "${field}"`,
   );
-}
-
-function once<T extends object>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
 }
 
 /**

@@ -10,7 +10,7 @@ import { objectPath, RUNNER_GROUPS, type RunnerGroupObject } from '../../clients
 import { API_VERSION, KIND } from '../../config/runnergroup/schema.ts';
 import { RunnerGroupStatus } from '../../config/runnergroup/status.ts';
 import type { Failure } from '../../shared/failure.ts';
-import { keyText } from '../../shared/keys.ts';
+import { keepOnly, keyText } from '../../shared/keys.ts';
 import { timeText } from '../../shared/marks.ts';
 import type { EventOf, RerunOutcome, ServeEvent } from '../events.ts';
 import { isWorthWriting, statusOf, stuckText, tellsLess } from '../planning/group-status.ts';
@@ -72,14 +72,14 @@ export const writeStatuses: StartTask = (context) => {
     wanted.set(key, verdict);
     line.add(key);
   };
-  const keepOnly = (groups: readonly GroupVerdict[]): void => {
+  const forget = (groups: readonly GroupVerdict[]): void => {
     const keys = new Set(groups.map(({ live }) => keyOf(live.object)));
-    for (const known of [wanted, written]) for (const key of known.keys()) if (!keys.has(key)) known.delete(key);
+    for (const known of [wanted, written]) keepOnly(known, keys);
     line.keepOnly(keys);
   };
   return (event) => {
     if (event.is === 'planned') for (const verdict of event.verdict.groups) put(verdict);
-    if (event.is === 'reconciled') keepOnly(event.verdicts.flatMap(({ groups }) => groups));
+    if (event.is === 'reconciled') forget(event.verdicts.flatMap(({ groups }) => groups));
   };
 };
 

@@ -13,7 +13,7 @@ import type { Env } from '../../clients/http/proxy.ts';
 import { Deadline } from '../../clients/http/request.ts';
 import { RetryAfter } from '../../clients/http/retry-after.ts';
 import type { Clock } from '../../shared/clock.ts';
-import { groupBy } from '../../shared/keys.ts';
+import { groupBy, keepOnly } from '../../shared/keys.ts';
 import type { Tell } from '../events.ts';
 
 export interface GiteasOptions extends Pick<HttpOptions, 'wireTo'> {
@@ -171,7 +171,7 @@ export class RateLimiter {
   /** The targets from now on, each with the namespaces whose groups need it. */
   share(namespacesOf: ReadonlyMap<string, ReadonlySet<string>>): void {
     this.#shares = sharesOf(namespacesOf, this.#options.background);
-    for (const key of this.#paidMs.keys()) if (!this.#shares.has(key)) this.#paidMs.delete(key);
+    keepOnly(this.#paidMs, this.#shares);
     this.#go();
   }
 

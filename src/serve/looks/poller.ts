@@ -15,6 +15,7 @@ import { isRefusal } from '../../clients/gitea/failures.ts';
 import { type GiteaTarget, observeEach } from '../../clients/gitea/observe.ts';
 import type { Job, Look } from '../../planner/evidence.ts';
 import { Failure, isRateLimit } from '../../shared/failure.ts';
+import { keepOnly } from '../../shared/keys.ts';
 import type { Tell } from '../events.ts';
 import type { Observation } from '../planning/live.ts';
 import type { Again, KeyQueue, Turn, WorkQueue } from '../queue.ts';
@@ -69,7 +70,7 @@ export class Poller {
   watch(namespacesOf: ReadonlyMap<GiteaTarget, ReadonlySet<string>>): void {
     const targets = [...namespacesOf.keys()];
     const keys = new Set(targets.map(({ key }) => key));
-    for (const key of this.#posts.keys()) if (!keys.has(key)) this.#posts.delete(key);
+    keepOnly(this.#posts, keys);
     this.#looks.keepOnly(keys);
     this.giteas.share(namespacesOf);
     this.#bytesOf = shareOutBytes(targets);

@@ -13,7 +13,7 @@ import { Deadline } from '../../clients/http/request.ts';
 import { parseRunnerName } from '../../planner/names.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
-import { keyText } from '../../shared/keys.ts';
+import { keepOnly, keyText } from '../../shared/keys.ts';
 import type { Tell } from '../events.ts';
 import { applicationOfGroup, type LiveGroup, refOf } from '../planning/live.ts';
 import type { Again, KeyQueue, Turn, WorkQueue } from '../queue.ts';
@@ -103,7 +103,7 @@ export class Applications {
 
   /** These exist now, with their groups. The key of groups without an Application is ''. */
   keep(byApp: ReadonlyMap<string, readonly LiveGroup[]>): void {
-    for (const key of this.#apps.keys()) if (!byApp.has(key)) this.#apps.delete(key);
+    keepOnly(this.#apps, byApp);
     this.#wakes.keepOnly(this.#apps);
     this.#asks.keepOnly(this.#apps);
     for (const [key, members] of byApp) {

@@ -6,16 +6,16 @@ import { type GiteaTarget, giteaClient, observeEach } from '../../clients/gitea/
 import type { HttpClient } from '../../clients/http/client.ts';
 import { RetryAfter } from '../../clients/http/retry-after.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { correctClocks, shiftJobs } from '../../observe/clock-correction.ts';
 import { explanationOf } from '../../observe/explain/explanation.ts';
 import { withNotCreated } from '../../observe/explain/not-created.ts';
 import { statusSeen } from '../../observe/explain/where.ts';
-import { planOrRefuse, toPlanned } from '../../observe/plan-groups.ts';
-import type { Evidence, Look } from '../../planner/evidence.ts';
+import type { Look } from '../../planner/evidence.ts';
 import type { LiveGroup } from '../../serve/planning/live.ts';
+import { type ObservedGroup, planApplication } from '../../serve/planning/plan-application.ts';
 import type { KeyQueue } from '../../serve/queue.ts';
-import { templateHashOf } from '../../serve/reconcile.ts';
+import { compareClocks, templateHashOf } from '../../serve/reconcile.ts';
 import type { FeatureContext } from '../../serve/task.ts';
+import { pause } from '../../shared/clock.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
 import { normalBase } from '../../shared/url.ts';
@@ -47,8 +47,6 @@ export const FRESH_MS = 5_000;
 const SHARE = 0.25;
 /** Who opens the page waits so long for a look; then the last figures are shown. */
 const PATIENCE_MS = 2_000;
-/** Kubernetes' watches are not older than this. */
-const WATCH_LAG_MS = 5_000;
 const KEY = 'page';
 
 export class Looker {
@@ -99,12 +97,9 @@ export class Looker {
     const looked = new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#line.add(KEY);
     const patience = this.#shown.figures ? PATIENCE_MS : timeoutMs + PATIENCE_MS;
-    let takeBack = (): void => undefined;
-    const late = new Promise<void>((resolve) => {
-      takeBack = clock.after(patience, resolve);
-    });
-    await Promise.race([looked, late]);
-    takeBack();
+    const end = new AbortController();
+    await Promise.race([looked, pause(clock, patience, end.signal)]);
+    end.abort();
     return this.#shown;
   }
 
@@ -172,33 +167,25 @@ export class Looker {
 
   #figures(live: readonly LiveGroup[], seen: readonly SeenGroup[]): Figures {
     const { clock, clocks, cluster, gitea, instance, kubernetes } = this.#options;
-    const clockOf = (origin: string) => ({ origin, bounds: clocks.of(origin) });
-    const correction = correctClocks([clockOf(new URL(gitea).origin)], clockOf(kubernetes));
-    const nowMs = clock.now() + correction.nowShiftMs;
-    const looks = new Map<string, Look>();
-    const sound = seen.flatMap(({ group, key, look }) => {
-      if (!look || look instanceof Failure) return [];
-      looks.set(key, look);
-      return { group, planned: toPlanned(group, key, templateHashOf(group)) };
-    });
-    const groups = sound.map(({ planned }) => planned);
-    const runners = cluster.runners().map(({ job }) => job);
-    const evidence: Evidence = {
+    const correction = compareClocks({ kubernetes, of: (origin) => clocks.of(origin) }, [new URL(gitea).origin]);
+    const failed = seen.flatMap(({ group, look }) => (look instanceof Failure ? [{ group, failure: look }] : []));
+    const groups = seen.flatMap(({ group, key, look }): ObservedGroup[] =>
+      look && !(look instanceof Failure) ? [{ group, templateHash: templateHashOf(group), lookKey: key, look }] : [],
+    );
+    const planning = planApplication({
+      groups,
+      broken: failed.map(({ group: { namespace, name }, failure }) => ({ namespace, name, failure })),
+      runners: cluster.runners(),
       instance,
-      looks,
-      cluster: {
-        is: 'seen',
-        jobs: shiftJobs(runners, correction.jobShiftMs),
-        listedAtMs: nowMs - WATCH_LAG_MS,
-      },
-      nowMs,
-      troubled: seen.flatMap(({ group, look }) => (look instanceof Failure ? group : [])),
-    };
-    const plan = planOrRefuse(groups, evidence);
+      nowMs: clock.now(),
+      clocks: correction,
+    });
+    if (planning.is !== 'planned') throw planning.is === 'failed' ? planning.failure : new Error('a look is missing');
+    const { atMs, plan, seen: evidence } = planning;
     const broken = [
-      ...seen.flatMap(({ group, look }): readonly BrokenRow[] =>
-        look instanceof Failure ? [{ group: keyText(group), scope: group.scope, problem: look.message }] : [],
-      ),
+      ...failed.map(({ group, failure }): BrokenRow => {
+        return { group: keyText(group), scope: group.scope, problem: failure.message };
+      }),
       ...live.flatMap(({ key, problem }) => (problem === undefined ? [] : [{ group: key, problem }])),
     ];
     const where = {
@@ -209,12 +196,8 @@ export class Looker {
       broken,
       statuses: live.map(({ key, object }) => statusSeen({ ...object, status: cluster.statusOf(key) })),
     };
-    const explained = explanationOf(
-      sound.map(({ group }) => group),
-      plan,
-      nowMs,
-      { groups, evidence },
-    );
+    const sound = groups.map(({ group }) => group);
+    const explained = explanationOf(sound, plan, atMs, evidence);
     const places = cluster.podPlaces();
     const scopes = new Map(seen.map(({ group }) => [keyText(group), group.scope]));
     return {

@@ -4,6 +4,7 @@ import { HttpClient } from '../../clients/http/client.ts';
 import { mistakeOf } from '../../serve/events.ts';
 import { type ListenAddress, startHttpServer } from '../../serve/http/server.ts';
 import type { Feature, FeatureContext } from '../../serve/task.ts';
+import { parseSecrets } from '../../serve/webhook/secrets.ts';
 import { Failure, systemReason } from '../../shared/failure.ts';
 import { Looker } from './look.ts';
 import { ReaderRights } from './rights.ts';
@@ -98,7 +99,7 @@ async function readLines(file: string, shortest: number): Promise<void> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw wrong(systemReason(error));
   });
-  const lines = text.split('\n').flatMap((line) => line.trim() || []);
+  const lines = parseSecrets(text);
   if (lines.length === 0 || lines.some((line) => line.length < shortest))
     throw wrong(shortest > 1 ? `each line must have at least ${shortest} characters` : 'it is empty');
 }

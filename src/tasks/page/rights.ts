@@ -33,7 +33,6 @@ const VISIT_MS = 5_000;
 /** A token that Gitea does not know is not asked about again so soon. */
 const REFUSED_MS = 60_000;
 const LONGEST_TOKEN = 2_048;
-const LONGEST_ANSWER = 256 * 1024;
 
 /** Gitea does not know the token (any more). */
 export class NotSignedIn extends Error {}
@@ -166,7 +165,7 @@ export class ReaderRights {
     const { http, url } = this.#options;
     const request = requestTo({ url, token }, { what: 'ask for rights', method: 'GET', path, query });
     try {
-      const sent = { ...request, queue: key, once: true, mostBytes: LONGEST_ANSWER };
+      const sent = { ...request, queue: key, once: true };
       const answer = await http.send(sent, deadline);
       if (answer.status !== 401) return answer;
     } catch (error) {

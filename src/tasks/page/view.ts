@@ -63,11 +63,9 @@ export const CHART_HOURS = 12;
 const HOUR_MS = 3_600_000;
 
 /** What `explain` answers, without all that names a job of a repository that the person may not read, or the scope of a group not his. */
-export function explanationFor({ explanation, scopeOf }: Figures, reader: Reader): Explanation {
-  const ownsGroup = (key: GroupKey): boolean => {
-    const scope = scopeOf(key);
-    return scope !== undefined && reader.owns(scope);
-  };
+export function explanationFor(figures: Figures, reader: Reader): Explanation {
+  const { explanation } = figures;
+  const ownsGroup = ownedBy(figures, reader);
   const jobs = explanation.jobs.flatMap((job): ExplainedJob | readonly [] => {
     if (!reader.mayRead(job.job.repository)) return [];
     if (job.verdict === 'held') return forReader(job, reader, ownsGroup);
@@ -86,6 +84,13 @@ export function explanationFor({ explanation, scopeOf }: Figures, reader: Reader
     runners,
     // What is wrong with a group that cannot be read may quote all of it, and nobody knows whose it is.
     ...(where && !reader.isAdmin && { where: { ...where, broken: [] } }),
+  };
+}
+
+function ownedBy({ scopeOf }: Figures, reader: Reader): (group: GroupKey) => boolean {
+  return (group) => {
+    const scope = scopeOf(group);
+    return scope !== undefined && reader.owns(scope);
   };
 }
 
@@ -295,11 +300,8 @@ export function groupsFor(figures: Figures, reader: Reader): GroupsPage {
   };
 }
 
-function ownGroups({ explanation, scopeOf }: Figures, reader: Reader): readonly ExplainedGroup[] {
-  return explanation.groups.filter((group) => {
-    const scope = scopeOf(group);
-    return scope !== undefined && reader.owns(scope);
-  });
+function ownGroups(figures: Figures, reader: Reader): readonly ExplainedGroup[] {
+  return figures.explanation.groups.filter(ownedBy(figures, reader));
 }
 
 function groupRow(group: ExplainedGroup, { where }: Explanation): GroupRow {

@@ -20,7 +20,8 @@ import type { Again, Turn } from '../../serve/queue.ts';
 import type { AppVerdict, GroupVerdict } from '../../serve/reconcile.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { Failure } from '../../shared/failure.ts';
-import { keyText } from '../../shared/keys.ts';
+import { keepOnly, keyText } from '../../shared/keys.ts';
+import { once } from '../../shared/once.ts';
 import { duration, printable } from '../../shared/printable.ts';
 
 /** A job of a group that wants commit statuses. Changed in place: a request about it may be under way. */
@@ -122,10 +123,6 @@ export function sayWhyJobsWait(timeoutMs: number): StartTask {
   };
 }
 
-function keepOnly(map: Map<string, unknown>, keys: ReadonlySet<string>): void {
-  for (const key of map.keys()) if (!keys.has(key)) map.delete(key);
-}
-
 function isUnsaid({ said, text }: Wait): boolean {
   return text !== undefined && text !== said;
 }
@@ -209,14 +206,6 @@ function waitOf({ decision, group, target, atMs, explain }: AskedJob, before: Wa
   if (before.isOver) return before;
   const text = verdict === 'running' ? `has a runner, after ${duration(atMs - before.sinceMs)}` : GONE;
   return Object.assign(before, { target, job, isOver: true, text });
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { readonly it: T } | undefined;
-  return () => {
-    made ??= { it: make() };
-    return made.it;
-  };
 }
 
 function keyOf({ job, origin }: Pick<JobDecision, 'job' | 'origin'>): string {
