@@ -7,7 +7,7 @@ import { readShape } from './shapes.ts';
 
 const JobRow = z.object({ head_sha: z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/) });
 
-/** Never `pending`: one that nobody ends would hold up merges (docs/adr/0069). */
+/** Never `pending`: if `serve` stopped, it would hold up merges for ever (docs/adr/0069). */
 export interface CommitStatus {
   /** `owner/name`. */
   readonly repository: string;

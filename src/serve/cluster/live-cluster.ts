@@ -146,7 +146,7 @@ export class LiveCluster {
     return this.#jobsWithPods.has(key);
   }
 
-  /** By `<namespace>/<runner>`. Made anew at each call. */
+  /** By `<namespace>/<runner>`. Each call makes a new map. */
   podPlaces(): ReadonlyMap<string, RunnerPlace> {
     return podPlaces(this.#readable.flatMap(({ pods }) => [...pods.objects.values()]));
   }

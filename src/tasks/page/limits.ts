@@ -1,4 +1,4 @@
-/** Bounds for whoever reloads in a loop. */
+/** Limits how often a person may ask, for example by a browser that reloads in a loop. */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../shared/clock.ts';
 

@@ -48,7 +48,7 @@ export interface PageServerOptions {
   readonly oauth: OAuth;
   readonly logUrl: string;
   readonly signal: AbortSignal;
-  /** Hears an error that nobody has thought of. Whoever asked learns only that there is one. */
+  /** Is told of an unexpected error. The person who asked learns only that there was one. */
   readonly onMistake: (error: unknown) => void;
 }
 
