@@ -1,7 +1,7 @@
 /** Makes a group's template the Job of one runner: its name, labels and annotations. */
 
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import { REGISTER, RUNNER_CONFIG, type Texts } from '../shared/marks.ts';
+import { present, REGISTER, RUNNER_CONFIG, type Texts } from '../shared/marks.ts';
 import { type Container, type JobManifest, NAME_VARIABLE, type PodTemplate } from './job-manifest.ts';
 
 /** What makes a group's template the Job of one runner. */
@@ -9,7 +9,7 @@ export interface RunnerParts {
   readonly name: string;
   /** Besides those of the group. */
   readonly labels: Texts;
-  /** The text of `generate` has them in this order. */
+  /** The text of `generate` has them in this order. Those without a value are left out. */
   readonly annotations: Texts;
   /** Of its pod; undefined: as in the template. */
   readonly priorityClass: string | undefined;
@@ -28,7 +28,7 @@ export function stamp(ofGroup: JobManifest, parts: RunnerParts): JobManifest {
   return {
     ...ofGroup,
     metadata: {
-      annotations: inOrder(annotations),
+      annotations: inOrder(present(annotations)),
       labels: inOrder(ofGroup.metadata.labels, labels),
       name,
       namespace: ofGroup.metadata.namespace,

@@ -75,7 +75,7 @@ interface JobForm {
 }
 
 /** How the line of the marked annotation ends. */
-const EMPTY = ': ""';
+const MARKED = ': "x"';
 
 /** @param mark stands nowhere in the template. @param has what some runners have. */
 function formOf(
@@ -88,7 +88,7 @@ function formOf(
   const marked = stamp(template, {
     name: `${mark}0`,
     labels: Object.fromEntries(labels.map((label, index) => [label, `${mark}${index + 1}`])),
-    annotations: { [`${mark}${ofAnnotations}`]: '' },
+    annotations: { [`${mark}${ofAnnotations}`]: 'x' },
     priorityClass: has.priorityClass ? `${mark}${ofAnnotations + 1}` : undefined,
     warmSeconds: has.warmSeconds,
   });
@@ -97,7 +97,7 @@ function formOf(
     head: `---\n${head}`,
     pieces: pieces.map((piece) => {
       const value = Number(piece.slice(0, 1));
-      return { value, text: piece.slice(1 + (value === ofAnnotations ? EMPTY.length : 0)) };
+      return { value, text: piece.slice(1 + (value === ofAnnotations ? MARKED.length : 0)) };
     }),
   };
 }
@@ -122,6 +122,6 @@ function fill({ head, pieces }: JobForm, values: readonly string[], into: string
 /** Lines of annotations behind the indent of the first one. Their keys are plain words (`src/shared/marks.ts`). */
 function annotationLines(annotations: Texts): string {
   return Object.entries(annotations)
-    .map(([key, value]) => `${key}: ${quote(value)}`)
+    .flatMap(([key, value]) => (value === '' ? [] : `${key}: ${quote(value)}`))
     .join('\n    ');
 }

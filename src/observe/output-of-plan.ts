@@ -19,6 +19,7 @@ import {
   JOB_URL,
   KEEP_UNTIL,
   NO_PRUNE,
+  present,
   REPOSITORY,
   RUN_ATTEMPT,
   SKIP,
@@ -98,7 +99,7 @@ export function partsOf(decision: EmittedRunner, spec?: object): RunnerParts {
   const { runner: name, priorityClass } = decision;
   const parts = parseRunnerName(name);
   const warmSeconds = poolIndexOf(parts?.madeFor) === undefined ? undefined : POOL_LIFE_MS / 1000;
-  const annotations = present(jobAnnotations(decision));
+  const annotations = jobAnnotations(decision);
   return { name, labels: runnerLabels(parts), annotations, priorityClass, warmSeconds, spec };
 }
 
@@ -145,11 +146,4 @@ function printable(text: string): string {
 
 function plainUrl(url: string): string {
   return url.length <= TEXT_LIMIT && /^https?:\/\/[\x21-\x7e]+$/.test(url) ? url : '';
-}
-
-/** The entries with a value. A loop: it runs for each of thousands of Jobs. */
-export function present(part: Texts): Texts {
-  const kept: Record<string, string> = {};
-  for (const [key, value] of Object.entries(part)) if (value !== '') kept[key] = value;
-  return kept;
 }

@@ -81,3 +81,8 @@ export function isOurs(labels: Texts): boolean {
 export function isPinned(annotations: Texts): boolean {
   return annotations[SYNC_OPTIONS]?.split(',').some((option) => option.trim() === NO_PRUNE) ?? false;
 }
+
+/** The entries with a value. */
+export function present(part: Texts): Texts {
+  return Object.fromEntries(Object.entries(part).filter(([, value]) => value !== ''));
+}

@@ -1,9 +1,9 @@
 /** Compares what the planner wants with the Jobs that exist. Pure. */
-import { jobAnnotations, present } from '../../observe/output-of-plan.ts';
+import { jobAnnotations } from '../../observe/output-of-plan.ts';
 import type { EmittedRunner, RunnerDecision } from '../../planner/decisions.ts';
 import { hasEnded } from '../../planner/evidence.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
-import { EXTERNAL_LINK } from '../../shared/marks.ts';
+import { EXTERNAL_LINK, present } from '../../shared/marks.ts';
 import { groupKeyOfRunner, keyOfDecision, keyOfRunner, type LiveRunner } from './live.ts';
 
 /** What a sync would change, as `<namespace>/<name>` of Jobs. Sorted; all empty: the cluster shows the plan. */

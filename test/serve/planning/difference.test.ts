@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { jobAnnotations, present } from '../../../src/observe/output-of-plan.ts';
+import { jobAnnotations } from '../../../src/observe/output-of-plan.ts';
 import type { LiveState } from '../../../src/planner/evidence.ts';
 import { differenceOf, differingByGroup, mayWaitMs } from '../../../src/serve/planning/difference.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
+import { present } from '../../../src/shared/marks.ts';
 import { job, runner } from '../../manifests/fixtures.ts';
 
 const NAME = 'ci-4711-1-9c31e0aa';

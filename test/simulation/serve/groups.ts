@@ -6,7 +6,7 @@ import { PODS, TRACKED_JOBS } from '../../../src/clients/kubernetes/resources.ts
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { API_VERSION, KIND } from '../../../src/config/runnergroup/schema.ts';
 import { templateHash } from '../../../src/manifests/app.ts';
-import { jobAnnotations, present } from '../../../src/observe/output-of-plan.ts';
+import { jobAnnotations } from '../../../src/observe/output-of-plan.ts';
 import { finishOwn, groupOfObject } from '../../../src/observe/own-pod.ts';
 import type { Look } from '../../../src/planner/evidence.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
@@ -14,7 +14,7 @@ import { type Planning, planApplication } from '../../../src/serve/planning/plan
 import { oncePerObject } from '../../../src/serve/unchanged.ts';
 import type { Failure } from '../../../src/shared/failure.ts';
 import { keyText } from '../../../src/shared/keys.ts';
-import { GROUP_NAME, groupLabels, type Texts, TRACKING_ID } from '../../../src/shared/marks.ts';
+import { GROUP_NAME, groupLabels, present, type Texts, TRACKING_ID } from '../../../src/shared/marks.ts';
 import { GITEA_URL, HOOK_URL } from './gitea.ts';
 import type { GroupInGit } from './history.ts';
 import type { KubeObject, Kubernetes, StoredObject } from './kubernetes.ts';
