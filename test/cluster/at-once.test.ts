@@ -3,9 +3,8 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { workflow } from '../servers/workflows.ts';
-import { GROUPS_REPOSITORY, Installation, ORG } from './install.ts';
-import { oneJobSucceeds } from './one-job.ts';
+import { GROUPS_REPOSITORY, Installation } from './install.ts';
+import { addBuild, oneJobSucceeds } from './one-job.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 
@@ -50,9 +49,7 @@ beforeAll(async () => {
   stack = await startStack(inject('clusterBuilds'), say);
   installation = await Installation.prepare(stack, inject('clusterBuilds'));
   symlinkSync(resolve('lib'), join(installation.folder, 'lib'));
-  await stack.gitea.admin.createRepo('web', ORG);
-  const text = workflow({ build: { runsOn: 'linux', seconds: 1 } });
-  await stack.gitea.admin.addWorkflow(`${ORG}/web`, 'build.yml', text);
+  await addBuild(stack);
 });
 
 afterEach(async ({ task }) => {

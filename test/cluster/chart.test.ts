@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { docBlocks } from '../packaging/doc-blocks.ts';
-import { workflow } from '../servers/workflows.ts';
-import { exampleGroup, GROUPS_REPOSITORY, Installation, ORG } from './install.ts';
-import { oneJobSucceeds } from './one-job.ts';
+import { exampleGroup, GROUPS_REPOSITORY, Installation } from './install.ts';
+import { addBuild, oneJobSucceeds } from './one-job.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 
 const manual = readFileSync('docs/install.md', 'utf8');
@@ -39,9 +38,7 @@ describe('the Helm chart', () => {
   beforeAll(async () => {
     stack = await startStack(inject('clusterBuilds'), say);
     installation = await Installation.prepare(stack, inject('clusterBuilds'));
-    await stack.gitea.admin.createRepo('web', ORG);
-    const text = workflow({ build: { runsOn: 'linux', seconds: 1 } });
-    await stack.gitea.admin.addWorkflow(`${ORG}/web`, 'build.yml', text);
+    await addBuild(stack);
     const [, written = ''] = /```yaml\n# values\.yaml\n([\s\S]*?)```/.exec(manual) ?? [];
     values = parse(written);
     const [repository, tag] = installation.image.split(/:(?=[^:/]*$)/);

@@ -2,12 +2,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
 import { waitUntil } from '../servers/process.ts';
-import { workflow } from '../servers/workflows.ts';
 import { runCli } from '../support/run-cli.ts';
 import { commitGroup, type Patient } from './doctor-breaking.ts';
 import { BREAKS } from './doctor-breaks.ts';
 import { Installation, ORG } from './install.ts';
-import { oneJobSucceeds } from './one-job.ts';
+import { addBuild, oneJobSucceeds } from './one-job.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 
 const Findings = z.object({
@@ -55,9 +54,7 @@ describe('doctor', () => {
     stack = await startStack(inject('clusterBuilds'), say);
     const installation = await Installation.prepare(stack, inject('clusterBuilds'));
     patient = { stack, installation, oneJobSucceeds: () => oneJobSucceeds(stack) };
-    await stack.gitea.admin.createRepo('web', ORG);
-    const text = workflow({ build: { runsOn: 'linux', seconds: 1 } });
-    await stack.gitea.admin.addWorkflow(`${ORG}/web`, 'build.yml', text);
+    await addBuild(stack);
   });
 
   afterEach(({ task }) => {

@@ -5,10 +5,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vi
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { docBlocks } from '../packaging/doc-blocks.ts';
 import { waitUntil } from '../servers/process.ts';
-import { workflow } from '../servers/workflows.ts';
 import { runCli } from '../support/run-cli.ts';
-import { exampleGroup, GROUPS_REPOSITORY, Installation, ORG } from './install.ts';
-import { oneJobSucceeds } from './one-job.ts';
+import { exampleGroup, GROUPS_REPOSITORY, Installation } from './install.ts';
+import { addBuild, oneJobSucceeds } from './one-job.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 
 let stack: Stack;
@@ -64,9 +63,7 @@ describe('docs/install.md', () => {
     const say = (line: string): void => void process.stdout.write(`install: ${line}\n`);
     stack = await startStack(inject('clusterBuilds'), say);
     installation = await Installation.prepare(stack, inject('clusterBuilds'));
-    await stack.gitea.admin.createRepo('web', ORG);
-    const text = workflow({ build: { runsOn: 'linux', seconds: 1 } });
-    await stack.gitea.admin.addWorkflow(`${ORG}/web`, 'build.yml', text);
+    await addBuild(stack);
   });
 
   afterEach(async ({ task }) => {

@@ -5,8 +5,8 @@ import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { docScript } from '../packaging/doc-blocks.ts';
 import { sleep, waitUntil } from '../servers/process.ts';
-import { workflow } from '../servers/workflows.ts';
 import { GROUPS_REPOSITORY, Installation, ORG } from './install.ts';
+import { addBuild } from './one-job.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 
@@ -78,8 +78,7 @@ beforeAll(async () => {
   installation = await Installation.prepare(stack, inject('clusterBuilds'));
   installation.program('gitea-runners', `exec ${process.execPath} ${resolve('lib/gitea-runners.cjs')} "$@"`);
   const { admin } = stack.gitea;
-  await admin.createRepo('web', ORG);
-  await admin.addWorkflow(REPOSITORY, 'build.yml', workflow({ build: { runsOn: 'linux', seconds: 3 } }));
+  await addBuild(stack, 3);
   const token = await admin.registrationToken(`/orgs/${ORG}`);
   await kubectl('create', 'namespace', 'ci');
   await kubectl(

@@ -1,7 +1,14 @@
 import { expect } from 'vitest';
 import { waitUntil } from '../servers/process.ts';
+import { workflow } from '../servers/workflows.ts';
 import { ORG } from './install.ts';
 import type { Stack } from './stack/stack.ts';
+
+/** A repository whose CI job of so many seconds a person can start. */
+export async function addBuild({ gitea: { admin } }: Stack, seconds = 1): Promise<void> {
+  await admin.createRepo('web', ORG);
+  await admin.addWorkflow(`${ORG}/web`, 'build.yml', workflow({ build: { runsOn: 'linux', seconds } }));
+}
 
 /** One CI job, from its start by a person to its success. */
 export async function oneJobSucceeds({ gitea: { admin } }: Stack): Promise<void> {

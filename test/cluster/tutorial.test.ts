@@ -10,7 +10,7 @@ import { docBlocks, docScript, fencedBlocks } from '../packaging/doc-blocks.ts';
 import { waitUntil } from '../servers/process.ts';
 import { workflow } from '../servers/workflows.ts';
 import { GROUPS_REPOSITORY, Installation, ORG } from './install.ts';
-import { oneJobSucceeds } from './one-job.ts';
+import { addBuild, oneJobSucceeds } from './one-job.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 
@@ -35,9 +35,7 @@ beforeAll(async () => {
   symlinkSync(resolve('lib'), join(installation.folder, 'lib'));
   installation.program('gitea-runners', `exec ${process.execPath} ${resolve('lib/gitea-runners.cjs')} "$@"`);
   installation.set('KUBECONFIG', stack.kubernetes.kubeconfig);
-  await stack.gitea.admin.createRepo('web', ORG);
-  const text = workflow({ build: { runsOn: 'linux', seconds: 5 } });
-  await stack.gitea.admin.addWorkflow(`${ORG}/web`, 'build.yml', text);
+  await addBuild(stack, 5);
 });
 
 afterEach(({ task }) => {
