@@ -15,7 +15,7 @@ import { build } from 'esbuild';
 /** `off`: new bodies of functions, by file and name. In a body `original` is the function as it was, and `args` are its arguments. */
 const RULES = [
   { rule: 'none', off: {} },
-  { rule: 'at least elsewhere (ADR 16)', off: { 'elsewhere.ts elsewhereFinder': 'return () => undefined' } },
+  { rule: 'at least elsewhere (ADR 16)', off: { 'assign.ts elsewhereFinder': 'return () => undefined' } },
   { rule: 'spare runners (ADR 22)', off: { 'idle.ts isYoung': 'return false' } },
   {
     rule: 'needs: an end counts only if the job can have waited for it (ADR 4)',
@@ -55,7 +55,7 @@ const RULES = [
     off: { 'idle.ts indexBacksOffUntilMs': 'return 0', 'idle.ts isRecordOfPool': 'return false' },
   },
   { rule: 'held for debugging (ADR 37)', off: { 'debugging.ts holdOf': 'return undefined' } },
-  { rule: 'groups in trouble (ADR 36)', off: { 'trouble.ts withTroubled': 'return args[0]' } },
+  { rule: 'groups in trouble (ADR 36)', off: { 'plan.ts withTroubled': 'return args[0]' } },
   { rule: 'renamed groups (ADR 54)', off: { 'heirs.ts findHeirs': 'return new Map()' } },
   { rule: 'moved groups (P16)', off: { 'judge.ts stateIfMoved': 'return undefined' } },
   { rule: 'an older pod template', off: { 'judge.ts isOfThisTemplate': 'return true' } },
