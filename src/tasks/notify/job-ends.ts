@@ -248,17 +248,19 @@ function activeIn({ jobs, runners }: Plan): ReadonlyMap<string, LeftJob> {
 /**
  * Done since `sinceMs` on a runner that the plan still knows, so it is of one of its groups. A look reads no completed jobs while nothing is
  * queued or runs. So a plan may list jobs for the first time that ended long before it.
+ *
+ * Gitea's times are whole seconds. An end in the second of `sinceMs` may be one that an earlier leader has told, so it is not told.
  */
 function doneIn({ jobs, runners }: Plan, sinceMs: number): ReadonlyMap<string, LeftJob> {
-  // Gitea's times are whole seconds.
   const sinceSecondMs = Math.floor(sinceMs / 1000) * 1000;
   const groups = new Map(runners.map(({ runner, group }) => [runner, group]));
   return new Map(
     jobs.flatMap((decision) => {
       const { job, origin, verdict } = decision;
-      const { completedAtMs = sinceMs, runner = '' } = job;
+      const { completedAtMs, runner = '' } = job;
       const group = groups.get(runner);
-      if (verdict !== 'done' || !group || completedAtMs < sinceSecondMs) return [];
+      if (verdict !== 'done' || !group) return [];
+      if (completedAtMs !== undefined && completedAtMs <= sinceSecondMs) return [];
       return [[keyOf(decision), { job, origin, group, runners: [runner] }] as const];
     }),
   );
