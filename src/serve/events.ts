@@ -61,8 +61,6 @@ interface Told {
   readonly planned: { readonly verdict: AppVerdict; readonly ms: number };
   /** Told with each plan that is concerned (`src/observe/clock-correction.ts`). */
   readonly 'clocks-differ': ClockWarning & { readonly origins: readonly string[] };
-  /** A CI job was first seen on a runner of ours, so long after it was first seen queued. */
-  readonly 'job-started': { readonly namespace: string; readonly group: string; readonly seconds: number };
   /** A runner's Job has completed, failed or is being deleted. Told once per Job by one leader, and not of those that ended before it led. */
   readonly 'runner-ended': { readonly runner: LiveRunner };
   /** A runner was lost with its CI job. Not `isNoted`: its group has too many losses already, so this job is not re-run. */

@@ -30,7 +30,6 @@ import { Leader, type LeaderOptions, type LeaderSettings, targetSources } from '
 import { TargetBook } from './looks/targets.ts';
 import { type QueueRow, WorkQueue } from './queue.ts';
 import type { OpenFeature, StartTask } from './task.ts';
-import { tellWaits } from './tell-waits.ts';
 import { type WebhookEvent, WebhookGate } from './webhook/gate.ts';
 import { Forwarder, type RawDelivery } from './webhook/listener.ts';
 import { secretFiles } from './webhook/secrets.ts';
@@ -204,7 +203,7 @@ function openCluster(options: ServeOptions, tell: Tell, onChange: () => void) {
     tell,
     argocd: access,
     controlPlaneNamespace: argocd.namespace,
-    tasks: [writeStatuses, writeEvents, tellWaits, ...options.tasks],
+    tasks: [writeStatuses, writeEvents, ...options.tasks],
   };
   const close = async (): Promise<void> => {
     await Promise.all([access.close(), client.close(), secrets.close()]);

@@ -113,7 +113,6 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
     'dead-registrations': ignore,
     'visit-waited': ignore,
     planned: ignore,
-    'job-started': ignore,
     'runner-ended': ignore,
     'job-ended': ignore,
     reconciled: ignore,
