@@ -53,10 +53,8 @@ interface Told {
   /** A look has ended. With `failure` it failed, else `look` is what it found. `target`: its key; `url`: of its Gitea. */
   readonly looked: Pick<Observation, 'beganMs' | 'endedMs' | 'failure' | 'look'> &
     Record<'origin' | 'target' | 'url', string>;
-  /** A look or a sweep had to wait for the request budget of this Gitea. */
-  readonly 'visit-waited': { readonly origin: string; readonly ms: number };
-  /** So many scopes share one Gitea that looks wait longer than the poll interval. Told once a minute at most. */
-  readonly 'looks-late': { readonly origin: string; readonly scopes: number };
+  /** A look or a sweep had to wait for the request budget of this Gitea. `lateScopes`: a look that so many scopes delay beyond the poll interval. */
+  readonly 'visit-waited': { readonly origin: string; readonly ms: number; readonly lateScopes?: number };
 
   readonly planned: { readonly verdict: AppVerdict; readonly ms: number };
   /** Told with each plan that is concerned (`src/observe/clock-correction.ts`). */

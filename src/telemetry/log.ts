@@ -56,11 +56,13 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
     looked: ({ failure }) => {
       if (failure) log.warn(reason(failure), 'look at Gitea failed');
     },
-    'looks-late': ({ origin, scopes }) =>
+    'visit-waited': ({ origin, lateScopes: scopes }) => {
+      if (scopes === undefined || !isDue(`late ${origin}`, AGAIN_MS)) return;
       log.warn(
         { origin, scopes },
         'looks at Gitea come late: all scopes share one request budget (--gitea-requests). Use fewer and wider scopes: one RunnerGroup of an org in place of one per repository',
-      ),
+      );
+    },
     'clocks-differ': ({ code, message, origins }) => {
       if (!isDue(['clocks', code, ...origins].join(' '), CLOCKS_AGAIN_MS)) return;
       log.warn({ code, error: message }, 'the clocks of servers differ');
@@ -111,7 +113,6 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
     // The metrics count these, or they are for others.
     webhook: ignore,
     'dead-registrations': ignore,
-    'visit-waited': ignore,
     planned: ignore,
     'runner-ended': ignore,
     'job-ended': ignore,

@@ -97,7 +97,6 @@ export function openMetrics(nowMs: () => number = systemClock.steadyMs): Metrics
       queue: ignore,
       mistake: ignore,
       'secrets-unreadable': ignore,
-      'looks-late': ignore,
       'clocks-differ': ignore,
       'runner-ended': ({ runner: { groupName: group = '', job } }) => {
         const { createdAtMs, finishedAtMs = createdAtMs, namespace } = job;

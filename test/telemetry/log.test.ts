@@ -32,6 +32,23 @@ it('warns of dropped connections once a minute per port', () => {
   expect(lines).toHaveLength(3);
 });
 
+it('warns once a minute per Gitea that looks come late, and not when a sweep waits', () => {
+  const { clock, lines, tell } = openTestLog();
+  const waited = (origin: string, lateScopes?: number) =>
+    tell({ is: 'visit-waited', origin, ms: 9_000, ...(lateScopes !== undefined && { lateScopes }) });
+  waited('https://a');
+  expect(lines).toEqual([]);
+
+  waited('https://a', 60);
+  waited('https://a', 60);
+  waited('https://b', 2);
+  expect(lines).toHaveLength(2);
+
+  clock.nowMs = 60_000;
+  waited('https://a', 60);
+  expect(lines).toHaveLength(3);
+});
+
 it('remembers 1,000 warnings at most: an addressee can make each one differ by its Retry-After', () => {
   const { lines, tell } = openTestLog();
   const retried = (message: string) =>

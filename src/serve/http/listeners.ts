@@ -7,6 +7,7 @@
  */
 import type { RequestListener } from 'node:http';
 import { count } from '../../shared/printable.ts';
+import { table } from '../../shared/table.ts';
 import type { Listener, Ports, Tell } from '../events.ts';
 import type { QueueRow } from '../queue.ts';
 import type { RefusalReason, WebhookEvent, WebhookGate } from '../webhook/gate.ts';
@@ -102,14 +103,10 @@ const MOST_ROWS = 1_000;
 export function queuePage(rows: readonly QueueRow[], leads: boolean): string {
   const title = leads ? 'This process leads.' : 'This process does not lead: ask the other replicas.';
   if (rows.length === 0) return title;
-  const shown = rows.slice(0, MOST_ROWS).map((row) => [row.of, whenText(row), row.key, failureText(row)] as const);
-  const widthOf = (column: 0 | 1): number => Math.max(...shown.map((row) => row[column].length));
-  const [ofWidth, whenWidth] = [widthOf(0), widthOf(1)];
-  const lines = shown.map(([of, when, key, failed]) =>
-    `${of.padEnd(ofWidth)}  ${when.padEnd(whenWidth)}  ${key}${failed}`.trimEnd(),
-  );
+  const shown = rows.slice(0, MOST_ROWS).map((row) => [row.of, whenText(row), `${row.key}${failureText(row)}`]);
   const more = rows.length - shown.length;
-  return [title, '', ...lines, ...(more > 0 ? [`… and ${count(more, 'more row')}`] : [])].join('\n');
+  const lines = table(['', '', ''], shown, { colour: false, whole: true });
+  return `${title}\n${lines}${more > 0 ? `… and ${count(more, 'more row')}` : ''}`.trimEnd();
 }
 
 function whenText({ is, ms }: QueueRow): string {

@@ -18,6 +18,8 @@ import type { Tell } from '../events.ts';
 
 export interface GiteasOptions extends Pick<HttpOptions, 'wireTo'> {
   readonly timeoutMs: number;
+  /** Shortest time between two looks of a target. */
+  readonly pollMs: number;
   readonly ca?: string;
   readonly env: Env;
   /** Requests per minute to one Gitea. */
@@ -111,13 +113,14 @@ export class Giteas {
   }
 
   #limiterOf(origin: string): RateLimiter {
-    const { clock, giteaRequests, tell } = this.#options;
+    const { clock, giteaRequests, pollMs, tell } = this.#options;
     const known = this.#limiters.get(origin);
     if (known) return known;
-    const onWaited = (ms: number): void => {
-      if (ms > 0) tell({ is: 'visit-waited', origin, ms });
+    const onWaited = (key: string, ms: number): void => {
+      const isLate = key !== BACKGROUND && ms > pollMs;
+      if (ms > 0) tell({ is: 'visit-waited', origin, ms, ...(isLate && { lateScopes: made.targets }) });
     };
-    const made = new RateLimiter({ clock, ratePerS: giteaRequests / 60, background: BACKGROUND, onWaited });
+    const made: RateLimiter = new RateLimiter({ clock, ratePerS: giteaRequests / 60, onWaited });
     this.#limiters.set(origin, made);
     return made;
   }
@@ -132,10 +135,8 @@ const BACKGROUND_SHARE = 0.1;
 
 interface RateLimiterOptions {
   readonly ratePerS: number;
-  /** The key of what is done besides looks. Absent: nothing is. */
-  readonly background?: string;
   readonly clock: Clock;
-  readonly onWaited: (ms: number) => void;
+  readonly onWaited: (key: string, ms: number) => void;
 }
 
 interface Waiting {
@@ -170,7 +171,7 @@ export class RateLimiter {
 
   /** The targets from now on, each with the namespaces whose groups need it. */
   share(namespacesOf: ReadonlyMap<string, ReadonlySet<string>>): void {
-    this.#shares = sharesOf(namespacesOf, this.#options.background);
+    this.#shares = sharesOf(namespacesOf);
     keepOnly(this.#paidMs, this.#shares);
     this.#go();
   }
@@ -211,6 +212,10 @@ export class RateLimiter {
     this.#waiting.clear();
   }
 
+  get targets(): number {
+    return this.#shares.size - 1;
+  }
+
   get #requestMs(): number {
     return 1000 / this.#options.ratePerS;
   }
@@ -229,7 +234,7 @@ export class RateLimiter {
       if (this.#startMs(waiting.key) > nowMs) continue;
       this.#waiting.delete(waiting);
       this.spend(waiting.key, 1);
-      onWaited(nowMs - waiting.sinceMs);
+      onWaited(waiting.key, nowMs - waiting.sinceMs);
       waiting.go();
     }
     if (this.#waiting.size === 0) return;
@@ -238,18 +243,15 @@ export class RateLimiter {
   }
 }
 
-function sharesOf(
-  namespacesOf: ReadonlyMap<string, ReadonlySet<string>>,
-  background: string | undefined,
-): ReadonlyMap<string, number> {
-  const ofLooks = background === undefined ? 1 : 1 - BACKGROUND_SHARE;
-  const targets = new Map<string, number>();
-  for (const namespaces of namespacesOf.values()) {
-    for (const namespace of namespaces) targets.set(namespace, (targets.get(namespace) ?? 0) + 1);
-  }
-  const shareIn = (namespace: string): number => ofLooks / (targets.size * (targets.get(namespace) ?? 1));
+function sharesOf(namespacesOf: ReadonlyMap<string, ReadonlySet<string>>): ReadonlyMap<string, number> {
+  const targets = groupBy(
+    [...namespacesOf.values()].flatMap((namespaces) => [...namespaces]),
+    (namespace) => namespace,
+  );
+  const shareIn = (namespace: string): number =>
+    (1 - BACKGROUND_SHARE) / (targets.size * (targets.get(namespace)?.length ?? 1));
   const ofTargets = [...namespacesOf].map(
     ([key, namespaces]) => [key, [...namespaces].reduce((sum, name) => sum + shareIn(name), 0)] as const,
   );
-  return new Map(background === undefined ? ofTargets : [[background, BACKGROUND_SHARE], ...ofTargets]);
+  return new Map([[BACKGROUND, BACKGROUND_SHARE], ...ofTargets]);
 }
