@@ -82,9 +82,8 @@ interface Told {
   /** The cluster shows the plan, so long after the begin of the wake. */
   readonly 'plan-shown': { readonly application: string; readonly ms: number };
   readonly 'ask-failed': { readonly application: string; readonly failure: Failure };
-  /** A watch told of a Job of ours: it was created or has changed. Not of those that a list showed. */
-  readonly 'job-seen': { readonly uid: string; readonly namespace: string; readonly name: string };
-  readonly 'pod-seen': { readonly jobUid: string; readonly step: PodStep };
+  /** A watch told of a Job of ours (`job`) or of its pod, by uid and name of the Job. Not of those that a list showed. */
+  readonly 'runner-seen': Readonly<Record<'uid' | 'namespace' | 'name', string>> & { readonly step: 'job' | PodStep };
   /** Spans of traces were lost: the collector did not take them, or too many waited for it. */
   readonly 'spans-lost': { readonly spans: number; readonly reason: SpansLost };
   /** A token was written into a Secret (`<namespace>/<name>`) of these groups. With `failure`: it could not be. */

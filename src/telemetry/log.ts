@@ -118,8 +118,7 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
     'job-ended': ignore,
     reconciled: ignore,
     'plan-shown': ignore,
-    'job-seen': ignore,
-    'pod-seen': ignore,
+    'runner-seen': ignore,
   });
 }
 

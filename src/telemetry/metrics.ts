@@ -104,8 +104,7 @@ export function openMetrics(nowMs: () => number = systemClock.steadyMs): Metrics
       },
       'job-ended': ignore,
       'ask-failed': ignore,
-      'job-seen': ignore,
-      'pod-seen': ignore,
+      'runner-seen': ignore,
       'sweep-failed': ignore,
     }),
     render: async () => {

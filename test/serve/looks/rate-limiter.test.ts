@@ -82,7 +82,7 @@ describe('turns', () => {
     await minutesLater(looks, 1);
     const { huge = 0, small = 0 } = await minutesLater(looks, 10);
 
-    // Nearly half of the rate each: 9 requests a second are more than 3 looks a second.
+    // Nearly half of the rate each: 9 requests a second are 3 looks a second.
     expect(small).toBeGreaterThan(600 * 3 * 0.9);
     expect(huge).toBeGreaterThanOrEqual(5);
     expect(huge * 1000 + small * 3).toBeLessThanOrEqual(20 * 600 + 1000);
