@@ -10,8 +10,8 @@ import { count } from '../../shared/printable.ts';
 import { table } from '../../shared/table.ts';
 import type { Listener, Ports, Tell } from '../events.ts';
 import type { QueueRow } from '../queue.ts';
-import type { RefusalReason, WebhookEvent, WebhookGate } from '../webhook/gate.ts';
-import { type RawDelivery, webhookListener } from '../webhook/listener.ts';
+import type { Delivery, RefusalReason, WebhookEvent, WebhookGate } from '../webhook/gate.ts';
+import { webhookListener } from '../webhook/listener.ts';
 import {
   type HttpServer,
   type HttpServerOptions,
@@ -28,7 +28,7 @@ export interface ListenersOptions {
   readonly probeListen: ListenAddress;
   readonly tell: Tell;
   readonly gate: WebhookGate;
-  readonly take: (event: WebhookEvent, raw: RawDelivery) => Promise<number>;
+  readonly take: (event: WebhookEvent, delivery: Delivery) => Promise<number>;
   /** By path: who takes requests that are no webhooks. Absent: they are refused as other paths are. */
   readonly otherRequests?: ReadonlyMap<string, RequestListener>;
   readonly isReady: () => boolean;

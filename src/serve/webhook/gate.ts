@@ -54,9 +54,10 @@ type WebhookVerdict =
   /** `status`: 4xx. `message`: for the answer, which Gitea shows in its list of deliveries. A fixed string. */
   | { readonly is: 'refused'; readonly status: number; readonly reason: RefusalReason; readonly message: string };
 
-/** One request. Header names are in lower case. A header that came several times is joined, as node:http does. */
-interface Delivery {
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+/** One request, which can be sent on to another replica: that replica judges it again. */
+export interface Delivery {
+  /** Names are in lower case. A header that came several times is joined, as node:http does. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
 
@@ -107,7 +108,7 @@ export class WebhookGate {
     const signers = signersOf(delivery.body, signature, secrets.map(secretLine));
     if (signers.length === 0)
       return refuse(403, 'signature', 'X-Gitea-Signature is wrong: the secrets of both sides differ.');
-    if (header(delivery, 'x-gitea-event') !== 'workflow_job') {
+    if (delivery.headers['x-gitea-event'] !== 'workflow_job') {
       return refuse(422, 'event', 'The secret is right, but only the event "Workflow Job" is read.');
     }
     const event = readEvent(delivery.body);
@@ -129,13 +130,12 @@ export class WebhookGate {
 /** What a delivery is recognized by. A signature cannot be mistaken for an id: it does not begin with `id `. */
 function marksOf(delivery: Delivery): readonly string[] {
   const signature = signatureOf(delivery);
-  const id = header(delivery, 'x-gitea-delivery');
+  const { 'x-gitea-delivery': id = '' } = delivery.headers;
   return /^[A-Za-z0-9-]{1,64}$/.test(id) ? [signature, `id ${id}`] : [signature];
 }
 
 /** Empty: there is none. */
-function signatureOf(delivery: Delivery): string {
-  const text = header(delivery, 'x-gitea-signature');
+function signatureOf({ headers: { 'x-gitea-signature': text = '' } }: Delivery): string {
   return /^[0-9a-f]{64}$/.test(text) ? text : '';
 }
 
@@ -151,12 +151,6 @@ function readEvent(body: Uint8Array): WebhookEvent | undefined {
   const { workflow_job: job, repository } = data;
   const [owner, repo] = repository.full_name;
   return { owner, repo, status: job.status, jobId: job.id, attempt: job.run_attempt };
-}
-
-/** Empty: there is none, or several. */
-export function header({ headers }: Pick<Delivery, 'headers'>, name: string): string {
-  const value = headers[name];
-  return typeof value === 'string' ? value : '';
 }
 
 function refuse(status: number, reason: RefusalReason, message: string): WebhookVerdict {

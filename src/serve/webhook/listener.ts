@@ -7,16 +7,7 @@ import type { Readable } from 'node:stream';
 import { HttpClient } from '../../clients/http/client.ts';
 import { Deadline } from '../../clients/http/request.ts';
 import { parseUrl } from '../../shared/url.ts';
-import type { RefusalReason, WebhookEvent, WebhookGate } from './gate.ts';
-
-/** A delivery that can be sent on to another replica. That replica judges it again. */
-export interface RawDelivery {
-  /** What the judgement needs, and the mark of a forwarded delivery. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
-  /** It was forwarded before. A follower must not forward it again. */
-  readonly forwarded: boolean;
-}
+import type { Delivery, RefusalReason, WebhookEvent, WebhookGate } from './gate.ts';
 
 interface WebhookListenerOptions {
   readonly gate: WebhookGate;
@@ -24,7 +15,7 @@ interface WebhookListenerOptions {
    * Notes an accepted delivery, and answers 202, or what the leader answered to a forwarded one. Any status but 2xx and 4xx, and a
    * rejection, becomes 503; then the delivery may come again.
    */
-  readonly onAccepted: (event: WebhookEvent, raw: RawDelivery) => Promise<number>;
+  readonly onAccepted: (event: WebhookEvent, delivery: Delivery) => Promise<number>;
   readonly onRefused?: (reason: RefusalReason) => void;
   /** For all bodies that are not complete yet; default 32 MiB. The oldest one gives way. */
   readonly memoryBytes?: number;
@@ -33,8 +24,9 @@ interface WebhookListenerOptions {
 /** Longest accepted body. Gitea's are about 5 KB, more with a pull request's text in them. */
 export const MAX_WEBHOOK_BYTES = 256 * 1024;
 const MEMORY_BYTES = 32 * 1024 * 1024;
-const FORWARDED_HEADER = 'x-gitea-runners-forwarded';
-const KEPT_HEADERS = ['content-type', 'x-gitea-signature', 'x-gitea-event', 'x-gitea-delivery'];
+/** A follower must not forward a delivery with it again. */
+const FORWARDED = 'x-gitea-runners-forwarded';
+const KEPT_HEADERS = ['content-type', 'x-gitea-signature', 'x-gitea-event', 'x-gitea-delivery', FORWARDED];
 
 export function webhookListener(options: WebhookListenerOptions): RequestListener {
   const { gate, memoryBytes = MEMORY_BYTES, onAccepted, onRefused } = options;
@@ -49,10 +41,10 @@ export function webhookListener(options: WebhookListenerOptions): RequestListene
     if (!isJson(request)) return refuse(415, 'media-type', 'Set the content type of the webhook to application/json.');
     const body = await bodies.read(request);
     if (body === undefined) return refuse(413, 'too-large', `The body is longer than ${MAX_WEBHOOK_BYTES} bytes.`);
-    const delivery = { headers: request.headers, body };
+    const delivery = { headers: Object.fromEntries(KEPT_HEADERS.map((name) => [name, header(request, name)])), body };
     const verdict = gate.judge(delivery);
     if (verdict.is === 'refused') return refuse(verdict.status, verdict.reason, verdict.message);
-    const pass = async (): Promise<number> => await onAccepted(verdict.event, rawDelivery(request, body));
+    const pass = async (): Promise<number> => await onAccepted(verdict.event, delivery);
     const status = await pass().catch(() => 503);
     const isDone = status >= 200 && status < 300;
     const isRefused = status >= 400 && status < 500;
@@ -68,17 +60,12 @@ export function webhookListener(options: WebhookListenerOptions): RequestListene
 
 /** The media type may have a parameter. node:http keeps the first of several headers. */
 function isJson(request: IncomingMessage): boolean {
-  const type = (request.headers['content-type'] ?? '').split(';', 1).join('').trim().toLowerCase();
-  return type === 'application/json';
+  return header(request, 'content-type').split(';', 1).join('').trim().toLowerCase() === 'application/json';
 }
 
-function rawDelivery(request: IncomingMessage, body: Uint8Array): RawDelivery {
-  const headers: Record<string, string> = { [FORWARDED_HEADER]: '1' };
-  for (const name of KEPT_HEADERS) {
-    const value = request.headers[name];
-    if (typeof value === 'string') headers[name] = value;
-  }
-  return { headers, body, forwarded: request.headers[FORWARDED_HEADER] !== undefined };
+/** Empty: there is none. */
+export function header({ headers }: IncomingMessage, name: string): string {
+  return String(headers[name] ?? '');
 }
 
 const FORWARD_MS = 3_000;
@@ -88,16 +75,15 @@ export class Forwarder {
   readonly #http = new HttpClient({ env: {}, attemptMs: FORWARD_MS });
 
   /** Gives the status of the leader; 503 when nobody is known to lead, or it was forwarded before. @param leader its base URL. @throws Failure */
-  async send(leader: string | undefined, { body, forwarded, headers }: RawDelivery): Promise<number> {
-    const url = leader === undefined || forwarded ? undefined : parseUrl('/webhook', leader);
+  async send(leader: string | undefined, { body, headers: sent }: Delivery): Promise<number> {
+    const url = leader === undefined || sent[FORWARDED] ? undefined : parseUrl('/webhook', leader);
     if (!url) return 503;
+    const headers = { ...sent, [FORWARDED]: '1' };
     const request = { what: 'send a webhook on to the leader', method: 'POST', url, body, headers } as const;
     return (await this.#http.send(request, new Deadline(FORWARD_MS))).status;
   }
 
-  async close(): Promise<void> {
-    await this.#http.close();
-  }
+  readonly close = () => this.#http.close();
 }
 
 interface Body {
