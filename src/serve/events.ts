@@ -90,15 +90,10 @@ interface Told {
   readonly 'registration-token': {
     readonly objects: readonly RunnerGroupObject[];
     readonly secret: string;
-    readonly outcome: 'written' | 'failed';
     readonly failure?: Failure;
   };
   /** A commit status was set that says why a CI job waits, or that it does not any more. With `failure`: it could not be. */
-  readonly 'commit-status': {
-    readonly repository: string;
-    readonly outcome: 'set' | 'failed';
-    readonly failure?: Failure;
-  };
+  readonly 'commit-status': { readonly repository: string; readonly failure?: Failure };
   readonly 'dead-registrations': { readonly rows: readonly Readonly<Record<'namespace' | 'group', string>>[] };
   readonly 'registration-deleted': { readonly gitea: string; readonly runner: string };
   /** A sweep failed: `all` of it, or a `part`. */
@@ -113,7 +108,7 @@ interface OfLoss {
 export type EventOf<Is extends keyof Told> = { readonly is: Is } & Told[Is];
 export type ServeEvent = { readonly [Is in keyof Told]: EventOf<Is> }[keyof Told];
 
-/** Names come from authors of workflows: each kind of message escapes them. */
+/** Names come from authors of workflows: each kind of message escapes them. A plain webhook sends it as it is (docs/notifications.md). */
 export interface JobNotice {
   readonly namespace: string;
   readonly group: string;
@@ -173,14 +168,12 @@ type WebhookResult = 'accepted' | 'forwarded' | RefusalReason;
 export type Subscriber = (event: ServeEvent) => void;
 export type Tell = Subscriber;
 
-/** What a subscriber does about each kind of event: a kind that is new does not compile until all of them have decided. */
-type Handlers = { readonly [Is in ServeEvent['is']]: (event: EventOf<Is>) => void };
+/** What a subscriber does about the kinds of events that are for it. */
+type Handlers = { readonly [Is in ServeEvent['is']]?: (event: EventOf<Is>) => void };
 
 export function subscriberOf(handlers: Handlers): Subscriber {
-  return (event) => (handlers[event.is] as Subscriber)(event);
+  return (event) => (handlers[event.is] as Subscriber | undefined)?.(event);
 }
-
-export function ignore(): void {}
 
 export function tellAll(subscribers: readonly Subscriber[]): Tell {
   return (event) => {

@@ -2,7 +2,7 @@
 
 import { LRUCache } from 'lru-cache';
 import { destination, type Logger, pino } from 'pino';
-import { type EventOf, ignore, MOST_LOST_JOBS, type Subscriber, subscriberOf } from '../serve/events.ts';
+import { type EventOf, MOST_LOST_JOBS, type Subscriber, subscriberOf } from '../serve/events.ts';
 import { systemClock } from '../shared/clock.ts';
 import type { Failure } from '../shared/failure.ts';
 import { keyText } from '../shared/keys.ts';
@@ -110,15 +110,6 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
       if (!isDue(`spans ${why}`, AGAIN_MS)) return;
       log.warn({ spans, reason: why }, 'lost spans of traces: look at the OpenTelemetry collector');
     },
-    // The metrics count these, or they are for others.
-    webhook: ignore,
-    'dead-registrations': ignore,
-    planned: ignore,
-    'runner-ended': ignore,
-    'job-ended': ignore,
-    reconciled: ignore,
-    'plan-shown': ignore,
-    'runner-seen': ignore,
   });
 }
 

@@ -5,7 +5,6 @@ import {
   type DroppedBecause,
   type EmittedBecause,
   type EventOf,
-  ignore,
   type JobDecision,
   type LiveState,
   type RunnerDecision,
@@ -88,24 +87,15 @@ export function openMetrics(nowMs: () => number = systemClock.steadyMs): Metrics
       'registration-deleted': ({ gitea }) => set.swept_registrations_total.inc({ origin: new URL(gitea).origin }),
       'runner-lost': ({ lost: { reason }, object }) => set.lost_runners_total.inc({ ...groupOf(object), reason }),
       rerun: ({ object, outcome }) => set.reruns_total.inc({ ...groupOf(object), outcome }),
-      'registration-token': ({ outcome }) => set.registration_tokens_total.inc({ result: outcome }),
-      'commit-status': ({ outcome }) => set.commit_statuses_total.inc({ result: outcome }),
+      'registration-token': ({ failure }) =>
+        set.registration_tokens_total.inc({ result: failure ? 'failed' : 'written' }),
+      'commit-status': ({ failure }) => set.commit_statuses_total.inc({ result: failure ? 'failed' : 'set' }),
       notified: ({ result, to }) => set.notifications_total.inc({ to, result }),
       'spans-lost': ({ reason, spans }) => set.lost_spans_total.inc({ reason }, spans),
-      serving: ignore,
-      ending: ignore,
-      queue: ignore,
-      mistake: ignore,
-      'secrets-unreadable': ignore,
-      'clocks-differ': ignore,
       'runner-ended': ({ runner: { groupName: group = '', job } }) => {
         const { createdAtMs, finishedAtMs = createdAtMs, namespace } = job;
         set.runner_seconds_total.inc({ namespace, group }, Math.max(0, finishedAtMs - createdAtMs) / 1000);
       },
-      'job-ended': ignore,
-      'ask-failed': ignore,
-      'runner-seen': ignore,
-      'sweep-failed': ignore,
     }),
     render: async () => {
       showReconcile(set, last);

@@ -134,25 +134,19 @@ async function readEnds(access: GiteaAccess, { scope }: GiteaTarget, asked: read
   return { ends: ends.flat(), workflows: new Map(workflows.flatMap((each) => [...(each ?? [])])) };
 }
 
+/** In the order in which the manual shows it: a plain webhook sends it so. */
 function noticeOf(
-  { job, origin, group, keepFailedSeconds }: AskedJob,
+  { job, origin: gitea, group: { namespace, name: group }, keepFailedSeconds }: AskedJob,
   result: JobEnd['result'],
   runner: string,
   workflow: string | undefined,
   nowMs: number,
 ): JobNotice {
+  const { id: jobId, attempt, repository, url } = job;
   return {
-    namespace: group.namespace,
-    group: group.name,
-    gitea: origin,
-    repository: job.repository,
+    ...{ result, repository },
     ...(workflow !== undefined && { workflow: shortName(workflow) }),
-    job: shortName(job.name),
-    jobId: job.id,
-    attempt: job.attempt,
-    result,
-    url: job.url,
-    runner,
+    ...{ job: shortName(job.name), jobId, attempt, url, gitea, namespace, group, runner },
     // By our clock; the plan goes by Gitea's. People need the minute.
     ...(result === 'failure' && keepFailedSeconds > 0 && { keptUntilMs: nowMs + keepFailedSeconds * 1000 }),
   };

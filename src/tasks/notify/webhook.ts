@@ -59,23 +59,9 @@ async function readSignerOf(file: string, url: string): Promise<string> {
 
 /** @param secret absent: not signed. */
 function signedBody({ keptUntilMs, ...notice }: JobNotice, nowMs: number, secret: string | undefined) {
-  const { attempt, gitea, group, job, jobId, namespace, repository, result, runner, url, workflow } = notice;
-  const body = JSON.stringify({
-    event: 'job-ended',
-    result,
-    repository,
-    // Left out where it is not known.
-    workflow,
-    job,
-    jobId,
-    attempt,
-    url,
-    gitea,
-    namespace,
-    group,
-    runner,
-    keptUntil: keptUntilMs === undefined ? undefined : timeText(keptUntilMs),
-  });
+  const { attempt, gitea, jobId } = notice;
+  const kept = keptUntilMs !== undefined && { keptUntil: timeText(keptUntilMs) };
+  const body = JSON.stringify({ event: 'job-ended', ...notice, ...kept });
   const timestamp = String(Math.floor(nowMs / 1000));
   const signature =
     secret !== undefined && `sha256=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`;

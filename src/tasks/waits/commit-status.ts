@@ -84,7 +84,7 @@ export function sayWhyJobsWait(timeoutMs: number): StartTask {
         signal,
       );
       Object.assign(wait, { said: text, saidMs: clock.steadyMs() });
-      tell({ is: 'commit-status', repository: job.repository, outcome: 'set' });
+      tell({ is: 'commit-status', repository: job.repository });
       if (isOver) waits.delete(key);
       return undefined;
     };
@@ -103,7 +103,7 @@ export function sayWhyJobsWait(timeoutMs: number): StartTask {
         wait.failures += 1;
         if (wait.failures % MOST_TRIES === 0) Object.assign(wait, { said: wait.text, saidMs: clock.steadyMs() });
         if (isRefusal(failure)) refusedUntil.set(wait.target.key, clock.steadyMs() + REFUSED_MS);
-        tell({ is: 'commit-status', repository: wait.job.repository, outcome: 'failed', failure });
+        tell({ is: 'commit-status', repository: wait.job.repository, failure });
       },
       run: say,
     });
