@@ -8,7 +8,6 @@ import {
   type JobDecision,
   type LiveState,
   type RunnerDecision,
-  type Subscriber,
   subscriberOf,
 } from '../serve/events.ts';
 import { giteaReason, isReady } from '../serve/planning/group-status.ts';
@@ -17,18 +16,11 @@ import type { GroupVerdict } from '../serve/reconcile.ts';
 import { systemClock } from '../shared/clock.ts';
 import { UsageWatch } from './usage.ts';
 
-/** The metrics of one process. Nothing is global, so tests can have many. */
-export interface Metrics {
-  readonly registry: Registry;
-  readonly subscriber: Subscriber;
-  readonly render: () => Promise<{ readonly contentType: string; readonly body: string }>;
-}
-
 type LastReconcile = Pick<EventOf<'reconciled'>, 'verdicts' | 'skews'>;
 const NOTHING_YET: LastReconcile = { verdicts: [], skews: new Map() };
 
-/** @param nowMs a clock that never jumps, ms. */
-export function openMetrics(nowMs: () => number = systemClock.steadyMs): Metrics {
+/** The metrics of one process. Nothing is global, so tests can have many. @param nowMs a clock that never jumps, ms. */
+export function openMetrics(nowMs: () => number = systemClock.steadyMs) {
   const registry = new Registry();
   const set = makeMetrics(registry);
   let last = NOTHING_YET;

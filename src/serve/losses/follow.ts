@@ -20,7 +20,7 @@ import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
 import { timeText } from '../../shared/marks.ts';
 import type { Tell } from '../events.ts';
-import type { LiveGroup, LiveRunner } from '../planning/live.ts';
+import type { LiveGroup, LiveRunner, Observation } from '../planning/live.ts';
 import type { ReconcileInput } from '../reconcile.ts';
 import { keepEqual } from '../unchanged.ts';
 
@@ -41,11 +41,7 @@ export interface GroupLosses {
 }
 
 /** The newest look at the scope of a group. It did not fail. */
-interface GoodLook {
-  readonly found: Look;
-  /** By this machine's clock. */
-  readonly beganMs: number;
-}
+type GoodLook = Pick<Look, 'jobs'> & Pick<Observation, 'beganMs'>;
 
 export interface FollowInput {
   readonly runners: readonly LiveRunner[];
@@ -88,7 +84,7 @@ export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs
 
   const back = new Set(runners.flatMap(({ job, isBack }) => (isBack ? [job.name] : [])));
   const isAtWork = ({ jobId, runner }: LostJob): boolean =>
-    back.has(runner) && look?.found.jobs.find(({ id }) => id === jobId)?.status === 'in_progress';
+    back.has(runner) && look?.jobs.find(({ id }) => id === jobId)?.status === 'in_progress';
   const returned = before.lost.filter(isAtWork);
   const lost = returned.length > 0 ? before.lost.filter((each) => !isAtWork(each)) : before.lost;
 
@@ -98,7 +94,7 @@ export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs
     if (suspect.isChecked || look === undefined || look.beganMs < suspect.sinceMs) continue;
     suspects.set(name, { ...suspect, isChecked: true });
     const about = { runner: name, reason: suspect.reason, lostAt: timeText(suspect.sinceMs) };
-    const orphans = look.found.jobs.filter(({ id, status, runner }) => {
+    const orphans = look.jobs.filter(({ id, status, runner }) => {
       return status === 'in_progress' && runner === name && !known.has(id);
     });
     news.push(
@@ -227,8 +223,6 @@ export class LossBook {
 
 /** The newest look, if it was a good one. */
 function lookAt(target: GiteaTarget | undefined, { observations }: LossInput): { readonly look?: GoodLook } {
-  const observation = target && observations.get(target.key);
-  return observation?.look && !observation.failure
-    ? { look: { found: observation.look, beganMs: observation.beganMs } }
-    : {};
+  const { beganMs = 0, failure, look } = (target && observations.get(target.key)) ?? {};
+  return look && !failure ? { look: { jobs: look.jobs, beganMs } } : {};
 }

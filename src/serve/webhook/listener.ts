@@ -7,6 +7,7 @@ import type { Readable } from 'node:stream';
 import { HttpClient } from '../../clients/http/client.ts';
 import { Deadline } from '../../clients/http/request.ts';
 import { parseUrl } from '../../shared/url.ts';
+import { answer, plain } from '../http/server.ts';
 import type { Delivery, RefusalReason, WebhookEvent, WebhookGate } from './gate.ts';
 
 interface WebhookListenerOptions {
@@ -34,7 +35,7 @@ export function webhookListener(options: WebhookListenerOptions): RequestListene
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const refuse = (status: number, reason: RefusalReason, message: string, headers: Record<string, string> = {}) => {
       onRefused?.(reason);
-      answer(request, response, status, message, headers);
+      answer(request, response, plain(status, message), headers);
     };
     if (request.url !== '/webhook') return refuse(404, 'path', 'Webhooks go to /webhook.');
     if (request.method !== 'POST') return refuse(405, 'method', 'Webhooks are sent with POST.', { allow: 'POST' });
@@ -50,9 +51,9 @@ export function webhookListener(options: WebhookListenerOptions): RequestListene
     const isRefused = status >= 400 && status < 500;
     if (!isDone && !isRefused) {
       gate.forget(delivery);
-      return answer(request, response, 503, 'Not now: no replica could take it. Send it again.');
+      return answer(request, response, plain(503, 'Not now: no replica could take it. Send it again.'));
     }
-    answer(request, response, status, isDone ? '' : 'The replica that is in charge refused it.');
+    answer(request, response, plain(status, isDone ? '' : 'The replica that is in charge refused it.'));
   };
   // The sender went away (node:http tells that to `onMalformed`), or others need the memory.
   return (request, response) => void handle(request, response).catch(() => response.destroy());
@@ -164,22 +165,4 @@ export class Bodies {
   #drop(body: Body): void {
     if (this.#held.delete(body)) this.#total -= body.memory.length;
   }
-}
-
-/** The rest of an incomplete body is not read: then the connection is closed after the answer. */
-export function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  status: number,
-  message: string,
-  headers: Readonly<Record<string, string>> = {},
-): void {
-  const text = message && `${message}\n`;
-  response.writeHead(status, {
-    ...(text && { 'content-type': 'text/plain; charset=utf-8' }),
-    'content-length': Buffer.byteLength(text),
-    ...(!request.complete && { connection: 'close' }),
-    ...headers,
-  });
-  response.end(text);
 }

@@ -33,12 +33,6 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
       changed();
     };
 
-    const endExpired = (): void => {
-      for (const at of book.atLoss) {
-        for (const loss of at.lost) if (isExpired(loss, clock.now())) end(at, loss, 'expired');
-      }
-    };
-
     /** Answers how many losses of the run are still to be seen to. @throws Failure */
     const ask = async (access: GiteaAccess, run: LostRun, signal: AbortSignal): Promise<number> => {
       const { at, losses } = run;
@@ -88,7 +82,11 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
 
     return ({ is }) => {
       if (is !== 'reconciled') return;
-      endExpired();
+      const nowMs = clock.now();
+      const expired = book.atLoss.flatMap((at) =>
+        at.lost.flatMap((loss) => (isExpired(loss, nowMs) ? [{ at, loss }] : [])),
+      );
+      for (const { at, loss } of expired) end(at, loss, 'expired');
       const known = runs;
       runs = new Map(
         lostRuns(book.atLoss).map((run) => [run.key, { tries: 0, isTold: false, ...known.get(run.key), run }]),
@@ -128,7 +126,7 @@ export function lostRuns(groups: readonly GroupAtLoss[]): readonly LostRun[] {
 /** True when the newest look shows that Gitea has ended a lost job of the run. Looks are free: Gitea is not asked before. */
 export function showsEnd({ at: { look }, losses }: LostRun): boolean {
   if (!look) return false;
-  const running = new Set(look.found.jobs.flatMap(({ id, status }) => (status === 'in_progress' ? [id] : [])));
+  const running = new Set(look.jobs.flatMap(({ id, status }) => (status === 'in_progress' ? [id] : [])));
   return losses.some(({ jobId, lostAt }) => !running.has(jobId) && look.beganMs > Date.parse(lostAt));
 }
 

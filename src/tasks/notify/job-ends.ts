@@ -21,7 +21,7 @@ import type { AppVerdict } from '../../serve/reconcile.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { Failure } from '../../shared/failure.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
-import { printable } from '../../shared/printable.ts';
+import { cut, printable } from '../../shared/printable.ts';
 
 interface JobEndsOptions {
   /** For all requests about one scope. */
@@ -153,12 +153,10 @@ function noticeOf(
 }
 
 const LONGEST_NAME = 200;
-const HALF_CHARACTER = /\p{Cs}$/u;
 
 /** A name as it may stand in a message: one printable line of bounded length. */
 export function shortName(name: string): string {
-  const line = printable(name);
-  return line.length > LONGEST_NAME ? `${line.slice(0, LONGEST_NAME).replace(HALF_CHARACTER, '')}…` : line;
+  return cut(printable(name), LONGEST_NAME);
 }
 
 function ignoreFailure(error: unknown): undefined {

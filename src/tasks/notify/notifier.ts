@@ -12,7 +12,6 @@ import type { RequestListener } from 'node:http';
 import { parseDocument } from 'yaml';
 import { HttpClient, type HttpOptions } from '../../clients/http/client.ts';
 import {
-  kindOf,
   type NotifyTarget,
   NotifyTargets,
   RECEIVERS,
@@ -38,17 +37,14 @@ export interface Refusal {
   readonly again: boolean;
 }
 
-/** @param Address what `spec.notify` says of an addressee. */
-export interface Receiver<Address> {
-  /** A Failure: the configuration of `serve` does not allow it. */
-  readonly messageFor: (address: Address, notice: JobNotice) => Message | Failure;
+export interface Receiver {
+  /** Undefined: the addressee is for another receiver. A Failure: the configuration of `serve` does not allow it. */
+  readonly messageFor: (target: NotifyTarget, notice: JobNotice) => Message | Failure | undefined;
   /** Requests to this path on the port of webhooks are for it. */
   readonly requests?: { readonly path: string; readonly listener: RequestListener };
   /** What it does beside, until the signal is aborted. Never rejects. */
   readonly run?: (signal: AbortSignal) => Promise<void>;
 }
-
-type Receivers = { readonly [Kind in ReceiverKind]: Receiver<NonNullable<NotifyTarget[Kind]>> };
 
 export interface ReceiverContext extends Pick<FeatureContext, 'clock' | 'env' | 'random' | 'watchSecrets'> {
   /** An attempt to send has `ATTEMPT_MS`. */
@@ -59,7 +55,7 @@ export interface ReceiverContext extends Pick<FeatureContext, 'clock' | 'env' | 
 }
 
 export interface NotifyOptions {
-  readonly receivers: (context: ReceiverContext) => Promise<Receivers>;
+  readonly receivers: (context: ReceiverContext) => Promise<Readonly<Record<ReceiverKind, Receiver>>>;
   /** Of groups that have no `notify`. */
   readonly defaults: readonly NotifyTarget[];
   readonly times?: OutboxTimes;
@@ -93,10 +89,11 @@ export async function openNotifier(
       if (event.is !== 'job-ended') return;
       for (const target of event.notify) {
         if (target.on !== 'always' && target.on !== event.notice.result) continue;
-        const kind = kindOf(target);
-        const message = messageFor(receivers, kind, target, event.notice);
-        if (message instanceof Failure) tell(kind, 'refused', message);
-        else if (message) post(message);
+        for (const kind of RECEIVERS) {
+          const message = receivers[kind].messageFor(target, event.notice);
+          if (message instanceof Failure) tell(kind, 'refused', message);
+          else if (message) post(message);
+        }
       }
     },
     requests: new Map(all.flatMap(({ requests }) => (requests ? [[requests.path, requests.listener] as const] : []))),
@@ -105,16 +102,6 @@ export async function openNotifier(
     },
     close: () => http.close(),
   };
-}
-
-function messageFor<Kind extends ReceiverKind>(
-  receivers: Receivers,
-  kind: Kind,
-  target: NotifyTarget,
-  notice: JobNotice,
-): Message | Failure | undefined {
-  const address = target[kind];
-  return address && receivers[kind].messageFor(address, notice);
 }
 
 interface OutboxTimes {

@@ -11,7 +11,8 @@ import * as z from 'zod';
 import { connectTo } from '../../clients/http/connect.ts';
 import { type Env, proxyFor } from '../../clients/http/proxy.ts';
 import { parseJson } from '../../clients/http/request.ts';
-import { answer, Bodies, header } from '../../serve/webhook/listener.ts';
+import { answer, plain } from '../../serve/http/server.ts';
+import { Bodies, header } from '../../serve/webhook/listener.ts';
 import { type Clock, doubled, pause } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import { parseUrl } from '../../shared/url.ts';
@@ -65,7 +66,7 @@ export function interactiveListener(options: InteractiveOptions): RequestListene
   const perf = { now: options.nowMs };
   const seen = new LRUCache<string, true>({ max: MOST_REMEMBERED, ttl: 2 * WINDOW_MS, ttlResolution: 0, perf });
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const refuse = (status: number, why: string): void => answer(request, response, status, why);
+    const refuse = (status: number, why: string): void => answer(request, response, plain(status, why));
     if (request.method !== 'POST') return refuse(405, 'Slack sends POST.');
     const body = await bodies.read(request);
     if (body === undefined) return refuse(413, `The body is longer than ${MAX_PRESS_BYTES} bytes.`);
@@ -80,7 +81,7 @@ export function interactiveListener(options: InteractiveOptions): RequestListene
     const press = pressIn(parseJson(new URLSearchParams(body.toString()).get('payload') ?? ''));
     if (!press) return refuse(422, 'This is no press of our button.');
     seen.set(signature, true);
-    answer(request, response, 200, '');
+    answer(request, response, plain(200, ''));
     void options.onPress(press);
   };
   return (request, response) => void take(request, response).catch(() => response.destroy());

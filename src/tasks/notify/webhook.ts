@@ -19,7 +19,7 @@ export interface WebhookOptions {
 export function webhookReceiver(
   { clock, http }: ReceiverContext,
   { allowedUrls, secretFile }: WebhookOptions,
-): Receiver<{ readonly url: string }> {
+): Receiver {
   const call = async (url: string, what: string, notice: JobNotice): Promise<Refusal | undefined> => {
     const secret = secretFile === undefined ? undefined : await readSignerOf(secretFile, url);
     const request = { what, method: 'POST', url: new URL(url), ...signedBody(notice, clock.now(), secret) } as const;
@@ -32,7 +32,9 @@ export function webhookReceiver(
     return { failure, again: status >= 500 || status === 429 };
   };
   return {
-    messageFor: ({ url }, notice) => {
+    messageFor: ({ webhook }, notice) => {
+      if (!webhook) return undefined;
+      const { url } = webhook;
       const { group, namespace } = notice;
       const what = `notify for RunnerGroup ${namespace}/${group}`;
       if (!isAllowedUrl(url, allowedUrls)) {
