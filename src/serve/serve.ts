@@ -82,10 +82,8 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   if (options.spans) options.spans.onLost = (spans, reason) => tell({ is: 'spans-lost', spans, reason });
   let leader: Leader | undefined;
   const open = openCluster(options, tell, () => leader?.changed());
-  const life = new AbortController();
-  const stop = (): void => life.abort();
-  signal.addEventListener('abort', stop, { once: true });
-  if (signal.aborted) stop();
+  const own = new AbortController();
+  const life = AbortSignal.any([signal, own.signal]);
   const watchSecrets = secretFiles(queue, (failure) => tell({ is: 'secrets-unreadable', failure }));
   const secrets = await watchSecrets(options.webhookSecretFile);
   const { leaderOptions } = open;
@@ -125,8 +123,8 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   });
   tell({ is: 'serving', ports: listeners.ports });
 
-  const watching = open.cluster.run(life.signal);
-  const running = features.map(({ run }) => run(life.signal));
+  const watching = open.cluster.run(life);
+  const running = features.map(({ run }) => run(life));
   const lead = async (leading: AbortSignal): Promise<void> => {
     leader = new Leader(open.leaderOptions);
     tell({ is: 'leading' });
@@ -138,9 +136,9 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
     }
   };
   try {
-    await (lease ? lease.run(life.signal, lead) : lead(life.signal));
+    await (lease ? lease.run(life, lead) : lead(life));
   } finally {
-    stop();
+    own.abort();
     queue.close();
     await Promise.all([watching, ...running, ...features.map(({ close }) => close())]);
     await Promise.all([listeners.close(), forwarder.close(), leaseClient.close(), open.close()]);

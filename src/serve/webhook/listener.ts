@@ -88,13 +88,14 @@ export class Forwarder {
 }
 
 interface Body {
-  memory: Buffer;
+  pieces: readonly Buffer[];
   length: number;
   /** Others need the memory: the body is lost. */
   readonly giveWay: () => void;
 }
 
-const FIRST_BYTES = 8 * 1024;
+/** A Buffer per byte would take a hundred times as much memory: more pieces than these become one. */
+const MOST_PIECES = 32;
 
 /**
  * Bodies while they arrive. Their senders are not known yet, so all together have a bound: when they need more, the oldest one is dropped. A
@@ -118,14 +119,14 @@ export class Bodies {
     if (Number(request.headers['content-length'] ?? 0) > this.#longest) return undefined;
     return await new Promise((resolve, reject) => {
       const giveWay = (): void => reject(new Error('too many bodies are being read'));
-      const body: Body = { memory: Buffer.alloc(0), length: 0, giveWay };
+      const body: Body = { pieces: [], length: 0, giveWay };
       this.#held.add(body);
       request.on('data', (chunk: Buffer) => {
         if (this.#add(body, chunk)) return;
         request.pause();
         resolve(undefined);
       });
-      request.once('end', () => resolve(body.memory.subarray(0, body.length)));
+      request.once('end', () => resolve(Buffer.concat(body.pieces)));
       request.once('error', reject);
       request.once('close', () => {
         this.#drop(body);
@@ -142,9 +143,10 @@ export class Bodies {
       return false;
     }
     if (!this.#held.has(body)) return true;
-    if (length > body.memory.length) this.#grow(body, length);
-    body.memory.set(chunk, body.length);
+    const pieces = [...body.pieces, chunk];
+    body.pieces = pieces.length > MOST_PIECES ? [Buffer.concat(pieces)] : pieces;
     body.length = length;
+    this.#total += chunk.length;
     for (const oldest of this.#held) {
       if (this.#total <= this.#limit) break;
       this.#drop(oldest);
@@ -153,16 +155,7 @@ export class Bodies {
     return true;
   }
 
-  /** One piece of memory, however small the pieces of the body: a Buffer per byte would take a hundred times as much. */
-  #grow(body: Body, length: number): void {
-    const size = Math.min(Math.max(length, body.memory.length * 2, FIRST_BYTES), this.#longest);
-    const memory = Buffer.allocUnsafeSlow(size);
-    memory.set(body.memory.subarray(0, body.length));
-    this.#total += size - body.memory.length;
-    body.memory = memory;
-  }
-
   #drop(body: Body): void {
-    if (this.#held.delete(body)) this.#total -= body.memory.length;
+    if (this.#held.delete(body)) this.#total -= body.length;
   }
 }
