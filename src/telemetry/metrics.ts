@@ -14,6 +14,7 @@ import { giteaReason, isReady } from '../serve/planning/group-status.ts';
 import { keyOfDecision, keyOfRunner } from '../serve/planning/live.ts';
 import type { GroupVerdict } from '../serve/reconcile.ts';
 import { systemClock } from '../shared/clock.ts';
+import { stayKey } from '../shared/keys.ts';
 import { UsageWatch } from './usage.ts';
 
 type LastReconcile = Pick<EventOf<'reconciled'>, 'verdicts' | 'skews'>;
@@ -103,10 +104,9 @@ export function waitingTimes() {
     const queued = new Map<string, number>();
     const waits: { readonly namespace: string; readonly group: string; readonly seconds: number }[] = [];
     for (const decision of decisions) {
-      const { job, origin } = decision;
-      const key = `${origin} ${job.id} ${job.attempt}`;
+      const key = stayKey(decision);
       const since = queuedSince.get(key);
-      if (job.status === 'queued') queued.set(key, since ?? nowMs);
+      if (decision.job.status === 'queued') queued.set(key, since ?? nowMs);
       else if (decision.verdict === 'running' && decision.group && since !== undefined) {
         const { namespace, name: group } = decision.group;
         // Gitea's clock may differ from ours, and it tells whole seconds: what we saw is the limit.

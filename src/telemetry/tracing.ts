@@ -10,13 +10,12 @@
 import { LRUCache } from 'lru-cache';
 import type { EventOf, HeldBecause, JobDecision, Look, ServeEvent, Subscriber } from '../serve/events.ts';
 import type { AppVerdict } from '../serve/reconcile.ts';
-import { keyText } from '../shared/keys.ts';
+import { keyText, type Stay, stayKey } from '../shared/keys.ts';
 import { printable } from '../shared/printable.ts';
-import { contextOf, type JobStay, type SpanAttributes, type SpanData, type SpanSink } from './tracing/span.ts';
+import { contextOf, type SpanAttributes, type SpanData, type SpanSink } from './tracing/span.ts';
 
-/** CI jobs that wait, and announcements of them. What is beyond is not traced: the least recently seen ones are forgotten. */
+/** CI jobs that wait, announcements of them, and Jobs. What is beyond is not traced: the least recently seen ones are forgotten. */
 const MOST_JOURNEYS = 10_000;
-const MOST_TRAILS = 10_000;
 const MOST_APPLICATIONS = 1_000;
 const MOST_WAKES = 32;
 /** The kubelet tells late that a container runs. A journey that has ended waits so long for it. */
@@ -36,7 +35,7 @@ class Follower {
   /** When a webhook told so, by `<repository> <job> <status>`. */
   readonly #announced = new LRUCache<string, number>({ max: MOST_JOURNEYS });
   /** By `<namespace>/<name>` of the Job. */
-  readonly #trails = new LRUCache<string, RunnerTrail>({ max: MOST_TRAILS });
+  readonly #trails = new LRUCache<string, RunnerTrail>({ max: MOST_JOURNEYS });
   readonly #wakes = new LRUCache<string, readonly PastWake[]>({ max: MOST_APPLICATIONS });
   /** By target. The same object: nothing has changed. */
   readonly #looks = new LRUCache<string, Look>({ max: MOST_APPLICATIONS });
@@ -98,14 +97,15 @@ class Follower {
     if (this.#looks.get(target) === look) return;
     this.#looks.set(target, look);
     const active = new Set<string>();
-    for (const { attempt, id, repository, runId, status } of look.jobs) {
-      const stay = { origin: url, jobId: id, attempt };
-      const key = keyOf(stay);
+    for (const job of look.jobs) {
+      const { id, repository, status } = job;
+      const stay = { origin: url, job };
+      const key = stayKey(stay);
       if (status === 'queued' || status === 'in_progress') active.add(key);
       if (status !== 'queued' || this.#journeys.has(key)) continue;
       const announcedMs = this.#announced.get(announcementOf(repository, id, status));
       const announced = announcedMs !== undefined && announcedMs <= endedMs && { announcedMs };
-      this.#journeys.set(key, { stay, runId, repository, target, look: { beganMs, endedMs }, ...announced });
+      this.#journeys.set(key, { ...stay, target, look: { beganMs, endedMs }, ...announced });
     }
     for (const [key, journey] of this.#journeys) {
       if (journey.target === target && !active.has(key)) this.#end(key, journey, { atMs: endedMs });
@@ -116,8 +116,7 @@ class Follower {
     if (this.#journeys.size === 0 || planning.is !== 'planned') return;
     const untraced = new Set(groups.flatMap(({ live }) => (live.group?.tracing === false ? [live.key] : [])));
     for (const decision of planning.plan.jobs) {
-      const { job, origin } = decision;
-      const key = keyOf({ origin, jobId: job.id, attempt: job.attempt });
+      const key = stayKey(decision);
       const journey = this.#journeys.get(key);
       if (!journey) continue;
       const group = 'group' in decision && decision.group ? keyText(decision.group) : undefined;
@@ -168,13 +167,9 @@ class Follower {
       this.#ended.delete(key);
       if (journey.isUntraced) continue;
       const wakes = this.#wakes.get(journey.application ?? '') ?? [];
-      this.#sink.record(spansOf(journey, end, steps, wakes), contextOf(journey.stay));
+      this.#sink.record(spansOf(journey, end, steps, wakes), contextOf(journey));
     }
   }
-}
-
-function keyOf({ origin, jobId, attempt }: Journey['stay']): string {
-  return `${origin} ${jobId} ${attempt}`;
 }
 
 function announcementOf(repository: string, jobId: number, status: string): string {
@@ -182,10 +177,8 @@ function announcementOf(repository: string, jobId: number, status: string): stri
 }
 
 /** What is known of a CI job that waits. Times are ms since 1970 by this machine's clock. */
-interface Journey {
-  readonly stay: JobStay;
-  readonly runId: number;
-  readonly repository: string;
+interface Journey extends Stay {
+  readonly job: Look['jobs'][number];
   /** Key of the target whose look showed it first. */
   readonly target: string;
   /** When a webhook told that it is queued. Absent: a poll found it. */
@@ -218,9 +211,6 @@ interface JourneyEnd {
   readonly atMs: number;
   readonly runner?: string;
 }
-
-/** Names are cut here; Gitea allows 100 characters for each half of a repository's name. */
-const LONGEST_TEXT = 255;
 
 /** The root span with its phases. @param steps none: the runner's Job was there before this process watched. @param wakes oldest first. */
 function spansOf(journey: Journey, end: JourneyEnd, steps: Steps, wakes: readonly PastWake[]): SpanData {
@@ -290,13 +280,14 @@ function inTurn(fromMs: number, phases: readonly Phase[]): readonly SpanData[] {
   return spans;
 }
 
-function attributesOf({ stay, runId, repository, application, group }: Journey, end: JourneyEnd): SpanAttributes {
+/** What is too long is cut by the SDK: `TRACING_BOUNDS`. */
+function attributesOf({ origin, job, application, group }: Journey, end: JourneyEnd): SpanAttributes {
   return {
-    'gitea.url': stay.origin,
-    'gitea.repository': printable(repository).slice(0, LONGEST_TEXT),
-    'gitea.run.id': runId,
-    'gitea.job.id': stay.jobId,
-    'gitea.job.attempt': stay.attempt,
+    'gitea.url': origin,
+    'gitea.repository': printable(job.repository),
+    'gitea.run.id': job.runId,
+    'gitea.job.id': job.id,
+    'gitea.job.attempt': job.attempt,
     ...(application && { 'argocd.application': application }),
     ...(group !== undefined && { runnergroup: group }),
     ...(end.runner !== undefined && { runner: end.runner }),

@@ -159,7 +159,7 @@ describe('the way of a CI job', () => {
       start: [2_100, 2_300],
       claim: [2_300, 2_400],
     });
-    expect(root).toMatchObject(contextOf({ origin: URL_OF_GITEA, jobId: 7, attempt: 1 }));
+    expect(root).toMatchObject(contextOf({ origin: URL_OF_GITEA, job: { id: 7, attempt: 1 } }));
     expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
     expect(root?.attributes).toEqual({
       'gitea.url': URL_OF_GITEA,

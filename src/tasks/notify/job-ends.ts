@@ -12,7 +12,7 @@ import { type JobEnd, levelsOf, readJobEnds, readWorkflows } from '../../clients
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import { kindOf, type NotifyTarget } from '../../config/runnergroup/notify-fields.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import type { GroupKey, JobDecision, Plan } from '../../planner/decisions.ts';
+import type { GroupKey, Plan } from '../../planner/decisions.ts';
 import type { Job } from '../../planner/evidence.ts';
 import type { EventOf, JobNotice } from '../../serve/events.ts';
 import { LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
@@ -20,7 +20,7 @@ import type { Turn } from '../../serve/queue.ts';
 import type { AppVerdict } from '../../serve/reconcile.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { Failure } from '../../shared/failure.ts';
-import { groupBy, keyText } from '../../shared/keys.ts';
+import { groupBy, keyText, stayKey } from '../../shared/keys.ts';
 import { cut, printable } from '../../shared/printable.ts';
 
 interface JobEndsOptions {
@@ -217,7 +217,7 @@ export class EndedJobs {
 
   /** A look reads no completed jobs while nothing is queued or runs. So a plan may list jobs for the first time that ended long before it. */
   #leftIn(plan: Plan, own: ReadonlyMap<string, LeftJob>, { sinceMs, active }: Seen): readonly LeftJob[] {
-    const listed = new Set(plan.jobs.filter(({ job }) => job.status !== 'completed').map(keyOf));
+    const listed = new Set(plan.jobs.filter(({ job }) => job.status !== 'completed').map(stayKey));
     const gone = [...active].filter(([key]) => !listed.has(key));
     // Gitea's times are whole seconds. An end in the second of `sinceMs` may be one that an earlier leader has told, so it is not told.
     const sinceSecondMs = Math.floor(sinceMs / 1000) * 1000;
@@ -252,12 +252,7 @@ function ownIn({ jobs, runners }: Plan): ReadonlyMap<string, LeftJob> {
       const group = verdict === 'done' ? groupOf.get(job.runner ?? '') : decision.group;
       if (!group) return [];
       const mayHaveRunIt = job.runner === undefined ? (names.get(keyText(group)) ?? []) : [job.runner];
-      return [[keyOf(decision), { job, origin, group, runners: mayHaveRunIt }] as const];
+      return [[stayKey(decision), { job, origin, group, runners: mayHaveRunIt }] as const];
     }),
   );
-}
-
-/** A re-run is another stay in the queue. */
-function keyOf({ job, origin }: JobDecision): string {
-  return `${origin} ${job.id} ${job.attempt}`;
 }

@@ -58,10 +58,8 @@ export interface NotifyOptions {
   readonly receivers: (context: ReceiverContext) => Promise<Readonly<Record<ReceiverKind, Receiver>>>;
   /** Of groups that have no `notify`. */
   readonly defaults: readonly NotifyTarget[];
-  readonly times?: OutboxTimes;
+  readonly times?: typeof TIMES;
 }
-
-type NotifierContext = Pick<FeatureContext, 'clock' | 'env' | 'queue' | 'random' | 'tell' | 'watchSecrets'>;
 
 export const ATTEMPT_MS = 5_000;
 /** What an addressee answers is not read. */
@@ -69,7 +67,10 @@ const LONGEST_ANSWER = 64 * 1024;
 
 /** @throws Failure when a receiver cannot begin. */
 export async function openNotifier(
-  options: NotifyOptions & NotifierContext & Pick<HttpOptions, 'wireTo'>,
+  options: NotifyOptions &
+    Omit<ReceiverContext, 'http' | 'post' | 'tell'> &
+    Pick<FeatureContext, 'queue' | 'tell'> &
+    Pick<HttpOptions, 'wireTo'>,
 ): Promise<Feature> {
   const { clock, env, queue, times, wireTo } = options;
   const http = new HttpClient({
@@ -104,14 +105,11 @@ export async function openNotifier(
   };
 }
 
-interface OutboxTimes {
-  /** Between two messages of a lane. Chats take one per second and channel. */
-  readonly gapMs: number;
-  /** Before the second, third … attempt. After the last one the message has failed. */
-  readonly pausesMs: readonly number[];
-}
-
-const TIMES: OutboxTimes = { gapMs: 1_000, pausesMs: [2_000, 10_000, 60_000] };
+/**
+ * `gapMs`: between two messages of a lane; chats take one per second and channel. `pausesMs`: before the second, third … attempt; after the
+ * last one the message has failed.
+ */
+const TIMES = { gapMs: 1_000, pausesMs: [2_000, 10_000, 60_000] };
 /** Messages that wait in one lane: more than a minute of them is no news any more. */
 export const MOST_IN_LANE = 100;
 /** Addressees with messages under way. */

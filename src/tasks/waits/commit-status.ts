@@ -20,7 +20,7 @@ import type { Again, Turn } from '../../serve/queue.ts';
 import type { AppVerdict, GroupVerdict } from '../../serve/reconcile.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { Failure } from '../../shared/failure.ts';
-import { keepOnly, keyText } from '../../shared/keys.ts';
+import { keepOnly, keyText, stayKey } from '../../shared/keys.ts';
 import { once } from '../../shared/once.ts';
 import { duration, printable } from '../../shared/printable.ts';
 
@@ -136,7 +136,7 @@ function followed(
   const next = new Map<string, Wait>();
   for (const verdict of verdicts) {
     for (const asked of jobsOf(verdict, targetOf)) {
-      const key = keyOf(asked.decision);
+      const key = stayKey(asked.decision);
       const before = known.get(key);
       const wait = waitOf(asked, before);
       if (wait && (before || next.size < MOST_FOLLOWED)) next.set(key, wait);
@@ -178,7 +178,7 @@ function jobsOf({ groups, planning }: AppVerdict, targetOf: TargetOf): readonly 
   const { atMs, plan, seen } = planning;
   const explained = once(() => {
     const { jobs } = explanationOf([...wanting.values()], plan, atMs, seen);
-    return new Map(jobs.map((job) => [keyOf(job), job]));
+    return new Map(jobs.map((job) => [stayKey(job), job]));
   });
   const emitted = once(() => emittedRunners(plan));
   return plan.jobs.flatMap((decision) => {
@@ -186,7 +186,7 @@ function jobsOf({ groups, planning }: AppVerdict, targetOf: TargetOf): readonly 
     const target = group && targetOf.get(group);
     if (!group || !target || target instanceof Failure) return [];
     const explain = (): string => {
-      const job: ExplainedJob | undefined = explained().get(keyOf(decision));
+      const job: ExplainedJob | undefined = explained().get(stayKey(decision));
       return job ? verdictText(job, atMs, emitted()) : '';
     };
     return [{ decision, group, target, atMs, explain }];
@@ -206,8 +206,4 @@ function waitOf({ decision, group, target, atMs, explain }: AskedJob, before: Wa
   if (before.isOver) return before;
   const text = verdict === 'running' ? `has a runner, after ${duration(atMs - before.sinceMs)}` : GONE;
   return Object.assign(before, { target, job, isOver: true, text });
-}
-
-function keyOf({ job, origin }: Pick<JobDecision, 'job' | 'origin'>): string {
-  return `${origin} ${job.id} ${job.attempt}`;
 }

@@ -35,9 +35,8 @@ export function openRunTrace(settings: TracingSettings, traceparent: string | un
     return plan.jobs
       .flatMap((decision) => {
         if (decision.verdict !== 'served' || decision.by !== 'new-runner') return [];
-        const { group, job, origin, runner } = decision;
-        if (!isTraced(group)) return [];
-        return [{ ...contextOf({ origin, jobId: job.id, attempt: job.attempt }), runner }];
+        const { group, runner } = decision;
+        return isTraced(group) ? [{ ...contextOf(decision), runner }] : [];
       })
       .filter(({ traceId }) => isKept(settings, traceId))
       .slice(0, MOST_TRACES);
