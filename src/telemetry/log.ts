@@ -31,7 +31,13 @@ export function openLog(verbose: boolean): Log {
 
 /** @param nowMs a clock that never jumps, ms. */
 export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Subscriber {
-  const isDue = seldom(nowMs);
+  const loggedMs = new LRUCache<string, number>({ max: MOST_SUBJECTS });
+  /** Not again for a time. */
+  const warn = (subject: string, fields: object, message: string, pauseMs = AGAIN_MS): void => {
+    if (nowMs() - (loggedMs.get(subject) ?? Number.NEGATIVE_INFINITY) < pauseMs) return;
+    loggedMs.set(subject, nowMs());
+    log.warn(fields, message);
+  };
   return subscriberOf({
     serving: ({ ports }) => log.info(ports, 'serving'),
     leading: () => log.info('leading'),
@@ -45,28 +51,26 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
     'gitea-request': ({ line }) => log.debug(fieldsOf(line), 'request to Gitea'),
     'argocd-request': ({ line }) => log.debug(fieldsOf(line), 'request to Argo CD'),
     'cluster-failed': ({ failure }) => log.warn(reason(failure), 'request to the cluster failed'),
-    'connection-dropped': ({ listener }) => {
-      if (!isDue(`dropped ${listener}`, AGAIN_MS)) return;
-      log.warn(
+    'connection-dropped': ({ listener }) =>
+      warn(
+        `dropped ${listener}`,
         { code: 'GR-LISTEN-02', listener },
         'too many connections: the longest idle ones are closed. Look for a client that opens connections and does not use them',
-      );
-    },
+      ),
     'secrets-unreadable': ({ failure }) => log.warn(reason(failure), 'the webhook secrets stay as they were'),
     looked: ({ failure }) => {
       if (failure) log.warn(reason(failure), 'look at Gitea failed');
     },
     'visit-waited': ({ origin, lateScopes: scopes }) => {
-      if (scopes === undefined || !isDue(`late ${origin}`, AGAIN_MS)) return;
-      log.warn(
+      if (scopes === undefined) return;
+      warn(
+        `late ${origin}`,
         { origin, scopes },
         'looks at Gitea come late: all scopes share one request budget (--gitea-requests). Use fewer and wider scopes: one RunnerGroup of an org in place of one per repository',
       );
     },
-    'clocks-differ': ({ code, message, origins }) => {
-      if (!isDue(['clocks', code, ...origins].join(' '), CLOCKS_AGAIN_MS)) return;
-      log.warn({ code, error: message }, 'the clocks of servers differ');
-    },
+    'clocks-differ': ({ code, message: error, origins }) =>
+      warn(['clocks', code, ...origins].join(' '), { code, error }, 'the clocks of servers differ', CLOCKS_AGAIN_MS),
     woken: ({ application, outcome, ms }) => {
       const isGood = ['synced', 'in-sync', 'busy'].includes(outcome.is);
       const { message } = outcome;
@@ -94,22 +98,22 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
       else log.info({ secret, groups }, 'filled a Secret with the registration token');
     },
     'commit-status': ({ failure, repository }) => {
-      if (!failure || !isDue(['commit-status', failure.message].join(' '), AGAIN_MS)) return;
-      log.warn({ repository, ...reason(failure) }, 'cannot say beside a commit why a CI job waits');
+      if (!failure) return;
+      const fields = { repository, ...reason(failure) };
+      warn(`commit-status ${failure.message}`, fields, 'cannot say beside a commit why a CI job waits');
     },
     // A dead addressee fails with each message.
     notified: ({ to, result, failure }) => {
-      if (result === 'sent' || !isDue(['notified', to, result, failure?.message].join(' '), AGAIN_MS)) return;
+      if (result === 'sent') return;
       const told = {
         retried: 'an attempt to notify failed',
         unconnected: `no connection to ${to}: its button does not work`,
       }[result as string];
-      log.warn({ to, result, ...(failure && reason(failure)) }, told ?? 'a notification was not sent');
+      const fields = { to, result, ...(failure && reason(failure)) };
+      warn(['notified', to, result, failure?.message].join(' '), fields, told ?? 'a notification was not sent');
     },
-    'spans-lost': ({ spans, reason: why }) => {
-      if (!isDue(`spans ${why}`, AGAIN_MS)) return;
-      log.warn({ spans, reason: why }, 'lost spans of traces: look at the OpenTelemetry collector');
-    },
+    'spans-lost': ({ spans, reason: why }) =>
+      warn(`spans ${why}`, { spans, reason: why }, 'lost spans of traces: look at the OpenTelemetry collector'),
   });
 }
 
@@ -124,15 +128,4 @@ function reason({ code, message }: Failure): { readonly code: string; readonly e
 
 function fieldsOf({ method, url, status, ms }: EventOf<'gitea-request'>['line']): object {
   return { method, url, status, ms: Math.round(ms) };
-}
-
-/** True when a subject was not logged for a time. */
-function seldom(nowMs: () => number): (subject: string, pauseMs: number) => boolean {
-  const loggedMs = new LRUCache<string, number>({ max: MOST_SUBJECTS });
-  return (subject, pauseMs) => {
-    const now = nowMs();
-    if (now - (loggedMs.get(subject) ?? Number.NEGATIVE_INFINITY) < pauseMs) return false;
-    loggedMs.set(subject, now);
-    return true;
-  };
 }

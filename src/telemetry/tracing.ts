@@ -8,7 +8,14 @@
  * Each phase ends where the next one begins. A phase whose end was not seen is part of the next one.
  */
 import { LRUCache } from 'lru-cache';
-import type { EventOf, HeldBecause, JobDecision, Look, ServeEvent, Subscriber } from '../serve/events.ts';
+import {
+  type EventOf,
+  type HeldBecause,
+  type JobDecision,
+  type Look,
+  type Subscriber,
+  subscriberOf,
+} from '../serve/events.ts';
 import type { AppVerdict } from '../serve/reconcile.ts';
 import { keyText, type Stay, stayKey } from '../shared/keys.ts';
 import { printable } from '../shared/printable.ts';
@@ -23,8 +30,7 @@ const LATE_MS = 3_000;
 
 /** @param now ms since 1970. */
 export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subscriber {
-  const follower = new Follower(sink, now);
-  return (event) => follower.hear(event);
+  return new Follower(sink, now).hear;
 }
 
 class Follower {
@@ -46,45 +52,28 @@ class Follower {
     this.#now = now;
   }
 
-  hear(event: ServeEvent): void {
-    switch (event.is) {
-      case 'webhook':
-        if (event.event) {
-          const { jobId, owner, repo, status } = event.event;
-          this.#announced.set(announcementOf(`${owner}/${repo}`, jobId, status), this.#now());
-        }
-        return;
-      case 'looked':
-        if (event.look) this.#looked(event, event.look);
-        return;
-      case 'planned':
-        this.#decided(event.verdict);
-        return;
-      case 'reconciled':
-        this.#hand(this.#now() - LATE_MS);
-        return;
-      case 'woken': {
-        const { application } = event;
-        const wakes = [...(this.#wakes.get(application) ?? []), { ...event, endedMs: this.#now() }];
-        this.#wakes.set(application, wakes.slice(-MOST_WAKES));
-        return;
-      }
-      case 'runner-seen':
-        this.#saw(event);
-        return;
-      case 'ending':
-      case 'queue':
-        this.#hand(Number.POSITIVE_INFINITY);
-        return;
-      case 'not-leading':
-        this.#hand(Number.POSITIVE_INFINITY);
-        this.#journeys.clear();
-        this.#looks.clear();
-        return;
-      default:
-      // Most events are not about the way of a CI job.
-    }
-  }
+  readonly hear = subscriberOf({
+    webhook: ({ event }) => {
+      if (!event) return;
+      const { jobId, owner, repo, status } = event;
+      this.#announced.set(announcementOf(`${owner}/${repo}`, jobId, status), this.#now());
+    },
+    looked: (event) => event.look && this.#looked(event, event.look),
+    planned: ({ verdict }) => this.#decided(verdict),
+    reconciled: () => this.#hand(this.#now() - LATE_MS),
+    woken: (event) => {
+      const wakes = [...(this.#wakes.get(event.application) ?? []), { ...event, endedMs: this.#now() }];
+      this.#wakes.set(event.application, wakes.slice(-MOST_WAKES));
+    },
+    'runner-seen': (event) => this.#saw(event),
+    ending: () => this.#hand(Number.POSITIVE_INFINITY),
+    queue: () => this.#hand(Number.POSITIVE_INFINITY),
+    'not-leading': () => {
+      this.#hand(Number.POSITIVE_INFINITY);
+      this.#journeys.clear();
+      this.#looks.clear();
+    },
+  });
 
   /** Of each step the first time counts. A pod whose Job was there before is not followed. */
   #saw({ step, uid, ...job }: EventOf<'runner-seen'>): void {

@@ -38,9 +38,7 @@ export interface ListenersOptions {
 }
 
 /** Listens on all three. `close` ends all connections at once. @throws Failure when it cannot listen on one of them; then on none. */
-export async function startListeners(
-  options: ListenersOptions,
-): Promise<{ readonly ports: Ports; readonly close: () => Promise<void> }> {
+export async function startListeners(options: ListenersOptions) {
   const { gate, take, tell } = options;
   const open: HttpServer[] = [];
   const start = async (listener: Listener, more: Omit<HttpServerOptions, 'what'>): Promise<number> => {
@@ -59,7 +57,7 @@ export async function startListeners(
   };
   const webhooksOnly = webhookListener({ gate, onAccepted: take, onRefused: refused });
   try {
-    const ports = {
+    const ports: Ports = {
       webhooks: await start('webhooks', {
         address: options.listen,
         onRequest: (request, response) =>

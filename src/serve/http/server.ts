@@ -30,10 +30,7 @@ export interface HttpServerOptions {
   readonly onDropped?: () => void;
 }
 
-export interface HttpServer {
-  readonly port: number;
-  readonly close: () => Promise<void>;
-}
+export type HttpServer = Awaited<ReturnType<typeof startHttpServer>>;
 
 const REQUEST_MS = 5000;
 /** Also for the first byte: a connection that says nothing ends by then. */
@@ -48,7 +45,7 @@ const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_HEADERS = 100;
 
 /** Listens. Throws `Failure` (exit 1) when the address cannot be had. */
-export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+export async function startHttpServer(options: HttpServerOptions) {
   const { what, address, onRequest, onMalformed, onDropped, requestMs = REQUEST_MS } = options;
   const server = createServer(
     {

@@ -13,6 +13,7 @@ import type { Env } from '../../clients/http/proxy.ts';
 import { Deadline } from '../../clients/http/request.ts';
 import { RetryAfter } from '../../clients/http/retry-after.ts';
 import type { Clock } from '../../shared/clock.ts';
+import { Failure } from '../../shared/failure.ts';
 import { groupBy, keepOnly } from '../../shared/keys.ts';
 import type { Tell } from '../events.ts';
 
@@ -34,7 +35,13 @@ export const LONGEST_TURN_MS = 3_600_000;
 /** The queue of all requests besides looks, such as those of sweeps. */
 export const BACKGROUND = 'background';
 /** Of classes of the queue whose keys ask Gitea, a lane per Gitea: one that hangs holds up no other. */
-export const ASKING = { width: 8, perLane: 1, gapMs: 1_000 } as const;
+export function asking(targetOf: (key: string) => GiteaTarget | Failure | undefined) {
+  const laneOf = (key: string): string => {
+    const target = targetOf(key);
+    return target === undefined || target instanceof Failure ? key : originOf(target);
+  };
+  return { width: 8, perLane: 1, gapMs: 1_000, laneOf };
+}
 
 export class Giteas {
   readonly http: HttpClient;
@@ -179,21 +186,13 @@ export class RateLimiter {
   /** Resolves when a look at this target may begin; its first request is then paid for. Rejects when `signal` is aborted before. */
   async take(key: string, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    let leave = (): void => undefined;
-    try {
-      await new Promise<void>((go, stop) => {
-        const waiting = { key, sinceMs: this.#options.clock.steadyMs(), go, stop };
-        leave = () => {
-          this.#waiting.delete(waiting);
-          stop(signal?.reason);
-        };
-        signal?.addEventListener('abort', leave, { once: true });
-        this.#waiting.add(waiting);
-        this.#go();
-      });
-    } finally {
-      signal?.removeEventListener('abort', leave);
-    }
+    await new Promise<void>((go, stop) => {
+      const waiting = { key, sinceMs: this.#options.clock.steadyMs(), go, stop };
+      const leave = () => this.#waiting.delete(waiting) && stop(signal?.reason);
+      signal?.addEventListener('abort', leave, { once: true });
+      this.#waiting.add(waiting);
+      this.#go();
+    });
   }
 
   /** A look has made so many requests. Below 0: fewer than were paid for. */

@@ -52,20 +52,10 @@ export interface FollowInput {
   readonly nowMs: number;
 }
 
-interface FollowedLosses {
-  readonly losses: GroupLosses;
-  /** A runner was noticed whose loss only a look from now on explains. */
-  readonly needsLook: boolean;
-  readonly found: readonly LostJob[];
-  /** Losses that the group has no room for: they are not re-run. */
-  readonly more: readonly LostJob[];
-  readonly returned: readonly LostJob[];
-}
-
 export const NO_LOSSES: GroupLosses = { suspects: new Map(), alive: new Set(), lost: [] };
 
 /** What follows from what was known before and what is seen now. The same objects while nothing changes. */
-export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs }: FollowInput): FollowedLosses {
+export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs }: FollowInput) {
   const suspects = new Map<string, Suspect>();
   for (const { job, loss } of runners) {
     if (loss === undefined) continue;
@@ -108,9 +98,11 @@ export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs
       suspects: keepEqual(before.suspects, suspects),
       alive: keepEqual(before.alive, alive),
       lost: found.length > 0 ? [...lost, ...found] : lost,
-    },
+    } satisfies GroupLosses,
+    /** A runner was noticed whose loss only a look from now on explains. */
     needsLook,
     found,
+    /** Losses that the group has no room for: they are not re-run. */
     more: news.slice(room),
     returned,
   };

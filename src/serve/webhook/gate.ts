@@ -22,7 +22,7 @@ import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import { parseJson } from '../../clients/http/request.ts';
 import { hasJobsOf } from '../../shared/scope.ts';
 import { normalBase } from '../../shared/url.ts';
-import { type SecretLine, secretLine } from './secrets.ts';
+import { secretLine } from './secrets.ts';
 
 export interface WebhookEvent {
   readonly owner: string;
@@ -105,7 +105,7 @@ export class WebhookGate {
     if (secrets.length === 0) return refuse(404, 'no-secret', 'No webhook secret is configured, so none is accepted.');
     const signature = signatureOf(delivery);
     if (!signature) return refuse(401, 'unsigned', 'X-Gitea-Signature is missing: give the webhook a secret.');
-    const signers = signersOf(delivery.body, signature, secrets.map(secretLine));
+    const signers = signersOf(delivery.body, signature, secrets);
     if (signers.length === 0)
       return refuse(403, 'signature', 'X-Gitea-Signature is wrong: the secrets of both sides differ.');
     if (delivery.headers['x-gitea-event'] !== 'workflow_job') {
@@ -140,9 +140,11 @@ function signatureOf({ headers: { 'x-gitea-signature': text = '' } }: Delivery):
 }
 
 /** The secrets that fit. All are tried, also after a match, so that the time reveals nothing. */
-function signersOf(body: Uint8Array, signature: string, secrets: readonly SecretLine[]): readonly SecretLine[] {
+function signersOf(body: Uint8Array, signature: string, lines: readonly string[]) {
   const claimed = Buffer.from(signature, 'hex');
-  return secrets.filter(({ secret }) => timingSafeEqual(createHmac('sha256', secret).update(body).digest(), claimed));
+  return lines
+    .map(secretLine)
+    .filter(({ secret }) => timingSafeEqual(createHmac('sha256', secret).update(body).digest(), claimed));
 }
 
 function readEvent(body: Uint8Array): WebhookEvent | undefined {

@@ -97,20 +97,16 @@ function isSigned(signature: string, time: string, body: Uint8Array, secret: str
 const Id = z.string().regex(/^[A-Z0-9]{2,32}$/);
 const Name = z.string().regex(/^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/);
 
+const RunnerKey = z
+  .string()
+  .max(127)
+  .transform((text) => text.split('/'))
+  .pipe(z.tuple([Name, Name]));
 const Payload = z.object({
   type: z.literal('block_actions'),
   user: z.object({ id: Id }),
   container: z.object({ channel_id: Id, message_ts: z.string().regex(/^\d{1,12}\.\d{1,8}$/) }),
-  actions: z.tuple([
-    z.object({
-      action_id: z.literal(EXTEND_ACTION),
-      value: z
-        .string()
-        .max(127)
-        .transform((text) => text.split('/'))
-        .pipe(z.tuple([Name, Name])),
-    }),
-  ]),
+  actions: z.tuple([z.object({ action_id: z.literal(EXTEND_ACTION), value: RunnerKey })]),
 });
 
 /** Undefined: it is no press of our button. */
@@ -181,10 +177,9 @@ async function holdConnection(
   if ('failure' in opened) return opened.failure;
   const url = parseUrl(opened.url ?? '');
   if (!url || signal.aborted) return failed('its answer has no address');
-  const life = new AbortController();
-  const end = (): void => life.abort();
-  signal.addEventListener('abort', end, { once: true });
-  const socket = connect(url, env, life.signal);
+  const own = new AbortController();
+  const life = AbortSignal.any([signal, own.signal]);
+  const socket = connect(url, env, life);
   try {
     return await new Promise((resolve) => {
       let beganMs: number | undefined;
@@ -193,7 +188,7 @@ async function holdConnection(
         else if (clock.steadyMs() - beganMs < SHORT_MS) resolve(failed('Slack ended the connection at once'));
         else resolve(undefined);
       };
-      void pause(clock, OPEN_MS, life.signal).then(() => {
+      void pause(clock, OPEN_MS, life).then(() => {
         if (beganMs === undefined) resolve(failed(`no greeting within ${OPEN_MS / 1000} s`));
       });
       socket.addEventListener('close', over);
@@ -202,7 +197,7 @@ async function holdConnection(
         switch (message?.type) {
           case 'hello':
             beganMs ??= clock.steadyMs();
-            void untilDead(socket, clock, pingMs, life.signal).then(over);
+            void untilDead(socket, clock, pingMs, life).then(over);
             return;
           case 'disconnect':
             over();
@@ -221,8 +216,7 @@ async function holdConnection(
       });
     });
   } finally {
-    signal.removeEventListener('abort', end);
-    life.abort();
+    own.abort();
   }
 }
 

@@ -18,7 +18,7 @@ import { holderOf, holdersIn, REGISTRATION_MARK } from '../../clients/tokens/reg
 import { templateAsks } from '../../config/policy/rules.ts';
 import { otherSecrets, type SecretRef } from '../../config/runnergroup/paths.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { ASKING, LONGEST_TURN_MS, originOf } from '../../serve/looks/giteas.ts';
+import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
 import type { LiveGroup } from '../../serve/planning/live.ts';
 import type { Again, Turn } from '../../serve/queue.ts';
 import type { StartTask } from '../../serve/task.ts';
@@ -95,11 +95,7 @@ export function fillSecrets({ names, timeoutMs }: FillingOptions): StartTask {
     };
 
     const line = queue.open('fill', {
-      ...ASKING,
-      laneOf: (id) => {
-        const target = byId.get(id)?.target;
-        return target === undefined || target instanceof Failure ? `refused ${id}` : originOf(target);
-      },
+      ...asking((id) => byId.get(id)?.target),
       deadlineMs: LONGEST_TURN_MS + 3 * timeoutMs,
       backOffMs: againMs,
       onFailure: tell,

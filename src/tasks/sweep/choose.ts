@@ -189,18 +189,8 @@ function vanishedFinder(
 }
 
 /** What is known of names, over all looks: a scope's runner may be listed by a wider one, too. */
-interface Facts {
-  /** `<Gitea> <name>` of rows that are online or busy. */
-  readonly online: ReadonlySet<string>;
-  /** `<Gitea> <name>` of runners that jobs in progress name. */
-  readonly working: ReadonlySet<string>;
-  /** Names of all Jobs. Undefined when Kubernetes was not looked at. */
-  readonly jobs: ReadonlySet<string> | undefined;
-  /** Names of Jobs that are not finished. */
-  readonly unfinished: ReadonlySet<string>;
-}
-
-function gatherFacts({ groups, looks, liveJobs }: SweepEvidence): Facts {
+function gatherFacts({ groups, looks, liveJobs }: SweepEvidence) {
+  /** `<Gitea> <name>` of rows that are online or busy, and of runners that jobs in progress name. */
   const online = new Set<string>();
   const working = new Set<string>();
   for (const { look, giteaUrl } of groups) {
@@ -211,6 +201,7 @@ function gatherFacts({ groups, looks, liveJobs }: SweepEvidence): Facts {
   return {
     online,
     working,
+    // Undefined when Kubernetes was not looked at.
     jobs: liveJobs && new Set(liveJobs.map(({ name }) => name)),
     // Of any namespace: more than is needed keeps a row, less would not.
     unfinished: new Set(liveJobs?.filter(({ state }) => !hasEnded(state)).map(({ name }) => name)),
@@ -218,7 +209,11 @@ function gatherFacts({ groups, looks, liveJobs }: SweepEvidence): Facts {
 }
 
 /** Rules 2 to 5. */
-function keptBy({ giteaUrl }: ChosenGroup, row: RegisteredRunner, facts: Facts): StaysBecause | undefined {
+function keptBy(
+  { giteaUrl }: ChosenGroup,
+  row: RegisteredRunner,
+  facts: ReturnType<typeof gatherFacts>,
+): StaysBecause | undefined {
   if (!row.ephemeral) return 'not-ephemeral';
   if (facts.online.has(`${giteaUrl} ${row.name}`)) return 'online';
   if (facts.working.has(`${giteaUrl} ${row.name}`)) return 'job-in-progress';

@@ -14,7 +14,7 @@ import { verdictText } from '../../observe/explain/causes.ts';
 import { type ExplainedJob, emittedRunners, explanationOf } from '../../observe/explain/explanation.ts';
 import type { JobDecision } from '../../planner/decisions.ts';
 import type { Job } from '../../planner/evidence.ts';
-import { ASKING, LONGEST_TURN_MS, originOf } from '../../serve/looks/giteas.ts';
+import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
 import type { TargetOf } from '../../serve/looks/targets.ts';
 import type { Again, Turn } from '../../serve/queue.ts';
 import type { AppVerdict, GroupVerdict } from '../../serve/reconcile.ts';
@@ -90,12 +90,8 @@ export function sayWhyJobsWait(timeoutMs: number): StartTask {
     };
 
     const line = queue.open('commit-status', {
-      ...ASKING,
+      ...asking((key) => waits.get(key)?.target),
       nameOf: (key) => waits.get(key)?.job.repository ?? key,
-      laneOf: (key) => {
-        const wait = waits.get(key);
-        return wait ? originOf(wait.target) : '';
-      },
       deadlineMs: LONGEST_TURN_MS + timeoutMs,
       onFailure: (key, failure) => {
         const wait = waits.get(key);
