@@ -12,7 +12,6 @@ import type { PodStep } from '../clients/kubernetes/pods.ts';
 import type { RunnerGroupObject } from '../clients/kubernetes/resources.ts';
 import type { NotifyTarget, ReceiverKind } from '../config/runnergroup/notify-fields.ts';
 import type { LostJob } from '../config/runnergroup/status.ts';
-import type { ClockWarning } from '../observe/clock-correction.ts';
 import type { Failure } from '../shared/failure.ts';
 import type { LiveRunner, Observation } from './planning/live.ts';
 import type { QueueRow } from './queue.ts';
@@ -57,8 +56,6 @@ interface Told {
   readonly 'visit-waited': { readonly origin: string; readonly ms: number; readonly lateScopes?: number };
 
   readonly planned: { readonly verdict: AppVerdict; readonly ms: number };
-  /** Told with each plan that is concerned (`src/observe/clock-correction.ts`). */
-  readonly 'clocks-differ': ClockWarning & { readonly origins: readonly string[] };
   /** A runner's Job has completed, failed or is being deleted. Told once per Job by one leader, and not of those that ended before it led. */
   readonly 'runner-ended': { readonly runner: LiveRunner };
   /** A runner was lost with its CI job. Not `isNoted`: its group has too many losses already, so this job is not re-run. */

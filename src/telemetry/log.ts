@@ -3,6 +3,7 @@
 import { LRUCache } from 'lru-cache';
 import { destination, type Logger, pino } from 'pino';
 import { type EventOf, MOST_LOST_JOBS, type Subscriber, subscriberOf } from '../serve/events.ts';
+import { originsOf } from '../serve/reconcile.ts';
 import { systemClock } from '../shared/clock.ts';
 import type { Failure } from '../shared/failure.ts';
 import { keyText } from '../shared/keys.ts';
@@ -69,8 +70,12 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
         'looks at Gitea come late: all scopes share one request budget (--gitea-requests). Use fewer and wider scopes: one RunnerGroup of an org in place of one per repository',
       );
     },
-    'clocks-differ': ({ code, message: error, origins }) =>
-      warn(['clocks', code, ...origins].join(' '), { code, error }, 'the clocks of servers differ', CLOCKS_AGAIN_MS),
+    planned: ({ verdict: { clockWarnings, groups } }) => {
+      for (const { code, message: error } of clockWarnings) {
+        const subject = ['clocks', code, ...originsOf(groups.map(({ live }) => live))].join(' ');
+        warn(subject, { code, error }, 'the clocks of servers differ', CLOCKS_AGAIN_MS);
+      }
+    },
     woken: ({ application, outcome, ms }) => {
       const isGood = ['synced', 'in-sync', 'busy'].includes(outcome.is);
       const { message } = outcome;

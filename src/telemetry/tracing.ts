@@ -43,8 +43,6 @@ class Follower {
   /** By `<namespace>/<name>` of the Job. */
   readonly #trails = new LRUCache<string, RunnerTrail>({ max: MOST_JOURNEYS });
   readonly #wakes = new LRUCache<string, readonly PastWake[]>({ max: MOST_APPLICATIONS });
-  /** By target. The same object: nothing has changed. */
-  readonly #looks = new LRUCache<string, Look>({ max: MOST_APPLICATIONS });
   #ended = new Map<string, { readonly journey: Journey; readonly end: JourneyEnd }>();
 
   constructor(sink: Pick<SpanSink, 'record'>, now: () => number) {
@@ -71,7 +69,6 @@ class Follower {
     'not-leading': () => {
       this.#hand(Number.POSITIVE_INFINITY);
       this.#journeys.clear();
-      this.#looks.clear();
     },
   });
 
@@ -83,8 +80,6 @@ class Follower {
   }
 
   #looked({ target, url, beganMs, endedMs }: EventOf<'looked'>, look: Look): void {
-    if (this.#looks.get(target) === look) return;
-    this.#looks.set(target, look);
     const active = new Set<string>();
     for (const job of look.jobs) {
       const { id, repository, status } = job;
@@ -215,13 +210,7 @@ function spansOf(journey: Journey, end: JourneyEnd, steps: Steps, wakes: readonl
 }
 
 /** A phase by its end. Undefined: the end was not seen. */
-interface Phase {
-  readonly name: string;
-  readonly untilMs: number | undefined;
-  readonly attributes?: SpanAttributes;
-  readonly error?: string;
-  readonly children?: readonly SpanData[];
-}
+type Phase = Omit<SpanData, 'beganMs' | 'endedMs'> & { readonly untilMs: number | undefined };
 
 function phasesOf(
   { announcedMs, look, plannedMs, held, servedMs }: Journey,

@@ -96,11 +96,8 @@ export class Poller {
 
   /** Looks at these at once, also after a failure: a person asks. Gitea's own wish to be left alone counts more. */
   demand(targets: ReadonlySet<GiteaTarget | Failure | undefined>): void {
-    for (const [key, { target }] of this.#posts) {
-      if (!targets.has(target)) continue;
-      this.#looks.lift(key);
-      this.#looks.add(key);
-    }
+    for (const [key, { target }] of this.#posts) if (targets.has(target)) this.#looks.lift(key);
+    this.nudge((target) => targets.has(target));
   }
 
   /** False while looks at this target fail. One that is not watched is judged by the others of its Gitea. */

@@ -112,11 +112,7 @@ export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs
  * Which runners are alive, and which were and have gone without an end that anybody saw: deleted by force, or told to stop in the very
  * request that gave them a CI job (docs/adr/0018). One that was first seen while it was being deleted may have ended before.
  */
-function followJobs(
-  before: ReadonlySet<string>,
-  runners: readonly LiveRunner[],
-  hasPod: FollowInput['hasPod'],
-): { readonly alive: ReadonlySet<string>; readonly gone: readonly string[] } {
+function followJobs(before: ReadonlySet<string>, runners: readonly LiveRunner[], hasPod: FollowInput['hasPod']) {
   const seen = new Set(runners.map(({ job }) => job.name));
   const absent = [...before].filter((name) => !seen.has(name));
   const present = runners.flatMap(({ job: { name, state } }) => {
@@ -140,10 +136,7 @@ export interface GroupAtLoss {
 }
 
 /** What is known of a group. `at` is absent while nothing of it can be re-run. */
-interface Entry {
-  readonly losses: GroupLosses;
-  readonly at?: Omit<GroupAtLoss, 'lost'>;
-}
+type Entry = { readonly losses: GroupLosses; readonly at?: Omit<GroupAtLoss, 'lost'> };
 
 /** The lost CI jobs of all groups with `maxEvictionRetries`. They stand in the status of their groups: a new leader begins with those. */
 export class LossBook {

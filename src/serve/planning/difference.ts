@@ -96,11 +96,7 @@ function sameAnnotations(decision: EmittedRunner, { annotations }: LiveRunner): 
   return OUR_ANNOTATIONS.every((name) => expected[name] === annotations[name]);
 }
 
-function lackOf(
-  decision: EmittedRunner,
-  found: LiveRunner | undefined,
-  nowMs: number,
-): Exclude<keyof Difference, 'surplus'> | undefined {
+function lackOf(decision: EmittedRunner, found: LiveRunner | undefined, nowMs: number) {
   if (decision.skip || hasEnded(found?.job.state)) return undefined;
   if (!found) return 'missing';
   if (decision.pinned && !found.job.pinned)

@@ -113,8 +113,11 @@ const Payload = z.object({
 function pressIn(payload: unknown): Press | undefined {
   const { data } = Payload.safeParse(payload);
   if (!data) return undefined;
-  const [{ value }] = data.actions;
-  const [namespace, runner] = value;
+  const [
+    {
+      value: [namespace, runner],
+    },
+  ] = data.actions;
   const { channel_id: channel, message_ts: thread } = data.container;
   return { namespace, runner, channel, thread, person: data.user.id };
 }

@@ -173,13 +173,10 @@ function findOwn({ instance, groups, looks, areAll = false }: SweepEvidence) {
  * Finds the group behind a row when it is none of the given ones. The name of a group is the prefix of its runners, unless it is long, and
  * the hash proves name, namespace and instance. Nobody remembers groups that went while nobody swept.
  */
-function vanishedFinder(
-  instance: string,
-  groups: readonly ChosenGroup[],
-): (look: string, giteaUrl: string, made: RunnerName) => ChosenGroup | undefined {
+function vanishedFinder(instance: string, groups: readonly ChosenGroup[]) {
   const existing = new Set(groups.map(keyText));
   const byLook = groupBy(groups, ({ look }) => look);
-  return (look, giteaUrl, { prefix: name, groupHash: hash }) => {
+  return (look: string, giteaUrl: string, { prefix: name, groupHash: hash }: RunnerName): ChosenGroup | undefined => {
     const namespaces = new Set(byLook.get(look)?.map(({ namespace }) => namespace));
     const made = [...namespaces]
       .map((namespace) => ({ namespace, name }))

@@ -47,10 +47,8 @@ export function openRunTrace(settings: TracingSettings, traceparent: string | un
   };
 }
 
-interface Parent extends TraceIds {
-  /** The runner that is new in this trace; absent in the trace of a caller. */
-  readonly runner?: string;
-}
+/** `runner`: the one that is new in this trace; absent in the trace of a caller. */
+type Parent = TraceIds & { readonly runner?: string };
 
 /** Connects, and answers what sends the body when the connection is there by then. Without a body it ends the connection. */
 function connect(url: URL): (body: string | undefined) => Promise<void> {
