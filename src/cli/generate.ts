@@ -4,7 +4,7 @@ import { Failure } from '../shared/failure.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
 import { groupBy, keyText } from '../shared/keys.ts';
 import { printable, unreadText } from '../shared/printable.ts';
-import type { RunTrace } from '../telemetry/tracing/run-trace.ts';
+import type { EndTrace } from '../telemetry/tracing/run-trace.ts';
 import type { FlagsOf } from './flags/flags.ts';
 import { readAndPlan } from './read-and-plan.ts';
 import { tracingFrom } from './settings.ts';
@@ -16,7 +16,7 @@ import { tracingFrom } from './settings.ts';
 export async function generate(args: readonly string[], flags: FlagsOf<'generate'>, io: Io): Promise<ExitCode> {
   // Argo CD has been woken, so there is something to see, and it waits for us.
   const options = { includeBlocked: false, ahead: Boolean(io.env['ARGOCD_APP_NAME']), isolate: true };
-  const trace = await openTrace(flags, io);
+  const endTrace = await openTrace(flags, io);
   const planned = await readAndPlan(args, flags, io, options);
   const { read, plan } = planned;
   const { piecesOf } = await import('../observe/output-of-plan.ts');
@@ -27,9 +27,9 @@ export async function generate(args: readonly string[], flags: FlagsOf<'generate
     await io.out(pieces.slice(at, at + PIECES_AT_ONCE).join(''));
   }
   io.err(`${countsLine(plan)}\n`);
-  if (trace) {
+  if (endTrace) {
     const untraced = new Set(read.groups.filter(({ tracing }) => !tracing).map(keyText));
-    await trace.end(plan, (group) => !untraced.has(keyText(group)));
+    await endTrace(plan, (group) => !untraced.has(keyText(group)));
   }
   return 0;
 }
@@ -54,7 +54,7 @@ function refuseLargeOutput(pieces: readonly string[]): void {
 }
 
 /** Undefined without an endpoint. Wrong settings are told and stop nothing: Argo CD would show an error and make no runners. */
-async function openTrace(flags: FlagsOf<'generate'>, io: Io): Promise<RunTrace | undefined> {
+async function openTrace(flags: FlagsOf<'generate'>, io: Io): Promise<EndTrace | undefined> {
   try {
     const settings = tracingFrom(flags, io);
     if (!settings) return undefined;

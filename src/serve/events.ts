@@ -12,7 +12,6 @@ import type { PodStep } from '../clients/kubernetes/pods.ts';
 import type { RunnerGroupObject } from '../clients/kubernetes/resources.ts';
 import type { NotifyTarget, ReceiverKind } from '../config/runnergroup/notify-fields.ts';
 import type { LostJob } from '../config/runnergroup/status.ts';
-import type { ClockWarning } from '../observe/clock-correction.ts';
 import type { Failure } from '../shared/failure.ts';
 import type { LiveRunner, Observation } from './planning/live.ts';
 import type { QueueRow } from './queue.ts';
@@ -53,16 +52,10 @@ interface Told {
   /** A look has ended. With `failure` it failed, else `look` is what it found. `target`: its key; `url`: of its Gitea. */
   readonly looked: Pick<Observation, 'beganMs' | 'endedMs' | 'failure' | 'look'> &
     Record<'origin' | 'target' | 'url', string>;
-  /** A look or a sweep had to wait for the request budget of this Gitea. */
-  readonly 'visit-waited': { readonly origin: string; readonly ms: number };
-  /** So many scopes share one Gitea that looks wait longer than the poll interval. Told once a minute at most. */
-  readonly 'looks-late': { readonly origin: string; readonly scopes: number };
+  /** A look or a sweep had to wait for the request budget of this Gitea. `lateScopes`: a look that so many scopes delay beyond the poll interval. */
+  readonly 'visit-waited': { readonly origin: string; readonly ms: number; readonly lateScopes?: number };
 
   readonly planned: { readonly verdict: AppVerdict; readonly ms: number };
-  /** Told with each plan that is concerned (`src/observe/clock-correction.ts`). */
-  readonly 'clocks-differ': ClockWarning & { readonly origins: readonly string[] };
-  /** A CI job was first seen on a runner of ours, so long after it was first seen queued. */
-  readonly 'job-started': { readonly namespace: string; readonly group: string; readonly seconds: number };
   /** A runner's Job has completed, failed or is being deleted. Told once per Job by one leader, and not of those that ended before it led. */
   readonly 'runner-ended': { readonly runner: LiveRunner };
   /** A runner was lost with its CI job. Not `isNoted`: its group has too many losses already, so this job is not re-run. */
@@ -86,24 +79,18 @@ interface Told {
   /** The cluster shows the plan, so long after the begin of the wake. */
   readonly 'plan-shown': { readonly application: string; readonly ms: number };
   readonly 'ask-failed': { readonly application: string; readonly failure: Failure };
-  /** A watch told of a Job of ours: it was created or has changed. Not of those that a list showed. */
-  readonly 'job-seen': { readonly uid: string; readonly namespace: string; readonly name: string };
-  readonly 'pod-seen': { readonly jobUid: string; readonly step: PodStep };
+  /** A watch told of a Job of ours (`job`) or of its pod, by uid and name of the Job. Not of those that a list showed. */
+  readonly 'runner-seen': Readonly<Record<'uid' | 'namespace' | 'name', string>> & { readonly step: 'job' | PodStep };
   /** Spans of traces were lost: the collector did not take them, or too many waited for it. */
   readonly 'spans-lost': { readonly spans: number; readonly reason: SpansLost };
   /** A token was written into a Secret (`<namespace>/<name>`) of these groups. With `failure`: it could not be. */
   readonly 'registration-token': {
     readonly objects: readonly RunnerGroupObject[];
     readonly secret: string;
-    readonly outcome: 'written' | 'failed';
     readonly failure?: Failure;
   };
   /** A commit status was set that says why a CI job waits, or that it does not any more. With `failure`: it could not be. */
-  readonly 'commit-status': {
-    readonly repository: string;
-    readonly outcome: 'set' | 'failed';
-    readonly failure?: Failure;
-  };
+  readonly 'commit-status': { readonly repository: string; readonly failure?: Failure };
   readonly 'dead-registrations': { readonly rows: readonly Readonly<Record<'namespace' | 'group', string>>[] };
   readonly 'registration-deleted': { readonly gitea: string; readonly runner: string };
   /** A sweep failed: `all` of it, or a `part`. */
@@ -118,7 +105,7 @@ interface OfLoss {
 export type EventOf<Is extends keyof Told> = { readonly is: Is } & Told[Is];
 export type ServeEvent = { readonly [Is in keyof Told]: EventOf<Is> }[keyof Told];
 
-/** Names come from authors of workflows: each kind of message escapes them. */
+/** Names come from authors of workflows: each kind of message escapes them. A plain webhook sends it as it is (docs/notifications.md). */
 export interface JobNotice {
   readonly namespace: string;
   readonly group: string;
@@ -178,14 +165,12 @@ type WebhookResult = 'accepted' | 'forwarded' | RefusalReason;
 export type Subscriber = (event: ServeEvent) => void;
 export type Tell = Subscriber;
 
-/** What a subscriber does about each kind of event: a kind that is new does not compile until all of them have decided. */
-type Handlers = { readonly [Is in ServeEvent['is']]: (event: EventOf<Is>) => void };
+/** What a subscriber does about the kinds of events that are for it. */
+type Handlers = { readonly [Is in ServeEvent['is']]?: (event: EventOf<Is>) => void };
 
 export function subscriberOf(handlers: Handlers): Subscriber {
-  return (event) => (handlers[event.is] as Subscriber)(event);
+  return (event) => (handlers[event.is] as Subscriber | undefined)?.(event);
 }
-
-export function ignore(): void {}
 
 export function tellAll(subscribers: readonly Subscriber[]): Tell {
   return (event) => {

@@ -23,7 +23,7 @@ import { TargetBook, type TargetOf } from './looks/targets.ts';
 import { LossBook } from './losses/follow.ts';
 import { type ClusterSnapshot, groupKeyOfRunner, snapshot } from './planning/live.ts';
 import { type Again, type KeyQueue, type QueueRow, WorkQueue } from './queue.ts';
-import { type AppVerdict, originsOf, type ReconcileInput, reconcile, skewsOf, TICK_MS } from './reconcile.ts';
+import { type AppVerdict, type ReconcileInput, reconcile, skewsOf, TICK_MS } from './reconcile.ts';
 import type { StartTask } from './task.ts';
 import { Applications } from './waking/applications.ts';
 import { concerns, type WebhookEvent } from './webhook/gate.ts';
@@ -175,11 +175,9 @@ export class Leader {
     const verdicts = new Map<string, AppVerdict>();
     let beganMs = clock.steadyMs();
     for (const verdict of reconcile(input, before)) {
-      const { application, clockWarnings, groups } = verdict;
+      const { application } = verdict;
       if (verdict !== before.get(application)) {
         this.#tell({ is: 'planned', verdict, ms: clock.steadyMs() - beganMs });
-        const origins = originsOf(groups.map(({ live }) => live));
-        for (const { code, message } of clockWarnings) this.#tell({ is: 'clocks-differ', code, message, origins });
         this.#apps.follow(application, verdict);
         // A plan blocks the process, and there may be many.
         await clock.nextTurn();
@@ -226,5 +224,4 @@ export class Leader {
   }
 }
 
-/** Times in the plan (spawn timeout, back-off) pass without an event. */
 const TICK: Again = { inMs: TICK_MS };

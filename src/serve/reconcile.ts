@@ -250,10 +250,7 @@ function isQuiet(planning: Planning): boolean {
 }
 
 /** @param giteas origins */
-export function compareClocks(
-  { kubernetes, of }: ReconcileInput['clocks'],
-  giteas: readonly string[],
-): ClockCorrection {
+export function compareClocks({ kubernetes, of }: ReconcileInput['clocks'], giteas: readonly string[]) {
   const clock = (origin: string) => ({ origin, bounds: of(origin) });
   return correctClocks(giteas.map(clock), clock(kubernetes));
 }

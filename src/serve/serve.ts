@@ -10,8 +10,7 @@
  */
 
 import { readFile } from 'node:fs/promises';
-import { ArgoCd, type ArgoCdOptions } from '../clients/argocd/argocd.ts';
-import type { WakeTarget } from '../clients/argocd/wake.ts';
+import { ArgoCd } from '../clients/argocd/argocd.ts';
 import { ServerClocks } from '../clients/http/clock.ts';
 import { Deadline } from '../clients/http/request.ts';
 import { KubeClient } from '../clients/kubernetes/client.ts';
@@ -20,7 +19,7 @@ import { Lease } from '../clients/kubernetes/lease.ts';
 import { ClusterSecrets, secretsClient } from '../clients/kubernetes/secrets.ts';
 import type { SecretsMode } from '../clients/tokens/api-token.ts';
 import type { InstallationImages } from '../config/runnergroup/to-runner-group.ts';
-import { type Clock, pause } from '../shared/clock.ts';
+import { pause } from '../shared/clock.ts';
 import { Failure, systemReason } from '../shared/failure.ts';
 import { LiveCluster } from './cluster/live-cluster.ts';
 import { writeEvents, writeStatuses } from './cluster/writers.ts';
@@ -30,9 +29,8 @@ import { Leader, type LeaderOptions, type LeaderSettings, targetSources } from '
 import { TargetBook } from './looks/targets.ts';
 import { type QueueRow, WorkQueue } from './queue.ts';
 import type { OpenFeature, StartTask } from './task.ts';
-import { tellWaits } from './tell-waits.ts';
-import { type WebhookEvent, WebhookGate } from './webhook/gate.ts';
-import { Forwarder, type RawDelivery } from './webhook/listener.ts';
+import { type Delivery, type WebhookEvent, WebhookGate } from './webhook/gate.ts';
+import { Forwarder } from './webhook/listener.ts';
 import { secretFiles } from './webhook/secrets.ts';
 
 export interface ServeOptions
@@ -84,10 +82,8 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   if (options.spans) options.spans.onLost = (spans, reason) => tell({ is: 'spans-lost', spans, reason });
   let leader: Leader | undefined;
   const open = openCluster(options, tell, () => leader?.changed());
-  const life = new AbortController();
-  const stop = (): void => life.abort();
-  signal.addEventListener('abort', stop, { once: true });
-  if (signal.aborted) stop();
+  const own = new AbortController();
+  const life = AbortSignal.any([signal, own.signal]);
   const watchSecrets = secretFiles(queue, (failure) => tell({ is: 'secrets-unreadable', failure }));
   const secrets = await watchSecrets(options.webhookSecretFile);
   const { leaderOptions } = open;
@@ -103,13 +99,13 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   const onFailure = (failure: Failure): void => tell({ is: 'cluster-failed', failure });
   const lease = options.lease && new Lease(leaseClient, { ...options.lease, identity, address, onFailure });
   const forwarder = new Forwarder();
-  const take = async (event: WebhookEvent, raw: RawDelivery): Promise<number> => {
+  const take = async (event: WebhookEvent, delivery: Delivery): Promise<number> => {
     if (leader) {
       tell({ is: 'webhook', result: 'accepted', event });
       leader.announced(event);
       return 202;
     }
-    const status = await forwarder.send(lease?.otherHolder, raw);
+    const status = await forwarder.send(lease?.otherHolder, delivery);
     tell({ is: 'webhook', result: 'forwarded' });
     return status;
   };
@@ -127,8 +123,8 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   });
   tell({ is: 'serving', ports: listeners.ports });
 
-  const watching = open.cluster.run(life.signal);
-  const running = features.map(({ run }) => run(life.signal));
+  const watching = open.cluster.run(life);
+  const running = features.map(({ run }) => run(life));
   const lead = async (leading: AbortSignal): Promise<void> => {
     leader = new Leader(open.leaderOptions);
     tell({ is: 'leading' });
@@ -140,9 +136,9 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
     }
   };
   try {
-    await (lease ? lease.run(life.signal, lead) : lead(life.signal));
+    await (lease ? lease.run(life, lead) : lead(life));
   } finally {
-    stop();
+    own.abort();
     queue.close();
     await Promise.all([watching, ...running, ...features.map(({ close }) => close())]);
     await Promise.all([listeners.close(), forwarder.close(), leaseClient.close(), open.close()]);
@@ -182,12 +178,13 @@ function openCluster(options: ServeOptions, tell: Tell, onChange: () => void) {
   const clocks = new ServerClocks();
   const client = new KubeClient(options.cluster, { clock, clocks });
   const cluster = new LiveCluster(client, { ...options, tell, onChange });
-  const access = argocdWithToken(argocd.tokenFile, {
+  const access = new ArgoCd({
     url: argocd.url,
+    readToken: () => readArgoCdToken(argocd.tokenFile),
     clock,
     controlPlaneNamespace: argocd.namespace,
     env,
-    ...(argocd.ca !== undefined && { ca: argocd.ca }),
+    ca: argocd.ca,
     onRequest: (line) => tell({ is: 'argocd-request', line }),
   });
   // A client that asks nothing has no connection.
@@ -204,7 +201,7 @@ function openCluster(options: ServeOptions, tell: Tell, onChange: () => void) {
     tell,
     argocd: access,
     controlPlaneNamespace: argocd.namespace,
-    tasks: [writeStatuses, writeEvents, tellWaits, ...options.tasks],
+    tasks: [writeStatuses, writeEvents, ...options.tasks],
   };
   const close = async (): Promise<void> => {
     await Promise.all([access.close(), client.close(), secrets.close()]);
@@ -212,30 +209,10 @@ function openCluster(options: ServeOptions, tell: Tell, onChange: () => void) {
   return { cluster, leaderOptions, close };
 }
 
-/** Argo CD with the token that is in its file now: Secrets are replaced while we run. */
-function argocdWithToken(
-  tokenFile: string,
-  options: Omit<ArgoCdOptions, 'token'> & { readonly clock: Clock },
-): WakeTarget & { readonly close: () => Promise<void> } {
-  let open: { readonly token: string; readonly argocd: ArgoCd } | undefined;
-  /** @throws Failure when the file cannot be read or holds no token. */
-  const argocd = async (): Promise<ArgoCd> => {
-    const token = await readFile(tokenFile, 'utf8').catch((error: unknown) => {
-      const what = `read the token of Argo CD: ${tokenFile}: ${systemReason(error)}`;
-      throw new Failure('GR-SERVE-01', 1, `${what}. Mount the Secret, or give --argocd-token-file.`);
-    });
-    if (open?.token === token) return open.argocd;
-    const next = new ArgoCd({ ...options, token });
-    // Requests under way with the old one end with an error and come again.
-    void open?.argocd.close();
-    open = { token, argocd: next };
-    return next;
-  };
-  return {
-    clock: options.clock,
-    read: async (app, deadline) => (await argocd()).read(app, deadline),
-    refresh: async (app, deadline, how) => (await argocd()).refresh(app, deadline, how),
-    sync: async (app, deadline) => (await argocd()).sync(app, deadline),
-    close: async () => await open?.argocd.close(),
-  };
+/** For each request: Secrets are replaced while we run. */
+async function readArgoCdToken(file: string): Promise<string> {
+  return await readFile(file, 'utf8').catch((error: unknown) => {
+    const what = `read the token of Argo CD: ${file}: ${systemReason(error)}`;
+    throw new Failure('GR-SERVE-01', 1, `${what}. Mount the Secret, or give --argocd-token-file.`);
+  });
 }

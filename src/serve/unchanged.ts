@@ -47,7 +47,7 @@ interface CachedItem<V> {
 
 /** Values by key. Each is made again only when its inputs have changed, and is asked for its inputs only after a change. */
 export class CachedByKey<V> {
-  #known: ReadonlyMap<string, { readonly inputs: readonly unknown[]; readonly value: V }> = new Map();
+  #known = new Map<string, Pick<CachedItem<V>, 'inputs'> & { readonly value: V }>();
   #list: readonly V[] = [];
   #isOld = true;
 
@@ -59,14 +59,18 @@ export class CachedByKey<V> {
   all(items: () => Iterable<CachedItem<V>>): readonly V[] {
     if (!this.#isOld) return this.#list;
     this.#isOld = false;
-    const next = new Map<string, { readonly inputs: readonly unknown[]; readonly value: V }>();
-    for (const { key, inputs, make } of items()) {
+    const next = [...items()].map(({ key, inputs, make }) => {
       const known = this.#known.get(key);
-      next.set(key, known && sameElements(known.inputs, inputs) ? known : { inputs, value: make(known?.value) });
-    }
-    this.#known = next;
-    const list = [...next.values()].map(({ value }) => value);
-    this.#list = keepList(this.#list, list);
+      return [
+        key,
+        known && sameElements(known.inputs, inputs) ? known : { inputs, value: make(known?.value) },
+      ] as const;
+    });
+    this.#known = new Map(next);
+    this.#list = keepList(
+      this.#list,
+      [...this.#known.values()].map(({ value }) => value),
+    );
     return this.#list;
   }
 }

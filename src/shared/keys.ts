@@ -8,6 +8,16 @@ export function keyText({ namespace, name }: Named): string {
   return `${namespace}/${name}`;
 }
 
+/** A stay of a CI job in the queue. `origin`: base URL of its Gitea. A re-run is another stay. */
+export interface Stay {
+  readonly origin: string;
+  readonly job: { readonly id: number; readonly attempt: number };
+}
+
+export function stayKey({ origin, job }: Stay): string {
+  return `${origin} ${job.id} ${job.attempt}`;
+}
+
 /** True when both are there and have the same namespace and name. */
 export function isSame(a: Named | undefined, b: Named): boolean {
   return a?.namespace === b.namespace && a.name === b.name;

@@ -36,8 +36,9 @@ export function count(amount: number, noun: string): string {
   return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
 }
 
+/** It leaves no half of a character: that is no Unicode, and a receiver may refuse it. */
 export function cut(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most)}…` : text;
+  return text.length > most ? `${text.slice(0, most).replace(/\p{Cs}$/u, '')}…` : text;
 }
 
 /** A line in a log or in Argo CD's error message should not carry a whole file. */

@@ -2,7 +2,8 @@
 
 import { LRUCache } from 'lru-cache';
 import { destination, type Logger, pino } from 'pino';
-import { type EventOf, ignore, MOST_LOST_JOBS, type Subscriber, subscriberOf } from '../serve/events.ts';
+import { type EventOf, MOST_LOST_JOBS, type Subscriber, subscriberOf } from '../serve/events.ts';
+import { originsOf } from '../serve/reconcile.ts';
 import { systemClock } from '../shared/clock.ts';
 import type { Failure } from '../shared/failure.ts';
 import { keyText } from '../shared/keys.ts';
@@ -31,7 +32,13 @@ export function openLog(verbose: boolean): Log {
 
 /** @param nowMs a clock that never jumps, ms. */
 export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Subscriber {
-  const isDue = seldom(nowMs);
+  const loggedMs = new LRUCache<string, number>({ max: MOST_SUBJECTS });
+  /** Not again for a time. */
+  const warn = (subject: string, fields: object, message: string, pauseMs = AGAIN_MS): void => {
+    if (nowMs() - (loggedMs.get(subject) ?? Number.NEGATIVE_INFINITY) < pauseMs) return;
+    loggedMs.set(subject, nowMs());
+    log.warn(fields, message);
+  };
   return subscriberOf({
     serving: ({ ports }) => log.info(ports, 'serving'),
     leading: () => log.info('leading'),
@@ -45,25 +52,29 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
     'gitea-request': ({ line }) => log.debug(fieldsOf(line), 'request to Gitea'),
     'argocd-request': ({ line }) => log.debug(fieldsOf(line), 'request to Argo CD'),
     'cluster-failed': ({ failure }) => log.warn(reason(failure), 'request to the cluster failed'),
-    'connection-dropped': ({ listener }) => {
-      if (!isDue(`dropped ${listener}`, AGAIN_MS)) return;
-      log.warn(
+    'connection-dropped': ({ listener }) =>
+      warn(
+        `dropped ${listener}`,
         { code: 'GR-LISTEN-02', listener },
         'too many connections: the longest idle ones are closed. Look for a client that opens connections and does not use them',
-      );
-    },
+      ),
     'secrets-unreadable': ({ failure }) => log.warn(reason(failure), 'the webhook secrets stay as they were'),
     looked: ({ failure }) => {
       if (failure) log.warn(reason(failure), 'look at Gitea failed');
     },
-    'looks-late': ({ origin, scopes }) =>
-      log.warn(
+    'visit-waited': ({ origin, lateScopes: scopes }) => {
+      if (scopes === undefined) return;
+      warn(
+        `late ${origin}`,
         { origin, scopes },
         'looks at Gitea come late: all scopes share one request budget (--gitea-requests). Use fewer and wider scopes: one RunnerGroup of an org in place of one per repository',
-      ),
-    'clocks-differ': ({ code, message, origins }) => {
-      if (!isDue(['clocks', code, ...origins].join(' '), CLOCKS_AGAIN_MS)) return;
-      log.warn({ code, error: message }, 'the clocks of servers differ');
+      );
+    },
+    planned: ({ verdict: { clockWarnings, groups } }) => {
+      for (const { code, message: error } of clockWarnings) {
+        const subject = ['clocks', code, ...originsOf(groups.map(({ live }) => live))].join(' ');
+        warn(subject, { code, error }, 'the clocks of servers differ', CLOCKS_AGAIN_MS);
+      }
     },
     woken: ({ application, outcome, ms }) => {
       const isGood = ['synced', 'in-sync', 'busy'].includes(outcome.is);
@@ -92,34 +103,22 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
       else log.info({ secret, groups }, 'filled a Secret with the registration token');
     },
     'commit-status': ({ failure, repository }) => {
-      if (!failure || !isDue(['commit-status', failure.message].join(' '), AGAIN_MS)) return;
-      log.warn({ repository, ...reason(failure) }, 'cannot say beside a commit why a CI job waits');
+      if (!failure) return;
+      const fields = { repository, ...reason(failure) };
+      warn(`commit-status ${failure.message}`, fields, 'cannot say beside a commit why a CI job waits');
     },
     // A dead addressee fails with each message.
     notified: ({ to, result, failure }) => {
-      if (result === 'sent' || !isDue(['notified', to, result, failure?.message].join(' '), AGAIN_MS)) return;
+      if (result === 'sent') return;
       const told = {
         retried: 'an attempt to notify failed',
         unconnected: `no connection to ${to}: its button does not work`,
       }[result as string];
-      log.warn({ to, result, ...(failure && reason(failure)) }, told ?? 'a notification was not sent');
+      const fields = { to, result, ...(failure && reason(failure)) };
+      warn(['notified', to, result, failure?.message].join(' '), fields, told ?? 'a notification was not sent');
     },
-    'spans-lost': ({ spans, reason: why }) => {
-      if (!isDue(`spans ${why}`, AGAIN_MS)) return;
-      log.warn({ spans, reason: why }, 'lost spans of traces: look at the OpenTelemetry collector');
-    },
-    // The metrics count these, or they are for others.
-    webhook: ignore,
-    'dead-registrations': ignore,
-    'visit-waited': ignore,
-    planned: ignore,
-    'job-started': ignore,
-    'runner-ended': ignore,
-    'job-ended': ignore,
-    reconciled: ignore,
-    'plan-shown': ignore,
-    'job-seen': ignore,
-    'pod-seen': ignore,
+    'spans-lost': ({ spans, reason: why }) =>
+      warn(`spans ${why}`, { spans, reason: why }, 'lost spans of traces: look at the OpenTelemetry collector'),
   });
 }
 
@@ -134,15 +133,4 @@ function reason({ code, message }: Failure): { readonly code: string; readonly e
 
 function fieldsOf({ method, url, status, ms }: EventOf<'gitea-request'>['line']): object {
   return { method, url, status, ms: Math.round(ms) };
-}
-
-/** True when a subject was not logged for a time. */
-function seldom(nowMs: () => number): (subject: string, pauseMs: number) => boolean {
-  const loggedMs = new LRUCache<string, number>({ max: MOST_SUBJECTS });
-  return (subject, pauseMs) => {
-    const now = nowMs();
-    if (now - (loggedMs.get(subject) ?? Number.NEGATIVE_INFINITY) < pauseMs) return false;
-    loggedMs.set(subject, now);
-    return true;
-  };
 }

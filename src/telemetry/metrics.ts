@@ -5,106 +5,116 @@ import {
   type DroppedBecause,
   type EmittedBecause,
   type EventOf,
-  ignore,
+  type JobDecision,
   type LiveState,
   type RunnerDecision,
-  type Subscriber,
   subscriberOf,
 } from '../serve/events.ts';
 import { giteaReason, isReady } from '../serve/planning/group-status.ts';
 import { keyOfDecision, keyOfRunner } from '../serve/planning/live.ts';
 import type { GroupVerdict } from '../serve/reconcile.ts';
+import { systemClock } from '../shared/clock.ts';
+import { stayKey } from '../shared/keys.ts';
 import { UsageWatch } from './usage.ts';
-
-/** The metrics of one process. Nothing is global, so tests can have many. */
-export interface Metrics {
-  readonly registry: Registry;
-  readonly subscriber: Subscriber;
-  readonly render: () => Promise<{ readonly contentType: string; readonly body: string }>;
-}
 
 type LastReconcile = Pick<EventOf<'reconciled'>, 'verdicts' | 'skews'>;
 const NOTHING_YET: LastReconcile = { verdicts: [], skews: new Map() };
 
-export function openMetrics(): Metrics {
+/** The metrics of one process. Nothing is global, so tests can have many. @param nowMs a clock that never jumps, ms. */
+export function openMetrics(nowMs: () => number = systemClock.steadyMs) {
   const registry = new Registry();
   const set = makeMetrics(registry);
   let last = NOTHING_YET;
   let usage = new UsageWatch();
+  let waits = waitingTimes();
   return {
     registry,
     subscriber: subscriberOf({
       leading: () => set.leader.set(1),
       'not-leading': () => {
         set.leader.set(0);
-        set.deadRegistrations.reset();
+        set.dead_registrations.reset();
         // Who follows knows nothing of groups: the leader has their figures.
         last = NOTHING_YET;
         usage = new UsageWatch();
+        waits = waitingTimes();
       },
       reconciled: (reconcile) => {
         last = reconcile;
+        const plans = reconcile.verdicts.flatMap(({ planning }) =>
+          planning.is === 'planned' ? planning.plan.jobs : [],
+        );
+        for (const { seconds, ...group } of waits(plans, nowMs())) set.job_wait_seconds.observe(group, seconds);
         const { ended, needless } = usage.take(reconcile.verdicts);
-        for (const labels of needless) set.needlessStarts.inc(labels);
+        for (const labels of needless) set.needless_starts_total.inc(labels);
         for (const { seconds, ...labels } of ended) {
-          set.endedJobs.inc(labels);
-          set.endedJobSeconds.inc(labels, seconds);
+          set.ended_jobs_total.inc(labels);
+          set.ended_job_seconds_total.inc(labels, seconds);
         }
       },
       'gitea-request': ({ line: { status, url } }) =>
-        set.giteaRequests.inc({ origin: new URL(url).origin, status: String(status) }),
-      'argocd-request': ({ line: { status } }) => set.argocdRequests.inc({ status: String(status) }),
-      'cluster-failed': ({ failure: { code } }) => set.clusterErrors.inc({ code }),
+        set.gitea_requests_total.inc({ origin: new URL(url).origin, status: String(status) }),
+      'argocd-request': ({ line: { status } }) => set.argocd_requests_total.inc({ status: String(status) }),
+      'cluster-failed': ({ failure: { code } }) => set.cluster_errors_total.inc({ code }),
       webhook: ({ result }) => {
-        set.webhooks.inc({ result });
-        set.lastWebhook.setToCurrentTime({ result });
+        set.webhook_deliveries_total.inc({ result });
+        set.webhook_last_delivery_timestamp_seconds.setToCurrentTime({ result });
       },
-      'connection-dropped': ({ listener }) => set.droppedConnections.inc({ listener }),
+      'connection-dropped': ({ listener }) => set.dropped_connections_total.inc({ listener }),
       looked: ({ failure, origin }) => {
-        set.looks.inc({ origin });
-        if (failure) set.giteaErrors.inc({ origin, code: failure.code });
+        set.looks_total.inc({ origin });
+        if (failure) set.gitea_errors_total.inc({ origin, code: failure.code });
       },
-      'visit-waited': ({ ms, origin }) => set.budgetWait.inc({ origin }, ms / 1000),
-      planned: ({ ms }) => set.planSeconds.observe({}, ms / 1000),
-      'job-started': ({ group, namespace, seconds }) => set.waitSeconds.observe({ namespace, group }, seconds),
+      'visit-waited': ({ ms, origin }) => set.gitea_budget_wait_seconds_total.inc({ origin }, ms / 1000),
+      planned: ({ ms }) => set.plan_duration_seconds.observe({}, ms / 1000),
       woken: ({ application, ms, outcome, waitedMs }) => {
-        set.wakeWaitSeconds.observe({}, waitedMs / 1000);
-        set.wakes.inc({ application, outcome: outcome.is });
-        set.wakeSeconds.observe({ application }, ms / 1000);
+        set.wake_wait_seconds.observe({}, waitedMs / 1000);
+        set.wakes_total.inc({ application, outcome: outcome.is });
+        set.wake_duration_seconds.observe({ application }, ms / 1000);
       },
-      'plan-shown': ({ application, ms }) => set.shownSeconds.observe({ application }, ms / 1000),
+      'plan-shown': ({ application, ms }) => set.wake_shown_seconds.observe({ application }, ms / 1000),
       'dead-registrations': ({ rows }) => {
-        set.deadRegistrations.reset();
-        for (const { namespace, group } of rows) set.deadRegistrations.inc({ namespace, group });
+        set.dead_registrations.reset();
+        for (const { namespace, group } of rows) set.dead_registrations.inc({ namespace, group });
       },
-      'registration-deleted': ({ gitea }) => set.swept.inc({ origin: new URL(gitea).origin }),
-      'runner-lost': ({ lost: { reason }, object }) => set.lostRunners.inc({ ...groupOf(object), reason }),
-      rerun: ({ object, outcome }) => set.reruns.inc({ ...groupOf(object), outcome }),
-      'registration-token': ({ outcome }) => set.registrationTokens.inc({ result: outcome }),
-      'commit-status': ({ outcome }) => set.commitStatuses.inc({ result: outcome }),
-      notified: ({ result, to }) => set.notifications.inc({ to, result }),
-      'spans-lost': ({ reason, spans }) => set.lostSpans.inc({ reason }, spans),
-      serving: ignore,
-      ending: ignore,
-      queue: ignore,
-      mistake: ignore,
-      'secrets-unreadable': ignore,
-      'looks-late': ignore,
-      'clocks-differ': ignore,
+      'registration-deleted': ({ gitea }) => set.swept_registrations_total.inc({ origin: new URL(gitea).origin }),
+      'runner-lost': ({ lost: { reason }, object }) => set.lost_runners_total.inc({ ...groupOf(object), reason }),
+      rerun: ({ object, outcome }) => set.reruns_total.inc({ ...groupOf(object), outcome }),
+      'registration-token': ({ failure }) =>
+        set.registration_tokens_total.inc({ result: failure ? 'failed' : 'written' }),
+      'commit-status': ({ failure }) => set.commit_statuses_total.inc({ result: failure ? 'failed' : 'set' }),
+      notified: ({ result, to }) => set.notifications_total.inc({ to, result }),
+      'spans-lost': ({ reason, spans }) => set.lost_spans_total.inc({ reason }, spans),
       'runner-ended': ({ runner: { groupName: group = '', job } }) => {
         const { createdAtMs, finishedAtMs = createdAtMs, namespace } = job;
-        set.runnerSeconds.inc({ namespace, group }, Math.max(0, finishedAtMs - createdAtMs) / 1000);
+        set.runner_seconds_total.inc({ namespace, group }, Math.max(0, finishedAtMs - createdAtMs) / 1000);
       },
-      'job-ended': ignore,
-      'ask-failed': ignore,
-      'job-seen': ignore,
-      'pod-seen': ignore,
-      'sweep-failed': ignore,
     }),
     render: async () => {
       showReconcile(set, last);
       return { contentType: registry.contentType, body: await registry.metrics() };
     },
+  };
+}
+
+/** How long CI jobs waited: from when a job was first seen queued to when it was first seen on a runner of ours. */
+export function waitingTimes() {
+  let queuedSince: ReadonlyMap<string, number> = new Map();
+  return (decisions: Iterable<JobDecision>, nowMs: number) => {
+    const queued = new Map<string, number>();
+    const waits: { readonly namespace: string; readonly group: string; readonly seconds: number }[] = [];
+    for (const decision of decisions) {
+      const key = stayKey(decision);
+      const since = queuedSince.get(key);
+      if (decision.job.status === 'queued') queued.set(key, since ?? nowMs);
+      else if (decision.verdict === 'running' && decision.group && since !== undefined) {
+        const { namespace, name: group } = decision.group;
+        // Gitea's clock may differ from ours, and it tells whole seconds: what we saw is the limit.
+        waits.push({ namespace, group, seconds: (nowMs - since) / 1000 });
+      }
+    }
+    queuedSince = queued;
+    return waits;
   };
 }
 
@@ -116,7 +126,11 @@ const STATES = ['starting', 'running', 'complete', 'failed', 'deleting', 'unknow
 
 /** Clears all gauges of reconciles, so that groups which are gone are forgotten, and writes them. Only when they are read: reconciles are cheap. */
 function showReconcile(set: MetricSet, { verdicts, skews }: LastReconcile): void {
-  const others: ReadonlySet<unknown> = new Set([set.deadRegistrations, set.lastWebhook, set.leader]);
+  const others: ReadonlySet<unknown> = new Set([
+    set.dead_registrations,
+    set.webhook_last_delivery_timestamp_seconds,
+    set.leader,
+  ]);
   for (const metric of Object.values(set)) if (metric instanceof Gauge && !others.has(metric)) metric.reset();
   for (const { application, groups, planning } of verdicts) {
     const runners = planning.is === 'planned' ? planning.plan.runners : [];
@@ -126,9 +140,9 @@ function showReconcile(set: MetricSet, { verdicts, skews }: LastReconcile): void
     const uncovered = planning.plan.jobs.filter(
       (job) => job.verdict === 'held' && job.because === 'labels-not-covered',
     );
-    set.uncoveredJobs.set({ application }, uncovered.length);
+    set.uncovered_jobs.set({ application }, uncovered.length);
   }
-  for (const [origin, ms] of skews) set.clockSkew.set({ origin }, ms / 1000);
+  for (const [origin, ms] of skews) set.clock_skew_seconds.set({ origin }, ms / 1000);
 }
 
 /** @param decided by `<namespace>/<name>` of the runner. */
@@ -137,11 +151,11 @@ function showGroup(set: MetricSet, group: GroupVerdict, decided: ReadonlyMap<str
   const { counts } = facts;
   const { object, group: spec } = live;
   const labels = groupOf(object);
-  set.ready.set(labels, isReady(facts) ? 1 : 0);
-  if (facts.giteaFailure) set.giteaFailing.set({ ...labels, reason: giteaReason(facts.giteaFailure) }, 1);
-  if (spec) set.maxActiveRunners.set(labels, spec.maxActiveRunners);
-  if (spec) set.minIdleRunners.set(labels, spec.minIdleRunners);
-  if (facts.checkedAtMs !== undefined) set.lastLook.set(labels, facts.checkedAtMs / 1000);
+  set.group_ready.set(labels, isReady(facts) ? 1 : 0);
+  if (facts.giteaFailure) set.gitea_failing.set({ ...labels, reason: giteaReason(facts.giteaFailure) }, 1);
+  if (spec) set.max_active_runners.set(labels, spec.maxActiveRunners);
+  if (spec) set.min_idle_runners.set(labels, spec.minIdleRunners);
+  if (facts.checkedAtMs !== undefined) set.last_look_timestamp_seconds.set(labels, facts.checkedAtMs / 1000);
   const debugging = counts?.debugging.length ?? 0;
   for (const state of STATES) {
     const seen = runners.filter(({ job }) => job.state === state).length;
@@ -150,15 +164,15 @@ function showGroup(set: MetricSet, group: GroupVerdict, decided: ReadonlyMap<str
   }
   const states = runners.map((runner) => runnerStateOf(runner.job.state, decided.get(keyOfRunner(runner))));
   for (const state of RUNNER_STATES) {
-    set.runnerStates.set({ ...labels, state }, states.filter((each) => each === state).length);
+    set.runner_states.set({ ...labels, state }, states.filter((each) => each === state).length);
   }
   set.runners.set({ ...labels, state: 'debugging' }, debugging);
   if (!counts) return;
-  set.queuedJobs.set(labels, counts.queued);
-  set.unreadJobs.set(labels, counts.summary?.unreadJobs ?? 0);
-  set.warmRunners.set(labels, counts.summary?.warm ?? 0);
-  for (const { trouble } of counts.stuck) set.stuckPods.inc({ ...labels, reason: trouble.reason });
-  for (const [held, jobs] of Object.entries(counts.held)) set.heldJobs.set({ ...labels, reason: held }, jobs);
+  set.queued_jobs.set(labels, counts.queued);
+  set.unread_jobs.set(labels, counts.summary?.unreadJobs ?? 0);
+  set.warm_runners.set(labels, counts.summary?.warm ?? 0);
+  for (const { trouble } of counts.stuck) set.stuck_pods.inc({ ...labels, reason: trouble.reason });
+  for (const [held, jobs] of Object.entries(counts.held)) set.held_jobs.set({ ...labels, reason: held }, jobs);
 }
 
 const RUNNER_STATES = ['initializing', 'idle', 'busy', 'debugging', 'failed', 'retryable', 'stale', 'unknown'] as const;
@@ -209,6 +223,12 @@ export function runnerStateOf(live: LiveState, decision: RunnerDecision | undefi
 
 type MetricSet = ReturnType<typeof makeMetrics>;
 
+/** Each is made by its key, which is its name. */
+function named<Makers extends Readonly<Record<string, (name: string) => unknown>>>(makers: Makers) {
+  const made = Object.entries(makers).map(([name, make]) => [name, make(name)] as const);
+  return Object.fromEntries(made) as { readonly [Name in keyof Makers]: ReturnType<Makers[Name]> };
+}
+
 const GROUP = ['namespace', 'group'] as const;
 const ENDED = [...GROUP, 'repository', 'result'] as const;
 /** From "at once" to an hour: a CI job waits for a pod, an image or a cap. */
@@ -231,122 +251,88 @@ function makeMetrics(registry: Registry) {
   const about = <Name extends string>(name: string, help: string, labelNames: readonly Name[]) => {
     return { name: `gitea_runners_${name}`, help, labelNames: [...labelNames], registers: [registry] };
   };
-  const gauge = <const Name extends string>(name: string, help: string, labelNames: readonly Name[]) =>
-    new Gauge(about(name, help, labelNames));
-  const counter = <const Name extends string>(
-    name: string,
-    help: string,
-    labelNames: readonly Name[],
-    most = MOST_LABEL_SETS,
-  ) => {
-    const made = new Counter(about(name, help, labelNames));
-    const use = newestOnly<Name>((labels) => made.remove(labels), most);
-    return { inc: (labels: Labels<Name>, by = 1): void => made.inc(use(labels), by) };
-  };
-  const histogram = <const Name extends string>(
-    name: string,
-    help: string,
-    buckets: number[],
-    labelNames: readonly Name[],
-  ) => {
-    const made = new Histogram({ ...about(name, help, labelNames), buckets });
-    const use = newestOnly<Name>((labels) => made.remove(labels));
-    return { observe: (labels: Labels<Name>, value: number): void => made.observe(use(labels), value) };
-  };
-  return {
-    queuedJobs: gauge('queued_jobs', 'CI jobs that wait for a runner of the group.', GROUP),
-    unreadJobs: gauge(
-      'unread_jobs',
-      'Queued CI jobs of its scope that were not read, because there are too many.',
-      GROUP,
-    ),
-    heldJobs: gauge('held_jobs', 'Of these, jobs held back, by reason.', [...GROUP, 'reason']),
-    runners: gauge('runners', 'Jobs of the group in the cluster, by state.', [...GROUP, 'state']),
-    runnerStates: gauge('runner_states', 'Runners of the group, by what they do.', [...GROUP, 'state']),
-    stuckPods: gauge('stuck_pods', 'Pods of runners that cannot start, by reason.', [...GROUP, 'reason']),
-    maxActiveRunners: gauge('max_active_runners', 'Cap of the group.', GROUP),
-    minIdleRunners: gauge('min_idle_runners', 'Size of its warm pool.', GROUP),
-    warmRunners: gauge('warm_runners', 'Runners that are in the pool now, starting ones too.', GROUP),
-    uncoveredJobs: gauge('uncovered_jobs', 'Queued CI jobs that no group of the Application covers.', ['application']),
-    ready: gauge('group_ready', '1 when condition Ready of the group is True.', GROUP),
-    giteaFailing: gauge('gitea_failing', '1 while looks for the group fail, by reason.', [...GROUP, 'reason']),
-    lastLook: gauge('last_look_timestamp_seconds', 'When the last look at Gitea for the group ended.', GROUP),
-    waitSeconds: histogram(
-      'job_wait_seconds',
+  const gauge =
+    <const Name extends string>(help: string, labelNames: readonly Name[]) =>
+    (name: string) =>
+      new Gauge(about(name, help, labelNames));
+  const counter =
+    <const Name extends string>(help: string, labelNames: readonly Name[], most?: number) =>
+    (name: string) => {
+      const made = new Counter(about(name, help, labelNames));
+      const use = newestOnly<Name>((labels) => made.remove(labels), most);
+      return { inc: (labels: Labels<Name>, by = 1): void => made.inc(use(labels), by) };
+    };
+  const histogram =
+    <const Name extends string>(help: string, buckets: number[], labelNames: readonly Name[]) =>
+    (name: string) => {
+      const made = new Histogram({ ...about(name, help, labelNames), buckets });
+      const use = newestOnly<Name>((labels) => made.remove(labels));
+      return { observe: (labels: Labels<Name>, value: number): void => made.observe(use(labels), value) };
+    };
+  return named({
+    queued_jobs: gauge('CI jobs that wait for a runner of the group.', GROUP),
+    unread_jobs: gauge('Queued CI jobs of its scope that were not read, because there are too many.', GROUP),
+    held_jobs: gauge('Of these, jobs held back, by reason.', [...GROUP, 'reason']),
+    runners: gauge('Jobs of the group in the cluster, by state.', [...GROUP, 'state']),
+    runner_states: gauge('Runners of the group, by what they do.', [...GROUP, 'state']),
+    stuck_pods: gauge('Pods of runners that cannot start, by reason.', [...GROUP, 'reason']),
+    max_active_runners: gauge('Cap of the group.', GROUP),
+    min_idle_runners: gauge('Size of its warm pool.', GROUP),
+    warm_runners: gauge('Runners that are in the pool now, starting ones too.', GROUP),
+    uncovered_jobs: gauge('Queued CI jobs that no group of the Application covers.', ['application']),
+    group_ready: gauge('1 when condition Ready of the group is True.', GROUP),
+    gitea_failing: gauge('1 while looks for the group fail, by reason.', [...GROUP, 'reason']),
+    last_look_timestamp_seconds: gauge('When the last look at Gitea for the group ended.', GROUP),
+    job_wait_seconds: histogram(
       'From when a CI job was first seen queued to its start on a runner of the group.',
       WAITING_SECONDS,
       GROUP,
     ),
-    giteaRequests: counter('gitea_requests_total', 'Requests to Gitea by status; 0: no answer.', ['origin', 'status']),
-    giteaErrors: counter('gitea_errors_total', 'Looks that failed, by error code.', ['origin', 'code']),
-    looks: counter('looks_total', 'Looks at Gitea.', ['origin']),
-    budgetWait: counter(
-      'gitea_budget_wait_seconds_total',
-      'Time that looks and sweeps waited for the request budget.',
-      ['origin'],
-    ),
-    wakes: counter('wakes_total', 'Wakes of an Application by outcome.', ['application', 'outcome']),
-    wakeSeconds: histogram('wake_duration_seconds', 'One wake: refresh and sync request.', WAKE_SECONDS, [
+    gitea_requests_total: counter('Requests to Gitea by status; 0: no answer.', ['origin', 'status']),
+    gitea_errors_total: counter('Looks that failed, by error code.', ['origin', 'code']),
+    looks_total: counter('Looks at Gitea.', ['origin']),
+    gitea_budget_wait_seconds_total: counter('Time that looks and sweeps waited for the request budget.', ['origin']),
+    wakes_total: counter('Wakes of an Application by outcome.', ['application', 'outcome']),
+    wake_duration_seconds: histogram('One wake: refresh and sync request.', WAKE_SECONDS, ['application']),
+    wake_wait_seconds: histogram('How long a wake waited for its turn.', WAKE_SECONDS, []),
+    wake_shown_seconds: histogram('From the begin of a wake until the cluster shows the plan.', WAKE_SECONDS, [
       'application',
     ]),
-    wakeWaitSeconds: histogram('wake_wait_seconds', 'How long a wake waited for its turn.', WAKE_SECONDS, []),
-    shownSeconds: histogram(
-      'wake_shown_seconds',
-      'From the begin of a wake until the cluster shows the plan.',
-      WAKE_SECONDS,
-      ['application'],
-    ),
-    argocdRequests: counter('argocd_requests_total', 'Requests to Argo CD by status; 0: no answer.', ['status']),
-    planSeconds: histogram('plan_duration_seconds', 'One plan of one Application.', PLAN_SECONDS, []),
-    webhooks: counter('webhook_deliveries_total', 'Webhook deliveries by result.', ['result']),
-    lastWebhook: gauge('webhook_last_delivery_timestamp_seconds', 'When the last delivery came, by result.', [
-      'result',
-    ]),
-    droppedConnections: counter(
-      'dropped_connections_total',
-      'Connections closed because too many were open, by listener.',
-      ['listener'],
-    ),
-    clusterErrors: counter('cluster_errors_total', 'Failed requests to the Kubernetes API, by error code.', ['code']),
-    deadRegistrations: gauge(
-      'dead_registrations',
+    argocd_requests_total: counter('Requests to Argo CD by status; 0: no answer.', ['status']),
+    plan_duration_seconds: histogram('One plan of one Application.', PLAN_SECONDS, []),
+    webhook_deliveries_total: counter('Webhook deliveries by result.', ['result']),
+    webhook_last_delivery_timestamp_seconds: gauge('When the last delivery came, by result.', ['result']),
+    dropped_connections_total: counter('Connections closed because too many were open, by listener.', ['listener']),
+    cluster_errors_total: counter('Failed requests to the Kubernetes API, by error code.', ['code']),
+    dead_registrations: gauge(
       'Dead rows of runners in Gitea that are still there; GITEA_RUNNERS_SWEEP=true (--sweep) deletes them.',
       GROUP,
     ),
-    swept: counter('swept_registrations_total', 'Dead registrations deleted from Gitea.', ['origin']),
-    endedJobs: counter(
-      'ended_jobs_total',
+    swept_registrations_total: counter('Dead registrations deleted from Gitea.', ['origin']),
+    ended_jobs_total: counter(
       'CI jobs that ended on runners of the group, when a look shows them.',
       ENDED,
       MOST_REPOSITORY_SETS,
     ),
-    endedJobSeconds: counter('ended_job_seconds_total', 'How long these ran.', ENDED, MOST_REPOSITORY_SETS),
-    runnerSeconds: counter(
-      'runner_seconds_total',
+    ended_job_seconds_total: counter('How long these ran.', ENDED, MOST_REPOSITORY_SETS),
+    runner_seconds_total: counter(
       'From the creation of Jobs to their ends. Jobs that are deleted before they end are not in it.',
       GROUP,
     ),
-    needlessStarts: counter('needless_starts_total', 'Runners that ended without a CI job, by why they went.', [
-      ...GROUP,
-      'reason',
+    needless_starts_total: counter('Runners that ended without a CI job, by why they went.', [...GROUP, 'reason']),
+    lost_runners_total: counter('Runners lost with their CI jobs, by reason.', [...GROUP, 'reason']),
+    reruns_total: counter('Lost CI jobs by what became of them.', [...GROUP, 'outcome']),
+    registration_tokens_total: counter('Registration tokens written into Secrets, and those that could not be.', [
+      'result',
     ]),
-    lostRunners: counter('lost_runners_total', 'Runners lost with their CI jobs, by reason.', [...GROUP, 'reason']),
-    reruns: counter('reruns_total', 'Lost CI jobs by what became of them.', [...GROUP, 'outcome']),
-    registrationTokens: counter(
-      'registration_tokens_total',
-      'Registration tokens written into Secrets, and those that could not be.',
-      ['result'],
-    ),
-    commitStatuses: counter(
-      'commit_statuses_total',
-      'Commit statuses that say why CI jobs wait, and those that could not be set.',
-      ['result'],
-    ),
-    notifications: counter('notifications_total', 'Notifications by what became of them.', ['to', 'result']),
-    lostSpans: counter('lost_spans_total', 'Spans of traces that were lost, by reason.', ['reason']),
-    clockSkew: gauge('clock_skew_seconds', "Kubernetes' clock minus that of the Gitea.", ['origin']),
-    leader: gauge('leader', '1 while this process leads.', []),
-  };
+    commit_statuses_total: counter('Commit statuses that say why CI jobs wait, and those that could not be set.', [
+      'result',
+    ]),
+    notifications_total: counter('Notifications by what became of them.', ['to', 'result']),
+    lost_spans_total: counter('Spans of traces that were lost, by reason.', ['reason']),
+    clock_skew_seconds: gauge("Kubernetes' clock minus that of the Gitea.", ['origin']),
+    leader: gauge('1 while this process leads.', []),
+  });
 }
 
 /** Takes note of a used label set. Authors of RunnerGroups choose the names in them: the one that was not used for longest is forgotten first. */

@@ -8,16 +8,21 @@
  * Each phase ends where the next one begins. A phase whose end was not seen is part of the next one.
  */
 import { LRUCache } from 'lru-cache';
-import type { EventOf, HeldBecause, JobDecision, Look, ServeEvent, Subscriber } from '../serve/events.ts';
+import {
+  type EventOf,
+  type HeldBecause,
+  type JobDecision,
+  type Look,
+  type Subscriber,
+  subscriberOf,
+} from '../serve/events.ts';
 import type { AppVerdict } from '../serve/reconcile.ts';
-import type { WakeOutcome } from '../serve/waking/wake-state.ts';
-import { keyText } from '../shared/keys.ts';
+import { keyText, type Stay, stayKey } from '../shared/keys.ts';
 import { printable } from '../shared/printable.ts';
-import { contextOf, type JobStay, type SpanAttributes, type SpanData, type SpanSink } from './tracing/span.ts';
+import { contextOf, type SpanAttributes, type SpanData, type SpanSink } from './tracing/span.ts';
 
-/** CI jobs that wait, and announcements of them. What is beyond is not traced: the least recently seen ones are forgotten. */
+/** CI jobs that wait, announcements of them, and Jobs. What is beyond is not traced: the least recently seen ones are forgotten. */
 const MOST_JOURNEYS = 10_000;
-const MOST_TRAILS = 10_000;
 const MOST_APPLICATIONS = 1_000;
 const MOST_WAKES = 32;
 /** The kubelet tells late that a container runs. A journey that has ended waits so long for it. */
@@ -25,8 +30,7 @@ const LATE_MS = 3_000;
 
 /** @param now ms since 1970. */
 export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subscriber {
-  const follower = new Follower(sink, now);
-  return (event) => follower.hear(event);
+  return new Follower(sink, now).hear;
 }
 
 class Follower {
@@ -36,14 +40,9 @@ class Follower {
   readonly #journeys = new LRUCache<string, Journey>({ max: MOST_JOURNEYS });
   /** When a webhook told so, by `<repository> <job> <status>`. */
   readonly #announced = new LRUCache<string, number>({ max: MOST_JOURNEYS });
-  /** By uid of the Job, and its uid by `<namespace>/<name>`. */
-  readonly #trails = new LRUCache<string, RunnerTrail>({ max: MOST_TRAILS });
-  readonly #uids = new LRUCache<string, string>({ max: MOST_TRAILS });
+  /** By `<namespace>/<name>` of the Job. */
+  readonly #trails = new LRUCache<string, RunnerTrail>({ max: MOST_JOURNEYS });
   readonly #wakes = new LRUCache<string, readonly PastWake[]>({ max: MOST_APPLICATIONS });
-  readonly #plannedMs = new LRUCache<string, number>({ max: MOST_APPLICATIONS });
-  /** By target. The same object: nothing has changed. */
-  readonly #looks = new LRUCache<string, Look>({ max: MOST_APPLICATIONS });
-  #judged: ReadonlySet<AppVerdict> = new Set();
   #ended = new Map<string, { readonly journey: Journey; readonly end: JourneyEnd }>();
 
   constructor(sink: Pick<SpanSink, 'record'>, now: () => number) {
@@ -51,126 +50,90 @@ class Follower {
     this.#now = now;
   }
 
-  hear(event: ServeEvent): void {
-    switch (event.is) {
-      case 'webhook':
-        if (event.event) {
-          const { jobId, owner, repo, status } = event.event;
-          this.#announced.set(announcementOf(`${owner}/${repo}`, jobId, status), this.#now());
-        }
-        return;
-      case 'looked':
-        if (event.look) this.#looked(event, event.look);
-        return;
-      case 'planned':
-        this.#plannedMs.set(event.verdict.application, this.#now());
-        return;
-      case 'reconciled':
-        this.#decided(event);
-        this.#hand(this.#now() - LATE_MS);
-        return;
-      case 'woken':
-        this.#woken(event);
-        return;
-      case 'job-seen':
-        if (this.#trails.has(event.uid)) return;
-        this.#trails.set(event.uid, { seenMs: this.#now(), steps: {} });
-        this.#uids.set(keyText(event), event.uid);
-        return;
-      case 'pod-seen': {
-        const trail = this.#trails.get(event.jobUid);
-        if (!trail || trail.steps[event.step] !== undefined) return;
-        this.#trails.set(event.jobUid, { ...trail, steps: { ...trail.steps, [event.step]: this.#now() } });
-        return;
-      }
-      case 'ending':
-      case 'queue':
-        this.#hand(Number.POSITIVE_INFINITY);
-        return;
-      case 'not-leading':
-        this.#hand(Number.POSITIVE_INFINITY);
-        this.#journeys.clear();
-        this.#looks.clear();
-        this.#judged = new Set();
-        return;
-      default:
-      // Most events are not about the way of a CI job.
-    }
+  readonly hear = subscriberOf({
+    webhook: ({ event }) => {
+      if (!event) return;
+      const { jobId, owner, repo, status } = event;
+      this.#announced.set(announcementOf(`${owner}/${repo}`, jobId, status), this.#now());
+    },
+    looked: (event) => event.look && this.#looked(event, event.look),
+    planned: ({ verdict }) => this.#decided(verdict),
+    reconciled: () => this.#hand(this.#now() - LATE_MS),
+    woken: (event) => {
+      const wakes = [...(this.#wakes.get(event.application) ?? []), { ...event, endedMs: this.#now() }];
+      this.#wakes.set(event.application, wakes.slice(-MOST_WAKES));
+    },
+    'runner-seen': (event) => this.#saw(event),
+    ending: () => this.#hand(Number.POSITIVE_INFINITY),
+    queue: () => this.#hand(Number.POSITIVE_INFINITY),
+    'not-leading': () => {
+      this.#hand(Number.POSITIVE_INFINITY);
+      this.#journeys.clear();
+    },
+  });
+
+  /** Of each step the first time counts. A pod whose Job was there before is not followed. */
+  #saw({ step, uid, ...job }: EventOf<'runner-seen'>): void {
+    const known = this.#trails.get(keyText(job));
+    const trail = known?.uid === uid ? known : step === 'job' && { uid, steps: {} };
+    if (trail) this.#trails.set(keyText(job), { uid, steps: { [step]: this.#now(), ...trail.steps } });
   }
 
   #looked({ target, url, beganMs, endedMs }: EventOf<'looked'>, look: Look): void {
-    if (this.#looks.get(target) === look) return;
-    this.#looks.set(target, look);
     const active = new Set<string>();
-    for (const { attempt, id, repository, runId, status } of look.jobs) {
-      const stay = { origin: url, jobId: id, attempt };
-      const key = keyOf(stay);
+    for (const job of look.jobs) {
+      const { id, repository, status } = job;
+      const stay = { origin: url, job };
+      const key = stayKey(stay);
       if (status === 'queued' || status === 'in_progress') active.add(key);
       if (status !== 'queued' || this.#journeys.has(key)) continue;
       const announcedMs = this.#announced.get(announcementOf(repository, id, status));
       const announced = announcedMs !== undefined && announcedMs <= endedMs && { announcedMs };
-      this.#journeys.set(key, { stay, runId, repository, target, look: { beganMs, endedMs }, ...announced });
+      this.#journeys.set(key, { ...stay, target, look: { beganMs, endedMs }, ...announced });
     }
     for (const [key, journey] of this.#journeys) {
-      if (journey.target === target && !active.has(key)) this.#end(key, journey, { is: 'gone', atMs: endedMs });
+      if (journey.target === target && !active.has(key)) this.#end(key, journey, { atMs: endedMs });
     }
   }
 
-  #decided({ verdicts }: EventOf<'reconciled'>): void {
-    const judged = this.#judged;
-    this.#judged = new Set(verdicts);
-    if (this.#journeys.size === 0) return;
-    for (const verdict of verdicts) {
-      const { application, planning } = verdict;
-      // A verdict that has not changed is the same object. A new journey begins with a new look, and that with new verdicts.
-      if (planning.is !== 'planned' || judged.has(verdict)) continue;
-      const untraced = new Set(verdict.groups.flatMap(({ live }) => (live.group?.tracing === false ? [live.key] : [])));
-      for (const decision of planning.plan.jobs) {
-        const { job, origin } = decision;
-        const key = keyOf({ origin, jobId: job.id, attempt: job.attempt });
-        const journey = this.#journeys.get(key);
-        if (!journey) continue;
-        const group = 'group' in decision && decision.group ? keyText(decision.group) : undefined;
-        const found = group === undefined ? journey : { ...journey, group, isUntraced: untraced.has(group) };
-        this.#follow(key, found, decision, application);
-      }
+  #decided({ application, groups, planning }: AppVerdict): void {
+    if (this.#journeys.size === 0 || planning.is !== 'planned') return;
+    const untraced = new Set(groups.flatMap(({ live }) => (live.group?.tracing === false ? [live.key] : [])));
+    for (const decision of planning.plan.jobs) {
+      const key = stayKey(decision);
+      const journey = this.#journeys.get(key);
+      if (!journey) continue;
+      const group = 'group' in decision && decision.group ? keyText(decision.group) : undefined;
+      const found = group === undefined ? journey : { ...journey, group, isUntraced: untraced.has(group) };
+      this.#follow(key, found, decision, application);
     }
   }
 
   #follow(key: string, journey: Journey, decision: JobDecision, application: string): void {
     const now = this.#now();
-    const plannedMs = journey.plannedMs ?? Math.max(this.#plannedMs.get(application) ?? now, journey.look.endedMs);
+    const { plannedMs = Math.max(now, journey.look.endedMs), servedMs } = journey;
     switch (decision.verdict) {
       case 'held':
         // Another Application may serve it.
-        if (journey.servedMs === undefined) this.#journeys.set(key, { ...journey, plannedMs, held: decision.because });
+        if (servedMs === undefined) this.#journeys.set(key, { ...journey, plannedMs, held: decision.because });
         return;
-      case 'served': {
-        const isFirst = journey.plannedMs === undefined;
-        const servedMs = journey.servedMs ?? (isFirst ? plannedMs : now);
-        this.#journeys.set(key, { ...journey, plannedMs, servedMs, application });
+      case 'served':
+        this.#journeys.set(key, { ...journey, plannedMs, servedMs: servedMs ?? Math.max(now, plannedMs), application });
         return;
-      }
       case 'running': {
         const { group, job } = decision;
         if (!group || job.runner === undefined) return;
         const told = this.#announced.get(announcementOf(job.repository, job.id, 'in_progress'));
         const atMs = told !== undefined && told >= journey.look.beganMs ? told : now;
-        this.#end(key, { ...journey, application }, { is: 'running', atMs, runner: job.runner });
+        this.#end(key, { ...journey, application }, { atMs, runner: job.runner });
         return;
       }
       case 'done':
-        this.#end(key, journey, { is: 'gone', atMs: now });
+        this.#end(key, journey, { atMs: now });
         return;
       default:
         decision satisfies never;
     }
-  }
-
-  #woken({ application, outcome, ms, steps, waitedMs }: EventOf<'woken'>): void {
-    const endedMs = this.#now();
-    const wake: PastWake = { beganMs: endedMs - ms, endedMs, waitedMs, outcome: outcome.is, steps };
-    this.#wakes.set(application, [...(this.#wakes.get(application) ?? []), wake].slice(-MOST_WAKES));
   }
 
   #end(key: string, journey: Journey, end: JourneyEnd): void {
@@ -181,25 +144,16 @@ class Follower {
   /** Hands on those that ended before this time. */
   #hand(beforeMs: number): void {
     for (const [key, { journey, end }] of this.#ended) {
-      const trail = end.is === 'running' ? this.#trailOf(journey, end.runner) : undefined;
-      const isWhole = end.is === 'gone' || trail?.steps.started !== undefined;
+      const [namespace = ''] = (journey.group ?? '').split('/');
+      const steps = end.runner === undefined ? {} : (this.#trails.get(`${namespace}/${end.runner}`)?.steps ?? {});
+      const isWhole = end.runner === undefined || steps.started !== undefined;
       if (!isWhole && end.atMs > beforeMs) continue;
       this.#ended.delete(key);
       if (journey.isUntraced) continue;
       const wakes = this.#wakes.get(journey.application ?? '') ?? [];
-      this.#sink.record(spansOf(journey, end, trail, wakes), contextOf(journey.stay));
+      this.#sink.record(spansOf(journey, end, steps, wakes), contextOf(journey));
     }
   }
-
-  #trailOf({ group = '' }: Journey, runner: string): RunnerTrail | undefined {
-    const [namespace = ''] = group.split('/');
-    const uid = this.#uids.get(keyText({ namespace, name: runner }));
-    return uid === undefined ? undefined : this.#trails.get(uid);
-  }
-}
-
-function keyOf({ origin, jobId, attempt }: Journey['stay']): string {
-  return `${origin} ${jobId} ${attempt}`;
 }
 
 function announcementOf(repository: string, jobId: number, status: string): string {
@@ -207,10 +161,8 @@ function announcementOf(repository: string, jobId: number, status: string): stri
 }
 
 /** What is known of a CI job that waits. Times are ms since 1970 by this machine's clock. */
-interface Journey {
-  readonly stay: JobStay;
-  readonly runId: number;
-  readonly repository: string;
+interface Journey extends Stay {
+  readonly job: Look['jobs'][number];
   /** Key of the target whose look showed it first. */
   readonly target: string;
   /** When a webhook told that it is queued. Absent: a poll found it. */
@@ -227,35 +179,25 @@ interface Journey {
   readonly isUntraced?: boolean;
 }
 
-interface PastWake {
-  readonly beganMs: number;
-  readonly endedMs: number;
-  readonly waitedMs: number;
-  readonly outcome: WakeOutcome['is'];
-  readonly steps: EventOf<'woken'>['steps'];
-}
+type PastWake = EventOf<'woken'> & { readonly endedMs: number };
 
 /** When a runner's Job and pod were first seen to be so far. */
 interface RunnerTrail {
-  readonly seenMs: number;
-  readonly steps: Readonly<Partial<Record<EventOf<'pod-seen'>['step'], number>>>;
+  /** Of the Job. */
+  readonly uid: string;
+  readonly steps: Steps;
 }
 
-/** How a journey ended: its CI job runs on a runner of ours, or is not queued any more for another reason. */
-type JourneyEnd =
-  | { readonly is: 'running'; readonly atMs: number; readonly runner: string }
-  | { readonly is: 'gone'; readonly atMs: number };
+type Steps = Readonly<Partial<Record<EventOf<'runner-seen'>['step'], number>>>;
 
-/** Names are cut here; Gitea allows 100 characters for each half of a repository's name. */
-const LONGEST_TEXT = 255;
+/** How a journey ended. Without `runner` its CI job is not queued any more, and does not run on a runner of ours. */
+interface JourneyEnd {
+  readonly atMs: number;
+  readonly runner?: string;
+}
 
-/** The root span with its phases. @param trail absent: the runner's Job was there before this process watched. @param wakes oldest first. */
-function spansOf(
-  journey: Journey,
-  end: JourneyEnd,
-  trail: RunnerTrail | undefined,
-  wakes: readonly PastWake[],
-): SpanData {
+/** The root span with its phases. @param steps none: the runner's Job was there before this process watched. @param wakes oldest first. */
+function spansOf(journey: Journey, end: JourneyEnd, steps: Steps, wakes: readonly PastWake[]): SpanData {
   const { announcedMs, look } = journey;
   const beganMs = Math.min(announcedMs ?? look.beganMs, look.beganMs);
   return {
@@ -263,55 +205,45 @@ function spansOf(
     beganMs,
     endedMs: Math.max(end.atMs, beganMs),
     attributes: attributesOf(journey, end),
-    children: inTurn(beganMs, phasesOf(journey, end, trail, wakes)),
+    children: inTurn(beganMs, phasesOf(journey, end, steps, wakes)),
   };
 }
 
 /** A phase by its end. Undefined: the end was not seen. */
-interface Phase {
-  readonly name: string;
-  readonly untilMs: number | undefined;
-  readonly attributes?: SpanAttributes;
-  readonly error?: string;
-  readonly children?: readonly SpanData[];
-}
+type Phase = Omit<SpanData, 'beganMs' | 'endedMs'> & { readonly untilMs: number | undefined };
 
 function phasesOf(
   { announcedMs, look, plannedMs, held, servedMs }: Journey,
   end: JourneyEnd,
-  trail: RunnerTrail | undefined,
+  { job, created, scheduled, registering, registered, started }: Steps,
   wakes: readonly PastWake[],
 ): readonly Phase[] {
-  const wake = trail && wakeFor(trail.seenMs, servedMs ?? look.endedMs, wakes);
-  const { created, scheduled, registering, registered, started } = trail?.steps ?? {};
+  // The last one that began before the Job was seen, unless it was over before the plan wanted the runner.
+  const wantedMs = servedMs ?? look.endedMs;
+  const wake = wakes.findLast(({ endedMs, ms }) => endedMs - ms <= (job ?? -1) && endedMs >= wantedMs);
   return [
     { name: 'webhook', untilMs: announcedMs === undefined ? undefined : look.beganMs },
     { name: 'look', untilMs: look.endedMs },
     { name: 'plan', untilMs: plannedMs },
     ...(held === undefined ? [] : [{ name: 'held', untilMs: servedMs, attributes: { because: held } }]),
     ...(wake ? phasesOfWake(wake) : []),
-    { name: 'apply', untilMs: trail?.seenMs },
+    { name: 'apply', untilMs: job },
     { name: 'pod', untilMs: created },
     { name: 'schedule', untilMs: scheduled },
     { name: 'init', untilMs: registering },
     { name: 'register', untilMs: registered },
     { name: 'start', untilMs: started },
-    { name: 'claim', untilMs: end.is === 'running' ? end.atMs : undefined },
+    { name: 'claim', untilMs: end.runner === undefined ? undefined : end.atMs },
   ];
 }
 
-function phasesOfWake({ beganMs, endedMs, waitedMs, outcome, steps }: PastWake): readonly Phase[] {
+function phasesOfWake({ endedMs, ms, waitedMs, outcome: { is: outcome }, steps }: PastWake): readonly Phase[] {
   const isBad = outcome === 'error' || outcome === 'failed' || outcome === 'foreign';
   const children = steps.map(({ step, ...times }) => ({ name: step, ...times }));
   return [
-    { name: 'wait', untilMs: beganMs, attributes: { 'line.ms': waitedMs } },
+    { name: 'wait', untilMs: endedMs - ms, attributes: { 'line.ms': waitedMs } },
     { name: 'wake', untilMs: endedMs, attributes: { outcome }, children, ...(isBad && { error: outcome }) },
   ];
-}
-
-/** The last wake that began before the Job was seen, unless it was over before the plan wanted the runner. */
-function wakeFor(seenMs: number, servedMs: number, wakes: readonly PastWake[]): PastWake | undefined {
-  return wakes.findLast(({ beganMs, endedMs }) => beganMs <= seenMs && endedMs >= servedMs);
 }
 
 /** What ended before the one before it, such as the pod of a runner that was there already, is left out. */
@@ -326,16 +258,17 @@ function inTurn(fromMs: number, phases: readonly Phase[]): readonly SpanData[] {
   return spans;
 }
 
-function attributesOf({ stay, runId, repository, application, group }: Journey, end: JourneyEnd): SpanAttributes {
+/** What is too long is cut by the SDK: `TRACING_BOUNDS`. */
+function attributesOf({ origin, job, application, group }: Journey, end: JourneyEnd): SpanAttributes {
   return {
-    'gitea.url': stay.origin,
-    'gitea.repository': printable(repository).slice(0, LONGEST_TEXT),
-    'gitea.run.id': runId,
-    'gitea.job.id': stay.jobId,
-    'gitea.job.attempt': stay.attempt,
+    'gitea.url': origin,
+    'gitea.repository': printable(job.repository),
+    'gitea.run.id': job.runId,
+    'gitea.job.id': job.id,
+    'gitea.job.attempt': job.attempt,
     ...(application && { 'argocd.application': application }),
     ...(group !== undefined && { runnergroup: group }),
-    ...(end.is === 'running' && { runner: end.runner }),
-    outcome: end.is,
+    ...(end.runner !== undefined && { runner: end.runner }),
+    outcome: end.runner === undefined ? 'gone' : 'running',
   };
 }

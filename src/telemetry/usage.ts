@@ -1,6 +1,7 @@
 /** What ended since this process leads, from one plan to the next: CI jobs on runners of ours, and runners that were started for nothing. */
 import { LRUCache } from 'lru-cache';
 import type { DroppedBecause, EventOf, Plan } from '../serve/events.ts';
+import { stayKey } from '../shared/keys.ts';
 
 /** The runner has ended or is ended now, and no CI job is known that it ran. */
 const NEEDLESS: ReadonlySet<DroppedBecause> = new Set([
@@ -48,9 +49,10 @@ export class UsageWatch {
   }
 
   #endedIn({ jobs }: Plan) {
-    return jobs.flatMap(({ job, origin, verdict }) => {
+    return jobs.flatMap((decision) => {
+      const { job, verdict } = decision;
       const group = verdict === 'done' && job.runner !== undefined ? this.#groups.get(job.runner) : undefined;
-      if (!group || !this.#isNew(`${origin} ${job.id} ${job.attempt}`)) return [];
+      if (!group || !this.#isNew(stayKey(decision))) return [];
       const { completedAtMs = 0, conclusion: result = 'success', repository, startedAtMs = completedAtMs } = job;
       const seconds = Math.max(0, completedAtMs - startedAtMs) / 1000;
       return [{ namespace: group.namespace, group: group.name, repository, result, seconds }];

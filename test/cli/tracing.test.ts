@@ -34,7 +34,7 @@ describe('generate', () => {
 
     const { code } = await generate({ GITEA_RUNNERS_TRACING_ENDPOINT: server.url, ...INSECURE });
 
-    const parents = ids.map((jobId) => contextOf({ origin: url, jobId, attempt: 1 }));
+    const parents = ids.map((jobId) => contextOf({ origin: url, job: { id: jobId, attempt: 1 } }));
     expect(code).toBe(0);
     expect(server.spans.map(({ name }) => name)).toEqual(['generate', 'generate']);
     expect(server.spans.map(({ traceId, parentSpanId: spanId }) => ({ traceId, spanId }))).toEqual(parents);
@@ -179,7 +179,7 @@ describe('what generate writes by hand', () => {
     const times = { beganMs: 1_800_000_000_000, endedMs: 1_800_000_001_000, attributes: { runner: 'x' } };
     sink.record(
       { name: 'root', ...times, children: [{ name: 'child', ...times }] },
-      contextOf({ origin: '', jobId: 1, attempt: 1 }),
+      contextOf({ origin: '', job: { id: 1, attempt: 1 } }),
     );
     await sink.close();
     // On a busy machine the request is under way when the sink is closed.

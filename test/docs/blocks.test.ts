@@ -157,7 +157,7 @@ async function shell(script: string, printed = ''): Promise<Outcome & { readonly
 it('docs/tracing.md calculates the id that the program gives a trace', async () => {
   const script = textOf('docs/tracing.md', 'trace-id').replace('JOB_ID', '5310').replace('ATTEMPT', '2');
 
-  const { traceId } = contextOf({ origin: 'https://gitea.example.com', jobId: 5310, attempt: 2 });
+  const { traceId } = contextOf({ origin: 'https://gitea.example.com', job: { id: 5310, attempt: 2 } });
   expect((await shell(script)).stdout).toBe(`${traceId}\n`);
 });
 

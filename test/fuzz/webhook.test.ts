@@ -4,8 +4,8 @@ import { performance } from 'node:perf_hooks';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { startHttpServer } from '../../src/serve/http/server.ts';
-import { type WebhookEvent, WebhookGate } from '../../src/serve/webhook/gate.ts';
-import { type RawDelivery, webhookListener } from '../../src/serve/webhook/listener.ts';
+import { type Delivery, type WebhookEvent, WebhookGate } from '../../src/serve/webhook/gate.ts';
+import { webhookListener } from '../../src/serve/webhook/listener.ts';
 import { delivery, payload, SECRET, sign } from '../serve/deliveries.ts';
 import { expectShowable, runCampaign, TIMEOUT_MS } from './campaign.ts';
 import { byteChanges, nodeChanges } from './mutate.ts';
@@ -107,7 +107,7 @@ function talk(port: number, bytes: Uint8Array): Promise<string> {
 test(
   'webhook',
   async () => {
-    const accepted: { readonly event: WebhookEvent; readonly raw: RawDelivery }[] = [];
+    const accepted: { readonly event: WebhookEvent; readonly raw: Delivery }[] = [];
     const server = await startHttpServer({
       what: 'webhooks',
       address: { host: '127.0.0.1', port: 0 },
@@ -157,7 +157,7 @@ function expectGoodAnswer(answer: string): void {
 }
 
 /** Judged by the test's own means. */
-function expectSigned({ owner, repo, jobId, attempt, status }: WebhookEvent, { headers, body }: RawDelivery): void {
+function expectSigned({ owner, repo, jobId, attempt, status }: WebhookEvent, { headers, body }: Delivery): void {
   expect([sign(body, SECRET), sign(body, OLD_SECRET)]).toContain(headers['x-gitea-signature']);
   const said = JSON.parse(Buffer.from(body).toString()) as {
     workflow_job: Record<string, unknown>;

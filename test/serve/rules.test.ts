@@ -31,6 +31,21 @@ it('no subscriber, receiver or task is left out where `serve` is put together', 
   expect(files.filter((file) => !imported.has(basename(file)))).toEqual([]);
 });
 
+it('each kind of event is heard by somebody', () => {
+  const told = /interface Told \{\n([\s\S]*?)\n\}/.exec(readFileSync('src/serve/events.ts', 'utf8'))?.[1] ?? '';
+  const kinds = [...told.matchAll(/^ {2}readonly '?([\w-]+)'?:/gm)].flatMap(([, kind]) => kind ?? []);
+  const hearers = ['src/telemetry', 'src/tasks', 'src/serve/cluster'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => readFileSync(join(folder, file), 'utf8')),
+  );
+  const isHeard = (kind: string): boolean =>
+    hearers.some((text) => new RegExp(`^ +'?${kind}'?: \\(|case '${kind}'|\\.is [!=]== '${kind}'`, 'm').test(text));
+
+  expect(kinds.length).toBeGreaterThan(20);
+  expect(kinds.filter((kind) => !isHeard(kind))).toEqual([]);
+});
+
 it('only subscribers know the log and the metrics', () => {
   expect(filesWith(/from '(?:pino|prom-client)'/, (file) => file.startsWith('src/telemetry/'))).toEqual([]);
 });

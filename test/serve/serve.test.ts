@@ -392,6 +392,13 @@ describe('serve', () => {
     expect((await rig.once()).join()).toContain('GR-GITEA');
   });
 
+  it('ends at its start when the address of Argo CD is no URL', async () => {
+    const rig = await startRig();
+    const argocd = { url: 'file:///etc', tokenFile: '/nowhere', namespace: 'argocd' };
+
+    await expect(rig.once({ argocd })).rejects.toMatchObject({ code: 'GR-ARGOCD-02', exit: 2 });
+  });
+
   it('never shows a token in its log', async () => {
     const rig = await startRig();
     const replica = await rig.start();

@@ -43,7 +43,7 @@ it('shows one trace from the webhook to the running CI job, and no secret', asyn
   await until('the trace', () => collector.spans.some(({ parentSpanId }) => parentSpanId === undefined));
 
   const root = collector.spans.find(({ parentSpanId }) => parentSpanId === undefined);
-  expect(root).toMatchObject(contextOf({ origin: rig.simulator.url, jobId: id, attempt: 1 }));
+  expect(root).toMatchObject(contextOf({ origin: rig.simulator.url, job: { id, attempt: 1 } }));
   const names = collector.spans.map((span) => span.name);
   expect(names).toEqual(
     expect.arrayContaining(['webhook', 'look', 'plan', 'wait', 'wake', 'refresh', 'sync', 'claim']),

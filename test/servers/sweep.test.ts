@@ -144,6 +144,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     let nowMs = 0;
     const sweeper = new Sweeper({
       instance: '',
+      budget: 60,
       ask: atOnce(http, 20_000),
       clock: { ...systemClock, steadyMs: () => nowMs },
     });

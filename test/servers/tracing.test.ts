@@ -54,7 +54,7 @@ function textOf(spanName: string, traceId: string): string {
 
 describe('the collector', () => {
   it('takes the spans of serve with ids, times, attributes and errors', async () => {
-    const context = contextOf({ origin: 'https://gitea.example.com', jobId: 7, attempt: 1 });
+    const context = contextOf({ origin: 'https://gitea.example.com', job: { id: 7, attempt: 1 } });
     const settings = {
       url: new URL(`${url}/v1/traces`),
       sampler: 'always_on',
@@ -92,7 +92,7 @@ describe('the collector', () => {
     const { simulator, env } = await startAcme();
     const job = simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] }).jobs[0];
     const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
-    const { traceId, spanId } = contextOf({ origin: simulator.url, jobId: job?.id ?? 0, attempt: 1 });
+    const { traceId, spanId } = contextOf({ origin: simulator.url, job: { id: job?.id ?? 0, attempt: 1 } });
 
     const { code } = await runCli(['generate', folder], { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: url });
 

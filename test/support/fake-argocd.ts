@@ -89,7 +89,13 @@ export async function fakeArgoCd(bend: Bend = () => undefined): Promise<FakeArgo
 
 /** A client of the fake that is closed with the test. */
 export function client(url: string, options: Partial<ArgoCdOptions> = {}): ArgoCd {
-  const argocd = new ArgoCd({ url, token: `${TOKEN}\n`, env: {}, controlPlaneNamespace: 'argocd', ...options });
+  const argocd = new ArgoCd({
+    url,
+    readToken: async () => `${TOKEN}\n`,
+    env: {},
+    controlPlaneNamespace: 'argocd',
+    ...options,
+  });
   onTestFinished(() => argocd.close());
   return argocd;
 }

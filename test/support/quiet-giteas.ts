@@ -6,6 +6,7 @@ import { systemClock } from '../../src/shared/clock.ts';
 export function quietGiteas(timeoutMs = 20_000): Giteas {
   return new Giteas({
     timeoutMs,
+    pollMs: 5_000,
     env: {},
     clocks: new ServerClocks(),
     giteaRequests: 1200,

@@ -2,6 +2,8 @@ import { expect, it } from 'vitest';
 import type { ServeEvent } from '../../src/serve/events.ts';
 import { Failure } from '../../src/shared/failure.ts';
 import { type Log, logTo } from '../../src/telemetry/log.ts';
+import { runnerGroup } from '../support/runner-group.ts';
+import { verdictOf } from '../support/verdict.ts';
 
 /** Lines as `<level> <message>`, and the clock that the log reads. */
 function openTestLog() {
@@ -32,6 +34,23 @@ it('warns of dropped connections once a minute per port', () => {
   expect(lines).toHaveLength(3);
 });
 
+it('warns once a minute per Gitea that looks come late, and not when a sweep waits', () => {
+  const { clock, lines, tell } = openTestLog();
+  const waited = (origin: string, lateScopes?: number) =>
+    tell({ is: 'visit-waited', origin, ms: 9_000, ...(lateScopes !== undefined && { lateScopes }) });
+  waited('https://a');
+  expect(lines).toEqual([]);
+
+  waited('https://a', 60);
+  waited('https://a', 60);
+  waited('https://b', 2);
+  expect(lines).toHaveLength(2);
+
+  clock.nowMs = 60_000;
+  waited('https://a', 60);
+  expect(lines).toHaveLength(3);
+});
+
 it('remembers 1,000 warnings at most: an addressee can make each one differ by its Retry-After', () => {
   const { lines, tell } = openTestLog();
   const retried = (message: string) =>
@@ -54,8 +73,11 @@ it('remembers 1,000 warnings at most: an addressee can make each one differ by i
 
 it('warns of clocks once an hour per servers', () => {
   const { clock, lines, tell } = openTestLog();
-  const differ = (...origins: readonly string[]) =>
-    tell({ is: 'clocks-differ', code: 'GR-CLOCK-01', message: 'compare clocks: …', origins });
+  const differ = (...origins: readonly string[]) => {
+    const groups = origins.map((giteaUrl) => ({ live: { group: runnerGroup({ giteaUrl }) } }));
+    const clockWarnings = [{ code: 'GR-CLOCK-01', message: 'compare clocks: …' }] as const;
+    tell({ is: 'planned', verdict: verdictOf({ clockWarnings, groups: groups as never }), ms: 1 });
+  };
   differ('https://a');
   differ('https://a');
   differ('https://a', 'https://b');

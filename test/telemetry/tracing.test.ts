@@ -17,6 +17,7 @@ const APPLICATION = 'argocd/runners';
 const GROUP = { namespace: 'runners', name: 'ci' };
 const RUNNER = 'ci-7-1-0000cafe';
 const BEGIN_MS = 1_800_000_000_000;
+const SEEN = { is: 'runner-seen', uid: 'u1', namespace: 'runners', name: RUNNER } as const;
 
 function job(status: JobStatus, over: Partial<Job> = {}): Job {
   return {
@@ -122,12 +123,12 @@ function fullWay() {
       { step: 'sync', beganMs: BEGIN_MS + 1_400, endedMs: BEGIN_MS + 1_500 },
     ],
   });
-  way.at(1_700, { is: 'job-seen', uid: 'u1', namespace: 'runners', name: RUNNER });
-  way.at(1_720, { is: 'pod-seen', jobUid: 'u1', step: 'created' });
-  way.at(1_760, { is: 'pod-seen', jobUid: 'u1', step: 'scheduled' });
-  way.at(1_900, { is: 'pod-seen', jobUid: 'u1', step: 'registering' });
-  way.at(2_100, { is: 'pod-seen', jobUid: 'u1', step: 'registered' });
-  way.at(2_300, { is: 'pod-seen', jobUid: 'u1', step: 'started' });
+  way.at(1_700, { ...SEEN, step: 'job' });
+  way.at(1_720, { ...SEEN, step: 'created' });
+  way.at(1_760, { ...SEEN, step: 'scheduled' });
+  way.at(1_900, { ...SEEN, step: 'registering' });
+  way.at(2_100, { ...SEEN, step: 'registered' });
+  way.at(2_300, { ...SEEN, step: 'started' });
   way.webhook(2_400, 'in_progress');
   way.looked(2_410, 2_450, running.job);
   way.decided(2_460, running);
@@ -158,7 +159,7 @@ describe('the way of a CI job', () => {
       start: [2_100, 2_300],
       claim: [2_300, 2_400],
     });
-    expect(root).toMatchObject(contextOf({ origin: URL_OF_GITEA, jobId: 7, attempt: 1 }));
+    expect(root).toMatchObject(contextOf({ origin: URL_OF_GITEA, job: { id: 7, attempt: 1 } }));
     expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
     expect(root?.attributes).toEqual({
       'gitea.url': URL_OF_GITEA,
@@ -194,8 +195,8 @@ describe('the way of a CI job', () => {
 
   it('on a runner that was there already has neither wake nor pod', async () => {
     const way = follow();
-    way.at(0, { is: 'job-seen', uid: 'u1', namespace: 'runners', name: RUNNER });
-    way.at(5, { is: 'pod-seen', jobUid: 'u1', step: 'started' });
+    way.at(0, { ...SEEN, step: 'job' });
+    way.at(5, { ...SEEN, step: 'started' });
     way.looked(20, 60, job('queued'));
     way.decided(70, served);
     way.decided(400, running);
@@ -244,14 +245,29 @@ describe('the way of a CI job', () => {
     const way = follow();
     way.looked(20, 60, job('queued'));
     way.decided(70, served);
-    way.at(100, { is: 'job-seen', uid: 'u1', namespace: 'runners', name: RUNNER });
+    way.at(100, { ...SEEN, step: 'job' });
     way.webhook(400, 'in_progress');
     way.decided(410, running);
-    way.at(900, { is: 'pod-seen', jobUid: 'u1', step: 'started' });
+    way.at(900, { ...SEEN, step: 'started' });
     way.decided(910);
 
     const start = (await way.spans()).find(({ name }) => name === 'start');
     expect(start?.times).toEqual([100, 900]);
+  });
+
+  it('takes no time from the pod of a Job of the same name that was there before', async () => {
+    const way = follow();
+    way.looked(20, 60, job('queued'));
+    way.decided(70, served);
+    way.at(80, { ...SEEN, step: 'job' });
+    way.at(90, { ...SEEN, uid: 'u2', step: 'job' });
+    way.at(100, { ...SEEN, step: 'started' });
+    way.at(300, { ...SEEN, uid: 'u2', step: 'started' });
+    way.decided(400, running);
+    way.at(500, { is: 'ending', signal: 'SIGTERM' });
+
+    const start = (await way.spans()).find(({ name }) => name === 'start');
+    expect(start?.times).toEqual([90, 300]);
   });
 
   it('is not told by a process that leads no longer and comes back', async () => {

@@ -39,8 +39,8 @@ import type { ApplicationRef } from './application.ts';
 export interface ArgoCdOptions extends Pick<HttpOptions, 'ca' | 'clock' | 'env' | 'onRequest'> {
   /** Base URL of the API server, perhaps with a root path. */
   readonly url: string;
-  /** Of an Argo CD account, as read from its file; white space around it is removed. It goes to the origin of `url` only. */
-  readonly token: string;
+  /** The token of an Argo CD account as of now; white space around it is removed. It goes to the origin of `url` only. @throws Failure */
+  readonly readToken: () => Promise<string>;
   /** Where Argo CD itself lives, `argocd` mostly: an Application without a namespace lives there. */
   readonly controlPlaneNamespace: string;
 }
@@ -74,20 +74,18 @@ export class ArgoCd {
   readonly clock: Clock;
   readonly #http: HttpClient;
   readonly #base: string;
-  readonly #token: Token;
+  readonly #readToken: ArgoCdOptions['readToken'];
   readonly #controlPlaneNamespace: string;
 
-  /** Throws `Failure` when the URL (exit 2) or the token (exit 1) cannot be one. */
+  /** @throws Failure exit 2: the URL cannot be one. */
   constructor(options: ArgoCdOptions) {
-    const { url, token, ca, clock = systemClock, env, onRequest } = options;
+    const { url, readToken, ca, clock = systemClock, env, onRequest } = options;
     this.clock = clock;
     const parsed = parseUrl(url);
     if (parsed === undefined || !['http:', 'https:'].includes(parsed.protocol) || parsed.username !== '')
       throw new Failure('GR-ARGOCD-02', 2, WRONG_URL);
-    const secret = token.trim();
-    if (!isHeaderText(secret)) throw new Failure('GR-ARGOCD-01', 1, WRONG_TOKEN);
     this.#base = (parsed.origin + parsed.pathname).replace(/\/+$/, '');
-    this.#token = new Token(secret, this.#base, 'Bearer');
+    this.#readToken = readToken;
     this.#controlPlaneNamespace = options.controlPlaneNamespace;
     this.#http = new HttpClient({
       env,
@@ -115,7 +113,7 @@ export class ArgoCd {
   async sync(app: ApplicationRef, deadline: Deadline): Promise<SyncStart> {
     const namespace = this.#appNamespace(app);
     const request: HttpRequest = {
-      ...this.#request(app, 'sync', '/sync'),
+      ...(await this.#request(app, 'sync', '/sync')),
       method: 'POST',
       // Argo CD compares the media type as a whole: with a charset it answers 415.
       body: JSON.stringify({ prune: true, retryStrategy: NO_RETRY, ...namespace }),
@@ -137,7 +135,7 @@ export class ArgoCd {
     query: Readonly<Record<string, string>>,
     deadline: Deadline,
   ): Promise<AppState> {
-    const request = this.#request(app, verb, '');
+    const request = await this.#request(app, verb, '');
     request.url.search = new URLSearchParams({ ...query, ...this.#appNamespace(app) }).toString();
     const answer = await this.#http.send(request, deadline);
     if (answer.status !== 200) throw refusal(request, answer, `get, <project>/${this.#objectOf(app)}`);
@@ -148,13 +146,16 @@ export class ArgoCd {
     return state;
   }
 
-  #request(app: ApplicationRef, verb: string, below: string): HttpRequest {
+  async #request(app: ApplicationRef, verb: string, below: string): Promise<HttpRequest> {
+    const secret = (await this.#readToken()).trim();
+    if (!isHeaderText(secret)) throw new Failure('GR-ARGOCD-01', 1, WRONG_TOKEN);
+    const token = new Token(secret, this.#base, 'Bearer');
     return {
       what: `${verb} Application ${this.#objectOf(app)}`,
       method: 'GET',
       url: new URL(`${this.#base}/api/v1/applications/${encodeURIComponent(app.name)}${below}`),
-      authorization: (to) => this.#token.headerFor(to),
-      mayLeadTo: (to) => this.#token.covers(to),
+      authorization: (to) => token.headerFor(to),
+      mayLeadTo: (to) => token.covers(to),
       queue: this.#objectOf(app),
     };
   }

@@ -3,15 +3,7 @@ import { setMaxListeners } from 'node:events';
 import type { KubeApi } from '../../clients/kubernetes/client.ts';
 import { judgeJob } from '../../clients/kubernetes/judge.ts';
 import { podsByJob } from '../../clients/kubernetes/observe.ts';
-import {
-  hasComeBack,
-  jobOf,
-  jobUidOf,
-  lossOf,
-  podPlaces,
-  podStep,
-  type RunnerPlace,
-} from '../../clients/kubernetes/pods.ts';
+import { hasComeBack, jobOf, lossOf, podPlaces, podStep, type RunnerPlace } from '../../clients/kubernetes/pods.ts';
 import {
   type KubePod,
   PODS,
@@ -68,13 +60,15 @@ export class LiveCluster {
     });
     const ofJobs = {
       ...tellOf(this.#runners),
-      onObject: ({ metadata: { uid, namespace, name } }: TrackedJob) => tell({ is: 'job-seen', uid, namespace, name }),
+      onObject: ({ metadata: { uid, namespace, name } }: TrackedJob) =>
+        tell({ is: 'runner-seen', uid, namespace, name, step: 'job' }),
     };
     const ofPods = {
       ...tellOf(this.#runners),
       onObject: (pod: KubePod) => {
-        const jobUid = jobUidOf(pod);
-        if (jobUid !== undefined) tell({ is: 'pod-seen', jobUid, step: podStep(pod) });
+        const { uid, name } = jobOf(pod) ?? {};
+        const { namespace } = pod.metadata;
+        if (uid && name) tell({ is: 'runner-seen', uid, namespace, name, step: podStep(pod) });
       },
     };
     this.#copies = (namespaces.length > 0 ? namespaces : [undefined]).map((namespace) => ({

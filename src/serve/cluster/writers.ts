@@ -96,11 +96,11 @@ async function patch(
     contentType: 'application/merge-patch+json',
     body: { metadata: { uid }, status },
   };
-  const answer = await client.send(question, new Deadline(WRITE_MS, clock));
-  if (answer.status === 200 || answer.status === 404 || answer.status === 409) return answer.status;
+  const { status: code } = await client.send(question, new Deadline(WRITE_MS, clock));
+  if (code === 200 || code === 404 || code === 409) return code;
   const remedy =
     'Grant the service account "patch" on "runnergroups/status" of "gitea.bpg.pw", and install the CRD of this release';
-  throw failure(client.request(question), 'GR-CLUSTER-13', `status ${answer.status}`, remedy, 'cluster');
+  throw failure(client.request(question), 'GR-CLUSTER-13', `status ${code}`, remedy, 'cluster');
 }
 
 function keyOf({ metadata }: RunnerGroupObject): string {

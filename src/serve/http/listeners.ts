@@ -7,10 +7,11 @@
  */
 import type { RequestListener } from 'node:http';
 import { count } from '../../shared/printable.ts';
+import { table } from '../../shared/table.ts';
 import type { Listener, Ports, Tell } from '../events.ts';
 import type { QueueRow } from '../queue.ts';
-import type { RefusalReason, WebhookEvent, WebhookGate } from '../webhook/gate.ts';
-import { type RawDelivery, webhookListener } from '../webhook/listener.ts';
+import type { Delivery, RefusalReason, WebhookEvent, WebhookGate } from '../webhook/gate.ts';
+import { webhookListener } from '../webhook/listener.ts';
 import {
   type HttpServer,
   type HttpServerOptions,
@@ -27,7 +28,7 @@ export interface ListenersOptions {
   readonly probeListen: ListenAddress;
   readonly tell: Tell;
   readonly gate: WebhookGate;
-  readonly take: (event: WebhookEvent, raw: RawDelivery) => Promise<number>;
+  readonly take: (event: WebhookEvent, delivery: Delivery) => Promise<number>;
   /** By path: who takes requests that are no webhooks. Absent: they are refused as other paths are. */
   readonly otherRequests?: ReadonlyMap<string, RequestListener>;
   readonly isReady: () => boolean;
@@ -37,9 +38,7 @@ export interface ListenersOptions {
 }
 
 /** Listens on all three. `close` ends all connections at once. @throws Failure when it cannot listen on one of them; then on none. */
-export async function startListeners(
-  options: ListenersOptions,
-): Promise<{ readonly ports: Ports; readonly close: () => Promise<void> }> {
+export async function startListeners(options: ListenersOptions) {
   const { gate, take, tell } = options;
   const open: HttpServer[] = [];
   const start = async (listener: Listener, more: Omit<HttpServerOptions, 'what'>): Promise<number> => {
@@ -58,7 +57,7 @@ export async function startListeners(
   };
   const webhooksOnly = webhookListener({ gate, onAccepted: take, onRefused: refused });
   try {
-    const ports = {
+    const ports: Ports = {
       webhooks: await start('webhooks', {
         address: options.listen,
         onRequest: (request, response) =>
@@ -102,14 +101,10 @@ const MOST_ROWS = 1_000;
 export function queuePage(rows: readonly QueueRow[], leads: boolean): string {
   const title = leads ? 'This process leads.' : 'This process does not lead: ask the other replicas.';
   if (rows.length === 0) return title;
-  const shown = rows.slice(0, MOST_ROWS).map((row) => [row.of, whenText(row), row.key, failureText(row)] as const);
-  const widthOf = (column: 0 | 1): number => Math.max(...shown.map((row) => row[column].length));
-  const [ofWidth, whenWidth] = [widthOf(0), widthOf(1)];
-  const lines = shown.map(([of, when, key, failed]) =>
-    `${of.padEnd(ofWidth)}  ${when.padEnd(whenWidth)}  ${key}${failed}`.trimEnd(),
-  );
+  const shown = rows.slice(0, MOST_ROWS).map((row) => [row.of, whenText(row), `${row.key}${failureText(row)}`]);
   const more = rows.length - shown.length;
-  return [title, '', ...lines, ...(more > 0 ? [`… and ${count(more, 'more row')}`] : [])].join('\n');
+  const lines = table(['', '', ''], shown, { colour: false, whole: true });
+  return `${title}\n${lines}${more > 0 ? `… and ${count(more, 'more row')}` : ''}`.trimEnd();
 }
 
 function whenText({ is, ms }: QueueRow): string {

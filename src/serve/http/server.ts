@@ -30,10 +30,7 @@ export interface HttpServerOptions {
   readonly onDropped?: () => void;
 }
 
-export interface HttpServer {
-  readonly port: number;
-  readonly close: () => Promise<void>;
-}
+export type HttpServer = Awaited<ReturnType<typeof startHttpServer>>;
 
 const REQUEST_MS = 5000;
 /** Also for the first byte: a connection that says nothing ends by then. */
@@ -48,7 +45,7 @@ const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_HEADERS = 100;
 
 /** Listens. Throws `Failure` (exit 1) when the address cannot be had. */
-export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+export async function startHttpServer(options: HttpServerOptions) {
   const { what, address, onRequest, onMalformed, onDropped, requestMs = REQUEST_MS } = options;
   const server = createServer(
     {
@@ -87,30 +84,37 @@ export interface WebPage {
 /** Serves pages by their exact path without query, to GET and HEAD. A page that throws is a 500 without a word of the error. */
 export function servePages(pages: Readonly<Record<string, () => WebPage | Promise<WebPage>>>): RequestListener {
   const byPath = new Map(Object.entries(pages));
-  return (request, response) => {
-    const show = ({ status, contentType, body }: WebPage, more: Readonly<Record<string, string>> = {}) => {
-      response.writeHead(status, {
-        'content-type': contentType,
-        'content-length': Buffer.byteLength(body),
-        'x-content-type-options': 'nosniff',
-        ...more,
-      });
-      response.end(request.method === 'HEAD' ? undefined : body);
-    };
+  const show = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const page = byPath.get((request.url ?? '').split('?', 1).join(''));
-    if (page === undefined) return show(plain(404, 'not found'));
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      return show(plain(405, 'only GET'), { allow: 'GET, HEAD', connection: 'close' });
-    }
-    Promise.resolve()
-      .then(page)
-      .catch(() => plain(500, 'an error'))
-      .then((shown) => show(shown));
+    if (page === undefined) return answer(request, response, plain(404, 'not found'));
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return answer(request, response, plain(405, 'only GET'), { allow: 'GET, HEAD', connection: 'close' });
+    answer(request, response, await page());
   };
+  return (request, response) =>
+    void show(request, response).catch(() => answer(request, response, plain(500, 'an error')));
 }
 
+/** A page without text is empty. */
 export function plain(status: number, text: string): WebPage {
-  return { status, contentType: 'text/plain; charset=utf-8', body: `${text}\n` };
+  return { status, contentType: 'text/plain; charset=utf-8', body: text && `${text}\n` };
+}
+
+/** The rest of an incomplete body is not read: then the connection is closed after the answer. */
+export function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, contentType, body }: WebPage,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(status, {
+    ...(body && { 'content-type': contentType }),
+    'content-length': Buffer.byteLength(body),
+    'x-content-type-options': 'nosniff',
+    ...(!request.complete && { connection: 'close' }),
+    ...headers,
+  });
+  response.end(body);
 }
 
 async function listen(server: Server, what: string, { host, port }: ListenAddress): Promise<void> {

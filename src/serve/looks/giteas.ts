@@ -13,11 +13,14 @@ import type { Env } from '../../clients/http/proxy.ts';
 import { Deadline } from '../../clients/http/request.ts';
 import { RetryAfter } from '../../clients/http/retry-after.ts';
 import type { Clock } from '../../shared/clock.ts';
+import { Failure } from '../../shared/failure.ts';
 import { groupBy, keepOnly } from '../../shared/keys.ts';
 import type { Tell } from '../events.ts';
 
 export interface GiteasOptions extends Pick<HttpOptions, 'wireTo'> {
   readonly timeoutMs: number;
+  /** Shortest time between two looks of a target. */
+  readonly pollMs: number;
   readonly ca?: string;
   readonly env: Env;
   /** Requests per minute to one Gitea. */
@@ -32,7 +35,13 @@ export const LONGEST_TURN_MS = 3_600_000;
 /** The queue of all requests besides looks, such as those of sweeps. */
 export const BACKGROUND = 'background';
 /** Of classes of the queue whose keys ask Gitea, a lane per Gitea: one that hangs holds up no other. */
-export const ASKING = { width: 8, perLane: 1, gapMs: 1_000 } as const;
+export function asking(targetOf: (key: string) => GiteaTarget | Failure | undefined) {
+  const laneOf = (key: string): string => {
+    const target = targetOf(key);
+    return target === undefined || target instanceof Failure ? key : originOf(target);
+  };
+  return { width: 8, perLane: 1, gapMs: 1_000, laneOf };
+}
 
 export class Giteas {
   readonly http: HttpClient;
@@ -111,13 +120,14 @@ export class Giteas {
   }
 
   #limiterOf(origin: string): RateLimiter {
-    const { clock, giteaRequests, tell } = this.#options;
+    const { clock, giteaRequests, pollMs, tell } = this.#options;
     const known = this.#limiters.get(origin);
     if (known) return known;
-    const onWaited = (ms: number): void => {
-      if (ms > 0) tell({ is: 'visit-waited', origin, ms });
+    const onWaited = (key: string, ms: number): void => {
+      const isLate = key !== BACKGROUND && ms > pollMs;
+      if (ms > 0) tell({ is: 'visit-waited', origin, ms, ...(isLate && { lateScopes: made.targets }) });
     };
-    const made = new RateLimiter({ clock, ratePerS: giteaRequests / 60, background: BACKGROUND, onWaited });
+    const made: RateLimiter = new RateLimiter({ clock, ratePerS: giteaRequests / 60, onWaited });
     this.#limiters.set(origin, made);
     return made;
   }
@@ -132,10 +142,8 @@ const BACKGROUND_SHARE = 0.1;
 
 interface RateLimiterOptions {
   readonly ratePerS: number;
-  /** The key of what is done besides looks. Absent: nothing is. */
-  readonly background?: string;
   readonly clock: Clock;
-  readonly onWaited: (ms: number) => void;
+  readonly onWaited: (key: string, ms: number) => void;
 }
 
 interface Waiting {
@@ -170,7 +178,7 @@ export class RateLimiter {
 
   /** The targets from now on, each with the namespaces whose groups need it. */
   share(namespacesOf: ReadonlyMap<string, ReadonlySet<string>>): void {
-    this.#shares = sharesOf(namespacesOf, this.#options.background);
+    this.#shares = sharesOf(namespacesOf);
     keepOnly(this.#paidMs, this.#shares);
     this.#go();
   }
@@ -178,21 +186,13 @@ export class RateLimiter {
   /** Resolves when a look at this target may begin; its first request is then paid for. Rejects when `signal` is aborted before. */
   async take(key: string, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    let leave = (): void => undefined;
-    try {
-      await new Promise<void>((go, stop) => {
-        const waiting = { key, sinceMs: this.#options.clock.steadyMs(), go, stop };
-        leave = () => {
-          this.#waiting.delete(waiting);
-          stop(signal?.reason);
-        };
-        signal?.addEventListener('abort', leave, { once: true });
-        this.#waiting.add(waiting);
-        this.#go();
-      });
-    } finally {
-      signal?.removeEventListener('abort', leave);
-    }
+    await new Promise<void>((go, stop) => {
+      const waiting = { key, sinceMs: this.#options.clock.steadyMs(), go, stop };
+      const leave = () => this.#waiting.delete(waiting) && stop(signal?.reason);
+      signal?.addEventListener('abort', leave, { once: true });
+      this.#waiting.add(waiting);
+      this.#go();
+    });
   }
 
   /** A look has made so many requests. Below 0: fewer than were paid for. */
@@ -209,6 +209,10 @@ export class RateLimiter {
     this.#takeBack();
     for (const { stop } of this.#waiting) stop(new Error('closed'));
     this.#waiting.clear();
+  }
+
+  get targets(): number {
+    return this.#shares.size - 1;
   }
 
   get #requestMs(): number {
@@ -229,7 +233,7 @@ export class RateLimiter {
       if (this.#startMs(waiting.key) > nowMs) continue;
       this.#waiting.delete(waiting);
       this.spend(waiting.key, 1);
-      onWaited(nowMs - waiting.sinceMs);
+      onWaited(waiting.key, nowMs - waiting.sinceMs);
       waiting.go();
     }
     if (this.#waiting.size === 0) return;
@@ -238,18 +242,15 @@ export class RateLimiter {
   }
 }
 
-function sharesOf(
-  namespacesOf: ReadonlyMap<string, ReadonlySet<string>>,
-  background: string | undefined,
-): ReadonlyMap<string, number> {
-  const ofLooks = background === undefined ? 1 : 1 - BACKGROUND_SHARE;
-  const targets = new Map<string, number>();
-  for (const namespaces of namespacesOf.values()) {
-    for (const namespace of namespaces) targets.set(namespace, (targets.get(namespace) ?? 0) + 1);
-  }
-  const shareIn = (namespace: string): number => ofLooks / (targets.size * (targets.get(namespace) ?? 1));
+function sharesOf(namespacesOf: ReadonlyMap<string, ReadonlySet<string>>): ReadonlyMap<string, number> {
+  const targets = groupBy(
+    [...namespacesOf.values()].flatMap((namespaces) => [...namespaces]),
+    (namespace) => namespace,
+  );
+  const shareIn = (namespace: string): number =>
+    (1 - BACKGROUND_SHARE) / (targets.size * (targets.get(namespace)?.length ?? 1));
   const ofTargets = [...namespacesOf].map(
     ([key, namespaces]) => [key, [...namespaces].reduce((sum, name) => sum + shareIn(name), 0)] as const,
   );
-  return new Map(background === undefined ? ofTargets : [[background, BACKGROUND_SHARE], ...ofTargets]);
+  return new Map([[BACKGROUND, BACKGROUND_SHARE], ...ofTargets]);
 }

@@ -16,7 +16,6 @@ import { type GiteaTarget, observeEach } from '../../clients/gitea/observe.ts';
 import type { Job, Look } from '../../planner/evidence.ts';
 import { Failure, isRateLimit } from '../../shared/failure.ts';
 import { keepOnly } from '../../shared/keys.ts';
-import type { Tell } from '../events.ts';
 import type { Observation } from '../planning/live.ts';
 import type { Again, KeyQueue, Turn, WorkQueue } from '../queue.ts';
 import { keepEqual } from '../unchanged.ts';
@@ -26,7 +25,6 @@ import { announced, failed, looked, newPace, nextLookMs, type PollPace } from '.
 
 export interface PollerOptions extends GiteasOptions {
   readonly queue: WorkQueue;
-  readonly pollMs: number;
   readonly random: () => number;
   readonly needsRows?: () => Promise<boolean>;
   readonly onLook: (target: GiteaTarget, observation: Observation) => void;
@@ -34,7 +32,6 @@ export interface PollerOptions extends GiteasOptions {
 
 /** Between the beginnings of two looks of a target: a burst of events is one look, at most two. */
 const SHORTEST_GAP_MS = 100;
-const LATE_AGAIN_MS = 60_000;
 
 interface Post {
   target: GiteaTarget;
@@ -46,13 +43,12 @@ export class Poller {
   readonly #options: PollerOptions;
   readonly giteas: Giteas;
   readonly #posts = new Map<string, Post>();
-  readonly #toldLateMs = new Map<string, number>();
   readonly #looks: KeyQueue;
   #bytesOf = shareOutBytes([]);
 
   constructor(options: PollerOptions) {
     this.#options = options;
-    this.giteas = new Giteas({ ...options, tell: this.#heard });
+    this.giteas = new Giteas(options);
     this.#looks = options.queue.open('look', {
       nameOf: (key) => {
         const { scope, url } = this.#posts.get(key)?.target ?? {};
@@ -100,11 +96,8 @@ export class Poller {
 
   /** Looks at these at once, also after a failure: a person asks. Gitea's own wish to be left alone counts more. */
   demand(targets: ReadonlySet<GiteaTarget | Failure | undefined>): void {
-    for (const [key, { target }] of this.#posts) {
-      if (!targets.has(target)) continue;
-      this.#looks.lift(key);
-      this.#looks.add(key);
-    }
+    for (const [key, { target }] of this.#posts) if (targets.has(target)) this.#looks.lift(key);
+    this.nudge((target) => targets.has(target));
   }
 
   /** False while looks at this target fail. One that is not watched is judged by the others of its Gitea. */
@@ -158,18 +151,6 @@ export class Poller {
         this.#looks.lift(key);
     }
   }
-
-  /** Tells at most once a minute that looks at a Gitea wait longer than `pollMs`: many scopes share its request rate. */
-  readonly #heard: Tell = (event) => {
-    const { clock, pollMs, tell } = this.#options;
-    tell(event);
-    if (event.is !== 'visit-waited' || event.ms <= pollMs) return;
-    const { origin } = event;
-    if (clock.now() - (this.#toldLateMs.get(origin) ?? Number.NEGATIVE_INFINITY) < LATE_AGAIN_MS) return;
-    this.#toldLateMs.set(origin, clock.now());
-    const scopes = [...this.#posts.values()].filter(({ target }) => originOf(target) === origin).length;
-    tell({ is: 'looks-late', origin, scopes });
-  };
 
   async #observe({ pace, target }: Post): Promise<Look | Failure | undefined> {
     const { timeoutMs: deadlineMs, env, needsRows, clock } = this.#options;

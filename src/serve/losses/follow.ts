@@ -20,7 +20,7 @@ import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
 import { timeText } from '../../shared/marks.ts';
 import type { Tell } from '../events.ts';
-import type { LiveGroup, LiveRunner } from '../planning/live.ts';
+import type { LiveGroup, LiveRunner, Observation } from '../planning/live.ts';
 import type { ReconcileInput } from '../reconcile.ts';
 import { keepEqual } from '../unchanged.ts';
 
@@ -41,11 +41,7 @@ export interface GroupLosses {
 }
 
 /** The newest look at the scope of a group. It did not fail. */
-interface GoodLook {
-  readonly found: Look;
-  /** By this machine's clock. */
-  readonly beganMs: number;
-}
+type GoodLook = Pick<Look, 'jobs'> & Pick<Observation, 'beganMs'>;
 
 export interface FollowInput {
   readonly runners: readonly LiveRunner[];
@@ -56,20 +52,10 @@ export interface FollowInput {
   readonly nowMs: number;
 }
 
-interface FollowedLosses {
-  readonly losses: GroupLosses;
-  /** A runner was noticed whose loss only a look from now on explains. */
-  readonly needsLook: boolean;
-  readonly found: readonly LostJob[];
-  /** Losses that the group has no room for: they are not re-run. */
-  readonly more: readonly LostJob[];
-  readonly returned: readonly LostJob[];
-}
-
 export const NO_LOSSES: GroupLosses = { suspects: new Map(), alive: new Set(), lost: [] };
 
 /** What follows from what was known before and what is seen now. The same objects while nothing changes. */
-export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs }: FollowInput): FollowedLosses {
+export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs }: FollowInput) {
   const suspects = new Map<string, Suspect>();
   for (const { job, loss } of runners) {
     if (loss === undefined) continue;
@@ -88,7 +74,7 @@ export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs
 
   const back = new Set(runners.flatMap(({ job, isBack }) => (isBack ? [job.name] : [])));
   const isAtWork = ({ jobId, runner }: LostJob): boolean =>
-    back.has(runner) && look?.found.jobs.find(({ id }) => id === jobId)?.status === 'in_progress';
+    back.has(runner) && look?.jobs.find(({ id }) => id === jobId)?.status === 'in_progress';
   const returned = before.lost.filter(isAtWork);
   const lost = returned.length > 0 ? before.lost.filter((each) => !isAtWork(each)) : before.lost;
 
@@ -98,7 +84,7 @@ export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs
     if (suspect.isChecked || look === undefined || look.beganMs < suspect.sinceMs) continue;
     suspects.set(name, { ...suspect, isChecked: true });
     const about = { runner: name, reason: suspect.reason, lostAt: timeText(suspect.sinceMs) };
-    const orphans = look.found.jobs.filter(({ id, status, runner }) => {
+    const orphans = look.jobs.filter(({ id, status, runner }) => {
       return status === 'in_progress' && runner === name && !known.has(id);
     });
     news.push(
@@ -112,9 +98,11 @@ export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs
       suspects: keepEqual(before.suspects, suspects),
       alive: keepEqual(before.alive, alive),
       lost: found.length > 0 ? [...lost, ...found] : lost,
-    },
+    } satisfies GroupLosses,
+    /** A runner was noticed whose loss only a look from now on explains. */
     needsLook,
     found,
+    /** Losses that the group has no room for: they are not re-run. */
     more: news.slice(room),
     returned,
   };
@@ -124,11 +112,7 @@ export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs
  * Which runners are alive, and which were and have gone without an end that anybody saw: deleted by force, or told to stop in the very
  * request that gave them a CI job (docs/adr/0018). One that was first seen while it was being deleted may have ended before.
  */
-function followJobs(
-  before: ReadonlySet<string>,
-  runners: readonly LiveRunner[],
-  hasPod: FollowInput['hasPod'],
-): { readonly alive: ReadonlySet<string>; readonly gone: readonly string[] } {
+function followJobs(before: ReadonlySet<string>, runners: readonly LiveRunner[], hasPod: FollowInput['hasPod']) {
   const seen = new Set(runners.map(({ job }) => job.name));
   const absent = [...before].filter((name) => !seen.has(name));
   const present = runners.flatMap(({ job: { name, state } }) => {
@@ -152,10 +136,7 @@ export interface GroupAtLoss {
 }
 
 /** What is known of a group. `at` is absent while nothing of it can be re-run. */
-interface Entry {
-  readonly losses: GroupLosses;
-  readonly at?: Omit<GroupAtLoss, 'lost'>;
-}
+type Entry = { readonly losses: GroupLosses; readonly at?: Omit<GroupAtLoss, 'lost'> };
 
 /** The lost CI jobs of all groups with `maxEvictionRetries`. They stand in the status of their groups: a new leader begins with those. */
 export class LossBook {
@@ -227,8 +208,6 @@ export class LossBook {
 
 /** The newest look, if it was a good one. */
 function lookAt(target: GiteaTarget | undefined, { observations }: LossInput): { readonly look?: GoodLook } {
-  const observation = target && observations.get(target.key);
-  return observation?.look && !observation.failure
-    ? { look: { found: observation.look, beganMs: observation.beganMs } }
-    : {};
+  const { beganMs = 0, failure, look } = (target && observations.get(target.key)) ?? {};
+  return look && !failure ? { look: { jobs: look.jobs, beganMs } } : {};
 }

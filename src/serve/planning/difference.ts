@@ -53,18 +53,13 @@ export function differenceOf(
     const key = keyOfDecision(decision);
     if (decision.emit) changes.set(key, lackOf(decision, liveByKey.get(key), nowMs));
   }
-  const keysOf = (change: keyof Difference): readonly string[] =>
-    [...changes].flatMap(([key, of]) => (of === change ? key : [])).sort();
-  return {
-    missing: keysOf('missing'),
-    unpinned: keysOf('unpinned'),
-    surplus: keysOf('surplus'),
-    untidy: keysOf('untidy'),
-  };
+  const keysOf = groupBy(changes.keys(), (key) => changes.get(key));
+  const sorted = KINDS.map((kind) => [kind, (keysOf.get(kind) ?? []).sort()]);
+  return Object.fromEntries(sorted) as unknown as Difference;
 }
 
-export function changedKeys({ missing, unpinned, surplus, untidy }: Difference): readonly string[] {
-  return [...missing, ...unpinned, ...surplus, ...untidy];
+export function changedKeys(difference: Difference): readonly string[] {
+  return KINDS.flatMap((kind) => difference[kind]);
 }
 
 /** Jobs that a sync would change, by group. Those that neither the plan nor the cluster holds are nobody's. */
@@ -87,10 +82,13 @@ export const NO_DIFFERENCE: Difference = { missing: [], unpinned: [], surplus: [
 /** How long a difference may wait for others that go into the same wake, ms. Each wake costs Argo CD about a second. */
 const MAY_WAIT_MS = { missing: 30, surplus: 2_000, unpinned: 3_000, untidy: 10_000 } as const;
 
+/** From what may wait least to what may wait longest. */
+const KINDS = ['missing', 'surplus', 'unpinned', 'untidy'] as const;
+
 /** The shortest of these times for what differs; undefined when nothing differs. */
 export function mayWaitMs(difference: Difference): number | undefined {
-  const differing = (['missing', 'surplus', 'unpinned', 'untidy'] as const).filter((of) => difference[of].length > 0);
-  return differing.map((of) => MAY_WAIT_MS[of])[0];
+  const first = KINDS.find((kind) => difference[kind].length > 0);
+  return first && MAY_WAIT_MS[first];
 }
 
 function sameAnnotations(decision: EmittedRunner, { annotations }: LiveRunner): boolean {
@@ -98,11 +96,7 @@ function sameAnnotations(decision: EmittedRunner, { annotations }: LiveRunner): 
   return OUR_ANNOTATIONS.every((name) => expected[name] === annotations[name]);
 }
 
-function lackOf(
-  decision: EmittedRunner,
-  found: LiveRunner | undefined,
-  nowMs: number,
-): Exclude<keyof Difference, 'surplus'> | undefined {
+function lackOf(decision: EmittedRunner, found: LiveRunner | undefined, nowMs: number) {
   if (decision.skip || hasEnded(found?.job.state)) return undefined;
   if (!found) return 'missing';
   if (decision.pinned && !found.job.pinned)

@@ -22,7 +22,7 @@ import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import { parseJson } from '../../clients/http/request.ts';
 import { hasJobsOf } from '../../shared/scope.ts';
 import { normalBase } from '../../shared/url.ts';
-import { type SecretLine, secretLine } from './secrets.ts';
+import { secretLine } from './secrets.ts';
 
 export interface WebhookEvent {
   readonly owner: string;
@@ -54,9 +54,10 @@ type WebhookVerdict =
   /** `status`: 4xx. `message`: for the answer, which Gitea shows in its list of deliveries. A fixed string. */
   | { readonly is: 'refused'; readonly status: number; readonly reason: RefusalReason; readonly message: string };
 
-/** One request. Header names are in lower case. A header that came several times is joined, as node:http does. */
-interface Delivery {
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+/** One request, which can be sent on to another replica: that replica judges it again. */
+export interface Delivery {
+  /** Names are in lower case. A header that came several times is joined, as node:http does. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
 
@@ -104,10 +105,10 @@ export class WebhookGate {
     if (secrets.length === 0) return refuse(404, 'no-secret', 'No webhook secret is configured, so none is accepted.');
     const signature = signatureOf(delivery);
     if (!signature) return refuse(401, 'unsigned', 'X-Gitea-Signature is missing: give the webhook a secret.');
-    const signers = signersOf(delivery.body, signature, secrets.map(secretLine));
+    const signers = signersOf(delivery.body, signature, secrets);
     if (signers.length === 0)
       return refuse(403, 'signature', 'X-Gitea-Signature is wrong: the secrets of both sides differ.');
-    if (header(delivery, 'x-gitea-event') !== 'workflow_job') {
+    if (delivery.headers['x-gitea-event'] !== 'workflow_job') {
       return refuse(422, 'event', 'The secret is right, but only the event "Workflow Job" is read.');
     }
     const event = readEvent(delivery.body);
@@ -129,20 +130,21 @@ export class WebhookGate {
 /** What a delivery is recognized by. A signature cannot be mistaken for an id: it does not begin with `id `. */
 function marksOf(delivery: Delivery): readonly string[] {
   const signature = signatureOf(delivery);
-  const id = header(delivery, 'x-gitea-delivery');
+  const { 'x-gitea-delivery': id = '' } = delivery.headers;
   return /^[A-Za-z0-9-]{1,64}$/.test(id) ? [signature, `id ${id}`] : [signature];
 }
 
 /** Empty: there is none. */
-function signatureOf(delivery: Delivery): string {
-  const text = header(delivery, 'x-gitea-signature');
+function signatureOf({ headers: { 'x-gitea-signature': text = '' } }: Delivery): string {
   return /^[0-9a-f]{64}$/.test(text) ? text : '';
 }
 
 /** The secrets that fit. All are tried, also after a match, so that the time reveals nothing. */
-function signersOf(body: Uint8Array, signature: string, secrets: readonly SecretLine[]): readonly SecretLine[] {
+function signersOf(body: Uint8Array, signature: string, lines: readonly string[]) {
   const claimed = Buffer.from(signature, 'hex');
-  return secrets.filter(({ secret }) => timingSafeEqual(createHmac('sha256', secret).update(body).digest(), claimed));
+  return lines
+    .map(secretLine)
+    .filter(({ secret }) => timingSafeEqual(createHmac('sha256', secret).update(body).digest(), claimed));
 }
 
 function readEvent(body: Uint8Array): WebhookEvent | undefined {
@@ -151,12 +153,6 @@ function readEvent(body: Uint8Array): WebhookEvent | undefined {
   const { workflow_job: job, repository } = data;
   const [owner, repo] = repository.full_name;
   return { owner, repo, status: job.status, jobId: job.id, attempt: job.run_attempt };
-}
-
-/** Empty: there is none, or several. */
-export function header({ headers }: Pick<Delivery, 'headers'>, name: string): string {
-  const value = headers[name];
-  return typeof value === 'string' ? value : '';
 }
 
 function refuse(status: number, reason: RefusalReason, message: string): WebhookVerdict {

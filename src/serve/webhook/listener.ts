@@ -7,16 +7,8 @@ import type { Readable } from 'node:stream';
 import { HttpClient } from '../../clients/http/client.ts';
 import { Deadline } from '../../clients/http/request.ts';
 import { parseUrl } from '../../shared/url.ts';
-import type { RefusalReason, WebhookEvent, WebhookGate } from './gate.ts';
-
-/** A delivery that can be sent on to another replica. That replica judges it again. */
-export interface RawDelivery {
-  /** What the judgement needs, and the mark of a forwarded delivery. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
-  /** It was forwarded before. A follower must not forward it again. */
-  readonly forwarded: boolean;
-}
+import { answer, plain } from '../http/server.ts';
+import type { Delivery, RefusalReason, WebhookEvent, WebhookGate } from './gate.ts';
 
 interface WebhookListenerOptions {
   readonly gate: WebhookGate;
@@ -24,7 +16,7 @@ interface WebhookListenerOptions {
    * Notes an accepted delivery, and answers 202, or what the leader answered to a forwarded one. Any status but 2xx and 4xx, and a
    * rejection, becomes 503; then the delivery may come again.
    */
-  readonly onAccepted: (event: WebhookEvent, raw: RawDelivery) => Promise<number>;
+  readonly onAccepted: (event: WebhookEvent, delivery: Delivery) => Promise<number>;
   readonly onRefused?: (reason: RefusalReason) => void;
   /** For all bodies that are not complete yet; default 32 MiB. The oldest one gives way. */
   readonly memoryBytes?: number;
@@ -33,8 +25,9 @@ interface WebhookListenerOptions {
 /** Longest accepted body. Gitea's are about 5 KB, more with a pull request's text in them. */
 export const MAX_WEBHOOK_BYTES = 256 * 1024;
 const MEMORY_BYTES = 32 * 1024 * 1024;
-const FORWARDED_HEADER = 'x-gitea-runners-forwarded';
-const KEPT_HEADERS = ['content-type', 'x-gitea-signature', 'x-gitea-event', 'x-gitea-delivery'];
+/** A follower must not forward a delivery with it again. */
+const FORWARDED = 'x-gitea-runners-forwarded';
+const KEPT_HEADERS = ['content-type', 'x-gitea-signature', 'x-gitea-event', 'x-gitea-delivery', FORWARDED];
 
 export function webhookListener(options: WebhookListenerOptions): RequestListener {
   const { gate, memoryBytes = MEMORY_BYTES, onAccepted, onRefused } = options;
@@ -42,25 +35,24 @@ export function webhookListener(options: WebhookListenerOptions): RequestListene
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const refuse = (status: number, reason: RefusalReason, message: string, headers: Record<string, string> = {}) => {
       onRefused?.(reason);
-      answer(request, response, status, message, headers);
+      answer(request, response, plain(status, message), headers);
     };
     if (request.url !== '/webhook') return refuse(404, 'path', 'Webhooks go to /webhook.');
     if (request.method !== 'POST') return refuse(405, 'method', 'Webhooks are sent with POST.', { allow: 'POST' });
     if (!isJson(request)) return refuse(415, 'media-type', 'Set the content type of the webhook to application/json.');
     const body = await bodies.read(request);
     if (body === undefined) return refuse(413, 'too-large', `The body is longer than ${MAX_WEBHOOK_BYTES} bytes.`);
-    const delivery = { headers: request.headers, body };
+    const delivery = { headers: Object.fromEntries(KEPT_HEADERS.map((name) => [name, header(request, name)])), body };
     const verdict = gate.judge(delivery);
     if (verdict.is === 'refused') return refuse(verdict.status, verdict.reason, verdict.message);
-    const pass = async (): Promise<number> => await onAccepted(verdict.event, rawDelivery(request, body));
-    const status = await pass().catch(() => 503);
+    const status = await onAccepted(verdict.event, delivery).catch(() => 503);
     const isDone = status >= 200 && status < 300;
     const isRefused = status >= 400 && status < 500;
     if (!isDone && !isRefused) {
       gate.forget(delivery);
-      return answer(request, response, 503, 'Not now: no replica could take it. Send it again.');
+      return answer(request, response, plain(503, 'Not now: no replica could take it. Send it again.'));
     }
-    answer(request, response, status, isDone ? '' : 'The replica that is in charge refused it.');
+    answer(request, response, plain(status, isDone ? '' : 'The replica that is in charge refused it.'));
   };
   // The sender went away (node:http tells that to `onMalformed`), or others need the memory.
   return (request, response) => void handle(request, response).catch(() => response.destroy());
@@ -68,17 +60,12 @@ export function webhookListener(options: WebhookListenerOptions): RequestListene
 
 /** The media type may have a parameter. node:http keeps the first of several headers. */
 function isJson(request: IncomingMessage): boolean {
-  const type = (request.headers['content-type'] ?? '').split(';', 1).join('').trim().toLowerCase();
-  return type === 'application/json';
+  return header(request, 'content-type').split(';', 1).join('').trim().toLowerCase() === 'application/json';
 }
 
-function rawDelivery(request: IncomingMessage, body: Uint8Array): RawDelivery {
-  const headers: Record<string, string> = { [FORWARDED_HEADER]: '1' };
-  for (const name of KEPT_HEADERS) {
-    const value = request.headers[name];
-    if (typeof value === 'string') headers[name] = value;
-  }
-  return { headers, body, forwarded: request.headers[FORWARDED_HEADER] !== undefined };
+/** Empty: there is none. */
+export function header({ headers }: IncomingMessage, name: string): string {
+  return String(headers[name] ?? '');
 }
 
 const FORWARD_MS = 3_000;
@@ -88,26 +75,26 @@ export class Forwarder {
   readonly #http = new HttpClient({ env: {}, attemptMs: FORWARD_MS });
 
   /** Gives the status of the leader; 503 when nobody is known to lead, or it was forwarded before. @param leader its base URL. @throws Failure */
-  async send(leader: string | undefined, { body, forwarded, headers }: RawDelivery): Promise<number> {
-    const url = leader === undefined || forwarded ? undefined : parseUrl('/webhook', leader);
+  async send(leader: string | undefined, { body, headers: sent }: Delivery): Promise<number> {
+    const url = leader === undefined || sent[FORWARDED] ? undefined : parseUrl('/webhook', leader);
     if (!url) return 503;
+    const headers = { ...sent, [FORWARDED]: '1' };
     const request = { what: 'send a webhook on to the leader', method: 'POST', url, body, headers } as const;
     return (await this.#http.send(request, new Deadline(FORWARD_MS))).status;
   }
 
-  async close(): Promise<void> {
-    await this.#http.close();
-  }
+  readonly close = () => this.#http.close();
 }
 
 interface Body {
-  memory: Buffer;
+  pieces: readonly Buffer[];
   length: number;
   /** Others need the memory: the body is lost. */
   readonly giveWay: () => void;
 }
 
-const FIRST_BYTES = 8 * 1024;
+/** A Buffer per byte would take a hundred times as much memory: more pieces than these become one. */
+const MOST_PIECES = 32;
 
 /**
  * Bodies while they arrive. Their senders are not known yet, so all together have a bound: when they need more, the oldest one is dropped. A
@@ -131,14 +118,14 @@ export class Bodies {
     if (Number(request.headers['content-length'] ?? 0) > this.#longest) return undefined;
     return await new Promise((resolve, reject) => {
       const giveWay = (): void => reject(new Error('too many bodies are being read'));
-      const body: Body = { memory: Buffer.alloc(0), length: 0, giveWay };
+      const body: Body = { pieces: [], length: 0, giveWay };
       this.#held.add(body);
       request.on('data', (chunk: Buffer) => {
         if (this.#add(body, chunk)) return;
         request.pause();
         resolve(undefined);
       });
-      request.once('end', () => resolve(body.memory.subarray(0, body.length)));
+      request.once('end', () => resolve(Buffer.concat(body.pieces)));
       request.once('error', reject);
       request.once('close', () => {
         this.#drop(body);
@@ -155,9 +142,10 @@ export class Bodies {
       return false;
     }
     if (!this.#held.has(body)) return true;
-    if (length > body.memory.length) this.#grow(body, length);
-    body.memory.set(chunk, body.length);
+    const pieces = [...body.pieces, chunk];
+    body.pieces = pieces.length > MOST_PIECES ? [Buffer.concat(pieces)] : pieces;
     body.length = length;
+    this.#total += chunk.length;
     for (const oldest of this.#held) {
       if (this.#total <= this.#limit) break;
       this.#drop(oldest);
@@ -166,34 +154,7 @@ export class Bodies {
     return true;
   }
 
-  /** One piece of memory, however small the pieces of the body: a Buffer per byte would take a hundred times as much. */
-  #grow(body: Body, length: number): void {
-    const size = Math.min(Math.max(length, body.memory.length * 2, FIRST_BYTES), this.#longest);
-    const memory = Buffer.allocUnsafeSlow(size);
-    memory.set(body.memory.subarray(0, body.length));
-    this.#total += size - body.memory.length;
-    body.memory = memory;
-  }
-
   #drop(body: Body): void {
-    if (this.#held.delete(body)) this.#total -= body.memory.length;
+    if (this.#held.delete(body)) this.#total -= body.length;
   }
-}
-
-/** The rest of an incomplete body is not read: then the connection is closed after the answer. */
-export function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  status: number,
-  message: string,
-  headers: Readonly<Record<string, string>> = {},
-): void {
-  const text = message && `${message}\n`;
-  response.writeHead(status, {
-    ...(text && { 'content-type': 'text/plain; charset=utf-8' }),
-    'content-length': Buffer.byteLength(text),
-    ...(!request.complete && { connection: 'close' }),
-    ...headers,
-  });
-  response.end(text);
 }

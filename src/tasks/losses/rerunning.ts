@@ -6,10 +6,10 @@
  * Bound: one run per second and Gitea. A run whose other jobs still run is asked about again later and later.
  */
 import type { GiteaAccess } from '../../clients/gitea/api.ts';
-import { askForRerun, type JobOfRun, type RerunRequest, readRunJobs } from '../../clients/gitea/runs.ts';
+import { askForRerun, type JobOfRun, readRunJobs } from '../../clients/gitea/runs.ts';
 import type { LostJob } from '../../config/runnergroup/status.ts';
 import type { DropReason, RerunOutcome } from '../../serve/events.ts';
-import { ASKING, LONGEST_TURN_MS, originOf } from '../../serve/looks/giteas.ts';
+import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
 import type { GroupAtLoss } from '../../serve/losses/follow.ts';
 import type { Again, Turn } from '../../serve/queue.ts';
 import type { StartTask } from '../../serve/task.ts';
@@ -31,12 +31,6 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
       book.settle(key, lost);
       tell({ is: 'rerun', object, lost, outcome });
       changed();
-    };
-
-    const endExpired = (): void => {
-      for (const at of book.atLoss) {
-        for (const loss of at.lost) if (isExpired(loss, clock.now())) end(at, loss, 'expired');
-      }
     };
 
     /** Answers how many losses of the run are still to be seen to. @throws Failure */
@@ -67,11 +61,7 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
     };
 
     const line = queue.open('rerun', {
-      ...ASKING,
-      laneOf: (key) => {
-        const run = runs.get(key)?.run;
-        return run ? originOf(run.at.target) : '';
-      },
+      ...asking((key) => runs.get(key)?.run.at.target),
       deadlineMs: LONGEST_TURN_MS + 2 * timeoutMs,
       backOffMs: (failures) => laterMs(failures - 1),
       // Told once per run: it is tried again until the loss expires, because a right can be granted meanwhile.
@@ -88,7 +78,11 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
 
     return ({ is }) => {
       if (is !== 'reconciled') return;
-      endExpired();
+      const nowMs = clock.now();
+      const expired = book.atLoss.flatMap((at) =>
+        at.lost.flatMap((loss) => (isExpired(loss, nowMs) ? [{ at, loss }] : [])),
+      );
+      for (const { at, loss } of expired) end(at, loss, 'expired');
       const known = runs;
       runs = new Map(
         lostRuns(book.atLoss).map((run) => [run.key, { tries: 0, isTold: false, ...known.get(run.key), run }]),
@@ -128,7 +122,7 @@ export function lostRuns(groups: readonly GroupAtLoss[]): readonly LostRun[] {
 /** True when the newest look shows that Gitea has ended a lost job of the run. Looks are free: Gitea is not asked before. */
 export function showsEnd({ at: { look }, losses }: LostRun): boolean {
   if (!look) return false;
-  const running = new Set(look.found.jobs.flatMap(({ id, status }) => (status === 'in_progress' ? [id] : [])));
+  const running = new Set(look.jobs.flatMap(({ id, status }) => (status === 'in_progress' ? [id] : [])));
   return losses.some(({ jobId, lostAt }) => !running.has(jobId) && look.beganMs > Date.parse(lostAt));
 }
 
@@ -141,18 +135,12 @@ export function isExpired({ lostAt }: LostJob, nowMs: number): boolean {
   return nowMs - Date.parse(lostAt) > LOSS_EXPIRES_MS;
 }
 
-interface RunDecision {
-  /** Losses that need nothing more. */
-  readonly drop: ReadonlyMap<LostJob, DropReason>;
-  /** To ask for now, and the losses that it covers. Absent: the run is not done, or nothing is left. */
-  readonly rerun?: { readonly request: RerunRequest; readonly covers: readonly LostJob[] };
-}
-
 /**
  * Pure. Gitea's rows are the memory: one that has the name of the lost runner was not re-run since (src/clients/gitea/runs.ts). So one loss
  * is re-run once, also when several leaders ask about it. @param losses all of one run. @param jobs all of its latest attempt.
+ * Answers the losses that need nothing more, and what to ask for now with the losses that it covers, unless the run is not done.
  */
-export function decideRerun(losses: readonly LostJob[], jobs: readonly JobOfRun[], maxRetries: number): RunDecision {
+export function decideRerun(losses: readonly LostJob[], jobs: readonly JobOfRun[], maxRetries: number) {
   const drop = new Map<LostJob, DropReason>();
   const failed = new Map<LostJob, JobOfRun>();
   for (const loss of losses) {
@@ -167,7 +155,7 @@ export function decideRerun(losses: readonly LostJob[], jobs: readonly JobOfRun[
   const lostRows = new Set(failed.values());
   const others = jobs.filter(({ conclusion }) => conclusion === 'failure' || conclusion === 'cancelled');
   if (failed.size > 1 && others.every((job) => lostRows.has(job))) {
-    return { drop, rerun: { request: 'failed-jobs', covers: [...failed.keys()] } };
+    return { drop, rerun: { request: 'failed-jobs' as const, covers: [...failed.keys()] } };
   }
   return { drop, rerun: { request: { jobId: first[1].id }, covers: [first[0]] } };
 }

@@ -12,7 +12,7 @@ import { type JobEnd, levelsOf, readJobEnds, readWorkflows } from '../../clients
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import { kindOf, type NotifyTarget } from '../../config/runnergroup/notify-fields.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import type { GroupKey, JobDecision, Plan } from '../../planner/decisions.ts';
+import type { GroupKey, Plan } from '../../planner/decisions.ts';
 import type { Job } from '../../planner/evidence.ts';
 import type { EventOf, JobNotice } from '../../serve/events.ts';
 import { LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
@@ -20,8 +20,8 @@ import type { Turn } from '../../serve/queue.ts';
 import type { AppVerdict } from '../../serve/reconcile.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { Failure } from '../../shared/failure.ts';
-import { groupBy, keyText } from '../../shared/keys.ts';
-import { printable } from '../../shared/printable.ts';
+import { groupBy, keyText, stayKey } from '../../shared/keys.ts';
+import { cut, printable } from '../../shared/printable.ts';
 
 interface JobEndsOptions {
   /** For all requests about one scope. */
@@ -134,37 +134,29 @@ async function readEnds(access: GiteaAccess, { scope }: GiteaTarget, asked: read
   return { ends: ends.flat(), workflows: new Map(workflows.flatMap((each) => [...(each ?? [])])) };
 }
 
+/** In the order in which the manual shows it: a plain webhook sends it so. */
 function noticeOf(
-  { job, origin, group, keepFailedSeconds }: AskedJob,
+  { job, origin: gitea, group: { namespace, name: group }, keepFailedSeconds }: AskedJob,
   result: JobEnd['result'],
   runner: string,
   workflow: string | undefined,
   nowMs: number,
 ): JobNotice {
+  const { id: jobId, attempt, repository, url } = job;
   return {
-    namespace: group.namespace,
-    group: group.name,
-    gitea: origin,
-    repository: job.repository,
+    ...{ result, repository },
     ...(workflow !== undefined && { workflow: shortName(workflow) }),
-    job: shortName(job.name),
-    jobId: job.id,
-    attempt: job.attempt,
-    result,
-    url: job.url,
-    runner,
+    ...{ job: shortName(job.name), jobId, attempt, url, gitea, namespace, group, runner },
     // By our clock; the plan goes by Gitea's. People need the minute.
     ...(result === 'failure' && keepFailedSeconds > 0 && { keptUntilMs: nowMs + keepFailedSeconds * 1000 }),
   };
 }
 
 const LONGEST_NAME = 200;
-const HALF_CHARACTER = /\p{Cs}$/u;
 
 /** A name as it may stand in a message: one printable line of bounded length. */
 export function shortName(name: string): string {
-  const line = printable(name);
-  return line.length > LONGEST_NAME ? `${line.slice(0, LONGEST_NAME).replace(HALF_CHARACTER, '')}…` : line;
+  return cut(printable(name), LONGEST_NAME);
 }
 
 function ignoreFailure(error: unknown): undefined {
@@ -209,20 +201,37 @@ export class EndedJobs {
       if (planning.is === 'planned') {
         const { plan, atMs } = planning;
         const known = before ?? { sinceMs: atMs, active: new Map() };
-        const ended = this.#leftIn(plan, known);
+        const own = ownIn(plan);
+        const ended = this.#leftIn(plan, own, known);
         // What the first plan shows as done had ended before it.
         if (before) left.push(...ended);
-        seen.set(application, { sinceMs: known.sinceMs, active: activeIn(plan) });
+        seen.set(application, {
+          sinceMs: known.sinceMs,
+          active: new Map([...own].filter(([, { job }]) => job.status !== 'completed')),
+        });
       } else if (before) seen.set(application, before);
     }
     this.#seen = seen;
     return left;
   }
 
-  #leftIn(plan: Plan, { sinceMs, active }: Seen): readonly LeftJob[] {
-    const listed = new Set(plan.jobs.filter(({ job }) => job.status !== 'completed').map(keyOf));
+  /** A look reads no completed jobs while nothing is queued or runs. So a plan may list jobs for the first time that ended long before it. */
+  #leftIn(plan: Plan, own: ReadonlyMap<string, LeftJob>, { sinceMs, active }: Seen): readonly LeftJob[] {
+    const listed = new Set(plan.jobs.filter(({ job }) => job.status !== 'completed').map(stayKey));
     const gone = [...active].filter(([key]) => !listed.has(key));
-    return [...gone, ...doneIn(plan, sinceMs)].flatMap(([key, job]) => {
+    // Gitea's times are whole seconds. An end in the second of `sinceMs` may be one that an earlier leader has told, so it is not told.
+    const sinceSecondMs = Math.floor(sinceMs / 1000) * 1000;
+    const done = [...own].filter(
+      ([
+        ,
+        {
+          job: { completedAtMs, status },
+        },
+      ]) => {
+        return status === 'completed' && (completedAtMs === undefined || completedAtMs > sinceSecondMs);
+      },
+    );
+    return [...gone, ...done].flatMap(([key, job]) => {
       if (this.#ended.has(key)) return [];
       this.#ended.set(key, true);
       return [job];
@@ -230,43 +239,20 @@ export class EndedJobs {
   }
 }
 
-function activeIn({ jobs, runners }: Plan): ReadonlyMap<string, LeftJob> {
+/** Jobs that run or are served, and those that are done on a runner that the plan still knows, so it is of one of its groups. */
+function ownIn({ jobs, runners }: Plan): ReadonlyMap<string, LeftJob> {
+  const groupOf = new Map(runners.map(({ runner, group }) => [runner, group]));
   // One list for all jobs of a group.
   const byGroup = groupBy(runners, ({ group }) => keyText(group));
   const names = new Map([...byGroup].map(([key, list]) => [key, list.map(({ runner }) => runner)]));
   return new Map(
     jobs.flatMap((decision) => {
       const { job, origin, verdict } = decision;
-      if ((verdict !== 'running' && verdict !== 'served') || !decision.group) return [];
-      const { group } = decision;
-      const mayRunIt = job.runner === undefined ? (names.get(keyText(group)) ?? []) : [job.runner];
-      return [[keyOf(decision), { job, origin, group, runners: mayRunIt }] as const];
+      if (verdict === 'held') return [];
+      const group = verdict === 'done' ? groupOf.get(job.runner ?? '') : decision.group;
+      if (!group) return [];
+      const mayHaveRunIt = job.runner === undefined ? (names.get(keyText(group)) ?? []) : [job.runner];
+      return [[stayKey(decision), { job, origin, group, runners: mayHaveRunIt }] as const];
     }),
   );
-}
-
-/**
- * Done since `sinceMs` on a runner that the plan still knows, so it is of one of its groups. A look reads no completed jobs while nothing is
- * queued or runs. So a plan may list jobs for the first time that ended long before it.
- *
- * Gitea's times are whole seconds. An end in the second of `sinceMs` may be one that an earlier leader has told, so it is not told.
- */
-function doneIn({ jobs, runners }: Plan, sinceMs: number): ReadonlyMap<string, LeftJob> {
-  const sinceSecondMs = Math.floor(sinceMs / 1000) * 1000;
-  const groups = new Map(runners.map(({ runner, group }) => [runner, group]));
-  return new Map(
-    jobs.flatMap((decision) => {
-      const { job, origin, verdict } = decision;
-      const { completedAtMs, runner = '' } = job;
-      const group = groups.get(runner);
-      if (verdict !== 'done' || !group) return [];
-      if (completedAtMs !== undefined && completedAtMs <= sinceSecondMs) return [];
-      return [[keyOf(decision), { job, origin, group, runners: [runner] }] as const];
-    }),
-  );
-}
-
-/** A re-run is another stay in the queue. */
-function keyOf({ job, origin }: JobDecision): string {
-  return `${origin} ${job.id} ${job.attempt}`;
 }

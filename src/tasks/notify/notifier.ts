@@ -12,7 +12,6 @@ import type { RequestListener } from 'node:http';
 import { parseDocument } from 'yaml';
 import { HttpClient, type HttpOptions } from '../../clients/http/client.ts';
 import {
-  kindOf,
   type NotifyTarget,
   NotifyTargets,
   RECEIVERS,
@@ -38,17 +37,14 @@ export interface Refusal {
   readonly again: boolean;
 }
 
-/** @param Address what `spec.notify` says of an addressee. */
-export interface Receiver<Address> {
-  /** A Failure: the configuration of `serve` does not allow it. */
-  readonly messageFor: (address: Address, notice: JobNotice) => Message | Failure;
+export interface Receiver {
+  /** Undefined: the addressee is for another receiver. A Failure: the configuration of `serve` does not allow it. */
+  readonly messageFor: (target: NotifyTarget, notice: JobNotice) => Message | Failure | undefined;
   /** Requests to this path on the port of webhooks are for it. */
   readonly requests?: { readonly path: string; readonly listener: RequestListener };
   /** What it does beside, until the signal is aborted. Never rejects. */
   readonly run?: (signal: AbortSignal) => Promise<void>;
 }
-
-type Receivers = { readonly [Kind in ReceiverKind]: Receiver<NonNullable<NotifyTarget[Kind]>> };
 
 export interface ReceiverContext extends Pick<FeatureContext, 'clock' | 'env' | 'random' | 'watchSecrets'> {
   /** An attempt to send has `ATTEMPT_MS`. */
@@ -59,13 +55,11 @@ export interface ReceiverContext extends Pick<FeatureContext, 'clock' | 'env' | 
 }
 
 export interface NotifyOptions {
-  readonly receivers: (context: ReceiverContext) => Promise<Receivers>;
+  readonly receivers: (context: ReceiverContext) => Promise<Readonly<Record<ReceiverKind, Receiver>>>;
   /** Of groups that have no `notify`. */
   readonly defaults: readonly NotifyTarget[];
-  readonly times?: OutboxTimes;
+  readonly times?: typeof TIMES;
 }
-
-type NotifierContext = Pick<FeatureContext, 'clock' | 'env' | 'queue' | 'random' | 'tell' | 'watchSecrets'>;
 
 export const ATTEMPT_MS = 5_000;
 /** What an addressee answers is not read. */
@@ -73,7 +67,10 @@ const LONGEST_ANSWER = 64 * 1024;
 
 /** @throws Failure when a receiver cannot begin. */
 export async function openNotifier(
-  options: NotifyOptions & NotifierContext & Pick<HttpOptions, 'wireTo'>,
+  options: NotifyOptions &
+    Omit<ReceiverContext, 'http' | 'post' | 'tell'> &
+    Pick<FeatureContext, 'queue' | 'tell'> &
+    Pick<HttpOptions, 'wireTo'>,
 ): Promise<Feature> {
   const { clock, env, queue, times, wireTo } = options;
   const http = new HttpClient({
@@ -93,10 +90,11 @@ export async function openNotifier(
       if (event.is !== 'job-ended') return;
       for (const target of event.notify) {
         if (target.on !== 'always' && target.on !== event.notice.result) continue;
-        const kind = kindOf(target);
-        const message = messageFor(receivers, kind, target, event.notice);
-        if (message instanceof Failure) tell(kind, 'refused', message);
-        else if (message) post(message);
+        for (const kind of RECEIVERS) {
+          const message = receivers[kind].messageFor(target, event.notice);
+          if (message instanceof Failure) tell(kind, 'refused', message);
+          else if (message) post(message);
+        }
       }
     },
     requests: new Map(all.flatMap(({ requests }) => (requests ? [[requests.path, requests.listener] as const] : []))),
@@ -107,24 +105,11 @@ export async function openNotifier(
   };
 }
 
-function messageFor<Kind extends ReceiverKind>(
-  receivers: Receivers,
-  kind: Kind,
-  target: NotifyTarget,
-  notice: JobNotice,
-): Message | Failure | undefined {
-  const address = target[kind];
-  return address && receivers[kind].messageFor(address, notice);
-}
-
-interface OutboxTimes {
-  /** Between two messages of a lane. Chats take one per second and channel. */
-  readonly gapMs: number;
-  /** Before the second, third … attempt. After the last one the message has failed. */
-  readonly pausesMs: readonly number[];
-}
-
-const TIMES: OutboxTimes = { gapMs: 1_000, pausesMs: [2_000, 10_000, 60_000] };
+/**
+ * `gapMs`: between two messages of a lane; chats take one per second and channel. `pausesMs`: before the second, third … attempt; after the
+ * last one the message has failed.
+ */
+const TIMES = { gapMs: 1_000, pausesMs: [2_000, 10_000, 60_000] };
 /** Messages that wait in one lane: more than a minute of them is no news any more. */
 export const MOST_IN_LANE = 100;
 /** Addressees with messages under way. */

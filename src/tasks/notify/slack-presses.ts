@@ -11,8 +11,8 @@ import * as z from 'zod';
 import { connectTo } from '../../clients/http/connect.ts';
 import { type Env, proxyFor } from '../../clients/http/proxy.ts';
 import { parseJson } from '../../clients/http/request.ts';
-import { header } from '../../serve/webhook/gate.ts';
-import { answer, Bodies } from '../../serve/webhook/listener.ts';
+import { answer, plain } from '../../serve/http/server.ts';
+import { Bodies, header } from '../../serve/webhook/listener.ts';
 import { type Clock, doubled, pause } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import { parseUrl } from '../../shared/url.ts';
@@ -66,7 +66,7 @@ export function interactiveListener(options: InteractiveOptions): RequestListene
   const perf = { now: options.nowMs };
   const seen = new LRUCache<string, true>({ max: MOST_REMEMBERED, ttl: 2 * WINDOW_MS, ttlResolution: 0, perf });
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const refuse = (status: number, why: string): void => answer(request, response, status, why);
+    const refuse = (status: number, why: string): void => answer(request, response, plain(status, why));
     if (request.method !== 'POST') return refuse(405, 'Slack sends POST.');
     const body = await bodies.read(request);
     if (body === undefined) return refuse(413, `The body is longer than ${MAX_PRESS_BYTES} bytes.`);
@@ -81,7 +81,7 @@ export function interactiveListener(options: InteractiveOptions): RequestListene
     const press = pressIn(parseJson(new URLSearchParams(body.toString()).get('payload') ?? ''));
     if (!press) return refuse(422, 'This is no press of our button.');
     seen.set(signature, true);
-    answer(request, response, 200, '');
+    answer(request, response, plain(200, ''));
     void options.onPress(press);
   };
   return (request, response) => void take(request, response).catch(() => response.destroy());
@@ -97,28 +97,27 @@ function isSigned(signature: string, time: string, body: Uint8Array, secret: str
 const Id = z.string().regex(/^[A-Z0-9]{2,32}$/);
 const Name = z.string().regex(/^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/);
 
+const RunnerKey = z
+  .string()
+  .max(127)
+  .transform((text) => text.split('/'))
+  .pipe(z.tuple([Name, Name]));
 const Payload = z.object({
   type: z.literal('block_actions'),
   user: z.object({ id: Id }),
   container: z.object({ channel_id: Id, message_ts: z.string().regex(/^\d{1,12}\.\d{1,8}$/) }),
-  actions: z.tuple([
-    z.object({
-      action_id: z.literal(EXTEND_ACTION),
-      value: z
-        .string()
-        .max(127)
-        .transform((text) => text.split('/'))
-        .pipe(z.tuple([Name, Name])),
-    }),
-  ]),
+  actions: z.tuple([z.object({ action_id: z.literal(EXTEND_ACTION), value: RunnerKey })]),
 });
 
 /** Undefined: it is no press of our button. */
 function pressIn(payload: unknown): Press | undefined {
   const { data } = Payload.safeParse(payload);
   if (!data) return undefined;
-  const [{ value }] = data.actions;
-  const [namespace, runner] = value;
+  const [
+    {
+      value: [namespace, runner],
+    },
+  ] = data.actions;
   const { channel_id: channel, message_ts: thread } = data.container;
   return { namespace, runner, channel, thread, person: data.user.id };
 }
@@ -181,10 +180,9 @@ async function holdConnection(
   if ('failure' in opened) return opened.failure;
   const url = parseUrl(opened.url ?? '');
   if (!url || signal.aborted) return failed('its answer has no address');
-  const life = new AbortController();
-  const end = (): void => life.abort();
-  signal.addEventListener('abort', end, { once: true });
-  const socket = connect(url, env, life.signal);
+  const own = new AbortController();
+  const life = AbortSignal.any([signal, own.signal]);
+  const socket = connect(url, env, life);
   try {
     return await new Promise((resolve) => {
       let beganMs: number | undefined;
@@ -193,7 +191,7 @@ async function holdConnection(
         else if (clock.steadyMs() - beganMs < SHORT_MS) resolve(failed('Slack ended the connection at once'));
         else resolve(undefined);
       };
-      void pause(clock, OPEN_MS, life.signal).then(() => {
+      void pause(clock, OPEN_MS, life).then(() => {
         if (beganMs === undefined) resolve(failed(`no greeting within ${OPEN_MS / 1000} s`));
       });
       socket.addEventListener('close', over);
@@ -202,7 +200,7 @@ async function holdConnection(
         switch (message?.type) {
           case 'hello':
             beganMs ??= clock.steadyMs();
-            void untilDead(socket, clock, pingMs, life.signal).then(over);
+            void untilDead(socket, clock, pingMs, life).then(over);
             return;
           case 'disconnect':
             over();
@@ -221,8 +219,7 @@ async function holdConnection(
       });
     });
   } finally {
-    signal.removeEventListener('abort', end);
-    life.abort();
+    own.abort();
   }
 }
 

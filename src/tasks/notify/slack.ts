@@ -45,7 +45,7 @@ const SLACK_API = 'https://slack.com/api/';
 export async function openSlack(
   context: ReceiverContext,
   { apiUrl = SLACK_API, appTokenFile, extend, signingSecretFile, times, tokenFile }: SlackOptions,
-): Promise<Receiver<{ readonly channel: string }>> {
+): Promise<Receiver> {
   const { clock, post, tell, watchSecrets } = context;
   const call = async (method: SlackMethod, file: string, fields: Fields): Promise<Answer | Refusal> =>
     callSlack(context, new URL(method.method, apiUrl), method, await readSecretFile(file), fields);
@@ -69,9 +69,10 @@ export async function openSlack(
   const signing = await watchSecrets(signingSecretFile);
   const listener = interactiveListener({ secret: () => signing()[0], nowMs: clock.now, onPress });
   return {
-    messageFor: ({ channel }, notice) => {
+    messageFor: ({ slack }, notice) => {
       const { group, namespace } = notice;
-      if (tokenFile !== undefined) return messageTo(channel, namespace, slackMessage(notice, hasButton));
+      if (!slack) return undefined;
+      if (tokenFile !== undefined) return messageTo(slack.channel, namespace, slackMessage(notice, hasButton));
       const what = `notify for RunnerGroup ${namespace}/${group}: no Slack token is configured`;
       return new Failure(
         'GR-NOTIFY-02',

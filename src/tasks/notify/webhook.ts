@@ -19,7 +19,7 @@ export interface WebhookOptions {
 export function webhookReceiver(
   { clock, http }: ReceiverContext,
   { allowedUrls, secretFile }: WebhookOptions,
-): Receiver<{ readonly url: string }> {
+): Receiver {
   const call = async (url: string, what: string, notice: JobNotice): Promise<Refusal | undefined> => {
     const secret = secretFile === undefined ? undefined : await readSignerOf(secretFile, url);
     const request = { what, method: 'POST', url: new URL(url), ...signedBody(notice, clock.now(), secret) } as const;
@@ -32,7 +32,9 @@ export function webhookReceiver(
     return { failure, again: status >= 500 || status === 429 };
   };
   return {
-    messageFor: ({ url }, notice) => {
+    messageFor: ({ webhook }, notice) => {
+      if (!webhook) return undefined;
+      const { url } = webhook;
       const { group, namespace } = notice;
       const what = `notify for RunnerGroup ${namespace}/${group}`;
       if (!isAllowedUrl(url, allowedUrls)) {
@@ -59,23 +61,9 @@ async function readSignerOf(file: string, url: string): Promise<string> {
 
 /** @param secret absent: not signed. */
 function signedBody({ keptUntilMs, ...notice }: JobNotice, nowMs: number, secret: string | undefined) {
-  const { attempt, gitea, group, job, jobId, namespace, repository, result, runner, url, workflow } = notice;
-  const body = JSON.stringify({
-    event: 'job-ended',
-    result,
-    repository,
-    // Left out where it is not known.
-    workflow,
-    job,
-    jobId,
-    attempt,
-    url,
-    gitea,
-    namespace,
-    group,
-    runner,
-    keptUntil: keptUntilMs === undefined ? undefined : timeText(keptUntilMs),
-  });
+  const { attempt, gitea, jobId } = notice;
+  const kept = keptUntilMs !== undefined && { keptUntil: timeText(keptUntilMs) };
+  const body = JSON.stringify({ event: 'job-ended', ...notice, ...kept });
   const timestamp = String(Math.floor(nowMs / 1000));
   const signature =
     secret !== undefined && `sha256=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`;

@@ -18,7 +18,7 @@ import { holderOf, holdersIn, REGISTRATION_MARK } from '../../clients/tokens/reg
 import { templateAsks } from '../../config/policy/rules.ts';
 import { otherSecrets, type SecretRef } from '../../config/runnergroup/paths.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { ASKING, LONGEST_TURN_MS, originOf } from '../../serve/looks/giteas.ts';
+import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
 import type { LiveGroup } from '../../serve/planning/live.ts';
 import type { Again, Turn } from '../../serve/queue.ts';
 import type { StartTask } from '../../serve/task.ts';
@@ -45,12 +45,12 @@ export function fillSecrets({ names, timeoutMs }: FillingOptions): StartTask {
     /** What they follow from. */
     let from: readonly unknown[] = [];
 
-    const tell = (id: string, outcome: 'written' | 'failed', failure?: Failure): void => {
+    const tell = (id: string, failure?: Failure): void => {
       const tokenKey = byId.get(id);
       if (!tokenKey) return;
       if (failure && failure !== tokenKey.target) giteas.versions.clear();
-      const told = { objects: tokenKey.objects, secret: keyText(tokenKey) };
-      tellAll({ is: 'registration-token', ...told, outcome, ...(failure && { failure }) });
+      const { objects } = tokenKey;
+      tellAll({ is: 'registration-token', objects, secret: keyText(tokenKey), ...(failure && { failure }) });
     };
 
     const ask = async (access: GiteaAccess, tokenKey: TokenKey, target: GiteaTarget): Promise<string> => {
@@ -89,20 +89,16 @@ export function fillSecrets({ names, timeoutMs }: FillingOptions): StartTask {
       if (pausedMs > 0) return { inMs: pausedMs, firm: true };
       const outcome = await fill(tokenKey, tokenKey.target, signal);
       if (signal.aborted) return undefined;
-      if (outcome === 'written') tell(id, outcome);
+      if (outcome === 'written') tell(id);
       // Somebody else has changed it, so nothing was written.
       return { inMs: againMs(outcome === 'changed' ? 1 : 0) };
     };
 
     const line = queue.open('fill', {
-      ...ASKING,
-      laneOf: (id) => {
-        const target = byId.get(id)?.target;
-        return target === undefined || target instanceof Failure ? `refused ${id}` : originOf(target);
-      },
+      ...asking((id) => byId.get(id)?.target),
       deadlineMs: LONGEST_TURN_MS + 3 * timeoutMs,
       backOffMs: againMs,
-      onFailure: (id, failure) => tell(id, 'failed', failure),
+      onFailure: tell,
       run: keep,
     });
 

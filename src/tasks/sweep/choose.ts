@@ -173,13 +173,10 @@ function findOwn({ instance, groups, looks, areAll = false }: SweepEvidence) {
  * Finds the group behind a row when it is none of the given ones. The name of a group is the prefix of its runners, unless it is long, and
  * the hash proves name, namespace and instance. Nobody remembers groups that went while nobody swept.
  */
-function vanishedFinder(
-  instance: string,
-  groups: readonly ChosenGroup[],
-): (look: string, giteaUrl: string, made: RunnerName) => ChosenGroup | undefined {
+function vanishedFinder(instance: string, groups: readonly ChosenGroup[]) {
   const existing = new Set(groups.map(keyText));
   const byLook = groupBy(groups, ({ look }) => look);
-  return (look, giteaUrl, { prefix: name, groupHash: hash }) => {
+  return (look: string, giteaUrl: string, { prefix: name, groupHash: hash }: RunnerName): ChosenGroup | undefined => {
     const namespaces = new Set(byLook.get(look)?.map(({ namespace }) => namespace));
     const made = [...namespaces]
       .map((namespace) => ({ namespace, name }))
@@ -189,18 +186,8 @@ function vanishedFinder(
 }
 
 /** What is known of names, over all looks: a scope's runner may be listed by a wider one, too. */
-interface Facts {
-  /** `<Gitea> <name>` of rows that are online or busy. */
-  readonly online: ReadonlySet<string>;
-  /** `<Gitea> <name>` of runners that jobs in progress name. */
-  readonly working: ReadonlySet<string>;
-  /** Names of all Jobs. Undefined when Kubernetes was not looked at. */
-  readonly jobs: ReadonlySet<string> | undefined;
-  /** Names of Jobs that are not finished. */
-  readonly unfinished: ReadonlySet<string>;
-}
-
-function gatherFacts({ groups, looks, liveJobs }: SweepEvidence): Facts {
+function gatherFacts({ groups, looks, liveJobs }: SweepEvidence) {
+  /** `<Gitea> <name>` of rows that are online or busy, and of runners that jobs in progress name. */
   const online = new Set<string>();
   const working = new Set<string>();
   for (const { look, giteaUrl } of groups) {
@@ -211,6 +198,7 @@ function gatherFacts({ groups, looks, liveJobs }: SweepEvidence): Facts {
   return {
     online,
     working,
+    // Undefined when Kubernetes was not looked at.
     jobs: liveJobs && new Set(liveJobs.map(({ name }) => name)),
     // Of any namespace: more than is needed keeps a row, less would not.
     unfinished: new Set(liveJobs?.filter(({ state }) => !hasEnded(state)).map(({ name }) => name)),
@@ -218,7 +206,11 @@ function gatherFacts({ groups, looks, liveJobs }: SweepEvidence): Facts {
 }
 
 /** Rules 2 to 5. */
-function keptBy({ giteaUrl }: ChosenGroup, row: RegisteredRunner, facts: Facts): StaysBecause | undefined {
+function keptBy(
+  { giteaUrl }: ChosenGroup,
+  row: RegisteredRunner,
+  facts: ReturnType<typeof gatherFacts>,
+): StaysBecause | undefined {
   if (!row.ephemeral) return 'not-ephemeral';
   if (facts.online.has(`${giteaUrl} ${row.name}`)) return 'online';
   if (facts.working.has(`${giteaUrl} ${row.name}`)) return 'job-in-progress';

@@ -8,7 +8,7 @@
  * all of it must be seen again.
  */
 import type { GiteaAccess, VersionCache } from '../../clients/gitea/api.ts';
-import { describeScope, type Level } from '../../clients/gitea/endpoints.ts';
+import { describeScope } from '../../clients/gitea/endpoints.ts';
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import {
   deleteRegistration,
@@ -18,7 +18,7 @@ import {
 } from '../../clients/gitea/registrations.ts';
 import type { HttpClient } from '../../clients/http/client.ts';
 import { Deadline } from '../../clients/http/request.ts';
-import type { LiveJob, Look } from '../../planner/evidence.ts';
+import type { LiveJob } from '../../planner/evidence.ts';
 import type { TargetOf } from '../../serve/looks/targets.ts';
 import type { Again, Turn } from '../../serve/queue.ts';
 import type { StartTask } from '../../serve/task.ts';
@@ -39,8 +39,8 @@ export interface SweeperOptions {
   readonly instance: string;
   /** Has one look at a scope, or one deletion with its checks, done when it may ask this Gitea. */
   readonly ask: <T>(target: GiteaTarget, work: (access: GiteaAccess) => Promise<T>) => Promise<T>;
-  /** Deletions per minute, default 60; also the most that one pass deletes, so that no pass acts on an old look. */
-  readonly budget?: number;
+  /** Deletions per minute; also the most that one pass deletes, so that no pass acts on an old look. */
+  readonly budget: number;
   /** Delete nothing, only report what would be deleted. */
   readonly dryRun?: boolean;
   readonly clock: Pick<Clock, 'after' | 'steadyMs'>;
@@ -96,30 +96,34 @@ export function atOnce(http: HttpClient, timeoutMs: number): SweeperOptions['ask
   return ({ token, url }, work) => work({ http, url, token, deadline: new Deadline(timeoutMs), versions });
 }
 
-interface ScopeLook {
-  readonly target: GiteaTarget;
-  readonly level: Level;
-  readonly look: Look;
+type ScopeLook = NonNullable<Awaited<ReturnType<typeof lookAt>>>;
+
+/** Undefined: Gitea shows these runners to their user alone. @throws Failure */
+async function lookAt(access: GiteaAccess, target: GiteaTarget) {
+  const level = await registrationLevel(access, target.scope);
+  return level && { target, level, look: await readRegistrations(access, level) };
 }
 
 /** Sweeps again and again; `pass` must not be called before the one before has ended. */
 export class Sweeper {
   readonly #options: SweeperOptions;
-  readonly #budget: number;
   #observations: RowObservations = new Map();
   #nextDeletionMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: SweeperOptions) {
     this.#options = options;
-    this.#budget = options.budget ?? DEFAULT_BUDGET;
   }
 
   async pass({ groups, areAll = false, liveJobs, mayAsk }: SweepContext, signal?: AbortSignal): Promise<SweepReport> {
-    const failures: Failure[] = [];
-    const unlisted: string[] = [];
+    const { ask, budget } = this.#options;
     const targets = new Map(groups.map(({ target }) => [target.key, target]));
     const asked = [...targets.values()].filter((target) => mayAsk?.(target) ?? true);
-    const looks = await this.#lookAt(asked, failures, unlisted);
+    // The failure of one scope does not stop the others.
+    const found = await Promise.all(asked.map((target) => orFailure(ask(target, (access) => lookAt(access, target)))));
+    const failures = found.flatMap((each) => (each instanceof Failure ? each : []));
+    const unlisted = asked.flatMap(({ scope }, at) => (found[at] ? [] : describeScope(scope)));
+    const seen = found.flatMap((each) => (each && !(each instanceof Failure) ? each : []));
+    const looks = new Map(seen.map((each) => [each.target.key, each]));
     const choice = deadRegistrations(
       {
         instance: this.#options.instance,
@@ -133,54 +137,31 @@ export class Sweeper {
     );
     this.#observations = choice.observations;
 
-    const outcomes = new Map<JudgedRegistration, SweepOutcome>();
+    const swept = new Map<JudgedRegistration, SweptRegistration>();
     const stopped = new Set<string>();
     let deletions = 0;
     for (const judged of inTurns(choice.registrations)) {
-      const scope = looks.get(judged.group.look);
-      const mayDelete = !stopped.has(judged.group.look) && deletions < this.#budget;
-      const outcome = await this.#actOn(judged, mayDelete ? scope : undefined, failures, signal);
-      if (outcome.is === 'deleted') deletions += 1;
-      // What a token may not do once it may not do for the next row either, and a server that fails is left alone.
-      if (outcome.is === 'failed') stopped.add(judged.group.look);
-      outcomes.set(judged, outcome);
-    }
-    const registrations = choice.registrations.flatMap((judged): readonly SweptRegistration[] => {
-      const outcome = outcomes.get(judged);
       const { group, id, name } = judged;
-      const { giteaUrl: gitea, name: groupName, namespace } = group;
-      return outcome ? [{ namespace, group: groupName, gitea, id, name, outcome }] : [];
-    });
+      const { giteaUrl: gitea, look, name: groupName, namespace } = group;
+      const mayDelete = !stopped.has(look) && deletions < budget;
+      const done = await this.#actOn(judged, mayDelete ? looks.get(look) : undefined, signal);
+      const isFailed = done instanceof Failure;
+      if (!isFailed && done.is === 'deleted') deletions += 1;
+      // What a token may not do once it may not do for the next row either, and a server that fails is left alone.
+      if (isFailed) stopped.add(look);
+      if (isFailed) failures.push(done);
+      const outcome = isFailed ? ({ is: 'failed', code: done.code } as const) : done;
+      swept.set(judged, { namespace, group: groupName, gitea, id, name, outcome });
+    }
+    const registrations = choice.registrations.flatMap((judged) => swept.get(judged) ?? []);
     return { registrations, foreign: choice.foreign, unlisted, failures };
-  }
-
-  /** Every target once, all at the same time. The failure of one scope does not stop the others. */
-  async #lookAt(
-    targets: readonly GiteaTarget[],
-    failures: Failure[],
-    unlisted: string[],
-  ): Promise<ReadonlyMap<string, ScopeLook>> {
-    const looks = new Map<string, ScopeLook>();
-    await Promise.all(
-      targets.map(async (target) => {
-        const asked = this.#options.ask(target, async (access) => {
-          const level = await registrationLevel(access, target.scope);
-          if (level) looks.set(target.key, { target, level, look: await readRegistrations(access, level) });
-          else unlisted.push(describeScope(target.scope));
-        });
-        const failure = await orFailure(asked);
-        if (failure) failures.push(failure);
-      }),
-    );
-    return looks;
   }
 
   async #actOn(
     judged: JudgedRegistration,
     scope: ScopeLook | undefined,
-    failures: Failure[],
     signal: AbortSignal | undefined,
-  ): Promise<SweepOutcome> {
+  ): Promise<SweepOutcome | Failure> {
     const { verdict } = judged;
     if (!verdict.dead) {
       const { because, witness } = verdict;
@@ -191,10 +172,7 @@ export class Sweeper {
     const waitMs = this.#nextDeletionMs - this.#options.clock.steadyMs();
     if (waitMs > 0) await pause(this.#options.clock, waitMs, signal);
     if (signal?.aborted) return { is: 'postponed' };
-    const outcome = await orFailure(this.#options.ask(scope.target, (access) => this.#delete(access, judged, scope)));
-    if (!(outcome instanceof Failure)) return outcome;
-    failures.push(outcome);
-    return { is: 'failed', code: outcome.code };
+    return await orFailure(this.#options.ask(scope.target, (access) => this.#delete(access, judged, scope)));
   }
 
   async #delete(access: GiteaAccess, { id, name }: JudgedRegistration, { level }: ScopeLook): Promise<SweepOutcome> {
@@ -203,7 +181,7 @@ export class Sweeper {
     if (row.id !== id || row.name !== name || !row.ephemeral) return { is: 'kept', because: 'changed' };
     if (row.online || row.busy) return { is: 'kept', because: 'online' };
     if (jobs.some(({ runner }) => runner === name)) return { is: 'kept', because: 'job-in-progress' };
-    this.#nextDeletionMs = this.#options.clock.steadyMs() + 60_000 / this.#budget;
+    this.#nextDeletionMs = this.#options.clock.steadyMs() + 60_000 / this.#options.budget;
     return { is: await deleteRegistration(access, level, id) };
   }
 }
@@ -243,6 +221,7 @@ export function sweepDeadRows({ deletes, instance, timeoutMs }: SweepingOptions)
     const sweeper = new Sweeper({
       instance,
       ask: (target, work) => giteas.ask(target, timeoutMs, work),
+      budget: DEFAULT_BUDGET,
       dryRun: !deletes,
       clock,
     });

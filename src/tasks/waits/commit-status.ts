@@ -14,13 +14,13 @@ import { verdictText } from '../../observe/explain/causes.ts';
 import { type ExplainedJob, emittedRunners, explanationOf } from '../../observe/explain/explanation.ts';
 import type { JobDecision } from '../../planner/decisions.ts';
 import type { Job } from '../../planner/evidence.ts';
-import { ASKING, LONGEST_TURN_MS, originOf } from '../../serve/looks/giteas.ts';
+import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
 import type { TargetOf } from '../../serve/looks/targets.ts';
 import type { Again, Turn } from '../../serve/queue.ts';
 import type { AppVerdict, GroupVerdict } from '../../serve/reconcile.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { Failure } from '../../shared/failure.ts';
-import { keepOnly, keyText } from '../../shared/keys.ts';
+import { keepOnly, keyText, stayKey } from '../../shared/keys.ts';
 import { once } from '../../shared/once.ts';
 import { duration, printable } from '../../shared/printable.ts';
 
@@ -84,18 +84,14 @@ export function sayWhyJobsWait(timeoutMs: number): StartTask {
         signal,
       );
       Object.assign(wait, { said: text, saidMs: clock.steadyMs() });
-      tell({ is: 'commit-status', repository: job.repository, outcome: 'set' });
+      tell({ is: 'commit-status', repository: job.repository });
       if (isOver) waits.delete(key);
       return undefined;
     };
 
     const line = queue.open('commit-status', {
-      ...ASKING,
+      ...asking((key) => waits.get(key)?.target),
       nameOf: (key) => waits.get(key)?.job.repository ?? key,
-      laneOf: (key) => {
-        const wait = waits.get(key);
-        return wait ? originOf(wait.target) : '';
-      },
       deadlineMs: LONGEST_TURN_MS + timeoutMs,
       onFailure: (key, failure) => {
         const wait = waits.get(key);
@@ -103,7 +99,7 @@ export function sayWhyJobsWait(timeoutMs: number): StartTask {
         wait.failures += 1;
         if (wait.failures % MOST_TRIES === 0) Object.assign(wait, { said: wait.text, saidMs: clock.steadyMs() });
         if (isRefusal(failure)) refusedUntil.set(wait.target.key, clock.steadyMs() + REFUSED_MS);
-        tell({ is: 'commit-status', repository: wait.job.repository, outcome: 'failed', failure });
+        tell({ is: 'commit-status', repository: wait.job.repository, failure });
       },
       run: say,
     });
@@ -136,7 +132,7 @@ function followed(
   const next = new Map<string, Wait>();
   for (const verdict of verdicts) {
     for (const asked of jobsOf(verdict, targetOf)) {
-      const key = keyOf(asked.decision);
+      const key = stayKey(asked.decision);
       const before = known.get(key);
       const wait = waitOf(asked, before);
       if (wait && (before || next.size < MOST_FOLLOWED)) next.set(key, wait);
@@ -178,7 +174,7 @@ function jobsOf({ groups, planning }: AppVerdict, targetOf: TargetOf): readonly 
   const { atMs, plan, seen } = planning;
   const explained = once(() => {
     const { jobs } = explanationOf([...wanting.values()], plan, atMs, seen);
-    return new Map(jobs.map((job) => [keyOf(job), job]));
+    return new Map(jobs.map((job) => [stayKey(job), job]));
   });
   const emitted = once(() => emittedRunners(plan));
   return plan.jobs.flatMap((decision) => {
@@ -186,7 +182,7 @@ function jobsOf({ groups, planning }: AppVerdict, targetOf: TargetOf): readonly 
     const target = group && targetOf.get(group);
     if (!group || !target || target instanceof Failure) return [];
     const explain = (): string => {
-      const job: ExplainedJob | undefined = explained().get(keyOf(decision));
+      const job: ExplainedJob | undefined = explained().get(stayKey(decision));
       return job ? verdictText(job, atMs, emitted()) : '';
     };
     return [{ decision, group, target, atMs, explain }];
@@ -206,8 +202,4 @@ function waitOf({ decision, group, target, atMs, explain }: AskedJob, before: Wa
   if (before.isOver) return before;
   const text = verdict === 'running' ? `has a runner, after ${duration(atMs - before.sinceMs)}` : GONE;
   return Object.assign(before, { target, job, isOver: true, text });
-}
-
-function keyOf({ job, origin }: Pick<JobDecision, 'job' | 'origin'>): string {
-  return `${origin} ${job.id} ${job.attempt}`;
 }

@@ -9,9 +9,9 @@ import { ROOT_CONTEXT, SpanStatusCode, type Tracer, trace } from '@opentelemetry
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import {
+  AlwaysOnSampler,
   BasicTracerProvider,
   BatchSpanProcessor,
-  SamplingDecision,
   type SpanExporter,
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
@@ -39,8 +39,9 @@ export function openSink(settings: TracingSettings, exporter?: SpanExporter): Sp
   let given: Partial<TraceIds> = {};
   const out = exporter ?? new OTLPTraceExporter({ url: settings.url.href, timeoutMillis: TRACING_BOUNDS.sendMs });
   const sink: SpanSink = {
-    record: (root, context) => {
-      given = context;
+    record: (root, ids) => {
+      if (!isKept(settings, ids.traceId)) return;
+      given = ids;
       write(tracer, root, ROOT_CONTEXT);
     },
     onLost: () => undefined,
@@ -69,17 +70,7 @@ export function openSink(settings: TracingSettings, exporter?: SpanExporter): Sp
         return spanId;
       },
     },
-    sampler: {
-      shouldSample: (context, traceId) => {
-        const parent = trace.getSpanContext(context);
-        const isParentKept = parent && { isSampled: (parent.traceFlags & 1) === 1 };
-        const decision = isKept(settings, traceId, isParentKept)
-          ? SamplingDecision.RECORD_AND_SAMPLED
-          : SamplingDecision.NOT_RECORD;
-        return { decision };
-      },
-      toString: () => settings.sampler,
-    },
+    sampler: new AlwaysOnSampler(),
     spanProcessors: [countingProcessor(out, (spans, reason) => sink.onLost(spans, reason))],
   });
   const tracer = provider.getTracer(SERVICE_NAME, packageJson.version);
@@ -127,11 +118,7 @@ function countingProcessor(exporter: SpanExporter, onLost: SpanSink['onLost']): 
   return {
     onStart: () => undefined,
     onEnd: (span) => {
-      if ((span.spanContext().traceFlags & 1) === 0) return;
-      if (waiting >= TRACING_BOUNDS.queue) {
-        onLost(1, 'queue');
-        return;
-      }
+      if (waiting >= TRACING_BOUNDS.queue) return onLost(1, 'queue');
       waiting += 1;
       batches.onEnd(span);
     },

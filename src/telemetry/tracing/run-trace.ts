@@ -21,13 +21,11 @@ const MOST_TRACES = 100;
 
 type IsTraced = (group: { readonly namespace: string; readonly name: string }) => boolean;
 
-export interface RunTrace {
-  /** Sends the spans of a run that has printed its plan. Never rejects; ends after `ANSWER_MS`. @param isTraced `tracing` of a group. */
-  readonly end: (plan: Plan, isTraced: IsTraced) => Promise<void>;
-}
+/** Sends the spans of a run that has printed its plan. Never rejects; ends after `ANSWER_MS`. @param isTraced `tracing` of a group. */
+export type EndTrace = (plan: Plan, isTraced: IsTraced) => Promise<void>;
 
 /** @param traceparent `TRACEPARENT` of the process. */
-export function openRunTrace(settings: TracingSettings, traceparent: string | undefined, now: () => number): RunTrace {
+export function openRunTrace(settings: TracingSettings, traceparent: string | undefined, now: () => number): EndTrace {
   const beganMs = now() - process.uptime() * 1000;
   const caller = readTraceparent(traceparent);
   const post = connect(settings.url);
@@ -37,25 +35,20 @@ export function openRunTrace(settings: TracingSettings, traceparent: string | un
     return plan.jobs
       .flatMap((decision) => {
         if (decision.verdict !== 'served' || decision.by !== 'new-runner') return [];
-        const { group, job, origin, runner } = decision;
-        if (!isTraced(group)) return [];
-        return [{ ...contextOf({ origin, jobId: job.id, attempt: job.attempt }), runner }];
+        const { group, runner } = decision;
+        return isTraced(group) ? [{ ...contextOf(decision), runner }] : [];
       })
       .filter(({ traceId }) => isKept(settings, traceId))
       .slice(0, MOST_TRACES);
   };
-  return {
-    end: async (plan, isTraced) => {
-      const spans = parentsOf(plan, isTraced).map((parent) => spanOf(parent, beganMs, now(), plan));
-      await post(spans.length > 0 ? bodyOf(settings, spans) : undefined);
-    },
+  return async (plan, isTraced) => {
+    const spans = parentsOf(plan, isTraced).map((parent) => spanOf(parent, beganMs, now(), plan));
+    await post(spans.length > 0 ? bodyOf(settings, spans) : undefined);
   };
 }
 
-interface Parent extends TraceIds {
-  /** The runner that is new in this trace; absent in the trace of a caller. */
-  readonly runner?: string;
-}
+/** `runner`: the one that is new in this trace; absent in the trace of a caller. */
+type Parent = TraceIds & { readonly runner?: string };
 
 /** Connects, and answers what sends the body when the connection is there by then. Without a body it ends the connection. */
 function connect(url: URL): (body: string | undefined) => Promise<void> {

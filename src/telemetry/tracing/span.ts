@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { SpansLost } from '../../serve/events.ts';
+import { type Stay, stayKey } from '../../shared/keys.ts';
 
 /** Never a token, a header or a body. Strings that came from outside are printable and short. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
@@ -19,14 +20,6 @@ export interface SpanData {
   readonly children?: readonly SpanData[];
 }
 
-/** A stay of a CI job in the queue. */
-export interface JobStay {
-  /** Base URL of its Gitea. */
-  readonly origin: string;
-  readonly jobId: number;
-  readonly attempt: number;
-}
-
 /** Ids as W3C Trace Context writes them: 32 and 16 hex digits in lower case, not all 0. */
 export interface TraceIds {
   readonly traceId: string;
@@ -34,8 +27,10 @@ export interface TraceIds {
 }
 
 /** The trace of a stay, and its root span. */
-export function contextOf({ origin, jobId, attempt }: JobStay): TraceIds {
-  const hash = createHash('sha256').update(`gitea-runners ${origin} ${jobId} ${attempt}`).digest('hex');
+export function contextOf(stay: Stay): TraceIds {
+  const hash = createHash('sha256')
+    .update(`gitea-runners ${stayKey(stay)}`)
+    .digest('hex');
   return { traceId: hash.slice(0, 32), spanId: hash.slice(32, 48) };
 }
 

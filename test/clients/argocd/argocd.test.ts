@@ -228,10 +228,13 @@ it('drops a refresh under way when it is closed', async () => {
   expect(await refresh).toBe('dropped');
 });
 
-it.each(['', ' \n', 'two words', 'line\nbreak', 'naïve'])('refuses %j as a token', (token) => {
-  const make = () => new ArgoCd({ url: 'https://argocd.example.com', token, env: {}, controlPlaneNamespace: 'argocd' });
+it.each(['', ' \n', 'two words', 'line\nbreak', 'naïve'])('refuses %j as a token', async (token) => {
+  const argocd = client('https://argocd.example.com', { readToken: async () => token });
 
-  expect(make).toThrow(expect.objectContaining({ code: 'GR-ARGOCD-01', exit: 1 }));
+  await expect(argocd.read({ name: 'runners' }, new Deadline(1_000))).rejects.toMatchObject({
+    code: 'GR-ARGOCD-01',
+    exit: 1,
+  });
 });
 
 it.each([
@@ -241,7 +244,7 @@ it.each([
   'https://user:secret@argocd.example.com',
   'file:///etc',
 ])('refuses %j as a URL, without showing it', (url) => {
-  const make = () => new ArgoCd({ url, token: TOKEN, env: {}, controlPlaneNamespace: 'argocd' });
+  const make = () => new ArgoCd({ url, readToken: async () => TOKEN, env: {}, controlPlaneNamespace: 'argocd' });
 
   expect(make).toThrow(expect.objectContaining({ code: 'GR-ARGOCD-02', exit: 2 }));
   expect(make).not.toThrow('secret@');

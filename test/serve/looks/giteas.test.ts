@@ -20,6 +20,7 @@ function open(): { readonly giteas: Giteas; readonly waitedMs: () => number } {
   let waited = 0;
   const giteas = new Giteas({
     timeoutMs: 20_000,
+    pollMs: 5_000,
     env: {},
     clocks: new ServerClocks(),
     giteaRequests: 60,

@@ -16,7 +16,7 @@ const inOne = (keys: readonly string[]) => new Map(keys.map((key) => [key, new S
 
 /** Targets that look as often as they may, each with so many requests. Answers how often each one has looked. */
 function looking(costs: Readonly<Record<string, number>>, waited: number[] = []) {
-  const turns = new RateLimiter({ ratePerS: 20, clock: systemClock, onWaited: (ms) => waited.push(ms) });
+  const turns = new RateLimiter({ ratePerS: 20, clock: systemClock, onWaited: (_, ms) => waited.push(ms) });
   const looks = new Map(Object.keys(costs).map((key) => [key, 0]));
   turns.share(inOne(Object.keys(costs)));
   const look = async (key: string, cost: number): Promise<void> => {
@@ -53,7 +53,8 @@ describe('turns', () => {
 
     const sum = counts.reduce((total, count) => total + count, 0);
     expect(sum).toBeLessThanOrEqual(20 * 180 + 1);
-    expect(sum).toBeGreaterThan(20 * 180 * 0.95);
+    // A tenth is kept for what is asked besides looks.
+    expect(sum).toBeGreaterThan(20 * 180 * 0.9);
     expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(2);
   });
 
@@ -81,8 +82,8 @@ describe('turns', () => {
     await minutesLater(looks, 1);
     const { huge = 0, small = 0 } = await minutesLater(looks, 10);
 
-    // Half of the rate each: 10 requests a second are more than 3 looks a second.
-    expect(small).toBeGreaterThan(600 * 3);
+    // Nearly half of the rate each: 9 requests a second are 3 looks a second.
+    expect(small).toBeGreaterThan(600 * 3 * 0.9);
     expect(huge).toBeGreaterThanOrEqual(5);
     expect(huge * 1000 + small * 3).toBeLessThanOrEqual(20 * 600 + 1000);
   });

@@ -12,7 +12,7 @@ const lostRunner = (name: string, loss: LossReason = 'Evicted'): LiveRunner => (
   annotations: {},
   loss,
 });
-const lookAt = (beganMs: number, ...jobs: readonly Job[]) => ({ found: { jobs, runners: [] }, beganMs });
+const lookAt = (beganMs: number, ...jobs: readonly Job[]) => ({ jobs, beganMs });
 
 /** By default no pod is there whose Job has gone. */
 function follow(before: GroupLosses, scene: Omit<FollowInput, 'hasPod'> & Partial<FollowInput>) {

@@ -3,8 +3,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { HttpClient } from '../../../src/clients/http/client.ts';
 import { Deadline } from '../../../src/clients/http/request.ts';
 import { startHttpServer } from '../../../src/serve/http/server.ts';
-import { type WebhookEvent, WebhookGate } from '../../../src/serve/webhook/gate.ts';
-import { MAX_WEBHOOK_BYTES, type RawDelivery, webhookListener } from '../../../src/serve/webhook/listener.ts';
+import { type Delivery, type WebhookEvent, WebhookGate } from '../../../src/serve/webhook/gate.ts';
+import { Forwarder, MAX_WEBHOOK_BYTES, webhookListener } from '../../../src/serve/webhook/listener.ts';
 import { delivery, payload, RECORDED, recorded, SECRET, sign, type TestDelivery } from '../deliveries.ts';
 import { type Sender, talk } from '../talk.ts';
 
@@ -12,7 +12,7 @@ interface Receiver {
   readonly url: string;
   readonly port: number;
   readonly events: WebhookEvent[];
-  readonly raw: RawDelivery[];
+  readonly raw: Delivery[];
   readonly refused: string[];
 }
 
@@ -22,7 +22,7 @@ async function receiver(
   memoryBytes?: number,
 ): Promise<Receiver> {
   const events: WebhookEvent[] = [];
-  const raw: RawDelivery[] = [];
+  const raw: Delivery[] = [];
   const refused: string[] = [];
   const server = await startHttpServer({
     what: 'webhooks',
@@ -252,18 +252,20 @@ describe('a body', () => {
 describe('a delivery that is passed on', () => {
   it('holds what another replica needs to judge it, and is known as forwarded there', async () => {
     const leader = await receiver();
+    const forwarder = new Forwarder();
+    onTestFinished(forwarder.close);
     const follower = await receiver(async () => {
       const first = follower.raw[0];
       if (first === undefined) throw new Error('nothing to pass on');
-      return (await fetch(leader.url, { method: 'POST', headers: first.headers, body: Buffer.from(first.body) }))
-        .status;
+      return await forwarder.send(leader.url, first);
     });
 
     const [status] = await send(follower, delivery(payload(), { 'x-other': 'private' }));
 
     expect(status).toBe(202);
     expect(leader.events).toEqual(follower.events);
-    expect([follower.raw[0]?.forwarded, leader.raw[0]?.forwarded]).toEqual([false, true]);
+    const again = leader.raw[0];
+    expect(again && (await forwarder.send(leader.url, again))).toBe(503);
     expect(Object.keys(follower.raw[0]?.headers ?? {})).not.toContain('x-other');
   });
 

@@ -13,7 +13,6 @@ import { type ServeEvent, type Tell, tellAll } from '../../../src/serve/events.t
 import { Leader } from '../../../src/serve/leader.ts';
 import { type QueueRow, WorkQueue } from '../../../src/serve/queue.ts';
 import type { StartTask } from '../../../src/serve/task.ts';
-import { tellWaits } from '../../../src/serve/tell-waits.ts';
 import type { WebhookEvent } from '../../../src/serve/webhook/gate.ts';
 import type { Clock } from '../../../src/shared/clock.ts';
 import { Failure } from '../../../src/shared/failure.ts';
@@ -51,7 +50,6 @@ type TaskName = keyof typeof TASKS;
 const TASKS = {
   statuses: writeStatuses,
   events: writeEvents,
-  waits: tellWaits,
   ends: tellJobEnds({ timeoutMs: TIMEOUT_MS }),
   reruns: rerunLostJobs(TIMEOUT_MS),
   sweeps: sweepDeadRows({ instance: '', timeoutMs: TIMEOUT_MS, deletes: true }),

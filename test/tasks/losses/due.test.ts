@@ -20,7 +20,7 @@ function at(lost: readonly LostJob[], look?: { readonly jobs: readonly Job[]; re
     group: runnerGroup({ evictionRetryDelaySeconds: 7 }),
     target: { key: 'look', url: ORIGIN, scope: { kind: 'org', org: 'acme' }, token: new Token('secret', ORIGIN) },
     lost,
-    ...(look && { look: { found: { jobs: look.jobs, runners: [] }, beganMs: look.beganMs } }),
+    ...(look && { look }),
   };
 }
 

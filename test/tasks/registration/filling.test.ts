@@ -284,5 +284,5 @@ it('a Gitea that never answers does not hold up the keys of another one', async 
     () => cluster.all('secrets').filter(({ data }) => KEY in (data as object)).length === 3,
   );
   // The fourth has not been given up yet.
-  expect(told.filter((event) => event.is === 'registration-token' && event.outcome === 'failed')).toEqual([]);
+  expect(told.filter((event) => event.is === 'registration-token' && event.failure)).toEqual([]);
 });

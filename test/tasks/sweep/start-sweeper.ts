@@ -8,6 +8,7 @@ import { giteaClient } from '../../../src/clients/gitea/observe.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import type { LiveJob } from '../../../src/planner/evidence.ts';
 import type { Scope } from '../../../src/shared/scope.ts';
+import { DEFAULT_BUDGET } from '../../../src/tasks/sweep/budget.ts';
 import { SIGHTINGS_APART_MS } from '../../../src/tasks/sweep/choose.ts';
 import {
   atOnce,
@@ -71,6 +72,7 @@ export async function startSweepWorld(options: SimulatorOptions = {}): Promise<S
       new Sweeper({
         instance: INSTANCE,
         ask: atOnce(http, 10_000),
+        budget: DEFAULT_BUDGET,
         clock: jumpingClock(clock, (ms) => pauses.push(ms)),
         ...over,
       }),

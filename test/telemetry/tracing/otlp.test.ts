@@ -14,7 +14,7 @@ const ROOT: SpanData = {
   attributes: { 'gitea.job.id': 7, text: 'x'.repeat(1_000) },
   children: [{ name: 'child', beganMs: 1_500, endedMs: 2_000, error: 'failed' }],
 };
-const CONTEXT = contextOf({ origin: 'https://gitea.example.com', jobId: 7, attempt: 1 });
+const CONTEXT = contextOf({ origin: 'https://gitea.example.com', job: { id: 7, attempt: 1 } });
 
 function settingsFor(url: string, more: Partial<TracingSettings> = {}): TracingSettings {
   return { url: new URL(`${url}/v1/traces`), sampler: 'parentbased_always_on', ratio: 1, attributes: {}, ...more };
@@ -51,7 +51,7 @@ it('gives each child an id of its own', async () => {
   const exporter = new InMemorySpanExporter();
   const sink = openSink(settingsFor('http://unused'), exporter);
   sink.record({ ...ROOT, children: [...(ROOT.children ?? []), ...(ROOT.children ?? [])] }, CONTEXT);
-  sink.record(ROOT, contextOf({ origin: 'https://gitea.example.com', jobId: 8, attempt: 1 }));
+  sink.record(ROOT, contextOf({ origin: 'https://gitea.example.com', job: { id: 8, attempt: 1 } }));
   const kept: string[] = [];
   exporter.shutdown = async () =>
     void kept.push(...exporter.getFinishedSpans().map((span) => span.spanContext().spanId));

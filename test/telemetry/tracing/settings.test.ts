@@ -29,12 +29,12 @@ describe('which traces are kept', () => {
 
 describe('the trace of a CI job', () => {
   it('is another one for another Gitea, job or attempt, and has valid ids', () => {
-    const stay = { origin: 'https://gitea.example.com', jobId: 7, attempt: 1 };
+    const stay = { origin: 'https://gitea.example.com', job: { id: 7, attempt: 1 } };
     const all = [
       stay,
       { ...stay, origin: 'https://other.example.com' },
-      { ...stay, jobId: 8 },
-      { ...stay, attempt: 2 },
+      { ...stay, job: { id: 8, attempt: 1 } },
+      { ...stay, job: { id: 7, attempt: 2 } },
     ];
     const found = all.map(contextOf);
 
