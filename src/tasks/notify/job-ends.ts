@@ -205,10 +205,8 @@ export class EndedJobs {
         const ended = this.#leftIn(plan, own, known);
         // What the first plan shows as done had ended before it.
         if (before) left.push(...ended);
-        seen.set(application, {
-          sinceMs: known.sinceMs,
-          active: new Map([...own].filter(([, { job }]) => job.status !== 'completed')),
-        });
+        const active = new Map([...own].filter(([, { job }]) => job.status !== 'completed'));
+        seen.set(application, { sinceMs: known.sinceMs, active });
       } else if (before) seen.set(application, before);
     }
     this.#seen = seen;
@@ -221,16 +219,8 @@ export class EndedJobs {
     const gone = [...active].filter(([key]) => !listed.has(key));
     // Gitea's times are whole seconds. An end in the second of `sinceMs` may be one that an earlier leader has told, so it is not told.
     const sinceSecondMs = Math.floor(sinceMs / 1000) * 1000;
-    const done = [...own].filter(
-      ([
-        ,
-        {
-          job: { completedAtMs, status },
-        },
-      ]) => {
-        return status === 'completed' && (completedAtMs === undefined || completedAtMs > sinceSecondMs);
-      },
-    );
+    const isNew = ({ completedAtMs = Number.POSITIVE_INFINITY }: Job): boolean => completedAtMs > sinceSecondMs;
+    const done = [...own].filter(([, { job }]) => job.status === 'completed' && isNew(job));
     return [...gone, ...done].flatMap(([key, job]) => {
       if (this.#ended.has(key)) return [];
       this.#ended.set(key, true);

@@ -22,17 +22,6 @@ export const INTERACTIVE_PATH = '/slack/interactive';
 /** Of the button; `value` is `<namespace>/<runner>`. */
 export const EXTEND_ACTION = 'gitea-runners-extend-1h';
 
-/** A runner that somebody wants to keep, and the message with the button. */
-export interface Press {
-  readonly namespace: string;
-  readonly runner: string;
-  /** Ids of the channel and of the person, as Slack writes them. */
-  readonly channel: string;
-  readonly person: string;
-  /** Of the message: answers go into its thread. */
-  readonly thread: string;
-}
-
 /** Called when Slack was answered. A rejection ends the process. */
 type OnPress = (press: Press) => Promise<void>;
 
@@ -78,7 +67,7 @@ export function interactiveListener(options: InteractiveOptions): RequestListene
     const signature = header(request, 'x-slack-signature');
     if (!isSigned(signature, time, body, secret)) return refuse(401, 'The signature is wrong.');
     if (seen.has(signature)) return refuse(409, 'This request was taken before.');
-    const press = pressIn(parseJson(new URLSearchParams(body.toString()).get('payload') ?? ''));
+    const press = Press.safeParse(parseJson(new URLSearchParams(body.toString()).get('payload') ?? '')).data;
     if (!press) return refuse(422, 'This is no press of our button.');
     seen.set(signature, true);
     answer(request, response, plain(200, ''));
@@ -102,25 +91,19 @@ const RunnerKey = z
   .max(127)
   .transform((text) => text.split('/'))
   .pipe(z.tuple([Name, Name]));
-const Payload = z.object({
-  type: z.literal('block_actions'),
-  user: z.object({ id: Id }),
-  container: z.object({ channel_id: Id, message_ts: z.string().regex(/^\d{1,12}\.\d{1,8}$/) }),
-  actions: z.tuple([z.object({ action_id: z.literal(EXTEND_ACTION), value: RunnerKey })]),
-});
-
-/** Undefined: it is no press of our button. */
-function pressIn(payload: unknown): Press | undefined {
-  const { data } = Payload.safeParse(payload);
-  if (!data) return undefined;
-  const [
-    {
-      value: [namespace, runner],
-    },
-  ] = data.actions;
-  const { channel_id: channel, message_ts: thread } = data.container;
-  return { namespace, runner, channel, thread, person: data.user.id };
-}
+/** A runner that somebody wants to keep, and the message with the button: answers go into its thread. */
+const Press = z
+  .object({
+    type: z.literal('block_actions'),
+    user: z.object({ id: Id }),
+    container: z.object({ channel_id: Id, message_ts: z.string().regex(/^\d{1,12}\.\d{1,8}$/) }),
+    actions: z.tuple([z.object({ action_id: z.literal(EXTEND_ACTION), value: RunnerKey })]),
+  })
+  .transform(({ actions, container, user }) => {
+    const [namespace, runner] = actions[0].value;
+    return { namespace, runner, channel: container.channel_id, person: user.id, thread: container.message_ts };
+  });
+export type Press = z.output<typeof Press>;
 
 interface ConnectionOptions extends Pick<ReceiverContext, 'clock' | 'env' | 'random' | 'tell'> {
   /** Asks Slack for an address: it is good for one connection. @throws Failure */
@@ -207,7 +190,7 @@ async function holdConnection(
             return;
           case 'interactive': {
             socket.send(JSON.stringify({ envelope_id: message.envelope_id }));
-            const press = pressIn(message.payload);
+            const press = Press.safeParse(message.payload).data;
             if (press) void onPress(press);
             return;
           }
