@@ -1,6 +1,6 @@
 /** `validate --against`: what the RunnerGroups would do to the runners of those that are there now (src/observe/against.ts). */
 import { observeCluster } from '../clients/kubernetes/observe.ts';
-import { InputProblems } from '../config/runnergroup/problems.ts';
+import { formatProblem, InputProblems } from '../config/runnergroup/problems.ts';
 import type { ReadResult } from '../config/runnergroup/read.ts';
 import { withImages } from '../config/runnergroup/to-runner-group.ts';
 import { type Comparison, compareGroups, type GroupChange, type RunnerFate } from '../observe/against.ts';
@@ -38,7 +38,7 @@ export async function compareAgainst(
     return comparison;
   } catch (error) {
     if (!(error instanceof InputProblems)) throw error;
-    const [first = ''] = error.message.split('\n');
+    const [first = ''] = error.problems.map(formatProblem);
     io.err(`warning: nothing is said about runners, because what is there now is not valid: ${printable(first)}\n`);
     return undefined;
   }

@@ -305,7 +305,9 @@ function fatesOf(sightings: readonly Sighting[], before: Side, after: Side, seen
     const next = job && jobs.get(job);
     const isKept = isLeft(live, decision);
     const isReplaced = (): boolean =>
-      now === 'warm' ? hasNewWarm(of) : next?.verdict === 'served' && next.runner !== live.name;
+      now === 'warm' || (now === 'starting' && !job)
+        ? hasNewWarm(of)
+        : next?.verdict === 'served' && next.runner !== live.name;
     const stays = now === 'busy' ? 'finishes' : 'stays';
     const manifest = jobText(live, after, decision);
     const isSameJob = manifest === undefined || manifest === jobText(live, before, earlier);
