@@ -55,7 +55,7 @@ export async function validate(io: Io, options: ValidateOptions, flags: FlagsOf<
       : undefined;
   if (format === 'text') {
     await printText(io, checked, options, isStrict);
-    if (against) io.out(await comparisonText(against, io));
+    if (against && code === 0) io.out(await comparisonText(against, io));
   } else {
     const report = { ...(await reportOf(checked, isStrict)), ...(against && { against }) };
     io.out(await { json: reportJson, sarif, github: annotations, markdown }[format](report));
@@ -169,22 +169,23 @@ function restText(rest: number): string {
 
 /** `validate -o markdown`: a comment on a pull request. Its first line tells a workflow which comment is its own. */
 async function markdown(report: Report): Promise<string> {
-  const { against, findings } = report;
-  // Authors of pull requests write these names. A reference stands for no mark of Markdown, HTML or Gitea.
-  const plain = (text: string) =>
-    printable(text).replace(/[^\w .,:;/()-]/gu, (character) => `&#${character.codePointAt(0)};`);
-  const rowText = (cells: readonly string[]) => `| ${cells.map(plain).join(' | ')} |\n`;
-  const found = findings.map(({ level, file, line, path, message }) => {
-    return `* ${plain(`${level}: ${file}:${line}: ${path === '' ? '' : `${path}: `}${message}`)}\n`;
+  // Authors of pull requests write these words. Gitea makes links and mentions of what is not code, also of references like &#64;.
+  const code = (text: string) => `\`${printable(text).replaceAll('`', "'")}\``;
+  const rowText = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
+  const found = report.findings.map(({ level, file, line, path, message }) => {
+    return `* ${level}: ${code(`${file}:${line}: ${path === '' ? '' : `${path}: `}${message}`)}\n`;
   });
-  const { summary, tables } = against
-    ? (await import('./against.ts')).comparisonParts(against)
-    : { summary: undefined, tables: [] };
-  const texts = tables.map(({ head, rows, rest }) => {
-    return `\n${rowText(head)}|${head.map(() => '---|').join('')}\n${rows.map(rowText).join('')}${rest > 0 ? `\n${restText(rest)}` : ''}`;
+  const compared = report.against && (await import('./against.ts')).comparisonParts(report.against);
+  const tables = compared?.tables.map(({ head, rows, rest }) => {
+    const body = rows.map((cells) => rowText(cells.map(code))).join('');
+    return `${rowText(head)}${rowText(head.map(() => '---'))}${body}${rest > 0 ? `\n${restText(rest)}` : ''}`;
   });
-  const lines = [summaryText(report), ...(summary === undefined ? [] : [summary])].map(plain);
-  return `<!-- gitea-runners validate -->\n${lines.join('. ')}.\n${found.length > 0 ? `\n${found.join('')}` : ''}${texts.join('')}`;
+  const parts = [
+    `${summaryText(report)}.${compared ? ` ${compared.summary}.` : ''}\n`,
+    found.join(''),
+    ...(tables ?? []),
+  ];
+  return `<!-- gitea-runners validate -->\n${parts.filter((part) => part !== '').join('\n')}`;
 }
 
 function amounts(findings: Report['findings']) {

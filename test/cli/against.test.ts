@@ -168,6 +168,9 @@ describe('validate --against prints', () => {
       { ...ci('  image: gitea/runner:2.0.0\n'), 'same.yaml': groupYaml(GITEA, '', 'same') },
     );
 
+    const strict = await validate(ci('  resources: {}\n'), ci('  resources: {}\n  suspend: true\n'), '--strict');
+
+    expect([strict.code, strict.stdout]).toEqual([2, '']);
     expect(code).toBe(0);
     expect(stdout).toBe(
       `2 RunnerGroups in 2 files are valid; 2 warnings
@@ -192,12 +195,14 @@ runners/ci  busy      no difference    finishes its CI job, then ends
 
     expect(bad.code).toBe(2);
     expect(bad.stdout).toMatch(
-      /^<!-- gitea-runners validate -->\n1 RunnerGroup in 1 file: 1 error\.\n\n\* error: new\/ci\.yaml:/,
+      /^<!-- gitea-runners validate -->\n1 RunnerGroup in 1 file: 1 error\.\n\n\* error: `new\/ci\.yaml:/,
     );
-    expect(bad.stdout.slice(35)).not.toMatch(/[<>|@`]/);
+    // All that authors write is code.
+    expect(bad.stdout.slice(35).replace(/`[^`]*`/g, '')).not.toMatch(/[<>|@`]/);
+    expect(bad.stdout).toContain("<img|@admin>':host");
     expect(good.code).toBe(0);
-    expect(good.stdout).toContain('\n| runners/ci | busy | no difference | finishes its CI job, then ends |\n');
-    expect(good.stdout).toContain('\n| runners/ci | spec.suspend |\n');
+    expect(good.stdout).toContain('\n| `runners/ci` | `busy` | `no difference` | `finishes its CI job, then ends` |\n');
+    expect(good.stdout).toContain('\n| `runners/ci` | `spec.suspend` |\n');
   });
 
   it('a line and no comparison when what is there now is not valid: the change may mend it', async () => {

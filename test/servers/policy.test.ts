@@ -128,8 +128,8 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     const [good, bad] = [await comments(1), await comments(2)];
     expect(good, logs.join('\n')).toHaveLength(1);
     expect(good[0]?.body).toContain('1 RunnerGroup would change, 1 would not');
-    expect(good[0]?.body).toContain('| runners/good | new |');
-    expect(bad[0]?.body).toContain('error: groups/bad.yaml:1: runners/bad: spec.image: is &#34;registry.evil');
+    expect(good[0]?.body).toContain('| `runners/good` | `new` |');
+    expect(bad[0]?.body).toContain('error: `groups/bad.yaml:1: runners/bad: spec.image: is "registry.evil');
     passed = true;
   });
 });
