@@ -41,13 +41,13 @@ export function editScenarios(theRig: () => Rig): void {
         expect(starting.length).toBeGreaterThan(0);
         expect(starting.filter(({ outcome, argocd }) => outcome !== 'replaced' || argocd !== 'prunes-it')).toEqual([]);
         await rig.commitGroup(edit);
+        await rig.commitGroup({ podTemplate: { metadata: { annotations: { edited: 'twice' } } } });
         await rig.until(
           'all go that were said to go',
           () => !said.some(({ runner, argocd }) => argocd === 'prunes-it' && world.leftJobs().includes(runner)),
         );
         expect(await differences(rig)).not.toContain(busy);
         expect(world.leftJobs()).toContain(busy);
-        await rig.commitGroup({ podTemplate: { metadata: { annotations: { edited: 'twice' } } } });
       });
       await rig.dispatch('single.yml');
       await rig.until('new jobs are served', async () => (await rig.ended()).length >= 3);
