@@ -69,52 +69,19 @@ export interface Range {
   readonly atMost: number;
 }
 
-export interface UsageFigures {
-  /** CI jobs that a runner took, and that ended in the period. */
-  readonly jobs: number;
-  /** Of these: their conclusion is `failure`. */
-  readonly failed: number;
-  /** Of these: their group was found by labels, not by the name of the runner. */
-  readonly byLabels: number;
-  /** Nearest rank. Undefined: there are no jobs. */
-  readonly waitP50?: Range;
-  readonly waitP95?: Range;
-  readonly ciMinutes: number;
-  readonly runnerMinutes: AtLeast;
-  /** Runners whose Jobs Kubernetes shows, those without a CI job too. */
-  readonly runnersSeen: number;
-  /** Undefined: Kubernetes was not looked at. */
-  readonly needlessStarts?: number;
-  readonly cpuHours: AtLeast;
-  readonly memoryGibHours: AtLeast;
-  readonly cost?: AtLeast;
-}
+export type UsageFigures = Readonly<ReturnType<typeof figuresOf>>;
 
-export interface UsageRow extends UsageFigures {
-  /** Base URL. */
-  readonly gitea: string;
-  /** `ci/linux`, `acme`, `acme/web`, `acme/web ci.yaml`. */
-  readonly name: string;
-}
+/** `name`: `ci/linux`, `acme`, `acme/web`, `acme/web ci.yaml`. */
+export type UsageRow = UsageFigures & Readonly<Record<'gitea' | 'name', string>>;
 
-export interface Usage {
-  /** By Gitea and name. */
-  readonly rows: readonly UsageRow[];
-  readonly total: UsageFigures;
-  /** CI jobs that ran on runners of others. They are in no row. */
-  readonly onOtherRunners: number;
-  /** CI jobs whose runner Gitea has forgotten, and that no group or several groups cover. They are in no row. */
-  readonly ofUnknownGroup: number;
-  /** Ended Jobs that may or may not have run a CI job. They are in no row. */
-  readonly unmatchedRunners: number;
-}
+export type Usage = Readonly<ReturnType<typeof usageOf>>;
 
 /** Clocks of Kubernetes and Gitea may differ by so much. */
 const CLOCKS_MS = 5 * 60_000;
 const HOUR_MS = 3_600_000;
 
 /** @param by of the rows */
-export function usageOf(evidence: UsageEvidence, by: Dimension): Usage {
+export function usageOf(evidence: UsageEvidence, by: Dimension) {
   const of = groupFinder(evidence);
   const giteas = [...evidence.histories].map(([url, scopes]): GiteaHistory => {
     const workflows = new Map(scopes.flatMap((scope) => [...scope.workflows]));
@@ -126,12 +93,14 @@ export function usageOf(evidence: UsageEvidence, by: Dimension): Usage {
   const rows = groupBy(uses, (use) => JSON.stringify([use.gitea.url, nameOf(use, by)]));
   return {
     rows: [...rows]
-      .map(([key, ofRow]) => {
+      .map(([key, ofRow]): UsageRow => {
         const [gitea, name] = JSON.parse(key) as [string, string];
         return { gitea, name, ...figuresOf(ofRow, evidence) };
       })
       .sort((a, b) => compareText(a.gitea, b.gitea) || compareText(a.name, b.name)),
     total: figuresOf(uses, evidence),
+    // What is in no row: CI jobs on runners of others, those whose runner Gitea has forgotten and that not one group alone covers, and
+    // ended Jobs that may or may not have run a CI job.
     onOtherRunners: ran.filter((use) => use === 'on-other-runner').length,
     ofUnknownGroup: ran.filter((use) => use === 'of-unknown-group').length,
     unmatchedRunners: alone.filter((use) => use === 'unmatched').length,
@@ -293,7 +262,7 @@ function ciMsOf({ completedAtMs, ran: { startedAtMs } }: RanJob): number {
   return Math.max(0, completedAtMs - startedAtMs);
 }
 
-function figuresOf(uses: readonly Use[], { priceOf, runners }: UsageEvidence): UsageFigures {
+function figuresOf(uses: readonly Use[], { priceOf, runners }: UsageEvidence) {
   const amount = (is: (use: Use) => unknown): number => uses.filter(is).length;
   const [jobs, runnersSeen, needless] = [
     amount(({ job }) => job),
@@ -309,12 +278,15 @@ function figuresOf(uses: readonly Use[], { priceOf, runners }: UsageEvidence): U
   const cost = (price: Price, { cpu, memoryGib }: Asked): number =>
     price.runnerHour + cpu * price.cpuHour + memoryGib * price.memoryGibHour;
   return {
+    /** CI jobs that a runner took, and that ended in the period. */
     jobs,
     failed: amount(({ job }) => job?.result === 'failure'),
+    /** Their group was found by labels, not by the name of the runner. */
     byLabels: amount(({ job }) => job && job.ran.runner === undefined),
     ...(waitsOfAll.length > 0 && { waitP50: percentile(waitsOfAll, 0.5), waitP95: percentile(waitsOfAll, 0.95) }),
     ciMinutes: rounded(uses.reduce((sum, { job }) => sum + (job ? ciMsOf(job) : 0), 0) / 60_000),
     runnerMinutes: hours(() => 60),
+    /** Runners whose Jobs Kubernetes shows, those without a CI job too. */
     runnersSeen,
     ...(runners && { needlessStarts: needless }),
     cpuHours: hours((_, { cpu }) => cpu),
