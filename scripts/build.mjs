@@ -93,6 +93,8 @@ function oneCommand(name, ...own) {
     plugins: [
       apart(/^\.\.?\//, './cli.cjs', (path, importer) => importer.endsWith('/cli/cli.ts') && !kept.has(path)),
       apart(/\/connect\.ts$/, './proxied.cjs'),
+      // Never loaded from here: src/cli/start/launcher.ts.
+      apart(/\/against\.ts$/, './cli.cjs'),
       apart(/\/documents\.ts$/, './documents.cjs'),
       apart(/\/policy\/check\.ts$/, './policy.cjs'),
       apart(CHARTS, './charts.cjs'),

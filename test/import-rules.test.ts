@@ -219,6 +219,7 @@ it('only commands that people type can start the program of a kubeconfig', () =>
 
   expect(importing('exec-login')).toEqual(['src/cli/own-kubeconfig.ts']);
   expect(importing('own-kubeconfig')).toEqual([
+    'src/cli/against.ts',
     'src/cli/doctor.ts',
     'src/cli/explain.ts',
     'src/cli/explain/cluster-source.ts',

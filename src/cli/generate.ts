@@ -79,7 +79,7 @@ function countsLine(plan: Plan): string {
   return `${runners}: ${uses}${held}${unread > 0 ? `; ${unreadText(unread)}` : ''}`;
 }
 
-const HELD_BACK: Readonly<Record<Exclude<HeldBecause, 'blocked'>, string>> = {
+export const HELD_BACK: Readonly<Record<Exclude<HeldBecause, 'blocked'>, string>> = {
   cap: 'held back by the cap',
   suspended: 'held back by the suspension',
   'backing-off': 'held back by the back-off',

@@ -41,12 +41,13 @@ Exit codes: 0 good; 1 Gitea, cluster or a file failed; 2 bad input; 3 refused; w
 On codes 1 to 3 stdout is empty.`,
   },
   validate: {
-    description: 'check RunnerGroups without asking any server; prints every error',
+    description: 'check RunnerGroups without asking any server; prints every error, and what a merge does to runners',
     after: `
 Examples:
   gitea-runners validate
   gitea-runners validate -R clusters/ && git push
   gitea-runners validate --strict -o sarif > runnergroups.sarif
+  gitea-runners validate --against ../main/groups groups/     what a merge does to runners
 
 Exit codes: 0 valid; 2 a RunnerGroup is not valid, or there is none; 3 the policy denies one. With --strict a warning is 2.
 With -o the report is on stdout, whatever the exit code.`,

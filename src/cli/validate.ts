@@ -12,10 +12,12 @@ import {
   type ReadInSpite,
 } from '../config/runnergroup/problems.ts';
 import type { FilePlace } from '../config/runnergroup/runner-group.ts';
+import type { Comparison } from '../observe/against.ts';
 import { problemsOfPods } from '../observe/pods.ts';
-import type { ExitCode, Io } from '../shared/io.ts';
+import { type ExitCode, type Io, paperOf } from '../shared/io.ts';
 import { keyText } from '../shared/keys.ts';
 import { count, jsonText, printable } from '../shared/printable.ts';
+import { table } from '../shared/table.ts';
 import { isOn } from './flags/flag.ts';
 import { askedOutput, type FlagsOf, flagValue } from './flags/flags.ts';
 import { noGroups, readGroups } from './read-groups.ts';
@@ -44,11 +46,21 @@ export async function validate(io: Io, options: ValidateOptions, flags: FlagsOf<
   const isStrict = flagValue('strict', flags, io);
   const checked = await check(io, options);
   const { problems, denials, warnings } = checked;
-  if (format === 'text') await printText(io, checked, options, isStrict);
-  else io.out({ json: reportJson, sarif, github: annotations }[format](await reportOf(checked, isStrict)));
-  if (problems.length > 0) return 2;
-  if (denials.length > 0) return 3;
-  return isStrict && warnings.length > 0 ? 2 : 0;
+  const code = problems.length > 0 ? 2 : denials.length > 0 ? 3 : isStrict && warnings.length > 0 ? 2 : 0;
+  const base = flagValue('against', flags, io);
+  const { recursive } = options;
+  const against =
+    base !== undefined && problems.length === 0
+      ? await (await import('./against.ts')).compareAgainst({ path: base, recursive }, checked, flags, io)
+      : undefined;
+  if (format === 'text') {
+    await printText(io, checked, options, isStrict);
+    if (against && code === 0) io.out(await comparisonText(against, io));
+  } else {
+    const report = { ...(await reportOf(checked, isStrict)), ...(against && { against }) };
+    io.out(await { json: reportJson, sarif, github: annotations, markdown }[format](report));
+  }
+  return code;
 }
 
 async function check(io: Io, options: ValidateOptions): Promise<Checked> {
@@ -124,6 +136,8 @@ interface Report {
   readonly files: number;
   /** In the order of files, lines and columns. */
   readonly findings: readonly ReportLine[];
+  /** With `--against`, when both sides are valid. */
+  readonly against?: Comparison;
 }
 
 /** `3 RunnerGroups in 2 files: 2 errors, 1 warning` */
@@ -140,6 +154,38 @@ function summaryText({ groups, files, findings }: Report): string {
 function reportJson(report: Report): string {
   const { errors, warnings } = amounts(report.findings);
   return jsonText({ valid: errors === 0, errors, warnings, ...report });
+}
+
+/** As text for people, below the line that counts the groups. */
+async function comparisonText(against: Comparison, io: Io): Promise<string> {
+  const { summary, tables } = (await import('./against.ts')).comparisonParts(against);
+  const texts = tables.map(({ head, rows, rest }) => `\n${table(head, rows, paperOf(io))}${restText(rest)}`);
+  return `${summary}\n${texts.join('')}`;
+}
+
+function restText(rest: number): string {
+  return rest > 0 ? `… and ${rest} more: -o json\n` : '';
+}
+
+/** `validate -o markdown`: a comment on a pull request. Its first line tells a workflow which comment is its own. */
+async function markdown(report: Report): Promise<string> {
+  // Authors of pull requests write these words. Gitea makes links and mentions of what is not code, also of references like &#64;.
+  const code = (text: string) => `\`${printable(text).replaceAll('`', "'")}\``;
+  const rowText = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
+  const found = report.findings.map(({ level, file, line, path, message }) => {
+    return `* ${level}: ${code(`${file}:${line}: ${path === '' ? '' : `${path}: `}${message}`)}\n`;
+  });
+  const compared = report.against && (await import('./against.ts')).comparisonParts(report.against);
+  const tables = compared?.tables.map(({ head, rows, rest }) => {
+    const body = rows.map((cells) => rowText(cells.map(code))).join('');
+    return `${rowText(head)}${rowText(head.map(() => '---'))}${body}${rest > 0 ? `\n${restText(rest)}` : ''}`;
+  });
+  const parts = [
+    `${summaryText(report)}.${compared ? ` ${compared.summary}.` : ''}\n`,
+    found.join(''),
+    ...(tables ?? []),
+  ];
+  return `<!-- gitea-runners validate -->\n${parts.filter((part) => part !== '').join('\n')}`;
 }
 
 function amounts(findings: Report['findings']) {

@@ -69,52 +69,19 @@ export interface Range {
   readonly atMost: number;
 }
 
-export interface UsageFigures {
-  /** CI jobs that a runner took, and that ended in the period. */
-  readonly jobs: number;
-  /** Of these: their conclusion is `failure`. */
-  readonly failed: number;
-  /** Of these: their group was found by labels, not by the name of the runner. */
-  readonly byLabels: number;
-  /** Nearest rank. Undefined: there are no jobs. */
-  readonly waitP50?: Range;
-  readonly waitP95?: Range;
-  readonly ciMinutes: number;
-  readonly runnerMinutes: AtLeast;
-  /** Runners whose Jobs Kubernetes shows, those without a CI job too. */
-  readonly runnersSeen: number;
-  /** Undefined: Kubernetes was not looked at. */
-  readonly needlessStarts?: number;
-  readonly cpuHours: AtLeast;
-  readonly memoryGibHours: AtLeast;
-  readonly cost?: AtLeast;
-}
+export type UsageFigures = Readonly<ReturnType<typeof figuresOf>>;
 
-export interface UsageRow extends UsageFigures {
-  /** Base URL. */
-  readonly gitea: string;
-  /** `ci/linux`, `acme`, `acme/web`, `acme/web ci.yaml`. */
-  readonly name: string;
-}
+/** `name`: `ci/linux`, `acme`, `acme/web`, `acme/web ci.yaml`. */
+export type UsageRow = UsageFigures & Readonly<Record<'gitea' | 'name', string>>;
 
-export interface Usage {
-  /** By Gitea and name. */
-  readonly rows: readonly UsageRow[];
-  readonly total: UsageFigures;
-  /** CI jobs that ran on runners of others. They are in no row. */
-  readonly onOtherRunners: number;
-  /** CI jobs whose runner Gitea has forgotten, and that no group or several groups cover. They are in no row. */
-  readonly ofUnknownGroup: number;
-  /** Ended Jobs that may or may not have run a CI job. They are in no row. */
-  readonly unmatchedRunners: number;
-}
+export type Usage = Readonly<ReturnType<typeof usageOf>>;
 
 /** Clocks of Kubernetes and Gitea may differ by so much. */
 const CLOCKS_MS = 5 * 60_000;
 const HOUR_MS = 3_600_000;
 
 /** @param by of the rows */
-export function usageOf(evidence: UsageEvidence, by: Dimension): Usage {
+export function usageOf(evidence: UsageEvidence, by: Dimension) {
   const of = groupFinder(evidence);
   const giteas = [...evidence.histories].map(([url, scopes]): GiteaHistory => {
     const workflows = new Map(scopes.flatMap((scope) => [...scope.workflows]));
@@ -122,23 +89,18 @@ export function usageOf(evidence: UsageEvidence, by: Dimension): Usage {
   });
   const ran = giteas.flatMap((gitea) => ranJobs(gitea, of, evidence));
   const alone = giteas.flatMap((gitea) => runnersAlone(gitea, of, evidence));
-  const total = new Sum(evidence);
-  const rows = new Map<string, { readonly gitea: string; readonly name: string; readonly sum: Sum }>();
-  for (const use of [...ran, ...alone]) {
-    if (typeof use === 'string') continue;
-    const { url: gitea } = use.gitea;
-    const name = nameOf(use, by);
-    const key = JSON.stringify([gitea, name]);
-    const row = rows.get(key) ?? { gitea, name, sum: new Sum(evidence) };
-    rows.set(key, row);
-    row.sum.add(use);
-    total.add(use);
-  }
+  const uses = [...ran, ...alone].flatMap((use) => (typeof use === 'string' ? [] : use));
+  const rows = groupBy(uses, (use) => JSON.stringify([use.gitea.url, nameOf(use, by)]));
   return {
-    rows: [...rows.values()]
-      .map(({ gitea, name, sum }) => ({ gitea, name, ...sum.figures() }))
+    rows: [...rows]
+      .map(([key, ofRow]): UsageRow => {
+        const [gitea, name] = JSON.parse(key) as [string, string];
+        return { gitea, name, ...figuresOf(ofRow, evidence) };
+      })
       .sort((a, b) => compareText(a.gitea, b.gitea) || compareText(a.name, b.name)),
-    total: total.figures(),
+    total: figuresOf(uses, evidence),
+    // What is in no row: CI jobs on runners of others, those whose runner Gitea has forgotten and that not one group alone covers, and
+    // ended Jobs that may or may not have run a CI job.
     onOtherRunners: ran.filter((use) => use === 'on-other-runner').length,
     ofUnknownGroup: ran.filter((use) => use === 'of-unknown-group').length,
     unmatchedRunners: alone.filter((use) => use === 'unmatched').length,
@@ -300,62 +262,42 @@ function ciMsOf({ completedAtMs, ran: { startedAtMs } }: RanJob): number {
   return Math.max(0, completedAtMs - startedAtMs);
 }
 
-class Sum {
-  readonly #isSeen: boolean;
-  readonly #priceOf: UsageEvidence['priceOf'];
-  readonly #waits: Range[] = [];
-  #jobs = 0;
-  #failed = 0;
-  #byLabels = 0;
-  #ciMs = 0;
-  #runnerHours = 0;
-  #cpuHours = 0;
-  #memoryGibHours = 0;
-  #cost = 0;
-  #runnersSeen = 0;
-  #needless = 0;
+function figuresOf(uses: readonly Use[], { priceOf, runners }: UsageEvidence) {
+  const amount = (is: (use: Use) => unknown): number => uses.filter(is).length;
+  const [jobs, runnersSeen, needless] = [
+    amount(({ job }) => job),
+    amount((use) => use.runner),
+    amount((use) => !use.job),
+  ];
+  const waitsOfAll = uses.flatMap(({ wait }) => wait ?? []);
+  const isExact = runnersSeen - needless === jobs;
+  const hours = (of: (use: Use, asked: Asked) => number): AtLeast => {
+    const atLeast = uses.reduce((sum, use) => sum + hoursOf(use) * of(use, use.runner ?? askedBy(use.group)), 0);
+    return { atLeast: rounded(atLeast), isExact };
+  };
+  const cost = (price: Price, { cpu, memoryGib }: Asked): number =>
+    price.runnerHour + cpu * price.cpuHour + memoryGib * price.memoryGibHour;
+  return {
+    /** CI jobs that a runner took, and that ended in the period. */
+    jobs,
+    failed: amount(({ job }) => job?.result === 'failure'),
+    /** Their group was found by labels, not by the name of the runner. */
+    byLabels: amount(({ job }) => job && job.ran.runner === undefined),
+    ...(waitsOfAll.length > 0 && { waitP50: percentile(waitsOfAll, 0.5), waitP95: percentile(waitsOfAll, 0.95) }),
+    ciMinutes: rounded(uses.reduce((sum, { job }) => sum + (job ? ciMsOf(job) : 0), 0) / 60_000),
+    runnerMinutes: hours(() => 60),
+    /** Runners whose Jobs Kubernetes shows, those without a CI job too. */
+    runnersSeen,
+    ...(runners && { needlessStarts: needless }),
+    cpuHours: hours((_, { cpu }) => cpu),
+    memoryGibHours: hours((_, { memoryGib }) => memoryGib),
+    ...(priceOf && { cost: hours(({ group }, asked) => cost(priceOf(group), asked)) }),
+  };
+}
 
-  constructor({ priceOf, runners }: UsageEvidence) {
-    this.#isSeen = runners !== undefined;
-    this.#priceOf = priceOf;
-  }
-
-  add({ group, job, runner, wait }: Use): void {
-    if (runner) this.#runnersSeen += 1;
-    if (!job) this.#needless += 1;
-    else {
-      this.#jobs += 1;
-      this.#ciMs += ciMsOf(job);
-      if (job.result === 'failure') this.#failed += 1;
-      if (job.ran.runner === undefined) this.#byLabels += 1;
-      if (wait) this.#waits.push(wait);
-    }
-    const hours = (runner ? runner.endedAtMs - runner.createdAtMs : job ? ciMsOf(job) : 0) / HOUR_MS;
-    const { cpu, memoryGib } = runner ?? askedBy(group);
-    this.#runnerHours += hours;
-    this.#cpuHours += hours * cpu;
-    this.#memoryGibHours += hours * memoryGib;
-    const price = this.#priceOf?.(group);
-    if (price) this.#cost += hours * (price.runnerHour + cpu * price.cpuHour + memoryGib * price.memoryGibHour);
-  }
-
-  figures(): UsageFigures {
-    const isExact = this.#runnersSeen - this.#needless === this.#jobs;
-    const sum = (value: number): AtLeast => ({ atLeast: rounded(value), isExact });
-    return {
-      jobs: this.#jobs,
-      failed: this.#failed,
-      byLabels: this.#byLabels,
-      ...(this.#waits.length > 0 && { waitP50: percentile(this.#waits, 0.5), waitP95: percentile(this.#waits, 0.95) }),
-      ciMinutes: rounded(this.#ciMs / 60_000),
-      runnerMinutes: sum(this.#runnerHours * 60),
-      runnersSeen: this.#runnersSeen,
-      ...(this.#isSeen && { needlessStarts: this.#needless }),
-      cpuHours: sum(this.#cpuHours),
-      memoryGibHours: sum(this.#memoryGibHours),
-      ...(this.#priceOf && { cost: sum(this.#cost) }),
-    };
-  }
+/** That its runner lived; if Kubernetes shows it no more, that its CI job took. */
+function hoursOf({ job, runner }: Use): number {
+  return (runner ? runner.endedAtMs - runner.createdAtMs : job ? ciMsOf(job) : 0) / HOUR_MS;
 }
 
 /** Bounds of the percentile: those of all values, each in its order. */

@@ -74,7 +74,7 @@ describe('-o', () => {
     ['doctor', 'json'],
     ['sweep', 'json'],
     ['explain', 'json or wide'],
-    ['validate', 'json, sarif or github'],
+    ['validate', 'json, sarif, github or markdown'],
   ])('%s -o yaml says what there is', async (command, outputs) => {
     const outcome = await runCli([command, '-o', 'yaml'], {}, folderWith({}));
 

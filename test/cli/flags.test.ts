@@ -59,6 +59,7 @@ const VALUES: Readonly<Record<string, readonly [text: string, value: unknown]>> 
   since: ['90m', 5_400_000],
   by: ['workflow', 'workflow'],
   prices: ['/p', '/p'],
+  against: ['main', 'main'],
   budget: ['600', 600],
   speed: ['0.5', 0.5],
   output: ['json', 'json'],

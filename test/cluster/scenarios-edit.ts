@@ -2,10 +2,14 @@
  * A group is edited under load: its template changes while runners are busy, idle and starting. A Job's template cannot change, and Argo CD
  * 3.6 asks Kubernetes about each living Job. One refusal would stop the whole Application (docs/adr/0063).
  */
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import * as z from 'zod';
+import { runCli } from '../support/run-cli.ts';
 import { busyAndIdle } from './scenarios-lifetime.ts';
 import { conclusions } from './scenarios-load.ts';
-import { APPLICATION, type Rig } from './scenarios-rig.ts';
+import { APPLICATION, type GroupChange, type Rig } from './scenarios-rig.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
 
 export function editScenarios(theRig: () => Rig): void {
@@ -16,19 +20,34 @@ export function editScenarios(theRig: () => Rig): void {
     await compare(rig, true);
     try {
       const { busy } = await busyAndIdle(rig, 'long.yml');
+      const edit = {
+        // The same image by its full name.
+        image: `docker.io/${RUNNER_IMAGE}`,
+        labels: ['linux:host', 'edited:host'],
+        resources: { requests: { cpu: '11m' } },
+        podTemplate: { metadata: { annotations: { edited: 'once' } } },
+      };
 
       await rig.whilePodsWait(async () => {
         const before = world.unfinished().length;
         await rig.dispatch('busy.yml', 2);
         await rig.until('new Jobs wait for a node', () => world.unfinished().length > before);
-        await rig.commitGroup({
-          // The same image by its full name.
-          image: `docker.io/${RUNNER_IMAGE}`,
-          labels: ['linux:host', 'edited:host'],
-          resources: { requests: { cpu: '11m' } },
-          podTemplate: { metadata: { annotations: { edited: 'once' } } },
-        });
+        const living = world.unfinished();
+        const said = await saidBefore(rig, edit);
+        const lived = living.flatMap(({ name }) => (world.unfinished().some((job) => job.name === name) ? [name] : []));
+        const starting = said.filter(({ now }) => now === 'starting');
+        expect(said.map(({ runner }) => runner)).toEqual(expect.arrayContaining(lived));
+        expect(said.find(({ runner }) => runner === busy)).toMatchObject({ outcome: 'finishes', argocd: 'nothing' });
+        expect(starting.length).toBeGreaterThan(0);
+        expect(starting.filter(({ outcome, argocd }) => outcome !== 'replaced' || argocd !== 'prunes-it')).toEqual([]);
+        await rig.commitGroup(edit);
         await rig.commitGroup({ podTemplate: { metadata: { annotations: { edited: 'twice' } } } });
+        await rig.until(
+          'all go that were said to go',
+          () => !said.some(({ runner, argocd }) => argocd === 'prunes-it' && world.leftJobs().includes(runner)),
+        );
+        expect(await differences(rig)).not.toContain(busy);
+        expect(world.leftJobs()).toContain(busy);
       });
       await rig.dispatch('single.yml');
       await rig.until('new jobs are served', async () => (await rig.ended()).length >= 3);
@@ -42,6 +61,39 @@ export function editScenarios(theRig: () => Rig): void {
       await compare(rig, false);
     }
   });
+}
+
+const Said = z.object({
+  against: z.object({
+    changes: z.array(
+      z.object({
+        runners: z.array(z.object({ runner: z.string(), now: z.string(), outcome: z.string(), argocd: z.string() })),
+      }),
+    ),
+  }),
+});
+
+/** What `validate --against` says before a commit about the living runners. */
+async function saidBefore(rig: Rig, change: GroupChange) {
+  const { machine, kubernetes } = rig.stack;
+  const folders = ['now', 'next'].map((name) => mkdtempSync(join(machine.folder, `against-${name}-`)));
+  for (const [index, text] of [rig.groupText(), rig.groupText(change)].entries())
+    writeFileSync(join(folders[index] ?? '', 'ci.yaml'), text);
+  const [now = '', next = ''] = folders;
+  const words = ['validate', '--against', now, '--kubeconfig', kubernetes.kubeconfig, '-o', 'json', next];
+  const { stdout, stderr } = await runCli(words);
+  expect(stderr).toBe('');
+  return Said.parse(JSON.parse(stdout)).against.changes.flatMap(({ runners }) => runners);
+}
+
+/** What Argo CD shows as OutOfSync. */
+async function differences(rig: Rig): Promise<readonly string[]> {
+  const text = await rig.kubectl('get', 'application', APPLICATION, '-n', 'argocd', '-o', 'json');
+  const Application = z.object({
+    status: z.object({ resources: z.array(z.object({ name: z.string(), status: z.string().optional() })) }),
+  });
+  const { resources } = Application.parse(JSON.parse(text)).status;
+  return resources.flatMap(({ name, status }) => (status === 'OutOfSync' ? [name] : []));
 }
 
 /** Whether Kubernetes judges the differences of living Jobs. */

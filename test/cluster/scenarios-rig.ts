@@ -141,22 +141,31 @@ export class Rig {
     }
   }
 
-  /** Commits the RunnerGroup with these fields changed, and waits until the cluster has it. What was changed before stays. */
-  async commitGroup({ cap, minIdle, ...fields }: GroupChange): Promise<void> {
-    this.#spec = {
+  /** The file of the RunnerGroup with these fields changed. */
+  groupText(change: GroupChange = {}): string {
+    const manifest = {
+      apiVersion: 'gitea.bpg.pw/v1alpha1',
+      kind: 'RunnerGroup',
+      metadata: { name: GROUP, namespace: 'runners' },
+      spec: this.#changed(change),
+    };
+    // 1.1: the key `on` needs quotes there.
+    return stringify(manifest, { version: '1.1' });
+  }
+
+  #changed({ cap, minIdle, ...fields }: GroupChange): Readonly<Record<string, unknown>> {
+    return {
       ...this.#spec,
       ...fields,
       ...(cap !== undefined && { maxActiveRunners: cap }),
       ...(minIdle !== undefined && { minIdleRunners: minIdle }),
     };
-    const manifest = {
-      apiVersion: 'gitea.bpg.pw/v1alpha1',
-      kind: 'RunnerGroup',
-      metadata: { name: GROUP, namespace: 'runners' },
-      spec: this.#spec,
-    };
-    // 1.1: the key `on` needs quotes there.
-    await this.commitFile(GROUP_FILE, stringify(manifest, { version: '1.1' }));
+  }
+
+  /** Commits the RunnerGroup with these fields changed, and waits until the cluster has it. What was changed before stays. */
+  async commitGroup(change: GroupChange): Promise<void> {
+    this.#spec = this.#changed(change);
+    await this.commitFile(GROUP_FILE, this.groupText());
     const wanted = this.#spec;
     await this.until('the cluster has the new RunnerGroup', () => {
       const spec = this.world.groups.get(GROUP)?.spec;

@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { groupYaml } from '../support/run-cli.ts';
 import type { ApiJob } from './account.ts';
@@ -19,6 +20,10 @@ import { PLAIN_GIT } from './workflows.ts';
 
 const PUBLISHED = join(import.meta.dirname, '..', '..', 'docs', 'examples', 'check-runnergroups.yml');
 const CHECKOUT = '      - uses: actions/checkout@v4\n';
+/** What actions/checkout leaves for later steps. */
+const ORIGIN = `          git remote add origin "\${{ github.server_url }}/\${{ github.repository }}"
+          git config http.extraHeader "Authorization: Basic $(printf 'x:%s' "$TOKEN" | base64 -w0)"
+`;
 const POLICY = `apiVersion: gitea.bpg.pw/v1alpha1
 kind: RunnerPolicy
 spec:
@@ -92,7 +97,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', packages]);
     const published = readFileSync(PUBLISHED, 'utf8');
     const workflow = published
-      .replace(CHECKOUT, PLAIN_GIT)
+      .replace(CHECKOUT, `${PLAIN_GIT}${ORIGIN}`)
       .replace(/PACKAGE: .*/, `PACKAGE: ${packages}/argocd-gitea-runners-${packageJson.version}.tgz`)
       .replace('https://gitea.example.com', url);
     expect(published).toContain(CHECKOUT);
@@ -104,19 +109,27 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     await admin.putFile('platform/policies', 'runners.yaml', POLICY);
     await admin.addWorkflow(REPOSITORY, 'check-runnergroups.yml', workflow);
 
+    await admin.putFile(REPOSITORY, 'groups/ci.yaml', groupYaml('https://gitea.example.com').replace('linux', 'other'));
     await propose('good', '');
     await propose('bad', '  image: registry.evil.example.com/miner:1\n');
     const jobs = await runAll();
 
     const logs = await Promise.all(jobs.map(logOf));
     const outcomes = jobs.map(
-      ({ conclusion }, index) => `${conclusion} ${/groups\/\w+\.yaml|is valid/.exec(logs[index] ?? '')?.[0]}`,
+      ({ conclusion }, index) => `${conclusion} ${/groups\/\w+\.yaml|are valid/.exec(logs[index] ?? '')?.[0]}`,
     );
-    expect(outcomes.sort(), logs.join('\n')).toEqual(['failure groups/bad.yaml', 'success is valid']);
+    expect(outcomes.sort(), logs.join('\n')).toEqual(['failure groups/bad.yaml', 'success are valid']);
     expect(logs.join('\n')).toContain(
       'groups/bad.yaml:1: runners/bad: spec.image: is "registry.evil.example.com/miner:1"; the policy allows docker.io/gitea/runner. Use one of them [images]',
     );
     expect(logs.join('\n')).toContain("not checked, because Argo CD does not ask: the policy's projects");
+    const comments = async (pull: number) =>
+      z.array(z.object({ body: z.string() })).parse(await admin.call('GET', `${LEVEL}/issues/${pull}/comments`));
+    const [good, bad] = [await comments(1), await comments(2)];
+    expect(good, logs.join('\n')).toHaveLength(1);
+    expect(good[0]?.body).toContain('1 RunnerGroup would change, 1 would not');
+    expect(good[0]?.body).toContain('| `runners/good` | `new` |');
+    expect(bad[0]?.body).toContain('error: `groups/bad.yaml:15: spec.image: is "registry.evil');
     passed = true;
   });
 });

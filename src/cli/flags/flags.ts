@@ -43,7 +43,7 @@ const NAMESPACE_READ = 'namespace of the RunnerGroups that are read from the clu
 /** What each command prints beside text for people. */
 const OUTPUTS = {
   explain: ['json', 'wide'],
-  validate: ['json', 'sarif', 'github'],
+  validate: ['json', 'sarif', 'github', 'markdown'],
   sweep: ['json'],
   report: ['json', 'csv'],
   doctor: ['json'],
@@ -77,13 +77,13 @@ export const FLAGS = {
     help: 'where API tokens are mounted',
   },
   timeout: {
-    of: ['generate', 'explain', 'serve', 'sweep', 'report', 'doctor', 'extend'],
+    of: ['generate', 'explain', 'validate', 'serve', 'sweep', 'report', 'doctor', 'extend'],
     value: 'SECONDS',
     default: 20,
     help: 'time limit of a run; in serve and sweep, of each look and each deletion',
     helpIn: {
       ...{ generate: OF_RUN, explain: OF_RUN, report: OF_RUN, doctor: OF_RUN, extend: OF_RUN },
-      ...{ serve: OF_LOOK, sweep: OF_LOOK },
+      ...{ validate: 'time limit of the look at the cluster', serve: OF_LOOK, sweep: OF_LOOK },
     },
     more: 'A plan that comes later is not printed (exit 1). Argo CD ends a plugin after 60 s.',
     read: readers.readSeconds,
@@ -99,12 +99,13 @@ export const FLAGS = {
     read: readers.readClusterMode,
   },
   kubeconfig: {
-    of: ['generate', 'explain', 'serve', 'sweep', 'report', 'doctor', 'extend'],
+    of: ['generate', 'explain', 'validate', 'serve', 'sweep', 'report', 'doctor', 'extend'],
     value: 'FILE',
-    defaultNote: 'the service account of this pod; in explain, report, doctor and extend also that of kubectl',
+    defaultNote:
+      'the service account of this pod; in explain, report, doctor and extend also that of kubectl; in validate none',
     defaultIn: {
       ...{ generate: OWN, serve: OWN, sweep: OWN },
-      ...{ explain: KUBECTL, report: KUBECTL, doctor: KUBECTL, extend: KUBECTL },
+      ...{ explain: KUBECTL, report: KUBECTL, doctor: KUBECTL, extend: KUBECTL, validate: 'none' },
     },
     help: 'the cluster in which the runners run',
     more: 'The variable must hold an absolute path. In generate and serve it needs a token or a client certificate; the other commands also log in with the program that it names (`exec`).',
@@ -405,9 +406,9 @@ export const FLAGS = {
     short: '-o',
     value: 'FORMAT',
     defaultNote: 'text',
-    help: 'how to print: json; explain also wide; validate also sarif or github; report also csv',
+    help: 'how to print: json; explain also wide; validate also sarif, github or markdown; report also csv',
     helpIn: Object.fromEntries(Object.entries(OUTPUTS).map(([name, all]) => [name, `how to print: ${anyOf(all)}`])),
-    more: '`wide` adds columns and cuts nothing. `sarif` is SARIF 2.1.0. `github` prints annotations, which Gitea Actions shows too. The variable counts for the commands that have its format.',
+    more: '`wide` adds columns and cuts nothing. `sarif` is SARIF 2.1.0. `github` prints annotations, which Gitea Actions shows too. `markdown` is a comment for a pull request. The variable counts for the commands that have its format.',
     choices: OUTPUTS,
   },
   namespace: {
@@ -449,6 +450,13 @@ export const FLAGS = {
   },
   watch: { of: ['explain'], short: '-w', help: 'look again every 5 s until Ctrl-C' },
   exitCode: { of: ['explain'], help: 'end with exit code 4 when a job that is shown is unserved' },
+  against: {
+    of: ['validate'],
+    value: 'PATH',
+    defaultNote: 'no comparison',
+    help: 'say what happens to runners when PATH becomes these RunnerGroups',
+    more: '[Before a merge](commands.md#what-a-merge-does).',
+  },
   strict: { of: ['validate'], help: 'warnings are errors: they end with exit code 2' },
   json: { of: ['explain', 'sweep', 'version', 'doctor'], help: 'the same as `-o json`' },
   crd: { of: ['schema'], help: 'print the CustomResourceDefinition instead' },

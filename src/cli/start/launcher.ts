@@ -11,5 +11,7 @@ import { join } from 'node:path';
 import { load, type ProgramPart } from './code-cache.ts';
 
 const [, , command = ''] = process.argv;
-const part = ['generate', 'validate'].includes(command) ? command : 'cli';
+// What compares RunnerGroups plans them, too.
+const compares = process.env['GITEA_RUNNERS_AGAINST'] || process.argv.some((word) => word.startsWith('--against'));
+const part = command === 'generate' || (command === 'validate' && !compares) ? command : 'cli';
 (load(join(__dirname, `${part}.cjs`)) as ProgramPart).main();

@@ -4,6 +4,7 @@
  */
 import { hkdfSync } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { parse } from 'hono/utils/cookie';
 import { EncryptJWT, jwtDecrypt } from 'jose';
 import * as z from 'zod';
 import type { Clock } from '../../shared/clock.ts';
@@ -79,12 +80,8 @@ export class Sessions {
   }
 
   async #read(of: 'session' | 'sign-in', { headers }: IncomingMessage): Promise<unknown> {
-    const begin = `${this.#nameOf(of)}=`;
-    const sealed = (headers.cookie ?? '')
-      .split(';')
-      .map((part) => part.trim())
-      .find((part) => part.startsWith(begin))
-      ?.slice(begin.length);
+    const name = this.#nameOf(of);
+    const sealed = parse(headers.cookie ?? '', name)[name];
     if (!sealed) return undefined;
     for (const key of this.#options.keys()) {
       const opened = await jwtDecrypt(sealed, keyFrom(key), {

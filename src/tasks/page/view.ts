@@ -17,7 +17,7 @@ import {
 } from '../../observe/explain/explanation.ts';
 import { JOB_STATES, type JobState } from '../../observe/explain/job-state.ts';
 import { type GroupKey, type RunnerDecision, takesPlace } from '../../planner/decisions.ts';
-import { isOver, type Job, type LiveJob } from '../../planner/evidence.ts';
+import { isOver, type Job } from '../../planner/evidence.ts';
 import { groupHash, namePrefix, parseRunnerName } from '../../planner/names.ts';
 import { isSame, keyText } from '../../shared/keys.ts';
 import { printable } from '../../shared/printable.ts';
@@ -116,44 +116,15 @@ function forReader(job: HeldBackJob, reader: Reader, ownsGroup: (key: GroupKey) 
   };
 }
 
-/** Times are ISO 8601, spans whole seconds. */
-export interface JobRow {
-  readonly id: number;
-  readonly repository: string;
-  readonly name: string;
-  readonly state: JobState | 'ended';
-  readonly runsOn: readonly string[];
-  readonly createdAt: string;
-  readonly startedAt?: string;
-  readonly endedAt?: string;
-  /** What happens to it, and why. Of one that has ended: `success`, `failure`, `cancelled` or `skipped`. */
-  readonly what: string;
-  readonly group?: string;
-  readonly placeInLine?: number;
-  readonly estimate?: Readonly<Record<'seconds' | 'from' | 'to', number>>;
-  readonly runner?: string;
-  /** Its page in Gitea. */
-  readonly link?: string;
-}
-
-export interface JobsPage {
-  readonly checkedAt: string;
-  readonly counts: Readonly<Record<JobState, number>>;
-  /** From 1. */
-  readonly page: number;
-  readonly pages: number;
-  readonly jobs: readonly JobRow[];
-  readonly ended: readonly JobRow[];
-  readonly unknownRepositories: number;
-}
-
 export interface JobsWanted {
   readonly page: number;
   /** A part of `owner/name`; '' for all. */
   readonly repository: string;
 }
 
-export function jobsFor(figures: Figures, reader: Reader, { page, repository }: JobsWanted): JobsPage {
+export type JobsPage = Readonly<ReturnType<typeof jobsFor>>;
+
+export function jobsFor(figures: Figures, reader: Reader, { page, repository }: JobsWanted) {
   const explanation = explanationFor(figures, reader);
   const isWanted = (job: Job): boolean => job.repository.toLowerCase().includes(repository.toLowerCase());
   const jobs = explanation.jobs.filter(({ job }) => isWanted(job));
@@ -165,7 +136,8 @@ export function jobsFor(figures: Figures, reader: Reader, { page, repository }: 
     .sort((a, b) => (b.completedAtMs ?? 0) - (a.completedAtMs ?? 0));
   return {
     checkedAt: explanation.checkedAt,
-    counts: Object.fromEntries(JOB_STATES.map((state) => [state, count(state)])) as JobsPage['counts'],
+    counts: Object.fromEntries(JOB_STATES.map((state) => [state, count(state)])) as Readonly<Record<JobState, number>>,
+    /** From 1. */
     page: at,
     pages,
     jobs: jobs.slice((at - 1) * PAGE_ROWS, at * PAGE_ROWS).map(rowIn(explanation)),
@@ -177,25 +149,22 @@ export function jobsFor(figures: Figures, reader: Reader, { page, repository }: 
 function rowIn(explanation: Explanation): (job: ExplainedJob) => JobRow {
   const nowMs = Date.parse(explanation.checkedAt);
   const emitted = emittedRunners(explanation);
-  return (explained) => {
-    const { estimate, job, position, state } = explained;
-    const group = groupOfJob(explained);
-    const runner = explained.verdict === 'served' ? explained.runner : job.runner;
-    return {
-      ...rowOf({ ...job, ...(runner !== undefined && { runner }) }, state, verdictText(explained, nowMs, emitted)),
-      ...(group && !explained.elsewhere && { group: keyText(group) }),
-      ...(position !== undefined && { placeInLine: position }),
-      ...(estimate && { estimate: { seconds: s(estimate.ms), from: s(estimate.fromMs), to: s(estimate.toMs) } }),
-    };
-  };
+  return (explained) => rowOf(explained.job, explained.state, verdictText(explained, nowMs, emitted), explained);
 }
 
 function endedRow(job: Job): JobRow {
   return rowOf(job, 'ended', job.conclusion ?? 'success');
 }
 
-function rowOf(job: Job, state: JobRow['state'], what: string): JobRow {
-  const { completedAtMs, createdAtMs, id, labels, name, repository, runner, startedAtMs, url } = job;
+/** Times are ISO 8601, spans whole seconds. */
+export type JobRow = Readonly<ReturnType<typeof rowOf>>;
+
+/** @param what what happens to it, and why; of one that has ended: `success`, `failure`, `cancelled` or `skipped` */
+function rowOf(job: Job, state: JobState | 'ended', what: string, explained?: ExplainedJob) {
+  const { completedAtMs, createdAtMs, id, labels, name, repository, startedAtMs, url } = job;
+  const { elsewhere, estimate, position } = explained ?? {};
+  const runner = explained?.verdict === 'served' ? explained.runner : job.runner;
+  const group = explained && !elsewhere && groupOfJob(explained);
   const link = linkOf(url);
   return {
     id,
@@ -209,19 +178,16 @@ function rowOf(job: Job, state: JobRow['state'], what: string): JobRow {
     what: printable(what),
     ...(runner !== undefined && { runner: printable(runner) }),
     ...(link !== undefined && { link }),
+    ...(group && { group: keyText(group) }),
+    ...(position !== undefined && { placeInLine: position }),
+    ...(estimate && { estimate: { seconds: s(estimate.ms), from: s(estimate.fromMs), to: s(estimate.toMs) } }),
   };
 }
 
-export interface JobAnswer {
-  readonly checkedAt: string;
-  readonly job: JobRow;
-  readonly title: string;
-  /** As `explain` answers: a word, and what it says. Empty: it has ended. */
-  readonly answer: readonly Line[];
-}
+export type JobAnswer = Readonly<NonNullable<ReturnType<typeof jobFor>>>;
 
 /** Undefined: there is none, or it may not be read. Nobody learns which. */
-export function jobFor(figures: Figures, reader: Reader, id: number): JobAnswer | undefined {
+export function jobFor(figures: Figures, reader: Reader, id: number) {
   const explanation = explanationFor(figures, reader);
   const explained = explanation.jobs.find(({ job }) => job.id === id);
   const found = explained?.job ?? figures.begun.find((job) => job.id === id && job.completedAtMs !== undefined);
@@ -232,66 +198,14 @@ export function jobFor(figures: Figures, reader: Reader, id: number): JobAnswer 
     checkedAt: explanation.checkedAt,
     job: explained ? rowIn(explanation)(explained) : endedRow(found),
     title: printable(`Job ${id} "${found.name}" of ${found.repository} ${does}.`),
+    /** As `explain` answers: a word, and what it says. Empty: it has ended. */
     answer: printed(lines),
   };
 }
 
-export interface RunnerRow {
-  readonly runner: string;
-  readonly what: string;
-  readonly pod?: string;
-  readonly node?: string;
-  readonly createdAt?: string;
-  readonly state?: LiveJob['state'];
-  readonly logLink?: string;
-}
+export type GroupsPage = Readonly<ReturnType<typeof groupsFor>>;
 
-/** CI jobs that began within one hour: how long they had waited, from their creation on. */
-export interface HourOfWaits {
-  readonly from: string;
-  readonly jobs: number;
-  readonly median: number;
-  readonly longest: number;
-}
-
-export interface GroupRow {
-  readonly group: string;
-  readonly scope: string;
-  readonly labels: readonly string[];
-  readonly isSuspended: boolean;
-  readonly cap: number;
-  readonly busy: number;
-  /** Wanted for jobs, and not at work yet. */
-  readonly starting: number;
-  /** Kept without a job. */
-  readonly idle: number;
-  readonly debugging: number;
-  /** Ready jobs that it holds back. */
-  readonly queue: number;
-  /** Why it is not ready. */
-  readonly problem?: string;
-}
-
-export interface GroupAnswer extends GroupRow {
-  readonly checkedAt: string;
-  readonly answer: readonly Line[];
-  /** Ascending; the hours without a job, too. */
-  readonly waits: readonly HourOfWaits[];
-  readonly runners: readonly RunnerRow[];
-  /** Runners that are left out: there are too many. */
-  readonly moreRunners: number;
-  /** Jobs that wait for it or run in it, as far as the person may read them. */
-  readonly jobs: readonly JobRow[];
-}
-
-export interface GroupsPage {
-  readonly checkedAt: string;
-  readonly groups: readonly GroupRow[];
-  /** RunnerGroups that cannot be served now. */
-  readonly broken: readonly Readonly<Record<'group' | 'problem', string>>[];
-}
-
-export function groupsFor(figures: Figures, reader: Reader): GroupsPage {
+export function groupsFor(figures: Figures, reader: Reader) {
   const broken = figures.broken.filter(({ scope }) => (scope ? reader.owns(scope) : reader.isAdmin));
   return {
     checkedAt: figures.explanation.checkedAt,
@@ -304,7 +218,9 @@ function ownGroups(figures: Figures, reader: Reader): readonly ExplainedGroup[] 
   return figures.explanation.groups.filter(ownedBy(figures, reader));
 }
 
-function groupRow(group: ExplainedGroup, { where }: Explanation): GroupRow {
+export type GroupRow = Readonly<ReturnType<typeof groupRow>>;
+
+function groupRow(group: ExplainedGroup, { where }: Explanation) {
   const problem = where?.statuses.find((each) => each.group === keyText(group))?.notReady;
   return {
     group: keyText(group),
@@ -321,8 +237,10 @@ function groupRow(group: ExplainedGroup, { where }: Explanation): GroupRow {
   };
 }
 
+export type GroupAnswer = Readonly<NonNullable<ReturnType<typeof groupFor>>>;
+
 /** @param logUrl see `logLink` */
-export function groupFor(figures: Figures, reader: Reader, key: string, logUrl = ''): GroupAnswer | undefined {
+export function groupFor(figures: Figures, reader: Reader, key: string, logUrl = '') {
   const group = ownGroups(figures, reader).find((each) => keyText(each) === key);
   if (!group) return undefined;
   const explanation = explanationFor(figures, reader);
@@ -353,12 +271,16 @@ export function groupFor(figures: Figures, reader: Reader, key: string, logUrl =
         ...(logs !== undefined && { logLink: logs }),
       };
     }),
+    /** They are left out: there are too many. */
     moreRunners: own.length - shown.length,
     jobs: jobs.slice(0, PAGE_ROWS).map(rowIn(explanation)),
   };
 }
 
-function waitsOf({ begun, explanation, instance }: Figures, group: GroupKey): readonly HourOfWaits[] {
+/** CI jobs that began within one hour: how long they had waited, from their creation on. The hours without a job, too. */
+export type HourOfWaits = GroupAnswer['waits'][number];
+
+function waitsOf({ begun, explanation, instance }: Figures, group: GroupKey) {
   const [prefix, ofGroup] = [namePrefix(group.name), groupHash(instance, group)];
   const untilMs = (Math.floor(Date.parse(explanation.checkedAt) / HOUR_MS) + 1) * HOUR_MS;
   const waits = Array.from({ length: CHART_HOURS }, (): number[] => []);

@@ -1,0 +1,351 @@
+/** `validate --against`: what is said about runners before a merge, and that `generate` then does it. Real program, real servers. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { kubeconfigFor, startCluster } from '../clients/kubernetes/through-cli.ts';
+import { folderWith, groupYaml, runCli, runHere } from '../support/run-cli.ts';
+import { startAcme } from '../support/start-acme.ts';
+
+const GITEA = 'https://gitea.example.com';
+type Texts = Readonly<Record<string, string>>;
+
+/** A folder with `base/` and `new/`. */
+function sides(base: Texts, next: Texts): string {
+  const folder = folderWith({});
+  for (const [name, files] of Object.entries({ base, new: next })) {
+    mkdirSync(join(folder, name));
+    for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, name, file), text);
+  }
+  return folder;
+}
+
+async function validate(base: Texts, next: Texts, ...words: readonly string[]) {
+  return await runCli(['validate', '--against', 'base', 'new', ...words], {}, sides(base, next));
+}
+
+const BEFORE = groupYaml(GITEA);
+const ci = (spec: string) => ({ 'ci.yaml': groupYaml(GITEA, spec) });
+
+interface Told {
+  readonly against: {
+    readonly unchanged: number;
+    readonly unknownJobs?: number;
+    readonly changes: readonly {
+      readonly group: string;
+      readonly is: string;
+      readonly fields: readonly string[];
+      readonly runners: readonly {
+        readonly runner?: string;
+        readonly now: string;
+        readonly isBeyond?: true;
+        readonly lostLabels?: readonly string[];
+        readonly outcome: string;
+        readonly because: string;
+        readonly jobHeld?: string;
+        readonly heir?: string;
+        readonly argocd: string;
+      }[];
+    }[];
+  };
+}
+
+/** `starting: replaced (replaced), prunes-it` for each state of each group that changes. */
+async function fates(base: Texts, next: Texts): Promise<readonly string[]> {
+  const { code, stdout, stderr } = await validate(base, next, '-o', 'json');
+  expect(code, stderr).toBe(0);
+  return (JSON.parse(stdout) as Told).against.changes.flatMap(({ runners }) =>
+    runners.map(({ now, isBeyond, lostLabels, outcome, because, jobHeld, heir, argocd }) => {
+      const who = `${now}${isBeyond ? '+' : ''}${lostLabels ? ` ${lostLabels.join()}` : ''}`;
+      return `${who}: ${outcome} (${[because, jobHeld, heir].filter(Boolean).join(', ')}), ${argocd}`;
+    }),
+  );
+}
+
+describe('validate --against says for each state of a runner', () => {
+  const STAYS = ['idle: stays (own-runner), nothing', 'busy: finishes (busy), nothing'];
+
+  it.each<[string, Texts, Texts, readonly string[]]>([
+    [
+      'a new image: who has not registered is replaced',
+      ci(''),
+      ci('  image: gitea/runner:2.0.0\n'),
+      ['starting: replaced (replaced), prunes-it', ...STAYS],
+    ],
+    [
+      'a longer pendingDeadlineSeconds: nobody is',
+      ci(''),
+      ci('  pendingDeadlineSeconds: 3000\n'),
+      ['starting: stays (own-runner), nothing', ...STAYS],
+    ],
+    [
+      'a smaller cap: those that do not fit go, but not at work',
+      ci(''),
+      { 'ci.yaml': BEFORE.replace('maxActiveRunners: 5', 'maxActiveRunners: 2') },
+      [
+        'starting: stays (own-runner), nothing',
+        'starting+: removed (surplus, cap), prunes-it',
+        'idle: stays (own-runner), nothing',
+        'idle+: removed (surplus, cap), prunes-it',
+        'busy: finishes (busy), nothing',
+      ],
+    ],
+    [
+      'a suspension',
+      ci(''),
+      ci('  suspend: true\n'),
+      [
+        'starting: removed (suspended, suspended), prunes-it',
+        'idle: removed (suspended, suspended), prunes-it',
+        'busy: finishes (busy), nothing',
+      ],
+    ],
+    [
+      'a label that goes',
+      { 'ci.yaml': BEFORE.replace('"linux:host"', '"linux:host", "gpu:host"') },
+      ci(''),
+      [
+        'starting: replaced (replaced), prunes-it',
+        'starting gpu: removed (replaced, labels-not-covered), prunes-it',
+        'idle: stays (own-runner), nothing',
+        'idle gpu: removed (surplus, labels-not-covered), prunes-it',
+        'busy: finishes (busy), nothing',
+      ],
+    ],
+    [
+      'a pool that is smaller, and failed jobs that are kept no more',
+      ci('  minIdleRunners: 3\n  keepFailedSeconds: 60\n'),
+      ci('  minIdleRunners: 1\n  keepFailedSeconds: 0\n'),
+      [
+        'starting: replaced (replaced), prunes-it',
+        'idle: stays (own-runner), nothing',
+        'warm: replaced (drained), prunes-it',
+        'warm+: removed (drained), prunes-it',
+        'busy: finishes (busy), nothing',
+        'debugging: removed (unpinning), prunes-it',
+      ],
+    ],
+    [
+      'another organization',
+      ci('  minIdleRunners: 1\n'),
+      { 'ci.yaml': groupYaml(GITEA, '  minIdleRunners: 1\n').replace('org: acme', 'org: beta') },
+      [
+        'starting: removed (replaced), prunes-it',
+        'idle: removed (replaced), prunes-it',
+        'warm: replaced (replaced), prunes-it',
+        'busy: finishes (moved), nothing',
+      ],
+    ],
+    [
+      'another name',
+      ci(''),
+      { 'ci.yaml': groupYaml(GITEA, '', 'linux') },
+      [
+        'starting: replaced (not-planned), prunes-it',
+        'idle: replaced (not-planned), prunes-it',
+        'busy: finishes (busy, runners/linux), nothing',
+      ],
+    ],
+    [
+      'no RunnerGroup any more',
+      { ...ci(''), 'other.yaml': groupYaml(GITEA, '', 'other').replace('linux:host', 'other:host') },
+      { 'other.yaml': groupYaml(GITEA, '', 'other').replace('linux:host', 'other:host') },
+      [
+        'starting: removed (not-planned, labels-not-covered), prunes-it',
+        'idle: removed (not-planned, labels-not-covered), prunes-it',
+        'busy: finishes (not-planned), nothing',
+      ],
+    ],
+  ])('%s', async (_, base, next, expected) => {
+    expect(await fates(base, next)).toEqual(expected);
+  });
+});
+
+describe('validate --against prints', () => {
+  it('tables for people', async () => {
+    const { code, stdout } = await validate(
+      { ...ci(''), 'same.yaml': groupYaml(GITEA, '', 'same') },
+      { ...ci('  image: gitea/runner:2.0.0\n'), 'same.yaml': groupYaml(GITEA, '', 'same') },
+    );
+
+    const strict = await validate(ci('  resources: {}\n'), ci('  resources: {}\n  suspend: true\n'), '--strict');
+
+    expect([strict.code, strict.stdout]).toEqual([2, '']);
+    expect(code).toBe(0);
+    expect(stdout).toBe(
+      `2 RunnerGroups in 2 files are valid; 2 warnings
+1 RunnerGroup would change, 1 would not
+
+GROUP       CHANGE
+runners/ci  spec.image, new pod template
+
+GROUP       RUNNER    ARGO CD          WHAT HAPPENS
+runners/ci  starting  deletes its Job  goes, and a new runner comes
+runners/ci  idle      no difference    stays
+runners/ci  busy      no difference    finishes its CI job, then ends
+`.replace('; 2 warnings', '; 1 warning'),
+    );
+  });
+
+  it('Markdown in which nothing that authors write is a mark', async () => {
+    const evil = groupYaml(GITEA).replace('"linux:host"', '"<img|@admin>`:host"');
+
+    const bad = await validate(ci(''), { 'ci.yaml': evil }, '-o', 'markdown');
+    const good = await validate(ci(''), ci('  suspend: true\n'), '-o', 'markdown');
+
+    expect(bad.code).toBe(2);
+    expect(bad.stdout).toMatch(
+      /^<!-- gitea-runners validate -->\n1 RunnerGroup in 1 file: 1 error\.\n\n\* error: `new\/ci\.yaml:/,
+    );
+    // All that authors write is code.
+    expect(bad.stdout.slice(35).replace(/`[^`]*`/g, '')).not.toMatch(/[<>|@`]/);
+    expect(bad.stdout).toContain("<img|@admin>':host");
+    expect(good.code).toBe(0);
+    expect(good.stdout).toContain('\n| `runners/ci` | `busy` | `no difference` | `finishes its CI job, then ends` |\n');
+    expect(good.stdout).toContain('\n| `runners/ci` | `spec.suspend` |\n');
+  });
+
+  it('a line and no comparison when what is there now is not valid: the change may mend it', async () => {
+    const { code, stdout, stderr } = await validate({ 'ci.yaml': BEFORE.replace('org: acme', 'org: 7') }, ci(''));
+
+    expect([code, stdout]).toEqual([0, '1 RunnerGroup in 1 file is valid\n']);
+    expect(stderr).toMatch(
+      /^warning: nothing is said about runners, because what is there now is not valid: .*spec\.org/m,
+    );
+  });
+
+  it('an error when more differs than is compared', async () => {
+    const many = (cap: number) =>
+      Object.fromEntries(
+        Array.from({ length: 201 }, (_, n) => [
+          `g${n}.yaml`,
+          groupYaml(GITEA, '', `g${n}`).replace('Runners: 5', `Runners: ${cap}`),
+        ]),
+      );
+
+    const { code, stdout, stderr } = await validate(many(5), many(6));
+
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('GR-AGAINST-01 compare RunnerGroups: 201 differ, more than 200');
+  });
+});
+
+/** Three CI jobs of org acme and their runners in the cluster: the first one works, the second one is idle, the third one starts. */
+async function threeRunners() {
+  const { simulator, env } = await startAcme();
+  const { gitea, url } = simulator;
+  gitea.addOrg('beta', { owners: ['anna'] });
+  gitea.push('acme/web', { jobs: ['a', 'b', 'c'].map((key) => ({ key, runsOn: ['linux'] })) });
+  const base = folderWith({ 'ci.yaml': groupYaml(url) });
+  const { stdout } = await runHere(['generate', base], env);
+  const names = [...stdout.matchAll(/^ {2}name: "(\S+)"$/gm)].map(([, name = '']) => name);
+  const [busy = '', idle = ''] = names;
+  for (const name of [busy, idle]) {
+    const row = gitea.register({ name, scope: { kind: 'owner', owner: 'acme' }, labels: ['linux'], ephemeral: true });
+    if (name === busy) gitea.poll(row.id);
+  }
+  const creationTimestamp = new Date().toISOString();
+  const jobs = parseAllDocuments(stdout).map((document) => {
+    const { metadata, spec } = document.toJS() as { metadata: { name: string; annotations: Texts }; spec: object };
+    const { name } = metadata;
+    const pin = { 'argocd.argoproj.io/sync-options': 'Prune=false' };
+    const tracking = { 'argocd.argoproj.io/tracking-id': `app:batch/Job:runners/${name}` };
+    const annotations = { ...metadata.annotations, ...tracking, ...(name === busy && pin) };
+    const labels = { 'batch.kubernetes.io/controller-uid': name };
+    const live = { ...spec, selector: { matchLabels: labels } };
+    return { metadata: { ...metadata, uid: name, creationTimestamp, annotations }, spec: live, status: { active: 1 } };
+  });
+  const pods = names.map((name) => ({
+    metadata: {
+      name,
+      namespace: 'runners',
+      uid: `pod-${name}`,
+      creationTimestamp,
+      ownerReferences: [{ kind: 'Job', uid: name }],
+    },
+    status:
+      name === busy || name === idle
+        ? {
+            phase: 'Running',
+            containerStatuses: [{ name: 'runner', state: { running: { startedAt: creationTimestamp } } }],
+          }
+        : { phase: 'Pending' },
+  }));
+  const cluster = await startCluster({ jobs: { runners: jobs }, pods: { runners: pods }, groups: { runners: [] } });
+  return { url, base, names, env: { ...env, ARGOCD_APP_NAME: 'app' }, kubeconfig: kubeconfigFor(cluster) };
+}
+
+describe('with a cluster at hand', () => {
+  it('says of each living runner by name what generate does with it after the merge', async () => {
+    const { url, base, names, env, kubeconfig } = await threeRunners();
+    const changes: Readonly<Record<string, string>> = {
+      image: groupYaml(url, '  image: gitea/runner:2.0.0\n'),
+      cap: groupYaml(url).replace('maxActiveRunners: 5', 'maxActiveRunners: 2'),
+      suspend: groupYaml(url, '  suspend: true\n'),
+      labels: groupYaml(url).replace('linux:host', 'other:host'),
+      name: groupYaml(url, '', 'renamed'),
+      scope: groupYaml(url).replace('org: acme', 'org: beta'),
+      nothing: groupYaml(url, '  notify: []\n'),
+    };
+    const told: Record<string, readonly string[]> = {};
+    for (const [what, text] of Object.entries(changes)) {
+      const next = folderWith({ 'ci.yaml': text });
+      const said = await runCli(['validate', '--against', base, '--kubeconfig', kubeconfig, '-o', 'json', next]);
+      const done = await runHere(['generate', '--kubeconfig', kubeconfig, next], env);
+      expect([said.code, done.code], `${what}: ${said.stderr}${done.stderr}`).toEqual([0, 0]);
+      const { changes: groups, unknownJobs } = (JSON.parse(said.stdout) as Told).against;
+      const runners = groups.flatMap((group) => group.runners);
+      const printed = [...done.stdout.matchAll(/^ {2}name: "(\S+)"$/gm)].map(([, name]) => name);
+      const fresh = printed.filter((name) => !names.includes(name ?? '')).length;
+
+      expect(unknownJobs).toBe(0);
+      expect(runners.map(({ runner }) => runner)).toEqual(names);
+      expect(
+        runners.filter(({ outcome }) => outcome === 'stays' || outcome === 'finishes').map(({ runner }) => runner),
+        what,
+      ).toEqual(printed.filter((name) => names.includes(name ?? '')));
+      expect(
+        runners.filter(({ outcome }) => outcome === 'replaced'),
+        what,
+      ).toHaveLength(fresh);
+      told[what] = runners.map(({ now, outcome }) => `${now} ${outcome}`);
+    }
+
+    expect(told).toEqual({
+      image: ['busy finishes', 'idle stays', 'starting replaced'],
+      cap: ['busy finishes', 'idle stays', 'starting removed'],
+      suspend: ['busy finishes', 'idle removed', 'starting removed'],
+      // Its CI job is covered no more, but while CI goes on that it can take it is a spare.
+      labels: ['busy finishes', 'idle stays', 'starting removed'],
+      name: ['busy finishes', 'idle replaced', 'starting replaced'],
+      scope: ['busy finishes', 'idle removed', 'starting removed'],
+      nothing: ['busy finishes', 'idle stays', 'starting stays'],
+    });
+  });
+
+  it('says when the living Jobs are none of these RunnerGroups, and fails when the cluster does not answer', async () => {
+    const { base, kubeconfig } = await threeRunners();
+    const next = folderWith({ 'ci.yaml': groupYaml(GITEA, '  suspend: true\n') });
+    const words = ['validate', '--against', base, next, '--kubeconfig'];
+
+    const foreign = await runCli([...words, kubeconfig], { GITEA_RUNNERS_INSTANCE: 'another' });
+    const closed = await runCli([
+      ...words,
+      kubeconfigFor({ config: { url: 'https://localhost:1', token: async () => '' } }),
+    ]);
+
+    expect(foreign.stdout).toContain('3 living Jobs of none of them: does GITEA_RUNNERS_INSTANCE fit?');
+    expect([closed.code, closed.stderr]).toEqual([1, expect.stringContaining('GR-')]);
+    expect(closed.stdout).toBe('');
+  });
+});
+
+it('takes the variables, too, and is of no matter to a validate that compares nothing', async () => {
+  const folder = sides(ci(''), ci('  suspend: true\n'));
+
+  const compared = await runCli(['validate', 'new'], { GITEA_RUNNERS_AGAINST: 'base' }, folder);
+  const alone = await runCli(['validate', 'new'], { GITEA_RUNNERS_KUBECONFIG: '/nowhere' }, folder);
+
+  expect(compared.stdout).toContain('1 RunnerGroup would change, 0 would not');
+  expect([alone.code, alone.stdout]).toEqual([0, '1 RunnerGroup in 1 file is valid\n']);
+});
