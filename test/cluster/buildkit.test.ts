@@ -1,0 +1,330 @@
+/**
+ * Image builds without privilege, on a real kubelet whose containerd 2 knows user namespaces: `containerMode: buildkit` under each level of
+ * Pod Security that it can have, and dockerd in a user namespace. BuildKit, buildx, containerd and runc are built from their modules;
+ * rootlesskit and newuidmap are Debian's. This kernel has no AppArmor.
+ */
+import { chmodSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import * as z from 'zod';
+import { waitUntil } from '../servers/process.ts';
+import { PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
+import {
+  buildkitImage,
+  ciImage,
+  RUNNER_WITH_BUILDX_IMAGE,
+  RUNNER_WITH_CLIENT_IMAGE,
+  runnerWithBuildxImage,
+} from './stack/docker-images.ts';
+import { type LoginRegistry, startLoginRegistry } from './stack/login-registry.ts';
+import { Registry } from './stack/registry.ts';
+
+/** Where rootless BuildKit looks for its configuration, and where runners keep a cache of layers. */
+const CONFIG = '/home/user/.config/buildkit';
+const CACHE = '/cache';
+const SECRET = 's3cret-of-the-build';
+
+let rig: PodsRig;
+let bases: Registry;
+let images: LoginRegistry;
+let base: string;
+let passed = true;
+
+beforeAll(async () => {
+  const { runner, buildkit: builds } = inject('clusterBuilds');
+  if (!builds) throw new Error('this file needs BuildKit: name it on the command line, or leave out CLUSTER_SCENARIOS');
+  rig = await PodsRig.start('buildkit', `${builds.containerd}:${builds.runc}`);
+  const { gitea, kubernetes, machine, playground } = rig;
+  const archive = join(playground.folder, 'images', 'image.tar');
+  for (const write of [
+    () => buildkitImage(archive, builds.buildkit),
+    () => runnerWithBuildxImage(archive, runner, builds.buildkit),
+  ]) {
+    await write();
+    await kubernetes.importImage(archive);
+  }
+  bases = await Registry.start(machine.outside);
+  await ciImage(archive);
+  base = bases.add('ci:1', archive, join(playground.folder, 'images', 'ci'));
+  images = await startLoginRegistry(playground, machine.outside);
+  await rig.kubernetes.kubectl(['apply', '-f', '-'], JSON.stringify(objects()));
+
+  const { admin } = gitea;
+  const login = JSON.stringify({
+    auths: {
+      [images.host]: { auth: Buffer.from(`${images.username}:${images.password}`).toString('base64') },
+    },
+  });
+  for (const [name, data] of Object.entries({ LOGIN: login, TOKEN: SECRET }))
+    await admin.call('PUT', `/repos/${REPOSITORY}/actions/secrets/${name}`, { data });
+  for (const [file, name, script] of WORKFLOWS()) await admin.addWorkflow(REPOSITORY, file, workflow(name, script));
+  const inContainer = { 'runs-on': 'container', services: { web: { image: base } } };
+  await admin.addWorkflow(
+    REPOSITORY,
+    'service.yml',
+    workflowOf('service', 'wget -q -O - http://web:8080/', inContainer),
+  );
+});
+
+afterEach(({ task }) => {
+  passed &&= task.result?.state !== 'fail';
+});
+
+afterAll(async () => {
+  bases?.close();
+  await rig?.close(passed);
+});
+
+/** BuildKit's configuration, and a volume that all runners of the group share. */
+function objects() {
+  const folder = join(rig.playground.folder, 'cache');
+  mkdirSync(folder);
+  chmodSync(folder, 0o777);
+  const registries = [bases.name, images.host].map((host) => `[registry."${host}"]\n  http = true\n`);
+  const capacity = { storage: '1Gi' };
+  const claimed = { accessModes: ['ReadWriteMany'], storageClassName: '', volumeName: 'layers' };
+  const items = [
+    {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'buildkitd', namespace: 'runners' },
+      data: { 'buildkitd.toml': registries.join('') },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name: 'layers' },
+      spec: { capacity, accessModes: ['ReadWriteMany'], storageClassName: '', hostPath: { path: folder } },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name: 'layers', namespace: 'runners' },
+      spec: { ...claimed, resources: { requests: capacity } },
+    },
+  ];
+  return { apiVersion: 'v1', kind: 'List', items };
+}
+
+/** Two stages, a cache mount, a secret, a file of another user, and how the ids of the build are mapped. */
+const dockerfile = (): string => `FROM ${base} AS made
+WORKDIR /made
+RUN --mount=type=cache,target=/cached echo kept > /cached/file && cp /cached/file cached
+RUN --mount=type=secret,id=token wc -c < /run/secrets/token > size
+RUN id -u > user && touch others && chown 33:33 others
+RUN echo "the ids are" $(head -n 1 /proc/self/uid_map)
+FROM scratch
+COPY --from=made /made /made
+`;
+
+const WRITE = (): string => `mkdir context && cd context
+cat > Dockerfile <<'END'
+${dockerfile()}END
+mkdir -p "$HOME/.docker" && printf %s "$LOGIN" > "$HOME/.docker/config.json"
+`;
+
+const WORKFLOWS = (): readonly (readonly [file: string, job: string, script: string])[] => [
+  [
+    'buildx.yml',
+    'buildx',
+    `${WRITE()}docker buildx build --progress plain --secret id=token,env=TOKEN --push -t ${images.host}/acme/web:1 .`,
+  ],
+  [
+    'buildctl.yml',
+    'buildctl',
+    `${WRITE()}buildctl build --progress plain --frontend dockerfile.v0 --local context=. --local dockerfile=. \\
+  --secret id=token,env=TOKEN --output type=image,name=${images.host}/acme/web:2,push=true \\
+  --export-cache type=registry,ref=${images.host}/acme/web:cache,mode=max --import-cache type=registry,ref=${images.host}/acme/web:cache`,
+  ],
+  [
+    'volume.yml',
+    'volume',
+    `${WRITE()}docker buildx build --progress plain --secret id=token,env=TOKEN --output type=oci,dest=../image.tar \\
+  --cache-to type=local,dest=${CACHE}/web,mode=max --cache-from type=local,src=${CACHE}/web .`,
+  ],
+  [
+    'slow.yml',
+    'slow',
+    `mkdir context && cd context && printf 'FROM ${base}\\nRUN echo it runs && sleep 20\\n' > Dockerfile
+docker buildx build --progress plain --output type=oci,dest=../image.tar .`,
+  ],
+  ['docker.yml', 'docker', `docker run --rm ${base} sh -c 'echo "the ids are" $(head -n 1 /proc/self/uid_map)'`],
+];
+
+function workflow(name: string, script: string): string {
+  const secret = (key: string): string => `\${{ secrets.${key} }}`;
+  return workflowOf(name, script, { env: { LOGIN: secret('LOGIN'), TOKEN: secret('TOKEN') } });
+}
+
+interface Kind {
+  readonly securityProfile?: string;
+  readonly hostUsers?: false;
+}
+
+function wanted({ securityProfile, hostUsers }: Kind): Wanted {
+  const podTemplate = {
+    spec: {
+      ...(hostUsers === false && { hostUsers }),
+      initContainers: [{ name: 'buildkit', volumeMounts: [{ name: 'configuration', mountPath: CONFIG }] }],
+      containers: [{ name: 'runner', volumeMounts: [{ name: 'layers', mountPath: CACHE }] }],
+      volumes: [
+        { name: 'configuration', configMap: { name: 'buildkitd' } },
+        { name: 'layers', persistentVolumeClaim: { claimName: 'layers' } },
+      ],
+    },
+  };
+  return {
+    mode: 'buildkit',
+    image: RUNNER_WITH_BUILDX_IMAGE,
+    seesJobs: true,
+    spec: { podTemplate, ...(securityProfile !== undefined && { securityProfile }) },
+  };
+}
+
+/** Runs the CI job of a workflow. Answers what it said, and how many seconds it and the start of its runner took. */
+async function ran(file: string, of: Wanted) {
+  const { name, manifest } = await rig.queue(file, of);
+  const appliedAt = Date.now();
+  await rig.apply(manifest);
+  const job = await rig.done(name);
+  const log = await rig.logOfJob(job);
+  expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
+  const times = z.object({ started_at: z.coerce.date(), completed_at: z.coerce.date() }).parse(job);
+  const start = (times.started_at.getTime() - appliedAt) / 1000;
+  const work = (times.completed_at.getTime() - times.started_at.getTime()) / 1000;
+  process.stdout.write(`${task(of)} ${file}: starts in ${start.toFixed(1)} s, works ${work.toFixed(1)} s\n`);
+  return { log, manifest };
+}
+
+function task({ mode, spec }: Wanted): string {
+  return `${mode} ${JSON.stringify(spec?.['securityProfile'] ?? '')} ${JSON.stringify(spec?.['podTemplate'] ?? '').includes('hostUsers') ? 'user namespace' : ''}`;
+}
+
+async function enforce(level: string): Promise<void> {
+  const label = 'pod-security.kubernetes.io/enforce';
+  await rig.kubernetes.kubectl(['label', '--overwrite', 'namespace', 'runners', `${label}=${level}`]);
+}
+
+const Index = z.object({
+  manifests: z.array(z.object({ digest: z.string(), platform: z.object({ architecture: z.string() }) })),
+});
+const Manifest = z.object({ layers: z.array(z.object({ digest: z.string() })) });
+
+/** Whether the image is in the registry, and no layer holds the secret. */
+async function pushed(tag: string): Promise<boolean> {
+  const authorization = `Basic ${Buffer.from(`${images.username}:${images.password}`).toString('base64')}`;
+  const accept = ['index.v1+json', 'manifest.v1+json'].map((kind) => `application/vnd.oci.image.${kind}`).join();
+  const ask = (path: string) =>
+    fetch(`http://${images.host}/v2/acme/web/${path}`, { headers: { accept, authorization } });
+  const first: unknown = await (await ask(`manifests/${tag}`)).json();
+  const index = Index.safeParse(first).data;
+  const digest = index?.manifests.find(({ platform }) => platform.architecture === 'amd64')?.digest;
+  const { layers } = Manifest.parse(digest === undefined ? first : await (await ask(`manifests/${digest}`)).json());
+  const bodies = await Promise.all(
+    layers.map(async (layer) => {
+      const packed = await (await ask(`blobs/${layer.digest}`)).blob();
+      return await new Response(packed.stream().pipeThrough(new DecompressionStream('gzip'))).text();
+    }),
+  );
+  return bodies.join().includes('made/cached') && !bodies.join().includes(SECRET);
+}
+
+/** How many ids of the node, from which one on, the build had as its own from 0 on. */
+function idsIn(log: string): string | undefined {
+  return /the ids are (\d+ \d+ \d+)\s*$/m.exec(log)?.[1];
+}
+
+describe.each([
+  { what: 'by default', level: 'privileged', kind: {} },
+  { what: 'with securityProfile baseline', level: 'baseline', kind: { securityProfile: 'baseline' } },
+  {
+    what: 'with securityProfile baseline in a user namespace',
+    level: 'baseline',
+    kind: { securityProfile: 'baseline', hostUsers: false },
+  },
+] as const)('containerMode buildkit $what', ({ level, kind }) => {
+  it(`builds with docker buildx and pushes, in a namespace that enforces ${level}`, async () => {
+    await enforce(level);
+
+    const { log } = await ran('buildx.yml', wanted(kind));
+
+    expect(await pushed('1')).toBe(true);
+    expect(log).not.toContain(SECRET);
+    // Root in a step is the user of BuildKit in its pod.
+    expect(idsIn(log)).toBe('0 1000 1');
+  });
+});
+
+describe('containerMode buildkit', () => {
+  beforeAll(() => enforce('privileged'));
+
+  it('builds with buildctl, and the next runner finds the layers in the registry', async () => {
+    const first = await ran('buildctl.yml', wanted({}));
+    const second = await ran('buildctl.yml', wanted({}));
+
+    expect(await pushed('2')).toBe(true);
+    expect([first, second].map(({ log }) => /\bCACHED\b/.test(log))).toEqual([false, true]);
+  });
+
+  it('finds the layers of the runner before in a volume that all share', async () => {
+    const first = await ran('volume.yml', wanted({}));
+    const second = await ran('volume.yml', wanted({}));
+
+    expect([first, second].map(({ log }) => /\bCACHED\b/.test(log))).toEqual([false, true]);
+  });
+
+  it('lets a build end when its pod is pruned', async () => {
+    const { name, manifest } = await rig.queue('slow.yml', wanted({}));
+    await rig.apply(manifest);
+    const job = await rig.openJob();
+    await waitUntil('the build runs', async () => (await rig.logOfJob(job)).includes('it runs'), within);
+
+    await rig.remove(name);
+    const { conclusion } = await rig.ended(job);
+
+    expect(conclusion, await rig.logOfJob(job)).toBe('success');
+  });
+
+  it('registers no runner when BuildKit does not start', async () => {
+    const of = wanted({});
+    const { name, manifest } = await rig.queue('buildx.yml', of);
+
+    await rig.apply(manifest.replace('--oci-worker-no-process-sandbox', '--no-such-flag'));
+    const said = async (): Promise<boolean> => (await rig.logOf(name, 'register').catch(() => '')).includes('Not reg');
+    await waitUntil('register gives up', said, within);
+
+    const { status } = await rig.openJob();
+    await rig.remove(name);
+    expect(status).toBe('queued');
+    await waitUntil('the pod is gone', async () => (await rig.podOf(name)) === '', within);
+    // The CI job is still there for a good one.
+    const next = await rig.generate(of);
+    await rig.apply(next.manifest);
+    expect((await rig.done(next.name)).conclusion).toBe('success');
+  });
+});
+
+describe('containerMode dind in a user namespace', () => {
+  beforeAll(() => enforce('privileged'));
+
+  const dind: Wanted = {
+    mode: 'dind',
+    image: RUNNER_WITH_CLIENT_IMAGE,
+    seesJobs: true,
+    spec: { podTemplate: { spec: { hostUsers: false } } },
+  };
+
+  it('runs containers of a step, and their root is nobody on the node', async () => {
+    const { log } = await ran('docker.yml', dind);
+
+    const [first, onNode, count] = idsIn(log)?.split(' ').map(Number) ?? [];
+    expect([first, count]).toEqual([0, 65_536]);
+    expect(onNode).toBeGreaterThanOrEqual(65_536);
+  });
+
+  it('runs a CI job in a container, beside its service', async () => {
+    const { log } = await ran('service.yml', { ...dind, labels: ['linux:host', `container:docker://${base}`] });
+
+    expect(log).toContain('hello from a service');
+  });
+});
