@@ -58,12 +58,6 @@ beforeAll(async () => {
   for (const [name, data] of Object.entries({ LOGIN: login, TOKEN: SECRET }))
     await admin.call('PUT', `/repos/${REPOSITORY}/actions/secrets/${name}`, { data });
   for (const [file, name, script] of WORKFLOWS()) await admin.addWorkflow(REPOSITORY, file, workflow(name, script));
-  const inContainer = { 'runs-on': 'container', services: { web: { image: base } } };
-  await admin.addWorkflow(
-    REPOSITORY,
-    'service.yml',
-    workflowOf('service', 'wget -q -O - http://web:8080/', inContainer),
-  );
 });
 
 afterEach(({ task }) => {
@@ -75,12 +69,15 @@ afterAll(async () => {
   await rig?.close(passed);
 });
 
+function plainRegistries(): string {
+  return [bases.name, images.host].map((host) => `[registry."${host}"]\n  http = true\n`).join('');
+}
+
 /** BuildKit's configuration, and a volume that all runners of the group share. */
 function objects() {
   const folder = join(rig.playground.folder, 'cache');
   mkdirSync(folder);
   chmodSync(folder, 0o777);
-  const registries = [bases.name, images.host].map((host) => `[registry."${host}"]\n  http = true\n`);
   const capacity = { storage: '1Gi' };
   const claimed = { accessModes: ['ReadWriteMany'], storageClassName: '', volumeName: 'layers' };
   const items = [
@@ -88,7 +85,7 @@ function objects() {
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata: { name: 'buildkitd', namespace: 'runners' },
-      data: { 'buildkitd.toml': registries.join('') },
+      data: { 'buildkitd.toml': plainRegistries() },
     },
     {
       apiVersion: 'v1',
@@ -101,6 +98,51 @@ function objects() {
       kind: 'PersistentVolumeClaim',
       metadata: { name: 'layers', namespace: 'runners' },
       spec: { ...claimed, resources: { requests: capacity } },
+    },
+  ];
+  return { apiVersion: 'v1', kind: 'List', items };
+}
+
+/** As a team would run one for all: the pod of mode `buildkit` without the runner. */
+function builder() {
+  const metadata = { name: 'buildkitd', namespace: 'elsewhere' };
+  const config = { name: 'configuration', mountPath: CONFIG };
+  const container = {
+    name: 'buildkit',
+    image: 'moby/buildkit:v0.34.2-rootless',
+    args: ['--addr=tcp://0.0.0.0:1234', '--oci-worker-no-process-sandbox'],
+    readinessProbe: { tcpSocket: { port: 1234 }, periodSeconds: 1 },
+    securityContext: { capabilities: { add: ['SETGID', 'SETUID'], drop: ['ALL'] } },
+    volumeMounts: [config, { name: 'data', mountPath: '/home/user/.local/share/buildkit' }],
+  };
+  const items = [
+    {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: 'elsewhere', labels: { 'pod-security.kubernetes.io/enforce': 'baseline' } },
+    },
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'builder', namespace: 'elsewhere' } },
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { 'buildkitd.toml': plainRegistries() } },
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata,
+      spec: { selector: { app: 'buildkitd' }, ports: [{ port: 1234 }] },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { ...metadata, labels: { app: 'buildkitd' } },
+      spec: {
+        serviceAccountName: 'builder',
+        automountServiceAccountToken: false,
+        securityContext: { fsGroup: 1000 },
+        containers: [container],
+        volumes: [
+          { name: 'configuration', configMap: { name: 'buildkitd' } },
+          { name: 'data', emptyDir: {} },
+        ],
+      },
     },
   ];
   return { apiVersion: 'v1', kind: 'List', items };
@@ -143,12 +185,23 @@ const WORKFLOWS = (): readonly (readonly [file: string, job: string, script: str
   --cache-to type=local,dest=${CACHE}/web,mode=max --cache-from type=local,src=${CACHE}/web .`,
   ],
   [
+    'once.yml',
+    'once',
+    `${WRITE()}buildctl build --progress plain --frontend dockerfile.v0 --local context=. --local dockerfile=. \\
+  --secret id=token,env=TOKEN --output type=image,name=${images.host}/acme/web:3,push=true`,
+  ],
+  [
     'slow.yml',
     'slow',
     `mkdir context && cd context && printf 'FROM ${base}\\nRUN echo it runs && sleep 20\\n' > Dockerfile
 docker buildx build --progress plain --output type=oci,dest=../image.tar .`,
   ],
-  ['docker.yml', 'docker', `docker run --rm ${base} sh -c 'echo "the ids are" $(head -n 1 /proc/self/uid_map)'`],
+  [
+    'pull.yml',
+    'pull',
+    `docker pull ${base} && echo "pulled $(docker images --format '{{.Repository}}:{{.Tag}}')"
+echo "the ids are" $(head -n 1 /proc/self/uid_map)`,
+  ],
 ];
 
 function workflow(name: string, script: string): string {
@@ -229,7 +282,7 @@ async function pushed(tag: string): Promise<boolean> {
   return bodies.join().includes('made/cached') && !bodies.join().includes(SECRET);
 }
 
-/** How many ids of the node, from which one on, the build had as its own from 0 on. */
+/** The first line of a map of ids: the first one inside, which it is outside, and how many follow. */
 function idsIn(log: string): string | undefined {
   return /the ids are (\d+ \d+ \d+)\s*$/m.exec(log)?.[1];
 }
@@ -304,27 +357,39 @@ describe('containerMode buildkit', () => {
   });
 });
 
+describe('containerMode host with a builder elsewhere', () => {
+  it('builds from a namespace that enforces restricted, with a BuildKit in one that enforces baseline', async () => {
+    await enforce('restricted');
+    await rig.kubernetes.kubectl(['apply', '-f', '-'], JSON.stringify(builder()));
+    await rig.kubernetes.kubectl(['wait', '-n', 'elsewhere', '--for=condition=Ready', 'pod/buildkitd', '--timeout=2m']);
+    await rig.kubernetes.refreshDns();
+    const env = [{ name: 'BUILDKIT_HOST', value: 'tcp://buildkitd.elsewhere.svc:1234' }];
+
+    await ran('once.yml', {
+      image: RUNNER_WITH_BUILDX_IMAGE,
+      seesJobs: true,
+      spec: { securityProfile: 'restricted', podTemplate: { spec: { containers: [{ name: 'runner', env }] } } },
+    });
+
+    expect(await pushed('3')).toBe(true);
+  });
+});
+
 describe('containerMode dind in a user namespace', () => {
-  beforeAll(() => enforce('privileged'));
+  // Its containers need control groups of version 2, which the kernel then gives to the pod: this computer may have version 1.
+  it('has a dockerd that answers and pulls, and root of the pod is nobody on the node', async () => {
+    await enforce('privileged');
 
-  const dind: Wanted = {
-    mode: 'dind',
-    image: RUNNER_WITH_CLIENT_IMAGE,
-    seesJobs: true,
-    spec: { podTemplate: { spec: { hostUsers: false } } },
-  };
+    const { log } = await ran('pull.yml', {
+      mode: 'dind',
+      image: RUNNER_WITH_CLIENT_IMAGE,
+      seesJobs: true,
+      spec: { podTemplate: { spec: { hostUsers: false } } },
+    });
 
-  it('runs containers of a step, and their root is nobody on the node', async () => {
-    const { log } = await ran('docker.yml', dind);
-
-    const [first, onNode, count] = idsIn(log)?.split(' ').map(Number) ?? [];
+    expect(log).toContain(`pulled ${base}`);
+    const [first, onNode = 0, count] = idsIn(log)?.split(' ').map(Number) ?? [];
     expect([first, count]).toEqual([0, 65_536]);
     expect(onNode).toBeGreaterThanOrEqual(65_536);
-  });
-
-  it('runs a CI job in a container, beside its service', async () => {
-    const { log } = await ran('service.yml', { ...dind, labels: ['linux:host', `container:docker://${base}`] });
-
-    expect(log).toContain('hello from a service');
   });
 });
