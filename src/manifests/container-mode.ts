@@ -7,7 +7,6 @@
  *   host           one container: no docker; CI steps run in it as uid 1000 with nothing
  */
 import type * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
-import { isMapping } from '../config/runnergroup/paths.ts';
 import type { JobGroup } from '../config/runnergroup/runner-group.ts';
 import { SUBORDINATE_IDS, type Texts } from '../shared/marks.ts';
 
@@ -20,7 +19,7 @@ export interface Mount {
 }
 
 /** What one mode adds to a pod. */
-interface ModeParts {
+export interface ModeParts {
   readonly env: Texts;
   readonly mounts: readonly Mount[];
   readonly securityContext: k8s.SecurityContext;
@@ -154,7 +153,7 @@ const BUILDKIT_SOCKET: Mount = { name: 'buildkit-socket', path: '/run/buildkit' 
 const BUILDKIT_URL = `unix://${BUILDKIT_SOCKET.path}/buildkitd.sock`;
 /** In HOME of that image. On the image's own layer overlayfs would lie on overlayfs. */
 const BUILDKIT_DATA: Mount = { name: 'buildkit-data', path: '/home/user/.local/share/buildkit' };
-/** `buildctl` reads the first one; `docker buildx build` and `docker build` use the builder that `prepare` writes down. */
+/** `buildctl` reads the first one; `docker buildx build` uses the builder that `prepare` writes down. */
 const BUILD_CLIENTS = { BUILDKIT_HOST: BUILDKIT_URL, BUILDX_BUILDER: BUILDKIT, BUILDX_CONFIG: '/data/.buildx' };
 /** As `docker buildx create --driver remote` writes it (buildx, `store/nodegroup.go`). */
 const BUILDER = { Name: BUILDKIT, Driver: 'remote', Nodes: [{ Name: `${BUILDKIT}0`, Endpoint: BUILDKIT_URL }] };
@@ -176,8 +175,8 @@ done
 
 /** The pod template asks for a user namespace (Kubernetes 1.33+). */
 function isInUserNamespace({ podTemplate }: JobGroup): boolean {
-  const spec = podTemplate?.['spec'];
-  return isMapping(spec) && spec['hostUsers'] === false;
+  const spec = podTemplate?.['spec'] as { readonly hostUsers?: unknown } | null | undefined;
+  return spec?.hostUsers === false;
 }
 
 /**

@@ -5,7 +5,14 @@
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { JobGroup, SecretKey } from '../config/runnergroup/runner-group.ts';
 import { groupLabels, REGISTER, RUNNER_CONFIG, type Texts } from '../shared/marks.ts';
-import { type Mount, modeParts, RUNNER_ID, runnerProgram, terminationGraceSeconds } from './container-mode.ts';
+import {
+  type ModeParts,
+  type Mount,
+  modeParts,
+  RUNNER_ID,
+  runnerProgram,
+  terminationGraceSeconds,
+} from './container-mode.ts';
 import {
   BOUND_KEY,
   BOUND_VARIABLE,
@@ -45,6 +52,7 @@ const STAY: Texts = {
  */
 export function groupJob(group: JobGroup): JobManifest {
   const labels = groupLabels(group.name);
+  const mode = modeParts(group);
   const job = k8s.KubeJob.manifest({
     metadata: { name: '', namespace: group.namespace, labels },
     spec: {
@@ -55,10 +63,10 @@ export function groupJob(group: JobGroup): JobManifest {
       podReplacementPolicy: 'Failed',
       template: {
         metadata: {
-          annotations: { ...STAY, ...modeParts(group).annotations, [RUNNER_CONFIG]: runnerConfig(group) },
+          annotations: { ...STAY, ...mode.annotations, [RUNNER_CONFIG]: runnerConfig(group) },
           labels,
         },
-        spec: podSpec(group),
+        spec: podSpec(group, mode),
       },
       ttlSecondsAfterFinished: group.ttlSecondsAfterFinished,
     },
@@ -67,8 +75,7 @@ export function groupJob(group: JobGroup): JobManifest {
 }
 
 /** At the ends of the lists stands what few groups have: what is there for the others stays as it is. */
-function podSpec(group: JobGroup): k8s.PodSpec {
-  const mode = modeParts(group);
+function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
   const { sidecar } = mode;
   const added = podParts(group);
   const data = group.cache ? [DATA, SECRET_CONFIG] : [DATA];

@@ -1,5 +1,4 @@
-import type { JobGroup } from '../config/runnergroup/runner-group.ts';
-import { hasDocker } from '../config/runnergroup/schema.ts';
+import { hasDocker, type JobGroup } from '../config/runnergroup/runner-group.ts';
 import { shutdownSeconds } from './container-mode.ts';
 import { sorted } from './job-manifest.ts';
 import { configParts } from './proxy-and-ca.ts';

@@ -1,6 +1,7 @@
 /** The files that `init` writes: manifests, and a script that makes the Secrets and the webhook. */
 
-import { API_VERSION, hasDocker, KIND } from '../../config/runnergroup/schema.ts';
+import { hasDocker } from '../../config/runnergroup/runner-group.ts';
+import { API_VERSION, KIND } from '../../config/runnergroup/schema.ts';
 import { yamlText } from '../../config/runnergroup/yaml-text.ts';
 import { applicationManifest, projectManifest } from '../../shared/installed/application.ts';
 import {

@@ -10,12 +10,11 @@ import { exampleOf, type FieldProblem } from './field-problem.ts';
 import { valueAt } from './paths.ts';
 import { quoted } from './problems.ts';
 import { newerKeys } from './runner-config.ts';
-import type { ContainerMode, NormalFields, PodProxy, SecretKey } from './runner-group.ts';
+import { type ContainerMode, hasDocker, type NormalFields, type PodProxy, type SecretKey } from './runner-group.ts';
 import {
   DEFAULT_IMAGES,
   DEFAULT_LABELS,
   GRACEFUL_STOP_SECONDS,
-  hasDocker,
   PENDING_DEADLINE_SECONDS,
   RUNNER_RELEASE,
   type WrittenSpec,

@@ -107,6 +107,11 @@ export type JobGroup = Pick<
   | 'ttlSecondsAfterFinished'
 >;
 
+/** True for modes with a docker daemon. In the others labels with `docker://` cannot work. */
+export function hasDocker(mode: string): boolean {
+  return mode === 'dind-rootless' || mode === 'dind';
+}
+
 /** The level of Pod Security that a namespace must allow for the group's pods. */
 export function neededLevel({
   containerMode,

@@ -50,11 +50,6 @@ export const DEFAULT_IMAGES = {
   host: `gitea/runner:${RUNNER_RELEASE}`,
 } as const;
 
-/** Modes with a docker daemon: in the others labels with `docker://` cannot work. */
-export function hasDocker(mode: string): boolean {
-  return mode === 'dind-rootless' || mode === 'dind';
-}
-
 /** The runner project's own default labels (runner 1.0.8, `internal/app/cmd/register.go`). All need docker. */
 export const DEFAULT_LABELS: readonly string[] = [
   'ubuntu-latest:docker://docker.gitea.com/runner-images:ubuntu-latest',
