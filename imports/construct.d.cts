@@ -76,8 +76,8 @@ export interface RunnerGroupSpec {
   readonly fairness?: "oldest" | "per-repository";
   /** Image of the runner container, and of the init container that registers it, best with its digest (`name:tag@sha256:…`). One of your own must keep the entry point and user of the default one, and have `sh` and `timeout`. */
   readonly image?: string;
-  /** Where docker comes from. `dind-rootless`: rootless dockerd in the runner container. `dind`: dockerd as a native sidecar (Kubernetes 1.29+). `host`: no docker, CI steps run in the runner container. Default: `"dind-rootless"`. */
-  readonly containerMode?: "dind-rootless" | "dind" | "host";
+  /** Where docker comes from. `dind-rootless`: rootless dockerd in the runner container. `dind`: dockerd as a native sidecar (Kubernetes 1.29+). `buildkit`: no docker, but rootless BuildKit as a native sidecar for `docker buildx build`. `host`: no docker, CI steps run in the runner container. Default: `"dind-rootless"`. */
+  readonly containerMode?: "dind-rootless" | "dind" | "buildkit" | "host";
   /** A PodTemplateSpec that is merged over the runner's pod as `kubectl apply` merges: `metadata` (labels, annotations) and `spec`. Container `runner` is the runner's. Reserved are among others `restartPolicy`, `automountServiceAccountToken`, `hostNetwork`, `hostPID`, `hostIPC`, `nodeName`, `terminationGracePeriodSeconds`, the labels and variables of the runner, its folders, and the init container `register`. */
   readonly podTemplate?: { readonly [key: string]: unknown };
   /** Pod Security Standard that the final pod must meet. Each violation is an error that names rule and field. */

@@ -238,7 +238,7 @@ export interface RunnerGroupSpec {
   readonly image?: string;
 
   /**
-   * Where docker comes from. `dind-rootless`: rootless dockerd in the runner container. `dind`: dockerd as a native sidecar (Kubernetes 1.29+). `host`: no docker, CI steps run in the runner container. Default: dind-rootless.
+   * Where docker comes from. `dind-rootless`: rootless dockerd in the runner container. `dind`: dockerd as a native sidecar (Kubernetes 1.29+). `buildkit`: no docker, but rootless BuildKit as a native sidecar for `docker buildx build`. `host`: no docker, CI steps run in the runner container. Default: dind-rootless.
    *
    * @schema RunnerGroupSpec#containerMode
    */
@@ -604,7 +604,7 @@ export enum RunnerGroupSpecFairness {
 }
 
 /**
- * Where docker comes from. `dind-rootless`: rootless dockerd in the runner container. `dind`: dockerd as a native sidecar (Kubernetes 1.29+). `host`: no docker, CI steps run in the runner container. Default: dind-rootless.
+ * Where docker comes from. `dind-rootless`: rootless dockerd in the runner container. `dind`: dockerd as a native sidecar (Kubernetes 1.29+). `buildkit`: no docker, but rootless BuildKit as a native sidecar for `docker buildx build`. `host`: no docker, CI steps run in the runner container. Default: dind-rootless.
  *
  * @schema RunnerGroupSpecContainerMode
  */
@@ -613,6 +613,8 @@ export enum RunnerGroupSpecContainerMode {
   DIND_HYPHEN_ROOTLESS = "dind-rootless",
   /** dind */
   DIND = "dind",
+  /** buildkit */
+  BUILDKIT = "buildkit",
   /** host */
   HOST = "host",
 }

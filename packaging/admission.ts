@@ -20,7 +20,7 @@ const bare = (url: string): string => `${url}.lowerAscii().replace('/', '').repl
 /** Dot segments, percent-encoding, numbers and other letters have more than one spelling: such URLs are left to `validate`. */
 const isPlain = (url: string): string =>
   `(${url}.matches('^https?://[a-zA-Z][a-zA-Z0-9:/_-]*([.][a-zA-Z0-9:/_-]+)*$') && !${url}.contains(':0'))`;
-const IS_NOT_HOST = "!has(self.containerMode) || self.containerMode != 'host'";
+const HAS_DOCKER = "!has(self.containerMode) || self.containerMode.startsWith('dind')";
 const OWNER = "self.repo.split('/')[0].lowerAscii()";
 const sameOwner = (field: string): string => `(!has(self.${field}) || self.${field}.lowerAscii() == ${OWNER})`;
 
@@ -56,8 +56,8 @@ export const ADMISSION_RULES: readonly AdmissionRule[] = [
   ...['registrationToken', 'authToken'].flatMap(secretRules),
   // Labels (ruleLabels, words.ts).
   ofSpec(
-    `${IS_NOT_HOST} || !has(self.labels) || !self.labels.exists(label, label.matches('^[^:]*:docker:'))`,
-    'a label needs docker, which containerMode host does not have: write name:host, or choose another containerMode',
+    `${HAS_DOCKER} || !has(self.labels) || !self.labels.exists(label, label.matches('^[^:]*:docker:'))`,
+    'a label needs docker, which this containerMode does not have: write name:host, or choose another containerMode',
   ),
   ofSpec(
     "has(self.image) || !has(self.labels) || self.labels.all(label, label.matches('^[^:]*(:host|:docker:.*)?$'))",
@@ -91,8 +91,8 @@ export const ADMISSION_RULES: readonly AdmissionRule[] = [
   ],
   // Others (ruleUnlabelled, ruleGracefulStop, ruleRunnerConfig, ruleCap, ruleResources).
   ofSpec(
-    `${IS_NOT_HOST} || !has(self.acceptUnlabelledJobs) || !self.acceptUnlabelledJobs`,
-    'acceptUnlabelledJobs does not go with containerMode host: a job without labels runs in docker',
+    `${HAS_DOCKER} || !has(self.acceptUnlabelledJobs) || !self.acceptUnlabelledJobs`,
+    'acceptUnlabelledJobs does not go with a containerMode without docker: a job without labels runs in docker',
   ),
   ofSpec(
     `!has(self.gracefulStopSeconds) || self.gracefulStopSeconds < ${DEADLINE}`,

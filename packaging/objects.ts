@@ -59,7 +59,7 @@ export function runnersNamespace(): ManifestFile {
       metadata: { name: namespace, labels: podSecurity('privileged') },
     }),
     'Docker in a pod needs "privileged". When all RunnerGroups have containerMode: host, make all three "restricted": then no ' +
-      'privileged pod runs here, whoever asks for it. The version is that of the checks in RunnerGroups (securityProfile).',
+      'privileged pod runs here, whoever asks for it. With containerMode: buildkit and securityProfile: baseline, make them "baseline". The version is that of the checks in RunnerGroups (securityProfile).',
   );
   const kind = 'ClusterRole';
   new Binding(file, 'sidecar', { role: SIDECAR_ROLE, namespace, kind, to: [REPO_SERVER_ACCOUNT] });

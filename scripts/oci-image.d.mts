@@ -1,7 +1,7 @@
 /** A file of an image; `path` is absolute. */
 export type ImageEntry =
   | { readonly path: string; readonly mode?: number; readonly content: string | Uint8Array }
-  | { readonly path: string; readonly mode?: number; readonly source: string }
+  | { readonly path: string; readonly mode?: number; readonly source: string; readonly capability?: number }
   | { readonly path: string; readonly link: string }
   | { readonly path: string; readonly mode?: number; readonly directory: true };
 

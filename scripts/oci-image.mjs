@@ -9,9 +9,10 @@ import { join } from 'node:path';
 
 /**
  * @typedef {{ path: string, mode?: number, content: string | Uint8Array }
- *   | { path: string, mode?: number, source: string }
+ *   | { path: string, mode?: number, source: string, capability?: number }
  *   | { path: string, link: string }
- *   | { path: string, mode?: number, directory: true }} Entry  A file of the image; `path` is absolute.
+ *   | { path: string, mode?: number, directory: true }} Entry  A file of the image; `path` is absolute. `capability`: the number of
+ *   the one that the program gets for whoever starts it, as `setcap` gives it.
  */
 
 /**
@@ -108,8 +109,24 @@ function tarEntry(entry) {
   if ('directory' in entry) return [header(`${name}/`, entry.mode ?? 0o755, 0, '5', '')];
   if ('link' in entry) return [header(name, 0o777, 0, '2', entry.link)];
   const content = 'source' in entry ? readFileSync(entry.source) : Buffer.from(entry.content);
-  const padding = Buffer.alloc((512 - (content.length % 512)) % 512);
-  return [header(name, entry.mode ?? 0o644, content.length, '0', ''), content, padding];
+  const file = [header(name, entry.mode ?? 0o644, content.length, '0', ''), ...padded(content)];
+  if (!('capability' in entry)) return file;
+  const extended = extendedHeader(entry.capability);
+  return [header(name, 0o644, extended.length, 'x', ''), ...padded(extended), ...file];
+}
+
+function padded(content) {
+  return [content, Buffer.alloc((512 - (content.length % 512)) % 512)];
+}
+
+/** The extended attribute `security.capability` (linux/capability.h, `vfs_cap_data` revision 2, effective) as a record of pax. */
+function extendedHeader(capability) {
+  const value = Buffer.alloc(20);
+  value.writeUInt32LE(0x02000001, 0);
+  value.writeUInt32LE(2 ** capability, 4);
+  const record = Buffer.concat([Buffer.from(' SCHILY.xattr.security.capability='), value, Buffer.from('\n')]);
+  // The length counts its own two digits.
+  return Buffer.concat([Buffer.from(String(record.length + 2)), record]);
 }
 
 function header(name, mode, size, type, link) {

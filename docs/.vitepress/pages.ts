@@ -52,6 +52,7 @@ export const SIDEBAR: readonly Part[] = [
   }),
   part('Recipes', {
     'recipes/index': 'All recipes',
+    'recipes/builds': 'Builds without privilege',
     'recipes/docker': 'Docker builds',
     'recipes/buildkit': 'A builder elsewhere',
     'recipes/gpu': 'GPU with a CUDA image',

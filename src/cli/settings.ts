@@ -17,7 +17,7 @@ export type LookFlags = GivenFlags<
   'secrets' | 'secretsDir' | 'cluster' | 'kubeconfig' | 'timeout' | 'caFile' | 'verbose' | 'policy'
 >;
 
-export type ImageFlags = GivenFlags<'runnerImage' | 'runnerImageRootless' | 'dockerImage'>;
+export type ImageFlags = GivenFlags<'runnerImage' | 'runnerImageRootless' | 'dockerImage' | 'buildkitImage'>;
 
 /** @throws Failure exit 2 for a value that is no image */
 export function imagesFrom(flags: ImageFlags, io: Pick<Io, 'env'>): InstallationImages {
@@ -25,6 +25,7 @@ export function imagesFrom(flags: ImageFlags, io: Pick<Io, 'env'>): Installation
     runner: flagValue('runnerImage', flags, io),
     rootless: flagValue('runnerImageRootless', flags, io),
     docker: flagValue('dockerImage', flags, io),
+    buildkit: flagValue('buildkitImage', flags, io),
   };
 }
 

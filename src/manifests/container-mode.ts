@@ -3,11 +3,12 @@
  *
  *   dind-rootless  one container: s6 runs dockerd and the runner, uid 1000, privileged (as the runner's own example)
  *   dind           two containers: dockerd as native sidecar, privileged; the runner is uid 1000 with nothing
+ *   buildkit       two containers: no docker; rootless BuildKit as native sidecar, uid 1000, unconfined (docs/adr/0073); the runner has nothing
  *   host           one container: no docker; CI steps run in it as uid 1000 with nothing
  */
 import type * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { JobGroup } from '../config/runnergroup/runner-group.ts';
-import type { Texts } from '../shared/marks.ts';
+import { SUBORDINATE_IDS, type Texts } from '../shared/marks.ts';
 
 /** A pod volume that is an `emptyDir`, and where a container sees it. */
 export interface Mount {
@@ -18,21 +19,30 @@ export interface Mount {
 }
 
 /** What one mode adds to a pod. */
-interface ModeParts {
+export interface ModeParts {
   readonly env: Texts;
   readonly mounts: readonly Mount[];
   readonly securityContext: k8s.SecurityContext;
+  /** Annotations of the pod. */
+  readonly annotations?: Texts;
+  /** Shell lines of the init container that registers: what must be there before a runner may take a CI job. */
+  readonly prepare?: string;
+  /** What that container sees of the sidecar, for these lines. */
+  readonly registerMounts?: readonly Mount[];
   /** Of the init container that registers: the runner container's user, and no privileges. The runner must read and write what it wrote. */
   readonly registerSecurityContext: k8s.SecurityContext;
   /** preStop command of the runner container. */
   readonly preStop?: readonly string[];
   /** A native sidecar (Kubernetes 1.29+): an init container that runs on and is stopped after the runner has ended. */
-  readonly docker?: {
+  readonly sidecar?: {
     readonly name: string;
     readonly image: string;
     readonly args: readonly string[];
     readonly env: Texts;
+    readonly securityContext: k8s.SecurityContext;
     readonly mounts: readonly Mount[];
+    /** Other mounts, and volumes that are no `emptyDir`. */
+    readonly files?: { readonly mounts: readonly k8s.VolumeMount[]; readonly volume: k8s.Volume };
   };
 }
 
@@ -75,7 +85,9 @@ export function modeParts(group: JobGroup): ModeParts {
     case 'dind-rootless':
       return dindRootless(group);
     case 'dind':
-      return { env: { DOCKER_HOST: SOCKET_URL, ...env }, mounts: [SOCKET], ...confined, docker: dockerd(group) };
+      return { env: { DOCKER_HOST: SOCKET_URL, ...env }, mounts: [SOCKET], ...confined, sidecar: dockerd(group) };
+    case 'buildkit':
+      return { ...buildkit(group), ...confined, env: { ...env, ...BUILD_CLIENTS } };
     case 'host':
       return { env, mounts: [], ...confined };
     default:
@@ -122,14 +134,108 @@ function dindRootless(group: JobGroup): ModeParts {
  * No startup probe: the kubelet would register the runner only after dockerd answers. So dockerd starts while the runner registers,
  * and the runner waits for it (`require_docker` in its configuration).
  */
-function dockerd({ dockerImage = DOCKER_IMAGE }: JobGroup): Required<ModeParts>['docker'] {
+function dockerd({ dockerImage = DOCKER_IMAGE }: JobGroup): Required<ModeParts>['sidecar'] {
   return {
     name: 'docker',
     image: dockerImage,
     // Named in full: without "dockerd" the image's entry point adds a TCP listener.
     args: ['dockerd', `--host=${SOCKET_URL}`, `--group=${RUNNER_ID}`],
     env: { DOCKER_HOST: SOCKET_URL },
+    securityContext: { privileged: true },
     mounts: [SOCKET, { name: 'docker-data', path: '/var/lib/docker' }],
+  };
+}
+
+/** The release that the tests run. No digest: it was not known when this was written. */
+const BUILDKIT_IMAGE = 'moby/buildkit:v0.34.2-rootless';
+const BUILDKIT = 'buildkit';
+const BUILDKIT_SOCKET: Mount = { name: 'buildkit-socket', path: '/run/buildkit' };
+const BUILDKIT_URL = `unix://${BUILDKIT_SOCKET.path}/buildkitd.sock`;
+/** In HOME of that image. On the image's own layer overlayfs would lie on overlayfs. */
+const BUILDKIT_DATA: Mount = { name: 'buildkit-data', path: '/home/user/.local/share/buildkit' };
+/** `buildctl` reads the first one; `docker buildx build` uses the builder that `prepare` writes down. */
+const BUILD_CLIENTS = { BUILDKIT_HOST: BUILDKIT_URL, BUILDX_BUILDER: BUILDKIT, BUILDX_CONFIG: '/data/.buildx' };
+/** As `docker buildx create --driver remote` writes it (buildx, `store/nodegroup.go`). */
+const BUILDER = { Name: BUILDKIT, Driver: 'remote', Nodes: [{ Name: `${BUILDKIT}0`, Endpoint: BUILDKIT_URL }] };
+/** Slow nodes unpack, and make a user namespace, in some seconds. */
+const BUILDKIT_SECONDS = 60;
+
+/** A CI job would fail at once without its builder, so a runner without one takes none. */
+const PREPARE_BUILDKIT = `mkdir -p ${BUILD_CLIENTS.BUILDX_CONFIG}/instances &&
+  printf %s '${JSON.stringify(BUILDER)}' > ${BUILD_CLIENTS.BUILDX_CONFIG}/instances/${BUILDKIT} || exit 1
+pauses=0
+until [ -S ${BUILDKIT_SOCKET.path}/buildkitd.sock ]; do
+  if [ $((pauses += 1)) -gt ${BUILDKIT_SECONDS * 5} ]; then
+    echo "Not registered: BuildKit did not start within ${BUILDKIT_SECONDS} seconds. The log of container ${BUILDKIT} says why." >&2
+    exit 1
+  fi
+  sleep 0.2
+done
+`;
+
+/** The pod template asks for a user namespace (Kubernetes 1.33+). */
+function isInUserNamespace({ podTemplate }: JobGroup): boolean {
+  const spec = podTemplate?.['spec'] as { readonly hostUsers?: unknown } | null | undefined;
+  return spec?.hostUsers === false;
+}
+
+/**
+ * Which ids a build may use, of those that the kubelet maps into the pod: 0 to 65535, without 0 and without BuildKit's own. The image's own
+ * file (100000 to 165535) names ids of the node.
+ */
+const IDS_IN_POD = [`${RUNNER_ID}:1:${RUNNER_ID - 1}`, `${RUNNER_ID}:${RUNNER_ID + 1}:${65_535 - RUNNER_ID}`, ''].join(
+  '\n',
+);
+
+/** Both files have the same text. Their only source that is no further object is an annotation. */
+const ID_FILES: Required<Required<ModeParts>['sidecar']>['files'] = {
+  mounts: ['subuid', 'subgid'].map((file) => ({
+    mountPath: `/etc/${file}`,
+    name: 'subordinate-ids',
+    readOnly: true,
+    subPath: 'ids',
+  })),
+  volume: {
+    name: 'subordinate-ids',
+    downwardApi: { items: [{ fieldRef: { fieldPath: `metadata.annotations['${SUBORDINATE_IDS}']` }, path: 'ids' }] },
+  },
+};
+
+/**
+ * Rootless BuildKit makes a user namespace of its own: newuidmap needs both capabilities, and a way to get them. The default profiles of
+ * seccomp and AppArmor forbid the namespace and its mounts. A pod with securityProfile `baseline` may not ask for none, so it has what
+ * its node gives to containers that ask for nothing.
+ *
+ * `--oci-worker-no-process-sandbox`: a build step cannot have a /proc of its own where parts of /proc are masked.
+ */
+function buildkit(group: JobGroup) {
+  const { buildkitImage = BUILDKIT_IMAGE, securityProfile = 'privileged' } = group;
+  const isUnconfined = securityProfile === 'privileged';
+  const hasOwnIds = isInUserNamespace(group);
+  return {
+    annotations: {
+      // The field is newer than the types of cdk8s-plus-28. The API server (1.30+) copies this to it.
+      ...(isUnconfined && { [`container.apparmor.security.beta.kubernetes.io/${BUILDKIT}`]: 'unconfined' }),
+      ...(hasOwnIds && { [SUBORDINATE_IDS]: IDS_IN_POD }),
+    },
+    mounts: [BUILDKIT_SOCKET],
+    prepare: PREPARE_BUILDKIT,
+    registerMounts: [BUILDKIT_SOCKET],
+    sidecar: {
+      name: BUILDKIT,
+      image: buildkitImage,
+      args: [`--addr=${BUILDKIT_URL}`, '--oci-worker-no-process-sandbox'],
+      env: {},
+      securityContext: {
+        capabilities: { add: ['SETGID', 'SETUID'], drop: ['ALL'] },
+        runAsGroup: RUNNER_ID,
+        runAsNonRoot: true,
+        runAsUser: RUNNER_ID,
+        ...(isUnconfined && { seccompProfile: { type: 'Unconfined' } }),
+      },
+      mounts: [BUILDKIT_SOCKET, BUILDKIT_DATA],
+      ...(hasOwnIds && { files: ID_FILES }),
+    },
   };
 }
 

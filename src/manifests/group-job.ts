@@ -5,7 +5,14 @@
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { JobGroup, SecretKey } from '../config/runnergroup/runner-group.ts';
 import { groupLabels, REGISTER, RUNNER_CONFIG, type Texts } from '../shared/marks.ts';
-import { type Mount, modeParts, RUNNER_ID, runnerProgram, terminationGraceSeconds } from './container-mode.ts';
+import {
+  type ModeParts,
+  type Mount,
+  modeParts,
+  RUNNER_ID,
+  runnerProgram,
+  terminationGraceSeconds,
+} from './container-mode.ts';
 import {
   BOUND_KEY,
   BOUND_VARIABLE,
@@ -45,6 +52,7 @@ const STAY: Texts = {
  */
 export function groupJob(group: JobGroup): JobManifest {
   const labels = groupLabels(group.name);
+  const mode = modeParts(group);
   const job = k8s.KubeJob.manifest({
     metadata: { name: '', namespace: group.namespace, labels },
     spec: {
@@ -54,8 +62,11 @@ export function groupJob(group: JobGroup): JobManifest {
       parallelism: 1,
       podReplacementPolicy: 'Failed',
       template: {
-        metadata: { annotations: { ...STAY, [RUNNER_CONFIG]: runnerConfig(group) }, labels },
-        spec: podSpec(group),
+        metadata: {
+          annotations: { ...STAY, ...mode.annotations, [RUNNER_CONFIG]: runnerConfig(group) },
+          labels,
+        },
+        spec: podSpec(group, mode),
       },
       ttlSecondsAfterFinished: group.ttlSecondsAfterFinished,
     },
@@ -64,9 +75,8 @@ export function groupJob(group: JobGroup): JobManifest {
 }
 
 /** At the ends of the lists stands what few groups have: what is there for the others stays as it is. */
-function podSpec(group: JobGroup): k8s.PodSpec {
-  const mode = modeParts(group);
-  const { docker } = mode;
+function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
+  const { sidecar } = mode;
   const added = podParts(group);
   const data = group.cache ? [DATA, SECRET_CONFIG] : [DATA];
   const config = { mountPath: CONFIG_DIR, name: 'config', readOnly: true };
@@ -81,14 +91,14 @@ function podSpec(group: JobGroup): k8s.PodSpec {
   const image = { image: group.image, ...resourcesOf(group) };
 
   /** It starts while `register` runs. */
-  const dockerd: k8s.Container | undefined = docker && {
-    name: docker.name,
-    image: docker.image,
-    args: [...docker.args],
-    env: [...literals(docker.env), ...added.dockerEnv],
+  const beside: k8s.Container | undefined = sidecar && {
+    name: sidecar.name,
+    image: sidecar.image,
+    args: [...sidecar.args],
+    env: [...literals(sidecar.env), ...added.dockerEnv],
     restartPolicy: 'Always',
-    securityContext: { privileged: true },
-    volumeMounts: [...mounts(docker.mounts), ...added.mounts],
+    securityContext: sidecar.securityContext,
+    volumeMounts: [...mounts(sidecar.mounts), ...(sidecar.files?.mounts ?? []), ...added.mounts],
   };
   /** Has what the runner has of docker and of folders, and no token. It runs before `register` writes the bundle of CAs. */
   const setup: k8s.Container = {
@@ -105,7 +115,7 @@ function podSpec(group: JobGroup): k8s.PodSpec {
   const register: k8s.Container = {
     ...image,
     name: REGISTER,
-    command: [...registerCommand(runnerProgram(group.image), registerPreparation(group))],
+    command: [...registerCommand(runnerProgram(group.image), `${registerPreparation(group)}${mode.prepare ?? ''}`)],
     env: [
       ...literals({ GITEA_INSTANCE_URL: group.giteaUrl }),
       fromSecret(TOKEN_VARIABLE, group.registrationToken),
@@ -115,7 +125,7 @@ function podSpec(group: JobGroup): k8s.PodSpec {
       ...added.env,
     ],
     securityContext: mode.registerSecurityContext,
-    volumeMounts: [...mounts(data), config, ...added.registerMounts],
+    volumeMounts: [...mounts([...data, ...(mode.registerMounts ?? [])]), config, ...added.registerMounts],
   };
   /** Without the registration token: what a container has in its environment, every CI job in it can read. */
   const runner: k8s.Container = {
@@ -135,11 +145,16 @@ function podSpec(group: JobGroup): k8s.PodSpec {
     automountServiceAccountToken: false,
     containers: [runner],
     enableServiceLinks: false,
-    initContainers: [...(dockerd ? [dockerd] : []), ...(group.setupCommand.length > 0 ? [setup] : []), register],
+    initContainers: [...(beside ? [beside] : []), ...(group.setupCommand.length > 0 ? [setup] : []), register],
     restartPolicy: 'Never',
     securityContext: { fsGroup: RUNNER_ID },
     terminationGracePeriodSeconds: terminationGraceSeconds(group),
-    volumes: [...emptyDirs([...data, ...(docker?.mounts ?? [])]), CONFIG_VOLUME, ...added.volumes],
+    volumes: [
+      ...emptyDirs([...data, ...(sidecar?.mounts ?? [])]),
+      CONFIG_VOLUME,
+      ...(sidecar?.files ? [sidecar.files.volume] : []),
+      ...added.volumes,
+    ],
   };
 }
 

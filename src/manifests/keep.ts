@@ -63,17 +63,26 @@ const COMMAND = `mkdir -p ${FOLDER} && printf %s "$0" > ${FOLDER}/run.sh && chmo
 exec "$@"
 `;
 
-/** Entry points of the runner's images (1.0.8, Dockerfile). Both find `run.sh` in PATH. */
+/** In mode `buildkit` the image has dockerd, whose entry point would start it, or is a basic one. Each has one of these. */
+const WITHOUT_DOCKER: readonly string[] = [
+  'sh',
+  '-c',
+  'for init in docker-init tini; do command -v $init > /dev/null && exec $init -- run.sh; done; exec run.sh',
+];
+
+/** Entry points of the runner's images (1.0.8, Dockerfile). All find `run.sh` in PATH. */
 const ENTRY_POINTS: Readonly<Record<JobGroup['containerMode'], readonly string[]>> = {
   'dind-rootless': ROOTLESS_COMMAND,
   dind: ['/sbin/tini', '--', 'run.sh'],
+  buildkit: WITHOUT_DOCKER,
   host: ['/sbin/tini', '--', 'run.sh'],
 };
 
 /** What the container `runner` runs. Undefined: the entry point of its image. */
 export function runnerCommand({ containerMode, keepFailedSeconds }: JobGroup): readonly string[] | undefined {
   if (keepFailedSeconds > 0) return keepCommand(containerMode);
-  return containerMode === 'dind-rootless' ? ROOTLESS_COMMAND.map(withoutExpansion) : undefined;
+  const isOfImage = containerMode === 'dind' || containerMode === 'host';
+  return isOfImage ? undefined : ENTRY_POINTS[containerMode].map(withoutExpansion);
 }
 
 /** The same in a group with `keepFailedSeconds`. */

@@ -1,4 +1,4 @@
-import type { JobGroup } from '../config/runnergroup/runner-group.ts';
+import { hasDocker, type JobGroup } from '../config/runnergroup/runner-group.ts';
 import { shutdownSeconds } from './container-mode.ts';
 import { sorted } from './job-manifest.ts';
 import { configParts } from './proxy-and-ca.ts';
@@ -42,9 +42,9 @@ export function runnerConfig(group: JobGroup): string {
       ...linesOf({ ...asked.runner, ...(envFile && { env_file: envFile }) }),
     ],
     container: [
-      ...(containerMode === 'host' ? [] : ['  docker_timeout: 120s']),
+      ...(hasDocker(containerMode) ? ['  docker_timeout: 120s'] : []),
       ...(containerMode === 'dind' ? ['  require_docker: true'] : []),
-      ...(containerMode === 'host' ? [] : linesOf(container)),
+      ...(hasDocker(containerMode) ? linesOf(container) : []),
     ],
     host: linesOf(asked.host),
     log: linesOf(group.keepFailedSeconds > 0 ? { level: 'debug', ...asked.log } : asked.log),

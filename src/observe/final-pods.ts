@@ -74,8 +74,10 @@ function violationFault(group: RunnerGroup, pod: Mapping, violation: Violation, 
 }
 
 /** What to do about a pod that is ours. In mode `host` it meets every profile. */
-function instead({ containerMode }: RunnerGroup): string {
+function instead({ containerMode, securityProfile }: RunnerGroup): string {
   if (containerMode === 'host') return '';
+  if (containerMode === 'buildkit' && securityProfile === 'restricted')
+    return '; containerMode buildkit meets baseline at most: set that, or containerMode: host';
   return `; containerMode ${containerMode} does not meet it: set containerMode: host, or remove securityProfile`;
 }
 

@@ -38,6 +38,9 @@ export const LOOK_NOW = 'gitea.bpg.pw/look-now';
 /** Annotation of the pod template: the runner's configuration file. One object less to apply and to prune. */
 export const RUNNER_CONFIG = 'gitea.bpg.pw/runner-config';
 
+/** Annotation of the pod template: which ids of the pod's user namespace BuildKit may use, as /etc/subuid has them. */
+export const SUBORDINATE_IDS = 'gitea.bpg.pw/subordinate-ids';
+
 /** Annotation that Argo CD writes on what it manages, unless it tracks by label only. */
 export const TRACKING_ID = 'argocd.argoproj.io/tracking-id';
 /** Annotation of an Application: a refresh is asked for. */

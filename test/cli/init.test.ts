@@ -117,7 +117,7 @@ it.each([
   [['--gitea', 'https://gitea.example.com/api/v1'], '--gitea must be the address of Gitea itself'],
   [['--owner', 'a b'], '--owner must be a name in Gitea'],
   [['--cap', 'many'], '--cap must be a whole number, not the string "many"'],
-  [['--container-mode', 'podman'], '--container-mode must be one of dind-rootless, dind, host'],
+  [['--container-mode', 'podman'], '--container-mode must be one of dind-rootless, dind, buildkit, host'],
   [['--group-name', 'CI'], '--group-name must be lower-case letters'],
   [['--group-namespace', 'CI'], '--group-namespace must be [^;]*; got the string "CI"; write "namespace: ci".\n$'],
   [['--git', 'runners'], '--git must be the URL of a git repository'],

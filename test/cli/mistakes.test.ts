@@ -36,7 +36,7 @@ it.each([
   ],
   [
     also('containerMode: {type: dind}'),
-    'spec.containerMode: must be one of dind-rootless, dind, host, not a mapping; write "containerMode: dind" [GR-INPUT-05]',
+    'spec.containerMode: must be one of dind-rootless, dind, buildkit, host, not a mapping; write "containerMode: dind" [GR-INPUT-05]',
   ],
   [
     also('labels: ["u:doker://node:20"]'),

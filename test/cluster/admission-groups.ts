@@ -65,7 +65,7 @@ export const BAD: readonly (readonly [change: SpecValues, message: string])[] = 
   [repo({ repo: './web' }), 'must not be "." and must not contain ".."'],
   [
     { containerMode: 'host', labels: ['a:docker://b'] },
-    'a label needs docker, which containerMode host does not have: write name:host, or choose another containerMode',
+    'a label needs docker, which this containerMode does not have: write name:host, or choose another containerMode',
   ],
   [
     { labels: ['a:vm'] },
@@ -96,7 +96,7 @@ export const BAD: readonly (readonly [change: SpecValues, message: string])[] = 
   ),
   [
     { acceptUnlabelledJobs: true, containerMode: 'host', labels: ['a'] },
-    'acceptUnlabelledJobs does not go with containerMode host: a job without labels runs in docker',
+    'acceptUnlabelledJobs does not go with a containerMode without docker: a job without labels runs in docker',
   ],
   ...[
     { gracefulStopSeconds: 600, activeDeadlineSeconds: 600 },

@@ -119,7 +119,7 @@ describe('pods of golden cases', () => {
   it('are let in under the Pod Security Standard that their profile names', async () => {
     const all = await goldenPods();
 
-    expect([...all.keys()].sort()).toEqual(['privileged', 'restricted']);
+    expect([...all.keys()].sort()).toEqual(['baseline', 'privileged', 'restricted']);
     await kubectl(['apply', '-f', '-'], JSON.stringify(priorityClassesOf([...all.values()].flat())));
     for (const [level, pods] of all) {
       const namespace = `level-${level}`;
@@ -135,12 +135,20 @@ describe('pods of golden cases', () => {
     }
   });
 
-  it('would be refused one level higher: the check is one', async () => {
-    const [pod] = (await goldenPods()).get('privileged') ?? [];
+  it.each([
+    ['privileged', 'baseline'],
+    ['baseline', 'restricted'],
+  ])('of level %s would be refused under %s: the check is one', async (level, higher) => {
+    const pods = (await goldenPods()).get(level) ?? [];
 
-    const create = kubectl(['create', '-n', 'level-restricted', '--dry-run=server', '-f', '-'], JSON.stringify(pod));
+    const refused = pods.map((pod) =>
+      kubectl(['create', '-n', `level-${higher}`, '--dry-run=server', '-f', '-'], JSON.stringify(pod)).then(
+        () => 'is let in',
+        ({ message }) => (/violates PodSecurity "\w+:/.test(message) ? 'refused' : message),
+      ),
+    );
 
-    await expect(create).rejects.toThrow(/violates PodSecurity/);
+    expect(new Set(await Promise.all(refused))).toEqual(new Set(['refused']));
   });
 });
 

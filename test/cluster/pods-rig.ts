@@ -66,8 +66,8 @@ export class PodsRig {
     this.gitea = gitea;
   }
 
-  /** Starts all of it, about half a minute. `name` names its folder. Ends what it has started when it fails. */
-  static async start(name: string): Promise<PodsRig> {
+  /** Starts all of it, about half a minute. `name` names its folder. Ends what it has started when it fails. @param runtime of the node */
+  static async start(name: string, runtime?: string): Promise<PodsRig> {
     needPackages();
     const builds = inject('clusterBuilds');
     const playground = new Playground(name);
@@ -77,7 +77,7 @@ export class PodsRig {
       for (const large of [images, join(playground.folder, 'kubernetes')]) playground.removeAtEnd(large);
       mkdirSync(images);
       machine = await Machine.start(playground);
-      const kubernetes = await startKubernetes(machine, builds.kubernetes);
+      const kubernetes = await startKubernetes(machine, builds.kubernetes, runtime);
       await kubernetes.startNode();
       const writers = {
         [PAUSE_IMAGE]: pauseImage,

@@ -8,9 +8,19 @@ export default defineConfig({
   test: {
     include: ['test/cluster/**/*.test.ts'],
     exclude: short
-      ? ['install', 'at-once', 'actions', 'migrate', 'chart', 'losses', 'kept', 'doctor', 'explain', 'pods'].map(
-          (name) => `test/cluster/${name}.test.ts`,
-        )
+      ? [
+          'install',
+          'at-once',
+          'actions',
+          'migrate',
+          'chart',
+          'losses',
+          'kept',
+          'doctor',
+          'explain',
+          'pods',
+          'buildkit',
+        ].map((name) => `test/cluster/${name}.test.ts`)
       : [],
     globalSetup: ['test/build-first.ts', 'test/cluster/build-cluster.ts'],
     // A process of its own: it notices when vitest is gone, and ends (test/servers/process.ts).

@@ -53,7 +53,7 @@ export const DROPPED: Kinds<DroppedBecause> = {
   offline: true,
 };
 const SCOPES: Kinds<Scope['kind']> = { global: true, org: true, user: true, repo: true };
-const MODES: Kinds<ContainerMode> = { 'dind-rootless': true, dind: true, host: true };
+const MODES: Kinds<ContainerMode> = { 'dind-rootless': true, dind: true, buildkit: true, host: true };
 
 /** Every kind that must be seen, as `seenIn` words it. */
 export const WANTED: readonly string[] = [
@@ -68,6 +68,7 @@ export const WANTED: readonly string[] = [
   ...['1.24', '1.25', '1.26', '1.27'].map((version) => `Gitea ${version}`),
   ...[0, 1, 2, 3].map((code) => `exit ${code}`),
   'pod privileged',
+  'pod baseline',
   'pod restricted',
 ];
 

@@ -23,7 +23,7 @@ export const anyGroup: fc.Arbitrary<RunnerGroup> = fc
   .record({
     namespace: dnsLabel,
     name: dnsLabel,
-    containerMode: fc.constantFrom('dind-rootless' as const, 'dind' as const, 'host' as const),
+    containerMode: fc.constantFrom('dind-rootless' as const, 'dind' as const, 'buildkit' as const, 'host' as const),
     giteaUrl: fc.oneof(fc.webUrl(), hostile),
     labels: fc.array(label, { minLength: 1, maxLength: 5 }),
     registrationToken: fc.record({ name: fc.oneof(dnsLabel, hostile), key: fc.oneof(dnsLabel, hostile) }),

@@ -151,6 +151,7 @@ describe('the container', () => {
 
     expect(readFileSync(join(folder, 'path'), 'utf8')).toMatch(new RegExp(`^${folder}/bin:`));
     expect(keepCommand('dind-rootless').slice(4)).toEqual(runnerCommand(group({ containerMode: 'dind-rootless' })));
+    expect(keepCommand('buildkit').slice(4)).toEqual(runnerCommand(group({ containerMode: 'buildkit' })));
     expect(keepCommand('dind').slice(4)).toEqual(['/sbin/tini', '--', 'run.sh']);
   });
 

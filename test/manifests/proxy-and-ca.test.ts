@@ -63,16 +63,19 @@ describe('the variables of a proxy', () => {
 });
 
 describe('the pod', () => {
-  test.each(['dind-rootless', 'dind', 'host'] as const)('is the same for a group without these fields (%s)', (mode) => {
-    const group = runnerGroup({ containerMode: mode });
+  test.each(['dind-rootless', 'dind', 'buildkit', 'host'] as const)(
+    'is the same for a group without these fields (%s)',
+    (mode) => {
+      const group = runnerGroup({ containerMode: mode });
 
-    expect(preparation(group)).toBe('');
-    expect(JSON.stringify(podTemplate(group))).not.toMatch(/proxy|ca-bundle|runner\.env|SSL_CERT/i);
-    expect(templateHash({ ...group, ...LOGIN })).not.toBe(templateHash(group));
-    expect(templateHash({ ...group, ...CA })).not.toBe(templateHash(group));
-  });
+      expect(preparation(group)).toBe('');
+      expect(JSON.stringify(podTemplate(group))).not.toMatch(/proxy|ca-bundle|runner\.env|SSL_CERT/i);
+      expect(templateHash({ ...group, ...LOGIN })).not.toBe(templateHash(group));
+      expect(templateHash({ ...group, ...CA })).not.toBe(templateHash(group));
+    },
+  );
 
-  test.each(['dind-rootless', 'dind', 'host'] as const)(
+  test.each(['dind-rootless', 'dind', 'buildkit', 'host'] as const)(
     'gives setup the proxy and the CA, but no bundle (%s)',
     (mode) => {
       const group = runnerGroup({ ...LOGIN, ...CA, containerMode: mode, setupCommand: ['true'] });

@@ -1,10 +1,14 @@
 /** The script of the init container `register`, in a real shell, with programs of the test's own in place of the runner and of `sleep`. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { modeParts } from '../../src/manifests/container-mode.ts';
 import { registerCommand } from '../../src/manifests/init-containers.ts';
+import { group } from './fixtures.ts';
 
 const TOKEN = 'the-registration-token';
 
@@ -49,11 +53,14 @@ interface Ended {
 /** Starts the script as the kubelet does. `onLine` hears each line that is said. */
 function register(
   onLine: (line: string, stop: () => void) => void = () => undefined,
-  { shell: other, program: called, ...env }: Readonly<Record<string, string>> = {},
+  { shell: other, program: called, before = '', ...env }: Readonly<Record<string, string>> = {},
 ): Promise<Ended> {
-  // Kubernetes makes one dollar sign of two. Here /data is a folder of the test's.
-  const [shell = '', ...words] = registerCommand(called ?? 'gitea-runner', '').map((word) =>
-    word.replaceAll('$$', () => '$').replaceAll('/data', () => data),
+  // Kubernetes makes one dollar sign of two. Here /data and /run are folders of the test's.
+  const [shell = '', ...words] = registerCommand(called ?? 'gitea-runner', before).map((word) =>
+    word
+      .replaceAll('$$', () => '$')
+      .replaceAll('/data', () => data)
+      .replaceAll('/run/', () => `${folder}/`),
   );
   const child = spawn(other ?? shell, words, {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -79,6 +86,40 @@ function register(
     child.once('exit', (code) => resolve({ code, said }));
   });
 }
+
+describe('the script that registers, in containerMode buildkit', () => {
+  const before = modeParts(group({ containerMode: 'buildkit' })).prepare ?? '';
+
+  test('writes down the builder, and registers when BuildKit listens', async () => {
+    mkdirSync(join(folder, 'buildkit'));
+    const buildkit = createServer();
+    buildkit.listen(join(folder, 'buildkit', 'buildkitd.sock'));
+    await once(buildkit, 'listening');
+    runner('echo "{}" > .runner');
+    try {
+      const { code, said } = await register(undefined, { before });
+
+      expect([code, said]).toEqual([0, '']);
+      expect(calls()).toHaveLength(1);
+      const builder = readFileSync(join(data, '.buildx', 'instances', 'buildkit'), 'utf8');
+      expect(JSON.parse(builder)).toMatchObject({ Name: 'buildkit', Driver: 'remote' });
+    } finally {
+      buildkit.close();
+    }
+  });
+
+  test('gives up after a minute without it, and registers nobody', async () => {
+    program('sleep', `echo "$1" >> '${folder}/pauses'`);
+    runner('exit 0');
+
+    const { code, said } = await register(undefined, { before });
+
+    expect([code, calls()]).toEqual([1, []]);
+    expect(said).toContain('Not registered: BuildKit did not start within 60 seconds. The log of container buildkit');
+    const pauses = readFileSync(join(folder, 'pauses'), 'utf8').trim().split('\n').map(Number);
+    expect(pauses.reduce((sum, pause) => sum + pause, 0)).toBeCloseTo(60);
+  });
+});
 
 describe('the script that registers', () => {
   test('registers once, with the words that the runner knows, and ends well', async () => {

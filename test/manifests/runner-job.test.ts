@@ -8,7 +8,7 @@ import { knowsRunnerGroups } from '../../src/observe/output-of-plan.ts';
 import type { EmittedRunner } from '../../src/planner/decisions.ts';
 import { appOf, group, job, runner } from './fixtures.ts';
 
-const MODES: readonly ContainerMode[] = ['dind-rootless', 'dind', 'host'];
+const MODES: readonly ContainerMode[] = ['dind-rootless', 'dind', 'buildkit', 'host'];
 
 function emitted(of: RunnerGroup, ...runners: readonly EmittedRunner[]): JobManifest[] {
   return appOf([{ group: of, runners }])
@@ -170,7 +170,7 @@ describe('the registration token', () => {
       const { initContainers, containers } = openPod(manifest);
       const [register] = initContainers.filter(({ name }) => name === 'register');
       const [main] = containers;
-      const shared = ({ volumeMounts }: OpenContainer) => volumeMounts.filter(({ name }) => name !== 'docker-socket');
+      const shared = ({ volumeMounts }: OpenContainer) => volumeMounts.filter(({ name }) => !name.endsWith('-socket'));
       expect(register && shared(register)).toEqual(main && shared(main));
       expect(register?.image).toBe('the-image');
       expect(register?.securityContext.runAsUser).toBe(main?.securityContext.runAsUser);
@@ -260,6 +260,7 @@ describe('environment', () => {
   test.each([
     ['dind-rootless', ['DOCKER_HOST', 'XDG_DATA_HOME']],
     ['dind', ['DOCKER_HOST', 'HOME']],
+    ['buildkit', ['HOME', 'BUILDKIT_HOST', 'BUILDX_BUILDER', 'BUILDX_CONFIG']],
     ['host', ['HOME']],
   ] as const)('%s adds nothing but %j to the variables of every runner', (containerMode, added) => {
     const names = Object.keys(environment(one(group({ containerMode }), runner())));
@@ -272,6 +273,53 @@ describe('environment', () => {
       'CONFIG_FILE',
       ...added,
     ]);
+  });
+});
+
+describe('containerMode buildkit', () => {
+  const INSIDE = { podTemplate: { spec: { hostUsers: false } } };
+  const podOf = (change: Partial<RunnerGroup>) => {
+    const manifest = one(group({ containerMode: 'buildkit', ...change }), runner());
+    return { annotations: manifest.spec.template.metadata.annotations, ...openPod(manifest) };
+  };
+
+  test.each([
+    ['nobody named a profile', {}, true],
+    ['the profile is privileged', { securityProfile: 'privileged' }, true],
+    ['the profile is baseline', { securityProfile: 'baseline' }, false],
+  ] as const)('leaves BuildKit unconfined unless the namespace may forbid it: %s', (_, change, isUnconfined) => {
+    const { annotations, initContainers } = podOf(change);
+
+    const [buildkit] = initContainers;
+    expect(buildkit?.securityContext).toEqual({
+      capabilities: { add: ['SETGID', 'SETUID'], drop: ['ALL'] },
+      runAsGroup: 1000,
+      runAsNonRoot: true,
+      runAsUser: 1000,
+      ...(isUnconfined && { seccompProfile: { type: 'Unconfined' } }),
+    });
+    const key = 'container.apparmor.security.beta.kubernetes.io/buildkit';
+    expect(annotations[key]).toBe(isUnconfined ? 'unconfined' : undefined);
+  });
+
+  test('gives builds ids of the pod where it has its own, each once, and neither root nor the user of BuildKit', () => {
+    const { annotations, initContainers } = podOf(INSIDE);
+
+    const ranges = (annotations['gitea.bpg.pw/subordinate-ids'] ?? '').trim().split('\n');
+    const ids = ranges.flatMap((line) => {
+      const [, first = 0, count = 0] = line.split(':').map(Number);
+      return Array.from({ length: count }, (__, index) => first + index);
+    });
+    expect(new Set(ids).size).toBe(65_534);
+    expect(ids.filter((id) => id === 0 || id === 1000 || id > 65_535)).toEqual([]);
+    const files = (of: typeof initContainers) =>
+      of[0]?.volumeMounts.filter(({ mountPath }) => /sub.id$/.test(mountPath));
+    expect(files(initContainers)).toHaveLength(2);
+    expect(files(podOf({}).initContainers)).toEqual([]);
+  });
+
+  test('leaves the pods of other modes as they are, whatever their ids', () => {
+    expect(templateHash(group(INSIDE))).toBe(templateHash(group()));
   });
 });
 

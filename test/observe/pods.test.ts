@@ -162,6 +162,7 @@ securityContext: {runAsUser: 2000, runAsGroup: 2000}`),
 
 describe('a profile', () => {
   const DIND = '  containerMode: dind\n';
+  const BUILDKIT = '  containerMode: buildkit\n';
   const sidecar = (fields: string) => `
   podTemplate:
     spec:
@@ -174,6 +175,13 @@ describe('a profile', () => {
     ['baseline', DIND, /spec\.securityProfile .*\[docker\]\.securityContext\.privileged must not be true/],
     ['privileged', DIND, undefined],
     ['restricted', '  containerMode: host\n', undefined],
+    [
+      'restricted',
+      BUILDKIT,
+      /buildkit\].* containerMode buildkit meets baseline at most: set that, or containerMode: host$/,
+    ],
+    ['baseline', BUILDKIT, undefined],
+    ['privileged', BUILDKIT, undefined],
   ])('%s and %s', async (profile, mode, problem) => {
     const found = podProblem(await readWith(`  securityProfile: ${profile}\n${mode}`));
 
@@ -191,6 +199,32 @@ describe('a profile', () => {
     expect(podProblem(await readWith(sidecar(', securityContext: {privileged: true}') + DIND))).toBe(
       'spec.podTemplate.spec.containers[0].securityContext.privileged must not be true (rule privileged of securityProfile baseline, the default of containerMode dind)',
     );
+  });
+
+  it('that nobody wrote is baseline beside BuildKit: no other container may be unconfined', async () => {
+    const unconfined = ', securityContext: {seccompProfile: {type: Unconfined}}';
+
+    expect(podProblem(await readWith(sidecar('') + BUILDKIT))).toBeUndefined();
+    expect(podProblem(await readWith(sidecar(unconfined) + BUILDKIT))).toMatch(/rule seccompProfile_baseline/);
+  });
+
+  it('baseline takes profiles of the node for BuildKit from the template, and nothing else of its security', async () => {
+    const context = (text: string) => `
+  podTemplate:
+    spec:
+      initContainers:
+        - {name: buildkit, securityContext: ${text}}
+`;
+    const profile = '{seccompProfile: {type: Localhost, localhostProfile: buildkit.json}}';
+    const found = async (text: string, more: string) => podProblem(await readWith(context(text) + BUILDKIT + more));
+
+    expect(await found(profile, '  securityProfile: baseline\n')).toBeUndefined();
+    expect(await found('{seccompProfile: {type: Unconfined}}', '  securityProfile: baseline\n')).toMatch(
+      /must be Runt/,
+    );
+    expect(await found('{privileged: true}', '  securityProfile: baseline\n')).toMatch(/is reserved/);
+    // It is unconfined already.
+    expect(await found(profile, '')).toMatch(/is reserved/);
   });
 
   async function readWith(spec: string): Promise<RunnerGroup> {

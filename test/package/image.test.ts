@@ -22,7 +22,7 @@ function tagOf(image: string): string {
 
 describe('an image that is used by default', () => {
   const own = [...dockerfile.matchAll(/^ARG \w+_IMAGE=(\S+)$/gm)].map(([, image]) => image ?? '');
-  const docker = modeParts(runnerGroup({ containerMode: 'dind' })).docker?.image ?? '';
+  const docker = modeParts(runnerGroup({ containerMode: 'dind' })).sidecar?.image ?? '';
 
   it('is never the latest one', () => {
     const labels = DEFAULT_LABELS.map((label) => label.replace(/^[^:]+:docker:\/\//, ''));

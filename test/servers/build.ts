@@ -194,12 +194,55 @@ export interface ClusterBuilds {
   readonly gitea: string;
   /** Folder with `helm`. */
   readonly helm: string;
+  /** Folders with BuildKit and buildx, and with a node's programs that know user namespaces. */
+  readonly buildkit?: { readonly buildkit: string; readonly containerd: string; readonly runc: string };
 }
 
-/** Builds what the cluster test needs and is not there yet. */
-export function buildCluster(say: (line: string) => void): ClusterBuilds {
+const BUILDKIT: Recipe = {
+  name: 'buildkit',
+  title: 'BuildKit 0.34.2 and buildx 0.38.2',
+  binaries: {
+    buildkitd: 'github.com/moby/buildkit/cmd/buildkitd',
+    buildctl: 'github.com/moby/buildkit/cmd/buildctl',
+    'docker-buildx': 'github.com/docker/buildx/cmd/buildx',
+  },
+  cgo: false,
+  flags: ['-ldflags', '-s -w'],
+  module: 'github.com/moby/buildkit',
+  assets: [],
+};
+
+/** Debian 12 has containerd 1.6, which knows no user namespaces. */
+const CONTAINERD: Recipe = {
+  name: 'containerd',
+  title: 'containerd 2.4.2',
+  binaries: {
+    containerd: 'github.com/containerd/containerd/v2/cmd/containerd',
+    'containerd-shim-runc-v2': 'github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2',
+  },
+  cgo: false,
+  flags: ['-tags', 'no_btrfs no_devmapper no_zfs', '-ldflags', '-s -w'],
+  module: 'github.com/containerd/containerd/v2',
+  assets: [],
+};
+
+const RUNC: Recipe = {
+  name: 'runc',
+  title: 'runc 1.5.2',
+  binaries: { runc: 'github.com/opencontainers/runc' },
+  cgo: true,
+  flags: ['-tags', 'seccomp', '-ldflags', '-s -w'],
+  module: 'github.com/opencontainers/runc',
+  assets: [],
+};
+
+/** @param buildkit also what test/cluster/buildkit.test.ts needs. */
+export function buildCluster(say: (line: string) => void, buildkit = false): ClusterBuilds {
   needTools();
   return {
+    ...(buildkit && {
+      buildkit: { buildkit: build(BUILDKIT, say), containerd: build(CONTAINERD, say), runc: build(RUNC, say) },
+    }),
     kubernetes: build(KUBERNETES, say),
     argocd: build(chosenArgoCd(), say),
     runner: build(RUNNER, say),

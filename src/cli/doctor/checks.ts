@@ -41,7 +41,7 @@ export function findingsOf(seen: Installation): readonly DoctorFinding[] {
   return CHECKS.flatMap((check) => check(seen));
 }
 
-/** Native sidecars (containerMode dind) are on since this one. */
+/** Native sidecars (containerMode dind and buildkit) are on since this one. */
 const OLDEST_MINOR = 29;
 
 function kubernetes({ version }: Installation): Findings {
@@ -51,7 +51,7 @@ function kubernetes({ version }: Installation): Findings {
   const text = `${major}.${minor}`;
   const isOld = Number.parseInt(major, 10) === 1 && Number.parseInt(minor, 10) < OLDEST_MINOR;
   if (!isOld) return good(check, text);
-  const needs = `${text}: containerMode dind needs 1.${OLDEST_MINOR}`;
+  const needs = `${text}: containerMode dind and buildkit need 1.${OLDEST_MINOR}`;
   return unknown(check, needs, 'Upgrade, or use dind-rootless or host');
 }
 

@@ -2,7 +2,7 @@
 
 import type { Hook } from '../../clients/gitea/set-up.ts';
 import { URL_KEY } from '../../clients/tokens/api-token.ts';
-import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { neededLevel, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
 import { ownTemplate } from '../../observe/own-pod.ts';
 import { Failure, isOfConnection } from '../../shared/failure.ts';
@@ -119,7 +119,7 @@ const LEVELS = ['restricted', 'baseline', 'privileged'];
 const ENFORCE = 'pod-security.kubernetes.io/enforce';
 
 function podSecurity(group: RunnerGroup, { namespaces }: Installation): Findings {
-  const { containerMode, namespace, securityProfile } = group;
+  const { containerMode, namespace } = group;
   const check = checkOf(group);
   const read = namespaces.get(namespace);
   const create = `kubectl create namespace ${namespace}`;
@@ -130,13 +130,15 @@ function podSecurity(group: RunnerGroup, { namespaces }: Installation): Findings
       return bad(check, `namespace ${namespace} is being deleted: it takes no Jobs`, fix);
     }
     const enforced = labels[ENFORCE] ?? 'privileged';
-    const needed = containerMode === 'host' ? (securityProfile ?? 'restricted') : 'privileged';
+    const needed = neededLevel(group);
+    const lower =
+      containerMode === 'buildkit' && enforced === 'baseline' ? 'securityProfile: baseline' : 'containerMode: host';
     return LEVELS.indexOf(enforced) >= LEVELS.indexOf(needed)
       ? good(check, `namespace ${namespace} admits its pods (${enforced})`)
       : bad(
           check,
           `namespace ${namespace} enforces ${enforced}, and its pods need ${needed}`,
-          `kubectl label --overwrite namespace ${namespace} ${ENFORCE}=${needed}, or use containerMode: host`,
+          `kubectl label --overwrite namespace ${namespace} ${ENFORCE}=${needed}, or use ${lower}`,
         );
   });
 }

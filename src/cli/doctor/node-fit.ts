@@ -1,7 +1,7 @@
 /**
  * Whether any node could ever take a pod: by its labels, its taints and its size. Pure.
  *
- * Looked at: nodeSelector, required node affinity, tolerations, requests against `allocatable`. Not looked at: what other pods take,
+ * Looked at: nodeSelector, required node affinity, tolerations, requests against `allocatable`, user namespaces. Not looked at: what other pods take,
  * affinity to pods, spread, volumes, host ports, what admission changes. The scheduler alone knows these, and `explain` shows its words.
  */
 import * as z from 'zod';
@@ -32,6 +32,7 @@ export const PodPlace = z.looseObject({
   nodeSelector: texts.default({}),
   affinity: z.looseObject({ nodeAffinity: NodeAffinity.optional() }).optional(),
   tolerations: z.array(Toleration).default([]),
+  hostUsers: z.boolean().default(true),
   containers: z.array(Container).default([]),
   initContainers: z.array(Container).default([]),
 });
@@ -39,7 +40,7 @@ export type PodPlace = z.output<typeof PodPlace>;
 
 /** Why the node cannot take the pod, e.g. `it has not the label gpu=yes`; undefined: it can. */
 export function whyNot(pod: PodPlace, node: Node): string | undefined {
-  return byLabels(pod, node) ?? byTaints(pod, node) ?? bySize(pod, node);
+  return byLabels(pod, node) ?? byTaints(pod, node) ?? bySize(pod, node) ?? byUserNamespaces(pod, node);
 }
 
 function byLabels({ nodeSelector, affinity }: PodPlace, { metadata: { labels, name } }: Node): string | undefined {
@@ -102,6 +103,21 @@ function byTaints({ tolerations }: PodPlace, { spec: { taints, unschedulable } }
 function bySize(pod: PodPlace, { status: { allocatable } }: Node): string | undefined {
   const [resource] = [...requestsOf(pod)].find(([name, size]) => size > quantityValue(allocatable[name] ?? '0')) ?? [];
   return resource && `${resource}: ${allocatable[resource] ?? 'none'}, too little`;
+}
+
+/** The first kernel whose tmpfs can show the ids of a pod: Secrets and tokens are mounted as one. */
+const KERNEL = { major: 6, minor: 3 };
+
+function byUserNamespaces(
+  { hostUsers }: PodPlace,
+  { status: { nodeInfo, runtimeHandlers } }: Node,
+): string | undefined {
+  const { containerRuntimeVersion: runtime, kernelVersion: kernel } = nodeInfo;
+  const [major = Number.NaN, minor = Number.NaN] = kernel.split('.').map(Number.parseFloat);
+  const isOld = major < KERNEL.major || (major === KERNEL.major && minor < KERNEL.minor);
+  if (hostUsers || (!isOld && runtimeHandlers.some(({ features }) => features.userNamespaces))) return undefined;
+  const needs = `Linux ${KERNEL.major}.${KERNEL.minor}, containerd 2 and runc 1.2, or CRI-O`;
+  return `no user namespaces, which need Kubernetes 1.33, ${needs} (it has Linux ${kernel}, ${runtime})`;
 }
 
 /** Sidecars run beside the containers. Other init containers run alone, so the largest counts. A limit is a request, too. */

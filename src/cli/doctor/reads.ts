@@ -72,7 +72,18 @@ export const Node = z.looseObject({
   spec: z
     .looseObject({ taints: z.array(Taint).default([]), unschedulable: z.boolean().default(false) })
     .default({ taints: [], unschedulable: false }),
-  status: z.looseObject({ allocatable: texts.default({}) }).default({ allocatable: {} }),
+  status: z
+    .looseObject({
+      allocatable: texts.default({}),
+      nodeInfo: z
+        .looseObject({ containerRuntimeVersion: z.string().default(''), kernelVersion: z.string().default('') })
+        .prefault({}),
+      // Kubelets tell it from 1.30 on, of runtimes that do.
+      runtimeHandlers: z
+        .array(z.looseObject({ features: z.looseObject({ userNamespaces: z.boolean().default(false) }).prefault({}) }))
+        .default([]),
+    })
+    .prefault({}),
 });
 export type Node = z.output<typeof Node>;
 

@@ -83,7 +83,7 @@ export async function answersOf(
   const owner = scope === 'global' ? '' : await need('owner', ownerIs, ownerRule);
   const group = await choose('groupName', 'Name of the RunnerGroup', valid('group'));
   const cap = await choose('cap', 'How many runners at most', (text) => check({ cap: toCap(text) }));
-  const docker = 'Docker in CI jobs: dind-rootless, dind or host (no docker)';
+  const docker = 'Docker in CI jobs: dind-rootless, dind, buildkit (image builds only) or host (no docker)';
   const mode = await choose('containerMode', docker, valid('mode'));
   const git = await need('git', 'Git repository with the RunnerGroups, as Argo CD reaches it', valid('git'));
   if (missing.length > 0)

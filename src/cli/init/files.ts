@@ -1,5 +1,6 @@
 /** The files that `init` writes: manifests, and a script that makes the Secrets and the webhook. */
 
+import { hasDocker } from '../../config/runnergroup/runner-group.ts';
 import { API_VERSION, KIND } from '../../config/runnergroup/schema.ts';
 import { yamlText } from '../../config/runnergroup/yaml-text.ts';
 import { applicationManifest, projectManifest } from '../../shared/installed/application.ts';
@@ -25,7 +26,7 @@ export function manifestFrom({ group, namespace, gitea, scope, cap, mode }: Answ
       // A pod without requests is the first to go when its node is short of memory.
       resources: { requests: { cpu: '500m', memory: '1Gi' } },
       // Without docker a group has no labels by itself.
-      ...(mode === 'host' && { labels: ['linux:host'] }),
+      ...(!hasDocker(mode) && { labels: ['linux:host'] }),
       registrationToken: { secretRef: { name: REGISTRATION_SECRET, key: 'registration-token' } },
       authToken: { secretRef: { name: API_SECRET, key: 'token' } },
     },

@@ -115,11 +115,15 @@ export const RESERVED_FIELDS: readonly ReservedField[] = [
   // The whole container `register` is reserved: its fields are not told one by one.
   reserve(
     below('spec initContainers [ours]', ...OF_OUR_SIDECAR),
-    "it starts the runner's docker daemon",
-    'mount a daemon.json to configure it',
-    (found) => nameOf(found) === 'register',
+    'it starts the daemon of docker or BuildKit',
+    'mount a file of its configuration',
+    (found) => nameOf(found) === 'register' || choosesProfiles(found),
   ),
-  reserve(['spec initContainers [ours] env [ours]'], 'the runner finds its docker daemon by it'),
+  reserve(
+    ['metadata annotations container.apparmor.security.beta.kubernetes.io/buildkit'],
+    'it is of our own container',
+  ),
+  reserve(['spec initContainers [ours] env [ours]'], 'the runner finds its daemon by it'),
   reserve(
     ['spec volumes [ours]'],
     'the runner keeps its registration or its configuration there',
@@ -135,6 +139,13 @@ export const RESERVED_FIELDS: readonly ReservedField[] = [
     'a runner runs one CI job and ends',
   ),
 ].flat();
+
+/** Profiles of the node for BuildKit, which Pod Security judges. Where it is unconfined it has none, and dockerd is privileged. */
+function choosesProfiles({ element, ours, path, value }: Found): boolean {
+  if (stringOf(element, 'name') !== 'buildkit' || path.at(-1) !== 'securityContext' || !isMapping(value)) return false;
+  if (fieldValue(ours, 'seccompProfile') !== undefined) return false;
+  return Object.keys(value).every((field) => ['appArmorProfile', 'seccompProfile', 'seLinuxOptions'].includes(field));
+}
 
 /** Space that belongs to one pod: another size or class of storage for a volume of ours that is an `emptyDir`. */
 function isOwnSpace({ value, ours }: Found): boolean {
@@ -180,7 +191,7 @@ function ourMounts(ours: Mapping, template: Mapping): readonly TemplateFault[] {
 }
 
 /** Folders that hold data: something may be mounted below them. */
-const ROOMY = ['/data', '/var/lib/docker'];
+const ROOMY = ['/data', '/var/lib/docker', '/home/user/.local/share/buildkit'];
 /** What the runner registered with. */
 const STATE = '/data/.runner';
 

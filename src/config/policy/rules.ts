@@ -16,7 +16,7 @@ import {
 } from '../pods/schema.ts';
 import { otherSecrets } from '../runnergroup/paths.ts';
 import { quoted } from '../runnergroup/problems.ts';
-import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import { neededLevel, type RunnerGroup } from '../runnergroup/runner-group.ts';
 import { allowedBy, type Finding, finding, type GroupRule, NONE, PROFILE_REASON, type RuleName } from './denial.ts';
 import { coversImage, matchesAny, matchesGlob, parseImage } from './patterns.ts';
 import type { Policy } from './schema.ts';
@@ -103,7 +103,7 @@ const securityProfile: GroupRule = ({ securityProfile: rule }, group) => {
   // Without the rule a privileged pod is ours alone to make: what the containerMode needs, and no template with it.
   if (rule === undefined)
     return group.securityProfile === 'privileged' && hasTemplate(group) ? PRIVILEGED_TEMPLATE : NONE;
-  const own = group.securityProfile ?? (group.containerMode === 'host' ? 'restricted' : 'privileged');
+  const own = neededLevel(group);
   const { highest, withReason = highest } = rule;
   const reason = hasReason(group);
   const most = reason && RANK[withReason] > RANK[highest] ? withReason : highest;
@@ -113,7 +113,8 @@ const securityProfile: GroupRule = ({ securityProfile: rule }, group) => {
       ? `is not set, which means ${own} with containerMode ${group.containerMode}`
       : `is ${own}`;
   // With docker a pod is privileged, whatever the field says.
-  const lower = group.containerMode === 'host' ? `Set it to ${most}` : `Set it to ${most}, with containerMode: host`;
+  const meetsMost = group.containerMode === 'host' || (group.containerMode === 'buildkit' && most === 'baseline');
+  const lower = `Set it to ${most}${meetsMost ? '' : ', with containerMode: host'}`;
   const advice =
     !reason && RANK[own] <= RANK[withReason]
       ? `${lower}, or say in the annotation ${PROFILE_REASON} why this group needs it`

@@ -10,7 +10,7 @@ import { exampleOf, type FieldProblem } from './field-problem.ts';
 import { valueAt } from './paths.ts';
 import { quoted } from './problems.ts';
 import { newerKeys } from './runner-config.ts';
-import type { ContainerMode, NormalFields, PodProxy, SecretKey } from './runner-group.ts';
+import { type ContainerMode, hasDocker, type NormalFields, type PodProxy, type SecretKey } from './runner-group.ts';
 import {
   DEFAULT_IMAGES,
   DEFAULT_LABELS,
@@ -151,7 +151,7 @@ function ruleSecret(
 function ruleLabels({ spec, groupName, unclear }: Draft, report: Report): readonly RunnerLabel[] | undefined {
   if (unclear('labels') || unclear('defaultLabels') || unclear('containerMode')) return undefined;
   const mode: ContainerMode = spec.containerMode ?? 'dind-rootless';
-  const given = spec.defaultLabels ?? (mode === 'host' ? false : DEFAULT_LABELS);
+  const given = spec.defaultLabels ?? (hasDocker(mode) ? DEFAULT_LABELS : false);
   const own = (spec.labels ?? []).map(read);
   const added = (given === false ? [] : given).map(read);
   const checks = { mode, foreignWork: hasOwnImage(spec) || unclear('image'), report };
@@ -190,9 +190,9 @@ function checkLabels(field: string, labels: readonly ParsedLabel[], { mode, fore
   for (const [index, { name, text, schema }] of labels.entries()) {
     const at = [field, index];
     if (seen.has(name)) report(at, `the name ${quoted(name)} is already in this list: remove one of them`);
-    else if (schema === 'docker' && mode === 'host') {
+    else if (schema === 'docker' && !hasDocker(mode)) {
       const instead = `write "${name}:host", or choose another containerMode`;
-      report(at, `needs docker, which containerMode host does not have: ${instead}`);
+      report(at, `needs docker, which containerMode ${mode} does not have: ${instead}`);
     } else if (schema === 'foreign' && !foreignWork) {
       report(at, `${quoted(text)} is neither name:host nor name:docker://image; ${labelInstead(text)}`);
     }
@@ -221,8 +221,9 @@ function ruleImage({ spec, unclear }: Draft, report: Report): string | undefined
 
 /** A job without labels runs in docker, on the runner's own default image (runner 1.0.8, `PickPlatform`). */
 function ruleUnlabelled({ spec }: Draft, report: Report): boolean | undefined {
-  if (!spec.acceptUnlabelledJobs || spec.containerMode !== 'host') return spec.acceptUnlabelledJobs ?? false;
-  const message = 'does not go with containerMode host: a job without labels runs in docker';
+  const { acceptUnlabelledJobs = false, containerMode = 'dind-rootless' } = spec;
+  if (!acceptUnlabelledJobs || hasDocker(containerMode)) return acceptUnlabelledJobs;
+  const message = `does not go with containerMode ${containerMode}: a job without labels runs in docker`;
   return report(['acceptUnlabelledJobs'], message);
 }
 

@@ -69,6 +69,8 @@ export interface RunnerGroup extends SameFields, NormalFields {
   readonly name: string;
   /** Of dockerd in containerMode `dind`, if the installation names one. */
   readonly dockerImage?: string;
+  /** The same of BuildKit in containerMode `buildkit`. */
+  readonly buildkitImage?: string;
   /** The object as it was written (without `status`), for the copy that is emitted when the cluster knows the CRD. */
   readonly manifest: Readonly<Record<string, unknown>>;
 }
@@ -93,14 +95,30 @@ export type JobGroup = Pick<
   RunnerGroup,
   | (typeof POD_FIELDS)[number]
   | 'activeDeadlineSeconds'
+  | 'buildkitImage'
   | 'containerMode'
   | 'dockerImage'
   | 'giteaUrl'
   | 'labels'
   | 'name'
   | 'namespace'
+  | 'podTemplate'
+  | 'securityProfile'
   | 'ttlSecondsAfterFinished'
 >;
+
+/** True for modes with a docker daemon. In the others labels with `docker://` cannot work. */
+export function hasDocker(mode: string): boolean {
+  return mode === 'dind-rootless' || mode === 'dind';
+}
+
+/** The level of Pod Security that a namespace must allow for the group's pods. */
+export function neededLevel({
+  containerMode,
+  securityProfile,
+}: RunnerGroup): NonNullable<RunnerGroup['securityProfile']> {
+  return securityProfile ?? (containerMode === 'host' ? 'restricted' : 'privileged');
+}
 
 /** True for a group that keeps idle runners for jobs to come. */
 export function keepsPool({ minIdleRunners, suspend }: Pick<RunnerGroup, 'minIdleRunners' | 'suspend'>): boolean {

@@ -39,10 +39,14 @@ import { IMAGE_REFERENCE, LONGEST_IMAGE, words } from './words.ts';
  */
 export const RUNNER_RELEASE = '1.0.8';
 
-/** Image per container mode; the basic image reports the runner's real exit code, the dind-rootless one brings dockerd. */
+/**
+ * Image per container mode. The basic image reports the runner's real exit code. The dind-rootless one brings dockerd, and the clients
+ * `docker buildx` and `docker compose`, which mode `buildkit` uses.
+ */
 export const DEFAULT_IMAGES = {
   'dind-rootless': `gitea/runner:${RUNNER_RELEASE}-dind-rootless`,
   dind: `gitea/runner:${RUNNER_RELEASE}`,
+  buildkit: `gitea/runner:${RUNNER_RELEASE}-dind-rootless`,
   host: `gitea/runner:${RUNNER_RELEASE}`,
 } as const;
 
@@ -223,10 +227,13 @@ export const Spec = z.strictObject({
         'Image of the runner container, and of the init container that registers it, best with its digest (`name:tag@sha256:…`). One of your own must keep the entry point and user of the default one, and have `sh` and `timeout`.',
       [DEFAULT_NOTE]: `\`${DEFAULT_IMAGES['dind-rootless']}\`; for \`dind\` and \`host\` \`${DEFAULT_IMAGES.dind}\``,
     }),
-  containerMode: z.enum(['dind-rootless', 'dind', 'host']).default('dind-rootless').register(z.globalRegistry, {
-    description:
-      'Where docker comes from. `dind-rootless`: rootless dockerd in the runner container. `dind`: dockerd as a native sidecar (Kubernetes 1.29+). `host`: no docker, CI steps run in the runner container.',
-  }),
+  containerMode: z
+    .enum(['dind-rootless', 'dind', 'buildkit', 'host'])
+    .default('dind-rootless')
+    .register(z.globalRegistry, {
+      description:
+        'Where docker comes from. `dind-rootless`: rootless dockerd in the runner container. `dind`: dockerd as a native sidecar (Kubernetes 1.29+). `buildkit`: no docker, but rootless BuildKit as a native sidecar for `docker buildx build`. `host`: no docker, CI steps run in the runner container.',
+    }),
   podTemplate: z
     .record(z.string(), z.unknown())
     .optional()
@@ -242,7 +249,7 @@ export const Spec = z.strictObject({
       description:
         'Pod Security Standard that the final pod must meet. Each violation is an error that names rule and field.',
       [DEFAULT_NOTE]:
-        '`restricted` with containerMode `host`, else `baseline` but for the privileged container of dockerd',
+        '`restricted` with containerMode `host`, else `baseline` but for what the container of dockerd or BuildKit needs',
     }),
   resources: z
     .strictObject({

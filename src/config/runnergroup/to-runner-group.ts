@@ -7,7 +7,7 @@ import { isMapping, pathText, valueAt } from './paths.ts';
 import type { Problem } from './problems.ts';
 import { applyRules, type Draft, imageInTemplate } from './rules.ts';
 import { POD_FIELDS, type RunnerGroup, SPELLINGS, type SpellingField } from './runner-group.ts';
-import { Metadata, OF_THE_SERVER, RunnerGroupDocument, Spec, type WrittenSpec } from './schema.ts';
+import { DEFAULT_IMAGES, Metadata, OF_THE_SERVER, RunnerGroupDocument, Spec, type WrittenSpec } from './schema.ts';
 
 /** Where an object stands in its file, and what it was read from. */
 export interface SourceObject {
@@ -193,18 +193,29 @@ export function podOnly(
 export interface InstallationImages {
   /** Of runners with containerMode `dind` and `host`. */
   readonly runner?: string | undefined;
-  /** Of runners with containerMode `dind-rootless`. */
+  /** Of runners with containerMode `dind-rootless` and `buildkit`. */
   readonly rootless?: string | undefined;
   /** Of dockerd in containerMode `dind`. */
   readonly docker?: string | undefined;
+  /** Of BuildKit in containerMode `buildkit`. */
+  readonly buildkit?: string | undefined;
 }
 
 /** The group with the images of the installation. The same object if they change nothing. */
-export function withImages(group: RunnerGroup, { runner, rootless, docker }: InstallationImages): RunnerGroup {
+export function withImages(
+  group: RunnerGroup,
+  { runner, rootless, docker, buildkit }: InstallationImages,
+): RunnerGroup {
   const isNamed = valueAt(group.manifest, ['spec', 'image']) !== undefined || imageInTemplate(group.podTemplate);
-  const ofMode = group.containerMode === 'dind-rootless' ? rootless : runner;
+  const ofMode = DEFAULT_IMAGES[group.containerMode] === DEFAULT_IMAGES.host ? runner : rootless;
   const image = isNamed ? undefined : ofMode;
   const dockerImage = group.containerMode === 'dind' ? docker : undefined;
-  if (image === undefined && dockerImage === undefined) return group;
-  return { ...group, ...(image !== undefined && { image }), ...(dockerImage !== undefined && { dockerImage }) };
+  const buildkitImage = group.containerMode === 'buildkit' ? buildkit : undefined;
+  if ([image, dockerImage, buildkitImage].every((each) => each === undefined)) return group;
+  return {
+    ...group,
+    ...(image !== undefined && { image }),
+    ...(dockerImage !== undefined && { dockerImage }),
+    ...(buildkitImage !== undefined && { buildkitImage }),
+  };
 }

@@ -45,6 +45,27 @@ export const BROKEN_GROUPS: readonly (readonly [string, (world: World) => World,
     'kubectl label --overwrite namespace runners pod-security.kubernetes.io/enforce=privileged',
   ],
   [
+    'a namespace that admits no unconfined BuildKit',
+    (world) =>
+      edit(GROUPS, (list) => {
+        at(list, 'items', 0, 'spec')['containerMode'] = 'buildkit';
+      })(
+        edit(NAMESPACE, (space) => {
+          at(space, 'metadata', 'labels')['pod-security.kubernetes.io/enforce'] = 'baseline';
+        })(world),
+      ),
+    '✗ RunnerGroup runners/ci: namespace runners enforces baseline, and its pods need privileged',
+    'or use securityProfile: baseline',
+  ],
+  [
+    'nodes without user namespaces',
+    edit(GROUPS, (list) => {
+      at(list, 'items', 0, 'spec')['podTemplate'] = { spec: { hostUsers: false } };
+    }),
+    '✗ RunnerGroup runners/ci, nodes: none of 1 can take its pod: 1 with no user namespaces',
+    'Correct podTemplate in git',
+  ],
+  [
     'a namespace that is being deleted',
     edit(NAMESPACE, (space) => {
       at(space, 'metadata')['deletionTimestamp'] = '2026-01-01T00:00:00Z';

@@ -11,6 +11,7 @@ import { busybox, PATH, runnerFiles, TOOLS, USERS } from './images.ts';
 const SIDECAR_IMAGE = 'docker:29.5.2-dind';
 /** The basic runner image, with a docker client. */
 export const RUNNER_WITH_CLIENT_IMAGE = 'local/runner:1.0.8-client';
+export const RUNNER_WITH_BUILDX_IMAGE = 'local/runner:1.0.8-buildx';
 export const ROOTLESS_IMAGE = 'local/runner:1.0.8-dind-rootless';
 
 const CLIENT = '/usr/bin/docker';
@@ -122,6 +123,74 @@ exec rootlesskit --net=slirp4netns --mtu=1500 --disable-host-loopback --port-dri
       WorkingDir: '/data',
     },
   });
+}
+
+/** With the clients of BuildKit. @param clients folder with `buildctl` and `docker-buildx`. */
+export async function runnerWithBuildxImage(out: string, build: string, clients: string): Promise<void> {
+  const client = (name: string, path: string): ImageEntry => ({ path, source: join(clients, name), mode: 0o755 });
+  await writeImage({
+    out,
+    name: RUNNER_WITH_BUILDX_IMAGE,
+    layers: [
+      {
+        files: [
+          ...runnerFiles(build),
+          ...withLibraries([CLIENT]),
+          client('docker-buildx', '/usr/libexec/docker/cli-plugins/docker-buildx'),
+          client('buildctl', '/usr/bin/buildctl'),
+        ],
+      },
+    ],
+    config: { Entrypoint: ['/sbin/tini', '--', '/usr/local/bin/run.sh'], Env: [PATH], WorkingDir: '/data' },
+  });
+}
+
+/** Numbers of linux/capability.h. */
+const CAP_SETGID = 6;
+const CAP_SETUID = 7;
+
+/** As BuildKit's own Dockerfile makes it. Alpine's newuidmap can use these capabilities by itself, Debian's gets them of the file. */
+export async function buildkitImage(out: string, build: string): Promise<void> {
+  const ids: ImageEntry[] = ['/etc/subuid', '/etc/subgid'].map((path) => ({ path, content: 'user:100000:65536\n' }));
+  const home = '/home/user';
+  await writeImage({
+    out,
+    name: 'docker.io/moby/buildkit:v0.34.2-rootless',
+    layers: [
+      {
+        files: [
+          { path: '/etc/passwd', content: `root:x:0:0::/root:/bin/sh\nuser:x:1000:1000::${home}:/bin/sh\n` },
+          { path: '/etc/group', content: 'root:x:0:\nuser:x:1000:\n' },
+          ...ids,
+          { path: '/tmp', mode: 0o1777, directory: true },
+          ...busybox('sh'),
+          ...withLibraries(['/usr/bin/rootlesskit', '/usr/sbin/runc', '/usr/bin/newuidmap', '/usr/bin/newgidmap']).map(
+            withCapability,
+          ),
+          ...['buildkitd', 'buildctl'].map((name) => ({
+            path: `/usr/bin/${name}`,
+            source: join(build, name),
+            mode: 0o755,
+          })),
+          ...['/run/user/1000', home, `${home}/.local/tmp`].map((path) => ({
+            path,
+            mode: 0o777,
+            directory: true as const,
+          })),
+        ],
+      },
+    ],
+    config: {
+      Entrypoint: ['rootlesskit', 'buildkitd'],
+      User: '1000:1000',
+      Env: [PATH, `HOME=${home}`, 'USER=user', 'XDG_RUNTIME_DIR=/run/user/1000', `TMPDIR=${home}/.local/tmp`],
+    },
+  });
+}
+
+function withCapability(file: ImageEntry): ImageEntry {
+  if (!('source' in file) || !/new[ug]idmap$/.test(file.path)) return file;
+  return { ...file, capability: file.path.endsWith('newuidmap') ? CAP_SETUID : CAP_SETGID };
 }
 
 /** What CI jobs run in, and a web server that says `hello from a service` on port 8080. `programs`: more of this machine's. */

@@ -1,6 +1,6 @@
 /** Kubernetes in a machine: etcd, API server, controller manager, scheduler, and one node with containerd, kubelet and kube-proxy. */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeCertificates } from './certificates.ts';
 import { type Dns, DOMAIN, startDns } from './dns.ts';
@@ -28,8 +28,13 @@ export interface Kubernetes {
   readonly refreshDns: () => Promise<void>;
 }
 
-/** Starts the control plane and waits until it answers. @param build folder with the programs. */
-export async function startKubernetes(machine: Machine, build: string): Promise<Kubernetes> {
+/**
+ * Starts the control plane and waits until it answers.
+ *
+ * @param build folder with the programs.
+ * @param runtime folders with a containerd and a runc that know user namespaces; absent: those of this computer, which need not.
+ */
+export async function startKubernetes(machine: Machine, build: string, runtime?: string): Promise<Kubernetes> {
   const bin = (name: string): string => join(build, name);
   const folder = join(machine.folder, 'kubernetes');
   mkdirSync(folder, { recursive: true });
@@ -116,7 +121,7 @@ export async function startKubernetes(machine: Machine, build: string): Promise<
       await ctr('images', 'rm', to);
     },
     startNode: async () => {
-      dns = await startNode(machine, { bin, folder, socket, kubeconfig, ctr, kubectl });
+      dns = await startNode(machine, { bin, folder, socket, kubeconfig, ctr, kubectl, runtime });
     },
     refreshDns: async () => {
       const services = await kubectl(['get', 'services', '--all-namespaces', '-o', `jsonpath=${ADDRESSES}`]);
@@ -134,15 +139,19 @@ interface Node {
   readonly kubeconfig: string;
   readonly ctr: (...args: readonly string[]) => Promise<string>;
   readonly kubectl: Kubernetes['kubectl'];
+  readonly runtime: string | undefined;
 }
 
-async function startNode(machine: Machine, { bin, folder, socket, kubeconfig, ctr, kubectl }: Node): Promise<Dns> {
+async function startNode(machine: Machine, node: Node): Promise<Dns> {
+  const { bin, folder, socket, kubeconfig, ctr, kubectl, runtime } = node;
+  if (runtime !== undefined) await allowUserNamespaces(machine, folder);
   const cni = join(folder, 'cni');
   mkdirSync(cni, { recursive: true });
   writeFileSync(join(cni, '10-bridge.conflist'), cniText(machine.pods));
   machine.start({
     name: 'containerd',
     command: 'containerd',
+    ...(runtime !== undefined && { binaries: runtime }),
     args: ['--config', machine.write('kubernetes/containerd.toml', containerdToml(folder, socket, cni))],
   });
   await machine.until('containerd', () => succeeds(ctr('version')));
@@ -184,6 +193,16 @@ async function startNode(machine: Machine, { bin, folder, socket, kubeconfig, ct
     ),
   );
   return dns;
+}
+
+/**
+ * What the processes of a pod with ids of its own need of the machine, where they are nobody: the way to their root folder, and a /proc
+ * without the files that the machine has put over some of it. The kernel gives them no other /proc than they can see.
+ */
+async function allowUserNamespaces(machine: Machine, folder: string): Promise<void> {
+  mkdirSync(join(folder, 'containerd'));
+  for (const each of [machine.folder, folder, join(folder, 'containerd')]) chmodSync(each, 0o711);
+  await machine.run('sh', ['-ec', 'mkdir /run/whole-proc; mount -t proc proc /run/whole-proc']);
 }
 
 function kubeconfigText(url: string, ca: string, token: string): string {

@@ -20,6 +20,8 @@ export interface Service {
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Folders of programs, put before PATH. */
+  readonly binaries?: string;
   /** User and group in the machine; default root. */
   readonly user?: { readonly uid: number; readonly gid: number };
 }
@@ -84,7 +86,7 @@ export class Machine {
   }
 
   /** Starts a process that stays. Its log is `log/<name>.log`. */
-  start({ name, command, args, env = {}, user }: Service): void {
+  start({ name, command, args, env = {}, binaries, user }: Service): void {
     const pidFile = this.#pidFile(name);
     const as = user ? ['setpriv', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups', '--'] : [];
     // The shell writes its id as the machine sees it, then becomes the program.
@@ -95,6 +97,7 @@ export class Machine {
       cwd: this.folder,
       env: { HOME: this.folder, ...env },
       logFile: this.logOf(name),
+      ...(binaries !== undefined && { binaries }),
       asMyself: true,
     });
     this.#services.set(name, running);

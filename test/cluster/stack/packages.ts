@@ -26,6 +26,7 @@ const NEEDED: Readonly<Record<string, string>> = {
   's6-svscan': 's6',
   squid: 'squid',
   'docker-registry': 'docker-registry',
+  'pkg-config': 'pkg-config',
 };
 const FILES: Readonly<Record<string, string>> = {
   '/usr/lib/cni/bridge': 'containernetworking-plugins',
@@ -33,6 +34,7 @@ const FILES: Readonly<Record<string, string>> = {
   '/bin/busybox': 'busybox-static',
   '/usr/bin/tini-static': 'tini',
   '/usr/bin/newuidmap': 'uidmap',
+  '/usr/include/seccomp.h': 'libseccomp-dev',
   '/usr/bin/curl': 'curl',
   '/etc/ssl/certs/ca-certificates.crt': 'ca-certificates',
 };

@@ -79,7 +79,7 @@ describe('reservedFields', () => {
 
     expect(told(template, 'host')).toEqual([]);
     expect(told(template, 'dind')).toEqual([
-      "spec.initContainers.0.args: is reserved: it starts the runner's docker daemon; mount a daemon.json to configure it",
+      'spec.initContainers.0.args: is reserved: it starts the daemon of docker or BuildKit; mount a file of its configuration',
     ]);
   });
 });

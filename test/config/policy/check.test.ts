@@ -195,6 +195,13 @@ describe('securityProfile', () => {
     ['equal', { highest: 'baseline' }, { securityProfile: 'baseline' }, true],
     ['higher', { highest: 'baseline' }, { securityProfile: 'privileged' }, false],
     ['none, with docker', { highest: 'baseline' }, { containerMode: 'dind' }, false],
+    ['none, with BuildKit', { highest: 'baseline' }, { containerMode: 'buildkit' }, false],
+    [
+      'baseline, with BuildKit',
+      { highest: 'baseline' },
+      { containerMode: 'buildkit', securityProfile: 'baseline' },
+      true,
+    ],
     ['none, without docker', { highest: 'restricted' }, {}, true],
     [
       'higher with a reason that nobody asked for',
@@ -228,6 +235,7 @@ describe('securityProfile', () => {
   it.each([
     ['host', /Set it to baseline$/],
     ['dind', /Set it to baseline, with containerMode: host$/],
+    ['buildkit', /Set it to baseline$/],
   ] as const)('says what helps with containerMode %s', (containerMode, advice) => {
     const group = { ...runnerGroup(), containerMode, securityProfile: 'privileged' } as RunnerGroup;
 

@@ -163,7 +163,7 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
   containerMode: [
     [
       'dind-rootles',
-      'must be one of dind-rootless, dind, host, not the string "dind-rootles"; did you mean "dind-rootless"?',
+      'must be one of dind-rootless, dind, buildkit, host, not the string "dind-rootles"; did you mean "dind-rootless"?',
     ],
   ],
   podTemplate: [

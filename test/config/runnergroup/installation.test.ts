@@ -4,7 +4,12 @@ import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.t
 import { type InstallationImages, withImages } from '../../../src/config/runnergroup/to-runner-group.ts';
 import { groupOf } from '../../support/group-files.ts';
 
-const IMAGES: InstallationImages = { runner: 'reg/runner:1', rootless: 'reg/rootless:2', docker: 'reg/docker:3' };
+const IMAGES: InstallationImages = {
+  runner: 'reg/runner:1',
+  rootless: 'reg/rootless:2',
+  docker: 'reg/docker:3',
+  buildkit: 'reg/buildkit:4',
+};
 
 /** The same group as `serve` reads it from the cluster. */
 function fromCluster({ namespace, name, manifest }: RunnerGroup): RunnerGroup {
@@ -16,6 +21,10 @@ function fromCluster({ namespace, name, manifest }: RunnerGroup): RunnerGroup {
 test.each([
   [{ containerMode: 'dind' }, { image: 'reg/runner:1', dockerImage: 'reg/docker:3' }],
   [{ containerMode: 'dind-rootless' }, { image: 'reg/rootless:2' }],
+  [
+    { containerMode: 'buildkit', labels: ['a:host'] },
+    { image: 'reg/rootless:2', buildkitImage: 'reg/buildkit:4' },
+  ],
   [{ containerMode: 'host', labels: ['a:host'] }, { image: 'reg/runner:1' }],
   [
     { containerMode: 'dind', image: 'own:7' },
@@ -29,8 +38,12 @@ test.each([
   const written = await groupOf(spec);
 
   for (const group of [written, fromCluster(written)]) {
-    const { image, dockerImage } = withImages(group, IMAGES);
-    expect({ image, ...(dockerImage !== undefined && { dockerImage }) }).toEqual(expected);
+    const { image, dockerImage, buildkitImage } = withImages(group, IMAGES);
+    expect({
+      image,
+      ...(dockerImage !== undefined && { dockerImage }),
+      ...(buildkitImage !== undefined && { buildkitImage }),
+    }).toEqual(expected);
   }
 });
 
