@@ -5,13 +5,13 @@
  *     1 JOIN, 2 JUDGE .. every job and every runner once, what is true of it, who may serve it      evidence.ts, facts.ts, judge.ts
  *                        where nobody sees Kubernetes: which runners may be starting                unseen/
  *     3 QUEUE .......... the ready jobs, the longest ready first                                    queue.ts
- *     4 ALLOT .......... each gets a place of a group                                               allot.ts
+ *     4 ALLOT .......... each gets a place under each limit of a group: its cap, and others         allot.ts, limits.ts
  *     5 ASSIGN ......... and a runner, unless another Application has one for it                    assign.ts
  *     6 IDLE ........... runners that are kept for jobs to come: warm pool, spares                  idle.ts
  *     7 DECIDE ......... one decision for every job and every runner                                decide.ts
  *     8 TROUBLE ........ Jobs of groups that cannot be planned stay                                 `withTroubled`
  *
- * The laws P1 to P21 (docs/spec.md) are kept here. Every busy runner is in the output, pinned. Every ready job within the caps has one
+ * The laws P1 to P26 (docs/spec.md) are kept here. Every busy runner is in the output, pinned. Every ready job within the caps has one
  * runner. Nothing else is started, but for the pools. Doubt keeps.
  */
 import { giveRunners } from './assign.ts';
