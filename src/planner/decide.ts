@@ -86,8 +86,18 @@ export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, i
   return Object.freeze({
     groups: Object.freeze([...groups.values()]),
     jobs: Object.freeze(jobs),
-    runners: Object.freeze(runners),
+    runners: Object.freeze(
+      facts.groups.some(({ size }) => size !== undefined) ? runners.sort(byGroupAndName) : runners,
+    ),
   });
+}
+
+export function byGroupAndName(a: RunnerDecision, b: RunnerDecision): number {
+  return (
+    compareText(a.group.namespace, b.group.namespace) ||
+    compareText(a.group.name, b.group.name) ||
+    compareText(a.runner, b.runner)
+  );
 }
 
 function holdingLimit({ limit, of }: Room): HoldingLimit | undefined {

@@ -15,9 +15,9 @@
  * runner. Nothing else is started, but for the pools. Doubt keeps.
  */
 import { giveRunners } from './assign.ts';
-import { decide } from './decide.ts';
+import { byGroupAndName, decide } from './decide.ts';
 import type { GroupKey, Plan, RunnerDecision } from './decisions.ts';
-import { compareText, type Evidence, type Group, type ListedJob, liveJobsOf } from './evidence.ts';
+import { type Evidence, type Group, type ListedJob, liveJobsOf } from './evidence.ts';
 import { establishFacts, type Facts } from './facts.ts';
 import { keepIdle } from './idle.ts';
 import { parseRunnerName } from './names.ts';
@@ -68,12 +68,4 @@ function withTroubled(plan: Plan, groups: readonly GroupKey[], evidence: Evidenc
   });
   const runners = [...plan.runners, ...leftAlone].sort(byGroupAndName);
   return Object.freeze({ ...plan, runners: Object.freeze(runners) });
-}
-
-function byGroupAndName(a: RunnerDecision, b: RunnerDecision): number {
-  return (
-    compareText(a.group.namespace, b.group.namespace) ||
-    compareText(a.group.name, b.group.name) ||
-    compareText(a.runner, b.runner)
-  );
 }
