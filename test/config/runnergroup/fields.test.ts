@@ -118,7 +118,7 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     ],
   ],
   sizes: [
-    [[{ weight: 2 }], 'spec.sizes[0].name: is required'],
+    [[{ weight: 2 }], 'spec.sizes[0].name: is required: a string [GR-INPUT-05]'],
     [[{ name: 'large size' }], `spec.sizes[0].name: ${SIZE_RULE}; got the string "large size" [GR-INPUT-05]`],
     [[{ name: 'large', weight: 0 }], 'spec.sizes[0].weight: must be at least 1, not the number 0 [GR-INPUT-05]'],
     [
@@ -139,11 +139,11 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     ],
   ],
   limits: [
-    [[{ name: 'gpus' }], 'spec.limits[0].max: is required'],
+    [[{ name: 'gpus' }], 'spec.limits[0].max: is required: a whole number [GR-INPUT-05]'],
     [[{ name: 'gpus', max: 0 }], 'spec.limits[0].max: must be at least 1, not the number 0 [GR-INPUT-05]'],
     [
       [{ max: 2, per: 'branch' }],
-      'spec.limits[0].per: must be one of repository, organization, not the string "branch"',
+      'spec.limits[0].per: must be one of repository, organization, not the string "branch" [GR-INPUT-05]',
     ],
     [[{ max: 2 }], 'spec.limits[0]: needs name or per: the cap of the group is maxActiveRunners [GR-INPUT-06]'],
     [
