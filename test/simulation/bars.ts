@@ -31,15 +31,19 @@ const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> 
   limited: {
     'ours, live Jobs': { prunedAtWork: 1.2, p99: 1.02, needless: 3, needlessWarm: 2 },
   },
+  /** Gitea gives a runner to the oldest job, whatever the limit: how long others wait is decided by that. */
+  'per-repository': {},
   calm: {
     'ours, live Jobs': { prunedAtWork: 0.1, p99: 1.01, later: 1, needless: 0.5 },
     'ours, Gitea alone': { p99: 1.01, needless: 1.5 },
   },
 };
 
+const SIGHTED: readonly Kind[] = ['mixed', 'limited', 'per-repository'];
+
 /** The policies that these bars are for. Kept runners, sizes and limits need sight of Kubernetes: `generate` refuses them without (GR-INPUT-92). */
 export function judgedIn(kind: Kind): readonly PolicyName[] {
-  return kind === 'mixed' || kind === 'limited' ? ['ours, live Jobs'] : OURS;
+  return SIGHTED.includes(kind) ? ['ours, live Jobs'] : OURS;
 }
 
 /** The bars that are missed, in words. */

@@ -13,7 +13,8 @@ export const KINDS = {
   warm: makeWarmHistory,
   apart: makeApartHistory,
   mixed: makeMixedHistory,
-  limited: makeLimitedHistory,
+  limited: (seed: number) => makeLimitedHistory(seed, false),
+  'per-repository': (seed: number) => makeLimitedHistory(seed, true),
 } as const;
 export type Kind = keyof typeof KINDS;
 export const KIND_NAMES = Object.keys(KINDS) as readonly Kind[];
@@ -104,14 +105,14 @@ function makeMixedHistory(seed: number): History {
   return { ...history, troubles: [...history.troubles, ...outages] };
 }
 
-/** Wide and mixed ones in turn, whose first group has a large size, or whose groups share a limit, or have one per repository. */
-function makeLimitedHistory(seed: number): History {
+/** Wide and mixed ones in turn, whose first group has a large size, or whose groups share a limit. @param isPer it has one per repository, too */
+function makeLimitedHistory(seed: number, isPer: boolean): History {
   const random = new Random(seed, 'limited');
   const base = seed % 2 === 0 ? makeWideHistory(seed) : makeMixedHistory(seed);
   const [first, ...others] = base.groups;
   if (!first) return base;
   const weight = first.cap > 1 && random.chance(0.7) ? random.whole(2, Math.min(4, first.cap)) : 1;
-  const perRepository: readonly Limit[] = random.chance(0.25)
+  const perRepository: readonly Limit[] = isPer
     ? [{ key: 'ci per repository', most: random.whole(weight, weight + 2), per: 'repository' }]
     : [];
   const caps = base.groups.reduce((sum, { cap }) => sum + cap, 0);

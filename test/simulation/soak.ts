@@ -62,7 +62,7 @@ async function main(): Promise<void> {
   await runBlocks<Tallies>(histories, (more) => addTallies(tallies, more));
   const table = formatTable(tallies, histories, NAMES, FIRST);
   process.stdout.write(`${table}\n`);
-  if (KIND === 'limited')
+  if (KIND === 'per-repository')
     for (const name of NAMES)
       process.stdout.write(`${name}: ${tallies[name].overRepository} claims beyond a limit per repository\n`);
   if (process.argv.includes('--docs')) writeDocs(table);
