@@ -49,7 +49,7 @@ export function establishFacts(groups: readonly Group[], evidence: Evidence): Fa
   const heirs = findHeirs(inOrder, evidence, list.jobs, ownersOf);
   const traces = gatherTraces(inOrder, evidence, list.jobs, heirs);
   const runners = indexRunners(judgeRunners(traces, evidence, list.jobs));
-  const taken = countTaken(inOrder, runners, evidence);
+  const taken = countTaken(inOrder, runners, evidence, list.jobs);
   return {
     groups: inOrder,
     ...list,

@@ -9,6 +9,7 @@ import {
   type Group,
   isOver,
   type Limit,
+  type ListedJob,
   type LiveJob,
   liveJobsOf,
 } from './evidence.ts';
@@ -82,7 +83,12 @@ export class Rooms {
 }
 
 /** Counts runners at work, or held for debugging, and the Jobs of other Applications that are seen. */
-export function countTaken(groups: readonly Group[], { byGroup, findRunner }: Runners, evidence: Evidence): Taken {
+export function countTaken(
+  groups: readonly Group[],
+  { byGroup, findRunner }: Runners,
+  evidence: Evidence,
+  jobs: readonly ListedJob[],
+): Taken {
   const taken: Taken = { places: new Map(), rivals: new Map(), most: new Map() };
   const named = new Map<string, Limit>();
   for (const limit of groups.flatMap(({ limits = [] }) => limits)) {
@@ -101,11 +107,12 @@ export function countTaken(groups: readonly Group[], { byGroup, findRunner }: Ru
   }
   if (named.size === 0) return taken;
   const others = liveJobsOf(evidence).filter(({ state, name }) => !isOver(state) && !findRunner(name));
+  const claimed = new Set(jobs.flatMap(({ job }) => job.runner ?? []));
   for (const live of others) {
     for (const limit of printed(live)) {
       const key = keyFor(limit, live.repository);
       take(key, live.weight ?? 1);
-      if (!live.pinned) addTo(taken.rivals, key, live);
+      if (!live.pinned && !claimed.has(live.name)) addTo(taken.rivals, key, live);
     }
   }
   return taken;

@@ -31,6 +31,8 @@ const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> 
   limited: {
     'ours, live Jobs': { prunedAtWork: 1.2, p99: 1.02, needless: 3, needlessWarm: 2 },
   },
+  /** Two Applications start a runner each for the last place, until each sees the Job of the other. */
+  'limited-apart': { 'ours, live Jobs': { overCap: 10_000, doubleSpawns: 10_000 } },
   /** Gitea gives a runner to the oldest job, whatever the limit: how long others wait is decided by that. */
   'per-repository': {},
   calm: {
@@ -39,7 +41,7 @@ const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> 
   },
 };
 
-const SIGHTED: readonly Kind[] = ['mixed', 'limited', 'per-repository'];
+const SIGHTED: readonly Kind[] = ['mixed', 'limited', 'limited-apart', 'per-repository'];
 
 /** The policies that these bars are for. Kept runners, sizes and limits need sight of Kubernetes: `generate` refuses them without (GR-INPUT-92). */
 export function judgedIn(kind: Kind): readonly PolicyName[] {

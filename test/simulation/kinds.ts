@@ -13,8 +13,9 @@ export const KINDS = {
   warm: makeWarmHistory,
   apart: makeApartHistory,
   mixed: makeMixedHistory,
-  limited: (seed: number) => makeLimitedHistory(seed, false),
-  'per-repository': (seed: number) => makeLimitedHistory(seed, true),
+  limited: (seed: number) => makeLimitedHistory(seed, {}),
+  'limited-apart': (seed: number) => makeLimitedHistory(seed, { isApart: true }),
+  'per-repository': (seed: number) => makeLimitedHistory(seed, { isPer: true }),
 } as const;
 export type Kind = keyof typeof KINDS;
 export const KIND_NAMES = Object.keys(KINDS) as readonly Kind[];
@@ -105,8 +106,15 @@ function makeMixedHistory(seed: number): History {
   return { ...history, troubles: [...history.troubles, ...outages] };
 }
 
-/** Wide and mixed ones in turn, whose first group has a large size, or whose groups share a limit. @param isPer it has one per repository, too */
-function makeLimitedHistory(seed: number, isPer: boolean): History {
+interface Limited {
+  /** The first group has a limit per repository. */
+  readonly isPer?: boolean;
+  /** The other groups are of another Application. */
+  readonly isApart?: boolean;
+}
+
+/** Wide and mixed ones in turn, whose first group has a large size, or whose groups share a limit. */
+function makeLimitedHistory(seed: number, { isPer = false, isApart = false }: Limited): History {
   const random = new Random(seed, 'limited');
   const base = seed % 2 === 0 ? makeWideHistory(seed) : makeMixedHistory(seed);
   const [first, ...others] = base.groups;
@@ -119,11 +127,10 @@ function makeLimitedHistory(seed: number, isPer: boolean): History {
   const shared: readonly Limit[] = random.chance(0.6)
     ? [{ key: 'limit team', name: 'team', most: random.whole(weight, Math.max(weight, caps - 1)) }]
     : [];
-  const isApart = random.chance(0.2);
   const { minIdle, ...idle } = first;
   const own: GroupSpec = {
     ...idle,
-    ...(minIdle !== undefined && perRepository.length === 0 && { minIdle }),
+    ...(minIdle !== undefined && !isPer && !isApart && { minIdle }),
     limits: [...perRepository, ...shared],
   };
   const large: GroupSpec = {
@@ -144,8 +151,10 @@ function makeLimitedHistory(seed: number, isPer: boolean): History {
     groups: [
       own,
       ...(weight > 1 ? [large] : []),
-      ...others.map((other) => ({
+      // A pool does not give way to jobs of another Application, of which nobody there knows.
+      ...others.map(({ minIdle: size = 0, ...other }) => ({
         ...other,
+        ...(size > 0 && !isApart && { minIdle: size }),
         ...(random.chance(0.7) && { limits: shared }),
         ...(isApart && { application: 'other' }),
       })),
