@@ -36,6 +36,31 @@ export interface RunnerGroupSpec {
   })[];
   /** Warm pool: so many idle, registered runners are kept for jobs to come, as far as the cap has room. At most the cap. They ask Gitea for work every second. `setupCommand` is done before they wait. Default: `0`. */
   readonly minIdleRunners?: number;
+  /** Sizes of runners, under one cap ([how](limits.md)). A job chooses one by its name: `runs-on: [ubuntu-latest, large]`. All other jobs get runners without a size, and so does `minIdleRunners`. Not with `priorityTiers`. Needs sight of the Jobs in the cluster (not with `--cluster off`). Default: `[]`. */
+  readonly sizes?: readonly ({
+    /** The label of `runs-on` that chooses the size. */
+    readonly name: string;
+    /** Places that one runner of this size takes under the cap and under each of `limits`. Default: `1`. */
+    readonly weight?: number;
+    /** In place of `spec.resources`. */
+    readonly resources?: {
+      /** Requests of the runner container. Default: `{}`. */
+      readonly requests?: { readonly [key: string]: string | number };
+      /** Limits of the runner container. Default: `{}`. */
+      readonly limits?: { readonly [key: string]: string | number };
+    };
+    /** In place of `spec.podTemplate`. */
+    readonly podTemplate?: { readonly [key: string]: unknown };
+  })[];
+  /** Limits besides the cap ([how](limits.md)). Each has a `name`, or `per`, or both. Needs sight of the Jobs in the cluster (not with `--cluster off`). Default: `[]`. */
+  readonly limits?: readonly ({
+    /** Groups that name it share it. The lowest `max` of them counts. */
+    readonly name?: string;
+    /** At most this many places at a time. A runner takes 1, or the `weight` of its size. */
+    readonly max: number;
+    /** Each repository, or each organization or user, has so many places. Gitea gives a runner the oldest job that it covers, whatever the limit says. So a job that waits for such a limit also stops the younger jobs of its group. Not with `minIdleRunners` and `fairness: per-repository`. */
+    readonly per?: "repository" | "organization";
+  })[];
   /** True: the group's name is one of its runners' labels, so `runs-on: NAME` works. Its jobs run as those of the first label with a docker image, or on the host if there is none. A label of that name in `labels` or `defaultLabels` wins. Default: `false`. */
   readonly groupLabel?: boolean;
   /** Secret with the registration token of the scope, in the group's namespace. Only the init container that registers a runner gets it: no CI job can read it, and the generator never does. */

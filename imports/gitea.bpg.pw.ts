@@ -182,6 +182,20 @@ export interface RunnerGroupSpec {
   readonly minIdleRunners?: number;
 
   /**
+   * Sizes of runners, under one cap ([how](limits.md)). A job chooses one by its name: `runs-on: [ubuntu-latest, large]`. All other jobs get runners without a size, and so does `minIdleRunners`. Not with `priorityTiers`. Needs sight of the Jobs in the cluster (not with `--cluster off`).
+   *
+   * @schema RunnerGroupSpec#sizes
+   */
+  readonly sizes?: RunnerGroupSpecSizes[];
+
+  /**
+   * Limits besides the cap ([how](limits.md)). Each has a `name`, or `per`, or both. Needs sight of the Jobs in the cluster (not with `--cluster off`).
+   *
+   * @schema RunnerGroupSpec#limits
+   */
+  readonly limits?: RunnerGroupSpecLimits[];
+
+  /**
    * True: the group's name is one of its runners' labels, so `runs-on: NAME` works. Its jobs run as those of the first label with a docker image, or on the host if there is none. A label of that name in `labels` or `defaultLabels` wins. Default: false.
    *
    * @schema RunnerGroupSpec#groupLabel
@@ -390,6 +404,8 @@ export function toJson_RunnerGroupSpec(obj: RunnerGroupSpec | undefined): Record
     'maxWorkers': obj.maxWorkers,
     'priorityTiers': obj.priorityTiers?.map(y => toJson_RunnerGroupSpecPriorityTiers(y)),
     'minIdleRunners': obj.minIdleRunners,
+    'sizes': obj.sizes?.map(y => toJson_RunnerGroupSpecSizes(y)),
+    'limits': obj.limits?.map(y => toJson_RunnerGroupSpecLimits(y)),
     'groupLabel': obj.groupLabel,
     'registrationToken': toJson_RunnerGroupSpecRegistrationToken(obj.registrationToken),
     'authToken': toJson_RunnerGroupSpecAuthToken(obj.authToken),
@@ -497,6 +513,102 @@ export function toJson_RunnerGroupSpecPriorityTiers(obj: RunnerGroupSpecPriority
   const result = {
     'priorityClassName': obj.priorityClassName,
     'threshold': obj.threshold,
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * A size.
+ *
+ * @schema RunnerGroupSpecSizes
+ */
+export interface RunnerGroupSpecSizes {
+  /**
+   * The label of `runs-on` that chooses the size.
+   *
+   * @schema RunnerGroupSpecSizes#name
+   */
+  readonly name: string;
+
+  /**
+   * Places that one runner of this size takes under the cap and under each of `limits`. Default: 1.
+   *
+   * @schema RunnerGroupSpecSizes#weight
+   */
+  readonly weight?: number;
+
+  /**
+   * In place of `spec.resources`.
+   *
+   * @schema RunnerGroupSpecSizes#resources
+   */
+  readonly resources?: RunnerGroupSpecSizesResources;
+
+  /**
+   * In place of `spec.podTemplate`.
+   *
+   * @schema RunnerGroupSpecSizes#podTemplate
+   */
+  readonly podTemplate?: any;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecSizes' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecSizes(obj: RunnerGroupSpecSizes | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'name': obj.name,
+    'weight': obj.weight,
+    'resources': toJson_RunnerGroupSpecSizesResources(obj.resources),
+    'podTemplate': obj.podTemplate,
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * A limit.
+ *
+ * @schema RunnerGroupSpecLimits
+ */
+export interface RunnerGroupSpecLimits {
+  /**
+   * Groups that name it share it. The lowest `max` of them counts.
+   *
+   * @schema RunnerGroupSpecLimits#name
+   */
+  readonly name?: string;
+
+  /**
+   * At most this many places at a time. A runner takes 1, or the `weight` of its size.
+   *
+   * @schema RunnerGroupSpecLimits#max
+   */
+  readonly max: number;
+
+  /**
+   * Each repository, or each organization or user, has so many places. Gitea gives a runner the oldest job that it covers, whatever the limit says. So a job that waits for such a limit also stops the younger jobs of its group. Not with `minIdleRunners` and `fairness: per-repository`.
+   *
+   * @schema RunnerGroupSpecLimits#per
+   */
+  readonly per?: RunnerGroupSpecLimitsPer;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecLimits' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecLimits(obj: RunnerGroupSpecLimits | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'name': obj.name,
+    'max': obj.max,
+    'per': obj.per,
   };
   // filter undefined values
   return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
@@ -890,6 +1002,54 @@ export function toJson_RunnerGroupSpecNotify(obj: RunnerGroupSpecNotify | undefi
   return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
 }
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * In place of `spec.resources`.
+ *
+ * @schema RunnerGroupSpecSizesResources
+ */
+export interface RunnerGroupSpecSizesResources {
+  /**
+   * Requests of the runner container.
+   *
+   * @schema RunnerGroupSpecSizesResources#requests
+   */
+  readonly requests?: { [key: string]: RunnerGroupSpecSizesResourcesRequests };
+
+  /**
+   * Limits of the runner container.
+   *
+   * @schema RunnerGroupSpecSizesResources#limits
+   */
+  readonly limits?: { [key: string]: RunnerGroupSpecSizesResourcesLimits };
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecSizesResources' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecSizesResources(obj: RunnerGroupSpecSizesResources | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'requests': ((obj.requests) === undefined) ? undefined : (Object.entries(obj.requests).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1]?.value }), {})),
+    'limits': ((obj.limits) === undefined) ? undefined : (Object.entries(obj.limits).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1]?.value }), {})),
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * Each repository, or each organization or user, has so many places. Gitea gives a runner the oldest job that it covers, whatever the limit says. So a job that waits for such a limit also stops the younger jobs of its group. Not with `minIdleRunners` and `fairness: per-repository`.
+ *
+ * @schema RunnerGroupSpecLimitsPer
+ */
+export enum RunnerGroupSpecLimitsPer {
+  /** repository */
+  REPOSITORY = "repository",
+  /** organization */
+  ORGANIZATION = "organization",
+}
 
 /**
  * The Secret and its key.
@@ -1607,6 +1767,38 @@ export enum RunnerGroupSpecNotifyOn {
   SUCCESS = "success",
   /** always */
   ALWAYS = "always",
+}
+
+/**
+ * Kubernetes quantity.
+ *
+ * @schema RunnerGroupSpecSizesResourcesRequests
+ */
+export class RunnerGroupSpecSizesResourcesRequests {
+  public static fromNumber(value: number): RunnerGroupSpecSizesResourcesRequests {
+    return new RunnerGroupSpecSizesResourcesRequests(value);
+  }
+  public static fromString(value: string): RunnerGroupSpecSizesResourcesRequests {
+    return new RunnerGroupSpecSizesResourcesRequests(value);
+  }
+  private constructor(public readonly value: number | string) {
+  }
+}
+
+/**
+ * Kubernetes quantity.
+ *
+ * @schema RunnerGroupSpecSizesResourcesLimits
+ */
+export class RunnerGroupSpecSizesResourcesLimits {
+  public static fromNumber(value: number): RunnerGroupSpecSizesResourcesLimits {
+    return new RunnerGroupSpecSizesResourcesLimits(value);
+  }
+  public static fromString(value: string): RunnerGroupSpecSizesResourcesLimits {
+    return new RunnerGroupSpecSizesResourcesLimits(value);
+  }
+  private constructor(public readonly value: number | string) {
+  }
 }
 
 /**

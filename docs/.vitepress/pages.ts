@@ -42,6 +42,7 @@ export const SIDEBAR: readonly Part[] = [
     migrate: 'Migrate from other runners',
     symptoms: 'By symptom: what you see, why, what to do',
     debugging: 'Look at a failed CI job',
+    limits: 'Sizes and limits',
     cache: 'Share a cache',
     monitoring: 'Alerts and dashboard',
     report: 'What ran, and what it cost',

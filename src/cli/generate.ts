@@ -81,6 +81,7 @@ function countsLine(plan: Plan): string {
 
 export const HELD_BACK: Readonly<Record<Exclude<HeldBecause, 'blocked'>, string>> = {
   cap: 'held back by the cap',
+  limit: 'held back by a limit',
   suspended: 'held back by the suspension',
   'backing-off': 'held back by the back-off',
   'served-elsewhere': 'left to runners of others',

@@ -27,11 +27,18 @@ export function schema(flags: FlagsOf<'schema'>, io: Io): ExitCode {
 function withPodTemplate(group: JsonSchema): JsonSchema {
   const { template, definitions } = podTemplateSchema();
   const { spec, ...others } = group.properties ?? {};
-  const { podTemplate, ...fields } = spec?.properties ?? {};
-  const described = { description: podTemplate?.['description'], allOf: [template] };
+  const { sizes, ...fields } = described(spec, template)?.properties ?? {};
+  const { items, ...list } = sizes ?? {};
+  const withOwn = { ...list, items: described(items as JsonSchema | undefined, template) };
   return {
     ...group,
-    properties: { ...others, spec: { ...spec, properties: { ...fields, podTemplate: described } } },
+    properties: { ...others, spec: { ...spec, properties: { ...fields, sizes: withOwn } } },
     definitions,
   };
+}
+
+function described(schema: JsonSchema | undefined, template: unknown): JsonSchema | undefined {
+  const { podTemplate, ...fields } = schema?.properties ?? {};
+  const typed = { description: podTemplate?.['description'], allOf: [template] };
+  return { ...schema, properties: { ...fields, podTemplate: typed } };
 }

@@ -1,7 +1,7 @@
 /**
  * The cdk8s app, the one way to a Job. `generate`, `cdk8s synth` and `serve` build it, at run time:
  *
- *   RunnersApp ─► a RunnerGroupChart per RunnerGroup ─► the group's Job (group-job.ts) ─► a stamp of it per runner (stamp.ts)
+ *   RunnersApp ─► a RunnerGroupChart per RunnerGroup, and per size of one ─► the group's Job (group-job.ts) ─► a stamp of it per runner (stamp.ts)
  *
  * `generate` writes the stamps as text (text.ts). `cdk8s synth` adds them to the charts and writes files. `serve` needs the hash only.
  */
@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { ApiObject, App, Chart } from 'cdk8s';
 import { Construct, type IConstruct } from 'constructs';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { withSizes } from '../config/runnergroup/sizes.ts';
 import { groupJob } from './group-job.ts';
 import { type FinishPod, type JobManifest, sorted } from './job-manifest.ts';
 import { groupManifest, type ObjectManifest, type Output, stamp } from './stamp.ts';
@@ -28,7 +29,7 @@ interface RunnersAppOptions {
 
 /** The tree of constructs. */
 export class RunnersApp extends App {
-  /** By namespace and name. */
+  /** By namespace and name, the sizes of a group behind it. */
   readonly groupCharts: readonly RunnerGroupChart[];
 
   constructor(groups: readonly RunnerGroup[], { outdir, finish }: RunnersAppOptions = {}) {
@@ -37,7 +38,9 @@ export class RunnersApp extends App {
     if (groups.length > MANY_GROUPS)
       process.getBuiltinModule('node:v8').setFlagsFromString('--heap-growing-percent=50');
     // A dot, which no namespace and no group name holds, keeps a-b/c and a/b-c apart.
-    const named = groups.map((group) => ({ group, id: `${group.namespace}.${group.name}` }));
+    const named = groups
+      .flatMap(withSizes)
+      .map((group) => ({ group, id: [group.namespace, group.name, group.size?.name ?? []].flat().join('.') }));
     named.sort((a, b) => (a.id < b.id ? -1 : 1));
     this.groupCharts = named.map(({ group, id }) => new RunnerGroupChart(this, id, group, finish));
   }
@@ -65,7 +68,7 @@ export class RunnersApp extends App {
   }
 }
 
-/** Everything of one RunnerGroup: the template of its Jobs, and once `emit` is called, the RunnerGroup object and one Job per runner. */
+/** Everything of one RunnerGroup or of one size of it: the template of its Jobs, and once `emit` is called, the RunnerGroup object and one Job per runner. */
 class RunnerGroupChart extends Chart {
   readonly group: RunnerGroup;
   /** 16 hex digits over the template. A new runner's name has them: one name never stands for two specs, for a Job's template cannot change. */
@@ -89,7 +92,7 @@ class RunnerGroupChart extends Chart {
 
   /** Adds the objects of the output. Called once. */
   emit({ runnersOf, emitGroups }: Output): void {
-    if (emitGroups) new Manifest(this, 'runner-group', groupManifest(this.group));
+    if (emitGroups && !this.group.size) new Manifest(this, 'runner-group', groupManifest(this.group));
     const runners = runnersOf(this.group);
     if (runners.length === 0) return;
     const { template } = this;

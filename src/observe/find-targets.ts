@@ -50,7 +50,7 @@ export async function findTargetsOf(
       target = { key, url, scope, token, labels: new Set(), ...(readsEnds(group) && { readsEnds: true }) };
       targets.push(target);
     }
-    for (const { name } of group.labels) target.labels.add(name);
+    for (const { name } of [...group.labels, ...group.sizes]) target.labels.add(name);
     if (keepsPool(group)) target.hasPool = true;
     keys.set(group, target.key);
   }

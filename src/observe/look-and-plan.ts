@@ -12,6 +12,7 @@ import { Deadline } from '../clients/http/request.ts';
 import type { ClusterConfig } from '../clients/kubernetes/config.ts';
 import type { BrokenGroup } from '../config/runnergroup/broken.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { baseOf } from '../config/runnergroup/sizes.ts';
 import type { RunnersApp } from '../manifests/app.ts';
 import type { Plan } from '../planner/decisions.ts';
 import { type Evidence, type Group, hasEnded, isPinnedAlive, type LiveJob } from '../planner/evidence.ts';
@@ -118,7 +119,7 @@ export async function lookAndPlan(
     .filter(({ group }) => isPlanned(group))
     .map(({ group, templateHash }) => {
       const suspend = group.suspend || before.suspended.has(keyText(group));
-      return toPlanned({ ...group, suspend }, lookOf(group), templateHash);
+      return toPlanned({ ...group, suspend }, lookOf(baseOf(group)), templateHash);
     });
   // A runner needs half a second from its Job to its row: Jobs listed longer before the rows could make it look as if its Job were gone.
   const isStale = systemClock.steadyMs() - beganMs > FRESH_MS;

@@ -18,14 +18,17 @@ import {
   JOB_ID,
   JOB_URL,
   KEEP_UNTIL,
+  LIMITS,
   NO_PRUNE,
   present,
   REPOSITORY,
   RUN_ATTEMPT,
+  SIZE,
   SKIP,
   SYNC_OPTIONS,
   type Texts,
   timeText,
+  WEIGHT,
 } from '../shared/marks.ts';
 import type { PlanOfNow } from './look-and-plan.ts';
 
@@ -53,7 +56,10 @@ export function outputOf({ plan, seen, broken }: Omit<Planned, 'app'>, { others,
   const leftOut = new Set(broken.map(keyText));
   const inOutputOrder = broken.toSorted((a, b) => (keyText(a) < keyText(b) ? -1 : 1));
   return {
-    runnersOf: (group) => decisionsOf(group).map((decision) => partsOf(decision, liveSpecOf(decision))),
+    runnersOf: (group) =>
+      decisionsOf(group)
+        .filter(({ size }) => size === group.size?.name)
+        .map((decision) => partsOf(decision, liveSpecOf(decision))),
     emitGroups,
     isLeftOut: (group) => leftOut.size > 0 && leftOut.has(keyText(group)),
     kept: inOutputOrder.flatMap((group) => [
@@ -117,15 +123,15 @@ function runnerLabels(parts: RunnerName | undefined): Texts {
   return { [JOB_ID]: String(id), [RUN_ATTEMPT]: String(attempt) };
 }
 
-/** How Argo CD is to treat a Job, the CI job that it is for, and until when it stays for a look. */
-type Treatment = Pick<EmittedRunner, 'pinned' | 'skip' | 'job' | 'keep'>;
+/** How Argo CD is to treat a Job, the CI job that it is for, until when it stays for a look, and the places that it takes. */
+type Treatment = Pick<EmittedRunner, 'pinned' | 'skip' | 'job' | 'keep' | 'size' | 'weight' | 'limits'>;
 
 /**
  * Annotations of the Job object, never of its pod template: they may change while the Job lives.
  * A repository's unprintable characters become `?`. An address that is no plain http(s) URL, or is too long, is left out: half a
  * link is worse than none.
  */
-export function jobAnnotations({ pinned, skip, job, keep }: Treatment): Texts {
+export function jobAnnotations({ pinned, skip, job, keep, size = '', weight, limits = [] }: Treatment): Texts {
   const url = plainUrl(job?.url ?? '');
   return {
     [COMPARE_OPTIONS]: pinned ? IGNORE_EXTRANEOUS : '',
@@ -133,7 +139,10 @@ export function jobAnnotations({ pinned, skip, job, keep }: Treatment): Texts {
     [IGNORE_HEALTH]: 'true',
     [SYNC_OPTIONS]: pinned ? NO_PRUNE : '',
     [JOB_URL]: url,
+    [LIMITS]: limits.join(','),
     [REPOSITORY]: printable(job?.repository ?? '').slice(0, TEXT_LIMIT),
+    [SIZE]: size,
+    [WEIGHT]: String(weight ?? ''),
     [ENDED_AT]: keep ? timeText(keep.endedAtMs) : '',
     [KEEP_UNTIL]: keep ? timeText(keep.untilMs) : '',
     [EXTERNAL_LINK]: url,

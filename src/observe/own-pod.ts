@@ -6,6 +6,7 @@ import { PROBLEM } from '../config/runnergroup/broken.ts';
 import { runnerGroupFromObject } from '../config/runnergroup/from-object.ts';
 import { pathText } from '../config/runnergroup/paths.ts';
 import { hasOwnPod, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { withSizes, writtenPath } from '../config/runnergroup/sizes.ts';
 import { type InstallationImages, withImages } from '../config/runnergroup/to-runner-group.ts';
 import { podTemplate, templateHash } from '../manifests/app.ts';
 import type { FinishPod, PodTemplate } from '../manifests/job-manifest.ts';
@@ -42,10 +43,14 @@ export const finishOwn: FinishPod = (group, ours) => {
 
 export function podProblem(group: RunnerGroup): string | undefined {
   if (!hasOwnPod(group)) return undefined;
-  const final = finalOf(group, podTemplate(group).spec.template);
-  if ('pod' in final) return undefined;
-  const shown = final.faults.slice(0, SHOWN).map(({ path, message }) => `${pathText(path)} ${message}`);
-  const more = final.faults.length - shown.length;
+  const faults = withSizes(group).flatMap((each) => {
+    const final = finalOf(each, podTemplate(each).spec.template);
+    if ('pod' in final) return [];
+    return final.faults.map(({ path, message }) => `${pathText(writtenPath(each, path))} ${message}`);
+  });
+  if (faults.length === 0) return undefined;
+  const shown = [...new Set(faults)].slice(0, SHOWN);
+  const more = faults.length - shown.length;
   return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
 }
 

@@ -2,10 +2,11 @@
 
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { Plan } from '../planner/decisions.ts';
-import type { Evidence, Group, ScopeWidth } from '../planner/evidence.ts';
+import type { Evidence, Group, Limit, ScopeWidth } from '../planner/evidence.ts';
 import { plan } from '../planner/plan.ts';
 import { GroupsCollide } from '../planner/traces.ts';
 import { Failure } from '../shared/failure.ts';
+import { keyText } from '../shared/keys.ts';
 import { coverOf, type Scope } from '../shared/scope.ts';
 
 const WIDTH: Readonly<Record<Scope['kind'], ScopeWidth>> = {
@@ -15,13 +16,16 @@ const WIDTH: Readonly<Record<Scope['kind'], ScopeWidth>> = {
   repo: 'repo',
 };
 
-/** The part of a RunnerGroup that decides. `look`: key of its target. */
+/** The part of a RunnerGroup, or of a size of one, that decides. `look`: key of its target. */
 export function toPlanned(group: RunnerGroup, look: string, templateHash: string): Group {
   const cover = coverOf(group.scope);
+  const { size, limits } = group;
   return {
     namespace: group.namespace,
     name: group.name,
     origin: group.giteaUrl,
+    ...(size && { size: size.name, weight: size.weight }),
+    ...(limits.length > 0 && { limits: limits.map((limit) => limitOf(limit, group)) }),
     look,
     scope: WIDTH[group.scope.kind],
     ...(cover !== undefined && { covers: cover.toLowerCase() }),
@@ -37,6 +41,11 @@ export function toPlanned(group: RunnerGroup, look: string, templateHash: string
     ...(group.keepFailedSeconds > 0 && { keepFailedMs: group.keepFailedSeconds * 1000 }),
     templateHash,
   };
+}
+
+function limitOf({ name, max, per }: RunnerGroup['limits'][number], group: RunnerGroup): Limit {
+  const key = name === undefined ? `${keyText(group)} per ${per}` : `limit ${name}`;
+  return { key, ...(name !== undefined && { name }), most: max, ...(per && { per }) };
 }
 
 /** Idle runners that all groups of a plan may keep. Each costs a plan 0.1 ms, in `serve` too; one file could ask for 1,500,000. */

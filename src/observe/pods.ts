@@ -5,6 +5,7 @@ import { type LateProblem, placed } from '../config/runnergroup/placed.ts';
 import { InputProblems, type Problem } from '../config/runnergroup/problems.ts';
 import type { ReadResult } from '../config/runnergroup/read.ts';
 import { hasOwnPod, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { baseOf, writtenPath } from '../config/runnergroup/sizes.ts';
 import type { FinishPod } from '../manifests/job-manifest.ts';
 import { groupBy, keyText } from '../shared/keys.ts';
 
@@ -39,11 +40,11 @@ export async function podsOf({ groups, sources }: Pick<ReadResult, 'groups' | 's
         characters += JSON.stringify(group.podTemplate ?? {}).length;
         if (characters <= MOST_TEMPLATE_CHARACTERS) return final.pod;
         if (found.length === 0)
-          found.push({ group, path: ['spec', 'podTemplate'], message: TOO_MANY, code: 'GR-INPUT-08' });
+          found.push(late(group, { path: ['spec', 'podTemplate'], message: TOO_MANY, code: 'GR-INPUT-08' }));
         isTooLong = true;
         return ours;
       }
-      found.push(...final.faults.slice(0, MOST_PROBLEMS - found.length).map((fault) => ({ group, ...fault })));
+      found.push(...final.faults.slice(0, MOST_PROBLEMS - found.length).map((fault) => late(group, fault)));
       return ours;
     },
     check: async () => {
@@ -60,6 +61,11 @@ export async function podsOf({ groups, sources }: Pick<ReadResult, 'groups' | 's
       return byGroup;
     },
   };
+}
+
+/** A fault of a size is told of its RunnerGroup. */
+function late(group: RunnerGroup, fault: Omit<LateProblem, 'group'>): LateProblem {
+  return { ...fault, group: baseOf(group), path: writtenPath(group, fault.path) };
 }
 
 /** Makes the pods that `generate` would make. Of two groups with one name the first one counts. */

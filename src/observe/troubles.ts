@@ -116,11 +116,14 @@ export function troubleLines(troubles: readonly Trouble[]): readonly string[] {
  * Fields that need sight of the Jobs in the cluster, whether a group has them, and the verb.
  *
  * `priorityTiers`: a runner keeps the PriorityClass that its Job was created with, and only Kubernetes knows it (docs/adr/0034).
+ * `sizes` and `limits`: only Kubernetes knows what runners are starting, and what size they are of (docs/adr/0072).
  * `keepFailedSeconds`: only Kubernetes knows whether the pod waits, and until when somebody wants it to (docs/adr/0037).
  */
 const NEED_SIGHT: readonly (readonly [string, string, (group: RunnerGroup) => boolean])[] = [
   ['priorityTiers', 'need', ({ priorityTiers }) => priorityTiers.length > 0],
   ['keepFailedSeconds', 'needs', ({ keepFailedSeconds }) => keepFailedSeconds > 0],
+  ['sizes', 'need', ({ sizes }) => sizes.length > 0],
+  ['limits', 'need', ({ limits }) => limits.length > 0],
 ];
 
 /** For groups whose Jobs nobody has seen. @throws Failure exit 2: one has a field that needs sight of them */

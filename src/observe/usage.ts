@@ -224,7 +224,7 @@ function groupFinder({ groups, instance }: UsageEvidence): GroupFinder {
           group.giteaUrl === gitea &&
           hasJobsOf(group.scope, owner, name) &&
           (labels.length > 0 || group.acceptUnlabelledJobs) &&
-          labels.every((label) => group.labels.some((own) => own.name === label)),
+          labels.every((label) => [...group.labels, ...group.sizes].some((own) => own.name === label)),
       );
       return another ? undefined : only;
     },

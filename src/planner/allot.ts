@@ -1,46 +1,102 @@
 /**
- * 4 ALLOT: a place under its group's cap for each job in the queue, first come first.
+ * 4 ALLOT: a place under each limit of its group for each job in the queue, first come first. The cap is one of the limits (limits.ts).
+ *
+ * A job that finds no room at a limit waits there, and stops nobody who does not need that limit. Nobody passes it there: what is left is
+ * kept for a heavy one. Two cases need more:
+ *
+ *   - Gitea knows no limit per repository. It would give the runner of a younger job to a job that waits for one. So groups that cover such
+ *     a job start nothing for younger jobs. For older ones only one size of them does: a runner of another size could take an older job.
+ *   - Two limits may never have room at the same moment. So the first one in line at a limit that has waited long keeps its places elsewhere.
  *
  * Places of pods that cannot start (docs/adr/0034): after `pendingDeadlineMs` a job of its group that waits gets the place of such a pod,
  * and a runner of its own. If no job waits, the pod is waited for. A twin would be as stuck, unless the trouble is that of its node.
  */
 import { type BackOff, backOffOf, groupBackOff } from './back-off.ts';
-import type { Group } from './evidence.ts';
+import type { Group, Job } from './evidence.ts';
 import type { Facts } from './facts.ts';
-import type { Owners } from './owners.ts';
+import { firstWithout, limitsJobs, type Room, weightOf } from './limits.ts';
+import { firstWorking, type Owners } from './owners.ts';
 import type { ReadyJob } from './queue.ts';
-import { type GroupRunners, isAtWork, type Runner } from './runners.ts';
+import type { GroupRunners, Runner } from './runners.ts';
 
 /** The places of one group. */
 export interface Allotment extends GroupRunners {
-  /** The cap less runners at work or held for debugging, never below 0; 0 when suspended. */
-  readonly room: number;
-  /** Jobs that have a place, first come first. At most `room`. */
+  /** Its limits that are the same for all jobs, the cap first, less the places of all jobs. Groups may share them. */
+  readonly rooms: readonly Readonly<Room>[];
+  /** Jobs that have a place, first come first. */
   readonly jobs: readonly ReadyJob[];
   /** Jobs that may not have a new runner yet. They have no place. */
   readonly backingOff: ReadonlyMap<ReadyJob, BackOff>;
+  /** The limit of an older job, to which Gitea would give runners of this group. */
+  readonly stoppedBy: Room | undefined;
 }
 
-type OpenAllotment = Allotment & { readonly jobs: ReadyJob[]; readonly backingOff: Map<ReadyJob, BackOff> };
+interface OpenAllotment extends Allotment {
+  readonly rooms: readonly Room[];
+  readonly jobs: ReadyJob[];
+  readonly backingOff: Map<ReadyJob, BackOff>;
+  stoppedBy: Room | undefined;
+}
 
 /** The places of the groups, and the runners that cannot start and are in the way. */
 export interface Places {
   readonly allotments: ReadonlyMap<Group, Allotment>;
   readonly overdue: ReadonlySet<Runner>;
+  /** Where jobs without a place wait. Jobs that back off, and those of suspended groups, wait nowhere. */
+  readonly waitsAt: ReadonlyMap<ReadyJob, Room>;
 }
 
-/** Where the cap holds jobs back, those whose runners are overdue come last. */
+/** A job that has been ready so long keeps its places under other limits while it is the first in line at one, ms. */
+const LONG_WAIT_MS = 1_800_000;
+
+/** Counts places of runners that serve no job of `Allotment.jobs`. */
+export class FurtherRunners {
+  readonly #taken = new Map<Readonly<Room>, number>();
+
+  /** How many more of this group may be there. */
+  roomFor({ group, rooms, stoppedBy }: Allotment): number {
+    if (stoppedBy) return 0;
+    const left = (room: Readonly<Room>): number => room.left - (this.#taken.get(room) ?? 0);
+    return Math.max(0, Math.min(...rooms.map((room) => Math.floor(left(room) / weightOf(group)))));
+  }
+
+  take({ group, rooms }: Allotment, runners: number): void {
+    for (const room of rooms) this.#taken.set(room, (this.#taken.get(room) ?? 0) + runners * weightOf(group));
+  }
+}
+
+/** Where limits hold jobs back, those whose runners are overdue come last. */
 export function allotPlaces(queue: readonly ReadyJob[], facts: Facts): Places {
-  const allotments = allotInOrder(queue, facts);
+  const allotted = allotSafely(queue, facts);
   const late = [...facts.byGroup.values()].flatMap(({ runners }) => runners.filter((each) => isLate(each, facts)));
   // As in nearly all plans.
-  if (late.length === 0) return { allotments, overdue: new Set() };
-  const short = groupsThatHoldBack(queue, allotments, facts);
+  if (late.length === 0) return { ...allotted, overdue: new Set() };
+  const short = groupsThatHoldBack(allotted, facts);
   const overdue = new Set(late.filter((runner) => short.has(runner.group) || isNodesFault(runner)));
   const yields = ({ own }: ReadyJob): boolean =>
     own.length > 0 && own.every((runner) => overdue.has(runner) && short.has(runner.group));
   const inOrder = [...queue.filter((ready) => !yields(ready)), ...queue.filter(yields)];
-  return { allotments: allotInOrder(inOrder, facts), overdue };
+  return { ...allotSafely(inOrder, facts), overdue };
+}
+
+type Allotted = Pick<Places, 'allotments' | 'waitsAt'>;
+
+/** Of the sizes that were stopped, the one with the first job keeps its places. */
+function allotSafely(queue: readonly ReadyJob[], facts: Facts): Allotted {
+  const stopped = new Map<Group, Room>();
+  for (;;) {
+    const allotted = allotInOrder(queue, facts, stopped);
+    const before = stopped.size;
+    const mixed = [...allotted.allotments.values()].filter(({ stoppedBy, jobs }) => stoppedBy && jobs.length > 0);
+    const rankOf = ({ jobs }: Allotment): number => (jobs[0] ? queue.indexOf(jobs[0]) : 0);
+    const firstOf = new Map<unknown, Allotment>();
+    for (const each of mixed.sort((a, b) => rankOf(a) - rankOf(b))) {
+      const { group, rooms, stoppedBy } = each;
+      if (!firstOf.has(rooms[0])) firstOf.set(rooms[0], each);
+      else if (stoppedBy) stopped.set(group, stoppedBy);
+    }
+    if (stopped.size === before) return allotted;
+  }
 }
 
 /**
@@ -50,26 +106,43 @@ export function allotPlaces(queue: readonly ReadyJob[], facts: Facts): Places {
  *  2. the owner that was asked in the past;
  *  3. the first owner that need not back off.
  */
-function allotInOrder(queue: readonly ReadyJob[], facts: Facts): ReadonlyMap<Group, Allotment> {
+function allotInOrder(queue: readonly ReadyJob[], facts: Facts, stopped: ReadonlyMap<Group, Room>): Allotted {
+  const rooms = facts.openRooms();
   const allotments = new Map<Group, OpenAllotment>();
   for (const ofGroup of facts.byGroup.values()) {
-    allotments.set(ofGroup.group, { ...ofGroup, room: roomOf(ofGroup), jobs: [], backingOff: new Map() });
+    const { group } = ofGroup;
+    const nothing = { jobs: [], backingOff: new Map(), stoppedBy: stopped.get(group) };
+    allotments.set(group, { ...ofGroup, rooms: rooms.ofGroup(group), ...nothing });
   }
+  const allRooms = ({ group, rooms: ofGroup }: OpenAllotment, { repository }: Job): readonly Room[] =>
+    limitsJobs(group) ? [...ofGroup, ...rooms.ofJob(group, repository)] : ofGroup;
   const ofWholeGroup = groupBackOff(facts);
   // Owners with room are kept from job to job (200 groups, 10,000 jobs). A group that is full stays full.
   const known = new Map<Owners, readonly OpenAllotment[]>();
   const findOpen = (owners: Owners): readonly OpenAllotment[] => {
     if (!owners.covered) return [];
     const before = known.get(owners) ?? owners.groups.flatMap((group) => allotments.get(group) ?? []);
-    const open = before.filter(({ jobs, room }) => jobs.length < room);
+    const open = before.filter(({ group, rooms, stoppedBy }) => !stoppedBy && mayHaveRoom(rooms, weightOf(group)));
     known.set(owners, open);
     return open;
   };
+  const waitsAt = new Map<ReadyJob, Room>();
+  const keptFor = new Set<Room>();
   for (const ready of queue) {
-    const open = findOpen(facts.ownersOf(ready.listed));
-    const [first] = open;
-    if (!first) continue;
     const { own, asked } = ready;
+    const { job } = ready.listed;
+    const owners = facts.ownersOf(ready.listed);
+    const open = findOpen(owners).filter((each) => {
+      const lacking = firstWithout(allRooms(each, job), weightOf(each.group), own);
+      if (lacking?.limit?.per) stopAll(allotments, each, job, lacking);
+      return lacking === undefined;
+    });
+    const [first] = open;
+    if (!first) {
+      const full = allotments.get(firstWorking(owners) as Group);
+      if (full) wait(ready, full);
+      continue;
+    }
     const backOffIn = ({ group }: OpenAllotment): BackOff | undefined =>
       backOffOf(group, ready, facts) ?? ofWholeGroup(group);
     const owner =
@@ -77,16 +150,42 @@ function allotInOrder(queue: readonly ReadyJob[], facts: Facts): ReadonlyMap<Gro
       open.find(({ group }) => group === asked?.group) ??
       open.find((each) => !backOffIn(each));
     const backOff = owner ? undefined : backOffIn(first);
+    if (owner) for (const room of allRooms(owner, job)) room.left -= weightOf(owner.group);
     owner?.jobs.push(ready);
     if (backOff) first.backingOff.set(ready, backOff);
   }
-  return allotments;
+  return { allotments, waitsAt };
+
+  function wait(ready: ReadyJob, full: OpenAllotment): void {
+    const weight = weightOf(full.group);
+    const needed = allRooms(full, ready.listed.job);
+    const at = full.stoppedBy ?? firstWithout(needed, weight, ready.own);
+    if (!at) return;
+    waitsAt.set(ready, at);
+    const keeps = !keptFor.has(at) && facts.nowMs - facts.readySinceMs(ready.listed) >= LONG_WAIT_MS;
+    if (keeps) keptFor.add(at);
+    for (const room of needed) {
+      if (room === at || keeps) room.left = room.left < weight ? Math.min(0, room.left) : room.left - weight;
+    }
+  }
 }
 
-function roomOf({ group, runners }: GroupRunners): number {
-  const taking = runners.filter((runner) => isAtWork(runner) || runner.state === 'debugging');
-  const taken = taking.reduce((sum, { places }) => sum + places, 0);
-  return group.suspend ? 0 : Math.max(0, group.maxActiveRunners - taken);
+/** True when some job may find room. */
+function mayHaveRoom(rooms: readonly Room[], weight: number): boolean {
+  return rooms.every(({ left, rivals }) => left >= weight || rivals.length > 0);
+}
+
+/** No group that this owner shares its cap with may start a runner that Gitea could give to the job. */
+function stopAll(
+  allotments: ReadonlyMap<Group, OpenAllotment>,
+  { rooms: [cap] }: OpenAllotment,
+  { labels }: Job,
+  by: Room,
+): void {
+  for (const each of allotments.values()) {
+    const isCovering = labels.every((label) => each.group.labels.includes(label));
+    if (each.rooms[0] === cap && isCovering) each.stoppedBy ??= by;
+  }
 }
 
 /** The runner that serves the job it was made for. An overdue one does when no new one would do better. */
@@ -103,18 +202,12 @@ function isLate({ live, group }: Runner, { nowMs }: Facts): boolean {
   return nowMs - live.createdAtMs >= group.pendingDeadlineMs;
 }
 
-/** Groups for whose places jobs wait. A job that backs off waits for none. */
-function groupsThatHoldBack(
-  queue: readonly ReadyJob[],
-  allotments: ReadonlyMap<Group, Allotment>,
-  { ownersOf }: Facts,
-): ReadonlySet<Group> {
-  const placed = new Set([...allotments.values()].flatMap(({ jobs, backingOff }) => [...jobs, ...backingOff.keys()]));
+/** Groups for whose places jobs wait. A job that waits for others of its repository waits for none. */
+function groupsThatHoldBack({ waitsAt }: Allotted, { ownersOf }: Facts): ReadonlySet<Group> {
   const short = new Set<Group>();
-  for (const ready of queue) {
-    if (placed.has(ready)) continue;
-    const owners = ownersOf(ready.listed);
-    for (const group of owners.covered ? owners.groups : []) if (!group.suspend) short.add(group);
+  for (const [{ listed }, { limit }] of waitsAt) {
+    const owners = ownersOf(listed);
+    if (owners.covered && !limit?.per) for (const group of owners.groups) if (!group.suspend) short.add(group);
   }
   return short;
 }

@@ -8,7 +8,7 @@
  *  4. that of another Application (`elsewhereFinder`);
  *  5. a new one.
  */
-import { type Allotment, allotPlaces, ownRunner, type Places } from './allot.ts';
+import { type Allotment, allotPlaces, FurtherRunners, ownRunner, type Places } from './allot.ts';
 import type { ServedBy } from './decisions.ts';
 import { compareText, type Evidence, type Group, type ListedJob, type LiveJob, liveJobsOf } from './evidence.ts';
 import type { Facts, PastRequest } from './facts.ts';
@@ -41,8 +41,13 @@ export function giveRunners(queue: readonly ReadyJob[], facts: Facts, evidence: 
   for (;;) {
     const stillHere = queue.filter(({ listed }) => !elsewhere.has(listed));
     const places = allotPlaces(stillHere, facts);
+    const further = new FurtherRunners();
     const assignments = new Map(
-      [...places.allotments].map(([group, allotted]) => [group, assignRunners(allotted, facts, places.overdue)]),
+      [...places.allotments].map(([group, allotted]) => {
+        const assigned = assignRunners(allotted, facts, places.overdue, further.roomFor(allotted));
+        further.take(allotted, assigned.length - allotted.jobs.length);
+        return [group, assigned];
+      }),
     );
     const before = elsewhere.size;
     for (const { listed, runner, group } of [...assignments.values()].flat()) {
@@ -57,9 +62,15 @@ export function giveRunners(queue: readonly ReadyJob[], facts: Facts, evidence: 
 /**
  * One runner for each job that has a place. Jobs that back off get free runners that are left, as far as there is room.
  * @param overdue runners that cannot start: they serve at most the job that they were made for
+ * @param room for runners of jobs that back off
  */
-function assignRunners(allotment: Allotment, facts: Facts, overdue: ReadonlySet<Runner>): readonly Assignment[] {
-  const { group, jobs, backingOff, room } = allotment;
+function assignRunners(
+  allotment: Allotment,
+  facts: Facts,
+  overdue: ReadonlySet<Runner>,
+  room: number,
+): readonly Assignment[] {
+  const { group, jobs, backingOff } = allotment;
   const taken = new Set<string>();
   const assigned = new Map<ReadyJob, Assignment>();
   const assign = (ready: ReadyJob, runner: string, by: ServedBy): void => {
@@ -83,7 +94,7 @@ function assignRunners(allotment: Allotment, facts: Facts, overdue: ReadonlySet<
   }
 
   const free = freeRunners(allotment.runners, taken).filter((runner) => !overdue.has(runner));
-  const mayShare = [...backingOff.keys()].slice(0, Math.max(0, room - jobs.length));
+  const mayShare = [...backingOff.keys()].slice(0, room);
   for (const ready of [...withoutOne().toReversed(), ...mayShare]) {
     const fitting = free.findIndex((runner) => canServe(runner, ready, facts));
     const [runner] = fitting < 0 ? [] : free.splice(fitting, 1);

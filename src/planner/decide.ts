@@ -7,6 +7,7 @@ import {
   type GroupKey,
   type GroupSummary,
   type HeldUntil,
+  type HoldingLimit,
   type JobDecision,
   type Plan,
   type RunnerDecision,
@@ -16,6 +17,7 @@ import {
 import { compareText, type Group, type ListedJob, type LiveJob, memo, NO_POD } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { type Idle, isRecordOfPool } from './idle.ts';
+import type { Room } from './limits.ts';
 import { poolIndexOf } from './names.ts';
 import { firstWorking } from './owners.ts';
 import { nextRepositories, type ReadyJob } from './queue.ts';
@@ -27,46 +29,81 @@ interface Answers extends Pick<Given, 'elsewhere'>, Facts {
   readonly backingOff: ReadonlyMap<ListedJob, BackOff>;
   /** The repository whose job gets the next place of a group with fairness `per-repository`. */
   readonly nextIn: ReadonlyMap<Group, string>;
+  /** Limits that hold jobs back, without the caps. */
+  readonly heldAt: ReadonlyMap<ListedJob, HoldingLimit>;
   readonly keyOf: (group: Group) => GroupKey;
 }
 
 export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, idle: ReadonlyMap<Group, Idle>): Plan {
-  const { allotments, assignments, elsewhere, overdue } = given;
-  // The same object for the same group each time: thousands of decisions share it, and are counted by it.
-  const keyOf = memo(({ namespace, name }: Group): GroupKey => ({ namespace, name }));
+  const { allotments, assignments, elsewhere, overdue, waitsAt } = given;
+  // The same object for the same RunnerGroup each time: thousands of decisions share it, and are counted by it.
+  const keys = new Map<string, GroupKey>();
+  const keyOf = memo(({ namespace, name }: Group): GroupKey => {
+    const key = keys.get(`${namespace}/${name}`) ?? { namespace, name };
+    keys.set(`${namespace}/${name}`, key);
+    return key;
+  });
   const served = new Map([...assignments.values()].flat().map((each) => [each.listed, each]));
   const backingOff = new Map(
     [...allotments.values()].flatMap((each) => [...each.backingOff].map(([ready, backOff]) => [ready.listed, backOff])),
   );
-  const heldBack = queue.filter(
-    ({ listed }) => !served.has(listed) && !backingOff.has(listed) && !elsewhere.has(listed),
+  const heldAt = new Map(
+    [...waitsAt].flatMap(([{ listed }, room]) => {
+      const limit = holdingLimit(room);
+      return limit ? [[listed, limit] as const] : [];
+    }),
   );
-  const answers = { ...facts, elsewhere, served, backingOff, nextIn: nextRepositories(heldBack, facts), keyOf };
+  const heldBack = queue.filter(
+    ({ listed }) => !served.has(listed) && !backingOff.has(listed) && !elsewhere.has(listed) && !heldAt.has(listed),
+  );
+  const nextIn = nextRepositories(heldBack, facts);
+  const answers = { ...facts, elsewhere, served, backingOff, nextIn, heldAt, keyOf };
   const jobs = facts.jobs.map((listed) => decideJob(listed, answers));
   const heldBy = countHeld(jobs);
-  const groups: GroupSummary[] = [];
+  const groups = new Map<GroupKey, GroupSummary>();
   const runners: RunnerDecision[] = [];
   for (const [group, allotment] of allotments) {
     const key = keyOf(group);
     const assigned = assignments.get(group) ?? [];
     const { warm, spare } = idle.get(group) ?? { warm: [], spare: [] };
     const unreadJobs = facts.unreadJobsOf(group);
-    groups.push({
+    const before = groups.get(key);
+    groups.set(key, {
       group: key,
       cap: group.maxActiveRunners,
-      busy: allotment.runners.filter(isAtWork).length,
-      waiting: assigned.length,
-      debugging: allotment.runners.filter(({ state }) => state === 'debugging').length,
-      spare: spare.length,
-      warm: warm.length,
+      busy: allotment.runners.filter(isAtWork).length + (before?.busy ?? 0),
+      waiting: assigned.length + (before?.waiting ?? 0),
+      debugging: allotment.runners.filter(({ state }) => state === 'debugging').length + (before?.debugging ?? 0),
+      spare: spare.length + (before?.spare ?? 0),
+      warm: warm.length + (before?.warm ?? 0),
       held: heldBy.get(key) ?? 0,
-      minIdle: group.minIdleRunners,
+      minIdle: before?.minIdle ?? group.minIdleRunners,
       ...(unreadJobs > 0 && { unreadJobs }),
     });
     const decisions = decideRunners(key, allotment, { ...facts, overdue, assigned, spare, warm });
     runners.push(...withDetails(decisions, allotment, facts.nowMs));
   }
-  return Object.freeze({ groups: Object.freeze(groups), jobs: Object.freeze(jobs), runners: Object.freeze(runners) });
+  return Object.freeze({
+    groups: Object.freeze([...groups.values()]),
+    jobs: Object.freeze(jobs),
+    runners: Object.freeze(
+      facts.groups.some(({ size }) => size !== undefined) ? runners.sort(byGroupAndName) : runners,
+    ),
+  });
+}
+
+export function byGroupAndName(a: RunnerDecision, b: RunnerDecision): number {
+  return (
+    compareText(a.group.namespace, b.group.namespace) ||
+    compareText(a.group.name, b.group.name) ||
+    compareText(a.runner, b.runner)
+  );
+}
+
+function holdingLimit({ limit, of }: Room): HoldingLimit | undefined {
+  if (!limit) return undefined;
+  const { name, most } = limit;
+  return { ...(name !== undefined && { name }), most, ...(of !== undefined && { of }) };
 }
 
 /** The decision about one job. */
@@ -95,7 +132,7 @@ function decideJob(listed: ListedJob, answers: Answers): JobDecision {
 }
 
 /** Without spreads of objects: thousands of jobs may be held. */
-function holdJob(listed: ListedJob, { backingOff, elsewhere, ownersOf, nextIn, keyOf }: Answers): JobDecision {
+function holdJob(listed: ListedJob, { backingOff, elsewhere, heldAt, ownersOf, nextIn, keyOf }: Answers): JobDecision {
   const { job, origin } = listed;
   const verdict = 'held';
   const runner = elsewhere.get(listed);
@@ -113,6 +150,8 @@ function holdJob(listed: ListedJob, { backingOff, elsewhere, ownersOf, nextIn, k
   const working = firstWorking(owners);
   if (!working) return { job, origin, verdict, because: 'suspended', group: keyOf(owners.groups[0]) };
   const group = keyOf(working);
+  const limit = heldAt.get(listed);
+  if (limit) return { job, origin, verdict, because: 'limit', group, limit };
   const next = nextIn.get(working);
   if (next === undefined) return { job, origin, verdict, because: 'cap', group };
   return { job, origin, verdict, because: 'cap', group, next };
@@ -268,14 +307,30 @@ export function withDetails(
 ): readonly RunnerDecision[] {
   const liveOf = new Map(runners.map(({ name, live }) => [name, live]));
   const classes = priorityClasses(decisions, group, liveOf);
+  const sized = sizeParts(group);
   const details = (decision: RunnerDecision): RunnerDecision => {
     if (!decision.emit) return decision;
     const priorityClass = classes.get(decision.runner);
     const isTold = takesPlace(decision) || decision.because === 'back-off-record';
     const trouble = isTold ? troubleOf(liveOf.get(decision.runner), group, nowMs) : undefined;
-    return { ...decision, ...(priorityClass !== undefined && { priorityClass }), ...(trouble && { trouble }) };
+    return {
+      ...decision,
+      ...sized,
+      ...(priorityClass !== undefined && { priorityClass }),
+      ...(trouble && { trouble }),
+    };
   };
   return decisions.map(details).sort((a, b) => compareText(a.runner, b.runner));
+}
+
+/** What the Jobs of a group say of its size and limits. */
+function sizeParts({ size, weight = 1, limits = [] }: Group): Pick<EmittedRunner, 'size' | 'weight' | 'limits'> {
+  const names = limits.flatMap(({ name }) => name ?? []);
+  return {
+    ...(size !== undefined && { size }),
+    ...(weight > 1 && { weight }),
+    ...(names.length > 0 && { limits: names }),
+  };
 }
 
 /**

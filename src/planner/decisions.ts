@@ -28,6 +28,8 @@ export type HeldBecause =
   | 'labels-not-covered'
   | 'suspended'
   | 'cap'
+  /** Another limit has no room for it, or for an older job to which Gitea would give its runner. */
+  | 'limit'
   /** Its last runner failed. The next one is tried later. */
   | 'backing-off'
   /** A runner of another Application is there for it. */
@@ -62,11 +64,22 @@ export type JobDecision =
       readonly nearest?: GroupKey;
       /** For `cap` with fairness `per-repository`: the repository whose job gets the next place of the group. */
       readonly next?: string;
+      /** For `limit`: that one. */
+      readonly limit?: HoldingLimit;
       /** For `served-elsewhere`: that runner. */
       readonly runner?: string;
       /** For `backing-off`: when the next runner may be tried. */
       readonly untilMs?: number;
     };
+
+/** A limit that holds jobs back. */
+export interface HoldingLimit {
+  /** Absent: it is of one RunnerGroup alone. */
+  readonly name?: string;
+  readonly most: number;
+  /** The repository or organization that it is of. Absent: it is for all together. */
+  readonly of?: string;
+}
 
 /** Why a runner's Job is in the output. */
 export type EmittedBecause =
@@ -149,6 +162,11 @@ export type RunnerDecision =
       readonly job?: Job;
       /** PriorityClass of its pod. A Job that exists has the one that it was created with. */
       readonly priorityClass?: string;
+      /** The size of its group that it is of, and the places that it takes, if there are more than 1. */
+      readonly size?: string;
+      readonly weight?: number;
+      /** Names of its limits that other groups share. Absent: none. */
+      readonly limits?: readonly string[];
       readonly trouble?: RunnerTrouble;
       /** For `debugging`, and for `unpinning` after it. */
       readonly keep?: HeldUntil;
@@ -177,7 +195,7 @@ export interface GroupSummary {
   /** Runners in the output that fill the pool, and how many the group wants there. */
   readonly warm: number;
   readonly minIdle: number;
-  /** Ready jobs that wait for this group (its cap, suspension or back-off). */
+  /** Ready jobs that wait for this group (its limits, suspension or back-off). */
   readonly held: number;
   /** Queued jobs of its scope that were not read, because there are too many. Absent: none. */
   readonly unreadJobs?: number;

@@ -140,6 +140,12 @@ export interface LiveJob {
   readonly repository?: string;
   /** Base URL of the Gitea that its pod was made for. */
   readonly giteaUrl?: string;
+  /** The size that it was made for, as it was printed. */
+  readonly size?: string;
+  /** Places that it takes under each limit, as it was printed. Absent: 1. */
+  readonly weight?: number;
+  /** Names of the limits that it counts under, as they were printed. */
+  readonly limits?: readonly string[];
   /** Argo CD's name of the Application that manages it, as its tracking annotation tells. */
   readonly application?: string;
   /** Its whole spec, where it is to be printed again (docs/adr/0063). The planner does not use it. */
@@ -162,10 +168,26 @@ export interface PriorityTier {
   readonly threshold: number;
 }
 
-/** The part of a RunnerGroup that decides. */
+/** At most so many places at a time, besides the cap. */
+export interface Limit {
+  /** The same for groups that share it. */
+  readonly key: string;
+  /** Groups that name it share it. Absent: it is of one RunnerGroup alone. */
+  readonly name?: string;
+  readonly most: number;
+  /** Absent: of all runners together. */
+  readonly per?: 'repository' | 'organization';
+}
+
+/** The part of a RunnerGroup that decides. Each of its sizes is a `Group` of the same name: they share cap and limits. */
 export interface Group {
   readonly namespace: string;
   readonly name: string;
+  /** The label by which jobs choose it. Absent: for all other jobs. */
+  readonly size?: string;
+  /** Places that one runner takes under the cap and under each limit. Absent: 1. */
+  readonly weight?: number;
+  readonly limits?: readonly Limit[];
   /** Base URL of its Gitea, without a trailing slash. */
   readonly origin: string;
   /** Key of the look it reads; a look is of one Gitea. */
@@ -284,9 +306,11 @@ function byAge(a: ListedJob, b: ListedJob): number {
   return a.job.createdAtMs - b.job.createdAtMs || a.job.id - b.job.id || compareText(a.origin, b.origin);
 }
 
-/** By namespace and name. No two groups are equal. */
+/** By namespace, name and size. No two groups are equal. */
 export function byKey(a: Group, b: Group): number {
-  return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
+  return (
+    compareText(a.namespace, b.namespace) || compareText(a.name, b.name) || compareText(a.size ?? '', b.size ?? '')
+  );
 }
 
 /** Order by UTF-16 code units: the same on every machine, unlike `localeCompare`. */

@@ -2,6 +2,7 @@
 import { byKey, type Evidence, type Group, type JobList, joinLooks, type ListedJob } from './evidence.ts';
 import { findHeirs } from './heirs.ts';
 import { judgeRunners } from './judge.ts';
+import { countTaken, Rooms } from './limits.ts';
 import { type Owners, ownersFinder } from './owners.ts';
 import { readySinceFinder } from './ready-since.ts';
 import { indexRunners, type Runners } from './runners.ts';
@@ -16,6 +17,8 @@ export interface Facts extends JobList, Runners {
   readonly readySinceMs: (listed: ListedJob) => number;
   /** Queued jobs of its scope that were not read. */
   readonly unreadJobsOf: (group: Group) => number;
+  /** What runners at work, or held for debugging, leave of the cap and of the limits. New ones each time, to take places of. */
+  readonly openRooms: () => Rooms;
   readonly nowMs: number;
   /** Only where nobody sees Kubernetes (`unseen/`). */
   readonly past?: Past;
@@ -46,6 +49,7 @@ export function establishFacts(groups: readonly Group[], evidence: Evidence): Fa
   const heirs = findHeirs(inOrder, evidence, list.jobs, ownersOf);
   const traces = gatherTraces(inOrder, evidence, list.jobs, heirs);
   const runners = indexRunners(judgeRunners(traces, evidence, list.jobs));
+  const taken = countTaken(inOrder, runners, evidence, list.jobs);
   return {
     groups: inOrder,
     ...list,
@@ -53,6 +57,7 @@ export function establishFacts(groups: readonly Group[], evidence: Evidence): Fa
     ownersOf,
     readySinceMs: readySinceFinder(list.jobs, runners.madeFor),
     unreadJobsOf: ({ look }) => evidence.looks.get(look)?.unreadJobs ?? 0,
+    openRooms: () => new Rooms(taken),
     nowMs: evidence.nowMs,
   };
 }

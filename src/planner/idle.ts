@@ -1,5 +1,5 @@
 /**
- * 6 IDLE: runners that are kept idle for jobs to come, in what room the cap has left after runners at work and jobs. They are free runners
+ * 6 IDLE: runners that are kept idle for jobs to come, in what room the limits have left after runners at work and jobs. They are free runners
  * for every other rule, so a ready job gets one before a new one is asked for. First the warm pool (`minIdleRunners`, docs/adr/0035):
  *
  *   1. Free runners that no job was given fill the pool, whatever they were started for.
@@ -12,11 +12,12 @@
  * CI goes on that such a runner could have taken, the next job is near. To drop it and start another one a minute later helps nobody. So it
  * is kept until it is one spawn timeout old. And while the queue is too long to be read, every such runner is kept.
  */
-import type { Allotment } from './allot.ts';
+import { type Allotment, FurtherRunners } from './allot.ts';
 import type { Assignment, Given } from './assign.ts';
 import { backOffMs, groupBackOff } from './back-off.ts';
 import { addTo, compareText, type Group, type Job, type ListedJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
+import { limitsJobs } from './limits.ts';
 import { POOL_LIFE_MS, poolIndexOf, RING, type RunnerNamer } from './names.ts';
 import { coversJob, endOf, failedOf, freeRunners, type GroupRunners, isKnown, type Runner } from './runners.ts';
 
@@ -40,6 +41,9 @@ const MOST_RECORDS = 10;
 /** The idle runners of all groups. */
 export function keepIdle({ allotments, assignments, overdue }: Given, facts: Facts): ReadonlyMap<Group, Idle> {
   const backOff = groupBackOff(facts);
+  const further = new FurtherRunners();
+  for (const [group, allotment] of allotments)
+    further.take(allotment, (assignments.get(group)?.length ?? 0) - allotment.jobs.length);
   // Most plans never ask.
   let atWork: ReadonlyMap<string, readonly Job[]> | undefined;
   const couldHaveWork = (runner: Runner): boolean => {
@@ -53,14 +57,19 @@ export function keepIdle({ allotments, assignments, overdue }: Given, facts: Fac
       if (group.minIdleRunners > 0) for (const { by } of assigned) if (by === 'new-runner') backOff(group);
       const mayStart = (index: number): boolean =>
         indexBacksOffUntilMs(allotment, index, facts) <= facts.nowMs && backOff(group) === undefined;
-      const warm = fillPool(allotment, assigned, overdue, { facts, mayStart });
+      const warm = fillPool(allotment, assigned, overdue, { facts, mayStart, room: further.roomFor(allotment) });
+      further.take(allotment, warm.length);
       const taken = new Set([...assigned, ...warm].map(({ runner }) => runner));
-      const left = Math.max(0, allotment.room - taken.size);
+      // Gitea would give an idle runner to any job, also to one that its repository's limit holds back.
+      const left = limitsJobs(group) ? 0 : further.roomFor(allotment);
       // Its job may be among those that were not read.
       const mayBeAwaited = (runner: Runner): boolean =>
         facts.unreadJobsOf(group) > 0 || (isYoung(runner, facts) && couldHaveWork(runner));
-      const spare = freeRunners(allotment.runners, taken).filter((each) => mayBeAwaited(each) && isNotDrained(each));
-      return [group, { warm, spare: spare.slice(0, left) }];
+      const spare = freeRunners(allotment.runners, taken)
+        .filter((each) => mayBeAwaited(each) && isNotDrained(each))
+        .slice(0, left);
+      further.take(allotment, spare.length);
+      return [group, { warm, spare }];
     }),
   );
 }
@@ -68,13 +77,14 @@ export function keepIdle({ allotments, assignments, overdue }: Given, facts: Fac
 interface Around {
   readonly facts: Facts;
   readonly mayStart: (index: number) => boolean;
+  readonly room: number;
 }
 
 function fillPool(
-  { group, nameOf, room, runners }: Allotment,
+  { group, nameOf, runners }: Allotment,
   assigned: readonly Assignment[],
   overdue: ReadonlySet<Runner>,
-  { facts, mayStart }: Around,
+  { facts, mayStart, room: left }: Around,
 ): readonly WarmRunner[] {
   const { minIdleRunners } = group;
   const taken = new Set(assigned.map(({ runner }) => runner));
@@ -83,7 +93,6 @@ function fillPool(
     if (isOfPool(runner)) indexes.add(indexOf(runner));
   };
   runners.filter(({ name }) => taken.has(name)).forEach(note);
-  const left = room - assigned.length;
   const living = freeRunners(runners, taken)
     .filter((runner) => !overdue.has(runner) && !isOld(runner, facts) && runner.isCurrent())
     .sort(byIndex)

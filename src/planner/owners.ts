@@ -45,7 +45,8 @@ export function byOwnership(a: Group, b: Group): number {
     WIDTH[a.scope] - WIDTH[b.scope] ||
     a.labels.length - b.labels.length ||
     compareText(a.name, b.name) ||
-    compareText(a.namespace, b.namespace)
+    compareText(a.namespace, b.namespace) ||
+    compareText(a.size ?? '', b.size ?? '')
   );
 }
 
@@ -55,7 +56,9 @@ export function byOwnership(a: Group, b: Group): number {
  */
 function findOwners(labels: readonly string[], { byLabel, groups }: Candidates): Owners {
   // Gitea gives a job without labels to any runner. But on 1.27 it may be the caller of a reusable workflow, which no runner ever gets.
-  const willing = labels.length > 0 ? groups : groups.filter((group) => group.acceptUnlabelledJobs);
+  const accepting = labels.length > 0 ? groups : groups.filter((group) => group.acceptUnlabelledJobs);
+  // Only a job that asks for a size gets a runner of that size, though such a runner could take others.
+  const willing = accepting.filter(({ size }) => size === undefined || labels.includes(size));
   const counts = new Map<Group, number>();
   for (const label of labels) {
     for (const group of byLabel.get(label) ?? []) counts.set(group, (counts.get(group) ?? 0) + 1);

@@ -5,19 +5,19 @@
  *     1 JOIN, 2 JUDGE .. every job and every runner once, what is true of it, who may serve it      evidence.ts, facts.ts, judge.ts
  *                        where nobody sees Kubernetes: which runners may be starting                unseen/
  *     3 QUEUE .......... the ready jobs, the longest ready first                                    queue.ts
- *     4 ALLOT .......... each gets a place of a group                                               allot.ts
+ *     4 ALLOT .......... each gets a place under each limit of a group: its cap, and others         allot.ts, limits.ts
  *     5 ASSIGN ......... and a runner, unless another Application has one for it                    assign.ts
  *     6 IDLE ........... runners that are kept for jobs to come: warm pool, spares                  idle.ts
  *     7 DECIDE ......... one decision for every job and every runner                                decide.ts
  *     8 TROUBLE ........ Jobs of groups that cannot be planned stay                                 `withTroubled`
  *
- * The laws P1 to P21 (docs/spec.md) are kept here. Every busy runner is in the output, pinned. Every ready job within the caps has one
+ * The laws P1 to P26 (docs/spec.md) are kept here. Every busy runner is in the output, pinned. Every ready job within the caps has one
  * runner. Nothing else is started, but for the pools. Doubt keeps.
  */
 import { giveRunners } from './assign.ts';
-import { decide } from './decide.ts';
+import { byGroupAndName, decide } from './decide.ts';
 import type { GroupKey, Plan, RunnerDecision } from './decisions.ts';
-import { compareText, type Evidence, type Group, type ListedJob, liveJobsOf } from './evidence.ts';
+import { type Evidence, type Group, type ListedJob, liveJobsOf } from './evidence.ts';
 import { establishFacts, type Facts } from './facts.ts';
 import { keepIdle } from './idle.ts';
 import { parseRunnerName } from './names.ts';
@@ -68,12 +68,4 @@ function withTroubled(plan: Plan, groups: readonly GroupKey[], evidence: Evidenc
   });
   const runners = [...plan.runners, ...leftAlone].sort(byGroupAndName);
   return Object.freeze({ ...plan, runners: Object.freeze(runners) });
-}
-
-function byGroupAndName(a: RunnerDecision, b: RunnerDecision): number {
-  return (
-    compareText(a.group.namespace, b.group.namespace) ||
-    compareText(a.group.name, b.group.name) ||
-    compareText(a.runner, b.runner)
-  );
 }

@@ -47,6 +47,7 @@ export function gatherTraces(
   heirs: ReadonlyMap<string, Group>,
 ): ReadonlyMap<Group, readonly RunnerTraces[]> {
   const findGroup = groupFinder(groups, evidence.instance);
+  const findSize = sizeFinder(groups, evidence);
   const byName = new Map<string, OpenTraces>();
   const byGroup = new Map<Group, OpenTraces[]>(groups.map((group) => [group, []]));
 
@@ -56,8 +57,9 @@ export function gatherTraces(
     const known = byName.get(name);
     if (known) return known.group[by] === place ? known : undefined;
     const parts = parseRunnerName(name);
-    const group = parts && (findGroup(parts) ?? heirs.get(name));
-    if (!group || group[by] !== place) return undefined;
+    const found = parts && (findGroup(parts) ?? heirs.get(name));
+    if (!found || found[by] !== place) return undefined;
+    const group = findSize(found, name);
     const { madeFor } = parts;
     const nothing = { running: undefined, completed: undefined, row: undefined, live: undefined };
     const first: OpenTraces = { name, group, madeFor, runs: 0, isListedHere: false, rowIds: [], ...nothing };
@@ -86,15 +88,34 @@ export function gatherTraces(
 }
 
 /**
- * Finds the group of a runner by the parts of its name.
+ * Finds which size of a RunnerGroup a runner is of. Names do not tell. Its Job does, or else the labels that it registered with. One of a size
+ * that is gone belongs to the RunnerGroup without a size.
+ */
+function sizeFinder(groups: readonly Group[], evidence: Evidence): (found: Group, name: string) => Group {
+  const sizes = groups.filter(({ size }) => size !== undefined);
+  if (sizes.length === 0) return (found) => found;
+  const sizeOf = new Map<string, readonly string[]>();
+  for (const [, { runners }] of looksOf(groups, evidence)) for (const row of runners) sizeOf.set(row.name, row.labels);
+  for (const { name, size } of liveJobsOf(evidence)) sizeOf.set(name, size === undefined ? [] : [size]);
+  return (found, name) => {
+    const marks = sizeOf.get(name) ?? [];
+    const isOne = ({ namespace, name, size = '' }: Group): boolean =>
+      namespace === found.namespace && name === found.name && marks.includes(size);
+    return sizes.find(isOne) ?? found;
+  };
+}
+
+/**
+ * Finds the group of a runner by the parts of its name: of a RunnerGroup with sizes the one without a size.
  * @throws GroupsCollide when two groups could take each other's runners for their own
  */
-export function groupFinder<G extends GroupKey>(
+export function groupFinder<G extends GroupKey & { readonly size?: string }>(
   groups: readonly G[],
   instance: string,
 ): (name: RunnerName) => G | undefined {
   const index = new Map<string, Map<string, G>>();
   for (const group of groups) {
+    if (group.size !== undefined) continue;
     const hash = groupHash(instance, group);
     const ofHash = index.get(hash) ?? new Map<string, G>();
     const prefix = namePrefix(group.name);

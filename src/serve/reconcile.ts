@@ -11,6 +11,7 @@
 import type { ClockBounds } from '../clients/http/clock.ts';
 import { suspensionOf } from '../clients/kubernetes/observe.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { withSizes } from '../config/runnergroup/sizes.ts';
 import type { LostJob } from '../config/runnergroup/status.ts';
 import { type ClockCorrection, type ClockWarning, correctClocks } from '../observe/clock-correction.ts';
 import { ownTemplateHash } from '../observe/own-pod.ts';
@@ -81,8 +82,18 @@ export const TICK_MS = 5_000;
 const QUIET_MS = 30_000;
 const UNKNOWN: WakeFacts = { printed: new Set(), state: NEVER_WOKEN };
 
-export const templateHashOf = oncePerObject(ownTemplateHash);
+const templateHashOf = oncePerObject(ownTemplateHash);
 const originOf = oncePerObject(({ giteaUrl }: RunnerGroup) => new URL(giteaUrl).origin);
+
+/** A group and its sizes, with the hashes of their pod templates. */
+export function withTemplates(group: RunnerGroup): Pick<ObservedGroup, 'group' | 'templateHash' | 'sizes'> {
+  const [, ...sizes] = withSizes(group);
+  return {
+    group,
+    templateHash: templateHashOf(group),
+    sizes: sizes.map((size) => ({ group: size, templateHash: templateHashOf(size) })),
+  };
+}
 
 /**
  * The verdicts on all Applications. Each one is worked out when it is asked for, so the caller may let others have their turn in
@@ -183,24 +194,21 @@ function planMembers(
     if (target === undefined) return { is: 'waiting' };
     const isFailed = target instanceof Failure;
     const look = isFailed ? target : (observation?.failure ?? observation?.look);
-    groups.push({
-      group,
-      templateHash: templateHashOf(group),
-      lookKey: isFailed ? key : target.key,
-      ...(look && { look }),
-    });
+    groups.push({ ...withTemplates(group), lookKey: isFailed ? key : target.key, ...(look && { look }) });
   }
   const runners = [...new Set([...members.flatMap((member) => member.runners), ...others])];
   const application = members[0]?.live.trackingId?.split(':')[0];
   return planApplication({ groups, broken, runners, instance, application, nowMs, clocks });
 }
 
-/** Jobs of other groups that were printed for a queued job that these groups see. The planner reads no other foreign Jobs. */
+/** Jobs of other groups that were printed for a queued job that these groups see, or that count under their limits. The planner reads no other foreign Jobs. */
 function printedElsewhere({ snapshot }: ReconcileInput, members: readonly Member[]): readonly LiveRunner[] {
   const own = new Set(members.flatMap(({ runners }) => runners));
   const jobs = members.flatMap(({ observation }) => observation?.look?.jobs ?? []);
   const printed = jobs.flatMap(({ status, url }) => (status === 'queued' && snapshot.printedFor.get(url)) || []);
-  return [...new Set(printed)].filter((runner) => !own.has(runner));
+  const limits = new Set(members.flatMap(({ live }) => live.group?.limits ?? []).map(({ name }) => name));
+  const sharing = [...limits].flatMap((name) => snapshot.sharing.get(name ?? '') ?? []);
+  return [...new Set([...printed, ...sharing])].filter((runner) => !own.has(runner));
 }
 
 function factsOf(

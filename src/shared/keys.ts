@@ -36,6 +36,15 @@ export function groupBy<T, K>(all: Iterable<T>, keyOf: (each: T) => K | undefine
   return lists;
 }
 
+/** The same for elements with several keys. */
+export function groupBySeveral<T, K>(all: readonly T[], keysOf: (each: T) => readonly K[]): Map<K, T[]> {
+  const pairs = groupBy(
+    all.flatMap((each) => keysOf(each).map((key) => ({ key, each }))),
+    ({ key }) => key,
+  );
+  return new Map([...pairs].map(([key, list]) => [key, list.map(({ each }) => each)]));
+}
+
 /** Removes all other keys. */
 export function keepOnly(map: Map<string, unknown>, keys: { readonly has: (key: string) => boolean }): void {
   for (const key of map.keys()) if (!keys.has(key)) map.delete(key);

@@ -22,6 +22,12 @@ export const RUN_ATTEMPT = 'gitea.bpg.pw/run-attempt';
 export const JOB_URL = 'gitea.bpg.pw/job-url';
 /** Annotation: repository of that CI job. */
 export const REPOSITORY = 'gitea.bpg.pw/repository';
+/** Annotation: the size of its group that the runner is of. Absent: it is of none. */
+export const SIZE = 'gitea.bpg.pw/size';
+/** Annotation: places that the runner takes under each limit. Absent: 1. */
+export const WEIGHT = 'gitea.bpg.pw/weight';
+/** Annotation: names of the limits that it counts under besides its cap, separated by commas. Also read of Jobs of other Applications. */
+export const LIMITS = 'gitea.bpg.pw/limits';
 /** Annotation: when the CI job of a runner whose pod waits ended, RFC 3339. Printed by the plan, and read by it. */
 export const ENDED_AT = 'gitea.bpg.pw/ended-at';
 /** Annotation: until when such a runner stays, RFC 3339. Printed by the plan, for people: Argo CD reverts other values. */

@@ -4,7 +4,6 @@
  * `generate` prints, as Argo CD does.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import { sleep, waitUntil } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
@@ -38,9 +37,7 @@ closeAfterTests(() => rig);
 
 const Annotations = z.record(z.string(), z.string()).default({});
 const Job = z.object({ metadata: z.object({ name: z.string(), annotations: Annotations }) });
-const Jobs = z.object({ items: z.array(Job) });
 
-const HOOK = 'argocd.argoproj.io/hook';
 const SYNC_OPTIONS = 'argocd.argoproj.io/sync-options';
 const KEEP_UNTIL = 'gitea.bpg.pw/keep-until';
 
@@ -48,26 +45,6 @@ const KEEP_UNTIL = 'gitea.bpg.pw/keep-until';
 async function annotationsOf(name: string): Promise<Readonly<Record<string, string>> | undefined> {
   const text = await rig.kubernetes.kubectl(['get', 'job', '-n', 'runners', name, '--ignore-not-found', '-o', 'json']);
   return text === '' ? undefined : Job.parse(JSON.parse(text)).metadata.annotations;
-}
-
-/** A sync as Argo CD does it: what is printed and not skipped is applied, what is not printed and not pinned is pruned. */
-async function sync(wanted: Wanted): Promise<readonly string[]> {
-  const folder = rig.groupFolder(wanted);
-  const text = await rig.ours(rig.gitea.url, 'generate', '--kubeconfig', rig.kubernetes.kubeconfig, folder);
-  const printed = new Map<string, { readonly skip: boolean; readonly text: string }>();
-  for (const document of parseAllDocuments(text)) {
-    const parsed = Job.safeParse(document.toJS());
-    if (!parsed.success) continue;
-    const { name, annotations } = parsed.data.metadata;
-    printed.set(name, { skip: annotations[HOOK] === 'Skip', text: document.toString({ lineWidth: 0 }) });
-  }
-  const live = Jobs.parse(JSON.parse(await rig.kubernetes.kubectl(['get', 'jobs', '-n', 'runners', '-o', 'json'])));
-  for (const { metadata } of live.items) {
-    const isPinned = metadata.annotations[SYNC_OPTIONS] === 'Prune=false';
-    if (!printed.has(metadata.name) && !isPinned) await rig.remove(metadata.name);
-  }
-  for (const { skip, text: manifest } of printed.values()) if (!skip) await rig.apply(manifest);
-  return [...printed.keys()];
 }
 
 function timeOf(text: string | undefined): number {
@@ -84,7 +61,7 @@ describe.each(MODES)('containerMode $mode', ({ mode, image }) => {
     expect([failed.conclusion, failed.runner_name]).toEqual(['failure', name]);
 
     // No CI job is queued or runs: the failure is seen all the same.
-    expect(await sync(wanted)).toEqual([name]);
+    expect(await rig.sync(wanted)).toEqual([name]);
     const first = await annotationsOf(name);
     expect(first).toMatchObject({ [SYNC_OPTIONS]: 'Prune=false' });
     const endedAtMs = timeOf(first?.['gitea.bpg.pw/ended-at']);
@@ -101,19 +78,19 @@ describe.each(MODES)('containerMode $mode', ({ mode, image }) => {
     await rig.gitea.admin.dispatch(REPOSITORY, 'good.yml');
     const isQueued = async (): Promise<boolean> => (await rig.gitea.admin.jobs(LEVEL, 'queued')).length === 1;
     await waitUntil('a job is queued', isQueued, within);
-    expect(await sync(wanted)).toEqual([name]);
+    expect(await rig.sync(wanted)).toEqual([name]);
     const untilMs = timeOf((await annotationsOf(name))?.[KEEP_UNTIL]);
     expect(untilMs).toBeGreaterThan(endedAtMs + 60_000);
 
     while (Date.now() < untilMs - 12_000) {
       await sleep(4_000);
-      expect(await sync(wanted)).toEqual([name]);
+      expect(await rig.sync(wanted)).toEqual([name]);
     }
     expect(await rig.kubernetes.kubectl(enter)).toBe('left\n');
 
     const good = await rig.openJob();
     const placeIsGiven = async (): Promise<boolean> => {
-      const printed = await sync(wanted);
+      const printed = await rig.sync(wanted);
       return (await annotationsOf(name)) === undefined && printed.some((runner) => runner !== name);
     };
     await waitUntil('the next runner has the place', placeIsGiven, { timeoutMs: 60_000 });
@@ -137,7 +114,7 @@ it('ends a runner whose CI job was cancelled, although its pod cannot tell', asy
   await rig.apply(manifest);
   const job = await rig.openJob();
   await waitUntil('the step runs', async () => (await rig.logOfJob(job)).includes('begun'), within);
-  await sync(wanted);
+  await rig.sync(wanted);
   expect(await annotationsOf(name)).toMatchObject({ [SYNC_OPTIONS]: 'Prune=false' });
 
   await rig.gitea.admin.dispatch(REPOSITORY, 'replaced.yml');
@@ -145,12 +122,9 @@ it('ends a runner whose CI job was cancelled, although its pod cannot tell', asy
 
   expect([conclusion, runner_name]).toEqual(['cancelled', name]);
   const isGone = async (): Promise<boolean> => {
-    await sync(wanted);
+    await rig.sync(wanted);
     return (await rig.podOf(name)) === '';
   };
   await waitUntil('the runner goes', isGone, { timeoutMs: 90_000 });
-  const { items } = Jobs.parse(
-    JSON.parse(await rig.kubernetes.kubectl(['get', 'jobs', '-n', 'runners', '-o', 'json'])),
-  );
-  for (const { metadata } of items) await rig.remove(metadata.name);
+  await rig.kubernetes.kubectl(['delete', 'jobs', '-n', 'runners', '--all', '--wait=false']);
 });

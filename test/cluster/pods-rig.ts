@@ -47,6 +47,10 @@ export interface Wanted {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+const Annotations = z.record(z.string(), z.string()).default({});
+const Job = z.object({ metadata: z.object({ name: z.string(), annotations: Annotations }) });
+const Jobs = z.object({ items: z.array(Job) });
+
 /** A Job that `generate` printed. */
 export interface PrintedJob {
   readonly name: string;
@@ -243,6 +247,27 @@ export class PodsRig {
   async podOf(name: string): Promise<string> {
     const words = ['get', 'pods', '-n', 'runners', '-l', `job-name=${name}`, '-o', 'name'];
     return (await this.kubernetes.kubectl(words)).trim();
+  }
+
+  /** A sync as Argo CD does it: what is printed and not skipped is applied, what is not printed and not pinned is pruned. */
+  async sync(wanted: Wanted): Promise<readonly string[]> {
+    const folder = this.groupFolder(wanted);
+    const text = await this.ours(this.gitea.url, 'generate', '--kubeconfig', this.kubernetes.kubeconfig, folder);
+    const printed = new Map<string, { readonly skip: boolean; readonly text: string }>();
+    for (const document of parseAllDocuments(text)) {
+      const parsed = Job.safeParse(document.toJS());
+      if (!parsed.success) continue;
+      const { name, annotations } = parsed.data.metadata;
+      const skip = annotations['argocd.argoproj.io/hook'] === 'Skip';
+      printed.set(name, { skip, text: document.toString({ lineWidth: 0 }) });
+    }
+    const live = Jobs.parse(JSON.parse(await this.kubernetes.kubectl(['get', 'jobs', '-n', 'runners', '-o', 'json'])));
+    for (const { metadata } of live.items) {
+      const isPinned = metadata.annotations['argocd.argoproj.io/sync-options'] === 'Prune=false';
+      if (!printed.has(metadata.name) && !isPinned) await this.remove(metadata.name);
+    }
+    for (const { skip, text: manifest } of printed.values()) if (!skip) await this.apply(manifest);
+    return [...printed.keys()];
   }
 
   /** As Argo CD's prune: the Job goes, and its pod is asked to end. */

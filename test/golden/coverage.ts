@@ -21,6 +21,7 @@ export const HELD: Kinds<HeldBecause> = {
   'labels-not-covered': true,
   suspended: true,
   cap: true,
+  limit: true,
   'backing-off': true,
   'served-elsewhere': true,
 };

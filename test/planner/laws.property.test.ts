@@ -1,7 +1,7 @@
 /** The laws as properties: any groups, any evidence, also evidence that contradicts itself. */
 import { describe, expect } from 'vitest';
-import type { HeldBecause, JobDecision, Plan } from '../../src/planner/decisions.ts';
-import { type Group, type Job, type LiveJob, liveJobsOf } from '../../src/planner/evidence.ts';
+import { type HeldBecause, type JobDecision, type Plan, takesPlace } from '../../src/planner/decisions.ts';
+import { type Group, type Job, type Limit, type LiveJob, liveJobsOf } from '../../src/planner/evidence.ts';
 import { parseRunnerName, poolIndexOf } from '../../src/planner/names.ts';
 import { plan } from '../../src/planner/plan.ts';
 import { fc, test } from '../support/property.ts';
@@ -153,6 +153,33 @@ describe('for any groups and any evidence', () => {
       expect(out.length).toBeLessThanOrEqual(Math.max(busy, group.suspend ? 0 : group.maxActiveRunners));
     }
   });
+
+  test(
+    'P22 no limit and no cap has more places taken than there are, unless so many runners are at work',
+    [anyScene, fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 5 }), fc.boolean()],
+    ({ groups, evidence }, weight, most, isPer) => {
+      const limits: readonly Limit[] = [
+        { key: 'limit team', name: 'team', most },
+        ...(isPer ? [{ key: 'per', most, per: 'repository' as const }] : []),
+      ];
+      // The label of the size is one that jobs ask for.
+      const large = groups
+        .slice(0, 1)
+        .map((group) => ({ ...group, size: 'gpu', weight, labels: [...group.labels, 'gpu'] }));
+      const limited: readonly Group[] = [...groups, ...large].map((group) => ({ ...group, limits, priorityTiers: [] }));
+
+      const out = plan(limited, evidence).runners.flatMap((each) => (each.emit && takesPlace(each) ? each : []));
+
+      const placesOf = (own: typeof out): number => own.reduce((sum, { weight: of = 1 }) => sum + of, 0);
+      const isFree = ({ because }: (typeof out)[number]): boolean =>
+        !IS_AT_WORK.has(because) && because !== 'debugging';
+      for (const { name, maxActiveRunners } of groups) {
+        const own = out.filter((each) => each.group.name === name);
+        if (own.some(isFree)) expect(placesOf(own)).toBeLessThanOrEqual(maxActiveRunners);
+      }
+      if (out.some(isFree)) expect(placesOf(out)).toBeLessThanOrEqual(most);
+    },
+  );
 
   test(
     'P4 no name is wanted whose Job is finished or that has finished a job, has no online row, and whose pod has started',

@@ -90,7 +90,7 @@ function verdictWith(reason: string, message: string): AppVerdict {
   const stuck = [{ runner: 'ci-7-1-9c31e0aa', trouble: { reason, message, isLate: true }, failed: false }];
   const counts = {
     queued: 1,
-    held: { cap: 0, suspended: 0, 'backing-off': 0 },
+    held: { cap: 0, limit: 0, suspended: 0, 'backing-off': 0 },
     summary: undefined,
     stuck,
     debugging: [],

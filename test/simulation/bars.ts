@@ -28,15 +28,24 @@ const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> 
   mixed: {
     'ours, live Jobs': { prunedAtWork: 1.2, p99: 1.02, needless: 2, needlessWarm: 2 },
   },
+  limited: {
+    'ours, live Jobs': { prunedAtWork: 1.2, p99: 1.02, needless: 3, needlessWarm: 2 },
+  },
+  /** Two Applications start a runner each for the last place, until each sees the Job of the other. */
+  'limited-apart': { 'ours, live Jobs': { overCap: 10_000, doubleSpawns: 10_000 } },
+  /** Gitea gives a runner to the oldest job, whatever the limit: how long others wait is decided by that. */
+  'per-repository': {},
   calm: {
     'ours, live Jobs': { prunedAtWork: 0.1, p99: 1.01, later: 1, needless: 0.5 },
     'ours, Gitea alone': { p99: 1.01, needless: 1.5 },
   },
 };
 
-/** The policies that these bars are for. Kept runners need sight of Kubernetes: `generate` refuses them without (GR-INPUT-92). */
+const SIGHTED: readonly Kind[] = ['mixed', 'limited', 'limited-apart', 'per-repository'];
+
+/** The policies that these bars are for. Kept runners, sizes and limits need sight of Kubernetes: `generate` refuses them without (GR-INPUT-92). */
 export function judgedIn(kind: Kind): readonly PolicyName[] {
-  return kind === 'mixed' ? ['ours, live Jobs'] : OURS;
+  return SIGHTED.includes(kind) ? ['ours, live Jobs'] : OURS;
 }
 
 /** The bars that are missed, in words. */

@@ -60,7 +60,11 @@ export function gapsInPools(
     atWork ??= runnersAtWork(stage);
     return atWork.has(pod.name);
   };
+  // What others share has room for them, too: a heavy job may keep it.
+  const shares = ({ name, limits = [] }: GroupSpec): boolean =>
+    limits.length > 0 || history.groups.filter((other) => other.name === name).length > 1;
   return groups.flatMap((group) => {
+    if (shares(group)) return [];
     // A look before the last commit was for another pool.
     if (isInTrouble(history, group.name, lookedAtS, nowS) || stage.changedMs >= synced.lookedAtMs) return [];
     let completed: readonly GiteaJob[] | undefined;

@@ -7,7 +7,7 @@ import type { RunnerScope } from '../../model/gitea/model.ts';
 import type { RunSpec } from '../../model/gitea/queue.ts';
 import type { GiteaVersion } from '../../model/gitea/versions.ts';
 import { GRACEFUL_STOP_SECONDS } from '../../src/config/runnergroup/schema.ts';
-import type { PriorityTier } from '../../src/planner/evidence.ts';
+import type { Limit, PriorityTier } from '../../src/planner/evidence.ts';
 
 export interface History {
   /** Where the small chances of a run come from: lags of lists, signals and polls. */
@@ -46,6 +46,10 @@ export interface GroupSpec {
   readonly scope: RunnerScope;
   readonly labels: readonly string[];
   readonly cap: number;
+  /** One of the sizes of the group of this name: the label that chooses it. */
+  readonly size?: string;
+  readonly weight?: number;
+  readonly limits?: readonly Limit[];
   /** Idle runners in its warm pool; absent: none. */
   readonly minIdle?: number;
   readonly spawnTimeoutS: number;

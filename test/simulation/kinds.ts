@@ -1,4 +1,5 @@
 /** The kinds of histories that are made from seeds. Those that are the afternoon or the wide one with something more are made here. */
+import type { Limit } from '../../src/planner/evidence.ts';
 import type { Act, GroupSpec, History, Push, Trouble } from './history.ts';
 import { makeCalmHistory, makeHistory } from './make-history.ts';
 import { makeWideHistory } from './make-wide-history.ts';
@@ -12,6 +13,9 @@ export const KINDS = {
   warm: makeWarmHistory,
   apart: makeApartHistory,
   mixed: makeMixedHistory,
+  limited: (seed: number) => makeLimitedHistory(seed, {}),
+  'limited-apart': (seed: number) => makeLimitedHistory(seed, { isApart: true }),
+  'per-repository': (seed: number) => makeLimitedHistory(seed, { isPer: true }),
 } as const;
 export type Kind = keyof typeof KINDS;
 export const KIND_NAMES = Object.keys(KINDS) as readonly Kind[];
@@ -100,6 +104,67 @@ function makeMixedHistory(seed: number): History {
   if (random.chance(0.5)) return history;
   const outages = makeGroupOutages(history.groups, random, base.patienceS - 14_400);
   return { ...history, troubles: [...history.troubles, ...outages] };
+}
+
+interface Limited {
+  /** The first group has a limit per repository. */
+  readonly isPer?: boolean;
+  /** The other groups are of another Application. */
+  readonly isApart?: boolean;
+}
+
+/** Wide and mixed ones in turn, whose first group has a large size, or whose groups share a limit. */
+function makeLimitedHistory(seed: number, { isPer = false, isApart = false }: Limited): History {
+  const random = new Random(seed, 'limited');
+  const base = seed % 2 === 0 ? makeWideHistory(seed) : makeMixedHistory(seed);
+  const [first, ...others] = base.groups;
+  if (!first) return base;
+  const weight = first.cap > 1 && random.chance(0.7) ? random.whole(2, Math.min(4, first.cap)) : 1;
+  const perRepository: readonly Limit[] = isPer
+    ? [{ key: 'ci per repository', most: random.whole(weight, weight + 2), per: 'repository' }]
+    : [];
+  const caps = base.groups.reduce((sum, { cap }) => sum + cap, 0);
+  const shared: readonly Limit[] = random.chance(0.6)
+    ? [{ key: 'limit team', name: 'team', most: random.whole(weight, Math.max(weight, caps - 1)) }]
+    : [];
+  const { minIdle, ...idle } = first;
+  const own: GroupSpec = {
+    ...idle,
+    ...(minIdle !== undefined && !isPer && !isApart && { minIdle }),
+    limits: [...perRepository, ...shared],
+  };
+  const large: GroupSpec = {
+    ...idle,
+    limits: own.limits ?? [],
+    size: 'large',
+    weight,
+    labels: [...first.labels, 'large'],
+  };
+  const asksForLarge = (push: Push): Push => {
+    const jobs = push.run.jobs.map((job) =>
+      job.runsOn?.join() === 'linux' && random.chance(0.2) ? { ...job, runsOn: ['linux', 'large'] } : job,
+    );
+    return { ...push, run: { ...push.run, jobs } };
+  };
+  return {
+    ...base,
+    groups: [
+      own,
+      ...(weight > 1 ? [large] : []),
+      // A pool does not give way to jobs of another Application, of which nobody there knows.
+      ...others.map(({ minIdle: size = 0, ...other }) => ({
+        ...other,
+        ...(size > 0 && !isApart && { minIdle: size }),
+        ...(random.chance(0.7) && { limits: shared }),
+        ...(isApart && { application: 'other' }),
+      })),
+    ],
+    pushes: weight > 1 ? base.pushes.map(asksForLarge) : base.pushes,
+    // These acts are about one group by its name, and a size has the name of its group.
+    acts: base.acts.filter(
+      ({ kind }) => kind !== 'rename' && kind !== 'move' && kind !== 'pool' && kind !== 'rollback',
+    ),
+  };
 }
 
 /** A group moves, and half of its people with it; a pool gets another size. Each in a tenth of all histories. */

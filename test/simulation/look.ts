@@ -322,7 +322,18 @@ function judge(job: KubeJob, skewS: number, held: 'quota' | 'full' | undefined):
     ...(printedFor !== undefined && { jobUrl: urlOf(printedFor) }),
     ...(repository !== undefined && { repository }),
     application: job.group.application,
+    ...placesOf(job.group),
     ...stayOf(job),
+  };
+}
+
+/** As `src/clients/kubernetes/judge.ts`. */
+function placesOf({ size, weight = 1, limits = [] }: GroupSpec): Pick<LiveJob, 'size' | 'weight' | 'limits'> {
+  const names = limits.flatMap(({ name }) => name ?? []);
+  return {
+    ...(size !== undefined && { size }),
+    ...(weight > 1 && { weight }),
+    ...(names.length > 0 && { limits: names }),
   };
 }
 

@@ -27,6 +27,7 @@ export type Stream =
   | 'list-lag'
   | 'partial'
   | 'mixed'
+  | 'limited'
   | 'warm'
   | 'serve'
   | 'serve-argocd'

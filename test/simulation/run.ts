@@ -1,6 +1,8 @@
 /** Runs one history under one policy. Same history, same policy, same outcome. */
+import { repoOf } from '../../model/gitea/model.ts';
 import { GRACEFUL_STOP_SECONDS } from '../../src/config/runnergroup/schema.ts';
 import { ArgoCd } from './argo.ts';
+import { type Ceiling, ceilingsOf, partOf, weightOf } from './ceilings.ts';
 import { Cluster, isAstray, isElsewhere, isFree, isRenamed, isWarm, type KubeJob, type Pod } from './cluster.ts';
 import { gapsInPools } from './floor.ts';
 import { type GroupSpec, type History, isInTrouble } from './history.ts';
@@ -37,6 +39,8 @@ export interface Outcome {
   readonly reclassed: number;
   /** Times at which there were more runners than the cap allows, until the next sync. */
   readonly capRaces: number;
+  /** Claims by which more jobs of a repository run than its limit allows. */
+  readonly overRepository: number;
   /** Pods whose Job was deleted while they worked. */
   readonly prunedAtWork: number;
   /** Those of them whose grace period was too short. */
@@ -85,6 +89,7 @@ export function runHistory(history: History, policy: Policy, withStory = false):
     takenByStatics: statics.taken,
     pods: cluster.pods,
     capRaces: watcher.capRaces,
+    overRepository: watcher.overRepository,
     exchanged: cluster.exchanged,
     reclassed: cluster.reclassed,
     needless: cluster.pods.filter((pod) => isNeedless(pod) && !isWarm(pod) && !isPooled(pod)).length,
@@ -141,7 +146,10 @@ class Watcher {
   capRaces = 0;
   readonly #stage: Stage;
   readonly #cluster: Cluster;
-  readonly #overSinceMs = new Map<GroupSpec, number>();
+  readonly #ceilings: readonly Ceiling[];
+  readonly #overSince = new Map<Ceiling, { readonly atMs: number; readonly unsynced: Set<string> }>();
+  /** Claims by which more jobs of a repository run than its limit allows. */
+  overRepository = 0;
   /** The policy sees which pods are on their way. */
   readonly #seesPods: boolean;
 
@@ -149,26 +157,31 @@ class Watcher {
     this.#seesPods = policy.kind === 'generator' && policy.seesPods;
     this.#stage = stage;
     this.#cluster = cluster;
+    this.#ceilings = ceilingsOf(stage.history);
     cluster.onGrowth = (made, pod) => {
-      this.#noteExcess(pod.group);
+      for (const each of this.#ceilings) if (!each.per && each.groups.includes(pod.group)) this.#noteExcess(each);
+      if (!made) this.#noteRepository(pod);
       if (!made || isRecreated(cluster, pod) || comesBack(cluster, pod)) return;
       this.#noteExtra(made);
       stage.timeline.after(0, () => this.#noteRival(made));
     };
   }
 
-  /** After a sync of what a look begun at `lookedAtMs` had asked for. */
+  /** After a sync of what a look begun at `lookedAtMs` had asked for. Where several Applications share a limit, each has its turn. */
   checkCaps(lookedAtMs: number, groups: readonly GroupSpec[]): void {
-    for (const [group, sinceMs] of this.#overSinceMs) {
-      if (!groups.includes(group)) continue;
-      const excess = overCap(this.#cluster, group, this.#stage.nowMs);
+    for (const [ceiling, { atMs: sinceMs, unsynced }] of this.#overSince) {
+      const own = ceiling.groups.filter((group) => groups.includes(group));
+      if (own.length === 0) continue;
+      const excess = overCap(this.#cluster, ceiling, this.#stage.nowMs);
       if (excess && sinceMs >= lookedAtMs) continue;
-      if (excess && !this.#couldHelp(group, lookedAtMs)) {
-        this.#overSinceMs.set(group, this.#stage.nowMs);
+      for (const { application } of own) unsynced.delete(application);
+      if (excess && unsynced.size > 0) continue;
+      if (excess && !this.#couldHelp(ceiling, lookedAtMs)) {
+        this.#noteSince(ceiling);
         continue;
       }
-      if (excess) this.#note('cap', `${group.name}: ${excess}, since ${((sinceMs - START_MS) / 1000).toFixed(1)} s`);
-      this.#overSinceMs.delete(group);
+      if (excess) this.#note('cap', `${ceiling.name}: ${excess}, since ${((sinceMs - START_MS) / 1000).toFixed(1)} s`);
+      this.#overSince.delete(ceiling);
     }
   }
 
@@ -179,20 +192,22 @@ class Watcher {
   }
 
   /** A group in trouble keeps what Kubernetes shows: nobody knows which of its runners works (law P18). */
-  #couldHelp(group: GroupSpec, lookedAtMs: number): boolean {
+  #couldHelp(ceiling: Ceiling, lookedAtMs: number): boolean {
     const { history, nowS } = this.#stage;
-    if (isInTrouble(history, group.name, (lookedAtMs - START_MS) / 1000, nowS)) return false;
-    return !hasLostPins(this.#cluster, group, lookedAtMs) && this.#mayBeSeen(group, lookedAtMs);
+    const fromS = (lookedAtMs - START_MS) / 1000;
+    if (ceiling.groups.some(({ name }) => isInTrouble(history, name, fromS, nowS))) return false;
+    if (ceiling.groups.some((group) => hasLostPins(this.#cluster, group, lookedAtMs))) return false;
+    return this.#mayBeSeen(ceiling, lookedAtMs);
   }
 
   /** Without what no plan can help: runners pruned in the moment of a claim, and Jobs re-created under the name of a runner at work. */
-  #mayBeSeen(group: GroupSpec, lookedAtMs: number): boolean {
+  #mayBeSeen(ceiling: Ceiling, lookedAtMs: number): boolean {
     // Plans speak of names: the second pod of a name cannot go while the first one works. Its own job is seen once a look finds it.
     const isHidden = (pod: Pod): boolean =>
       (pod.deletedMs ?? 0) >= lookedAtMs ||
       this.#isNobodys(pod) ||
       ((pod.claimedMs ?? lookedAtMs) >= lookedAtMs && isRecreated(this.#cluster, pod));
-    return overCap(this.#cluster, group, this.#stage.nowMs, isHidden) !== undefined;
+    return overCap(this.#cluster, ceiling, this.#stage.nowMs, isHidden) !== undefined;
   }
 
   /**
@@ -211,12 +226,38 @@ class Watcher {
     this.breaches.push({ law, atS: this.#stage.nowS, words });
   }
 
-  #noteExcess(group: GroupSpec): void {
-    if (!overCap(this.#cluster, group, this.#stage.nowMs)) {
-      this.#overSinceMs.delete(group);
-    } else if (!this.#overSinceMs.has(group)) {
+  #noteExcess(ceiling: Ceiling): void {
+    if (!overCap(this.#cluster, ceiling, this.#stage.nowMs)) {
+      this.#overSince.delete(ceiling);
+    } else if (!this.#overSince.has(ceiling)) {
       this.capRaces += 1;
-      this.#overSinceMs.set(group, this.#stage.nowMs);
+      this.#noteSince(ceiling);
+    }
+  }
+
+  #noteSince(ceiling: Ceiling): void {
+    const unsynced = new Set(ceiling.groups.map(({ application }) => application));
+    this.#overSince.set(ceiling, { atMs: this.#stage.nowMs, unsynced });
+  }
+
+  #noteRepository(claimed: Pod): void {
+    const repository = ({ job }: Pod): string | undefined => {
+      const row = job && this.#stage.gitea.state.jobs.get(job.id);
+      return row && repoOf(this.#stage.gitea.state, row).fullName;
+    };
+    for (const ceiling of this.#ceilings) {
+      const own = repository(claimed);
+      if (!ceiling.per || own === undefined || !ceiling.groups.includes(claimed.group)) continue;
+      const busy = this.#cluster.pods.filter(
+        (pod) =>
+          pod.phase === 'busy' &&
+          ceiling.groups.includes(pod.group) &&
+          partOf(ceiling, repository(pod) ?? '') === partOf(ceiling, own),
+      );
+      const places = busy.reduce((sum, pod) => sum + weightOf(pod.group), 0);
+      if (places <= ceiling.most) continue;
+      this.overRepository += 1;
+      this.#stage.tell(() => `${own} is over its limit: ${places} places of ${ceiling.most}`);
     }
   }
 
@@ -285,22 +326,23 @@ function isRival(stage: Stage, other: KubeJob, made: KubeJob): boolean {
  */
 function overCap(
   cluster: Cluster,
-  group: GroupSpec,
+  { groups, most }: Ceiling,
   nowMs: number,
   isHidden: (pod: Pod) => boolean = () => false,
 ): string | undefined {
-  let busy = staying(cluster.pods, group, nowMs).filter((pod) => !isHidden(pod)).length;
-  let lost = 0;
-  let free = 0;
+  const kept = groups.flatMap((group) => staying(cluster.pods, group, nowMs)).filter((pod) => !isHidden(pod));
+  let busy = kept.reduce((sum, { group }) => sum + weightOf(group), 0);
+  let [lost, free] = [0, 0];
   for (const pod of cluster.pods) {
-    if (pod.group !== group || pod.forgotten || isHidden(pod)) continue;
+    if (!groups.includes(pod.group) || pod.forgotten || isHidden(pod)) continue;
+    const weight = weightOf(pod.group);
     const works = hasOpenJob(pod);
-    if (works && pod.phase === 'busy') busy += 1;
-    else if (works && pod.phase === 'ended') lost += 1;
-    else if (!pod.job && pod.phase !== 'ended' && pod.deletedMs === undefined) free += 1;
+    if (works && pod.phase === 'busy') busy += weight;
+    else if (works && pod.phase === 'ended') lost += weight;
+    else if (!pod.job && pod.phase !== 'ended' && pod.deletedMs === undefined) free += weight;
   }
-  if (free === 0 || busy + free <= Math.max(group.cap, busy + lost)) return undefined;
-  return `${busy} busy and ${free} free runners under a cap of ${group.cap}`;
+  if (free === 0 || busy + free <= Math.max(most, busy + lost)) return undefined;
+  return `${busy} busy and ${free} free places under a limit of ${most}`;
 }
 
 /** True when this very sync has taken a pin off: it is the next one that can prune (law P1: first the pin, then the Job). */

@@ -46,7 +46,7 @@ const WORDS: Readonly<Record<Breach['law'], string>> = {
   floor: 'fills the gaps of its warm pools',
 };
 
-const TESTED: readonly Kind[] = ONLY_KIND ? [ONLY_KIND] : ['ordinary', 'wide', 'warm', 'mixed'];
+const TESTED: readonly Kind[] = ONLY_KIND ? [ONLY_KIND] : ['ordinary', 'wide', 'warm', 'mixed', 'limited'];
 
 describe.each(TESTED)('in %s histories', (kind) => {
   describe.each(judgedIn(kind))('%s', (policy) => {

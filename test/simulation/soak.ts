@@ -23,7 +23,8 @@ const KIND = KIND_NAMES.find((kind) => process.argv.includes(`--${kind}`)) ?? 'w
 const make = KINDS[KIND];
 const JUDGED = judgedIn(KIND);
 /** `--ours`: only our planner, and the measure. */
-const NAMES = KIND === 'mixed' || process.argv.includes('--ours') ? ['exact' as const, ...JUDGED] : POLICY_NAMES;
+const NAMES =
+  judgedIn(KIND).length === 1 || process.argv.includes('--ours') ? ['exact' as const, ...JUDGED] : POLICY_NAMES;
 
 function runBlock({ first, last }: Block): Tallies {
   const tallies = emptyTallies();
@@ -61,6 +62,9 @@ async function main(): Promise<void> {
   await runBlocks<Tallies>(histories, (more) => addTallies(tallies, more));
   const table = formatTable(tallies, histories, NAMES, FIRST);
   process.stdout.write(`${table}\n`);
+  if (KIND === 'per-repository')
+    for (const name of NAMES)
+      process.stdout.write(`${name}: ${tallies[name].overRepository} claims beyond a limit per repository\n`);
   if (process.argv.includes('--docs')) writeDocs(table);
   const missed = JUDGED.flatMap((policy) => missedBars(KIND, policy, figuresOf(tallies[policy], tallies.exact)));
   for (const words of [...describeBreaches(tallies), ...missed]) process.stdout.write(`\n${words}\n`);

@@ -216,8 +216,9 @@ export class Stage {
 
   /** True when runners of this group may take the job, and should: unlabelled jobs are left to others. */
   isFor(group: GroupSpec, job: GiteaJob): boolean {
-    const { scope, labels } = this.specOf(group);
+    const { scope, labels, size } = this.specOf(group);
     const wanted = job.labels ?? [];
+    if (size !== undefined && !wanted.includes(size)) return false;
     return wanted.length > 0 && wanted.every((label) => labels.includes(label)) && this.isSeenBy(scope, job);
   }
 }

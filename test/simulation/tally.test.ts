@@ -29,6 +29,7 @@ function outcome(waitMsOf: ReadonlyMap<number, number>, over: Partial<Outcome> =
     exchanged: 0,
     reclassed: 0,
     capRaces: 0,
+    overRepository: 0,
     prunedAtWork: 0,
     killed: 0,
     killedAtDefault: 0,

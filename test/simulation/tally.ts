@@ -14,6 +14,7 @@ const COUNTS = [
   'needlessWarm',
   'exchanged',
   'capRaces',
+  'overRepository',
   'podCount',
   'paired',
   'later',
@@ -55,6 +56,7 @@ export function addOutcome(tally: Tally, outcome: Outcome, seed: number, exact?:
   tally.killed += outcome.killed;
   tally.killedAtDefault += outcome.killedAtDefault;
   tally.capRaces += outcome.capRaces;
+  tally.overRepository += outcome.overRepository;
   tally.podCount += outcome.pods.length;
   for (const [jobId, waitMs] of outcome.waitMsOf) {
     const bestMs = exact?.waitMsOf.get(jobId);

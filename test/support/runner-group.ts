@@ -18,6 +18,8 @@ export function runnerGroup(over: Partial<RunnerGroup> = {}): RunnerGroup {
     suspend: false,
     acceptUnlabelledJobs: false,
     fairness: 'oldest',
+    sizes: [],
+    limits: [],
     image: 'gitea/runner:1.0.8',
     containerMode: 'host',
     resources: { requests: {}, limits: {} },

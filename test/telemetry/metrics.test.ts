@@ -50,7 +50,7 @@ it('a process that leads no longer shows no figures of groups, but goes on count
   };
   const origin = 'https://gitea.example.com';
   const metadata = { namespace: 'runners', name: 'ci', uid: 'x' };
-  const held = { cap: 0, suspended: 0, 'backing-off': 0 };
+  const held = { cap: 0, limit: 0, suspended: 0, 'backing-off': 0 };
   const facts = {
     generation: 1,
     suspended: false,

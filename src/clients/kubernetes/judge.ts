@@ -24,9 +24,12 @@ import {
   isPinned,
   JOB_URL,
   KEEP_UNTIL,
+  LIMITS,
   REPOSITORY,
+  SIZE,
   type Texts,
   TRACKING_ID,
+  WEIGHT,
 } from '../../shared/marks.ts';
 import { conditionMet, NO_POD_YET, podEndOf, runnerState, troubleOfEnded, troubleOfPending } from './pods.ts';
 import type { KubeJob, KubePod } from './resources.ts';
@@ -66,9 +69,22 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
     ...(giteaUrl !== undefined && { giteaUrl }),
     // A copy of a Job names its original.
     ...(application && tracked.join(':') === `batch/Job:${namespace}/${name}` && { application }),
+    ...placesOf(annotations),
     ...keepOf(annotations),
   };
 }
+
+/** Nobody else is to write these. A weight that is no number counts as the largest: no limit may be passed. */
+function placesOf(annotations: Texts): Pick<LiveJob, 'size' | 'weight' | 'limits'> {
+  const { [SIZE]: size, [WEIGHT]: weight, [LIMITS]: limits } = annotations;
+  return {
+    ...(size && { size }),
+    ...(weight && { weight: /^[1-9]\d{0,4}$/.test(weight) ? Number(weight) : MOST_WEIGHT }),
+    ...(limits && { limits: limits.split(',') }),
+  };
+}
+
+const MOST_WEIGHT = 10_000;
 
 /** What the annotations say about the stay of a runner whose CI job failed. Our own that are no times are as if they were not there. */
 function keepOf(annotations: Texts): Pick<LiveJob, 'endedAtMs' | 'keepUntilMs' | 'extendUntilMs'> {

@@ -6,7 +6,17 @@
  */
 import { quoted } from '../runnergroup/problems.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
-import { type ApplicationRule, type Asker, allowedBy, type Denial, finding, NONE, type RuleName } from './denial.ts';
+import { withSizes } from '../runnergroup/sizes.ts';
+import {
+  type ApplicationRule,
+  type Asker,
+  allowedBy,
+  type Denial,
+  type Finding,
+  finding,
+  NONE,
+  type RuleName,
+} from './denial.ts';
 import { matchesAny, matchesGlob, normalRepository } from './patterns.ts';
 import { GROUP_RULES } from './rules.ts';
 import type { Policy } from './schema.ts';
@@ -69,9 +79,20 @@ export function checkApplication(policy: Policy, groups: readonly RunnerGroup[],
 export function checkGroup(policy: Policy, group: RunnerGroup, asker: Asker): readonly Denial[] {
   const { namespace, name, place } = group;
   const who = { name: `${namespace}/${name}`, place };
-  return GROUP_RULES.flatMap(([rule, judge]) =>
-    judge(policy, group, asker).map((finding) => ({ rule, group: who, ...finding })),
-  );
+  return GROUP_RULES.flatMap(([rule, judge]) => {
+    const [own = NONE, ...ofSizes] = withSizes(group).map((each) =>
+      judge(policy, each, asker).map((one) => ofSize(each, one)),
+    );
+    const told = new Set(own.map(({ path, message }) => path + message));
+    const more = ofSizes.flat().filter(({ path, message }) => !told.has(path + message));
+    return [...own, ...more].map((one) => ({ rule, group: who, ...one }));
+  });
+}
+
+/** What is wrong with the podTemplate of a size is told there. */
+function ofSize({ size }: RunnerGroup, { path, message }: Finding): Finding {
+  const isOwn = size?.of.sizes[size.index]?.podTemplate !== undefined;
+  return { path: isOwn ? path.replace(/^spec\.(?=podTemplate)/, `spec.sizes[${size.index}].`) : path, message };
 }
 
 /** All denials: those of the Application first, then by group in their order. None: everything is allowed. */

@@ -11,6 +11,7 @@ import type { Asked } from '../pods/asks.ts';
 import type { FieldPath, Mapping } from '../pods/schema.ts';
 import type { PassThrough } from '../runnergroup/read.ts';
 import type { FilePlace, RunnerGroup } from '../runnergroup/runner-group.ts';
+import { baseOf, withSizes, writtenPath } from '../runnergroup/sizes.ts';
 
 function refusal(code: string, message: string): Failure {
   return new Failure(code, 3, message, 'policy');
@@ -93,15 +94,15 @@ interface AskedWithoutPolicy {
 
 /** Everything that groups ask for and that only a policy can allow. */
 export async function askedWithoutPolicy(groups: readonly RunnerGroup[]): Promise<readonly AskedWithoutPolicy[]> {
-  if (groups.every(({ podTemplate }) => podTemplate === undefined)) return [];
+  const withOwn = groups.flatMap(withSizes).filter(({ podTemplate }) => podTemplate !== undefined);
+  if (withOwn.length === 0) return [];
   const { asksOf } = await import('../pods/asks.ts');
-  return groups.flatMap((group) => {
-    if (group.podTemplate === undefined) return [];
+  return withOwn.flatMap((group) => {
     // What the reader read is what JSON can say.
     const asked = asksOf(group.podTemplate as Mapping).filter(({ kind }) => REFUSED.has(kind));
     const paths: FieldPath[] = asked.map(({ path }) => ['spec', 'podTemplate', ...path]);
     if (group.securityProfile === 'privileged') paths.push(['spec', 'securityProfile']);
-    return paths.map((path) => ({ group, path }));
+    return paths.map((path) => ({ group: baseOf(group), path: writtenPath(group, path) }));
   });
 }
 

@@ -48,9 +48,9 @@ const refSchema = () => z.object({ name: z.string(), key: z.string().exactOption
 export type SecretRef = z.output<ReturnType<typeof refSchema>> & { readonly path: string };
 
 /** Fields that are read by names of their own. */
-const READ_ELSEWHERE = new Set(['registrationToken', 'authToken', 'podTemplate']);
+const READ_ELSEWHERE = new Set(['registrationToken', 'authToken']);
 
-/** Every `secretRef` of the spec, however deep, without those of its tokens and its podTemplate. */
+/** Every `secretRef` of the spec, however deep, without those of its tokens and its podTemplates. */
 export function otherSecrets(spec: unknown): readonly SecretRef[] {
   const ref = refSchema();
   // YAML aliases show one object at several places; each is looked at once.
@@ -59,7 +59,7 @@ export function otherSecrets(spec: unknown): readonly SecretRef[] {
     if (typeof value !== 'object' || value === null || seen.has(value)) return [];
     seen.add(value);
     return Object.entries(value).flatMap(([field, inner]: [string, unknown]) => {
-      if (path === 'spec' && READ_ELSEWHERE.has(field)) return [];
+      if (field === 'podTemplate' || (path === 'spec' && READ_ELSEWHERE.has(field))) return [];
       const at = `${path}.${field.slice(0, 80)}`;
       const found = field === 'secretRef' ? ref.safeParse(inner).data : undefined;
       return [...(found ? [{ path: `${at}.name`, ...found }] : []), ...below(inner, at)];

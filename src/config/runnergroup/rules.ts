@@ -21,6 +21,7 @@ import {
 } from './schema.ts';
 import {
   isQualifiedName,
+  labelLike,
   nearestName,
   type ParsedLabel,
   parseLabel,
@@ -56,7 +57,10 @@ const RULES: { readonly [Field in keyof NormalFields]: Rule<NormalFields[Field]>
   gracefulStopSeconds: ruleGracefulStop,
   maxActiveRunners: ruleCap,
   pendingDeadlineSeconds: rulePendingDeadline,
-  resources: ruleResources,
+  resources: ({ spec, unclear }, report) =>
+    unclear('resources') ? undefined : checkResources(spec.resources, ['resources'], report),
+  sizes: ruleSizes,
+  limits: ruleLimits,
   proxy: ruleProxy,
   runnerConfig: ruleRunnerConfig,
 };
@@ -159,18 +163,10 @@ function ruleLabels({ spec, groupName, unclear }: Draft, report: Report): readon
   checkLabels('defaultLabels', added, checks);
   const names = new Set(own.map(({ name }) => name));
   const written = [...own, ...added.filter(({ name }) => !names.has(name))];
-  const labels = spec.groupLabel && groupName !== undefined ? withGroupLabel(written, groupName) : written;
+  const isNamed = !spec.groupLabel || groupName === undefined || written.some(({ name }) => name === groupName);
+  const labels = isNamed ? written : [...written, labelLike(written, groupName)];
   if (labels.length > 0) return labels.map(({ name, text }) => ({ name, text }));
   return report([], 'the runners would have no label: add one to labels, e.g. "ubuntu-latest:host"');
-}
-
-/** A label for the group's name. Its jobs run as those of the first docker label, else on the host. A label of that name stays as it is. */
-function withGroupLabel(labels: readonly ParsedLabel[], groupName: string): readonly ParsedLabel[] {
-  if (labels.some(({ name }) => name === groupName)) return labels;
-  const docker = labels.find(({ schema }) => schema === 'docker');
-  const schema = docker ? 'docker' : 'host';
-  const text = `${groupName}${docker ? docker.text.slice(docker.name.length) : ':host'}`;
-  return [...labels, { name: groupName, text, schema }];
 }
 
 function read(text: string): ParsedLabel {
@@ -240,19 +236,18 @@ function ruleGracefulStop({ spec, unclear }: Draft, report: Report): number | un
 const PLAIN_RESOURCES = ['cpu', 'memory', 'ephemeral-storage'];
 
 /** What the API server says about resources of a container, before it can say it about every single Job. */
-function ruleResources({ spec: { resources }, unclear }: Draft, report: Report): NormalFields['resources'] | undefined {
-  if (unclear('resources')) return undefined;
+function checkResources(resources: WrittenSpec['resources'], path: Path, report: Report): NormalFields['resources'] {
   const requests = asTexts(resources?.requests ?? {});
   const limits = asTexts(resources?.limits ?? {});
   for (const [field, quantities] of Object.entries({ requests, limits })) {
     for (const name of Object.keys(quantities)) {
       const hint = resourceInstead(name);
-      if (hint !== undefined) report(['resources', field, name], `is no resource of a container; ${hint}`);
+      if (hint !== undefined) report([...path, field, name], `is no resource of a container; ${hint}`);
     }
   }
   for (const [name, request] of Object.entries(requests)) {
     const limit = limits[name];
-    const at = ['resources', 'requests', name];
+    const at = [...path, 'requests', name];
     if (limit !== undefined && quantityValue(request) > quantityValue(limit)) {
       report(at, `is ${request}, more than its limit ${limit}`);
     } else if (name.includes('/') && (limit === undefined || quantityValue(request) !== quantityValue(limit))) {
@@ -260,6 +255,61 @@ function ruleResources({ spec: { resources }, unclear }: Draft, report: Report):
     }
   }
   return { requests, limits };
+}
+
+/** Labels of runs-on, of which each job has one at most, and that no runner without a size has. */
+function ruleSizes(draft: Draft, report: Report): NormalFields['sizes'] | undefined {
+  const { spec, unclear } = draft;
+  const { sizes = [], priorityTiers = [] } = spec;
+  if (unclear('sizes')) return undefined;
+  if (sizes.length > 0 && priorityTiers.length > 0)
+    return report(['sizes'], 'does not go with priorityTiers, which count runners and not places: remove one of them');
+  const labels = ruleLabels(draft, () => undefined) ?? [];
+  const cap = ruleCap(draft, () => undefined) ?? 0;
+  return sizes.map(({ name, weight, resources, podTemplate }, index) => {
+    const at = ['sizes', index];
+    if (labels.some((label) => label.name === name))
+      report([...at, 'name'], `is a label of the group already, so all its runners have it: choose another name`);
+    if (sizes.findIndex((size) => size.name === name) < index)
+      report([...at, 'name'], 'is the name of a size before it: choose another one');
+    checkWeight(weight, 'the cap', cap, [...at, 'weight'], report);
+    for (const { name: limit, per, max } of spec.limits ?? [])
+      checkWeight(weight, `the limit ${limit ?? `per ${per}`}`, max, [...at, 'weight'], report);
+    return {
+      name,
+      weight,
+      ...(resources && { resources: checkResources(resources, [...at, 'resources'], report) }),
+      ...(podTemplate && { podTemplate }),
+    };
+  });
+}
+
+/** A cap of 0 starts no runners of any size. */
+function checkWeight(weight: number, what: string, most: number, at: Path, report: Report): void {
+  if (most > 0 && weight > most)
+    report(at, `is ${weight}, more than ${what}, which is ${most}: such a job would wait for ever`);
+}
+
+/** Gitea does not know limits per repository. An idle runner would take any job, and turns would put younger jobs first. */
+function ruleLimits({ spec, unclear }: Draft, report: Report): NormalFields['limits'] | undefined {
+  if (unclear('limits')) return undefined;
+  const { limits = [], minIdleRunners = 0, fairness } = spec;
+  for (const [index, { name, per }] of limits.entries()) {
+    const at = ['limits', index];
+    const isSame = (other: (typeof limits)[number]): boolean =>
+      other.name === name && (name !== undefined || other.per === per);
+    if (name === undefined && per === undefined)
+      report(at, 'needs name or per: the cap of the group is maxActiveRunners');
+    else if (limits.findIndex(isSame) < index) report(at, 'is in this list already: remove one of them');
+    if (per && minIdleRunners > 0)
+      report([...at, 'per'], 'does not go with minIdleRunners: Gitea gives an idle runner to any job');
+    if (per && fairness === 'per-repository')
+      report(
+        [...at, 'per'],
+        'does not go with fairness per-repository, whose turns Gitea does not know: remove one of them',
+      );
+  }
+  return limits;
 }
 
 function asTexts(quantities: Readonly<Record<string, string | number>>): Readonly<Record<string, string>> {

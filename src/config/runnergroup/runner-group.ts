@@ -32,6 +32,16 @@ export interface FilePlace {
   readonly column: number;
 }
 
+type Resources = { readonly requests: Texts; readonly limits: Texts };
+
+/** A size as it was written. What is absent is as in the group. */
+export interface WrittenSize {
+  readonly name: string;
+  readonly weight: number;
+  readonly resources?: Resources;
+  readonly podTemplate?: Readonly<Record<string, unknown>>;
+}
+
 /** Fields of the spec whose normal form differs from what people write. Each has a rule in `rules.ts`. */
 export interface NormalFields {
   readonly scope: Scope;
@@ -48,7 +58,10 @@ export interface NormalFields {
   readonly acceptUnlabelledJobs: boolean;
   readonly image: string;
   /** Kubernetes quantities by resource name, e.g. `{cpu: '2'}`. */
-  readonly resources: { readonly requests: Texts; readonly limits: Texts };
+  readonly resources: Resources;
+  readonly sizes: readonly WrittenSize[];
+  /** Each has a name, or `per`, or both. */
+  readonly limits: WrittenSpec['limits'];
   readonly proxy: PodProxy | undefined;
   /** Sections and keys of the runner's own configuration; none of those that are ours. */
   readonly runnerConfig: RunnerConfig;
@@ -73,6 +86,8 @@ export interface RunnerGroup extends SameFields, NormalFields {
   readonly buildkitImage?: string;
   /** The object as it was written (without `status`), for the copy that is emitted when the cluster knows the CRD. */
   readonly manifest: Readonly<Record<string, unknown>>;
+  /** Of a group that stands for one of its sizes (sizes.ts). */
+  readonly size?: { readonly name: string; readonly weight: number; readonly index: number; readonly of: RunnerGroup };
 }
 
 /** Fields of the spec that change the pod, besides those that `podOnly` needs to be right. It keeps these when others are wrong. */
@@ -125,9 +140,10 @@ export function keepsPool({ minIdleRunners, suspend }: Pick<RunnerGroup, 'minIdl
   return minIdleRunners > 0 && !suspend;
 }
 
-/** True for a group whose pod is more than ours, or is to be checked. */
-export function hasOwnPod(group: Pick<RunnerGroup, 'podTemplate' | 'securityProfile'>): boolean {
-  return group.podTemplate !== undefined || group.securityProfile !== undefined;
+/** True for a group whose pod, or that of one of its sizes, is more than ours, or is to be checked. */
+export function hasOwnPod(group: Pick<RunnerGroup, 'podTemplate' | 'securityProfile' | 'sizes'>): boolean {
+  const templates = [group, ...group.sizes].map(({ podTemplate }) => podTemplate);
+  return group.securityProfile !== undefined || templates.some((template) => template !== undefined);
 }
 
 /** A file that was read. `name`: relative to the current folder, for messages. */

@@ -89,6 +89,14 @@ function checkCommand(command: readonly string[]): string | undefined {
 const IMAGE_RULE =
   'must be an image reference, e.g. gitea/runner:1.0.8-dind-rootless, or name:tag@sha256: with 64 hexadecimal digits';
 
+const SIZE_RULE = 'must be letters, digits, dots, dashes and underscores, with a letter or digit at both ends';
+
+const resources = () =>
+  z.strictObject({
+    requests: quantities().default({}).register(z.globalRegistry, { description: 'Requests of the runner container.' }),
+    limits: quantities().default({}).register(z.globalRegistry, { description: 'Limits of the runner container.' }),
+  });
+
 /** What a server adds to an object that it stores. Applying it back is refused or undoes newer changes. */
 export const OF_THE_SERVER: readonly string[] = [
   'creationTimestamp',
@@ -192,6 +200,73 @@ export const Spec = z.strictObject({
     description:
       'Warm pool: so many idle, registered runners are kept for jobs to come, as far as the cap has room. At most the cap. They ask Gitea for work every second. `setupCommand` is done before they wait.',
   }),
+  sizes: z
+    .array(
+      z
+        .strictObject({
+          name: stringLike(1, 63, /^[A-Za-z0-9](?:[-._A-Za-z0-9]*[A-Za-z0-9])?$/, SIZE_RULE).register(
+            z.globalRegistry,
+            {
+              description: 'The label of `runs-on` that chooses the size.',
+            },
+          ),
+          weight: wholeNumber(1, MOST_RUNNERS).default(1).register(z.globalRegistry, {
+            description: 'Places that one runner of this size takes under the cap and under each of `limits`.',
+          }),
+          resources: resources()
+            .optional()
+            .register(z.globalRegistry, {
+              description: 'In place of `spec.resources`.',
+              [DEFAULT_NOTE]: '`spec.resources`',
+            }),
+          podTemplate: z
+            .record(z.string(), z.unknown())
+            .optional()
+            .register(z.globalRegistry, {
+              description: 'In place of `spec.podTemplate`.',
+              [DEFAULT_NOTE]: '`spec.podTemplate`',
+            }),
+        })
+        .register(z.globalRegistry, { description: 'A size.' }),
+    )
+    .max(20)
+    .default([])
+    .register(z.globalRegistry, {
+      description:
+        'Sizes of runners, under one cap ([how](limits.md)). A job chooses one by its name: `runs-on: [ubuntu-latest, large]`. All other jobs get runners without a size, and so does `minIdleRunners`. Not with `priorityTiers`. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
+      [DEFAULT_NOTE]: 'none',
+    }),
+  limits: z
+    .array(
+      z
+        .strictObject({
+          name: dnsLabel()
+            .optional()
+            .register(z.globalRegistry, {
+              description: 'Groups that name it share it. The lowest `max` of them counts.',
+              [DEFAULT_NOTE]: 'it is for this group alone',
+            }),
+          max: wholeNumber(1, MOST_RUNNERS).register(z.globalRegistry, {
+            description: 'At most this many places at a time. A runner takes 1, or the `weight` of its size.',
+          }),
+          per: z
+            .enum(['repository', 'organization'])
+            .optional()
+            .register(z.globalRegistry, {
+              description:
+                'Each repository, or each organization or user, has so many places. Gitea gives a runner the oldest job that it covers, whatever the limit says. So a job that waits for such a limit also stops the younger jobs of its group. Not with `minIdleRunners` and `fairness: per-repository`.',
+              [DEFAULT_NOTE]: 'all runners together',
+            }),
+        })
+        .register(z.globalRegistry, { description: 'A limit.' }),
+    )
+    .max(20)
+    .default([])
+    .register(z.globalRegistry, {
+      description:
+        'Limits besides the cap ([how](limits.md)). Each has a `name`, or `per`, or both. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
+      [DEFAULT_NOTE]: 'none',
+    }),
   groupLabel: z.boolean().default(false).register(z.globalRegistry, {
     description:
       "True: the group's name is one of its runners' labels, so `runs-on: NAME` works. Its jobs run as those of the first label with a docker image, or on the host if there is none. A label of that name in `labels` or `defaultLabels` wins.",
@@ -251,13 +326,7 @@ export const Spec = z.strictObject({
       [DEFAULT_NOTE]:
         '`restricted` with containerMode `host`, else `baseline` but for what the container of dockerd or BuildKit needs',
     }),
-  resources: z
-    .strictObject({
-      requests: quantities()
-        .default({})
-        .register(z.globalRegistry, { description: 'Requests of the runner container.' }),
-      limits: quantities().default({}).register(z.globalRegistry, { description: 'Limits of the runner container.' }),
-    })
+  resources: resources()
     .optional()
     .register(z.globalRegistry, {
       description: 'Kubernetes `requests` and `limits` of the runner container.',

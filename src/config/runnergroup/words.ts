@@ -35,6 +35,13 @@ export function parseLabel(text: string): ParsedLabel | { readonly wrong: string
   return schema === 'docker' ? { name, text, schema } : { name: text, text, schema: 'foreign' };
 }
 
+/** A label of this name. Its jobs run as those of the first docker label, else on the host. */
+export function labelLike(labels: readonly RunnerLabel[], name: string): ParsedLabel {
+  const docker = labels.find(({ name: { length }, text }) => text.startsWith(':docker:', length));
+  const schema = docker ? 'docker' : 'host';
+  return { name, text: `${name}${docker ? docker.text.slice(docker.name.length) : ':host'}`, schema };
+}
+
 /** A check as zod wants it: it answers what is wrong, or nothing. */
 export function words<T>(check: (value: T) => string | undefined): (value: T, context: z.RefinementCtx) => void {
   return (value, context) => {

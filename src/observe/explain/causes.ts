@@ -6,6 +6,7 @@ import type {
   EmittedRunner,
   HeldBecause,
   HeldUntil,
+  HoldingLimit,
   RunnerDecision,
   RunnerTrouble,
   ServedBy,
@@ -57,10 +58,23 @@ const HELD: Readonly<Record<HeldBecause, HeldCause>> = {
     text: ({ group }) => `held back: group ${group ? keyText(group) : ''} is suspended`,
     advice: (_, group) => (group?.suspension === undefined ? [unsuspendAdvice(group)] : [resumeAdvice(group)]),
   },
+  limit: {
+    text: ({ group, job, limit }) => {
+      const isOther = limit?.of !== undefined && !`${job.repository.toLowerCase()}/`.startsWith(`${limit.of}/`);
+      const older = isOther ? `; Gitea would give its runner to an older job of ${limit.of}` : '';
+      return `held back by ${limitText(limit)}${group ? ` of group ${keyText(group)}` : ''}${older}`;
+    },
+    advice: ({ limit }) => [`wait for a runner under ${limitText(limit)}, or raise its max in spec.limits`],
+  },
   cap: { text: capText, advice: (_, group) => (group ? [capAdvice(group)] : []) },
   'backing-off': { text: backingOffText, advice: endAdvice },
   'served-elsewhere': { text: ({ runner = '' }) => `${runner} is there for it (not a runner of these groups)` },
 };
+
+/** `limit gpus (20)`, `the limit for acme/web (2)` */
+function limitText({ name, most, of }: HoldingLimit = { most: 0 }): string {
+  return `${name === undefined ? 'the limit' : `limit ${name}`}${of === undefined ? '' : ` for ${of}`} (${most})`;
+}
 
 function unsuspendAdvice(group: ExplainedGroup | undefined): string {
   return `remove spec.suspend${group ? ` in ${group.file}` : ''}`;

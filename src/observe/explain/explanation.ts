@@ -1,6 +1,7 @@
 /** Joins groups, plan and evidence into all that `explain` tells. Pure. */
 import { describeScope } from '../../clients/gitea/endpoints.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { withSizes } from '../../config/runnergroup/sizes.ts';
 import type { EmittedRunner, GroupKey, GroupSummary, HeldBecause, JobDecision, Plan } from '../../planner/decisions.ts';
 import { type Evidence, type LiveJob, liveJobsOf, type PodEnd } from '../../planner/evidence.ts';
 import { waitingLine } from '../../planner/plan.ts';
@@ -102,12 +103,13 @@ export function explanationOf(
   const blockers = blockedBy(plan);
   const progress = progressOf(plan, seen?.evidence, nowMs);
   const emitted = emittedRunners(plan);
+  const all = groups.flatMap(withSizes);
   const jobs = plan.jobs.flatMap((decision): ExplainedJob | readonly [] => {
     if (decision.verdict === 'done') return [];
     return {
       ...decision,
       state: stateOf(decision, explained, emitted),
-      ...uncovered(decision, groups),
+      ...uncovered(decision, all),
       ...(decision.verdict === 'served' && decision.by === 'new-runner' && unseen),
       ...waits.get(jobKey(decision)),
       ...blockers(decision),
@@ -186,6 +188,7 @@ const HELD_STATES: Readonly<Record<HeldBecause, JobState>> = {
   'labels-not-covered': 'unserved',
   suspended: 'unserved',
   cap: 'held',
+  limit: 'held',
   'backing-off': 'unserved',
   'served-elsewhere': 'starting',
 };

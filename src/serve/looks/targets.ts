@@ -145,7 +145,7 @@ function isAboutToken({ kind }: Failure): boolean {
 /** The target with the labels of its groups, and whether one keeps a pool; the same object while both are the same. */
 function markTarget(target: GiteaTarget, groups: readonly RunnerGroup[]): GiteaTarget {
   const { hasPool = false, labels: before, ...rest } = target;
-  const labels = new Set(groups.flatMap((group) => group.labels.map(({ name }) => name)));
+  const labels = new Set(groups.flatMap((group) => [...group.labels, ...group.sizes].map(({ name }) => name)));
   const keeps = groups.some(keepsPool);
   const isSame = keeps === hasPool && labels.size === before?.size && [...labels].every((label) => before.has(label));
   return isSame ? target : { ...rest, labels, ...(keeps && { hasPool: true }) };

@@ -66,7 +66,7 @@ export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, 
   return {
     activeRunners,
     queuedJobs: counts?.queued ?? old?.queuedJobs ?? 0,
-    heldJobs: counts?.held.cap ?? old?.heldJobs ?? 0,
+    heldJobs: counts ? counts.held.cap + counts.held.limit : (old?.heldJobs ?? 0),
     ...debuggingIn(counts, old),
     ...(checkedAtMs !== undefined && { lastCheckTime: timeText(checkedAtMs) }),
     ...observed,
@@ -155,6 +155,11 @@ function reachability({ giteaFailure, counts, checkedAtMs }: GroupFacts): Verdic
 
 function capacity({ counts }: GroupFacts): Verdict {
   if (counts === undefined) return NOT_PLANNED;
+  const { limit } = counts;
+  if (counts.held.cap === 0 && limit) {
+    const named = limit.name === undefined ? 'a limit of the group' : `limit ${limit.name}`;
+    return ['True', 'JobsHeldByLimit', `Jobs are held back by ${named}, which is ${limit.most}: ${counts.held.limit}.`];
+  }
   if (counts.held.cap === 0) return ['False', 'RoomLeft', 'No job is held back by maxActiveRunners.'];
   return ['True', 'JobsHeldBack', 'Jobs are held back by maxActiveRunners.'];
 }

@@ -11,7 +11,7 @@ import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import type { RunnerDecision } from '../../planner/decisions.ts';
 import { isOver, type LiveJob, type Look } from '../../planner/evidence.ts';
 import type { Failure } from '../../shared/failure.ts';
-import { groupBy, keyText } from '../../shared/keys.ts';
+import { groupBy, groupBySeveral, keyText } from '../../shared/keys.ts';
 import type { Texts } from '../../shared/marks.ts';
 import { keepLists } from '../unchanged.ts';
 
@@ -89,6 +89,8 @@ export interface ClusterSnapshot extends Pick<LiveObjects, 'groups' | 'runners'>
   readonly runnersOfGroup: RunnersBy;
   /** Jobs by the page of the CI job that they were printed for, by any Application. */
   readonly printedFor: RunnersBy;
+  /** Jobs by the name of each limit that they count under. */
+  readonly sharing: RunnersBy;
   /** Jobs that have ended or are being deleted, by `<namespace>/<name>`. */
   readonly over: ReadonlyMap<string, LiveRunner>;
   /** Runners whose end is new. At the first snapshot: all that have ended. */
@@ -119,6 +121,7 @@ export function snapshot(around: LiveObjects, before?: ClusterSnapshot): Cluster
     byApp,
     runnersOfApp: before ? keepLists(before.runnersOfApp, ofApp) : ofApp,
     runnersOfGroup: before ? keepLists(before.runnersOfGroup, ofGroup) : ofGroup,
+    sharing: groupBySeveral(runners, ({ job }) => job.limits ?? []),
     printedFor: groupBy(runners, ({ job }) => job.jobUrl),
     over,
     ended,

@@ -4,7 +4,7 @@ import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { type ClockCorrection, NO_CORRECTION, shiftJobs, shiftLook } from '../../observe/clock-correction.ts';
 import { planOrRefuse, toPlanned } from '../../observe/plan-groups.ts';
 import { type Trouble, troublesOf } from '../../observe/troubles.ts';
-import type { GroupSummary, Plan, RunnerTrouble } from '../../planner/decisions.ts';
+import type { GroupSummary, HoldingLimit, Plan, RunnerTrouble } from '../../planner/decisions.ts';
 import type { Evidence, Group, Look } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
 import { isSame } from '../../shared/keys.ts';
@@ -14,6 +14,8 @@ import type { LiveRunner } from './live.ts';
 export interface ObservedGroup {
   readonly group: RunnerGroup;
   readonly templateHash: string;
+  /** Of its sizes. */
+  readonly sizes?: readonly { readonly group: RunnerGroup; readonly templateHash: string }[];
   readonly lookKey: string;
   readonly look?: Look | Failure;
 }
@@ -65,7 +67,9 @@ export function planApplication(input: PlanningInput): Planning {
   const namespaces = new Set([...groups.map(({ group }) => group), ...broken].map(({ namespace }) => namespace));
   const seen = runners.map(({ job }) => job).filter(({ namespace }) => namespaces.has(namespace));
   const nowMs = input.nowMs + clocks.nowShiftMs;
-  const planned = sound.map(({ group, lookKey, templateHash }) => toPlanned(group, lookKey, templateHash));
+  const planned = sound.flatMap(({ lookKey, sizes = [], ...own }) =>
+    [own, ...sizes].map(({ group, templateHash }) => toPlanned(group, lookKey, templateHash)),
+  );
   try {
     const evidence: Evidence = {
       instance,
@@ -86,8 +90,10 @@ export interface GroupCounts {
   /** Jobs that wait for a runner of the group, held ones too. */
   readonly queued: number;
   /** Of these, by what holds them back. */
-  readonly held: Readonly<Record<'cap' | 'suspended' | 'backing-off', number>>;
+  readonly held: Readonly<Record<'cap' | 'limit' | 'suspended' | 'backing-off', number>>;
   readonly summary: GroupSummary | undefined;
+  /** The first limit besides the cap that holds a job back. */
+  readonly limit?: HoldingLimit;
   readonly stuck: readonly StuckPod[];
   /** Runners whose CI job failed and that stay for a look, and until when, by Gitea's clock. */
   readonly debugging: readonly { readonly runner: string; readonly untilMs: number }[];
@@ -104,11 +110,18 @@ export interface StuckPod {
 export function countsOf({ groups, jobs, runners }: Plan, group: RunnerGroup): GroupCounts {
   const own = jobs.flatMap((job) => ('group' in job && isSame(job.group, group) ? job : []));
   const held = own.flatMap((job) => (job.verdict === 'held' && job.because !== 'blocked' ? job.because : []));
+  const [limit] = own.flatMap((job) => (job.verdict === 'held' ? (job.limit ?? []) : []));
   const heldBy = (because: (typeof held)[number]): number => held.filter((each) => each === because).length;
   const emitted = runners.flatMap((decision) => (decision.emit && isSame(decision.group, group) ? decision : []));
   return {
     queued: own.filter(({ verdict }) => verdict === 'served').length + held.length,
-    held: { cap: heldBy('cap'), suspended: heldBy('suspended'), 'backing-off': heldBy('backing-off') },
+    held: {
+      cap: heldBy('cap'),
+      limit: heldBy('limit'),
+      suspended: heldBy('suspended'),
+      'backing-off': heldBy('backing-off'),
+    },
+    ...(limit && { limit }),
     summary: groups.find((each) => isSame(each.group, group)),
     stuck: emitted.flatMap(({ because, runner, trouble }) =>
       trouble?.isLate ? { runner, trouble, failed: because === 'back-off-record' } : [],

@@ -13,7 +13,7 @@ import type { Look } from '../../planner/evidence.ts';
 import type { LiveGroup } from '../../serve/planning/live.ts';
 import { type ObservedGroup, planApplication } from '../../serve/planning/plan-application.ts';
 import type { KeyQueue } from '../../serve/queue.ts';
-import { compareClocks, templateHashOf } from '../../serve/reconcile.ts';
+import { compareClocks, withTemplates } from '../../serve/reconcile.ts';
 import type { FeatureContext } from '../../serve/task.ts';
 import { pause } from '../../shared/clock.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
@@ -170,7 +170,7 @@ export class Looker {
     const correction = compareClocks({ kubernetes, of: (origin) => clocks.of(origin) }, [new URL(gitea).origin]);
     const failed = seen.flatMap(({ group, look }) => (look instanceof Failure ? [{ group, failure: look }] : []));
     const groups = seen.flatMap(({ group, key, look }): ObservedGroup[] =>
-      look && !(look instanceof Failure) ? [{ group, templateHash: templateHashOf(group), lookKey: key, look }] : [],
+      look && !(look instanceof Failure) ? [{ ...withTemplates(group), lookKey: key, look }] : [],
     );
     const planning = planApplication({
       groups,

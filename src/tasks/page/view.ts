@@ -104,13 +104,18 @@ const NOT_READY: NotCreated = {
 type HeldBackJob = ExplainedJob & { readonly verdict: 'held' };
 
 function forReader(job: HeldBackJob, reader: Reader, ownsGroup: (key: GroupKey) => boolean): HeldBackJob {
-  const { elsewhere, next, ...rest } = job;
+  const { elsewhere, next, limit, ...rest } = job;
+  const [owner] = job.job.repository.split('/');
+  const of = limit?.of;
+  const isLimitTold = of === undefined || of === owner?.toLowerCase() || reader.mayRead(of);
   const isNextTold = next === undefined || reader.mayRead(next);
   const isElsewhereTold = elsewhere?.is !== 'other-scope' || ownsGroup(elsewhere.group);
   // As for most: no copy of thousands of jobs at each visit.
-  if (isNextTold && isElsewhereTold) return job;
+  if (isNextTold && isElsewhereTold && isLimitTold) return job;
+  const { of: _, ...limitOfOthers } = limit ?? { most: 0 };
   return {
     ...rest,
+    ...(limit && { limit: isLimitTold ? limit : limitOfOthers }),
     ...(isNextTold && next !== undefined && { next }),
     ...(isElsewhereTold ? elsewhere && { elsewhere } : { missing: job.missing ?? job.job.labels }),
   };

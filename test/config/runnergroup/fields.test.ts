@@ -12,6 +12,7 @@ const NO_IMAGE =
 const PINNED = `reg.example.com:5000/a/b:1@sha256:${'0123456789abcdef'.repeat(4)}`;
 const QUANTITY = 'must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi"';
 
+const SIZE_RULE = 'must be letters, digits, dots, dashes and underscores, with a letter or digit at both ends';
 const CLASS_RULE =
   'must be the name of a PriorityClass: lower-case letters, digits, dashes and dots, with a letter or digit at both ends';
 
@@ -114,6 +115,43 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
     [
       11,
       'spec.minIdleRunners: is 11, but must be at most the cap, which is 10: idle runners count under it [GR-INPUT-06]',
+    ],
+  ],
+  sizes: [
+    [[{ weight: 2 }], 'spec.sizes[0].name: is required: a string [GR-INPUT-05]'],
+    [[{ name: 'large size' }], `spec.sizes[0].name: ${SIZE_RULE}; got the string "large size" [GR-INPUT-05]`],
+    [[{ name: 'large', weight: 0 }], 'spec.sizes[0].weight: must be at least 1, not the number 0 [GR-INPUT-05]'],
+    [
+      [{ name: 'large', weight: 11 }],
+      'spec.sizes[0].weight: is 11, more than the cap, which is 10: such a job would wait for ever [GR-INPUT-06]',
+    ],
+    [
+      [{ name: 'a' }, { name: 'a' }],
+      'spec.sizes[1].name: is the name of a size before it: choose another one [GR-INPUT-06]',
+    ],
+    [
+      [{ name: 'ubuntu-latest' }],
+      'spec.sizes[0].name: is a label of the group already, so all its runners have it: choose another name [GR-INPUT-06]',
+    ],
+    [
+      [{ name: 'large', resources: { requests: { cpu: '4' }, limits: { cpu: '2' } } }],
+      'spec.sizes[0].resources.requests.cpu: is 4, more than its limit 2 [GR-INPUT-06]',
+    ],
+  ],
+  limits: [
+    [[{ name: 'gpus' }], 'spec.limits[0].max: is required: a whole number [GR-INPUT-05]'],
+    [[{ name: 'gpus', max: 0 }], 'spec.limits[0].max: must be at least 1, not the number 0 [GR-INPUT-05]'],
+    [
+      [{ max: 2, per: 'branch' }],
+      'spec.limits[0].per: must be one of repository, organization, not the string "branch" [GR-INPUT-05]',
+    ],
+    [[{ max: 2 }], 'spec.limits[0]: needs name or per: the cap of the group is maxActiveRunners [GR-INPUT-06]'],
+    [
+      [
+        { name: 'a', max: 2 },
+        { name: 'a', max: 3 },
+      ],
+      'spec.limits[1]: is in this list already: remove one of them [GR-INPUT-06]',
     ],
   ],
   groupLabel: [['yes', 'must be true or false, not the string "yes"']],

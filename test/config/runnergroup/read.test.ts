@@ -39,6 +39,8 @@ test('a group has its own values, one spelling and all defaults', async () => {
       suspend: false,
       acceptUnlabelledJobs: false,
       minIdleRunners: 0,
+      sizes: [],
+      limits: [],
       groupLabel: false,
       tracing: true,
       fairness: 'oldest',

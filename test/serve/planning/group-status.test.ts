@@ -13,7 +13,7 @@ import { Failure } from '../../../src/shared/failure.ts';
 const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);
 const counts: NonNullable<GroupFacts['counts']> = {
   queued: 3,
-  held: { cap: 2, suspended: 0, 'backing-off': 0 },
+  held: { cap: 2, limit: 0, suspended: 0, 'backing-off': 0 },
   summary: undefined,
   stuck: [],
   debugging: [],

@@ -3,6 +3,8 @@
  * a pod that will never start looks like a slow one to it, too), counts, and keeps no names. It has the same Argo CD.
  */
 import type { GiteaJob } from '../../../model/gitea/gitea.ts';
+import { repoOf } from '../../../model/gitea/model.ts';
+import { type Ceiling, ceilingsOf, partOf, weightOf } from '../ceilings.ts';
 import { type Cluster, isAstray, type KubeJob, type Pod } from '../cluster.ts';
 import type { GroupSpec } from '../history.ts';
 import { staying } from '../keeping.ts';
@@ -17,31 +19,83 @@ export const EXACT: Generator = { kind: 'generator', seesPods: true, decide };
 function decide(stage: Stage, cluster: Cluster, sight: Observation): readonly Wanted[] {
   const groups = [...sight.groups].sort(byOwnership);
   const wanted: Wanted[] = [];
-  const room = new Map<GroupSpec, number>();
-  for (const group of groups) {
+  const taken: { readonly pod: Pod; readonly group: GroupSpec }[] = [];
+  // It sees those of other Applications, too.
+  for (const group of stage.history.groups) {
     // Those whose Job was deleted while they worked hold their slot, too.
     const busy = cluster.pods.filter((pod) => pod.group === group && pod.phase === 'busy');
     const kept = staying(cluster.pods, group, stage.nowMs);
-    room.set(group, Math.max(0, group.cap - busy.length - kept.length));
+    const coming = [...cluster.jobs.values()].flatMap(({ pod }) => (pod.group === group && isAlive(pod) ? pod : []));
+    const others = groups.includes(group) ? [] : coming;
+    taken.push(...[...busy, ...kept, ...others].map((pod) => ({ pod, group })));
+    if (!groups.includes(group)) continue;
     wanted.push(...waiting(cluster, group, kept));
     for (const pod of busy) {
       const job = cluster.jobs.get(pod.name);
       if (job?.pod === pod) wanted.push({ name: pod.name, group, pinned: true, skip: job.pinned, madeFor: undefined });
     }
   }
-  const shares = new Map<GroupSpec, GiteaJob[]>(groups.map((group) => [group, []]));
-  const given = new Set<number>();
   const ready = new Map(groups.flatMap((group) => stage.readyJobs(group).map((job) => [job.id, job])));
-  for (const job of [...ready.values()].sort((a, b) => a.updated - b.updated || a.id - b.id)) {
-    for (const group of groups) {
-      const share = shares.get(group) ?? [];
-      if (given.has(job.id) || share.length >= (room.get(group) ?? 0) || !stage.isFor(group, job)) continue;
-      given.add(job.id);
-      share.push(job);
-    }
-  }
-  for (const [group, share] of shares) wanted.push(...fill(stage, cluster, group, share));
+  const queue = [...ready.values()].sort((a, b) => a.updated - b.updated || a.id - b.id);
+  for (const [group, share] of shareOut(stage, groups, queue, taken))
+    wanted.push(...fill(stage, cluster, group, share));
   return wanted;
+}
+
+function isAlive({ phase }: Pod): boolean {
+  return phase === 'waiting' || phase === 'starting' || phase === 'idle';
+}
+
+/** The jobs that each group has places for. Under limits it is as strict as ours is (docs/adr/0072): that is Gitea's doing. */
+function shareOut(
+  stage: Stage,
+  groups: readonly GroupSpec[],
+  queue: readonly GiteaJob[],
+  taken: readonly { readonly pod: Pod; readonly group: GroupSpec }[],
+  onlySize: ReadonlySet<GroupSpec> = new Set(),
+): ReadonlyMap<GroupSpec, readonly GiteaJob[]> {
+  const ceilings = ceilingsOf(stage.history);
+  const used = new Map<string, number>();
+  const repository = (job: GiteaJob): string => repoOf(stage.gitea.state, job).fullName.toLowerCase();
+  const keysOf = (group: GroupSpec, job: GiteaJob | undefined): readonly (readonly [string, Ceiling])[] =>
+    ceilings
+      .filter((each) => each.groups.includes(group))
+      .map((each) => [each.per && job ? `${each.name} ${partOf(each, repository(job))}` : each.name, each]);
+  const take = (group: GroupSpec, job: GiteaJob | undefined): void => {
+    for (const [key] of keysOf(group, job)) used.set(key, (used.get(key) ?? 0) + weightOf(group));
+  };
+  for (const { pod, group } of taken) take(group, pod.job && stage.gitea.state.jobs.get(pod.job.id));
+  const shares = new Map<GroupSpec, GiteaJob[]>(groups.map((group) => [group, []]));
+  const stopped = new Set(onlySize);
+  for (const job of queue) {
+    const owners = groups.filter((group) => stage.isFor(group, job));
+    const lackingIn = (group: GroupSpec) =>
+      keysOf(group, job).find(([key, { most }]) => most - (used.get(key) ?? 0) < weightOf(group));
+    const open = owners.filter((group) => {
+      const lacking = stopped.has(group) ? undefined : lackingIn(group);
+      if (lacking?.[1].per)
+        for (const other of groups)
+          if (other.name === group.name && job.labels?.every((label) => other.labels.includes(label)))
+            stopped.add(other);
+      return !stopped.has(group) && !lacking;
+    });
+    const [first] = open;
+    if (first) {
+      take(first, job);
+      shares.get(first)?.push(job);
+      continue;
+    }
+    const [owner] = owners;
+    const lacking = owner && !stopped.has(owner) ? lackingIn(owner) : undefined;
+    if (lacking) used.set(lacking[0], Math.max(lacking[1].most, used.get(lacking[0]) ?? 0));
+  }
+  // A runner of another size could take an older job.
+  const sizes = [...stopped].filter((group) => (shares.get(group)?.length ?? 0) > 0);
+  const rankOf = (group: GroupSpec): number => queue.indexOf(shares.get(group)?.[0] as GiteaJob);
+  const late = sizes.filter((group) =>
+    sizes.some((other) => other.name === group.name && rankOf(other) < rankOf(group)),
+  );
+  return late.length === 0 ? shares : shareOut(stage, groups, queue, taken, new Set([...onlySize, ...late]));
 }
 
 /** Runners that wait after their CI job: those that are to stay, and those that lose their pin before they go. */
@@ -73,7 +127,7 @@ function fill(stage: Stage, cluster: Cluster, group: GroupSpec, share: readonly 
 }
 
 function nameOf(group: GroupSpec, job: GiteaJob, ordinal: number): string {
-  return `${group.name}-${job.id}-${ordinal}`;
+  return `${group.name}${group.size ?? ''}-${job.id}-${ordinal}`;
 }
 
 /** Runners of an older pod template that have not come are replaced, as ours are: that is asked for, and costs starts. */

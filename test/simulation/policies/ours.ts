@@ -23,10 +23,11 @@ function ours(seesJobs: boolean): Generator {
     seesPods: seesJobs,
     keepsPools: true,
     decide: (stage, _cluster, { groups: ofApp, commit, looks, liveJobs, liveSinceMs }) => {
-      const specs = new Map(ofApp.map((group) => [specIn(commit, group).name, group]));
+      const keyOf = (name: string, size = ''): string => `${name} ${size}`;
+      const specs = new Map(ofApp.map((group) => [keyOf(specIn(commit, group).name, group.size), group]));
       const groups = [...specs.values()].map((group) => toPlanned(specIn(commit, group), commit));
       const isTroubled = ({ name }: Group): boolean =>
-        isInTrouble(stage.history, specs.get(name)?.name ?? name, stage.nowS);
+        isInTrouble(stage.history, specs.get(keyOf(name))?.name ?? name, stage.nowS);
       const troubled = seesJobs ? groups.filter(isTroubled) : [];
       const { nowMs } = stage;
       const of = { instance: 'test', application: ofApp[0]?.application ?? '' };
@@ -39,8 +40,9 @@ function ours(seesJobs: boolean): Generator {
       );
       stage.tell(() => describePlan(planned));
       return planned.runners.flatMap((decision) => {
-        const group = specs.get(decision.group.name);
-        if (!decision.emit || !group) return [];
+        if (!decision.emit) return [];
+        const group = specs.get(keyOf(decision.group.name, decision.size));
+        if (!group) return [];
         const madeFor = parseRunnerName(decision.runner)?.madeFor;
         const { runner, pinned, skip, job, priorityClass, keep: stay } = decision;
         return [
@@ -84,6 +86,9 @@ export function toPlanned(spec: GroupSpec, { template }: Commit): Group {
     scope: WIDTH[spec.scope.kind],
     labels: spec.labels,
     maxActiveRunners: spec.cap,
+    ...(spec.size !== undefined && { size: spec.size }),
+    ...(spec.weight !== undefined && { weight: spec.weight }),
+    ...(spec.limits && { limits: spec.limits }),
     minIdleRunners: spec.minIdle ?? 0,
     suspend: false,
     acceptUnlabelledJobs: false,
@@ -93,7 +98,7 @@ export function toPlanned(spec: GroupSpec, { template }: Commit): Group {
     priorityTiers: spec.priorityTiers,
     ...(spec.keepFailedS !== undefined && { keepFailedMs: spec.keepFailedS * 1000 }),
     ...coveredBy(spec.scope),
-    templateHash: template,
+    templateHash: `${template}${spec.size ?? ''}`,
   };
 }
 

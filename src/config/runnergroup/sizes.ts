@@ -1,0 +1,41 @@
+/** The sizes of a RunnerGroup, each as a group of the same name with other runners. */
+import { imageInTemplate } from './rules.ts';
+import type { RunnerGroup } from './runner-group.ts';
+import { labelLike } from './words.ts';
+
+const known = new WeakMap<RunnerGroup, readonly RunnerGroup[]>();
+
+/** The group, and one more for each of its sizes. Always the same objects. */
+export function withSizes(group: RunnerGroup): readonly RunnerGroup[] {
+  if (group.size || group.sizes.length === 0) return [group];
+  const made = known.get(group) ?? [group, ...group.sizes.map((_, index) => ofSize(group, index))];
+  known.set(group, made);
+  return made;
+}
+
+/** The RunnerGroup of a size. */
+export function baseOf(group: RunnerGroup): RunnerGroup {
+  return group.size?.of ?? group;
+}
+
+/** A path below the document of a group that stands for a size, as it is in the document of its RunnerGroup. */
+export function writtenPath<T>({ size }: RunnerGroup, path: readonly T[]): readonly (T | string | number)[] {
+  const [root, field, ...rest] = path;
+  if (!size || field !== 'podTemplate' || size.of.sizes[size.index]?.podTemplate === undefined) return path;
+  return [root as T, 'sizes', size.index, field, ...rest];
+}
+
+/** A pool is of runners without a size, and only a job that names a size gets one. */
+function ofSize(group: RunnerGroup, index: number): RunnerGroup {
+  const { name = '', weight = 1, resources = group.resources, podTemplate } = group.sizes[index] ?? {};
+  return {
+    ...group,
+    size: { name, weight, index, of: group },
+    labels: [...group.labels, { name, text: labelLike(group.labels, name).text }],
+    minIdleRunners: 0,
+    acceptUnlabelledJobs: false,
+    image: imageInTemplate(podTemplate)?.image ?? group.image,
+    resources,
+    ...(podTemplate && { podTemplate }),
+  };
+}

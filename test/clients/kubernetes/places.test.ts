@@ -1,0 +1,31 @@
+/** Law L18 (docs/spec.md): what the annotations of a Job say about its places. */
+import { expect, test } from 'vitest';
+import { judgeJob } from '../../../src/clients/kubernetes/judge.ts';
+import { KubeJob } from '../../../src/clients/kubernetes/resources.ts';
+import { jobAnnotations } from '../../../src/observe/output-of-plan.ts';
+
+function read(annotations: Readonly<Record<string, string>>) {
+  const metadata = {
+    namespace: 'runners',
+    name: 'x',
+    uid: 'u',
+    creationTimestamp: '2026-11-21T03:38:00Z',
+    annotations,
+  };
+  const { size, weight, limits } = judgeJob(KubeJob.parse({ metadata }), []);
+  return { size, weight, limits };
+}
+
+test('what is printed is read', () => {
+  const places = { size: 'large', weight: 4, limits: ['gpus', 'team-web'] };
+
+  expect(read(jobAnnotations({ pinned: false, ...places }))).toEqual(places);
+});
+
+test('a runner without a size and without limits says nothing', () => {
+  expect(read(jobAnnotations({ pinned: false }))).toEqual({ size: undefined, weight: undefined, limits: undefined });
+});
+
+test.each(['four', '0', '-1', '4.5', '100000', ' 4'])('a weight of %j counts as the largest', (weight) => {
+  expect(read({ 'gitea.bpg.pw/weight': weight }).weight).toBe(10_000);
+});

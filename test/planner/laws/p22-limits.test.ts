@@ -1,0 +1,276 @@
+/** Laws P22 to P25 (docs/spec.md): limits besides the cap. */
+import { describe, expect, it } from 'vitest';
+import type { Limit } from '../../../src/planner/evidence.ts';
+import {
+  emittedNames,
+  group,
+  job,
+  live,
+  NOW,
+  named,
+  planScene,
+  row,
+  running,
+  servedIds,
+  verdicts,
+} from '../../support/scenario.ts';
+
+const gpus: Limit = { key: 'limit gpus', name: 'gpus', most: 2 };
+const perRepository: Limit = { key: 'runners/ci per repository', most: 1, per: 'repository' };
+const perOrganization: Limit = { key: 'runners/ci per organization', most: 2, per: 'organization' };
+const api = { repository: 'acme/api' };
+
+describe('P22 a runner takes places under the cap and under each limit, and none has more than there are', () => {
+  const one = group({ name: 'one', limits: [gpus] });
+  const two = group({ name: 'two', labels: ['arm'], limits: [gpus] });
+
+  it('counts the runners of all groups that share a limit', () => {
+    const jobs = [running(1, named(one, 1)), job(2, { labels: ['arm'] }), job(3)];
+    const liveJobs = [live(named(one, 1), 'running', { pinned: true })];
+
+    const planned = planScene({ groups: [one, two], jobs, liveJobs });
+
+    expect(verdicts(planned)).toMatchObject({ 2: `new-runner ${named(two, 2)}`, 3: 'limit' });
+    expect(planned.jobs[2]).toMatchObject({ group: { name: 'one' }, limit: { name: 'gpus', most: 2 } });
+  });
+
+  it('counts the lowest number where groups say different ones', () => {
+    const low = group({ name: 'two', limits: [{ ...gpus, most: 1 }] });
+
+    expect(servedIds(planScene({ groups: [one, low], jobs: [job(1), job(2)], liveJobs: [] }))).toEqual([1]);
+  });
+
+  it('does not hold back jobs of a group without the limit', () => {
+    const other = group({ name: 'other', labels: ['arm'] });
+    const jobs = [job(1), job(2), job(3), job(4, { labels: ['arm'] })];
+
+    expect(servedIds(planScene({ groups: [one, other], jobs, liveJobs: [] }))).toEqual([1, 2, 4]);
+  });
+
+  it('passes a job on to the next group that covers it and has room under its own limits', () => {
+    const wide = group({ name: 'wide', scope: 'global' });
+    const planned = planScene({ groups: [one, wide], jobs: [job(1), job(2), job(3)], liveJobs: [] });
+
+    expect(verdicts(planned)[3]).toBe(`new-runner ${named(wide, 3)}`);
+  });
+
+  it('counts a runner at work under the limit that its Job says, also when the group has it no more', () => {
+    const former = group({ name: 'former', labels: ['arm'] });
+    const jobs = [running(1, named(former, 1), { labels: ['arm'] }), job(2), job(3)];
+    const liveJobs = [live(named(former, 1), 'running', { pinned: true, limits: ['gpus'] })];
+
+    expect(servedIds(planScene({ groups: [one, former], jobs, liveJobs }))).toEqual([2]);
+  });
+
+  it('counts the weight that the Job says, also when the group weighs less now', () => {
+    const jobs = [running(1, named(one, 1)), job(2)];
+    const liveJobs = [live(named(one, 1), 'running', { pinned: true, weight: 2, limits: ['gpus'] })];
+
+    expect(verdicts(planScene({ groups: [one], jobs, liveJobs }))[2]).toBe('limit');
+  });
+
+  it('counts Jobs of other Applications that say the limit, until they have ended', () => {
+    const other = (name: string, state: 'running' | 'complete') =>
+      live(name, state, { limits: ['gpus'], application: 'other', pinned: true });
+    const scene = { groups: [one], jobs: [job(1), job(2)], application: 'mine' };
+
+    expect(servedIds(planScene({ ...scene, liveJobs: [other('x', 'running')] }))).toEqual([1]);
+    expect(servedIds(planScene({ ...scene, liveJobs: [other('x', 'complete')] }))).toEqual([1, 2]);
+  });
+
+  it('keeps the older of two runners that two Applications have started for the last place', () => {
+    const mine = live(named(one, 1), 'starting', { createdAtMs: NOW - 5_000 });
+    const rival = (createdAtMs: number) =>
+      live('x', 'starting', { limits: ['gpus'], weight: 2, application: 'other', createdAtMs });
+    const scene = { groups: [one], jobs: [job(1)], application: 'mine' };
+
+    expect(servedIds(planScene({ ...scene, liveJobs: [mine, rival(NOW - 4_000)] }))).toEqual([1]);
+    expect(servedIds(planScene({ ...scene, liveJobs: [mine, rival(NOW - 6_000)] }))).toEqual([]);
+  });
+
+  it('keeps no warm pool beyond a limit that groups share', () => {
+    const pools = [one, two].map((each) => ({ ...each, minIdleRunners: 2 }));
+
+    expect(emittedNames(planScene({ groups: pools, liveJobs: [] }))).toHaveLength(2);
+  });
+});
+
+describe('P23 sizes of a group share its cap, and each runner takes the weight of its size', () => {
+  const base = group({ maxActiveRunners: 5 });
+  const large = group({
+    maxActiveRunners: 5,
+    size: 'large',
+    weight: 4,
+    labels: ['linux', 'large'],
+    templateHash: 'big',
+  });
+  const groups = [base, large];
+  const big = { labels: ['linux', 'large'] };
+
+  it('serves a job that asks for a size by a runner of that size, and no other job', () => {
+    const planned = planScene({ groups, jobs: [job(1, big), job(2)], liveJobs: [] });
+
+    expect(verdicts(planned)).toEqual({ 1: `new-runner ${named(large, 1)}`, 2: `new-runner ${named(base, 2)}` });
+    const [first, second] = planned.runners;
+    expect([first, second].map((each) => each?.runner)).toEqual([named(large, 1), named(base, 2)]);
+    expect(first).toMatchObject({ size: 'large', weight: 4 });
+    expect(second).not.toHaveProperty('size');
+  });
+
+  it('is one group in the counts', () => {
+    const planned = planScene({ groups, jobs: [job(1, big), job(2)], liveJobs: [] });
+
+    expect(planned.groups).toMatchObject([{ group: { name: 'ci' }, cap: 5, waiting: 2 }]);
+  });
+
+  it('holds back what the cap has no room for', () => {
+    const jobs = [job(1, big), job(2), job(3)];
+
+    expect(verdicts(planScene({ groups, jobs, liveJobs: [] }))[3]).toBe('cap');
+  });
+
+  it('lets no younger job pass a heavy one that waits for room', () => {
+    const jobs = [running(1, named(base, 1)), running(2, named(base, 2)), job(3, big), job(4)];
+    const liveJobs = [1, 2].map((id) => live(named(base, id), 'running', { pinned: true }));
+
+    expect(verdicts(planScene({ groups, jobs, liveJobs }))).toMatchObject({ 3: 'cap', 4: 'cap' });
+  });
+
+  it('knows the size of a runner by its Job, else by the labels that it registered with', () => {
+    const jobs = [running(1, named(large, 1)), job(2), job(3)];
+    const runners = [row(named(large, 1), { busy: true, labels: ['linux', 'large'] })];
+    const liveJobs = [live(named(large, 1), 'running', { pinned: true, size: 'large', weight: 4 })];
+
+    expect(servedIds(planScene({ groups, jobs, runners, liveJobs }))).toEqual([2]);
+    expect(servedIds(planScene({ groups, jobs, runners, liveJobs: [] }))).toEqual([2]);
+  });
+
+  it('still counts the weight of a runner at work whose size is gone', () => {
+    const jobs = [running(1, named(large, 1)), job(2), job(3)];
+    const liveJobs = [live(named(large, 1), 'running', { pinned: true, size: 'large', weight: 4 })];
+
+    const planned = planScene({ groups: [base], jobs, liveJobs });
+
+    expect(servedIds(planned)).toEqual([2]);
+    expect(emittedNames(planned)).toContain(named(large, 1));
+  });
+
+  it('gives no job without a size to a runner of a size, when those without one back off', () => {
+    const failed = [0, 1].map((ordinal) =>
+      live(named(base, 1, ordinal), 'failed', { finishedAtMs: NOW - 1_000, trouble: { reason: 'Error' } }),
+    );
+
+    expect(verdicts(planScene({ groups, jobs: [job(1)], liveJobs: failed }))[1]).toBe('backing-off');
+  });
+});
+
+describe('P24 no runner is free that Gitea would give to a job over a limit per repository', () => {
+  const limited = group({ limits: [perRepository] });
+  const atWork = [running(1, named(limited, 1))];
+  const liveJobs = [live(named(limited, 1), 'running', { pinned: true })];
+
+  it('holds back a second job of a repository, and says for which one the limit is', () => {
+    const planned = planScene({ groups: [limited], jobs: [...atWork, job(2)], liveJobs });
+
+    expect(planned.jobs[1]).toMatchObject({ because: 'limit', limit: { most: 1, of: 'acme/web' } });
+  });
+
+  it('serves an older job of another repository, and none that is younger', () => {
+    const jobs = [...atWork, job(2, api), job(3), job(4, { repository: 'acme/docs' })];
+
+    expect(verdicts(planScene({ groups: [limited], jobs, liveJobs }))).toMatchObject({
+      2: `new-runner ${named(limited, 2)}`,
+      3: 'limit',
+      4: 'limit',
+    });
+  });
+
+  it('drops an idle runner that a job over the limit would get', () => {
+    const idle = named(limited, 9);
+    const planned = planScene({
+      groups: [limited],
+      jobs: [...atWork, job(2)],
+      runners: [row(idle)],
+      liveJobs: [...liveJobs, live(idle, 'running')],
+    });
+
+    expect(emittedNames(planned)).toEqual([named(limited, 1)]);
+    expect(planned.runners.find(({ runner }) => runner === idle)).toMatchObject({ emit: false, because: 'surplus' });
+  });
+
+  it('does not stop another group whose runners cannot take the job', () => {
+    const arm = group({ name: 'arm', labels: ['arm'] });
+    const jobs = [...atWork, job(2), job(3, { labels: ['arm'] })];
+
+    expect(servedIds(planScene({ groups: [limited, arm], jobs, liveJobs }))).toEqual([3]);
+  });
+
+  it('counts a repository without regard to case, and an organization with all its repositories', () => {
+    const ofOwner = group({ limits: [perOrganization] });
+    const jobs = [job(1, { repository: 'Acme/web' }), job(2, api), job(3), job(4, { repository: 'other/x' })];
+
+    expect(servedIds(planScene({ groups: [ofOwner], jobs, liveJobs: [] }))).toEqual([1, 2]);
+    expect(
+      servedIds(
+        planScene({
+          groups: [ofOwner],
+          jobs: jobs.toReversed().map((each, id) => ({ ...each, id, createdAtMs: NOW - 9_000 + id })),
+          liveJobs: [],
+        }),
+      ),
+    ).toHaveLength(3);
+  });
+
+  it('lets a runner of which nobody knows the repository count for all', () => {
+    const finishing = [row(named(limited, 7), { busy: true })];
+    const planned = planScene({
+      groups: [limited],
+      jobs: [job(8)],
+      runners: finishing,
+      liveJobs: [live(named(limited, 7), 'running', { pinned: true })],
+    });
+
+    expect(verdicts(planned)[8]).toBe('limit');
+  });
+
+  it('has runners of one size only while a job is held: one of another size could take its older job', () => {
+    const base = group({ limits: [perRepository] });
+    const large = group({ limits: [perRepository], size: 'large', labels: ['linux', 'large'], templateHash: 'big' });
+    const jobs = [
+      running(1, named(base, 1)),
+      job(2, api),
+      job(3, { repository: 'acme/docs', labels: ['linux', 'large'] }),
+      job(4),
+    ];
+
+    expect(servedIds(planScene({ groups: [base, large], jobs, liveJobs }))).toEqual([2]);
+    expect(servedIds(planScene({ groups: [base, large], jobs: jobs.slice(0, 3), liveJobs }))).toEqual([2, 3]);
+  });
+});
+
+describe('P25 no job waits for ever for limits that never have room at the same moment', () => {
+  const team: Limit = { key: 'limit team', name: 'team', most: 2 };
+  const one = group({ name: 'one', maxActiveRunners: 1, limits: [team] });
+  const two = group({ name: 'two', labels: ['arm'], limits: [team] });
+  const busy = running(1, named(one, 1));
+  const liveJobs = [live(named(one, 1), 'running', { pinned: true })];
+  const young = job(3, { labels: ['arm'] });
+
+  it('does not stop a job that needs another limit only', () => {
+    expect(servedIds(planScene({ groups: [one, two], jobs: [busy, job(2), young], liveJobs }))).toEqual([3]);
+  });
+
+  it('keeps the place of the first in line when that one has waited half an hour', () => {
+    const old = job(2, { createdAtMs: NOW - 1_800_000 });
+
+    expect(servedIds(planScene({ groups: [one, two], jobs: [busy, old, young], liveJobs }))).toEqual([]);
+  });
+
+  it('keeps nothing for those behind it', () => {
+    const jobs = [busy, job(2, { createdAtMs: NOW - 1_800_001 }), job(4, { createdAtMs: NOW - 1_800_000 }), young];
+    const wider = { ...team, most: 3 };
+    const groups = [one, two].map((each) => ({ ...each, limits: [wider] }));
+
+    expect(servedIds(planScene({ groups, jobs, liveJobs }))).toEqual([3]);
+  });
+});

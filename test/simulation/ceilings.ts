@@ -1,0 +1,39 @@
+/** Caps and limits of a history, each with the groups that are below it. */
+import type { Limit } from '../../src/planner/evidence.ts';
+import type { GroupSpec, History } from './history.ts';
+
+export interface Ceiling {
+  readonly name: string;
+  readonly groups: readonly GroupSpec[];
+  readonly most: number;
+  readonly per: Limit['per'];
+}
+
+export function weightOf({ weight = 1 }: GroupSpec): number {
+  return weight;
+}
+
+/** Sizes of a group have its name. */
+export function ceilingsOf({ groups }: Pick<History, 'groups'>): readonly Ceiling[] {
+  const caps = [...new Set(groups.map(({ name }) => name))].map((name): Ceiling => {
+    const sizes = groups.filter((group) => group.name === name);
+    return { name, groups: sizes, most: sizes[0]?.cap ?? 0, per: undefined };
+  });
+  const limits = groups.flatMap((group) => group.limits ?? []);
+  const keys = new Set(limits.map(({ key }) => key));
+  const others = [...keys].map((key): Ceiling => {
+    const same = limits.filter((limit) => limit.key === key);
+    return {
+      name: key,
+      groups: groups.filter((group) => group.limits?.some((limit) => limit.key === key)),
+      most: Math.min(...same.map(({ most }) => most)),
+      per: same[0]?.per,
+    };
+  });
+  return [...caps, ...others];
+}
+
+/** What of a repository counts together. */
+export function partOf({ per }: Pick<Ceiling, 'per'>, repository: string): string {
+  return per === 'organization' ? (repository.split('/')[0] ?? '') : repository;
+}
