@@ -4,6 +4,8 @@ import type { KubeApi } from '../../clients/kubernetes/client.ts';
 import { judgeJob } from '../../clients/kubernetes/judge.ts';
 import { podsByJob } from '../../clients/kubernetes/observe.ts';
 import {
+  type EndToldBy,
+  endToldBy,
   hasComeBack,
   jobOf,
   jobUidOf,
@@ -24,7 +26,7 @@ import { keyOf, Watch } from '../../clients/kubernetes/watch.ts';
 import type { InstallationImages } from '../../config/runnergroup/to-runner-group.ts';
 import { groupOfObject, READ_ANNOTATIONS } from '../../observe/own-pod.ts';
 import type { Failure } from '../../shared/failure.ts';
-import { keyText } from '../../shared/keys.ts';
+import { groupBy, keyText } from '../../shared/keys.ts';
 import { GROUP_NAME, LOOK_NOW, SUSPENDED, TRACKING_ID } from '../../shared/marks.ts';
 import type { Tell } from '../events.ts';
 import type { LiveGroup, LiveRunner } from '../planning/live.ts';
@@ -47,14 +49,18 @@ interface Copies {
 }
 
 const NO_PODS: readonly KubePod[] = [];
+/** Ends of runners that are remembered. A pod goes within a moment of its end, and who asks does so within seconds. */
+export const MOST_ENDS = 1_000;
 
 export class LiveCluster {
   readonly #copies: readonly Copies[];
   #readable: readonly Copies[] = [];
   readonly #groups = new CachedByKey<LiveGroup>();
   readonly #runners = new CachedByKey<LiveRunner>();
-  /** `<namespace>/<name>` */
-  #jobsWithPods: ReadonlySet<string> = new Set();
+  /** Pods by `<namespace>/<name>` of their Job, of whatever uid. */
+  #podsOfJob: ReadonlyMap<string, readonly KubePod[]> = new Map();
+  /** By the same key: what a watch has told of a runner's end, the oldest first. */
+  readonly #ends = new Map<string, EndToldBy>();
   readonly #images: InstallationImages;
 
   constructor(client: KubeApi, { namespaces, images, onChange, tell }: LiveClusterOptions) {
@@ -73,6 +79,7 @@ export class LiveCluster {
     const ofPods = {
       ...tellOf(this.#runners),
       onObject: (pod: KubePod) => {
+        this.#noteEnd(pod);
         const jobUid = jobUidOf(pod);
         if (jobUid !== undefined) tell({ is: 'pod-seen', jobUid, step: podStep(pod) });
       },
@@ -143,7 +150,18 @@ export class LiveCluster {
 
   /** True if a Job of this name had a pod at the last call of `runners`. A Job may go before its pod. @param key `<namespace>/<name>` */
   hasPod(key: string): boolean {
-    return this.#jobsWithPods.has(key);
+    return this.#podsOfJob.has(key);
+  }
+
+  /**
+   * Who says that the runner of this name has ended: all of its pods that are there, else the last that was. Undefined: nobody.
+   * @param key `<namespace>/<name>`
+   */
+  endToldBy(key: string): EndToldBy | undefined {
+    const pods = this.#podsOfJob.get(key);
+    if (!pods) return this.#ends.get(key);
+    const told = pods.map(endToldBy);
+    return told.includes(undefined) ? undefined : told.includes('others') ? 'others' : 'kubelet';
   }
 
   /** By `<namespace>/<runner>`. Each call makes a new map. */
@@ -156,11 +174,9 @@ export class LiveCluster {
     return this.#runners.all(() => {
       const pods = this.#readable.flatMap((copies) => [...copies.pods.objects.values()]);
       const podsOf = podsByJob(pods);
-      const names = pods.flatMap((pod) => {
-        const name = jobOf(pod)?.name;
-        return name == null ? [] : [keyText({ namespace: pod.metadata.namespace, name })];
-      });
-      this.#jobsWithPods = new Set(names);
+      this.#podsOfJob = groupBy(pods, jobKeyOf);
+      // A list tells of pods, too.
+      for (const pod of pods) this.#noteEnd(pod);
       const jobs = this.#readable.flatMap((copies) => [...copies.jobs.objects.values()]);
       return jobs.map((job) => {
         const own = podsOf.get(job.metadata.uid) ?? NO_PODS;
@@ -171,6 +187,18 @@ export class LiveCluster {
     });
   }
 
+  #noteEnd(pod: KubePod): void {
+    const key = jobKeyOf(pod);
+    if (key === undefined) return;
+    this.#ends.delete(key);
+    const told = endToldBy(pod);
+    if (told) this.#ends.set(key, told);
+    for (const [oldest] of this.#ends) {
+      if (this.#ends.size <= MOST_ENDS) break;
+      this.#ends.delete(oldest);
+    }
+  }
+
   #setAside(): void {
     const before = this.#readable;
     this.#readable = keepList(before, readableOf(this.#copies));
@@ -178,6 +206,11 @@ export class LiveCluster {
     this.#groups.hasChanged();
     this.#runners.hasChanged();
   }
+}
+
+function jobKeyOf(pod: KubePod): string | undefined {
+  const name = jobOf(pod)?.name;
+  return name == null ? undefined : keyText({ namespace: pod.metadata.namespace, name });
 }
 
 function watchesOf({ groups, jobs, pods }: Copies) {
