@@ -320,12 +320,8 @@ describe('with Gitea 28.0.0', () => {
     reruns({ simulator } as Rig).filter((target) => target.endsWith('/force-cancel'));
   /** A runner of this name takes the next job. */
   const take = ({ simulator: { gitea } }: Rig, name: string, canClean = false) => {
-    const { id } = gitea.register({
-      name,
-      scope: { kind: 'owner', owner: 'acme' },
-      labels: ['linux'],
-      ephemeral: true,
-    });
+    const scope = { kind: 'owner', owner: 'acme' } as const;
+    const { id } = gitea.register({ name, scope, labels: ['linux'], ephemeral: true, canClean });
     return { id, job: gitea.poll(id) };
   };
   const looksMore = async (replica: Awaited<ReturnType<Rig['start']>>, more: number): Promise<void> => {
