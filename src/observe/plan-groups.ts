@@ -8,6 +8,8 @@ import { GroupsCollide } from '../planner/traces.ts';
 import { Failure } from '../shared/failure.ts';
 import { coverOf, type Scope } from '../shared/scope.ts';
 
+export { withIdleWanted } from './idle-wanted.ts';
+
 const WIDTH: Readonly<Record<Scope['kind'], ScopeWidth>> = {
   global: 'global',
   org: 'owner',

@@ -14,6 +14,7 @@ import {
 import { giteaReason, isReady } from '../serve/planning/group-status.ts';
 import { keyOfDecision, keyOfRunner } from '../serve/planning/live.ts';
 import type { GroupVerdict } from '../serve/reconcile.ts';
+import { isSame } from '../shared/keys.ts';
 import { UsageWatch } from './usage.ts';
 
 /** The metrics of one process. Nothing is global, so tests can have many. */
@@ -121,7 +122,13 @@ function showReconcile(set: MetricSet, { verdicts, skews }: LastReconcile): void
   for (const { application, groups, planning } of verdicts) {
     const runners = planning.is === 'planned' ? planning.plan.runners : [];
     const decided = new Map(runners.map((decision) => [keyOfDecision(decision), decision]));
-    for (const group of groups) showGroup(set, group, decided);
+    const planned = planning.is === 'planned' ? planning.seen?.groups : undefined;
+    for (const group of groups) {
+      showGroup(set, group, decided);
+      // With a calendar or by demand it changes.
+      const wanted = planned?.find((each) => isSame(each, group.live.object.metadata)) ?? group.live.group;
+      if (wanted) set.minIdleRunners.set(groupOf(group.live.object), wanted.minIdleRunners);
+    }
     if (planning.is !== 'planned') continue;
     const uncovered = planning.plan.jobs.filter(
       (job) => job.verdict === 'held' && job.because === 'labels-not-covered',
@@ -140,7 +147,6 @@ function showGroup(set: MetricSet, group: GroupVerdict, decided: ReadonlyMap<str
   set.ready.set(labels, isReady(facts) ? 1 : 0);
   if (facts.giteaFailure) set.giteaFailing.set({ ...labels, reason: giteaReason(facts.giteaFailure) }, 1);
   if (spec) set.maxActiveRunners.set(labels, spec.maxActiveRunners);
-  if (spec) set.minIdleRunners.set(labels, spec.minIdleRunners);
   if (facts.checkedAtMs !== undefined) set.lastLook.set(labels, facts.checkedAtMs / 1000);
   const debugging = counts?.debugging.length ?? 0;
   for (const state of STATES) {

@@ -39,6 +39,7 @@ test('a group has its own values, one spelling and all defaults', async () => {
       suspend: false,
       acceptUnlabelledJobs: false,
       minIdleRunners: 0,
+      idleSchedule: [],
       groupLabel: false,
       tracing: true,
       fairness: 'oldest',
