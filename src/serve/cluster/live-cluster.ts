@@ -49,7 +49,7 @@ interface Copies {
 }
 
 const NO_PODS: readonly KubePod[] = [];
-/** Ends of runners that are remembered. A pod goes within a moment of its end, and who asks does so within seconds. */
+/** Ends of runners that are remembered. More losses at once wait for Gitea. */
 export const MOST_ENDS = 1_000;
 
 export class LiveCluster {
@@ -59,8 +59,7 @@ export class LiveCluster {
   readonly #runners = new CachedByKey<LiveRunner>();
   /** Pods by `<namespace>/<name>` of their Job, of whatever uid. */
   #podsOfJob: ReadonlyMap<string, readonly KubePod[]> = new Map();
-  /** By the same key: what a watch has told of a runner's end, the oldest first. */
-  readonly #ends = new Map<string, EndToldBy>();
+  readonly #ends = new RunnerEnds();
   readonly #images: InstallationImages;
 
   constructor(client: KubeApi, { namespaces, images, onChange, tell }: LiveClusterOptions) {
@@ -79,7 +78,7 @@ export class LiveCluster {
     const ofPods = {
       ...tellOf(this.#runners),
       onObject: (pod: KubePod) => {
-        this.#noteEnd(pod);
+        this.#ends.note(pod);
         const jobUid = jobUidOf(pod);
         if (jobUid !== undefined) tell({ is: 'pod-seen', jobUid, step: podStep(pod) });
       },
@@ -153,15 +152,9 @@ export class LiveCluster {
     return this.#podsOfJob.has(key);
   }
 
-  /**
-   * Who says that the runner of this name has ended: all of its pods that are there, else the last that was. Undefined: nobody.
-   * @param key `<namespace>/<name>`
-   */
+  /** Who says that the runner of this name has ended. Undefined: nobody. @param key `<namespace>/<name>` */
   endToldBy(key: string): EndToldBy | undefined {
-    const pods = this.#podsOfJob.get(key);
-    if (!pods) return this.#ends.get(key);
-    const told = pods.map(endToldBy);
-    return told.includes(undefined) ? undefined : told.includes('others') ? 'others' : 'kubelet';
+    return this.#ends.toldBy(key, this.#podsOfJob.get(key));
   }
 
   /** By `<namespace>/<runner>`. Each call makes a new map. */
@@ -176,7 +169,7 @@ export class LiveCluster {
       const podsOf = podsByJob(pods);
       this.#podsOfJob = groupBy(pods, jobKeyOf);
       // A list tells of pods, too.
-      for (const pod of pods) this.#noteEnd(pod);
+      for (const pod of pods) this.#ends.note(pod);
       const jobs = this.#readable.flatMap((copies) => [...copies.jobs.objects.values()]);
       return jobs.map((job) => {
         const own = podsOf.get(job.metadata.uid) ?? NO_PODS;
@@ -187,24 +180,36 @@ export class LiveCluster {
     });
   }
 
-  #noteEnd(pod: KubePod): void {
-    const key = jobKeyOf(pod);
-    if (key === undefined) return;
-    this.#ends.delete(key);
-    const told = endToldBy(pod);
-    if (told) this.#ends.set(key, told);
-    for (const [oldest] of this.#ends) {
-      if (this.#ends.size <= MOST_ENDS) break;
-      this.#ends.delete(oldest);
-    }
-  }
-
   #setAside(): void {
     const before = this.#readable;
     this.#readable = keepList(before, readableOf(this.#copies));
     if (this.#readable === before) return;
     this.#groups.hasChanged();
     this.#runners.hasChanged();
+  }
+}
+
+/** Ends of runners. A pod goes within a moment of its end, and who asks does so within seconds: so what was told is remembered. */
+export class RunnerEnds {
+  /** By `<namespace>/<name>` of the Job, the oldest first. */
+  readonly #told = new Map<string, EndToldBy>();
+
+  /** What a watch or a list shows of a pod now. */
+  note(pod: KubePod): void {
+    const key = jobKeyOf(pod);
+    if (key === undefined) return;
+    this.#told.delete(key);
+    const told = endToldBy(pod);
+    if (told) this.#told.set(key, told);
+    const [oldest] = this.#told.keys();
+    if (this.#told.size > MOST_ENDS && oldest !== undefined) this.#told.delete(oldest);
+  }
+
+  /** @param pods all that are there. Absent: there is none, so the last one that was counts. */
+  toldBy(key: string, pods: readonly KubePod[] | undefined): EndToldBy | undefined {
+    if (!pods) return this.#told.get(key);
+    const told = pods.map(endToldBy);
+    return told.includes(undefined) ? undefined : told.includes('others') ? 'others' : 'kubelet';
   }
 }
 
