@@ -36,6 +36,26 @@ export interface RunnerGroupSpec {
   })[];
   /** Warm pool: so many idle, registered runners are kept for jobs to come, as far as the cap has room. At most the cap. They ask Gitea for work every second. `setupCommand` is done before they wait. Default: `0`. */
   readonly minIdleRunners?: number;
+  /** The warm pool by the calendar: at these hours it has so many runners, if that is more than `minIdleRunners`. Default: `[]`. */
+  readonly idleSchedule?: readonly ({
+    /** So many idle runners are kept at this time. At most the cap. */
+    readonly runners: number;
+    /** First minute, e.g. `07:00`. */
+    readonly from: string;
+    /** The minute after the last one, e.g. `19:00`. Up to `from`: it is on the next day. */
+    readonly to: string;
+    /** Days on which it begins. Default: `["Mon","Tue","Wed","Thu","Fri"]`. */
+    readonly days?: readonly ("Mon" | "Tue" | "Wed" | "Thu" | "Fri" | "Sat" | "Sun")[];
+    /** IANA name, e.g. `Europe/Berlin`. Summer time is followed. Default: `"UTC"`. */
+    readonly timeZone?: string;
+  })[];
+  /** The warm pool by demand: it has as many runners as CI jobs of the group came in the last minutes, if that is more than `minIdleRunners` and `idleSchedule` say. Counted are the jobs that each look shows: queued, running, and the newest ended ones. */
+  readonly idleDemand?: {
+    /** How far back CI jobs are counted. Default: `10`. */
+    readonly minutes?: number;
+    /** At most so many idle runners. At most the cap. */
+    readonly most: number;
+  };
   /** Sizes of runners, under one cap ([how](limits.md)). A job chooses one by its name: `runs-on: [ubuntu-latest, large]`. All other jobs get runners without a size, and so does `minIdleRunners`. Not with `priorityTiers`. Needs sight of the Jobs in the cluster (not with `--cluster off`). Default: `[]`. */
   readonly sizes?: readonly ({
     /** The label of `runs-on` that chooses the size. */

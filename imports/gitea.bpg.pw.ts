@@ -182,6 +182,20 @@ export interface RunnerGroupSpec {
   readonly minIdleRunners?: number;
 
   /**
+   * The warm pool by the calendar: at these hours it has so many runners, if that is more than `minIdleRunners`.
+   *
+   * @schema RunnerGroupSpec#idleSchedule
+   */
+  readonly idleSchedule?: RunnerGroupSpecIdleSchedule[];
+
+  /**
+   * The warm pool by demand: it has as many runners as CI jobs of the group came in the last minutes, if that is more than `minIdleRunners` and `idleSchedule` say. Counted are the jobs that each look shows: queued, running, and the newest ended ones.
+   *
+   * @schema RunnerGroupSpec#idleDemand
+   */
+  readonly idleDemand?: RunnerGroupSpecIdleDemand;
+
+  /**
    * Sizes of runners, under one cap ([how](limits.md)). A job chooses one by its name: `runs-on: [ubuntu-latest, large]`. All other jobs get runners without a size, and so does `minIdleRunners`. Not with `priorityTiers`. Needs sight of the Jobs in the cluster (not with `--cluster off`).
    *
    * @schema RunnerGroupSpec#sizes
@@ -404,6 +418,8 @@ export function toJson_RunnerGroupSpec(obj: RunnerGroupSpec | undefined): Record
     'maxWorkers': obj.maxWorkers,
     'priorityTiers': obj.priorityTiers?.map(y => toJson_RunnerGroupSpecPriorityTiers(y)),
     'minIdleRunners': obj.minIdleRunners,
+    'idleSchedule': obj.idleSchedule?.map(y => toJson_RunnerGroupSpecIdleSchedule(y)),
+    'idleDemand': toJson_RunnerGroupSpecIdleDemand(obj.idleDemand),
     'sizes': obj.sizes?.map(y => toJson_RunnerGroupSpecSizes(y)),
     'limits': obj.limits?.map(y => toJson_RunnerGroupSpecLimits(y)),
     'groupLabel': obj.groupLabel,
@@ -513,6 +529,102 @@ export function toJson_RunnerGroupSpecPriorityTiers(obj: RunnerGroupSpecPriority
   const result = {
     'priorityClassName': obj.priorityClassName,
     'threshold': obj.threshold,
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * Hours with a warm pool.
+ *
+ * @schema RunnerGroupSpecIdleSchedule
+ */
+export interface RunnerGroupSpecIdleSchedule {
+  /**
+   * So many idle runners are kept at this time. At most the cap.
+   *
+   * @schema RunnerGroupSpecIdleSchedule#runners
+   */
+  readonly runners: number;
+
+  /**
+   * First minute, e.g. `07:00`.
+   *
+   * @schema RunnerGroupSpecIdleSchedule#from
+   */
+  readonly from: string;
+
+  /**
+   * The minute after the last one, e.g. `19:00`. Up to `from`: it is on the next day.
+   *
+   * @schema RunnerGroupSpecIdleSchedule#to
+   */
+  readonly to: string;
+
+  /**
+   * Days on which it begins.
+   *
+   * @schema RunnerGroupSpecIdleSchedule#days
+   */
+  readonly days?: RunnerGroupSpecIdleScheduleDays[];
+
+  /**
+   * IANA name, e.g. `Europe/Berlin`. Summer time is followed. Default: UTC.
+   *
+   * @schema RunnerGroupSpecIdleSchedule#timeZone
+   */
+  readonly timeZone?: string;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecIdleSchedule' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecIdleSchedule(obj: RunnerGroupSpecIdleSchedule | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'runners': obj.runners,
+    'from': obj.from,
+    'to': obj.to,
+    'days': obj.days?.map(y => y),
+    'timeZone': obj.timeZone,
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * The warm pool by demand: it has as many runners as CI jobs of the group came in the last minutes, if that is more than `minIdleRunners` and `idleSchedule` say. Counted are the jobs that each look shows: queued, running, and the newest ended ones.
+ *
+ * @schema RunnerGroupSpecIdleDemand
+ */
+export interface RunnerGroupSpecIdleDemand {
+  /**
+   * How far back CI jobs are counted. Default: 10.
+   *
+   * @schema RunnerGroupSpecIdleDemand#minutes
+   */
+  readonly minutes?: number;
+
+  /**
+   * At most so many idle runners. At most the cap.
+   *
+   * @schema RunnerGroupSpecIdleDemand#most
+   */
+  readonly most: number;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecIdleDemand' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecIdleDemand(obj: RunnerGroupSpecIdleDemand | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'minutes': obj.minutes,
+    'most': obj.most,
   };
   // filter undefined values
   return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
@@ -1002,6 +1114,26 @@ export function toJson_RunnerGroupSpecNotify(obj: RunnerGroupSpecNotify | undefi
   return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
 }
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * @schema RunnerGroupSpecIdleScheduleDays
+ */
+export enum RunnerGroupSpecIdleScheduleDays {
+  /** Mon */
+  MON = "Mon",
+  /** Tue */
+  TUE = "Tue",
+  /** Wed */
+  WED = "Wed",
+  /** Thu */
+  THU = "Thu",
+  /** Fri */
+  FRI = "Fri",
+  /** Sat */
+  SAT = "Sat",
+  /** Sun */
+  SUN = "Sun",
+}
 
 /**
  * In place of `spec.resources`.

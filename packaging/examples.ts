@@ -5,6 +5,7 @@ import {
   RunnerGroup,
   type RunnerGroupSpec,
   RunnerGroupSpecContainerMode,
+  RunnerGroupSpecResourcesRequests,
   RunnerGroupSpecScope,
 } from '../imports/gitea.bpg.pw.ts';
 import {
@@ -96,6 +97,13 @@ const EXAMPLE_SPEC: RunnerGroupSpec = {
   gitea: { url: 'https://gitea.example.com' },
   maxActiveRunners: 10,
   containerMode: RunnerGroupSpecContainerMode.DIND_HYPHEN_ROOTLESS,
+  // Pods that ask for nothing are ended first when memory is short.
+  resources: {
+    requests: {
+      cpu: RunnerGroupSpecResourcesRequests.fromString('500m'),
+      memory: RunnerGroupSpecResourcesRequests.fromString('1Gi'),
+    },
+  },
   registrationToken: { secretRef: { name: 'gitea-runner', key: 'registration-token' } },
   authToken: { secretRef: { name: API_SECRET, key: 'token' } },
 };

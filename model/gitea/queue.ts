@@ -198,8 +198,8 @@ export function endTask(state: State, job: JobRow, status: Status): void {
   settle(state, mustGet(state.runs, job.runId, 'run'));
 }
 
-/** Cancels one job (models/actions/run_job.go, cancelOneJob, StopTask). A finished one stays as it is. */
-export function cancelJob(state: State, jobId: number): void {
+/** Cancels one job (models/actions/run_job.go, cancelOneJob, StopTask). A finished one stays as it is. @param force its runner is not waited for */
+export function cancelJob(state: State, jobId: number, force = false): void {
   const job = mustGet(state.jobs, jobId, 'job');
   if (isDone(job.status)) return;
   if (job.taskId === 0) {
@@ -209,7 +209,7 @@ export function cancelJob(state: State, jobId: number): void {
   }
   const task = mustGet(state.tasks, job.taskId, 'task');
   const runner = state.runners.get(task.runnerId);
-  if (state.traits.cancelling && runner?.canClean && !runner.deleted) {
+  if (!force && state.traits.cancelling && runner?.canClean && !runner.deleted) {
     task.status = 'cancelling';
     setStatus(state, job, 'cancelling');
     return;
@@ -218,10 +218,10 @@ export function cancelJob(state: State, jobId: number): void {
 }
 
 /** Cancels every unfinished job of a run. */
-export function cancelRun(state: State, runId: number): void {
+export function cancelRun(state: State, runId: number, force = false): void {
   const run = mustGet(state.runs, runId, 'run');
   const jobs = jobsOfAttempt(state, run).filter((job) => !job.caller && !isDone(job.status));
   for (const job of jobs) if (job.taskId === 0) setStatus(state, job, 'cancelled');
-  for (const job of jobs) cancelJob(state, job.id);
+  for (const job of jobs) cancelJob(state, job.id, force);
   settle(state, run);
 }

@@ -4,8 +4,9 @@ import type { Answer, Ask } from './ask.ts';
 import { jobJson, repoJson, runJson, runnerJson, runStatus, userJson } from './json.ts';
 import { adminLevel, type ListedLevel, orgLevel, repoLevel, userLevel } from './levels.ts';
 import { countHeaders, orderJobs, orderRunners, pageOf, statusFilter } from './lists.ts';
-import { jobsOfAttempt, type RepoRow, type RunRow, repoOf } from './model.ts';
+import { isDone, jobsOfAttempt, type RepoRow, type RunRow, repoOf } from './model.ts';
 import { ownsRepo, readsRepo } from './people.ts';
+import { cancelRun } from './queue.ts';
 import { registrationToken } from './registration-tokens.ts';
 import { type RerunChoice, RerunRefused, rerun } from './reruns.ts';
 import { deleteRunner } from './runners.ts';
@@ -226,22 +227,51 @@ function repoPages(ask: Ask, level: ListedLevel, repo: RepoRow, below: readonly 
     if (!job || job.repoId !== repo.id) throw notFound(state, 'not found', ['not found', 'resource does not exist']);
     return method === 'GET' ? { status: 200, body: jobJson(state, job, setup.root) } : WRONG_METHOD;
   }
+  return runPages(ask, level, repo, shape, first, second);
+}
+
+function runPages(
+  ask: Ask,
+  level: ListedLevel,
+  repo: RepoRow,
+  shape: string,
+  first: number | undefined,
+  second: number | undefined,
+): Answer {
+  const { state, setup, method } = ask;
   const run = state.runs.get(first ?? 0);
   const reruns = ['runs/N/rerun', 'runs/N/rerun-failed-jobs', 'runs/N/jobs/N/rerun'].includes(shape);
-  const known = ['runs/N', 'runs/N/jobs'].includes(shape) || reruns;
+  const cancels = state.traits.forceCancel && shape === 'runs/N/force-cancel';
+  const known = ['runs/N', 'runs/N/jobs'].includes(shape) || reruns || cancels;
   if (!known || (reruns && !state.traits.rerunEndpoint)) return NO_PAGE;
   const noRun = `run with id ${first}: resource does not exist`;
   if (!run || run.repoId !== repo.id) throw notFound(state, noRun, ['not found', noRun]);
   if (shape === 'runs/N') return { status: 200, body: runJson(state, run, setup.root) };
   if (shape === 'runs/N/jobs') return listJobs(ask, level, run);
+  if (cancels) return method === 'POST' ? forceCancelPage(ask, repo, run) : WRONG_METHOD;
   return method === 'POST' ? rerunPage(ask, repo, run, shape.includes('failed') ? 'failed' : second) : WRONG_METHOD;
 }
 
-function rerunPage({ state, setup, doer }: Ask, repo: RepoRow, run: RunRow, choice: RerunChoice): Answer {
+function requireWriter({ state, doer }: Ask, repo: RepoRow): void {
   const user = requireUser(doer);
   if (!user.admin && !ownsRepo(state, user, repo)) {
     throw new ErrorAnswer(403, 'user should have specific write permission or be a repo admin or a site admin');
   }
+}
+
+/** routers/api/v1/repo/actions_run.go, ForceCancelWorkflowRun (28.0). */
+function forceCancelPage(ask: Ask, repo: RepoRow, run: RunRow): Answer {
+  const { state, setup } = ask;
+  requireWriter(ask, repo);
+  if (jobsOfAttempt(state, run).every(({ status }) => isDone(status)))
+    throw new ErrorAnswer(409, 'run is already completed');
+  cancelRun(state, run.id, true);
+  return { status: 200, body: runJson(state, run, setup.root) };
+}
+
+function rerunPage(ask: Ask, repo: RepoRow, run: RunRow, choice: RerunChoice): Answer {
+  const { state, setup } = ask;
+  requireWriter(ask, repo);
   const old = jobsOfAttempt(state, run).find((job) => job.id === choice);
   if (typeof choice === 'number' && !old) {
     throw notFound(state, 'workflow job not found', ['not found', `workflow job with id ${choice}`]);

@@ -1,6 +1,7 @@
 /** The Gitea versions that the simulator can be, and the behaviour in which they differ. */
 
-export type GiteaVersion = '1.25.4' | '1.26.0' | '1.27.3';
+/** The next release after 1.27 is 28.0. Its `force-cancel` was read in the source after it was merged (#38756); it was never run here. */
+export type GiteaVersion = '1.25.4' | '1.26.0' | '1.27.3' | '28.0.0';
 
 /** What one version does differently from another. Each line was read in that version's source. */
 export interface Traits {
@@ -24,6 +25,8 @@ export interface Traits {
   readonly disabledRunners: boolean;
   /** 1.27: a running job that is cancelled becomes `cancelling` until its runner reports (#37275). */
   readonly cancelling: boolean;
+  /** 28.0: `POST …/runs/{run}/force-cancel` ends all unfinished jobs of a run at once (#38756). */
+  readonly forceCancel: boolean;
   /** 1.27: rows for calls of reusable workflows (#37478); they look `queued` but no runner gets them. */
   readonly callerRows: boolean;
   /** 1.27: a runner that loses the race for a job tries the next one. Before, it gets nothing and sleeps (#38200). */
@@ -56,6 +59,7 @@ const V1_25: Traits = {
   unclaimedSteps: null,
   disabledRunners: false,
   cancelling: false,
+  forceCancel: false,
   callerRows: false,
   loserTriesNext: false,
   onlineEvery: 0,
@@ -97,6 +101,8 @@ const V1_27: Traits = {
   enforcesPublicOnly: true,
 };
 
+const V28: Traits = { ...V1_27, forceCancel: true };
+
 /** The behaviour of a version. */
 export function traitsOf(version: GiteaVersion): Traits {
   switch (version) {
@@ -106,6 +112,8 @@ export function traitsOf(version: GiteaVersion): Traits {
       return V1_26;
     case '1.27.3':
       return V1_27;
+    case '28.0.0':
+      return V28;
     default: {
       const unknown: never = version;
       throw new Error(`no such Gitea version in the simulator: ${String(unknown)}`);

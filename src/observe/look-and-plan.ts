@@ -108,24 +108,25 @@ export async function lookAndPlan(
   // What can be done while the answers are on their way, once the questions have left; these modules are loaded so late for that.
   await new Promise(setImmediate);
   prepareToRead();
-  const { planOrRefuse, toPlanned } = await import('./plan-groups.ts');
+  const { planOrRefuse, toPlanned, withIdleWanted } = await import('./plan-groups.ts');
   const { RunnersApp } = await import('../manifests/app.ts');
   const app = new RunnersApp(groups, { finish: pods?.finish });
   const faulty = isolates ? await faultyPods(pods) : await pods?.check();
   const [answers, before] = await looking;
   const broken = [...isolated, ...(faulty ?? [])];
   const { looks, troubles, isPlanned } = sortOut(groups, broken, { answers, failed, lookOf });
-  const planned = app.groupCharts
+  const steady = app.groupCharts
     .filter(({ group }) => isPlanned(group))
     .map(({ group, templateHash }) => {
       const suspend = group.suspend || before.suspended.has(keyText(group));
-      return toPlanned({ ...group, suspend }, lookOf(baseOf(group)), templateHash);
+      return [toPlanned({ ...group, suspend }, lookOf(baseOf(group)), templateHash), group] as const;
     });
   // A runner needs half a second from its Job to its row: Jobs listed longer before the rows could make it look as if its Job were gone.
   const isStale = systemClock.steadyMs() - beganMs > FRESH_MS;
   const listed = isStale ? await listJobs(groups, config, settings, clocks) : before;
   const { evidence, warnings } = joinEvidence({ targets, looks, before, listed, troubles, clocks }, settings);
   for (const { code, message } of warnings) settings.onWarning?.(`warning: ${code} ${message}`);
+  const planned = withIdleWanted(steady, evidence);
   const plan = planOrRefuse(planned, evidence);
   if (deadline.remainingMs() <= 0) {
     const message = `plan ${groups.length} RunnerGroups: not done within the time limit of ${timeoutMs / 1000} s. Raise --timeout, or spread the RunnerGroups over several Applications.`;

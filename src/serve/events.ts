@@ -151,12 +151,13 @@ export type SpansLost = 'queue' | 'collector';
 export type DropReason = 'superseded' | 'not-failed' | 'exhausted';
 
 /**
+ * - `ended`: Gitea has ended it at once, so that it can be re-run.
  * - `rerun`: Gitea has taken the request.
  * - `failed`: it has not, or its answer cannot be used.
  * - `expired`: for a day the run was not done, or the requests failed.
  * - `returned`: the node of the runner answers again.
  */
-export type RerunOutcome = DropReason | 'rerun' | 'failed' | 'expired' | 'returned';
+export type RerunOutcome = DropReason | 'ended' | 'rerun' | 'failed' | 'expired' | 'returned';
 export type Listener = 'webhooks' | 'metrics' | 'probes';
 export type Ports = Readonly<Record<Listener, number>>;
 type WebhookResult = 'accepted' | 'forwarded' | RefusalReason;

@@ -203,7 +203,11 @@ export class Leader {
     this.#snapshot = seen;
     this.#apps.keep(seen.byApp);
     const around = { nowMs, snapshot: seen, targetOf: this.#targetOf, observations: this.#poller.observations };
-    const doubtful = this.#losses.follow({ ...around, hasPod: (key) => cluster.hasPod(key) });
+    const doubtful = this.#losses.follow({
+      ...around,
+      hasPod: (key) => cluster.hasPod(key),
+      endToldBy: (key) => cluster.endToldBy(key),
+    });
     // Only a new look tells what the end of a runner means.
     const ended = new Set(seen.ended.map(groupKeyOfRunner));
     const targets = new Set(groups.map(({ key, group }) => ended.has(key) && group && this.#targetOf.get(group)));

@@ -10,7 +10,7 @@
 
 import type { ClockBounds } from '../clients/http/clock.ts';
 import { suspensionOf } from '../clients/kubernetes/observe.ts';
-import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { hasTimedPool, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { withSizes } from '../config/runnergroup/sizes.ts';
 import type { LostJob } from '../config/runnergroup/status.ts';
 import { type ClockCorrection, type ClockWarning, correctClocks } from '../observe/clock-correction.ts';
@@ -167,7 +167,7 @@ function judgeApplication(
       return { live: member.live, runners: member.runners, facts };
     }),
     inputs,
-    untilMs: nowMs + (isQuiet(planning) ? QUIET_MS : TICK_MS),
+    untilMs: nowMs + (isQuiet(planning) && !hasTimedPools(groups) ? QUIET_MS : TICK_MS),
   };
 }
 
@@ -251,6 +251,11 @@ function argocdFacts(
 function isSettled({ live, observation, target }: Member, { lastEndMs }: ClusterSnapshot): boolean {
   if (target === undefined || target instanceof Failure) return true;
   return (observation?.beganMs ?? 0) >= (lastEndMs.get(live.key) ?? 0);
+}
+
+/** Their hours begin and end without an event. */
+function hasTimedPools(groups: readonly LiveGroup[]): boolean {
+  return groups.some(({ group }) => group && hasTimedPool(group));
 }
 
 function isQuiet(planning: Planning): boolean {

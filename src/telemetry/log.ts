@@ -91,8 +91,11 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
     rerun: (event) => {
       const { failure, outcome } = event;
       const isGood = !['exhausted', 'failed', 'expired'].includes(outcome);
-      const told = outcome === 'rerun' ? 're-ran a lost CI job' : 'did not re-run a lost CI job';
-      log[isGood ? 'info' : 'warn']({ ...lossFields(event), outcome, ...(failure && reason(failure)) }, told);
+      const told = { ended: 'had Gitea end a lost CI job', rerun: 're-ran a lost CI job' }[outcome as string];
+      log[isGood ? 'info' : 'warn'](
+        { ...lossFields(event), outcome, ...(failure && reason(failure)) },
+        told ?? 'did not re-run a lost CI job',
+      );
     },
     'registration-deleted': ({ gitea, runner }) => log.info({ gitea, runner }, 'deleted a dead registration'),
     'sweep-failed': ({ failure, of }) =>

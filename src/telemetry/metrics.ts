@@ -14,7 +14,7 @@ import { giteaReason, isReady } from '../serve/planning/group-status.ts';
 import { keyOfDecision, keyOfRunner } from '../serve/planning/live.ts';
 import type { GroupVerdict } from '../serve/reconcile.ts';
 import { systemClock } from '../shared/clock.ts';
-import { stayKey } from '../shared/keys.ts';
+import { isSame, stayKey } from '../shared/keys.ts';
 import { UsageWatch } from './usage.ts';
 
 type LastReconcile = Pick<EventOf<'reconciled'>, 'verdicts' | 'skews'>;
@@ -135,7 +135,13 @@ function showReconcile(set: MetricSet, { verdicts, skews }: LastReconcile): void
   for (const { application, groups, planning } of verdicts) {
     const runners = planning.is === 'planned' ? planning.plan.runners : [];
     const decided = new Map(runners.map((decision) => [keyOfDecision(decision), decision]));
-    for (const group of groups) showGroup(set, group, decided);
+    const planned = planning.is === 'planned' ? planning.seen?.groups : undefined;
+    for (const group of groups) {
+      showGroup(set, group, decided);
+      // With a calendar or by demand it changes.
+      const wanted = planned?.find((each) => isSame(each, group.live.object.metadata)) ?? group.live.group;
+      if (wanted) set.min_idle_runners.set(groupOf(group.live.object), wanted.minIdleRunners);
+    }
     if (planning.is !== 'planned') continue;
     const uncovered = planning.plan.jobs.filter(
       (job) => job.verdict === 'held' && job.because === 'labels-not-covered',
@@ -154,7 +160,6 @@ function showGroup(set: MetricSet, group: GroupVerdict, decided: ReadonlyMap<str
   set.group_ready.set(labels, isReady(facts) ? 1 : 0);
   if (facts.giteaFailure) set.gitea_failing.set({ ...labels, reason: giteaReason(facts.giteaFailure) }, 1);
   if (spec) set.max_active_runners.set(labels, spec.maxActiveRunners);
-  if (spec) set.min_idle_runners.set(labels, spec.minIdleRunners);
   if (facts.checkedAtMs !== undefined) set.last_look_timestamp_seconds.set(labels, facts.checkedAtMs / 1000);
   const debugging = counts?.debugging.length ?? 0;
   for (const state of STATES) {

@@ -19,6 +19,7 @@ export interface GroupChange {
   readonly spawnTimeoutSeconds?: number;
   readonly pendingDeadlineSeconds?: number;
   readonly suspend?: boolean;
+  readonly gracefulStopSeconds?: number;
   readonly minIdle?: number;
   readonly image?: string;
   readonly labels?: readonly string[];
@@ -47,6 +48,7 @@ const WORKFLOWS: Readonly<Record<string, string>> = {
   'busy.yml': workflow({ busy: { runsOn: 'linux', seconds: 8 } }),
   // Ends within `gracefulStopSeconds`, whenever its runner is stopped.
   'stopped.yml': workflow({ stopped: { runsOn: 'linux', seconds: 25 } }),
+  'slow.yml': workflow({ slow: { runsOn: 'linux', seconds: 240 } }),
   'long.yml': workflow({ long: { runsOn: 'linux', seconds: 65 } }),
   'second.yml': workflow({ second: { runsOn: 'second', seconds: 45 } }),
   'replace.yml': workflow({ replace: { runsOn: 'linux', seconds: 10, lastSeconds: 2 } }, 'replace'),
@@ -127,8 +129,8 @@ export class Rig {
   }
 
   /** Presses "Cancel" on the run's page: the API has no such call. */
-  async cancel(job: ApiJob): Promise<void> {
-    await this.#web.post(`/${REPOSITORY}/actions/runs/${job.run_id}/cancel`);
+  async cancel({ run_id }: Pick<ApiJob, 'run_id'>): Promise<void> {
+    await this.#web.post(`/${REPOSITORY}/actions/runs/${run_id}/cancel`);
   }
 
   /** Does this while no node takes pods: those that are made meanwhile wait. */

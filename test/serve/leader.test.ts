@@ -20,6 +20,7 @@ it('plays another reconcile for a change that came during a reconcile', async ()
     runners: () => [],
     statusOf: () => undefined,
     hasPod: () => false,
+    endToldBy: () => undefined,
     mayRead: () => true,
   };
   const client = { clock: systemClock, origin: 'https://kubernetes' };

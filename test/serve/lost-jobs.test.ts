@@ -1,4 +1,4 @@
-/** Laws V39 to V41 (docs/spec.md): `serve` has Gitea re-run the CI job of a lost runner, once. */
+/** Laws V39 to V41 and V94 (docs/spec.md): `serve` has Gitea re-run the CI job of a lost runner, once. */
 import { describe, expect, it } from 'vitest';
 import type { GiteaVersion } from '../../model/gitea/versions.ts';
 import { TOKEN } from '../support/start-acme.ts';
@@ -46,7 +46,11 @@ function end({ cluster }: Rig, name: string, disruption?: string): void {
   const job = cluster.all('jobs').find(({ metadata }) => metadata.name === name);
   if (!job) throw new Error(`no Job ${name}`);
   cluster.put('pods', {
-    metadata: { name: `${name}-x`, namespace: 'runners', ownerReferences: [{ kind: 'Job', uid: job.metadata['uid'] }] },
+    metadata: {
+      name: `${name}-x`,
+      namespace: 'runners',
+      ownerReferences: [{ kind: 'Job', name, uid: job.metadata['uid'] }],
+    },
     status: {
       phase: 'Failed',
       conditions: disruption ? [{ type: 'DisruptionTarget', status: 'True', reason: disruption }] : [],
@@ -309,4 +313,170 @@ it('a token that may not re-run jobs is told of once, and serve goes on', async 
   ]);
   expect(lostJobs(rig).length).toBe(1);
   expect(rig.conditions()['Ready']).toBe('True Serving');
+});
+
+describe('with Gitea 28.0.0', () => {
+  const ends = ({ simulator }: Rig) =>
+    reruns({ simulator } as Rig).filter((target) => target.endsWith('/force-cancel'));
+  /** A runner of this name takes the next job. */
+  const take = ({ simulator: { gitea } }: Rig, name: string, canClean = false) => {
+    const scope = { kind: 'owner', owner: 'acme' } as const;
+    const { id } = gitea.register({ name, scope, labels: ['linux'], ephemeral: true, canClean });
+    return { id, job: gitea.poll(id) };
+  };
+  const looksMore = async (replica: Awaited<ReturnType<Rig['start']>>, more: number): Promise<void> => {
+    const before = await replica.metric('gitea_runners_looks_total');
+    await until('more looks', async () => (await replica.metric('gitea_runners_looks_total')) >= before + more);
+  };
+
+  it('a lost CI job is over at once, and re-run, without a wait for Gitea', async () => {
+    const rig = await openRig(RETRIES, '28.0.0');
+    const replica = await rig.start(FAST);
+    const { runner, jobId } = await evictBusy(rig);
+
+    await until('the re-run', () => reruns(rig).length === 2);
+    await until('the status is empty again', () => lostJobs(rig).length === 0);
+
+    const run = '/api/v1/repos/acme/web/actions/runs/1';
+    expect(reruns(rig)).toEqual([`${run}/force-cancel`, `${run}/jobs/${jobId}/rerun`]);
+    expect(rig.simulator.gitea.jobsOfRun(1).map(({ status }) => status)).toEqual(['waiting']);
+    await until('the Events', () => rig.cluster.all('events').length === 3);
+    expect(reasons(rig).sort()).toEqual(['LostJobEnded', 'LostJobRerun', 'RunnerLost']);
+    expect(replica.log).toContainEqual(
+      expect.objectContaining({ message: 'had Gitea end a lost CI job', outcome: 'ended', runner, job: jobId }),
+    );
+  });
+
+  it('so is that of a pod that has gone before its Job was seen to end', async () => {
+    const rig = await openRig(RETRIES, '28.0.0');
+    const replica = await rig.start(FAST);
+    rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+    await until('a Job', () => rig.cluster.all('jobs').length === 1);
+    const [job] = rig.cluster.all('jobs');
+    if (!job) throw new Error('no Job');
+    const { name, uid } = job.metadata as { readonly name: string; readonly uid?: unknown };
+    take(rig, name);
+    await until('serve sees it at work', () => replica.busy().includes(name));
+
+    const metadata = { name: `${name}-x`, namespace: 'runners', ownerReferences: [{ kind: 'Job', name, uid }] };
+    const state = { terminated: { exitCode: 143, reason: 'Error' } };
+    rig.cluster.put('pods', { metadata, status: { phase: 'Failed', containerStatuses: [{ name: 'runner', state }] } });
+    rig.cluster.remove('pods', `runners/${metadata.name}`);
+    rig.cluster.remove('jobs', `runners/${name}`);
+
+    await until('the re-run', () => reruns(rig).length === 2);
+    expect(ends(rig).length).toBe(1);
+  });
+
+  it('it is not ended while another job of its run is at work', async () => {
+    const rig = await openRig(RETRIES, '28.0.0');
+    const replica = await rig.start(FAST);
+    const two = ['a', 'b'].map((key) => ({ key, runsOn: ['linux'] }));
+    rig.simulator.gitea.push('acme/web', { jobs: two });
+    await until('two Jobs', () => rig.cluster.all('jobs').length === 2);
+    const [first, second] = rig.cluster.all('jobs');
+    const other = take(rig, second?.metadata.name ?? '');
+    evict(rig, first, 0);
+    await until('the status names it', () => lostJobs(rig).length === 1);
+    await looksMore(replica, 10);
+    expect(ends(rig)).toEqual([]);
+
+    rig.simulator.gitea.finish(other.id);
+    await until('it is ended', () => ends(rig).length === 1);
+
+    expect(rig.simulator.gitea.jobsOfRun(1).map(({ status }) => status)).toContain('success');
+  });
+
+  it('the job of a runner on a node that does not answer is never ended, and goes on when the node comes back', async () => {
+    const rig = await openRig(RETRIES, '28.0.0');
+    const replica = await rig.start(FAST);
+    rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+    await until('a Job', () => rig.cluster.all('jobs').length === 1);
+    const [job] = rig.cluster.all('jobs');
+    if (!job) throw new Error('no Job');
+    const { name, uid } = job.metadata as { readonly name: string; readonly uid?: unknown };
+    const { id } = take(rig, name);
+    const node = (ready: 'True' | 'False'): void =>
+      rig.cluster.put('pods', {
+        metadata: {
+          name: `${name}-x`,
+          namespace: 'runners',
+          ownerReferences: [{ kind: 'Job', name, uid }],
+          deletionTimestamp: new Date().toISOString(),
+        },
+        status: {
+          phase: 'Running',
+          conditions: [
+            { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager' },
+            { type: 'Ready', status: ready },
+          ],
+          containerStatuses: [{ name: 'runner', state: { running: {} } }],
+        },
+      });
+    node('False');
+    await until('the status names it', () => lostJobs(rig).length === 1);
+    await looksMore(replica, 10);
+    node('True');
+    await until('it is back', () => lostJobs(rig).length === 0);
+    rig.simulator.gitea.finish(id, 'success');
+    await looksMore(replica, 5);
+
+    expect(reruns(rig)).toEqual([]);
+    expect(rig.simulator.gitea.jobsOfRun(1).map(({ status }) => status)).toEqual(['success']);
+  });
+
+  it('the next leader re-runs what the one before had Gitea end as it died', async () => {
+    const rig = await openRig(RETRIES.replace('Seconds: 1', 'Seconds: 3600'), '28.0.0');
+    const first = await rig.start(FAST);
+    const { jobId } = await evictBusy(rig);
+    await until('it is ended', () => ends(rig).length === 1);
+    await first.end();
+    const [group] = rig.cluster.all('runnergroups');
+    if (!group) throw new Error('no RunnerGroup');
+    rig.cluster.put('runnergroups', { ...group, spec: { ...(group['spec'] as object), evictionRetryDelaySeconds: 1 } });
+
+    await rig.start(FAST);
+
+    await until('the re-run', () => reruns(rig).length === 2);
+    expect(reruns(rig)[1]).toBe(`/api/v1/repos/acme/web/actions/runs/1/jobs/${jobId}/rerun`);
+  });
+
+  it('nothing is ended before the note of it is in the cluster', async () => {
+    const rig = await openRig(RETRIES, '28.0.0');
+    const replica = await rig.start(FAST);
+    rig.cluster.refuse('runnergroups');
+    const { zombie } = await evictBusy(rig);
+    await until('it is lost', async () => (await replica.metric('gitea_runners_lost_runners_total')) === 1);
+    await looksMore(replica, 10);
+    expect(reruns(rig)).toEqual([]);
+
+    // Gitea gives it up by itself, as before.
+    zombie();
+    await until('the re-run', () => reruns(rig).length === 1);
+  });
+
+  it.each([
+    ['at once', false],
+    ['and Gitea still waits for its runner', true],
+  ])('a job that a person has cancelled is not re-run (%s)', async (_name, canClean) => {
+    const rig = await openRig(RETRIES, '28.0.0');
+    const { gitea } = rig.simulator;
+    const replica = await rig.start(FAST);
+    gitea.push('acme/web', { jobs: ['a', 'b'].map((key) => ({ key, runsOn: ['linux'] })) });
+    await until('two Jobs', () => rig.cluster.all('jobs').length === 2);
+    const [first, second] = rig.cluster.all('jobs').map(({ metadata }) => metadata.name);
+    const lost = take(rig, first ?? '', canClean);
+    take(rig, second ?? '');
+    end(rig, first ?? '', 'EvictionByEvictionAPI');
+    await until('the status names it', () => lostJobs(rig).length === 1);
+
+    gitea.cancelRun(1);
+    await looksMore(replica, 10);
+    // Gitea gives up to wait.
+    if (canClean) gitea.finish(lost.id);
+
+    await until('it is settled', () => lostJobs(rig).length === 0);
+    expect(reruns(rig)).toEqual([]);
+    expect(replica.log).toContainEqual(expect.objectContaining({ outcome: 'not-failed' }));
+  });
 });

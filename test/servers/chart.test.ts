@@ -218,6 +218,32 @@ describe('the chart', () => {
   });
 });
 
+describe('prePull', () => {
+  it('is one DaemonSet without rights that has each image once, on the nodes of the runners', () => {
+    const tolerations = [{ key: 'ci', operator: 'Exists' }];
+    const values = { prePull: { images: ['a.example.com/one:1', 'two:2'], tolerations, nodeSelector: { pool: 'ci' } } };
+
+    const [found, ...more] = render(values).filter(({ kind }) => kind === 'DaemonSet');
+
+    expect(more).toEqual([]);
+    expect(found).toMatchObject({
+      metadata: { name: 'gitea-runners-pre-pull', namespace: 'argocd' },
+      spec: {
+        template: {
+          spec: {
+            automountServiceAccountToken: false,
+            initContainers: [{ image: 'a.example.com/one:1' }, { image: 'two:2' }],
+            containers: [{ image: 'a.example.com/one:1' }],
+            nodeSelector: { pool: 'ci' },
+            tolerations,
+          },
+        },
+      },
+    });
+    expect(render({}).some(({ kind }) => kind === 'DaemonSet')).toBe(false);
+  });
+});
+
 describe('values that the chart refuses', () => {
   it.each([
     ['a misspelt section', { serv: { replicas: 1 } }, "'serv' not allowed"],

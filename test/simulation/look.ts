@@ -278,7 +278,12 @@ function jobReader(stage: Stage): JobReader {
 function seeJob(stage: Stage, row: GiteaJob, repository: string, runner: string | undefined): Job {
   const status = toJobStatus(shownStatus(row.status).status);
   const { gitea } = stage.history;
-  const version = { text: gitea, sortsJobs: true, attemptGrowsAtClaim: gitea !== '1.27.3' };
+  const version = {
+    text: gitea,
+    sortsJobs: true,
+    attemptGrowsAtClaim: gitea.startsWith('1.2') && gitea !== '1.27.3',
+    endsRuns: false,
+  };
   return {
     id: row.id,
     attempt: toAttempt(row.attempt, status, version),

@@ -7,6 +7,7 @@
 export type Stream =
   | 'history'
   | 'overlooked'
+  | 'gitea-28'
   | 'signal-lag'
   | 'poll-phase'
   | 'static-phase'

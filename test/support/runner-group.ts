@@ -11,6 +11,7 @@ export function runnerGroup(over: Partial<RunnerGroup> = {}): RunnerGroup {
     labels: [{ name: 'linux', text: 'linux:host' }],
     maxActiveRunners: 10,
     minIdleRunners: 0,
+    idleSchedule: [],
     groupLabel: false,
     tracing: true,
     registrationToken: { name: 'gitea-runner', key: 'registration-token' },

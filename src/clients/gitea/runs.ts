@@ -1,4 +1,4 @@
-/** Runs of workflows: finds one by the number that Gitea shows beside its title, lists its jobs, re-runs them. */
+/** Runs of workflows: finds one by the number that Gitea shows beside its title, lists its jobs, ends and re-runs them. */
 import * as z from 'zod';
 import { Deadline, failure } from '../http/request.ts';
 import { type GiteaAccess, GiteaApi, type Question, requestTo } from './api.ts';
@@ -130,6 +130,8 @@ export interface JobOfRun {
   /** How often it was re-run before: from 1.27 on its run, up to 1.26 the job itself. */
   readonly reruns: number;
   readonly isDone: boolean;
+  /** It waits for other jobs, a concurrency group or an approval. */
+  readonly isBlocked?: true;
   /** Gitea's word, e.g. `success` or `failure`; absent while it is not done. */
   readonly conclusion?: string;
   /** Absent: no runner has claimed it, or Gitea's nightly clean-up has removed the name. */
@@ -154,11 +156,23 @@ const RerunRow = z.object({
 });
 const JobPage = z.object({ jobs: z.array(RerunRow), total_count: z.int().nonnegative() });
 
-/** All jobs of the latest attempt of a run. @throws Failure: Gitea is too old, the run is gone, the list is not complete. */
-export async function readRunJobs(access: GiteaAccess, place: RunPlace): Promise<readonly JobOfRun[]> {
+/**
+ * All jobs of the latest attempt of a run. With `in_progress`: those alone. A job that is being cancelled looks like one of them, and is not
+ * among them. @throws Failure: Gitea is too old, the run is gone, the list is not complete.
+ */
+export async function readRunJobs(
+  access: GiteaAccess,
+  place: RunPlace,
+  status?: 'in_progress',
+): Promise<readonly JobOfRun[]> {
   const api = new GiteaApi(access);
   const what = `list the jobs of ${nameOf(place)}`;
-  const question: Question = { ...hintsOf(place), what, path: pathOf(place, 'jobs') };
+  const question: Question = {
+    ...hintsOf(place),
+    what,
+    path: pathOf(place, 'jobs'),
+    query: status ? [['status', status]] : [],
+  };
   const version = await api.version();
   if (WITHOUT_RERUNS.test(version.text)) {
     const remedy = 'Upgrade it to 1.26 or newer, or set spec.maxEvictionRetries to 0';
@@ -177,6 +191,8 @@ export async function readRunJobs(access: GiteaAccess, place: RunPlace): Promise
         attempt: toAttempt(row.run_attempt, status, version),
         reruns: Math.max(0, row.run_attempt - 1),
         isDone: status === 'completed',
+        // Not every word that is not known: one of them may be that of a job at work.
+        ...(row.status === 'waiting' && { isBlocked: true as const }),
         ...(row.conclusion && { conclusion: row.conclusion }),
         ...(row.runner_name && { runner: row.runner_name }),
       });
@@ -184,6 +200,21 @@ export async function readRunJobs(access: GiteaAccess, place: RunPlace): Promise
     if (jobs.size >= total) return [...jobs.values()];
   }
   throw api.failure(question, 'GR-GITEA-09', 'the list is not complete', 'It is read again later');
+}
+
+/** True if this Gitea can end a run that its runners do not end. @throws Failure */
+export async function canEndRuns(access: GiteaAccess): Promise<boolean> {
+  return (await new GiteaApi(access).version()).endsRuns;
+}
+
+/** Has Gitea end all unfinished jobs of a run at once, as cancelled, whatever their runners do. One that is over stays as it is. @throws Failure */
+export async function endRun(access: GiteaAccess, place: RunPlace): Promise<void> {
+  const question = { what: `end ${nameOf(place)}`, method: 'POST' as const, path: pathOf(place, 'force-cancel') };
+  const request = { ...requestTo(access, question), queue: access.queue };
+  const answer = await access.http.send(request, access.deadline);
+  // 409: it has ended meanwhile.
+  if (answer.status !== 200 && answer.status !== 409)
+    throw failureOfStatus(request, answer, hintsOf(place), access.token);
 }
 
 /** Asks Gitea for a re-run. `not-done`: the run is not done (any more), so nothing was re-run. @throws Failure */

@@ -7,6 +7,8 @@ export interface VersionFacts {
   readonly sortsJobs: boolean;
   /** Up to 1.26 `run_attempt` grows at the claim (CreateTaskForRunner); from 1.27 it is fixed when the row is made. */
   readonly attemptGrowsAtClaim: boolean;
+  /** 28.0+ (the release after 1.27): `POST …/runs/{run}/force-cancel` (routers/api/v1/repo/actions_run.go, #38756). */
+  readonly endsRuns: boolean;
 }
 
 /**
@@ -34,5 +36,5 @@ export function judgeVersion(text: string): VersionFacts | Readonly<Record<'code
     const received = `this is Gitea ${found}, which cannot list jobs`;
     return { code: 'GR-GITEA-11', received, remedy: 'Upgrade it to 1.25.0 or newer' };
   }
-  return { text: found, sortsJobs: atLeast(27), attemptGrowsAtClaim: !atLeast(27) };
+  return { text: found, sortsJobs: atLeast(27), attemptGrowsAtClaim: !atLeast(27), endsRuns: major >= 28 };
 }

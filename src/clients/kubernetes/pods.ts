@@ -189,6 +189,19 @@ const LOSS: Readonly<Record<LossReason, string>> = {
   PodDeleted: 'its pod was deleted',
 };
 
+/** Who says that the runner of a pod has ended. `others`: the pod was closed for it, because its node is gone. The runner may live on. */
+export type EndToldBy = 'kubelet' | 'others';
+
+/** Undefined: it has not ended, as far as Kubernetes shows. The kubelet closes no pod before all its containers have ended (1.34: status_manager.go). */
+export function endToldBy(pod: KubePod): EndToldBy | undefined {
+  const runner = runnerState(pod);
+  if (runner?.terminated) return 'kubelet';
+  const phase = pod.status?.phase;
+  if (phase !== 'Succeeded' && phase !== 'Failed') return undefined;
+  // The node controller and the pod garbage collector leave what the kubelet has told last.
+  return runner?.running || conditionMet(pod, 'DisruptionTarget')?.reason === 'DeletionByPodGC' ? 'others' : 'kubelet';
+}
+
 /** How the pod of a runner ended badly, in Kubernetes' words. Undefined: it has not, or Kubernetes does not say. @param pods of this Job only */
 export function podEndOf(job: KubeJob, pods: readonly KubePod[]): PodEnd | undefined {
   const loss = lossOf(job, pods);

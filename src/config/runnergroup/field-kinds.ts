@@ -26,6 +26,9 @@ export function stringLike(
 
 export const wholeNumber = (least: number, most: number) => z.int().check(z.gte(least), z.lte(most));
 
+export const clockTime = () =>
+  stringLike(5, 5, /^([01][0-9]|2[0-3]):[0-5][0-9]$/, 'must be a time of the day, e.g. 07:00');
+
 export const dnsLabel = () => stringLike(1, 63, DNS_LABEL, DNS_LABEL_RULE);
 
 /** An owner or repository name of Gitea must not climb out of an API path. */

@@ -350,10 +350,14 @@ function ruleCap({ spec, unclear }: Draft, report: Report): number | undefined {
     const message = `is ${cap}, but must be the last threshold of priorityTiers, which is ${last}: correct one, or remove ${field}`;
     wrong.push([[field], message]);
   }
-  if (minIdleRunners > cap && wrong.length === 0) {
-    const message = `is ${minIdleRunners}, but must be at most the cap, which is ${cap}: idle runners count under it`;
-    wrong.push([['minIdleRunners'], message]);
-  }
+  const idle: [Path, number | undefined][] = [
+    [['minIdleRunners'], minIdleRunners],
+    ...(spec.idleSchedule ?? []).map(({ runners }, at): [Path, number] => [['idleSchedule', at, 'runners'], runners]),
+    [['idleDemand', 'most'], spec.idleDemand?.most],
+  ];
+  for (const [path, count = 0] of wrong.length === 0 ? idle : [])
+    if (count > cap)
+      wrong.push([path, `is ${count}, but must be at most the cap, which is ${cap}: idle runners count under it`]);
   for (const [path, message] of wrong) report(path, message);
   return cap;
 }

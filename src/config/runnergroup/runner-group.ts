@@ -136,8 +136,15 @@ export function neededLevel({
 }
 
 /** True for a group that keeps idle runners for jobs to come. */
-export function keepsPool({ minIdleRunners, suspend }: Pick<RunnerGroup, 'minIdleRunners' | 'suspend'>): boolean {
-  return minIdleRunners > 0 && !suspend;
+export function keepsPool(group: Pick<RunnerGroup, 'minIdleRunners' | 'suspend' | TimedIdle>): boolean {
+  return (group.minIdleRunners > 0 || hasTimedPool(group)) && !group.suspend;
+}
+
+type TimedIdle = 'idleSchedule' | 'idleDemand';
+
+/** True for a group whose warm pool changes with the time. */
+export function hasTimedPool({ idleSchedule, idleDemand }: Pick<RunnerGroup, TimedIdle>): boolean {
+  return idleSchedule.length > 0 || idleDemand !== undefined;
 }
 
 /** True for a group whose pod, or that of one of its sizes, is more than ours, or is to be checked. */

@@ -13,6 +13,7 @@
 import * as z from 'zod';
 import {
   caBundle,
+  clockTime,
   dnsLabel,
   giteaName,
   giteaUrl,
@@ -31,7 +32,7 @@ import {
 } from './field-kinds.ts';
 import { NOTIFY_HELP, NotifyTargets } from './notify-fields.ts';
 import { RunnerConfigKeys } from './runner-config.ts';
-import { IMAGE_REFERENCE, LONGEST_IMAGE, words } from './words.ts';
+import { checkTimeZone, DAYS, IMAGE_REFERENCE, LONGEST_IMAGE, TIME_ZONE, TIME_ZONE_RULE, words } from './words.ts';
 
 /**
  * Release of the runner that default images carry: 1.0.8 ran in real pods against Gitea 1.26 and 1.27, and the pod template
@@ -200,6 +201,50 @@ export const Spec = z.strictObject({
     description:
       'Warm pool: so many idle, registered runners are kept for jobs to come, as far as the cap has room. At most the cap. They ask Gitea for work every second. `setupCommand` is done before they wait.',
   }),
+  idleSchedule: z
+    .array(
+      z
+        .strictObject({
+          runners: wholeNumber(1, MOST_IDLE).register(z.globalRegistry, {
+            description: 'So many idle runners are kept at this time. At most the cap.',
+          }),
+          from: clockTime().register(z.globalRegistry, { description: 'First minute, e.g. `07:00`.' }),
+          to: clockTime().register(z.globalRegistry, {
+            description: 'The minute after the last one, e.g. `19:00`. Up to `from`: it is on the next day.',
+          }),
+          days: z
+            .array(z.enum(DAYS))
+            .max(DAYS.length)
+            .default(['Mon', 'Tue', 'Wed', 'Thu', 'Fri'])
+            .register(z.globalRegistry, { description: 'Days on which it begins.' }),
+          timeZone: stringLike(1, 64, TIME_ZONE, TIME_ZONE_RULE, checkTimeZone)
+            .default('UTC')
+            .register(z.globalRegistry, { description: 'IANA name, e.g. `Europe/Berlin`. Summer time is followed.' }),
+        })
+        .register(z.globalRegistry, { description: 'Hours with a warm pool.' }),
+    )
+    .max(20)
+    .default([])
+    .register(z.globalRegistry, {
+      description:
+        'The warm pool by the calendar: at these hours it has so many runners, if that is more than `minIdleRunners`.',
+      [DEFAULT_NOTE]: 'none',
+    }),
+  idleDemand: z
+    .strictObject({
+      minutes: wholeNumber(1, 120).default(10).register(z.globalRegistry, {
+        description: 'How far back CI jobs are counted.',
+      }),
+      most: wholeNumber(1, MOST_IDLE).register(z.globalRegistry, {
+        description: 'At most so many idle runners. At most the cap.',
+      }),
+    })
+    .optional()
+    .register(z.globalRegistry, {
+      description:
+        'The warm pool by demand: it has as many runners as CI jobs of the group came in the last minutes, if that is more than `minIdleRunners` and `idleSchedule` say. Counted are the jobs that each look shows: queued, running, and the newest ended ones.',
+      [DEFAULT_NOTE]: 'none',
+    }),
   sizes: z
     .array(
       z

@@ -33,6 +33,8 @@ function ofSize(group: RunnerGroup, index: number): RunnerGroup {
     size: { name, weight, index, of: group },
     labels: [...group.labels, { name, text: labelLike(group.labels, name).text }],
     minIdleRunners: 0,
+    idleSchedule: [],
+    idleDemand: undefined,
     acceptUnlabelledJobs: false,
     image: imageInTemplate(podTemplate)?.image ?? group.image,
     resources,

@@ -31,6 +31,8 @@ const LostJob = z.object({
   attempt: count().meta({ description: 'Which attempt of the job was lost.' }),
   reason: z.string().max(64).meta({ description: 'How the runner was lost, e.g. Evicted.' }),
   lostAt: time().meta({ description: 'When `serve` noticed it.' }),
+  runnerEnded: z.boolean().optional().meta({ description: 'Nothing of the runner lives any more.' }),
+  endAskedAt: time().optional().meta({ description: 'When `serve` decided to have Gitea end the job.' }),
 });
 export type LostJob = z.output<typeof LostJob>;
 

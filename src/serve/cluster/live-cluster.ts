@@ -3,7 +3,16 @@ import { setMaxListeners } from 'node:events';
 import type { KubeApi } from '../../clients/kubernetes/client.ts';
 import { judgeJob } from '../../clients/kubernetes/judge.ts';
 import { podsByJob } from '../../clients/kubernetes/observe.ts';
-import { hasComeBack, jobOf, lossOf, podPlaces, podStep, type RunnerPlace } from '../../clients/kubernetes/pods.ts';
+import {
+  type EndToldBy,
+  endToldBy,
+  hasComeBack,
+  jobOf,
+  lossOf,
+  podPlaces,
+  podStep,
+  type RunnerPlace,
+} from '../../clients/kubernetes/pods.ts';
 import {
   type KubePod,
   PODS,
@@ -16,7 +25,7 @@ import { keyOf, Watch } from '../../clients/kubernetes/watch.ts';
 import type { InstallationImages } from '../../config/runnergroup/to-runner-group.ts';
 import { groupOfObject, READ_ANNOTATIONS } from '../../observe/own-pod.ts';
 import type { Failure } from '../../shared/failure.ts';
-import { keyText } from '../../shared/keys.ts';
+import { groupBy, keyText } from '../../shared/keys.ts';
 import { GROUP_NAME, LOOK_NOW, SUSPENDED, TRACKING_ID } from '../../shared/marks.ts';
 import type { Tell } from '../events.ts';
 import type { LiveGroup, LiveRunner } from '../planning/live.ts';
@@ -39,14 +48,17 @@ interface Copies {
 }
 
 const NO_PODS: readonly KubePod[] = [];
+/** Ends of runners that are remembered. More losses at once wait for Gitea. */
+export const MOST_ENDS = 1_000;
 
 export class LiveCluster {
   readonly #copies: readonly Copies[];
   #readable: readonly Copies[] = [];
   readonly #groups = new CachedByKey<LiveGroup>();
   readonly #runners = new CachedByKey<LiveRunner>();
-  /** `<namespace>/<name>` */
-  #jobsWithPods: ReadonlySet<string> = new Set();
+  /** Pods by `<namespace>/<name>` of their Job, of whatever uid. */
+  #podsOfJob: ReadonlyMap<string, readonly KubePod[]> = new Map();
+  readonly #ends = new RunnerEnds();
   readonly #images: InstallationImages;
 
   constructor(client: KubeApi, { namespaces, images, onChange, tell }: LiveClusterOptions) {
@@ -66,6 +78,7 @@ export class LiveCluster {
     const ofPods = {
       ...tellOf(this.#runners),
       onObject: (pod: KubePod) => {
+        this.#ends.note(pod);
         const { uid, name } = jobOf(pod) ?? {};
         const { namespace } = pod.metadata;
         if (uid && name) tell({ is: 'runner-seen', uid, namespace, name, step: podStep(pod) });
@@ -137,7 +150,12 @@ export class LiveCluster {
 
   /** True if a Job of this name had a pod at the last call of `runners`. A Job may go before its pod. @param key `<namespace>/<name>` */
   hasPod(key: string): boolean {
-    return this.#jobsWithPods.has(key);
+    return this.#podsOfJob.has(key);
+  }
+
+  /** Who says that the runner of this name has ended. Undefined: nobody. @param key `<namespace>/<name>` */
+  endToldBy(key: string): EndToldBy | undefined {
+    return this.#ends.toldBy(key, this.#podsOfJob.get(key));
   }
 
   /** By `<namespace>/<runner>`. Each call makes a new map. */
@@ -150,11 +168,9 @@ export class LiveCluster {
     return this.#runners.all(() => {
       const pods = this.#readable.flatMap((copies) => [...copies.pods.objects.values()]);
       const podsOf = podsByJob(pods);
-      const names = pods.flatMap((pod) => {
-        const name = jobOf(pod)?.name;
-        return name == null ? [] : [keyText({ namespace: pod.metadata.namespace, name })];
-      });
-      this.#jobsWithPods = new Set(names);
+      this.#podsOfJob = groupBy(pods, jobKeyOf);
+      // A list tells of pods, too.
+      for (const pod of pods) this.#ends.note(pod);
       const jobs = this.#readable.flatMap((copies) => [...copies.jobs.objects.values()]);
       return jobs.map((job) => {
         const own = podsOf.get(job.metadata.uid) ?? NO_PODS;
@@ -172,6 +188,35 @@ export class LiveCluster {
     this.#groups.hasChanged();
     this.#runners.hasChanged();
   }
+}
+
+/** Ends of runners. A pod goes within a moment of its end, and who asks does so within seconds: so what was told is remembered. */
+export class RunnerEnds {
+  /** By `<namespace>/<name>` of the Job, the oldest first. */
+  readonly #told = new Map<string, EndToldBy>();
+
+  /** What a watch or a list shows of a pod now. */
+  note(pod: KubePod): void {
+    const key = jobKeyOf(pod);
+    if (key === undefined) return;
+    this.#told.delete(key);
+    const told = endToldBy(pod);
+    if (told) this.#told.set(key, told);
+    const [oldest] = this.#told.keys();
+    if (this.#told.size > MOST_ENDS && oldest !== undefined) this.#told.delete(oldest);
+  }
+
+  /** @param pods all that are there. Absent: there is none, so the last one that was counts. */
+  toldBy(key: string, pods: readonly KubePod[] | undefined): EndToldBy | undefined {
+    if (!pods) return this.#told.get(key);
+    const told = pods.map(endToldBy);
+    return told.includes(undefined) ? undefined : told.includes('others') ? 'others' : 'kubelet';
+  }
+}
+
+function jobKeyOf(pod: KubePod): string | undefined {
+  const name = jobOf(pod)?.name;
+  return name == null ? undefined : keyText({ namespace: pod.metadata.namespace, name });
 }
 
 function watchesOf({ groups, jobs, pods }: Copies) {

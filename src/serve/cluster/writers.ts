@@ -124,7 +124,7 @@ const MOST_STUCK = 10;
 const LONGEST_MESSAGE = 900;
 const COMPONENT = 'gitea-runners';
 /** Of type `Normal`; all others are warnings. */
-const GOOD_REASONS: ReadonlySet<string> = new Set(['LostJobRerun', 'RegistrationTokenWritten']);
+const GOOD_REASONS: ReadonlySet<string> = new Set(['LostJobEnded', 'LostJobRerun', 'RegistrationTokenWritten']);
 
 export const writeEvents: StartTask = (context) => {
   const waiting = new Map<string, Notice>();
@@ -226,6 +226,7 @@ function noticesOf(event: ServeEvent): readonly Notice[] {
 type Told = readonly [reason: string, text: string];
 
 const RERUNS: Readonly<Record<RerunOutcome, ((job: string, problem: Failure | undefined) => Told) | undefined>> = {
+  ended: (job) => ['LostJobEnded', `had Gitea end ${job}`],
   rerun: (job) => ['LostJobRerun', `re-ran ${job}`],
   exhausted: (job) => ['EvictionRetriesExhausted', `${job} is not re-run again: maxEvictionRetries`],
   failed: (job, problem) => ['RerunFailed', `cannot re-run ${job}: ${problem?.code} ${problem?.message}`],

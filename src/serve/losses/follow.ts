@@ -6,13 +6,15 @@
  *     its Job and its pod have gone, and nobody saw the Job end ─► suspect
  *     suspect ─► its Job is re-created before a look has told ─► nothing: a look names runners, and both have one name
  *     lost ─► its node answers again while the CI job is in progress ─► returned: the runner reports the end
+ *     lost ─► the kubelet has told the end of the runner, or its pod was closed and Gitea has not heard of it for a minute ─► ended
  *
  * A runner reports the end of its CI job before it ends itself. So nobody will report the end of a CI job that is in progress at a look which
- * began after the end of its runner: Gitea fails it after `ZOMBIE_TASK_TIMEOUT` (10 minutes).
+ * began after the end of its runner: Gitea fails it after `ZOMBIE_TASK_TIMEOUT` (10 minutes), or ends it sooner if it is asked to. It is asked
+ * about runners alone that have ended: one on a node that does not answer may live, and report to Gitea.
  */
 
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
-import type { LossReason } from '../../clients/kubernetes/pods.ts';
+import type { EndToldBy, LossReason } from '../../clients/kubernetes/pods.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { type LostJob, MOST_LOST_JOBS, RunnerGroupStatus } from '../../config/runnergroup/status.ts';
 import { isOver, type Look } from '../../planner/evidence.ts';
@@ -41,12 +43,14 @@ export interface GroupLosses {
 }
 
 /** The newest look at the scope of a group. It did not fail. */
-type GoodLook = Pick<Look, 'jobs'> & Pick<Observation, 'beganMs'>;
+type GoodLook = Pick<Look, 'jobs' | 'runners'> & Pick<Observation, 'beganMs'>;
 
 export interface FollowInput {
   readonly runners: readonly LiveRunner[];
   /** A pod of such a Job is there. */
   readonly hasPod: (name: string) => boolean;
+  /** Who says that the runner of this name has ended. */
+  readonly endToldBy: (name: string) => EndToldBy | undefined;
   /** Absent: the newest one failed, or there was none yet. */
   readonly look?: GoodLook;
   readonly nowMs: number;
@@ -55,7 +59,8 @@ export interface FollowInput {
 export const NO_LOSSES: GroupLosses = { suspects: new Map(), alive: new Set(), lost: [] };
 
 /** What follows from what was known before and what is seen now. The same objects while nothing changes. */
-export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs }: FollowInput) {
+export function followLosses(before: GroupLosses, input: FollowInput) {
+  const { runners, hasPod, look, nowMs } = input;
   const suspects = new Map<string, Suspect>();
   for (const { job, loss } of runners) {
     if (loss === undefined) continue;
@@ -93,11 +98,13 @@ export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs
   }
   const room = Math.max(0, MOST_LOST_JOBS - lost.length);
   const found = news.slice(0, room);
+  const all = found.length > 0 ? [...lost, ...found] : lost;
+  const isNews = (each: LostJob): boolean => !each.runnerEnded && !living.has(each.runner) && hasEnded(each, input);
   return {
     losses: {
       suspects: keepEqual(before.suspects, suspects),
       alive: keepEqual(before.alive, alive),
-      lost: found.length > 0 ? [...lost, ...found] : lost,
+      lost: all.some(isNews) ? all.map((each) => (isNews(each) ? { ...each, runnerEnded: true } : each)) : all,
     } satisfies GroupLosses,
     /** A runner was noticed whose loss only a look from now on explains. */
     needsLook,
@@ -106,6 +113,15 @@ export function followLosses(before: GroupLosses, { runners, hasPod, look, nowMs
     more: news.slice(room),
     returned,
   };
+}
+
+/** True if nothing of a lost runner lives any more. Gitea calls a runner offline that it has not heard of for a minute. */
+function hasEnded({ runner, lostAt }: LostJob, { endToldBy, look }: FollowInput): boolean {
+  const told = endToldBy(runner);
+  if (told !== 'others') return told === 'kubelet';
+  if (!look || look.beganMs <= Date.parse(lostAt)) return false;
+  const rows = look.runners.filter(({ name }) => name === runner);
+  return rows.length > 0 && rows.every(({ online }) => !online);
 }
 
 /**
@@ -124,6 +140,8 @@ function followJobs(before: ReadonlySet<string>, runners: readonly LiveRunner[],
 interface LossInput extends Pick<ReconcileInput, 'snapshot' | 'targetOf' | 'observations' | 'nowMs'> {
   /** A pod of this Job is there. @param key `<namespace>/<name>` */
   readonly hasPod: (key: string) => boolean;
+  /** As `LiveCluster.endToldBy`. */
+  readonly endToldBy: (key: string) => EndToldBy | undefined;
 }
 
 /** A group with losses, and what a re-run of them needs. */
@@ -177,6 +195,7 @@ export class LossBook {
       const followed = followLosses(this.#known(key), {
         runners: input.snapshot.runnersOfGroup.get(key) ?? [],
         hasPod: (name) => input.hasPod(keyText({ namespace, name })),
+        endToldBy: (name) => input.endToldBy(keyText({ namespace, name })),
         nowMs: input.nowMs,
         ...look,
       });
@@ -192,22 +211,39 @@ export class LossBook {
 
   /** A leader that is new knows what the one before has written. */
   #known(key: string): GroupLosses {
-    const known = this.#entries.get(key)?.losses;
-    if (known) return known;
-    const { data } = RunnerGroupStatus.safeParse(this.#statusOf(key) ?? {});
-    return { ...NO_LOSSES, lost: data?.lostJobs ?? NO_LOSSES.lost };
+    return this.#entries.get(key)?.losses ?? { ...NO_LOSSES, lost: this.#written(key) };
   }
 
   settle(key: string, { jobId }: LostJob): void {
+    this.#change(key, (lost) => lost.filter((each) => each.jobId !== jobId));
+  }
+
+  /** Notes that Gitea is to end these jobs. */
+  askEnd(key: string, jobs: readonly LostJob[], nowMs: number): void {
+    const ids = new Set(jobs.map(({ jobId }) => jobId));
+    const endAskedAt = timeText(nowMs);
+    this.#change(key, (lost) => lost.map((each) => (ids.has(each.jobId) ? { ...each, endAskedAt } : each)));
+  }
+
+  /** True if the cluster has the note about this job. Whoever leads next will know that it was no person who ended it. */
+  isAskNoted(key: string, { jobId }: LostJob): boolean {
+    return this.#written(key).some((each) => each.jobId === jobId && each.endAskedAt !== undefined);
+  }
+
+  #change(key: string, change: (lost: readonly LostJob[]) => readonly LostJob[]): void {
     const entry = this.#entries.get(key);
     if (!entry) return;
-    const lost = entry.losses.lost.filter((each) => each.jobId !== jobId);
-    this.#entries = new Map(this.#entries).set(key, { ...entry, losses: { ...entry.losses, lost } });
+    const losses = { ...entry.losses, lost: change(entry.losses.lost) };
+    this.#entries = new Map(this.#entries).set(key, { ...entry, losses });
+  }
+
+  #written(key: string): readonly LostJob[] {
+    return RunnerGroupStatus.safeParse(this.#statusOf(key) ?? {}).data?.lostJobs ?? NO_LOSSES.lost;
   }
 }
 
 /** The newest look, if it was a good one. */
 function lookAt(target: GiteaTarget | undefined, { observations }: LossInput): { readonly look?: GoodLook } {
   const { beganMs = 0, failure, look } = (target && observations.get(target.key)) ?? {};
-  return look && !failure ? { look: { jobs: look.jobs, beganMs } } : {};
+  return look && !failure ? { look: { jobs: look.jobs, runners: look.runners, beganMs } } : {};
 }

@@ -2,7 +2,7 @@
 
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { type ClockCorrection, NO_CORRECTION, shiftJobs, shiftLook } from '../../observe/clock-correction.ts';
-import { planOrRefuse, toPlanned } from '../../observe/plan-groups.ts';
+import { planOrRefuse, toPlanned, withIdleWanted } from '../../observe/plan-groups.ts';
 import { type Trouble, troublesOf } from '../../observe/troubles.ts';
 import type { GroupSummary, HoldingLimit, Plan, RunnerTrouble } from '../../planner/decisions.ts';
 import type { Evidence, Group, Look } from '../../planner/evidence.ts';
@@ -67,8 +67,8 @@ export function planApplication(input: PlanningInput): Planning {
   const namespaces = new Set([...groups.map(({ group }) => group), ...broken].map(({ namespace }) => namespace));
   const seen = runners.map(({ job }) => job).filter(({ namespace }) => namespaces.has(namespace));
   const nowMs = input.nowMs + clocks.nowShiftMs;
-  const planned = sound.flatMap(({ lookKey, sizes = [], ...own }) =>
-    [own, ...sizes].map(({ group, templateHash }) => toPlanned(group, lookKey, templateHash)),
+  const steady = sound.flatMap(({ lookKey, sizes = [], ...own }) =>
+    [own, ...sizes].map(({ group, templateHash }) => [toPlanned(group, lookKey, templateHash), group] as const),
   );
   try {
     const evidence: Evidence = {
@@ -79,6 +79,7 @@ export function planApplication(input: PlanningInput): Planning {
       nowMs,
       troubled,
     };
+    const planned = withIdleWanted(steady, evidence);
     return { is: 'planned', plan: planOrRefuse(planned, evidence), atMs: nowMs, seen: { groups: planned, evidence } };
   } catch (error) {
     if (error instanceof Failure) return { is: 'failed', failure: error };

@@ -1,12 +1,15 @@
 /**
- * Has Gitea re-run the CI jobs whose runners were lost: one key of the queue per run.
+ * Has Gitea end and re-run the CI jobs whose runners were lost: one key of the queue per run.
  *
- *     lost job ─► a look shows that Gitea has ended it ─► delay ─► jobs of the run's latest attempt ─► decideRerun ─► POST, or nothing
+ *     lost job ─┬─► a look shows that Gitea has ended it ──────────► delay ─► jobs of the run's latest attempt ─► decideRerun ─► POST, or nothing
+ *               └─► Gitea 28, its runner has ended, nothing else     ▲
+ *                   of the run is at work ─► noted in the status ─► POST
  *
+ * Gitea ends runs and no single jobs. The note comes first: a leader that follows must know that no person has cancelled the job.
  * Bound: one run per second and Gitea. A run whose other jobs still run is asked about again later and later.
  */
 import type { GiteaAccess } from '../../clients/gitea/api.ts';
-import { askForRerun, type JobOfRun, readRunJobs } from '../../clients/gitea/runs.ts';
+import { askForRerun, canEndRuns, endRun, type JobOfRun, readRunJobs } from '../../clients/gitea/runs.ts';
 import type { LostJob } from '../../config/runnergroup/status.ts';
 import type { DropReason, RerunOutcome } from '../../serve/events.ts';
 import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
@@ -20,29 +23,67 @@ interface FollowedRun {
   readonly run: LostRun;
   tries: number;
   isTold: boolean;
+  /** This Gitea cannot end it: it will give the lost jobs up by itself. */
+  cannotEnd?: true;
 }
+
+/** What a visit has done. `over`: a reconcile adds it again, if something is left. `later`: some of its losses wait. */
+type Visit = 'over' | 'later' | 'ended' | 'cannot-end';
 
 /** @param timeoutMs for all requests of one run. */
 export function rerunLostJobs(timeoutMs: number): StartTask {
   return ({ changed, clock, giteas, losses: book, queue, tell }) => {
     let runs: ReadonlyMap<string, FollowedRun> = new Map();
 
-    const end = ({ live: { key, object } }: GroupAtLoss, lost: LostJob, outcome: RerunOutcome): void => {
-      book.settle(key, lost);
-      tell({ is: 'rerun', object, lost, outcome });
-      changed();
+    const end = ({ live: { key, object } }: GroupAtLoss, losses: readonly LostJob[], outcome: RerunOutcome): void => {
+      for (const lost of losses) {
+        book.settle(key, lost);
+        tell({ is: 'rerun', object, lost, outcome });
+        changed();
+      }
     };
 
-    /** Answers how many losses of the run are still to be seen to. @throws Failure */
-    const ask = async (access: GiteaAccess, run: LostRun, signal: AbortSignal): Promise<number> => {
+    const waitsForNote = ({ at }: LostRun, loss: LostJob): boolean =>
+      loss.endAskedAt !== undefined && !book.isAskNoted(at.live.key, loss);
+
+    const endExpired = (): void => {
+      for (const at of book.atLoss) {
+        const expired = at.lost.filter((loss) => isExpired(loss, clock.now()));
+        end(at, expired, 'expired');
+      }
+    };
+
+    /** Has Gitea end the run, if nothing but lost jobs is at work in it. @throws Failure */
+    const endRunOf = async (access: GiteaAccess, run: LostRun, jobs: readonly JobOfRun[]): Promise<Visit> => {
+      const { group, live } = run.at;
+      const toEnd = decideEnd(run.losses, jobs, group.maxEvictionRetries);
+      if (toEnd.length === 0 || !(await canEndRuns(access))) return 'later';
+      // Somebody may be cancelling them.
+      const atWork = new Set((await readRunJobs(access, run, 'in_progress')).map(({ runner }) => runner));
+      if (!toEnd.every(({ runner }) => atWork.has(runner))) return 'later';
+      if (!toEnd.every((loss) => book.isAskNoted(live.key, loss))) {
+        book.askEnd(live.key, toEnd, clock.now());
+        changed();
+        return 'over';
+      }
+      await endRun(access, run);
+      for (const lost of toEnd) tell({ is: 'rerun', object: live.object, lost, outcome: 'ended' });
+      return 'ended';
+    };
+
+    /** @throws Failure */
+    const ask = async (access: GiteaAccess, run: LostRun, signal: AbortSignal): Promise<Visit> => {
       const { at, losses } = run;
-      const { drop, rerun } = decideRerun(losses, await readRunJobs(access, run), at.group.maxEvictionRetries);
-      if (signal.aborted) return losses.length;
-      for (const [loss, reason] of drop) end(at, loss, reason);
+      const jobs = await readRunJobs(access, run);
+      const { drop, rerun } = decideRerun(losses, jobs, at.group.maxEvictionRetries);
+      if (signal.aborted) return 'over';
+      for (const [loss, reason] of drop) end(at, [loss], reason);
       const left = losses.length - drop.size;
-      if (!rerun || (await askForRerun(access, run, rerun.request)) !== 'asked') return left;
-      for (const loss of rerun.covers) end(at, loss, 'rerun');
-      return left - rerun.covers.length;
+      if (left === 0) return 'over';
+      if (!rerun) return await endRunOf(access, run, jobs);
+      if ((await askForRerun(access, run, rerun.request)) !== 'asked') return 'later';
+      end(at, rerun.covers, 'rerun');
+      return left > rerun.covers.length ? 'later' : 'over';
     };
 
     const visit = async (key: string, { signal }: Turn): Promise<Again | undefined> => {
@@ -51,13 +92,10 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
       const { target } = run.at;
       const pausedMs = giteas.pauseMs(target);
       if (pausedMs > 0) return { inMs: pausedMs, firm: true };
-      const left = await giteas.ask(target, timeoutMs, (access) => ask(access, run, signal), signal);
-      const followed = runs.get(key);
-      const isOver = left === 0 || signal.aborted;
-      const tries = followed?.tries ?? 0;
-      // A later loss of the same run begins again from the start.
-      if (followed) followed.tries = isOver ? 0 : tries + 1;
-      return isOver ? undefined : { inMs: laterMs(tries), firm: true };
+      const visitRun = async (access: GiteaAccess): Promise<Visit> =>
+        showsEnd(run) || (await canEndRuns(access)) ? await ask(access, run, signal) : 'cannot-end';
+      const done = await giteas.ask(target, timeoutMs, visitRun, signal);
+      return signal.aborted ? undefined : againAfter(done, runs.get(key));
     };
 
     const line = queue.open('rerun', {
@@ -78,21 +116,30 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
 
     return ({ is }) => {
       if (is !== 'reconciled') return;
-      const nowMs = clock.now();
-      const expired = book.atLoss.flatMap((at) =>
-        at.lost.flatMap((loss) => (isExpired(loss, nowMs) ? [{ at, loss }] : [])),
-      );
-      for (const { at, loss } of expired) end(at, loss, 'expired');
+      endExpired();
       const known = runs;
       runs = new Map(
         lostRuns(book.atLoss).map((run) => [run.key, { tries: 0, isTold: false, ...known.get(run.key), run }]),
       );
       line.keepOnly(runs);
-      for (const [key, { run }] of runs) {
-        if (!line.has(key) && showsEnd(run)) line.add(key, run.at.group.evictionRetryDelaySeconds * 1000);
+      for (const [key, { cannotEnd, run }] of runs) {
+        if (line.has(key)) continue;
+        if (showsEnd(run)) line.add(key, run.at.group.evictionRetryDelaySeconds * 1000);
+        else if (!cannotEnd && mayEnd(run) && run.losses.every((loss) => !waitsForNote(run, loss))) line.add(key);
       }
     };
   };
+}
+
+/** When a run is visited again. */
+function againAfter(done: Visit, followed: FollowedRun | undefined): Again | undefined {
+  if (!followed) return undefined;
+  const { run, tries } = followed;
+  // A later loss of the same run begins again from the start.
+  followed.tries = done === 'later' ? tries + 1 : 0;
+  if (done === 'cannot-end') followed.cannotEnd = true;
+  if (done === 'ended') return { inMs: run.at.group.evictionRetryDelaySeconds * 1000 };
+  return done === 'later' ? { inMs: laterMs(tries), firm: true } : undefined;
 }
 
 interface LostRun {
@@ -126,6 +173,39 @@ export function showsEnd({ at: { look }, losses }: LostRun): boolean {
   return losses.some(({ jobId, lostAt }) => !running.has(jobId) && look.beganMs > Date.parse(lostAt));
 }
 
+/** True when the newest look shows nothing of the run ready or at work but lost jobs whose runners have ended. It must be free, too. */
+export function mayEnd({ at: { look }, losses, repository, runId }: LostRun): boolean {
+  if (!look) return false;
+  const ended = new Set(losses.flatMap(({ jobId, runnerEnded }) => (runnerEnded ? [jobId] : [])));
+  const open = look.jobs.filter((job) => {
+    const isOpen = job.status === 'in_progress' || job.status === 'queued';
+    return isOpen && job.runId === runId && job.repository === repository;
+  });
+  return open.length > 0 && open.every(({ id, status }) => status === 'in_progress' && ended.has(id));
+}
+
+/**
+ * The lost jobs for which Gitea is to end the run now; none: it would end something else, too, or the jobs could not be re-run. Pure.
+ * Blocked jobs are ended with them, and re-run with them. That needs the request for all that failed, so nothing may have failed before.
+ */
+export function decideEnd(
+  losses: readonly LostJob[],
+  jobs: readonly JobOfRun[],
+  maxRetries: number,
+): readonly LostJob[] {
+  const open = jobs.filter(({ isBlocked, isDone }) => !isDone && !isBlocked);
+  const ofOpen = open.map(({ runner, reruns }) =>
+    losses.find((loss) => loss.runnerEnded && loss.runner === runner && reruns < maxRetries),
+  );
+  const lost = ofOpen.filter((loss) => loss !== undefined);
+  if (lost.length < open.length) return [];
+  return jobs.some(({ isBlocked }) => isBlocked) && jobs.some(hasFailed) ? [] : lost;
+}
+
+function hasFailed({ conclusion }: JobOfRun): boolean {
+  return conclusion === 'failure' || conclusion === 'cancelled';
+}
+
 /** The pause after so many questions that changed nothing, ms: 15 s, 30 s … 5 minutes. */
 export function laterMs(tries: number): number {
   return doubled(FIRST_PAUSE_MS, tries, LONGEST_PAUSE_MS);
@@ -145,7 +225,7 @@ export function decideRerun(losses: readonly LostJob[], jobs: readonly JobOfRun[
   const failed = new Map<LostJob, JobOfRun>();
   for (const loss of losses) {
     const row = jobs.find((job) => isOf(loss, job));
-    const reason = dropReason(row, maxRetries);
+    const reason = dropReason(row, maxRetries, loss);
     if (reason) drop.set(loss, reason);
     else if (row?.isDone) failed.set(loss, row);
   }
@@ -153,8 +233,12 @@ export function decideRerun(losses: readonly LostJob[], jobs: readonly JobOfRun[
   if (!first || jobs.some(({ isDone }) => !isDone)) return { drop };
   // One request re-runs them all. Where other jobs failed, too, it would re-run those: then one job after the other.
   const lostRows = new Set(failed.values());
-  const others = jobs.filter(({ conclusion }) => conclusion === 'failure' || conclusion === 'cancelled');
-  if (failed.size > 1 && others.every((job) => lostRows.has(job))) {
+  const others = jobs.filter(hasFailed);
+  // Those that no runner had were ended with the lost ones.
+  const areEnded = [...failed.keys()].some(({ endAskedAt }) => endAskedAt !== undefined);
+  const isOurs = (job: JobOfRun): boolean =>
+    lostRows.has(job) || (areEnded && job.conclusion === 'cancelled' && job.runner === undefined);
+  if (others.length > 1 && others.every(isOurs)) {
     return { drop, rerun: { request: 'failed-jobs' as const, covers: [...failed.keys()] } };
   }
   return { drop, rerun: { request: { jobId: first[1].id }, covers: [first[0]] } };
@@ -166,9 +250,9 @@ function isOf({ runner, jobId, attempt }: LostJob, job: JobOfRun): boolean {
   return job.id === jobId && job.attempt === attempt;
 }
 
-function dropReason(row: JobOfRun | undefined, maxRetries: number): DropReason | undefined {
+function dropReason(row: JobOfRun | undefined, maxRetries: number, { endAskedAt }: LostJob): DropReason | undefined {
   if (!row) return 'superseded';
   if (!row.isDone) return row.runner === undefined ? 'superseded' : undefined;
-  if (row.conclusion !== 'failure') return 'not-failed';
+  if (row.conclusion !== 'failure' && !(endAskedAt && row.conclusion === 'cancelled')) return 'not-failed';
   return row.reruns >= maxRetries ? 'exhausted' : undefined;
 }

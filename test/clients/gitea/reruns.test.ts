@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Simulator, SimulatorOptions } from '../../../model/gitea/simulator.ts';
 import type { GiteaAccess } from '../../../src/clients/gitea/api.ts';
 import { giteaClient } from '../../../src/clients/gitea/observe.ts';
-import { askForRerun, readRunJobs } from '../../../src/clients/gitea/runs.ts';
+import { askForRerun, canEndRuns, endRun, readRunJobs } from '../../../src/clients/gitea/runs.ts';
 import { Deadline } from '../../../src/clients/http/request.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import { failureOf } from '../../support/failure-of.ts';
@@ -166,4 +166,48 @@ it.each([
   });
 
   expect((await failureOf(readRunJobs(access, PLACE))).code).toBe(code);
+});
+
+it.each([
+  ['1.27.3', false],
+  ['28.0.0', true],
+] as const)('Gitea %s can end runs: %s', async (version, can) => {
+  const { access } = await open({ version });
+
+  expect(await canEndRuns(access)).toBe(can);
+});
+
+it('Gitea 28.0 ends all jobs of a run at once, and one that is over stays as it is', async () => {
+  const { simulator, access } = await open({ version: '28.0.0' });
+  simulator.gitea.push('acme/web', {
+    jobs: [
+      { key: 'a', runsOn: ['linux'] },
+      { key: 'b', needs: ['a'] },
+    ],
+  });
+  const scope = { kind: 'owner', owner: 'acme' } as const;
+  const { id } = simulator.gitea.register({ name: 'one', scope, labels: ['linux'], ephemeral: true, canClean: true });
+  simulator.gitea.poll(id);
+  expect(await readRunJobs(access, PLACE)).toMatchObject([{ isDone: false, runner: 'one' }, { isBlocked: true }]);
+
+  await endRun(access, PLACE);
+  await endRun(access, PLACE);
+
+  const jobs = await readRunJobs(access, PLACE);
+  expect(jobs.map(({ conclusion, runner }) => [conclusion, runner])).toEqual([
+    ['cancelled', 'one'],
+    ['cancelled', undefined],
+  ]);
+});
+
+it('names the scope that a token lacks to end a run', async () => {
+  const { simulator, access } = await open({ version: '28.0.0' }, ['read:repository']);
+  simulator.gitea.push('acme/web', pushed('a'));
+
+  const failure = await failureOf(endRun(access, PLACE));
+
+  expect([failure.code, failure.message]).toEqual([
+    'GR-GITEA-02',
+    expect.stringContaining('the token lacks scope write:repository'),
+  ]);
 });

@@ -4,9 +4,9 @@ import { readJobPage, readRunnerPage, toAttempt, toJobStatus } from '../../../sr
 import { judgeVersion, type VersionFacts } from '../../../src/clients/gitea/version.ts';
 import { EPOCH, jobRow, runnerRow } from '../../support/gitea-stand-in.ts';
 
-const V26: VersionFacts = { text: '1.26.0', sortsJobs: false, attemptGrowsAtClaim: true };
+const V26: VersionFacts = { text: '1.26.0', sortsJobs: false, attemptGrowsAtClaim: true, endsRuns: false };
 const NOW = Date.parse('2026-08-01T12:00:00Z');
-const V27: VersionFacts = { text: '1.27.0', sortsJobs: true, attemptGrowsAtClaim: false };
+const V27: VersionFacts = { text: '1.27.0', sortsJobs: true, attemptGrowsAtClaim: false, endsRuns: false };
 
 describe('judgeVersion', () => {
   test.each([
@@ -17,9 +17,14 @@ describe('judgeVersion', () => {
     ['1.27.0~rc1', '1.27.0', true],
     ['1.28.0-rc0', '1.28.0', true],
     ['1.26.0+rc0', '1.26.0', false],
-    ['2.0.0', '2.0.0', true],
+    ['28.0.0', '28.0.0', true],
   ])('takes %s as %s; sorts jobs: %s', (text, found, sorts) => {
-    expect(judgeVersion(text)).toEqual({ text: found, sortsJobs: sorts, attemptGrowsAtClaim: !sorts });
+    expect(judgeVersion(text)).toEqual({
+      text: found,
+      sortsJobs: sorts,
+      attemptGrowsAtClaim: !sorts,
+      endsRuns: found === '28.0.0',
+    });
   });
 
   test.each(['1.24.9', '0.99.0', '1.9.0', '1.25'.replace('25', '3.0')])('refuses %s as too old', (text) => {

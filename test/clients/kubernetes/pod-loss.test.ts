@@ -1,6 +1,6 @@
 /** Law V39 (docs/spec.md): what counts as the loss of a runner. */
 import { expect, test } from 'vitest';
-import { lossOf } from '../../../src/clients/kubernetes/pods.ts';
+import { endToldBy, lossOf } from '../../../src/clients/kubernetes/pods.ts';
 import { KubeJob, KubePod } from '../../../src/clients/kubernetes/resources.ts';
 
 const META = { name: 'ci-1', namespace: 'runners', uid: 'u', creationTimestamp: '2026-11-20T10:00:00Z' };
@@ -81,4 +81,40 @@ test.each([
   ['is complete, its pod removed', jobWith('Complete'), []],
 ])('a runner that %s is not lost', (_, job, pods) => {
   expect(lossOf(job, pods)).toBeUndefined();
+});
+
+const running = { containerStatuses: [{ name: 'runner', state: { running: {} } }] };
+const byTaint = disrupted('DeletionByTaintManager');
+
+/** Law V94 (docs/spec.md). */
+test.each([
+  ['its container has ended', ended(137, 'OOMKilled'), 'kubelet'],
+  ['its container has ended, and another one of the pod runs', ended(0, 'Completed', { phase: 'Running' }), 'kubelet'],
+  ['evicted by a kubelet that tells no containers', podWith({ phase: 'Failed', reason: 'Evicted' }), 'kubelet'],
+  [
+    'closed because its node was removed',
+    podWith({ phase: 'Failed', ...running, ...disrupted('DeletionByPodGC') }),
+    'others',
+  ],
+  [
+    'closed because its node was removed, and tells no containers',
+    podWith({ phase: 'Failed', ...disrupted('DeletionByPodGC') }),
+    'others',
+  ],
+  [
+    'closed because its node is said to be out of service',
+    podWith({ phase: 'Failed', ...running, ...byTaint }, DELETED),
+    'others',
+  ],
+  ['on a node that does not answer', podWith({ phase: 'Running', ...running, ...byTaint }, DELETED), undefined],
+  [
+    'told to stop',
+    podWith({ phase: 'Running', ...running, ...disrupted('EvictionByEvictionAPI') }, DELETED),
+    undefined,
+  ],
+  ['at work', podWith({ phase: 'Running', ...running }), undefined],
+  ['not started yet', podWith({ phase: 'Pending' }), undefined],
+  ['not reported by the kubelet yet', podWith({}), undefined],
+])('the end of a runner that is %s', (_, pod, by) => {
+  expect(endToldBy(pod)).toBe(by);
 });

@@ -112,7 +112,7 @@ export class Machine {
   }
 
   /** Sends a signal to a process that `start` started. */
-  async signal(name: string, signal: 'TERM' | 'KILL' | 'HUP'): Promise<void> {
+  async signal(name: string, signal: 'TERM' | 'KILL' | 'HUP' | 'STOP' | 'CONT'): Promise<void> {
     const pid = readFileSync(this.#pidFile(name), 'utf8').trim();
     await this.run('sh', ['-c', `kill -${signal} ${pid} || true`]);
   }

@@ -117,6 +117,36 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
       'spec.minIdleRunners: is 11, but must be at most the cap, which is 10: idle runners count under it [GR-INPUT-06]',
     ],
   ],
+  idleSchedule: [
+    [
+      [{ runners: 11, from: '07:00', to: '19:00' }],
+      'spec.idleSchedule[0].runners: is 11, but must be at most the cap, which is 10: idle runners count under it [GR-INPUT-06]',
+    ],
+    [
+      [{ runners: 1, from: '7:00', to: '19:00' }],
+      'spec.idleSchedule[0].from: must have at least 5 characters [GR-INPUT-05]',
+    ],
+    [
+      [{ runners: 1, from: '07:00', to: '24:00' }],
+      'spec.idleSchedule[0].to: must be a time of the day, e.g. 07:00; got the string "24:00" [GR-INPUT-05]',
+    ],
+    [
+      [{ runners: 1, from: '07:00', to: '19:00', timeZone: 'Europe/Atlantis' }],
+      'spec.idleSchedule[0].timeZone: must be the IANA name of a time zone, e.g. Europe/Berlin: this one is not known; got the string "Europe/Atlantis" [GR-INPUT-05]',
+    ],
+    [
+      [{ runners: 1, from: '07:00', to: '19:00', days: ['Mo'] }],
+      'spec.idleSchedule[0].days[0]: must be one of Mon, Tue, Wed, Thu, Fri, Sat, Sun, not the string "Mo"; did you mean "Mon"? [GR-INPUT-05]',
+    ],
+  ],
+  idleDemand: [
+    [
+      { most: 11 },
+      'spec.idleDemand.most: is 11, but must be at most the cap, which is 10: idle runners count under it [GR-INPUT-06]',
+    ],
+    [{ most: 2, minutes: 0 }, 'spec.idleDemand.minutes: must be at least 1, not the number 0 [GR-INPUT-05]'],
+    [{}, 'spec.idleDemand.most: is required: a whole number [GR-INPUT-05]'],
+  ],
   sizes: [
     [[{ weight: 2 }], 'spec.sizes[0].name: is required: a string [GR-INPUT-05]'],
     [[{ name: 'large size' }], `spec.sizes[0].name: ${SIZE_RULE}; got the string "large size" [GR-INPUT-05]`],

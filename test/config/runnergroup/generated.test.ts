@@ -83,7 +83,13 @@ test('the JSON Schema closes what has fields, knows all of them and explains eac
   const unexplained = spec.map(([path, { description }]) => (description ? '' : path)).filter((path) => path !== '');
   // What the keys of the runner's own configuration mean, the runner's project explains.
   const ours = unexplained.filter((path) => !path.startsWith('spec.runnerConfig.'));
-  expect(ours).toEqual(['spec.labels[]', 'spec.sizes[].podTemplate.*', 'spec.podTemplate.*', 'spec.setupCommand[]']);
+  expect(ours).toEqual([
+    'spec.labels[]',
+    'spec.idleSchedule[].days[]',
+    'spec.sizes[].podTemplate.*',
+    'spec.podTemplate.*',
+    'spec.setupCommand[]',
+  ]);
   expect(JSON.stringify(schema)).not.toMatch(/defaultNote|9007199254740991/);
 });
 

@@ -41,6 +41,7 @@ test('a group has its own values, one spelling and all defaults', async () => {
       minIdleRunners: 0,
       sizes: [],
       limits: [],
+      idleSchedule: [],
       groupLabel: false,
       tracing: true,
       fairness: 'oldest',

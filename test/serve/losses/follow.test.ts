@@ -12,11 +12,11 @@ const lostRunner = (name: string, loss: LossReason = 'Evicted'): LiveRunner => (
   annotations: {},
   loss,
 });
-const lookAt = (beganMs: number, ...jobs: readonly Job[]) => ({ jobs, beganMs });
+const lookAt = (beganMs: number, ...jobs: readonly Job[]) => ({ jobs, runners: [], beganMs });
 
 /** By default no pod is there whose Job has gone. */
-function follow(before: GroupLosses, scene: Omit<FollowInput, 'hasPod'> & Partial<FollowInput>) {
-  return followLosses(before, { hasPod: () => false, ...scene });
+function follow(before: GroupLosses, scene: Omit<FollowInput, 'hasPod' | 'endToldBy'> & Partial<FollowInput>) {
+  return followLosses(before, { hasPod: () => false, endToldBy: () => undefined, ...scene });
 }
 
 /** A runner was seen lost at NOW. */
@@ -197,4 +197,45 @@ it(`a group notes at most ${MOST_LOST_JOBS} losses, and names the others`, () =>
 
   expect([losses.lost.length, found.length]).toEqual([MOST_LOST_JOBS, MOST_LOST_JOBS]);
   expect(more.map(({ runner }) => runner)).toEqual(names.slice(MOST_LOST_JOBS));
+});
+
+/** Law V94 (docs/spec.md). */
+describe('the runner of a lost CI job has ended', () => {
+  const row = (online: boolean) => {
+    return { id: 1, name: 'ci-1', online, busy: false, disabled: false, ephemeral: true, labels: [] };
+  };
+  const look = (...rows: readonly ReturnType<typeof row>[]) => {
+    return { ...lookAt(NOW + 500, running(7, 'ci-1')), runners: rows };
+  };
+  /** Whether it is noted so at the look that finds the loss, and with the next one. */
+  const isEnded = (scene: Partial<FollowInput>, later: Partial<FollowInput> = scene): readonly unknown[] => {
+    const around = { runners: [lostRunner('ci-1')], nowMs: NOW + 900, look: look() };
+    const first = follow(noticed(), { ...around, ...scene });
+    const next = follow(first.losses, { ...around, ...later });
+    return [first, next].map(({ losses }) => losses.lost[0]?.runnerEnded);
+  };
+
+  it('when the kubelet has told so', () => {
+    expect(isEnded({ endToldBy: () => 'kubelet' })).toEqual([true, true]);
+    expect(isEnded({}, { endToldBy: () => 'kubelet' })).toEqual([undefined, true]);
+    expect(isEnded({ endToldBy: () => 'kubelet' }, {})).toEqual([true, true]);
+  });
+
+  it('when its pod was closed for a node that is gone, and Gitea has not heard of it for a minute', () => {
+    const closed: Partial<FollowInput> = { endToldBy: () => 'others' };
+
+    expect(isEnded({ ...closed, look: look(row(true)) }, { ...closed, look: look(row(false)) })).toEqual([
+      undefined,
+      true,
+    ]);
+    expect(isEnded({ ...closed, look: look(row(false), row(true)) })).toEqual([undefined, undefined]);
+    expect(isEnded(closed)).toEqual([undefined, undefined]);
+  });
+
+  it('but not while nobody has told so, or a Job of its name lives', () => {
+    const living = { job: live('ci-1', 'running'), annotations: {} };
+
+    expect(isEnded({ look: look(row(false)) })).toEqual([undefined, undefined]);
+    expect(isEnded({}, { endToldBy: () => 'kubelet', runners: [living] })).toEqual([undefined, undefined]);
+  });
 });

@@ -27,6 +27,19 @@ describe('the plan of an Application', () => {
     expect(countsOf(planning.plan, runnerGroup({ name: 'other' }))).toMatchObject({ queued: 0 });
   });
 
+  it('keeps idle runners by the calendar: from one minute to the next, and no longer', () => {
+    const hours = { runners: 2, from: '07:00', to: '19:00', days: ['Sat' as const], timeZone: 'Asia/Kolkata' };
+    const timed = runnerGroup({ idleSchedule: [hours] });
+    const idleAt = (time: string): number => {
+      const around = input(sighted({ group: timed, look: { jobs: [], runners: [] } }));
+      const planning = planApplication({ ...around, nowMs: Date.parse(time) });
+      return planning.is === 'planned' ? planning.plan.runners.length : Number.NaN;
+    };
+
+    const times = ['06:59:59', '07:00:00', '18:59:59', '19:00:00'].map((time) => `2026-11-21T${time}+05:30`);
+    expect(times.map(idleAt)).toEqual([0, 2, 2, 0]);
+  });
+
   it('waits until every scope was looked at', () => {
     const { look: _, ...unseen } = sighted({ group: runnerGroup({ name: 'two' }), lookKey: 'other' });
 

@@ -83,6 +83,9 @@ export function beginFault(fault: Fault, stage: Stage): void {
     case 'eviction':
       pods.evict();
       return;
+    case 'node-silent':
+      pods.silence(forMs);
+      return;
     case 'refresh-lost':
       during(AGAIN_MS, (isOn) => {
         if (app) app.faults.refreshLost = isOn;

@@ -29,15 +29,20 @@ export class GiteaServer {
   onWebhook: (event: WebhookEvent) => void = () => undefined;
   /** Re-runs that were asked for, by id of the run. */
   readonly reruns: number[] = [];
+  /** Runs that were ended by request, and those of them in which a runner was at work that lives. */
+  readonly ends: number[] = [];
+  readonly livingEnds: number[] = [];
+  /** True if a runner works at this CI job, and lives. */
+  isWorkedAt: (jobId: number) => boolean = () => false;
   /** Notifications that came, as `<job id> <attempt>`. */
   readonly notified: string[] = [];
   /** Since when there has been trouble, and until when the pauses that follow may last. */
   #trouble: readonly [sinceMs: number, pausesMs: number] = [0, 0];
   readonly #world: World;
 
-  constructor(world: World, orgs: readonly string[]) {
+  constructor(world: World, orgs: readonly string[], version: '1.27.3' | '28.0.0') {
     this.#world = world;
-    this.gitea = new Gitea('1.27.3', world.clock.now);
+    this.gitea = new Gitea(version, world.clock.now);
     this.gitea.addUser('anna');
     for (const org of orgs) {
       this.gitea.addOrg(org, { owners: ['anna'] });
@@ -170,9 +175,13 @@ export class GiteaServer {
     const { state } = this.gitea;
     try {
       const doer = authenticate(state, { headers: { ...(authorization !== undefined && { authorization }) } });
+      const [, ended] = /\/runs\/(\d+)\/force-cancel/.exec(url.pathname) ?? [];
+      const jobs = ended === undefined ? [] : this.gitea.jobsOfRun(Number(ended));
+      const isLiving = jobs.some(({ id }) => this.isWorkedAt(id));
       const found = answer({ state, setup: SETUP, doer, method, path: url.pathname, query: url.searchParams, body });
       const [, run] = /\/runs\/(\d+)\/.*rerun/.exec(url.pathname) ?? [];
       if (method === 'POST' && run !== undefined && found.status < 300) this.#noteRerun(Number(run));
+      if (ended !== undefined && found.status < 300) this.#noteEnd(Number(ended), isLiving);
       return found;
     } catch (error) {
       if (error instanceof ErrorAnswer) return { status: error.status, body: { message: error.message } };
@@ -183,6 +192,13 @@ export class GiteaServer {
   #noteRerun(run: number): void {
     this.reruns.push(run);
     this.#world.tell(`Gitea re-runs run ${run}`);
+    for (const job of this.gitea.jobsOfRun(run)) this.announce(job);
+  }
+
+  #noteEnd(run: number, isLiving: boolean): void {
+    this.ends.push(run);
+    if (isLiving) this.livingEnds.push(run);
+    this.#world.tell(`Gitea ends run ${run}`);
     for (const job of this.gitea.jobsOfRun(run)) this.announce(job);
   }
 

@@ -41,6 +41,8 @@ export type Fault = { readonly atS: number } & ( // Kubernetes
   | { readonly is: 'namespace-refused'; readonly forS: number }
   /** The pod of a busy runner is evicted. */
   | { readonly is: 'eviction' }
+  /** The node of a busy runner does not answer Kubernetes for so long. The runner goes on, and Gitea hears it. */
+  | { readonly is: 'node-silent'; readonly forS: number }
   // Argo CD
   | { readonly is: 'refresh-lost'; readonly app: number; readonly forS: number }
   | { readonly is: 'refresh-overlooked'; readonly app: number }
@@ -73,6 +75,8 @@ export type FaultKind = Fault['is'];
 export interface History {
   readonly seed: number;
   readonly lengthS: number;
+  /** 28.0.0 can end runs. */
+  readonly gitea: '1.27.3' | '28.0.0';
   readonly apps: readonly AppInGit[];
   readonly replicas: number;
   /** Wakes at the same time. */

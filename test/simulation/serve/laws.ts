@@ -14,6 +14,7 @@
  *   leader ........ somebody leads within 25 s, if a process lives that long
  *   once .......... a notification comes once; a lost CI job is re-run once
  *   re-run ........ a lost CI job is re-run, whoever leads
+ *   ended ......... a run is ended once for each loss at most, and only when no runner of it lives
  *   rows .......... the queues hold no more than what lives
  *   mistake ....... nothing is rejected that nobody handles, and nothing runs again and again without a pause
  */
@@ -43,6 +44,7 @@ export type Law =
   | 'leader'
   | 'once'
   | 're-run'
+  | 'ended'
   | 'rows'
   | 'mistake';
 
@@ -132,6 +134,7 @@ export class Laws {
     }
     this.#excuseLosses();
     this.#checkOnce();
+    this.#checkEnds();
     this.#checkRows();
   }
 
@@ -258,6 +261,16 @@ export class Laws {
     for (const run of new Set(server.reruns)) {
       const times = server.reruns.filter((each) => each === run).length;
       if (times > (pods.losses.get(run)?.times ?? 0)) this.#break('once', `run ${run} was re-run ${times} times`);
+    }
+  }
+
+  #checkEnds(): void {
+    const { pods, server } = this.#stage;
+    const [living] = server.livingEnds;
+    if (living !== undefined) this.#break('ended', `run ${living} was ended while a runner worked at it`);
+    for (const run of new Set(server.ends)) {
+      const times = server.ends.filter((each) => each === run).length;
+      if (times > (pods.losses.get(run)?.times ?? 0)) this.#break('ended', `run ${run} was ended ${times} times`);
     }
   }
 

@@ -5,7 +5,7 @@ import type { Act, AppInGit, Fault, FaultKind, GroupInGit, History } from './his
 const APPS = ['alpha', 'beta', 'gamma'] as const;
 const FIRST_S = 22;
 
-/** All but `refresh-overlooked`, which comes beside them: so a seed gives the history that it always gave. */
+/** All but `refresh-overlooked` and `node-silent`, which come beside them: so a seed gives the history that it always gave. */
 export const FAULT_KINDS: readonly FaultKind[] = [
   'watch-cut',
   'watch-silent',
@@ -48,11 +48,14 @@ export function makeHistory(seed: number, kinds?: readonly FaultKind[]): History
   const faults = drawn.map((kind) => makeFault(random, kind, busyS));
   const beside = new Random(seed, 'overlooked');
   if (!kinds && beside.chance(0.1)) faults.push(makeFault(beside, 'refresh-overlooked', busyS));
+  const newer = new Random(seed, 'gitea-28');
+  if (!kinds && newer.chance(0.15)) faults.push(makeFault(newer, 'node-silent', busyS));
   const lastS = Math.max(busyS, ...faults.map((fault) => fault.atS + ('forS' in fault ? fault.forS : 0)));
   const lengthS = FIRST_S + lastS + restS(drawn);
   return {
     seed,
     apps,
+    gitea: newer.chance(0.5) ? '28.0.0' : '1.27.3',
     replicas: random.pick([1, 2, 2]),
     wakes: random.pick([1, 4]),
     namesNamespaces: drawn.includes('namespace-refused') || random.chance(0.3),
@@ -163,6 +166,7 @@ function makeFault(random: Random, kind: FaultKind, busyS: number): Fault {
       return { atS, is: kind, byS: random.whole(-90, 90) };
     case 'events-late':
     case 'events-repeated':
+    case 'node-silent':
     case 'kubernetes-away':
     case 'old-lists':
     case 'status-conflicts':

@@ -44,6 +44,7 @@ export class Pods {
     this.#kubernetes = kubernetes;
     this.#server = server;
     this.#ciOf = ciOf;
+    server.isWorkedAt = (jobId) => [...this.#runners].some(({ isEvicted, works }) => works === jobId && !isEvicted);
   }
 
   /** A Job was made. */
@@ -69,6 +70,23 @@ export class Pods {
     const { state } = this.#server.gitea;
     const run = state.jobs.get(runner.works)?.runId ?? 0;
     this.losses.set(run, { times: (this.losses.get(run)?.times ?? 0) + 1, atMs: this.#world.nowMs });
+  }
+
+  /** The node of a busy runner does not answer the API server for a time. */
+  silence(forMs: number): void {
+    const [runner] = [...this.#runners].filter(({ works, isEvicted }) => works > 0 && !isEvicted);
+    if (!runner) return;
+    this.#world.tell(`the node of ${runner.job.metadata.name} does not answer (CI job ${runner.works})`);
+    const show = (ready: 'True' | 'False'): void => {
+      // What ended meanwhile has told so.
+      if (runner.works === 0) return;
+      const taint = { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager' };
+      const conditions = [taint, { type: 'Ready', status: ready }];
+      const running = containers({ running: { startedAt: this.#time() } });
+      this.#pod(runner, { phase: 'Running', conditions, ...running }, this.#time());
+    };
+    show('False');
+    this.#world.later(forMs, () => show('True'));
   }
 
   async #live(runner: Runner): Promise<void> {
@@ -129,6 +147,8 @@ export class Pods {
     this.#pod(runner, { phase: 'Failed', reason: 'Evicted', conditions: [condition] });
     void this.#end(runner, 'Failed');
     this.#world.later(ZOMBIE_MS, () => {
+      // It may have been ended before, by request.
+      if (!this.#server.gitea.jobs().some(({ id, status }) => id === runner.works && status === 'running')) return;
       this.#server.gitea.finish(runner.row, 'failure');
       this.#world.tell(`Gitea gives up CI job ${runner.works}`);
       this.#server.announce({ id: runner.works });
@@ -154,9 +174,11 @@ export class Pods {
     this.#runners.delete(runner);
   }
 
-  #pod({ job }: Runner, status: object): void {
+  #pod({ job }: Runner, status: object, deletionTimestamp?: string): void {
     const { labels = {}, name, uid } = job.metadata;
-    const metadata = { name: `${name}-x`, namespace: NAMESPACE, labels, ownerReferences: [{ kind: 'Job', name, uid }] };
+    const ownerReferences = [{ kind: 'Job', name, uid }];
+    const deleted = deletionTimestamp === undefined ? {} : { deletionTimestamp };
+    const metadata = { name: `${name}-x`, namespace: NAMESPACE, labels, ownerReferences, ...deleted };
     this.#kubernetes.put('pods', { metadata, status });
   }
 

@@ -40,7 +40,7 @@ export async function runHistory(
   const world = new World(history.seed, withStory);
   const orgs = new Set(history.apps.flatMap(({ groups }) => groups.map(({ org }) => org)));
   for (const act of history.acts) if (act.is === 'commit') orgs.add(act.group.org);
-  const server = new GiteaServer(world, [...orgs]);
+  const server = new GiteaServer(world, [...orgs], history.gitea);
   const kubernetes = new Kubernetes(world);
   const ci = new Map<number, { readonly takesMs: number; readonly fails: boolean }>();
   const pods = new Pods(world, kubernetes, server, (jobId) => ci.get(jobId) ?? RERUN);

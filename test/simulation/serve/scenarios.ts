@@ -15,7 +15,7 @@ function push(atS: number, takesS: number, org = GROUP.org): Act {
 
 function history(seed: number, acts: readonly Act[], faults: readonly Fault[], lengthS: number): History {
   const apps = [{ name: 'alpha', groups: [GROUP] }];
-  return { seed, apps, replicas: 2, wakes: 4, namesNamespaces: false, acts, faults, lengthS };
+  return { seed, apps, gitea: '1.27.3', replicas: 2, wakes: 4, namesNamespaces: false, acts, faults, lengthS };
 }
 
 /** A commit moves the group while one runner is busy and one is idle. Then a CI job comes at the new place. */
@@ -29,6 +29,10 @@ function move(seed: number, faults: readonly Fault[]): History {
     push(70, 1, moved.org),
   ];
   return history(seed, acts, faults, 220);
+}
+
+function evicted(seed: number): History {
+  return history(seed, [push(30, 60)], [{ atS: 50, is: 'eviction' }], 220);
 }
 
 export const SCENARIOS = {
@@ -47,7 +51,20 @@ export const SCENARIOS = {
   statusConflict: (seed) =>
     history(seed, [push(30, 5)], [{ atS: 34, is: 'status-conflicts', forS: 6 + (seed % 4) }], 110),
   /** A runner is evicted at work. */
-  eviction: (seed) => history(seed, [push(30, 60)], [{ atS: 50, is: 'eviction' }], 220),
+  eviction: evicted,
+  /** The same, and Gitea can end the run. */
+  evictionEnded: (seed) => ({ ...evicted(seed), gitea: '28.0.0' }),
+  /** A leader dies as Gitea is to end a run, or has ended it. */
+  endingLeaderDies: (seed) => {
+    const killed = { atS: 50.5 + (seed % 40) / 5, is: 'killed', backAfterS: 2 } as const;
+    const before = evicted(seed);
+    return { ...before, faults: [...before.faults, killed], gitea: '28.0.0' };
+  },
+  /** The node of a runner does not answer for a time, and the runner goes on. */
+  nodeSilent: (seed) => ({
+    ...history(seed, [push(30, 100)], [{ atS: 50, is: 'node-silent', forS: 30 }], 220),
+    gitea: '28.0.0',
+  }),
   /** The leader dies while the output holds the Job of a short CI job that is pinned. Nothing else happens. */
   leaderChange: (seed) =>
     history(seed, [push(30, 8)], [{ atS: 36 + (seed % 12), is: 'killed', backAfterS: seed % 2 === 0 ? 1 : 30 }], 150),

@@ -4,8 +4,11 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { WakeTarget } from '../../../src/clients/argocd/wake.ts';
+import { endRun } from '../../../src/clients/gitea/runs.ts';
 import type { Subscriber, Tell } from '../../../src/serve/events.ts';
 import type { TaskContext } from '../../../src/serve/task.ts';
+import { Failure } from '../../../src/shared/failure.ts';
+import { keyText } from '../../../src/shared/keys.ts';
 import type { History } from './history.ts';
 import type { Law } from './laws.ts';
 import { FAULT_KINDS, makeHistory } from './make-history.ts';
@@ -83,9 +86,20 @@ const BROKEN: readonly (readonly [law: Law, what: string, sabotage: Sabotage, hi
   ['leader', 'two lead at a time', { leads: 'always' }, { ...SCENARIOS.quiet(1), replicas: 2 }],
   ['once', 'the notifier hears all twice', { hears: twice }, SCENARIOS.quiet(1)],
   ['re-run', 'lost CI jobs are not re-run', { without: 'reruns' }, SCENARIOS.eviction(1)],
+  ['re-run', 'Gitea ends lost CI jobs, and they are not re-run', { more: forgetting }, SCENARIOS.evictionEnded(1)],
+  ['ended', 'runs are ended that work', { more: endingAll }, { ...SCENARIOS.quiet(1), gitea: '28.0.0' }],
   ['rows', 'a task leaves keys in the queue', { more: littering }, SCENARIOS.quiet(1)],
   ['mistake', 'a task cannot begin', { more: failing }, SCENARIOS.quiet(1)],
 ];
+
+it('a lost CI job is over within seconds, and nobody waits for Gitea to give it up', async () => {
+  const { story } = await runHistory(SCENARIOS.evictionEnded(1), { withStory: true });
+  const atS = (words: string): number => Number.parseFloat(story.find((line) => line.includes(words)) ?? 'NaN');
+
+  expect(atS('Gitea ends run') - atS('is evicted')).toBeLessThan(6);
+  expect(atS('Gitea re-runs run') - atS('is evicted')).toBeLessThan(12);
+  expect(story.filter((line) => line.includes('gives up'))).toEqual([]);
+});
 
 describe('a law notices', () => {
   it.each(BROKEN)('"%s": %s', async (law, _, sabotage, history) => {
@@ -158,6 +172,24 @@ function littering({ queue }: TaskContext): Subscriber {
   return () => {
     keys += 1;
     line.add(`key ${keys}`, 3_600_000);
+  };
+}
+
+/** What Gitea has ended is forgotten. */
+function forgetting({ losses }: TaskContext): Subscriber {
+  return (event) => {
+    if (event.is === 'rerun' && event.outcome === 'ended') losses.settle(keyText(event.object.metadata), event.lost);
+  };
+}
+
+/** Whatever works is ended. */
+function endingAll({ giteas, targetOf }: TaskContext): Subscriber {
+  return (event) => {
+    if (event.is !== 'looked') return;
+    const [target] = [...targetOf().values()];
+    const job = event.look?.jobs.find(({ status }) => status === 'in_progress');
+    if (!job || !target || target instanceof Failure) return;
+    void giteas.ask(target, 5_000, (access) => endRun(access, job)).catch(() => undefined);
   };
 }
 

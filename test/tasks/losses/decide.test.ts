@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JobOfRun } from '../../../src/clients/gitea/runs.ts';
 import type { LostJob } from '../../../src/config/runnergroup/status.ts';
-import { decideRerun } from '../../../src/tasks/losses/rerunning.ts';
+import { decideEnd, decideRerun } from '../../../src/tasks/losses/rerunning.ts';
 
 const loss = (jobId: number, over: Partial<LostJob> = {}): LostJob => ({
   runner: `ci-${jobId}`,
@@ -92,5 +92,45 @@ describe('several lost jobs of one run', () => {
     const rows = [row(1), row(2), row(3, { conclusion, runner: 'ci-3' })];
 
     expect(decideRerun(both, rows, 2).rerun).toEqual({ request: { jobId: 1 }, covers: [both[0]] });
+  });
+});
+
+/** Law V94 (docs/spec.md). */
+describe('Gitea is to end a run', () => {
+  const gone = loss(1, { runnerEnded: true });
+  const { conclusion: __, ...busy } = row(1, { isDone: false });
+  const blocked: JobOfRun = { id: 3, attempt: 1, reruns: 0, isDone: false, isBlocked: true };
+  const queued: JobOfRun = { id: 3, attempt: 1, reruns: 0, isDone: false };
+
+  it('when the runners of all its jobs at work have ended', () => {
+    expect(decideEnd([gone], [busy, row(2, { conclusion: 'success' })], 1)).toEqual([gone]);
+    expect(decideEnd([gone], [busy, blocked], 1)).toEqual([gone]);
+    expect(decideEnd([gone], [busy, row(2)], 1)).toEqual([gone]);
+  });
+
+  it.each<[string, readonly LostJob[], readonly JobOfRun[]]>([
+    ['another job is at work', [gone], [busy, open]],
+    ['another job is ready: a runner may take it at this moment', [gone], [busy, queued]],
+    ['its runner may live', [loss(1)], [busy]],
+    ['another runner has the job now', [gone], [{ ...busy, runner: 'ci-x' }]],
+    ['it was re-run too often', [gone], [{ ...busy, reruns: 1 }]],
+    [
+      'a blocked job would go with it, and others failed before: what is to be re-run cannot be told',
+      [gone],
+      [busy, blocked, row(2)],
+    ],
+    ['nothing is open', [gone], [row(1)]],
+  ])('but not when %s', (_name, losses, jobs) => {
+    expect(decideEnd(losses, jobs, 1)).toEqual([]);
+  });
+
+  it('and re-runs what was cancelled so, with the jobs that it has blocked', () => {
+    const noted = loss(1, { runnerEnded: true, endAskedAt: '2026-11-21T12:00:05Z' });
+    const cancelled = row(1, { conclusion: 'cancelled' });
+    const { runner: ___, ...never } = row(3, { conclusion: 'cancelled' });
+
+    expect(decideRerun([noted], [cancelled], 1).rerun?.request).toEqual({ jobId: 1 });
+    expect(decideRerun([noted], [cancelled, never], 1).rerun).toEqual({ request: 'failed-jobs', covers: [noted] });
+    expect(drops([gone], [cancelled], 1)).toEqual(['not-failed']);
   });
 });

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import type { LostJob } from '../../../src/config/runnergroup/status.ts';
-import type { Job } from '../../../src/planner/evidence.ts';
+
 import type { GroupAtLoss } from '../../../src/serve/losses/follow.ts';
 import { isExpired, laterMs, lostRuns, showsEnd } from '../../../src/tasks/losses/rerunning.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
@@ -13,7 +13,7 @@ const loss = (jobId: number, runId = 1): LostJob => {
   return { runner: `ci-${jobId}`, repository: 'acme/web', runId, jobId, attempt: 1, reason: 'Evicted', lostAt };
 };
 
-function at(lost: readonly LostJob[], look?: { readonly jobs: readonly Job[]; readonly beganMs: number }): GroupAtLoss {
+function at(lost: readonly LostJob[], look?: GroupAtLoss['look']): GroupAtLoss {
   const metadata = { namespace: 'runners', name: 'ci', uid: 'u' };
   return {
     live: { key: 'runners/ci', object: { metadata } },
@@ -35,9 +35,9 @@ it('asks only after a look has shown that Gitea has ended a lost job', () => {
   const ended = (look?: Parameters<typeof at>[1]) => lostRuns([at([loss(1)], look)]).map(showsEnd);
 
   expect(ended()).toEqual([false]);
-  expect(ended({ jobs: [running(1, 'ci-1')], beganMs: NOW + 5 })).toEqual([false]);
-  expect(ended({ jobs: [], beganMs: NOW - 5 })).toEqual([false]);
-  expect(ended({ jobs: [running(2, 'ci-2')], beganMs: NOW + 5 })).toEqual([true]);
+  expect(ended({ jobs: [running(1, 'ci-1')], runners: [], beganMs: NOW + 5 })).toEqual([false]);
+  expect(ended({ jobs: [], runners: [], beganMs: NOW - 5 })).toEqual([false]);
+  expect(ended({ jobs: [running(2, 'ci-2')], runners: [], beganMs: NOW + 5 })).toEqual([true]);
 });
 
 it('asks again after 15 s, then later and later, and at last every 5 minutes', () => {

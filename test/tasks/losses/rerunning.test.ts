@@ -35,7 +35,10 @@ it('asks after the delay of the group, then after 15 s, and at last every 5 minu
   const losses = lossesAt({ good: 'https://gitea.example.com' }, [1], 7, clock.now());
   const asked: number[] = [];
   // Asked, and nothing has changed.
-  const ask = async () => asked.push(clock.steadyMs());
+  const ask = async () => {
+    asked.push(clock.steadyMs());
+    return 'later';
+  };
   const giteas = { pauseMs: () => 0, ask, close: async () => undefined } as unknown as Giteas;
   const { context } = taskContext({ clock, losses, giteas });
   const hear = rerunLostJobs(20_000)(context);
@@ -96,6 +99,7 @@ function lossesAt(
     observations,
     nowMs,
     hasPod: () => false,
+    endToldBy: () => undefined,
   });
   return book;
 }

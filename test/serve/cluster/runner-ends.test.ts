@@ -1,0 +1,49 @@
+/** Law V94 (docs/spec.md): what is remembered of the ends of runners. */
+import { expect, it } from 'vitest';
+import { KubePod } from '../../../src/clients/kubernetes/resources.ts';
+import { MOST_ENDS, RunnerEnds } from '../../../src/serve/cluster/live-cluster.ts';
+
+const STATES = {
+  running: { phase: 'Running', containerStatuses: [{ name: 'runner', state: { running: {} } }] },
+  ended: { phase: 'Failed', containerStatuses: [{ name: 'runner', state: { terminated: { exitCode: 137 } } }] },
+  closed: { phase: 'Failed', containerStatuses: [{ name: 'runner', state: { running: {} } }] },
+};
+
+function pod(name: string, state: keyof typeof STATES): KubePod {
+  const metadata = { name: `${name}-x`, namespace: 'runners', uid: name, creationTimestamp: '2026-11-20T10:00:00Z' };
+  const ownerReferences = [{ kind: 'Job', name, uid: name }];
+  return KubePod.parse({ metadata: { ...metadata, ownerReferences }, status: STATES[state] });
+}
+
+function noted(...pods: readonly KubePod[]): RunnerEnds {
+  const ends = new RunnerEnds();
+  for (const each of pods) ends.note(each);
+  return ends;
+}
+
+it('the end of a pod is known after it has gone', () => {
+  expect(noted(pod('a', 'running'), pod('a', 'ended')).toldBy('runners/a', undefined)).toBe('kubelet');
+  expect(noted(pod('a', 'closed')).toldBy('runners/a', undefined)).toBe('others');
+  expect(noted(pod('a', 'running')).toldBy('runners/a', undefined)).toBeUndefined();
+  expect(noted(pod('a', 'ended')).toldBy('runners/b', undefined)).toBeUndefined();
+});
+
+it('a pod of the same name that works takes it back', () => {
+  expect(noted(pod('a', 'ended'), pod('a', 'running')).toldBy('runners/a', undefined)).toBeUndefined();
+});
+
+it('of pods that are there, all must have ended', () => {
+  const ends = noted(pod('a', 'ended'));
+
+  expect(ends.toldBy('runners/a', [pod('a', 'ended')])).toBe('kubelet');
+  expect(ends.toldBy('runners/a', [pod('a', 'ended'), pod('a', 'running')])).toBeUndefined();
+  expect(ends.toldBy('runners/a', [pod('a', 'ended'), pod('a', 'closed')])).toBe('others');
+});
+
+it(`${MOST_ENDS} ends are remembered, the newest`, () => {
+  const ends = noted(...Array.from({ length: MOST_ENDS + 1 }, (_, nth) => pod(`job${nth}`, 'ended')));
+
+  expect(ends.toldBy('runners/job0', undefined)).toBeUndefined();
+  expect(ends.toldBy('runners/job1', undefined)).toBe('kubelet');
+  expect(ends.toldBy(`runners/job${MOST_ENDS}`, undefined)).toBe('kubelet');
+});
