@@ -249,7 +249,7 @@ async function ran(file: string, of: Wanted) {
   return { log, manifest };
 }
 
-function task({ mode, spec }: Wanted): string {
+function task({ mode = 'host', spec }: Wanted): string {
   return `${mode} ${JSON.stringify(spec?.['securityProfile'] ?? '')} ${JSON.stringify(spec?.['podTemplate'] ?? '').includes('hostUsers') ? 'user namespace' : ''}`;
 }
 

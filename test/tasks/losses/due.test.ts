@@ -2,7 +2,6 @@
 import { expect, it } from 'vitest';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import type { LostJob } from '../../../src/config/runnergroup/status.ts';
-
 import type { GroupAtLoss } from '../../../src/serve/losses/follow.ts';
 import { isExpired, laterMs, lostRuns, showsEnd } from '../../../src/tasks/losses/rerunning.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
