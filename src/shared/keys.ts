@@ -8,13 +8,13 @@ export function keyText({ namespace, name }: Named): string {
   return `${namespace}/${name}`;
 }
 
-/** A stay of a CI job in the queue. `origin`: base URL of its Gitea. A re-run is another stay. */
-export interface Stay {
+interface OriginAndJob {
   readonly origin: string;
   readonly job: { readonly id: number; readonly attempt: number };
 }
 
-export function stayKey({ origin, job }: Stay): string {
+/** Of a stay of a CI job in the queue. `origin`: base URL of its Gitea. A re-run is another stay. */
+export function stayKey({ origin, job }: OriginAndJob): string {
   return `${origin} ${job.id} ${job.attempt}`;
 }
 

@@ -17,7 +17,7 @@ import {
   subscriberOf,
 } from '../serve/events.ts';
 import type { AppVerdict } from '../serve/reconcile.ts';
-import { keyText, type Stay, stayKey } from '../shared/keys.ts';
+import { keyText, stayKey } from '../shared/keys.ts';
 import { printable } from '../shared/printable.ts';
 import { contextOf, type SpanAttributes, type SpanData, type SpanSink } from './tracing/span.ts';
 
@@ -161,8 +161,7 @@ function announcementOf(repository: string, jobId: number, status: string): stri
 }
 
 /** What is known of a CI job that waits. Times are ms since 1970 by this machine's clock. */
-interface Journey extends Stay {
-  readonly job: Look['jobs'][number];
+interface Journey extends Pick<JobDecision, 'job' | 'origin'> {
   /** Key of the target whose look showed it first. */
   readonly target: string;
   /** When a webhook told that it is queued. Absent: a poll found it. */

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { SpansLost } from '../../serve/events.ts';
-import { type Stay, stayKey } from '../../shared/keys.ts';
+import { stayKey } from '../../shared/keys.ts';
 
 /** Never a token, a header or a body. Strings that came from outside are printable and short. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
@@ -27,7 +27,7 @@ export interface TraceIds {
 }
 
 /** The trace of a stay, and its root span. */
-export function contextOf(stay: Stay): TraceIds {
+export function contextOf(stay: Parameters<typeof stayKey>[0]): TraceIds {
   const hash = createHash('sha256')
     .update(`gitea-runners ${stayKey(stay)}`)
     .digest('hex');
