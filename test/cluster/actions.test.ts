@@ -1,11 +1,11 @@
 /** What Argo CD shows and does beside a sync, on a real one: the link of a Job to its CI job, and the actions on a RunnerGroup. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, inject, it } from 'vitest';
+import { closeAfterTests } from './close-after-tests.ts';
 import { busyAndIdle } from './scenarios-lifetime.ts';
 import { conclusions } from './scenarios-load.ts';
 import { APPLICATION, GROUP, Rig } from './scenarios-rig.ts';
 
 let rig: Rig;
-let passed = true;
 
 beforeAll(async () => {
   const say = (line: string): void => void process.stdout.write(`actions: ${line}\n`);
@@ -16,13 +16,10 @@ beforeAll(async () => {
 beforeEach(() => rig.begin());
 
 afterEach(async ({ task }) => {
-  passed &&= task.result?.state !== 'fail';
   await rig.saveServeLogs(task.name);
 });
 
-afterAll(async () => {
-  await rig?.close(!passed);
-});
+closeAfterTests(() => rig);
 
 async function run(action: string): Promise<void> {
   const resource = ['--kind', 'RunnerGroup', '--namespace', 'runners', '--resource-name', GROUP];

@@ -1,8 +1,9 @@
 /** install/install.sh on a real, stock Argo CD, as README and docs/install.md show it: by Helm, and by plain YAML. It says how long each took. */
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
+import { beforeAll, expect, inject, it } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { closeAfterTests } from './close-after-tests.ts';
 import { GROUPS_REPOSITORY, Installation } from './install.ts';
 import { addBuild, oneJobSucceeds } from './one-job.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
@@ -10,7 +11,6 @@ import { type Stack, startStack } from './stack/stack.ts';
 
 let stack: Stack;
 let installation: Installation;
-let passed = true;
 
 function say(line: string): void {
   process.stdout.write(`at once: ${line}\n`);
@@ -52,15 +52,7 @@ beforeAll(async () => {
   await addBuild(stack);
 });
 
-afterEach(async ({ task }) => {
-  if (task.result?.state !== 'fail') return;
-  passed = false;
-  say(`FAILED: ${task.name}\n${await stack.collectLogs()}`);
-});
-
-afterAll(async () => {
-  await stack?.close(!passed);
-});
+closeAfterTests(() => stack);
 
 it('leads with Helm and one values file from nothing to the first CI job, and can be run again', async () => {
   const folder = await init();

@@ -1,9 +1,10 @@
 /** The Helm chart on a real cluster beside a stock Argo CD: the manual's commands to the first CI job, an upgrade, the end. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { docBlocks } from '../packaging/doc-blocks.ts';
+import { closeAfterTests } from './close-after-tests.ts';
 import { exampleGroup, GROUPS_REPOSITORY, Installation } from './install.ts';
 import { addBuild, oneJobSucceeds } from './one-job.ts';
 import { type Stack, startStack } from './stack/stack.ts';
@@ -11,7 +12,6 @@ import { type Stack, startStack } from './stack/stack.ts';
 const manual = readFileSync('docs/install.md', 'utf8');
 let stack: Stack;
 let installation: Installation;
-let passed = true;
 let values: Record<string, unknown>;
 
 function say(line: string): void {
@@ -48,15 +48,7 @@ describe('the Helm chart', () => {
     installation.set('CHART', 'install/chart');
   });
 
-  afterEach(async ({ task }) => {
-    if (task.result?.state !== 'fail') return;
-    passed = false;
-    say(`FAILED: ${task.name}\n${await stack.collectLogs()}`);
-  });
-
-  afterAll(async () => {
-    await stack?.close(!passed);
-  });
+  closeAfterTests(() => stack);
 
   it('leads by the commands of the manual from nothing to the first CI job', async () => {
     const started = Date.now();

@@ -3,9 +3,10 @@
  * containers when the pod is asked to end. dockerd is Debian's 20.10, the scripts around it are the runner project's own.
  */
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { waitUntil } from '../servers/process.ts';
+import { closeAfterTests } from './close-after-tests.ts';
 import { LEVEL, PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
 import { ciImage, ROOTLESS_IMAGE, RUNNER_WITH_CLIENT_IMAGE } from './stack/docker-images.ts';
 import { Registry } from './stack/registry.ts';
@@ -19,7 +20,6 @@ const HELLO = 'hello from a service';
 let rig: PodsRig;
 let registry: Registry;
 let image: string;
-let passed = true;
 
 beforeAll(async () => {
   rig = await PodsRig.start('docker-modes');
@@ -37,13 +37,10 @@ beforeAll(async () => {
   await admin.addWorkflow(REPOSITORY, 'long.yml', workflowOf('long', long, inContainer));
 });
 
-afterEach(({ task }) => {
-  passed &&= task.result?.state !== 'fail';
-});
+closeAfterTests(() => rig);
 
 afterAll(async () => {
   registry?.close();
-  await rig?.close(passed);
 });
 
 function wanted(mode: (typeof MODES)[number]): Wanted {

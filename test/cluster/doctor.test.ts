@@ -1,8 +1,9 @@
 /** `doctor` on a real cluster: before anything is installed, when all is well, and when one thing is broken. One stack for all. */
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
 import { waitUntil } from '../servers/process.ts';
 import { runCli } from '../support/run-cli.ts';
+import { closeAfterTests } from './close-after-tests.ts';
 import { commitGroup, type Patient } from './doctor-breaking.ts';
 import { BREAKS } from './doctor-breaks.ts';
 import { Installation, ORG } from './install.ts';
@@ -23,7 +24,6 @@ type Found = z.infer<typeof Findings>['findings'][number];
 
 let stack: Stack;
 let patient: Patient;
-let passed = true;
 
 function say(line: string): void {
   process.stdout.write(`doctor: ${line}\n`);
@@ -57,13 +57,7 @@ describe('doctor', () => {
     await addBuild(stack);
   });
 
-  afterEach(({ task }) => {
-    if (task.result?.state === 'fail') passed = false;
-  });
-
-  afterAll(async () => {
-    await stack?.close(!passed);
-  });
+  closeAfterTests(() => stack);
 
   it('says before the installation what is missing', async () => {
     const findings = await examine();

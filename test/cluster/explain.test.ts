@@ -5,11 +5,12 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import * as z from 'zod';
 import type { ApiJob } from '../servers/account.ts';
 import { waitUntil } from '../servers/process.ts';
+import { closeAfterTests } from './close-after-tests.ts';
 import { LEVEL, PodsRig, REPOSITORY, within } from './pods-rig.ts';
 import { installCrd } from './stack/crd.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
@@ -154,7 +155,6 @@ const Job = z.object({
 let rig: PodsRig;
 let kubectl: PodsRig['kubernetes']['kubectl'];
 let folder: string;
-let passed = true;
 /** The runner of each situation. */
 const runners = new Map<string, string>();
 /** All situations are made by then. */
@@ -251,13 +251,7 @@ beforeAll(async () => {
   await kubectl(['delete', 'pod', ...pod, '--grace-period=0', '--force']);
 }, 600_000);
 
-afterEach(({ task }) => {
-  passed &&= task.result?.state !== 'fail';
-});
-
-afterAll(async () => {
-  await rig?.close(passed);
-});
+closeAfterTests(() => rig);
 
 describe('explain on a real cluster, when', () => {
   it.each(SITUATIONS)('$name', async ({ name, cause, next }) => {

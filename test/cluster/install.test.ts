@@ -1,18 +1,18 @@
 /** docs/install.md on a real, stock Argo CD: every command that is marked to be run, in the order of the manual. */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { docBlocks } from '../packaging/doc-blocks.ts';
 import { waitUntil } from '../servers/process.ts';
 import { runCli } from '../support/run-cli.ts';
+import { closeAfterTests } from './close-after-tests.ts';
 import { exampleGroup, GROUPS_REPOSITORY, Installation } from './install.ts';
 import { addBuild, oneJobSucceeds } from './one-job.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 
 let stack: Stack;
 let installation: Installation;
-let passed = true;
 
 /** No objects for the API server: these files are for kustomize, Helm and cmp-server. So is the folder chart. Those of monitoring are for operators that are not here. */
 const NO_OBJECTS = ['helm-values.yaml', 'kustomization.yaml', 'plugin.yaml'];
@@ -46,18 +46,6 @@ async function sidecarImage(): Promise<string> {
   return await jsonPath(path, '-n', 'argocd', 'deployment', 'argocd-repo-server');
 }
 
-/** What a person would ask for first. */
-async function describeCluster(): Promise<string> {
-  const questions = [
-    ['get', 'pods', '-A'],
-    ['get', 'applications,runnergroups', '-A'],
-    ['get', 'events', '-n', 'argocd', '--sort-by=.lastTimestamp', '--field-selector=type!=Normal'],
-    ['logs', '-n', 'argocd', '-l', 'app.kubernetes.io/component=serve', '--tail=5'],
-  ];
-  const answers = await Promise.all(questions.map((question) => kubectl(...question).catch(String)));
-  return answers.map((text) => text.split('\n').slice(-30).join('\n')).join('\n');
-}
-
 describe('docs/install.md', () => {
   beforeAll(async () => {
     const say = (line: string): void => void process.stdout.write(`install: ${line}\n`);
@@ -66,15 +54,7 @@ describe('docs/install.md', () => {
     await addBuild(stack);
   });
 
-  afterEach(async ({ task }) => {
-    if (task.result?.state !== 'fail') return;
-    passed = false;
-    process.stdout.write(`install: FAILED: ${task.name}\n${await describeCluster()}`);
-  });
-
-  afterAll(async () => {
-    await stack?.close(!passed);
-  });
+  closeAfterTests(() => stack);
 
   it('leads in three steps from nothing to the first runner', async () => {
     const started = Date.now();

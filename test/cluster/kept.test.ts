@@ -3,10 +3,11 @@
  * enter the pod, `gitea-runners extend` makes it stay longer, and its end frees the place under the cap. The test applies and prunes what
  * `generate` prints, as Argo CD does.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import { sleep, waitUntil } from '../servers/process.ts';
+import { closeAfterTests } from './close-after-tests.ts';
 import { LEVEL, PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
 import { ROOTLESS_IMAGE, RUNNER_WITH_CLIENT_IMAGE } from './stack/docker-images.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
@@ -18,7 +19,6 @@ const MODES = [
 ] as const;
 
 let rig: PodsRig;
-let passed = true;
 
 beforeAll(async () => {
   rig = await PodsRig.start('kept');
@@ -34,13 +34,7 @@ beforeAll(async () => {
   );
 });
 
-afterEach(({ task }) => {
-  passed &&= task.result?.state !== 'fail';
-});
-
-afterAll(async () => {
-  await rig?.close(passed);
-});
+closeAfterTests(() => rig);
 
 const Annotations = z.record(z.string(), z.string()).default({});
 const Job = z.object({ metadata: z.object({ name: z.string(), annotations: Annotations }) });

@@ -1,11 +1,11 @@
 /** Laws V40 and P14 (docs/spec.md) on the real stack: evicted runners, and pods that a quota refuses. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { closeAfterTests } from './close-after-tests.ts';
 import { changeGitea, QUICK_ZOMBIES } from './scenarios-faults.ts';
 import { conclusions, expectAllDone } from './scenarios-load.ts';
 import { GROUP, leader, Rig } from './scenarios-rig.ts';
 
 let rig: Rig;
-let passed = true;
 const startedMs = Date.now();
 
 function say(line: string): void {
@@ -24,15 +24,11 @@ describe('a cluster that takes runners away', () => {
     rig.begin();
   });
 
-  afterEach(async ({ task }) => {
-    passed &&= task.result?.state !== 'fail';
-    for (const { message } of task.result?.errors ?? []) say(`FAILED: ${task.name}: ${message}`);
+  afterEach(async () => {
     await rig.restoreGroup();
   });
 
-  afterAll(async () => {
-    await rig?.close(!passed || process.env['KEEP'] === '1');
-  });
+  closeAfterTests(() => rig);
 
   /** Name of the one busy runner. */
   async function busyRunner(): Promise<string> {

@@ -1,10 +1,11 @@
 /** docs/migrate.md, "From static runners", walked on a real cluster while CI jobs come all the time: none is lost, none runs twice. */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { docScript } from '../packaging/doc-blocks.ts';
 import { sleep, waitUntil } from '../servers/process.ts';
+import { closeAfterTests } from './close-after-tests.ts';
 import { GROUPS_REPOSITORY, Installation, ORG } from './install.ts';
 import { addBuild } from './one-job.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
@@ -16,7 +17,6 @@ const STATIC = /^act-runner-\w+-\w{5}$/;
 
 let stack: Stack;
 let installation: Installation;
-let passed = true;
 let dispatched = 0;
 let isOver = false;
 let load: Promise<void> = Promise.resolve();
@@ -93,17 +93,11 @@ beforeAll(async () => {
   await kubectl('apply', '-f', stack.machine.write('act-runner.yaml', oldRunners(stack.gitea.url)));
 });
 
-afterEach(async ({ task }) => {
-  if (task.result?.state !== 'fail') return;
-  passed = false;
-  const rows = await stack.gitea.admin.call('GET', `/orgs/${ORG}/actions/runners`).catch(String);
-  process.stdout.write(`migrate: FAILED: ${task.name}\n${JSON.stringify(rows)}\n${await kubectl('get', 'pods', '-A')}`);
-});
+closeAfterTests(() => stack);
 
 afterAll(async () => {
   isOver = true;
   await load;
-  await stack?.close(!passed);
 });
 
 it('begins with static runners that have CI jobs all the time', async () => {

@@ -106,12 +106,12 @@ export class PodsRig {
     }
   }
 
-  /** Ends everything. Of the folder the logs stay, and what they say is printed, unless all went well. */
-  async close(passed: boolean): Promise<void> {
-    if (!passed)
+  /** Ends everything. Of the folder the logs stay when `keep`, and what they say is printed. */
+  async close(keep: boolean): Promise<void> {
+    if (keep)
       process.stdout.write(`${await collectLogs(this.machine, this.kubernetes)}\nlogs: ${this.playground.folder}\n`);
     await this.machine.close();
-    await this.playground.close(!passed);
+    await this.playground.close(keep);
   }
 
   async secret(name: string, value: string): Promise<void> {

@@ -4,13 +4,14 @@
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { installText } from '../packaging/manifests.ts';
 import type { ApiJob } from '../servers/account.ts';
 import { cacheAction } from '../servers/actions-cache.ts';
 import { waitUntil } from '../servers/process.ts';
 import { startQuietServe } from '../support/quiet-serve.ts';
+import { closeAfterTests } from './close-after-tests.ts';
 import { LEVEL, PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
 import { ROOTLESS_IMAGE } from './stack/docker-images.ts';
 import { RUNNER_IMAGE, RUNNER_WITH_NODE_IMAGE, runnerWithNodeImage } from './stack/images.ts';
@@ -22,7 +23,6 @@ const CACHED = 'install/examples/runnergroup-with-a-cache.yaml';
 
 let rig: PodsRig;
 let kubectl: PodsRig['kubernetes']['kubectl'];
-let passed = true;
 
 beforeAll(async () => {
   rig = await PodsRig.start('pods');
@@ -30,13 +30,7 @@ beforeAll(async () => {
   await kubectl(['apply', '-f', '-'], installText('crd.yaml'));
 });
 
-afterEach(({ task }) => {
-  passed &&= task.result?.state !== 'fail';
-});
-
-afterAll(async () => {
-  await rig?.close(passed);
-});
+closeAfterTests(() => rig);
 
 /** An example for this machine: its Gitea, a Secret that is there. */
 function example(file: string, more: Readonly<Record<string, unknown>> = {}): Wanted {

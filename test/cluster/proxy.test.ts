@@ -4,10 +4,11 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { GITEA_NAME, type Squid, startSquid } from '../servers/squid.ts';
 import { makeCertificates } from '../support/certificate.ts';
 import { TlsFront } from '../support/tls-front.ts';
+import { closeAfterTests } from './close-after-tests.ts';
 import { PodsRig, REPOSITORY, type Wanted, workflowOf } from './pods-rig.ts';
 import { ciImage, ROOTLESS_IMAGE, RUNNER_WITH_CLIENT_IMAGE } from './stack/docker-images.ts';
 import { Registry } from './stack/registry.ts';
@@ -26,7 +27,6 @@ let front: TlsFront;
 let image: string;
 let url: string;
 let caFile: string;
-let passed = true;
 
 beforeAll(async () => {
   rig = await PodsRig.start('proxy');
@@ -55,14 +55,11 @@ beforeAll(async () => {
   await gitea.admin.addWorkflow(REPOSITORY, 'ask.yml', workflowOf('ask', ask, { 'runs-on': 'container' }));
 });
 
-afterEach(({ task }) => {
-  passed &&= task.result?.state !== 'fail';
-});
+closeAfterTests(() => rig);
 
 afterAll(async () => {
   registry?.close();
   front?.close();
-  await rig?.close(passed);
 });
 
 function wanted(mode: (typeof MODES)[number]): Wanted {

@@ -2,10 +2,11 @@
  * Registration on a real kubelet, with the real runner and a real Gitea, without Argo CD: what a CI job can find of the registration
  * token in each container mode, and what becomes of a registration when Gitea or the pod goes away in the middle of it.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { Gitea } from '../servers/gitea.ts';
 import { waitUntil } from '../servers/process.ts';
+import { closeAfterTests } from './close-after-tests.ts';
 import { HUNT, hunted } from './hunt.ts';
 import { LossyProxy } from './lossy-proxy.ts';
 import { LEVEL, PodsRig, REPOSITORY, within, workflowOf } from './pods-rig.ts';
@@ -18,7 +19,6 @@ const CANARY = 'c0ffeeC0FFEEc0ffeeC0FFEEc0ffeeC0FFEEc0ff';
 let rig: PodsRig;
 let gitea: Gitea;
 let token: string;
-let passed = true;
 
 beforeAll(async () => {
   rig = await PodsRig.start('registration');
@@ -29,13 +29,7 @@ beforeAll(async () => {
   await rig.secret('bad', 'x'.repeat(40));
 });
 
-afterEach(({ task }) => {
-  passed &&= task.result?.state !== 'fail';
-});
-
-afterAll(async () => {
-  await rig?.close(passed);
-});
+closeAfterTests(() => rig);
 
 /** State of the init container: `waiting`, `running` or `terminated`; empty before there is one. */
 async function registering(name: string): Promise<string> {

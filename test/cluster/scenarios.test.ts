@@ -3,7 +3,8 @@
  * an hour; with CLUSTER_SCENARIOS=short, as in .ci/run, there are the four that touch every part.
  */
 import { createHash } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { closeAfterTests } from './close-after-tests.ts';
 import { apartScenarios } from './scenarios-apart.ts';
 import { editScenarios } from './scenarios-edit.ts';
 import { faultScenarios } from './scenarios-faults.ts';
@@ -13,7 +14,6 @@ import { poolScenarios } from './scenarios-pool.ts';
 import { Rig } from './scenarios-rig.ts';
 
 let rig: Rig | undefined;
-let passed = true;
 /**
  * CLUSTER_LEADER_DIES=SEED: in each scenario the leading `serve` is killed, at a moment that follows from the seed and the scenario's
  * name. Nothing that a scenario expects may depend on who leads.
@@ -58,9 +58,6 @@ describe('a cluster with the product in it', () => {
   });
 
   afterEach(async ({ task }) => {
-    passed &&= task.result?.state !== 'fail';
-    // Now, not at the end: the stack can still be looked at.
-    for (const { message } of task.result?.errors ?? []) say(`FAILED: ${task.name}: ${message}`);
     clearTimeout(dies);
     await dead;
     await theRig().saveServeLogs(task.name);
@@ -68,11 +65,7 @@ describe('a cluster with the product in it', () => {
     await theRig().restoreGroup();
   });
 
-  afterAll(async () => {
-    const keep = !passed || process.env['KEEP'] === '1';
-    if (keep) say(`logs: ${rig?.stack.machine.folder}`);
-    await rig?.close(keep);
-  });
+  closeAfterTests(() => rig);
 
   it('has set the namespace aside that refuses', async () => {
     const ofServe = ['-n', 'argocd', '-l', 'app.kubernetes.io/component=serve', '--tail=-1'];

@@ -3,10 +3,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
 import { Playground, waitUntil } from '../servers/process.ts';
 import { workflow } from '../servers/workflows.ts';
+import { closeAfterTests } from './close-after-tests.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
 import { choose } from './stack/network.ts';
 import { PACKAGES } from './stack/packages.ts';
@@ -34,22 +35,13 @@ function hasTraces(mark: Mark): void {
 
 describe('a stack', () => {
   let stack: Stack;
-  let passed = true;
 
   beforeAll(async () => {
     stack = await startStack(builds, (line) => process.stdout.write(`stack: ${line}\n`));
     await stack.gitea.admin.createOrg('acme');
   });
 
-  afterEach(async ({ task }) => {
-    if (task.result?.state !== 'fail') return;
-    passed = false;
-    if (!stack.playground.closed) process.stdout.write(`${await stack.collectLogs()}\nlogs: ${stack.machine.folder}\n`);
-  });
-
-  afterAll(async () => {
-    await stack?.close(!passed);
-  });
+  closeAfterTests(() => stack);
 
   it('runs a CI job in a pod whose runner registers itself, does one job and is gone', async () => {
     const { kubernetes, gitea, podLogs } = stack;

@@ -4,11 +4,12 @@
  */
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
+import { beforeAll, expect, inject, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { docBlocks, docScript, fencedBlocks } from '../packaging/doc-blocks.ts';
 import { waitUntil } from '../servers/process.ts';
 import { workflow } from '../servers/workflows.ts';
+import { closeAfterTests } from './close-after-tests.ts';
 import { GROUPS_REPOSITORY, Installation, ORG } from './install.ts';
 import { addBuild, oneJobSucceeds } from './one-job.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
@@ -20,7 +21,6 @@ const withoutArgo = readFileSync('docs/recipes/without-argo-cd.md', 'utf8');
 
 let stack: Stack;
 let installation: Installation;
-let passed = true;
 const done: string[] = [];
 
 /** Runs one block of the tutorial, and answers what it prints. */
@@ -38,13 +38,7 @@ beforeAll(async () => {
   await addBuild(stack, 5);
 });
 
-afterEach(({ task }) => {
-  passed &&= task.result?.state !== 'fail';
-});
-
-afterAll(async () => {
-  await stack?.close(!passed);
-});
+closeAfterTests(() => stack);
 
 it('leads from a cluster with Argo CD to the first runner, and prints what it shows', async () => {
   expect(await block('install')).toContain('configmap/argocd-rbac-cm serverside-applied\n');

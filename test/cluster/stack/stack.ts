@@ -51,6 +51,7 @@ export async function startStack(builds: ClusterBuilds, say: (line: string) => v
   const playground = new Playground('cluster');
   const started: { machine?: Machine; kubernetes?: Kubernetes } = {};
   const close = async (keep = false): Promise<void> => {
+    if (keep) say(`logs: ${playground.folder}`);
     await started.machine?.close();
     await playground.close(keep);
   };
