@@ -39,7 +39,7 @@ export function importGroups(files: readonly string[], flags: FlagsOf<'import'>,
   const missing = new Set(found.flatMap((each) => each.missing));
   if (missing.size > 0)
     throw new Failure('GR-IMPORT-03', 2, `import: ${[...missing].join(', ')} must be given: no file says it.`);
-  const made = found.map((each) => textOf(each, namespace));
+  const made = found.map((each) => textOf(inNamespace(namespace, each)));
   const bad = made.flatMap(({ problem }) => problem ?? []);
   if (bad.length === found.length) throw new Failure('GR-IMPORT-04', 2, bad.join('\n'));
   io.out(made.map(({ text }) => text).join('---\n'));
@@ -77,9 +77,25 @@ function read(file: string, io: Io): readonly unknown[] {
   }
 }
 
+/** An object without a namespace goes to ours, and a Secret is read in its own namespace only: the installation's are there. */
+function inNamespace(byDefault: string, group: ImportedGroup): ImportedGroup {
+  if (group.metadata.namespace) return group;
+  const own = [group.spec['registrationToken'], group.spec['authToken']].flatMap(
+    (token) => SecretRef.safeParse(token).data?.secretRef.name ?? [],
+  );
+  const lost = own.filter((name) => name !== REGISTRATION_SECRET && name !== API_SECRET);
+  const note = `Secrets of another namespace are not carried over: ${[...new Set(lost)].join(', ')}. docs/install.md makes ${REGISTRATION_SECRET} and ${API_SECRET}.`;
+  return {
+    metadata: { ...group.metadata, namespace: byDefault },
+    spec: { ...group.spec, registrationToken: REGISTRATION_TOKEN, authToken: AUTH_TOKEN },
+    notes: lost.length > 0 ? [...group.notes.filter((each) => each !== URL_NOTE), note] : group.notes,
+    missing: group.missing,
+  };
+}
+
 /** A group that would not be valid is all comment: it takes nothing away from the others. */
-function textOf({ metadata: { name, namespace = '' }, spec, notes }: ImportedGroup, byDefault: string) {
-  const metadata = { name: dnsLabelOf(name), namespace: namespace || byDefault };
+function textOf({ metadata: { name, namespace = '' }, spec, notes }: ImportedGroup) {
+  const metadata = { name: dnsLabelOf(name), namespace };
   const result = runnerGroupFromObject({ ...metadata, spec });
   const comments = notes.map((note) => `# ${printable(note)}\n`).join('');
   const text = `${comments}${yamlText({ apiVersion: API_VERSION, kind: KIND, metadata, spec })}`;
@@ -105,6 +121,8 @@ interface ImportedGroup {
 
 /** The Secret with the API token: no other tool has one that is good for it. */
 const AUTH_TOKEN = { secretRef: { name: API_SECRET, key: 'token' } };
+const REGISTRATION_TOKEN = { secretRef: { name: REGISTRATION_SECRET, key: 'registration-token' } };
+const SecretRef = z.looseObject({ secretRef: z.looseObject({ name: z.string() }) });
 const AUTH_TOKEN_NOTE = `authToken names the Secret ${API_SECRET}, which docs/install.md makes: the other tool had no API token, or one of another form.`;
 
 const URL_NOTE =
@@ -231,7 +249,7 @@ function fromScaledJob({ metadata, spec }: z.output<typeof ScaledJob>, known: Kn
       maxActiveRunners: spec.maxReplicaCount,
       minIdleRunners: spec.minReplicaCount || undefined,
       ...(labels.length > 0 && { labels, defaultLabels: false }),
-      registrationToken: { secretRef: { name: REGISTRATION_SECRET, key: 'registration-token' } },
+      registrationToken: REGISTRATION_TOKEN,
       ...pod?.spec,
       authToken: auth ? { secretRef: { name: auth.name, key: auth.key } } : AUTH_TOKEN,
     }),

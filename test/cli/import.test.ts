@@ -164,6 +164,20 @@ it("the operator's RunnerGroup, from `kubectl get -o yaml`", async () => {
   ]);
 });
 
+it('a group that moves to another namespace names the Secrets of the installation: its own stay where they were', async () => {
+  const moved = OPERATOR.replace(', namespace: runners', '');
+
+  const { groups, comments } = await imported(moved, '--group-namespace', 'runners');
+
+  expect(groups[0]?.spec).toMatchObject({
+    registrationToken: { secretRef: { name: 'gitea-runner', key: 'registration-token' } },
+    authToken: { secretRef: { name: 'gitea-api', key: 'token' } },
+  });
+  expect(comments).toContain(
+    '# Secrets of another namespace are not carried over: reg, api. docs/install.md makes gitea-runner and gitea-api.',
+  );
+});
+
 it('several files and kinds in one run; other objects are left out', async () => {
   const others =
     'kind: Service\nmetadata: {name: s}\n---\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {containers: [{name: w, image: nginx}]}}}\n';

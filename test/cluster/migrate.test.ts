@@ -1,25 +1,30 @@
-/** docs/migrate.md, "From static runners", walked on a real cluster while CI jobs come all the time: none is lost, none runs twice. */
+/**
+ * docs/migrate.md, walked on a real cluster while CI jobs come all the time: none is lost, none runs twice. MIGRATE_FROM=keda adds the walk
+ * from KEDA, which is built for it.
+ */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { beforeAll, expect, inject, it, onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { docScript } from '../packaging/doc-blocks.ts';
+import type { ApiJob } from '../servers/account.ts';
 import { sleep, waitUntil } from '../servers/process.ts';
+import { workflow } from '../servers/workflows.ts';
 import { closeAfterTests } from './close-after-tests.ts';
 import { GROUPS_REPOSITORY, Installation, ORG } from './install.ts';
-import { addBuild } from './one-job.ts';
+import {
+  apply,
+  OPERATOR_NAMESPACE,
+  registrationSecret,
+  startKeda,
+  startOperator,
+  staticRunners,
+} from './migrate-old.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 
-const REPOSITORY = `${ORG}/web`;
-/** The name of its pod. Those of the new ones have three more parts. */
-const STATIC = /^act-runner-\w+-\w{5}$/;
-
 let stack: Stack;
 let installation: Installation;
-let dispatched = 0;
-let isOver = false;
-let load: Promise<void> = Promise.resolve();
 
 interface Row {
   readonly id: number;
@@ -35,126 +40,179 @@ async function until(what: string, check: () => Promise<boolean>): Promise<void>
   await waitUntil(what, check, { timeoutMs: 180_000 });
 }
 
-async function completed(): Promise<readonly { readonly runner_name?: string | undefined }[]> {
-  return await stack.gitea.admin.jobs(`/orgs/${ORG}`, 'completed');
+/** A CI job of three seconds every one and a half, which needs the label, in a repository of that name. */
+class Load {
+  readonly #repository: `${string}/${string}`;
+  readonly #running: Promise<void>;
+  #started = 0;
+  #isOver = false;
+
+  private constructor(label: string) {
+    this.#repository = `${ORG}/${label}`;
+    this.#running = this.#run();
+  }
+
+  static async start(label: string): Promise<Load> {
+    const { admin } = stack.gitea;
+    await admin.createRepo(label, ORG);
+    await admin.addWorkflow(`${ORG}/${label}`, 'build.yml', workflow({ build: { runsOn: label, seconds: 3 } }));
+    const load = new Load(label);
+    onTestFinished(async () => await load.#end());
+    return load;
+  }
+
+  /** The CI jobs that ended on new runners, whose names have the id of a job, or on old ones. */
+  async ended(on: 'new' | 'old'): Promise<number> {
+    const names = (await this.#ended()).map(({ runner_name = '' }) => runner_name);
+    return names.filter((name) => /-\d+-1-[0-9a-f]{8}$/.test(name) === (on === 'new')).length;
+  }
+
+  /** Some more on the new runners, and then the end. */
+  async eachRanOnce(): Promise<void> {
+    const before = await this.ended('new');
+    await until('the new runners do the work', async () => (await this.ended('new')) >= before + 3);
+    await this.#end();
+    await until('all CI jobs have ended', async () => (await this.#ended()).length === this.#started);
+    const ended = await this.#ended();
+    expect(ended.filter(({ conclusion, run_attempt }) => conclusion !== 'success' || run_attempt !== 1)).toEqual([]);
+    // A task is one run of a job by one runner.
+    const tasks = await stack.gitea.admin.call('GET', `/repos/${this.#repository}/actions/tasks`);
+    expect(tasks).toMatchObject({ total_count: this.#started });
+    const [old, fresh] = [await this.ended('old'), await this.ended('new')];
+    process.stdout.write(
+      `migrate: ${this.#repository}: each CI job ran once, ${old} on old runners, ${fresh} on new\n`,
+    );
+  }
+
+  #ended(): Promise<readonly ApiJob[]> {
+    return stack.gitea.admin.jobs(`/repos/${this.#repository}`, 'completed');
+  }
+
+  async #run(): Promise<void> {
+    for (; !this.#isOver; await sleep(1_500)) {
+      await stack.gitea.admin.dispatch(this.#repository, 'build.yml');
+      this.#started += 1;
+    }
+  }
+
+  async #end(): Promise<void> {
+    this.#isOver = true;
+    await this.#running;
+  }
 }
 
-async function staticRows(): Promise<readonly Row[]> {
-  const { runners } = (await stack.gitea.admin.call('GET', `/orgs/${ORG}/actions/runners`)) as {
-    readonly runners: readonly Row[];
-  };
-  return runners.filter(({ name }) => STATIC.test(name));
+async function step(block: string): Promise<void> {
+  await installation.shell(block, docScript(readFileSync('docs/migrate.md', 'utf8'), block));
 }
 
-/** A runner that always runs, as its project's manual has it, twice. */
-function oldRunners(url: string): string {
-  const container = {
-    name: 'runner',
-    image: RUNNER_IMAGE,
-    env: [
-      { name: 'GITEA_INSTANCE_URL', value: url },
-      { name: 'GITEA_RUNNER_LABELS', value: 'linux:host' },
-      {
-        name: 'GITEA_RUNNER_REGISTRATION_TOKEN',
-        valueFrom: { secretKeyRef: { name: 'gitea-runner', key: 'registration-token' } },
-      },
-    ],
-  };
-  const labels = { app: 'act-runner' };
-  return stringify({
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: { name: 'act-runner', namespace: 'ci' },
-    spec: {
-      replicas: 2,
-      selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { containers: [container], terminationGracePeriodSeconds: 1 } },
-    },
+/** The RunnerGroup that a block of the page has written. */
+async function imported(block: string) {
+  await step(block);
+  return parse(readFileSync(join(installation.folder, 'ci.yaml'), 'utf8'));
+}
+
+/** Commits it, for this machine, and waits for the first CI job of its runners. */
+async function commit({ spec, ...group }: Awaited<ReturnType<typeof imported>>, load: Load): Promise<void> {
+  const here = { image: RUNNER_IMAGE, containerMode: 'host', defaultLabels: false, ttlSecondsAfterFinished: 5 };
+  const file = `${group.metadata.name}.yaml`;
+  await stack.gitea.admin.putFile(GROUPS_REPOSITORY, file, stringify({ ...group, spec: { ...spec, ...here } }));
+  await stack.argocd.cli('app', 'get', 'runners', '--refresh');
+  await until('a new runner has had a CI job', async () => (await load.ended('new')) > 0);
+}
+
+async function runners(): Promise<readonly Row[]> {
+  const answer = await stack.gitea.admin.call('GET', `/orgs/${ORG}/actions/runners`);
+  return (answer as { readonly runners: readonly Row[] }).runners;
+}
+
+/** Waits for the Jobs of busy runners, and deletes those of idle ones by name. A runner's name begins with that of its Job. */
+async function endJobs(namespace: string): Promise<void> {
+  const path = 'jsonpath={.items[?(@.status.active)].metadata.name}';
+  const active = async () => (await kubectl('get', 'jobs', '-n', namespace, '-o', path)).split(' ').filter(Boolean);
+  await until('no old runner is busy', async () => {
+    const [left, rows] = [await active(), await runners()];
+    return left.every((job) => rows.some(({ name, busy }) => name.startsWith(job) && !busy));
   });
+  for (const job of await active()) await kubectl('delete', 'job', '-n', namespace, job);
 }
 
 beforeAll(async () => {
   stack = await startStack(inject('clusterBuilds'), (line) => void process.stdout.write(`migrate: ${line}\n`));
   installation = await Installation.prepare(stack, inject('clusterBuilds'));
   installation.program('gitea-runners', `exec ${process.execPath} ${resolve('lib/gitea-runners.cjs')} "$@"`);
-  const { admin } = stack.gitea;
-  await addBuild(stack, 3);
-  const token = await admin.registrationToken(`/orgs/${ORG}`);
   await kubectl('create', 'namespace', 'ci');
-  await kubectl(
-    'create',
-    'secret',
-    'generic',
-    'gitea-runner',
-    '-n',
-    'ci',
-    `--from-literal=registration-token=${token}`,
-  );
-  await kubectl('apply', '-f', stack.machine.write('act-runner.yaml', oldRunners(stack.gitea.url)));
+  await apply(stack, await registrationSecret(stack, 'ci'));
 });
 
 closeAfterTests(() => stack);
 
-afterAll(async () => {
-  isOver = true;
-  await load;
+it('from the operator: it is stopped, its CustomResourceDefinition stays, its runners finish', async () => {
+  const load = await Load.start('operated');
+  const operator = await startOperator(stack, 'operated');
+  await until('its runners work', async () => (await load.ended('old')) >= 3);
+
+  const group = await imported('operator');
+  expect(group).toMatchObject({
+    metadata: { name: 'operated', namespace: 'runners' },
+    spec: { org: ORG, labels: ['operated:host'], maxActiveRunners: 3 },
+  });
+  await operator.stop();
+  await step('operator-crd');
+  await installation.install();
+  await commit(group, load);
+
+  await endJobs(OPERATOR_NAMESPACE);
+  await kubectl('delete', 'runnergroups', '--all', '-n', OPERATOR_NAMESPACE);
+  await kubectl('delete', 'namespace', OPERATOR_NAMESPACE);
+  await load.eachRanOnce();
+  expect(await kubectl('get', 'runnergroups', '-A', '-o', 'name')).toBe('runnergroup.gitea.bpg.pw/operated\n');
 });
 
-it('begins with static runners that have CI jobs all the time', async () => {
-  await until('both static runners are there', async () => (await staticRows()).length === 2);
-  const begin = async (): Promise<void> => {
-    while (!isOver) {
-      await stack.gitea.admin.dispatch(REPOSITORY, 'build.yml');
-      dispatched += 1;
-      await sleep(1_500);
-    }
-  };
-  load = begin();
+it('from static runners: both work side by side, and the old ones go when none of them is busy', async () => {
+  const { admin } = stack.gitea;
+  const isStatic = ({ name }: Row): boolean => /^act-runner-\w+-\w{5}$/.test(name);
+  const load = await Load.start('static');
+  await apply(stack, staticRunners(stack, 'static'));
+  await until('both static runners are there', async () => (await runners()).filter(isStatic).length === 2);
+  await until('they work', async () => (await load.ended('old')) >= 3);
 
-  await until('they work', async () => (await completed()).length >= 3);
-});
-
-it('has the old and the new runners side by side', async () => {
-  await installation.shell('static', docScript(readFileSync('docs/migrate.md', 'utf8'), 'static'));
-  const group = parse(readFileSync(join(installation.folder, 'ci.yaml'), 'utf8'));
+  const group = await imported('static');
   expect(group).toMatchObject({
     metadata: { name: 'act-runner', namespace: 'runners' },
-    spec: { org: ORG, containerMode: 'host', labels: ['linux:host'], maxActiveRunners: 2 },
+    spec: { org: ORG, containerMode: 'host', labels: ['static:host'], maxActiveRunners: 2 },
   });
-  await installation.install();
-  const { admin } = stack.gitea;
-  await admin.putFile(
-    GROUPS_REPOSITORY,
-    'ci.yaml',
-    stringify({ ...group, spec: { ...group.spec, image: RUNNER_IMAGE, ttlSecondsAfterFinished: 5 } }),
-  );
-  await stack.argocd.cli('app', 'get', 'runners', '--refresh');
+  await commit(group, load);
 
-  await until('a new runner has had a CI job', async () =>
-    (await completed()).some(({ runner_name = '' }) => runner_name !== '' && !STATIC.test(runner_name)),
-  );
-});
-
-it('takes the old ones away when none of them is busy, and all CI jobs have run once', async () => {
-  const { admin } = stack.gitea;
-  for (const { id } of await staticRows())
-    await admin.call('PATCH', `/orgs/${ORG}/actions/runners/${id}`, { disabled: true });
-  await until('none of them is busy', async () => (await staticRows()).every(({ busy }) => !busy));
+  const old = (await runners()).filter(isStatic);
+  for (const { id } of old) await admin.call('PATCH', `/orgs/${ORG}/actions/runners/${id}`, { disabled: true });
+  await until('none of them is busy', async () => !(await runners()).some((row) => isStatic(row) && row.busy));
   await kubectl('scale', '-n', 'ci', 'deployment/act-runner', '--replicas=0');
-  for (const { id } of await staticRows()) await admin.call('DELETE', `/orgs/${ORG}/actions/runners/${id}`);
-  const before = (await completed()).length;
-  await until('the new ones do all the work', async () => (await completed()).length >= before + 5);
-  isOver = true;
-  await load;
-
-  await until('all CI jobs have ended', async () => (await completed()).length === dispatched);
-  const jobs = await admin.jobs(`/orgs/${ORG}`, 'completed');
-  expect(jobs.filter(({ conclusion, run_attempt }) => conclusion !== 'success' || run_attempt !== 1)).toEqual([]);
-  // A task is one run of a job by one runner.
-  const { total_count: tasks } = (await admin.call('GET', `/repos/${REPOSITORY}/actions/tasks`)) as {
-    readonly total_count: number;
-  };
-  expect(tasks).toBe(dispatched);
-  expect(await staticRows()).toEqual([]);
-  process.stdout.write(`migrate: ${dispatched} CI jobs, each run once\n`);
+  for (const { id } of old) await admin.call('DELETE', `/orgs/${ORG}/actions/runners/${id}`);
+  await load.eachRanOnce();
+  expect((await runners()).filter(isStatic)).toEqual([]);
 });
+
+it.skipIf(process.env['MIGRATE_FROM'] !== 'keda')(
+  'from KEDA: both work side by side, KEDA is paused, and its ScaledJob goes when its runners are done',
+  async () => {
+    const load = await Load.start('scaled');
+    installation.set('SCALED_JOB', 'scaled');
+    await startKeda(stack, 'scaled');
+    await until('its runners work', async () => (await load.ended('old')) >= 3);
+
+    const group = await imported('keda');
+    expect(group).toMatchObject({
+      metadata: { name: 'scaled', namespace: 'runners' },
+      spec: { org: ORG, containerMode: 'host', labels: ['scaled:host'], maxActiveRunners: 3 },
+    });
+    await commit(group, load);
+
+    await step('keda-pause');
+    await endJobs('ci');
+    await step('keda-delete');
+    await load.eachRanOnce();
+    expect(await kubectl('get', 'jobs', '-n', 'ci', '-o', 'name')).toBe('');
+  },
+  // KEDA is built first.
+  3_600_000,
+);

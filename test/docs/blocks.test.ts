@@ -18,6 +18,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   // It compares the block with that of docs/install.md.
   'README.md': 'test/packaging/manual.test.ts',
   'docs/install.md': 'test/cluster/install.test.ts',
+  'docs/migrate.md': 'test/cluster/migrate.test.ts',
+  'docs/page.md': 'test/cluster/page.test.ts',
   'docs/tutorial.md': 'test/cluster/tutorial.test.ts',
   'docs/recipes/gitops.md': 'test/cluster/tutorial.test.ts',
   'docs/recipes/tokens.md': 'test/cluster/tutorial.test.ts',

@@ -1,5 +1,5 @@
 /**
- * Forty questions that people have, and where the manual answers each. Twenty are those of a first user, twenty were asked in threads
+ * Questions that people have, and where the manual answers each. Twenty-one are those of a first user, twenty were asked in threads
  * about ARC, KEDA, Argo CD and Gitea's runners. The answer has a heading of its own, and is at most two links away from the README.
  */
 import { readFileSync } from 'node:fs';
@@ -36,6 +36,7 @@ const QUESTIONS: readonly Question[] = [
   { question: 'Does it work without Argo CD?', answer: 'docs/recipes/without-argo-cd.md#without-argo-cd' },
   { question: 'Does it run Windows jobs?', answer: 'docs/faq.md#does-it-run-windows-or-macos-jobs' },
   { question: 'Where is the history of jobs, and what do they cost?', answer: 'docs/report.md#ask' },
+  { question: 'How do developers see their jobs in a browser?', answer: 'docs/page.md#set-it-up' },
   { question: 'May a developer run explain?', answer: 'docs/faq.md#may-a-developer-run-explain' },
   {
     question: 'Can ARC serve Gitea?',
@@ -145,9 +146,9 @@ function pagesFrom(file: string): readonly string[] {
 const oneAway = pagesFrom('README.md');
 const near = new Set([...oneAway, ...oneAway.flatMap(pagesFrom)]);
 
-it('there are forty questions, twenty of them from threads, and no question twice', () => {
-  expect(QUESTIONS).toHaveLength(40);
-  expect(new Set(QUESTIONS.map(({ question }) => question)).size).toBe(40);
+it('there are forty-one questions, twenty of them from threads, and no question twice', () => {
+  expect(QUESTIONS).toHaveLength(41);
+  expect(new Set(QUESTIONS.map(({ question }) => question)).size).toBe(41);
   expect(new Set(QUESTIONS.flatMap(({ thread }) => thread ?? [])).size).toBe(20);
 });
 

@@ -150,6 +150,20 @@ describe('the network policies', () => {
       ],
     });
   });
+
+  it('open the port of the page with its Service, to everybody, and no other port', () => {
+    const [service, policy] = objects('page.yaml').map(({ spec }) => spec) as Record<string, unknown>[];
+
+    expect(service).toMatchObject({
+      selector: { 'app.kubernetes.io/component': 'serve' },
+      ports: [{ targetPort: 8082 }],
+    });
+    expect(policy).toEqual({
+      podSelector: { matchLabels: service?.['selector'] },
+      policyTypes: ['Ingress'],
+      ingress: [{ ports: [{ port: 8082, protocol: 'TCP' }] }],
+    });
+  });
 });
 
 function notIn(key: string, value: string): object {

@@ -173,6 +173,17 @@ const COLLECTOR: Recipe = {
   assets: [],
 };
 
+/** Its operator alone. */
+const KEDA: Recipe = {
+  name: 'keda',
+  title: 'KEDA 2.21.0',
+  binaries: { keda: 'github.com/kedacore/keda/v2/cmd/operator' },
+  cgo: false,
+  flags: ['-ldflags', '-s -w'],
+  module: 'github.com/kedacore/keda/v2',
+  assets: ['config'],
+};
+
 /** Where the parts of the cluster lie. */
 export interface ClusterBuilds {
   /** Folder with `kube-apiserver`, `kube-controller-manager`, `kube-scheduler`, `kubelet`, `kubectl`. */
@@ -195,6 +206,12 @@ export function buildCluster(say: (line: string) => void): ClusterBuilds {
     gitea: build(GITEA['1.27.3'], say),
     helm: build(HELM, say),
   };
+}
+
+/** It has the clients of many clouds, so this takes minutes. Only one walk of docs/migrate.md needs it. */
+export function buildKeda(say: (line: string) => void): string {
+  needTools();
+  return build(KEDA, say);
 }
 
 /** Builds what is not there yet, one after the other, and tells `say` how long each took. */

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Browser as Chromium, chromium } from 'playwright-core';
+import { type BrowserContextOptions, type Browser as Chromium, chromium, type Page } from 'playwright-core';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { type FakeCluster, type KubeObject, startFakeCluster } from '../serve/fake-cluster.ts';
@@ -14,6 +14,7 @@ import type { Gitea } from './gitea.ts';
 import { freePort, type Playground } from './process.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
+export const PASSWORD = 'a-password-of-this-test';
 const Application = z.object({ client_id: z.string(), client_secret: z.string() });
 
 export interface RealPage {
@@ -22,12 +23,17 @@ export interface RealPage {
   readonly cluster: FakeCluster;
 }
 
-/** Registers the page at Gitea as its administrator does, and serves it. */
+/** Registers the page at Gitea, as an administrator does. */
+export async function registerPage({ admin }: Gitea, url: string): Promise<z.output<typeof Application>> {
+  const application = { name: 'CI runners', redirect_uris: [`${url}/signed-in`], confidential_client: true };
+  return Application.parse(await admin.call('POST', '/user/applications/oauth2', application));
+}
+
+/** Registers the page, and serves it. */
 export async function startRealPage(gitea: Gitea, playground: Playground, atEnd: AtEnd): Promise<RealPage> {
   const port = await freePort();
   const url = `http://localhost:${port}`;
-  const application = { name: 'CI runners', redirect_uris: [`${url}/signed-in`], confidential_client: true };
-  const made = Application.parse(await gitea.admin.call('POST', '/user/applications/oauth2', application));
+  const made = await registerPage(gitea, url);
   const folder = playground.makeFolder('page');
   const write = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text);
@@ -66,8 +72,38 @@ export async function startRealPage(gitea: Gitea, playground: Playground, atEnd:
   return { url, cluster };
 }
 
-/** Debian's. @throws when it is not installed */
-export async function startChromium(): Promise<Chromium> {
+/** Debian's. @param hosts such as `MAP example.com 10.0.0.1` @throws when it is not installed */
+export async function startChromium(hosts = ''): Promise<Chromium> {
   if (!existsSync(CHROMIUM)) throw new Error(`${CHROMIUM} is missing: apt-get install chromium`);
-  return await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+  return await chromium.launch({
+    executablePath: CHROMIUM,
+    args: ['--no-sandbox', '--disable-dev-shm-usage', `--host-resolver-rules=${hosts}`],
+  });
+}
+
+/** Makes a person in Gitea who can sign in. */
+export async function addPerson({ admin }: Gitea, username: string): Promise<void> {
+  const email = `${username}@example.com`;
+  await admin.call('POST', '/admin/users', { username, email, password: PASSWORD, must_change_password: false });
+}
+
+/** The page in a browser of this person, who has signed in with Gitea. */
+export async function signIn(
+  browser: Chromium,
+  url: string,
+  login: string,
+  options: BrowserContextOptions = {},
+): Promise<Page> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  await page.goto(url);
+  await page.getByRole('link', { name: 'Sign in with Gitea' }).click();
+  await page.fill('input[name=user_name]', login);
+  await page.fill('input[name=password]', PASSWORD);
+  await page.keyboard.press('Enter');
+  const consent = page.locator('#authorize-app');
+  await Promise.race([consent.waitFor(), page.waitForURL(`${url}/**`)]);
+  if (await consent.isVisible()) await consent.click();
+  await page.getByRole('heading', { level: 1, name: 'My jobs' }).waitFor();
+  return page;
 }

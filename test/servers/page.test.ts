@@ -4,11 +4,10 @@ import type { BrowserContext, BrowserContextOptions, Browser as Chromium, Page }
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { GITEA_VERSIONS } from './build.ts';
 import { type Gitea, startGitea } from './gitea.ts';
-import { type RealPage, startChromium, startRealPage } from './page-rig.ts';
+import { addPerson, PASSWORD, type RealPage, signIn as signInTo, startChromium, startRealPage } from './page-rig.ts';
 import { Playground } from './process.ts';
 import { workflow } from './workflows.ts';
 
-const PASSWORD = 'a-password-of-this-test';
 /** What tells a job from an element. */
 const HOSTILE = '<img src=x onerror=window.evil=1>';
 
@@ -23,13 +22,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     playground = new Playground(`page-${version}`);
     gitea = await startGitea(version, inject('builds').gitea[version], playground);
     const { admin } = gitea;
-    for (const username of ['dora', 'olga'])
-      await admin.call('POST', '/admin/users', {
-        username,
-        email: `${username}@example.com`,
-        password: PASSWORD,
-        must_change_password: false,
-      });
+    for (const username of ['dora', 'olga']) await addPerson(gitea, username);
     await admin.createOrg('acme');
     for (const name of ['api', 'hidden', 'many']) await admin.createRepo(name, 'acme');
     await admin.call('PUT', '/repos/acme/api/collaborators/dora', { permission: 'read' });
@@ -65,23 +58,13 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     login: string,
     options: BrowserContextOptions = {},
   ): Promise<{ readonly context: BrowserContext; readonly page: Page; readonly wrong: readonly string[] }> {
-    const context = await browser.newContext(options);
-    const page = await context.newPage();
+    const page = await signInTo(browser, site.url, login, options);
     const wrong: string[] = [];
-    await page.goto(site.url);
-    await page.getByRole('link', { name: 'Sign in with Gitea' }).click();
-    await page.fill('input[name=user_name]', login);
-    await page.fill('input[name=password]', PASSWORD);
-    await page.keyboard.press('Enter');
-    const consent = page.locator('#authorize-app');
-    await Promise.race([consent.waitFor(), page.waitForURL(`${site.url}/**`)]);
-    if (await consent.isVisible()) await consent.click();
-    await page.getByRole('heading', { level: 1, name: 'My jobs' }).waitFor();
     // From here on only the page itself.
     page.on('console', (message) => message.type() === 'error' && wrong.push(message.text()));
     page.on('pageerror', (error) => wrong.push(String(error)));
     page.on('request', (request) => request.url().startsWith(site.url) || wrong.push(`asked ${request.url()}`));
-    return { context, page, wrong };
+    return { context: page.context(), page, wrong };
   }
 
   /** What an accessibility checker finds: WCAG 2.2 and best practices. */

@@ -5,12 +5,14 @@ import { createServer, type Server } from 'node:https';
 
 export class TlsFront {
   readonly #server: Server;
+  /** Base URL, plain http. */
+  target: string;
 
-  private constructor(server: Server) {
+  private constructor(server: Server, target: string) {
     this.#server = server;
+    this.target = target;
   }
 
-  /** @param target base URL, plain http. */
   static async start(
     target: string,
     certificate: { readonly key: string; readonly cert: string },
@@ -19,16 +21,17 @@ export class TlsFront {
     const { key, cert } = certificate;
     const server = createServer({ key, cert }, (incoming, response) => {
       const { method, url = '', headers } = incoming;
-      const onward = request(target + url, { method, headers }, (answer) => {
+      const onward = request(front.target + url, { method, headers }, (answer) => {
         response.writeHead(answer.statusCode ?? 502, answer.headers);
         answer.pipe(response);
       });
       onward.on('error', () => response.destroy());
       incoming.pipe(onward);
     });
+    const front = new TlsFront(server, target);
     server.listen(0, address);
     await once(server, 'listening');
-    return new TlsFront(server);
+    return front;
   }
 
   get port(): number {

@@ -1,0 +1,96 @@
+/** docs/page.md, walked on a real cluster: the page comes with the chart, behind an Ingress with TLS, and a person signs in with Gitea. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { stringify } from 'yaml';
+import { docScript } from '../packaging/doc-blocks.ts';
+import { addPerson, registerPage, signIn, startChromium } from '../servers/page-rig.ts';
+import { makeCertificates } from '../support/certificate.ts';
+import { TlsFront } from '../support/tls-front.ts';
+import { closeAfterTests } from './close-after-tests.ts';
+import { exampleGroup, GROUPS_REPOSITORY, Installation, ORG } from './install.ts';
+import { addBuild } from './one-job.ts';
+import { type Stack, startStack } from './stack/stack.ts';
+
+const HOST = 'runners.example.com';
+const SERVE = ['-n', 'argocd', '-l', 'app.kubernetes.io/component=serve'];
+
+let stack: Stack;
+let installation: Installation;
+let ingress: TlsFront;
+let browser: Browser;
+let page: Page;
+let url: string;
+
+function kubectl(...args: readonly string[]): Promise<string> {
+  return stack.kubernetes.kubectl(args);
+}
+
+beforeAll(async () => {
+  stack = await startStack(inject('clusterBuilds'), (line) => void process.stdout.write(`page: ${line}\n`));
+  installation = await Installation.prepare(stack, inject('clusterBuilds'));
+  const { gitea, machine } = stack;
+  ingress = await TlsFront.start('', makeCertificates(HOST), machine.outside);
+  url = `https://${HOST}:${ingress.port}`;
+  browser = await startChromium(`MAP ${HOST} ${machine.outside}`);
+  await addBuild(stack, 600);
+  await addPerson(gitea, 'olga');
+  const [team] = (await gitea.admin.call('GET', `/orgs/${ORG}/teams`)) as readonly { readonly id: number }[];
+  await gitea.admin.call('PUT', `/teams/${team?.id}/members/olga`);
+});
+
+closeAfterTests(() => stack);
+
+afterAll(async () => {
+  await browser?.close();
+  ingress?.close();
+});
+
+it('comes with the chart of an installation that had none', async () => {
+  const { client_id: clientId, client_secret: secret } = await registerPage(stack.gitea, url);
+  const [repository, tag] = installation.image.split(/:(?=[^:/]*$)/);
+  const values = join(installation.folder, 'values.yaml');
+  const write = (more: object): void => writeFileSync(values, stringify({ image: { repository, tag }, ...more }));
+  installation.set('VALUES', 'values.yaml');
+  installation.set('CHART', 'install/chart');
+  installation.set('PAGE_CLIENT_SECRET', secret);
+  write({});
+  for (const name of ['helm', 'helm-sidecar']) await installation.block(name);
+  await stack.kubernetes.refreshDns();
+  for (const name of ['secrets', 'application']) await installation.block(name);
+  await stack.gitea.admin.putFile(GROUPS_REPOSITORY, 'ci.yaml', exampleGroup(stack));
+  await stack.argocd.cli('app', 'get', 'runners', '--refresh');
+
+  await installation.shell('page-secret', docScript(readFileSync('docs/page.md', 'utf8'), 'page-secret'));
+  write({ page: { enabled: true, url, gitea: stack.gitea.url, clientId } });
+  await installation.block('helm');
+  await kubectl('rollout', 'status', '-n', 'argocd', 'deployment/gitea-runners', '--timeout=120s');
+
+  ingress.target = `http://${await kubectl('get', 'service', 'gitea-runners-page', '-n', 'argocd', '-o', 'jsonpath={.spec.clusterIP}')}`;
+  page = await signIn(browser, url, 'olga', { ignoreHTTPSErrors: true });
+});
+
+it('shows the job of the person with its pod and its node', async () => {
+  await stack.gitea.admin.dispatch(`${ORG}/web`, 'build.yml');
+  const row = page.locator('li', { has: page.locator('.running') });
+  await row.getByRole('link', { name: `${ORG}/web build` }).waitFor({ timeout: 120_000 });
+  const pod = await kubectl('get', 'pods', '-n', 'runners', '-o', 'jsonpath={.items[0].metadata.name}');
+
+  await page.getByRole('link', { name: `${ORG}/web build` }).click();
+  await page.getByRole('heading', { name: 'Why' }).waitFor();
+  expect(await page.innerText('main')).toContain(pod);
+  await page.goto(`${url}/groups/runners/ci`);
+  expect(await page.innerText('table')).toMatch(new RegExp(`\\b${pod}\\s+node1\\b`));
+});
+
+it('is the same on each replica of serve, for one who signed in at another', async () => {
+  const addresses = await kubectl('get', 'pods', ...SERVE, '-o', 'jsonpath={.items[*].status.podIP}');
+
+  expect(addresses.split(' ')).toHaveLength(2);
+  for (const address of addresses.split(' ')) {
+    ingress.target = `http://${address}:8082`;
+    await page.goto(url);
+    await page.getByRole('link', { name: `${ORG}/web build` }).waitFor({ timeout: 30_000 });
+  }
+});
