@@ -1,4 +1,5 @@
 /** Runners as others start them: a pod that stays, the operator's Jobs, and KEDA itself. */
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { writeImage } from '../../scripts/oci-image.mjs';
@@ -53,89 +54,69 @@ export function staticRunners(stack: Stack, label: string): object {
 
 export const OPERATOR_NAMESPACE = 'gitea-runner-operator-system';
 const GROUP = 'operated';
+const CAP = 3;
 
 /**
  * The operator's object, and its Jobs as its `constructJobForRunnerGroup` makes them (bapung/gitea-runner-operator 776a3fb): random names,
  * owned by the object, ten minutes after their end they go. The operator itself is no Go module that a proxy has.
  */
 export async function startOperator(stack: Stack, label: string): Promise<{ readonly stop: () => Promise<void> }> {
-  const { gitea, kubernetes } = stack;
-  const crd = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' };
+  const { admin, url } = stack.gitea;
+  const kubectl = (words: string): Promise<string> => stack.kubernetes.kubectl(words.split(' '));
   const names = { kind: 'RunnerGroup', listKind: 'RunnerGroupList', plural: 'runnergroups', singular: 'runnergroup' };
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   const versions = [{ name: 'v1alpha1', served: true, storage: true, schema, subresources: { status: {} } }];
-  const definition = { group: 'gitea.bpg.pw', names, scope: 'Namespaced', versions };
-  await apply(stack, { ...crd, metadata: { name: 'runnergroups.gitea.bpg.pw' }, spec: definition });
-  await kubernetes.kubectl(['wait', '--for=condition=Established', 'crd/runnergroups.gitea.bpg.pw']);
-  await kubernetes.kubectl(['create', 'namespace', OPERATOR_NAMESPACE]);
-  const token = await gitea.admin.registrationToken(`/orgs/${ORG}`);
-  const group = {
-    apiVersion: 'gitea.bpg.pw/v1alpha1',
-    kind: 'RunnerGroup',
+  await apply(stack, {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'runnergroups.gitea.bpg.pw' },
+    spec: { group: 'gitea.bpg.pw', names, scope: 'Namespaced', versions },
+  });
+  await kubectl('wait --for=condition=Established crd/runnergroups.gitea.bpg.pw');
+  await kubectl(`create namespace ${OPERATOR_NAMESPACE}`);
+  const token = await admin.registrationToken(`/orgs/${ORG}`);
+  const kind = { apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerGroup' };
+  const secret = (key: string): object => ({ name: 'gitea-runner-secret', key });
+  await apply(stack, {
+    ...kind,
     metadata: { name: GROUP, namespace: OPERATOR_NAMESPACE },
     spec: {
       scope: 'org',
       org: ORG,
-      giteaURL: gitea.url,
+      giteaURL: url,
       labels: [`${label}:host`],
-      maxActiveRunners: 3,
-      registrationToken: { name: 'gitea-runner-secret', key: 'registrationToken' },
-      authToken: { name: 'gitea-runner-secret', key: 'authToken' },
+      maxActiveRunners: CAP,
+      registrationToken: secret('registrationToken'),
+      authToken: secret('authToken'),
     },
-  };
-  await apply(stack, group);
-  const uid = await kubernetes.kubectl([
-    'get',
-    'runnergroup',
-    GROUP,
-    '-n',
-    OPERATOR_NAMESPACE,
-    '-o',
-    'jsonpath={.metadata.uid}',
-  ]);
-  const owner = { apiVersion: group.apiVersion, kind: group.kind, name: GROUP, uid, controller: true };
-  const spawned = new Set<number>();
-  let isStopped = false;
+  });
+  const uid = await kubectl(`get runnergroup ${GROUP} -n ${OPERATOR_NAMESPACE} -o jsonpath={.metadata.uid}`);
+  const owner = { ...kind, name: GROUP, uid, controller: true };
+  const served = new Set<number>();
   const look = async (): Promise<void> => {
-    const active = [
-      'get',
-      'jobs',
-      '-n',
-      OPERATOR_NAMESPACE,
-      '-o',
-      'jsonpath={.items[?(@.status.active)].metadata.name}',
-    ];
-    const living = (await kubernetes.kubectl(active)).split(' ').filter(Boolean).length;
-    const queued = await gitea.admin.jobs(`/orgs/${ORG}`, 'queued', 'waiting', 'pending');
-    const fresh = queued
-      .filter(({ id, labels }) => labels?.includes(label) && !spawned.has(id))
-      .slice(0, Math.max(0, 3 - living));
-    for (const { id } of fresh) {
-      spawned.add(id);
-      await apply(
-        stack,
-        operatorsJob(
-          `${GROUP}-${Math.random().toString(36).slice(2, 10).padEnd(8, '0')}`,
-          token,
-          gitea.url,
-          label,
-          owner,
-        ),
-      );
+    const active = await kubectl(`get jobs -n ${OPERATOR_NAMESPACE} -o jsonpath={.items[?(@.status.active)].kind}`);
+    const queued = await admin.jobs(`/orgs/${ORG}`, 'queued', 'waiting', 'pending');
+    const own = queued.filter(({ id, labels }) => labels?.includes(label) && !served.has(id));
+    for (const { id } of own.slice(0, Math.max(0, CAP - active.split(' ').filter(Boolean).length))) {
+      served.add(id);
+      await apply(stack, operatorsJob(`${GROUP}-${randomBytes(4).toString('hex')}`, { token, url, label, owner }));
     }
   };
+  let isStopped = false;
   const loop = (async () => {
     for (; !isStopped; await sleep(1_000)) await look();
   })();
-  return {
-    stop: async () => {
-      isStopped = true;
-      await loop;
-    },
+  const stop = async (): Promise<void> => {
+    isStopped = true;
+    await loop;
   };
+  return { stop };
 }
 
-function operatorsJob(name: string, token: string, url: string, label: string, owner: object): object {
+function operatorsJob(
+  name: string,
+  { token, url, label, owner }: Readonly<Record<'token' | 'url' | 'label', string>> & { readonly owner: object },
+): object {
   const labels = {
     app: GROUP,
     'gitea.bpg.pw/runnergroup-name': GROUP,
@@ -219,7 +200,7 @@ export async function startKeda(stack: Stack, label: string): Promise<void> {
     metadata: { name: label, namespace: 'ci' },
     spec: {
       pollingInterval: 3,
-      maxReplicaCount: 3,
+      maxReplicaCount: CAP,
       jobTargetRef: { template: { spec: { restartPolicy: 'Never', containers: [container(stack, label, true)] } } },
       triggers: [trigger],
     },
