@@ -116,6 +116,14 @@ async function imported(block: string) {
   return parse(readFileSync(join(installation.folder, 'ci.yaml'), 'utf8'));
 }
 
+let installed: Promise<void> | undefined;
+
+/** Once: what the first walk has installed is there for the others. */
+async function install(): Promise<void> {
+  installed ??= installation.install();
+  await installed;
+}
+
 /** Commits it, for this machine, and waits for the first CI job of its runners. */
 async function commit({ spec, ...group }: Awaited<ReturnType<typeof imported>>, load: Load): Promise<void> {
   const here = { image: RUNNER_IMAGE, containerMode: 'host', defaultLabels: false, ttlSecondsAfterFinished: 5 };
@@ -164,7 +172,7 @@ it('from the operator: it is stopped, its CustomResourceDefinition stays, its ru
   await operator.stop();
   await expect(installation.block('install')).rejects.toThrow('conflict');
   await step('operator-crd');
-  await installation.install();
+  await install();
   await commit(group, load);
 
   await endJobs(OPERATOR_NAMESPACE);
@@ -187,6 +195,7 @@ it('from static runners: both work side by side, and the old ones go when none o
     metadata: { name: 'act-runner', namespace: 'runners' },
     spec: { org: ORG, containerMode: 'host', labels: ['static:host'], maxActiveRunners: 2 },
   });
+  await install();
   await commit(group, load);
 
   const old = (await runners()).filter(isStatic);
@@ -211,6 +220,7 @@ it.skipIf(process.env['MIGRATE_FROM'] !== 'keda')(
       metadata: { name: 'scaled', namespace: 'runners' },
       spec: { org: ORG, containerMode: 'host', labels: ['scaled:host'], maxActiveRunners: 3 },
     });
+    await install();
     await commit(group, load);
 
     await step('keda-pause');
