@@ -81,7 +81,7 @@ it('shows the job of the person with its runner, and an owner of the group sees 
   await page.getByRole('heading', { name: 'Why' }).waitFor();
   expect(await page.innerText('main')).toContain(pod.replace(/-\w+$/, ''));
   await page.goto(`${url}/groups/runners/ci`);
-  expect(await page.innerText('table')).toMatch(new RegExp(`\\b${pod}\\s+node1\\b`));
+  expect(await page.innerText('section[aria-labelledby=runners]')).toMatch(new RegExp(`\\b${pod}\\s+node1\\b`));
 });
 
 it('is the same on each replica of serve, for one who signed in at another', async () => {
