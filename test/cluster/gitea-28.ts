@@ -8,13 +8,16 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { freePort } from '../servers/process.ts';
-import type { Rig } from './scenarios-rig.ts';
+import { REPOSITORY, type Rig } from './scenarios-rig.ts';
+import { WebSession } from './web-session.ts';
 
 const FORCE_CANCEL = /^\/api\/v1\/repos\/[^/]+\/[^/]+\/actions\/runs\/(\d+)\/force-cancel$/;
 
 export interface Gitea28 {
   /** Ids of the runs that were ended, in order. */
   readonly ended: readonly number[];
+  /** A person presses the button. */
+  readonly cancel: (run: number) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -27,6 +30,11 @@ export async function putBehind28(rig: Rig, more: string): Promise<Gitea28> {
   await gitea.stop();
   const { hostname, port: own } = new URL(gitea.url);
   const ended: number[] = [];
+  let session: WebSession | undefined;
+  const cancel = async (run: number): Promise<void> => {
+    if (!session) throw new Error('nobody has logged in');
+    await session.post(`/${REPOSITORY}/actions/runs/${run}/cancel`);
+  };
 
   const pass = (asked: IncomingMessage, answer: ServerResponse, method = asked.method, path = asked.url): void => {
     const { headers } = asked;
@@ -50,15 +58,23 @@ export async function putBehind28(rig: Rig, more: string): Promise<Gitea28> {
     }
     ended.push(Number(run));
     const shown = asked.url?.replace('/force-cancel', '');
-    void rig.cancel({ run_id: Number(run) }).then(
+    void cancel(Number(run)).then(
       () => pass(asked, answer, 'GET', shown),
       () => answer.writeHead(500).end(),
     );
   });
   await new Promise<void>((resolve) => server.listen(Number(own), hostname, resolve));
   await gitea.restart();
+  // Gitea keeps sessions in its memory: those from before are over. A connection may be dead, too.
+  await rig.until('Gitea answers', async () => {
+    const answer = await rig.admin.ask('GET', '/version').catch(() => undefined);
+    return answer?.status === 200;
+  });
+  session = await WebSession.open(rig.admin, 'ender');
+  await rig.admin.call('PUT', `/repos/${REPOSITORY}/collaborators/ender`, { permission: 'admin' });
   return {
     ended,
+    cancel,
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -33,7 +33,7 @@ export interface GroupChange {
 export const GROUP = 'ci';
 export const APPLICATION = 'runners';
 export const CAP = 5;
-const REPOSITORY = `${ORG}/web`;
+export const REPOSITORY = `${ORG}/web`;
 const GROUP_FILE = 'ci.yaml';
 /** Upper bound of any wait; nothing is measured by it. */
 const PATIENCE_MS = 150_000;
@@ -129,8 +129,8 @@ export class Rig {
   }
 
   /** Presses "Cancel" on the run's page: the API has no such call. */
-  async cancel({ run_id }: Pick<ApiJob, 'run_id'>): Promise<void> {
-    await this.#web.post(`/${REPOSITORY}/actions/runs/${run_id}/cancel`);
+  async cancel(job: ApiJob): Promise<void> {
+    await this.#web.post(`/${REPOSITORY}/actions/runs/${job.run_id}/cancel`);
   }
 
   /** Does this while no node takes pods: those that are made meanwhile wait. */

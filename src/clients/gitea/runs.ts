@@ -202,9 +202,9 @@ export async function readRunJobs(
   throw api.failure(question, 'GR-GITEA-09', 'the list is not complete', 'It is read again later');
 }
 
-/** True if this Gitea can end a run that its runners do not end. @throws Failure */
+/** True if this Gitea can end a run that its runners do not end. It is asked anew: it may have been upgraded between two looks. @throws Failure */
 export async function canEndRuns(access: GiteaAccess): Promise<boolean> {
-  return (await new GiteaApi(access).version()).endsRuns;
+  return (await new GiteaApi({ ...access, versions: new Map() }).version()).endsRuns;
 }
 
 /** Has Gitea end all unfinished jobs of a run at once, as cancelled, whatever their runners do. One that is over stays as it is. @throws Failure */

@@ -25,6 +25,8 @@ interface FollowedRun {
   isTold: boolean;
   /** This Gitea cannot end it: it will give the lost jobs up by itself. */
   cannotEnd?: true;
+  /** It was asked to. */
+  isEnded?: true;
 }
 
 /** What a visit has done. `over`: a reconcile adds it again, if something is left. `later`: some of its losses wait. */
@@ -135,11 +137,15 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
 function againAfter(done: Visit, followed: FollowedRun | undefined): Again | undefined {
   if (!followed) return undefined;
   const { run, tries } = followed;
-  // A later loss of the same run begins again from the start.
-  followed.tries = done === 'later' ? tries + 1 : 0;
   if (done === 'cannot-end') followed.cannotEnd = true;
-  if (done === 'ended') return { inMs: run.at.group.evictionRetryDelaySeconds * 1000 };
-  return done === 'later' ? { inMs: laterMs(tries), firm: true } : undefined;
+  if (done === 'ended' && !followed.isEnded) {
+    Object.assign(followed, { isEnded: true, tries: 0 });
+    return { inMs: run.at.group.evictionRetryDelaySeconds * 1000 };
+  }
+  // A later loss of the same run begins again from the start. A run that Gitea says it has ended, and has not, is waited for.
+  const waits = done === 'later' || done === 'ended';
+  followed.tries = waits ? tries + 1 : 0;
+  return waits ? { inMs: laterMs(tries), firm: true } : undefined;
 }
 
 interface LostRun {

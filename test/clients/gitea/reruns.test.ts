@@ -173,6 +173,9 @@ it.each([
   ['28.0.0', true],
 ] as const)('Gitea %s can end runs: %s', async (version, can) => {
   const { access } = await open({ version });
+  // What was known of it before an upgrade.
+  const old = { text: '1.26.0', sortsJobs: false, attemptGrowsAtClaim: true, endsRuns: !can };
+  access.versions.set(access.url, Promise.resolve(old));
 
   expect(await canEndRuns(access)).toBe(can);
 });

@@ -30,26 +30,33 @@ it('a Gitea that never answers does not hold up the lost jobs of another one', a
   expect(told.filter((event) => event.is === 'rerun' && event.outcome === 'failed')).toEqual([]);
 });
 
-it('asks after the delay of the group, then after 15 s, and at last every 5 minutes', async () => {
-  const clock = new VirtualClock();
-  const losses = lossesAt({ good: 'https://gitea.example.com' }, [1], 7, clock.now());
-  const asked: number[] = [];
-  // Asked, and nothing has changed.
-  const ask = async () => {
-    asked.push(clock.steadyMs());
-    return 'later';
-  };
-  const giteas = { pauseMs: () => 0, ask, close: async () => undefined } as unknown as Giteas;
-  const { context } = taskContext({ clock, losses, giteas });
-  const hear = rerunLostJobs(20_000)(context);
-  for (let second = 0; second < 1_500; second += 1) {
-    hear(RECONCILE_DONE);
-    await clock.pass(1_000);
-  }
+it.each([
+  ['later', [7_000, 15_000, 30_000, 60_000, 120_000, 240_000, 300_000, 300_000, 300_000]],
+  // Gitea says that it has ended the run, and shows it at work.
+  ['ended', [7_000, 7_000, 15_000, 30_000, 60_000, 120_000, 240_000, 300_000, 300_000, 300_000]],
+])(
+  'asks after the delay of the group, then later and later, and at last every 5 minutes (%s)',
+  async (done, expected) => {
+    const clock = new VirtualClock();
+    const losses = lossesAt({ good: 'https://gitea.example.com' }, [1], 7, clock.now());
+    const asked: number[] = [];
+    // Asked, and nothing has changed.
+    const ask = async () => {
+      asked.push(clock.steadyMs());
+      return done;
+    };
+    const giteas = { pauseMs: () => 0, ask, close: async () => undefined } as unknown as Giteas;
+    const { context } = taskContext({ clock, losses, giteas });
+    const hear = rerunLostJobs(20_000)(context);
+    for (let second = 0; second < 1_500; second += 1) {
+      hear(RECONCILE_DONE);
+      await clock.pass(1_000);
+    }
 
-  const waits = asked.map((at, nth) => at - (asked[nth - 1] ?? 0));
-  expect(waits).toEqual([7_000, 15_000, 30_000, 60_000, 120_000, 240_000, 300_000, 300_000, 300_000]);
-});
+    const waits = asked.map((at, nth) => at - (asked[nth - 1] ?? 0));
+    expect(waits).toEqual(expected);
+  },
+);
 
 const RECONCILE_DONE = { is: 'reconciled', verdicts: [], skews: new Map() } as const;
 
