@@ -26,8 +26,9 @@ describe('a Gitea that can end runs', () => {
   }, 900_000);
 
   afterAll(async () => {
-    await rig?.close(!passed || process.env['KEEP'] === '1');
+    // Gitea waits for its connections before it ends.
     await gitea?.close();
+    await rig?.close(!passed || process.env['KEEP'] === '1');
   }, 600_000);
 
   const atWork = (attempt: number) =>
