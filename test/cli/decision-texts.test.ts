@@ -53,6 +53,18 @@ const JOBS: readonly (readonly [object, string])[] = [
     { ...served('new-runner'), notCreated: { why: 'serve does not run', next: '', isUnserved: false } },
     `${RUNNER} (owned by group runners/ci; serve does not run)`,
   ],
+  [
+    held('limit', { group: GROUP, limit: { most: 2, of: 'acme/web' }, job: job(7) }),
+    'held back by the limit for acme/web (2) of group runners/ci',
+  ],
+  [
+    held('limit', { group: GROUP, limit: { name: 'gpus', most: 20 }, job: job(7) }),
+    'held back by limit gpus (20) of group runners/ci',
+  ],
+  [
+    held('limit', { group: GROUP, limit: { most: 1, of: 'acme/other' }, job: job(7) }),
+    'held back by the limit for acme/other (1) of group runners/ci; Gitea would give its runner to an older job of acme/other',
+  ],
   [held('blocked'), 'blocked: waits for jobs it needs, for its concurrency group or for approval'],
   [held('blocked', { runHas: [build], repositoryHas: [] }), 'blocked: probably needs build (in progress) of its run'],
   [

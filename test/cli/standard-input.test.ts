@@ -108,9 +108,9 @@ describe('completion', () => {
     expect(zsh).toContain(`'*'{-f,--filename}'[the same as PATH]:PATH:_files'`);
     expect(zsh).toContain(`'(-R --recursive)'{-R,--recursive}'[read folders with all below them]'`);
     expect(zsh).toMatch(/ explain\) .*:FORMAT:\(json wide\)'/);
-    expect(zsh).toMatch(/ validate\) .*:FORMAT:\(json sarif github\)'/);
+    expect(zsh).toMatch(/ validate\) .*:FORMAT:\(json sarif github markdown\)'/);
     expect(fish).toContain("seen_subcommand_from generate' -s f -l filename -r -d 'the same as PATH'");
-    expect(fish).toContain("seen_subcommand_from validate' -s o -l output -x -a 'json sarif github'");
+    expect(fish).toContain("seen_subcommand_from validate' -s o -l output -x -a 'json sarif github markdown'");
   });
 
   /** What bash offers for a line whose last word is being typed. */
@@ -130,7 +130,7 @@ describe('completion', () => {
     expect(await offered('gitea-runners', 'generate', '--cluster', '')).toEqual(['auto', 'off']);
     expect(await offered('gitea-runners', 'completion', '')).toEqual(['bash', 'zsh', 'fish']);
     expect(await offered('gitea-runners', 'explain', '-o', '')).toEqual(['json', 'wide']);
-    expect(await offered('gitea-runners', 'validate', '--output', '')).toEqual(['json', 'sarif', 'github']);
+    expect(await offered('gitea-runners', 'validate', '--output', '')).toEqual(['json', 'sarif', 'github', 'markdown']);
     // A file name, which bash adds.
     expect(await offered('gitea-runners', 'explain', '--kubeconfig', '')).toEqual([]);
   });

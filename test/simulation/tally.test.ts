@@ -76,6 +76,7 @@ describe('one outcome', () => {
       killedAtDefault: 1,
       capRaces: 5,
       podCount: 6,
+      overRepository: 0,
       paired: 4,
       later: 1,
       // 61 s; the other one, by 60 s exactly, does not count.

@@ -19,6 +19,7 @@ import {
   RUNNER_RELEASE,
   type WrittenSpec,
 } from './schema.ts';
+import { imageInTemplate } from './sizes.ts';
 import {
   isQualifiedName,
   labelLike,
@@ -440,14 +441,4 @@ function ruleProxy({ spec, unclear }: Draft, report: Report): PodProxy | undefin
 
 function withoutSlash(url: string): string {
   return url.replace(/\/$/, '');
-}
-
-/** The image that a podTemplate names for container `runner`, and where it stands below `spec`. It is the group's image. */
-export function imageInTemplate(template: unknown): { readonly image: string; readonly path: Path } | undefined {
-  const containers = valueAt(template, ['spec', 'containers']);
-  if (!Array.isArray(containers)) return undefined;
-  const index = containers.findIndex((container) => valueAt(container, ['name']) === 'runner');
-  const image = valueAt(containers[index], ['image']);
-  if (typeof image !== 'string' || image === '') return undefined;
-  return { image, path: ['podTemplate', 'spec', 'containers', index, 'image'] };
 }

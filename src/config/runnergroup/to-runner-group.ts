@@ -5,9 +5,10 @@ import type { Path, SourceDocument } from './documents.ts';
 import { type FieldProblem, MOST_FIELD_PROBLEMS, problemsOfIssue, type Surroundings } from './field-problem.ts';
 import { isMapping, pathText, valueAt } from './paths.ts';
 import type { Problem } from './problems.ts';
-import { applyRules, type Draft, imageInTemplate } from './rules.ts';
+import { applyRules, type Draft } from './rules.ts';
 import { POD_FIELDS, type RunnerGroup, SPELLINGS, type SpellingField } from './runner-group.ts';
 import { DEFAULT_IMAGES, Metadata, OF_THE_SERVER, RunnerGroupDocument, Spec, type WrittenSpec } from './schema.ts';
+import { imageInTemplate } from './sizes.ts';
 
 /** Where an object stands in its file, and what it was read from. */
 export interface SourceObject {
