@@ -160,6 +160,8 @@ function makeLimitedHistory(seed: number, { isPer = false, isApart = false }: Li
       })),
     ],
     pushes: weight > 1 ? base.pushes.map(asksForLarge) : base.pushes,
+    // With fewer at a time the same work takes longer.
+    patienceS: base.patienceS * (weight + 1),
     // These acts are about one group by its name, and a size has the name of its group.
     acts: base.acts.filter(
       ({ kind }) => kind !== 'rename' && kind !== 'move' && kind !== 'pool' && kind !== 'rollback',
