@@ -15,6 +15,7 @@ export default defineConfig({
           'migrate',
           'chart',
           'losses',
+          'losses-ended',
           'kept',
           'doctor',
           'explain',
