@@ -108,8 +108,8 @@ export function compareGroups(
   const living = seen.jobs && fatesOfLiving(before, after, changed, seen);
   const changes = all.flatMap(({ is, ...change }): readonly GroupChange[] => {
     const group = is && before.get(change.group);
-    const inScenes = () => (group ? fatesInScenes(group, before, after, seen) : []);
-    const runners = living ? (living.fates.get(change.group) ?? []) : inScenes();
+    const ofMoments = () => (group ? fatesOfMoments(group, before, after, seen) : []);
+    const runners = living ? (living.fates.get(change.group) ?? []) : ofMoments();
     return is || runners.length > 0 ? [{ ...change, is: is ?? 'changed', runners }] : [];
   });
   return { changes, unchanged: keys.length - changed.size, ...(living && { unknownJobs: living.unknown }) };
@@ -168,7 +168,7 @@ function writtenDifferently(before: RunnerGroup, after: RunnerGroup): readonly s
 }
 
 /** A runner, as Kubernetes and Gitea show it. */
-interface Sighting {
+interface SeenRunner {
   readonly live: LiveJob;
   /** Its group before. */
   readonly of: SideGroup;
@@ -178,7 +178,7 @@ interface Sighting {
 }
 
 /** @param labels `runs-on` of its CI job @param nth of all that are seen */
-function sightingOf(live: LiveJob, of: SideGroup, labels: readonly string[], nth: number, nowMs: number): Sighting {
+function seenRunnerOf(live: LiveJob, of: SideGroup, labels: readonly string[], nth: number, nowMs: number): SeenRunner {
   const madeFor = parseRunnerName(live.name)?.madeFor;
   const isOfPool = poolIndexOf(madeFor) !== undefined;
   const now = live.pinned
@@ -195,17 +195,17 @@ function sightingOf(live: LiveJob, of: SideGroup, labels: readonly string[], nth
 }
 
 /** Runners of one group in each state. Each stands alone, so that it competes with no other one. */
-function fatesInScenes(of: SideGroup, before: Side, after: Side, seen: Seen): readonly RunnerFate[] {
+function fatesOfMoments(of: SideGroup, before: Side, after: Side, seen: Seen): readonly RunnerFate[] {
   const { planned } = of;
   const next = after.get(keyText(planned))?.planned;
   const lost = next ? planned.labels.filter((label) => !next.labels.includes(label)) : [];
   const kept = planned.labels.filter((label) => !lost.includes(label));
   /** @param most the cap and the pool are no larger then, and there is a runner more */
   const play = (now: RunnerMoment, labels: readonly string[], most?: 1) => {
-    const sightings = Array.from({ length: most ? 2 : 1 }, (_, nth) =>
-      sightingOf(madeUp(of, now, nth + 1, seen, next), of, labels, nth, seen.nowMs),
+    const seenRunners = Array.from({ length: most ? 2 : 1 }, (_, nth) =>
+      seenRunnerOf(madeUp(of, now, nth + 1, seen, next), of, labels, nth, seen.nowMs),
     );
-    const fates = fatesOf(sightings, near(before, planned), near(after, planned, most), seen);
+    const fates = fatesOf(seenRunners, near(before, planned), near(after, planned, most), seen);
     return fates.map(([, { runner: _, ...fate }]): RunnerFate => fate);
   };
   return RUNNER_MOMENTS.flatMap((now): readonly RunnerFate[] => {
@@ -262,24 +262,24 @@ function madeUp(of: SideGroup, now: RunnerMoment, nth: number, { instance, nowMs
 function fatesOfLiving(before: Side, after: Side, changed: ReadonlySet<string>, { jobs = [], ...seen }: Seen) {
   const findGroup = groupFinder(plannedOf(before), seen.instance);
   const living = jobs.filter(({ state }) => !isOver(state));
-  const sightings = living.flatMap((live, nth): readonly Sighting[] => {
+  const seenRunners = living.flatMap((live, nth): readonly SeenRunner[] => {
     const parts = parseRunnerName(live.name);
     const key = parts && findGroup(parts);
     const of = key?.namespace === live.namespace ? before.get(keyText(key)) : undefined;
     if (!of) return [];
     const next = after.get(keyText(of.group))?.planned.labels ?? [];
     const kept = of.planned.labels.filter((label) => next.includes(label));
-    return [sightingOf(live, of, kept.length > 0 ? kept : of.planned.labels, nth, seen.nowMs)];
+    return [seenRunnerOf(live, of, kept.length > 0 ? kept : of.planned.labels, nth, seen.nowMs)];
   });
   const fates = new Map<string, readonly RunnerFate[]>();
-  for (const ofApplication of groupBy(sightings, ({ live }) => live.application ?? '').values()) {
+  for (const ofApplication of groupBy(seenRunners, ({ live }) => live.application ?? '').values()) {
     for (const [{ of }, fate] of fatesOf(ofApplication, before, after, seen)) {
       const key = keyText(of.group);
       const isMet = fate.outcome === 'replaced' || fate.outcome === 'removed' || fate.argocd !== 'nothing';
       if (isMet || changed.has(key)) fates.set(key, [...(fates.get(key) ?? []), fate]);
     }
   }
-  return { fates, unknown: living.length - sightings.length };
+  return { fates, unknown: living.length - seenRunners.length };
 }
 
 function plannedOf(side: Side): readonly Group[] {
@@ -287,8 +287,8 @@ function plannedOf(side: Side): readonly Group[] {
 }
 
 /** What becomes of each. Those that go anyway are left out. */
-function fatesOf(sightings: readonly Sighting[], before: Side, after: Side, seen: Seen) {
-  const evidence = evidenceOf(sightings, [...before.values(), ...after.values()], seen);
+function fatesOf(seenRunners: readonly SeenRunner[], before: Side, after: Side, seen: Seen) {
+  const evidence = evidenceOf(seenRunners, [...before.values(), ...after.values()], seen);
   const [planBefore, planAfter] = [before, after].map((side) => planOrRefuse(plannedOf(side), evidence));
   const byName = (plan?: Plan) => new Map(plan?.runners.map((each) => [each.runner, each]));
   const [was, will] = [byName(planBefore), byName(planAfter)];
@@ -299,7 +299,7 @@ function fatesOf(sightings: readonly Sighting[], before: Side, after: Side, seen
     const index = newWarm.findIndex((each) => isSame(each.group, group));
     return index >= 0 && newWarm.splice(index, 1).length > 0;
   };
-  return sightings.flatMap(({ live, of, now, job }): readonly (readonly [Pick<Sighting, 'of'>, RunnerFate])[] => {
+  return seenRunners.flatMap(({ live, of, now, job }): readonly (readonly [Pick<SeenRunner, 'of'>, RunnerFate])[] => {
     const [earlier, decision] = [was.get(live.name), will.get(live.name)];
     if (earlier?.emit === false) return [];
     const next = job && jobs.get(job);
@@ -335,10 +335,14 @@ function jobText({ spec }: LiveJob, side: Side, decision: RunnerDecision | undef
 }
 
 /** Each look shows the CI jobs of its scope, and the runners that are registered there. */
-function evidenceOf(sightings: readonly Sighting[], groups: readonly SideGroup[], { instance, nowMs }: Seen): Evidence {
+function evidenceOf(
+  seenRunners: readonly SeenRunner[],
+  groups: readonly SideGroup[],
+  { instance, nowMs }: Seen,
+): Evidence {
   const places = new Map(groups.map(({ group, planned }) => [planned.look, group]));
   const looks = [...places].map(([look, { giteaUrl, scope }]) => {
-    const here = sightings.filter(({ of }) => of.planned.origin === giteaUrl);
+    const here = seenRunners.filter(({ of }) => of.planned.origin === giteaUrl);
     const jobs = here.flatMap(({ job }) => {
       const [owner = '', name = ''] = job?.repository.split('/') ?? [];
       return job && hasJobsOf(scope, owner, name) ? [job] : [];
@@ -352,7 +356,7 @@ function evidenceOf(sightings: readonly Sighting[], groups: readonly SideGroup[]
     });
     return [look, { jobs, runners, rowsWereRead: true }] as const;
   });
-  const application = sightings[0]?.live.application;
-  const cluster = { is: 'seen', jobs: sightings.map(({ live }) => live), listedAtMs: nowMs } as const;
+  const application = seenRunners[0]?.live.application;
+  const cluster = { is: 'seen', jobs: seenRunners.map(({ live }) => live), listedAtMs: nowMs } as const;
   return { instance, looks: new Map(looks), cluster, nowMs, ...(application !== undefined && { application }) };
 }
