@@ -11,7 +11,7 @@
  *     7 DECIDE ......... one decision for every job and every runner                                decide.ts
  *     8 TROUBLE ........ Jobs of groups that cannot be planned stay                                 `withTroubled`
  *
- * The laws P1 to P26 (docs/spec.md) are kept here. Every busy runner is in the output, pinned. Every ready job within the caps has one
+ * The laws P1 to P28 (docs/spec.md) are kept here. Every busy runner is in the output, pinned. Every ready job within the caps has one
  * runner. Nothing else is started, but for the pools. Doubt keeps.
  */
 import { giveRunners } from './assign.ts';

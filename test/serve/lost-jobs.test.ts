@@ -23,6 +23,28 @@ async function openRig(spec = RETRIES, version: GiteaVersion = '1.27.3'): Promis
   return rig;
 }
 
+/** The pod of a Job whose node does not answer, or does again. The node controller deletes the pod, and its runner may live on. */
+function nodeOfDeletedPod({ cluster }: Rig, name: string, uid: unknown): (ready: 'True' | 'False') => void {
+  return (ready) => {
+    cluster.put('pods', {
+      metadata: {
+        name: `${name}-x`,
+        namespace: 'runners',
+        ownerReferences: [{ kind: 'Job', name, uid }],
+        deletionTimestamp: new Date().toISOString(),
+      },
+      status: {
+        phase: 'Running',
+        conditions: [
+          { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager' },
+          { type: 'Ready', status: ready },
+        ],
+        containerStatuses: [{ name: 'runner', state: { running: {} } }],
+      },
+    });
+  };
+}
+
 /** A runner works; then its pod is evicted. `serve` must run. */
 async function evictBusy(rig: Rig): Promise<Loss> {
   const { gitea } = rig.simulator;
@@ -250,23 +272,7 @@ it('a failure that a runner reports after its node was gone for a while is not r
   const { name, uid } = job.metadata as { readonly name: string; readonly uid?: unknown };
   const row = gitea.register({ name, scope: { kind: 'owner', owner: 'acme' }, labels: ['linux'], ephemeral: true });
   gitea.poll(row.id);
-  const node = (ready: 'True' | 'False'): void =>
-    rig.cluster.put('pods', {
-      metadata: {
-        name: `${name}-x`,
-        namespace: 'runners',
-        ownerReferences: [{ kind: 'Job', uid }],
-        deletionTimestamp: new Date().toISOString(),
-      },
-      status: {
-        phase: 'Running',
-        conditions: [
-          { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager' },
-          { type: 'Ready', status: ready },
-        ],
-        containerStatuses: [{ name: 'runner', state: { running: {} } }],
-      },
-    });
+  const node = nodeOfDeletedPod(rig, name, uid);
   node('False');
   await until('the status names it', () => lostJobs(rig).length === 1);
   node('True');
@@ -396,23 +402,7 @@ describe('with Gitea 28.0.0', () => {
     if (!job) throw new Error('no Job');
     const { name, uid } = job.metadata as { readonly name: string; readonly uid?: unknown };
     const { id } = take(rig, name);
-    const node = (ready: 'True' | 'False'): void =>
-      rig.cluster.put('pods', {
-        metadata: {
-          name: `${name}-x`,
-          namespace: 'runners',
-          ownerReferences: [{ kind: 'Job', name, uid }],
-          deletionTimestamp: new Date().toISOString(),
-        },
-        status: {
-          phase: 'Running',
-          conditions: [
-            { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager' },
-            { type: 'Ready', status: ready },
-          ],
-          containerStatuses: [{ name: 'runner', state: { running: {} } }],
-        },
-      });
+    const node = nodeOfDeletedPod(rig, name, uid);
     node('False');
     await until('the status names it', () => lostJobs(rig).length === 1);
     await looksMore(replica, 10);

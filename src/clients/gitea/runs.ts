@@ -202,7 +202,7 @@ export async function readRunJobs(
   throw api.failure(question, 'GR-GITEA-09', 'the list is not complete', 'It is read again later');
 }
 
-/** True if this Gitea can end a run that its runners do not end. It is asked anew: it may have been upgraded between two looks. @throws Failure */
+/** True if this Gitea can end a run that its runners do not end. It is asked each time: it may have been upgraded between two looks. @throws Failure */
 export async function canEndRuns(access: GiteaAccess): Promise<boolean> {
   return (await new GiteaApi({ ...access, versions: new Map() }).version()).endsRuns;
 }
