@@ -116,6 +116,10 @@ function allotInOrder(queue: readonly ReadyJob[], facts: Facts, stopped: Readonl
   }
   const allRooms = ({ group, rooms: ofGroup }: OpenAllotment, { repository }: Job): readonly Room[] =>
     limitsJobs(group) ? [...ofGroup, ...rooms.ofJob(group, repository)] : ofGroup;
+  // As in nearly no plan: else `findOpen` has judged every room already.
+  const roomDependsOnJob = [...allotments.values()].some(
+    ({ group, rooms: ofGroup }) => limitsJobs(group) || ofGroup.some(({ rivals }) => rivals.length > 0),
+  );
   const ofWholeGroup = groupBackOff(facts);
   // Owners with room are kept from job to job (200 groups, 10,000 jobs). A group that is full stays full.
   const known = new Map<Owners, readonly OpenAllotment[]>();
@@ -132,11 +136,14 @@ function allotInOrder(queue: readonly ReadyJob[], facts: Facts, stopped: Readonl
     const { own, asked } = ready;
     const { job } = ready.listed;
     const owners = facts.ownersOf(ready.listed);
-    const open = findOpen(owners).filter((each) => {
-      const lacking = firstWithout(allRooms(each, job), weightOf(each.group), own);
-      if (lacking?.limit?.per) stopAll(allotments, each, job, lacking);
-      return lacking === undefined;
-    });
+    const mayOpen = findOpen(owners);
+    const open = roomDependsOnJob
+      ? mayOpen.filter((each) => {
+          const lacking = firstWithout(allRooms(each, job), weightOf(each.group), own);
+          if (lacking?.limit?.per) stopAll(allotments, each, job, lacking);
+          return lacking === undefined;
+        })
+      : mayOpen;
     const [first] = open;
     if (!first) {
       const full = allotments.get(firstWorking(owners) as Group);
