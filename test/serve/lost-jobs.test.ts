@@ -45,6 +45,12 @@ function nodeOfDeletedPod({ cluster }: Rig, name: string, uid: unknown): (ready:
   };
 }
 
+/** Gitea has not heard of a runner for more than a minute. */
+function turnOffline({ simulator }: Rig, rowId: number): void {
+  const row = simulator.gitea.state.runners.get(rowId);
+  if (row) row.lastOnline -= 120;
+}
+
 /** A runner works; then its pod is evicted. `serve` must run. */
 async function evictBusy(rig: Rig): Promise<Loss> {
   const { gitea } = rig.simulator;
@@ -272,6 +278,7 @@ it('a failure that a runner reports after its node was gone for a while is not r
   const { name, uid } = job.metadata as { readonly name: string; readonly uid?: unknown };
   const row = gitea.register({ name, scope: { kind: 'owner', owner: 'acme' }, labels: ['linux'], ephemeral: true });
   gitea.poll(row.id);
+  turnOffline(rig, row.id);
   const node = nodeOfDeletedPod(rig, name, uid);
   node('False');
   await until('the status names it', () => lostJobs(rig).length === 1);
@@ -284,6 +291,27 @@ it('a failure that a runner reports after its node was gone for a while is not r
   expect(reruns(rig)).toEqual([]);
   expect(lostJobs(rig)).toEqual([]);
   expect(replica.log).toContainEqual(expect.objectContaining({ outcome: 'returned', runner: name }));
+});
+
+it('a failure that a runner reports while its node does not answer is not re-run', async () => {
+  const rig = await openRig();
+  const { gitea } = rig.simulator;
+  const replica = await rig.start(FAST);
+  gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+  await until('a Job', () => rig.cluster.all('jobs').length === 1);
+  const [job] = rig.cluster.all('jobs');
+  if (!job) throw new Error('no Job');
+  const { name, uid } = job.metadata as { readonly name: string; readonly uid?: unknown };
+  const row = gitea.register({ name, scope: { kind: 'owner', owner: 'acme' }, labels: ['linux'], ephemeral: true });
+  gitea.poll(row.id);
+  nodeOfDeletedPod(rig, name, uid)('False');
+  const looks = await replica.metric('gitea_runners_looks_total');
+  await until('ten looks', async () => (await replica.metric('gitea_runners_looks_total')) >= looks + 10);
+  expect(lostJobs(rig)).toEqual([]);
+  gitea.finish(row.id, 'failure');
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+
+  expect([reruns(rig), lostJobs(rig)]).toEqual([[], []]);
 });
 
 it('a new leader keeps what was lost while the spec is not valid', async () => {
@@ -402,6 +430,7 @@ describe('with Gitea 28.0.0', () => {
     if (!job) throw new Error('no Job');
     const { name, uid } = job.metadata as { readonly name: string; readonly uid?: unknown };
     const { id } = take(rig, name);
+    turnOffline(rig, id);
     const node = nodeOfDeletedPod(rig, name, uid);
     node('False');
     await until('the status names it', () => lostJobs(rig).length === 1);

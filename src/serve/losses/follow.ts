@@ -5,7 +5,8 @@
  *                                                └─ it shows none ─► the runner was idle, or had reported the end: nothing
  *     its Job and its pod have gone, and nobody saw the Job end ─► suspect
  *     suspect ─► its Job is re-created before a look has told ─► nothing: a look names runners, and both have one name
- *     lost ─► its node answers again while the CI job is in progress ─► returned: the runner reports the end
+ *     its node does not answer, but Gitea has heard of it in the last minute ─► suspect still: it may report the end
+ *     lost ─► its node answers again, or Gitea hears of it, while the CI job is in progress ─► returned: the runner reports the end
  *     lost ─► the kubelet has told the end of the runner, or its pod was closed and Gitea has not heard of it for a minute ─► ended
  *
  * A runner reports the end of its CI job before it ends itself. So nobody will report the end of a CI job that is in progress at a look which
@@ -78,8 +79,9 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
     if (!suspects.has(name)) suspects.set(name, { reason: 'JobDeleted', sinceMs: nowMs, isChecked: false });
 
   const back = new Set(runners.flatMap(({ job, isBack }) => (isBack ? [job.name] : [])));
-  const isAtWork = ({ jobId, runner }: LostJob): boolean =>
-    back.has(runner) && look?.jobs.find(({ id }) => id === jobId)?.status === 'in_progress';
+  const isAtWork = ({ jobId, lostAt, reason, runner }: LostJob): boolean =>
+    (back.has(runner) || isHeard(runner, reason, Date.parse(lostAt), input)) &&
+    look?.jobs.find(({ id }) => id === jobId)?.status === 'in_progress';
   const returned = before.lost.filter(isAtWork);
   const lost = returned.length > 0 ? before.lost.filter((each) => !isAtWork(each)) : before.lost;
 
@@ -87,6 +89,7 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
   const news: LostJob[] = [];
   for (const [name, suspect] of suspects) {
     if (suspect.isChecked || look === undefined || look.beganMs < suspect.sinceMs) continue;
+    if (isHeard(name, suspect.reason, suspect.sinceMs, input)) continue;
     suspects.set(name, { ...suspect, isChecked: true });
     const about = { runner: name, reason: suspect.reason, lostAt: timeText(suspect.sinceMs) };
     const orphans = look.jobs.filter(({ id, status, runner }) => {
@@ -119,9 +122,18 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
 function hasEnded({ runner, lostAt }: LostJob, { endToldBy, look }: FollowInput): boolean {
   const told = endToldBy(runner);
   if (told !== 'others') return told === 'kubelet';
-  if (!look || look.beganMs <= Date.parse(lostAt)) return false;
-  const rows = look.runners.filter(({ name }) => name === runner);
+  const rows = rowsSince(Date.parse(lostAt), runner, look);
   return rows.length > 0 && rows.every(({ online }) => !online);
+}
+
+/** True if a runner lives on a node that does not answer: Gitea has heard of it in the last minute, and the kubelet has not told its end. */
+function isHeard(runner: string, reason: string, sinceMs: number, { endToldBy, look }: FollowInput): boolean {
+  if (reason !== 'NodeLost' || endToldBy(runner) === 'kubelet') return false;
+  return rowsSince(sinceMs, runner, look).some(({ online }) => online);
+}
+
+function rowsSince(sinceMs: number, runner: string, look: GoodLook | undefined) {
+  return look && look.beganMs > sinceMs ? look.runners.filter(({ name }) => name === runner) : [];
 }
 
 /**

@@ -162,6 +162,51 @@ describe('a runner whose Job has gone', () => {
   });
 });
 
+describe('a runner whose node does not answer', () => {
+  const row = (online: boolean, name = 'ci-1') => {
+    return { id: 1, name, online, busy: false, disabled: false, ephemeral: true, labels: [] };
+  };
+  const silent = lostRunner('ci-1', 'NodeLost');
+  const before = follow(NO_LOSSES, { runners: [silent], nowMs: NOW }).losses;
+  const look = (beganMs: number, ...rows: readonly ReturnType<typeof row>[]) => {
+    return { ...lookAt(beganMs, running(7, 'ci-1')), runners: rows };
+  };
+  const scene = (look: FollowInput['look']) => ({ runners: [silent], nowMs: NOW + 900, ...(look && { look }) });
+
+  it('is lost only when Gitea has not heard of it for a minute', () => {
+    const heard = follow(before, scene(look(NOW + 500, row(true))));
+    expect(heard.found).toEqual([]);
+
+    expect(follow(heard.losses, scene(look(NOW + 60_500, row(false)))).found.map(({ jobId }) => jobId)).toEqual([7]);
+    expect(follow(before, scene(look(NOW + 500))).found.map(({ jobId }) => jobId)).toEqual([7]);
+    expect(follow(before, scene(look(NOW + 500, row(true, 'ci-2')))).found.map(({ jobId }) => jobId)).toEqual([7]);
+  });
+
+  it('is not lost when it reports the end of its CI job', () => {
+    const heard = follow(before, scene(look(NOW + 500, row(true)))).losses;
+
+    const { losses, found } = follow(heard, scene(lookAt(NOW + 5_000, done(7, 'ci-1'))));
+
+    expect([losses.lost, found]).toEqual([[], []]);
+  });
+
+  it('is lost at once when the kubelet has told its end', () => {
+    const ended = { ...scene(look(NOW + 500, row(true))), endToldBy: () => 'kubelet' as const };
+
+    expect(follow(before, ended).found.map(({ jobId }) => jobId)).toEqual([7]);
+  });
+
+  it('is no longer lost when Gitea hears of it again', () => {
+    const { losses } = follow(before, scene(look(NOW + 500, row(false))));
+    const heard = scene(look(NOW + 60_500, row(true)));
+
+    expect(follow(losses, heard).returned).toEqual(losses.lost);
+    // A look from before the loss tells nothing.
+    expect(follow(losses, scene(look(NOW - 1, row(true)))).returned).toEqual([]);
+    expect(follow(losses, { ...heard, look: { ...lookAt(NOW + 60_500), runners: [row(true)] } }).returned).toEqual([]);
+  });
+});
+
 describe('a runner whose node answers again', () => {
   const back: LiveRunner = { job: live('ci-1', 'deleting'), annotations: {}, isBack: true };
   const lost = follow(noticed(), {
