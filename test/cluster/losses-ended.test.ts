@@ -127,6 +127,7 @@ describe('a Gitea that can end runs', () => {
     } finally {
       await rig.kubectl('taint', 'node', 'node1', `${NODE}-`).catch(() => undefined);
       await rig.stack.machine.signal('kubelet', 'CONT');
+      say('its node answers again');
     }
 
     await rig.until('the job ends', async () => (await rig.ended()).length === 1, 400_000);

@@ -34,6 +34,8 @@ interface Suspect {
   readonly sinceMs: number;
   /** A look has told. It is remembered while its Job is seen. */
   readonly isChecked: boolean;
+  /** When the first look began that showed its CI job, and no row of it. */
+  readonly rowlessMs?: number;
 }
 
 export interface GroupLosses {
@@ -89,7 +91,16 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
   const news: LostJob[] = [];
   for (const [name, suspect] of suspects) {
     if (suspect.isChecked || look === undefined || look.beganMs < suspect.sinceMs) continue;
-    if (isHeard(name, suspect.reason, suspect.sinceMs, input)) continue;
+    if (mayLive(name, suspect.reason, input)) {
+      const rows = look.runners.filter((row) => row.name === name);
+      if (rows.some(({ online }) => online)) continue;
+      // A look reads jobs before runners, and the end of the CI job takes the row away. So a second look decides.
+      const { rowlessMs = look.beganMs } = suspect;
+      if (rows.length === 0 && rowlessMs === look.beganMs) {
+        suspects.set(name, { ...suspect, rowlessMs });
+        continue;
+      }
+    }
     suspects.set(name, { ...suspect, isChecked: true });
     const about = { runner: name, reason: suspect.reason, lostAt: timeText(suspect.sinceMs) };
     const orphans = look.jobs.filter(({ id, status, runner }) => {
@@ -126,10 +137,14 @@ function hasEnded({ runner, lostAt }: LostJob, { endToldBy, look }: FollowInput)
   return rows.length > 0 && rows.every(({ online }) => !online);
 }
 
-/** True if a runner lives on a node that does not answer: Gitea has heard of it in the last minute, and the kubelet has not told its end. */
-function isHeard(runner: string, reason: string, sinceMs: number, { endToldBy, look }: FollowInput): boolean {
-  if (reason !== 'NodeLost' || endToldBy(runner) === 'kubelet') return false;
-  return rowsSince(sinceMs, runner, look).some(({ online }) => online);
+/** True for a runner on a node that does not answer: nobody has told its end. */
+function mayLive(runner: string, reason: string, { endToldBy }: FollowInput): boolean {
+  return reason === 'NodeLost' && endToldBy(runner) !== 'kubelet';
+}
+
+/** True if such a runner lives: Gitea has heard of it in the last minute. */
+function isHeard(runner: string, reason: string, sinceMs: number, input: FollowInput): boolean {
+  return mayLive(runner, reason, input) && rowsSince(sinceMs, runner, input.look).some(({ online }) => online);
 }
 
 function rowsSince(sinceMs: number, runner: string, look: GoodLook | undefined) {

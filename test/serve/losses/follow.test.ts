@@ -13,6 +13,9 @@ const lostRunner = (name: string, loss: LossReason = 'Evicted'): LiveRunner => (
   loss,
 });
 const lookAt = (beganMs: number, ...jobs: readonly Job[]) => ({ jobs, runners: [], beganMs });
+const rowOf = (online: boolean, name = 'ci-1') => {
+  return { id: 1, name, online, busy: false, disabled: false, ephemeral: true, labels: [] };
+};
 
 /** By default no pod is there whose Job has gone. */
 function follow(before: GroupLosses, scene: Omit<FollowInput, 'hasPod' | 'endToldBy'> & Partial<FollowInput>) {
@@ -156,34 +159,39 @@ describe('a runner whose Job has gone', () => {
   });
 
   it('keeps the reason that Kubernetes gave', () => {
-    const evicted = follow(known('running'), { runners: [lostRunner('ci-1', 'NodeLost')], nowMs: NOW + 1_000 }).losses;
+    const evicted = follow(known('running'), { runners: [lostRunner('ci-1', 'OOMKilled')], nowMs: NOW + 1_000 }).losses;
 
-    expect(found(evicted)).toEqual([expect.objectContaining({ reason: 'NodeLost' })]);
+    expect(found(evicted)).toEqual([expect.objectContaining({ reason: 'OOMKilled' })]);
   });
 });
 
 describe('a runner whose node does not answer', () => {
-  const row = (online: boolean, name = 'ci-1') => {
-    return { id: 1, name, online, busy: false, disabled: false, ephemeral: true, labels: [] };
-  };
   const silent = lostRunner('ci-1', 'NodeLost');
   const before = follow(NO_LOSSES, { runners: [silent], nowMs: NOW }).losses;
-  const look = (beganMs: number, ...rows: readonly ReturnType<typeof row>[]) => {
+  const look = (beganMs: number, ...rows: readonly ReturnType<typeof rowOf>[]) => {
     return { ...lookAt(beganMs, running(7, 'ci-1')), runners: rows };
   };
   const scene = (look: FollowInput['look']) => ({ runners: [silent], nowMs: NOW + 900, ...(look && { look }) });
 
   it('is lost only when Gitea has not heard of it for a minute', () => {
-    const heard = follow(before, scene(look(NOW + 500, row(true))));
+    const heard = follow(before, scene(look(NOW + 500, rowOf(true))));
     expect(heard.found).toEqual([]);
 
-    expect(follow(heard.losses, scene(look(NOW + 60_500, row(false)))).found.map(({ jobId }) => jobId)).toEqual([7]);
-    expect(follow(before, scene(look(NOW + 500))).found.map(({ jobId }) => jobId)).toEqual([7]);
-    expect(follow(before, scene(look(NOW + 500, row(true, 'ci-2')))).found.map(({ jobId }) => jobId)).toEqual([7]);
+    expect(follow(heard.losses, scene(look(NOW + 60_500, rowOf(false)))).found.map(({ jobId }) => jobId)).toEqual([7]);
+  });
+
+  it('is lost when two looks show its CI job and no row of it: the end of a CI job takes the row away, too', () => {
+    const none = look(NOW + 500, rowOf(true, 'ci-2'));
+    const first = follow(before, scene(none));
+    expect([first, follow(first.losses, scene(none))].flatMap(({ found }) => found)).toEqual([]);
+
+    expect(follow(first.losses, scene(look(NOW + 5_000))).found.map(({ jobId }) => jobId)).toEqual([7]);
+    const ended = scene(lookAt(NOW + 5_000, done(7, 'ci-1')));
+    expect(follow(follow(first.losses, ended).losses, scene(look(NOW + 9_000))).found).toEqual([]);
   });
 
   it('is not lost when it reports the end of its CI job', () => {
-    const heard = follow(before, scene(look(NOW + 500, row(true)))).losses;
+    const heard = follow(before, scene(look(NOW + 500, rowOf(true)))).losses;
 
     const { losses, found } = follow(heard, scene(lookAt(NOW + 5_000, done(7, 'ci-1'))));
 
@@ -191,19 +199,21 @@ describe('a runner whose node does not answer', () => {
   });
 
   it('is lost at once when the kubelet has told its end', () => {
-    const ended = { ...scene(look(NOW + 500, row(true))), endToldBy: () => 'kubelet' as const };
+    const ended = { ...scene(look(NOW + 500, rowOf(true))), endToldBy: () => 'kubelet' as const };
 
     expect(follow(before, ended).found.map(({ jobId }) => jobId)).toEqual([7]);
   });
 
   it('is no longer lost when Gitea hears of it again', () => {
-    const { losses } = follow(before, scene(look(NOW + 500, row(false))));
-    const heard = scene(look(NOW + 60_500, row(true)));
+    const { losses } = follow(before, scene(look(NOW + 500, rowOf(false))));
+    const heard = scene(look(NOW + 60_500, rowOf(true)));
 
     expect(follow(losses, heard).returned).toEqual(losses.lost);
     // A look from before the loss tells nothing.
-    expect(follow(losses, scene(look(NOW - 1, row(true)))).returned).toEqual([]);
-    expect(follow(losses, { ...heard, look: { ...lookAt(NOW + 60_500), runners: [row(true)] } }).returned).toEqual([]);
+    expect(follow(losses, scene(look(NOW - 1, rowOf(true)))).returned).toEqual([]);
+    expect(follow(losses, { ...heard, look: { ...lookAt(NOW + 60_500), runners: [rowOf(true)] } }).returned).toEqual(
+      [],
+    );
   });
 });
 
@@ -212,7 +222,7 @@ describe('a runner whose node answers again', () => {
   const lost = follow(noticed(), {
     runners: [lostRunner('ci-1', 'NodeLost')],
     nowMs: NOW + 900,
-    look: lookAt(NOW + 500, running(7, 'ci-1'), running(8, 'ci-2')),
+    look: { ...lookAt(NOW + 500, running(7, 'ci-1'), running(8, 'ci-2')), runners: [rowOf(false)] },
   }).losses;
 
   it('reports the end of its CI job itself, so that is no longer lost', () => {
@@ -246,10 +256,7 @@ it(`a group notes at most ${MOST_LOST_JOBS} losses, and names the others`, () =>
 
 /** Law V94 (docs/spec.md). */
 describe('the runner of a lost CI job has ended', () => {
-  const row = (online: boolean) => {
-    return { id: 1, name: 'ci-1', online, busy: false, disabled: false, ephemeral: true, labels: [] };
-  };
-  const look = (...rows: readonly ReturnType<typeof row>[]) => {
+  const look = (...rows: readonly ReturnType<typeof rowOf>[]) => {
     return { ...lookAt(NOW + 500, running(7, 'ci-1')), runners: rows };
   };
   /** Whether it is noted so at the look that finds the loss, and with the next one. */
@@ -269,18 +276,18 @@ describe('the runner of a lost CI job has ended', () => {
   it('when its pod was closed for a node that is gone, and Gitea has not heard of it for a minute', () => {
     const closed: Partial<FollowInput> = { endToldBy: () => 'others' };
 
-    expect(isEnded({ ...closed, look: look(row(true)) }, { ...closed, look: look(row(false)) })).toEqual([
+    expect(isEnded({ ...closed, look: look(rowOf(true)) }, { ...closed, look: look(rowOf(false)) })).toEqual([
       undefined,
       true,
     ]);
-    expect(isEnded({ ...closed, look: look(row(false), row(true)) })).toEqual([undefined, undefined]);
+    expect(isEnded({ ...closed, look: look(rowOf(false), rowOf(true)) })).toEqual([undefined, undefined]);
     expect(isEnded(closed)).toEqual([undefined, undefined]);
   });
 
   it('but not while nobody has told so, or a Job of its name lives', () => {
     const living = { job: live('ci-1', 'running'), annotations: {} };
 
-    expect(isEnded({ look: look(row(false)) })).toEqual([undefined, undefined]);
+    expect(isEnded({ look: look(rowOf(false)) })).toEqual([undefined, undefined]);
     expect(isEnded({}, { endToldBy: () => 'kubelet', runners: [living] })).toEqual([undefined, undefined]);
   });
 });
