@@ -30,12 +30,12 @@ import { keepEqual } from '../unchanged.ts';
 /** A runner that was lost; nobody knows yet whether it had a CI job. */
 interface Suspect {
   readonly reason: LossReason | 'JobDeleted';
-  /** When it was noticed, by this machine's clock. */
+  /** When it was noticed, or last known to live, by this machine's clock. Only a look that began later tells. */
   readonly sinceMs: number;
   /** A look has told. It is remembered while its Job is seen. */
   readonly isChecked: boolean;
-  /** When the first look began that showed its CI job, and no row of it. */
-  readonly rowlessMs?: number;
+  /** Its node does not answer, and nobody has told its end. `no-row`: the newest look showed no row of it. */
+  readonly silent?: 'row' | 'no-row';
 }
 
 export interface GroupLosses {
@@ -63,22 +63,13 @@ export const NO_LOSSES: GroupLosses = { suspects: new Map(), alive: new Set(), l
 
 /** What follows from what was known before and what is seen now. The same objects while nothing changes. */
 export function followLosses(before: GroupLosses, input: FollowInput) {
-  const { runners, hasPod, look, nowMs } = input;
-  const suspects = new Map<string, Suspect>();
-  for (const { job, loss } of runners) {
-    if (loss === undefined) continue;
-    suspects.set(job.name, before.suspects.get(job.name) ?? { reason: loss, sinceMs: nowMs, isChecked: false });
-  }
-  // Argo CD may remove the Job before a look has told. If it has re-created the Job, the CI job may be that of the second runner.
+  const { runners, hasPod, look } = input;
   const living = new Set(runners.flatMap(({ job }) => (isOver(job.state) ? [] : [job.name])));
-  for (const [name, suspect] of before.suspects)
-    if (!suspect.isChecked && !suspects.has(name) && !living.has(name)) suspects.set(name, suspect);
-
+  const suspects = suspectsOf(before, input, living);
   const needsLook = [...suspects.keys()].some((name) => !before.suspects.has(name));
   // Of these most were idle. Gitea takes minutes to fail a CI job, so the next look is early enough.
   const { alive, gone } = followJobs(before.alive, runners, hasPod);
-  for (const name of gone)
-    if (!suspects.has(name)) suspects.set(name, { reason: 'JobDeleted', sinceMs: nowMs, isChecked: false });
+  for (const name of gone) if (!suspects.has(name)) suspects.set(name, newSuspect(name, 'JobDeleted', input));
 
   const back = new Set(runners.flatMap(({ job, isBack }) => (isBack ? [job.name] : [])));
   const isAtWork = ({ jobId, lostAt, reason, runner }: LostJob): boolean =>
@@ -86,22 +77,15 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
     look?.jobs.find(({ id }) => id === jobId)?.status === 'in_progress';
   const returned = before.lost.filter(isAtWork);
   const lost = returned.length > 0 ? before.lost.filter((each) => !isAtWork(each)) : before.lost;
+  for (const { runner } of returned)
+    if (suspects.has(runner)) suspects.set(runner, newSuspect(runner, 'NodeLost', input));
 
   const known = new Set(lost.map(({ jobId }) => jobId));
   const news: LostJob[] = [];
   for (const [name, suspect] of suspects) {
-    if (suspect.isChecked || look === undefined || look.beganMs < suspect.sinceMs) continue;
-    if (mayLive(name, suspect.reason, input)) {
-      const rows = look.runners.filter((row) => row.name === name);
-      if (rows.some(({ online }) => online)) continue;
-      // A look reads jobs before runners, and the end of the CI job takes the row away. So a second look decides.
-      const { rowlessMs = look.beganMs } = suspect;
-      if (rows.length === 0 && rowlessMs === look.beganMs) {
-        suspects.set(name, { ...suspect, rowlessMs });
-        continue;
-      }
-    }
-    suspects.set(name, { ...suspect, isChecked: true });
+    const judged = judge(name, suspect, input);
+    suspects.set(name, judged);
+    if (!look || suspect.isChecked || !judged.isChecked) continue;
     const about = { runner: name, reason: suspect.reason, lostAt: timeText(suspect.sinceMs) };
     const orphans = look.jobs.filter(({ id, status, runner }) => {
       return status === 'in_progress' && runner === name && !known.has(id);
@@ -127,6 +111,40 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
     more: news.slice(room),
     returned,
   };
+}
+
+/** Those that Kubernetes shows as lost, and those about whom no look has told yet. */
+function suspectsOf(before: GroupLosses, input: FollowInput, living: ReadonlySet<string>): Map<string, Suspect> {
+  const suspects = new Map<string, Suspect>();
+  for (const { job, loss } of input.runners) {
+    if (loss === undefined) continue;
+    suspects.set(job.name, before.suspects.get(job.name) ?? newSuspect(job.name, loss, input));
+  }
+  // Argo CD may remove the Job before a look has told. If it has re-created the Job, the CI job may be that of the second runner.
+  for (const [name, suspect] of before.suspects)
+    if (!suspect.isChecked && !suspects.has(name) && !living.has(name)) suspects.set(name, suspect);
+  return suspects;
+}
+
+function newSuspect(name: string, reason: Suspect['reason'], input: FollowInput): Suspect {
+  return { reason, sinceMs: input.nowMs, isChecked: false, ...(mayLive(name, reason, input) && { silent: 'row' }) };
+}
+
+/** What the look tells of a suspect: `isChecked`, or it waits for a later look. */
+function judge(name: string, suspect: Suspect, input: FollowInput): Suspect {
+  const { look, nowMs } = input;
+  if (suspect.isChecked || look === undefined || look.beganMs < suspect.sinceMs) return suspect;
+  const { silent, ...ended } = suspect;
+  if (mayLive(name, suspect.reason, input)) {
+    const rows = look.runners.filter((row) => row.name === name);
+    if (rows.some(({ online }) => online)) return { ...ended, sinceMs: nowMs, silent: 'row' };
+    // A look reads jobs before runners, and the end of the CI job takes the row away. So a second look decides.
+    if (rows.length === 0 && silent !== 'no-row') return { ...ended, sinceMs: nowMs, silent: 'no-row' };
+  } else if (silent) {
+    // The kubelet tells its end now. The look may be from before.
+    return { ...ended, sinceMs: nowMs };
+  }
+  return { ...ended, isChecked: true };
 }
 
 /** True if nothing of a lost runner lives any more. Gitea calls a runner offline that it has not heard of for a minute. */

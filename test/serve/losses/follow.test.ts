@@ -198,17 +198,22 @@ describe('a runner whose node does not answer', () => {
     expect([losses.lost, found]).toEqual([[], []]);
   });
 
-  it('is lost at once when the kubelet has told its end', () => {
-    const ended = { ...scene(look(NOW + 500, rowOf(true))), endToldBy: () => 'kubelet' as const };
+  it('is lost when the kubelet has told its end and a look from after that shows its CI job', () => {
+    const told = (beganMs: number) => ({ ...scene(look(beganMs, rowOf(true))), endToldBy: () => 'kubelet' as const });
+    const first = follow(before, told(NOW + 500));
+    expect([first, follow(first.losses, told(NOW + 800))].flatMap(({ found }) => found)).toEqual([]);
 
-    expect(follow(before, ended).found.map(({ jobId }) => jobId)).toEqual([7]);
+    expect(follow(first.losses, told(NOW + 5_000)).found.map(({ jobId }) => jobId)).toEqual([7]);
   });
 
   it('is no longer lost when Gitea hears of it again', () => {
     const { losses } = follow(before, scene(look(NOW + 500, rowOf(false))));
     const heard = scene(look(NOW + 60_500, rowOf(true)));
 
-    expect(follow(losses, heard).returned).toEqual(losses.lost);
+    const again = follow(losses, heard);
+    expect([again.returned, again.losses.lost]).toEqual([losses.lost, []]);
+    const dead = { ...scene(look(NOW + 150_000, rowOf(false))), nowMs: NOW + 151_000 };
+    expect(follow(again.losses, dead).found.map(({ jobId }) => jobId)).toEqual([7]);
     // A look from before the loss tells nothing.
     expect(follow(losses, scene(look(NOW - 1, rowOf(true)))).returned).toEqual([]);
     expect(follow(losses, { ...heard, look: { ...lookAt(NOW + 60_500), runners: [rowOf(true)] } }).returned).toEqual(
