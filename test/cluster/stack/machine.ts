@@ -115,6 +115,8 @@ export class Machine {
   async signal(name: string, signal: 'TERM' | 'KILL' | 'HUP' | 'STOP' | 'CONT'): Promise<void> {
     const pid = readFileSync(this.#pidFile(name), 'utf8').trim();
     await this.run('sh', ['-c', `kill -${signal} ${pid} || true`]);
+    // nsenter stops with its child, and does not go on with it.
+    if (signal === 'CONT') this.#services.get(name)?.signal('SIGCONT');
   }
 
   /** Runs a program in the machine to its end. @throws with its stderr. */
