@@ -292,7 +292,12 @@ function checkWeight(weight: number, what: string, most: number, at: Path, repor
 /** Gitea does not know limits per repository. An idle runner would take any job, and turns would put younger jobs first. */
 function ruleLimits({ spec, unclear }: Draft, report: Report): NormalFields['limits'] | undefined {
   if (unclear('limits')) return undefined;
-  const { limits = [], minIdleRunners = 0, fairness } = spec;
+  const { limits = [], minIdleRunners = 0, idleSchedule = [], idleDemand, fairness } = spec;
+  const pools = {
+    minIdleRunners: minIdleRunners > 0,
+    idleSchedule: idleSchedule.length > 0,
+    idleDemand: idleDemand !== undefined,
+  };
   for (const [index, { name, per }] of limits.entries()) {
     const at = ['limits', index];
     const isSame = (other: (typeof limits)[number]): boolean =>
@@ -300,8 +305,8 @@ function ruleLimits({ spec, unclear }: Draft, report: Report): NormalFields['lim
     if (name === undefined && per === undefined)
       report(at, 'needs name or per: the cap of the group is maxActiveRunners');
     else if (limits.findIndex(isSame) < index) report(at, 'is in this list already: remove one of them');
-    if (per && minIdleRunners > 0)
-      report([...at, 'per'], 'does not go with minIdleRunners: Gitea gives an idle runner to any job');
+    for (const [pool, isKept] of Object.entries(pools))
+      if (per && isKept) report([...at, 'per'], `does not go with ${pool}: Gitea gives an idle runner to any job`);
     if (per && fairness === 'per-repository')
       report(
         [...at, 'per'],
