@@ -704,7 +704,7 @@ export interface RunnerGroupSpecLimits {
   readonly max: number;
 
   /**
-   * Each repository, or each organization or user, has so many places. Gitea gives a runner the oldest job that it covers, whatever the limit says. So a job that waits for such a limit also stops the younger jobs of its group. Not with `minIdleRunners` and `fairness: per-repository`.
+   * Each repository, or each organization or user, has so many places. Gitea gives a runner the oldest job that it covers, whatever the limit says. So a job that waits for such a limit also stops the younger jobs of its group. Not with `minIdleRunners`, `idleSchedule`, `idleDemand` and `fairness: per-repository`.
    *
    * @schema RunnerGroupSpecLimits#per
    */
@@ -1172,7 +1172,7 @@ export function toJson_RunnerGroupSpecSizesResources(obj: RunnerGroupSpecSizesRe
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
 
 /**
- * Each repository, or each organization or user, has so many places. Gitea gives a runner the oldest job that it covers, whatever the limit says. So a job that waits for such a limit also stops the younger jobs of its group. Not with `minIdleRunners` and `fairness: per-repository`.
+ * Each repository, or each organization or user, has so many places. Gitea gives a runner the oldest job that it covers, whatever the limit says. So a job that waits for such a limit also stops the younger jobs of its group. Not with `minIdleRunners`, `idleSchedule`, `idleDemand` and `fairness: per-repository`.
  *
  * @schema RunnerGroupSpecLimitsPer
  */

@@ -89,7 +89,7 @@ export const ADMISSION_RULES: readonly AdmissionRule[] = [
     "self.split('/').all(name, name != '.' && !name.contains('..'))",
     'must not be "." and must not contain ".."',
   ],
-  // Others (ruleUnlabelled, ruleGracefulStop, ruleRunnerConfig, ruleCap, ruleResources).
+  // Others (ruleUnlabelled, ruleGracefulStop, ruleRunnerConfig, ruleCap, checkResources).
   ofSpec(
     `${HAS_DOCKER} || !has(self.acceptUnlabelledJobs) || !self.acceptUnlabelledJobs`,
     'acceptUnlabelledJobs does not go with a containerMode without docker: a job without labels runs in docker',
@@ -115,6 +115,18 @@ export const ADMISSION_RULES: readonly AdmissionRule[] = [
       `!has(self.minIdleRunners) || !has(self.${cap}) || self.minIdleRunners <= self.${cap}`,
       'minIdleRunners must be at most the cap: idle runners count under it',
     ),
+  ),
+  // ruleSizes. A cap of 0 starts nothing of any size.
+  ...['maxActiveRunners', 'maxWorkers'].map((cap) =>
+    ofSpec(
+      `!has(self.sizes) || !has(self.${cap}) || self.${cap} == 0 || self.sizes.all(size, !has(size.weight) || size.weight <= self.${cap})`,
+      'the weight of a size must be at most the cap: its jobs would wait for ever',
+    ),
+  ),
+  ofSpec(
+    '!has(self.sizes) || !has(self.limits) || ' +
+      'self.sizes.all(size, !has(size.weight) || self.limits.all(limit, size.weight <= limit.max))',
+    'the weight of a size must be at most each limit: its jobs would wait for ever',
   ),
   ...['spec.resources.requests', 'spec.resources.limits'].map(
     (path): AdmissionRule => [

@@ -13,6 +13,7 @@ import { findTargets } from '../observe/find-targets.ts';
 import { findCluster, requestOptions, type Settings } from '../observe/settings.ts';
 import {
   type AtLeast,
+  askedIn,
   type EndedRunner,
   type Range,
   type Usage,
@@ -24,7 +25,6 @@ import { hasEnded, type LiveJob } from '../planner/evidence.ts';
 import { type ExitCode, type Io, type Paper, paperOf } from '../shared/io.ts';
 import { count, duration, jsonText, printable } from '../shared/printable.ts';
 import { table } from '../shared/table.ts';
-import { PodPlace, requestsOf } from './doctor/node-fit.ts';
 import { clusterSource, groupsOfCluster } from './explain/cluster-source.ts';
 import { askedOutput, type FlagsOf, flagValue } from './flags/flags.ts';
 import { byHand, noCluster } from './own-kubeconfig.ts';
@@ -119,13 +119,11 @@ async function readRunners(
 }
 
 function endedRunner(job: LiveJob): readonly EndedRunner[] {
-  const { namespace, name, createdAtMs, finishedAtMs: endedAtMs, repository, spec, state } = job;
+  const { namespace, name, createdAtMs, finishedAtMs: endedAtMs, repository, size, spec, state } = job;
   if (!hasEnded(state) || endedAtMs === undefined) return [];
-  const { data } = PodPlace.safeParse((spec as { template?: { spec?: unknown } } | undefined)?.template?.spec);
-  const asked: ReadonlyMap<string, number> = data ? requestsOf(data) : new Map();
-  const memoryGib = (asked.get('memory') ?? 0) / 1024 ** 3;
-  const times = { createdAtMs, endedAtMs };
-  return [{ namespace, name, ...times, cpu: asked.get('cpu') ?? 0, memoryGib, ...(repository && { repository }) }];
+  const asked = askedIn((spec as { template?: { spec?: unknown } } | undefined)?.template?.spec);
+  const made = { ...(repository && { repository }), ...(size !== undefined && { size }) };
+  return [{ namespace, name, createdAtMs, endedAtMs, ...asked, ...made }];
 }
 
 /** Bytes of the rows of all scopes together. */

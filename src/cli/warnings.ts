@@ -13,11 +13,13 @@ import { hasJobsOf, type Scope } from '../shared/scope.ts';
 /** @param hasPolicy then the policy says what podTemplates may ask for. */
 export async function warningsOf(groups: readonly RunnerGroup[], hasPolicy: boolean): Promise<readonly LateProblem[]> {
   const overlaps = overlappingGroup(groups);
-  const found = groups.flatMap((group) =>
-    [...warningsIn(group), ...aboutOverlap(overlaps.get(group))].map(
+  const heaviest = aboutSharedLimits(groups);
+  const found = groups.flatMap((group) => [
+    ...[...warningsIn(group), ...aboutOverlap(overlaps.get(group))].map(
       ([field, code, message]): LateProblem => ({ group, path: ['spec', field], message, code }),
     ),
-  );
+    ...heaviest(group),
+  ]);
   if (hasPolicy) return found;
   const asked = await askedWithoutPolicy(groups);
   const message = 'only a policy can allow this: without one generate refuses the group with exit 3';
@@ -113,6 +115,24 @@ function aboutOverlap(overlap: Overlap | undefined): readonly Warning[] {
   const order = 'the narrower scope comes first, then fewer labels, then the name';
   const message = `jobs with runs-on ${labels.slice(0, 3).join(', ')} may go to ${places}: ${order}`;
   return [['labels', 'GR-WARN-05', message]];
+}
+
+/** About sizes that weigh more than a limit has places: of the groups that share it, the lowest number counts. Its own numbers a group is held to. */
+function aboutSharedLimits(groups: readonly RunnerGroup[]): (group: RunnerGroup) => readonly LateProblem[] {
+  const lowest = new Map<string, { readonly max: number; readonly of: RunnerGroup }>();
+  for (const group of groups)
+    for (const { name = '', max } of group.limits)
+      if (max < (lowest.get(name)?.max ?? Number.POSITIVE_INFINITY)) lowest.set(name, { max, of: group });
+  return (group) =>
+    group.sizes.flatMap(({ weight }, index) =>
+      group.limits.flatMap(({ name }): readonly LateProblem[] => {
+        const least = name === undefined ? undefined : lowest.get(name);
+        if (!least || weight <= least.max) return [];
+        const { of, max } = least;
+        const message = `is ${weight}, more than the limit ${name}, which is ${max} in ${keyText(of)} (${of.place.file}:${of.place.line}): such a job would wait for ever if one Application has both`;
+        return [{ group, path: ['spec', 'sizes', index, 'weight'], message, code: 'GR-WARN-10' }];
+      }),
+    );
 }
 
 /** An earlier group, and the labels that both have. */

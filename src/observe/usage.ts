@@ -6,19 +6,22 @@
  *                      at most   since the creation of the job
  *                      at least  since the last job of its run that ended before its start: it may have been needed. Of a re-run up to Gitea 1.26: 0
  *   runner minutes   from the creation of a Kubernetes Job to its end. Where Kubernetes shows no Job any more: at least the CI minutes
- *   CPU and memory   requests of the Job times its runner minutes. Where it shows none: what the RunnerGroup asks for now, times CI minutes
+ *   CPU and memory   requests of the Job times its runner minutes. Where it shows none: what the RunnerGroup, or the
+ *                    size of it, asks for now, times CI minutes. If the size is not known, the least of all sizes
  *   needless start   a Job that ended without a CI job, as far as Kubernetes still shows it
  *
  * A CI job is of the group whose runner ran it. If Gitea has forgotten the runner's name, it is of the only group that covers it.
  */
 import type { EndedJob, Period, ScopeHistory } from '../clients/gitea/history.ts';
+import { requestsOf } from '../config/runnergroup/requests.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import { quantityValue } from '../config/runnergroup/words.ts';
+import { withSizes } from '../config/runnergroup/sizes.ts';
 import type { GroupKey } from '../planner/decisions.ts';
 import { compareText } from '../planner/evidence.ts';
 import { groupHash, namePrefix, parseRunnerName } from '../planner/names.ts';
 import { groupBy, keyText } from '../shared/keys.ts';
 import { hasJobsOf } from '../shared/scope.ts';
+import { ownTemplate } from './own-pod.ts';
 
 /** By what usage is summed up. */
 export type Dimension = 'group' | 'organization' | 'repository' | 'workflow';
@@ -27,6 +30,8 @@ export type Dimension = 'group' | 'organization' | 'repository' | 'workflow';
 interface Asked {
   readonly cpu: number;
   readonly memoryGib: number;
+  /** The size of its group that it was made for. */
+  readonly size?: string;
 }
 
 /** A Kubernetes Job of ours that has ended. Times in ms since 1970, by the clock of Kubernetes. */
@@ -53,7 +58,7 @@ export interface UsageEvidence {
   /** Undefined: Kubernetes was not looked at. */
   readonly runners: readonly EndedRunner[] | undefined;
   readonly period: Period;
-  readonly priceOf?: (group: GroupKey) => Price;
+  readonly priceOf?: (group: GroupKey, size: string | undefined) => Price;
 }
 
 /** A sum that may lack something. */
@@ -87,7 +92,8 @@ export function usageOf(evidence: UsageEvidence, by: Dimension) {
     const workflows = new Map(scopes.flatMap((scope) => [...scope.workflows]));
     return { url, scopes, jobs: jobsOf(scopes), workflows };
   });
-  const ran = giteas.flatMap((gitea) => ranJobs(gitea, of, evidence));
+  const askedOf = askedFinder();
+  const ran = giteas.flatMap((gitea) => ranJobs(gitea, { of, askedOf }, evidence));
   const alone = giteas.flatMap((gitea) => runnersAlone(gitea, of, evidence));
   const uses = [...ran, ...alone].flatMap((use) => (typeof use === 'string' ? [] : use));
   const rows = groupBy(uses, (use) => JSON.stringify([use.gitea.url, nameOf(use, by)]));
@@ -126,22 +132,28 @@ interface Use {
   readonly wait?: Range;
   /** Absent: Kubernetes shows it no more. */
   readonly runner?: EndedRunner | undefined;
+  /** What it asked for is one of these. */
+  readonly asked: readonly Asked[];
 }
 
 function ranJobs(
   gitea: GiteaHistory,
-  of: GroupFinder,
+  { of, askedOf }: { readonly of: GroupFinder; readonly askedOf: AskedFinder },
   { period, runners = [] }: UsageEvidence,
 ): readonly (Use | 'on-other-runner' | 'of-unknown-group')[] {
   const seen = new Map(runners.map((runner) => [keyText(runner), runner]));
   const waitOf = waits(gitea.jobs, period);
+  const byId = new Map(gitea.jobs.map((job) => [job.id, job]));
   return withoutCopies(gitea.jobs).map((job) => {
     const name = job.ran.runner;
     const group = name === undefined ? of.labels(gitea.url, job) : of.runner(gitea.url, name);
     if (!group) return name === undefined ? 'of-unknown-group' : 'on-other-runner';
     const { repository, runId } = job;
     const runner = name === undefined ? undefined : seen.get(keyText({ namespace: group.namespace, name }));
-    return { gitea, group, repository, runId, job, wait: waitOf(job), runner };
+    const { madeFor } = parseRunnerName(name ?? '') ?? {};
+    const labels = madeFor && ('id' in madeFor ? byId.get(madeFor.id)?.labels : []);
+    const asked = runner ? [runner] : askedOf(group, job, labels);
+    return { gitea, group, repository, runId, job, wait: waitOf(job), runner, asked };
   });
 }
 
@@ -170,7 +182,8 @@ function runnersAlone(
     if (!isWhole || mayHaveRun || lastUnnamedMs >= createdAtMs - CLOCKS_MS) return ['unmatched'];
     const { madeFor } = parseRunnerName(name) ?? {};
     const wanted = madeFor && 'id' in madeFor ? byId.get(madeFor.id) : undefined;
-    return [{ gitea, group, repository: wanted?.repository ?? runner.repository, runId: wanted?.runId, runner }];
+    const repository = wanted?.repository ?? runner.repository;
+    return [{ gitea, group, repository, runId: wanted?.runId, runner, asked: [runner] }];
   });
 }
 
@@ -224,19 +237,40 @@ function groupFinder({ groups, instance }: UsageEvidence): GroupFinder {
           group.giteaUrl === gitea &&
           hasJobsOf(group.scope, owner, name) &&
           (labels.length > 0 || group.acceptUnlabelledJobs) &&
-          labels.every((label) => [...group.labels, ...group.sizes].some((own) => own.name === label)),
+          withSizes(group).some((each) => labels.every((label) => each.labels.some((own) => own.name === label))),
       );
       return another ? undefined : only;
     },
   };
 }
 
-/** What a runner of the group asks for. With a podTemplate that is not known here, and counts as nothing. */
-function askedBy({ podTemplate, resources: { limits, requests } }: RunnerGroup): Asked {
-  if (podTemplate !== undefined) return { cpu: 0, memoryGib: 0 };
-  // Kubernetes takes a limit for the request that is not written.
-  const { cpu = '0', memory = '0' } = { ...limits, ...requests };
-  return { cpu: quantityValue(cpu), memoryGib: quantityValue(memory) / 1024 ** 3 };
+/**
+ * What a runner may have asked for that Kubernetes shows no more, as its group is now. Only a runner of a size runs a job that names it.
+ * @param madeFor labels of the job that the runner was made for; undefined: not known
+ */
+type AskedFinder = (group: RunnerGroup, job: RanJob, madeFor: readonly string[] | undefined) => readonly Asked[];
+
+/** What the pod with this spec asks for. */
+export function askedIn(podSpec: unknown): Asked {
+  const requests = requestsOf(podSpec);
+  return { cpu: requests.get('cpu') ?? 0, memoryGib: (requests.get('memory') ?? 0) / 1024 ** 3 };
+}
+
+/** A pod is made once for each group and size. */
+function askedFinder(): AskedFinder {
+  const known = new Map<RunnerGroup, Asked>();
+  const askedBy = (group: RunnerGroup): Asked => {
+    const before = known.get(group);
+    if (before) return before;
+    const asked = { ...askedIn(ownTemplate(group).spec), ...(group.size && { size: group.size.name }) };
+    known.set(group, asked);
+    return asked;
+  };
+  return (group, { labels }, madeFor) => {
+    const all = withSizes(group);
+    const named = all.find(({ size }) => size && [...labels, ...(madeFor ?? [])].includes(size.name));
+    return (named ? [named] : madeFor ? [group] : all).map(askedBy);
+  };
 }
 
 /** How long a job waited. */
@@ -272,7 +306,8 @@ function figuresOf(uses: readonly Use[], { priceOf, runners }: UsageEvidence) {
   const waitsOfAll = uses.flatMap(({ wait }) => wait ?? []);
   const isExact = runnersSeen - needless === jobs;
   const hours = (of: (use: Use, asked: Asked) => number): AtLeast => {
-    const atLeast = uses.reduce((sum, use) => sum + hoursOf(use) * of(use, use.runner ?? askedBy(use.group)), 0);
+    const least = (use: Use): number => Math.min(...use.asked.map((asked) => of(use, asked)));
+    const atLeast = uses.reduce((sum, use) => sum + hoursOf(use) * least(use), 0);
     return { atLeast: rounded(atLeast), isExact };
   };
   const cost = (price: Price, { cpu, memoryGib }: Asked): number =>
@@ -291,7 +326,7 @@ function figuresOf(uses: readonly Use[], { priceOf, runners }: UsageEvidence) {
     ...(runners && { needlessStarts: needless }),
     cpuHours: hours((_, { cpu }) => cpu),
     memoryGibHours: hours((_, { memoryGib }) => memoryGib),
-    ...(priceOf && { cost: hours(({ group }, asked) => cost(priceOf(group), asked)) }),
+    ...(priceOf && { cost: hours(({ group }, asked) => cost(priceOf(group, asked.size), asked)) }),
   };
 }
 

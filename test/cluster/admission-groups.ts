@@ -59,6 +59,21 @@ export const BAD: readonly (readonly [change: SpecValues, message: string])[] = 
     { maxActiveRunners: undefined, maxWorkers: 2, minIdleRunners: 3 },
     'minIdleRunners must be at most the cap: idle runners count under it',
   ],
+  [{ sizes: [{ name: 'a' }, { name: 'b', weight: 6 }] }, 'the weight of a size must be at most the cap'],
+  [
+    { maxActiveRunners: undefined, maxWorkers: 2, sizes: [{ name: 'a', weight: 3 }] },
+    'the weight of a size must be at most the cap: its jobs would wait for ever',
+  ],
+  [
+    {
+      sizes: [{ name: 'a', weight: 3 }],
+      limits: [
+        { name: 'web', max: 4 },
+        { per: 'repository', max: 2 },
+      ],
+    },
+    'the weight of a size must be at most each limit: its jobs would wait for ever',
+  ],
   [{ org: 'a..b' }, 'must not be "." and must not contain ".."'],
   [{ scope: 'user', org: undefined, user: '.' }, 'must not be "." and must not contain ".."'],
   [repo({ repo: 'acme/..' }), 'must not be "." and must not contain ".."'],
@@ -142,7 +157,13 @@ export const EDGES: readonly SpecValues[] = [
   { keepFailedSeconds: 0, runnerConfig: { log: { level: 'info' } } },
   { acceptUnlabelledJobs: false, containerMode: 'host', labels: ['a'] },
   { resources: { requests: { cpu: 1, memory: '.5Gi' }, limits: { 'hugepages-2Mi': '4Mi', 'example.com/gpu': 1 } } },
+  { sizes: [{ name: 'a' }, { name: 'b', weight: 5 }], limits: [{ name: 'web', max: 5 }] },
+  { maxActiveRunners: 0, sizes: [{ name: 'a', weight: 5 }] },
   // The longest lists: what a rule may cost has a limit.
+  {
+    sizes: Array.from({ length: 20 }, (_, n) => ({ name: `size-${n}`, weight: 5 })),
+    limits: Array.from({ length: 20 }, (_, n) => ({ name: `limit-${n}`, max: 5 })),
+  },
   { labels: Array.from({ length: 100 }, (_, n) => `${'x'.repeat(500)}${n}:host`) },
   { labels: Array.from({ length: 30 }, (_, n) => `${'x'.repeat(500)}${n}:host`) },
 ];

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { withSizes } from '../../src/config/runnergroup/sizes.ts';
 import { RunnersApp, templateHash } from '../../src/manifests/app.ts';
 import { podProblem } from '../../src/observe/own-pod.ts';
-import { complaintsOf, groupOf } from '../support/group-files.ts';
+import { problemsOfPods } from '../../src/observe/pods.ts';
+import { complaintsOf, document, groupOf, readFiles } from '../support/group-files.ts';
 import { runnerGroup } from '../support/runner-group.ts';
 
 const sizes = [
@@ -52,4 +53,26 @@ test('the pod of a size is held to the security profile, and the fault is told t
   expect(await complaintsOf({ sizes: [{ name: 'large', podTemplate: 'x' }] })).toEqual([
     expect.stringContaining('spec.sizes[0].podTemplate: must be a mapping'),
   ]);
+});
+
+test.each([
+  [
+    'the token of the group',
+    { volumes: [{ name: 'v', secret: { secretName: 'gitea-runner' } }] },
+    'spec.sizes[0].podTemplate.spec.volumes[0].secret.secretName is reserved',
+  ],
+  [
+    'the container that registers',
+    { initContainers: [{ name: 'register', env: [{ name: 'A', value: 'b' }] }] },
+    'spec.sizes[0].podTemplate.spec.initContainers[0] register is reserved',
+  ],
+  ['the network of the node', { hostNetwork: true }, 'spec.sizes[0].podTemplate.spec.hostNetwork is reserved'],
+])('the podTemplate of a size reaches no more than that of a group: %s', async (_, spec, fault) => {
+  const sizes = [{ name: 'large', weight: 1, podTemplate: { spec } }];
+  const { groups, sources } = await readFiles({ 'ci.yaml': document({ sizes }) });
+
+  const problems = await problemsOfPods(groups, sources);
+
+  expect(problems.map(({ path, message }) => `${path} ${message}`)).toContainEqual(expect.stringContaining(fault));
+  expect(podProblem(runnerGroup({ sizes }))).toContain(fault);
 });

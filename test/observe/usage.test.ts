@@ -1,7 +1,7 @@
 /** What `report` says where something is not known. Whole histories: test/cli/report/truth.test.ts. */
 import { describe, expect, it } from 'vitest';
 import type { EndedJob, ScopeHistory } from '../../src/clients/gitea/history.ts';
-import { type Dimension, type EndedRunner, type Usage, usageOf } from '../../src/observe/usage.ts';
+import { type Dimension, type EndedRunner, type Usage, type UsageEvidence, usageOf } from '../../src/observe/usage.ts';
 import { runnerName } from '../../src/planner/names.ts';
 import { runnerGroup } from '../support/runner-group.ts';
 
@@ -50,12 +50,14 @@ function usage(
   {
     by = 'group',
     groups = [LINUX],
+    priceOf,
     ...more
-  }: { by?: Dimension; groups?: (typeof LINUX)[] } & Partial<ScopeHistory> = {},
+  }: { by?: Dimension; groups?: (typeof LINUX)[] } & Pick<UsageEvidence, 'priceOf'> & Partial<ScopeHistory> = {},
 ): Usage {
   const users = new Set(jobs.flatMap(({ ran }) => ran?.runner ?? []));
   const history: ScopeHistory = { jobs, users, hidden: [], workflows: new Map(), isWhole: true, ...more };
-  return usageOf({ instance: '', groups, histories: new Map([[GITEA, [history]]]), runners, period: PERIOD }, by);
+  const histories = new Map([[GITEA, [history]]]);
+  return usageOf({ instance: '', groups, histories, runners, period: PERIOD, ...(priceOf && { priceOf }) }, by);
 }
 
 describe('the wait of a CI job', () => {
@@ -165,4 +167,92 @@ it('without sight of Kubernetes sums are at least the CI minutes, and needless s
 
   expect(total.runnerMinutes).toEqual({ atLeast: 30, isExact: false });
   expect(total).not.toHaveProperty('needlessStarts');
+});
+
+describe('what a runner asked for that Kubernetes shows no more', () => {
+  const resources = (cpu: string, memory: string) => ({ requests: { cpu, memory }, limits: {} });
+  const SIZED = {
+    ...LINUX,
+    resources: resources('2', '2Gi'),
+    sizes: [
+      { name: 'large', weight: 4, resources: resources('8', '16Gi') },
+      { name: 'quick', weight: 1, resources: resources('4', '1Gi') },
+    ],
+  };
+  const LARGE = ['linux', 'large'];
+  const hour = (id: number, more: Partial<Row> = {}): EndedJob => job({ id, times: [0, 1, 61], ...more });
+  const pooled = runnerName('', { ...LINUX, origin: GITEA, templateHash: 'x' } as never, { poolIndex: 1 }, 0);
+
+  it.each<[string, readonly EndedJob[], number, number]>([
+    ['of the size that its job names', [hour(1, { runner: nameFor(1), labels: LARGE })], 8, 16],
+    ['of the size that a job names whose runner Gitea has forgotten', [hour(1, { labels: LARGE })], 8, 16],
+    [
+      'of the size that it was made for when it ran another job',
+      [hour(1, { runner: nameFor(2) }), job({ id: 2, times: [0, 0, 0], runner: nameFor(1), labels: LARGE })],
+      8,
+      16,
+    ],
+    ['of the group when it was made for a job without a size', [hour(1, { runner: nameFor(1) })], 2, 2],
+    ['of the group when it is of its pool', [hour(1, { runner: pooled })], 2, 2],
+    ['the least of all sizes when nobody knows its size', [hour(1)], 2, 1],
+    [
+      'the least of all sizes when the job that it was made for is not in the period',
+      [hour(1, { runner: nameFor(9) })],
+      2,
+      1,
+    ],
+    [
+      'the least of all sizes when the size that its job names is gone',
+      [hour(1, { runner: nameFor(9), labels: ['linux', 'old'] })],
+      2,
+      1,
+    ],
+  ])('is %s', (_, jobs, cpu, memoryGib) => {
+    const { total } = usage(jobs, undefined, { groups: [SIZED] });
+
+    expect([total.cpuHours.atLeast, total.memoryGibHours.atLeast]).toEqual([cpu, memoryGib]);
+  });
+
+  it('is what the podTemplate says of it, of the group and of a size', () => {
+    const template = (cpu: string) => ({
+      podTemplate: {
+        spec: {
+          containers: [
+            { name: 'runner', resources: { requests: { cpu } } },
+            { name: 'db', image: 'postgres:18', resources: { limits: { cpu: '500m' } } },
+          ],
+        },
+      },
+    });
+    const group = {
+      ...LINUX,
+      ...template('1'),
+      securityProfile: 'privileged' as const,
+      sizes: [{ name: 'large', weight: 4, ...template('6') }],
+    };
+    const jobs = [hour(1, { runner: nameFor(1) }), hour(2, { runner: nameFor(2), labels: LARGE })];
+
+    expect(usage(jobs, undefined, { groups: [group] }).total.cpuHours.atLeast).toBe(1.5 + 6.5);
+  });
+
+  it('no runner of one size has the labels of two', () => {
+    const { ofUnknownGroup } = usage([hour(1, { labels: [...LARGE, 'quick'] })], undefined, { groups: [SIZED] });
+
+    expect(ofUnknownGroup).toBe(1);
+  });
+
+  it('costs what its size costs, of a Job that is seen and of one that is not, and the least when it is not known', () => {
+    const priceOf: UsageEvidence['priceOf'] = (_, size) => ({
+      runnerHour: size === 'large' ? 5 : size === 'quick' ? 0.25 : 1,
+      cpuHour: 0.5,
+      memoryGibHour: 0,
+    });
+    const cost = (jobs: readonly EndedJob[], runners?: readonly EndedRunner[]) =>
+      usage(jobs, runners, { groups: [SIZED], priceOf }).total.cost?.atLeast;
+    const large = hour(1, { runner: nameFor(1), labels: LARGE });
+
+    expect(cost([large])).toBe(5 + 8 * 0.5);
+    expect(cost([large], [{ ...endedRunner(1, 1, 61), cpu: 6, size: 'large' }])).toBe(5 + 6 * 0.5);
+    expect(cost([hour(1)])).toBe(1 + 2 * 0.5);
+  });
 });

@@ -3,6 +3,7 @@
 import type { Hook } from '../../clients/gitea/set-up.ts';
 import { URL_KEY } from '../../clients/tokens/api-token.ts';
 import { neededLevel, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { withSizes } from '../../config/runnergroup/sizes.ts';
 import { STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
 import { ownTemplate } from '../../observe/own-pod.ts';
 import { Failure, isOfConnection } from '../../shared/failure.ts';
@@ -171,8 +172,13 @@ function registration(group: RunnerGroup, { gitea, secrets }: Installation): Fin
   });
 }
 
-function nodes(group: RunnerGroup, { autoscaler, nodePools, nodes: read }: Installation): Findings {
-  const check = `${checkOf(group)}, nodes`;
+/** Of the group, and of each of its sizes. */
+function nodes(group: RunnerGroup, seen: Installation): Findings {
+  return withSizes(group).map((each) => nodesOf(each, seen));
+}
+
+function nodesOf(group: RunnerGroup, { autoscaler, nodePools, nodes: read }: Installation): DoctorFinding {
+  const check = `${checkOf(group)}${group.size ? `, size ${group.size.name}` : ''}, nodes`;
   if ('unread' in read) return unknown(check, `nodes cannot be read: ${read.unread}`);
   const pod = PodPlace.parse(ownTemplate(group).spec);
   const reasons = read.value.map((node) => whyNot(pod, node));

@@ -5,15 +5,14 @@
  * affinity to pods, spread, volumes, host ports, what admission changes. The scheduler alone knows these, and `explain` shows its words.
  */
 import * as z from 'zod';
+import { requestsOf } from '../../config/runnergroup/requests.ts';
 import { quantityValue } from '../../config/runnergroup/words.ts';
 import type { Node } from './reads.ts';
 
 const texts = z.record(z.string(), z.string());
 const quantities = z.record(z.string(), z.union([z.string(), z.number()]).transform(String));
-const Container = z.looseObject({
-  restartPolicy: z.string().optional(),
-  resources: z.looseObject({ requests: quantities.optional(), limits: quantities.optional() }).optional(),
-});
+const resources = z.looseObject({ requests: quantities.optional(), limits: quantities.optional() }).optional();
+const Container = z.looseObject({ restartPolicy: z.string().optional(), resources });
 const Expression = z.looseObject({ key: z.string(), operator: z.string(), values: z.array(z.string()).default([]) });
 const Term = z.looseObject({
   matchExpressions: z.array(Expression).default([]),
@@ -35,6 +34,7 @@ export const PodPlace = z.looseObject({
   hostUsers: z.boolean().default(true),
   containers: z.array(Container).default([]),
   initContainers: z.array(Container).default([]),
+  resources,
 });
 export type PodPlace = z.output<typeof PodPlace>;
 
@@ -118,17 +118,4 @@ function byUserNamespaces(
   if (hostUsers || (!isOld && runtimeHandlers.some(({ features }) => features.userNamespaces))) return undefined;
   const needs = `Linux ${KERNEL.major}.${KERNEL.minor}, containerd 2 and runc 1.2, or CRI-O`;
   return `no user namespaces, which need Kubernetes 1.33, ${needs} (it has Linux ${kernel}, ${runtime})`;
-}
-
-/** Sidecars run beside the containers. Other init containers run alone, so the largest counts. A limit is a request, too. */
-export function requestsOf({ containers, initContainers }: PodPlace): ReadonlyMap<string, number> {
-  const isSidecar = ({ restartPolicy }: z.output<typeof Container>): boolean => restartPolicy === 'Always';
-  const total = new Map<string, number>();
-  const ask = ({ resources }: z.output<typeof Container>, join: (a: number, b: number) => number): void => {
-    for (const [resource, text] of Object.entries({ ...resources?.limits, ...resources?.requests }))
-      total.set(resource, join(total.get(resource) ?? 0, quantityValue(text)));
-  };
-  for (const each of [...containers, ...initContainers.filter(isSidecar)]) ask(each, (a, b) => a + b);
-  for (const each of initContainers.filter((one) => !isSidecar(one))) ask(each, Math.max);
-  return total;
 }

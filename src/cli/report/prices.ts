@@ -13,13 +13,13 @@ const price = { runnerHour: amount, cpuHour: amount, memoryGibHour: amount };
 const PriceFile = z.strictObject({
   currency: z.string().regex(/^[A-Z]{3}$/, 'must be three capitals, e.g. EUR'),
   ...price,
-  /** By `NAMESPACE/NAME`: they take the place of the others. */
-  groups: z.record(z.string().max(400), z.strictObject(price)).default({}),
+  /** By `NAMESPACE/NAME` or `NAMESPACE/NAME/SIZE`: they take the place of the others. */
+  groups: z.record(z.string().max(500), z.strictObject(price)).default({}),
 });
 
 export interface Prices {
   readonly currency: string;
-  readonly priceOf: (group: GroupKey) => Price;
+  readonly priceOf: (group: GroupKey, size: string | undefined) => Price;
 }
 
 const LONGEST_FILE = 262_144;
@@ -41,5 +41,7 @@ export async function readPrices(file: string): Promise<Prices> {
   }
   const { currency, groups, ...all } = data;
   const own = new Map(Object.entries(groups));
-  return { currency, priceOf: (group) => own.get(keyText(group)) ?? all };
+  const priceOf: Prices['priceOf'] = (group, size) =>
+    (size === undefined ? undefined : own.get(`${keyText(group)}/${size}`)) ?? own.get(keyText(group)) ?? all;
+  return { currency, priceOf };
 }

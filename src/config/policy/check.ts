@@ -89,10 +89,12 @@ export function checkGroup(policy: Policy, group: RunnerGroup, asker: Asker): re
   });
 }
 
-/** What is wrong with the podTemplate of a size is told there. */
+/** What is wrong with the podTemplate or the resources of a size is told there. */
 function ofSize({ size }: RunnerGroup, { path, message }: Finding): Finding {
-  const isOwn = size?.of.sizes[size.index]?.podTemplate !== undefined;
-  return { path: isOwn ? path.replace(/^spec\.(?=podTemplate)/, `spec.sizes[${size.index}].`) : path, message };
+  const written = size?.of.sizes[size.index];
+  const [, field] = /^spec\.(podTemplate|resources)/.exec(path) ?? [];
+  const isOwn = field !== undefined && written?.[field as 'podTemplate' | 'resources'] !== undefined;
+  return { path: isOwn ? path.replace('spec.', `spec.sizes[${size?.index}].`) : path, message };
 }
 
 /** All denials: those of the Application first, then by group in their order. None: everything is allowed. */

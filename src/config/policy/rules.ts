@@ -1,6 +1,7 @@
 /** The rules about one group: its namespace, what it may name there, and its pods. */
 
 import { type Scope, scopeWord } from '../../shared/scope.ts';
+import { mergePodTemplate } from '../pods/apply-template.ts';
 import { type AskedKind, asksOf } from '../pods/asks.ts';
 import { checkShape } from '../pods/check-shape.ts';
 import {
@@ -16,7 +17,9 @@ import {
 } from '../pods/schema.ts';
 import { otherSecrets } from '../runnergroup/paths.ts';
 import { quoted } from '../runnergroup/problems.ts';
+import { mostAskedOf } from '../runnergroup/requests.ts';
 import { neededLevel, type RunnerGroup } from '../runnergroup/runner-group.ts';
+import { quantityValue } from '../runnergroup/words.ts';
 import { allowedBy, type Finding, finding, type GroupRule, NONE, PROFILE_REASON, type RuleName } from './denial.ts';
 import { coversImage, matchesAny, matchesGlob, parseImage } from './patterns.ts';
 import type { Policy } from './schema.ts';
@@ -190,6 +193,35 @@ const priorityClasses: GroupRule = ({ priorityClasses: allowed }, group) => {
 const serviceAccounts: GroupRule = ({ serviceAccounts: allowed = [] }, group) =>
   notAmong(allowed, templateAsks(group, 'serviceAccount'), 'the service account');
 
+/** Sums of decimal fractions are not exact: 100m and 200m are more than 300m by so much. */
+const ROUNDING = 1 + 1e-9;
+
+const maxResources: GroupRule = ({ maxResources: most }, group) => {
+  if (most === undefined) return NONE;
+  const { podTemplate: _, ...bare } = group;
+  const all = mostAskedOf(podOf(group)['spec']);
+  const own = mostAskedOf(podOf(bare)['spec']);
+  return Object.entries(most).flatMap(([name, allowed]) => {
+    const isWithin = (amount = 0): boolean => amount <= quantityValue(String(allowed)) * ROUNDING;
+    if (isWithin(all.get(name))) return NONE;
+    const path = isWithin(own.get(name)) ? 'spec.podTemplate' : 'spec.resources';
+    const message = `asks for more ${name} than the policy allows for one runner: ${allowed}, in requests and limits, all containers together. Ask for less`;
+    return finding(path, message);
+  });
+};
+
+/** Of our sidecars nothing counts but what a template gives them. */
+const SIDECARS = ['docker', 'buildkit'].map((name) => ({ name, restartPolicy: 'Always' }));
+
+/** The group's pod, as far as it asks for something. A template that cannot be read counts as none: the rule `podTemplateFields` denies it. */
+function podOf({ podTemplate, resources, setupCommand }: RunnerGroup): Mapping {
+  const asking = { resources: resources as unknown as Mapping };
+  const setup = setupCommand.length > 0 ? [{ name: 'setup', ...asking }] : [];
+  const ours = { spec: { containers: [{ name: 'runner', ...asking }], initContainers: [...SIDECARS, ...setup] } };
+  if (podTemplate === undefined || templateFault(podTemplate) !== undefined) return ours;
+  return mergePodTemplate(ours, podTemplate as Mapping);
+}
+
 function notAmong(
   allowed: readonly string[],
   named: readonly Named[],
@@ -244,4 +276,5 @@ export const GROUP_RULES: readonly (readonly [RuleName, GroupRule])[] = [
   ['podTemplateFields', podTemplateFields],
   ['priorityClasses', priorityClasses],
   ['serviceAccounts', serviceAccounts],
+  ['maxResources', maxResources],
 ];

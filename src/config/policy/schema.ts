@@ -11,9 +11,10 @@ import * as z from 'zod';
 import { systemReason } from '../../shared/failure.ts';
 import { normalBase } from '../../shared/url.ts';
 import { readAll, type SourceDocument } from '../runnergroup/documents.ts';
+import { quantities } from '../runnergroup/field-kinds.ts';
 import { problemsOfIssue } from '../runnergroup/field-problem.ts';
 import { pathText } from '../runnergroup/paths.ts';
-import { words } from '../runnergroup/words.ts';
+import { resourceInstead, words } from '../runnergroup/words.ts';
 import { isRegistryPattern, normalRepository, wrongImagePattern } from './patterns.ts';
 
 /** Entries of a list. Every group is compared with every entry. */
@@ -142,6 +143,22 @@ export const PolicySpec = z.strictObject({
     description:
       'Cap over all RunnerGroups of an Application: the sum of their `maxActiveRunners`, suspended ones included.',
   }),
+  maxResources: quantities()
+    .superRefine((amounts, context) => {
+      const names = Object.keys(amounts);
+      if (names.length > MOST_ENTRIES)
+        context.addIssue({ code: 'custom', message: `has more than ${MOST_ENTRIES} entries` });
+      for (const name of names) {
+        const instead = resourceInstead(name);
+        if (instead !== undefined)
+          context.addIssue({ code: 'custom', path: [name], message: `is no resource of a container; ${instead}` });
+      }
+    })
+    .optional()
+    .meta({
+      description:
+        'Most that one runner may ask for, by resource: `{cpu: 8, memory: 32Gi, nvidia.com/gpu: 0}`. Requests and limits count, of all containers of its pod together, also of each size. A resource that is not named is not restricted.',
+    }),
 });
 
 /** What a policy says; every field may be absent. Lists hold patterns (`patterns.ts`) unless the schema says otherwise. */

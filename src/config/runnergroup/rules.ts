@@ -21,13 +21,13 @@ import {
 } from './schema.ts';
 import { imageInTemplate } from './sizes.ts';
 import {
-  isQualifiedName,
   labelLike,
   nearestName,
   type ParsedLabel,
   parseLabel,
   quantityValue,
   type RunnerLabel,
+  resourceInstead,
 } from './words.ts';
 
 /** A spec of which some fields may have failed their own check. */
@@ -234,8 +234,6 @@ function ruleGracefulStop({ spec, unclear }: Draft, report: Report): number | un
   return report(['activeDeadlineSeconds'], message);
 }
 
-const PLAIN_RESOURCES = ['cpu', 'memory', 'ephemeral-storage'];
-
 /** What the API server says about resources of a container, before it can say it about every single Job. */
 function checkResources(resources: WrittenSpec['resources'], path: Path, report: Report): NormalFields['resources'] {
   const requests = asTexts(resources?.requests ?? {});
@@ -294,7 +292,12 @@ function checkWeight(weight: number, what: string, most: number, at: Path, repor
 /** Gitea does not know limits per repository. An idle runner would take any job, and turns would put younger jobs first. */
 function ruleLimits({ spec, unclear }: Draft, report: Report): NormalFields['limits'] | undefined {
   if (unclear('limits')) return undefined;
-  const { limits = [], minIdleRunners = 0, fairness } = spec;
+  const { limits = [], minIdleRunners = 0, idleSchedule = [], idleDemand, fairness } = spec;
+  const pools = {
+    minIdleRunners: minIdleRunners > 0,
+    idleSchedule: idleSchedule.length > 0,
+    idleDemand: idleDemand !== undefined,
+  };
   for (const [index, { name, per }] of limits.entries()) {
     const at = ['limits', index];
     const isSame = (other: (typeof limits)[number]): boolean =>
@@ -302,8 +305,8 @@ function ruleLimits({ spec, unclear }: Draft, report: Report): NormalFields['lim
     if (name === undefined && per === undefined)
       report(at, 'needs name or per: the cap of the group is maxActiveRunners');
     else if (limits.findIndex(isSame) < index) report(at, 'is in this list already: remove one of them');
-    if (per && minIdleRunners > 0)
-      report([...at, 'per'], 'does not go with minIdleRunners: Gitea gives an idle runner to any job');
+    for (const [pool, isKept] of Object.entries(pools))
+      if (per && isKept) report([...at, 'per'], `does not go with ${pool}: Gitea gives an idle runner to any job`);
     if (per && fairness === 'per-repository')
       report(
         [...at, 'per'],
@@ -315,15 +318,6 @@ function ruleLimits({ spec, unclear }: Draft, report: Report): NormalFields['lim
 
 function asTexts(quantities: Readonly<Record<string, string | number>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(quantities).map(([name, quantity]) => [name, String(quantity)]));
-}
-
-/** What to write in place of a name that is no resource. */
-function resourceInstead(name: string): string | undefined {
-  if (PLAIN_RESOURCES.includes(name) || /^hugepages-[0-9]+[KMG]i$/.test(name)) return undefined;
-  if (name.includes('/') && isQualifiedName(name)) return undefined;
-  const near = nearestName(name, PLAIN_RESOURCES);
-  if (near !== undefined) return `did you mean "${near}"?`;
-  return `use ${PLAIN_RESOURCES.join(', ')} or a name with a domain, e.g. example.com/gpu`;
 }
 
 /** Kubernetes lets nobody make a PriorityClass with this prefix (docs, "Pod Priority and Preemption"). */

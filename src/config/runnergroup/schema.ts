@@ -299,7 +299,7 @@ export const Spec = z.strictObject({
             .optional()
             .register(z.globalRegistry, {
               description:
-                'Each repository, or each organization or user, has so many places. Gitea gives a runner the oldest job that it covers, whatever the limit says. So a job that waits for such a limit also stops the younger jobs of its group. Not with `minIdleRunners` and `fairness: per-repository`.',
+                'Each repository, or each organization or user, has so many places. Gitea gives a runner the oldest job that it covers, whatever the limit says. So a job that waits for such a limit also stops the younger jobs of its group. Not with `minIdleRunners`, `idleSchedule`, `idleDemand` and `fairness: per-repository`.',
               [DEFAULT_NOTE]: 'all runners together',
             }),
         })

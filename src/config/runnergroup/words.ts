@@ -100,6 +100,17 @@ export function quantityValue(text: string): number {
   return Number(`${number}e${exponent}`);
 }
 
+const PLAIN_RESOURCES = ['cpu', 'memory', 'ephemeral-storage'];
+
+/** What to write in place of a name that is no resource. */
+export function resourceInstead(name: string): string | undefined {
+  if (PLAIN_RESOURCES.includes(name) || /^hugepages-[0-9]+[KMG]i$/.test(name)) return undefined;
+  if (name.includes('/') && isQualifiedName(name)) return undefined;
+  const near = nearestName(name, PLAIN_RESOURCES);
+  if (near !== undefined) return `did you mean "${near}"?`;
+  return `use ${PLAIN_RESOURCES.join(', ')} or a name with a domain, e.g. example.com/gpu`;
+}
+
 /**
  * The known name that was most likely meant: the same but for case; a few typing mistakes away, one per three letters, and ties go to the
  * first name; or the only one that has all its words (`maxRunners` for `maxActiveRunners`).

@@ -66,6 +66,15 @@ export const BROKEN_GROUPS: readonly (readonly [string, (world: World) => World,
     'Correct podTemplate in git',
   ],
   [
+    'nodes that are too small for a size',
+    edit(GROUPS, (list) => {
+      const resources = { requests: { cpu: '1000' } };
+      at(list, 'items', 0, 'spec')['sizes'] = [{ name: 'small' }, { name: 'large', weight: 2, resources }];
+    }),
+    '✗ RunnerGroup runners/ci, size large, nodes: none of 1 can take its pod: 1 with cpu',
+    'Correct podTemplate in git',
+  ],
+  [
     'a namespace that is being deleted',
     edit(NAMESPACE, (space) => {
       at(space, 'metadata')['deletionTimestamp'] = '2026-01-01T00:00:00Z';

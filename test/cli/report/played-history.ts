@@ -15,11 +15,15 @@ export interface PlayedGroup {
   readonly org: string;
   readonly label: string;
   readonly cpu: number;
+  /** A job chooses it by this label, besides that of the group. */
+  readonly size?: { readonly name: string; readonly cpu: number };
 }
 
 export interface PlayedRunner {
   readonly name: string;
   readonly group: PlayedGroup;
+  /** Of its size. */
+  readonly cpu: number;
   /** What it was made for. */
   readonly wanted: { readonly id: number; readonly repository: string; readonly workflow: string };
   readonly createdMs: number;
@@ -33,6 +37,8 @@ export interface PlayedJob {
   readonly id: number;
   readonly repository: string;
   readonly workflow: string;
+  /** The size that it asks for. */
+  readonly size: string | undefined;
   readonly readyMs: number;
   readonly startedMs: number;
   readonly endedMs?: number;
@@ -48,9 +54,9 @@ export interface Played {
 }
 
 export const GROUPS: readonly PlayedGroup[] = [
-  { name: 'linux', org: 'acme', label: 'linux', cpu: 2 },
+  { name: 'linux', org: 'acme', label: 'linux', cpu: 2, size: { name: 'small', cpu: 0.5 } },
   { name: 'large', org: 'acme', label: 'large', cpu: 8 },
-  { name: 'beta', org: 'beta', label: 'linux', cpu: 1 },
+  { name: 'beta', org: 'beta', label: 'linux', cpu: 1, size: { name: 'big', cpu: 6 } },
 ];
 const REPOSITORIES = ['acme/web', 'acme/api', 'beta/site'];
 const WORKFLOWS = ['ci.yaml', 'nightly.yaml'];
@@ -107,16 +113,18 @@ export async function play({ cleansUp, hours, reruns, seed, version }: Plan): Pr
     const stay = { id: wanted.id, attempt: Number(stayOf(wanted).split(' ')[1]) };
     let ordinal = 0;
     while (runners.some(({ name }) => name === runnerName('', named, stay, ordinal))) ordinal += 1;
+    const size = sizeOf(group, wanted);
     const runner: PlayedRunner = {
       name: runnerName('', named, stay, ordinal),
       group,
+      cpu: size?.cpu ?? group.cpu,
       wanted: jobFacts(wanted),
       createdMs: nowMs,
     };
     runners.push(runner);
     after(random.seconds(2, 60) * 1000, () => {
       const scope = { kind: 'owner', owner: group.org } as const;
-      const { id } = gitea.register({ name: runner.name, scope, labels: [group.label] });
+      const { id } = gitea.register({ name: runner.name, scope, labels: [group.label, ...(size ? [size.name] : [])] });
       ask(runner, id, 30);
     });
   };
@@ -143,8 +151,12 @@ export async function play({ cleansUp, hours, reruns, seed, version }: Plan): Pr
     }
   };
 
+  const sizeOf = ({ size }: PlayedGroup, { labels }: GiteaJob): PlayedGroup['size'] =>
+    size && labels?.includes(size.name) ? size : undefined;
+
   const jobFacts = (job: GiteaJob) => ({
     id: job.id,
+    size: GROUPS.find(({ size }) => size && job.labels?.includes(size.name))?.size?.name,
     repository: repositoryOf(simulator, job),
     workflow: gitea.state.runs.get(job.runId)?.workflow ?? '',
     readyMs: readyAt.get(stayOf(job)) ?? Number.NaN,
@@ -152,7 +164,11 @@ export async function play({ cleansUp, hours, reruns, seed, version }: Plan): Pr
 
   const push = (): void => {
     const repository = random.pick(REPOSITORIES);
-    const runsOn = (): string[] => [repository.startsWith('acme') && random.chance(0.3) ? 'large' : 'linux'];
+    const runsOn = (): string[] => {
+      const isOfAcme = repository.startsWith('acme');
+      if (isOfAcme && random.chance(0.3)) return ['large'];
+      return ['linux', ...(random.chance(0.4) ? [isOfAcme ? 'small' : 'big'] : [])];
+    };
     const { run } = gitea.push(repository, {
       workflow: random.pick(WORKFLOWS),
       jobs: [
@@ -193,7 +209,12 @@ export async function play({ cleansUp, hours, reruns, seed, version }: Plan): Pr
 
   const takeByStaticRunner = (repository: string): void => {
     const scope = { kind: 'repo', repo: repository } as const;
-    const { id } = gitea.register({ name: 'vm-1', scope, labels: ['linux', 'large'], ephemeral: false });
+    const { id } = gitea.register({
+      name: 'vm-1',
+      scope,
+      labels: ['linux', 'large', 'small', 'big'],
+      ephemeral: false,
+    });
     if (!gitea.poll(id)) return;
     after(random.seconds(1, 300) * 1000, () => {
       if (gitea.jobOfRunner(id)) gitea.finish(id);

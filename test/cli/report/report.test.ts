@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { Simulator } from '../../../model/gitea/simulator.ts';
 import { runnerName } from '../../../src/planner/names.ts';
+import { SIZE } from '../../../src/shared/marks.ts';
 import { kubeconfigFor, startCluster } from '../../clients/kubernetes/through-cli.ts';
 import { fencedBlocks } from '../../packaging/doc-blocks.ts';
 import { send } from '../../support/api-server.ts';
@@ -46,12 +47,12 @@ async function acme() {
 }
 
 /** A Job that took twelve minutes and asks for two CPUs. */
-function endedJob(name: string): object {
+function endedJob(name: string, annotations = {}): object {
   const end = Date.now() - 40 * MINUTE_MS;
   const time = (ms: number): string => new Date(ms).toISOString();
   const containers = [{ name: 'runner', resources: { requests: { cpu: '2', memory: '4Gi' } } }];
   return {
-    metadata: { name, namespace: 'runners', uid: name, creationTimestamp: time(end - 12 * MINUTE_MS) },
+    metadata: { name, namespace: 'runners', uid: name, creationTimestamp: time(end - 12 * MINUTE_MS), annotations },
     spec: { selector: {}, template: { spec: { containers } } },
     status: { completionTime: time(end), conditions: [{ type: 'Complete', status: 'True' }] },
   };
@@ -152,6 +153,29 @@ it('reads the RunnerGroups and ended Jobs of the cluster', async () => {
       },
     ],
   });
+});
+
+it.each([
+  ['of the size', { 'runners/ci': { runnerHour: 1 }, 'runners/ci/large': { runnerHour: 10 } }, 'large', 2],
+  ['of its group when the size has none', { 'runners/ci': { runnerHour: 1 } }, 'large', 0.2],
+  [
+    'of its group when it has no size',
+    { 'runners/ci': { runnerHour: 1 }, 'runners/ci/large': { runnerHour: 10 } },
+    '',
+    0.2,
+  ],
+  ['of all when neither has one', { 'runners/gpu': { runnerHour: 1 } }, 'large', 1],
+])('a runner has the price %s', async (_, groups, size, cost) => {
+  const { run, simulator } = await acme();
+  const name = runJob(simulator);
+  const annotations = size === '' ? {} : { [SIZE]: size };
+  const server = await startCluster({ jobs: { runners: [endedJob(name, annotations)] } });
+  const prices = JSON.stringify({ currency: 'EUR', runnerHour: 5, groups });
+  const file = join(folderWith({ 'prices.yaml': prices }), 'prices.yaml');
+
+  const { stdout } = await run('ci.yaml', '--kubeconfig', kubeconfigFor(server), '--prices', file, '-o', 'json');
+
+  expect(JSON.parse(stdout)).toMatchObject({ total: { cost: { atLeast: cost, isExact: true } } });
 });
 
 it('says so when nothing ran, and when there are no RunnerGroups', async () => {

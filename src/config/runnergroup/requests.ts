@@ -1,0 +1,51 @@
+/** How much a pod asks for, as the scheduler counts it. */
+import { quantityValue } from './words.ts';
+
+type Quantities = Readonly<Record<string, string | number>> | null;
+
+/** What is read of the JSON of a container, or of a pod's spec: from Kubernetes 1.34 on, that has `resources` of its own. */
+interface Asking {
+  readonly resources?: { readonly requests?: Quantities; readonly limits?: Quantities } | null;
+  readonly restartPolicy?: unknown;
+}
+
+interface AskingPod extends Asking {
+  readonly containers?: readonly Asking[] | null;
+  readonly initContainers?: readonly Asking[] | null;
+}
+
+type Amounts = ReadonlyMap<string, number>;
+
+/** By resource. A limit is a request, too, where there is none. @param spec JSON of a valid pod's spec */
+export function requestsOf(spec: unknown): Amounts {
+  return together(spec, ({ resources }) => ({ ...resources?.limits, ...resources?.requests }));
+}
+
+/** The most that it asks for, by resource: the limit, or the request where there is none. @param spec JSON of a valid pod's spec */
+export function mostAskedOf(spec: unknown): Amounts {
+  return together(spec, ({ resources }) => ({ ...resources?.requests, ...resources?.limits }));
+}
+
+/** Sidecars run beside all that starts after them. Other init containers run one at a time. */
+function together(spec: unknown, asked: (part: Asking) => NonNullable<Quantities>): Amounts {
+  const pod = (spec ?? {}) as AskingPod;
+  const amountsOf = (part: Asking): Amounts =>
+    new Map(Object.entries(asked(part)).map(([name, amount]) => [name, quantityValue(String(amount))]));
+  let sidecars: Amounts = new Map();
+  let most = amountsOf(pod);
+  for (const container of pod.initContainers ?? []) {
+    const running = joined(sidecars, amountsOf(container), plus);
+    if (container.restartPolicy === 'Always') sidecars = running;
+    most = joined(most, running, Math.max);
+  }
+  const running = (pod.containers ?? []).map(amountsOf).reduce((sum, each) => joined(sum, each, plus), sidecars);
+  return joined(most, running, Math.max);
+}
+
+function plus(a: number, b: number): number {
+  return a + b;
+}
+
+function joined(these: Amounts, those: Amounts, join: (a: number, b: number) => number): Amounts {
+  return new Map([...these, ...those].map(([name]) => [name, join(these.get(name) ?? 0, those.get(name) ?? 0)]));
+}

@@ -1,0 +1,110 @@
+/**
+ * `prePull` of the Helm chart on a real node: a runner whose image is there starts without a pull. `PRE_PULL_MIB=1024` measures it for
+ * docs/recipes/images.md.
+ */
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { parseAllDocuments, stringify } from 'yaml';
+import { writeImage } from '../../scripts/oci-image.mjs';
+import { waitUntil } from '../servers/process.ts';
+import { closeAfterTests } from './close-after-tests.ts';
+import { LEVEL, PodsRig, REPOSITORY, within, workflowOf } from './pods-rig.ts';
+import { PATH, runnerFiles } from './stack/images.ts';
+import { Registry } from './stack/registry.ts';
+
+const MIB = Number(process.env['PRE_PULL_MIB'] ?? 32);
+
+let rig: PodsRig;
+let registry: Registry;
+
+beforeAll(async () => {
+  rig = await PodsRig.start('pre-pull');
+  registry = await Registry.start(rig.machine.outside);
+  rig.kubernetes.allowPlainRegistry(registry.name);
+  await rig.gitea.admin.addWorkflow(REPOSITORY, 'short.yml', workflowOf('short', 'true'));
+});
+
+closeAfterTests(() => rig);
+
+afterAll(() => registry?.close());
+
+/** A runner's image with so much in it that does not compress: no two have a layer in common. */
+async function largeImage(name: string): Promise<string> {
+  const unpacked = join(rig.playground.folder, 'images', name);
+  const [out, data] = [`${unpacked}.tar`, `${unpacked}.data`];
+  writeFileSync(data, '');
+  for (let nth = 0; nth < MIB; nth += 1) writeFileSync(data, randomBytes(1024 ** 2), { flag: 'a' });
+  await writeImage({
+    out,
+    name: `${name}:1`,
+    layers: [{ files: [...runnerFiles(inject('clusterBuilds').runner), { path: '/opt/tools', source: data }] }],
+    config: { Entrypoint: ['/sbin/tini', '--', '/usr/local/bin/run.sh'], Env: [PATH], WorkingDir: '/data' },
+  });
+  const added = registry.add(`${name}:1`, out, unpacked);
+  for (const file of [out, data, unpacked]) rmSync(file, { recursive: true });
+  return added;
+}
+
+/** How long the first runner with this image takes from its Job to its CI job, and what the kubelet says about the image. */
+async function firstStart(image: string): Promise<string> {
+  const { name, manifest } = await rig.queue('short.yml', { image, seesJobs: true });
+  const job = await rig.openJob();
+  const appliedMs = Date.now();
+  await rig.apply(manifest);
+  const isStarted = async (): Promise<boolean> =>
+    (await rig.gitea.admin.jobs(LEVEL, 'in_progress', 'completed')).some(({ id }) => id === job.id);
+  await waitUntil('the CI job starts', isStarted, within);
+  const seconds = (Date.now() - appliedMs) / 1000;
+  const events = await rig.kubernetes.kubectl([
+    ...['get', 'events', '-n', 'runners', '--field-selector', 'reason=Pulled'],
+    ...['-o', 'jsonpath={range .items[*]}{.involvedObject.name} {.message}{"\\n"}{end}'],
+  ]);
+  const [said = ''] = events.split('\n').filter((line) => line.startsWith(name));
+  await rig.ended(job);
+  await waitUntil('its Job ends', async () => (await rig.conditions(name)).includes('Complete'), within);
+  process.stdout.write(`pre-pull: ${MIB} MiB: ${seconds.toFixed(1)} s: ${said}\n`);
+  return said;
+}
+
+async function apply(object: object): Promise<void> {
+  await rig.kubernetes.kubectl(['apply', '-f', '-'], stringify(object));
+}
+
+/** The DaemonSet of the chart, and nothing else of it. */
+function daemonSet(image: string): object {
+  const values = join(rig.playground.folder, 'values.yaml');
+  writeFileSync(values, stringify({ prePull: { images: [image] } }));
+  const helm = join(inject('clusterBuilds').helm, 'helm');
+  const words = ['template', 'gitea-runners', 'install/chart', '--namespace', 'argocd', '--values', values];
+  const objects = parseAllDocuments(execFileSync(helm, words, { encoding: 'utf8' })).map(
+    (document) => document.toJS() as { readonly kind?: string } | null,
+  );
+  const found = objects.find((object) => object?.kind === 'DaemonSet');
+  if (!found) throw new Error('the chart has no DaemonSet');
+  return found;
+}
+
+it('a runner pulls its image before it first starts on a node, and with prePull it does not', async () => {
+  const [cold, warm] = [await largeImage('cold'), await largeImage('warm')];
+
+  const pulled = await firstStart(cold);
+  await apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'argocd' } });
+  const askedMs = Date.now();
+  await apply(daemonSet(warm));
+  await rig.kubernetes.kubectl([
+    'rollout',
+    'status',
+    '-n',
+    'argocd',
+    'daemonset/gitea-runners-pre-pull',
+    '--timeout=300s',
+  ]);
+  process.stdout.write(`pre-pull: DaemonSet ready after ${((Date.now() - askedMs) / 1000).toFixed(1)} s\n`);
+  const there = await firstStart(warm);
+
+  expect(pulled).toContain(`Successfully pulled image "${cold}"`);
+  expect(there).toContain(`Container image "${warm}" already present on machine`);
+});
