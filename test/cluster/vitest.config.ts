@@ -21,6 +21,7 @@ export default defineConfig({
           'explain',
           'pods',
           'buildkit',
+          'pre-pull',
         ].map((name) => `test/cluster/${name}.test.ts`)
       : [],
     globalSetup: ['test/build-first.ts', 'test/cluster/build-cluster.ts'],
