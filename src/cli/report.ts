@@ -25,12 +25,11 @@ import { type ExitCode, type Io, type Paper, paperOf } from '../shared/io.ts';
 import { count, duration, jsonText, printable } from '../shared/printable.ts';
 import { table } from '../shared/table.ts';
 import { PodPlace, requestsOf } from './doctor/node-fit.ts';
-import { clusterSource, groupsOfCluster } from './explain/cluster-source.ts';
+import { fromFilesOrCluster, groupsOfCluster } from './explain/cluster-source.ts';
 import { askedOutput, type FlagsOf, flagValue } from './flags/flags.ts';
-import { byHand, noCluster } from './own-kubeconfig.ts';
-import { noGroups, readGroups } from './read-groups.ts';
+import { readGroups } from './read-groups.ts';
 import { readPrices } from './report/prices.ts';
-import { pathsFrom, refuseDenied, settingsFrom } from './settings.ts';
+import { type CommandSettings, pathsFrom, refuseDenied } from './settings.ts';
 
 /** @throws Failure */
 export async function report(args: readonly string[], flags: FlagsOf<'report'>, io: Io): Promise<ExitCode> {
@@ -74,37 +73,32 @@ interface Report extends Usage {
   readonly isClusterSeen: boolean;
 }
 
+interface Asked {
+  readonly groups: readonly RunnerGroup[];
+  readonly settings: Settings;
+}
+
 /** RunnerGroups of files; without PATH and without any in the current folder those of the cluster. */
-async function groupsFrom(
-  args: readonly string[],
-  flags: FlagsOf<'report'>,
-  io: Io,
-): Promise<{ readonly groups: readonly RunnerGroup[]; readonly settings: Settings }> {
-  const paths = pathsFrom(args, flags, io);
-  const isOfCluster = flagValue('allNamespaces', flags, io) || flagValue('namespace', flags, io) !== undefined;
-  const arePathsGiven = args.length > 0 || Boolean(io.env['GITEA_RUNNERS_PATH']);
-  if (arePathsGiven || !isOfCluster) {
-    const settings = byHand(await settingsFrom(flags, io));
-    const { groups } = await readGroups(paths, io);
+async function groupsFrom(args: readonly string[], flags: FlagsOf<'report'>, io: Io): Promise<Asked> {
+  const ofFiles = async (settings: CommandSettings): Promise<Asked | undefined> => {
+    const { groups } = await readGroups(pathsFrom(args, flags, io), io);
     if (settings.policy) await refuseDenied(settings.policy, groups, io);
-    if (groups.length > 0) return { groups, settings };
-  }
-  const none = noGroups({ ...paths, cwd: io.cwd, asksGitea: true });
-  const source = arePathsGiven ? undefined : await clusterSource(flags, io);
-  if (!source)
-    throw isOfCluster ? noCluster('GR-EXPLAIN-04', 'read RunnerGroups from the cluster', 'Give --kubeconfig.') : none;
-  const client = new KubeClient(source.config, source.settings);
-  try {
-    const deadline = new Deadline(source.settings.timeoutMs);
-    const argocdNamespace = flagValue('argocdNamespace', flags, io);
-    const found = await groupsOfCluster(source, { client, deadline, argocdNamespace }, flags, io);
-    for (const { group, problem } of found.broken)
-      io.err(`${printable(`warning: RunnerGroup ${group} is left out: ${problem}`)}\n`);
-    if (found.groups.length === 0) throw none;
-    return found;
-  } finally {
-    await client.close();
-  }
+    return groups.length > 0 ? { groups, settings } : undefined;
+  };
+  return await fromFilesOrCluster(args, flags, io, ofFiles, async (source, none) => {
+    const client = new KubeClient(source.config, source.settings);
+    try {
+      const deadline = new Deadline(source.settings.timeoutMs);
+      const argocdNamespace = flagValue('argocdNamespace', flags, io);
+      const found = await groupsOfCluster(source, { client, deadline, argocdNamespace }, flags, io);
+      for (const { group, problem } of found.broken)
+        io.err(`${printable(`warning: RunnerGroup ${group} is left out: ${problem}`)}\n`);
+      if (found.groups.length === 0) throw none;
+      return found;
+    } finally {
+      await client.close();
+    }
+  });
 }
 
 /** Jobs that have ended and still stand in the cluster. Before Gitea: each of them has its CI job in a later answer. */

@@ -55,7 +55,6 @@ export async function openPage(
     ...(ca !== undefined && { ca }),
   });
   const looker = new Looker({ ...context, ...options });
-  const life = new AbortController();
   const server = await startHttpServer({
     what: 'the page',
     address: listen,
@@ -65,7 +64,6 @@ export async function openPage(
       clock,
       looker,
       logUrl,
-      signal: life.signal,
       onMistake: (error) => context.tell(mistakeOf(error)),
       rights: new ReaderRights({ url: gitea, http, clock }),
       sessions: new Sessions({
@@ -83,7 +81,6 @@ export async function openPage(
     requests: new Map(),
     run: async () => undefined,
     close: async () => {
-      life.abort();
       await Promise.all([server.close(), looker.close(), http.close()]);
     },
   };

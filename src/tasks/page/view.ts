@@ -27,21 +27,15 @@ import { parseUrl } from '../../shared/url.ts';
 /** One look at Gitea and the cluster, whoever may read it. */
 export interface Figures {
   readonly explanation: Explanation;
-  readonly scopeOf: (group: GroupKey) => Scope | undefined;
+  /** Of all CI jobs. */
+  readonly repositories: ReadonlySet<string>;
+  /** By group. Without those whose spec is not valid. */
+  readonly scopes: ReadonlyMap<string, Scope>;
   /** CI jobs that have a beginning: those that have ended, and those that run. */
   readonly begun: readonly Job[];
   /** By `<namespace>/<runner>`. */
-  readonly podOf: (runner: string) => RunnerPlace | undefined;
+  readonly pods: ReadonlyMap<string, RunnerPlace>;
   readonly instance: string;
-  readonly broken: readonly BrokenRow[];
-}
-
-/** A RunnerGroup that cannot be served now. */
-export interface BrokenRow {
-  readonly group: string;
-  /** Absent: it is not known. */
-  readonly scope?: Scope;
-  readonly problem: string;
 }
 
 /** Who looks, and what Gitea says that he may see. */
@@ -87,9 +81,9 @@ export function explanationFor(figures: Figures, reader: Reader): Explanation {
   };
 }
 
-function ownedBy({ scopeOf }: Figures, reader: Reader): (group: GroupKey) => boolean {
+function ownedBy({ scopes }: Figures, reader: Reader): (group: GroupKey) => boolean {
   return (group) => {
-    const scope = scopeOf(group);
+    const scope = scopes.get(keyText(group));
     return scope !== undefined && reader.owns(scope);
   };
 }
@@ -211,10 +205,14 @@ export function jobFor(figures: Figures, reader: Reader, id: number) {
 export type GroupsPage = Readonly<ReturnType<typeof groupsFor>>;
 
 export function groupsFor(figures: Figures, reader: Reader) {
-  const broken = figures.broken.filter(({ scope }) => (scope ? reader.owns(scope) : reader.isAdmin));
+  const { explanation, scopes } = figures;
+  const broken = (explanation.where?.broken ?? []).filter(({ group }) => {
+    const scope = scopes.get(group);
+    return scope ? reader.owns(scope) : reader.isAdmin;
+  });
   return {
-    checkedAt: figures.explanation.checkedAt,
-    groups: ownGroups(figures, reader).map((group) => groupRow(group, figures.explanation)),
+    checkedAt: explanation.checkedAt,
+    groups: ownGroups(figures, reader).map((group) => groupRow(group, explanation)),
     broken: broken.map(({ group, problem }) => ({ group, problem: printable(problem) })),
   };
 }
@@ -264,7 +262,7 @@ export function groupFor(figures: Figures, reader: Reader, key: string, logUrl =
     runners: shown.map((decision) => {
       const { runner } = decision;
       const at = keyText({ namespace: group.namespace, name: runner });
-      const place = figures.podOf(at);
+      const place = figures.pods.get(at);
       const live = lives.get(at);
       const isGone = live === undefined || isOver(live.state);
       const logs = place && !isGone ? logLink(logUrl, { ...place, runner, namespace: group.namespace }) : undefined;

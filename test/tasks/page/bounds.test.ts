@@ -32,7 +32,10 @@ describe('rights', () => {
     gitea.addToken('bert', ['read:user', 'read:repository', 'read:organization'], 'token-of-bert');
     const rights = new ReaderRights({ url: simulator.url, http, clock });
     const scope = { kind: 'org', org: 'acme' } as const;
-    const wanted = { repositories: ['acme/secret', 'acme/gone', 'not a name'], scopes: [scope] };
+    const wanted = {
+      repositories: new Set(['acme/secret', 'acme/gone', 'not a name']),
+      scopes: new Map([['runners/ci', scope]]),
+    };
     return {
       gitea,
       simulator,
@@ -236,7 +239,6 @@ it('a mistake of ours is told with its place, and whoever asks learns nothing of
       rights: new ReaderRights({ url: simulator.url, http, clock: systemClock }),
       sessions: new Sessions({ keys: () => [], clock: systemClock, isSecure: false }),
       logUrl: '',
-      signal: new AbortController().signal,
       onMistake: (error) => void mistakes.push(mistakeOf(error)),
       oauth: undefined as never,
       looker: { shown: () => Promise.reject(new TypeError('a secret')) } as never,

@@ -34,10 +34,13 @@ function figures(over: Partial<Explanation>, begun: readonly Job[] = []): Figure
       runners: [],
       ...over,
     },
-    scopeOf: ({ name }) => ({ kind: 'org', org: name === 'ci' ? 'acme' : 'secret-org' }),
-    broken: [],
+    repositories: new Set(),
+    scopes: new Map([
+      ['runners/ci', { kind: 'org', org: 'acme' }],
+      ['runners/theirs', { kind: 'org', org: 'secret-org' }],
+    ]),
     begun,
-    podOf: () => undefined,
+    pods: new Map(),
     instance: '',
   };
 }
