@@ -1,10 +1,10 @@
 /** `gitea-runners report`: what ran in a period, and what it cost. What the figures mean: src/observe/usage.ts. */
 
-import { GiteaApi, type VersionCache } from '../clients/gitea/api.ts';
+import { GiteaApi } from '../clients/gitea/api.ts';
 import { Shelf } from '../clients/gitea/bounds.ts';
 import { describeScope } from '../clients/gitea/endpoints.ts';
-import { type Period, readScopeHistory, type ScopeHistory } from '../clients/gitea/history.ts';
-import { type GiteaTarget, giteaClient } from '../clients/gitea/observe.ts';
+import { type Period, readScopeHistory } from '../clients/gitea/history.ts';
+import { giteaClient } from '../clients/gitea/observe.ts';
 import { Deadline } from '../clients/http/request.ts';
 import { KubeClient } from '../clients/kubernetes/client.ts';
 import { observeCluster } from '../clients/kubernetes/observe.ts';
@@ -14,6 +14,7 @@ import { findCluster, requestOptions, type Settings } from '../observe/settings.
 import {
   type AtLeast,
   type EndedRunner,
+  type GiteaHistory,
   type Range,
   type Usage,
   type UsageFigures,
@@ -41,7 +42,8 @@ export async function report(args: readonly string[], flags: FlagsOf<'report'>, 
   const prices = file === undefined ? undefined : await readPrices(file);
   const { groups, settings } = await groupsFrom(args, flags, io);
   const runners = await readRunners(groups, settings);
-  const { histories, cut } = await readHistories(groups, settings, period, by === 'workflow');
+  const histories = await readHistories(groups, settings, { ...period, workflows: by === 'workflow' });
+  const cut = histories.filter(({ isWhole }) => !isWhole);
   const evidence = { instance: settings.instance, groups, histories, runners, period };
   const usage = usageOf({ ...evidence, ...(prices && { priceOf: prices.priceOf }) }, by);
   const result: Report = {
@@ -53,10 +55,11 @@ export async function report(args: readonly string[], flags: FlagsOf<'report'>, 
     isClusterSeen: runners !== undefined,
     ...usage,
   };
-  for (const scope of cut)
-    io.err(
-      `${printable(`warning: GR-REPORT-02 the history of ${scope} is not whole: it is too long, or it moved while it was read. Figures are too small. Choose a shorter --since.`)}\n`,
-    );
+  for (const { scope, url } of cut) {
+    const of = `${describeScope(scope)} at ${new URL(url).origin}`;
+    const why = 'it is too long, or it moved while it was read. Figures are too small. Choose a shorter --since.';
+    io.err(`${printable(`warning: GR-REPORT-02 the history of ${of} is not whole: ${why}`)}\n`);
+  }
   if (format === 'json') io.out(jsonText(result));
   else io.out(format === 'csv' ? csvText(result) : reportText(result, paperOf(io)));
   return 0;
@@ -125,29 +128,22 @@ function endedRunner(job: LiveJob): readonly EndedRunner[] {
 /** Bytes of the rows of all scopes together. */
 const MOST_BYTES = 128 * 1024 * 1024;
 
-/** One scope after another: history can wait, and Gitea has other things to do. `cut`: scopes whose history is not whole. */
+/** One scope after another: history can wait, and Gitea has other things to do. */
 async function readHistories(
   groups: readonly RunnerGroup[],
   settings: Settings,
-  period: Period,
-  workflows: boolean,
-): Promise<{ readonly histories: ReadonlyMap<string, readonly ScopeHistory[]>; readonly cut: readonly string[] }> {
+  wanted: Period & { readonly workflows: boolean },
+): Promise<readonly GiteaHistory[]> {
   const { targets } = await findTargets(groups, settings);
-  const deadline = new Deadline(settings.timeoutMs);
   const http = giteaClient(requestOptions(settings));
-  const versions: VersionCache = new Map();
-  const histories = new Map<string, ScopeHistory[]>();
-  const cut: string[] = [];
-  const readOne = async ({ url, token, scope, labels }: GiteaTarget): Promise<void> => {
-    const shelf = new Shelf(MOST_BYTES / targets.length, labels);
-    const api = new GiteaApi({ http, url, token, deadline, versions, now: settings.now, shelf });
-    const history = await readScopeHistory(api, scope, { ...period, workflows });
-    histories.set(url, [...(histories.get(url) ?? []), history]);
-    if (!history.isWhole) cut.push(`${describeScope(scope)} at ${new URL(url).origin}`);
-  };
+  const around = { http, deadline: new Deadline(settings.timeoutMs), versions: new Map(), now: settings.now };
+  const histories: GiteaHistory[] = [];
   try {
-    for (const target of targets) await readOne(target);
-    return { histories, cut };
+    for (const { url, token, scope, labels } of targets) {
+      const api = new GiteaApi({ ...around, url, token, shelf: new Shelf(MOST_BYTES / targets.length, labels) });
+      histories.push({ url, scope, ...(await readScopeHistory(api, scope, wanted)) });
+    }
+    return histories;
   } finally {
     await http.close();
   }
@@ -195,31 +191,23 @@ function reportText(result: Report, paper: Paper): string {
 }
 
 /** What the figures lack. */
-function notesOf({ isClusterSeen, isWhole, total, ...result }: Report): readonly string[] {
+function notesOf({ isClusterSeen, isWhole, ofUnknownGroup, onOtherRunners, total, ...result }: Report) {
   const { byLabels, jobs, needlessStarts = 0, runnersSeen } = total;
-  const unseen = jobs - (runnersSeen - needlessStarts);
-  const note = (amount: number, text: string): readonly string[] =>
-    amount > 0 ? [text.replace('JOBS', count(amount, 'CI job'))] : [];
+  const unseen = isClusterSeen ? jobs - (runnersSeen - needlessStarts) : 0;
+  const unmatched = result.unmatchedRunners;
+  const ciJobs = (amount: number): string => count(amount, 'CI job');
   return [
-    ...note(
-      isClusterSeen ? unseen : 0,
-      '≥ Kubernetes shows the runners of JOBS no more: start-up is not counted, CPU and memory are what their groups ask for now.',
-    ),
-    ...(isClusterSeen
-      ? []
-      : ['Kubernetes was not looked at: runner minutes are CI minutes, needless starts are unknown.']),
-    ...note(byLabels, 'The groups of JOBS were found by labels: Gitea has forgotten the names of their runners.'),
-    ...note(result.onOtherRunners, 'Not counted: JOBS on other runners.'),
-    ...note(
-      result.ofUnknownGroup,
-      'Not counted: JOBS whose runners Gitea has forgotten, covered by no group or by several.',
-    ),
-    ...note(
-      result.unmatchedRunners,
-      `Not counted: ${count(result.unmatchedRunners, 'runner')} that may have run a CI job.`,
-    ),
-    ...(isWhole ? [] : ['The history is not whole: figures are too small.']),
-  ];
+    unseen > 0 &&
+      `≥ Kubernetes shows the runners of ${ciJobs(unseen)} no more: start-up is not counted, CPU and memory are what their groups ask for now.`,
+    !isClusterSeen && 'Kubernetes was not looked at: runner minutes are CI minutes, needless starts are unknown.',
+    byLabels > 0 &&
+      `The groups of ${ciJobs(byLabels)} were found by labels: Gitea has forgotten the names of their runners.`,
+    onOtherRunners > 0 && `Not counted: ${ciJobs(onOtherRunners)} on other runners.`,
+    ofUnknownGroup > 0 &&
+      `Not counted: ${ciJobs(ofUnknownGroup)} whose runners Gitea has forgotten, covered by no group or by several.`,
+    unmatched > 0 && `Not counted: ${count(unmatched, 'runner')} that may have run a CI job.`,
+    !isWhole && 'The history is not whole: figures are too small.',
+  ].filter((note) => note !== false);
 }
 
 /** Fields of a row, as in `-o json`. */
@@ -231,14 +219,10 @@ const CSV_FIELDS = [
 
 /** RFC 4180 with one line per row and none for the sum. An empty cell: not known. */
 function csvText({ isWhole, rows }: Report): string {
+  const valueAt = (row: unknown, field: string): unknown =>
+    field.split('.').reduce((of, name) => (of as Readonly<Record<string, unknown>> | undefined)?.[name], row);
   const lines = rows.map((row) => {
-    const fields = Object.entries(row).flatMap(([name, value]: readonly [string, unknown]) =>
-      typeof value === 'object' && value !== null
-        ? Object.entries(value).map(([part, of]: readonly [string, unknown]) => [`${name}.${part}`, of] as const)
-        : [[name, value] as const],
-    );
-    const values = new Map(fields);
-    return [...CSV_FIELDS.map((field) => csvCell(String(values.get(field) ?? ''))), String(isWhole)];
+    return [...CSV_FIELDS.map((field) => csvCell(String(valueAt(row, field) ?? ''))), String(isWhole)];
   });
   return [[...CSV_FIELDS, 'isWhole'], ...lines].map((cells) => `${cells.join(',')}\r\n`).join('');
 }

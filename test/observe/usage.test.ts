@@ -55,7 +55,10 @@ function usage(
 ): Usage {
   const users = new Set(jobs.flatMap(({ ran }) => ran?.runner ?? []));
   const history: ScopeHistory = { jobs, users, hidden: [], workflows: new Map(), isWhole: true, ...more };
-  return usageOf({ instance: '', groups, histories: new Map([[GITEA, [history]]]), runners, period: PERIOD }, by);
+  return usageOf(
+    { instance: '', groups, histories: [{ url: GITEA, scope: LINUX.scope, ...history }], runners, period: PERIOD },
+    by,
+  );
 }
 
 describe('the wait of a CI job', () => {
