@@ -202,21 +202,18 @@ function withoutCopies(jobs: readonly EndedJob[]): readonly RanJob[] {
   });
 }
 
-interface GroupFinder {
-  readonly runner: (gitea: string, name: string) => RunnerGroup | undefined;
-  /** Undefined: no group covers the job, or several do. */
-  readonly labels: (gitea: string, job: RanJob) => RunnerGroup | undefined;
-}
+type GroupFinder = ReturnType<typeof groupFinder>;
 
-function groupFinder({ groups, instance }: UsageEvidence): GroupFinder {
+function groupFinder({ groups, instance }: UsageEvidence) {
   const byPrefix = new Map(groups.map((group) => [`${namePrefix(group.name)} ${groupHash(instance, group)}`, group]));
   return {
-    runner: (gitea, name) => {
+    runner: (gitea: string, name: string): RunnerGroup | undefined => {
       const parts = parseRunnerName(name);
       const group = parts && byPrefix.get(`${parts.prefix} ${parts.groupHash}`);
       return group?.giteaUrl === gitea ? group : undefined;
     },
-    labels: (gitea, { labels, repository }) => {
+    /** Undefined: no group covers the job, or several do. */
+    labels: (gitea: string, { labels, repository }: RanJob): RunnerGroup | undefined => {
       const [owner = '', name = ''] = repository.split('/');
       const [only, another] = groups.filter(
         (group) =>
@@ -240,16 +237,14 @@ function askedBy({ podTemplate, resources: { limits, requests } }: RunnerGroup):
 
 /** How long a job waited. */
 function waits(jobs: readonly EndedJob[], { fromMs }: Period): (job: RanJob) => Range {
-  const endsOf = new Map(
-    [...groupBy(jobs, ({ runId }) => runId)].map(([runId, ofRun]) => [
-      runId,
-      ofRun.map(({ completedAtMs }) => completedAtMs).sort((a, b) => b - a),
-    ]),
+  const endsOf = groupBy(
+    jobs.toSorted((a, b) => b.completedAtMs - a.completedAtMs),
+    ({ runId }) => runId,
   );
   return ({ createdAtMs, isRerunInPlace, ran: { startedAtMs }, runId }) => {
     const atMost = Math.max(0, startedAtMs - createdAtMs) / 1000;
     if (isRerunInPlace) return { atLeast: 0, atMost };
-    const lastEndMs = endsOf.get(runId)?.find((endMs) => endMs <= startedAtMs) ?? 0;
+    const lastEndMs = endsOf.get(runId)?.find(({ completedAtMs }) => completedAtMs <= startedAtMs)?.completedAtMs ?? 0;
     // What of its run ended before the period is not known.
     const unseenMs = createdAtMs < fromMs ? Math.min(fromMs, startedAtMs) : 0;
     const readyByMs = Math.max(createdAtMs, lastEndMs, unseenMs);

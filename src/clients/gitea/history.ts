@@ -136,13 +136,11 @@ class HistoryReader {
 
   /** @returns whether rows may have been missed: they went to a page that was read before */
   async #readOnce(question: Question, isSorted: boolean): Promise<boolean> {
-    const first = await readList(this.#api, question, 1);
-    const isOldAtFirst = this.#keep(first) && isSorted;
-    if (isOldAtFirst) return false;
-    const further = numbersFrom(2, lastOf(first));
+    let first: number | undefined;
     let isMoved = false;
-    await this.#walk(question, isSorted ? further : further.toReversed(), (page) => {
-      isMoved ||= isSorted ? page.total < first.total : page.total > first.total;
+    await this.#walk(question, isSorted, (page) => {
+      first ??= page.total;
+      isMoved ||= isSorted ? page.total < first : page.total > first;
       return this.#keep(page) && isSorted;
     });
     return isMoved;
@@ -152,14 +150,23 @@ class HistoryReader {
   async readRuns(level: Level): Promise<void> {
     if (this.jobs.size === 0) return;
     const oldest = [...this.jobs.values()].reduce((least, { runId }) => Math.min(least, runId), Number.MAX_VALUE);
-    const question: Question = { what: `list the runs of ${level.name}`, ...level.runs };
-    const first = await readList(this.#api, question, 1);
-    if (this.#keepRuns(first, oldest)) return;
-    await this.#walk(question, numbersFrom(2, lastOf(first)), (page) => this.#keepRuns(page, oldest));
+    await this.#walk({ what: `list the runs of ${level.name}`, ...level.runs }, true, (page) => {
+      const found = page.rows.flatMap(readWorkflow);
+      for (const [id, file] of found) this.workflows.set(id, this.#api.shelf.text(file));
+      return found.some(([id]) => id <= oldest);
+    });
   }
 
-  /** Pages in this order, until `take` says that it is enough or the bound is met: then the history is not whole. */
-  async #walk(question: Question, numbers: readonly number[], take: (page: ListPage<unknown>) => boolean) {
+  /**
+   * The first page, then the others, the newest rows first, until `take` says that it is enough or the bound is met: then the history is not
+   * whole. @param isSorted the newest rows are on the first pages, not on the last ones
+   */
+  async #walk(question: Question, isSorted: boolean, take: (page: ListPage<unknown>) => boolean): Promise<void> {
+    const first = await readList(this.#api, question, 1);
+    if (take(first)) return;
+    const last = Math.ceil(first.total / Math.max(1, Math.min(first.rows.length, PAGE_LIMIT)));
+    const further = Array.from({ length: Math.max(0, last - 1) }, (_, at) => at + 2);
+    const numbers = isSorted ? further : further.toReversed();
     for (let at = 0; at < numbers.length; at += AT_ONCE) {
       const wanted = numbers.slice(at, at + AT_ONCE);
       if (wanted.length > this.#pagesLeft) {
@@ -170,12 +177,6 @@ class HistoryReader {
       const pages = await Promise.all(wanted.map((page) => readList(this.#api, question, page)));
       if (pages.map(take).some(Boolean)) return;
     }
-  }
-
-  #keepRuns(page: ListPage<unknown>, oldest: number): boolean {
-    const found = page.rows.flatMap(readWorkflow);
-    for (const [id, file] of found) this.workflows.set(id, this.#api.shelf.text(file));
-    return found.some(([id]) => id <= oldest);
   }
 
   /** Keeps what ended in the period. @returns whether the page is older */
@@ -226,12 +227,4 @@ function repositoryOf({ url, run_url: runUrl }: z.output<typeof Row>): string | 
     if (error instanceof ShapeError) return undefined;
     throw error;
   }
-}
-
-function lastOf({ rows: { length }, total }: ListPage<unknown>): number {
-  return Math.ceil(total / Math.max(1, Math.min(length, PAGE_LIMIT)));
-}
-
-function numbersFrom(from: number, to: number): readonly number[] {
-  return Array.from({ length: Math.max(0, to - from + 1) }, (_, at) => from + at);
 }

@@ -23,7 +23,8 @@ export interface PageOptions {
   readonly clientSecretFile: string;
   /** One key per line; the first one encrypts. */
   readonly keyFile: string;
-  readonly logUrl?: string;
+  /** '': there are no links to logs. */
+  readonly logUrl: string;
   readonly instance: string;
   readonly timeoutMs: number;
   readonly giteaRequests: number;
@@ -43,7 +44,7 @@ export async function openPage(
     'clock' | 'clocks' | 'cluster' | 'env' | 'kubernetes' | 'openTargets' | 'queue' | 'tell' | 'watchSecrets'
   >,
 ): Promise<Feature & { readonly port: number }> {
-  const { ca, clientSecretFile, gitea, keyFile, listen, logUrl = '', url } = options;
+  const { ca, clientSecretFile, gitea, keyFile, listen, logUrl, url } = options;
   const { clock, env, watchSecrets } = context;
   for (const file of [keyFile, clientSecretFile]) await readLines(file, file === keyFile ? SHORTEST_KEY : 1);
   const [keys, secrets] = [await watchSecrets(keyFile), await watchSecrets(clientSecretFile)];
