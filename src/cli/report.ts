@@ -1,5 +1,8 @@
 /** `gitea-runners report`: what ran in a period, and what it cost. What the figures mean: src/observe/usage.ts. */
 
+import { readFile } from 'node:fs/promises';
+import { parseDocument } from 'yaml';
+import * as z from 'zod';
 import { GiteaApi } from '../clients/gitea/api.ts';
 import { Shelf } from '../clients/gitea/bounds.ts';
 import { describeScope } from '../clients/gitea/endpoints.ts';
@@ -15,21 +18,24 @@ import {
   type AtLeast,
   type EndedRunner,
   type GiteaHistory,
+  type Price,
   type Range,
   type Usage,
   type UsageFigures,
   type UsageRow,
   usageOf,
 } from '../observe/usage.ts';
+import type { GroupKey } from '../planner/decisions.ts';
 import { hasEnded, type LiveJob } from '../planner/evidence.ts';
+import { Failure, systemCode } from '../shared/failure.ts';
 import { type ExitCode, type Io, type Paper, paperOf } from '../shared/io.ts';
+import { keyText } from '../shared/keys.ts';
 import { count, duration, jsonText, printable } from '../shared/printable.ts';
 import { table } from '../shared/table.ts';
 import { PodPlace, requestsOf } from './doctor/node-fit.ts';
 import { fromFilesOrCluster, groupsOfCluster } from './explain/cluster-source.ts';
 import { askedOutput, type FlagsOf, flagValue } from './flags/flags.ts';
 import { readGroups } from './read-groups.ts';
-import { readPrices } from './report/prices.ts';
 import { type CommandSettings, pathsFrom, refuseDenied } from './settings.ts';
 
 /** @throws Failure */
@@ -231,4 +237,35 @@ function csvText({ isWhole, rows }: Report): string {
 function csvCell(text: string): string {
   const safe = printable(/^[=+\-@]/.test(text) ? `'${text}` : text);
   return /[",]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+const amount = z.number().min(0).max(1_000_000).default(0);
+const price = { runnerHour: amount, cpuHour: amount, memoryGibHour: amount };
+const PriceFile = z.strictObject({
+  currency: z.string().regex(/^[A-Z]{3}$/, 'must be three capitals, e.g. EUR'),
+  ...price,
+  /** By `NAMESPACE/NAME`: they take the place of the others. */
+  groups: z.record(z.string().max(400), z.strictObject(price)).default({}),
+});
+
+const LONGEST_FILE = 262_144;
+
+/** What an hour of a runner, a CPU and a GiB of memory costs, by a file. @throws Failure exit 2 */
+async function readPrices(file: string) {
+  const wrong = (what: string): Failure =>
+    new Failure('GR-REPORT-01', 2, `read --prices ${file}: ${what}. "Prices" in docs/report.md shows such a file.`);
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw wrong(`it cannot be read: ${systemCode(error)}`);
+  });
+  if (text.length > LONGEST_FILE) throw wrong(`it has more than ${LONGEST_FILE} characters`);
+  const document = parseDocument(text);
+  if (document.errors.length > 0) throw wrong('it is no YAML');
+  const { data, error } = PriceFile.safeParse(document.toJS({ maxAliasCount: 10 }));
+  if (!data) {
+    const [issue] = error.issues;
+    throw wrong(`${printable(issue?.path.join('.') || 'the file')}: ${printable(issue?.message ?? 'is wrong')}`);
+  }
+  const { currency, groups, ...all } = data;
+  const own = new Map(Object.entries(groups));
+  return { currency, priceOf: (group: GroupKey): Price => own.get(keyText(group)) ?? all };
 }
