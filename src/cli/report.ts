@@ -47,7 +47,11 @@ export async function report(args: readonly string[], flags: FlagsOf<'report'>, 
   const file = flagValue('prices', flags, io);
   const prices = file === undefined ? undefined : await readPrices(file);
   const { groups, settings } = await groupsFrom(args, flags, io);
-  const runners = await readRunners(groups, settings);
+  // Before Gitea: each of them has its CI job in a later answer.
+  const cluster = await findCluster(settings);
+  const namespaces = groups.map(({ namespace }) => namespace);
+  const live = cluster && (await observeCluster(namespaces, cluster, requestOptions(settings)));
+  const runners = live?.flatMap(endedRunner);
   const histories = await readHistories(groups, settings, { ...period, workflows: by === 'workflow' });
   const cut = histories.filter(({ isWhole }) => !isWhole);
   const evidence = { instance: settings.instance, groups, histories, runners, period };
@@ -110,17 +114,7 @@ async function groupsFrom(args: readonly string[], flags: FlagsOf<'report'>, io:
   });
 }
 
-/** Jobs that have ended and still stand in the cluster. Before Gitea: each of them has its CI job in a later answer. */
-async function readRunners(
-  groups: readonly RunnerGroup[],
-  settings: Settings,
-): Promise<readonly EndedRunner[] | undefined> {
-  const cluster = await findCluster(settings);
-  if (!cluster) return undefined;
-  const namespaces = groups.map(({ namespace }) => namespace);
-  return (await observeCluster(namespaces, cluster, requestOptions(settings))).flatMap(endedRunner);
-}
-
+/** A Job that has ended and still stands in the cluster. */
 function endedRunner(job: LiveJob): readonly EndedRunner[] {
   const { namespace, name, createdAtMs, finishedAtMs: endedAtMs, repository, spec, state } = job;
   if (!hasEnded(state) || endedAtMs === undefined) return [];

@@ -74,21 +74,17 @@ function ageAt(now: string, at: string): string {
   return duration(Date.parse(now) - Date.parse(at));
 }
 
-const STATES: Readonly<Record<JobState, string>> = {
-  unserved: 'unserved',
-  held: 'held back',
-  starting: 'starting',
-  blocked: 'blocked',
-  running: 'running',
-};
+function wordOf(state: JobState): string {
+  return state === 'held' ? 'held back' : state;
+}
 
 function stateOf({ state, what }: JobRow): Markup {
-  return html`<strong class="state ${state}">${state === 'ended' ? what : STATES[state]}</strong>`;
+  return html`<strong class="state ${state}">${state === 'ended' ? what : wordOf(state)}</strong>`;
 }
 
 export function jobsContent(page: JobsPage, repository: string): Markup {
   const { checkedAt, counts, ended, jobs, page: at, pages, unknownRepositories: unknown } = page;
-  const told = JOB_STATES.map((state) => `${counts[state]} ${STATES[state]}`).join(', ');
+  const told = JOB_STATES.map((state) => `${counts[state]} ${wordOf(state)}`).join(', ');
   const toPage = (other: number, text: string): Markup =>
     html`<a href="/?${new URLSearchParams({ repository, page: String(other) })}">${text}</a>`;
   return html`<p role="status" id="counts">Jobs: ${told}.</p>

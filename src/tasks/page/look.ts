@@ -18,9 +18,8 @@ import { keyText } from '../../shared/keys.ts';
 import { normalBase } from '../../shared/url.ts';
 import type { Figures } from './view.ts';
 
-export interface LookerOptions
-  extends Pick<FeatureContext, 'clock' | 'clocks' | 'cluster' | 'env' | 'kubernetes' | 'openTargets' | 'queue'> {
-  /** Groups of this Gitea are shown, no others. */
+export interface LookSettings {
+  /** Base URL of a Gitea, as RunnerGroups write it. Groups of this Gitea are shown, no others. */
   readonly gitea: string;
   readonly ca?: string;
   readonly instance: string;
@@ -29,6 +28,9 @@ export interface LookerOptions
   /** Requests per minute to Gitea; the page has a quarter of them besides. */
   readonly giteaRequests: number;
 }
+
+type LookerOptions = LookSettings &
+  Pick<FeatureContext, 'clock' | 'clocks' | 'cluster' | 'env' | 'kubernetes' | 'openTargets' | 'queue'>;
 
 /** What is known, and why it is not newer. */
 export interface Shown {
@@ -52,7 +54,6 @@ export class Looker {
   readonly #targets: ReturnType<FeatureContext['openTargets']>;
   readonly #versions = new Map();
   readonly #watchers = new Set<() => void>();
-  #waiting: (() => void)[] = [];
   #requests = 0;
   #nextMs = Number.NEGATIVE_INFINITY;
   #shown: Shown = { atMs: 0 };
@@ -90,12 +91,13 @@ export class Looker {
   async shown(): Promise<Shown> {
     const { clock, timeoutMs } = this.#options;
     if (clock.steadyMs() < this.#nextMs) return this.#shown;
-    const looked = new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#line.add(KEY);
-    const patience = this.#shown.figures ? PATIENCE_MS : timeoutMs + PATIENCE_MS;
-    const end = new AbortController();
-    await Promise.race([looked, pause(clock, patience, end.signal)]);
-    end.abort();
+    const looked = new AbortController();
+    const stop = this.watch(() => {
+      stop();
+      looked.abort();
+    });
+    await pause(clock, this.#shown.figures ? PATIENCE_MS : timeoutMs + PATIENCE_MS, looked.signal);
+    stop();
     return this.#shown;
   }
 
@@ -119,9 +121,6 @@ export class Looker {
     this.#requests = 0;
     this.#nextMs = clock.steadyMs() + Math.max(FRESH_MS, earnedMs);
     this.#shown = shown;
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const go of waiting) go();
     for (const tell of this.#watchers) tell();
   }
 

@@ -6,29 +6,19 @@ import { type ListenAddress, startHttpServer } from '../../serve/http/server.ts'
 import type { Feature, FeatureContext } from '../../serve/task.ts';
 import { parseSecrets } from '../../serve/webhook/secrets.ts';
 import { Failure, systemReason } from '../../shared/failure.ts';
-import { Looker } from './look.ts';
+import { Looker, type LookSettings } from './look.ts';
 import { ReaderRights } from './rights.ts';
 import { pageRequests } from './server.ts';
 import { Sessions, SHORTEST_KEY } from './session.ts';
-import { OAuth } from './sign-in.ts';
+import { OAuth, type SignInSettings } from './sign-in.ts';
 
-export interface PageOptions {
+export interface PageOptions extends LookSettings, SignInSettings {
   readonly listen: ListenAddress;
-  /** Of the page, as browsers know it: an origin. */
-  readonly url: string;
-  /** Base URL of the Gitea whose people sign in, as RunnerGroups write it, and as browsers reach it. */
-  readonly gitea: string;
-  readonly giteaPublic: string;
-  readonly clientId: string;
   readonly clientSecretFile: string;
   /** One key per line; the first one encrypts. */
   readonly keyFile: string;
   /** '': there are no links to logs. */
   readonly logUrl: string;
-  readonly instance: string;
-  readonly timeoutMs: number;
-  readonly giteaRequests: number;
-  readonly ca?: string;
 }
 
 /** A page with many streams must leave nobody waiting: `MOST_STREAMS`, and as many that ask for pages. Behind an Ingress all have one address. */
@@ -37,13 +27,7 @@ const ATTEMPT_MS = 5_000;
 const LONGEST_ANSWER = 256 * 1024;
 
 /** @throws Failure when a file or the address cannot be used. */
-export async function openPage(
-  options: PageOptions,
-  context: Pick<
-    FeatureContext,
-    'clock' | 'clocks' | 'cluster' | 'env' | 'kubernetes' | 'openTargets' | 'queue' | 'tell' | 'watchSecrets'
-  >,
-): Promise<Feature & { readonly port: number }> {
+export async function openPage(options: PageOptions, context: FeatureContext): Promise<Feature> {
   const { ca, clientSecretFile, gitea, keyFile, listen, logUrl, url } = options;
   const { clock, env, watchSecrets } = context;
   for (const file of [keyFile, clientSecretFile]) await readLines(file, file === keyFile ? SHORTEST_KEY : 1);
@@ -77,7 +61,6 @@ export async function openPage(
     }),
   });
   return {
-    port: server.port,
     subscriber: () => undefined,
     requests: new Map(),
     run: async () => undefined,

@@ -200,7 +200,7 @@ class PageServer {
     const key = rest.join('/');
     if (path === '/jobs') {
       const repository = (query.get('repository') ?? '').slice(0, 200);
-      const data = jobsFor(figures, reader, { page: Math.trunc(Number(query.get('page'))) || 1, repository });
+      const data = jobsFor(figures, reader, Math.trunc(Number(query.get('page'))) || 1, repository);
       return { title: 'My jobs', data, content: () => jobsContent(data, repository) };
     }
     if (path === '/groups') {

@@ -31,14 +31,16 @@ const SCOPES = 'read:user read:repository read:organization';
 const LONGEST_SESSION_S = 3_600;
 const EXCHANGE_MS = 10_000;
 
-export interface OAuthOptions {
-  /** Base URL of Gitea, as pods reach it. */
+export interface SignInSettings {
+  /** Base URL of Gitea, as pods reach it, and as browsers reach it. */
   readonly gitea: string;
-  /** The same, as browsers reach it. */
   readonly giteaPublic: string;
-  /** Origin of the page. */
+  /** Of the page, as browsers know it: an origin. */
   readonly url: string;
   readonly clientId: string;
+}
+
+interface OAuthOptions extends SignInSettings {
   readonly clientSecret: () => string;
   readonly http: HttpClient;
   readonly clock: Clock;

@@ -59,7 +59,7 @@ const HOUR_MS = 3_600_000;
 /** What `explain` answers, without all that names a job of a repository that the person may not read, or the scope of a group not his. */
 export function explanationFor(figures: Figures, reader: Reader): Explanation {
   const { explanation } = figures;
-  const ownsGroup = ownedBy(figures, reader);
+  const ownsGroup = (group: GroupKey): boolean => owns(figures, reader, keyText(group)) === true;
   const jobs = explanation.jobs.flatMap((job): ExplainedJob | readonly [] => {
     if (!reader.mayRead(job.job.repository)) return [];
     if (job.verdict === 'held') return forReader(job, reader, ownsGroup);
@@ -81,11 +81,10 @@ export function explanationFor(figures: Figures, reader: Reader): Explanation {
   };
 }
 
-function ownedBy({ scopes }: Figures, reader: Reader): (group: GroupKey) => boolean {
-  return (group) => {
-    const scope = scopes.get(keyText(group));
-    return scope !== undefined && reader.owns(scope);
-  };
+/** @returns undefined: nobody knows whose group it is */
+function owns({ scopes }: Figures, reader: Reader, group: string): boolean | undefined {
+  const scope = scopes.get(group);
+  return scope && reader.owns(scope);
 }
 
 /** The whole text may name addresses, and repositories of others. */
@@ -115,15 +114,10 @@ function forReader(job: HeldBackJob, reader: Reader, ownsGroup: (key: GroupKey) 
   };
 }
 
-export interface JobsWanted {
-  readonly page: number;
-  /** A part of `owner/name`; '' for all. */
-  readonly repository: string;
-}
-
 export type JobsPage = Readonly<ReturnType<typeof jobsFor>>;
 
-export function jobsFor(figures: Figures, reader: Reader, { page, repository }: JobsWanted) {
+/** @param page from 1 @param repository a part of `owner/name`; '' for all */
+export function jobsFor(figures: Figures, reader: Reader, page = 1, repository = '') {
   const explanation = explanationFor(figures, reader);
   const isWanted = (job: Job): boolean => job.repository.toLowerCase().includes(repository.toLowerCase());
   const jobs = explanation.jobs.filter(({ job }) => isWanted(job));
@@ -205,11 +199,8 @@ export function jobFor(figures: Figures, reader: Reader, id: number) {
 export type GroupsPage = Readonly<ReturnType<typeof groupsFor>>;
 
 export function groupsFor(figures: Figures, reader: Reader) {
-  const { explanation, scopes } = figures;
-  const broken = (explanation.where?.broken ?? []).filter(({ group }) => {
-    const scope = scopes.get(group);
-    return scope ? reader.owns(scope) : reader.isAdmin;
-  });
+  const { explanation } = figures;
+  const broken = explanation.where?.broken.filter(({ group }) => owns(figures, reader, group) ?? reader.isAdmin) ?? [];
   return {
     checkedAt: explanation.checkedAt,
     groups: ownGroups(figures, reader).map((group) => groupRow(group, explanation)),
@@ -218,7 +209,7 @@ export function groupsFor(figures: Figures, reader: Reader) {
 }
 
 function ownGroups(figures: Figures, reader: Reader): readonly ExplainedGroup[] {
-  return figures.explanation.groups.filter(ownedBy(figures, reader));
+  return figures.explanation.groups.filter((group) => owns(figures, reader, keyText(group)));
 }
 
 export type GroupRow = Readonly<ReturnType<typeof groupRow>>;

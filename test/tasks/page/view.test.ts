@@ -56,8 +56,6 @@ function reader(owns = false): Reader {
   };
 }
 
-const ALL = { page: 1, repository: '' };
-
 describe('what a person may not read', () => {
   it('is not named by his own jobs: whose turn is next, who holds a place, where the labels are', () => {
     const runner = runnerName('', { ...GROUP, origin: 'o', templateHash: 'h' }, { id: 9, attempt: 1 }, 0);
@@ -83,7 +81,7 @@ describe('what a person may not read', () => {
     });
 
     const all = JSON.stringify([
-      jobsFor(shown, reader(true), ALL),
+      jobsFor(shown, reader(true)),
       jobFor(shown, reader(true), 1),
       jobFor(shown, reader(true), 2),
       groupFor(shown, reader(true), 'runners/ci'),
@@ -112,7 +110,7 @@ describe('what a person may not read', () => {
     const ended = { status: 'completed', completedAtMs: NOW } as const;
     const shown = figures({}, [job(1, 'acme/web', ended), job(2, 'acme/secret', ended)]);
 
-    expect(jobsFor(shown, reader(), ALL).ended.map(({ id }) => id)).toEqual([1]);
+    expect(jobsFor(shown, reader()).ended.map(({ id }) => id)).toEqual([1]);
     expect(jobFor(shown, reader(), 1)?.title).toContain('has ended');
     expect(jobFor(shown, reader(), 2)).toBeUndefined();
   });
@@ -120,7 +118,7 @@ describe('what a person may not read', () => {
   it('is told where he may read it', () => {
     const next = held(job(1, 'acme/web'), { because: 'cap', group: GROUP, cap: 1, position: 1, next: 'acme/web' });
 
-    expect(jobsFor(figures({ jobs: [next] }), reader(), ALL).jobs[0]?.what).toContain('the next slot is for acme/web');
+    expect(jobsFor(figures({ jobs: [next] }), reader()).jobs[0]?.what).toContain('the next slot is for acme/web');
   });
 
   it('is no group of somebody else', () => {
@@ -131,7 +129,7 @@ describe('what a person may not read', () => {
 
 it('a link is none when it is no address of http', () => {
   const at = (url: string) =>
-    jobsFor(figures({ jobs: [held(job(1, 'acme/web', { url }), { because: 'blocked' })] }), reader(), ALL);
+    jobsFor(figures({ jobs: [held(job(1, 'acme/web', { url }), { because: 'blocked' })] }), reader());
 
   expect(at('https://gitea.example.com/x').jobs[0]?.link).toBe('https://gitea.example.com/x');
   for (const url of ['javascript:alert(1)', 'data:text/html,x', '', '//evil.example', `https://a/${'x'.repeat(3_000)}`])
