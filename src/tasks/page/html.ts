@@ -209,7 +209,7 @@ function table(label: string, names: readonly string[], rows: readonly (readonly
   </table></section>`;
 }
 
-/** A bar for each hour: all of it is the longest wait, its dark part the median. */
+/** A bar for each hour: all of it is the longest wait, its first part the median. */
 function chart(waits: readonly HourOfWaits[]): Markup {
   const jobs = waits.reduce((sum, hour) => sum + hour.jobs, 0);
   if (jobs === 0) return html`<p>No job of the last hours is known that began on a runner of this group.</p>`;
@@ -223,7 +223,7 @@ function chart(waits: readonly HourOfWaits[]): Markup {
   return html`<figure>
     ${table('waits', ['Hour (UTC)', 'Jobs', 'Median', 'Longest', 'Both'], rows)}
     <figcaption>${count(jobs, 'job')}, by the hour in which it began.
-      Whole bar: the longest wait. Its dark part: the median.
+      Whole bar: the longest wait. Its first part: the median.
       A wait begins with the creation of the job, so it holds what the job needed, too.</figcaption>
   </figure>`;
 }
