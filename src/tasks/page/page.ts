@@ -1,11 +1,9 @@
 /** The page for developers: a port of its own, off without an address. What it needs of its settings, and how its parts fit together. */
-import { readFile } from 'node:fs/promises';
 import { HttpClient } from '../../clients/http/client.ts';
 import { mistakeOf } from '../../serve/events.ts';
 import { type ListenAddress, startHttpServer } from '../../serve/http/server.ts';
 import type { Feature, FeatureContext } from '../../serve/task.ts';
-import { parseSecrets } from '../../serve/webhook/secrets.ts';
-import { Failure, systemReason } from '../../shared/failure.ts';
+import { Failure } from '../../shared/failure.ts';
 import { Looker, type LookSettings } from './look.ts';
 import { ReaderRights } from './rights.ts';
 import { pageRequests } from './server.ts';
@@ -30,8 +28,9 @@ const LONGEST_ANSWER = 256 * 1024;
 export async function openPage(options: PageOptions, context: FeatureContext): Promise<Feature> {
   const { ca, clientSecretFile, gitea, keyFile, listen, logUrl, url } = options;
   const { clock, env, watchSecrets } = context;
-  for (const file of [keyFile, clientSecretFile]) await readLines(file, file === keyFile ? SHORTEST_KEY : 1);
   const [keys, secrets] = [await watchSecrets(keyFile), await watchSecrets(clientSecretFile)];
+  refuseShort(keyFile, keys(), SHORTEST_KEY);
+  refuseShort(clientSecretFile, secrets(), 1);
   const http = new HttpClient({
     clock,
     env,
@@ -70,17 +69,10 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
   };
 }
 
-async function readLines(file: string, shortest: number): Promise<void> {
-  const wrong = (why: string): Failure =>
-    new Failure(
-      'GR-PAGE-01',
-      1,
-      `read a Secret of the page: ${file}: ${why}. Mount the Secret, or do without --page-listen.`,
-    );
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw wrong(systemReason(error));
-  });
-  const lines = parseSecrets(text);
-  if (lines.length === 0 || lines.some((line) => line.length < shortest))
-    throw wrong(shortest > 1 ? `each line must have at least ${shortest} characters` : 'it is empty');
+/** @throws Failure: a line is too short, or there is none */
+function refuseShort(file: string, lines: readonly string[], shortest: number): void {
+  if (lines.length > 0 && lines.every(({ length }) => length >= shortest)) return;
+  const why = shortest > 1 ? `each line must have at least ${shortest} characters` : 'it is empty';
+  const remedy = 'Mount the Secret, or do without --page-listen';
+  throw new Failure('GR-PAGE-01', 1, `read a Secret of the page: ${file}: ${why}. ${remedy}.`);
 }
