@@ -208,7 +208,7 @@ class PageServer {
       return { title: 'Groups', data, content: () => groupsContent(data) };
     }
     const job = of === 'jobs' && /^\d{1,15}$/.test(key) && jobFor(figures, reader, Number(key));
-    if (job) return { title: `Job ${key}`, data: job, content: () => jobContent(job) };
+    if (job) return { title: `Job ${job.job.id}`, data: job, content: () => jobContent(job) };
     const group = of === 'groups' && groupFor(figures, reader, key, this.#options.logUrl);
     if (group) return { title: `Group ${key}`, data: group, content: () => groupContent(group) };
     const why = 'There is no such thing, or nothing that you may see. Jobs that ended long ago are in Gitea only.';
