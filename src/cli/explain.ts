@@ -4,7 +4,7 @@ import { findRun, type Run, type RunWanted } from '../clients/gitea/runs.ts';
 import { type Explanation, explanationOf, findGroup, groupOfJob } from '../observe/explain/explanation.ts';
 import { withNotCreated } from '../observe/explain/not-created.ts';
 import { findTargets } from '../observe/find-targets.ts';
-import { requestOptions } from '../observe/settings.ts';
+import { requestOptions, type Settings } from '../observe/settings.ts';
 import { pause, systemClock } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
 import { canMove, type ExitCode, type Io, paperOf } from '../shared/io.ts';
@@ -14,14 +14,11 @@ import { hasJobsOf } from '../shared/scope.ts';
 import { fromWithin } from './doctor/finding.ts';
 import { answerText } from './explain/answer.ts';
 import { withEvents } from './explain/cluster-facts.ts';
-import { clusterSource, type ExplainedPlan, planOfCluster } from './explain/cluster-source.ts';
+import { type ExplainedPlan, fromFilesOrCluster, planOfCluster } from './explain/cluster-source.ts';
 import { filtered, findSubject, type Subject, splitArguments } from './explain/subject.ts';
 import { explainText } from './explain-text.ts';
 import { askedOutput, type FlagsOf, flagValue } from './flags/flags.ts';
-import { byHand, noCluster } from './own-kubeconfig.ts';
 import { readAndPlan } from './read-and-plan.ts';
-import { noGroups } from './read-groups.ts';
-import { pathsFrom, settingsFrom } from './settings.ts';
 
 /** @throws Failure exit 2 when there is no RunnerGroup: Gitea is not asked then, and "nothing is queued" would be a guess. */
 export async function explain(args: readonly string[], flags: FlagsOf<'explain'>, io: Io): Promise<ExitCode> {
@@ -98,31 +95,20 @@ function isUnservedSubject(subject: Subject, { jobs }: Explanation): boolean {
 
 /** RunnerGroups of files. Without PATH and without any in the current folder: those of the cluster. */
 async function look(paths: readonly string[], flags: FlagsOf<'explain'>, io: Io): Promise<ExplainedPlan> {
-  const isOfCluster = flagValue('allNamespaces', flags, io) || flagValue('namespace', flags, io) !== undefined;
-  const arePathsGiven = paths.length > 0 || Boolean(io.env['GITEA_RUNNERS_PATH']);
-  if (arePathsGiven || !isOfCluster) {
-    const settings = byHand(await settingsFrom(flags, io));
-    const { read, ...planned } = await readAndPlan(paths, flags, io, {
-      includeBlocked: true,
-      isOnlyRead: true,
-      settings,
-    });
-    if (read.groups.length > 0) return { ...planned, groups: read.groups, settings };
-  }
-  const none = noGroups({ ...pathsFrom(paths, flags, io), cwd: io.cwd, asksGitea: true });
-  if (arePathsGiven) throw none;
-  const source = await clusterSource(flags, io);
-  if (!source)
-    throw isOfCluster
-      ? noCluster('GR-EXPLAIN-04', 'read RunnerGroups from the cluster', 'Give --kubeconfig, or name files.')
-      : none;
-  const planned = await planOfCluster(source, flags, io);
-  const { server, namespaces, broken } = planned.where;
-  if (planned.groups.length + broken.length > 0) return planned;
-  const where = namespaces.length === 0 ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;
-  const more = namespaces.length === 0 ? '' : 'give another one with -n, all with -A, or ';
-  const message = `find RunnerGroups: no RunnerGroup ${where} of ${server}, and none in the current folder. To look elsewhere, ${more}name files.`;
-  throw new Failure('GR-INPUT-09', 2, message);
+  const ofFiles = async (settings: Settings): Promise<ExplainedPlan | undefined> => {
+    const asked = { includeBlocked: true, isOnlyRead: true, settings };
+    const { read, ...planned } = await readAndPlan(paths, flags, io, asked);
+    return read.groups.length > 0 ? { ...planned, groups: read.groups, settings } : undefined;
+  };
+  return await fromFilesOrCluster(paths, flags, io, ofFiles, async (source) => {
+    const planned = await planOfCluster(source, flags, io);
+    const { server, namespaces, broken } = planned.where;
+    if (planned.groups.length + broken.length > 0) return planned;
+    const where = namespaces.length === 0 ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;
+    const more = namespaces.length === 0 ? '' : 'give another one with -n, all with -A, or ';
+    const message = `find RunnerGroups: no RunnerGroup ${where} of ${server}, and none in the current folder. To look elsewhere, ${more}name files.`;
+    throw new Failure('GR-INPUT-09', 2, message);
+  });
 }
 
 /** Asks each Gitea whose groups may have jobs of the repository. Groups that could not be planned have no token, or a Gitea that is down. */

@@ -1,10 +1,13 @@
 /** `gitea-runners report`: what ran in a period, and what it cost. What the figures mean: src/observe/usage.ts. */
 
-import { GiteaApi, type VersionCache } from '../clients/gitea/api.ts';
+import { readFile } from 'node:fs/promises';
+import { parseDocument } from 'yaml';
+import * as z from 'zod';
+import { GiteaApi } from '../clients/gitea/api.ts';
 import { Shelf } from '../clients/gitea/bounds.ts';
 import { describeScope } from '../clients/gitea/endpoints.ts';
-import { type Period, readScopeHistory, type ScopeHistory } from '../clients/gitea/history.ts';
-import { type GiteaTarget, giteaClient } from '../clients/gitea/observe.ts';
+import { type Period, readScopeHistory } from '../clients/gitea/history.ts';
+import { giteaClient } from '../clients/gitea/observe.ts';
 import { Deadline } from '../clients/http/request.ts';
 import { KubeClient } from '../clients/kubernetes/client.ts';
 import { observeCluster } from '../clients/kubernetes/observe.ts';
@@ -15,22 +18,25 @@ import {
   type AtLeast,
   askedIn,
   type EndedRunner,
+  type GiteaHistory,
+  type Price,
   type Range,
   type Usage,
   type UsageFigures,
   type UsageRow,
   usageOf,
 } from '../observe/usage.ts';
+import type { GroupKey } from '../planner/decisions.ts';
 import { hasEnded, type LiveJob } from '../planner/evidence.ts';
+import { Failure, systemCode } from '../shared/failure.ts';
 import { type ExitCode, type Io, type Paper, paperOf } from '../shared/io.ts';
+import { keyText } from '../shared/keys.ts';
 import { count, duration, jsonText, printable } from '../shared/printable.ts';
 import { table } from '../shared/table.ts';
-import { clusterSource, groupsOfCluster } from './explain/cluster-source.ts';
+import { fromFilesOrCluster, groupsOfCluster } from './explain/cluster-source.ts';
 import { askedOutput, type FlagsOf, flagValue } from './flags/flags.ts';
-import { byHand, noCluster } from './own-kubeconfig.ts';
-import { noGroups, readGroups } from './read-groups.ts';
-import { readPrices } from './report/prices.ts';
-import { pathsFrom, refuseDenied, settingsFrom } from './settings.ts';
+import { readGroups } from './read-groups.ts';
+import { type CommandSettings, pathsFrom, refuseDenied } from './settings.ts';
 
 /** @throws Failure */
 export async function report(args: readonly string[], flags: FlagsOf<'report'>, io: Io): Promise<ExitCode> {
@@ -41,8 +47,13 @@ export async function report(args: readonly string[], flags: FlagsOf<'report'>, 
   const file = flagValue('prices', flags, io);
   const prices = file === undefined ? undefined : await readPrices(file);
   const { groups, settings } = await groupsFrom(args, flags, io);
-  const runners = await readRunners(groups, settings);
-  const { histories, cut } = await readHistories(groups, settings, period, by === 'workflow');
+  // Before Gitea: each of them has its CI job in a later answer.
+  const cluster = await findCluster(settings);
+  const namespaces = groups.map(({ namespace }) => namespace);
+  const live = cluster && (await observeCluster(namespaces, cluster, requestOptions(settings)));
+  const runners = live?.flatMap(endedRunner);
+  const histories = await readHistories(groups, settings, { ...period, workflows: by === 'workflow' });
+  const cut = histories.filter(({ isWhole }) => !isWhole);
   const evidence = { instance: settings.instance, groups, histories, runners, period };
   const usage = usageOf({ ...evidence, ...(prices && { priceOf: prices.priceOf }) }, by);
   const result: Report = {
@@ -54,10 +65,11 @@ export async function report(args: readonly string[], flags: FlagsOf<'report'>, 
     isClusterSeen: runners !== undefined,
     ...usage,
   };
-  for (const scope of cut)
-    io.err(
-      `${printable(`warning: GR-REPORT-02 the history of ${scope} is not whole: it is too long, or it moved while it was read. Figures are too small. Choose a shorter --since.`)}\n`,
-    );
+  for (const { scope, url } of cut) {
+    const of = `${describeScope(scope)} at ${new URL(url).origin}`;
+    const why = 'it is too long, or it moved while it was read. Figures are too small. Choose a shorter --since.';
+    io.err(`${printable(`warning: GR-REPORT-02 the history of ${of} is not whole: ${why}`)}\n`);
+  }
   if (format === 'json') io.out(jsonText(result));
   else io.out(format === 'csv' ? csvText(result) : reportText(result, paperOf(io)));
   return 0;
@@ -74,50 +86,35 @@ interface Report extends Usage {
   readonly isClusterSeen: boolean;
 }
 
+interface Asked {
+  readonly groups: readonly RunnerGroup[];
+  readonly settings: Settings;
+}
+
 /** RunnerGroups of files; without PATH and without any in the current folder those of the cluster. */
-async function groupsFrom(
-  args: readonly string[],
-  flags: FlagsOf<'report'>,
-  io: Io,
-): Promise<{ readonly groups: readonly RunnerGroup[]; readonly settings: Settings }> {
-  const paths = pathsFrom(args, flags, io);
-  const isOfCluster = flagValue('allNamespaces', flags, io) || flagValue('namespace', flags, io) !== undefined;
-  const arePathsGiven = args.length > 0 || Boolean(io.env['GITEA_RUNNERS_PATH']);
-  if (arePathsGiven || !isOfCluster) {
-    const settings = byHand(await settingsFrom(flags, io));
-    const { groups } = await readGroups(paths, io);
+async function groupsFrom(args: readonly string[], flags: FlagsOf<'report'>, io: Io): Promise<Asked> {
+  const ofFiles = async (settings: CommandSettings): Promise<Asked | undefined> => {
+    const { groups } = await readGroups(pathsFrom(args, flags, io), io);
     if (settings.policy) await refuseDenied(settings.policy, groups, io);
-    if (groups.length > 0) return { groups, settings };
-  }
-  const none = noGroups({ ...paths, cwd: io.cwd, asksGitea: true });
-  const source = arePathsGiven ? undefined : await clusterSource(flags, io);
-  if (!source)
-    throw isOfCluster ? noCluster('GR-EXPLAIN-04', 'read RunnerGroups from the cluster', 'Give --kubeconfig.') : none;
-  const client = new KubeClient(source.config, source.settings);
-  try {
-    const deadline = new Deadline(source.settings.timeoutMs);
-    const argocdNamespace = flagValue('argocdNamespace', flags, io);
-    const found = await groupsOfCluster(source, { client, deadline, argocdNamespace }, flags, io);
-    for (const { group, problem } of found.broken)
-      io.err(`${printable(`warning: RunnerGroup ${group} is left out: ${problem}`)}\n`);
-    if (found.groups.length === 0) throw none;
-    return found;
-  } finally {
-    await client.close();
-  }
+    return groups.length > 0 ? { groups, settings } : undefined;
+  };
+  return await fromFilesOrCluster(args, flags, io, ofFiles, async (source, none) => {
+    const client = new KubeClient(source.config, source.settings);
+    try {
+      const deadline = new Deadline(source.settings.timeoutMs);
+      const argocdNamespace = flagValue('argocdNamespace', flags, io);
+      const found = await groupsOfCluster(source, { client, deadline, argocdNamespace }, flags, io);
+      for (const { group, problem } of found.broken)
+        io.err(`${printable(`warning: RunnerGroup ${group} is left out: ${problem}`)}\n`);
+      if (found.groups.length === 0) throw none;
+      return found;
+    } finally {
+      await client.close();
+    }
+  });
 }
 
-/** Jobs that have ended and still stand in the cluster. Before Gitea: each of them has its CI job in a later answer. */
-async function readRunners(
-  groups: readonly RunnerGroup[],
-  settings: Settings,
-): Promise<readonly EndedRunner[] | undefined> {
-  const cluster = await findCluster(settings);
-  if (!cluster) return undefined;
-  const namespaces = groups.map(({ namespace }) => namespace);
-  return (await observeCluster(namespaces, cluster, requestOptions(settings))).flatMap(endedRunner);
-}
-
+/** A Job that has ended and still stands in the cluster. */
 function endedRunner(job: LiveJob): readonly EndedRunner[] {
   const { namespace, name, createdAtMs, finishedAtMs: endedAtMs, repository, size, spec, state } = job;
   if (!hasEnded(state) || endedAtMs === undefined) return [];
@@ -129,29 +126,22 @@ function endedRunner(job: LiveJob): readonly EndedRunner[] {
 /** Bytes of the rows of all scopes together. */
 const MOST_BYTES = 128 * 1024 * 1024;
 
-/** One scope after another: history can wait, and Gitea has other things to do. `cut`: scopes whose history is not whole. */
+/** One scope after another: history can wait, and Gitea has other things to do. */
 async function readHistories(
   groups: readonly RunnerGroup[],
   settings: Settings,
-  period: Period,
-  workflows: boolean,
-): Promise<{ readonly histories: ReadonlyMap<string, readonly ScopeHistory[]>; readonly cut: readonly string[] }> {
+  wanted: Period & { readonly workflows: boolean },
+): Promise<readonly GiteaHistory[]> {
   const { targets } = await findTargets(groups, settings);
-  const deadline = new Deadline(settings.timeoutMs);
   const http = giteaClient(requestOptions(settings));
-  const versions: VersionCache = new Map();
-  const histories = new Map<string, ScopeHistory[]>();
-  const cut: string[] = [];
-  const readOne = async ({ url, token, scope, labels }: GiteaTarget): Promise<void> => {
-    const shelf = new Shelf(MOST_BYTES / targets.length, labels);
-    const api = new GiteaApi({ http, url, token, deadline, versions, now: settings.now, shelf });
-    const history = await readScopeHistory(api, scope, { ...period, workflows });
-    histories.set(url, [...(histories.get(url) ?? []), history]);
-    if (!history.isWhole) cut.push(`${describeScope(scope)} at ${new URL(url).origin}`);
-  };
+  const around = { http, deadline: new Deadline(settings.timeoutMs), versions: new Map(), now: settings.now };
+  const histories: GiteaHistory[] = [];
   try {
-    for (const target of targets) await readOne(target);
-    return { histories, cut };
+    for (const { url, token, scope, labels } of targets) {
+      const api = new GiteaApi({ ...around, url, token, shelf: new Shelf(MOST_BYTES / targets.length, labels) });
+      histories.push({ url, scope, ...(await readScopeHistory(api, scope, wanted)) });
+    }
+    return histories;
   } finally {
     await http.close();
   }
@@ -199,31 +189,23 @@ function reportText(result: Report, paper: Paper): string {
 }
 
 /** What the figures lack. */
-function notesOf({ isClusterSeen, isWhole, total, ...result }: Report): readonly string[] {
+function notesOf({ isClusterSeen, isWhole, ofUnknownGroup, onOtherRunners, total, ...result }: Report) {
   const { byLabels, jobs, needlessStarts = 0, runnersSeen } = total;
-  const unseen = jobs - (runnersSeen - needlessStarts);
-  const note = (amount: number, text: string): readonly string[] =>
-    amount > 0 ? [text.replace('JOBS', count(amount, 'CI job'))] : [];
+  const unseen = isClusterSeen ? jobs - (runnersSeen - needlessStarts) : 0;
+  const unmatched = result.unmatchedRunners;
+  const ciJobs = (amount: number): string => count(amount, 'CI job');
   return [
-    ...note(
-      isClusterSeen ? unseen : 0,
-      '≥ Kubernetes shows the runners of JOBS no more: start-up is not counted, CPU and memory are what their groups ask for now.',
-    ),
-    ...(isClusterSeen
-      ? []
-      : ['Kubernetes was not looked at: runner minutes are CI minutes, needless starts are unknown.']),
-    ...note(byLabels, 'The groups of JOBS were found by labels: Gitea has forgotten the names of their runners.'),
-    ...note(result.onOtherRunners, 'Not counted: JOBS on other runners.'),
-    ...note(
-      result.ofUnknownGroup,
-      'Not counted: JOBS whose runners Gitea has forgotten, covered by no group or by several.',
-    ),
-    ...note(
-      result.unmatchedRunners,
-      `Not counted: ${count(result.unmatchedRunners, 'runner')} that may have run a CI job.`,
-    ),
-    ...(isWhole ? [] : ['The history is not whole: figures are too small.']),
-  ];
+    unseen > 0 &&
+      `≥ Kubernetes shows the runners of ${ciJobs(unseen)} no more: start-up is not counted, CPU and memory are what their groups ask for now.`,
+    !isClusterSeen && 'Kubernetes was not looked at: runner minutes are CI minutes, needless starts are unknown.',
+    byLabels > 0 &&
+      `The groups of ${ciJobs(byLabels)} were found by labels: Gitea has forgotten the names of their runners.`,
+    onOtherRunners > 0 && `Not counted: ${ciJobs(onOtherRunners)} on other runners.`,
+    ofUnknownGroup > 0 &&
+      `Not counted: ${ciJobs(ofUnknownGroup)} whose runners Gitea has forgotten, covered by no group or by several.`,
+    unmatched > 0 && `Not counted: ${count(unmatched, 'runner')} that may have run a CI job.`,
+    !isWhole && 'The history is not whole: figures are too small.',
+  ].filter((note) => note !== false);
 }
 
 /** Fields of a row, as in `-o json`. */
@@ -235,14 +217,10 @@ const CSV_FIELDS = [
 
 /** RFC 4180 with one line per row and none for the sum. An empty cell: not known. */
 function csvText({ isWhole, rows }: Report): string {
+  const valueAt = (row: unknown, field: string): unknown =>
+    field.split('.').reduce((of, name) => (of as Readonly<Record<string, unknown>> | undefined)?.[name], row);
   const lines = rows.map((row) => {
-    const fields = Object.entries(row).flatMap(([name, value]: readonly [string, unknown]) =>
-      typeof value === 'object' && value !== null
-        ? Object.entries(value).map(([part, of]: readonly [string, unknown]) => [`${name}.${part}`, of] as const)
-        : [[name, value] as const],
-    );
-    const values = new Map(fields);
-    return [...CSV_FIELDS.map((field) => csvCell(String(values.get(field) ?? ''))), String(isWhole)];
+    return [...CSV_FIELDS.map((field) => csvCell(String(valueAt(row, field) ?? ''))), String(isWhole)];
   });
   return [[...CSV_FIELDS, 'isWhole'], ...lines].map((cells) => `${cells.join(',')}\r\n`).join('');
 }
@@ -251,4 +229,37 @@ function csvText({ isWhole, rows }: Report): string {
 function csvCell(text: string): string {
   const safe = printable(/^[=+\-@]/.test(text) ? `'${text}` : text);
   return /[",]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+const amount = z.number().min(0).max(1_000_000).default(0);
+const price = { runnerHour: amount, cpuHour: amount, memoryGibHour: amount };
+const PriceFile = z.strictObject({
+  currency: z.string().regex(/^[A-Z]{3}$/, 'must be three capitals, e.g. EUR'),
+  ...price,
+  /** By `NAMESPACE/NAME` or `NAMESPACE/NAME/SIZE`: they take the place of the others. */
+  groups: z.record(z.string().max(500), z.strictObject(price)).default({}),
+});
+
+const LONGEST_FILE = 262_144;
+
+/** What an hour of a runner, a CPU and a GiB of memory costs, by a file. @throws Failure exit 2 */
+async function readPrices(file: string) {
+  const wrong = (what: string): Failure =>
+    new Failure('GR-REPORT-01', 2, `read --prices ${file}: ${what}. "Prices" in docs/report.md shows such a file.`);
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw wrong(`it cannot be read: ${systemCode(error)}`);
+  });
+  if (text.length > LONGEST_FILE) throw wrong(`it has more than ${LONGEST_FILE} characters`);
+  const document = parseDocument(text);
+  if (document.errors.length > 0) throw wrong('it is no YAML');
+  const { data, error } = PriceFile.safeParse(document.toJS({ maxAliasCount: 10 }));
+  if (!data) {
+    const [issue] = error.issues;
+    throw wrong(`${printable(issue?.path.join('.') || 'the file')}: ${printable(issue?.message ?? 'is wrong')}`);
+  }
+  const { currency, groups, ...all } = data;
+  const own = new Map(Object.entries(groups));
+  const priceOf = (group: GroupKey, size: string | undefined): Price =>
+    (size === undefined ? undefined : own.get(`${keyText(group)}/${size}`)) ?? own.get(keyText(group)) ?? all;
+  return { currency, priceOf };
 }

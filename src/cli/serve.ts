@@ -161,10 +161,9 @@ function pageFrom(flags: FlagsOf<'serve'>, io: Io, settings: CommandSettings): {
     throw new Failure('GR-FLAG-26', 2, message);
   };
   const gitea = needed('pageGitea');
-  const logUrl = flagValue('pageLogUrl', flags, io);
-  const { ca, instance, timeoutMs } = settings;
   return {
     page: {
+      ...settings,
       listen,
       url: needed('pageUrl'),
       gitea,
@@ -173,10 +172,7 @@ function pageFrom(flags: FlagsOf<'serve'>, io: Io, settings: CommandSettings): {
       clientSecretFile: flagValue('pageClientSecretFile', flags, io),
       keyFile: flagValue('pageKeyFile', flags, io),
       giteaRequests: flagValue('giteaRequests', flags, io),
-      instance,
-      timeoutMs,
-      ...(ca !== undefined && { ca }),
-      ...(logUrl !== undefined && { logUrl }),
+      logUrl: flagValue('pageLogUrl', flags, io) ?? '',
     },
   };
 }

@@ -13,6 +13,7 @@
  * A CI job is of the group whose runner ran it. If Gitea has forgotten the runner's name, it is of the only group that covers it.
  */
 import type { EndedJob, Period, ScopeHistory } from '../clients/gitea/history.ts';
+import type { GiteaTarget } from '../clients/gitea/observe.ts';
 import { requestsOf } from '../config/runnergroup/requests.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { withSizes } from '../config/runnergroup/sizes.ts';
@@ -49,12 +50,14 @@ export interface Price {
   readonly memoryGibHour: number;
 }
 
+/** The history of one scope. `url`: base URL of its Gitea. */
+export type GiteaHistory = ScopeHistory & Pick<GiteaTarget, 'scope' | 'url'>;
+
 export interface UsageEvidence {
   /** `GITEA_RUNNERS_INSTANCE`. */
   readonly instance: string;
   readonly groups: readonly RunnerGroup[];
-  /** By base URL of the Gitea. */
-  readonly histories: ReadonlyMap<string, readonly ScopeHistory[]>;
+  readonly histories: readonly GiteaHistory[];
   /** Undefined: Kubernetes was not looked at. */
   readonly runners: readonly EndedRunner[] | undefined;
   readonly period: Period;
@@ -88,10 +91,7 @@ const HOUR_MS = 3_600_000;
 /** @param by of the rows */
 export function usageOf(evidence: UsageEvidence, by: Dimension) {
   const of = groupFinder(evidence);
-  const giteas = [...evidence.histories].map(([url, scopes]): GiteaHistory => {
-    const workflows = new Map(scopes.flatMap((scope) => [...scope.workflows]));
-    return { url, scopes, jobs: jobsOf(scopes), workflows };
-  });
+  const giteas = [...groupBy(evidence.histories, ({ url }) => url).values()].map(joined);
   const askedOf = askedFinder();
   const ran = giteas.flatMap((gitea) => ranJobs(gitea, { of, askedOf }, evidence));
   const alone = giteas.flatMap((gitea) => runnersAlone(gitea, of, evidence));
@@ -113,17 +113,25 @@ export function usageOf(evidence: UsageEvidence, by: Dimension) {
   };
 }
 
-interface GiteaHistory {
-  readonly url: string;
-  readonly scopes: readonly ScopeHistory[];
-  /** Of all scopes, each once, by id. */
-  readonly jobs: readonly EndedJob[];
-  readonly workflows: ReadonlyMap<number, string>;
+/** The histories of all scopes of a Gitea, as one. */
+type WholeGitea = ReturnType<typeof joined>;
+
+function joined(scopes: readonly GiteaHistory[]) {
+  const byId = new Map(scopes.flatMap(({ jobs }) => jobs.map((job) => [job.id, job] as const)));
+  return {
+    url: scopes[0]?.url ?? '',
+    /** Each once, by id. */
+    jobs: [...byId.values()].sort((a, b) => a.id - b.id),
+    users: new Set(scopes.flatMap(({ users }) => [...users])),
+    hidden: scopes.flatMap(({ hidden }) => hidden),
+    workflows: new Map(scopes.flatMap(({ workflows }) => [...workflows])),
+    isWhole: scopes.every(({ isWhole }) => isWhole),
+  };
 }
 
 /** A CI job that ran on a runner of a group, or a runner without a CI job. */
 interface Use {
-  readonly gitea: GiteaHistory;
+  readonly gitea: WholeGitea;
   readonly group: RunnerGroup;
   /** Absent for a runner of a warm pool that was never wanted for a CI job. */
   readonly repository: string | undefined;
@@ -137,7 +145,7 @@ interface Use {
 }
 
 function ranJobs(
-  gitea: GiteaHistory,
+  gitea: WholeGitea,
   { of, askedOf }: { readonly of: GroupFinder; readonly askedOf: AskedFinder },
   { period, runners = [] }: UsageEvidence,
 ): readonly (Use | 'on-other-runner' | 'of-unknown-group')[] {
@@ -159,13 +167,11 @@ function ranJobs(
 
 /** Runners that ended without a CI job. Where that is not certain: `unmatched`. */
 function runnersAlone(
-  gitea: GiteaHistory,
+  gitea: WholeGitea,
   of: GroupFinder,
   { period, runners = [] }: UsageEvidence,
 ): readonly (Use | 'unmatched')[] {
-  const { jobs, scopes, url } = gitea;
-  const isWhole = scopes.every((scope) => scope.isWhole);
-  const hidden = scopes.flatMap((scope) => scope.hidden);
+  const { hidden, isWhole, jobs, url, users } = gitea;
   const unnamed = jobs.flatMap(({ ran }) => (ran && ran.runner === undefined ? [ran.startedAtMs] : []));
   const lastUnnamedMs = unnamed.reduce((last, ms) => Math.max(last, ms), Number.NEGATIVE_INFINITY);
   const byId = new Map(jobs.map((job) => [job.id, job]));
@@ -173,8 +179,7 @@ function runnersAlone(
     const { createdAtMs, endedAtMs, name, namespace } = runner;
     const group = of.runner(url, name);
     const isInPeriod = endedAtMs >= period.fromMs && endedAtMs < period.toMs;
-    if (!group || group.namespace !== namespace || !isInPeriod) return [];
-    if (scopes.some(({ users }) => users.has(name))) return [];
+    if (!group || group.namespace !== namespace || !isInPeriod || users.has(name)) return [];
     // It may have run a job whose runner has no name, or one whose row is now that of a re-run.
     const mayHaveRun = hidden.some(
       ({ fromMs, toMs }) => fromMs <= endedAtMs + CLOCKS_MS && toMs >= createdAtMs - CLOCKS_MS,
@@ -198,12 +203,6 @@ function nameOf({ gitea, group, repository, runId }: Use, by: Dimension): string
 /** A job that a runner took. */
 type RanJob = EndedJob & Required<Pick<EndedJob, 'ran'>>;
 
-/** Jobs of all scopes of a Gitea, each once, by id. */
-function jobsOf(scopes: readonly ScopeHistory[]): readonly EndedJob[] {
-  const byId = new Map(scopes.flatMap(({ jobs }) => jobs.map((job) => [job.id, job] as const)));
-  return [...byId.values()].sort((a, b) => a.id - b.id);
-}
-
 /** From 1.27 on a re-run copies the rows of jobs that are not re-run (services/actions/rerun.go `execRerunPlan`), with runner and times. */
 function withoutCopies(jobs: readonly EndedJob[]): readonly RanJob[] {
   const known = new Set<string>();
@@ -216,21 +215,18 @@ function withoutCopies(jobs: readonly EndedJob[]): readonly RanJob[] {
   });
 }
 
-interface GroupFinder {
-  readonly runner: (gitea: string, name: string) => RunnerGroup | undefined;
-  /** Undefined: no group covers the job, or several do. */
-  readonly labels: (gitea: string, job: RanJob) => RunnerGroup | undefined;
-}
+type GroupFinder = ReturnType<typeof groupFinder>;
 
-function groupFinder({ groups, instance }: UsageEvidence): GroupFinder {
+function groupFinder({ groups, instance }: UsageEvidence) {
   const byPrefix = new Map(groups.map((group) => [`${namePrefix(group.name)} ${groupHash(instance, group)}`, group]));
   return {
-    runner: (gitea, name) => {
+    runner: (gitea: string, name: string): RunnerGroup | undefined => {
       const parts = parseRunnerName(name);
       const group = parts && byPrefix.get(`${parts.prefix} ${parts.groupHash}`);
       return group?.giteaUrl === gitea ? group : undefined;
     },
-    labels: (gitea, { labels, repository }) => {
+    /** Undefined: no group covers the job, or several do. */
+    labels: (gitea: string, { labels, repository }: RanJob): RunnerGroup | undefined => {
       const [owner = '', name = ''] = repository.split('/');
       const [only, another] = groups.filter(
         (group) =>
@@ -275,16 +271,14 @@ function askedFinder(): AskedFinder {
 
 /** How long a job waited. */
 function waits(jobs: readonly EndedJob[], { fromMs }: Period): (job: RanJob) => Range {
-  const endsOf = new Map(
-    [...groupBy(jobs, ({ runId }) => runId)].map(([runId, ofRun]) => [
-      runId,
-      ofRun.map(({ completedAtMs }) => completedAtMs).sort((a, b) => b - a),
-    ]),
+  const endsOf = groupBy(
+    jobs.toSorted((a, b) => b.completedAtMs - a.completedAtMs),
+    ({ runId }) => runId,
   );
   return ({ createdAtMs, isRerunInPlace, ran: { startedAtMs }, runId }) => {
     const atMost = Math.max(0, startedAtMs - createdAtMs) / 1000;
     if (isRerunInPlace) return { atLeast: 0, atMost };
-    const lastEndMs = endsOf.get(runId)?.find((endMs) => endMs <= startedAtMs) ?? 0;
+    const lastEndMs = endsOf.get(runId)?.find(({ completedAtMs }) => completedAtMs <= startedAtMs)?.completedAtMs ?? 0;
     // What of its run ended before the period is not known.
     const unseenMs = createdAtMs < fromMs ? Math.min(fromMs, startedAtMs) : 0;
     const readyByMs = Math.max(createdAtMs, lastEndMs, unseenMs);

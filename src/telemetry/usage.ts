@@ -26,14 +26,12 @@ export class UsageWatch {
   /** What is new in these plans. The first plan of an Application shows what ended before, so it counts nothing. */
   take(verdicts: EventOf<'reconciled'>['verdicts']) {
     const found = verdicts.flatMap(({ application, planning }) => {
-      if (planning.is !== 'planned') return [];
+      const before = this.#last.get(application);
       // A plan that is still the same is the same object.
-      if (this.#last.get(application) === planning.plan) return [];
-      const isFirst = !this.#last.has(application);
+      if (planning.is !== 'planned' || before === planning.plan) return [];
       this.#last.set(application, planning.plan);
-      const { plan } = planning;
-      const [needless, ended] = [this.#needlessIn(plan), this.#endedIn(plan)];
-      return isFirst ? [] : [{ ended, needless }];
+      const all = { needless: this.#needlessIn(planning.plan), ended: this.#endedIn(planning.plan) };
+      return before ? [all] : [];
     });
     return { ended: found.flatMap(({ ended }) => ended), needless: found.flatMap(({ needless }) => needless) };
   }

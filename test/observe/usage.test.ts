@@ -56,7 +56,7 @@ function usage(
 ): Usage {
   const users = new Set(jobs.flatMap(({ ran }) => ran?.runner ?? []));
   const history: ScopeHistory = { jobs, users, hidden: [], workflows: new Map(), isWhole: true, ...more };
-  const histories = new Map([[GITEA, [history]]]);
+  const histories = [{ url: GITEA, scope: LINUX.scope, ...history }];
   return usageOf({ instance: '', groups, histories, runners, period: PERIOD, ...(priceOf && { priceOf }) }, by);
 }
 

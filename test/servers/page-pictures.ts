@@ -54,6 +54,7 @@ it('pictures of the page', async () => {
       return (await tab.locator('.running').count()) >= 5;
     });
     await tab.screenshot({ path: `docs/img/page-jobs-${colorScheme}.png` });
+    await tab.setViewportSize({ width: 900, height: 1100 });
     await tab.goto(`${page}/groups/runners/ci`);
     await tab.screenshot({ path: `docs/img/page-group-${colorScheme}.png` });
     expect(await tab.locator('rect.median').count()).toBe(12);

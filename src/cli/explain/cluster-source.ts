@@ -18,9 +18,10 @@ import { fromWithin } from '../doctor/finding.ts';
 import { installedSecrets, READS, readOne } from '../doctor/reads.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { readList } from '../flags/readers.ts';
-import { byHand, clusterByHand } from '../own-kubeconfig.ts';
+import { byHand, clusterByHand, noCluster } from '../own-kubeconfig.ts';
+import { noGroups } from '../read-groups.ts';
 import type { ClusterReader } from '../read-object.ts';
-import { imagesFrom, settingsFrom } from '../settings.ts';
+import { type CommandSettings, imagesFrom, pathsFrom, settingsFrom } from '../settings.ts';
 import { lookAround, whereText } from './where.ts';
 
 export interface ClusterSource {
@@ -46,6 +47,30 @@ export async function clusterSource(flags: FlagsOf<'explain'>, io: Io): Promise<
     ...(isByHand && !io.env['GITEA_TOKEN'] && { secrets: 'api' as const }),
   };
   return { config, settings, namespaces: namespacesFrom(flags, io, config), isByHand };
+}
+
+/**
+ * What `ofFiles` answers. Without PATH and without RunnerGroups in the current folder: what `ofCluster` answers.
+ *
+ * @param ofFiles answers undefined when they hold no RunnerGroup @throws Failure exit 2 when there is no cluster either
+ */
+export async function fromFilesOrCluster<T>(
+  paths: readonly string[],
+  flags: FlagsOf<'explain'>,
+  io: Io,
+  ofFiles: (settings: CommandSettings) => Promise<T | undefined>,
+  ofCluster: (source: ClusterSource, none: Failure) => Promise<T>,
+): Promise<T> {
+  const isOfCluster = flagValue('allNamespaces', flags, io) || flagValue('namespace', flags, io) !== undefined;
+  const arePathsGiven = paths.length > 0 || Boolean(io.env['GITEA_RUNNERS_PATH']);
+  const found = arePathsGiven || !isOfCluster ? await ofFiles(byHand(await settingsFrom(flags, io))) : undefined;
+  if (found) return found;
+  const none = noGroups({ ...pathsFrom(paths, flags, io), cwd: io.cwd, asksGitea: true });
+  if (arePathsGiven) throw none;
+  const source = await clusterSource(flags, io);
+  if (source) return await ofCluster(source, none);
+  const remedy = 'Give --kubeconfig, or name files.';
+  throw isOfCluster ? noCluster('GR-EXPLAIN-04', 'read RunnerGroups from the cluster', remedy) : none;
 }
 
 /** `-n`, `-A`, those that `serve` has in this pod, else the context's, as kubectl does. */

@@ -22,31 +22,24 @@ export interface CommitStatus {
 
 /** The commit that a CI job is for. @throws Failure */
 export async function readCommit(access: GiteaAccess, repository: string, jobId: number): Promise<string> {
-  const question: Question = { ...questionOf(repository), what: `read job ${jobId} of ${repository}` };
-  const path = `${question.path}/actions/jobs/${jobId}`;
-  const { head_sha } = await new GiteaApi(access).get({ ...question, path }, (json) =>
-    readShape(JobRow, json, 'the job'),
-  );
-  return head_sha;
+  const question = questionOf(repository, `read job ${jobId} of ${repository}`, `actions/jobs/${jobId}`);
+  const read = (json: unknown) => readShape(JobRow, json, 'the job').head_sha;
+  return await new GiteaApi(access).get(question, read);
 }
 
 /** Takes the place of the status of the same context. Gitea keeps the older ones. @throws Failure */
 export async function setCommitStatus(access: GiteaAccess, status: CommitStatus): Promise<void> {
-  const { repository, sha, context, description, url } = status;
-  const question = questionOf(repository);
-  const what = `set a commit status in ${repository}`;
-  const request = requestTo(access, { what, method: 'POST', path: `${question.path}/statuses/${sha}` });
-  const body = JSON.stringify({ state: 'success', context, description, target_url: url });
+  const { repository, sha, url: target_url, ...told } = status;
+  const question = questionOf(repository, `set a commit status in ${repository}`, `statuses/${sha}`);
+  const request = requestTo(access, { ...question, method: 'POST' });
+  const body = JSON.stringify({ state: 'success', target_url, ...told });
   const sent = { ...request, queue: access.queue, body, contentType: 'application/json' };
   const answer = await access.http.send(sent, access.deadline);
   if (answer.status !== 201) throw failureOfStatus(request, answer, question, access.token);
 }
 
-function questionOf(repository: string): Question {
-  return {
-    what: '',
-    path: levelOfRepository(repository).root,
-    rights: { scope: 'scope write:repository', user: 'one who may write to the code of the repository' },
-    missing: `Check that the token's user may see ${repository}`,
-  };
+function questionOf(repository: string, what: string, below: string): Question {
+  const rights = { scope: 'scope write:repository', user: 'one who may write to the code of the repository' };
+  const missing = `Check that the token's user may see ${repository}`;
+  return { what, path: `${levelOfRepository(repository).root}/${below}`, rights, missing };
 }

@@ -13,10 +13,10 @@ import type { Scope } from '../../shared/scope.ts';
 import type { GiteaApi, Question } from './api.ts';
 import { boundedName, labelsOfJob } from './bounds.ts';
 import type { Level } from './endpoints.ts';
-import { CONCLUSIONS, type JobResult } from './job-ends.ts';
-import { type JobsById, jobsQuestion, readActiveJobs, readPage } from './lists.ts';
+import { EndedJobRow, type JobResult, readList, readWorkflow } from './job-ends.ts';
+import { type JobsById, jobsQuestion, readActiveJobs } from './lists.ts';
 import { PAGE_LIMIT } from './paging.ts';
-import { type ListPage, readRepository, readShape, ShapeError } from './shapes.ts';
+import { type ListPage, readRepository, ShapeError } from './shapes.ts';
 import { levelsOfUser, ownLevel } from './user-repos.ts';
 
 /** A CI job that has ended. Times in ms since 1970, by Gitea's clock, whole seconds. */
@@ -66,24 +66,16 @@ const AT_ONCE = 4;
 const PASSES = 3;
 const MARGIN_MS = 2 * 86_400_000;
 
-const rows = z.array(z.unknown()).optional();
-const Page = z.object({ total_count: z.int().nonnegative(), jobs: rows, workflow_runs: rows });
 const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
-const Row = z.object({
-  id: z.int().positive(),
-  run_id: z.int().positive(),
+const Row = EndedJobRow.extend({
   url: z.string(),
   run_url: z.string(),
   labels: z.array(z.string()).nullable(),
-  run_attempt: z.int().nonnegative(),
-  conclusion: z.enum(CONCLUSIONS),
   runner_id: z.int().nonnegative().optional(),
-  runner_name: z.string().optional(),
   created_at: time,
   started_at: time,
   completed_at: time,
 });
-const RunRow = z.object({ id: z.int().positive(), path: z.string().max(1_000) });
 
 /** @param options.workflows also read which workflows the runs are of @throws Failure when Gitea does not answer, or refuses */
 export async function readScopeHistory(
@@ -144,13 +136,11 @@ class HistoryReader {
 
   /** @returns whether rows may have been missed: they went to a page that was read before */
   async #readOnce(question: Question, isSorted: boolean): Promise<boolean> {
-    const first = await this.#page(question, 1);
-    const isOldAtFirst = this.#keep(first) && isSorted;
-    if (isOldAtFirst) return false;
-    const further = numbersFrom(2, lastOf(first));
+    let first: number | undefined;
     let isMoved = false;
-    await this.#walk(question, isSorted ? further : further.toReversed(), (page) => {
-      isMoved ||= isSorted ? page.total < first.total : page.total > first.total;
+    await this.#walk(question, isSorted, (page) => {
+      first ??= page.total;
+      isMoved ||= isSorted ? page.total < first : page.total > first;
       return this.#keep(page) && isSorted;
     });
     return isMoved;
@@ -160,14 +150,23 @@ class HistoryReader {
   async readRuns(level: Level): Promise<void> {
     if (this.jobs.size === 0) return;
     const oldest = [...this.jobs.values()].reduce((least, { runId }) => Math.min(least, runId), Number.MAX_VALUE);
-    const question: Question = { what: `list the runs of ${level.name}`, ...level.runs };
-    const first = await this.#page(question, 1);
-    if (this.#keepRuns(first, oldest)) return;
-    await this.#walk(question, numbersFrom(2, lastOf(first)), (page) => this.#keepRuns(page, oldest));
+    await this.#walk({ what: `list the runs of ${level.name}`, ...level.runs }, true, (page) => {
+      const found = page.rows.flatMap(readWorkflow);
+      for (const [id, file] of found) this.workflows.set(id, this.#api.shelf.text(file));
+      return found.some(([id]) => id <= oldest);
+    });
   }
 
-  /** Pages in this order, until `take` says that it is enough or the bound is met: then the history is not whole. */
-  async #walk(question: Question, numbers: readonly number[], take: (page: ListPage<unknown>) => boolean) {
+  /**
+   * The first page, then the others, the newest rows first, until `take` says that it is enough or the bound is met: then the history is not
+   * whole. @param isSorted the newest rows are on the first pages, not on the last ones
+   */
+  async #walk(question: Question, isSorted: boolean, take: (page: ListPage<unknown>) => boolean): Promise<void> {
+    const first = await readList(this.#api, question, 1);
+    if (take(first)) return;
+    const last = Math.ceil(first.total / Math.max(1, Math.min(first.rows.length, PAGE_LIMIT)));
+    const further = Array.from({ length: Math.max(0, last - 1) }, (_, at) => at + 2);
+    const numbers = isSorted ? further : further.toReversed();
     for (let at = 0; at < numbers.length; at += AT_ONCE) {
       const wanted = numbers.slice(at, at + AT_ONCE);
       if (wanted.length > this.#pagesLeft) {
@@ -175,18 +174,9 @@ class HistoryReader {
         return;
       }
       this.#pagesLeft -= wanted.length;
-      const pages = await Promise.all(wanted.map((page) => this.#page(question, page)));
+      const pages = await Promise.all(wanted.map((page) => readList(this.#api, question, page)));
       if (pages.map(take).some(Boolean)) return;
     }
-  }
-
-  #keepRuns(page: ListPage<unknown>, oldest: number): boolean {
-    const found = page.rows.flatMap((row) => RunRow.safeParse(row).data ?? []);
-    for (const { id, path } of found) {
-      const file = path.split('@')[0]?.split('/').at(-1);
-      if (file) this.workflows.set(id, this.#api.shelf.text(file));
-    }
-    return found.some(({ id }) => id <= oldest);
   }
 
   /** Keeps what ended in the period. @returns whether the page is older */
@@ -228,20 +218,6 @@ class HistoryReader {
       isRerunInPlace: this.#rerunsInPlace && row.run_attempt > 1,
     };
   }
-
-  async #page(question: Question, page: number): Promise<ListPage<unknown>> {
-    return await readPage(
-      this.#api,
-      { question, read: readList, standIn: () => undefined },
-      page,
-      Number.POSITIVE_INFINITY,
-    );
-  }
-}
-
-function readList(json: unknown): ListPage<unknown> {
-  const { jobs, workflow_runs: runs, total_count: total } = readShape(Page, json, 'the list');
-  return { rows: jobs ?? runs ?? [], total };
 }
 
 function repositoryOf({ url, run_url: runUrl }: z.output<typeof Row>): string | undefined {
@@ -251,12 +227,4 @@ function repositoryOf({ url, run_url: runUrl }: z.output<typeof Row>): string | 
     if (error instanceof ShapeError) return undefined;
     throw error;
   }
-}
-
-function lastOf({ rows: { length }, total }: ListPage<unknown>): number {
-  return Math.ceil(total / Math.max(1, Math.min(length, PAGE_LIMIT)));
-}
-
-function numbersFrom(from: number, to: number): readonly number[] {
-  return Array.from({ length: Math.max(0, to - from + 1) }, (_, at) => from + at);
 }

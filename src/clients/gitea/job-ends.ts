@@ -27,7 +27,7 @@ export interface JobEnd {
 
 const rows = z.array(z.unknown()).optional();
 const List = z.object({ total_count: z.int().nonnegative(), jobs: rows, workflow_runs: rows });
-const JobRow = z.object({
+export const EndedJobRow = z.object({
   id: z.int().positive(),
   run_id: z.int().positive(),
   run_attempt: z.int().nonnegative(),
@@ -63,16 +63,18 @@ export async function readJobEnds(api: GiteaApi, level: Level): Promise<readonly
 /** File names of the workflows of the newest runs, by id of the run. @throws Failure */
 export async function readWorkflows(api: GiteaApi, level: Level): Promise<ReadonlyMap<number, string>> {
   const { rows } = await readList(api, { what: `list the newest runs of ${level.name}`, ...level.runs }, 1);
-  return new Map(
-    rows.flatMap((row) => {
-      const { data } = RunRow.safeParse(row);
-      const file = data?.path.split('@')[0]?.split('/').at(-1);
-      return data && file ? [[data.id, file] as const] : [];
-    }),
-  );
+  return new Map(rows.flatMap(readWorkflow));
 }
 
-async function readList(api: GiteaApi, question: Question, page: number): Promise<ListPage<unknown>> {
+/** The id of a run, and the file name of its workflow. */
+export function readWorkflow(row: unknown): readonly (readonly [number, string])[] {
+  const { data } = RunRow.safeParse(row);
+  const file = data?.path.split('@')[0]?.split('/').at(-1);
+  return data && file ? [[data.id, file]] : [];
+}
+
+/** A page of jobs or runs whose rows are not understood yet. Gitea keeps all that ever ran, so their number is no reason to refuse. */
+export async function readList(api: GiteaApi, question: Question, page: number): Promise<ListPage<unknown>> {
   const read = (json: unknown) => {
     const { jobs, workflow_runs: runs, total_count: total } = readShape(List, json, 'the list');
     return { rows: jobs ?? runs ?? [], total };
@@ -81,7 +83,7 @@ async function readList(api: GiteaApi, question: Question, page: number): Promis
 }
 
 function readEnd(row: unknown, version: VersionFacts): readonly JobEnd[] {
-  const { data } = JobRow.safeParse(row);
+  const { data } = EndedJobRow.safeParse(row);
   if (!data) return [];
   const { id, run_id: runId, run_attempt: written, conclusion: result, runner_name: runner } = data;
   const attempt = toAttempt(written, 'completed', version);

@@ -1,4 +1,4 @@
-/** The webhook secrets that are valid now. Secrets are replaced while we run, so their files are read again and again. */
+/** The secrets of files that are valid now, such as those of webhooks. Secrets are replaced while we run, so their files are read again and again. */
 import { readFile } from 'node:fs/promises';
 import { Failure, systemReason } from '../../shared/failure.ts';
 import { normalBase } from '../../shared/url.ts';
@@ -36,8 +36,8 @@ export function parseSecrets(text: string): readonly string[] {
 
 async function readSecrets(file: string): Promise<readonly string[]> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    const remedy = 'Mount the Secret, or leave --webhook-secret-file out to do without webhooks';
-    throw new Failure('GR-SERVE-02', 1, `read the webhook secrets: ${file}: ${systemReason(error)}. ${remedy}.`);
+    const remedy = 'Mount the Secret, or leave out the flag that names the file';
+    throw new Failure('GR-SERVE-02', 1, `read secrets: ${file}: ${systemReason(error)}. ${remedy}.`);
   });
   return parseSecrets(text);
 }

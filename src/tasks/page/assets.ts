@@ -36,12 +36,11 @@ button, input, .button { font: inherit; color: inherit; background: var(--soft);
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; } th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid var(--dim); }
 .wide th, .wide td { overflow-wrap: normal; }
-figure { margin: 0; } svg { width: 100%; max-width: 45rem; height: auto; }
-svg text { fill: var(--ink); font-size: 11px; } .longest { fill: var(--pale); } .median { fill: var(--dark); }
+figure { margin: 0; } svg { width: 15rem; height: .8rem; } .longest { fill: var(--pale); } .median { fill: var(--dark); }
 figcaption { color: var(--dim); }
 `;
 
-/** Asks for the page again when the server has looked, while somebody sees it. Focus, open details and what is written stay. */
+/** Asks for the page again when the server has looked, while somebody sees it. Focus and what is written stay. */
 const SCRIPT = `
 'use strict';
 let source;
@@ -59,16 +58,11 @@ const again = async () => {
     const focus = document.activeElement;
     if (focus && focus.matches('input')) return;
     const path = focus && main.contains(focus) ? focus.id || focus.getAttribute('href') : undefined;
-    const open = main.querySelector('details')?.open;
-    const counts = document.getElementById('counts')?.textContent;
-    const status = document.getElementById('counts');
-    const details = next.querySelector('details');
-    if (details && open) details.open = true;
-    const nextStatus = next.querySelector('#counts');
+    const [counts, nextCounts] = [main, next].map((each) => each.querySelector('#counts'));
     // The same node stays, so that a screen reader tells of counts only when they change.
-    if (status && nextStatus) {
-      if (counts !== nextStatus.textContent) status.textContent = nextStatus.textContent;
-      nextStatus.replaceWith(status);
+    if (counts && nextCounts) {
+      if (counts.textContent !== nextCounts.textContent) counts.textContent = nextCounts.textContent;
+      nextCounts.replaceWith(counts);
     }
     main.replaceChildren(...next.childNodes);
     if (path) (document.getElementById(path) || main.querySelector('a[href="' + CSS.escape(path) + '"]'))?.focus();

@@ -5,12 +5,9 @@
 import { type GiteaTarget, giteaClient, observeEach } from '../../clients/gitea/observe.ts';
 import type { HttpClient } from '../../clients/http/client.ts';
 import { RetryAfter } from '../../clients/http/retry-after.ts';
-import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { explanationOf } from '../../observe/explain/explanation.ts';
 import { withNotCreated } from '../../observe/explain/not-created.ts';
 import { statusSeen } from '../../observe/explain/where.ts';
-import type { Look } from '../../planner/evidence.ts';
-import type { LiveGroup } from '../../serve/planning/live.ts';
 import { type ObservedGroup, planApplication } from '../../serve/planning/plan-application.ts';
 import type { KeyQueue } from '../../serve/queue.ts';
 import { compareClocks, withTemplates } from '../../serve/reconcile.ts';
@@ -19,12 +16,10 @@ import { pause } from '../../shared/clock.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
 import { normalBase } from '../../shared/url.ts';
-import type { BrokenRow, Figures } from './view.ts';
+import type { Figures } from './view.ts';
 
-export interface LookerOptions extends Pick<FeatureContext, 'clock' | 'clocks' | 'cluster' | 'env' | 'queue'> {
-  readonly kubernetes: string;
-  readonly openTargets: FeatureContext['openTargets'];
-  /** Groups of this Gitea are shown, no others. */
+export interface LookSettings {
+  /** Base URL of a Gitea, as RunnerGroups write it. Groups of this Gitea are shown, no others. */
   readonly gitea: string;
   readonly ca?: string;
   readonly instance: string;
@@ -33,6 +28,9 @@ export interface LookerOptions extends Pick<FeatureContext, 'clock' | 'clocks' |
   /** Requests per minute to Gitea; the page has a quarter of them besides. */
   readonly giteaRequests: number;
 }
+
+type LookerOptions = LookSettings &
+  Pick<FeatureContext, 'clock' | 'clocks' | 'cluster' | 'env' | 'kubernetes' | 'openTargets' | 'queue'>;
 
 /** What is known, and why it is not newer. */
 export interface Shown {
@@ -56,7 +54,6 @@ export class Looker {
   readonly #targets: ReturnType<FeatureContext['openTargets']>;
   readonly #versions = new Map();
   readonly #watchers = new Set<() => void>();
-  #waiting: (() => void)[] = [];
   #requests = 0;
   #nextMs = Number.NEGATIVE_INFINITY;
   #shown: Shown = { atMs: 0 };
@@ -94,12 +91,13 @@ export class Looker {
   async shown(): Promise<Shown> {
     const { clock, timeoutMs } = this.#options;
     if (clock.steadyMs() < this.#nextMs) return this.#shown;
-    const looked = new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#line.add(KEY);
-    const patience = this.#shown.figures ? PATIENCE_MS : timeoutMs + PATIENCE_MS;
-    const end = new AbortController();
-    await Promise.race([looked, pause(clock, patience, end.signal)]);
-    end.abort();
+    const looked = new AbortController();
+    const stop = this.watch(() => {
+      stop();
+      looked.abort();
+    });
+    await pause(clock, this.#shown.figures ? PATIENCE_MS : timeoutMs + PATIENCE_MS, looked.signal);
+    stop();
     return this.#shown;
   }
 
@@ -123,14 +121,12 @@ export class Looker {
     this.#requests = 0;
     this.#nextMs = clock.steadyMs() + Math.max(FRESH_MS, earnedMs);
     this.#shown = shown;
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const go of waiting) go();
     for (const tell of this.#watchers) tell();
   }
 
+  /** @throws Failure when no group can be shown */
   async #look(): Promise<Shown> {
-    const { clock, cluster, env, gitea, timeoutMs } = this.#options;
+    const { clock, clocks, cluster, env, gitea, instance, kubernetes, timeoutMs } = this.#options;
     if (!cluster.fresh) return { ...this.#shown, trouble: 'serve does not see the cluster at the moment' };
     const live = cluster.groups();
     const targetOf = await this.#targets.resolve(live, clock.now());
@@ -155,65 +151,39 @@ export class Looker {
     );
     // Others have their turn between two computations.
     await clock.nextTurn();
-    const seen = own.map(({ group, target }): SeenGroup => {
-      const key = target instanceof Failure ? '' : target.key;
-      return { group, key, look: target instanceof Failure ? target : looks.get(key) };
+    const observed = own.map(({ group, target }): ObservedGroup => {
+      const lookKey = target instanceof Failure ? '' : target.key;
+      const look = target instanceof Failure ? target : looks.get(lookKey);
+      return { ...withTemplates(group), lookKey, ...(look && { look }) };
     });
-    const [first] = seen;
-    if (first?.look instanceof Failure && seen.every(({ look }) => look instanceof Failure))
-      return { ...this.#shown, trouble: first.look.message };
-    return { figures: this.#figures(live, seen), atMs: clock.now() };
-  }
-
-  #figures(live: readonly LiveGroup[], seen: readonly SeenGroup[]): Figures {
-    const { clock, clocks, cluster, gitea, instance, kubernetes } = this.#options;
-    const correction = compareClocks({ kubernetes, of: (origin) => clocks.of(origin) }, [new URL(gitea).origin]);
-    const failed = seen.flatMap(({ group, look }) => (look instanceof Failure ? [{ group, failure: look }] : []));
-    const groups = seen.flatMap(({ group, key, look }): ObservedGroup[] =>
-      look && !(look instanceof Failure) ? [{ ...withTemplates(group), lookKey: key, look }] : [],
+    const failed = observed.flatMap(({ group, look: failure }) =>
+      failure instanceof Failure ? { namespace: group.namespace, name: group.name, failure } : [],
     );
-    const planning = planApplication({
-      groups,
-      broken: failed.map(({ group: { namespace, name }, failure }) => ({ namespace, name, failure })),
-      runners: cluster.runners(),
-      instance,
-      nowMs: clock.now(),
-      clocks: correction,
-    });
+    const [first] = failed;
+    if (first && failed.length === observed.length) throw first.failure;
+    const groups = observed.filter(({ look }) => !(look instanceof Failure));
+    const correction = compareClocks({ kubernetes, of: (origin) => clocks.of(origin) }, [new URL(gitea).origin]);
+    const runners = cluster.runners();
+    const nowMs = clock.now();
+    const planning = planApplication({ groups, broken: failed, runners, instance, nowMs, clocks: correction });
     if (planning.is !== 'planned') throw planning.is === 'failed' ? planning.failure : new Error('a look is missing');
-    const { atMs, plan, seen: evidence } = planning;
-    const broken = [
-      ...failed.map(({ group, failure }): BrokenRow => {
-        return { group: keyText(group), scope: group.scope, problem: failure.message };
-      }),
-      ...live.flatMap(({ key, problem }) => (problem === undefined ? [] : [{ group: key, problem }])),
-    ];
-    const where = {
-      server: '',
-      namespaces: [],
-      serve: { leader: '', isLate: false },
-      applications: [],
-      broken,
-      statuses: live.map(({ key, object }) => statusSeen({ ...object, status: cluster.statusOf(key) })),
-    };
+    const { atMs, plan, seen } = planning;
     const sound = groups.map(({ group }) => group);
-    const explained = explanationOf(sound, plan, atMs, evidence);
-    const places = cluster.podPlaces();
-    const scopes = new Map(seen.map(({ group }) => [keyText(group), group.scope]));
-    return {
-      explanation: withNotCreated({ ...explained, where }),
-      scopeOf: (group) => scopes.get(keyText(group)),
-      broken,
+    const broken = [
+      ...failed.map(({ failure, ...key }) => ({ group: keyText(key), problem: failure.message })),
+      ...live.flatMap(({ key, problem }) => (problem === undefined ? [] : { group: key, problem })),
+    ];
+    const statuses = live.map(({ key, object }) => statusSeen({ ...object, status: cluster.statusOf(key) }));
+    const around = { server: '', namespaces: [], serve: { leader: '', isLate: false }, applications: [] };
+    const explained = explanationOf(sound, plan, atMs, seen);
+    const figures: Figures = {
+      explanation: withNotCreated({ ...explained, where: { ...around, broken, statuses } }),
+      repositories: new Set(plan.jobs.map(({ job }) => job.repository)),
+      scopes: new Map(own.map(({ group }) => [keyText(group), group.scope])),
       begun: plan.jobs.flatMap(({ job, verdict }) => (verdict === 'done' || verdict === 'running' ? job : [])),
-      podOf: (runner) => places.get(runner),
+      pods: cluster.podPlaces(),
       instance,
     };
+    return { figures, atMs: clock.now() };
   }
-}
-
-/** A group, the key of its look, and what was seen or why nothing was. */
-interface SeenGroup {
-  readonly group: RunnerGroup;
-  readonly key: string;
-  readonly look: Look | Failure | undefined;
 }

@@ -1,33 +1,22 @@
 /** The page for developers: a port of its own, off without an address. What it needs of its settings, and how its parts fit together. */
-import { readFile } from 'node:fs/promises';
 import { HttpClient } from '../../clients/http/client.ts';
 import { mistakeOf } from '../../serve/events.ts';
 import { type ListenAddress, startHttpServer } from '../../serve/http/server.ts';
 import type { Feature, FeatureContext } from '../../serve/task.ts';
-import { parseSecrets } from '../../serve/webhook/secrets.ts';
-import { Failure, systemReason } from '../../shared/failure.ts';
-import { Looker } from './look.ts';
+import { Failure } from '../../shared/failure.ts';
+import { Looker, type LookSettings } from './look.ts';
 import { ReaderRights } from './rights.ts';
 import { pageRequests } from './server.ts';
 import { Sessions, SHORTEST_KEY } from './session.ts';
-import { OAuth } from './sign-in.ts';
+import { OAuth, type SignInSettings } from './sign-in.ts';
 
-export interface PageOptions {
+export interface PageOptions extends LookSettings, SignInSettings {
   readonly listen: ListenAddress;
-  /** Of the page, as browsers know it: an origin. */
-  readonly url: string;
-  /** Base URL of the Gitea whose people sign in, as RunnerGroups write it, and as browsers reach it. */
-  readonly gitea: string;
-  readonly giteaPublic: string;
-  readonly clientId: string;
   readonly clientSecretFile: string;
   /** One key per line; the first one encrypts. */
   readonly keyFile: string;
-  readonly logUrl?: string;
-  readonly instance: string;
-  readonly timeoutMs: number;
-  readonly giteaRequests: number;
-  readonly ca?: string;
+  /** '': there are no links to logs. */
+  readonly logUrl: string;
 }
 
 /** A page with many streams must leave nobody waiting: `MOST_STREAMS`, and as many that ask for pages. Behind an Ingress all have one address. */
@@ -36,17 +25,12 @@ const ATTEMPT_MS = 5_000;
 const LONGEST_ANSWER = 256 * 1024;
 
 /** @throws Failure when a file or the address cannot be used. */
-export async function openPage(
-  options: PageOptions,
-  context: Pick<
-    FeatureContext,
-    'clock' | 'clocks' | 'cluster' | 'env' | 'kubernetes' | 'openTargets' | 'queue' | 'tell' | 'watchSecrets'
-  >,
-): Promise<Feature & { readonly port: number }> {
-  const { ca, clientSecretFile, gitea, keyFile, listen, logUrl = '', url } = options;
+export async function openPage(options: PageOptions, context: FeatureContext): Promise<Feature> {
+  const { ca, clientSecretFile, gitea, keyFile, listen, logUrl, url } = options;
   const { clock, env, watchSecrets } = context;
-  for (const file of [keyFile, clientSecretFile]) await readLines(file, file === keyFile ? SHORTEST_KEY : 1);
   const [keys, secrets] = [await watchSecrets(keyFile), await watchSecrets(clientSecretFile)];
+  refuseShort(keyFile, keys(), SHORTEST_KEY);
+  refuseShort(clientSecretFile, secrets(), 1);
   const http = new HttpClient({
     clock,
     env,
@@ -55,7 +39,6 @@ export async function openPage(
     ...(ca !== undefined && { ca }),
   });
   const looker = new Looker({ ...context, ...options });
-  const life = new AbortController();
   const server = await startHttpServer({
     what: 'the page',
     address: listen,
@@ -65,7 +48,6 @@ export async function openPage(
       clock,
       looker,
       logUrl,
-      signal: life.signal,
       onMistake: (error) => context.tell(mistakeOf(error)),
       rights: new ReaderRights({ url: gitea, http, clock }),
       sessions: new Sessions({
@@ -78,28 +60,19 @@ export async function openPage(
     }),
   });
   return {
-    port: server.port,
     subscriber: () => undefined,
     requests: new Map(),
     run: async () => undefined,
     close: async () => {
-      life.abort();
       await Promise.all([server.close(), looker.close(), http.close()]);
     },
   };
 }
 
-async function readLines(file: string, shortest: number): Promise<void> {
-  const wrong = (why: string): Failure =>
-    new Failure(
-      'GR-PAGE-01',
-      1,
-      `read a Secret of the page: ${file}: ${why}. Mount the Secret, or do without --page-listen.`,
-    );
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw wrong(systemReason(error));
-  });
-  const lines = parseSecrets(text);
-  if (lines.length === 0 || lines.some((line) => line.length < shortest))
-    throw wrong(shortest > 1 ? `each line must have at least ${shortest} characters` : 'it is empty');
+/** @throws Failure: a line is too short, or there is none */
+function refuseShort(file: string, lines: readonly string[], shortest: number): void {
+  if (lines.length > 0 && lines.every(({ length }) => length >= shortest)) return;
+  const why = shortest > 1 ? `each line must have at least ${shortest} characters` : 'it is empty';
+  const remedy = 'Mount the Secret, or do without --page-listen';
+  throw new Failure('GR-PAGE-01', 1, `read a Secret of the page: ${file}: ${why}. ${remedy}.`);
 }

@@ -16,9 +16,9 @@ import type { HttpClient } from '../../clients/http/client.ts';
 import { Deadline, isHeaderText, parseJson } from '../../clients/http/request.ts';
 import { Token } from '../../clients/tokens/token.ts';
 import type { Clock } from '../../shared/clock.ts';
-import { Failure } from '../../shared/failure.ts';
+import { Failure, orFailure } from '../../shared/failure.ts';
 import type { Scope } from '../../shared/scope.ts';
-import type { Reader } from './view.ts';
+import type { Figures, Reader } from './view.ts';
 
 const FRESH_MS = 120_000;
 const LONGEST_MS = 240_000;
@@ -46,10 +46,7 @@ interface RightsOptions {
   readonly clock: Clock;
 }
 
-export interface RightsWanted {
-  readonly repositories: Iterable<string>;
-  readonly scopes: Iterable<Scope>;
-}
+type RightsWanted = Pick<Figures, 'repositories' | 'scopes'>;
 
 interface Known {
   readonly yes: boolean;
@@ -60,24 +57,27 @@ interface Person {
   readonly login: string;
   readonly isAdmin: boolean;
   readonly atMs: number;
-  /** By question. */
+  /** By path of the question. */
   readonly answers: LRUCache<string, Known>;
 }
 
 const User = z.object({ login: z.string().min(1).max(100), is_admin: z.boolean().nullish() });
-const OrgRights = z.object({ is_owner: z.boolean() });
-const RepoRights = z.object({ permissions: z.object({ admin: z.boolean() }) });
 
 interface RightsQuestion {
   readonly path: string;
   readonly query?: readonly (readonly [string, string])[];
-  /** Of an answer with status 200. */
-  readonly says: (json: unknown) => boolean;
+  /** An answer with status 200 that means yes. */
+  readonly yes: z.ZodType;
+}
+
+/** A key for limits: no token can be read from it. */
+export function keyOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('base64url');
 }
 
 export class ReaderRights {
   readonly #options: RightsOptions;
-  readonly #people: LRUCache<string, Person>;
+  readonly #people = new LRUCache<string, Person>({ max: MOST_PEOPLE });
   readonly #refused: LRUCache<string, true>;
   /** Visits under way: a browser that reloads in a loop asks nothing twice. */
   readonly #asking = new Map<string, Promise<Person>>();
@@ -85,48 +85,45 @@ export class ReaderRights {
   constructor(options: RightsOptions) {
     this.#options = options;
     const perf = { now: () => options.clock.steadyMs() };
-    this.#people = new LRUCache({ max: MOST_PEOPLE });
     this.#refused = new LRUCache({ max: MOST_PEOPLE, ttl: REFUSED_MS, ttlResolution: 0, perf });
   }
 
-  /** A key for limits: no token can be read from it. */
-  static keyOf(secret: string): string {
-    return createHash('sha256').update(secret).digest('base64url');
-  }
-
   isKnown(secret: string): boolean {
-    return this.#people.has(ReaderRights.keyOf(secret));
+    return this.#people.has(keyOf(secret));
   }
 
-  /** @throws NotSignedIn, GiteaIsDown */
-  async readerOf(secret: string, wanted: RightsWanted): Promise<Reader> {
-    if (!isHeaderText(secret) || secret.length > LONGEST_TOKEN) throw new NotSignedIn();
-    const key = ReaderRights.keyOf(secret);
-    if (this.#refused.has(key)) throw new NotSignedIn();
+  /** @param wanted absent: only who it is @throws NotSignedIn, GiteaIsDown */
+  async readerOf(
+    secret: string,
+    wanted: RightsWanted = { repositories: new Set(), scopes: new Map() },
+  ): Promise<Reader> {
+    const key = keyOf(secret);
+    if (!isHeaderText(secret) || secret.length > LONGEST_TOKEN || this.#refused.has(key)) throw new NotSignedIn();
     const before = this.#asking.get(key);
-    const asking = before ?? this.#visit(key, secret, wanted);
+    const asking = before ?? this.#visit(key, secret, wanted).finally(() => this.#asking.delete(key));
     if (!before) this.#asking.set(key, asking);
-    try {
-      return this.#reader(await asking, wanted);
-    } finally {
-      if (!before) this.#asking.delete(key);
-    }
+    return this.#readerFrom(await asking, wanted);
   }
 
   async #visit(key: string, secret: string, { repositories, scopes }: RightsWanted): Promise<Person> {
     const token = new Token(secret, this.#options.url, 'token', 'the person who looks');
     const deadline = new Deadline(VISIT_MS, this.#options.clock);
     const person = await this.#personOf(key, token, deadline);
-    const questions = new Map<string, RightsQuestion>();
-    for (const scope of scopes) add(questions, ofScope(scope, person.login));
-    for (const repository of repositories) add(questions, ofRepository(repository));
-    const due = [...questions].filter(([path]) => this.#isDue(person.answers.get(path), FRESH_MS));
+    const { answers, login } = person;
+    const asked = [
+      ...[...scopes.values()].map((scope) => ofScope(scope, login)),
+      ...[...repositories].map(ofRepository),
+    ];
+    const questions = new Map(asked.flatMap((each) => (each ? [[each.path, each] as const] : [])));
+    const due = [...questions.values()].filter(({ path }) => this.#ageMs(answers.get(path)) >= FRESH_MS);
     const queue = due.slice(0, MOST_QUESTIONS).values();
     const ask = async (): Promise<void> => {
-      for (const [path, question] of queue) {
+      for (const question of queue) {
         if (deadline.remainingMs() <= 0) return;
-        const yes = await this.#ask(key, token, question, deadline);
-        if (yes !== undefined) person.answers.set(path, { yes, atMs: this.#options.clock.steadyMs() });
+        const answer = await this.#send(key, token, question, deadline);
+        if (!answer || ![200, 403, 404].includes(answer.status)) continue;
+        const yes = answer.status === 200 && question.yes.safeParse(parseJson(answer.text)).success;
+        answers.set(question.path, { yes, atMs: this.#options.clock.steadyMs() });
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, ask));
@@ -135,58 +132,41 @@ export class ReaderRights {
 
   async #personOf(key: string, token: Token, deadline: Deadline): Promise<Person> {
     const known = this.#people.get(key);
-    if (known && !this.#isDue(known, FRESH_MS)) return known;
+    if (known && this.#ageMs(known) < FRESH_MS) return known;
     const answer = await this.#send(key, token, { path: '/user' }, deadline);
     const user = answer?.status === 200 ? User.safeParse(parseJson(answer.text)).data : undefined;
     if (!user) {
-      if (known && !this.#isDue(known, LONGEST_MS)) return known;
+      if (known && this.#ageMs(known) < LONGEST_MS) return known;
       throw new GiteaIsDown();
     }
-    const isSame = known?.login === user.login;
-    const person = {
-      login: user.login,
-      isAdmin: user.is_admin ?? false,
-      atMs: this.#options.clock.steadyMs(),
-      answers: isSame ? known.answers : new LRUCache<string, Known>({ max: MOST_ANSWERS }),
-    };
+    const { login, is_admin } = user;
+    const answers = known?.login === login ? known.answers : new LRUCache<string, Known>({ max: MOST_ANSWERS });
+    const person = { login, isAdmin: is_admin ?? false, atMs: this.#options.clock.steadyMs(), answers };
     this.#people.set(key, person);
     return person;
   }
 
-  /** Undefined: Gitea does not say. */
-  async #ask(key: string, token: Token, question: RightsQuestion, deadline: Deadline): Promise<boolean | undefined> {
-    const answer = await this.#send(key, token, question, deadline);
-    if (answer?.status === 403 || answer?.status === 404) return false;
-    return answer?.status === 200 ? question.says(parseJson(answer.text)) : undefined;
-  }
-
   /** Undefined: no answer. @throws NotSignedIn */
-  async #send(key: string, token: Token, { path, query = [] }: Omit<RightsQuestion, 'says'>, deadline: Deadline) {
+  async #send(key: string, token: Token, { path, query = [] }: Omit<RightsQuestion, 'yes'>, deadline: Deadline) {
     const { http, url } = this.#options;
     const request = requestTo({ url, token }, { what: 'ask for rights', method: 'GET', path, query });
-    try {
-      const sent = { ...request, queue: key, once: true };
-      const answer = await http.send(sent, deadline);
-      if (answer.status !== 401) return answer;
-    } catch (error) {
-      if (error instanceof Failure) return undefined;
-      throw error;
-    }
+    const answer = await orFailure(http.send({ ...request, queue: key, once: true }, deadline));
+    if (answer instanceof Failure) return undefined;
+    if (answer.status !== 401) return answer;
     this.#people.delete(key);
     this.#refused.set(key, true);
     throw new NotSignedIn();
   }
 
-  #isDue(known: Pick<Known, 'atMs'> | undefined, afterMs: number): boolean {
-    return known === undefined || this.#options.clock.steadyMs() - known.atMs >= afterMs;
+  #ageMs(known: Pick<Known, 'atMs'> | undefined): number {
+    return known ? this.#options.clock.steadyMs() - known.atMs : Number.POSITIVE_INFINITY;
   }
 
-  #reader({ answers, isAdmin, login }: Person, { repositories }: RightsWanted): Reader {
+  #readerFrom({ answers, isAdmin, login }: Person, { repositories }: RightsWanted): Reader {
     const answerTo = (question: RightsQuestion | undefined): boolean | undefined => {
       const known = question && answers.get(question.path);
-      return known && !this.#isDue(known, LONGEST_MS) ? known.yes : undefined;
+      return this.#ageMs(known) < LONGEST_MS ? known?.yes : undefined;
     };
-    const unknown = [...new Set(repositories)].filter((each) => answerTo(ofRepository(each)) === undefined).length;
     return {
       login,
       isAdmin,
@@ -196,22 +176,22 @@ export class ReaderRights {
         isAdmin ||
         (scope.kind === 'user' && scope.user.toLowerCase() === login.toLowerCase()) ||
         answerTo(ofScope(scope, login)) === true,
-      unknown,
+      unknown: [...repositories].filter((each) => answerTo(ofRepository(each)) === undefined).length,
     };
   }
 }
 
-function add(questions: Map<string, RightsQuestion>, question: RightsQuestion | undefined): void {
-  if (question) questions.set(question.path, question);
-}
-
-/** Undefined: no repository has such a name, or nothing need be asked. */
+/** Undefined: no repository has such a name. */
 function ofRepository(repository: string): RightsQuestion | undefined {
   const [owner = '', name = '', ...more] = repository.split('/');
   if (!isGiteaName(owner) || !isGiteaName(name) || more.length > 0) return undefined;
-  return { path: `/repos/${owner}/${name}/actions/tasks`, query: [['limit', '1']], says: () => true };
+  return { path: `/repos/${owner}/${name}/actions/tasks`, query: [['limit', '1']], yes: z.unknown() };
 }
 
+const OWNER = z.object({ is_owner: z.literal(true) });
+const ADMINISTRATOR = z.object({ permissions: z.object({ admin: z.literal(true) }) });
+
+/** Undefined: nothing need be asked, or nothing has such a name. */
 function ofScope(scope: Scope, login: string): RightsQuestion | undefined {
   switch (scope.kind) {
     case 'global':
@@ -219,16 +199,10 @@ function ofScope(scope: Scope, login: string): RightsQuestion | undefined {
       return undefined;
     case 'org':
       if (!isGiteaName(login) || !isGiteaName(scope.org)) return undefined;
-      return {
-        path: `/users/${login}/orgs/${scope.org}/permissions`,
-        says: (json) => OrgRights.safeParse(json).data?.is_owner ?? false,
-      };
+      return { path: `/users/${login}/orgs/${scope.org}/permissions`, yes: OWNER };
     case 'repo':
       if (!isGiteaName(scope.owner) || !isGiteaName(scope.repo)) return undefined;
-      return {
-        path: `/repos/${scope.owner}/${scope.repo}`,
-        says: (json) => RepoRights.safeParse(json).data?.permissions.admin ?? false,
-      };
+      return { path: `/repos/${scope.owner}/${scope.repo}`, yes: ADMINISTRATOR };
     default:
       return scope satisfies never;
   }

@@ -9,16 +9,23 @@ import { EncryptJWT, jwtDecrypt } from 'jose';
 import * as z from 'zod';
 import type { Clock } from '../../shared/clock.ts';
 
-const Session = z.object({ token: z.string().min(1), login: z.string() });
-/** Who is signed in: the token is Gitea's, for this person. */
-export type Session = z.infer<typeof Session>;
+/** What a cookie says. */
+interface Claims {
+  /** Who is signed in: the token is Gitea's, for this person. */
+  readonly session: Readonly<Record<'token' | 'login', string>>;
+  /** A sign-in under way. `to`: the path that follows it. */
+  readonly 'sign-in': Readonly<Record<'state' | 'verifier' | 'to', string>>;
+}
+type Kind = keyof Claims;
+export type SignIn = Claims['sign-in'];
 
-const SignIn = z.object({ state: z.string(), verifier: z.string(), to: z.string() });
-/** A sign-in under way. `to`: the path that follows it. */
-export type SignIn = z.infer<typeof SignIn>;
+const CLAIMS: { readonly [K in Kind]: z.ZodType<Claims[K]> } = {
+  session: z.object({ token: z.string().min(1), login: z.string() }),
+  'sign-in': z.object({ state: z.string(), verifier: z.string(), to: z.string() }),
+};
 
 /** A person has so long to sign in at Gitea. */
-const SIGN_IN_S = 600;
+export const SIGN_IN_S = 600;
 /** Browsers keep 4096 bytes. */
 const LONGEST_COOKIE = 3_800;
 /** Of a line of the key's file. */
@@ -42,35 +49,11 @@ export class Sessions {
     this.#attributes = `; Path=/; HttpOnly; SameSite=Lax${options.isSecure ? '; Secure' : ''}`;
   }
 
-  /** Undefined: the token is too long for a cookie. */
-  async startCookie(session: Session, seconds: number): Promise<string | undefined> {
-    return await this.#cookie('session', session, seconds);
-  }
-
-  async signInCookie(signIn: SignIn): Promise<string | undefined> {
-    return await this.#cookie('sign-in', signIn, SIGN_IN_S);
-  }
-
-  endCookie(of: 'session' | 'sign-in'): string {
-    return `${this.#nameOf(of)}=${this.#attributes}; Max-Age=0`;
-  }
-
-  async sessionOf(request: IncomingMessage): Promise<Session | undefined> {
-    return Session.safeParse(await this.#read('session', request)).data;
-  }
-
-  async signInOf(request: IncomingMessage): Promise<SignIn | undefined> {
-    return SignIn.safeParse(await this.#read('sign-in', request)).data;
-  }
-
-  #nameOf(of: 'session' | 'sign-in'): string {
-    return of === 'session' ? this.#name : `${this.#name}-${of}`;
-  }
-
-  async #cookie(of: 'session' | 'sign-in', claims: Session | SignIn, seconds: number): Promise<string | undefined> {
+  /** Undefined: it is too long for a cookie. */
+  async cookie<K extends Kind>(of: K, claims: Claims[K], seconds: number): Promise<string | undefined> {
     const [key = ''] = this.#options.keys();
     const endS = Math.floor(this.#options.clock.now() / 1000) + seconds;
-    const sealed = await new EncryptJWT(claims)
+    const sealed = await new EncryptJWT({ ...claims })
       .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
       .setAudience(of)
       .setExpirationTime(endS)
@@ -79,7 +62,12 @@ export class Sessions {
     return cookie.length > LONGEST_COOKIE ? undefined : cookie;
   }
 
-  async #read(of: 'session' | 'sign-in', { headers }: IncomingMessage): Promise<unknown> {
+  endCookie(of: Kind): string {
+    return `${this.#nameOf(of)}=${this.#attributes}; Max-Age=0`;
+  }
+
+  /** What a cookie of this kind says. Undefined: there is none, or it is not of ours, or too old. */
+  async read<K extends Kind>(of: K, { headers }: Pick<IncomingMessage, 'headers'>): Promise<Claims[K] | undefined> {
     const name = this.#nameOf(of);
     const sealed = parse(headers.cookie ?? '', name)[name];
     if (!sealed) return undefined;
@@ -91,9 +79,13 @@ export class Sessions {
         contentEncryptionAlgorithms: ['A256GCM'],
         currentDate: new Date(this.#options.clock.now()),
       }).catch(() => undefined);
-      if (opened) return opened.payload;
+      if (opened) return CLAIMS[of].safeParse(opened.payload).data;
     }
     return undefined;
+  }
+
+  #nameOf(of: Kind): string {
+    return of === 'session' ? this.#name : `${this.#name}-${of}`;
   }
 }
 

@@ -21,7 +21,7 @@ import {
 import type { HttpClient } from '../../clients/http/client.ts';
 import { Deadline } from '../../clients/http/request.ts';
 import type { Clock } from '../../shared/clock.ts';
-import { Failure } from '../../shared/failure.ts';
+import { Failure, systemCode } from '../../shared/failure.ts';
 import { parseUrl } from '../../shared/url.ts';
 import type { SignIn } from './session.ts';
 
@@ -31,23 +31,20 @@ const SCOPES = 'read:user read:repository read:organization';
 const LONGEST_SESSION_S = 3_600;
 const EXCHANGE_MS = 10_000;
 
-export interface OAuthOptions {
-  /** Base URL of Gitea, as pods reach it. */
+export interface SignInSettings {
+  /** Base URL of Gitea, as pods reach it, and as browsers reach it. */
   readonly gitea: string;
-  /** The same, as browsers reach it. */
   readonly giteaPublic: string;
-  /** Origin of the page. */
+  /** Of the page, as browsers know it: an origin. */
   readonly url: string;
   readonly clientId: string;
+}
+
+interface OAuthOptions extends SignInSettings {
   readonly clientSecret: () => string;
   readonly http: HttpClient;
   readonly clock: Clock;
 }
-
-/** `refused`: the person said no, the state is not that of the cookie, or Gitea does not take the code. `down`: Gitea does not answer. */
-export type SignedIn =
-  | { readonly is: 'signed-in'; readonly token: string; readonly seconds: number }
-  | { readonly is: 'refused' | 'down' };
 
 export class OAuth {
   readonly #options: OAuthOptions;
@@ -82,8 +79,12 @@ export class OAuth {
     return { signIn, location: location.href };
   }
 
-  /** @param answer the query with which Gitea sends the browser back */
-  async end(answer: URLSearchParams, { state, verifier }: SignIn): Promise<SignedIn> {
+  /**
+   * @param answer the query with which Gitea sends the browser back
+   * @returns the token and how long it is valid. `refused`: the person said no, the state is not that of the cookie, or Gitea does not take
+   *   the code. `down`: Gitea does not answer
+   */
+  async end(answer: URLSearchParams, { state, verifier }: SignIn) {
     const client = { client_id: this.#options.clientId };
     try {
       const checked = validateAuthResponse(this.#server, client, answer, state);
@@ -97,13 +98,13 @@ export class OAuth {
         verifier,
         { [customFetch]: (url, { body }) => this.#exchange(url, body), [allowInsecureRequests]: true },
       );
-      if (response.status >= 500) return { is: 'down' };
+      if (response.status >= 500) return 'down';
       const { access_token, expires_in } = await processAuthorizationCodeResponse(this.#server, client, response);
-      const seconds = Math.min(expires_in ?? LONGEST_SESSION_S, LONGEST_SESSION_S);
-      return { is: 'signed-in', token: access_token, seconds };
+      return { token: access_token, seconds: Math.min(expires_in ?? LONGEST_SESSION_S, LONGEST_SESSION_S) };
     } catch (error) {
-      if (error instanceof Failure) return { is: 'down' };
-      if (isOfLibrary(error)) return { is: 'refused' };
+      if (error instanceof Failure) return 'down';
+      // oauth4webapi does not take the answer.
+      if (systemCode(error).startsWith('OAUTH_')) return 'refused';
       throw error;
     }
   }
@@ -132,9 +133,4 @@ export class OAuth {
     const path = `${target.pathname}${target.search}`;
     return path.length > 500 || path.startsWith('//') ? '/' : path;
   }
-}
-
-/** What oauth4webapi throws for an answer that it does not take. */
-function isOfLibrary(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('OAUTH_');
 }

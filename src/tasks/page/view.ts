@@ -27,21 +27,15 @@ import { parseUrl } from '../../shared/url.ts';
 /** One look at Gitea and the cluster, whoever may read it. */
 export interface Figures {
   readonly explanation: Explanation;
-  readonly scopeOf: (group: GroupKey) => Scope | undefined;
+  /** Of all CI jobs. */
+  readonly repositories: ReadonlySet<string>;
+  /** By group. Without those whose spec is not valid. */
+  readonly scopes: ReadonlyMap<string, Scope>;
   /** CI jobs that have a beginning: those that have ended, and those that run. */
   readonly begun: readonly Job[];
   /** By `<namespace>/<runner>`. */
-  readonly podOf: (runner: string) => RunnerPlace | undefined;
+  readonly pods: ReadonlyMap<string, RunnerPlace>;
   readonly instance: string;
-  readonly broken: readonly BrokenRow[];
-}
-
-/** A RunnerGroup that cannot be served now. */
-export interface BrokenRow {
-  readonly group: string;
-  /** Absent: it is not known. */
-  readonly scope?: Scope;
-  readonly problem: string;
 }
 
 /** Who looks, and what Gitea says that he may see. */
@@ -65,7 +59,7 @@ const HOUR_MS = 3_600_000;
 /** What `explain` answers, without all that names a job of a repository that the person may not read, or the scope of a group not his. */
 export function explanationFor(figures: Figures, reader: Reader): Explanation {
   const { explanation } = figures;
-  const ownsGroup = ownedBy(figures, reader);
+  const ownsGroup = (group: GroupKey): boolean => owns(figures, reader, keyText(group)) === true;
   const jobs = explanation.jobs.flatMap((job): ExplainedJob | readonly [] => {
     if (!reader.mayRead(job.job.repository)) return [];
     if (job.verdict === 'held') return forReader(job, reader, ownsGroup);
@@ -87,11 +81,10 @@ export function explanationFor(figures: Figures, reader: Reader): Explanation {
   };
 }
 
-function ownedBy({ scopeOf }: Figures, reader: Reader): (group: GroupKey) => boolean {
-  return (group) => {
-    const scope = scopeOf(group);
-    return scope !== undefined && reader.owns(scope);
-  };
+/** @returns undefined: nobody knows whose group it is */
+function owns({ scopes }: Figures, reader: Reader, group: string): boolean | undefined {
+  const scope = scopes.get(group);
+  return scope && reader.owns(scope);
 }
 
 /** The whole text may name addresses, and repositories of others. */
@@ -121,15 +114,10 @@ function forReader(job: HeldBackJob, reader: Reader, ownsGroup: (key: GroupKey) 
   };
 }
 
-export interface JobsWanted {
-  readonly page: number;
-  /** A part of `owner/name`; '' for all. */
-  readonly repository: string;
-}
-
 export type JobsPage = Readonly<ReturnType<typeof jobsFor>>;
 
-export function jobsFor(figures: Figures, reader: Reader, { page, repository }: JobsWanted) {
+/** @param page from 1 @param repository a part of `owner/name`; '' for all */
+export function jobsFor(figures: Figures, reader: Reader, page = 1, repository = '') {
   const explanation = explanationFor(figures, reader);
   const isWanted = (job: Job): boolean => job.repository.toLowerCase().includes(repository.toLowerCase());
   const jobs = explanation.jobs.filter(({ job }) => isWanted(job));
@@ -211,16 +199,17 @@ export function jobFor(figures: Figures, reader: Reader, id: number) {
 export type GroupsPage = Readonly<ReturnType<typeof groupsFor>>;
 
 export function groupsFor(figures: Figures, reader: Reader) {
-  const broken = figures.broken.filter(({ scope }) => (scope ? reader.owns(scope) : reader.isAdmin));
+  const { explanation } = figures;
+  const broken = explanation.where?.broken.filter(({ group }) => owns(figures, reader, group) ?? reader.isAdmin) ?? [];
   return {
-    checkedAt: figures.explanation.checkedAt,
-    groups: ownGroups(figures, reader).map((group) => groupRow(group, figures.explanation)),
+    checkedAt: explanation.checkedAt,
+    groups: ownGroups(figures, reader).map((group) => groupRow(group, explanation)),
     broken: broken.map(({ group, problem }) => ({ group, problem: printable(problem) })),
   };
 }
 
 function ownGroups(figures: Figures, reader: Reader): readonly ExplainedGroup[] {
-  return figures.explanation.groups.filter(ownedBy(figures, reader));
+  return figures.explanation.groups.filter((group) => owns(figures, reader, keyText(group)));
 }
 
 export type GroupRow = Readonly<ReturnType<typeof groupRow>>;
@@ -264,7 +253,7 @@ export function groupFor(figures: Figures, reader: Reader, key: string, logUrl =
     runners: shown.map((decision) => {
       const { runner } = decision;
       const at = keyText({ namespace: group.namespace, name: runner });
-      const place = figures.podOf(at);
+      const place = figures.pods.get(at);
       const live = lives.get(at);
       const isGone = live === undefined || isOver(live.state);
       const logs = place && !isGone ? logLink(logUrl, { ...place, runner, namespace: group.namespace }) : undefined;

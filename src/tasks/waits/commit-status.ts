@@ -9,10 +9,8 @@
 import { readCommit, setCommitStatus } from '../../clients/gitea/commit-status.ts';
 import { isRefusal } from '../../clients/gitea/failures.ts';
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
-import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { verdictText } from '../../observe/explain/causes.ts';
-import { type ExplainedJob, emittedRunners, explanationOf } from '../../observe/explain/explanation.ts';
-import type { JobDecision } from '../../planner/decisions.ts';
+import { emittedRunners, explanationOf } from '../../observe/explain/explanation.ts';
 import type { Job } from '../../planner/evidence.ts';
 import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
 import type { TargetOf } from '../../serve/looks/targets.ts';
@@ -71,15 +69,10 @@ export function sayWhyJobsWait(timeoutMs: number): StartTask {
         timeoutMs,
         async (access) => {
           wait.sha ??= await readCommit(access, job.repository, job.id);
+          const { repository, url } = job;
           const context = `runner / ${printable(job.name).slice(0, LONGEST_NAME)}`;
           const description = printable(text).slice(0, LONGEST_TEXT);
-          await setCommitStatus(access, {
-            repository: job.repository,
-            sha: wait.sha,
-            context,
-            description,
-            url: job.url,
-          });
+          await setCommitStatus(access, { repository, sha: wait.sha, context, description, url });
         },
         signal,
       );
@@ -119,6 +112,8 @@ export function sayWhyJobsWait(timeoutMs: number): StartTask {
   };
 }
 
+const UNSAID = { text: undefined, isOver: false, said: undefined, saidMs: 0, failures: 0, sha: undefined };
+
 function isUnsaid({ said, text }: Wait): boolean {
   return text !== undefined && text !== said;
 }
@@ -130,17 +125,10 @@ function followed(
   targetOf: TargetOf,
 ): Map<string, Wait> {
   const next = new Map<string, Wait>();
-  for (const verdict of verdicts) {
-    for (const asked of jobsOf(verdict, targetOf)) {
-      const key = stayKey(asked.decision);
-      const before = known.get(key);
-      const wait = waitOf(asked, before);
-      if (wait && (before || next.size < MOST_FOLLOWED)) next.set(key, wait);
-    }
-  }
-  const groups = new Map(
-    verdicts.flatMap((verdict) => verdict.groups.map((group) => [group.live.key, group] as const)),
-  );
+  for (const verdict of verdicts)
+    for (const [key, wait] of waitsIn(verdict, known, targetOf))
+      if (known.has(key) || next.size < MOST_FOLLOWED) next.set(key, wait);
+  const groups = new Map(verdicts.flatMap(({ groups: of }) => of.map((group) => [group.live.key, group] as const)));
   for (const [key, wait] of known) {
     const group = groups.get(wait.group);
     if (next.has(key) || !group || !asks(group)) continue;
@@ -156,50 +144,34 @@ function asks({ live: { group } }: GroupVerdict): boolean {
   return group !== undefined && group.commitStatusAfterSeconds > 0;
 }
 
-interface AskedJob {
-  readonly decision: JobDecision;
-  readonly group: RunnerGroup;
-  readonly target: GiteaTarget;
-  readonly atMs: number;
-  /** The words of `explain`. */
-  readonly explain: () => string;
-}
-
-/** Jobs of the groups that want commit statuses. */
-function jobsOf({ groups, planning }: AppVerdict, targetOf: TargetOf): readonly AskedJob[] {
-  const wanting = new Map(
-    groups.filter(asks).flatMap(({ live: { group, key } }) => (group ? [[key, group] as const] : [])),
-  );
+/** Of the groups that want commit statuses: jobs that wait, and those that did and of which something was said. By key. */
+function waitsIn({ groups, planning }: AppVerdict, known: ReadonlyMap<string, Wait>, targetOf: TargetOf) {
+  const wanting = new Map(groups.filter(asks).flatMap(({ live: { group, key } }) => (group ? [[key, group]] : [])));
   if (wanting.size === 0 || planning.is !== 'planned') return [];
   const { atMs, plan, seen } = planning;
   const explained = once(() => {
     const { jobs } = explanationOf([...wanting.values()], plan, atMs, seen);
-    return new Map(jobs.map((job) => [stayKey(job), job]));
+    return { jobs: new Map(jobs.map((job) => [stayKey(job), job])), emitted: emittedRunners(plan) };
   });
-  const emitted = once(() => emittedRunners(plan));
-  return plan.jobs.flatMap((decision) => {
+  const explain = (key: string): string => {
+    const { emitted, jobs } = explained();
+    const job = jobs.get(key);
+    return job ? verdictText(job, atMs, emitted) : '';
+  };
+  return plan.jobs.flatMap((decision): readonly (readonly [string, Wait])[] => {
+    const { job, verdict } = decision;
     const group = 'group' in decision && decision.group ? wanting.get(keyText(decision.group)) : undefined;
     const target = group && targetOf.get(group);
     if (!group || !target || target instanceof Failure) return [];
-    const explain = (): string => {
-      const job: ExplainedJob | undefined = explained().get(stayKey(decision));
-      return job ? verdictText(job, atMs, emitted()) : '';
-    };
-    return [{ decision, group, target, atMs, explain }];
+    const key = stayKey(decision);
+    const before = known.get(key);
+    if (verdict === 'held' || verdict === 'served') {
+      const wait = before ?? { ...UNSAID, group: keyText(group), sinceMs: atMs, target, job };
+      const isLate = atMs - wait.sinceMs >= group.commitStatusAfterSeconds * 1000;
+      return [[key, Object.assign(wait, { target, job, isOver: false, text: isLate ? explain(key) : undefined })]];
+    }
+    if (before?.said === undefined) return [];
+    const text = verdict === 'running' ? `has a runner, after ${duration(atMs - before.sinceMs)}` : GONE;
+    return [[key, before.isOver ? before : Object.assign(before, { target, job, isOver: true, text })]];
   });
-}
-
-/** Undefined: nothing is or was said of it. */
-function waitOf({ decision, group, target, atMs, explain }: AskedJob, before: Wait | undefined): Wait | undefined {
-  const { job, verdict } = decision;
-  if (verdict === 'held' || verdict === 'served') {
-    const sinceMs = before?.sinceMs ?? atMs;
-    const isLate = atMs - sinceMs >= group.commitStatusAfterSeconds * 1000;
-    const of = { target, job, group: keyText(group), sinceMs, isOver: false, text: isLate ? explain() : undefined };
-    return before ? Object.assign(before, of) : { ...of, said: undefined, saidMs: 0, failures: 0, sha: undefined };
-  }
-  if (before?.said === undefined) return undefined;
-  if (before.isOver) return before;
-  const text = verdict === 'running' ? `has a runner, after ${duration(atMs - before.sinceMs)}` : GONE;
-  return Object.assign(before, { target, job, isOver: true, text });
 }

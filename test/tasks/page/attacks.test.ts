@@ -106,7 +106,7 @@ describe('a session', () => {
     const token = rig.provider.tokens[0] ?? '';
     const sealedWith = async (key: string, clock = systemClock) => {
       const sessions = new Sessions({ keys: () => [key], clock, isSecure: false });
-      return ((await sessions.startCookie({ token, login: 'anna' }, 60)) ?? '').split(/[=;]/)[1] ?? '';
+      return ((await sessions.cookie('session', { token, login: 'anna' }, 60)) ?? '').split(/[=;]/)[1] ?? '';
     };
     const statusWith = async (value: string): Promise<number> => {
       const browser = new Browser();
@@ -157,21 +157,21 @@ describe('a session', () => {
   it('is a cookie that scripts, other sites and plain connections do not get', async () => {
     const sessions = new Sessions({ keys: () => [COOKIE_KEY], clock: systemClock, isSecure: true });
 
-    const cookie = await sessions.startCookie({ token: 'a-token', login: 'anna' }, 60);
+    const cookie = await sessions.cookie('session', { token: 'a-token', login: 'anna' }, 60);
 
     expect(cookie).toMatch(/^__Host-gitea-runners=[\w.-]+; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=60$/);
     expect(cookie).not.toContain('a-token');
-    expect(await sessions.startCookie({ token: 'x'.repeat(4_000), login: 'anna' }, 60)).toBeUndefined();
+    expect(await sessions.cookie('session', { token: 'x'.repeat(4_000), login: 'anna' }, 60)).toBeUndefined();
   });
 
   it('goes on when a new key stands above the old one, and ends with the old key', async () => {
     const old = new Sessions({ keys: () => [COOKIE_KEY], clock: systemClock, isSecure: false });
-    const [cookie = ''] = ((await old.startCookie({ token: 'a-token', login: 'anna' }, 60)) ?? '').split(';');
-    const request = { headers: { cookie: `a=b; ${cookie}` } } as Parameters<Sessions['sessionOf']>[0];
+    const [cookie = ''] = ((await old.cookie('session', { token: 'a-token', login: 'anna' }, 60)) ?? '').split(';');
+    const request = { headers: { cookie: `a=b; ${cookie}` } } as Parameters<Sessions['read']>[1];
     const withKeys = (...keys: string[]) => new Sessions({ keys: () => keys, clock: systemClock, isSecure: false });
 
-    expect(await withKeys(`${COOKIE_KEY}2`, COOKIE_KEY).sessionOf(request)).toMatchObject({ login: 'anna' });
-    expect(await withKeys(`${COOKIE_KEY}2`).sessionOf(request)).toBeUndefined();
+    expect(await withKeys(`${COOKIE_KEY}2`, COOKIE_KEY).read('session', request)).toMatchObject({ login: 'anna' });
+    expect(await withKeys(`${COOKIE_KEY}2`).read('session', request)).toBeUndefined();
   });
 });
 

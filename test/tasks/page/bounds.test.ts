@@ -1,15 +1,21 @@
 /** What the page does when much is asked, when Gitea does not answer, and when rights are taken away. */
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../../model/gitea/simulator.ts';
 import { HttpClient } from '../../../src/clients/http/client.ts';
 import { mistakeOf } from '../../../src/serve/events.ts';
+import { WorkQueue } from '../../../src/serve/queue.ts';
+import type { FeatureContext } from '../../../src/serve/task.ts';
+import { secretFiles } from '../../../src/serve/webhook/secrets.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 import { FRESH_MS } from '../../../src/tasks/page/look.ts';
+import { openPage, type PageOptions } from '../../../src/tasks/page/page.ts';
 import { GiteaIsDown, NotSignedIn, ReaderRights } from '../../../src/tasks/page/rights.ts';
 import { MOST_OF_ONE, pageRequests } from '../../../src/tasks/page/server.ts';
 import { Sessions } from '../../../src/tasks/page/session.ts';
 import { until } from '../../serve/rig.ts';
+import { folderWith } from '../../support/run-cli.ts';
 import { listen } from '../../support/server.ts';
 import { startPage } from './start-page.ts';
 
@@ -32,7 +38,10 @@ describe('rights', () => {
     gitea.addToken('bert', ['read:user', 'read:repository', 'read:organization'], 'token-of-bert');
     const rights = new ReaderRights({ url: simulator.url, http, clock });
     const scope = { kind: 'org', org: 'acme' } as const;
-    const wanted = { repositories: ['acme/secret', 'acme/gone', 'not a name'], scopes: [scope] };
+    const wanted = {
+      repositories: new Set(['acme/secret', 'acme/gone', 'not a name']),
+      scopes: new Map([['runners/ci', scope]]),
+    };
     return {
       gitea,
       simulator,
@@ -221,6 +230,20 @@ it('one person has so many streams of events, and one that ends makes room', asy
   for (const { end } of [...streams, last]) end();
 });
 
+it.each([
+  ['GR-PAGE-01', 'a key that is too short', { key: 'x'.repeat(31), secret: 's' }],
+  ['GR-PAGE-01', 'no client secret', { key: 'x'.repeat(32), secret: ' \n' }],
+  ['GR-SERVE-02', 'a file that is missing', { key: 'x'.repeat(32) }],
+])('ends with %s for %s, without a word of the secret', async (code, _, files) => {
+  const folder = folderWith(files);
+  const queue = new WorkQueue(systemClock);
+  onTestFinished(() => queue.close());
+  const context = { watchSecrets: secretFiles(queue, () => undefined) } as FeatureContext;
+  const options = { keyFile: join(folder, 'key'), clientSecretFile: join(folder, 'secret') } as PageOptions;
+
+  await expect(openPage(options, context)).rejects.toMatchObject({ code, message: expect.not.stringContaining('xx') });
+});
+
 it('a mistake of ours is told with its place, and whoever asks learns nothing of it', async () => {
   const simulator = await startSimulator();
   const http = new HttpClient({ env: {} });
@@ -236,7 +259,6 @@ it('a mistake of ours is told with its place, and whoever asks learns nothing of
       rights: new ReaderRights({ url: simulator.url, http, clock: systemClock }),
       sessions: new Sessions({ keys: () => [], clock: systemClock, isSecure: false }),
       logUrl: '',
-      signal: new AbortController().signal,
       onMistake: (error) => void mistakes.push(mistakeOf(error)),
       oauth: undefined as never,
       looker: { shown: () => Promise.reject(new TypeError('a secret')) } as never,

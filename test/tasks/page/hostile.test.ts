@@ -9,7 +9,7 @@ import {
   messageContent,
   pageOf,
   signInContent,
-} from '../../../src/tasks/page/html.tsx';
+} from '../../../src/tasks/page/html.ts';
 import type { GroupAnswer, JobAnswer, JobRow, JobsPage } from '../../../src/tasks/page/view.ts';
 import { until } from '../../serve/rig.ts';
 import { podOf, startPage } from './start-page.ts';

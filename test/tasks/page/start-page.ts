@@ -45,6 +45,7 @@ export async function startPage(
       clientSecretFile: join(folder, 'secret'),
       keyFile: join(folder, 'key'),
       instance: '',
+      logUrl: '',
       timeoutMs: 5_000,
       // Looks are not held back by their budget here.
       giteaRequests: 60_000,

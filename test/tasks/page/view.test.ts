@@ -34,10 +34,13 @@ function figures(over: Partial<Explanation>, begun: readonly Job[] = []): Figure
       runners: [],
       ...over,
     },
-    scopeOf: ({ name }) => ({ kind: 'org', org: name === 'ci' ? 'acme' : 'secret-org' }),
-    broken: [],
+    repositories: new Set(),
+    scopes: new Map([
+      ['runners/ci', { kind: 'org', org: 'acme' }],
+      ['runners/theirs', { kind: 'org', org: 'secret-org' }],
+    ]),
     begun,
-    podOf: () => undefined,
+    pods: new Map(),
     instance: '',
   };
 }
@@ -52,8 +55,6 @@ function reader(owns = false): Reader {
     unknown: 0,
   };
 }
-
-const ALL = { page: 1, repository: '' };
 
 describe('what a person may not read', () => {
   it('is not named by his own jobs: whose turn is next, who holds a place, where the labels are', () => {
@@ -80,7 +81,7 @@ describe('what a person may not read', () => {
     });
 
     const all = JSON.stringify([
-      jobsFor(shown, reader(true), ALL),
+      jobsFor(shown, reader(true)),
       jobFor(shown, reader(true), 1),
       jobFor(shown, reader(true), 2),
       groupFor(shown, reader(true), 'runners/ci'),
@@ -109,7 +110,7 @@ describe('what a person may not read', () => {
     const ended = { status: 'completed', completedAtMs: NOW } as const;
     const shown = figures({}, [job(1, 'acme/web', ended), job(2, 'acme/secret', ended)]);
 
-    expect(jobsFor(shown, reader(), ALL).ended.map(({ id }) => id)).toEqual([1]);
+    expect(jobsFor(shown, reader()).ended.map(({ id }) => id)).toEqual([1]);
     expect(jobFor(shown, reader(), 1)?.title).toContain('has ended');
     expect(jobFor(shown, reader(), 2)).toBeUndefined();
   });
@@ -117,7 +118,7 @@ describe('what a person may not read', () => {
   it('is told where he may read it', () => {
     const next = held(job(1, 'acme/web'), { because: 'cap', group: GROUP, cap: 1, position: 1, next: 'acme/web' });
 
-    expect(jobsFor(figures({ jobs: [next] }), reader(), ALL).jobs[0]?.what).toContain('the next slot is for acme/web');
+    expect(jobsFor(figures({ jobs: [next] }), reader()).jobs[0]?.what).toContain('the next slot is for acme/web');
   });
 
   it('is no group of somebody else', () => {
@@ -128,7 +129,7 @@ describe('what a person may not read', () => {
 
 it('a link is none when it is no address of http', () => {
   const at = (url: string) =>
-    jobsFor(figures({ jobs: [held(job(1, 'acme/web', { url }), { because: 'blocked' })] }), reader(), ALL);
+    jobsFor(figures({ jobs: [held(job(1, 'acme/web', { url }), { because: 'blocked' })] }), reader());
 
   expect(at('https://gitea.example.com/x').jobs[0]?.link).toBe('https://gitea.example.com/x');
   for (const url of ['javascript:alert(1)', 'data:text/html,x', '', '//evil.example', `https://a/${'x'.repeat(3_000)}`])
