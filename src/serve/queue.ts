@@ -86,6 +86,7 @@ interface Run {
 const NEVER = Number.POSITIVE_INFINITY;
 const FIRST_BACK_OFF_MS = 1_000;
 const LONGEST_BACK_OFF_MS = 60_000;
+const SLOW_CHECK_MS = 1_000;
 /** Lanes whose last turn is remembered. Those within their gap are, however many they are. */
 const MOST_TURNS = 1_000;
 
@@ -283,7 +284,7 @@ export class KeyQueue {
       isOutOfTime = true;
       run.abort();
     });
-    const endSlow = slow && this.#clock.after(slow.afterMs(), giveWay);
+    const endSlow = slow && this.#whenSlow(slow.afterMs, nowMs, giveWay);
     let again: Again | undefined;
     try {
       again = await untilAborted(signal, this.#work.run(entry.key, turn));
@@ -300,6 +301,18 @@ export class KeyQueue {
       if (isOutOfTime) again = this.#failed(entry, this.#outOfTime(entry.key));
       this.#end(entry, again);
     }
+  }
+
+  /** What is slow may become known while it runs. */
+  #whenSlow(afterMs: () => number, beganMs: number, giveWay: () => void): () => void {
+    let end = (): void => undefined;
+    const check = (): void => {
+      const leftMs = afterMs() - (this.#clock.steadyMs() - beganMs);
+      if (leftMs <= 0) giveWay();
+      else end = this.#clock.after(Math.min(leftMs, SLOW_CHECK_MS), check);
+    };
+    check();
+    return () => end();
   }
 
   #failed(entry: Entry, failure: Failure): Again | undefined {

@@ -511,6 +511,25 @@ describe('a class', () => {
     expect(began).toEqual(['0 a', '500 b']);
   });
 
+  it('notices while a run goes on that it takes long', async () => {
+    let afterMs = 60_000;
+    const began: string[] = [];
+    const run = async (key: string): Promise<undefined> => {
+      began.push(key);
+      return await hang();
+    };
+    const slow = { afterMs: () => afterMs, most: 1 };
+    const { clock, line } = open({ width: 1, deadlineMs: 60_000, slow, run });
+    for (const key of ['a', 'b']) line.add(key);
+    await clock.pass(10_000);
+    expect(began).toEqual(['a']);
+
+    afterMs = 5_000;
+    await clock.pass(1_000);
+
+    expect(began).toEqual(['a', 'b']);
+  });
+
   it('has as many runs without a place as it may, and each that ends lets another one go on', async () => {
     const began: string[] = [];
     const lasts: Readonly<Record<string, number>> = { a: 2_000, b: 60_000, c: 60_000, quick: 100 };
