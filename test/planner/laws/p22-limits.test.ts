@@ -1,7 +1,9 @@
 /** Laws P22 to P25 (docs/spec.md): limits besides the cap. */
 import { describe, expect, it } from 'vitest';
 import type { Limit } from '../../../src/planner/evidence.ts';
+import { ORDINALS_SEARCHED } from '../../../src/planner/names.ts';
 import {
+  done,
   emittedNames,
   group,
   job,
@@ -161,6 +163,15 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     );
 
     expect(verdicts(planScene({ groups, jobs: [job(1)], liveJobs: failed }))[1]).toBe('backing-off');
+  });
+
+  it('waits for the runner of a size, however many runners of its job have taken other jobs', () => {
+    const made = Array.from({ length: ORDINALS_SEARCHED + 3 }, (_each, ordinal) => named(large, 1, ordinal));
+    const coming = made.at(-1) as string;
+    const jobs = [job(1, big), ...made.slice(0, -1).map((runner, id) => done(id + 2, runner))];
+    const liveJobs = [live(coming, 'starting', { size: 'large', weight: 4 })];
+
+    expect(verdicts(planScene({ groups, jobs, liveJobs }))[1]).toBe(`own-runner ${coming}`);
   });
 });
 
