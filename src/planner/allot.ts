@@ -12,7 +12,7 @@
  * and a runner of its own. If no job waits, the pod is waited for. A twin would be as stuck, unless the trouble is that of its node.
  */
 import { type BackOff, backOffOf, groupBackOff } from './back-off.ts';
-import { addTo, type Group, type Job } from './evidence.ts';
+import { addTo, type Group, type Job, type ListedJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { firstWithout, limitsJobs, type Room, weightOf } from './limits.ts';
 import { firstWorking, type Owners } from './owners.ts';
@@ -48,6 +48,8 @@ export interface Places {
 
 /** A job that has been ready so long keeps its places under other limits while it is the first in line at one, ms. */
 const LONG_WAIT_MS = 1_800_000;
+/** So long a heavy job comes last after its runner has begun a younger one, ms. */
+const PASSED_BY_MS = 1_800_000;
 
 /** Counts places of runners that serve no job of `Allotment.jobs`. */
 export class FurtherRunners {
@@ -85,7 +87,7 @@ export function allotPlaces(ready: readonly ReadyJob[], facts: Facts): Places {
  *
  *  1. Those that a living runner can serve. It is not dropped for an older job of another group, which would need a start.
  *  2. The others.
- *  3. Those whose runner sleeps. Gitea may give such a job to nobody, and another group may need its place.
+ *  3. Those that Gitea may give to nobody: their runner sleeps or, of a heavy one, has taken a younger job. Others may need their places.
  */
 function livingFirst(queue: readonly ReadyJob[], facts: Facts): readonly ReadyJob[] {
   const free = new Map(
@@ -105,11 +107,22 @@ function livingFirst(queue: readonly ReadyJob[], facts: Facts): readonly ReadyJo
     const owners = facts.ownersOf(ready.listed);
     for (const group of owners.covered ? owners.groups : []) take(ready, group, (each) => canServe(each, ready, facts));
   }
-  const sleeps = ({ listed }: ReadyJob): boolean =>
-    facts.madeFor(listed.origin, listed.job).some((runner) => free.get(runner.group)?.includes(runner));
-  const kindOf = (ready: ReadyJob): number => (living.has(ready) ? 1 : sleeps(ready) ? 3 : 2);
+  const isLast = ({ listed }: ReadyJob): boolean =>
+    facts
+      .madeFor(listed.origin, listed.job)
+      .some((runner) => free.get(runner.group)?.includes(runner) || isPassedBy(listed, runner, facts));
+  const kindOf = (ready: ReadyJob): number => (living.has(ready) ? 1 : isLast(ready) ? 3 : 2);
   const kinds = queue.map((ready) => ({ ready, kind: kindOf(ready) }));
   return kinds.sort((a, b) => a.kind - b.kind).map(({ ready }) => ready);
+}
+
+/**
+ * True for a heavy job when a runner that was made for it has begun a younger one in the last half hour. Gitea gives a runner the oldest job,
+ * but some to none: one that calls a workflow, or whose repository has no Actions any more. Its runners would take many places for light jobs.
+ */
+function isPassedBy(listed: ListedJob, { job }: Runner, { nowMs, readySinceMs, ownersOf }: Facts): boolean {
+  if (job?.startedAtMs === undefined || weightOf(firstWorking(ownersOf(listed)) ?? {}) === 1) return false;
+  return nowMs - job.startedAtMs < PASSED_BY_MS && job.createdAtMs > readySinceMs(listed);
 }
 
 /** Groups that have their cap or a named limit in common. With a limit per repository the oldest job still comes first (law P24). */

@@ -1,6 +1,6 @@
 /** Laws P22 to P25 (docs/spec.md): limits besides the cap. */
 import { describe, expect, it } from 'vitest';
-import type { Job, Limit } from '../../../src/planner/evidence.ts';
+import type { Group, Job, Limit } from '../../../src/planner/evidence.ts';
 import { ORDINALS_SEARCHED } from '../../../src/planner/names.ts';
 import {
   done,
@@ -172,6 +172,32 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     expect(verdicts(planScene({ groups: [narrow, wide], jobs, liveJobs }))).toEqual({
       1: 'limit',
       2: `own-runner ${named(wide, 2)}`,
+    });
+  });
+
+  describe('where the runner of a heavy job has begun another one', () => {
+    const [light, heavy] = [base, large].map((each) => ({ ...each, maxActiveRunners: 4 })) as [Group, Group];
+    const seen = (other: Partial<Job>) => {
+      const jobs = [job(2, big), job(3), done(1, named(heavy, 2), { createdAtMs: NOW - 10_000, ...other })];
+      return servedIds(planScene({ groups: [light, heavy], jobs, liveJobs: [] }));
+    };
+
+    it('lets others pass when that one is younger, for half an hour: Gitea may give the heavy one to nobody', () => {
+      expect(seen({})).toEqual([3]);
+      expect(seen({ startedAtMs: NOW - 1_799_999 })).toEqual([3]);
+      expect(seen({ startedAtMs: NOW - 1_800_000 })).toEqual([2]);
+    });
+
+    it('does not when that one is as old or older', () => {
+      expect(seen({ createdAtMs: job(2).createdAtMs + 1 })).toEqual([3]);
+      expect(seen({ createdAtMs: job(2).createdAtMs })).toEqual([2]);
+    });
+
+    it('nor when the job is light: its runner takes no more places than another one', () => {
+      const jobs = [job(2), job(3), done(1, named(base, 2), { createdAtMs: NOW - 10_000 })];
+      const [one, other] = [light, heavy].map((each) => ({ ...each, maxActiveRunners: 1 })) as [Group, Group];
+
+      expect(servedIds(planScene({ groups: [one, other], jobs, liveJobs: [] }))).toEqual([2]);
     });
   });
 
