@@ -2,7 +2,7 @@
  * 4 ALLOT: a place under each limit of its group for each job in the queue, first come first. The cap is one of the limits (limits.ts).
  *
  * A job that finds no room at a limit waits there, and stops nobody who does not need that limit. Nobody passes it there: what is left is
- * kept for a heavy one. Two cases need more:
+ * kept for a heavy one. But where groups share places, living runners keep theirs (`livingFirst`). Two cases need more:
  *
  *   - Gitea knows no limit per repository. It would give the runner of a younger job to a job that waits for one. So groups that cover such
  *     a job start nothing for younger jobs. For older ones only one size of them does: a runner of another size could take an older job.
