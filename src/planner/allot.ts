@@ -2,7 +2,7 @@
  * 4 ALLOT: a place under each limit of its group for each job in the queue, first come first. The cap is one of the limits (limits.ts).
  *
  * A job that finds no room at a limit waits there, and stops nobody who does not need that limit. Nobody passes it there: what is left is
- * kept for a heavy one. Two cases need more:
+ * kept for a heavy one. But where groups share places, living runners keep theirs (`livingFirst`). Two cases need more:
  *
  *   - Gitea knows no limit per repository. It would give the runner of a younger job to a job that waits for one. So groups that cover such
  *     a job start nothing for younger jobs. For older ones only one size of them does: a runner of another size could take an older job.
@@ -12,11 +12,11 @@
  * and a runner of its own. If no job waits, the pod is waited for. A twin would be as stuck, unless the trouble is that of its node.
  */
 import { type BackOff, backOffOf, groupBackOff } from './back-off.ts';
-import type { Group, Job } from './evidence.ts';
+import { addTo, type Group, type Job, type ListedJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { firstWithout, limitsJobs, type Room, weightOf } from './limits.ts';
 import { firstWorking, type Owners } from './owners.ts';
-import type { ReadyJob } from './queue.ts';
+import { canServe, type ReadyJob } from './queue.ts';
 import type { GroupRunners, Runner } from './runners.ts';
 
 /** The places of one group. */
@@ -48,6 +48,8 @@ export interface Places {
 
 /** A job that has been ready so long keeps its places under other limits while it is the first in line at one, ms. */
 const LONG_WAIT_MS = 1_800_000;
+/** So long a heavy job comes last after its runner has begun a younger one, ms. */
+const PASSED_BY_MS = 1_800_000;
 
 /** Counts places of runners that serve no job of `Allotment.jobs`. */
 export class FurtherRunners {
@@ -66,7 +68,8 @@ export class FurtherRunners {
 }
 
 /** Where limits hold jobs back, those whose runners are overdue come last. */
-export function allotPlaces(queue: readonly ReadyJob[], facts: Facts): Places {
+export function allotPlaces(ready: readonly ReadyJob[], facts: Facts): Places {
+  const queue = livingFirst(ready, facts);
   const allotted = allotSafely(queue, facts);
   const late = [...facts.byGroup.values()].flatMap(({ runners }) => runners.filter((each) => isLate(each, facts)));
   // As in nearly all plans.
@@ -77,6 +80,58 @@ export function allotPlaces(queue: readonly ReadyJob[], facts: Facts): Places {
     own.length > 0 && own.every((runner) => overdue.has(runner) && short.has(runner.group));
   const inOrder = [...queue.filter((ready) => !yields(ready)), ...queue.filter(yields)];
   return { ...allotSafely(inOrder, facts), overdue };
+}
+
+/**
+ * The jobs in the order in which they get places. Where groups share places there are three kinds:
+ *
+ *  1. Those that a living runner can serve. It is not dropped for an older job of another group, which would need a start.
+ *  2. The others.
+ *  3. Those that Gitea may give to nobody: their runner sleeps or, of a heavy one, has taken a younger job. Others may need their places.
+ */
+function livingFirst(queue: readonly ReadyJob[], facts: Facts): readonly ReadyJob[] {
+  const free = new Map(
+    groupsThatShare(facts).map(({ group, runners }) => [group, runners.filter(({ state }) => state === 'free')]),
+  );
+  if (free.size === 0) return queue;
+  const living = new Set<ReadyJob>();
+  const take = (ready: ReadyJob, group: Group, fits: (runner: Runner) => boolean): void => {
+    const runners = free.get(group) ?? [];
+    const nth = living.has(ready) ? -1 : runners.findIndex(fits);
+    if (nth < 0) return;
+    runners.splice(nth, 1);
+    living.add(ready);
+  };
+  for (const ready of queue) for (const runner of ready.own) take(ready, runner.group, (each) => each === runner);
+  for (const ready of queue) {
+    const owners = facts.ownersOf(ready.listed);
+    for (const group of owners.covered ? owners.groups : []) take(ready, group, (each) => canServe(each, ready, facts));
+  }
+  const isLast = ({ listed }: ReadyJob): boolean =>
+    facts
+      .madeFor(listed.origin, listed.job)
+      .some((runner) => free.get(runner.group)?.includes(runner) || isPassedBy(listed, runner, facts));
+  const kindOf = (ready: ReadyJob): number => (living.has(ready) ? 1 : isLast(ready) ? 3 : 2);
+  const kinds = queue.map((ready) => ({ ready, kind: kindOf(ready) }));
+  return kinds.sort((a, b) => a.kind - b.kind).map(({ ready }) => ready);
+}
+
+/**
+ * True for a heavy job when a runner that was made for it has begun a younger one in the last half hour. Gitea gives a runner the oldest job,
+ * but some to none: one that calls a workflow, or whose repository has no Actions any more. Its runners would take many places for light jobs.
+ */
+function isPassedBy(listed: ListedJob, { job }: Runner, { nowMs, readySinceMs, ownersOf }: Facts): boolean {
+  if (job?.startedAtMs === undefined || weightOf(firstWorking(ownersOf(listed)) ?? {}) === 1) return false;
+  return nowMs - job.startedAtMs < PASSED_BY_MS && job.createdAtMs > readySinceMs(listed);
+}
+
+/** Groups that have their cap or a named limit in common. With a limit per repository the oldest job still comes first (law P24). */
+function groupsThatShare({ byGroup, openRooms }: Facts): readonly GroupRunners[] {
+  const rooms = openRooms();
+  const sharers = new Map<Room, GroupRunners[]>();
+  for (const each of byGroup.values()) for (const room of rooms.ofGroup(each.group)) addTo(sharers, room, each);
+  const sharing = [...sharers.values()].filter(({ length }) => length > 1).flat();
+  return sharing.filter(({ group }) => !limitsJobs(group));
 }
 
 type Allotted = Pick<Places, 'allotments' | 'waitsAt'>;

@@ -21,6 +21,7 @@
  */
 import { type Hold, holdOf } from './debugging.ts';
 import {
+  addTo,
   type ClusterEvidence,
   type Evidence,
   type Group,
@@ -53,7 +54,7 @@ interface Context {
   readonly rowsWereRead: boolean;
   /** True when Gitea was there lately: a runner at work would have reported. */
   readonly giteaWasUp: () => boolean;
-  /** What is known of all runners of the group. */
+  /** What is known of all runners of the RunnerGroup, of all its sizes: names that are used up do not tell the size. */
   readonly ofGroup: readonly RunnerTraces[];
 }
 
@@ -67,13 +68,21 @@ export function judgeRunners(
   const wasUp = memo((origin: string) =>
     jobs.some((listed) => listed.origin === origin && showsGiteaUp(listed.job, nowMs)),
   );
-  return [...traces].map(([group, ofGroup]) => {
+  const ofSizes = new Map<string, RunnerTraces[]>();
+  for (const each of [...traces.values()].flat()) addTo(ofSizes, sizesKey(each.group), each);
+  return [...traces].map(([group, ofThisSize]) => {
     const nameOf = runnerNamer(instance, group);
     const giteaWasUp = (): boolean => wasUp(group.origin);
     const rowsWereRead = looks.get(group.look)?.rowsWereRead === true;
+    const ofGroup = ofSizes.get(sizesKey(group)) ?? [];
     const context = { group, nameOf, nowMs, cluster, rowsWereRead, giteaWasUp, ofGroup };
-    return { group, nameOf, runners: ofGroup.map((each) => judge(each, context)) };
+    return { group, nameOf, runners: ofThisSize.map((each) => judge(each, context)) };
   });
+}
+
+/** The same for all sizes of a RunnerGroup. */
+function sizesKey({ namespace, name }: Group): string {
+  return `${namespace}/${name}`;
 }
 
 function judge(traces: RunnerTraces, context: Context): Runner {

@@ -1,7 +1,9 @@
 /** Laws P22 to P25 (docs/spec.md): limits besides the cap. */
 import { describe, expect, it } from 'vitest';
-import type { Limit } from '../../../src/planner/evidence.ts';
+import type { Group, Job, Limit } from '../../../src/planner/evidence.ts';
+import { ORDINALS_SEARCHED } from '../../../src/planner/names.ts';
 import {
+  done,
   emittedNames,
   group,
   job,
@@ -136,6 +138,69 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     expect(verdicts(planScene({ groups, jobs, liveJobs }))).toMatchObject({ 3: 'cap', 4: 'cap' });
   });
 
+  it('keeps a runner that lives for a younger job, when an older heavy one has no room', () => {
+    const jobs = [running(1, named(base, 1)), job(2, big), job(3), job(4)];
+    const liveJobs = [live(named(base, 1), 'running', { pinned: true }), live(named(base, 4), 'starting')];
+
+    expect(verdicts(planScene({ groups, jobs, liveJobs }))).toMatchObject({
+      2: 'cap',
+      3: 'cap',
+      4: `own-runner ${named(base, 4)}`,
+    });
+  });
+
+  it('keeps one that was made for a job that another runner has taken, as long as a job waits that it can serve', () => {
+    const jobs = [running(1, named(large, 2), big), job(2, big), job(3)];
+    const orphan = named(base, 1);
+    const liveJobs = [
+      live(named(large, 2), 'running', { pinned: true, size: 'large', weight: 4 }),
+      live(orphan, 'starting'),
+    ];
+    const seen = (jobs: readonly Job[]) => verdicts(planScene({ groups, jobs, liveJobs }));
+
+    expect(seen(jobs)).toMatchObject({ 2: 'cap', 3: `free-runner ${orphan}` });
+    expect(emittedNames(planScene({ groups, jobs: jobs.slice(0, 2), liveJobs }))).toEqual([named(large, 2)]);
+  });
+
+  it('leaves a runner that lives to the job that it was made for, when an older one of a wider group could have it', () => {
+    const team: Limit = { key: 'limit team', name: 'team', most: 1 };
+    const narrow = group({ name: 'narrow', limits: [team] });
+    const wide = group({ name: 'wide', scope: 'global', labels: ['linux', 'arm'], limits: [team] });
+    const jobs = [job(1), job(2, { labels: ['arm'] })];
+    const liveJobs = [live(named(wide, 2), 'starting')];
+
+    expect(verdicts(planScene({ groups: [narrow, wide], jobs, liveJobs }))).toEqual({
+      1: 'limit',
+      2: `own-runner ${named(wide, 2)}`,
+    });
+  });
+
+  describe('where the runner of a heavy job has begun another one', () => {
+    const [light, heavy] = [base, large].map((each) => ({ ...each, maxActiveRunners: 4 })) as [Group, Group];
+    const seen = (other: Partial<Job>) => {
+      const jobs = [job(2, big), job(3), done(1, named(heavy, 2), { createdAtMs: NOW - 10_000, ...other })];
+      return servedIds(planScene({ groups: [light, heavy], jobs, liveJobs: [] }));
+    };
+
+    it('lets others pass when that one is younger, for half an hour: Gitea may give the heavy one to nobody', () => {
+      expect(seen({})).toEqual([3]);
+      expect(seen({ startedAtMs: NOW - 1_799_999 })).toEqual([3]);
+      expect(seen({ startedAtMs: NOW - 1_800_000 })).toEqual([2]);
+    });
+
+    it('does not when that one is as old or older', () => {
+      expect(seen({ createdAtMs: job(2).createdAtMs + 1 })).toEqual([3]);
+      expect(seen({ createdAtMs: job(2).createdAtMs })).toEqual([2]);
+    });
+
+    it('nor when the job is light: its runner takes no more places than another one', () => {
+      const jobs = [job(2), job(3), done(1, named(base, 2), { createdAtMs: NOW - 10_000 })];
+      const [one, other] = [light, heavy].map((each) => ({ ...each, maxActiveRunners: 1 })) as [Group, Group];
+
+      expect(servedIds(planScene({ groups: [one, other], jobs, liveJobs: [] }))).toEqual([2]);
+    });
+  });
+
   it('knows the size of a runner by its Job, else by the labels that it registered with', () => {
     const jobs = [running(1, named(large, 1)), job(2), job(3)];
     const runners = [row(named(large, 1), { busy: true, labels: ['linux', 'large'] })];
@@ -161,6 +226,15 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     );
 
     expect(verdicts(planScene({ groups, jobs: [job(1)], liveJobs: failed }))[1]).toBe('backing-off');
+  });
+
+  it('waits for the runner of a size, however many runners of its job have taken other jobs', () => {
+    const made = Array.from({ length: ORDINALS_SEARCHED + 3 }, (_each, ordinal) => named(large, 1, ordinal));
+    const coming = made.at(-1) as string;
+    const jobs = [job(1, big), ...made.slice(0, -1).map((runner, id) => done(id + 2, runner))];
+    const liveJobs = [live(coming, 'starting', { size: 'large', weight: 4 })];
+
+    expect(verdicts(planScene({ groups, jobs, liveJobs }))[1]).toBe(`own-runner ${coming}`);
   });
 });
 
@@ -272,5 +346,31 @@ describe('P25 no job waits for ever for limits that never have room at the same 
     const groups = [one, two].map((each) => ({ ...each, limits: [wider] }));
 
     expect(servedIds(planScene({ groups, jobs, liveJobs }))).toEqual([3]);
+  });
+
+  describe('where a job is given to no runner', () => {
+    const single = { ...team, most: 1 };
+    const groups = [one, two].map((each) => ({ ...each, limits: [single] }));
+    const sinceMs = NOW - 400_000;
+    const never = job(2, { createdAtMs: sinceMs });
+    const own = named(one, 2);
+    const idle = (ageMs: number) => ({
+      runners: [row(own)],
+      liveJobs: [live(own, 'running', { createdAtMs: NOW - ageMs, runningSinceMs: NOW - ageMs })],
+    });
+
+    it('gives its place to a job of another group, when its runner has been idle for a spawn timeout', () => {
+      const seen = (ageMs: number) => servedIds(planScene({ groups, jobs: [never, young], ...idle(ageMs) }));
+
+      expect(seen(299_000)).toEqual([2]);
+      expect(seen(300_000)).toEqual([3]);
+    });
+
+    it('does not take the place back while the runner of the other job starts', () => {
+      const liveJobs = [live(named(two, 3), 'starting')];
+
+      expect(servedIds(planScene({ groups, jobs: [never, young], liveJobs }))).toEqual([3]);
+      expect(servedIds(planScene({ groups, jobs: [never, young], liveJobs: [] }))).toEqual([2]);
+    });
   });
 });
