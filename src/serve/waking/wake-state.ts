@@ -173,8 +173,10 @@ function begun({ doubtMs: _, ...memory }: Memory, nowMs: number): WakeState {
 }
 
 function ended(memory: Memory, outcome: WakeOutcome, nowMs: number): Memory {
-  // The pauses of an outage are over with it.
-  const fruitless = isAwayNow(memory.last) && !isAwayNow(outcome) ? 0 : memory.fruitless;
+  // The pauses of an outage, and of an operation of somebody else, are over with it.
+  const wasAway = isAwayNow(memory.last) && !isAwayNow(outcome);
+  const wasBusy = memory.last?.is === 'busy' && outcome.is !== 'busy';
+  const fruitless = wasAway || wasBusy ? 0 : memory.fruitless;
   const pause = pauseMs(outcome, nowMs - memory.beganMs, fruitless);
   const owes = outcome.is === 'error' || outcome.is === 'failed';
   return { ...memory, last: outcome, fruitless: fruitless + 1, retryMs: nowMs + pause, owes };

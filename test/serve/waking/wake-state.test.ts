@@ -203,6 +203,16 @@ describe('the table', () => {
     expect([found.is, dueMs(found)]).toEqual(['gathering', NOW + 30]);
   });
 
+  it('begins with short pauses after an operation of somebody else', () => {
+    const busy: WakeNews = { is: 'woken', outcome: { is: 'busy' } };
+    const synced: WakeNews = { is: 'woken', outcome: { is: 'synced' } };
+    const turn: WakeNews = { is: 'its-turn' };
+    const once = dueMs(played(WAKING, synced));
+    expect(dueMs(played(WAKING, busy, turn, busy, turn, synced))).toBe(once);
+    expect(dueMs(played(WAKING, synced, turn, synced))).toBeGreaterThan(once ?? 0);
+    expect(dueMs(played(WAKING, busy, turn, busy))).toBeGreaterThan(dueMs(played(WAKING, busy)) ?? 0);
+  });
+
   it('begins with short pauses after an outage of Argo CD', () => {
     const away: WakeNews = { is: 'woken', outcome: { is: 'failed', message: 'away', away: true } };
     const turn: WakeNews = { is: 'its-turn' };
