@@ -1,4 +1,4 @@
-// Changes the planner (`-- --serve`: the queue and the wakes of serve) in hundreds of small ways, one at a time, and runs its tests against each: every mutant must be caught.
+// Changes the planner (`-- --serve`: what serve decides) in hundreds of small ways, one at a time, and runs its tests against each: every mutant must be caught.
 // `npm run mutants`, or `npm run mutants -- owners.ts` for those whose address has these words. An address is
 // `file · function · operator · nth`: the operators are in mutants/operators.mjs, and a mutant knows no line and no text of the source.
 // `--quick` leaves out the golden outputs and the model, which cost the most.

@@ -25,25 +25,41 @@ const PLANNER = {
   folders: ['src/planner', 'test/planner', 'test/model', 'test/simulation', 'test/golden'],
 };
 
-/** What `serve` must never miss: its queue, what a wake waits for, what Argo CD has answered, and when Gitea is looked at. `-- --serve` @type {Subject} */
+/** What `serve` must never miss, and how it judges what Gitea, Kubernetes and Argo CD have answered. `-- --serve` @type {Subject} */
 const SERVE = {
   mutated: [
     /^src\/serve\/queue\.ts$/,
     /^src\/serve\/waking\/(?:wake-state|applications)\.ts$/,
-    /^src\/serve\/planning\/difference\.ts$/,
+    /^src\/serve\/planning\/.*\.ts$/,
+    /^src\/serve\/losses\/follow\.ts$/,
+    /^src\/serve\/reconcile\.ts$/,
     /^src\/serve\/looks\/poll-interval\.ts$/,
+    /^src\/tasks\/losses\/rerunning\.ts$/,
     /^src\/clients\/argocd\/(?:wake|app-state)\.ts$/,
+    /^src\/clients\/kubernetes\/(?:judge|pods)\.ts$/,
   ],
   cheap: [
-    /^test\/serve\/queue\.test\.ts$/,
+    /^test\/serve\/(?:queue|reconcile)\.test\.ts$/,
     /^test\/serve\/waking\/(?:wake-state|applications)\.test\.ts$/,
     /^test\/serve\/planning\/.*\.test\.ts$/,
     /^test\/serve\/looks\/poll-interval\.test\.ts$/,
+    /^test\/serve\/losses\/.*\.test\.ts$/,
+    /^test\/tasks\/losses\/(?:decide|due)\.test\.ts$/,
     /^test\/clients\/argocd\/(?:wake|app-state)\.test\.ts$/,
+    /^test\/clients\/kubernetes\/(?:judge|pods|pod-loss|places)\.test\.ts$/,
+    /^test\/simulation\/serve\/reruns\.test\.ts$/,
   ],
-  quick: [/^test\/serve\/waking\/many-applications\.test\.ts$/, /^test\/serve\/reconcile\.test\.ts$/],
+  quick: [/^test\/serve\/waking\/many-applications\.test\.ts$/],
   all: [/^test\/simulation\/serve\/serve\.test\.ts$/],
-  folders: ['src/serve', 'src/clients/argocd', 'test/serve', 'test/clients/argocd', 'test/simulation/serve'],
+  folders: [
+    'src/serve',
+    'src/tasks/losses',
+    'src/clients',
+    'test/serve',
+    'test/tasks/losses',
+    'test/clients',
+    'test/simulation/serve',
+  ],
 };
 
 const SUBJECT = process.env.MUTANTS_SUBJECT === 'serve' ? SERVE : PLANNER;

@@ -3,11 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { GiteaTarget } from '../../src/clients/gitea/observe.ts';
 import { Token } from '../../src/clients/tokens/token.ts';
 import type { Look } from '../../src/planner/evidence.ts';
+import { NO_DIFFERENCE } from '../../src/serve/planning/difference.ts';
 import { isReady } from '../../src/serve/planning/group-status.ts';
 import { type LiveGroup, type LiveRunner, type Observation, snapshot } from '../../src/serve/planning/live.ts';
 import { type AppVerdict, type ReconcileInput, reconcile, skewsOf } from '../../src/serve/reconcile.ts';
 import { NEVER_WOKEN } from '../../src/serve/waking/wake-state.ts';
 import { Failure } from '../../src/shared/failure.ts';
+import { SUSPENDED } from '../../src/shared/marks.ts';
 import { runnerGroup } from '../support/runner-group.ts';
 import { job, live, NOW, ORIGIN } from '../support/scenario.ts';
 
@@ -109,10 +111,12 @@ describe('a verdict', () => {
   it('asks for nothing when the last look failed, and says why in the status', () => {
     const failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
     const { look } = seen({ ...IDLE, jobs: [job(1)] });
-    const verdict = only(play(sceneOf([{ live: ci, observation: { ...seen(IDLE), ...(look && { look }), failure } }])));
+    const observation = { ...seen(IDLE), ...(look && { look }), failure };
+    const idle = [liveRunner('ci-9-1-0000cafe', 'ci', 'starting')];
+    const verdict = only(play(sceneOf([{ live: ci, observation }], {}, idle)));
 
     expect(verdict.planning).toEqual({ is: 'failed', failure });
-    expect(verdict.difference.missing).toEqual([]);
+    expect(verdict.difference).toEqual(NO_DIFFERENCE);
     expect(verdict.groups).toMatchObject([{ facts: { giteaFailure: failure } }]);
     expect(readyIn(verdict)).toEqual([false]);
   });
@@ -122,6 +126,58 @@ describe('a verdict', () => {
 
     expect(verdict).toMatchObject({ planning: { is: 'waiting' } });
     expect(readyIn(verdict)).toEqual([false]);
+  });
+
+  it('waits until the target of each group is known', () => {
+    const scene = sceneOf([{ live: ci, observation: seen({ ...IDLE, jobs: [job(1)] }) }]);
+
+    expect(only(play({ ...scene, targetOf: new Map() })).planning).toEqual({ is: 'waiting' });
+  });
+
+  it('asks for nothing for a job that a runner of another Application was printed for', () => {
+    const [a, b] = [liveGroup('a'), liveGroup('b')];
+    const theirs = liveRunner('b-1-1-0000cafe', 'b', 'starting');
+    const forJob = { ...theirs, job: { ...theirs.job, jobUrl: job(1).url, giteaUrl: ORIGIN } };
+    const look = seen({ ...IDLE, jobs: [job(1)] });
+    const missing = (...runners: readonly LiveRunner[]) =>
+      [
+        ...play(
+          sceneOf(
+            [
+              { live: a, observation: look },
+              { live: b, observation: seen(IDLE) },
+            ],
+            {},
+            runners,
+          ),
+        ).values(),
+      ].map(({ difference }) => difference.missing.length);
+
+    expect(missing()).toEqual([1, 0]);
+    expect(missing(forJob)).toEqual([0, 0]);
+  });
+
+  it('counts the runners of other Applications under a limit that is shared by name', () => {
+    const shares = (name: string) => {
+      const limits = [{ name: 'gpus', max: 1 }];
+      return { ...liveGroup(name), group: runnerGroup({ name, limits }) };
+    };
+    const theirs = liveRunner('b-7-1-0000cafe', 'b', 'running');
+    const counted = { ...theirs, job: { ...theirs.job, limits: ['gpus'], giteaUrl: ORIGIN } };
+    const look = seen({ ...IDLE, jobs: [job(1)] });
+    const held = (runner: LiveRunner) => {
+      const parts = [{ live: shares('a'), observation: look }, { live: shares('b') }];
+      const [verdict] = play(sceneOf(parts, {}, [runner])).values();
+      return verdict?.groups[0]?.facts.counts?.held.limit;
+    };
+
+    expect([held(theirs), held(counted)]).toEqual([0, 1]);
+  });
+
+  it('is for the Application that Argo CD’s mark names', () => {
+    const { planning } = only(play(sceneOf([{ live: ci, observation: seen(IDLE) }])));
+
+    expect(planning).toMatchObject({ seen: { evidence: { application: 'ci' } } });
   });
 
   it('asks for nothing for a group that no Application manages', () => {
@@ -180,6 +236,23 @@ describe('a verdict', () => {
     expect([before.settled, after.settled]).toEqual([false, true]);
   });
 
+  it('is not settled when that is so for one of several groups', () => {
+    const parts = [liveGroup('a', 'ci'), liveGroup('b', 'ci')].map((live) => ({ live, observation: seen(IDLE) }));
+    const ended = {
+      ...liveRunner('b-1-1-0000cafe', 'b', 'complete'),
+      trackingId: 'ci:batch/Job:runners/b-1-1-0000cafe',
+    };
+
+    expect(only(play(sceneOf(parts, {}, [ended]))).settled).toBe(false);
+  });
+
+  it('is settled although a runner ended, where no look can follow: the token of the group cannot be read', () => {
+    const scene = sceneOf([{ live: ci }], {}, [liveRunner('ci-1-1-0000cafe', 'ci', 'complete')]);
+    const targetOf = new Map(ci.group && [[ci.group, new Failure('GR-TOKEN-02', 3, 'no token.', 'token-unseen')]]);
+
+    expect(only(play({ ...scene, targetOf })).settled).toBe(true);
+  });
+
   it('counts for each group how long its own Jobs have not been those of the plan', () => {
     const [a, b] = [liveGroup('a', 'ci'), liveGroup('b', 'ci')];
     const parts = [
@@ -217,8 +290,10 @@ describe('a verdict of the last reconcile', () => {
     { live: b, observation: seen(IDLE) },
   ];
   const first = sceneOf(parts);
-  const before = play(first);
-  const kept = (input: ReconcileInput) => [...play(input, before)].map(([key, verdict]) => verdict === before.get(key));
+  const kept = (input: ReconcileInput, last = first) => {
+    const before = play(last);
+    return [...play(input, before)].map(([key, verdict]) => verdict === before.get(key));
+  };
 
   it('holds while nothing has changed', () => {
     expect(kept({ ...first, nowMs: NOW + 4_999 })).toEqual([true, true]);
@@ -227,6 +302,15 @@ describe('a verdict of the last reconcile', () => {
   it('is renewed after 5 s, and after 30 s where nothing waits or runs: time changes plans', () => {
     expect(kept({ ...first, nowMs: NOW + 5_000 })).toEqual([false, true]);
     expect(kept({ ...first, nowMs: NOW + 30_000 })).toEqual([false, false]);
+  });
+
+  it('is renewed after 5 s where idle runners are kept by the calendar', () => {
+    const hours = { runners: 1, from: '19:00', to: '20:00', days: [], timeZone: 'UTC' };
+    const timed = { ...liveGroup('b', 'a'), group: runnerGroup({ name: 'b', idleSchedule: [hours] }) };
+    const last = sceneOf([a, timed].map((live) => ({ live, observation: seen(IDLE) })));
+
+    expect(kept({ ...last, nowMs: NOW + 4_999 }, last)).toEqual([true]);
+    expect(kept({ ...last, nowMs: NOW + 5_000 }, last)).toEqual([false]);
   });
 
   it('is renewed when the clock was set back', () => {
@@ -264,7 +348,7 @@ describe('a verdict of the last reconcile', () => {
     const wakes = new Map([['argocd/b', { printed, state: NEVER_WOKEN }]]);
 
     expect(kept({ ...first, wakes })).toEqual([true, false]);
-    expect([...play({ ...first, wakes }, before).values()][1]?.difference.untidy).toEqual([...printed]);
+    expect([...play({ ...first, wakes }, play(first)).values()][1]?.difference.untidy).toEqual([...printed]);
   });
 
   it('is renewed when a Job of the Application has changed', () => {
@@ -275,6 +359,131 @@ describe('a verdict of the last reconcile', () => {
     expect(next.byApp).toBe(byApp);
     expect(kept({ ...first, snapshot: next })).toEqual([false, true]);
   });
+});
+
+describe('what is told of a group', () => {
+  const ci = liveGroup('ci');
+  const argocd = { is: 'managed', differsForMs: 0 };
+  const CALM = { generation: 1, suspended: false, activeRunners: 0, argocd, lostJobs: [] };
+  const LOOKED = { checkedAtMs: NOW - 900, checkAgeMs: 900 };
+  const factsOf = (input: ReconcileInput) =>
+    [...play(input).values()].flatMap(({ groups }) => groups.map(({ facts: { counts: _, ...facts } }) => facts));
+  const looked = (live = ci) => sceneOf([{ live, observation: seen(IDLE) }]);
+
+  it('is when Gitea was last looked at', () => {
+    expect(factsOf(looked())).toStrictEqual([{ ...CALM, ...LOOKED }]);
+    expect(factsOf(sceneOf([{ live: ci }]))).toStrictEqual([CALM]);
+  });
+
+  it('is the generation of its spec, if Kubernetes counts it', () => {
+    const metadata = { namespace: 'runners', name: 'ci', uid: 'ci' };
+
+    for (const generation of [undefined, null])
+      expect(factsOf(looked({ ...ci, object: { metadata: { ...metadata, generation } } }))).toMatchObject([
+        { generation: undefined },
+      ]);
+    expect(factsOf(looked({ ...ci, object: { metadata: { ...metadata, generation: 7 } } }))).toMatchObject([
+      { generation: 7 },
+    ]);
+  });
+
+  it('is how many of its runners have not ended', () => {
+    const states = ['starting', 'running', 'deleting', 'complete', 'failed'] as const;
+    const runners = states.map((state, nth) => liveRunner(`ci-${nth}-1-0000cafe`, 'ci', state));
+
+    expect(factsOf(sceneOf([{ live: ci, observation: seen(IDLE) }], {}, runners))).toMatchObject([
+      { activeRunners: 3 },
+    ]);
+  });
+
+  it('is that it is suspended, in git or in the cluster', () => {
+    const annotations = { [SUSPENDED]: 'since noon, by Alice' };
+    const inCluster = { ...ci, object: { metadata: { ...ci.object.metadata, annotations } } };
+    const inGit = { ...ci, group: runnerGroup({ suspend: true }) };
+    const { group: _, ...invalid } = { ...ci, problem: 'spec.org is missing' };
+
+    expect([inCluster, inGit, invalid].flatMap((live) => factsOf(looked(live)).map((each) => each.suspended))).toEqual([
+      'since noon, by Alice',
+      true,
+      false,
+    ]);
+  });
+
+  it('is what is wrong with its spec, and nothing else', () => {
+    const { group: _, ...invalid } = { ...ci, problem: 'spec.org is missing' };
+    const input = sceneOf([{ live: invalid }]);
+    const planFailure = expect.objectContaining({
+      code: 'GR-INPUT-91',
+      exit: 2,
+      message: 'RunnerGroup runners/ci: spec.org is missing',
+    });
+
+    expect(factsOf(input)).toStrictEqual([{ ...CALM, problem: 'spec.org is missing', planFailure }]);
+  });
+
+  it('is why its token is not used: a failure of its Gitea, or a refusal by the policy of serve', () => {
+    const targeted = (failure: Failure) => {
+      const [good, bad] = [ci, liveGroup('bad', 'ci')];
+      const scene = sceneOf([{ live: good, observation: seen(IDLE) }, { live: bad }]);
+      return factsOf({
+        ...scene,
+        targetOf: new Map(
+          [...scene.targetOf].map(([group, target]) => [group, group === bad.group ? failure : target]),
+        ),
+      });
+    };
+    const unseen = new Failure('GR-TOKEN-02', 1, 'no token.', 'token-unseen');
+    const denied = new Failure('GR-POLICY-01', 1, 'not allowed.', 'policy');
+    const foreign = new Failure('GR-TOKEN-04', 3, 'bound to another Gitea.', 'token-unusable');
+
+    expect(targeted(unseen)).toStrictEqual([
+      { ...CALM, ...LOOKED },
+      { ...CALM, giteaFailure: unseen },
+    ]);
+    expect(targeted(denied)).toStrictEqual([
+      { ...CALM, ...LOOKED },
+      { ...CALM, refusal: denied },
+    ]);
+    const alone = sceneOf([{ live: ci }]);
+    const targetOf = new Map([...alone.targetOf.keys()].map((group) => [group, denied] as const));
+    expect(factsOf({ ...alone, targetOf })).toStrictEqual([{ ...CALM, refusal: denied }]);
+    // That ends `generate` for the whole Application.
+    expect(targeted(foreign)).toStrictEqual([
+      { ...CALM, ...LOOKED, planFailure: foreign },
+      { ...CALM, giteaFailure: foreign },
+    ]);
+  });
+
+  it('is how the last wake ended, and what is waited for by the wall clock', () => {
+    const last = { is: 'synced' } as const;
+    const state = { ...NEVER_WOKEN, is: 'pausing', last, untilMs: STEADY + 30_000 } as const;
+    const wakes = new Map([['argocd/ci', { printed: new Set<string>(), state }]]);
+
+    expect(factsOf({ ...looked(), wakes })).toMatchObject([
+      {
+        argocd: {
+          last,
+          waits: 'the last wake ended with synced; the next one comes at 2026-11-21T12:00:30Z',
+        },
+      },
+    ]);
+  });
+});
+
+it('Giteas are compared in the order of their addresses: what is said of their clocks does not change with each look', () => {
+  const at = (name: string) => {
+    const giteaUrl = `https://${name}.example.com`;
+    return { live: { ...liveGroup(name, 'ci'), group: runnerGroup({ name, giteaUrl }) }, observation: seen(IDLE) };
+  };
+  const of = (origin: string) => {
+    const ms = origin.includes('a.') ? 0 : 60_000;
+    return { leastMs: ms, mostMs: ms };
+  };
+  const warned = (...names: readonly string[]) =>
+    only(play(sceneOf(names.map(at), { clocks: { kubernetes: 'https://kubernetes', of } }))).clockWarnings;
+
+  expect(warned('a', 'b')).toMatchObject([{ code: 'GR-CLOCK-03' }]);
+  expect(warned('b', 'a')).toEqual(warned('a', 'b'));
 });
 
 describe('a snapshot', () => {
@@ -288,7 +497,7 @@ describe('a snapshot', () => {
 
   it('tells of each end once', () => {
     const [old, fresh] = [liveRunner('old', 'ci', 'complete'), liveRunner('fresh', 'ci', 'failed')];
-    const one = snapshot(at([old], 1));
+    const one = snapshot(at([old, liveRunner('fresh', 'ci', 'running')], 1));
     const two = snapshot(at([old, fresh], 2), one);
     const three = snapshot(at([fresh, old], 3), two);
 

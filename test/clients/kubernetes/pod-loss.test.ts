@@ -79,6 +79,16 @@ test.each([
   ['lived longer than activeDeadlineSeconds', jobWith('Failed', 'DeadlineExceeded'), []],
   ['is removed by Argo CD', jobWith('Failed', 'BackoffLimitExceeded', DELETED), [ended(137, 'OOMKilled')]],
   ['is complete, its pod removed', jobWith('Complete'), []],
+  [
+    'was evicted from a Job that has not ended',
+    jobWith('Suspended'),
+    [ended(137, 'Error', disrupted('EvictionByEvictionAPI'))],
+  ],
+  [
+    'is that of a Job which had failed once',
+    KubeJob.parse({ metadata: META, status: { conditions: [{ type: 'Failed', status: 'False' }] } }),
+    [],
+  ],
 ])('a runner that %s is not lost', (_, job, pods) => {
   expect(lossOf(job, pods)).toBeUndefined();
 });
@@ -91,6 +101,7 @@ test.each([
   ['its container has ended', ended(137, 'OOMKilled'), 'kubelet'],
   ['its container has ended, and another one of the pod runs', ended(0, 'Completed', { phase: 'Running' }), 'kubelet'],
   ['evicted by a kubelet that tells no containers', podWith({ phase: 'Failed', reason: 'Evicted' }), 'kubelet'],
+  ['closed by a kubelet that tells no containers', podWith({ phase: 'Succeeded' }), 'kubelet'],
   [
     'closed because its node was removed',
     podWith({ phase: 'Failed', ...running, ...disrupted('DeletionByPodGC') }),

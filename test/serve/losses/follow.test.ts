@@ -162,19 +162,23 @@ describe('a runner whose Job has gone', () => {
     const evicted = follow(known('running'), { runners: [lostRunner('ci-1', 'OOMKilled')], nowMs: NOW + 1_000 }).losses;
 
     expect(found(evicted)).toEqual([expect.objectContaining({ reason: 'OOMKilled' })]);
+    const silent = { ...withState('deleting'), loss: 'NodeLost' as const };
+    const stopped = follow(known('running'), { runners: [silent], nowMs: NOW + 1_000 }).losses;
+    const gone = follow(stopped, { runners: [], nowMs: NOW + 9_000 }).losses;
+    expect(gone.suspects.get('ci-1')?.reason).toBe('NodeLost');
   });
 });
 
 describe('a runner whose node does not answer', () => {
   const silent = lostRunner('ci-1', 'NodeLost');
-  const before = follow(NO_LOSSES, { runners: [silent], nowMs: NOW }).losses;
+  const seen = () => follow(NO_LOSSES, { runners: [silent], nowMs: NOW }).losses;
   const look = (beganMs: number, ...rows: readonly ReturnType<typeof rowOf>[]) => {
     return { ...lookAt(beganMs, running(7, 'ci-1')), runners: rows };
   };
   const scene = (look: FollowInput['look']) => ({ runners: [silent], nowMs: NOW + 900, ...(look && { look }) });
 
   it('is lost only when Gitea has not heard of it for a minute', () => {
-    const heard = follow(before, scene(look(NOW + 500, rowOf(true))));
+    const heard = follow(seen(), scene(look(NOW + 500, rowOf(true))));
     expect(heard.found).toEqual([]);
 
     expect(follow(heard.losses, scene(look(NOW + 60_500, rowOf(false)))).found.map(({ jobId }) => jobId)).toEqual([7]);
@@ -182,7 +186,7 @@ describe('a runner whose node does not answer', () => {
 
   it('is lost when two looks show its CI job and no row of it: the end of a CI job takes the row away, too', () => {
     const none = look(NOW + 500, rowOf(true, 'ci-2'));
-    const first = follow(before, scene(none));
+    const first = follow(seen(), scene(none));
     expect([first, follow(first.losses, scene(none))].flatMap(({ found }) => found)).toEqual([]);
 
     expect(follow(first.losses, scene(look(NOW + 5_000))).found.map(({ jobId }) => jobId)).toEqual([7]);
@@ -191,7 +195,7 @@ describe('a runner whose node does not answer', () => {
   });
 
   it('is not lost when it reports the end of its CI job', () => {
-    const heard = follow(before, scene(look(NOW + 500, rowOf(true)))).losses;
+    const heard = follow(seen(), scene(look(NOW + 500, rowOf(true)))).losses;
 
     const { losses, found } = follow(heard, scene(lookAt(NOW + 5_000, done(7, 'ci-1'))));
 
@@ -200,20 +204,23 @@ describe('a runner whose node does not answer', () => {
 
   it('is lost when the kubelet has told its end and a look from after that shows its CI job', () => {
     const told = (beganMs: number) => ({ ...scene(look(beganMs, rowOf(true))), endToldBy: () => 'kubelet' as const });
-    const first = follow(before, told(NOW + 500));
+    const first = follow(seen(), told(NOW + 500));
     expect([first, follow(first.losses, told(NOW + 800))].flatMap(({ found }) => found)).toEqual([]);
 
     expect(follow(first.losses, told(NOW + 5_000)).found.map(({ jobId }) => jobId)).toEqual([7]);
   });
 
   it('is no longer lost when Gitea hears of it again', () => {
-    const { losses } = follow(before, scene(look(NOW + 500, rowOf(false))));
+    const { losses } = follow(seen(), scene(look(NOW + 500, rowOf(false))));
     const heard = scene(look(NOW + 60_500, rowOf(true)));
 
     const again = follow(losses, heard);
     expect([again.returned, again.losses.lost]).toEqual([losses.lost, []]);
     const dead = { ...scene(look(NOW + 150_000, rowOf(false))), nowMs: NOW + 151_000 };
     expect(follow(again.losses, dead).found.map(({ jobId }) => jobId)).toEqual([7]);
+    // Another runner does not speak for it, and a look that failed tells nothing.
+    expect(follow(losses, scene(look(NOW + 60_500, rowOf(false), rowOf(true, 'ci-2')))).returned).toEqual([]);
+    expect(follow(losses, scene(undefined)).returned).toEqual([]);
     // A look from before the loss tells nothing.
     expect(follow(losses, scene(look(NOW - 1, rowOf(true)))).returned).toEqual([]);
     expect(follow(losses, { ...heard, look: { ...lookAt(NOW + 60_500), runners: [rowOf(true)] } }).returned).toEqual(
@@ -224,21 +231,27 @@ describe('a runner whose node does not answer', () => {
 
 describe('a runner whose node answers again', () => {
   const back: LiveRunner = { job: live('ci-1', 'deleting'), annotations: {}, isBack: true };
-  const lost = follow(noticed(), {
-    runners: [lostRunner('ci-1', 'NodeLost')],
-    nowMs: NOW + 900,
-    look: { ...lookAt(NOW + 500, running(7, 'ci-1'), running(8, 'ci-2')), runners: [rowOf(false)] },
-  }).losses;
+  const lostAtLook = () =>
+    follow(noticed(), {
+      runners: [lostRunner('ci-1', 'NodeLost')],
+      nowMs: NOW + 900,
+      look: { ...lookAt(NOW + 500, running(7, 'ci-1'), running(8, 'ci-2')), runners: [rowOf(false)] },
+    }).losses;
 
   it('reports the end of its CI job itself, so that is no longer lost', () => {
+    const lost = lostAtLook();
     const look = lookAt(NOW + 60_500, running(7, 'ci-1'));
 
     const { losses, returned } = follow(lost, { runners: [back], nowMs: NOW + 61_000, look });
 
     expect([losses.lost, returned]).toEqual([[], lost.lost]);
+    // A leader that is new has no reason to suspect it.
+    const next = { ...NO_LOSSES, lost: lost.lost };
+    expect(follow(next, { runners: [back], nowMs: NOW + 61_000, look }).losses.suspects.size).toBe(0);
   });
 
   it('is too late for a CI job that Gitea has ended meanwhile', () => {
+    const lost = lostAtLook();
     const look = lookAt(NOW + 60_500, done(7, 'ci-1'));
 
     const { losses, returned } = follow(lost, { runners: [back], nowMs: NOW + 61_000, look });
@@ -278,6 +291,16 @@ describe('the runner of a lost CI job has ended', () => {
     expect(isEnded({ endToldBy: () => 'kubelet' }, {})).toEqual([true, true]);
   });
 
+  it('and that of another one has not', () => {
+    const runners = [lostRunner('ci-1'), lostRunner('ci-2')];
+    const both = lookAt(NOW + 500, running(7, 'ci-1'), running(8, 'ci-2'));
+    const endToldBy = (name: string) => (name === 'ci-1' ? ('kubelet' as const) : undefined);
+    const { losses } = follow(NO_LOSSES, { runners, nowMs: NOW });
+    const found = follow(losses, { runners, nowMs: NOW + 900, look: both, endToldBy });
+
+    expect(found.losses.lost.map(({ runnerEnded }) => runnerEnded)).toEqual([true, undefined]);
+  });
+
   it('when its pod was closed for a node that is gone, and Gitea has not heard of it for a minute', () => {
     const closed: Partial<FollowInput> = { endToldBy: () => 'others' };
 
@@ -286,6 +309,7 @@ describe('the runner of a lost CI job has ended', () => {
       true,
     ]);
     expect(isEnded({ ...closed, look: look(rowOf(false), rowOf(true)) })).toEqual([undefined, undefined]);
+    expect(isEnded({ ...closed, look: look(rowOf(false, 'ci-2')) })).toEqual([undefined, undefined]);
     expect(isEnded(closed)).toEqual([undefined, undefined]);
   });
 

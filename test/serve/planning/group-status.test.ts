@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RunnerGroupStatus } from '../../../src/config/runnergroup/status.ts';
-import {
-  CHECK_TIME_MS,
-  type GroupFacts,
-  isWorthWriting,
-  statusOf,
-  TOLERATED_DIFFERENCE_MS,
-  tellsLess,
-} from '../../../src/serve/planning/group-status.ts';
+import { type GroupFacts, isWorthWriting, statusOf, tellsLess } from '../../../src/serve/planning/group-status.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);
@@ -37,6 +30,10 @@ function words(facts: GroupFacts): Record<string, string> {
   return Object.fromEntries((status.conditions ?? []).map(({ type, status: is, reason }) => [type, `${is} ${reason}`]));
 }
 
+function said(wanted: string, facts: GroupFacts): string | undefined {
+  return statusOf(facts, undefined, NOW).conditions?.find(({ type }) => type === wanted)?.message;
+}
+
 describe('the status of a group', () => {
   it('says that its queue was too long to be read, and what to do, in words that do not change with each look', () => {
     const cut = (unreadJobs: number): GroupFacts => ({
@@ -59,6 +56,47 @@ describe('the status of a group', () => {
     expect(ready?.message).toBe(
       'No new runners; busy ones finish. Suspended in the cluster, not in git: since noon, by Alice',
     );
+  });
+
+  it('says that a group is suspended in git', () => {
+    expect(said('Ready', { ...calm, suspended: true })).toBe('No new runners; busy ones finish.');
+  });
+
+  it('says why the policy of serve refuses a group', () => {
+    const refusal = new Failure('GR-POLICY-01', 3, 'not allowed.', 'policy');
+
+    expect(said('Ready', { ...calm, refusal })).toBe('GR-POLICY-01 not allowed.');
+    expect(words({ ...calm, refusal })).toMatchObject({ Ready: 'False PolicyDenied' });
+  });
+
+  it('tells of Gitea once it was looked at, whether or not anything was planned', () => {
+    const { counts: _, checkedAtMs: __, ...unlooked } = calm;
+
+    expect(words(unlooked)).toMatchObject({
+      Ready: 'Unknown NotLookedYet',
+      GiteaReachable: 'Unknown NotLookedYet',
+      AtCapacity: 'Unknown NotPlanned',
+      PodsStuck: 'Unknown NotPlanned',
+    });
+    expect(words({ ...unlooked, checkedAtMs: NOW })['GiteaReachable']).toBe('True Seen');
+    expect(words({ ...unlooked, counts })['GiteaReachable']).toBe('True Seen');
+  });
+
+  it('counts nothing before the first plan', () => {
+    const { counts: _, checkedAtMs: __, ...unlooked } = calm;
+    const { conditions: ___, ...status } = statusOf(unlooked, undefined, NOW);
+
+    expect(status).toStrictEqual({ activeRunners: 1, queuedJobs: 0, heldJobs: 0, observedGeneration: 4 });
+  });
+
+  it('names no generation when Kubernetes counts none', () => {
+    const status = statusOf({ ...calm, generation: undefined }, undefined, NOW);
+
+    expect([status, ...(status.conditions ?? [])].filter((each) => 'observedGeneration' in each)).toEqual([]);
+  });
+
+  it('cuts messages: a status has a bound', () => {
+    expect(said('Ready', { ...calm, problem: 'x'.repeat(5_000) })).toHaveLength(1_000);
   });
 
   it('is what the CRD admits', () => {
@@ -84,6 +122,8 @@ describe('the status of a group', () => {
     const { counts: _, ...failing } = { ...calm, giteaFailure: refused };
 
     const meanwhile = statusOf(failing, before, NOW);
+    expect(meanwhile).toMatchObject({ debuggingRunners: 1, debugging: before.debugging });
+    expect(Object.keys(statusOf(failing, undefined, NOW))).not.toContain('debugging');
     expect(statusOf({ ...calm, counts }, meanwhile, NOW)).toMatchObject({ debuggingRunners: 0, debugging: [] });
   });
 
@@ -110,6 +150,7 @@ describe('the status of a group', () => {
   it('is not Ready when nobody has looked for more than five minutes', () => {
     expect(words({ ...calm, checkAgeMs: 300_000 })['Ready']).toBe('True Serving');
     expect(words({ ...calm, checkAgeMs: 300_001 })['Ready']).toBe('Unknown NotChecked');
+    expect(said('Ready', { ...calm, checkAgeMs: 300_001 })).toBe('Gitea was not looked at for more than 5 minutes.');
     expect(words({ ...calm, checkAgeMs: 300_001, giteaFailure: refused })['Ready']).toBe('False GiteaFailed');
   });
 
@@ -132,6 +173,27 @@ describe('the status of a group', () => {
 
   it('says that the cap holds jobs back, which is no fault', () => {
     expect(words({ ...calm, counts })).toMatchObject({ Ready: 'True Serving', AtCapacity: 'True JobsHeldBack' });
+  });
+
+  it('names the limit that holds jobs back, unless the cap does so, too', () => {
+    const limited = (cap: number, name?: string): GroupFacts => {
+      const limit = { most: 4, ...(name !== undefined && { name }) };
+      return { ...calm, counts: { ...counts, held: { ...counts.held, cap, limit: 3 }, limit } };
+    };
+
+    expect(words(limited(0, 'gpus'))['AtCapacity']).toBe('True JobsHeldByLimit');
+    expect(said('AtCapacity', limited(0, 'gpus'))).toBe('Jobs are held back by limit gpus, which is 4: 3.');
+    expect(said('AtCapacity', limited(0))).toBe('Jobs are held back by a limit of the group, which is 4: 3.');
+    expect(words(limited(1, 'gpus'))['AtCapacity']).toBe('True JobsHeldBack');
+    expect(statusOf(limited(2), undefined, NOW).heldJobs).toBe(5);
+  });
+
+  it('names a pod of which Kubernetes gives no more than a reason', () => {
+    const stuck = [{ runner: 'ci-1-1-9c31e0aa', trouble: { reason: 'NoPod', isLate: true }, failed: false }];
+
+    expect(said('PodsStuck', { ...calm, counts: { ...counts, stuck } })).toBe(
+      'Pods of runners that cannot start: 1. ci-1-1-9c31e0aa: NoPod',
+    );
   });
 
   it.each([
@@ -186,12 +248,37 @@ describe('the status of a group', () => {
     expect(told).toMatchObject({ ArgoCDSynced: said, Ready: said });
   });
 
+  it.each([
+    ['error', 'Argo CD could not generate the manifests.'],
+    ['foreign', 'The Application does not manage this RunnerGroup.'],
+  ] as const)('explains a wake that ended with %s, in Argo CD’s words if it has some', (is, ours) => {
+    const argocd = { is: 'managed', differsForMs: 0 } as const;
+
+    expect(said('ArgoCDSynced', { ...calm, argocd: { ...argocd, last: { is } } })).toBe(ours);
+    expect(said('ArgoCDSynced', { ...calm, argocd: { ...argocd, last: { is, message: 'why' } } })).toBe('why');
+  });
+
+  /** Law V75 (docs/spec.md). */
+  it('says what is waited for once the cluster has not shown the plan for 30 s', () => {
+    const at = (differsForMs: number): GroupFacts => {
+      return { ...calm, argocd: { is: 'managed', differsForMs, waits: 'Argo CD is being woken since 12:00' } };
+    };
+    const waits = ' Now Argo CD is being woken since 12:00.';
+
+    expect(words(at(29_999))['ArgoCDSynced']).toBe('True Synced');
+    expect(words(at(30_000))['ArgoCDSynced']).toBe('True Waiting');
+    expect(said('ArgoCDSynced', at(30_000))).toBe(`The cluster does not show the plan yet.${waits}`);
+    expect(said('ArgoCDSynced', at(60_001))).toMatch(
+      /^The cluster has not shown the plan for more than 60 s: .*Now Argo/,
+    );
+  });
+
   it('tolerates a difference for a while only', () => {
     const argo = (differsForMs: number) =>
       words({ ...calm, argocd: { is: 'managed', last: { is: 'in-sync' }, differsForMs } })['ArgoCDSynced'];
 
-    expect(argo(TOLERATED_DIFFERENCE_MS)).toBe('True Synced');
-    expect(argo(TOLERATED_DIFFERENCE_MS + 1)).toBe('False PlanDiffers');
+    expect(argo(60_000)).toBe('True Synced');
+    expect(argo(60_001)).toBe('False PlanDiffers');
   });
 
   it('says why the sync of its Jobs has failed, once that has lasted a while', () => {
@@ -201,8 +288,8 @@ describe('the status of a group', () => {
       return conditions.find(({ type }) => type === 'ArgoCDSynced');
     };
 
-    expect(argo(TOLERATED_DIFFERENCE_MS)?.reason).toBe('Synced');
-    expect(argo(TOLERATED_DIFFERENCE_MS + 1)).toMatchObject({
+    expect(argo(60_000)?.reason).toBe('Synced');
+    expect(argo(60_001)).toMatchObject({
       status: 'False',
       reason: 'SyncFailed',
       message: 'Argo CD cannot apply all Jobs: Job.batch "ci-1" is invalid',
@@ -233,6 +320,8 @@ it('a leader that has not looked yet leaves what the one before has told of the 
   expect(tellsLess(unlooked, undefined, NOW)).toBe(false);
   expect(tellsLess({ ...unlooked, generation: 5 }, old, NOW)).toBe(false);
   expect(tellsLess({ ...unlooked, problem: 'spec.labels is empty' }, old, NOW)).toBe(false);
+  for (const why of ['giteaFailure', 'planFailure', 'refusal'])
+    expect(tellsLess({ ...unlooked, [why]: refused }, old, NOW)).toBe(false);
   expect(tellsLess(calm, old, NOW)).toBe(false);
 });
 
@@ -267,12 +356,24 @@ describe('a status is written', () => {
     ]);
   });
 
-  it('not when only the time of the last look is new, unless the old one is old', () => {
+  it('not when only the time of the last look is new, unless the old one is a minute old', () => {
     const looked = (ms: number) => statusOf({ ...calm, checkedAtMs: NOW + ms }, old, NOW + ms);
 
-    expect(isWorthWriting(looked(CHECK_TIME_MS), old)).toBe(false);
-    expect(isWorthWriting(looked(CHECK_TIME_MS + 1_000), old)).toBe(true);
+    expect(isWorthWriting(looked(60_000), old)).toBe(false);
+    expect(isWorthWriting(looked(61_000), old)).toBe(true);
     // A clock was set back.
-    expect(isWorthWriting(looked(-CHECK_TIME_MS - 1_000), old)).toBe(true);
+    expect(isWorthWriting(looked(-61_000), old)).toBe(true);
+  });
+
+  it('not for a group that has no look yet, and with the first one', () => {
+    const { checkedAtMs: _, ...unlooked } = calm;
+    const first = statusOf(unlooked, undefined, NOW);
+
+    expect(isWorthWriting(statusOf(unlooked, first, NOW), first)).toBe(false);
+    expect(isWorthWriting(statusOf(calm, first, NOW), first)).toBe(true);
+  });
+
+  it('without a list of lost CI jobs, while there were none', () => {
+    expect(old).not.toHaveProperty('lostJobs');
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ClockCorrection } from '../../../src/observe/clock-correction.ts';
+import type { HeldBecause, Plan } from '../../../src/planner/decisions.ts';
 import { runnerName } from '../../../src/planner/names.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import { countsOf, type ObservedGroup, planApplication } from '../../../src/serve/planning/plan-application.ts';
@@ -44,6 +45,25 @@ describe('the plan of an Application', () => {
     const { look: _, ...unseen } = sighted({ group: runnerGroup({ name: 'two' }), lookKey: 'other' });
 
     expect(planApplication(input(sighted(), unseen))).toEqual({ is: 'waiting' });
+  });
+
+  it('is for Gitea’s time, and for a cluster that was seen a moment before', () => {
+    const clocks: ClockCorrection = { nowShiftMs: 60_000, jobShiftMs: 0, warnings: [] };
+    const planning = planApplication({ ...input(sighted()), clocks, application: 'ci' });
+    if (planning.is !== 'planned' || planning.seen?.evidence.cluster.is !== 'seen') throw new Error('no plan');
+
+    expect([planning.atMs, planning.seen.evidence.nowMs]).toEqual([NOW + 60_000, NOW + 60_000]);
+    expect(planning.seen.evidence.cluster.listedAtMs).toBeLessThan(NOW + 60_000);
+    expect(planning.seen.evidence.application).toBe('ci');
+  });
+
+  it('is none when its groups cannot be planned together', () => {
+    const warm = runnerGroup({ minIdleRunners: 10_001 });
+
+    expect(planApplication(input(sighted({ group: warm })))).toMatchObject({
+      is: 'failed',
+      failure: { code: 'GR-INPUT-93' },
+    });
   });
 
   describe('one of whose groups is in trouble, as in generate', () => {
@@ -154,5 +174,79 @@ describe('a job for which another Application has a runner', () => {
     ]);
     if (planning.is === 'planned')
       expect(countsOf(planning.plan, group)).toMatchObject({ queued: 1, held: { cap: 0 } });
+  });
+
+  it('is served by ours when that runner is in a namespace that generate does not read', () => {
+    const theirs = live('team-b-1-1-0000cafe', 'starting', { namespace: 'b', jobUrl: job(1).url, giteaUrl: ORIGIN });
+    const planning = planApplication({ ...input(sighted()), runners: [{ job: theirs, annotations: {} }] });
+
+    expect(planning.is === 'planned' && planning.plan.jobs).toMatchObject([{ verdict: 'served' }, {}, {}]);
+  });
+});
+
+describe('the counts of a group', () => {
+  const [own, other] = [
+    { namespace: 'runners', name: 'ci' },
+    { namespace: 'runners', name: 'other' },
+  ];
+  const jobs = (...of: readonly object[]) => of.map((each, nth) => ({ job: job(nth + 1), origin: ORIGIN, ...each }));
+  const counts = (plan: { readonly jobs?: readonly object[]; readonly runners?: readonly object[] }) =>
+    countsOf({ groups: [], jobs: [], runners: [], ...plan } as unknown as Plan, group);
+  const held = (because: HeldBecause, more: object = {}) => ({ verdict: 'held', because, group: own, ...more });
+
+  it('are its jobs that are ready, by what holds them back', () => {
+    const all = [
+      held('cap'),
+      held('limit', { limit: { name: 'gpus', most: 2 } }),
+      held('limit', { limit: { most: 3 } }),
+      held('suspended'),
+      held('backing-off'),
+      held('blocked'),
+      held('cap', { group: other }),
+      { verdict: 'served', by: 'own-runner', group: own, runner: 'ci-1' },
+      { verdict: 'running', group: own },
+      { verdict: 'done' },
+    ];
+
+    expect(counts({ jobs: jobs(...all) })).toStrictEqual({
+      queued: 6,
+      held: { cap: 1, limit: 2, suspended: 1, 'backing-off': 1 },
+      limit: { name: 'gpus', most: 2 },
+      summary: undefined,
+      stuck: [],
+      debugging: [],
+    });
+    expect(counts({ jobs: jobs(held('cap')) })).not.toHaveProperty('limit');
+  });
+
+  it('name its pods that cannot start for long, and its runners that stay for a look', () => {
+    const late = { reason: 'Unschedulable', isLate: true };
+    const keep = { endedAtMs: NOW, untilMs: NOW + 1_000 };
+    const emitted = (runner: string, more: object) => ({
+      emit: true,
+      runner,
+      group: own,
+      because: 'new-runner',
+      ...more,
+    });
+    const runners = [
+      emitted('late', { trouble: late }),
+      emitted('new', { trouble: { ...late, isLate: false } }),
+      emitted('failed', { because: 'back-off-record', trouble: late }),
+      emitted('fine', {}),
+      emitted('theirs', { group: other, trouble: late }),
+      { emit: false, runner: 'dropped', group: own, because: 'stuck', trouble: late },
+      emitted('kept', { because: 'debugging', keep }),
+      emitted('at-once', { because: 'debugging' }),
+      emitted('unpinned', { because: 'unpinning', keep }),
+    ];
+
+    expect(counts({ runners })).toMatchObject({
+      stuck: [
+        { runner: 'late', trouble: late, failed: false },
+        { runner: 'failed', trouble: late, failed: true },
+      ],
+      debugging: [{ runner: 'kept', untilMs: NOW + 1_000 }],
+    });
   });
 });

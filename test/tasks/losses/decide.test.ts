@@ -47,6 +47,8 @@ describe('one lost job', () => {
   it.each([
     ['up to 1.26: the same row, queued again', { id: 1, attempt: 2, reruns: 1, isDone: false }],
     ['up to 1.26: the same row, failed again on another runner', row(1, { runner: 'ci-x', attempt: 1 })],
+    ['its row is in the queue, and has no runner', { id: 1, attempt: 1, reruns: 0, isDone: false }],
+    ['after the nightly clean-up: another job of the attempt', { id: 2, attempt: 1, reruns: 0, isDone: true }],
     ['1.27: a new row', { id: 9, attempt: 2, reruns: 1, isDone: false }],
     [
       'after the nightly clean-up: the same row, failed again',
@@ -100,6 +102,9 @@ describe('Gitea is to end a run', () => {
   const gone = loss(1, { runnerEnded: true });
   const { conclusion: __, ...busy } = row(1, { isDone: false });
   const blocked: JobOfRun = { id: 3, attempt: 1, reruns: 0, isDone: false, isBlocked: true };
+  const noted = loss(1, { runnerEnded: true, endAskedAt: '2026-11-21T12:00:05Z' });
+  const cancelled = row(1, { conclusion: 'cancelled' });
+  const nameless = (conclusion: string): JobOfRun => ({ id: 3, attempt: 1, reruns: 0, isDone: true, conclusion });
   const queued: JobOfRun = { id: 3, attempt: 1, reruns: 0, isDone: false };
 
   it('when the runners of all its jobs at work have ended', () => {
@@ -125,12 +130,20 @@ describe('Gitea is to end a run', () => {
   });
 
   it('and re-runs what was cancelled so, with the jobs that it has blocked', () => {
-    const noted = loss(1, { runnerEnded: true, endAskedAt: '2026-11-21T12:00:05Z' });
-    const cancelled = row(1, { conclusion: 'cancelled' });
-    const { runner: ___, ...never } = row(3, { conclusion: 'cancelled' });
+    const never = nameless('cancelled');
 
     expect(decideRerun([noted], [cancelled], 1).rerun?.request).toEqual({ jobId: 1 });
     expect(decideRerun([noted], [cancelled, never], 1).rerun).toEqual({ request: 'failed-jobs', covers: [noted] });
     expect(drops([gone], [cancelled], 1)).toEqual(['not-failed']);
+    expect(drops([noted], [row(1, { conclusion: 'success' })], 1)).toEqual(['not-failed']);
+    expect(decideRerun([noted, loss(2)], [cancelled, row(2), never], 1).rerun?.request).toBe('failed-jobs');
+  });
+
+  it.each<[string, LostJob, readonly JobOfRun[]]>([
+    ['another one was cancelled at work: somebody did that', noted, [cancelled, row(3, { conclusion: 'cancelled' })]],
+    ['another one failed, whose runner nobody knows any more', noted, [cancelled, nameless('failure')]],
+    ['nobody has asked Gitea to end it', gone, [row(1), nameless('cancelled')]],
+  ])('and re-runs it alone when %s', (_name, lost, jobs) => {
+    expect(decideRerun([lost], jobs, 1).rerun?.request).toEqual({ jobId: 1 });
   });
 });
