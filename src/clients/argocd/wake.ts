@@ -178,13 +178,16 @@ async function askOnce(
 ): Promise<AppState | undefined> {
   const end = new AbortController();
   const read = async (): Promise<AppState | undefined> => {
-    for (;;) {
+    for (let quiet = 0; quiet < QUIET_READS; ) {
       await pause(argocd.clock, Math.min(readEveryMs, limit.remainingMs()), end.signal);
       if (end.signal.aborted || limit.remainingMs() === 0) return undefined;
       // Its API server may be busy or starting.
       const state = await unless(isAway, argocd.read(app, shortly(argocd, limit, ANSWER_MS, end.signal)));
       if (state && isDone(state, before)) return state;
+      // Lost on its way, or done within the second of the one before: times are whole seconds.
+      if (state && !state.refreshPending) quiet += 1;
     }
+    return undefined;
   };
   try {
     const answer = unless(isLate, argocd.refresh(app, shortly(argocd, limit, answerMs, end.signal), how));
@@ -233,6 +236,8 @@ async function sync(
 
 /** How long Argo CD may take to answer a read or a sync, ms. It does both at once: a request that takes longer is lost. */
 export const ANSWER_MS = 30_000;
+/** Reads that show neither a refresh nor its result. Then it is asked for again. */
+const QUIET_READS = 2;
 /** How long a request is waited for whose only aim is that the Application changes, ms. */
 const CHANGED_MS = 1_000;
 

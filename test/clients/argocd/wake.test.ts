@@ -320,7 +320,7 @@ describe('the times of a wake', () => {
     await clock.pass(61_000);
 
     expect((await waking).is).toBe('synced');
-    expect(asked.slice(-3)).toEqual(['60000 read', '60000 hard for 30000', '60000 sync']);
+    expect(asked.slice(-3)).toEqual(['10000 read', '10000 hard for 30000', '10000 sync']);
   });
 
   it('end with the read after a minute, if that shows the result', async () => {

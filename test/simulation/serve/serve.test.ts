@@ -58,7 +58,7 @@ describe('the laws hold', () => {
     expect(await judge(makeHistory(58, ['status-conflicts']))).toBe(undefined);
   });
 
-  // Nine faults of `serve`, and four times a law that asked for what nobody can know.
+  // Ten faults of `serve`, and four times a law that asked for what nobody can know.
   it.each([
     90927, 91819, 100153, 101152, 101823, 103968, 106941, 107519, 108278, 300089, 407616, 600010, 702484, 715325,
   ])('in history %i, which broke one once', async (seed) => {
