@@ -79,7 +79,7 @@ export class Pods {
     this.#world.tell(`the node of ${runner.job.metadata.name} does not answer (CI job ${runner.works})`);
     const show = (ready: 'True' | 'False'): void => {
       // What ended meanwhile has told so.
-      if (runner.works === 0) return;
+      if (runner.works === 0 || runner.isEvicted) return;
       const taint = { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager' };
       const conditions = [taint, { type: 'Ready', status: ready }];
       const running = containers({ running: { startedAt: this.#time() } });
