@@ -45,6 +45,28 @@ function nodeOfDeletedPod({ cluster }: Rig, name: string, uid: unknown): (ready:
   };
 }
 
+/** A runner registers and asks for a CI job. */
+function take({ simulator: { gitea } }: Rig, name: string, canClean = false) {
+  const scope = { kind: 'owner', owner: 'acme' } as const;
+  const { id } = gitea.register({ name, scope, labels: ['linux'], ephemeral: true, canClean });
+  return { id, job: gitea.poll(id) };
+}
+
+async function looksMore(replica: Awaited<ReturnType<Rig['start']>>, more: number): Promise<void> {
+  const before = await replica.metric('gitea_runners_looks_total');
+  await until('more looks', async () => (await replica.metric('gitea_runners_looks_total')) >= before + more);
+}
+
+/** A runner works, and its node can be made silent. `serve` must run. */
+async function busyOnNode(rig: Rig) {
+  rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+  await until('a Job', () => rig.cluster.all('jobs').length === 1);
+  const [job] = rig.cluster.all('jobs');
+  if (!job) throw new Error('no Job');
+  const { name, uid } = job.metadata as { readonly name: string; readonly uid?: unknown };
+  return { name, id: take(rig, name).id, node: nodeOfDeletedPod(rig, name, uid) };
+}
+
 /** Gitea has not heard of a runner for more than a minute. */
 function turnOffline({ simulator }: Rig, rowId: number): void {
   const row = simulator.gitea.state.runners.get(rowId);
@@ -269,23 +291,14 @@ it('a failure that the runner has reported is not re-run, whatever ended its pod
 
 it('a failure that a runner reports after its node was gone for a while is not re-run', async () => {
   const rig = await openRig();
-  const { gitea } = rig.simulator;
   const replica = await rig.start(FAST);
-  gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
-  await until('a Job', () => rig.cluster.all('jobs').length === 1);
-  const [job] = rig.cluster.all('jobs');
-  if (!job) throw new Error('no Job');
-  const { name, uid } = job.metadata as { readonly name: string; readonly uid?: unknown };
-  const row = gitea.register({ name, scope: { kind: 'owner', owner: 'acme' }, labels: ['linux'], ephemeral: true });
-  gitea.poll(row.id);
-  turnOffline(rig, row.id);
-  const node = nodeOfDeletedPod(rig, name, uid);
+  const { id, name, node } = await busyOnNode(rig);
+  turnOffline(rig, id);
   node('False');
   await until('the status names it', () => lostJobs(rig).length === 1);
   node('True');
-  const looks = await replica.metric('gitea_runners_looks_total');
-  await until('ten looks', async () => (await replica.metric('gitea_runners_looks_total')) >= looks + 10);
-  gitea.finish(row.id, 'failure');
+  await looksMore(replica, 10);
+  rig.simulator.gitea.finish(id, 'failure');
   await new Promise((resolve) => setTimeout(resolve, 4_000));
 
   expect(reruns(rig)).toEqual([]);
@@ -295,20 +308,12 @@ it('a failure that a runner reports after its node was gone for a while is not r
 
 it('a failure that a runner reports while its node does not answer is not re-run', async () => {
   const rig = await openRig();
-  const { gitea } = rig.simulator;
   const replica = await rig.start(FAST);
-  gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
-  await until('a Job', () => rig.cluster.all('jobs').length === 1);
-  const [job] = rig.cluster.all('jobs');
-  if (!job) throw new Error('no Job');
-  const { name, uid } = job.metadata as { readonly name: string; readonly uid?: unknown };
-  const row = gitea.register({ name, scope: { kind: 'owner', owner: 'acme' }, labels: ['linux'], ephemeral: true });
-  gitea.poll(row.id);
-  nodeOfDeletedPod(rig, name, uid)('False');
-  const looks = await replica.metric('gitea_runners_looks_total');
-  await until('ten looks', async () => (await replica.metric('gitea_runners_looks_total')) >= looks + 10);
+  const { id, node } = await busyOnNode(rig);
+  node('False');
+  await looksMore(replica, 10);
   expect(lostJobs(rig)).toEqual([]);
-  gitea.finish(row.id, 'failure');
+  rig.simulator.gitea.finish(id, 'failure');
   await new Promise((resolve) => setTimeout(resolve, 2_000));
 
   expect([reruns(rig), lostJobs(rig)]).toEqual([[], []]);
@@ -353,15 +358,6 @@ describe('with Gitea 28.0.0', () => {
   const ends = ({ simulator }: Rig) =>
     reruns({ simulator } as Rig).filter((target) => target.endsWith('/force-cancel'));
   /** A runner of this name takes the next job. */
-  const take = ({ simulator: { gitea } }: Rig, name: string, canClean = false) => {
-    const scope = { kind: 'owner', owner: 'acme' } as const;
-    const { id } = gitea.register({ name, scope, labels: ['linux'], ephemeral: true, canClean });
-    return { id, job: gitea.poll(id) };
-  };
-  const looksMore = async (replica: Awaited<ReturnType<Rig['start']>>, more: number): Promise<void> => {
-    const before = await replica.metric('gitea_runners_looks_total');
-    await until('more looks', async () => (await replica.metric('gitea_runners_looks_total')) >= before + more);
-  };
 
   it('a lost CI job is over at once, and re-run, without a wait for Gitea', async () => {
     const rig = await openRig(RETRIES, '28.0.0');
@@ -424,14 +420,8 @@ describe('with Gitea 28.0.0', () => {
   it('the job of a runner on a node that does not answer is never ended, and goes on when the node comes back', async () => {
     const rig = await openRig(RETRIES, '28.0.0');
     const replica = await rig.start(FAST);
-    rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
-    await until('a Job', () => rig.cluster.all('jobs').length === 1);
-    const [job] = rig.cluster.all('jobs');
-    if (!job) throw new Error('no Job');
-    const { name, uid } = job.metadata as { readonly name: string; readonly uid?: unknown };
-    const { id } = take(rig, name);
+    const { id, node } = await busyOnNode(rig);
     turnOffline(rig, id);
-    const node = nodeOfDeletedPod(rig, name, uid);
     node('False');
     await until('the status names it', () => lostJobs(rig).length === 1);
     await looksMore(replica, 10);
