@@ -151,7 +151,7 @@ async function notifyFrom(flags: FlagsOf<'serve'>, io: Io, extend: SlackOptions[
 }
 
 /** @throws Failure exit 2: something of the page is missing */
-function pageFrom(flags: FlagsOf<'serve'>, io: Io, settings: CommandSettings): { readonly page?: PageOptions } {
+export function pageFrom(flags: FlagsOf<'serve'>, io: Io, settings: CommandSettings): { readonly page?: PageOptions } {
   const listen = flagValue('pageListen', flags, io);
   if (!listen) return {};
   const needed = <N extends 'pageUrl' | 'pageGitea' | 'pageClientId'>(name: N): string => {

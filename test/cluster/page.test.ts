@@ -68,6 +68,13 @@ it('comes with the chart of an installation that had none', async () => {
   await kubectl('rollout', 'status', '-n', 'argocd', 'deployment/gitea-runners', '--timeout=120s');
 
   ingress.target = `http://${await kubectl('get', 'service', 'gitea-runners-page', '-n', 'argocd', '-o', 'jsonpath={.spec.clusterIP}')}`;
+  // The pod is ready a moment before kube-proxy leads its Service there. A connection of that moment is lost for two minutes.
+  const answers = (): Promise<boolean> =>
+    stack.machine.run('curl', ['--silent', '--max-time', '1', ingress.target]).then(
+      () => true,
+      () => false,
+    );
+  await stack.machine.until('the page', answers);
   page = await signIn(browser, url, 'olga', { ignoreHTTPSErrors: true });
 });
 

@@ -38,7 +38,7 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
     bodyLimit: LONGEST_ANSWER,
     ...(ca !== undefined && { ca }),
   });
-  const looker = new Looker({ ...context, ...options });
+  const looker = new Looker({ ...options, ...context });
   const server = await startHttpServer({
     what: 'the page',
     address: listen,

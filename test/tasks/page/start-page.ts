@@ -2,9 +2,12 @@
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import type { SimulatorOptions } from '../../../model/gitea/simulator.ts';
+import { pageFrom } from '../../../src/cli/serve.ts';
+import { settingsFrom } from '../../../src/cli/settings.ts';
 import type { Subscriber } from '../../../src/serve/events.ts';
 import { openPage, type PageOptions } from '../../../src/tasks/page/page.ts';
 import { type Rig, startRig } from '../../serve/rig.ts';
+import { printingIo } from '../../support/printing-io.ts';
 import { folderWith } from '../../support/run-cli.ts';
 import { listen } from '../../support/server.ts';
 import { Browser, type Got } from './browser.ts';
@@ -36,21 +39,21 @@ export async function startPage(
     await free.close();
     const { port } = free;
     const url = `http://127.0.0.1:${port}`;
-    const options: PageOptions = {
-      listen: { host: '127.0.0.1', port },
-      url,
-      gitea: rig.simulator.url,
-      giteaPublic: rig.simulator.url,
-      clientId: CLIENT.id,
-      clientSecretFile: join(folder, 'secret'),
-      keyFile: join(folder, 'key'),
-      instance: '',
-      logUrl: '',
-      timeoutMs: 5_000,
-      // Looks are not held back by their budget here.
-      giteaRequests: 60_000,
-      ...own,
-    };
+    const { io } = printingIo({
+      env: {
+        GITEA_RUNNERS_PAGE_LISTEN: `127.0.0.1:${port}`,
+        GITEA_RUNNERS_PAGE_URL: url,
+        GITEA_RUNNERS_PAGE_GITEA: rig.simulator.url,
+        GITEA_RUNNERS_PAGE_CLIENT_ID: CLIENT.id,
+        GITEA_RUNNERS_PAGE_CLIENT_SECRET_FILE: join(folder, 'secret'),
+        GITEA_RUNNERS_PAGE_KEY_FILE: join(folder, 'key'),
+        GITEA_RUNNERS_TIMEOUT: '5',
+      },
+    });
+    const { page: settings } = pageFrom({}, io, await settingsFrom({}, io));
+    if (!settings) throw new Error('no page is asked for');
+    // Looks are not held back by their budget here.
+    const options: PageOptions = { ...settings, giteaRequests: 60_000, ...own };
     await rig.start({ identity: url, subscribers, features: [(context) => openPage(options, context)] });
     return url;
   };
