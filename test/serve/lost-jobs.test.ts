@@ -357,7 +357,6 @@ it('a token that may not re-run jobs is told of once, and serve goes on', async 
 describe('with Gitea 28.0.0', () => {
   const ends = ({ simulator }: Rig) =>
     reruns({ simulator } as Rig).filter((target) => target.endsWith('/force-cancel'));
-  /** A runner of this name takes the next job. */
 
   it('a lost CI job is over at once, and re-run, without a wait for Gitea', async () => {
     const rig = await openRig(RETRIES, '28.0.0');

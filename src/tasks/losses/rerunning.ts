@@ -69,7 +69,8 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
         return 'over';
       }
       await endRun(access, run);
-      for (const lost of toEnd) tell({ is: 'rerun', object: live.object, lost, outcome: 'ended' });
+      if (!runs.get(run.key)?.isEnded)
+        for (const lost of toEnd) tell({ is: 'rerun', object: live.object, lost, outcome: 'ended' });
       return 'ended';
     };
 
@@ -81,7 +82,6 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
       if (signal.aborted) return 'over';
       for (const [loss, reason] of drop) end(at, [loss], reason);
       const left = losses.length - drop.size;
-      if (left === 0) return 'over';
       if (!rerun) return await endRunOf(access, run, jobs);
       if ((await askForRerun(access, run, rerun.request)) !== 'asked') return 'later';
       end(at, rerun.covers, 'rerun');
@@ -93,7 +93,7 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
       if (!run) return undefined;
       const { target } = run.at;
       const pausedMs = giteas.pauseMs(target);
-      if (pausedMs > 0) return { inMs: pausedMs, firm: true };
+      if (pausedMs > 0) return { inMs: pausedMs };
       const visitRun = async (access: GiteaAccess): Promise<Visit> =>
         showsEnd(run) || (await canEndRuns(access)) ? await ask(access, run, signal) : 'cannot-end';
       const done = await giteas.ask(target, timeoutMs, visitRun, signal);
@@ -145,7 +145,7 @@ function againAfter(done: Visit, followed: FollowedRun | undefined): Again | und
   // A later loss of the same run begins again from the start. A run that Gitea says it has ended, and has not, is waited for.
   const waits = done === 'later' || done === 'ended';
   followed.tries = waits ? tries + 1 : 0;
-  return waits ? { inMs: laterMs(tries), firm: true } : undefined;
+  return waits ? { inMs: laterMs(tries) } : undefined;
 }
 
 interface LostRun {
@@ -180,13 +180,12 @@ export function showsEnd({ at: { look }, losses }: LostRun): boolean {
 }
 
 /** True when the newest look shows nothing of the run ready or at work but lost jobs whose runners have ended. It must be free, too. */
-export function mayEnd({ at: { look }, losses, repository, runId }: LostRun): boolean {
+export function mayEnd({ at: { look }, losses, runId }: LostRun): boolean {
   if (!look) return false;
   const ended = new Set(losses.flatMap(({ jobId, runnerEnded }) => (runnerEnded ? [jobId] : [])));
-  const open = look.jobs.filter((job) => {
-    const isOpen = job.status === 'in_progress' || job.status === 'queued';
-    return isOpen && job.runId === runId && job.repository === repository;
-  });
+  const open = look.jobs.filter(
+    ({ runId: of, status }) => of === runId && (status === 'in_progress' || status === 'queued'),
+  );
   return open.length > 0 && open.every(({ id, status }) => status === 'in_progress' && ended.has(id));
 }
 

@@ -405,6 +405,7 @@ it('a Gitea that says that it has ended a run and shows it at work is asked late
   expect(scene.asked.filter((question) => question.includes(END))).toEqual(
     [1, 6, 21, 51, 111].map((second) => `${second} ${END}`),
   );
+  expect(scene.told).toEqual(['0 lost 1', '1 ended 1']);
 });
 
 it('a Gitea that is down is asked again, and the failure is told once', async () => {
