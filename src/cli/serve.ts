@@ -4,8 +4,6 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { findCluster } from '../observe/settings.ts';
-import { mistakeOf, tellAll } from '../serve/events.ts';
-import { type ServeOptions, serve, serveOnce } from '../serve/serve.ts';
 import { systemClock } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
 import { SERVE_LEASE } from '../shared/installed/names.ts';
@@ -15,7 +13,7 @@ import { type NotifyOptions, readNotifyFile } from '../tasks/notify/notifier.ts'
 import { openSlack, type SlackOptions } from '../tasks/notify/slack.ts';
 import { webhookReceiver } from '../tasks/notify/webhook.ts';
 import type { PageOptions } from '../tasks/page/page.ts';
-import { tasksOf } from '../tasks/tasks.ts';
+import { openServe, type ServeSettings } from '../tasks/tasks.ts';
 import { logTo, openLog } from '../telemetry/log.ts';
 import { openMetrics } from '../telemetry/metrics.ts';
 import type { SpanSink } from '../telemetry/tracing/span.ts';
@@ -35,12 +33,11 @@ export async function serveCommand(flags: FlagsOf<'serve'>, io: Io): Promise<Exi
   const tracing = tracingFrom(flags, io);
   // OpenTelemetry's packages are loaded for an endpoint only (docs/adr/0049).
   const spans = tracing && (await import('../telemetry/tracing/otlp.ts')).openSink(tracing);
-  const options = await optionsFrom(flags, io, spans);
-  const tell = tellAll(options.subscribers);
+  const serving = openServe(await serveSettings(flags, io, spans));
   const ending = new AbortController();
   let closing: Promise<boolean> | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
-    tell({ is: 'ending', signal });
+    serving.ending(signal);
     ending.abort();
     closing = spans?.close();
     setTimeout(() => process.exit(1), LAST_MS).unref();
@@ -48,22 +45,22 @@ export async function serveCommand(flags: FlagsOf<'serve'>, io: Io): Promise<Exi
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, onSignal);
   process.once('unhandledRejection', (error) => {
     // Kubernetes starts us again.
-    tell(mistakeOf(error));
+    serving.mistake(error);
     process.exit(1);
   });
   if (once) {
-    const failures = await serveOnce(options, ending.signal);
+    const failures = await serving.once(ending.signal);
     for (const failure of failures) io.err(`error: ${printable(failure)}\n`);
     await (closing ?? spans?.close());
     return failures.length === 0 ? 0 : 1;
   }
-  await serve(options, ending.signal);
+  await serving.run(ending.signal);
   // A request to a dead collector would keep the process.
   if ((await closing) === false) process.exit(0);
   return 0;
 }
 
-async function optionsFrom(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | undefined): Promise<ServeOptions> {
+async function serveSettings(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | undefined): Promise<ServeSettings> {
   const settings = await settingsFrom(flags, io);
   const argocdUrl = flagValue('argocdUrl', flags, io);
   if (argocdUrl === undefined) {
@@ -113,15 +110,12 @@ async function optionsFrom(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | un
     random: Math.random,
     onAskedForQueue: (tellQueue) => void process.on('SIGUSR2', tellQueue),
     ...(spans && { spans }),
-    ...tasksOf({
-      ...settings,
-      ...pageFrom(flags, io, settings),
-      sweep: flagValue('sweep', flags, io),
-      registrationSecrets: flagValue('registrationSecrets', flags, io) ?? [],
-      notify: await notifyFrom(flags, io, (runner) =>
-        extendIn(cluster, { ...runner, forMs: 3_600_000, timeoutMs: settings.timeoutMs, now: io.now }),
-      ),
-    }),
+    ...pageFrom(flags, io, settings),
+    sweep: flagValue('sweep', flags, io),
+    registrationSecrets: flagValue('registrationSecrets', flags, io) ?? [],
+    notify: await notifyFrom(flags, io, (runner) =>
+      extendIn(cluster, { ...runner, forMs: 3_600_000, timeoutMs: settings.timeoutMs, now: io.now }),
+    ),
     metricsPage: metrics.render,
     subscribers: [
       metrics.subscriber,
@@ -177,7 +171,7 @@ export function pageFrom(flags: FlagsOf<'serve'>, io: Io, settings: CommandSetti
   };
 }
 
-async function leaseFrom(flags: FlagsOf<'serve'>, io: Io): Promise<ServeOptions['lease']> {
+async function leaseFrom(flags: FlagsOf<'serve'>, io: Io): Promise<ServeSettings['lease']> {
   const lease = flagValue('lease', flags, io);
   if (lease === 'off' || flagValue('once', flags, io)) return undefined;
   if (lease !== undefined) return lease;

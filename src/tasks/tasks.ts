@@ -1,4 +1,6 @@
-/** What `serve` also does, as its settings ask for it. */
+/** `serve` with all that it also does, as its settings ask for it. */
+import { mistakeOf, tellAll } from '../serve/events.ts';
+import { type ServeOptions, serve, serveOnce } from '../serve/serve.ts';
 import type { FeatureContext, OpenFeature, StartTask } from '../serve/task.ts';
 import { rerunLostJobs } from './losses/rerunning.ts';
 import { tellJobEnds } from './notify/job-ends.ts';
@@ -7,6 +9,8 @@ import type { PageOptions } from './page/page.ts';
 import { fillSecrets } from './registration/filling.ts';
 import { sweepDeadRows } from './sweep/sweep.ts';
 import { sayWhyJobsWait } from './waits/commit-status.ts';
+
+export type ServeSettings = Omit<ServeOptions, 'tasks' | 'features'> & TaskSettings;
 
 export interface TaskSettings {
   /** `GITEA_RUNNERS_INSTANCE`. */
@@ -21,6 +25,18 @@ export interface TaskSettings {
   readonly notify?: NotifyOptions;
   /** Absent: there is no page. */
   readonly page?: PageOptions;
+}
+
+/** What a process does with it. Its subscribers hear of the process, too. */
+export function openServe(settings: ServeSettings) {
+  const options = { ...settings, ...tasksOf(settings) };
+  const tell = tellAll(settings.subscribers);
+  return {
+    run: (signal: AbortSignal) => serve(options, signal),
+    once: (signal: AbortSignal) => serveOnce(options, signal),
+    ending: (signal: string) => tell({ is: 'ending', signal }),
+    mistake: (error: unknown) => tell(mistakeOf(error)),
+  };
 }
 
 export function tasksOf(settings: TaskSettings): {

@@ -4,7 +4,6 @@ import { DNS_SUBDOMAIN, IMAGE_REFERENCE, LONGEST_IMAGE } from '../../config/runn
 import { JOB_STATES, type JobState } from '../../observe/explain/job-state.ts';
 import type { Dimension } from '../../observe/usage.ts';
 import { LONGEST_KEEP_MS } from '../../planner/debugging.ts';
-import type { ListenAddress } from '../../serve/http/server.ts';
 import { Failure } from '../../shared/failure.ts';
 import { normalBase } from '../../shared/url.ts';
 import { LARGEST_BUDGET } from '../../tasks/sweep/budget.ts';
@@ -99,7 +98,7 @@ export function readTrustedPath(text: string, source: Source): string {
 }
 
 /** `:8080`, `127.0.0.1:0`, `localhost:80` or `[::1]:80`. */
-export function readAddress(text: string, source: Source): ListenAddress {
+export function readAddress(text: string, source: Source) {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/.exec(text);
   const host = match?.[1] ?? match?.[2] ?? '';
   const port = Number(match?.[3]);
