@@ -16,7 +16,7 @@ const PACKAGES = 'any package';
 const ROOMS: Readonly<Record<string, Rule>> = {
   'src/cli': {
     may: [
-      ...['tasks', 'telemetry', 'serve', 'observe', 'clients', 'config', 'planner', 'shared'].map(room),
+      ...['tasks', 'telemetry', 'observe', 'clients', 'config', 'planner', 'shared'].map(room),
       ...['demo', PACKAGES],
     ],
     instead: 'nothing stands above the commands',
