@@ -1,6 +1,6 @@
 /** Laws P22 to P25 (docs/spec.md): limits besides the cap. */
 import { describe, expect, it } from 'vitest';
-import type { Group, Job, Limit } from '../../../src/planner/evidence.ts';
+import type { Group, Job, Limit, LiveJob } from '../../../src/planner/evidence.ts';
 import { ORDINALS_SEARCHED } from '../../../src/planner/names.ts';
 import {
   done,
@@ -38,8 +38,11 @@ describe('P22 a runner takes places under the cap and under each limit, and none
 
   it('counts the lowest number where groups say different ones', () => {
     const low = group({ name: 'two', limits: [{ ...gpus, most: 1 }] });
+    const served = (...groups: readonly Group[]) =>
+      servedIds(planScene({ groups, jobs: [job(1), job(2)], liveJobs: [] }));
 
-    expect(servedIds(planScene({ groups: [one, low], jobs: [job(1), job(2)], liveJobs: [] }))).toEqual([1]);
+    expect(served(one, low)).toEqual([1]);
+    expect(served(low, one)).toEqual([1]);
   });
 
   it('does not hold back jobs of a group without the limit', () => {
@@ -59,7 +62,7 @@ describe('P22 a runner takes places under the cap and under each limit, and none
   it('counts a runner at work under the limit that its Job says, also when the group has it no more', () => {
     const former = group({ name: 'former', labels: ['arm'] });
     const jobs = [running(1, named(former, 1), { labels: ['arm'] }), job(2), job(3)];
-    const liveJobs = [live(named(former, 1), 'running', { pinned: true, limits: ['gpus'] })];
+    const liveJobs = [live(named(former, 1), 'running', { pinned: true, limits: ['nobody-has-it', 'gpus'] })];
 
     expect(servedIds(planScene({ groups: [one, former], jobs, liveJobs }))).toEqual([2]);
   });
@@ -90,10 +93,89 @@ describe('P22 a runner takes places under the cap and under each limit, and none
     expect(servedIds(planScene({ ...scene, liveJobs: [mine, rival(NOW - 6_000)] }))).toEqual([]);
   });
 
+  it('keeps the one with the first name of two that are of the same second', () => {
+    const mine = live(named(one, 1), 'starting');
+    const served = (name: string) =>
+      servedIds(
+        planScene({
+          groups: [one],
+          jobs: [job(1)],
+          application: 'mine',
+          liveJobs: [mine, live(name, 'starting', { limits: ['gpus'], weight: 2, application: 'other' })],
+        }),
+      );
+
+    expect(served('x')).toEqual([1]);
+    expect(served('a')).toEqual([]);
+  });
+
+  it.each([
+    ['works, by its Job', { pinned: true }, []],
+    ['works, by a CI job', {}, [running(9, 'x', { labels: ['other'] })]],
+  ] as const)('gives up one that starts for a younger one of another Application that %s', (_, over, jobs) => {
+    const mine = live(named(one, 1), 'starting');
+    const rival = { limits: ['gpus'], weight: 2, application: 'other', createdAtMs: NOW - 4_000 };
+    const liveJobs = [mine, live('x', 'running', { ...rival, ...over })];
+
+    expect(servedIds(planScene({ groups: [one], jobs: [job(1), ...jobs], application: 'mine', liveJobs }))).toEqual([]);
+  });
+
+  it('starts none for a place that another Application has, and takes of younger ones only what they weigh', () => {
+    const rival = (name: string, createdAtMs: number) =>
+      live(name, 'starting', { limits: ['gpus'], application: 'other', createdAtMs });
+    const heavy = group({ name: 'one', limits: [gpus], weight: 2 });
+    const mine = live(named(heavy, 1), 'starting');
+    const rivals = [rival('x', NOW - 11_000), rival('y', NOW - 9_000)];
+    const served = (liveJobs: readonly LiveJob[]) =>
+      servedIds(planScene({ groups: [heavy], jobs: [job(1)], application: 'mine', liveJobs }));
+
+    expect(served([mine, ...rivals])).toEqual([]);
+    expect(served([mine, ...rivals.slice(1)])).toEqual([1]);
+    expect(served(rivals.slice(1))).toEqual([]);
+  });
+
   it('keeps no warm pool beyond a limit that groups share', () => {
     const pools = [one, two].map((each) => ({ ...each, minIdleRunners: 2 }));
 
     expect(emittedNames(planScene({ groups: pools, liveJobs: [] }))).toHaveLength(2);
+    expect(emittedNames(planScene({ groups: pools.slice(0, 1), liveJobs: [] }))).toHaveLength(2);
+    const heavy = { ...one, weight: 4, minIdleRunners: 1 };
+    const light = { ...two, minIdleRunners: 5 };
+    const groups = [heavy, light].map((each) => ({ ...each, limits: [{ ...gpus, most: 6 }] }));
+    expect(emittedNames(planScene({ groups, liveJobs: [] }))).toHaveLength(3);
+  });
+
+  describe('where an older job of another group needs the place of a runner that lives', () => {
+    const arm = { labels: ['arm'] };
+    const idle = named(two, 4);
+    const served = (groups: readonly Group[], ...more: readonly LiveJob[]) => {
+      const jobs = [job(1), job(2), job(4, arm), job(5, arm)];
+      return servedIds(planScene({ groups, jobs, liveJobs: [live(idle, 'starting'), ...more] }));
+    };
+
+    it('keeps those that live for one job each, and gives what is left to the oldest', () => {
+      const spare = named(two, 9);
+
+      expect(served([one, two])).toEqual([1, 4]);
+      expect(served([one, two], live(spare, 'starting'))).toEqual([4, 5]);
+    });
+
+    it('does the same beside a group that shares nothing, and one with a limit per repository', () => {
+      const other = group({ name: 'other', labels: ['mac'] });
+      const jobs = [job(1), job(2), job(3, { labels: ['mac'] }), job(4, arm)];
+      const liveJobs = [live(idle, 'starting'), live(named(other, 3), 'starting')];
+      const limited = { ...one, limits: [gpus, { ...perRepository, most: 9 }] };
+
+      expect(servedIds(planScene({ groups: [one, two, other], jobs, liveJobs }))).toEqual([1, 3, 4]);
+      expect(servedIds(planScene({ groups: [limited, two, other], jobs, liveJobs }))).toEqual([1, 3, 4]);
+    });
+
+    it('gives it up where Gitea must not have the choice: with a limit per repository the oldest comes first', () => {
+      const limits = [gpus, { ...perRepository, most: 9 }];
+      const groups = [one, two].map((each) => ({ ...each, limits }));
+
+      expect(served(groups)).toEqual([1, 2]);
+    });
   });
 });
 
@@ -193,6 +275,13 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
       expect(seen({ createdAtMs: job(2).createdAtMs })).toEqual([2]);
     });
 
+    it('nor when it has not begun any', () => {
+      const [two, four] = [light, heavy] as const;
+      const liveJobs = [live(named(four, 2), 'complete', { size: 'large', weight: 4 })];
+
+      expect(servedIds(planScene({ groups: [two, four], jobs: [job(2, big), job(3)], liveJobs }))).toEqual([2]);
+    });
+
     it('nor when the job is light: its runner takes no more places than another one', () => {
       const jobs = [job(2), job(3), done(1, named(base, 2), { createdAtMs: NOW - 10_000 })];
       const [one, other] = [light, heavy].map((each) => ({ ...each, maxActiveRunners: 1 })) as [Group, Group];
@@ -272,6 +361,37 @@ describe('P24 no runner is free that Gitea would give to a job over a limit per 
     expect(planned.runners.find(({ runner }) => runner === idle)).toMatchObject({ emit: false, because: 'surplus' });
   });
 
+  it('keeps no runner idle meanwhile', () => {
+    const pool = { ...limited, minIdleRunners: 1 };
+
+    expect(emittedNames(planScene({ groups: [pool], jobs: [...atWork, job(2)], liveJobs }))).toEqual([
+      liveJobs[0]?.name,
+    ]);
+    expect(emittedNames(planScene({ groups: [pool], jobs: atWork, liveJobs }))).toHaveLength(2);
+  });
+
+  it('does not stop a group of another owner', () => {
+    const other = group({ name: 'other', look: 'other', limits: [perRepository] });
+    const looks = {
+      acme: { jobs: [...atWork, job(2)], runners: [] },
+      other: { jobs: [job(3, { repository: 'other/x' })], runners: [] },
+    };
+
+    expect(servedIds(planScene({ groups: [limited, other], looks, liveJobs }))).toEqual([3]);
+  });
+
+  it('does not count a pod that cannot start as in the way of a job that waits for its organization', () => {
+    const ofOwner = group({ limits: [perOrganization] });
+    const stuck = live(named(ofOwner, 2), 'starting', {
+      createdAtMs: NOW - 900_000,
+      trouble: { reason: 'Unschedulable' },
+    });
+
+    expect(
+      servedIds(planScene({ groups: [ofOwner], jobs: [...atWork, job(2), job(3)], liveJobs: [...liveJobs, stuck] })),
+    ).toEqual([2]);
+  });
+
   it('does not stop another group whose runners cannot take the job', () => {
     const arm = group({ name: 'arm', labels: ['arm'] });
     const jobs = [...atWork, job(2), job(3, { labels: ['arm'] })];
@@ -307,6 +427,16 @@ describe('P24 no runner is free that Gitea would give to a job over a limit per 
     expect(verdicts(planned)[8]).toBe('limit');
   });
 
+  it('counts a runner for the repository that its Job says, when nobody knows its CI job', () => {
+    const busy = live(named(limited, 7), 'running', { pinned: true, repository: 'acme/web' });
+    const runners = [row(busy.name, { busy: true })];
+    const served = (over: Partial<Job>) =>
+      servedIds(planScene({ groups: [limited], jobs: [job(8, over)], runners, liveJobs: [busy] }));
+
+    expect(served({})).toEqual([]);
+    expect(served(api)).toEqual([8]);
+  });
+
   it('has runners of one size only while a job is held: one of another size could take its older job', () => {
     const base = group({ limits: [perRepository] });
     const large = group({ limits: [perRepository], size: 'large', labels: ['linux', 'large'], templateHash: 'big' });
@@ -319,6 +449,25 @@ describe('P24 no runner is free that Gitea would give to a job over a limit per 
 
     expect(servedIds(planScene({ groups: [base, large], jobs, liveJobs }))).toEqual([2]);
     expect(servedIds(planScene({ groups: [base, large], jobs: jobs.slice(0, 3), liveJobs }))).toEqual([2, 3]);
+    // The size of the first job is the one, whichever is named first, and one without jobs is none.
+    const huge = { ...large, size: 'huge', labels: ['linux', 'huge'], templateHash: 'huge' };
+    const early = jobs.map((each) => (each.id === 3 ? { ...each, createdAtMs: NOW - 60_000 } : each));
+    expect(servedIds(planScene({ groups: [huge, base, large], jobs, liveJobs }))).toEqual([2]);
+    expect(servedIds(planScene({ groups: [base, large], jobs: early, liveJobs }))).toEqual([3]);
+  });
+
+  it('goes on with sizes whose runners cannot take the job that is held', () => {
+    const base = group({ limits: [perRepository] });
+    const large = group({ limits: [perRepository], size: 'large', labels: ['linux', 'large'], templateHash: 'big' });
+    const arm = group({ limits: [perRepository], size: 'arm', labels: ['arm'], templateHash: 'arm' });
+    const big = { labels: ['linux', 'large'] };
+    const docs = { repository: 'acme/docs' };
+    const seen = (...jobs: readonly Job[]) =>
+      servedIds(planScene({ groups: [arm, base, large], jobs: [...atWork, ...jobs], liveJobs }));
+
+    expect(seen(job(2, big), job(3, api))).toEqual([3]);
+    expect(seen(job(2, { ...api, labels: ['arm'] }), job(3, docs), job(4))).toEqual([2, 3]);
+    expect(seen(job(2), job(3, { ...api, labels: ['arm'] }))).toEqual([3]);
   });
 });
 
