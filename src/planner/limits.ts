@@ -129,7 +129,7 @@ export function firstWithout(rooms: readonly Room[], weight: number, own: readon
 
 /** Two Applications may start a runner each for the last place. Both see which one is older, so one stays. */
 function placesOfYounger(rivals: readonly LiveJob[], own: readonly Runner[]): number {
-  const [live] = own.flatMap((runner) => runner.live ?? []);
+  const live = own.find((runner) => runner.live)?.live;
   if (!live) return 0;
   const younger = rivals.filter(
     (other) => (other.createdAtMs - live.createdAtMs || compareText(other.name, live.name)) > 0,

@@ -42,6 +42,15 @@ describe('P7 a job that several groups cover has one owner', () => {
     expect(emittedNames(planScene({ groups: [full, global], jobs, liveJobs }))).toEqual([named(full, 2)]);
   });
 
+  it('keeps no runner of the group where it backs off, when another one serves it', () => {
+    const failed = [0, 1].map((ordinal) =>
+      live(named(ci, 1, ordinal), 'failed', { finishedAtMs: NOW - 1_000, trouble: { reason: 'Error' } }),
+    );
+    const liveJobs = [...failed, live(named(ci, 9), 'starting')];
+
+    expect(emittedNames(planScene({ groups: [ci, global], jobs: [job(1)], liveJobs }))).toEqual([named(global, 1)]);
+  });
+
   it('stays with the group that already has a living runner for it', () => {
     const planned = planScene({ groups: [ci, global], jobs: [job(1)], runners: [row(named(global, 1))] });
 

@@ -42,7 +42,7 @@ describe('P22 a runner takes places under the cap and under each limit, and none
       servedIds(planScene({ groups, jobs: [job(1), job(2)], liveJobs: [] }));
 
     expect(served(one, low)).toEqual([1]);
-    expect(served(low, one)).toEqual([1]);
+    expect(served({ ...low, name: 'first' }, one)).toEqual([1]);
   });
 
   it('does not hold back jobs of a group without the limit', () => {
@@ -107,6 +107,13 @@ describe('P22 a runner takes places under the cap and under each limit, and none
 
     expect(served('x')).toEqual([1]);
     expect(served('a')).toEqual([]);
+  });
+
+  it('keeps the older of the two although a job that has no runner waits before it', () => {
+    const rival = { limits: ['gpus'], weight: 2, application: 'other', createdAtMs: NOW - 4_000 };
+    const liveJobs = [live(named(one, 2), 'starting'), live('x', 'starting', rival)];
+
+    expect(servedIds(planScene({ groups: [one], jobs: [job(1), job(2)], application: 'mine', liveJobs }))).toEqual([2]);
   });
 
   it.each([
