@@ -110,10 +110,11 @@ describe('P22 a runner takes places under the cap and under each limit, and none
   });
 
   it('keeps the older of the two although a job that has no runner waits before it', () => {
-    const rival = { limits: ['gpus'], weight: 2, application: 'other', createdAtMs: NOW - 4_000 };
+    const rival = { limits: ['gpus'], application: 'other', createdAtMs: NOW - 4_000 };
     const liveJobs = [live(named(one, 2), 'starting'), live('x', 'starting', rival)];
+    const groups = [{ ...one, limits: [{ ...gpus, most: 1 }] }];
 
-    expect(servedIds(planScene({ groups: [one], jobs: [job(1), job(2)], application: 'mine', liveJobs }))).toEqual([2]);
+    expect(servedIds(planScene({ groups, jobs: [job(1), job(2)], application: 'mine', liveJobs }))).toEqual([2]);
   });
 
   it.each([
