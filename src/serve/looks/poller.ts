@@ -112,8 +112,6 @@ export class Poller {
     const post = this.#posts.get(key);
     if (!post) return undefined;
     const { clock, onLook, pollMs, random } = this.#options;
-    const pausedMs = this.#pausedMs(post);
-    if (pausedMs > 0) return { inMs: pausedMs, firm: true };
     let beganMs = 0;
     const look = async (): Promise<Look | Failure | undefined> => {
       absorb();

@@ -3,6 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { GiteaAccess } from '../../../src/clients/gitea/api.ts';
 import type { GiteaTarget } from '../../../src/clients/gitea/observe.ts';
 import { ServerClocks } from '../../../src/clients/http/clock.ts';
 import { Poller } from '../../../src/serve/looks/poller.ts';
@@ -167,6 +168,28 @@ describe('a Gitea that answers 429 with Retry-After: 120', () => {
     // Eight may have been under way.
     expect(scene.asked.length - before).toBeLessThanOrEqual(8);
     expect(new Set(codes(scene))).toEqual(new Set(['GR-HTTP-10']));
+  });
+
+  test('is told of by each scope whose time comes, also when it was something else that asked it', async () => {
+    const scene = await start(2);
+    await scene.pass(1_000);
+    const before = scene.asked.length;
+    scene.answer = limited({ 'retry-after': '120' });
+    const target = targetOf(scene.gitea.url, { kind: 'org', org: 'org-0' }, 'scope 0');
+    const sweep = ({ deadline, http, url }: GiteaAccess) =>
+      http.send({ what: 'sweep', method: 'GET', url: new URL(url) }, deadline);
+    await expect(scene.poller.giteas.ask(target, 1_000, sweep)).rejects.toThrow('asks to wait 120 s');
+    expect(scene.poller.isWell(target)).toBe(true);
+
+    await scene.pass(30_000);
+    expect(codes(scene)).toEqual(['GR-HTTP-10', 'GR-HTTP-10']);
+    expect(scene.poller.isWell(target)).toBe(false);
+    expect(scene.asked.length - before).toBe(1);
+
+    // The looks come first when it may be asked again: while they fail nothing else asks.
+    scene.answer = undefined;
+    await scene.pass(110_000);
+    expect(codes(scene)).toEqual([undefined, undefined]);
   });
 
   test('is asked after an hour even if it says a year', async () => {
