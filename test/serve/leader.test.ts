@@ -57,6 +57,8 @@ it('looks at Gitea when somebody asks by annotation, and once for each new value
   const replica = await rig.start({ pollMs: 600_000 });
   const looks = () => replica.metric('gitea_runners_looks_total');
   await until('the first look', async () => (await looks()) === 1);
+  // A value that stands there when the leader begins is not new.
+  await until('the leader has judged it', () => rig.conditions()['Ready'] !== undefined);
   const ask = (value: string): void => {
     const [group] = rig.cluster.all('runnergroups');
     const annotations = { ...(group?.metadata['annotations'] as object), 'gitea.bpg.pw/look-now': value };
