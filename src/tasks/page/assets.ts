@@ -40,10 +40,12 @@ figure { margin: 0; } svg { width: 15rem; height: .8rem; } .longest { fill: var(
 figcaption { color: var(--dim); }
 `;
 
-/** Asks for the page again when the server has looked, while somebody sees it. Focus and what is written stay. */
+/** As old as figures get (`FRESH_MS` of look.ts). */
+export const ASKS_AGAIN_MS = 5_000;
+
+/** Asks for the page again every five seconds, while somebody sees it. Focus and what is written stay. */
 const SCRIPT = `
 'use strict';
-let source;
 let isBusy = false;
 const again = async () => {
   if (isBusy) return;
@@ -67,22 +69,16 @@ const again = async () => {
     main.replaceChildren(...next.childNodes);
     if (path) (document.getElementById(path) || main.querySelector('a[href="' + CSS.escape(path) + '"]'))?.focus();
   } catch {
-    // The server is away. The browser connects again.
+    // The server is away: the next question comes.
   } finally {
     isBusy = false;
   }
 };
-const follow = () => {
-  if (document.hidden) {
-    source?.close();
-    source = undefined;
-  } else if (!source) {
-    source = new EventSource('/events');
-    source.addEventListener('looked', again);
-  }
+const look = () => {
+  if (!document.hidden) again();
 };
-document.addEventListener('visibilitychange', follow);
-follow();
+setInterval(look, ${ASKS_AGAIN_MS});
+document.addEventListener('visibilitychange', look);
 `;
 
 export interface Asset {

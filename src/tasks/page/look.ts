@@ -53,7 +53,7 @@ export class Looker {
   readonly #line: KeyQueue;
   readonly #targets: ReturnType<FeatureContext['openTargets']>;
   readonly #versions = new Map();
-  readonly #watchers = new Set<() => void>();
+  readonly #waiting = new Set<AbortController>();
   #requests = 0;
   #nextMs = Number.NEGATIVE_INFINITY;
   #shown: Shown = { atMs: 0 };
@@ -82,7 +82,7 @@ export class Looker {
       run: async () => {
         const seen = await orFailure(this.#look());
         this.#show(seen instanceof Failure ? { ...this.#shown, trouble: seen.message } : seen);
-        return this.#watchers.size > 0 ? { inMs: this.#nextMs - clock.steadyMs() } : undefined;
+        return undefined;
       },
     });
   }
@@ -92,23 +92,11 @@ export class Looker {
     const { clock, timeoutMs } = this.#options;
     if (clock.steadyMs() < this.#nextMs) return this.#shown;
     const looked = new AbortController();
-    const stop = this.watch(() => {
-      stop();
-      looked.abort();
-    });
+    this.#waiting.add(looked);
+    if (!this.#line.isRunning(KEY)) this.#line.add(KEY);
     await pause(clock, this.#shown.figures ? PATIENCE_MS : timeoutMs + PATIENCE_MS, looked.signal);
-    stop();
+    this.#waiting.delete(looked);
     return this.#shown;
-  }
-
-  /** Looks on while somebody watches. @param onLook called after each look. Answers what ends it. */
-  watch(onLook: () => void): () => void {
-    this.#watchers.add(onLook);
-    this.#line.add(KEY, Math.max(0, this.#nextMs - this.#options.clock.steadyMs()));
-    return () => {
-      this.#watchers.delete(onLook);
-      if (this.#watchers.size === 0 && !this.#line.isRunning(KEY)) this.#line.set(KEY, undefined);
-    };
   }
 
   async close(): Promise<void> {
@@ -121,7 +109,7 @@ export class Looker {
     this.#requests = 0;
     this.#nextMs = clock.steadyMs() + Math.max(FRESH_MS, earnedMs);
     this.#shown = shown;
-    for (const tell of this.#watchers) tell();
+    for (const looked of this.#waiting) looked.abort();
   }
 
   /** @throws Failure when no group can be shown */

@@ -2,13 +2,13 @@
  * The requests to the page, on a port of their own. It only reads.
  *
  *     /sign-in, /signed-in, /sign-out ... sign-in.ts      /, /jobs/ID, /groups, /groups/NAMESPACE/NAME ... HTML, with a session
- *     /events ... server-sent events, with a session      /api/v1/jobs, … ... the same as JSON, with a token in the header
+ *     /api/v1/jobs, … ... the same as JSON, with a token in the header
  *
  * A session opens no JSON, and a token no page. A token in a URL is refused: it would stand in logs.
  */
 import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import { type Clock, pause } from '../../shared/clock.ts';
+import type { Clock } from '../../shared/clock.ts';
 import { jsonText } from '../../shared/printable.ts';
 import { ASSETS } from './assets.ts';
 import {
@@ -52,20 +52,12 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 };
 
-/** Pages of one person. A page with live updates asks for one every five seconds. */
+/** Pages of one person. An open page asks again every five seconds. */
 const OF_PERSON = { burst: 30, perS: 2, most: 1_000 };
-/** Pages of all people, and what is asked by somebody whom nobody knows: each of these costs Gitea a request. */
-const OF_ALL = { burst: 60, perS: 20, most: 1 };
+/** Pages of all people: a hundred open ones at once, and as many visits besides. */
+const OF_ALL = { burst: 200, perS: 40, most: 1 };
+/** What is asked by somebody whom nobody knows costs Gitea a request. */
 const OF_STRANGERS = { burst: 20, perS: 5, most: 1 };
-/** Streams of events, of all and of one person. */
-export const MOST_STREAMS = 100;
-export const MOST_OF_ONE = 5;
-/** Then the browser connects again, and is asked who it is. */
-const LONGEST_STREAM_MS = 300_000;
-/** A proxy ends a stream that says nothing. */
-const HEARTBEAT_MS = 20_000;
-/** Bytes that a reader has not taken. */
-const MOST_UNSENT = 16 * 1024;
 
 const TOKEN_NAMES = ['access_token', 'token', 'authorization', 'private_token'];
 const HTML = 'text/html; charset=utf-8';
@@ -120,7 +112,6 @@ class PageServer {
   readonly #ofPerson: ReturnType<typeof rateLimit>;
   readonly #ofAll: ReturnType<typeof rateLimit>;
   readonly #ofStrangers: ReturnType<typeof rateLimit>;
-  readonly #streams = new Map<ServerResponse, string>();
 
   constructor(options: PageServerOptions) {
     this.#options = options;
@@ -186,7 +177,6 @@ class PageServer {
     if (!session)
       throw new Answer(401, 'Sign in to see the CI jobs of the repositories that you can read, and why they wait.');
     this.#limit(keyOf(session.token));
-    if (path === '/events') return await this.#events(response, session.token);
     const visit = await this.#visit(session.token);
     const { content, title } = this.#find(path === '/' ? '/jobs' : path, query, visit);
     const frame = { ...troubleOf(visit), title, path, login: visit.reader.login };
@@ -270,33 +260,6 @@ class PageServer {
     const isOwn = headers.origin === this.#options.url || headers['sec-fetch-site'] === 'same-origin';
     if (!isOwn) throw new Answer(403, 'Another site has sent this.');
     redirect(response, '/', [this.#options.sessions.endCookie('session')]);
-  }
-
-  async #events(response: ServerResponse, token: string): Promise<void> {
-    const { clock, looker, rights } = this.#options;
-    await rights.readerOf(token);
-    const person = keyOf(token);
-    const ofOne = [...this.#streams.values()].filter((each) => each === person).length;
-    if (this.#streams.size >= MOST_STREAMS || ofOne >= MOST_OF_ONE) throw tooMany();
-    if (response.destroyed) return;
-    this.#streams.set(response, person);
-    const life = new AbortController();
-    response.once('close', () => life.abort());
-    const write = (text: string): void => {
-      if (response.writableLength > MOST_UNSENT) life.abort();
-      else response.write(text);
-    };
-    response.writeHead(200, { ...HEADERS, 'content-type': 'text/event-stream' });
-    write('retry: 5000\n\n');
-    const stop = looker.watch(() => write(`event: looked\ndata: ${new Date(clock.now()).toISOString()}\n\n`));
-    const endMs = clock.steadyMs() + LONGEST_STREAM_MS;
-    while (!life.signal.aborted && clock.steadyMs() < endMs) {
-      await pause(clock, HEARTBEAT_MS, life.signal);
-      write(':\n\n');
-    }
-    stop();
-    this.#streams.delete(response);
-    response.end();
   }
 }
 
