@@ -131,9 +131,12 @@ class PageServer {
       const { headers, message, status } = this.#answerTo(error, isApi);
       if (isApi) return send(response, status, 'application/json', jsonText({ message }), headers);
       const wantsSignIn = status === 401 && request.method === 'GET';
-      const content = wantsSignIn ? signInContent(`${url.pathname}${url.search}`, message) : messageContent(message);
+      const seconds = headers['retry-after'];
+      const told = seconds === undefined ? message : `${message} This page tries again by itself.`;
+      const content = wantsSignIn ? signInContent(`${url.pathname}${url.search}`, message) : messageContent(told);
       const title = wantsSignIn ? 'Sign in' : 'This did not work';
-      send(response, status, HTML, pageOf({ title, path: url.pathname }, content), headers);
+      const refresh = seconds !== undefined && { refresh: seconds };
+      send(response, status, HTML, pageOf({ title, path: url.pathname }, content), { ...headers, ...refresh });
     }
   }
 
@@ -224,7 +227,7 @@ class PageServer {
     if (!rights.isKnown(token)) await rights.readerOf(token);
     const shown = await looker.shown();
     const { figures } = shown;
-    if (!figures) throw new Answer(503, 'Gitea or the cluster was not read yet. Try again in a moment.', RETRY);
+    if (!figures) throw new Answer(503, 'Gitea or the cluster was not read yet.', RETRY);
     return { shown, figures, reader: await rights.readerOf(token, figures) };
   }
 

@@ -146,7 +146,7 @@ describe('Gitea down', () => {
     expect(text).not.toContain('/api/v1/');
   });
 
-  it('from the first look on is an error page, and no empty list', async () => {
+  it('from the first look on is an error page that tries again by itself, and no empty list', async () => {
     const { page, provider, simulator } = await startPage();
     simulator.gitea.addToken('anna', ['read:user', 'read:repository'], 'pat');
     provider.bend = (request, response) => {
@@ -154,10 +154,20 @@ describe('Gitea down', () => {
       response.writeHead(403).end();
       return true;
     };
+    const browser = new Browser();
 
     const response = await fetch(`${page}/api/v1/jobs`, { headers: { authorization: 'token pat' } });
+    const shown = await browser.open(`${page}/sign-in?to=/groups`);
+    provider.bend = () => false;
 
     expect(response.status).toBe(503);
+    expect(shown.status).toBe(503);
+    expect(shown.headers.get('refresh')).toBe('5');
+    expect(shown.text).toContain('This page tries again by itself.');
+    await until('it shows the groups then', async () => {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      return (await browser.ask(shown.url)).text.includes('<h1>Groups</h1>');
+    });
   });
 });
 
