@@ -81,15 +81,10 @@ setInterval(look, ${ASKS_AGAIN_MS});
 document.addEventListener('visibilitychange', look);
 `;
 
-export interface Asset {
-  readonly contentType: string;
-  readonly text: string;
-}
-
 export const STYLE_PATH = pathOf(STYLE, 'css');
 export const SCRIPT_PATH = pathOf(SCRIPT, 'js');
 
-export const ASSETS: ReadonlyMap<string, Asset> = new Map([
+export const ASSETS = new Map([
   [STYLE_PATH, { contentType: 'text/css; charset=utf-8', text: STYLE }],
   [SCRIPT_PATH, { contentType: 'text/javascript; charset=utf-8', text: SCRIPT }],
 ]);

@@ -30,8 +30,6 @@ const MOST_QUESTIONS = 300;
 const AT_ONCE = 8;
 /** For all questions of a visit. */
 const VISIT_MS = 5_000;
-/** A token that Gitea does not know is not asked about again so soon. */
-const REFUSED_MS = 60_000;
 const LONGEST_TOKEN = 2_048;
 
 /** Gitea does not know the token (any more). */
@@ -78,14 +76,11 @@ export function keyOf(secret: string): string {
 export class ReaderRights {
   readonly #options: RightsOptions;
   readonly #people = new LRUCache<string, Person>({ max: MOST_PEOPLE });
-  readonly #refused: LRUCache<string, true>;
   /** Visits under way: a browser that reloads in a loop asks nothing twice. */
   readonly #asking = new Map<string, Promise<Person>>();
 
   constructor(options: RightsOptions) {
     this.#options = options;
-    const perf = { now: () => options.clock.steadyMs() };
-    this.#refused = new LRUCache({ max: MOST_PEOPLE, ttl: REFUSED_MS, ttlResolution: 0, perf });
   }
 
   isKnown(secret: string): boolean {
@@ -98,7 +93,7 @@ export class ReaderRights {
     wanted: RightsWanted = { repositories: new Set(), scopes: new Map() },
   ): Promise<Reader> {
     const key = keyOf(secret);
-    if (!isHeaderText(secret) || secret.length > LONGEST_TOKEN || this.#refused.has(key)) throw new NotSignedIn();
+    if (!isHeaderText(secret) || secret.length > LONGEST_TOKEN) throw new NotSignedIn();
     const before = this.#asking.get(key);
     const asking = before ?? this.#visit(key, secret, wanted).finally(() => this.#asking.delete(key));
     if (!before) this.#asking.set(key, asking);
@@ -154,7 +149,6 @@ export class ReaderRights {
     if (answer instanceof Failure) return undefined;
     if (answer.status !== 401) return answer;
     this.#people.delete(key);
-    this.#refused.set(key, true);
     throw new NotSignedIn();
   }
 

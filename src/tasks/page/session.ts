@@ -10,19 +10,16 @@ import * as z from 'zod';
 import type { Clock } from '../../shared/clock.ts';
 
 /** What a cookie says. */
-interface Claims {
+const SHAPES = {
   /** Who is signed in: the token is Gitea's, for this person. */
-  readonly session: Readonly<Record<'token' | 'login', string>>;
-  /** A sign-in under way. `to`: the path that follows it. */
-  readonly 'sign-in': Readonly<Record<'state' | 'verifier' | 'to', string>>;
-}
-type Kind = keyof Claims;
-export type SignIn = Claims['sign-in'];
-
-const CLAIMS: { readonly [K in Kind]: z.ZodType<Claims[K]> } = {
   session: z.object({ token: z.string().min(1), login: z.string() }),
+  /** A sign-in under way. `to`: the path that follows it. */
   'sign-in': z.object({ state: z.string(), verifier: z.string(), to: z.string() }),
 };
+type Kind = keyof typeof SHAPES;
+type Claims = { readonly [K in Kind]: z.output<(typeof SHAPES)[K]> };
+const CLAIMS: { readonly [K in Kind]: z.ZodType<Claims[K]> } = SHAPES;
+export type SignIn = Claims['sign-in'];
 
 /** A person has so long to sign in at Gitea. */
 export const SIGN_IN_S = 600;
