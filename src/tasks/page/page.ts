@@ -7,7 +7,7 @@ import { Failure } from '../../shared/failure.ts';
 import { type LookSettings, startLooker } from './look.ts';
 import { ReaderRights } from './rights.ts';
 import { pageRequests } from './server.ts';
-import { Sessions, SHORTEST_KEY } from './session.ts';
+import { SHORTEST_KEY, sessionsOf } from './session.ts';
 import { oauthOf, type SignInSettings } from './sign-in.ts';
 
 export interface PageOptions extends LookSettings, SignInSettings {
@@ -50,7 +50,7 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
       logUrl,
       onMistake: (error) => context.tell(mistakeOf(error)),
       rights: new ReaderRights({ url: gitea, http, clock }),
-      sessions: new Sessions({
+      sessions: sessionsOf({
         // A line that is too short is none: it may be one that somebody writes just now.
         keys: () => keys().filter((key) => key.length >= SHORTEST_KEY),
         clock,

@@ -81,11 +81,7 @@ interface Answer {
   readonly body: string;
 }
 
-interface Visit {
-  readonly figures: Figures;
-  readonly reader: Reader;
-  readonly age: NonNullable<Frame['age']>;
-}
+type Seen = Readonly<{ figures: Figures; reader: Reader }>;
 
 /** What an address shows: `data` as JSON, the same as `content` in HTML. */
 interface FoundPage {
@@ -101,7 +97,7 @@ export function pageRequests(options: PageServerOptions): RequestListener {
   const limitStrangers = rateLimit(OF_STRANGERS, clock);
 
   /** @throws Refusal, NotSignedIn, GiteaIsDown */
-  const visit = async (token: string): Promise<Visit> => {
+  const visit = async (token: string) => {
     limitPerson(keyOf(token));
     limitAll();
     // A stranger causes no look at anything: Gitea must know the token first.
@@ -112,6 +108,27 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     // What exactly fails may name others' repositories.
     const told = reader.isAdmin ? `The last look failed: ${trouble}` : 'Gitea or the cluster does not answer.';
     return { figures, reader, age: { atMs, nowMs: clock.now(), trouble: trouble === undefined ? undefined : told } };
+  };
+
+  /** @throws Refusal 404 */
+  const find = (path: string, query: URLSearchParams, { figures, reader }: Seen): FoundPage => {
+    const [, of, ...rest] = path.split('/');
+    const key = rest.join('/');
+    if (path === '/jobs') {
+      const repository = (query.get('repository') ?? '').slice(0, 200);
+      const data = jobsFor(figures, reader, Math.trunc(Number(query.get('page'))) || 1, repository);
+      return { title: 'My jobs', data, content: () => jobsContent(data, repository) };
+    }
+    if (path === '/groups') {
+      const data = groupsFor(figures, reader);
+      return { title: 'Groups', data, content: () => groupsContent(data) };
+    }
+    const job = of === 'jobs' && /^\d{1,15}$/.test(key) && jobFor(figures, reader, Number(key));
+    if (job) return { title: `Job ${job.job.id}`, data: job, content: () => jobContent(job) };
+    const group = of === 'groups' && groupFor(figures, reader, key, logUrl);
+    if (group) return { title: `Group ${key}`, data: group, content: () => groupContent(group) };
+    const why = 'There is no such thing, or nothing that you may see. Jobs that ended long ago are in Gitea only.';
+    throw new Refusal(404, why);
   };
 
   const signedIn = async (request: IncomingMessage, query: URLSearchParams): Promise<Answer> => {
@@ -148,7 +165,7 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     if (!session)
       throw new Refusal(401, 'Sign in to see the CI jobs of the repositories that you can read, and why they wait.');
     const { age, figures, reader } = await visit(session.token);
-    const { content, title } = findPage(path === '/' ? '/jobs' : path, query, { figures, reader, logUrl });
+    const { content, title } = find(path === '/' ? '/jobs' : path, query, { figures, reader });
     return pageAnswer(200, { title, path, age, login: reader.login }, content());
   };
 
@@ -158,7 +175,7 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     if (!rights.isKnown(token)) limitStrangers();
     const { age, figures, reader } = await visit(token);
     const ageSeconds = Math.max(0, Math.round((age.nowMs - age.atMs) / 1000));
-    const { data } = findPage(pathname.replace(/^\/api\/v1/, ''), searchParams, { figures, reader, logUrl });
+    const { data } = find(pathname.replace(/^\/api\/v1/, ''), searchParams, { figures, reader });
     return jsonAnswer(200, { ageSeconds, trouble: age.trouble, ...data });
   };
 
@@ -234,31 +251,6 @@ function refuseForeign(
       400,
       'A token in a URL is not read, and may stand in logs now: delete it in Gitea. Send it in the header Authorization.',
     );
-}
-
-/** @throws Refusal 404 */
-function findPage(
-  path: string,
-  query: URLSearchParams,
-  { figures, logUrl, reader }: Omit<Visit, 'age'> & Pick<PageServerOptions, 'logUrl'>,
-): FoundPage {
-  const [, of, ...rest] = path.split('/');
-  const key = rest.join('/');
-  if (path === '/jobs') {
-    const repository = (query.get('repository') ?? '').slice(0, 200);
-    const data = jobsFor(figures, reader, Math.trunc(Number(query.get('page'))) || 1, repository);
-    return { title: 'My jobs', data, content: () => jobsContent(data, repository) };
-  }
-  if (path === '/groups') {
-    const data = groupsFor(figures, reader);
-    return { title: 'Groups', data, content: () => groupsContent(data) };
-  }
-  const job = of === 'jobs' && /^\d{1,15}$/.test(key) && jobFor(figures, reader, Number(key));
-  if (job) return { title: `Job ${job.job.id}`, data: job, content: () => jobContent(job) };
-  const group = of === 'groups' && groupFor(figures, reader, key, logUrl);
-  if (group) return { title: `Group ${key}`, data: group, content: () => groupContent(group) };
-  const why = 'There is no such thing, or nothing that you may see. Jobs that ended long ago are in Gitea only.';
-  throw new Refusal(404, why);
 }
 
 function pageAnswer(status: number, frame: Frame, content: Markup, headers: OutgoingHttpHeaders = {}): Answer {

@@ -14,7 +14,7 @@ import { FRESH_MS } from '../../../src/tasks/page/look.ts';
 import { openPage, type PageOptions } from '../../../src/tasks/page/page.ts';
 import { GiteaIsDown, NotSignedIn, ReaderRights } from '../../../src/tasks/page/rights.ts';
 import { pageRequests } from '../../../src/tasks/page/server.ts';
-import { Sessions } from '../../../src/tasks/page/session.ts';
+import { sessionsOf } from '../../../src/tasks/page/session.ts';
 import { until } from '../../serve/rig.ts';
 import { folderWith } from '../../support/run-cli.ts';
 import { listen } from '../../support/server.ts';
@@ -263,7 +263,7 @@ it('a mistake of ours is told with its place, and whoever asks learns nothing of
       url: free.origin,
       clock: systemClock,
       rights: new ReaderRights({ url: simulator.url, http, clock: systemClock }),
-      sessions: new Sessions({ keys: () => [], clock: systemClock, isSecure: false }),
+      sessions: sessionsOf({ keys: () => [], clock: systemClock, isSecure: false }),
       logUrl: '',
       onMistake: (error) => void mistakes.push(mistakeOf(error)),
       oauth: undefined as never,
