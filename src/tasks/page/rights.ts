@@ -32,7 +32,7 @@ const AT_ONCE = 8;
 const VISIT_MS = 5_000;
 const LONGEST_TOKEN = 2_048;
 
-/** Gitea does not know the token (any more). */
+/** Gitea does not know the token (any more), or does not say to it whose it is. */
 export class NotSignedIn extends Error {}
 /** Gitea does not say who it is. */
 export class GiteaIsDown extends Error {}
@@ -97,7 +97,22 @@ export class ReaderRights {
     const before = this.#asking.get(key);
     const asking = before ?? this.#visit(key, secret, wanted).finally(() => this.#asking.delete(key));
     if (!before) this.#asking.set(key, asking);
-    return this.#readerFrom(await asking, wanted);
+    const { answers, isAdmin, login } = await asking;
+    const answerTo = (question: RightsQuestion | undefined): boolean | undefined => {
+      const known = question && answers.get(question.path);
+      return this.#ageMs(known) < LONGEST_MS ? known?.yes : undefined;
+    };
+    return {
+      login,
+      isAdmin,
+      // Asked for site administrators, too: their token may be for less.
+      mayRead: (repository) => answerTo(ofRepository(repository)) === true,
+      owns: (scope) =>
+        isAdmin ||
+        (scope.kind === 'user' && scope.user.toLowerCase() === login.toLowerCase()) ||
+        answerTo(ofScope(scope, login)) === true,
+      unknown: [...wanted.repositories].filter((each) => answerTo(ofRepository(each)) === undefined).length,
+    };
   }
 
   async #visit(key: string, secret: string, { repositories, scopes }: RightsWanted): Promise<Person> {
@@ -129,6 +144,8 @@ export class ReaderRights {
     const known = this.#people.get(key);
     if (known && this.#ageMs(known) < FRESH_MS) return known;
     const answer = await this.#send(key, token, { path: '/user' }, deadline);
+    // The token lacks the scope read:user.
+    if (answer?.status === 403 && !known) throw new NotSignedIn();
     const user = answer?.status === 200 ? User.safeParse(parseJson(answer.text)).data : undefined;
     if (!user) {
       if (known && this.#ageMs(known) < LONGEST_MS) return known;
@@ -154,24 +171,6 @@ export class ReaderRights {
 
   #ageMs(known: Pick<Known, 'atMs'> | undefined): number {
     return known ? this.#options.clock.steadyMs() - known.atMs : Number.POSITIVE_INFINITY;
-  }
-
-  #readerFrom({ answers, isAdmin, login }: Person, { repositories }: RightsWanted): Reader {
-    const answerTo = (question: RightsQuestion | undefined): boolean | undefined => {
-      const known = question && answers.get(question.path);
-      return this.#ageMs(known) < LONGEST_MS ? known?.yes : undefined;
-    };
-    return {
-      login,
-      isAdmin,
-      // Asked for site administrators, too: their token may be for less.
-      mayRead: (repository) => answerTo(ofRepository(repository)) === true,
-      owns: (scope) =>
-        isAdmin ||
-        (scope.kind === 'user' && scope.user.toLowerCase() === login.toLowerCase()) ||
-        answerTo(ofScope(scope, login)) === true,
-      unknown: [...repositories].filter((each) => answerTo(ofRepository(each)) === undefined).length,
-    };
   }
 }
 

@@ -182,7 +182,10 @@ export function pageRequests(options: PageServerOptions): RequestListener {
   const refusalOf = (error: unknown, isApi: boolean): Refusal => {
     if (error instanceof Refusal) return error;
     if (error instanceof NotSignedIn) {
-      if (isApi) return new Refusal(401, 'Gitea does not know this token. Send "Authorization: token TOKEN".');
+      if (isApi) {
+        const why = 'Gitea does not know this token, or it lacks the scope read:user';
+        return new Refusal(401, `${why}. Send "Authorization: token TOKEN".`);
+      }
       const why = 'Your session has ended. Sign in to see the CI jobs of the repositories that you can read.';
       return new Refusal(401, why, { 'set-cookie': sessions.endCookie('session') });
     }

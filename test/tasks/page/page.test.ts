@@ -193,6 +193,16 @@ describe('JSON', () => {
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ jobs: [] });
   });
+
+  it('says what a token lacks that may not tell whose it is', async () => {
+    const { page, simulator } = await startAcmePage();
+    simulator.gitea.addToken('carl', ['read:repository'], 'pat-of-carl');
+
+    const response = await fetch(`${page}/api/v1/jobs`, { headers: { authorization: 'token pat-of-carl' } });
+
+    expect(response.status).toBe(401);
+    expect(await response.json()).toMatchObject({ message: expect.stringContaining('lacks the scope read:user') });
+  });
 });
 
 it('asks Gitea nothing while nobody looks', async () => {
