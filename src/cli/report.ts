@@ -31,7 +31,7 @@ import { type ExitCode, type Io, type Paper, paperOf } from '../shared/io.ts';
 import { keyText } from '../shared/keys.ts';
 import { count, duration, jsonText, printable } from '../shared/printable.ts';
 import { table } from '../shared/table.ts';
-import { fromFilesOrCluster, groupsOfCluster } from './explain/cluster-source.ts';
+import { type ExplainedPlan, fromFilesOrCluster, groupsOfCluster } from './explain/cluster-source.ts';
 import { askedOutput, type FlagsOf, flagValue } from './flags/flags.ts';
 import { readGroups } from './read-groups.ts';
 import { type CommandSettings, pathsFrom, refuseDenied } from './settings.ts';
@@ -84,10 +84,7 @@ interface Report extends Usage {
   readonly isClusterSeen: boolean;
 }
 
-interface Asked {
-  readonly groups: readonly RunnerGroup[];
-  readonly settings: Settings;
-}
+type Asked = Pick<ExplainedPlan, 'groups' | 'settings'>;
 
 /** RunnerGroups of files; without PATH and without any in the current folder those of the cluster. */
 async function groupsFrom(args: readonly string[], flags: FlagsOf<'report'>, io: Io): Promise<Asked> {
