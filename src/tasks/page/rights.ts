@@ -22,9 +22,9 @@ import type { Figures, Reader } from './view.ts';
 
 const FRESH_MS = 120_000;
 const LONGEST_MS = 240_000;
-/** People whose rights are remembered, and what is remembered of each. */
+/** People whose rights are remembered, and answers about all of them: 10 MiB. A cache for each person would take 100 KiB when it is empty. */
 const MOST_PEOPLE = 500;
-const MOST_ANSWERS = 5_000;
+const MOST_ANSWERS = 50_000;
 /** Questions about one person at one visit. The next visit asks on. */
 const MOST_QUESTIONS = 300;
 const AT_ONCE = 8;
@@ -46,17 +46,9 @@ interface RightsOptions {
 
 type RightsWanted = Pick<Figures, 'repositories' | 'scopes'>;
 
-interface Known {
-  readonly yes: boolean;
-  readonly atMs: number;
-}
-
 interface Person {
   readonly login: string;
   readonly isAdmin: boolean;
-  readonly atMs: number;
-  /** By path of the question. */
-  readonly answers: LRUCache<string, Known>;
 }
 
 const User = z.object({ login: z.string().min(1).max(100), is_admin: z.boolean().nullish() });
@@ -75,12 +67,17 @@ export function keyOf(secret: string): string {
 
 export class ReaderRights {
   readonly #options: RightsOptions;
-  readonly #people = new LRUCache<string, Person>({ max: MOST_PEOPLE });
+  readonly #people: LRUCache<string, Person>;
+  /** By person and path of the question. */
+  readonly #answers: LRUCache<string, boolean>;
   /** Visits under way: a browser that reloads in a loop asks nothing twice. */
   readonly #asking = new Map<string, Promise<Person>>();
 
   constructor(options: RightsOptions) {
     this.#options = options;
+    const life = { ttl: LONGEST_MS, ttlResolution: 0, perf: { now: () => options.clock.steadyMs() } };
+    this.#people = new LRUCache({ max: MOST_PEOPLE, ...life });
+    this.#answers = new LRUCache({ max: MOST_ANSWERS, ...life });
   }
 
   isKnown(secret: string): boolean {
@@ -97,11 +94,9 @@ export class ReaderRights {
     const before = this.#asking.get(key);
     const asking = before ?? this.#visit(key, secret, wanted).finally(() => this.#asking.delete(key));
     if (!before) this.#asking.set(key, asking);
-    const { answers, isAdmin, login } = await asking;
-    const answerTo = (question: RightsQuestion | undefined): boolean | undefined => {
-      const known = question && answers.get(question.path);
-      return this.#ageMs(known) < LONGEST_MS ? known?.yes : undefined;
-    };
+    const { isAdmin, login } = await asking;
+    const answerTo = (question: RightsQuestion | undefined): boolean | undefined =>
+      question && this.#answers.get(`${key} ${question.path}`);
     return {
       login,
       isAdmin,
@@ -119,21 +114,21 @@ export class ReaderRights {
     const token = new Token(secret, this.#options.url, 'token', 'the person who looks');
     const deadline = new Deadline(VISIT_MS, this.#options.clock);
     const person = await this.#personOf(key, token, deadline);
-    const { answers, login } = person;
+    const { login } = person;
     const asked = [
       ...[...scopes.values()].map((scope) => ofScope(scope, login)),
       ...[...repositories].map(ofRepository),
     ];
-    const questions = new Map(asked.flatMap((each) => (each ? [[each.path, each] as const] : [])));
-    const due = [...questions.values()].filter(({ path }) => this.#ageMs(answers.get(path)) >= FRESH_MS);
+    const questions = new Map(asked.flatMap((each) => (each ? [[`${key} ${each.path}`, each] as const] : [])));
+    const due = [...questions].filter(([place]) => !isFresh(this.#answers, place));
     const queue = due.slice(0, MOST_QUESTIONS).values();
     const ask = async (): Promise<void> => {
-      for (const question of queue) {
+      for (const [place, question] of queue) {
         if (deadline.remainingMs() <= 0) return;
         const answer = await this.#send(key, token, question, deadline);
         if (!answer || ![200, 403, 404].includes(answer.status)) continue;
         const yes = answer.status === 200 && question.yes.safeParse(parseJson(answer.text)).success;
-        answers.set(question.path, { yes, atMs: this.#options.clock.steadyMs() });
+        this.#answers.set(place, yes);
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, ask));
@@ -142,18 +137,17 @@ export class ReaderRights {
 
   async #personOf(key: string, token: Token, deadline: Deadline): Promise<Person> {
     const known = this.#people.get(key);
-    if (known && this.#ageMs(known) < FRESH_MS) return known;
+    if (known && isFresh(this.#people, key)) return known;
     const answer = await this.#send(key, token, { path: '/user' }, deadline);
     // The token lacks the scope read:user.
     if (answer?.status === 403 && !known) throw new NotSignedIn();
     const user = answer?.status === 200 ? User.safeParse(parseJson(answer.text)).data : undefined;
     if (!user) {
-      if (known && this.#ageMs(known) < LONGEST_MS) return known;
+      if (known) return known;
       throw new GiteaIsDown();
     }
     const { login, is_admin } = user;
-    const answers = known?.login === login ? known.answers : new LRUCache<string, Known>({ max: MOST_ANSWERS });
-    const person = { login, isAdmin: is_admin ?? false, atMs: this.#options.clock.steadyMs(), answers };
+    const person = { login, isAdmin: is_admin ?? false };
     this.#people.set(key, person);
     return person;
   }
@@ -168,10 +162,10 @@ export class ReaderRights {
     this.#people.delete(key);
     throw new NotSignedIn();
   }
+}
 
-  #ageMs(known: Pick<Known, 'atMs'> | undefined): number {
-    return known ? this.#options.clock.steadyMs() - known.atMs : Number.POSITIVE_INFINITY;
-  }
+function isFresh(known: Pick<LRUCache<string, object>, 'getRemainingTTL'>, key: string): boolean {
+  return known.getRemainingTTL(key) > LONGEST_MS - FRESH_MS;
 }
 
 /** Undefined: no repository has such a name. */

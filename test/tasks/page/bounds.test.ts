@@ -1,6 +1,8 @@
 /** What the page does when much is asked, when Gitea does not answer, and when rights are taken away. */
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../../model/gitea/simulator.ts';
 import { HttpClient } from '../../../src/clients/http/client.ts';
@@ -46,6 +48,7 @@ describe('rights', () => {
     };
     return {
       gitea,
+      rights,
       simulator,
       wait: (ms: number) => {
         aheadMs += ms;
@@ -108,6 +111,25 @@ describe('rights', () => {
     wait(121_000);
 
     await expect(look()).rejects.toThrow(NotSignedIn);
+  });
+
+  it('of five hundred people take less than 10 MiB', async () => {
+    setFlagsFromString('--expose_gc');
+    const collect = runInNewContext('gc') as () => void;
+    const used = (): number => {
+      collect();
+      const { arrayBuffers, heapUsed } = process.memoryUsage();
+      return (arrayBuffers + heapUsed) / 1024 ** 2;
+    };
+    const { gitea, rights } = await startRights();
+    const people = Array.from({ length: 500 }, (_, index) => `token-${index}`);
+    for (const token of people) gitea.addToken('bert', ['read:user'], token);
+    const before = used();
+
+    for (const token of people) await rights.readerOf(token);
+
+    expect(people.every((token) => rights.isKnown(token))).toBe(true);
+    expect(used() - before).toBeLessThan(10);
   });
 
   it('are asked once for many who reload at the same time', async () => {
