@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { it } from 'vitest';
 import { parse } from 'yaml';
-import { ASKS_AGAIN_MS } from '../src/tasks/page/assets.ts';
+import { FRESH_MS } from '../src/tasks/page/look.ts';
 import { type KubeObject, startFakeCluster } from '../test/serve/fake-cluster.ts';
 import { freePort } from '../test/servers/process.ts';
 import { makeCertificates } from '../test/support/certificate.ts';
@@ -85,10 +85,10 @@ it.each([false, true])('serve, with the page: %s', async (hasPage) => {
   }
 });
 
-/** A page asks again every five seconds. */
+/** A page asks again after each look. */
 async function keepOpen(browser: Browser, url: string): Promise<void> {
   const endMs = Date.now() + SECONDS * 1_000;
-  for (let atMs = Date.now() + Math.random() * ASKS_AGAIN_MS; atMs < endMs; atMs += ASKS_AGAIN_MS) {
+  for (let atMs = Date.now() + Math.random() * FRESH_MS; atMs < endMs; atMs += FRESH_MS) {
     await sleep(Math.max(0, atMs - Date.now()));
     const { status } = await browser.ask(url);
     if (status !== 200) process.stdout.write(`an open page got ${status}\n`);

@@ -40,12 +40,10 @@ figure { margin: 0; } svg { width: 15rem; height: .8rem; } .longest { fill: var(
 figcaption { color: var(--dim); }
 `;
 
-/** As old as figures get (`FRESH_MS` of look.ts). */
-export const ASKS_AGAIN_MS = 5_000;
-
-/** Asks for the page again every five seconds, while somebody sees it. Focus and what is written stay. */
+/** Asks for the page again when the server has looked, while somebody sees it. Focus and what is written stay. */
 const SCRIPT = `
 'use strict';
+let source;
 let isBusy = false;
 const again = async () => {
   if (isBusy) return;
@@ -69,16 +67,28 @@ const again = async () => {
     main.replaceChildren(...next.childNodes);
     if (path) (document.getElementById(path) || main.querySelector('a[href="' + CSS.escape(path) + '"]'))?.focus();
   } catch {
-    // The server is away: the next question comes.
+    // The server is away. The browser connects again.
   } finally {
     isBusy = false;
   }
 };
-const look = () => {
-  if (!document.hidden) again();
+const follow = () => {
+  if (document.hidden) {
+    source?.close();
+    source = undefined;
+  } else if (!source) {
+    source = new EventSource('/events');
+    source.addEventListener('looked', again);
+    source.addEventListener('error', () => {
+      // The browser does not open one again that was refused.
+      if (source?.readyState !== EventSource.CLOSED) return;
+      source = undefined;
+      setTimeout(follow, 5000);
+    });
+  }
 };
-setInterval(look, ${ASKS_AGAIN_MS});
-document.addEventListener('visibilitychange', look);
+document.addEventListener('visibilitychange', follow);
+follow();
 `;
 
 export const STYLE_PATH = pathOf(STYLE, 'css');

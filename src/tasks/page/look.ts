@@ -54,7 +54,7 @@ export type Looker = ReturnType<typeof startLooker>;
 export function startLooker(options: LookerOptions) {
   const { ca, clock, clocks, env, giteaRequests, queue, timeoutMs } = options;
   const targets = options.openTargets();
-  const waiting = new Set<AbortController>();
+  const watchers = new Set<() => void>();
   let requests = 0;
   let nextMs = Number.NEGATIVE_INFINITY;
   let shown: Shown = { atMs: 0 };
@@ -75,7 +75,7 @@ export function startLooker(options: LookerOptions) {
     requests = 0;
     nextMs = clock.steadyMs() + Math.max(FRESH_MS, earnedMs);
     shown = 'message' in seen ? { ...shown, trouble: seen.message } : { figures: seen, atMs: clock.now() };
-    for (const looked of waiting) looked.abort();
+    for (const tell of watchers) tell();
   };
   const line = queue.open('page-look', {
     width: 1,
@@ -85,18 +85,30 @@ export function startLooker(options: LookerOptions) {
     onFailure: (_, failure) => show(failure),
     run: async () => {
       show(await orFailure(look(options, targets, asking)));
-      return undefined;
+      return watchers.size > 0 ? { inMs: nextMs - clock.steadyMs() } : undefined;
     },
   });
+  /** Looks on while somebody watches. @param onLook called after each look. Answers what ends it. */
+  const watch = (onLook: () => void): (() => void) => {
+    watchers.add(onLook);
+    line.add(KEY, Math.max(0, nextMs - clock.steadyMs()));
+    return () => {
+      watchers.delete(onLook);
+      if (watchers.size === 0 && !line.isRunning(KEY)) line.set(KEY, undefined);
+    };
+  };
   return {
+    watch,
     /** The newest figures. Waits for a look when they are old, and for the first ones longer. */
     shown: async (): Promise<Shown> => {
       if (clock.steadyMs() < nextMs) return shown;
       const looked = new AbortController();
-      waiting.add(looked);
-      if (!line.isRunning(KEY)) line.add(KEY);
+      const stop = watch(() => {
+        stop();
+        looked.abort();
+      });
       await pause(clock, shown.figures ? PATIENCE_MS : timeoutMs + PATIENCE_MS, looked.signal);
-      waiting.delete(looked);
+      stop();
       return shown;
     },
     close: () => http.close(),

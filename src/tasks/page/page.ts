@@ -19,7 +19,7 @@ export interface PageOptions extends LookSettings, SignInSettings {
   readonly logUrl: string;
 }
 
-/** Browsers keep the connections of open pages. Behind an Ingress all have one address. */
+/** A page with many streams must leave nobody waiting: `MOST_STREAMS`, and as many that ask for pages. Behind an Ingress all have one address. */
 const CONNECTIONS = { total: 256, perAddress: 256 };
 const ATTEMPT_MS = 5_000;
 const LONGEST_ANSWER = 256 * 1024;

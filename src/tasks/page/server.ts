@@ -2,13 +2,13 @@
  * The requests to the page, on a port of their own. It only reads.
  *
  *     /sign-in, /signed-in, /sign-out ... sign-in.ts      /, /jobs/ID, /groups, /groups/NAMESPACE/NAME ... HTML, with a session
- *     /api/v1/jobs, … ... the same as JSON, with a token in the header
+ *     /events ... server-sent events, with a session      /api/v1/jobs, … ... the same as JSON, with a token in the header
  *
  * A session opens no JSON, and a token no page. A token in a URL is refused: it would stand in logs.
  */
-import type { IncomingMessage, OutgoingHttpHeaders, RequestListener } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../shared/clock.ts';
+import { type Clock, pause } from '../../shared/clock.ts';
 import { jsonText } from '../../shared/printable.ts';
 import { ASSETS } from './assets.ts';
 import {
@@ -53,12 +53,21 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 };
 
-/** Pages of one person. An open page asks again every five seconds. */
+/** Pages of one person. A page with live updates asks for one every five seconds. */
 const OF_PERSON = { burst: 30, perS: 2, most: 1_000 };
 /** Pages of all people: a hundred open ones at once, and as many visits besides. */
 const OF_ALL = { burst: 200, perS: 40, most: 1 };
 /** What is asked by somebody whom nobody knows costs Gitea a request. */
 const OF_STRANGERS = { burst: 20, perS: 5, most: 1 };
+/** Streams of events, of all and of one person. */
+export const MOST_STREAMS = 100;
+export const MOST_OF_ONE = 5;
+/** Then the browser connects again, and is asked who it is. */
+const LONGEST_STREAM_MS = 300_000;
+/** A proxy ends a stream that says nothing. */
+const HEARTBEAT_MS = 20_000;
+/** Bytes that a reader has not taken. */
+const MOST_UNSENT = 16 * 1024;
 
 const TOKEN_NAMES = ['access_token', 'token', 'authorization', 'private_token'];
 const RETRY = { 'retry-after': '5' };
@@ -95,6 +104,7 @@ export function pageRequests(options: PageServerOptions): RequestListener {
   const limitPerson = rateLimit(OF_PERSON, clock);
   const limitAll = rateLimit(OF_ALL, clock);
   const limitStrangers = rateLimit(OF_STRANGERS, clock);
+  const streams = new Map<ServerResponse, string>();
 
   /** @throws Refusal, NotSignedIn, GiteaIsDown */
   const visit = async (token: string) => {
@@ -108,6 +118,35 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     // What exactly fails may name others' repositories.
     const told = reader.isAdmin ? `The last look failed: ${trouble}` : 'Gitea or the cluster does not answer.';
     return { figures, reader, age: { atMs, nowMs: clock.now(), trouble: trouble === undefined ? undefined : told } };
+  };
+
+  /** A stream that says `looked` after each look. Undefined: it is over. @throws Refusal, NotSignedIn, GiteaIsDown */
+  const events = async (response: ServerResponse, token: string): Promise<undefined> => {
+    const person = keyOf(token);
+    limitPerson(person);
+    limitAll();
+    await rights.readerOf(token);
+    const ofOne = [...streams.values()].filter((each) => each === person).length;
+    if (streams.size >= MOST_STREAMS || ofOne >= MOST_OF_ONE) throw tooMany();
+    if (response.destroyed) return;
+    streams.set(response, person);
+    const life = new AbortController();
+    response.once('close', () => life.abort());
+    const write = (text: string): void => {
+      if (response.writableLength > MOST_UNSENT) life.abort();
+      else response.write(text);
+    };
+    response.writeHead(200, { ...HEADERS, 'content-type': 'text/event-stream' });
+    write('retry: 5000\n\n');
+    const stop = looker.watch(() => write(`event: looked\ndata: ${new Date(clock.now()).toISOString()}\n\n`));
+    const endMs = clock.steadyMs() + LONGEST_STREAM_MS;
+    while (!life.signal.aborted && clock.steadyMs() < endMs) {
+      await pause(clock, HEARTBEAT_MS, life.signal);
+      write(':\n\n');
+    }
+    stop();
+    streams.delete(response);
+    response.end();
   };
 
   /** @throws Refusal 404 */
@@ -146,7 +185,18 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     return redirect(signIn.to, [session, ended]);
   };
 
-  const page = async (request: IncomingMessage, { pathname: path, searchParams: query }: URL): Promise<Answer> => {
+  /** @throws Refusal: another site has sent it */
+  const signedOut = ({ headers }: IncomingMessage): Answer => {
+    const isOwn = headers.origin === ownUrl || headers['sec-fetch-site'] === 'same-origin';
+    if (!isOwn) throw new Refusal(403, 'Another site has sent this.');
+    return redirect('/', [sessions.endCookie('session')]);
+  };
+
+  const page = async (
+    request: IncomingMessage,
+    { pathname: path, searchParams: query }: URL,
+    response: ServerResponse,
+  ): Promise<Answer | undefined> => {
     const asset = ASSETS.get(path);
     const forEver = { 'cache-control': 'public, max-age=31536000, immutable' };
     if (asset) return { status: 200, headers: { 'content-type': asset.contentType, ...forEver }, body: asset.text };
@@ -156,14 +206,11 @@ export function pageRequests(options: PageServerOptions): RequestListener {
       return redirect(location, [(await sessions.cookie('sign-in', signIn, SIGN_IN_S)) ?? '']);
     }
     if (path === '/signed-in') return await signedIn(request, query);
-    if (path === '/sign-out') {
-      const isOwn = request.headers.origin === ownUrl || request.headers['sec-fetch-site'] === 'same-origin';
-      if (!isOwn) throw new Refusal(403, 'Another site has sent this.');
-      return redirect('/', [sessions.endCookie('session')]);
-    }
+    if (path === '/sign-out') return signedOut(request);
     const session = await sessions.read('session', request);
     if (!session)
       throw new Refusal(401, 'Sign in to see the CI jobs of the repositories that you can read, and why they wait.');
+    if (path === '/events') return await events(response, session.token);
     const { age, figures, reader } = await visit(session.token);
     const { content, title } = find(path === '/' ? '/jobs' : path, query, { figures, reader });
     return pageAnswer(200, { title, path, age, login: reader.login }, content());
@@ -195,12 +242,13 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     return new Refusal(500, 'This is a mistake of the page. Its log says more.');
   };
 
-  const answer = async (request: IncomingMessage): Promise<Answer> => {
+  /** Undefined: there is nothing more to say. */
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<Answer | undefined> => {
     const url = new URL(/^\/(?!\/)/.test(request.url ?? '') ? (request.url ?? '/') : '/', ownUrl);
     const isApi = url.pathname.startsWith('/api/');
     try {
       refuseForeign(ownUrl, request, url);
-      return await (isApi ? api : page)(request, url);
+      return await (isApi ? api(request, url) : page(request, url, response));
     } catch (error) {
       const { headers, message, status } = refusalOf(error, isApi);
       if (isApi) return jsonAnswer(status, { message }, headers);
@@ -217,8 +265,10 @@ export function pageRequests(options: PageServerOptions): RequestListener {
   };
 
   return (request, response) => {
-    answer(request)
-      .then(({ body, headers, status }) => {
+    answer(request, response)
+      .then((answered) => {
+        if (!answered) return;
+        const { body, headers, status } = answered;
         const length = { 'content-length': Buffer.byteLength(body) };
         // Node sends no body to a HEAD.
         response.writeHead(status, { ...HEADERS, ...length, ...headers }).end(body);
@@ -235,8 +285,12 @@ function rateLimit({ burst, most, perS }: typeof OF_ALL, clock: Clock): (key?: s
     const before = buckets.get(key) ?? { tokens: burst, atMs };
     const tokens = Math.min(burst, before.tokens + ((atMs - before.atMs) / 1000) * perS);
     buckets.set(key, { tokens: tokens < 1 ? tokens : tokens - 1, atMs });
-    if (tokens < 1) throw new Refusal(429, 'Too many requests. Wait a few seconds.', RETRY);
+    if (tokens < 1) throw tooMany();
   };
+}
+
+function tooMany(): Refusal {
+  return new Refusal(429, 'Too many requests. Wait a few seconds.', RETRY);
 }
 
 /** @throws Refusal */

@@ -11,11 +11,10 @@ import { WorkQueue } from '../../../src/serve/queue.ts';
 import type { FeatureContext } from '../../../src/serve/task.ts';
 import { secretFiles } from '../../../src/serve/webhook/secrets.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
-import { ASKS_AGAIN_MS } from '../../../src/tasks/page/assets.ts';
 import { FRESH_MS } from '../../../src/tasks/page/look.ts';
 import { openPage, type PageOptions } from '../../../src/tasks/page/page.ts';
 import { GiteaIsDown, NotSignedIn, ReaderRights } from '../../../src/tasks/page/rights.ts';
-import { pageRequests } from '../../../src/tasks/page/server.ts';
+import { MOST_OF_ONE, MOST_STREAMS, pageRequests } from '../../../src/tasks/page/server.ts';
 import { sessionsOf } from '../../../src/tasks/page/session.ts';
 import { until } from '../../serve/rig.ts';
 import { folderWith } from '../../support/run-cli.ts';
@@ -237,6 +236,31 @@ it('tokens that Gitea does not know are limited together', async () => {
   expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(20);
 });
 
+async function openStream(page: string, browser: Browser) {
+  const cookie = [...browser.cookies(page)].map(([name, value]) => `${name}=${value}`).join('; ');
+  const ending = new AbortController();
+  const response = await fetch(`${page}/events`, { headers: { cookie }, signal: ending.signal });
+  return { status: response.status, end: () => ending.abort() };
+}
+
+it('one person has so many streams of events, and one that ends makes room', async () => {
+  const { page, signIn } = await startPage();
+  const browser = await signIn('anna');
+  const streams = await Promise.all(Array.from({ length: MOST_OF_ONE }, () => openStream(page, browser)));
+
+  const more = await openStream(page, browser);
+  streams[0]?.end();
+  let last = more;
+  await until('there is room', async () => {
+    last = await openStream(page, browser);
+    return last.status === 200;
+  });
+
+  expect(streams.map(({ status }) => status)).toEqual(streams.map(() => 200));
+  expect(more.status).toBe(429);
+  for (const { end } of [...streams, last]) end();
+});
+
 it('a hundred pages that twenty people have open are served, also when all ask again in the same moment', async () => {
   let steadyMs = 0;
   const { page, signIn, simulator } = await startPage({ clock: { ...systemClock, steadyMs: () => steadyMs } });
@@ -245,13 +269,16 @@ it('a hundred pages that twenty people have open are served, also when all ask a
     simulator.gitea.addUser(`person-${person}`);
     browsers.push(await signIn(`person-${person}`));
   }
-  const openPages = browsers.flatMap((browser) => Array.from({ length: 5 }, () => browser));
-  const statuses: number[] = [];
+  const openPages = browsers.flatMap((browser) => Array.from({ length: MOST_STREAMS / 20 }, () => browser));
+  // As after a restart of serve.
+  steadyMs += FRESH_MS;
+  const streams = await Promise.all(openPages.map((browser) => openStream(page, browser)));
+  const statuses = streams.map(({ status }) => status);
 
   for (let round = 0; round < 4; round += 1) {
     // One after another, and by the clock of the page in the same moment.
     for (const browser of openPages) statuses.push((await browser.ask(`${page}/`)).status);
-    steadyMs += ASKS_AGAIN_MS;
+    steadyMs += FRESH_MS;
   }
 
   expect(statuses).toHaveLength(400);

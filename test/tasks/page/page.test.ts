@@ -1,4 +1,4 @@
-/** The page as a person uses it: sign-in, jobs, one job, groups, JSON. */
+/** The page as a person uses it: sign-in, jobs, one job, groups, live updates, JSON. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { until } from '../../serve/rig.ts';
@@ -151,6 +151,29 @@ it('groups of another Gitea are not shown, not even to a site administrator', as
 
   expect(text).toContain('runners/ci');
   expect(text).not.toContain('foreign');
+});
+
+it('live updates tell that there are new figures, and the page then shows the new job', async () => {
+  const { page, signIn, got, simulator } = await startAcmePage();
+  const browser = await signIn('anna');
+  const ending = new AbortController();
+  const cookie = [...browser.cookies(page)].map(([name, value]) => `${name}=${value}`).join('; ');
+  const stream = await fetch(`${page}/events`, { headers: { cookie }, signal: ending.signal });
+  let told = '';
+  const reading = (async () => {
+    for await (const chunk of stream.body ?? []) told += Buffer.from(chunk as Uint8Array).toString();
+  })().catch(() => undefined);
+
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'new-job', ...LINUX }] });
+  await until('the page shows the job', async () => {
+    await sleep(500);
+    return (await got(browser, '/')).text.includes('new-job');
+  });
+
+  expect(stream.headers.get('content-type')).toBe('text/event-stream');
+  expect(told).toContain('event: looked');
+  ending.abort();
+  await reading;
 });
 
 describe('JSON', () => {
