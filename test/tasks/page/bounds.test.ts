@@ -280,8 +280,9 @@ it('a hundred pages that twenty people have open are served, also when all ask a
     for (const browser of openPages) statuses.push((await browser.ask(`${page}/`)).status);
     steadyMs += FRESH_MS;
   }
+  for (const { end } of streams) end();
 
-  expect(statuses).toHaveLength(400);
+  expect(statuses).toHaveLength(500);
   expect(statuses.filter((status) => status !== 200)).toEqual([]);
 });
 
