@@ -1,6 +1,6 @@
 /**
  * What the page for developers costs `serve`: memory and CPU time without it, with it, and while somebody reloads it every second.
- * `npm run bench:page`; `JOBS=5000` for more queued CI jobs. From /proc, so Linux only. Prints; asserts nothing.
+ * `npm run bench:page`; `JOBS=5000` for more queued CI jobs, `PAGES=100` for so many open pages of twenty people instead. From /proc, so Linux only. Prints; asserts nothing.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { it } from 'vitest';
 import { parse } from 'yaml';
+import { FRESH_MS } from '../src/tasks/page/look.ts';
 import { type KubeObject, startFakeCluster } from '../test/serve/fake-cluster.ts';
 import { freePort } from '../test/servers/process.ts';
 import { makeCertificates } from '../test/support/certificate.ts';
@@ -20,11 +21,13 @@ import { Browser } from '../test/tasks/page/browser.ts';
 import { CLIENT, startProvider } from '../test/tasks/page/oauth-provider.ts';
 
 const JOBS = Number(process.env['JOBS'] ?? 1000);
+const PAGES = Number(process.env['PAGES'] ?? 0);
+const PEOPLE = 20;
 const SECONDS = 30;
 
 it.each([false, true])('serve, with the page: %s', async (hasPage) => {
   const { simulator } = await startAcme();
-  startProvider(simulator, 'anna');
+  const provider = startProvider(simulator, 'anna');
   const tls = makeCertificates();
   const cluster = await startFakeCluster({ listen: (handler) => serveTls(tls, handler) });
   cluster.put('runnergroups', parse(groupYaml(simulator.url)) as KubeObject);
@@ -60,18 +63,37 @@ it.each([false, true])('serve, with the page: %s', async (hasPage) => {
     const idle = usage(child.pid ?? 0);
     const browser = new Browser();
     if (hasPage) await browser.open(`${page}/sign-in`);
+    const openPages: Promise<void>[] = [];
+    for (let person = 0; hasPage && PAGES > 0 && person < PEOPLE; person += 1) {
+      simulator.gitea.addUser(`person-${person}`);
+      provider.user = `person-${person}`;
+      const own = new Browser();
+      await own.open(`${page}/sign-in`);
+      for (let nth = 0; nth < PAGES / PEOPLE; nth += 1) openPages.push(keepOpen(own, `${page}/`));
+    }
     for (let second = 0; second < SECONDS; second += 1) {
-      if (hasPage) await browser.open(`${page}/`);
+      if (hasPage && PAGES === 0) await browser.open(`${page}/`);
       await sleep(1_000);
     }
+    await Promise.all(openPages);
     const { cpuMs, mib, mostMib } = usage(child.pid ?? 0);
-    const text = `${idle.mib} MiB idle, ${mib} MiB after ${SECONDS} visits (peak ${mostMib}), ${((cpuMs - idle.cpuMs) / SECONDS).toFixed(0)} ms of CPU per second`;
+    const text = `${idle.mib} MiB idle, ${mib} MiB after ${SECONDS} s of visits (peak ${mostMib}), ${((cpuMs - idle.cpuMs) / SECONDS).toFixed(0)} ms of CPU per second`;
     process.stdout.write(`${JOBS} jobs, page ${hasPage ? 'on' : 'off'}: ${text}\n`);
   } finally {
     child.kill('SIGTERM');
     await once(child, 'exit');
   }
 });
+
+/** A page asks again after each look. */
+async function keepOpen(browser: Browser, url: string): Promise<void> {
+  const endMs = Date.now() + SECONDS * 1_000;
+  for (let atMs = Date.now() + Math.random() * FRESH_MS; atMs < endMs; atMs += FRESH_MS) {
+    await sleep(Math.max(0, atMs - Date.now()));
+    const { status } = await browser.ask(url);
+    if (status !== 200) process.stdout.write(`an open page got ${status}\n`);
+  }
+}
 
 async function kubeconfig(
   { token, url }: { url: string; token?: (() => Promise<string>) | undefined },

@@ -1,7 +1,4 @@
 /** `gitea-runners report`: what ran in a period, and what it cost. What the figures mean: src/observe/usage.ts. */
-
-import { readFile } from 'node:fs/promises';
-import { parseDocument } from 'yaml';
 import * as z from 'zod';
 import { GiteaApi } from '../clients/gitea/api.ts';
 import { Shelf } from '../clients/gitea/bounds.ts';
@@ -12,6 +9,7 @@ import { Deadline } from '../clients/http/request.ts';
 import { KubeClient } from '../clients/kubernetes/client.ts';
 import { observeCluster } from '../clients/kubernetes/observe.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { readSmallYaml } from '../config/small-yaml.ts';
 import { findTargets } from '../observe/find-targets.ts';
 import { findCluster, requestOptions, type Settings } from '../observe/settings.ts';
 import {
@@ -28,12 +26,12 @@ import {
 } from '../observe/usage.ts';
 import type { GroupKey } from '../planner/decisions.ts';
 import { hasEnded, type LiveJob } from '../planner/evidence.ts';
-import { Failure, systemCode } from '../shared/failure.ts';
+import { Failure } from '../shared/failure.ts';
 import { type ExitCode, type Io, type Paper, paperOf } from '../shared/io.ts';
 import { keyText } from '../shared/keys.ts';
 import { count, duration, jsonText, printable } from '../shared/printable.ts';
 import { table } from '../shared/table.ts';
-import { fromFilesOrCluster, groupsOfCluster } from './explain/cluster-source.ts';
+import { type ExplainedPlan, fromFilesOrCluster, groupsOfCluster } from './explain/cluster-source.ts';
 import { askedOutput, type FlagsOf, flagValue } from './flags/flags.ts';
 import { readGroups } from './read-groups.ts';
 import { type CommandSettings, pathsFrom, refuseDenied } from './settings.ts';
@@ -86,10 +84,7 @@ interface Report extends Usage {
   readonly isClusterSeen: boolean;
 }
 
-interface Asked {
-  readonly groups: readonly RunnerGroup[];
-  readonly settings: Settings;
-}
+type Asked = Pick<ExplainedPlan, 'groups' | 'settings'>;
 
 /** RunnerGroups of files; without PATH and without any in the current folder those of the cluster. */
 async function groupsFrom(args: readonly string[], flags: FlagsOf<'report'>, io: Io): Promise<Asked> {
@@ -240,24 +235,11 @@ const PriceFile = z.strictObject({
   groups: z.record(z.string().max(500), z.strictObject(price)).default({}),
 });
 
-const LONGEST_FILE = 262_144;
-
 /** What an hour of a runner, a CPU and a GiB of memory costs, by a file. @throws Failure exit 2 */
 async function readPrices(file: string) {
   const wrong = (what: string): Failure =>
     new Failure('GR-REPORT-01', 2, `read --prices ${file}: ${what}. "Prices" in docs/report.md shows such a file.`);
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw wrong(`it cannot be read: ${systemCode(error)}`);
-  });
-  if (text.length > LONGEST_FILE) throw wrong(`it has more than ${LONGEST_FILE} characters`);
-  const document = parseDocument(text);
-  if (document.errors.length > 0) throw wrong('it is no YAML');
-  const { data, error } = PriceFile.safeParse(document.toJS({ maxAliasCount: 10 }));
-  if (!data) {
-    const [issue] = error.issues;
-    throw wrong(`${printable(issue?.path.join('.') || 'the file')}: ${printable(issue?.message ?? 'is wrong')}`);
-  }
-  const { currency, groups, ...all } = data;
+  const { currency, groups, ...all } = await readSmallYaml(file, PriceFile, wrong);
   const own = new Map(Object.entries(groups));
   const priceOf = (group: GroupKey, size: string | undefined): Price =>
     (size === undefined ? undefined : own.get(`${keyText(group)}/${size}`)) ?? own.get(keyText(group)) ?? all;

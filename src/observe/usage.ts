@@ -18,7 +18,7 @@ import { requestsOf } from '../config/runnergroup/requests.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { withSizes } from '../config/runnergroup/sizes.ts';
 import type { GroupKey } from '../planner/decisions.ts';
-import { compareText } from '../planner/evidence.ts';
+import { compareText, memo } from '../planner/evidence.ts';
 import { groupHash, namePrefix, parseRunnerName } from '../planner/names.ts';
 import { groupBy, keyText } from '../shared/keys.ts';
 import { hasJobsOf } from '../shared/scope.ts';
@@ -205,14 +205,9 @@ type RanJob = EndedJob & Required<Pick<EndedJob, 'ran'>>;
 
 /** From 1.27 on a re-run copies the rows of jobs that are not re-run (services/actions/rerun.go `execRerunPlan`), with runner and times. */
 function withoutCopies(jobs: readonly EndedJob[]): readonly RanJob[] {
-  const known = new Set<string>();
-  return jobs.filter((job): job is RanJob => {
-    if (!job.ran) return false;
-    const key = `${job.runId} ${job.ran.runnerId} ${job.ran.startedAtMs}`;
-    const isNew = !known.has(key);
-    known.add(key);
-    return isNew;
-  });
+  const ran = jobs.filter((job): job is RanJob => job.ran !== undefined);
+  const copies = groupBy(ran, (job) => `${job.runId} ${job.ran.runnerId} ${job.ran.startedAtMs}`);
+  return [...copies.values()].flatMap(([first]) => first ?? []);
 }
 
 type GroupFinder = ReturnType<typeof groupFinder>;
@@ -240,29 +235,24 @@ function groupFinder({ groups, instance }: UsageEvidence) {
   };
 }
 
-/**
- * What a runner may have asked for that Kubernetes shows no more, as its group is now. Only a runner of a size runs a job that names it.
- * @param madeFor labels of the job that the runner was made for; undefined: not known
- */
-type AskedFinder = (group: RunnerGroup, job: RanJob, madeFor: readonly string[] | undefined) => readonly Asked[];
-
 /** What the pod with this spec asks for. */
 export function askedIn(podSpec: unknown): Asked {
   const requests = requestsOf(podSpec);
   return { cpu: requests.get('cpu') ?? 0, memoryGib: (requests.get('memory') ?? 0) / 1024 ** 3 };
 }
 
-/** A pod is made once for each group and size. */
-function askedFinder(): AskedFinder {
-  const known = new Map<RunnerGroup, Asked>();
-  const askedBy = (group: RunnerGroup): Asked => {
-    const before = known.get(group);
-    if (before) return before;
-    const asked = { ...askedIn(ownTemplate(group).spec), ...(group.size && { size: group.size.name }) };
-    known.set(group, asked);
-    return asked;
-  };
-  return (group, { labels }, madeFor) => {
+type AskedFinder = ReturnType<typeof askedFinder>;
+
+function askedFinder() {
+  // A pod is made once for each group and size.
+  const askedBy = memo((group: RunnerGroup): Asked => {
+    return { ...askedIn(ownTemplate(group).spec), ...(group.size && { size: group.size.name }) };
+  });
+  /**
+   * What a runner may have asked for that Kubernetes shows no more, as its group is now. Only a runner of a size runs a job that names it.
+   * @param madeFor labels of the job that the runner was made for; undefined: not known
+   */
+  return (group: RunnerGroup, { labels }: RanJob, madeFor: readonly string[] | undefined): readonly Asked[] => {
     const all = withSizes(group);
     const named = all.find(({ size }) => size && [...labels, ...(madeFor ?? [])].includes(size.name));
     return (named ? [named] : madeFor ? [group] : all).map(askedBy);

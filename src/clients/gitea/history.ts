@@ -128,22 +128,17 @@ class HistoryReader {
     this.#rerunsInPlace = attemptGrowsAtClaim;
     for (let pass = 1; pass <= PASSES; pass += 1) {
       const before = this.jobs.size;
-      const isMoved = await this.#readOnce(jobsQuestion(level, ['completed']), sortsJobs);
+      let first: number | undefined;
+      let isMoved = false;
+      await this.#walk(jobsQuestion(level, ['completed']), sortsJobs, (page) => {
+        first ??= page.total;
+        // Rows went to a page that was read before.
+        isMoved ||= sortsJobs ? page.total < first : page.total > first;
+        return this.#keep(page) && sortsJobs;
+      });
       if (!isMoved || (pass > 1 && this.jobs.size === before)) return;
     }
     this.isWhole = false;
-  }
-
-  /** @returns whether rows may have been missed: they went to a page that was read before */
-  async #readOnce(question: Question, isSorted: boolean): Promise<boolean> {
-    let first: number | undefined;
-    let isMoved = false;
-    await this.#walk(question, isSorted, (page) => {
-      first ??= page.total;
-      isMoved ||= isSorted ? page.total < first : page.total > first;
-      return this.#keep(page) && isSorted;
-    });
-    return isMoved;
   }
 
   /** From the newest run on, down to the oldest one that is wanted: `ORDER BY id DESC` (models/actions/run_list.go, 1.25 to 1.27). */

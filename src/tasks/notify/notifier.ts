@@ -9,7 +9,6 @@
  */
 import { readFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
-import { parseDocument } from 'yaml';
 import { HttpClient, type HttpOptions } from '../../clients/http/client.ts';
 import {
   type NotifyTarget,
@@ -17,6 +16,7 @@ import {
   RECEIVERS,
   type ReceiverKind,
 } from '../../config/runnergroup/notify-fields.ts';
+import { readSmallYaml } from '../../config/small-yaml.ts';
 import type { JobNotice, NotifyResult } from '../../serve/events.ts';
 import type { Again, WorkQueue } from '../../serve/queue.ts';
 import type { Feature, FeatureContext } from '../../serve/task.ts';
@@ -189,21 +189,9 @@ export async function readSecretFile(file: string): Promise<string> {
   return secret;
 }
 
-/** A ConfigMap has at most 1 MiB, and ten addressees need a hundredth of that. */
-const LONGEST_FILE = 65_536;
-
 /** The file `--notify-file`: what `spec.notify` is for RunnerGroups that have none. @throws Failure exit 2 */
 export async function readNotifyFile(file: string): Promise<readonly NotifyTarget[]> {
   const wrong = (what: string): Failure =>
     new Failure('GR-NOTIFY-06', 2, `read --notify-file ${file}: ${what}. Write a list like spec.notify.`);
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw wrong(`it cannot be read: ${systemCode(error)}`);
-  });
-  if (text.length > LONGEST_FILE) throw wrong(`it has more than ${LONGEST_FILE} characters`);
-  const document = parseDocument(text);
-  if (document.errors.length > 0) throw wrong('it is no YAML');
-  const { data, error } = NotifyTargets.safeParse(document.toJS({ maxAliasCount: 10 }) ?? []);
-  if (data) return data;
-  const [issue] = error.issues;
-  throw wrong(`${issue?.path.join('.') || 'the list'}: ${issue?.message ?? 'is wrong'}`);
+  return (await readSmallYaml(file, NotifyTargets.nullable(), wrong)) ?? [];
 }

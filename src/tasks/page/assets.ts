@@ -79,21 +79,22 @@ const follow = () => {
   } else if (!source) {
     source = new EventSource('/events');
     source.addEventListener('looked', again);
+    source.addEventListener('error', () => {
+      // The browser does not open one again that was refused.
+      if (source?.readyState !== EventSource.CLOSED) return;
+      source = undefined;
+      setTimeout(follow, 5000);
+    });
   }
 };
 document.addEventListener('visibilitychange', follow);
 follow();
 `;
 
-export interface Asset {
-  readonly contentType: string;
-  readonly text: string;
-}
-
 export const STYLE_PATH = pathOf(STYLE, 'css');
 export const SCRIPT_PATH = pathOf(SCRIPT, 'js');
 
-export const ASSETS: ReadonlyMap<string, Asset> = new Map([
+export const ASSETS = new Map([
   [STYLE_PATH, { contentType: 'text/css; charset=utf-8', text: STYLE }],
   [SCRIPT_PATH, { contentType: 'text/javascript; charset=utf-8', text: SCRIPT }],
 ]);

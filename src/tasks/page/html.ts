@@ -13,14 +13,12 @@ export interface Frame {
   readonly title: string;
   /** Absent: nobody is signed in. */
   readonly login?: string;
-  /** When the figures were made, by this machine's clock, and now. Absent: there are none. */
-  readonly figures?: { readonly atMs: number; readonly nowMs: number };
-  /** Why they are not newer. */
-  readonly trouble?: string;
+  /** When the figures were made, by this machine's clock, and now. `trouble`: why they are not newer. Absent: there are none. */
+  readonly age?: { readonly atMs: number; readonly nowMs: number; readonly trouble: string | undefined };
   readonly path: string;
 }
 
-export function pageOf({ figures, login, path, title, trouble }: Frame, content: Markup): string {
+export function pageOf({ age, login, path, title }: Frame, content: Markup): string {
   const isSignedIn = login !== undefined;
   const page = html`<!doctype html>
 <html lang="en">
@@ -46,7 +44,7 @@ export function pageOf({ figures, login, path, title, trouble }: Frame, content:
   </header>
   <main id="main" tabindex="-1">
     <h1>${title}</h1>
-    ${figures && age(figures, trouble)}
+    ${age && ageText(age)}
     ${content}
   </main>
 </body>
@@ -62,7 +60,7 @@ function linkTo(to: string, text: string, path: string): Markup {
 /** Older figures than this are called old although nothing is known to be wrong. */
 const OLD_MS = 30_000;
 
-function age({ atMs, nowMs }: NonNullable<Frame['figures']>, trouble = ''): Markup {
+function ageText({ atMs, nowMs, trouble = '' }: NonNullable<Frame['age']>): Markup {
   const isOld = trouble !== '' || nowMs - atMs > OLD_MS;
   const at = new Date(atMs).toISOString();
   const time = html`<time datetime="${at}">${at.slice(0, 10)} ${at.slice(11, 19)} UTC</time>`;

@@ -2,14 +2,13 @@
  * What the page shows, seen by each replica for itself: the copies of the cluster that every replica has, and looks at Gitea of its own.
  * It looks while somebody looks at the page, and not more often than its part of the request budget allows.
  */
-import { type GiteaTarget, giteaClient, observeEach } from '../../clients/gitea/observe.ts';
-import type { HttpClient } from '../../clients/http/client.ts';
+import { type GiteaTarget, giteaClient, type ObserveOptions, observeEach } from '../../clients/gitea/observe.ts';
 import { RetryAfter } from '../../clients/http/retry-after.ts';
 import { explanationOf } from '../../observe/explain/explanation.ts';
 import { withNotCreated } from '../../observe/explain/not-created.ts';
 import { statusSeen } from '../../observe/explain/where.ts';
+import type { TargetBook } from '../../serve/looks/targets.ts';
 import { type ObservedGroup, planApplication } from '../../serve/planning/plan-application.ts';
-import type { KeyQueue } from '../../serve/queue.ts';
 import { compareClocks, withTemplates } from '../../serve/reconcile.ts';
 import type { FeatureContext } from '../../serve/task.ts';
 import { pause } from '../../shared/clock.ts';
@@ -40,6 +39,9 @@ export interface Shown {
   readonly trouble?: string;
 }
 
+/** What a look brings: figures, or why there are none. */
+type Seen = Figures | Pick<Failure, 'message'>;
+
 /** Younger figures are shown without another look. */
 export const FRESH_MS = 5_000;
 const SHARE = 0.25;
@@ -47,143 +49,130 @@ const SHARE = 0.25;
 const PATIENCE_MS = 2_000;
 const KEY = 'page';
 
-export class Looker {
-  readonly #options: LookerOptions;
-  readonly #http: HttpClient;
-  readonly #line: KeyQueue;
-  readonly #targets: ReturnType<FeatureContext['openTargets']>;
-  readonly #versions = new Map();
-  readonly #watchers = new Set<() => void>();
-  #requests = 0;
-  #nextMs = Number.NEGATIVE_INFINITY;
-  #shown: Shown = { atMs: 0 };
+export type Looker = ReturnType<typeof startLooker>;
 
-  constructor(options: LookerOptions) {
-    this.#options = options;
-    const { ca, clock, clocks, env, timeoutMs } = options;
-    this.#targets = options.openTargets();
-    this.#http = giteaClient({
-      deadlineMs: timeoutMs,
-      clock,
-      clocks,
-      env,
-      ...(ca !== undefined && { ca }),
-      retryAfter: new RetryAfter(clock),
-      onRequest: () => {
-        this.#requests += 1;
-      },
-    });
-    this.#line = options.queue.open('page-look', {
-      width: 1,
-      deadlineMs: timeoutMs + PATIENCE_MS,
-      // Somebody who looks again is the next try.
-      mostTries: 1,
-      onFailure: (_, { message }) => this.#show({ ...this.#shown, trouble: message }),
-      run: async () => {
-        const seen = await orFailure(this.#look());
-        this.#show(seen instanceof Failure ? { ...this.#shown, trouble: seen.message } : seen);
-        return this.#watchers.size > 0 ? { inMs: this.#nextMs - clock.steadyMs() } : undefined;
-      },
-    });
-  }
-
-  /** The newest figures. Waits for a look when they are old, and for the first ones longer. */
-  async shown(): Promise<Shown> {
-    const { clock, timeoutMs } = this.#options;
-    if (clock.steadyMs() < this.#nextMs) return this.#shown;
-    const looked = new AbortController();
-    const stop = this.watch(() => {
-      stop();
-      looked.abort();
-    });
-    await pause(clock, this.#shown.figures ? PATIENCE_MS : timeoutMs + PATIENCE_MS, looked.signal);
-    stop();
-    return this.#shown;
-  }
-
+export function startLooker(options: LookerOptions) {
+  const { ca, clock, clocks, env, giteaRequests, queue, timeoutMs } = options;
+  const targets = options.openTargets();
+  const watchers = new Set<() => void>();
+  let requests = 0;
+  let nextMs = Number.NEGATIVE_INFINITY;
+  let shown: Shown = { atMs: 0 };
+  const http = giteaClient({
+    deadlineMs: timeoutMs,
+    clock,
+    clocks,
+    env,
+    ...(ca !== undefined && { ca }),
+    retryAfter: new RetryAfter(clock),
+    onRequest: () => {
+      requests += 1;
+    },
+  });
+  const asking = { http, versions: new Map() };
+  const show = (seen: Seen): void => {
+    const earnedMs = (requests * 60_000) / (giteaRequests * SHARE);
+    requests = 0;
+    nextMs = clock.steadyMs() + Math.max(FRESH_MS, earnedMs);
+    shown = 'message' in seen ? { ...shown, trouble: seen.message } : { figures: seen, atMs: clock.now() };
+    for (const tell of watchers) tell();
+  };
+  const line = queue.open('page-look', {
+    width: 1,
+    deadlineMs: timeoutMs + PATIENCE_MS,
+    // Somebody who looks again is the next try.
+    mostTries: 1,
+    onFailure: (_, failure) => show(failure),
+    run: async () => {
+      show(await orFailure(look(options, targets, asking)));
+      return watchers.size > 0 ? { inMs: nextMs - clock.steadyMs() } : undefined;
+    },
+  });
   /** Looks on while somebody watches. @param onLook called after each look. Answers what ends it. */
-  watch(onLook: () => void): () => void {
-    this.#watchers.add(onLook);
-    this.#line.add(KEY, Math.max(0, this.#nextMs - this.#options.clock.steadyMs()));
+  const watch = (onLook: () => void): (() => void) => {
+    watchers.add(onLook);
+    line.add(KEY, Math.max(0, nextMs - clock.steadyMs()));
     return () => {
-      this.#watchers.delete(onLook);
-      if (this.#watchers.size === 0 && !this.#line.isRunning(KEY)) this.#line.set(KEY, undefined);
+      watchers.delete(onLook);
+      if (watchers.size === 0 && !line.isRunning(KEY)) line.set(KEY, undefined);
     };
-  }
+  };
+  return {
+    watch,
+    /** The newest figures. Waits for a look when they are old, and for the first ones longer. */
+    shown: async (): Promise<Shown> => {
+      if (clock.steadyMs() < nextMs) return shown;
+      const looked = new AbortController();
+      const stop = watch(() => {
+        stop();
+        looked.abort();
+      });
+      await pause(clock, shown.figures ? PATIENCE_MS : timeoutMs + PATIENCE_MS, looked.signal);
+      stop();
+      return shown;
+    },
+    close: () => http.close(),
+  };
+}
 
-  async close(): Promise<void> {
-    await this.#http.close();
-  }
-
-  #show(shown: Shown): void {
-    const { clock, giteaRequests } = this.#options;
-    const earnedMs = (this.#requests * 60_000) / (giteaRequests * SHARE);
-    this.#requests = 0;
-    this.#nextMs = clock.steadyMs() + Math.max(FRESH_MS, earnedMs);
-    this.#shown = shown;
-    for (const tell of this.#watchers) tell();
-  }
-
-  /** @throws Failure when no group can be shown */
-  async #look(): Promise<Shown> {
-    const { clock, clocks, cluster, env, gitea, instance, kubernetes, timeoutMs } = this.#options;
-    if (!cluster.fresh) return { ...this.#shown, trouble: 'serve does not see the cluster at the moment' };
-    const live = cluster.groups();
-    const targetOf = await this.#targets.resolve(live, clock.now());
-    const own = live.flatMap(({ group }) => {
-      const target = group && normalBase(group.giteaUrl) === normalBase(gitea) ? targetOf.get(group) : undefined;
-      return group && target ? [{ group, target }] : [];
-    });
-    const targets = new Map(own.flatMap(({ target }) => (target instanceof Failure ? [] : [[target.key, target]])));
-    const looks = await observeEach(
-      // Ended jobs are shown, too.
-      [...targets.values()].map((target): GiteaTarget => ({ ...target, readsEnds: true })),
-      {
-        deadlineMs: timeoutMs,
-        includeBlocked: true,
-        careful: true,
-        clock,
-        env,
-        http: this.#http,
-        versions: this.#versions,
-        needsRows: async () => true,
-      },
-    );
-    // Others have their turn between two computations.
-    await clock.nextTurn();
-    const observed = own.map(({ group, target }): ObservedGroup => {
-      const lookKey = target instanceof Failure ? '' : target.key;
-      const look = target instanceof Failure ? target : looks.get(lookKey);
-      return { ...withTemplates(group), lookKey, ...(look && { look }) };
-    });
-    const failed = observed.flatMap(({ group, look: failure }) =>
-      failure instanceof Failure ? { namespace: group.namespace, name: group.name, failure } : [],
-    );
-    const [first] = failed;
-    if (first && failed.length === observed.length) throw first.failure;
-    const groups = observed.filter(({ look }) => !(look instanceof Failure));
-    const correction = compareClocks({ kubernetes, of: (origin) => clocks.of(origin) }, [new URL(gitea).origin]);
-    const runners = cluster.runners();
-    const nowMs = clock.now();
-    const planning = planApplication({ groups, broken: failed, runners, instance, nowMs, clocks: correction });
-    if (planning.is !== 'planned') throw planning.is === 'failed' ? planning.failure : new Error('a look is missing');
-    const { atMs, plan, seen } = planning;
-    const sound = groups.map(({ group }) => group);
-    const broken = [
-      ...failed.map(({ failure, ...key }) => ({ group: keyText(key), problem: failure.message })),
-      ...live.flatMap(({ key, problem }) => (problem === undefined ? [] : { group: key, problem })),
-    ];
-    const statuses = live.map(({ key, object }) => statusSeen({ ...object, status: cluster.statusOf(key) }));
-    const around = { server: '', namespaces: [], serve: { leader: '', isLate: false }, applications: [] };
-    const explained = explanationOf(sound, plan, atMs, seen);
-    const figures: Figures = {
-      explanation: withNotCreated({ ...explained, where: { ...around, broken, statuses } }),
-      repositories: new Set(plan.jobs.map(({ job }) => job.repository)),
-      scopes: new Map(own.map(({ group }) => [keyText(group), group.scope])),
-      begun: plan.jobs.flatMap(({ job, verdict }) => (verdict === 'done' || verdict === 'running' ? job : [])),
-      pods: cluster.podPlaces(),
-      instance,
-    };
-    return { figures, atMs: clock.now() };
-  }
+/** @param asking with which Gitea is asked @throws Failure when no group can be shown */
+async function look(
+  { clock, clocks, cluster, env, gitea, instance, kubernetes, timeoutMs }: LookerOptions,
+  book: TargetBook,
+  asking: Required<Pick<ObserveOptions, 'http' | 'versions'>>,
+): Promise<Seen> {
+  if (!cluster.fresh) return { message: 'serve does not see the cluster at the moment' };
+  const live = cluster.groups();
+  const targetOf = await book.resolve(live, clock.now());
+  const own = live.flatMap(({ group }) => {
+    const target = group && normalBase(group.giteaUrl) === normalBase(gitea) ? targetOf.get(group) : undefined;
+    return group && target ? [{ group, target }] : [];
+  });
+  const targets = new Map(own.flatMap(({ target }) => (target instanceof Failure ? [] : [[target.key, target]])));
+  const looks = await observeEach(
+    // Ended jobs are shown, too.
+    [...targets.values()].map((target): GiteaTarget => ({ ...target, readsEnds: true })),
+    {
+      deadlineMs: timeoutMs,
+      includeBlocked: true,
+      careful: true,
+      clock,
+      env,
+      ...asking,
+      needsRows: async () => true,
+    },
+  );
+  // Others have their turn between two computations.
+  await clock.nextTurn();
+  const observed = own.map(({ group, target }): ObservedGroup => {
+    const lookKey = target instanceof Failure ? '' : target.key;
+    const look = target instanceof Failure ? target : looks.get(lookKey);
+    return { ...withTemplates(group), lookKey, ...(look && { look }) };
+  });
+  const failed = observed.flatMap(({ group, look: failure }) =>
+    failure instanceof Failure ? { namespace: group.namespace, name: group.name, failure } : [],
+  );
+  const groups = observed.filter(({ look }) => !(look instanceof Failure));
+  const correction = compareClocks({ kubernetes, of: (origin) => clocks.of(origin) }, [new URL(gitea).origin]);
+  const runners = cluster.runners();
+  const nowMs = clock.now();
+  const planning = planApplication({ groups, broken: failed, runners, instance, nowMs, clocks: correction });
+  if (planning.is !== 'planned') throw planning.is === 'failed' ? planning.failure : new Error('a look is missing');
+  const { atMs, plan, seen } = planning;
+  const sound = groups.map(({ group }) => group);
+  const broken = [
+    ...failed.map(({ failure, ...key }) => ({ group: keyText(key), problem: failure.message })),
+    ...live.flatMap(({ key, problem }) => (problem === undefined ? [] : { group: key, problem })),
+  ];
+  const statuses = live.map(({ key, object }) => statusSeen({ ...object, status: cluster.statusOf(key) }));
+  const around = { server: '', namespaces: [], serve: { leader: '', isLate: false }, applications: [] };
+  const explained = explanationOf(sound, plan, atMs, seen);
+  return {
+    explanation: withNotCreated({ ...explained, where: { ...around, broken, statuses } }),
+    repositories: new Set(plan.jobs.map(({ job }) => job.repository)),
+    scopes: new Map(own.map(({ group }) => [keyText(group), group.scope])),
+    begun: plan.jobs.flatMap(({ job, verdict }) => (verdict === 'done' || verdict === 'running' ? job : [])),
+    pods: cluster.podPlaces(),
+    instance,
+  };
 }

@@ -4,11 +4,11 @@ import { mistakeOf } from '../../serve/events.ts';
 import { type ListenAddress, startHttpServer } from '../../serve/http/server.ts';
 import type { Feature, FeatureContext } from '../../serve/task.ts';
 import { Failure } from '../../shared/failure.ts';
-import { Looker, type LookSettings } from './look.ts';
+import { type LookSettings, startLooker } from './look.ts';
 import { ReaderRights } from './rights.ts';
 import { pageRequests } from './server.ts';
-import { Sessions, SHORTEST_KEY } from './session.ts';
-import { OAuth, type SignInSettings } from './sign-in.ts';
+import { SHORTEST_KEY, sessionsOf } from './session.ts';
+import { oauthOf, type SignInSettings } from './sign-in.ts';
 
 export interface PageOptions extends LookSettings, SignInSettings {
   readonly listen: ListenAddress;
@@ -38,7 +38,7 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
     bodyLimit: LONGEST_ANSWER,
     ...(ca !== undefined && { ca }),
   });
-  const looker = new Looker({ ...options, ...context });
+  const looker = startLooker({ ...options, ...context });
   const server = await startHttpServer({
     what: 'the page',
     address: listen,
@@ -50,13 +50,13 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
       logUrl,
       onMistake: (error) => context.tell(mistakeOf(error)),
       rights: new ReaderRights({ url: gitea, http, clock }),
-      sessions: new Sessions({
+      sessions: sessionsOf({
         // A line that is too short is none: it may be one that somebody writes just now.
         keys: () => keys().filter((key) => key.length >= SHORTEST_KEY),
         clock,
         isSecure: url.startsWith('https:'),
       }),
-      oauth: new OAuth({ ...options, clientSecret: () => secrets()[0] ?? '', http, clock }),
+      oauth: oauthOf({ ...options, clientSecret: () => secrets()[0] ?? '', http, clock }),
     }),
   });
   return {

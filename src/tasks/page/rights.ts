@@ -22,19 +22,17 @@ import type { Figures, Reader } from './view.ts';
 
 const FRESH_MS = 120_000;
 const LONGEST_MS = 240_000;
-/** People whose rights are remembered, and what is remembered of each. */
+/** People whose rights are remembered, and answers about all of them: 10 MiB. A cache for each person would take 100 KiB when it is empty. */
 const MOST_PEOPLE = 500;
-const MOST_ANSWERS = 5_000;
+const MOST_ANSWERS = 50_000;
 /** Questions about one person at one visit. The next visit asks on. */
 const MOST_QUESTIONS = 300;
 const AT_ONCE = 8;
 /** For all questions of a visit. */
 const VISIT_MS = 5_000;
-/** A token that Gitea does not know is not asked about again so soon. */
-const REFUSED_MS = 60_000;
 const LONGEST_TOKEN = 2_048;
 
-/** Gitea does not know the token (any more). */
+/** Gitea does not know the token (any more), or does not say to it whose it is. */
 export class NotSignedIn extends Error {}
 /** Gitea does not say who it is. */
 export class GiteaIsDown extends Error {}
@@ -48,17 +46,9 @@ interface RightsOptions {
 
 type RightsWanted = Pick<Figures, 'repositories' | 'scopes'>;
 
-interface Known {
-  readonly yes: boolean;
-  readonly atMs: number;
-}
-
 interface Person {
   readonly login: string;
   readonly isAdmin: boolean;
-  readonly atMs: number;
-  /** By path of the question. */
-  readonly answers: LRUCache<string, Known>;
 }
 
 const User = z.object({ login: z.string().min(1).max(100), is_admin: z.boolean().nullish() });
@@ -77,15 +67,17 @@ export function keyOf(secret: string): string {
 
 export class ReaderRights {
   readonly #options: RightsOptions;
-  readonly #people = new LRUCache<string, Person>({ max: MOST_PEOPLE });
-  readonly #refused: LRUCache<string, true>;
+  readonly #people: LRUCache<string, Person>;
+  /** By person and path of the question. */
+  readonly #answers: LRUCache<string, boolean>;
   /** Visits under way: a browser that reloads in a loop asks nothing twice. */
   readonly #asking = new Map<string, Promise<Person>>();
 
   constructor(options: RightsOptions) {
     this.#options = options;
-    const perf = { now: () => options.clock.steadyMs() };
-    this.#refused = new LRUCache({ max: MOST_PEOPLE, ttl: REFUSED_MS, ttlResolution: 0, perf });
+    const life = { ttl: LONGEST_MS, ttlResolution: 0, perf: { now: () => options.clock.steadyMs() } };
+    this.#people = new LRUCache({ max: MOST_PEOPLE, ...life });
+    this.#answers = new LRUCache({ max: MOST_ANSWERS, ...life });
   }
 
   isKnown(secret: string): boolean {
@@ -98,32 +90,45 @@ export class ReaderRights {
     wanted: RightsWanted = { repositories: new Set(), scopes: new Map() },
   ): Promise<Reader> {
     const key = keyOf(secret);
-    if (!isHeaderText(secret) || secret.length > LONGEST_TOKEN || this.#refused.has(key)) throw new NotSignedIn();
+    if (!isHeaderText(secret) || secret.length > LONGEST_TOKEN) throw new NotSignedIn();
     const before = this.#asking.get(key);
     const asking = before ?? this.#visit(key, secret, wanted).finally(() => this.#asking.delete(key));
     if (!before) this.#asking.set(key, asking);
-    return this.#readerFrom(await asking, wanted);
+    const { isAdmin, login } = await asking;
+    const answerTo = (question: RightsQuestion | undefined): boolean | undefined =>
+      question && this.#answers.get(`${key} ${question.path}`);
+    return {
+      login,
+      isAdmin,
+      // Asked for site administrators, too: their token may be for less.
+      mayRead: (repository) => answerTo(ofRepository(repository)) === true,
+      owns: (scope) =>
+        isAdmin ||
+        (scope.kind === 'user' && scope.user.toLowerCase() === login.toLowerCase()) ||
+        answerTo(ofScope(scope, login)) === true,
+      unknown: [...wanted.repositories].filter((each) => answerTo(ofRepository(each)) === undefined).length,
+    };
   }
 
   async #visit(key: string, secret: string, { repositories, scopes }: RightsWanted): Promise<Person> {
     const token = new Token(secret, this.#options.url, 'token', 'the person who looks');
     const deadline = new Deadline(VISIT_MS, this.#options.clock);
     const person = await this.#personOf(key, token, deadline);
-    const { answers, login } = person;
+    const { login } = person;
     const asked = [
       ...[...scopes.values()].map((scope) => ofScope(scope, login)),
       ...[...repositories].map(ofRepository),
     ];
-    const questions = new Map(asked.flatMap((each) => (each ? [[each.path, each] as const] : [])));
-    const due = [...questions.values()].filter(({ path }) => this.#ageMs(answers.get(path)) >= FRESH_MS);
+    const questions = new Map(asked.flatMap((each) => (each ? [[`${key} ${each.path}`, each] as const] : [])));
+    const due = [...questions].filter(([place]) => !isFresh(this.#answers, place));
     const queue = due.slice(0, MOST_QUESTIONS).values();
     const ask = async (): Promise<void> => {
-      for (const question of queue) {
+      for (const [place, question] of queue) {
         if (deadline.remainingMs() <= 0) return;
         const answer = await this.#send(key, token, question, deadline);
         if (!answer || ![200, 403, 404].includes(answer.status)) continue;
         const yes = answer.status === 200 && question.yes.safeParse(parseJson(answer.text)).success;
-        answers.set(question.path, { yes, atMs: this.#options.clock.steadyMs() });
+        this.#answers.set(place, yes);
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, ask));
@@ -132,16 +137,17 @@ export class ReaderRights {
 
   async #personOf(key: string, token: Token, deadline: Deadline): Promise<Person> {
     const known = this.#people.get(key);
-    if (known && this.#ageMs(known) < FRESH_MS) return known;
+    if (known && isFresh(this.#people, key)) return known;
     const answer = await this.#send(key, token, { path: '/user' }, deadline);
+    // The token lacks the scope read:user.
+    if (answer?.status === 403 && !known) throw new NotSignedIn();
     const user = answer?.status === 200 ? User.safeParse(parseJson(answer.text)).data : undefined;
     if (!user) {
-      if (known && this.#ageMs(known) < LONGEST_MS) return known;
+      if (known) return known;
       throw new GiteaIsDown();
     }
     const { login, is_admin } = user;
-    const answers = known?.login === login ? known.answers : new LRUCache<string, Known>({ max: MOST_ANSWERS });
-    const person = { login, isAdmin: is_admin ?? false, atMs: this.#options.clock.steadyMs(), answers };
+    const person = { login, isAdmin: is_admin ?? false };
     this.#people.set(key, person);
     return person;
   }
@@ -154,31 +160,12 @@ export class ReaderRights {
     if (answer instanceof Failure) return undefined;
     if (answer.status !== 401) return answer;
     this.#people.delete(key);
-    this.#refused.set(key, true);
     throw new NotSignedIn();
   }
+}
 
-  #ageMs(known: Pick<Known, 'atMs'> | undefined): number {
-    return known ? this.#options.clock.steadyMs() - known.atMs : Number.POSITIVE_INFINITY;
-  }
-
-  #readerFrom({ answers, isAdmin, login }: Person, { repositories }: RightsWanted): Reader {
-    const answerTo = (question: RightsQuestion | undefined): boolean | undefined => {
-      const known = question && answers.get(question.path);
-      return this.#ageMs(known) < LONGEST_MS ? known?.yes : undefined;
-    };
-    return {
-      login,
-      isAdmin,
-      // Asked for site administrators, too: their token may be for less.
-      mayRead: (repository) => answerTo(ofRepository(repository)) === true,
-      owns: (scope) =>
-        isAdmin ||
-        (scope.kind === 'user' && scope.user.toLowerCase() === login.toLowerCase()) ||
-        answerTo(ofScope(scope, login)) === true,
-      unknown: [...repositories].filter((each) => answerTo(ofRepository(each)) === undefined).length,
-    };
-  }
+function isFresh(known: Pick<LRUCache<string, object>, 'getRemainingTTL'>, key: string): boolean {
+  return known.getRemainingTTL(key) > LONGEST_MS - FRESH_MS;
 }
 
 /** Undefined: no repository has such a name. */

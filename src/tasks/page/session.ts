@@ -10,19 +10,16 @@ import * as z from 'zod';
 import type { Clock } from '../../shared/clock.ts';
 
 /** What a cookie says. */
-interface Claims {
+const SHAPES = {
   /** Who is signed in: the token is Gitea's, for this person. */
-  readonly session: Readonly<Record<'token' | 'login', string>>;
-  /** A sign-in under way. `to`: the path that follows it. */
-  readonly 'sign-in': Readonly<Record<'state' | 'verifier' | 'to', string>>;
-}
-type Kind = keyof Claims;
-export type SignIn = Claims['sign-in'];
-
-const CLAIMS: { readonly [K in Kind]: z.ZodType<Claims[K]> } = {
   session: z.object({ token: z.string().min(1), login: z.string() }),
+  /** A sign-in under way. `to`: the path that follows it. */
   'sign-in': z.object({ state: z.string(), verifier: z.string(), to: z.string() }),
 };
+type Kind = keyof typeof SHAPES;
+type Claims = { readonly [K in Kind]: z.output<(typeof SHAPES)[K]> };
+const CLAIMS: { readonly [K in Kind]: z.ZodType<Claims[K]> } = SHAPES;
+export type SignIn = Claims['sign-in'];
 
 /** A person has so long to sign in at Gitea. */
 export const SIGN_IN_S = 600;
@@ -38,55 +35,45 @@ interface SessionsOptions {
   readonly isSecure: boolean;
 }
 
-export class Sessions {
-  readonly #options: SessionsOptions;
-  readonly #name: string;
-  readonly #attributes: string;
+export type Sessions = ReturnType<typeof sessionsOf>;
 
-  constructor(options: SessionsOptions) {
-    this.#options = options;
-    this.#name = options.isSecure ? '__Host-gitea-runners' : 'gitea-runners';
-    this.#attributes = `; Path=/; HttpOnly; SameSite=Lax${options.isSecure ? '; Secure' : ''}`;
-  }
+export function sessionsOf({ clock, isSecure, keys }: SessionsOptions) {
+  const name = isSecure ? '__Host-gitea-runners' : 'gitea-runners';
+  const attributes = `; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+  const nameOf = (kind: Kind): string => (kind === 'session' ? name : `${name}-${kind}`);
+  return {
+    /** Undefined: it is too long for a cookie. */
+    cookie: async <K extends Kind>(kind: K, claims: Claims[K], seconds: number): Promise<string | undefined> => {
+      const [key = ''] = keys();
+      const endS = Math.floor(clock.now() / 1000) + seconds;
+      const sealed = await new EncryptJWT({ ...claims })
+        .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
+        .setAudience(kind)
+        .setExpirationTime(endS)
+        .encrypt(keyFrom(key));
+      const cookie = `${nameOf(kind)}=${sealed}${attributes}; Max-Age=${seconds}`;
+      return cookie.length > LONGEST_COOKIE ? undefined : cookie;
+    },
 
-  /** Undefined: it is too long for a cookie. */
-  async cookie<K extends Kind>(of: K, claims: Claims[K], seconds: number): Promise<string | undefined> {
-    const [key = ''] = this.#options.keys();
-    const endS = Math.floor(this.#options.clock.now() / 1000) + seconds;
-    const sealed = await new EncryptJWT({ ...claims })
-      .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
-      .setAudience(of)
-      .setExpirationTime(endS)
-      .encrypt(keyFrom(key));
-    const cookie = `${this.#nameOf(of)}=${sealed}${this.#attributes}; Max-Age=${seconds}`;
-    return cookie.length > LONGEST_COOKIE ? undefined : cookie;
-  }
+    endCookie: (kind: Kind): string => `${nameOf(kind)}=${attributes}; Max-Age=0`,
 
-  endCookie(of: Kind): string {
-    return `${this.#nameOf(of)}=${this.#attributes}; Max-Age=0`;
-  }
-
-  /** What a cookie of this kind says. Undefined: there is none, or it is not of ours, or too old. */
-  async read<K extends Kind>(of: K, { headers }: Pick<IncomingMessage, 'headers'>): Promise<Claims[K] | undefined> {
-    const name = this.#nameOf(of);
-    const sealed = parse(headers.cookie ?? '', name)[name];
-    if (!sealed) return undefined;
-    for (const key of this.#options.keys()) {
-      const opened = await jwtDecrypt(sealed, keyFrom(key), {
-        audience: of,
-        requiredClaims: ['exp'],
-        keyManagementAlgorithms: ['dir'],
-        contentEncryptionAlgorithms: ['A256GCM'],
-        currentDate: new Date(this.#options.clock.now()),
-      }).catch(() => undefined);
-      if (opened) return CLAIMS[of].safeParse(opened.payload).data;
-    }
-    return undefined;
-  }
-
-  #nameOf(of: Kind): string {
-    return of === 'session' ? this.#name : `${this.#name}-${of}`;
-  }
+    /** What a cookie of this kind says. Undefined: there is none, or it is not of ours, or too old. */
+    read: async <K extends Kind>(kind: K, { headers }: Pick<IncomingMessage, 'headers'>) => {
+      const sealed = parse(headers.cookie ?? '', nameOf(kind))[nameOf(kind)];
+      if (!sealed) return undefined;
+      for (const key of keys()) {
+        const opened = await jwtDecrypt(sealed, keyFrom(key), {
+          audience: kind,
+          requiredClaims: ['exp'],
+          keyManagementAlgorithms: ['dir'],
+          contentEncryptionAlgorithms: ['A256GCM'],
+          currentDate: new Date(clock.now()),
+        }).catch(() => undefined);
+        if (opened) return CLAIMS[kind].safeParse(opened.payload).data;
+      }
+      return undefined;
+    },
+  };
 }
 
 function keyFrom(line: string): Uint8Array {

@@ -7,7 +7,6 @@
  * answers at once for somebody who is signed in there. Nothing of a request decides where a browser is sent, but a path of this page.
  */
 import {
-  type AuthorizationServer,
   allowInsecureRequests,
   authorizationCodeGrantRequest,
   ClientSecretPost,
@@ -46,71 +45,15 @@ interface OAuthOptions extends SignInSettings {
   readonly clock: Clock;
 }
 
-export class OAuth {
-  readonly #options: OAuthOptions;
-  readonly #server: AuthorizationServer;
-  readonly #redirect: string;
+export type OAuth = ReturnType<typeof oauthOf>;
 
-  constructor(options: OAuthOptions) {
-    this.#options = options;
-    const { gitea, giteaPublic, url } = options;
-    this.#redirect = `${url}/signed-in`;
-    this.#server = {
-      issuer: giteaPublic,
-      authorization_endpoint: `${giteaPublic}/login/oauth/authorize`,
-      token_endpoint: `${gitea}/login/oauth/access_token`,
-    };
-  }
+export function oauthOf({ clientId, clientSecret, clock, gitea, giteaPublic, http, url: page }: OAuthOptions) {
+  const redirect = `${page}/signed-in`;
+  const authorize = `${giteaPublic}/login/oauth/authorize`;
+  const server = { issuer: giteaPublic, token_endpoint: `${gitea}/login/oauth/access_token` };
+  const client = { client_id: clientId };
 
-  /** @param to where the browser wants to go; what is no path of this page becomes `/` */
-  async begin(to: string): Promise<{ readonly signIn: SignIn; readonly location: string }> {
-    const signIn = { state: generateRandomState(), verifier: generateRandomCodeVerifier(), to: this.#ownPath(to) };
-    const location = new URL(this.#server.authorization_endpoint ?? '');
-    const query = {
-      client_id: this.#options.clientId,
-      redirect_uri: this.#redirect,
-      response_type: 'code',
-      scope: SCOPES,
-      state: signIn.state,
-      code_challenge: await calculatePKCECodeChallenge(signIn.verifier),
-      code_challenge_method: 'S256',
-    };
-    for (const [name, value] of Object.entries(query)) location.searchParams.set(name, value);
-    return { signIn, location: location.href };
-  }
-
-  /**
-   * @param answer the query with which Gitea sends the browser back
-   * @returns the token and how long it is valid. `refused`: the person said no, the state is not that of the cookie, or Gitea does not take
-   *   the code. `down`: Gitea does not answer
-   */
-  async end(answer: URLSearchParams, { state, verifier }: SignIn) {
-    const client = { client_id: this.#options.clientId };
-    try {
-      const checked = validateAuthResponse(this.#server, client, answer, state);
-      const secret = ClientSecretPost(this.#options.clientSecret());
-      const response = await authorizationCodeGrantRequest(
-        this.#server,
-        client,
-        secret,
-        checked,
-        this.#redirect,
-        verifier,
-        { [customFetch]: (url, { body }) => this.#exchange(url, body), [allowInsecureRequests]: true },
-      );
-      if (response.status >= 500) return 'down';
-      const { access_token, expires_in } = await processAuthorizationCodeResponse(this.#server, client, response);
-      return { token: access_token, seconds: Math.min(expires_in ?? LONGEST_SESSION_S, LONGEST_SESSION_S) };
-    } catch (error) {
-      if (error instanceof Failure) return 'down';
-      // oauth4webapi does not take the answer.
-      if (systemCode(error).startsWith('OAUTH_')) return 'refused';
-      throw error;
-    }
-  }
-
-  async #exchange(url: string, body: URLSearchParams): Promise<Response> {
-    const { clock, http } = this.#options;
+  const exchange = async (url: string, body: URLSearchParams): Promise<Response> => {
     const { text, status, mediaType } = await http.send(
       {
         what: 'sign a person in',
@@ -123,14 +66,54 @@ export class OAuth {
       new Deadline(EXCHANGE_MS, clock),
     );
     return new Response(text, { status, headers: { 'content-type': mediaType } });
-  }
+  };
 
-  /** Never another origin, and never back into a sign-in. */
-  #ownPath(to: string): string {
-    const { url: page } = this.#options;
-    const target = /^\/[^/\\]/.test(to) ? parseUrl(to, page) : undefined;
-    if (!target || target.origin !== page || target.pathname.startsWith('/sign')) return '/';
-    const path = `${target.pathname}${target.search}`;
-    return path.length > 500 || path.startsWith('//') ? '/' : path;
-  }
+  return {
+    /** @param to where the browser wants to go; what is no path of this page becomes `/` */
+    begin: async (to: string): Promise<{ readonly signIn: SignIn; readonly location: string }> => {
+      const signIn = { state: generateRandomState(), verifier: generateRandomCodeVerifier(), to: ownPath(to, page) };
+      const query = new URLSearchParams({
+        ...client,
+        redirect_uri: redirect,
+        response_type: 'code',
+        scope: SCOPES,
+        state: signIn.state,
+        code_challenge: await calculatePKCECodeChallenge(signIn.verifier),
+        code_challenge_method: 'S256',
+      });
+      return { signIn, location: `${authorize}?${query}` };
+    },
+
+    /**
+     * @param answer the query with which Gitea sends the browser back
+     * @returns the token and how long it is valid. `refused`: the person said no, the state is not that of the cookie, or Gitea does not
+     *   take the code. `down`: Gitea does not answer
+     */
+    end: async (answer: URLSearchParams, { state, verifier }: SignIn) => {
+      try {
+        const checked = validateAuthResponse(server, client, answer, state);
+        const secret = ClientSecretPost(clientSecret());
+        const response = await authorizationCodeGrantRequest(server, client, secret, checked, redirect, verifier, {
+          [customFetch]: (url, { body }) => exchange(url, body),
+          [allowInsecureRequests]: true,
+        });
+        if (response.status >= 500) return 'down';
+        const { access_token, expires_in } = await processAuthorizationCodeResponse(server, client, response);
+        return { token: access_token, seconds: Math.min(expires_in ?? LONGEST_SESSION_S, LONGEST_SESSION_S) };
+      } catch (error) {
+        if (error instanceof Failure) return 'down';
+        // oauth4webapi does not take the answer.
+        if (systemCode(error).startsWith('OAUTH_')) return 'refused';
+        throw error;
+      }
+    },
+  };
+}
+
+/** Never another origin, and never back into a sign-in. */
+function ownPath(to: string, page: string): string {
+  const target = /^\/[^/\\]/.test(to) ? parseUrl(to, page) : undefined;
+  if (!target || target.origin !== page || target.pathname.startsWith('/sign')) return '/';
+  const path = `${target.pathname}${target.search}`;
+  return path.length > 500 || path.startsWith('//') ? '/' : path;
 }

@@ -1,7 +1,7 @@
 /** What somebody may try who wants to see more than he may, or to use another person's session. */
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/shared/clock.ts';
-import { Sessions } from '../../../src/tasks/page/session.ts';
+import { sessionsOf } from '../../../src/tasks/page/session.ts';
 import { until } from '../../serve/rig.ts';
 import { Browser, statusWithHost } from './browser.ts';
 import { CLIENT } from './oauth-provider.ts';
@@ -105,7 +105,7 @@ describe('a session', () => {
     const anna = await rig.signIn('anna');
     const token = rig.provider.tokens[0] ?? '';
     const sealedWith = async (key: string, clock = systemClock) => {
-      const sessions = new Sessions({ keys: () => [key], clock, isSecure: false });
+      const sessions = sessionsOf({ keys: () => [key], clock, isSecure: false });
       return ((await sessions.cookie('session', { token, login: 'anna' }, 60)) ?? '').split(/[=;]/)[1] ?? '';
     };
     const statusWith = async (value: string): Promise<number> => {
@@ -155,7 +155,7 @@ describe('a session', () => {
   });
 
   it('is a cookie that scripts, other sites and plain connections do not get', async () => {
-    const sessions = new Sessions({ keys: () => [COOKIE_KEY], clock: systemClock, isSecure: true });
+    const sessions = sessionsOf({ keys: () => [COOKIE_KEY], clock: systemClock, isSecure: true });
 
     const cookie = await sessions.cookie('session', { token: 'a-token', login: 'anna' }, 60);
 
@@ -165,10 +165,10 @@ describe('a session', () => {
   });
 
   it('goes on when a new key stands above the old one, and ends with the old key', async () => {
-    const old = new Sessions({ keys: () => [COOKIE_KEY], clock: systemClock, isSecure: false });
+    const old = sessionsOf({ keys: () => [COOKIE_KEY], clock: systemClock, isSecure: false });
     const [cookie = ''] = ((await old.cookie('session', { token: 'a-token', login: 'anna' }, 60)) ?? '').split(';');
-    const request = { headers: { cookie: `a=b; ${cookie}` } } as Parameters<Sessions['read']>[1];
-    const withKeys = (...keys: string[]) => new Sessions({ keys: () => keys, clock: systemClock, isSecure: false });
+    const request = { headers: { cookie: `a=b; ${cookie}` } } as Parameters<ReturnType<typeof sessionsOf>['read']>[1];
+    const withKeys = (...keys: string[]) => sessionsOf({ keys: () => keys, clock: systemClock, isSecure: false });
 
     expect(await withKeys(`${COOKIE_KEY}2`, COOKIE_KEY).read('session', request)).toMatchObject({ login: 'anna' });
     expect(await withKeys(`${COOKIE_KEY}2`).read('session', request)).toBeUndefined();

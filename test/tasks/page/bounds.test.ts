@@ -1,6 +1,8 @@
 /** What the page does when much is asked, when Gitea does not answer, and when rights are taken away. */
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../../model/gitea/simulator.ts';
 import { HttpClient } from '../../../src/clients/http/client.ts';
@@ -12,11 +14,12 @@ import { systemClock } from '../../../src/shared/clock.ts';
 import { FRESH_MS } from '../../../src/tasks/page/look.ts';
 import { openPage, type PageOptions } from '../../../src/tasks/page/page.ts';
 import { GiteaIsDown, NotSignedIn, ReaderRights } from '../../../src/tasks/page/rights.ts';
-import { MOST_OF_ONE, pageRequests } from '../../../src/tasks/page/server.ts';
-import { Sessions } from '../../../src/tasks/page/session.ts';
+import { MOST_OF_ONE, MOST_STREAMS, pageRequests } from '../../../src/tasks/page/server.ts';
+import { sessionsOf } from '../../../src/tasks/page/session.ts';
 import { until } from '../../serve/rig.ts';
 import { folderWith } from '../../support/run-cli.ts';
 import { listen } from '../../support/server.ts';
+import { Browser } from './browser.ts';
 import { startPage } from './start-page.ts';
 
 const LINUX = { runsOn: ['linux'] };
@@ -44,6 +47,7 @@ describe('rights', () => {
     };
     return {
       gitea,
+      rights,
       simulator,
       wait: (ms: number) => {
         aheadMs += ms;
@@ -98,17 +102,33 @@ describe('rights', () => {
     expect(await look()).toEqual([false, false]);
   });
 
-  it('end with the token, and a token that Gitea refuses is not asked about again at once', async () => {
-    const { gitea, look, simulator, wait } = await startRights();
+  it('end with the token', async () => {
+    const { gitea, look, wait } = await startRights();
     expect(await look()).toEqual([true, true]);
 
     gitea.removeToken('token-of-bert');
     wait(121_000);
-    await expect(look()).rejects.toThrow(NotSignedIn);
-    const asked = simulator.requests.length;
 
     await expect(look()).rejects.toThrow(NotSignedIn);
-    expect(simulator.requests.length).toBe(asked);
+  });
+
+  it('of five hundred people take less than 10 MiB', async () => {
+    setFlagsFromString('--expose_gc');
+    const collect = runInNewContext('gc') as () => void;
+    const used = (): number => {
+      collect();
+      const { arrayBuffers, heapUsed } = process.memoryUsage();
+      return (arrayBuffers + heapUsed) / 1024 ** 2;
+    };
+    const { gitea, rights } = await startRights();
+    const people = Array.from({ length: 500 }, (_, index) => `token-${index}`);
+    for (const token of people) gitea.addToken('bert', ['read:user'], token);
+    const before = used();
+
+    for (const token of people) await rights.readerOf(token);
+
+    expect(people.every((token) => rights.isKnown(token))).toBe(true);
+    expect(used() - before).toBeLessThan(10);
   });
 
   it('are asked once for many who reload at the same time', async () => {
@@ -144,7 +164,7 @@ describe('Gitea down', () => {
     expect(text).not.toContain('/api/v1/');
   });
 
-  it('from the first look on is an error page, and no empty list', async () => {
+  it('from the first look on is an error page that tries again by itself, and no empty list', async () => {
     const { page, provider, simulator } = await startPage();
     simulator.gitea.addToken('anna', ['read:user', 'read:repository'], 'pat');
     provider.bend = (request, response) => {
@@ -152,10 +172,20 @@ describe('Gitea down', () => {
       response.writeHead(403).end();
       return true;
     };
+    const browser = new Browser();
 
     const response = await fetch(`${page}/api/v1/jobs`, { headers: { authorization: 'token pat' } });
+    const shown = await browser.open(`${page}/sign-in?to=/groups`);
+    provider.bend = () => false;
 
     expect(response.status).toBe(503);
+    expect(shown.status).toBe(503);
+    expect(shown.headers.get('refresh')).toBe('5');
+    expect(shown.text).toContain('This page tries again by itself.');
+    await until('it shows the groups then', async () => {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      return (await browser.ask(shown.url)).text.includes('<h1>Groups</h1>');
+    });
   });
 });
 
@@ -206,28 +236,54 @@ it('tokens that Gitea does not know are limited together', async () => {
   expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(20);
 });
 
+async function openStream(page: string, browser: Browser) {
+  const cookie = [...browser.cookies(page)].map(([name, value]) => `${name}=${value}`).join('; ');
+  const ending = new AbortController();
+  const response = await fetch(`${page}/events`, { headers: { cookie }, signal: ending.signal });
+  return { status: response.status, end: () => ending.abort() };
+}
+
 it('one person has so many streams of events, and one that ends makes room', async () => {
   const { page, signIn } = await startPage();
   const browser = await signIn('anna');
-  const cookie = [...browser.cookies(page)].map(([name, value]) => `${name}=${value}`).join('; ');
-  const open = async () => {
-    const ending = new AbortController();
-    const response = await fetch(`${page}/events`, { headers: { cookie }, signal: ending.signal });
-    return { status: response.status, end: () => ending.abort() };
-  };
-  const streams = await Promise.all(Array.from({ length: MOST_OF_ONE }, open));
+  const streams = await Promise.all(Array.from({ length: MOST_OF_ONE }, () => openStream(page, browser)));
 
-  const more = await open();
+  const more = await openStream(page, browser);
   streams[0]?.end();
   let last = more;
   await until('there is room', async () => {
-    last = await open();
+    last = await openStream(page, browser);
     return last.status === 200;
   });
 
   expect(streams.map(({ status }) => status)).toEqual(streams.map(() => 200));
   expect(more.status).toBe(429);
   for (const { end } of [...streams, last]) end();
+});
+
+it('a hundred pages that twenty people have open are served, also when all ask again in the same moment', async () => {
+  let steadyMs = 0;
+  const { page, signIn, simulator } = await startPage({ clock: { ...systemClock, steadyMs: () => steadyMs } });
+  const browsers: Browser[] = [];
+  for (let person = 0; person < 20; person += 1) {
+    simulator.gitea.addUser(`person-${person}`);
+    browsers.push(await signIn(`person-${person}`));
+  }
+  const openPages = browsers.flatMap((browser) => Array.from({ length: MOST_STREAMS / 20 }, () => browser));
+  // As after a restart of serve.
+  steadyMs += FRESH_MS;
+  const streams = await Promise.all(openPages.map((browser) => openStream(page, browser)));
+  const statuses = streams.map(({ status }) => status);
+
+  for (let round = 0; round < 4; round += 1) {
+    // One after another, and by the clock of the page in the same moment.
+    for (const browser of openPages) statuses.push((await browser.ask(`${page}/`)).status);
+    steadyMs += FRESH_MS;
+  }
+  for (const { end } of streams) end();
+
+  expect(statuses).toHaveLength(500);
+  expect(statuses.filter((status) => status !== 200)).toEqual([]);
 });
 
 it.each([
@@ -257,7 +313,7 @@ it('a mistake of ours is told with its place, and whoever asks learns nothing of
       url: free.origin,
       clock: systemClock,
       rights: new ReaderRights({ url: simulator.url, http, clock: systemClock }),
-      sessions: new Sessions({ keys: () => [], clock: systemClock, isSecure: false }),
+      sessions: sessionsOf({ keys: () => [], clock: systemClock, isSecure: false }),
       logUrl: '',
       onMistake: (error) => void mistakes.push(mistakeOf(error)),
       oauth: undefined as never,

@@ -75,8 +75,7 @@ const GROUP: GroupAnswer = {
 const FRAME: Frame = {
   title: HOSTILE,
   login: HOSTILE,
-  figures: { atMs: 0, nowMs: 60_000 },
-  trouble: HOSTILE,
+  age: { atMs: 0, nowMs: 60_000, trouble: HOSTILE },
   path: `/${HOSTILE}`,
 };
 

@@ -153,29 +153,27 @@ it('groups of another Gitea are not shown, not even to a site administrator', as
   expect(text).not.toContain('foreign');
 });
 
-describe('live updates', () => {
-  it('tell that there are new figures, and the page then shows the new job', async () => {
-    const { page, signIn, got, simulator } = await startAcmePage();
-    const browser = await signIn('anna');
-    const ending = new AbortController();
-    const cookie = [...browser.cookies(page)].map(([name, value]) => `${name}=${value}`).join('; ');
-    const stream = await fetch(`${page}/events`, { headers: { cookie }, signal: ending.signal });
-    let told = '';
-    const reading = (async () => {
-      for await (const chunk of stream.body ?? []) told += Buffer.from(chunk as Uint8Array).toString();
-    })().catch(() => undefined);
+it('live updates tell that there are new figures, and the page then shows the new job', async () => {
+  const { page, signIn, got, simulator } = await startAcmePage();
+  const browser = await signIn('anna');
+  const ending = new AbortController();
+  const cookie = [...browser.cookies(page)].map(([name, value]) => `${name}=${value}`).join('; ');
+  const stream = await fetch(`${page}/events`, { headers: { cookie }, signal: ending.signal });
+  let told = '';
+  const reading = (async () => {
+    for await (const chunk of stream.body ?? []) told += Buffer.from(chunk as Uint8Array).toString();
+  })().catch(() => undefined);
 
-    simulator.gitea.push('acme/web', { jobs: [{ key: 'new-job', ...LINUX }] });
-    await until('the page shows the job', async () => {
-      await sleep(500);
-      return (await got(browser, '/')).text.includes('new-job');
-    });
-
-    expect(stream.headers.get('content-type')).toBe('text/event-stream');
-    expect(told).toContain('event: looked');
-    ending.abort();
-    await reading;
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'new-job', ...LINUX }] });
+  await until('the page shows the job', async () => {
+    await sleep(500);
+    return (await got(browser, '/')).text.includes('new-job');
   });
+
+  expect(stream.headers.get('content-type')).toBe('text/event-stream');
+  expect(told).toContain('event: looked');
+  ending.abort();
+  await reading;
 });
 
 describe('JSON', () => {
@@ -217,6 +215,16 @@ describe('JSON', () => {
 
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ jobs: [] });
+  });
+
+  it('says what a token lacks that may not tell whose it is', async () => {
+    const { page, simulator } = await startAcmePage();
+    simulator.gitea.addToken('carl', ['read:repository'], 'pat-of-carl');
+
+    const response = await fetch(`${page}/api/v1/jobs`, { headers: { authorization: 'token pat-of-carl' } });
+
+    expect(response.status).toBe(401);
+    expect(await response.json()).toMatchObject({ message: expect.stringContaining('lacks the scope read:user') });
   });
 });
 

@@ -5,6 +5,7 @@ import type { SimulatorOptions } from '../../../model/gitea/simulator.ts';
 import { pageFrom } from '../../../src/cli/serve.ts';
 import { settingsFrom } from '../../../src/cli/settings.ts';
 import type { Subscriber } from '../../../src/serve/events.ts';
+import { type Clock, systemClock } from '../../../src/shared/clock.ts';
 import { openPage, type PageOptions } from '../../../src/tasks/page/page.ts';
 import { type Rig, startRig } from '../../serve/rig.ts';
 import { printingIo } from '../../support/printing-io.ts';
@@ -26,10 +27,15 @@ export interface PageRig extends Rig {
 }
 
 export async function startPage(
-  over: Partial<PageOptions> & { readonly spec?: string; readonly subscribers?: readonly Subscriber[] } = {},
+  over: Partial<PageOptions> & {
+    readonly spec?: string;
+    readonly subscribers?: readonly Subscriber[];
+    /** Of the page; the queue has its own. */
+    readonly clock?: Clock;
+  } = {},
   simulator: SimulatorOptions = {},
 ): Promise<PageRig> {
-  const { spec = '', subscribers = [], ...more } = over;
+  const { clock = systemClock, spec = '', subscribers = [], ...more } = over;
   const rig = await startRig(spec, simulator);
   const provider = startProvider(rig.simulator, 'anna');
   const folder = folderWith({ key: COOKIE_KEY, secret: `${CLIENT.secret}\n` });
@@ -54,7 +60,7 @@ export async function startPage(
     if (!settings) throw new Error('no page is asked for');
     // Looks are not held back by their budget here.
     const options: PageOptions = { ...settings, giteaRequests: 60_000, ...own };
-    await rig.start({ identity: url, subscribers, features: [(context) => openPage(options, context)] });
+    await rig.start({ identity: url, subscribers, features: [(context) => openPage(options, { ...context, clock })] });
     return url;
   };
   const page = await start(more);
