@@ -110,6 +110,8 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
       const fields = { repository, ...reason(failure) };
       warn(`commit-status ${failure.message}`, fields, 'cannot say beside a commit why a CI job waits');
     },
+    'page-look-failed': ({ message: error }) =>
+      warn(`page ${error}`, { error }, 'the page for developers has no newer figures'),
     // A dead addressee fails with each message.
     notified: ({ to, result, failure }) => {
       if (result === 'sent') return;

@@ -29,7 +29,7 @@ export interface LookSettings {
 }
 
 type LookerOptions = LookSettings &
-  Pick<FeatureContext, 'clock' | 'clocks' | 'cluster' | 'env' | 'kubernetes' | 'openTargets' | 'queue'>;
+  Pick<FeatureContext, 'clock' | 'clocks' | 'cluster' | 'env' | 'kubernetes' | 'openTargets' | 'queue' | 'tell'>;
 
 /** What is known, and why it is not newer. */
 export interface Shown {
@@ -52,7 +52,7 @@ const KEY = 'page';
 export type Looker = ReturnType<typeof startLooker>;
 
 export function startLooker(options: LookerOptions) {
-  const { ca, clock, clocks, env, giteaRequests, queue, timeoutMs } = options;
+  const { ca, clock, clocks, env, giteaRequests, queue, tell, timeoutMs } = options;
   const targets = options.openTargets();
   const watchers = new Set<() => void>();
   let requests = 0;
@@ -75,7 +75,8 @@ export function startLooker(options: LookerOptions) {
     requests = 0;
     nextMs = clock.steadyMs() + Math.max(FRESH_MS, earnedMs);
     shown = 'message' in seen ? { ...shown, trouble: seen.message } : { figures: seen, atMs: clock.now() };
-    for (const tell of watchers) tell();
+    if ('message' in seen) tell({ is: 'page-look-failed', message: seen.message });
+    for (const onLook of watchers) onLook();
   };
   const line = queue.open('page-look', {
     width: 1,

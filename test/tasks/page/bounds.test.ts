@@ -6,6 +6,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../../model/gitea/simulator.ts';
 import { HttpClient } from '../../../src/clients/http/client.ts';
+import type { Subscriber } from '../../../src/serve/events.ts';
 import { mistakeOf } from '../../../src/serve/events.ts';
 import { WorkQueue } from '../../../src/serve/queue.ts';
 import type { FeatureContext } from '../../../src/serve/task.ts';
@@ -165,7 +166,9 @@ describe('Gitea down', () => {
   });
 
   it('from the first look on is an error page that tries again by itself, and no empty list', async () => {
-    const { page, provider, simulator } = await startPage();
+    const told: string[] = [];
+    const hear: Subscriber = (event) => void (event.is === 'page-look-failed' && told.push(event.message));
+    const { page, provider, simulator } = await startPage({ subscribers: [hear] });
     simulator.gitea.addToken('anna', ['read:user', 'read:repository'], 'pat');
     provider.bend = (request, response) => {
       if (!request.url?.includes('/orgs/acme/actions/')) return false;
@@ -180,6 +183,7 @@ describe('Gitea down', () => {
 
     expect(response.status).toBe(503);
     expect(shown.status).toBe(503);
+    expect(told[0]).toContain('403');
     expect(shown.headers.get('refresh')).toBe('5');
     expect(shown.text).toContain('This page tries again by itself.');
     await until('it shows the groups then', async () => {
