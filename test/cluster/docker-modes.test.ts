@@ -1,13 +1,15 @@
 /**
  * Docker in a runner's pod, on a real kubelet: what CI jobs can do with it in `dind` and `dind-rootless`, and what becomes of their
  * containers when the pod is asked to end. dockerd is Debian's 20.10, the scripts around it are the runner project's own.
+ * DOCKER_COMPOSE=build adds `docker compose`, which is built for it.
  */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
 import * as z from 'zod';
 import { waitUntil } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { LEVEL, PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
+import { HAS_COMPOSE, LEVEL, PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
 import { ciImage, ROOTLESS_IMAGE, RUNNER_WITH_CLIENT_IMAGE } from './stack/docker-images.ts';
 import { Registry } from './stack/registry.ts';
 
@@ -28,6 +30,14 @@ beforeAll(async () => {
   await ciImage(archive);
   image = registry.add('ci:1', archive, join(rig.playground.folder, 'images', 'ci'));
   const { admin } = rig.gitea;
+  const compose = stringify({
+    services: {
+      web: { image },
+      ask: { image, command: ['sh', '-c', 'until wget -q -O - http://web:8080/; do sleep 1; done'] },
+    },
+  });
+  const up = `cat > compose.yaml <<'EOF'\n${compose}EOF\ndocker compose up --quiet-pull --exit-code-from ask\ndocker compose down`;
+  await admin.addWorkflow(REPOSITORY, 'compose.yml', workflowOf('compose', up));
   const inContainer = { 'runs-on': 'container', services: { web: { image } } };
   const ask = 'wget -q -O - http://web:8080/';
   const steps = `docker run --rm ${image} echo "from $((40 + 2)) containers"`;
@@ -104,6 +114,17 @@ describe.each(MODES)('containerMode $mode', (mode) => {
     const log = await rig.logOfJob(job);
     expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
     expect(log).toContain('from 42 containers');
+  });
+
+  it.skipIf(!HAS_COMPOSE)('runs the containers of a compose file', async () => {
+    const { name, manifest } = await rig.queue('compose.yml', wanted(mode));
+
+    await rig.apply(manifest);
+    const job = await rig.done(name);
+
+    const log = await rig.logOfJob(job);
+    expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
+    expect(log).toMatch(new RegExp(`ask-1 +\\| ${HELLO}`));
   });
 
   it('runs a CI job in a container, beside its service', async () => {

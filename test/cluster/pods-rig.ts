@@ -10,6 +10,7 @@ import { parseAllDocuments, stringify } from 'yaml';
 import * as z from 'zod';
 import type { ContainerMode } from '../../src/config/runnergroup/runner-group.ts';
 import type { ApiJob } from '../servers/account.ts';
+import { buildCompose } from '../servers/build.ts';
 import { type Gitea, startGitea } from '../servers/gitea.ts';
 import { Playground, waitUntil } from '../servers/process.ts';
 import {
@@ -27,6 +28,8 @@ import { Machine, needPackages } from './stack/machine.ts';
 const ORG = 'acme';
 export const REPOSITORY = `${ORG}/web`;
 export const LEVEL = `/orgs/${ORG}` as const;
+/** `docker compose` is in the images with docker's client. It is built for it. */
+export const HAS_COMPOSE = process.env['DOCKER_COMPOSE'] === 'build';
 /** How long a step of a test may take. */
 export const within = { timeoutMs: 240_000 };
 
@@ -74,6 +77,7 @@ export class PodsRig {
   static async start(name: string, runtime?: string): Promise<PodsRig> {
     needPackages();
     const builds = inject('clusterBuilds');
+    const compose = HAS_COMPOSE ? buildCompose((line) => process.stdout.write(`servers: ${line}\n`)) : undefined;
     const playground = new Playground(name);
     let machine: Machine | undefined;
     try {
@@ -86,8 +90,8 @@ export class PodsRig {
       const writers = {
         [PAUSE_IMAGE]: pauseImage,
         [RUNNER_IMAGE]: (out: string) => runnerImage(out, builds.runner),
-        [RUNNER_WITH_CLIENT_IMAGE]: (out: string) => runnerWithClientImage(out, builds.runner),
-        [ROOTLESS_IMAGE]: (out: string) => rootlessImage(out, builds.runner),
+        [RUNNER_WITH_CLIENT_IMAGE]: (out: string) => runnerWithClientImage(out, builds.runner, compose),
+        [ROOTLESS_IMAGE]: (out: string) => rootlessImage(out, builds.runner, compose),
         sidecar: sidecarImage,
       };
       for (const [image, write] of Object.entries(writers)) {

@@ -184,6 +184,17 @@ const KEDA: Recipe = {
   assets: ['config'],
 };
 
+/** The last one that talks to Debian's dockerd 20.10. */
+const COMPOSE: Recipe = {
+  name: 'compose',
+  title: 'docker compose 2.40.3',
+  binaries: { 'docker-compose': 'github.com/docker/compose/v2/cmd' },
+  cgo: false,
+  flags: ['-ldflags', '-s -w'],
+  module: 'github.com/docker/compose/v2',
+  assets: [],
+};
+
 /** Where the parts of the cluster lie. */
 export interface ClusterBuilds {
   /** Folder with `kube-apiserver`, `kube-controller-manager`, `kube-scheduler`, `kubelet`, `kubectl`. */
@@ -255,6 +266,12 @@ export function buildCluster(say: (line: string) => void, buildkit = false): Clu
 export function buildKeda(say: (line: string) => void): string {
   needTools();
   return build(KEDA, say);
+}
+
+/** It takes minutes, and only DOCKER_COMPOSE=build needs it. @returns its path */
+export function buildCompose(say: (line: string) => void): string {
+  needTools();
+  return join(build(COMPOSE, say), 'docker-compose');
 }
 
 /** Builds what is not there yet, one after the other, and tells `say` how long each took. */

@@ -15,6 +15,13 @@ export const RUNNER_WITH_BUILDX_IMAGE = 'local/runner:1.0.8-buildx';
 export const ROOTLESS_IMAGE = 'local/runner:1.0.8-dind-rootless';
 
 const CLIENT = '/usr/bin/docker';
+const PLUGINS = '/usr/libexec/docker/cli-plugins';
+
+/** @param compose `docker compose`, as it was built; undefined: without it */
+function composePlugin(compose: string | undefined): readonly ImageEntry[] {
+  return compose === undefined ? [] : [{ path: `${PLUGINS}/docker-compose`, source: compose, mode: 0o755 }];
+}
+
 const DAEMON = [
   '/usr/sbin/dockerd',
   '/usr/bin/containerd',
@@ -59,11 +66,11 @@ export async function sidecarImage(out: string): Promise<void> {
   });
 }
 
-export async function runnerWithClientImage(out: string, build: string): Promise<void> {
+export async function runnerWithClientImage(out: string, build: string, compose?: string): Promise<void> {
   await writeImage({
     out,
     name: RUNNER_WITH_CLIENT_IMAGE,
-    layers: [{ files: [...runnerFiles(build), ...withLibraries([CLIENT])] }],
+    layers: [{ files: [...runnerFiles(build), ...withLibraries([CLIENT]), ...composePlugin(compose)] }],
     config: { Entrypoint: ['/sbin/tini', '--', '/usr/local/bin/run.sh'], Env: [PATH], WorkingDir: '/data' },
   });
 }
@@ -72,7 +79,7 @@ export async function runnerWithClientImage(out: string, build: string): Promise
  * s6 runs dockerd and the runner as user 1000, as in the runner project's Dockerfile. dockerd is slow to start, as on a busy node: s6 as
  * the image has it would have given up.
  */
-export async function rootlessImage(out: string, build: string): Promise<void> {
+export async function rootlessImage(out: string, build: string, compose?: string): Promise<void> {
   const script = (path: string): ImageEntry => ({
     path: `/etc/s6/${path}`,
     source: join(build, 'scripts', 's6', path),
@@ -103,6 +110,7 @@ exec rootlesskit --net=slirp4netns --mtu=1500 --disable-host-loopback --port-dri
           ...withLibraries(['/usr/bin/newuidmap', '/usr/bin/newgidmap']).map((file) =>
             /new.idmap$/.test(file.path) ? { ...file, mode: 0o4755 } : file,
           ),
+          ...composePlugin(compose),
           SETTINGS,
           { path: '/etc/subuid', content: 'runner:100000:65536\n' },
           { path: '/etc/subgid', content: 'runner:100000:65536\n' },
@@ -136,7 +144,7 @@ export async function runnerWithBuildxImage(out: string, build: string, clients:
         files: [
           ...runnerFiles(build),
           ...withLibraries([CLIENT]),
-          client('docker-buildx', '/usr/libexec/docker/cli-plugins/docker-buildx'),
+          client('docker-buildx', `${PLUGINS}/docker-buildx`),
           client('buildctl', '/usr/bin/buildctl'),
         ],
       },
