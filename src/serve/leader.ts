@@ -100,7 +100,7 @@ export class Leader {
     });
     this.#apps = new Applications({ ...shared, onNews: () => this.changed() });
     this.#book = new TargetBook(() => targetSources(options));
-    this.#losses = new LossBook((key) => cluster.statusOf(key), tell);
+    this.#losses = new LossBook(cluster, tell);
     this.#poller = new Poller({
       ...shared,
       needsRows: async () => cluster.runners().some(({ job }) => isPinnedAlive(job)),
@@ -203,11 +203,7 @@ export class Leader {
     this.#snapshot = seen;
     this.#apps.keep(seen.byApp);
     const around = { nowMs, snapshot: seen, targetOf: this.#targetOf, observations: this.#poller.observations };
-    const doubtful = this.#losses.follow({
-      ...around,
-      hasPod: (key) => cluster.hasPod(key),
-      endToldBy: (key) => cluster.endToldBy(key),
-    });
+    const doubtful = this.#losses.follow(around);
     // Only a new look tells what the end of a runner means.
     const ended = new Set(seen.ended.map(groupKeyOfRunner));
     const targets = new Set(groups.map(({ key, group }) => ended.has(key) && group && this.#targetOf.get(group)));
