@@ -28,7 +28,7 @@ const EVENT_WRITES = 10;
 /** Writes `status` only when it says something new, and at most once a second per group. */
 export const writeStatuses: StartTask = (context) => {
   /** By name and uid: a group that was re-created is another one. */
-  const wanted = new Map<string, GroupVerdict>();
+  const newest = new Map<string, GroupVerdict>();
   /** What we wrote last: the copy of the watch is a moment behind. */
   const written = new Map<string, RunnerGroupStatus>();
 
@@ -40,21 +40,12 @@ export const writeStatuses: StartTask = (context) => {
     return tellsLess(facts, old, nowMs) || !isWorthWriting(next, old) ? undefined : next;
   };
   const write = async (key: string): Promise<Again | undefined> => {
-    const verdict = wanted.get(key);
-    wanted.delete(key);
+    const verdict = newest.get(key);
     const status = verdict && nextOf(verdict);
     if (!status) return undefined;
-    const before = written.get(key);
-    written.set(key, status);
-    let answer: 200 | 404 | 409 | undefined;
-    try {
-      answer = await patch(context, verdict.live.object, status);
-    } finally {
-      if (answer === undefined && before) written.set(key, before);
-      else if (answer !== 200) written.delete(key);
-      // What was told meanwhile is newer.
-      if (answer !== 200 && answer !== 404 && !wanted.has(key)) wanted.set(key, verdict);
-    }
+    const answer = await patch(context, verdict.live.object, status);
+    if (answer === 200) written.set(key, status);
+    else written.delete(key);
     return answer === 409 ? { inMs: CONFLICT_MS } : undefined;
   };
   const line = context.queue.open('status', {
@@ -67,14 +58,12 @@ export const writeStatuses: StartTask = (context) => {
   });
   const put = (verdict: GroupVerdict): void => {
     const key = keyOf(verdict.live.object);
-    wanted.delete(key);
-    if (!nextOf(verdict)) return;
-    wanted.set(key, verdict);
-    line.add(key);
+    newest.set(key, verdict);
+    if (nextOf(verdict)) line.add(key);
   };
   const forget = (groups: readonly GroupVerdict[]): void => {
     const keys = new Set(groups.map(({ live }) => keyOf(live.object)));
-    for (const known of [wanted, written]) keepOnly(known, keys);
+    for (const known of [newest, written]) keepOnly(known, keys);
     line.keepOnly(keys);
   };
   return (event) => {
