@@ -23,7 +23,7 @@ import { TargetBook, type TargetOf } from './looks/targets.ts';
 import { LossBook } from './losses/follow.ts';
 import { type ClusterSnapshot, groupKeyOfRunner, snapshot } from './planning/live.ts';
 import { type Again, type KeyQueue, type QueueRow, WorkQueue } from './queue.ts';
-import { type AppVerdict, type ReconcileInput, reconcile, skewsOf, TICK_MS } from './reconcile.ts';
+import { type AppVerdict, judgeApplication, type ReconcileInput, skewsOf, TICK_MS } from './reconcile.ts';
 import type { StartTask } from './task.ts';
 import { Applications } from './waking/applications.ts';
 import { concerns, type WebhookEvent } from './webhook/gate.ts';
@@ -173,18 +173,17 @@ export class Leader {
     const input = this.#input();
     const before = this.#verdicts ?? new Map<string, AppVerdict>();
     const verdicts = new Map<string, AppVerdict>();
-    let beganMs = clock.steadyMs();
-    for (const verdict of reconcile(input, before)) {
-      const { application } = verdict;
-      if (verdict !== before.get(application)) {
-        this.#tell({ is: 'planned', verdict, ms: clock.steadyMs() - beganMs });
-        this.#apps.follow(application, verdict);
-        // A plan blocks the process, and there may be many.
-        await clock.nextTurn();
-      }
-      if (this.#closed) return TICK;
+    for (const [application, members] of input.snapshot.byApp) {
+      const beganMs = clock.steadyMs();
+      const known = before.get(application);
+      const verdict = judgeApplication(input, application, members, known);
       verdicts.set(application, verdict);
-      beganMs = clock.steadyMs();
+      if (verdict === known) continue;
+      this.#tell({ is: 'planned', verdict, ms: clock.steadyMs() - beganMs });
+      this.#apps.follow(application, verdict);
+      // A plan blocks the process, and there may be many.
+      await clock.nextTurn();
+      if (this.#closed) return TICK;
     }
     this.#verdicts = verdicts;
     this.#tell({ is: 'reconciled', verdicts: [...verdicts.values()], skews: skewsOf(input) });

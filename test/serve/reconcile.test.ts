@@ -6,7 +6,7 @@ import type { Look } from '../../src/planner/evidence.ts';
 import { NO_DIFFERENCE } from '../../src/serve/planning/difference.ts';
 import { isReady } from '../../src/serve/planning/group-status.ts';
 import { type LiveGroup, type LiveRunner, type Observation, snapshot } from '../../src/serve/planning/live.ts';
-import { type AppVerdict, type ReconcileInput, reconcile, skewsOf } from '../../src/serve/reconcile.ts';
+import { type AppVerdict, judgeApplication, type ReconcileInput, skewsOf } from '../../src/serve/reconcile.ts';
 import { NEVER_WOKEN } from '../../src/serve/waking/wake-state.ts';
 import { Failure } from '../../src/shared/failure.ts';
 import { SUSPENDED } from '../../src/shared/marks.ts';
@@ -81,7 +81,9 @@ function sceneOf(
 }
 
 function play(input: ReconcileInput, before = NO_VERDICTS): ReadonlyMap<string, AppVerdict> {
-  return new Map([...reconcile(input, before)].map((verdict) => [verdict.application, verdict]));
+  return new Map(
+    [...input.snapshot.byApp].map(([key, groups]) => [key, judgeApplication(input, key, groups, before.get(key))]),
+  );
 }
 
 function only(verdicts: ReadonlyMap<string, AppVerdict>): AppVerdict {
