@@ -40,7 +40,6 @@ export interface SweepGroup {
 }
 
 export interface SweeperOptions {
-  /** `GITEA_RUNNERS_INSTANCE`. */
   readonly instance: string;
   /** Has one look at a scope, or one deletion with its checks, done when it may ask this Gitea. */
   readonly ask: <T>(target: GiteaTarget, work: (access: GiteaAccess) => Promise<T>) => Promise<T>;
