@@ -18,7 +18,7 @@ import { ownTemplateHash } from '../observe/own-pod.ts';
 import type { Trouble } from '../observe/troubles.ts';
 import { hasEnded } from '../planner/evidence.ts';
 import { Failure } from '../shared/failure.ts';
-import { timeText } from '../shared/marks.ts';
+import { TRACKING_ID, timeText } from '../shared/marks.ts';
 import type { TargetOf } from './looks/targets.ts';
 import { type Difference, differenceOf, differingByGroup, NO_DIFFERENCE } from './planning/difference.ts';
 import type { GroupFacts } from './planning/group-status.ts';
@@ -188,7 +188,8 @@ function planMembers(
     groups.push({ ...withTemplates(group), lookKey: isFailed ? key : target.key, ...(look && { look }) });
   }
   const runners = [...new Set([...members.flatMap((member) => member.runners), ...others])];
-  const application = members[0]?.live.trackingId?.split(':')[0];
+  const [first] = members;
+  const application = first?.live.object.metadata.annotations?.[TRACKING_ID]?.split(':')[0];
   return planApplication({ groups, broken, runners, instance, application, nowMs, clocks });
 }
 

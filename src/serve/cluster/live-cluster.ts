@@ -127,17 +127,14 @@ export class LiveCluster {
         // The generation stays while only the status changes, which is our own doing.
         const version = generation || object;
         const key = keyOf(object);
-        const trackingId = annotations?.[TRACKING_ID];
-        const tracked = trackingId !== undefined && { trackingId };
         return {
           key,
           inputs: [
             uid,
             version,
-            trackingId,
-            ...[SUSPENDED, LOOK_NOW, ...READ_ANNOTATIONS].map((name) => annotations?.[name]),
+            ...[TRACKING_ID, SUSPENDED, LOOK_NOW, ...READ_ANNOTATIONS].map((name) => annotations?.[name]),
           ],
-          make: () => ({ key, object, ...tracked, ...groupOfObject(object, this.#images) }),
+          make: () => ({ key, object, ...groupOfObject(object, this.#images) }),
         };
       });
       return items.sort((a, b) => (a.key < b.key ? -1 : 1));
@@ -230,13 +227,11 @@ function isRefused(copies: Copies): boolean {
 
 function judgeRunner(job: TrackedJob, pods: readonly KubePod[]): LiveRunner {
   const annotations = job.metadata.annotations ?? {};
-  const trackingId = annotations[TRACKING_ID];
   const groupName = job.metadata.labels?.[GROUP_NAME];
   const loss = lossOf(job, pods);
   return {
     job: judgeJob(job, pods),
     annotations,
-    ...(trackingId !== undefined && { trackingId }),
     ...(groupName !== undefined && { groupName }),
     ...(loss && { loss }),
     ...(hasComeBack(pods) && { isBack: true }),
