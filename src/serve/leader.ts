@@ -171,11 +171,10 @@ export class Leader {
     this.#targetOf = targetOf;
     if (this.#closed) return TICK;
     const input = this.#input();
-    const before = this.#verdicts ?? new Map<string, AppVerdict>();
     const verdicts = new Map<string, AppVerdict>();
     for (const [application, members] of input.snapshot.byApp) {
       const beganMs = clock.steadyMs();
-      const known = before.get(application);
+      const known = this.#verdicts?.get(application);
       const verdict = judgeApplication(input, application, members, known);
       verdicts.set(application, verdict);
       if (verdict === known) continue;
