@@ -87,12 +87,10 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
     suspects.set(name, judged);
     if (!look || suspect.isChecked || !judged.isChecked) continue;
     const about = { runner: name, reason: suspect.reason, lostAt: timeText(suspect.sinceMs) };
-    const orphans = look.jobs.filter(({ id, status, runner }) => {
-      return status === 'in_progress' && runner === name && !known.has(id);
-    });
-    news.push(
-      ...orphans.map(({ id: jobId, runId, repository, attempt }) => ({ ...about, repository, runId, jobId, attempt })),
-    );
+    for (const { id: jobId, status, runner, runId, repository, attempt } of look.jobs) {
+      const isLost = status === 'in_progress' && runner === name && !known.has(jobId);
+      if (isLost) news.push({ ...about, repository, runId, jobId, attempt });
+    }
   }
   const room = Math.max(0, MOST_LOST_JOBS - lost.length);
   const found = news.slice(0, room);
