@@ -45,7 +45,7 @@ export interface WorkClass {
   readonly perLane?: number;
   /** Between the beginnings of two runs of a lane, ms. Default: 0. */
   readonly gapMs?: number;
-  /** After how many ms a run gives its place to others and goes on, and how many may. Asked again whenever a run ends. Default: none does. */
+  /** After how many ms a run gives its place to others and goes on, and how many may. Asked again when a run ends. Default: none does. */
   readonly slow?: { readonly afterMs: () => number; readonly most: number };
   /** Pause after so many failures in a row, ms. Default: 1 s, 2 s … a minute. */
   readonly backOffMs?: (failures: number) => number;
@@ -223,9 +223,9 @@ export class KeyQueue {
     const running = [...this.#entries.values()].filter(({ run }) => run);
     const inLane = groupBy(running, ({ lane }) => lane);
     const slowMs = slow?.afterMs() ?? NEVER;
-    const lateMs = ({ beganMs, hasGivenWay }: Run): number => (hasGivenWay ? beganMs : beganMs + slowMs);
-    // Runs that take long have given their places up, as far as there may be more of them without one.
-    const late = running.filter(({ run }) => run && lateMs(run) <= nowMs).length;
+    for (const { run } of running) if (run && run.beganMs + slowMs <= nowMs) run.hasGivenWay = true;
+    // As far as there may be more of them without a place.
+    const late = running.filter(({ run }) => run?.hasGivenWay).length;
     let places = width - running.length + Math.min(late, slow?.most ?? 0);
     const isDue = (entry: Entry): boolean => this.#startMs(entry) <= nowMs;
     const due = [...this.#entries.values()].filter(isDue).sort((a, b) => a.dueMs - b.dueMs);
@@ -244,7 +244,9 @@ export class KeyQueue {
       }
       lanes.push(lane);
     }
-    const next = [...this.#entries.values()].map((entry) => (entry.run ? lateMs(entry.run) : this.#startMs(entry)));
+    const next = [...this.#entries.values()].map((each) =>
+      each.run ? each.run.beganMs + slowMs : this.#startMs(each),
+    );
     this.#wakeAt(next.filter((atMs) => atMs > nowMs).reduce((a, b) => Math.min(a, b), NEVER));
   }
 

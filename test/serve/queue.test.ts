@@ -511,6 +511,24 @@ describe('a class', () => {
     expect(began).toEqual(['0 a', '500 b']);
   });
 
+  it('a run that has given its place away does not take it back', async () => {
+    let afterMs = 500;
+    const began: string[] = [];
+    const run = async (key: string): Promise<undefined> => {
+      began.push(`${clock.steadyMs()} ${key}`);
+      if (key !== 'teaches') return await hang();
+      await new Promise<void>((resolve) => clock.after(1_000, resolve));
+      afterMs = 50_000;
+      return undefined;
+    };
+    const slow = { afterMs: () => afterMs, most: 1 };
+    const { clock, line } = open({ width: 1, deadlineMs: 60_000, slow, run });
+    for (const key of ['a', 'teaches', 'b', 'c']) line.add(key);
+    await clock.pass(30_000);
+
+    expect(began).toEqual(['0 a', '500 teaches', '1500 b']);
+  });
+
   it('learns from a run that ends that another one takes long', async () => {
     let afterMs = 60_000;
     const began: string[] = [];
