@@ -21,7 +21,7 @@ import { originOf } from './looks/giteas.ts';
 import { Poller, type PollerOptions } from './looks/poller.ts';
 import { TargetBook, type TargetOf } from './looks/targets.ts';
 import { LossBook } from './losses/follow.ts';
-import { type ClusterSnapshot, groupKeyOfRunner, snapshot } from './planning/live.ts';
+import { type ClusterSnapshot, groupKeyOfRunner, type LiveGroup, snapshot } from './planning/live.ts';
 import { type Again, type KeyQueue, type QueueRow, WorkQueue } from './queue.ts';
 import { type AppVerdict, judgeApplication, type ReconcileInput, skewsOf, TICK_MS } from './reconcile.ts';
 import type { StartTask } from './task.ts';
@@ -166,11 +166,13 @@ export class Leader {
     // What is not seen proves something only while the copies are complete.
     if (!cluster.fresh) return TICK;
     const news = this.#news;
-    const targetOf = await this.#book.resolve(cluster.groups(), clock.now());
+    const groups = cluster.groups();
+    const targetOf = await this.#book.resolve(groups, clock.now());
     if (targetOf !== this.#targetOf) this.#poller.watch(this.#book.namespacesOf);
     this.#targetOf = targetOf;
     if (this.#closed) return TICK;
-    const input = this.#input();
+    // Of groups that have changed meanwhile no look is known: another reconcile follows.
+    const input = this.#input(groups);
     const verdicts = new Map<string, AppVerdict>();
     for (const [application, members] of input.snapshot.byApp) {
       const beganMs = clock.steadyMs();
@@ -191,10 +193,9 @@ export class Leader {
     return TICK;
   }
 
-  #input(): ReconcileInput {
+  #input(groups: readonly LiveGroup[]): ReconcileInput {
     const { client, clock, clocks, cluster, controlPlaneNamespace, instance } = this.#options;
     const nowMs = clock.now();
-    const groups = cluster.groups();
     const seen = snapshot({ groups, runners: cluster.runners(), controlPlaneNamespace, nowMs }, this.#snapshot);
     // The first snapshot finds what ended before this process led.
     if (this.#snapshot) for (const runner of seen.ended) this.#tell({ is: 'runner-ended', runner });
