@@ -29,7 +29,7 @@ export type {
   Plan,
   RunnerDecision,
 } from '../planner/decisions.ts';
-export type { LiveState, Look } from '../planner/evidence.ts';
+export type { LiveState } from '../planner/evidence.ts';
 
 interface Told {
   readonly serving: { readonly ports: Ports };

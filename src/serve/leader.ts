@@ -21,9 +21,9 @@ import { originOf } from './looks/giteas.ts';
 import { Poller, type PollerOptions } from './looks/poller.ts';
 import { TargetBook, type TargetOf } from './looks/targets.ts';
 import { LossBook } from './losses/follow.ts';
-import { type ClusterSnapshot, groupKeyOfRunner, snapshot } from './planning/live.ts';
+import { type ClusterSnapshot, groupKeyOfRunner, type LiveGroup, snapshot } from './planning/live.ts';
 import { type Again, type KeyQueue, type QueueRow, WorkQueue } from './queue.ts';
-import { type AppVerdict, type ReconcileInput, reconcile, skewsOf, TICK_MS } from './reconcile.ts';
+import { type AppVerdict, judgeApplication, type ReconcileInput, skewsOf, TICK_MS } from './reconcile.ts';
 import type { StartTask } from './task.ts';
 import { Applications } from './waking/applications.ts';
 import { concerns, type WebhookEvent } from './webhook/gate.ts';
@@ -100,7 +100,7 @@ export class Leader {
     });
     this.#apps = new Applications({ ...shared, onNews: () => this.changed() });
     this.#book = new TargetBook(() => targetSources(options));
-    this.#losses = new LossBook((key) => cluster.statusOf(key), tell);
+    this.#losses = new LossBook(cluster, tell);
     this.#poller = new Poller({
       ...shared,
       needsRows: async () => cluster.runners().some(({ job }) => isPinnedAlive(job)),
@@ -166,25 +166,25 @@ export class Leader {
     // What is not seen proves something only while the copies are complete.
     if (!cluster.fresh) return TICK;
     const news = this.#news;
-    const targetOf = await this.#book.resolve(cluster.groups(), clock.now());
+    const groups = cluster.groups();
+    const targetOf = await this.#book.resolve(groups, clock.now());
     if (targetOf !== this.#targetOf) this.#poller.watch(this.#book.namespacesOf);
     this.#targetOf = targetOf;
     if (this.#closed) return TICK;
-    const input = this.#input();
-    const before = this.#verdicts ?? new Map<string, AppVerdict>();
+    // Of groups that have changed meanwhile no look is known: another reconcile follows.
+    const input = this.#input(groups);
     const verdicts = new Map<string, AppVerdict>();
-    let beganMs = clock.steadyMs();
-    for (const verdict of reconcile(input, before)) {
-      const { application } = verdict;
-      if (verdict !== before.get(application)) {
-        this.#tell({ is: 'planned', verdict, ms: clock.steadyMs() - beganMs });
-        this.#apps.follow(application, verdict);
-        // A plan blocks the process, and there may be many.
-        await clock.nextTurn();
-      }
-      if (this.#closed) return TICK;
+    for (const [application, members] of input.snapshot.byApp) {
+      const beganMs = clock.steadyMs();
+      const known = this.#verdicts?.get(application);
+      const verdict = judgeApplication(input, application, members, known);
       verdicts.set(application, verdict);
-      beganMs = clock.steadyMs();
+      if (verdict === known) continue;
+      this.#tell({ is: 'planned', verdict, ms: clock.steadyMs() - beganMs });
+      this.#apps.follow(application, verdict);
+      // A plan blocks the process, and there may be many.
+      await clock.nextTurn();
+      if (this.#closed) return TICK;
     }
     this.#verdicts = verdicts;
     this.#tell({ is: 'reconciled', verdicts: [...verdicts.values()], skews: skewsOf(input) });
@@ -193,21 +193,16 @@ export class Leader {
     return TICK;
   }
 
-  #input(): ReconcileInput {
+  #input(groups: readonly LiveGroup[]): ReconcileInput {
     const { client, clock, clocks, cluster, controlPlaneNamespace, instance } = this.#options;
     const nowMs = clock.now();
-    const groups = cluster.groups();
     const seen = snapshot({ groups, runners: cluster.runners(), controlPlaneNamespace, nowMs }, this.#snapshot);
     // The first snapshot finds what ended before this process led.
     if (this.#snapshot) for (const runner of seen.ended) this.#tell({ is: 'runner-ended', runner });
     this.#snapshot = seen;
     this.#apps.keep(seen.byApp);
     const around = { nowMs, snapshot: seen, targetOf: this.#targetOf, observations: this.#poller.observations };
-    const doubtful = this.#losses.follow({
-      ...around,
-      hasPod: (key) => cluster.hasPod(key),
-      endToldBy: (key) => cluster.endToldBy(key),
-    });
+    const doubtful = this.#losses.follow(around);
     // Only a new look tells what the end of a runner means.
     const ended = new Set(seen.ended.map(groupKeyOfRunner));
     const targets = new Set(groups.map(({ key, group }) => ended.has(key) && group && this.#targetOf.get(group)));

@@ -45,7 +45,7 @@ export interface WorkClass {
   readonly perLane?: number;
   /** Between the beginnings of two runs of a lane, ms. Default: 0. */
   readonly gapMs?: number;
-  /** After how many ms a run gives its place to others and goes on, and how many may. Default: none does. */
+  /** After how many ms a run gives its place to others and goes on, and how many may. Asked again when a run ends. Default: none does. */
   readonly slow?: { readonly afterMs: () => number; readonly most: number };
   /** Pause after so many failures in a row, ms. Default: 1 s, 2 s … a minute. */
   readonly backOffMs?: (failures: number) => number;
@@ -80,13 +80,12 @@ interface Entry {
 interface Run {
   readonly beganMs: number;
   readonly abort: () => void;
-  isLate: boolean;
+  hasGivenWay: boolean;
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
 const FIRST_BACK_OFF_MS = 1_000;
 const LONGEST_BACK_OFF_MS = 60_000;
-const SLOW_CHECK_MS = 1_000;
 /** Lanes whose last turn is remembered. Those within their gap are, however many they are. */
 const MOST_TURNS = 1_000;
 
@@ -143,7 +142,9 @@ export class KeyQueue {
   /** It is due in so many ms at the latest. A run that is under way is followed by another one. */
   add(key: string, inMs = 0): void {
     if (this.#closed) return;
-    const entry = this.#entryOf(key);
+    const lane = this.#work.laneOf?.(key) ?? key;
+    const entry = this.#entries.get(key) ?? { key, lane, dueMs: NEVER, firmMs: 0, failures: 0 };
+    this.#entries.set(key, entry);
     entry.dueMs = Math.min(this.#clock.steadyMs() + inMs, entry.dueMs);
     this.#wakeAt(this.#startMs(entry));
   }
@@ -200,15 +201,6 @@ export class KeyQueue {
     return this.#work.nameOf?.(key) ?? key;
   }
 
-  #entryOf(key: string): Entry {
-    const known = this.#entries.get(key);
-    if (known) return known;
-    const lane = this.#work.laneOf?.(key) ?? key;
-    const entry: Entry = { key, lane, dueMs: NEVER, firmMs: 0, failures: 0 };
-    this.#entries.set(key, entry);
-    return entry;
-  }
-
   /** When the entry may begin, as far as times say; never: it is not waiting. */
   #startMs({ dueMs, firmMs, lane, run }: Entry): number {
     return run ? NEVER : Math.max(dueMs, firmMs, this.#turns.get(lane) ?? 0);
@@ -224,15 +216,17 @@ export class KeyQueue {
     });
   }
 
-  /** Begins what is due and has a place, and sets the timer for what is due next. */
+  /** Begins what is due and has a place, and sets the timer for what is due or late next. */
   #go(): void {
     const { perLane = NEVER, slow, width } = this.#work;
     const nowMs = this.#clock.steadyMs();
     const running = [...this.#entries.values()].filter(({ run }) => run);
     const inLane = groupBy(running, ({ lane }) => lane);
-    // Runs that take long have given their places up, as far as there may be more of them without one.
-    const late = running.filter(({ run }) => run?.isLate).length;
-    let places = width - running.length + (slow ? Math.min(late, slow.most) : 0);
+    const slowMs = slow?.afterMs() ?? NEVER;
+    for (const { run } of running) if (run && run.beganMs + slowMs <= nowMs) run.hasGivenWay = true;
+    // As far as there may be more of them without a place.
+    const late = running.filter(({ run }) => run?.hasGivenWay).length;
+    let places = width - running.length + Math.min(late, slow?.most ?? 0);
     const isDue = (entry: Entry): boolean => this.#startMs(entry) <= nowMs;
     const due = [...this.#entries.values()].filter(isDue).sort((a, b) => a.dueMs - b.dueMs);
     const waiting = groupBy(due, ({ lane }) => lane);
@@ -250,8 +244,10 @@ export class KeyQueue {
       }
       lanes.push(lane);
     }
-    const later = [...this.#entries.values()].map((entry) => this.#startMs(entry)).filter((atMs) => atMs > nowMs);
-    this.#wakeAt(later.reduce((a, b) => Math.min(a, b), NEVER));
+    const next = [...this.#entries.values()].map((each) =>
+      each.run ? each.run.beganMs + slowMs : this.#startMs(each),
+    );
+    this.#wakeAt(next.filter((atMs) => atMs > nowMs).reduce((a, b) => Math.min(a, b), NEVER));
   }
 
   #hasTurn(lane: string, nowMs: number): void {
@@ -265,15 +261,15 @@ export class KeyQueue {
 
   /** Rejects with an error that is no `Failure`: it is for the process. */
   async #run(entry: Entry, nowMs: number): Promise<void> {
-    const { deadlineMs, slow } = this.#work;
+    const { deadlineMs } = this.#work;
     const life = new AbortController();
     const { signal } = life;
-    const run: Run = { beganMs: nowMs, abort: () => life.abort(), isLate: false };
+    const run: Run = { beganMs: nowMs, abort: () => life.abort(), hasGivenWay: false };
     const absorb = (): void => {
       if (entry.run === run) entry.dueMs = NEVER;
     };
     const giveWay = (): void => {
-      run.isLate = true;
+      run.hasGivenWay = true;
       this.#wakeAt(this.#clock.steadyMs());
     };
     const turn = { signal, waitedMs: nowMs - this.#startMs(entry), absorb, giveWay };
@@ -284,7 +280,6 @@ export class KeyQueue {
       isOutOfTime = true;
       run.abort();
     });
-    const endSlow = slow && this.#whenSlow(slow.afterMs, nowMs, giveWay);
     let again: Again | undefined;
     try {
       again = await untilAborted(signal, this.#work.run(entry.key, turn));
@@ -297,22 +292,9 @@ export class KeyQueue {
       }
     } finally {
       endDeadline();
-      endSlow?.();
       if (isOutOfTime) again = this.#failed(entry, this.#outOfTime(entry.key));
       this.#end(entry, again);
     }
-  }
-
-  /** What is slow may become known while it runs. */
-  #whenSlow(afterMs: () => number, beganMs: number, giveWay: () => void): () => void {
-    let end = (): void => undefined;
-    const check = (): void => {
-      const leftMs = afterMs() - (this.#clock.steadyMs() - beganMs);
-      if (leftMs <= 0) giveWay();
-      else end = this.#clock.after(Math.min(leftMs, SLOW_CHECK_MS), check);
-    };
-    check();
-    return () => end();
   }
 
   #failed(entry: Entry, failure: Failure): Again | undefined {

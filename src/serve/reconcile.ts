@@ -18,7 +18,7 @@ import { ownTemplateHash } from '../observe/own-pod.ts';
 import type { Trouble } from '../observe/troubles.ts';
 import { hasEnded } from '../planner/evidence.ts';
 import { Failure } from '../shared/failure.ts';
-import { timeText } from '../shared/marks.ts';
+import { TRACKING_ID, timeText } from '../shared/marks.ts';
 import type { TargetOf } from './looks/targets.ts';
 import { type Difference, differenceOf, differingByGroup, NO_DIFFERENCE } from './planning/difference.ts';
 import type { GroupFacts } from './planning/group-status.ts';
@@ -95,19 +95,6 @@ export function withTemplates(group: RunnerGroup): Pick<ObservedGroup, 'group' |
   };
 }
 
-/**
- * The verdicts on all Applications. Each one is worked out when it is asked for, so the caller may let others have their turn in
- * between. @param before verdicts of the last reconcile: one that still holds is given again, as the same object.
- */
-export function* reconcile(
-  input: ReconcileInput,
-  before: ReadonlyMap<string, AppVerdict>,
-): Generator<AppVerdict, void> {
-  for (const [application, members] of input.snapshot.byApp) {
-    yield judgeApplication(input, application, members, before.get(application));
-  }
-}
-
 /** Kubernetes' clock minus that of each Gitea, ms, by origin. Giteas whose clock is not known are left out. */
 export function skewsOf({ clocks, snapshot }: ReconcileInput): ReadonlyMap<string, number> {
   const origins = originsOf(snapshot.groups);
@@ -130,7 +117,11 @@ function memberOf({ lostJobs, observations, snapshot, targetOf }: ReconcileInput
   return { live, target, observation, runners, lostJobs: lostJobs(key) };
 }
 
-function judgeApplication(
+/**
+ * The verdict on one Application. The caller may let others have their turn before the next one.
+ * @param before its verdict of the last reconcile: if that still holds, it is given again, as the same object.
+ */
+export function judgeApplication(
   input: ReconcileInput,
   application: string,
   groups: readonly LiveGroup[],
@@ -197,7 +188,8 @@ function planMembers(
     groups.push({ ...withTemplates(group), lookKey: isFailed ? key : target.key, ...(look && { look }) });
   }
   const runners = [...new Set([...members.flatMap((member) => member.runners), ...others])];
-  const application = members[0]?.live.trackingId?.split(':')[0];
+  const [first] = members;
+  const application = first?.live.object.metadata.annotations?.[TRACKING_ID]?.split(':')[0];
   return planApplication({ groups, broken, runners, instance, application, nowMs, clocks });
 }
 

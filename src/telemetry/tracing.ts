@@ -8,15 +8,7 @@
  * Each phase ends where the next one begins. A phase whose end was not seen is part of the next one.
  */
 import { LRUCache } from 'lru-cache';
-import {
-  type EventOf,
-  type HeldBecause,
-  type JobDecision,
-  type Look,
-  type Subscriber,
-  subscriberOf,
-} from '../serve/events.ts';
-import type { AppVerdict } from '../serve/reconcile.ts';
+import { type EventOf, type HeldBecause, type JobDecision, type Subscriber, subscriberOf } from '../serve/events.ts';
 import { keyText, stayKey } from '../shared/keys.ts';
 import { printable } from '../shared/printable.ts';
 import { contextOf, type SpanAttributes, type SpanData, type SpanSink } from './tracing/span.ts';
@@ -30,130 +22,114 @@ const LATE_MS = 3_000;
 
 /** @param now ms since 1970. */
 export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subscriber {
-  return new Follower(sink, now).hear;
-}
-
-class Follower {
-  readonly #sink: Pick<SpanSink, 'record'>;
-  readonly #now: () => number;
   /** By `<url> <job> <attempt>`. */
-  readonly #journeys = new LRUCache<string, Journey>({ max: MOST_JOURNEYS });
+  const journeys = new LRUCache<string, Journey>({ max: MOST_JOURNEYS });
   /** When a webhook told so, by `<repository> <job> <status>`. */
-  readonly #announced = new LRUCache<string, number>({ max: MOST_JOURNEYS });
-  /** By `<namespace>/<name>` of the Job. */
-  readonly #trails = new LRUCache<string, RunnerTrail>({ max: MOST_JOURNEYS });
-  readonly #wakes = new LRUCache<string, readonly PastWake[]>({ max: MOST_APPLICATIONS });
-  #ended = new Map<string, { readonly journey: Journey; readonly end: JourneyEnd }>();
+  const announcements = new LRUCache<string, number>({ max: MOST_JOURNEYS });
+  /** By `<namespace>/<name>` of the Job, with its uid: when it and its pod were first seen to be so far. */
+  const trails = new LRUCache<string, { readonly uid: string; readonly steps: Steps }>({ max: MOST_JOURNEYS });
+  const pastWakes = new LRUCache<string, readonly PastWake[]>({ max: MOST_APPLICATIONS });
+  const ended = new Map<string, { readonly journey: Journey; readonly end: JourneyEnd }>();
 
-  constructor(sink: Pick<SpanSink, 'record'>, now: () => number) {
-    this.#sink = sink;
-    this.#now = now;
-  }
-
-  readonly hear = subscriberOf({
-    webhook: ({ event }) => {
-      if (!event) return;
-      const { jobId, owner, repo, status } = event;
-      this.#announced.set(announcementOf(`${owner}/${repo}`, jobId, status), this.#now());
-    },
-    looked: (event) => event.look && this.#looked(event, event.look),
-    planned: ({ verdict }) => this.#decided(verdict),
-    reconciled: () => this.#hand(this.#now() - LATE_MS),
-    woken: (event) => {
-      const wakes = [...(this.#wakes.get(event.application) ?? []), { ...event, endedMs: this.#now() }];
-      this.#wakes.set(event.application, wakes.slice(-MOST_WAKES));
-    },
-    'runner-seen': (event) => this.#saw(event),
-    ending: () => this.#hand(Number.POSITIVE_INFINITY),
-    queue: () => this.#hand(Number.POSITIVE_INFINITY),
-    'not-leading': () => {
-      this.#hand(Number.POSITIVE_INFINITY);
-      this.#journeys.clear();
-    },
-  });
-
-  /** Of each step the first time counts. A pod whose Job was there before is not followed. */
-  #saw({ step, uid, ...job }: EventOf<'runner-seen'>): void {
-    const known = this.#trails.get(keyText(job));
-    const trail = known?.uid === uid ? known : step === 'job' && { uid, steps: {} };
-    if (trail) this.#trails.set(keyText(job), { uid, steps: { [step]: this.#now(), ...trail.steps } });
-  }
-
-  #looked({ target, url, beganMs, endedMs }: EventOf<'looked'>, look: Look): void {
-    const active = new Set<string>();
-    for (const job of look.jobs) {
-      const { id, repository, status } = job;
-      const stay = { origin: url, job };
-      const key = stayKey(stay);
-      if (status === 'queued' || status === 'in_progress') active.add(key);
-      if (status !== 'queued' || this.#journeys.has(key)) continue;
-      const announcedMs = this.#announced.get(announcementOf(repository, id, status));
-      const announced = announcedMs !== undefined && announcedMs <= endedMs && { announcedMs };
-      this.#journeys.set(key, { ...stay, target, look: { beganMs, endedMs }, ...announced });
-    }
-    for (const [key, journey] of this.#journeys) {
-      if (journey.target === target && !active.has(key)) this.#end(key, journey, { atMs: endedMs });
-    }
-  }
-
-  #decided({ application, groups, planning }: AppVerdict): void {
-    if (this.#journeys.size === 0 || planning.is !== 'planned') return;
-    const untraced = new Set(groups.flatMap(({ live }) => (live.group?.tracing === false ? [live.key] : [])));
-    for (const decision of planning.plan.jobs) {
-      const key = stayKey(decision);
-      const journey = this.#journeys.get(key);
-      if (!journey) continue;
-      const group = 'group' in decision && decision.group ? keyText(decision.group) : undefined;
-      const found = group === undefined ? journey : { ...journey, group, isUntraced: untraced.has(group) };
-      this.#follow(key, found, decision, application);
-    }
-  }
-
-  #follow(key: string, journey: Journey, decision: JobDecision, application: string): void {
-    const now = this.#now();
-    const { plannedMs = Math.max(now, journey.look.endedMs), servedMs } = journey;
+  const follow = (key: string, journey: Journey, decision: JobDecision, application: string): void => {
+    const nowMs = now();
+    const { plannedMs = Math.max(nowMs, journey.look.endedMs), servedMs } = journey;
     switch (decision.verdict) {
       case 'held':
         // Another Application may serve it.
-        if (servedMs === undefined) this.#journeys.set(key, { ...journey, plannedMs, held: decision.because });
+        if (servedMs === undefined) journeys.set(key, { ...journey, plannedMs, held: decision.because });
         return;
       case 'served':
-        this.#journeys.set(key, { ...journey, plannedMs, servedMs: servedMs ?? Math.max(now, plannedMs), application });
+        journeys.set(key, { ...journey, plannedMs, servedMs: servedMs ?? Math.max(nowMs, plannedMs), application });
         return;
       case 'running': {
         const { group, job } = decision;
         if (!group || job.runner === undefined) return;
-        const told = this.#announced.get(announcementOf(job.repository, job.id, 'in_progress'));
-        const atMs = told !== undefined && told >= journey.look.beganMs ? told : now;
-        this.#end(key, { ...journey, application }, { atMs, runner: job.runner });
+        const told = announcements.get(announcementOf(job.repository, job.id, 'in_progress'));
+        const atMs = told !== undefined && told >= journey.look.beganMs ? told : nowMs;
+        finish(key, { ...journey, application }, { atMs, runner: job.runner });
         return;
       }
       case 'done':
-        this.#end(key, journey, { atMs: now });
+        finish(key, journey, { atMs: nowMs });
         return;
       default:
         decision satisfies never;
     }
-  }
+  };
 
-  #end(key: string, journey: Journey, end: JourneyEnd): void {
-    this.#journeys.delete(key);
-    this.#ended.set(key, { journey, end });
-  }
+  const finish = (key: string, journey: Journey, end: JourneyEnd): void => {
+    journeys.delete(key);
+    ended.set(key, { journey, end });
+  };
 
   /** Hands on those that ended before this time. */
-  #hand(beforeMs: number): void {
-    for (const [key, { journey, end }] of this.#ended) {
+  const hand = (beforeMs: number): void => {
+    for (const [key, { journey, end }] of ended) {
       const [namespace = ''] = (journey.group ?? '').split('/');
-      const steps = end.runner === undefined ? {} : (this.#trails.get(`${namespace}/${end.runner}`)?.steps ?? {});
+      const steps = end.runner === undefined ? {} : (trails.get(`${namespace}/${end.runner}`)?.steps ?? {});
       const isWhole = end.runner === undefined || steps.started !== undefined;
       if (!isWhole && end.atMs > beforeMs) continue;
-      this.#ended.delete(key);
+      ended.delete(key);
       if (journey.isUntraced) continue;
-      const wakes = this.#wakes.get(journey.application ?? '') ?? [];
-      this.#sink.record(spansOf(journey, end, steps, wakes), contextOf(journey));
+      const wakes = pastWakes.get(journey.application ?? '') ?? [];
+      sink.record(spansOf(journey, end, steps, wakes), contextOf(journey));
     }
-  }
+  };
+
+  return subscriberOf({
+    webhook: ({ event }) => {
+      if (!event) return;
+      const { jobId, owner, repo, status } = event;
+      announcements.set(announcementOf(`${owner}/${repo}`, jobId, status), now());
+    },
+    looked: ({ target, url, beganMs, endedMs, look }) => {
+      if (!look) return;
+      const active = new Set<string>();
+      for (const job of look.jobs) {
+        const { id, repository, status } = job;
+        const stay = { origin: url, job };
+        const key = stayKey(stay);
+        if (status === 'queued' || status === 'in_progress') active.add(key);
+        if (status !== 'queued' || journeys.has(key)) continue;
+        const announcedMs = announcements.get(announcementOf(repository, id, status));
+        const announced = announcedMs !== undefined && announcedMs <= endedMs && { announcedMs };
+        journeys.set(key, { ...stay, target, look: { beganMs, endedMs }, ...announced });
+      }
+      for (const [key, journey] of journeys) {
+        if (journey.target === target && !active.has(key)) finish(key, journey, { atMs: endedMs });
+      }
+    },
+    planned: ({ verdict: { application, groups, planning } }) => {
+      if (journeys.size === 0 || planning.is !== 'planned') return;
+      const untraced = new Set(groups.flatMap(({ live }) => (live.group?.tracing === false ? [live.key] : [])));
+      for (const decision of planning.plan.jobs) {
+        const key = stayKey(decision);
+        const journey = journeys.get(key);
+        if (!journey) continue;
+        const group = 'group' in decision && decision.group ? keyText(decision.group) : undefined;
+        const found = group === undefined ? journey : { ...journey, group, isUntraced: untraced.has(group) };
+        follow(key, found, decision, application);
+      }
+    },
+    reconciled: () => hand(now() - LATE_MS),
+    woken: (event) => {
+      const wakes = [...(pastWakes.get(event.application) ?? []), { ...event, endedMs: now() }];
+      pastWakes.set(event.application, wakes.slice(-MOST_WAKES));
+    },
+    /** Of each step the first time counts. A pod whose Job was there before is not followed. */
+    'runner-seen': ({ step, uid, ...job }) => {
+      const known = trails.get(keyText(job));
+      const trail = known?.uid === uid ? known : step === 'job' && { uid, steps: {} };
+      if (trail) trails.set(keyText(job), { uid, steps: { [step]: now(), ...trail.steps } });
+    },
+    ending: () => hand(Number.POSITIVE_INFINITY),
+    queue: () => hand(Number.POSITIVE_INFINITY),
+    'not-leading': () => {
+      hand(Number.POSITIVE_INFINITY);
+      journeys.clear();
+    },
+  });
 }
 
 function announcementOf(repository: string, jobId: number, status: string): string {
@@ -179,13 +155,6 @@ interface Journey extends Pick<JobDecision, 'job' | 'origin'> {
 }
 
 type PastWake = EventOf<'woken'> & { readonly endedMs: number };
-
-/** When a runner's Job and pod were first seen to be so far. */
-interface RunnerTrail {
-  /** Of the Job. */
-  readonly uid: string;
-  readonly steps: Steps;
-}
 
 type Steps = Readonly<Partial<Record<EventOf<'runner-seen'>['step'], number>>>;
 

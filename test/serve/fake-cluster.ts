@@ -95,10 +95,16 @@ export async function startFakeCluster({
     const items = [...store[kind].values()].filter((item) => !namespace || item.metadata.namespace === namespace);
     return { kind: 'TheList', metadata: { resourceVersion: String(version) }, items };
   };
-  const watch = (kind: Kind, namespace: string | undefined, response: ServerResponse): void => {
+  const watch = (kind: Kind, namespace: string | undefined, since: number, response: ServerResponse): void => {
     response.flushHeaders();
     const watcher = { kind, namespace, response };
     watchers.add(watcher);
+    // What was written between the list and this watch.
+    for (const object of store[kind].values()) {
+      const isWatched = namespace === undefined || object.metadata.namespace === namespace;
+      if (isWatched && Number(object.metadata.resourceVersion) > since)
+        response.write(`${JSON.stringify({ type: 'MODIFIED', object })}\n`);
+    }
     response.on('close', () => watchers.delete(watcher));
   };
   const mergeSecret = (known: KubeObject | undefined, body: KubeObject): Answer => {
@@ -132,7 +138,10 @@ export async function startFakeCluster({
     const kind = plural as Kind;
     if (!(kind in store)) return answer(response, [404, {}]);
     if (namespace !== undefined && forbidden.has(namespace)) return answer(response, [403, {}]);
-    if (url.searchParams.get('watch') === 'true') return watch(kind, namespace, response);
+    if (url.searchParams.get('watch') === 'true') {
+      const since = Number(url.searchParams.get('resourceVersion') ?? version);
+      return watch(kind, namespace, since, response);
+    }
     const known = store[kind].get(`${namespace}/${name}`);
     if (method === 'GET' && name === undefined) return answer(response, [200, list(kind, namespace)]);
     if (method === 'GET') return answer(response, known ? [200, known] : [404, {}]);

@@ -511,23 +511,40 @@ describe('a class', () => {
     expect(began).toEqual(['0 a', '500 b']);
   });
 
-  it('notices while a run goes on that it takes long', async () => {
-    let afterMs = 60_000;
+  it('a run that has given its place away does not take it back', async () => {
+    let afterMs = 500;
     const began: string[] = [];
     const run = async (key: string): Promise<undefined> => {
-      began.push(key);
-      return await hang();
+      began.push(`${clock.steadyMs()} ${key}`);
+      if (key !== 'teaches') return await hang();
+      await new Promise<void>((resolve) => clock.after(1_000, resolve));
+      afterMs = 50_000;
+      return undefined;
     };
     const slow = { afterMs: () => afterMs, most: 1 };
     const { clock, line } = open({ width: 1, deadlineMs: 60_000, slow, run });
-    for (const key of ['a', 'b']) line.add(key);
-    await clock.pass(10_000);
-    expect(began).toEqual(['a']);
+    for (const key of ['a', 'teaches', 'b', 'c']) line.add(key);
+    await clock.pass(30_000);
 
-    afterMs = 5_000;
-    await clock.pass(1_000);
+    expect(began).toEqual(['0 a', '500 teaches', '1500 b']);
+  });
 
-    expect(began).toEqual(['a', 'b']);
+  it('learns from a run that ends that another one takes long', async () => {
+    let afterMs = 60_000;
+    const began: string[] = [];
+    const run = async (key: string): Promise<undefined> => {
+      began.push(`${clock.steadyMs()} ${key}`);
+      if (key !== 'teaches') return await hang();
+      await new Promise<void>((resolve) => clock.after(10_000, resolve));
+      afterMs = 15_000;
+      return undefined;
+    };
+    const slow = { afterMs: () => afterMs, most: 1 };
+    const { clock, line } = open({ width: 2, deadlineMs: 60_000, slow, run });
+    for (const key of ['a', 'teaches', 'b', 'c', 'd']) line.add(key);
+    await clock.pass(30_000);
+
+    expect(began).toEqual(['0 a', '0 teaches', '10000 b', '15000 c']);
   });
 
   it('has as many runs without a place as it may, and each that ends lets another one go on', async () => {

@@ -6,10 +6,10 @@ import type { Look } from '../../src/planner/evidence.ts';
 import { NO_DIFFERENCE } from '../../src/serve/planning/difference.ts';
 import { isReady } from '../../src/serve/planning/group-status.ts';
 import { type LiveGroup, type LiveRunner, type Observation, snapshot } from '../../src/serve/planning/live.ts';
-import { type AppVerdict, type ReconcileInput, reconcile, skewsOf } from '../../src/serve/reconcile.ts';
+import { type AppVerdict, judgeApplication, type ReconcileInput, skewsOf } from '../../src/serve/reconcile.ts';
 import { NEVER_WOKEN } from '../../src/serve/waking/wake-state.ts';
 import { Failure } from '../../src/shared/failure.ts';
-import { SUSPENDED } from '../../src/shared/marks.ts';
+import { SUSPENDED, TRACKING_ID } from '../../src/shared/marks.ts';
 import { runnerGroup } from '../support/runner-group.ts';
 import { job, live, NOW, ORIGIN } from '../support/scenario.ts';
 
@@ -19,21 +19,24 @@ const STEADY = 500_000;
 const readyIn = ({ groups }: AppVerdict): readonly boolean[] => groups.map(({ facts }) => isReady(facts));
 const IDLE: Look = { jobs: [], runners: [] };
 
-/** A RunnerGroup of the Application of the same name; without one of none. */
-function liveGroup(name: string, application: string | undefined = name): LiveGroup {
+/** A RunnerGroup of the Application of the same name. */
+function liveGroup(name: string, application = name): LiveGroup {
+  const annotations = { [TRACKING_ID]: `${application}:gitea.bpg.pw/RunnerGroup:runners/${name}` };
   return {
     key: `runners/${name}`,
-    object: { metadata: { namespace: 'runners', name, uid: name, generation: 1 } },
+    object: { metadata: { namespace: 'runners', name, uid: name, generation: 1, annotations } },
     group: runnerGroup({ name }),
-    ...(application !== undefined && {
-      trackingId: `${application}:gitea.bpg.pw/RunnerGroup:runners/${name}`,
-    }),
   };
 }
 
-function liveRunner(name: string, groupName: string, state: LiveRunner['job']['state']): LiveRunner {
-  const trackingId = `${groupName}:batch/Job:runners/${name}`;
-  return { job: live(name, state), annotations: {}, groupName, trackingId };
+function liveRunner(
+  name: string,
+  groupName: string,
+  state: LiveRunner['job']['state'],
+  application = groupName,
+): LiveRunner {
+  const annotations = { [TRACKING_ID]: `${application}:batch/Job:runners/${name}` };
+  return { job: live(name, state), annotations, groupName };
 }
 
 function seen(look: Look, beganMs = NOW - 1_000): Observation {
@@ -81,7 +84,9 @@ function sceneOf(
 }
 
 function play(input: ReconcileInput, before = NO_VERDICTS): ReadonlyMap<string, AppVerdict> {
-  return new Map([...reconcile(input, before)].map((verdict) => [verdict.application, verdict]));
+  return new Map(
+    [...input.snapshot.byApp].map(([key, groups]) => [key, judgeApplication(input, key, groups, before.get(key))]),
+  );
 }
 
 function only(verdicts: ReadonlyMap<string, AppVerdict>): AppVerdict {
@@ -181,7 +186,8 @@ describe('a verdict', () => {
   });
 
   it('asks for nothing for a group that no Application manages', () => {
-    const stray: LiveGroup = { key: 'runners/ci', object: ci.object, group: runnerGroup() };
+    const { annotations: _, ...metadata } = ci.object.metadata;
+    const stray: LiveGroup = { key: 'runners/ci', object: { metadata }, group: runnerGroup() };
     const verdict = only(play(sceneOf([{ live: stray, observation: seen({ ...IDLE, jobs: [job(1)] }) }])));
 
     expect(verdict).toMatchObject({ application: '', planning: { is: 'planned' }, difference: { missing: [] } });
@@ -238,10 +244,7 @@ describe('a verdict', () => {
 
   it('is not settled when that is so for one of several groups', () => {
     const parts = [liveGroup('a', 'ci'), liveGroup('b', 'ci')].map((live) => ({ live, observation: seen(IDLE) }));
-    const ended = {
-      ...liveRunner('b-1-1-0000cafe', 'b', 'complete'),
-      trackingId: 'ci:batch/Job:runners/b-1-1-0000cafe',
-    };
+    const ended = liveRunner('b-1-1-0000cafe', 'b', 'complete', 'ci');
 
     expect(only(play(sceneOf(parts, {}, [ended]))).settled).toBe(false);
   });
@@ -259,8 +262,7 @@ describe('a verdict', () => {
       { live: a, observation: seen({ ...IDLE, jobs: [job(1), job(2)] }) },
       { live: b, observation: seen(IDLE) },
     ];
-    const surplus = liveRunner('b-9-1-0000cafe', 'b', 'starting');
-    const runners = [{ ...surplus, trackingId: 'ci:batch/Job:runners/b-9-1-0000cafe' }];
+    const runners = [liveRunner('b-9-1-0000cafe', 'b', 'starting', 'ci')];
     const differsForMs = (differSince: ReadonlyMap<string, number>) => {
       const wakes = new Map([['argocd/ci', { printed: new Set<string>(), state: { ...NEVER_WOKEN, differSince } }]]);
       const verdict = only(play(sceneOf(parts, { wakes }, runners)));

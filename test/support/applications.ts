@@ -8,6 +8,7 @@ import { WorkQueue } from '../../src/serve/queue.ts';
 import { Applications } from '../../src/serve/waking/applications.ts';
 import type { Clock } from '../../src/shared/clock.ts';
 import { Failure } from '../../src/shared/failure.ts';
+import { TRACKING_ID } from '../../src/shared/marks.ts';
 
 export const PLANNED: Planning = { is: 'planned', plan: { jobs: [], runners: [], groups: [] }, atMs: 0 };
 export const NO_PLAN: Planning = { is: 'failed', failure: new Failure('GR-GITEA-01', 1, 'down.', 'unauthorized') };
@@ -38,9 +39,6 @@ export function keyOf(name: string): string {
 
 /** A RunnerGroup, as this Application has made it. */
 export function managedBy(app: string, namespace = 'runners', name = 'ci'): LiveGroup {
-  return {
-    key: `${namespace}/${name}`,
-    object: { metadata: { namespace, name, uid: app } },
-    trackingId: `${app}:gitea.bpg.pw/RunnerGroup:${namespace}/${name}`,
-  };
+  const annotations = { [TRACKING_ID]: `${app}:gitea.bpg.pw/RunnerGroup:${namespace}/${name}` };
+  return { key: `${namespace}/${name}`, object: { metadata: { namespace, name, uid: app, annotations } } };
 }

@@ -37,7 +37,7 @@ export function taskContext({ cluster, ...over }: ContextParts = {}): {
     giteas: quietGiteas(),
     isWell: () => true,
     targetOf: () => new Map(),
-    losses: new LossBook(() => undefined, tell),
+    losses: new LossBook({ statusOf: () => undefined, hasPod: () => false, endToldBy: () => undefined }, tell),
     tell,
     changed: () => undefined,
     ...over,

@@ -170,7 +170,9 @@ function deadRows({ argocdNamespace, gitea, liveJobs, settings }: Installation):
   const instance = data['GITEA_RUNNERS_INSTANCE'] ?? '';
   const { registrations } = deadRegistrations({ instance, groups: rows, looks, liveJobs, nowMs: 0 }, new Map());
   // A second look, later, would make sure: docs/commands.md, "sweep".
-  const dead = registrations.filter(({ verdict }) => !verdict.dead && verdict.because === 'seen-too-briefly').length;
+  const dead = registrations.filter(
+    ({ verdict }) => verdict.is === 'kept' && verdict.because === 'seen-too-briefly',
+  ).length;
   if (dead === 0) return good(check, 'none');
   const text = `${dead} of ${registrations.length} rows of its runners seem dead`;
   if (['true', '1'].includes(data['GITEA_RUNNERS_SWEEP'] ?? '')) return good(check, `${text}; serve deletes them`);

@@ -10,7 +10,7 @@ import { Failure } from '../../shared/failure.ts';
 import type { Io } from '../../shared/io.ts';
 import { printable } from '../../shared/printable.ts';
 import { readAllowedUrls } from '../../tasks/notify/allowed-urls.ts';
-import { DEFAULT_BUDGET } from '../../tasks/sweep/budget.ts';
+import { DEFAULT_BUDGET } from '../../tasks/sweep/choose.ts';
 import { SAMPLERS } from '../../telemetry/tracing/span.ts';
 import { type CommandName, type Flag, isOn, longName, type ValueOf, variableOf } from './flag.ts';
 import * as readers from './readers.ts';

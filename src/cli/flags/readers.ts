@@ -6,7 +6,7 @@ import type { Dimension } from '../../observe/usage.ts';
 import { LONGEST_KEEP_MS } from '../../planner/debugging.ts';
 import { Failure } from '../../shared/failure.ts';
 import { normalBase } from '../../shared/url.ts';
-import { LARGEST_BUDGET } from '../../tasks/sweep/budget.ts';
+import { LARGEST_BUDGET } from '../../tasks/sweep/choose.ts';
 import { SAMPLERS } from '../../telemetry/tracing/span.ts';
 import type { Source } from './flag.ts';
 

@@ -1,5 +1,6 @@
 /** The destination cluster as `serve` sees it: RunnerGroups, our Jobs and their pods. Watches keep it up to date. Reads only. */
 import { setMaxListeners } from 'node:events';
+import { LRUCache } from 'lru-cache';
 import type { KubeApi } from '../../clients/kubernetes/client.ts';
 import { judgeJob } from '../../clients/kubernetes/judge.ts';
 import { podsByJob } from '../../clients/kubernetes/observe.ts';
@@ -126,17 +127,14 @@ export class LiveCluster {
         // The generation stays while only the status changes, which is our own doing.
         const version = generation || object;
         const key = keyOf(object);
-        const trackingId = annotations?.[TRACKING_ID];
-        const tracked = trackingId !== undefined && { trackingId };
         return {
           key,
           inputs: [
             uid,
             version,
-            trackingId,
-            ...[SUSPENDED, LOOK_NOW, ...READ_ANNOTATIONS].map((name) => annotations?.[name]),
+            ...[TRACKING_ID, SUSPENDED, LOOK_NOW, ...READ_ANNOTATIONS].map((name) => annotations?.[name]),
           ],
-          make: () => ({ key, object, ...tracked, ...groupOfObject(object, this.#images) }),
+          make: () => ({ key, object, ...groupOfObject(object, this.#images) }),
         };
       });
       return items.sort((a, b) => (a.key < b.key ? -1 : 1));
@@ -192,18 +190,14 @@ export class LiveCluster {
 
 /** Ends of runners. A pod goes within a moment of its end, and who asks does so within seconds: so what was told is remembered. */
 export class RunnerEnds {
-  /** By `<namespace>/<name>` of the Job, the oldest first. */
-  readonly #told = new Map<string, EndToldBy>();
+  /** By `<namespace>/<name>` of the Job. */
+  readonly #told = new LRUCache<string, EndToldBy>({ max: MOST_ENDS });
 
   /** What a watch or a list shows of a pod now. */
   note(pod: KubePod): void {
     const key = jobKeyOf(pod);
     if (key === undefined) return;
-    this.#told.delete(key);
-    const told = endToldBy(pod);
-    if (told) this.#told.set(key, told);
-    const [oldest] = this.#told.keys();
-    if (this.#told.size > MOST_ENDS && oldest !== undefined) this.#told.delete(oldest);
+    this.#told.set(key, endToldBy(pod));
   }
 
   /** @param pods all that are there. Absent: there is none, so the last one that was counts. */
@@ -233,13 +227,11 @@ function isRefused(copies: Copies): boolean {
 
 function judgeRunner(job: TrackedJob, pods: readonly KubePod[]): LiveRunner {
   const annotations = job.metadata.annotations ?? {};
-  const trackingId = annotations[TRACKING_ID];
   const groupName = job.metadata.labels?.[GROUP_NAME];
   const loss = lossOf(job, pods);
   return {
     job: judgeJob(job, pods),
     annotations,
-    ...(trackingId !== undefined && { trackingId }),
     ...(groupName !== undefined && { groupName }),
     ...(loss && { loss }),
     ...(hasComeBack(pods) && { isBack: true }),

@@ -12,9 +12,8 @@ import { RunnerGroupStatus } from '../../config/runnergroup/status.ts';
 import type { Failure } from '../../shared/failure.ts';
 import { keepOnly, keyText } from '../../shared/keys.ts';
 import { timeText } from '../../shared/marks.ts';
-import type { EventOf, RerunOutcome, ServeEvent } from '../events.ts';
+import { type EventOf, type RerunOutcome, type ServeEvent, subscriberOf } from '../events.ts';
 import { isWorthWriting, statusOf, stuckText, tellsLess } from '../planning/group-status.ts';
-import type { Again } from '../queue.ts';
 import type { AppVerdict, GroupVerdict } from '../reconcile.ts';
 import type { StartTask, TaskContext } from '../task.ts';
 
@@ -28,7 +27,7 @@ const EVENT_WRITES = 10;
 /** Writes `status` only when it says something new, and at most once a second per group. */
 export const writeStatuses: StartTask = (context) => {
   /** By name and uid: a group that was re-created is another one. */
-  const wanted = new Map<string, GroupVerdict>();
+  const newest = new Map<string, GroupVerdict>();
   /** What we wrote last: the copy of the watch is a moment behind. */
   const written = new Map<string, RunnerGroupStatus>();
 
@@ -39,48 +38,37 @@ export const writeStatuses: StartTask = (context) => {
     const next = statusOf(facts, old, nowMs);
     return tellsLess(facts, old, nowMs) || !isWorthWriting(next, old) ? undefined : next;
   };
-  const write = async (key: string): Promise<Again | undefined> => {
-    const verdict = wanted.get(key);
-    wanted.delete(key);
-    const status = verdict && nextOf(verdict);
-    if (!status) return undefined;
-    const before = written.get(key);
-    written.set(key, status);
-    let answer: 200 | 404 | 409 | undefined;
-    try {
-      answer = await patch(context, verdict.live.object, status);
-    } finally {
-      if (answer === undefined && before) written.set(key, before);
-      else if (answer !== 200) written.delete(key);
-      // What was told meanwhile is newer.
-      if (answer !== 200 && answer !== 404 && !wanted.has(key)) wanted.set(key, verdict);
-    }
-    return answer === 409 ? { inMs: CONFLICT_MS } : undefined;
-  };
   const line = context.queue.open('status', {
     width: STATUS_WRITES,
     nameOf: (key) => key.split(' ', 1).join(''),
     gapMs: SHORTEST_GAP_MS,
     deadlineMs: 2 * WRITE_MS,
     onFailure: (_, problem) => context.tell({ is: 'cluster-failed', failure: problem }),
-    run: write,
+    run: async (key) => {
+      const verdict = newest.get(key);
+      const status = verdict && nextOf(verdict);
+      if (!status) return undefined;
+      const answer = await patch(context, verdict.live.object, status);
+      if (answer === 200) written.set(key, status);
+      else written.delete(key);
+      return answer === 409 ? { inMs: CONFLICT_MS } : undefined;
+    },
   });
-  const put = (verdict: GroupVerdict): void => {
-    const key = keyOf(verdict.live.object);
-    wanted.delete(key);
-    if (!nextOf(verdict)) return;
-    wanted.set(key, verdict);
-    line.add(key);
-  };
-  const forget = (groups: readonly GroupVerdict[]): void => {
-    const keys = new Set(groups.map(({ live }) => keyOf(live.object)));
-    for (const known of [wanted, written]) keepOnly(known, keys);
-    line.keepOnly(keys);
-  };
-  return (event) => {
-    if (event.is === 'planned') for (const verdict of event.verdict.groups) put(verdict);
-    if (event.is === 'reconciled') forget(event.verdicts.flatMap(({ groups }) => groups));
-  };
+  return subscriberOf({
+    planned: ({ verdict: { groups } }) => {
+      for (const verdict of groups) {
+        const key = keyOf(verdict.live.object);
+        newest.set(key, verdict);
+        // A write that is under way may be of an older verdict.
+        if (line.isRunning(key) || nextOf(verdict)) line.add(key);
+      }
+    },
+    reconciled: ({ verdicts }) => {
+      const keys = new Set(verdicts.flatMap(({ groups }) => groups.map(({ live }) => keyOf(live.object))));
+      for (const known of [newest, written]) keepOnly(known, keys);
+      line.keepOnly(keys);
+    },
+  });
 };
 
 /** 404: meanwhile the group was deleted. 409: deleted and re-created, or somebody wrote at the same time. @throws Failure */

@@ -14,7 +14,7 @@ import { Deadline } from '../../clients/http/request.ts';
 import { RetryAfter } from '../../clients/http/retry-after.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
-import { groupBy, keepOnly } from '../../shared/keys.ts';
+import { groupBy, groupBySeveral, keepOnly } from '../../shared/keys.ts';
 import type { Tell } from '../events.ts';
 
 export interface GiteasOptions extends Pick<HttpOptions, 'wireTo'> {
@@ -127,7 +127,7 @@ export class Giteas {
       const isLate = key !== BACKGROUND && ms > pollMs;
       if (ms > 0) tell({ is: 'visit-waited', origin, ms, ...(isLate && { lateScopes: made.targets }) });
     };
-    const made: RateLimiter = new RateLimiter({ clock, ratePerS: giteaRequests / 60, onWaited });
+    const made: RateLimiter = new RateLimiter({ clock, requestMs: 60_000 / giteaRequests, onWaited });
     this.#limiters.set(origin, made);
     return made;
   }
@@ -141,7 +141,8 @@ const SAVED_MS = 5_000;
 const BACKGROUND_SHARE = 0.1;
 
 interface RateLimiterOptions {
-  readonly ratePerS: number;
+  /** What one request costs of the time of all. */
+  readonly requestMs: number;
   readonly clock: Clock;
   readonly onWaited: (key: string, ms: number) => void;
 }
@@ -198,7 +199,7 @@ export class RateLimiter {
   /** A look has made so many requests. Below 0: fewer than were paid for. */
   spend(key: string, requests: number): void {
     const nowMs = this.#options.clock.steadyMs();
-    const costMs = requests * this.#requestMs;
+    const costMs = requests * this.#options.requestMs;
     this.#allPaidMs = Math.max(this.#allPaidMs, nowMs) + costMs;
     // A target that is gone may go at once: its look ends before it begins.
     const share = this.#shares.get(key) ?? 1;
@@ -215,13 +216,9 @@ export class RateLimiter {
     return this.#shares.size - 1;
   }
 
-  get #requestMs(): number {
-    return 1000 / this.#options.ratePerS;
-  }
-
   /** When a look at this target may begin, if nobody else asks. */
   #startMs(key: string): number {
-    return Math.min(this.#paidMs.get(key) ?? 0, this.#allPaidMs + this.#requestMs - SAVED_MS);
+    return Math.min(this.#paidMs.get(key) ?? 0, this.#allPaidMs + this.#options.requestMs - SAVED_MS);
   }
 
   /** Lets those looks begin whose turn it is, and sets a timer for the next one. */
@@ -243,10 +240,7 @@ export class RateLimiter {
 }
 
 function sharesOf(namespacesOf: ReadonlyMap<string, ReadonlySet<string>>): ReadonlyMap<string, number> {
-  const targets = groupBy(
-    [...namespacesOf.values()].flatMap((namespaces) => [...namespaces]),
-    (namespace) => namespace,
-  );
+  const targets = groupBySeveral([...namespacesOf], ([, namespaces]) => [...namespaces]);
   const shareIn = (namespace: string): number =>
     (1 - BACKGROUND_SHARE) / (targets.size * (targets.get(namespace)?.length ?? 1));
   const ofTargets = [...namespacesOf].map(

@@ -64,12 +64,8 @@ export function announced(pace: PollPace, job: AnnouncedJob, nowMs: number): Pol
   const doubtful = new Map(pace.doubtful);
   // The look came first, so nothing is left to announce.
   if (doubtful.delete(change)) return { ...pace, doubtful };
-  const kept = new Map(pace.announced).set(change, nowMs);
-  for (const oldest of kept.keys()) {
-    if (kept.size <= MAX_ANNOUNCED) break;
-    kept.delete(oldest);
-  }
-  return { ...pace, announced: kept };
+  const kept = [...new Map(pace.announced).set(change, nowMs)].slice(-MAX_ANNOUNCED);
+  return { ...pace, announced: new Map(kept) };
 }
 
 /** A look has failed; what changed meanwhile is judged by the next good one. */

@@ -103,8 +103,8 @@ export class Poller {
   /** False while looks at this target fail. One that is not watched is judged by the others of its Gitea. */
   readonly isWell = (target: GiteaTarget): boolean => {
     const own = this.#posts.get(target.key);
-    const others = [...this.#posts.values()].filter((post) => originOf(post.target) === originOf(target));
-    const judged = own ? [own] : others;
+    const origin = originOf(target);
+    const judged = own ? [own] : [...this.#posts.values()].filter((post) => originOf(post.target) === origin);
     return judged.length === 0 || judged.some(({ pace, observation }) => observation !== undefined && !pace.trouble);
   };
 

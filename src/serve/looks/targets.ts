@@ -35,9 +35,8 @@ export class TargetBook {
   /** All targets, each with the namespaces whose groups need it. */
   namespacesOf: ReadonlyMap<GiteaTarget, ReadonlySet<string>> = new Map();
   #found: TargetOf = new Map();
-  #refusals: Refusals = new Map();
   /** Absent: its token is to be read at once. */
-  readonly #readMs = new Map<RunnerGroup, number>();
+  readonly #readMs = new WeakMap<RunnerGroup, number>();
   readonly #refused = new Set<string>();
   #last = 0;
 
@@ -67,7 +66,8 @@ export class TargetBook {
       if (refusal) return refusal;
       const found = this.#found.get(group);
       const known = found instanceof Failure ? found : found?.token;
-      if (known && !due.has(group) && !this.#refusals.has(group)) return known;
+      const wasRefused = known instanceof Failure && known.kind === 'policy';
+      if (known && !due.has(group) && !wasRefused) return known;
       const read = await orFailure(findToken(group, sources));
       // The API server has not answered: that says nothing about the token that it showed before.
       const isUnanswered = read instanceof Failure && !isAboutToken(read);
@@ -75,8 +75,6 @@ export class TargetBook {
     };
     const tokens = await Promise.all(groups.map(async (group) => [group, await tokenOf(group)] as const));
     this.#found = this.#targetsOf(tokens);
-    this.#refusals = refusals;
-    for (const group of this.#readMs.keys()) if (!this.#found.has(group)) this.#readMs.delete(group);
     for (const group of due) this.#readMs.set(group, nowMs);
     const keys = new Set(this.targets.map(({ key }) => key));
     for (const key of this.#refused) if (!keys.has(key)) this.#refused.delete(key);

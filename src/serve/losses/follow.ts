@@ -22,10 +22,10 @@ import { isOver, type Look } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
 import { timeText } from '../../shared/marks.ts';
+import type { LiveCluster } from '../cluster/live-cluster.ts';
 import type { Tell } from '../events.ts';
 import type { LiveGroup, LiveRunner, Observation } from '../planning/live.ts';
 import type { ReconcileInput } from '../reconcile.ts';
-import { keepEqual } from '../unchanged.ts';
 
 /** A runner that was lost; nobody knows yet whether it had a CI job. */
 interface Suspect {
@@ -61,7 +61,7 @@ export interface FollowInput {
 
 export const NO_LOSSES: GroupLosses = { suspects: new Map(), alive: new Set(), lost: [] };
 
-/** What follows from what was known before and what is seen now. The same objects while nothing changes. */
+/** What follows from what was known before and what is seen now. `lost` is the same list while nothing changes. */
 export function followLosses(before: GroupLosses, input: FollowInput) {
   const { runners, hasPod, look } = input;
   const living = new Set(runners.flatMap(({ job }) => (isOver(job.state) ? [] : [job.name])));
@@ -87,12 +87,10 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
     suspects.set(name, judged);
     if (!look || suspect.isChecked || !judged.isChecked) continue;
     const about = { runner: name, reason: suspect.reason, lostAt: timeText(suspect.sinceMs) };
-    const orphans = look.jobs.filter(({ id, status, runner }) => {
-      return status === 'in_progress' && runner === name && !known.has(id);
-    });
-    news.push(
-      ...orphans.map(({ id: jobId, runId, repository, attempt }) => ({ ...about, repository, runId, jobId, attempt })),
-    );
+    for (const { id: jobId, status, runner, runId, repository, attempt } of look.jobs) {
+      const isLost = status === 'in_progress' && runner === name && !known.has(jobId);
+      if (isLost) news.push({ ...about, repository, runId, jobId, attempt });
+    }
   }
   const room = Math.max(0, MOST_LOST_JOBS - lost.length);
   const found = news.slice(0, room);
@@ -100,8 +98,8 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
   const isNews = (each: LostJob): boolean => !each.runnerEnded && !living.has(each.runner) && hasEnded(each, input);
   return {
     losses: {
-      suspects: keepEqual(before.suspects, suspects),
-      alive: keepEqual(before.alive, alive),
+      suspects,
+      alive,
       lost: all.some(isNews) ? all.map((each) => (isNews(each) ? { ...each, runnerEnded: true } : each)) : all,
     } satisfies GroupLosses,
     /** A runner was noticed whose loss only a look from now on explains. */
@@ -182,12 +180,7 @@ function followJobs(before: ReadonlySet<string>, runners: readonly LiveRunner[],
   return { alive: new Set([...present, ...absent.filter(hasPod)]), gone: absent.filter((name) => !hasPod(name)) };
 }
 
-interface LossInput extends Pick<ReconcileInput, 'snapshot' | 'targetOf' | 'observations' | 'nowMs'> {
-  /** A pod of this Job is there. @param key `<namespace>/<name>` */
-  readonly hasPod: (key: string) => boolean;
-  /** As `LiveCluster.endToldBy`. */
-  readonly endToldBy: (key: string) => EndToldBy | undefined;
-}
+type LossInput = Pick<ReconcileInput, 'snapshot' | 'targetOf' | 'observations' | 'nowMs'>;
 
 /** A group with losses, and what a re-run of them needs. */
 export interface GroupAtLoss {
@@ -201,15 +194,16 @@ export interface GroupAtLoss {
 /** What is known of a group. `at` is absent while nothing of it can be re-run. */
 type Entry = { readonly losses: GroupLosses; readonly at?: Omit<GroupAtLoss, 'lost'> };
 
+type SeenCluster = Pick<LiveCluster, 'endToldBy' | 'hasPod' | 'statusOf'>;
+
 /** The lost CI jobs of all groups with `maxEvictionRetries`. They stand in the status of their groups: a new leader begins with those. */
 export class LossBook {
-  /** @param key of a RunnerGroup. @returns its `status` as the newest copy of the cluster has it. */
-  readonly #statusOf: (key: string) => unknown;
+  readonly #cluster: SeenCluster;
   readonly #tell: Tell;
   #entries: ReadonlyMap<string, Entry> = new Map();
 
-  constructor(statusOf: (key: string) => unknown, tell: Tell) {
-    this.#statusOf = statusOf;
+  constructor(cluster: SeenCluster, tell: Tell) {
+    this.#cluster = cluster;
     this.#tell = tell;
   }
 
@@ -239,8 +233,8 @@ export class LossBook {
       const { namespace } = object.metadata;
       const followed = followLosses(this.#known(key), {
         runners: input.snapshot.runnersOfGroup.get(key) ?? [],
-        hasPod: (name) => input.hasPod(keyText({ namespace, name })),
-        endToldBy: (name) => input.endToldBy(keyText({ namespace, name })),
+        hasPod: (name) => this.#cluster.hasPod(keyText({ namespace, name })),
+        endToldBy: (name) => this.#cluster.endToldBy(keyText({ namespace, name })),
         nowMs: input.nowMs,
         ...look,
       });
@@ -283,7 +277,7 @@ export class LossBook {
   }
 
   #written(key: string): readonly LostJob[] {
-    return RunnerGroupStatus.safeParse(this.#statusOf(key) ?? {}).data?.lostJobs ?? NO_LOSSES.lost;
+    return RunnerGroupStatus.safeParse(this.#cluster.statusOf(key) ?? {}).data?.lostJobs ?? NO_LOSSES.lost;
   }
 }
 

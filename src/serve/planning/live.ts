@@ -12,14 +12,12 @@ import type { RunnerDecision } from '../../planner/decisions.ts';
 import { isOver, type LiveJob, type Look } from '../../planner/evidence.ts';
 import type { Failure } from '../../shared/failure.ts';
 import { groupBy, groupBySeveral, keyText } from '../../shared/keys.ts';
-import type { Texts } from '../../shared/marks.ts';
+import { type Texts, TRACKING_ID } from '../../shared/marks.ts';
 import { keepLists } from '../unchanged.ts';
 
 export interface LiveGroup {
   readonly key: string;
   readonly object: RunnerGroupObject;
-  /** Argo CD's `argocd.argoproj.io/tracking-id`; absent on one that Argo CD does not manage. */
-  readonly trackingId?: string;
   /** Absent: the spec is not valid; `problem` says why. */
   readonly group?: RunnerGroup;
   readonly problem?: string;
@@ -29,7 +27,6 @@ export interface LiveGroup {
 export interface LiveRunner {
   readonly job: LiveJob;
   readonly annotations: Texts;
-  readonly trackingId?: string;
   readonly groupName?: string;
   /** Absent: it was not lost, as far as Kubernetes shows. */
   readonly loss?: LossReason;
@@ -53,12 +50,12 @@ export function refOf({ namespace, name }: { readonly namespace: string; readonl
   return { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace, name };
 }
 
-export function applicationOfGroup({ trackingId, object }: LiveGroup): ApplicationRef | undefined {
-  return applicationOf(trackingId, refOf(object.metadata));
+export function applicationOfGroup({ object: { metadata } }: LiveGroup): ApplicationRef | undefined {
+  return applicationOf(metadata.annotations?.[TRACKING_ID], refOf(metadata));
 }
 
-function keyOfJob({ trackingId, job }: LiveRunner, controlPlaneNamespace: string): string | undefined {
-  const app = applicationOf(trackingId, { group: 'batch', kind: 'Job', namespace: job.namespace, name: job.name });
+function keyOfJob({ annotations, job: { namespace, name } }: LiveRunner, controlPlaneNamespace: string) {
+  const app = applicationOf(annotations[TRACKING_ID], { group: 'batch', kind: 'Job', namespace, name });
   return app && applicationKey(app, controlPlaneNamespace);
 }
 

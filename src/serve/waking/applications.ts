@@ -162,7 +162,10 @@ export class Applications {
       if (start === 'busy') giveWay();
       return start;
     };
-    const outcome = await this.#outcome(app, { ...noted, sync }, steps);
+    const asked = wake({ ...noted, sync }, app.ref, app.groups, new Deadline(WAKE_MS, clock));
+    const result = await orFailure(asked);
+    if (!(result instanceof Failure)) hear(app, result.app);
+    const outcome = result instanceof Failure ? failedOutcome(result, steps) : outcomeOf(result);
     const ms = clock.steadyMs() - beganMs;
     if (this.#apps.get(key) !== app || signal.aborted) return;
     // Only one that has refreshed tells how fast Argo CD is. Its sync may have waited for another operation.
@@ -177,13 +180,6 @@ export class Applications {
   #failed(key: string, failure: Failure): void {
     const app = this.#apps.get(key);
     if (app) this.#hears(key, app, { is: 'woken', outcome: failedOutcome(failure) });
-  }
-
-  async #outcome(app: Managed, argocd: WakeTarget, steps: readonly WakeStep[]): Promise<WakeOutcome> {
-    const result = await orFailure(wake(argocd, app.ref, app.groups, new Deadline(WAKE_MS, this.#options.clock)));
-    if (result instanceof Failure) return failedOutcome(result, steps);
-    hear(app, result.app);
-    return outcomeOf(result);
   }
 
   /** An error that Argo CD has kept, and a Job of ours that is out of sync, are ended by a wake. What else is out of sync is not ours. */

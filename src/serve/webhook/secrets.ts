@@ -30,16 +30,12 @@ export function secretFiles(queue: WorkQueue, onFailure: (failure: Failure) => v
 }
 
 /** One per line. White space around them and empty lines are ignored. */
-export function parseSecrets(text: string): readonly string[] {
-  return text.split('\n').flatMap((line) => line.trim() || []);
-}
-
 async function readSecrets(file: string): Promise<readonly string[]> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     const remedy = 'Mount the Secret, or leave out the flag that names the file';
     throw new Failure('GR-SERVE-02', 1, `read secrets: ${file}: ${systemReason(error)}. ${remedy}.`);
   });
-  return parseSecrets(text);
+  return text.split('\n').flatMap((line) => line.trim() || []);
 }
 
 /**

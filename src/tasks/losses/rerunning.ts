@@ -11,7 +11,7 @@
 import type { GiteaAccess } from '../../clients/gitea/api.ts';
 import { askForRerun, canEndRuns, endRun, type JobOfRun, readRunJobs } from '../../clients/gitea/runs.ts';
 import type { LostJob } from '../../config/runnergroup/status.ts';
-import type { DropReason, RerunOutcome } from '../../serve/events.ts';
+import { type DropReason, type RerunOutcome, subscriberOf } from '../../serve/events.ts';
 import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
 import type { GroupAtLoss } from '../../serve/losses/follow.ts';
 import type { Again, Turn } from '../../serve/queue.ts';
@@ -47,13 +47,6 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
 
     const waitsForNote = ({ at }: LostRun, loss: LostJob): boolean =>
       loss.endAskedAt !== undefined && !book.isAskNoted(at.live.key, loss);
-
-    const endExpired = (): void => {
-      for (const at of book.atLoss) {
-        const expired = at.lost.filter((loss) => isExpired(loss, clock.now()));
-        end(at, expired, 'expired');
-      }
-    };
 
     /** Has Gitea end the run, if nothing but lost jobs is at work in it. @throws Failure */
     const endRunOf = async (access: GiteaAccess, run: LostRun, jobs: readonly JobOfRun[]): Promise<Visit> => {
@@ -116,20 +109,24 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
       run: visit,
     });
 
-    return ({ is }) => {
-      if (is !== 'reconciled') return;
-      endExpired();
-      const known = runs;
-      runs = new Map(
-        lostRuns(book.atLoss).map((run) => [run.key, { tries: 0, isTold: false, ...known.get(run.key), run }]),
-      );
-      line.keepOnly(runs);
-      for (const [key, { cannotEnd, run }] of runs) {
-        if (line.has(key)) continue;
-        if (showsEnd(run)) line.add(key, run.at.group.evictionRetryDelaySeconds * 1000);
-        else if (!cannotEnd && mayEnd(run) && run.losses.every((loss) => !waitsForNote(run, loss))) line.add(key);
-      }
-    };
+    return subscriberOf({
+      reconciled: () => {
+        for (const at of book.atLoss) {
+          const expired = at.lost.filter((loss) => isExpired(loss, clock.now()));
+          end(at, expired, 'expired');
+        }
+        const known = runs;
+        runs = new Map(
+          lostRuns(book.atLoss).map((run) => [run.key, { tries: 0, isTold: false, ...known.get(run.key), run }]),
+        );
+        line.keepOnly(runs);
+        for (const [key, { cannotEnd, run }] of runs) {
+          if (line.has(key)) continue;
+          if (showsEnd(run)) line.add(key, run.at.group.evictionRetryDelaySeconds * 1000);
+          else if (!cannotEnd && mayEnd(run) && run.losses.every((loss) => !waitsForNote(run, loss))) line.add(key);
+        }
+      },
+    });
   };
 }
 
@@ -148,21 +145,15 @@ function againAfter(done: Visit, followed: FollowedRun | undefined): Again | und
   return waits ? { inMs: laterMs(tries) } : undefined;
 }
 
-interface LostRun {
-  /** The same while any of its jobs is lost. */
-  readonly key: string;
-  readonly at: GroupAtLoss;
-  readonly repository: string;
-  readonly runId: number;
-  readonly losses: readonly LostJob[];
-}
+type LostRun = ReturnType<typeof lostRuns>[number];
 
 /** A run may go on for hours after one of its jobs was lost. Later than this nobody wants it back. */
 const LOSS_EXPIRES_MS = 24 * 3_600_000;
 const FIRST_PAUSE_MS = 15_000;
 const LONGEST_PAUSE_MS = 300_000;
 
-export function lostRuns(groups: readonly GroupAtLoss[]): readonly LostRun[] {
+/** `key`: the same while any of its jobs is lost. */
+export function lostRuns(groups: readonly GroupAtLoss[]) {
   return groups.flatMap((at) => {
     const runs = groupBy(at.lost, ({ repository, runId }) => `${at.live.key} ${repository} ${runId}`);
     return [...runs].map(([key, losses]) => {

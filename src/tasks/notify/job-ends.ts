@@ -31,10 +31,9 @@ interface JobEndsOptions {
 }
 
 interface AskedJob extends LeftJob {
+  readonly group: RunnerGroup;
   readonly target: GiteaTarget;
   readonly notify: readonly NotifyTarget[];
-  /** Runners of its group stay so long after a failure; 0: they do not. */
-  readonly keepFailedSeconds: number;
   readonly tries: number;
   readonly dueMs: number;
 }
@@ -110,11 +109,8 @@ export function tellJobEnds({ notifyDefaults = [], timeoutMs }: JobEndsOptions):
         const group = groups.get(keyText(job.group));
         const target = group && targetOf().get(group);
         if (!group || !target || target instanceof Failure) return [];
-        const { keepFailedSeconds } = group;
         const notify = group.notify.length > 0 ? group.notify : notifyDefaults;
-        return notify.length > 0
-          ? [{ ...job, target, notify, keepFailedSeconds, tries: 0, dueMs: clock.steadyMs() }]
-          : [];
+        return notify.length > 0 ? [{ ...job, group, target, notify, tries: 0, dueMs: clock.steadyMs() }] : [];
       });
     };
 
@@ -136,7 +132,7 @@ async function readEnds(access: GiteaAccess, { scope }: GiteaTarget, asked: read
 
 /** In the order in which the manual shows it: a plain webhook sends it so. */
 function noticeOf(
-  { job, origin: gitea, group: { namespace, name: group }, keepFailedSeconds }: AskedJob,
+  { job, origin: gitea, group: { namespace, name: group, keepFailedSeconds } }: AskedJob,
   result: JobEnd['result'],
   runner: string,
   workflow: string | undefined,

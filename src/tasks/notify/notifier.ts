@@ -18,7 +18,7 @@ import {
 } from '../../config/runnergroup/notify-fields.ts';
 import { readSmallYaml } from '../../config/small-yaml.ts';
 import type { JobNotice, NotifyResult } from '../../serve/events.ts';
-import type { Again, WorkQueue } from '../../serve/queue.ts';
+import type { WorkQueue } from '../../serve/queue.ts';
 import type { Feature, FeatureContext } from '../../serve/task.ts';
 import { Failure, orFailure, systemCode } from '../../shared/failure.ts';
 
@@ -136,30 +136,29 @@ export function openOutbox(
   { gapMs, pausesMs } = TIMES,
 ): (message: Message) => void {
   const lanes = new Map<string, Lane>();
-  const send = async (addressee: string, signal: AbortSignal): Promise<Again | undefined> => {
-    const lane = lanes.get(addressee);
-    const [message] = lane?.waiting ?? [];
-    if (!lane || !message) return undefined;
-    const answer = await orFailure(message.send());
-    if (signal.aborted) return undefined;
-    const refusal = answer instanceof Failure ? { failure: answer, again: true } : answer;
-    if (refusal) tell(message, 'retried', refusal.failure);
-    const pauseMs = pausesMs[lane.tries];
-    if (refusal?.again && pauseMs !== undefined) {
-      lane.tries += 1;
-      return { inMs: pauseMs, firm: true };
-    }
-    lane.tries = 0;
-    lane.waiting.shift();
-    if (lane.waiting.length === 0) lanes.delete(addressee);
-    tell(message, refusal ? 'failed' : 'sent');
-    return lane.waiting.length > 0 ? { inMs: 0 } : undefined;
-  };
   const line = queue.open('notify', {
     width: MOST_LANES,
     gapMs,
     deadlineMs: LONGEST_SEND_MS,
-    run: (addressee, { signal }) => send(addressee, signal),
+    run: async (addressee, { signal }) => {
+      const lane = lanes.get(addressee);
+      const [message] = lane?.waiting ?? [];
+      if (!lane || !message) return undefined;
+      const answer = await orFailure(message.send());
+      if (signal.aborted) return undefined;
+      const refusal = answer instanceof Failure ? { failure: answer, again: true } : answer;
+      if (refusal) tell(message, 'retried', refusal.failure);
+      const pauseMs = pausesMs[lane.tries];
+      if (refusal?.again && pauseMs !== undefined) {
+        lane.tries += 1;
+        return { inMs: pauseMs, firm: true };
+      }
+      lane.tries = 0;
+      lane.waiting.shift();
+      if (lane.waiting.length === 0) lanes.delete(addressee);
+      tell(message, refusal ? 'failed' : 'sent');
+      return lane.waiting.length > 0 ? { inMs: 0 } : undefined;
+    },
   });
   const isFull = (namespace: string): boolean =>
     lanes.size >= MOST_LANES ||

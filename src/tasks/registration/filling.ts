@@ -19,6 +19,7 @@ import { templateAsks } from '../../config/policy/rules.ts';
 import { otherSecrets, type SecretRef } from '../../config/runnergroup/paths.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
+import type { TargetOf } from '../../serve/looks/targets.ts';
 import type { LiveGroup } from '../../serve/planning/live.ts';
 import type { Again, Turn } from '../../serve/queue.ts';
 import type { StartTask } from '../../serve/task.ts';
@@ -108,8 +109,7 @@ export function fillSecrets({ names, timeoutMs }: FillingOptions): StartTask {
       if (from[0] === groups && from[1] === targets) return;
       from = [groups, targets];
       const before = byId;
-      const withToken = groups.map((live) => ({ ...live, target: live.group && targets.get(live.group) }));
-      byId = new Map(tokenKeys(withToken, names).map((tokenKey) => [tokenKey.id, tokenKey]));
+      byId = new Map(tokenKeys(groups, targets, names).map((tokenKey) => [tokenKey.id, tokenKey]));
       line.keepOnly(byId);
       for (const [id, { target }] of byId) {
         const known = before.get(id)?.target;
@@ -138,12 +138,6 @@ export function againMs(failures: number): number {
   return failures === 0 ? WELL_MS : doubled(FIRST_MS, failures - 1, LONGEST_MS);
 }
 
-/** Without `group` its spec is not valid, so nobody knows which Secrets it names. */
-export interface GroupWithToken extends Pick<LiveGroup, 'object' | 'group'> {
-  /** Absent, or a Failure: the policy denies it, or it has no usable API token. */
-  readonly target?: GiteaTarget | Failure | undefined;
-}
-
 /** One key of a Secret, and the groups whose runners register with it. */
 interface TokenKey {
   /** `<namespace>/<name>` of the Secret, and the key. */
@@ -159,10 +153,14 @@ interface TokenKey {
   readonly unclear?: string;
 }
 
-type Known = GroupWithToken & { readonly group: RunnerGroup };
+type Known = LiveGroup & { readonly group: RunnerGroup };
 
-/** @param groups all of them. @param names the only Secrets that may be written. */
-export function tokenKeys(groups: readonly GroupWithToken[], names: ReadonlySet<string>): readonly TokenKey[] {
+/** @param groups all of them. Nobody knows which Secrets one with an invalid spec names. @param names the only Secrets that may be written. */
+export function tokenKeys(
+  groups: readonly LiveGroup[],
+  targetOf: TargetOf,
+  names: ReadonlySet<string>,
+): readonly TokenKey[] {
   const known = groups.filter((one): one is Known => one.group !== undefined);
   const unclear = new Map(
     groups.flatMap(({ group, object: { metadata } }) => (group ? [] : [[metadata.namespace, metadata.name]])),
@@ -177,7 +175,8 @@ export function tokenKeys(groups: readonly GroupWithToken[], names: ReadonlySet<
   return [...members].flatMap(([id, unordered]) => {
     const sharing = unordered.toSorted((a, b) => (a.group.name < b.group.name ? -1 : 1));
     const [{ group }] = sharing as [Known];
-    const [found] = sharing.flatMap(({ target }) => (target && !(target instanceof Failure) ? target : []));
+    const targets = sharing.map((each) => targetOf.get(each.group));
+    const found = targets.find((target) => target !== undefined && !(target instanceof Failure));
     if (!found) return [];
     const { namespace, registrationToken } = group;
     const why = conflict(group, sharing) ?? otherUse(registrationToken, uses.get(namespace) ?? []);

@@ -49,6 +49,10 @@ export interface ChosenGroup extends Pick<Group, 'namespace' | 'name' | 'look'> 
   readonly vanished?: true;
 }
 
+/** How many registrations a sweep deletes per minute. Gitea answers each deletion in some milliseconds. Other clients must notice nothing. */
+export const DEFAULT_BUDGET = 60;
+export const LARGEST_BUDGET = 600;
+
 export interface SweepEvidence {
   /** `GITEA_RUNNERS_INSTANCE`. */
   readonly instance: string;
@@ -74,9 +78,9 @@ export type StaysBecause =
   | 'seen-too-briefly';
 
 export type Verdict =
-  | { readonly dead: true }
+  | { readonly is: 'dead' }
   /** `witness`: the runner that lives elsewhere, for `group-elsewhere`. */
-  | { readonly dead: false; readonly because: StaysBecause; readonly witness?: string };
+  | { readonly is: 'kept'; readonly because: StaysBecause; readonly witness?: string };
 
 export interface JudgedRegistration {
   readonly group: ChosenGroup;
@@ -132,12 +136,12 @@ export function deadRegistrations(evidence: SweepEvidence, earlier: RowObservati
 
   const judge = ({ key, group, row }: OwnRow): Verdict => {
     const keeper = keptBy(group, row, facts);
-    if (keeper) return { dead: false, because: keeper };
+    if (keeper) return { is: 'kept', because: keeper };
     const deadMs = seenMs(key, row.name, 'dead');
     const witness = witnesses.get(groupKey(group));
-    if (witness !== undefined) return { dead: false, because: 'group-elsewhere', witness };
+    if (witness !== undefined) return { is: 'kept', because: 'group-elsewhere', witness };
     const isOldEnough = deadMs >= (group.vanished ? VANISHED_APART_MS : SIGHTINGS_APART_MS);
-    return isOldEnough ? { dead: true } : { dead: false, because: 'seen-too-briefly' };
+    return isOldEnough ? { is: 'dead' } : { is: 'kept', because: 'seen-too-briefly' };
   };
   const registrations = own.map((each) => {
     const { group, row } = each;

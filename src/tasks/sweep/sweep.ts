@@ -25,8 +25,13 @@ import type { StartTask } from '../../serve/task.ts';
 import { type Clock, pause } from '../../shared/clock.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
-import { DEFAULT_BUDGET } from './budget.ts';
-import { deadRegistrations, type JudgedRegistration, type RowObservations, type StaysBecause } from './choose.ts';
+import {
+  DEFAULT_BUDGET,
+  deadRegistrations,
+  type JudgedRegistration,
+  type RowObservations,
+  type StaysBecause,
+} from './choose.ts';
 
 export interface SweepGroup {
   readonly namespace: string;
@@ -35,7 +40,6 @@ export interface SweepGroup {
 }
 
 export interface SweeperOptions {
-  /** `GITEA_RUNNERS_INSTANCE`. */
   readonly instance: string;
   /** Has one look at a scope, or one deletion with its checks, done when it may ask this Gitea. */
   readonly ask: <T>(target: GiteaTarget, work: (access: GiteaAccess) => Promise<T>) => Promise<T>;
@@ -162,11 +166,7 @@ export class Sweeper {
     scope: ScopeLook | undefined,
     signal: AbortSignal | undefined,
   ): Promise<SweepOutcome | Failure> {
-    const { verdict } = judged;
-    if (!verdict.dead) {
-      const { because, witness } = verdict;
-      return { is: 'kept', because, ...(witness !== undefined && { witness }) };
-    }
+    if (judged.verdict.is === 'kept') return judged.verdict;
     if (this.#options.dryRun) return { is: 'would-delete' };
     if (!scope) return { is: 'postponed' };
     const waitMs = this.#nextDeletionMs - this.#options.clock.steadyMs();
@@ -188,7 +188,7 @@ export class Sweeper {
 
 /** The first dead row of each scope, then the second ones: a scope that has many, or never ends, leaves something of the budget to others. */
 function inTurns(registrations: readonly JudgedRegistration[]): readonly JudgedRegistration[] {
-  const byScope = groupBy(registrations, ({ group, verdict }) => (verdict.dead ? group.look : undefined));
+  const byScope = groupBy(registrations, ({ group, verdict }) => (verdict.is === 'dead' ? group.look : undefined));
   const turns = new Map([...byScope.values()].flatMap((rows) => rows.map((row, turn) => [row, turn] as const)));
   return registrations.toSorted((a, b) => (turns.get(a) ?? 0) - (turns.get(b) ?? 0));
 }

@@ -16,7 +16,7 @@ const inOne = (keys: readonly string[]) => new Map(keys.map((key) => [key, new S
 
 /** Targets that look as often as they may, each with so many requests. Answers how often each one has looked. */
 function looking(costs: Readonly<Record<string, number>>, waited: number[] = []) {
-  const turns = new RateLimiter({ ratePerS: 20, clock: systemClock, onWaited: (_, ms) => waited.push(ms) });
+  const turns = new RateLimiter({ requestMs: 50, clock: systemClock, onWaited: (_, ms) => waited.push(ms) });
   const looks = new Map(Object.keys(costs).map((key) => [key, 0]));
   turns.share(inOne(Object.keys(costs)));
   const look = async (key: string, cost: number): Promise<void> => {
@@ -59,7 +59,7 @@ describe('turns', () => {
   });
 
   test('leave what others do not use to a busy target', async () => {
-    const turns = new RateLimiter({ ratePerS: 20, clock: systemClock, onWaited: () => undefined });
+    const turns = new RateLimiter({ requestMs: 50, clock: systemClock, onWaited: () => undefined });
     turns.share(inOne(keysOf(20)));
     let looks = 0;
     const look = async (): Promise<void> => {
@@ -89,7 +89,7 @@ describe('turns', () => {
   });
 
   test('give a namespace with one target as much as one with 500', async () => {
-    const turns = new RateLimiter({ ratePerS: 20, clock: systemClock, onWaited: () => undefined });
+    const turns = new RateLimiter({ requestMs: 50, clock: systemClock, onWaited: () => undefined });
     const many = keysOf(500).map((key) => [key, new Set(['theirs'])] as const);
     turns.share(new Map([...many, ['own', new Set(['ours'])]]));
     const looks = { theirs: 0, ours: 0 };
@@ -110,7 +110,7 @@ describe('turns', () => {
   });
 
   test('forget the debt of a target that is gone, and share anew', async () => {
-    const turns = new RateLimiter({ ratePerS: 20, clock: systemClock, onWaited: () => undefined });
+    const turns = new RateLimiter({ requestMs: 50, clock: systemClock, onWaited: () => undefined });
     turns.share(inOne(['a', 'b']));
     await turns.take('a');
     turns.spend('a', 5000);
@@ -123,7 +123,7 @@ describe('turns', () => {
   test('earn nothing while the clock is set back, and go on after it', async () => {
     let shift = 0;
     const turns = new RateLimiter({
-      ratePerS: 20,
+      requestMs: 50,
       clock: { ...systemClock, now: () => Date.now() + shift },
       onWaited: () => undefined,
     });
@@ -142,7 +142,7 @@ describe('turns', () => {
   });
 
   test('let nobody pass once closed', async () => {
-    const turns = new RateLimiter({ ratePerS: 20, clock: systemClock, onWaited: () => undefined });
+    const turns = new RateLimiter({ requestMs: 50, clock: systemClock, onWaited: () => undefined });
     turns.share(inOne(['a']));
     await turns.take('a');
     turns.spend('a', 500);

@@ -1,10 +1,11 @@
 /** What a snapshot hands on from the one before: who depends on a list need not look at it again. */
 import { describe, expect, test } from 'vitest';
 import { type ClusterSnapshot, type LiveRunner, snapshot } from '../../../src/serve/planning/live.ts';
+import { TRACKING_ID } from '../../../src/shared/marks.ts';
 
 function live(name: string, group: string, state: 'running' | 'complete' = 'running'): LiveRunner {
   const job = { namespace: 'ci', name, state, createdAtMs: 0 };
-  return { job, annotations: {}, groupName: group, trackingId: `app-${group}:batch/Job:ci/${name}` };
+  return { job, annotations: { [TRACKING_ID]: `app-${group}:batch/Job:ci/${name}` }, groupName: group };
 }
 
 const of = (runners: readonly LiveRunner[], before?: ClusterSnapshot): ClusterSnapshot =>

@@ -1,7 +1,12 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { WorkQueue } from '../../../src/serve/queue.ts';
 import { concerns, WebhookGate, type WebhookGateOptions } from '../../../src/serve/webhook/gate.ts';
-import { parseSecrets } from '../../../src/serve/webhook/secrets.ts';
+import { secretFiles } from '../../../src/serve/webhook/secrets.ts';
+import { systemClock } from '../../../src/shared/clock.ts';
 import { delivery, payload, RECORDED, recorded, SECRET, sign } from '../deliveries.ts';
 
 const HOUR_MS = 3_600_000;
@@ -221,7 +226,16 @@ it('a secret that names a Gitea speaks for that Gitea alone, whatever the body s
   expect(concerns(any.event, at('https://a.example.com'))).toBe(true);
 });
 
-it('reads one secret per line of a file, without the white space around it', () => {
-  expect(parseSecrets('first \r\n\n  second with words\n')).toEqual(['first', 'second with words']);
-  expect(parseSecrets(' \n')).toEqual([]);
+it.each([
+  ['first \r\n\n  second with words\n', ['first', 'second with words']],
+  [' \n', []],
+])('reads one secret per line of a file, without the white space around it: %j', async (text, expected) => {
+  const file = join(mkdtempSync(join(tmpdir(), 'secrets-')), 'secrets');
+  writeFileSync(file, text);
+  const queue = new WorkQueue(systemClock);
+  onTestFinished(() => queue.close());
+
+  const secrets = await secretFiles(queue, () => undefined)(file);
+
+  expect(secrets()).toEqual(expected);
 });

@@ -87,12 +87,10 @@ export function liveRunners({ objects }: Kubernetes): readonly LiveRunner[] {
   return [...objects.jobs.values()].map((object): LiveRunner => {
     const job = TRACKED_JOBS.item.parse(object);
     const annotations = job.metadata.annotations ?? {};
-    const tracking = annotations[TRACKING_ID];
     const groupName = job.metadata.labels?.[GROUP_NAME];
     return {
       job: judgeJob(job, pods.get(job.metadata.uid) ?? []),
       annotations,
-      ...(tracking !== undefined && { trackingId: tracking }),
       ...(groupName !== undefined && { groupName }),
     };
   });

@@ -27,6 +27,7 @@ import { countsOf, type Planning } from '../../../src/serve/planning/plan-applic
 import type { QueueRow } from '../../../src/serve/queue.ts';
 import { hangsAfterMs } from '../../../src/serve/waking/applications.ts';
 import { keyText } from '../../../src/shared/keys.ts';
+import { TRACKING_ID } from '../../../src/shared/marks.ts';
 import type { Application } from './application.ts';
 import type { Stage } from './faults.ts';
 import { LONGEST_POLL_MS } from './gitea.ts';
@@ -127,7 +128,7 @@ export class Laws {
     const nowMs = world.clock.now();
     for (const app of apps) {
       const planning = planOf(app.groups, (org) => server.look(org), runners, nowMs);
-      const own = runners.filter(({ trackingId }) => trackingId?.startsWith(`${app.name}:`));
+      const own = runners.filter(({ annotations }) => annotations[TRACKING_ID]?.startsWith(`${app.name}:`));
       this.#checkSilence(app, planning, own);
       if (!app.isBusy) this.#checkStatus(app, planning, own);
       if (app.fault !== undefined) this.#break('one wake', `${app.name}: ${app.fault}`);

@@ -61,7 +61,9 @@ class Scene {
       if (event.is === 'runner-lost') this.#tell(event.isNoted ? 'lost' : 'no room', event.lost);
       if (event.is === 'rerun') this.#tell(event.failure?.code ?? event.outcome, event.lost);
     };
-    this.book = new LossBook(() => this.lostJobs && { lostJobs: this.lostJobs }, tell);
+    const statusOf = () => this.lostJobs && { lostJobs: this.lostJobs };
+    const endToldBy = (key: string) => (this.ended.has(key.replace('runners/', '')) ? 'kubelet' : undefined);
+    this.book = new LossBook({ statusOf, endToldBy, hasPod: () => false }, tell);
     const giteas = new Giteas({
       ...{ timeoutMs: 20_000, pollMs: 5_000, env: {}, giteaRequests: 1200 },
       ...{ clock, clocks: new ServerClocks(), tell: () => undefined, wireTo: () => this.#wire() },
@@ -133,8 +135,6 @@ class Scene {
       targetOf: new Map(group && target ? [[group, target]] : []),
       observations: new Map([['acme', { ...look, ...(lookFailure && { failure: lookFailure }) }]]),
       nowMs,
-      hasPod: () => false,
-      endToldBy: (key) => (this.ended.has(key.replace('runners/', '')) ? 'kubelet' : undefined),
     });
     this.wanted += size;
     this.#hear(RECONCILED);

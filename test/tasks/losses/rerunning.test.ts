@@ -84,10 +84,8 @@ function lossesAt(
     reason: 'Evicted',
     lostAt: new Date(nowMs - 60_000).toISOString(),
   }));
-  const book = new LossBook(
-    () => ({ lostJobs }),
-    () => undefined,
-  );
+  const cluster = { statusOf: () => ({ lostJobs }), hasPod: () => false, endToldBy: () => undefined };
+  const book = new LossBook(cluster, () => undefined);
   const targets = groups.map(({ key, group }) => {
     const url = group?.giteaUrl ?? '';
     return { key, url, scope, token: new Token(TOKEN, url) };
@@ -105,8 +103,6 @@ function lossesAt(
     targetOf,
     observations,
     nowMs,
-    hasPod: () => false,
-    endToldBy: () => undefined,
   });
   return book;
 }

@@ -1,9 +1,11 @@
 import { expect, it } from 'vitest';
+import type { GiteaTarget } from '../../../src/clients/gitea/observe.ts';
 import type { RunnerGroupObject } from '../../../src/clients/kubernetes/resources.ts';
 import type { RunnerGroup, SecretKey } from '../../../src/config/runnergroup/runner-group.ts';
+import type { LiveGroup } from '../../../src/serve/planning/live.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import type { Scope } from '../../../src/shared/scope.ts';
-import { againMs, type GroupWithToken, tokenKeys } from '../../../src/tasks/registration/filling.ts';
+import { againMs, tokenKeys } from '../../../src/tasks/registration/filling.ts';
 import { ACME, targetOf } from '../../support/looking.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 
@@ -11,15 +13,23 @@ const URL = 'https://gitea.example.com';
 const NAMES = new Set(['gitea-runner']);
 const TOKEN: SecretKey = { name: 'gitea-runner', key: 'token' };
 
+type GroupWithToken = LiveGroup & { readonly target?: GiteaTarget };
+
 function groupWith(name: string, over: Partial<RunnerGroup> = {}, scope: Scope = ACME, url = URL): GroupWithToken {
   const group = runnerGroup({ name, namespace: 'runners', registrationToken: TOKEN, scope, giteaUrl: url, ...over });
   const metadata = { name, namespace: 'runners', uid: name, resourceVersion: '1' };
-  return { object: { metadata } as RunnerGroupObject, group, target: targetOf(url, scope, name) };
+  const key = `${group.namespace}/${name}`;
+  return { key, object: { metadata } as RunnerGroupObject, group, target: targetOf(url, scope, name) };
+}
+
+function keysOf(groups: readonly GroupWithToken[]): ReturnType<typeof tokenKeys> {
+  const targets = new Map(groups.flatMap(({ group, target }) => (group && target ? [[group, target]] : [])));
+  return tokenKeys(groups, targets, NAMES);
 }
 
 /** Key of each slot with the names of its groups, or why nothing is written there. */
 function choice(...groups: readonly GroupWithToken[]): readonly unknown[] {
-  return tokenKeys(groups, NAMES).map(({ id, objects, target }) => [
+  return keysOf(groups).map(({ id, objects, target }) => [
     id,
     target instanceof Failure ? target.message : objects.map(({ metadata }) => metadata.name),
   ]);
@@ -89,7 +99,7 @@ it.each<[string, Partial<RunnerGroup>]>([
 
 it('the keys of a namespace with an invalid group are unclear, and others are not', () => {
   const { group: _, target: __, ...broken } = groupWith('broken');
-  const slots = tokenKeys([groupWith('a'), broken, groupWith('c', { namespace: 'others' })], NAMES);
+  const slots = keysOf([groupWith('a'), broken, groupWith('c', { namespace: 'others' })]);
 
   expect(slots.map(({ namespace, unclear }) => [namespace, unclear])).toEqual([
     ['runners', 'broken'],

@@ -118,7 +118,7 @@ describe('for any history of looks', () => {
     (history) => {
       for (const { group, id, name, verdict } of lastOf(history).registrations) {
         expect([...OURS].find(([{ look }]) => look === group.look)?.[1]).toContain(name);
-        if (!verdict.dead) continue;
+        if (verdict.is !== 'dead') continue;
         const seenMs = unbroken(history, (evidence) => looksDead(evidence, group.look, id, name));
         expect(seenMs).toBeGreaterThanOrEqual(SIGHTINGS_APART_MS);
       }
@@ -133,11 +133,11 @@ describe('for any history of looks', () => {
       const { registrations } = lastOf(history);
       for (const { group, id, name, verdict } of registrations) {
         const seenMs = unbroken(history, (evidence) => looksDead(evidence, group.look, id, name));
-        if (seenMs < SIGHTINGS_APART_MS || verdict.dead) continue;
+        if (seenMs < SIGHTINGS_APART_MS || verdict.is === 'dead') continue;
         expect(verdict.because).toBe('group-elsewhere');
         const witness = registrations.find((other) => other.name === verdict.witness && other.group === group);
         expect(witness?.verdict).toMatchObject({
-          dead: false,
+          is: 'kept',
           because: expect.stringMatching(/^(?:online|not-ephemeral)$/),
         });
       }
@@ -166,7 +166,7 @@ describe('for any history of looks', () => {
     fc.pre(history.every(hasOneNamePerId));
 
     const kinds = ({ registrations }: Choice) =>
-      registrations.map(({ id, name, verdict }) => [id, name, verdict.dead || verdict.because]);
+      registrations.map(({ id, name, verdict }) => [id, name, verdict.is === 'dead' || verdict.because]);
     expect(kinds(lastOf(turned))).toEqual(kinds(lastOf(history)));
   });
 });

@@ -73,8 +73,8 @@ describe('a row of ours', () => {
     const { registrations } = deadRegistrations(evidence({ runners }), new Map());
 
     expect(registrations.map(({ verdict }) => verdict)).toEqual([
-      { dead: false, because: 'online' },
-      { dead: false, because: 'online' },
+      { is: 'kept', because: 'online' },
+      { is: 'kept', because: 'online' },
     ]);
   });
 
@@ -158,8 +158,8 @@ describe('a runner that is online without a Job', () => {
     );
 
     expect(later.registrations.map(({ name, verdict }) => [name, verdict])).toEqual([
-      [stray, { dead: false, because: 'online' }],
-      [NAME, { dead: false, because: 'group-elsewhere', witness: stray }],
+      [stray, { is: 'kept', because: 'online' }],
+      [NAME, { is: 'kept', because: 'group-elsewhere', witness: stray }],
     ]);
   });
 

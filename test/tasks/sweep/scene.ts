@@ -57,5 +57,5 @@ export function seenTwice(same: SweepEvidence): ReadonlyMap<string, string> {
 
 /** `dead`, or what keeps the row, by name. */
 export function verdicts({ registrations }: ReturnType<typeof deadRegistrations>): ReadonlyMap<string, string> {
-  return new Map(registrations.map(({ name, verdict }) => [name, verdict.dead ? 'dead' : verdict.because]));
+  return new Map(registrations.map(({ name, verdict }) => [name, verdict.is === 'dead' ? 'dead' : verdict.because]));
 }

@@ -8,8 +8,7 @@ import { giteaClient } from '../../../src/clients/gitea/observe.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import type { LiveJob } from '../../../src/planner/evidence.ts';
 import type { Scope } from '../../../src/shared/scope.ts';
-import { DEFAULT_BUDGET } from '../../../src/tasks/sweep/budget.ts';
-import { SIGHTINGS_APART_MS } from '../../../src/tasks/sweep/choose.ts';
+import { DEFAULT_BUDGET, SIGHTINGS_APART_MS } from '../../../src/tasks/sweep/choose.ts';
 import {
   atOnce,
   Sweeper,
