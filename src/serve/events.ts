@@ -19,7 +19,7 @@ import type { AppVerdict } from './reconcile.ts';
 import type { WakeOutcome } from './waking/wake-state.ts';
 import type { RefusalReason, WebhookEvent } from './webhook/gate.ts';
 
-/** What subscribers need of other rooms to read an event: they import this one only. */
+/** The types of other rooms that subscribers need to read an event. */
 export { MOST_LOST_JOBS } from '../config/runnergroup/status.ts';
 export type {
   DroppedBecause,

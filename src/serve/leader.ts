@@ -55,7 +55,7 @@ export function targetSources(options: LeaderOptions) {
   return { ...options, ...(openSecrets && { clusterSecrets: openSecrets() }) };
 }
 
-/** Watches tell of bursts: a reconcile waits so long for more. */
+/** Events of watches come in bursts. A reconcile waits so long for further ones. */
 const RECONCILE_GAP_MS = 20;
 /** A reconcile that takes longer is a mistake of ours, or a file system that hangs. */
 const LONGEST_RECONCILE_MS = 300_000;

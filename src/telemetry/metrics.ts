@@ -34,7 +34,7 @@ export function openMetrics(nowMs: () => number = systemClock.steadyMs) {
       'not-leading': () => {
         set.leader.set(0);
         set.dead_registrations.reset();
-        // Who follows knows nothing of groups: the leader has their figures.
+        // A process that does not lead knows nothing of groups. The leader has their figures.
         last = NOTHING_YET;
         usage = new UsageWatch();
         waits = waitingTimes();

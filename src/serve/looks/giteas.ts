@@ -30,11 +30,11 @@ export interface GiteasOptions extends Pick<HttpOptions, 'wireTo'> {
   readonly tell: Tell;
 }
 
-/** Who waits longer for a turn has failed: many scopes share the request budget of one Gitea. */
+/** A wait for a turn that is longer than this has failed. Many scopes share the request budget of one Gitea. */
 export const LONGEST_TURN_MS = 3_600_000;
 /** The queue of all requests besides looks, such as those of sweeps. */
 export const BACKGROUND = 'background';
-/** Of classes of the queue whose keys ask Gitea, a lane per Gitea: one that hangs holds up no other. */
+/** For classes of the queue whose keys ask Gitea: each Gitea has a lane, so one that hangs holds up no other. */
 export function asking(targetOf: (key: string) => GiteaTarget | Failure | undefined) {
   const laneOf = (key: string): string => {
     const target = targetOf(key);

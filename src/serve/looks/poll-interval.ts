@@ -14,7 +14,7 @@
  *
  * A change is a job of the active ones (queued, in progress) that appears, gets another status, or is gone. Attempts do not count: up to
  * Gitea 1.26 they grow at the claim. The doubt is needed because Gitea sends a webhook up to seconds after the job has changed: its queue of webhooks sleeps up to 2 s when idle.
- * Not announced although webhooks work: jobs of a deleted repository; that costs some quick looks.
+ * Jobs of a deleted repository are never announced, also where webhooks work. That costs some quick looks.
  */
 import { doubled } from '../../shared/clock.ts';
 

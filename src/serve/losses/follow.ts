@@ -11,7 +11,7 @@
  *
  * A runner reports the end of its CI job before it ends itself. So nobody will report the end of a CI job that is in progress at a look which
  * began after the end of its runner: Gitea fails it after `ZOMBIE_TASK_TIMEOUT` (10 minutes), or ends it sooner if it is asked to. It is asked
- * about runners alone that have ended: one on a node that does not answer may live, and report to Gitea.
+ * only for runners that have ended. One on a node that does not answer may live, and report to Gitea.
  */
 
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';

@@ -184,9 +184,9 @@ function argoCd({ argocd }: GroupFacts): Verdict {
   const wait = waits === undefined || differsForMs < WAIT_TOLD_MS ? '' : ` Now ${waits}.`;
   switch (last?.is) {
     case 'error':
-      return ['False', 'ComparisonError', last.message ?? 'Argo CD could not generate the manifests.'];
+      return ['False', 'ComparisonError', last.message];
     case 'foreign':
-      return ['False', 'ForeignApplication', last.message ?? 'The Application does not manage this RunnerGroup.'];
+      return ['False', 'ForeignApplication', 'The Application does not manage this RunnerGroup.'];
     case 'failed':
       return ['False', 'WakeFailed', last.message];
     case 'synced':

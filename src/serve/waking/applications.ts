@@ -226,6 +226,8 @@ function hear(app: Managed, { errors, jobs, manages, sync }: AppState): boolean 
 
 function outcomeOf(result: WakeResult): WakeOutcome {
   if (result.is === 'error') return { is: 'error', message: result.errors[0]?.message ?? 'no reason given' };
+  // A sync of somebody else's Application is none of ours.
+  if (result.is === 'foreign') return { is: 'foreign' };
   const { message = '', phase } = result.app.operation ?? {};
   const hasFailed = phase === 'Failed' || phase === 'Error';
   return { is: result.is, ...(hasFailed && message !== '' && { message }) };

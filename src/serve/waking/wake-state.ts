@@ -18,7 +18,8 @@ import { changedKeys, type Difference, mayWaitMs, NO_DIFFERENCE } from '../plann
 
 /** How the last wake ended, for conditions and metrics. `message`: why Argo CD, or the sync before, has failed. */
 export type WakeOutcome =
-  | { readonly is: WakeResult['is']; readonly message?: string }
+  | { readonly is: Exclude<WakeResult['is'], 'error'>; readonly message?: string }
+  | { readonly is: 'error'; readonly message: string }
   /** `away`: Argo CD could not be reached, and nothing but reads was asked of it. */
   | { readonly is: 'failed'; readonly message: string; readonly away?: true };
 
@@ -116,7 +117,7 @@ export function troubleOf({ last }: Pick<WakeState, 'last'>): string | undefined
   switch (last?.is) {
     case 'error':
     case 'failed':
-      return last.message ?? last.is;
+      return last.message;
     case 'foreign':
       return 'the Application does not manage the RunnerGroup that names it';
     case 'synced':

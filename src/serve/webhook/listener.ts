@@ -45,7 +45,7 @@ export function webhookListener(options: WebhookListenerOptions): RequestListene
     const delivery = { headers: Object.fromEntries(KEPT_HEADERS.map((name) => [name, header(request, name)])), body };
     const verdict = gate.judge(delivery);
     if (verdict.is === 'refused') return refuse(verdict.status, verdict.reason, verdict.message);
-    // Also when it throws at once.
+    // `onAccepted` may throw before it returns a promise.
     const pass = async (): Promise<number> => await onAccepted(verdict.event, delivery);
     const status = await pass().catch(() => 503);
     const isDone = status >= 200 && status < 300;

@@ -245,7 +245,7 @@ export function sweepDeadRows({ deletes, instance, timeoutMs }: SweepingOptions)
     const line = queue.open('sweep', {
       width: 1,
       deadlineMs: LONGEST_PASS_MS,
-      // Who has not asked for sweeps need not hear that they could not be done.
+      // Without `--sweep` nobody needs to hear that a count failed.
       onFailure: (_, failure) => deletes && tell({ is: 'sweep-failed', failure, of: 'all' }),
       backOffMs: () => pauseMs,
       run: sweep,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RunnerGroupStatus } from '../../../src/config/runnergroup/status.ts';
 import { type GroupFacts, isWorthWriting, statusOf, tellsLess } from '../../../src/serve/planning/group-status.ts';
+import type { WakeOutcome } from '../../../src/serve/waking/wake-state.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);
@@ -248,14 +249,12 @@ describe('the status of a group', () => {
     expect(told).toMatchObject({ ArgoCDSynced: said, Ready: said });
   });
 
-  it.each([
-    ['error', 'Argo CD could not generate the manifests.'],
-    ['foreign', 'The Application does not manage this RunnerGroup.'],
-  ] as const)('explains a wake that ended with %s, in Argo CD’s words if it has some', (is, ours) => {
-    const argocd = { is: 'managed', differsForMs: 0 } as const;
+  it('explains a wake that ended in error in Argo CD’s words, and one of a foreign Application in ours', () => {
+    const saidOf = (last: WakeOutcome) =>
+      said('ArgoCDSynced', { ...calm, argocd: { is: 'managed', differsForMs: 0, last } });
 
-    expect(said('ArgoCDSynced', { ...calm, argocd: { ...argocd, last: { is } } })).toBe(ours);
-    expect(said('ArgoCDSynced', { ...calm, argocd: { ...argocd, last: { is, message: 'why' } } })).toBe('why');
+    expect(saidOf({ is: 'error', message: 'why' })).toBe('why');
+    expect(saidOf({ is: 'foreign' })).toBe('The Application does not manage this RunnerGroup.');
   });
 
   /** Law V75 (docs/spec.md). */

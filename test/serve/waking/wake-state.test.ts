@@ -239,7 +239,7 @@ describe('the table', () => {
     expect(troubleOf(played(NEVER_WOKEN, ILL))).toBe('no Gitea');
     expect(troubleOf(played(failed, ILL))).toBe('no Gitea');
     expect(troubleOf(played(failed, { is: 'unwell' }))).toBe('refused');
-    expect(troubleOf({ last: { is: 'error' } })).toBe('error');
+    expect(troubleOf({ last: { is: 'error', message: 'why' } })).toBe('why');
     expect(failedOutcome(new Failure('GR-ARGOCD-04', 1, 'refused.'))).toEqual({
       is: 'failed',
       message: 'GR-ARGOCD-04 refused.',
