@@ -22,6 +22,11 @@ const isServe = process.argv.includes('--serve');
 const LIST = isServe ? 'scripts/mutants/listed-serve.json' : 'scripts/mutants/listed.json';
 const NOT_JUDGED = 'not judged';
 const words = process.argv.slice(2);
+const wrong = words.find((word) => word.startsWith('--') && !['--serve', '--quick', '--list'].includes(word));
+if (wrong) {
+  console.error(`${wrong}: npm run mutants -- [--serve] [--quick] [--list] [ADDRESS]`);
+  process.exit(2);
+}
 const isQuick = words.includes('--quick');
 const isToList = words.includes('--list');
 /** By address: why it is not caught. @type {Map<string, string>} */

@@ -164,7 +164,7 @@ export class Applications {
     };
     const asked = wake({ ...noted, sync }, app.ref, app.groups, new Deadline(WAKE_MS, clock));
     const result = await orFailure(asked);
-    if (!(result instanceof Failure)) hear(app, result.app);
+    if (!(result instanceof Failure)) note(app, result.app);
     const outcome = result instanceof Failure ? failedOutcome(result, steps) : outcomeOf(result);
     const ms = clock.steadyMs() - beganMs;
     if (this.#apps.get(key) !== app || signal.aborted) return;
@@ -206,7 +206,7 @@ export class Applications {
   }
 
   #answered(key: string, app: Managed, state: AppState): void {
-    const misses = hear(app, state);
+    const misses = note(app, state);
     const [first] = state.errors.filter(({ stops }) => stops);
     if (first) this.#hears(key, app, { is: 'unwell', outcome: { is: 'error', message: first.message } });
     else if (state.sync === 'Unknown' || misses) this.#hears(key, app, { is: 'unwell' });
@@ -217,7 +217,7 @@ export class Applications {
  * Takes in which Jobs Argo CD has printed. What a comparison that failed says of them is not true, and the Jobs of a stranger's Application
  * are not ours. Answers whether one of ours is out of sync.
  */
-function hear(app: Managed, { errors, jobs, manages, sync }: AppState): boolean {
+function note(app: Managed, { errors, jobs, manages, sync }: AppState): boolean {
   if (sync === 'Unknown' || !app.groups.some(manages) || errors.some(({ stops }) => stops)) return false;
   const ours = jobs.filter(({ name }) => parseRunnerName(name) !== undefined);
   app.printed = new Set(ours.map(keyText));
