@@ -511,6 +511,24 @@ describe('a class', () => {
     expect(began).toEqual(['0 a', '500 b']);
   });
 
+  it('gives a place that a run gives away to the next one at once', async () => {
+    const began: string[] = [];
+    const { clock, line } = open({
+      width: 1,
+      deadlineMs: 60_000,
+      slow: { afterMs: () => 50_000, most: 1 },
+      run: async (key, { giveWay }) => {
+        began.push(`${clock.steadyMs()} ${key}`);
+        clock.after(300, giveWay);
+        return await hang();
+      },
+    });
+    for (const key of ['a', 'b', 'c']) line.add(key);
+    await clock.pass(10_000);
+
+    expect(began).toEqual(['0 a', '300 b']);
+  });
+
   it('a run that has given its place away does not take it back', async () => {
     let afterMs = 500;
     const began: string[] = [];

@@ -314,6 +314,18 @@ describe('what is told', () => {
     expect(onNews).toHaveBeenCalledTimes(3);
   });
 
+  it('is not what somebody else’s sync said, of an Application that does not manage the group', async () => {
+    const argocd = new Argo();
+    const { apps, told } = openApplications(argocd, argocd.clock);
+    await argocd.clock.pass(0);
+    const operation = { phase: 'Failed', message: 'one or more objects failed to apply' } as const;
+    argocd.shown = state({ manages: () => false, operation });
+    apps.follow(KEY, MISSING);
+    await argocd.clock.pass(1_000);
+
+    expect(told.flatMap((event) => (event.is === 'woken' ? event.outcome : []))).toEqual([{ is: 'foreign' }]);
+  });
+
   it.each(
     (['gone', 'closed'] as const).flatMap((end) => (['Synced', 'OutOfSync'] as const).map((sync) => ({ end, sync }))),
   )('is nothing of a wake whose Application or queue is $end, and no more is asked: $sync', async ({ end, sync }) => {
