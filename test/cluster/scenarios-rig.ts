@@ -64,6 +64,8 @@ export class Rig {
   /** The newest CI job of the scenario before. */
   #lastId = 0;
   #beganMs = 0;
+  /** In this scenario. Undefined: it was not killed. */
+  leaderDiedMs: number | undefined;
 
   private constructor(stack: Stack, installation: Installation, world: World, web: WebSession) {
     this.stack = stack;
@@ -201,6 +203,7 @@ export class Rig {
   /** A scenario begins: the jobs and records of the one before do not count any more. */
   begin(): void {
     this.#beganMs = Date.now();
+    this.leaderDiedMs = undefined;
     this.#lastId = Math.max(0, ...this.world.ciJobs.keys());
     this.world.mark();
   }
@@ -259,6 +262,7 @@ export class Rig {
     const [pod = ''] = (await leader(this)).split('_');
     if (pod === '') return;
     await this.saveServeLogs(`${scenario}, before its end`);
+    this.leaderDiedMs = Date.now();
     await this.kubectl('delete', 'pod', '-n', 'argocd', pod, '--grace-period=0', '--force');
   }
 
