@@ -155,9 +155,12 @@ export function pageFrom(flags: FlagsOf<'serve'>, io: Io, settings: CommandSetti
     throw new Failure('GR-FLAG-26', 2, message);
   };
   const gitea = needed('pageGitea');
+  const { ca, instance, timeoutMs } = settings;
   return {
     page: {
-      ...settings,
+      instance,
+      timeoutMs,
+      ...(ca !== undefined && { ca }),
       listen,
       url: needed('pageUrl'),
       gitea,
