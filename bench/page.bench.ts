@@ -64,7 +64,7 @@ it.each([false, true])('serve, with the page: %s', async (hasPage) => {
     const browser = new Browser();
     if (hasPage) await browser.open(`${page}/sign-in`);
     const openPages: Promise<void>[] = [];
-    for (let person = 0; hasPage && PAGES > 0 && person < PEOPLE; person += 1) {
+    for (let person = 0; person < (hasPage && PAGES > 0 ? PEOPLE : 0); person += 1) {
       simulator.gitea.addUser(`person-${person}`);
       provider.user = `person-${person}`;
       const own = new Browser();

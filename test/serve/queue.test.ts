@@ -529,18 +529,23 @@ describe('a class', () => {
     expect(began).toEqual(['0 a', '300 b']);
   });
 
-  it('a run that has given its place away does not take it back', async () => {
-    let afterMs = 500;
+  /** Runs hang, but for `teaches`, which lasts `lastsMs`. Before its end a run is slow after `beforeMs`, then after `afterMs`. */
+  function openWithTeacher(width: number, lastsMs: number, beforeMs: number, afterMs: number) {
     const began: string[] = [];
+    let slowMs = beforeMs;
     const run = async (key: string): Promise<undefined> => {
       began.push(`${clock.steadyMs()} ${key}`);
       if (key !== 'teaches') return await hang();
-      await new Promise<void>((resolve) => clock.after(1_000, resolve));
-      afterMs = 50_000;
+      await new Promise<void>((resolve) => clock.after(lastsMs, resolve));
+      slowMs = afterMs;
       return undefined;
     };
-    const slow = { afterMs: () => afterMs, most: 1 };
-    const { clock, line } = open({ width: 1, deadlineMs: 60_000, slow, run });
+    const { clock, line } = open({ width, deadlineMs: 60_000, slow: { afterMs: () => slowMs, most: 1 }, run });
+    return { began, clock, line };
+  }
+
+  it('a run that has given its place away does not take it back', async () => {
+    const { began, clock, line } = openWithTeacher(1, 1_000, 500, 50_000);
     for (const key of ['a', 'teaches', 'b', 'c']) line.add(key);
     await clock.pass(30_000);
 
@@ -548,17 +553,7 @@ describe('a class', () => {
   });
 
   it('learns from a run that ends that another one takes long', async () => {
-    let afterMs = 60_000;
-    const began: string[] = [];
-    const run = async (key: string): Promise<undefined> => {
-      began.push(`${clock.steadyMs()} ${key}`);
-      if (key !== 'teaches') return await hang();
-      await new Promise<void>((resolve) => clock.after(10_000, resolve));
-      afterMs = 15_000;
-      return undefined;
-    };
-    const slow = { afterMs: () => afterMs, most: 1 };
-    const { clock, line } = open({ width: 2, deadlineMs: 60_000, slow, run });
+    const { began, clock, line } = openWithTeacher(2, 10_000, 60_000, 15_000);
     for (const key of ['a', 'teaches', 'b', 'c', 'd']) line.add(key);
     await clock.pass(30_000);
 

@@ -106,10 +106,15 @@ export function pageRequests(options: PageServerOptions): RequestListener {
   const limitStrangers = rateLimit(OF_STRANGERS, clock);
   const streams = new Map<ServerResponse, string>();
 
-  /** @throws Refusal, NotSignedIn, GiteaIsDown */
-  const visit = async (token: string) => {
+  /** @throws Refusal 429 */
+  const limit = (token: string): void => {
     limitPerson(keyOf(token));
     limitAll();
+  };
+
+  /** @throws Refusal, NotSignedIn, GiteaIsDown */
+  const visit = async (token: string) => {
+    limit(token);
     // A stranger causes no look at anything: Gitea must know the token first.
     if (!rights.isKnown(token)) await rights.readerOf(token);
     const { atMs, figures, trouble } = await looker.shown();
@@ -122,9 +127,8 @@ export function pageRequests(options: PageServerOptions): RequestListener {
 
   /** A stream that says `looked` after each look. Undefined: it is over. @throws Refusal, NotSignedIn, GiteaIsDown */
   const events = async (response: ServerResponse, token: string): Promise<undefined> => {
+    limit(token);
     const person = keyOf(token);
-    limitPerson(person);
-    limitAll();
     await rights.readerOf(token);
     const ofOne = [...streams.values()].filter((each) => each === person).length;
     if (streams.size >= MOST_STREAMS || ofOne >= MOST_OF_ONE) throw tooMany();
