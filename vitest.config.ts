@@ -10,16 +10,18 @@ const shared = {
   maxWorkers,
 };
 /**
- * What takes longest, so that `npm test` stays under three minutes: bounds of time and memory with inputs that are just small enough,
- * and histories of what is rare. `npm run test:long` runs these alone.
+ * What takes longest, so that `npm test` stays at two minutes. `npm run test:long` runs these alone: bounds of time and memory with inputs
+ * that are just small enough, processes that start and end, and histories of what is rare.
  */
 const LONG = [
-  'test/cli/hostile-answers.test.ts',
-  'test/clients/gitea/long-rows.test.ts',
-  'test/config/runnergroup/{budget,memory}.test.ts',
-  'test/serve/memory.test.ts',
+  'test/cli/{cut-queue,hostile-answers,hostile-pods,report/truth,start/code-cache}.test.ts',
+  'test/clients/gitea/{cut-queue,long-rows}.test.ts',
+  'test/config/runnergroup/{budget,hostile,memory,plain-yaml.property}.test.ts',
+  'test/model/histories.property.test.ts',
   'test/planner/many-labels.test.ts',
-  'test/simulation/{ablation,apart,stuck}.test.ts',
+  'test/serve/{ending,memory,http/crowd,webhook/hostile-webhooks}.test.ts',
+  'test/simulation/{ablation,apart,applications,kept,stuck}.test.ts',
+  'test/tasks/page/bounds.test.ts',
 ];
 const isLong = process.env['LONG'] === 'true';
 /** Measures the memory of its own process. */
@@ -30,15 +32,13 @@ export default defineConfig({
     globalSetup: ['test/build-first.ts'],
     maxWorkers,
     projects: [
-      ...(isLong ? [] : [{ test: { ...shared, name: 'apart', include: [APART] } }]),
+      ...(isLong ? [{ test: { ...shared, name: 'apart', include: [APART] } }] : []),
       {
         test: {
           ...shared,
           name: 'shared',
-          // These two play more histories then.
-          include: isLong
-            ? [...LONG, 'test/simulation/kept.test.ts', 'test/simulation/serve/serve.test.ts']
-            : ['test/**/*.test.ts'],
+          // The last two play more histories then.
+          include: isLong ? [...LONG, 'test/simulation/{simulation,serve/serve}.test.ts'] : ['test/**/*.test.ts'],
           exclude: [...shared.exclude, APART, ...(isLong ? [] : LONG)],
           // A worker runs many files. A process and all imports for each file took half of the time.
           isolate: false,

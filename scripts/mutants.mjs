@@ -95,6 +95,8 @@ async function runTests(order, heartbeat) {
   const env = {
     PROPERTY_SEED: '1',
     PROPERTY_RUNS: '150',
+    SIM_HISTORIES: '30',
+    HISTORIES: '20',
     ...process.env,
     MUTANTS: order,
     MUTANTS_QUICK: isQuick ? '1' : '',

@@ -98,7 +98,14 @@ export class Leader {
       deadlineMs: LONGEST_RECONCILE_MS,
       run: () => this.#reconcile(),
     });
-    this.#apps = new Applications({ ...shared, onNews: () => this.changed() });
+    this.#apps = new Applications({
+      ...shared,
+      onNews: (application, outcome) => {
+        // `generate` has looked since we did, and wants nothing of what the wake was for.
+        if (outcome?.is === 'in-sync') this.#lookAgain(application);
+        this.changed();
+      },
+    });
     this.#book = new TargetBook(() => targetSources(options));
     this.#losses = new LossBook(cluster, tell);
     this.#poller = new Poller({
@@ -154,6 +161,13 @@ export class Leader {
 
   announced(event: WebhookEvent): void {
     this.#poller.nudge((target) => concerns(event, target), event);
+  }
+
+  /** At what the groups of this Application look at. */
+  #lookAgain(application: string): void {
+    const members = this.#snapshot?.byApp.get(application) ?? [];
+    const targets = new Set(members.map(({ group }) => group && this.#targetOf.get(group)));
+    this.#poller.nudge((target) => targets.has(target));
   }
 
   get #settled(): boolean {

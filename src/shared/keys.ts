@@ -45,6 +45,11 @@ export function groupBySeveral<T, K>(all: readonly T[], keysOf: (each: T) => rea
   return new Map([...pairs].map(([key, list]) => [key, list.map(({ each }) => each)]));
 }
 
+/** Options of an `LRUCache` with so many entries. Its own `max` takes the memory for all of them at the start: 0.4 MB for 20,000. */
+export function atMost(entries: number) {
+  return { maxSize: entries, sizeCalculation: () => 1 };
+}
+
 /** Removes all other keys. */
 export function keepOnly(map: Map<string, unknown>, keys: { readonly has: (key: string) => boolean }): void {
   for (const key of map.keys()) if (!keys.has(key)) map.delete(key);

@@ -14,7 +14,7 @@ import { giteaReason, isReady } from '../serve/planning/group-status.ts';
 import { keyOfDecision, keyOfRunner } from '../serve/planning/live.ts';
 import type { GroupVerdict } from '../serve/reconcile.ts';
 import { systemClock } from '../shared/clock.ts';
-import { isSame, stayKey } from '../shared/keys.ts';
+import { atMost, isSame, stayKey } from '../shared/keys.ts';
 import { UsageWatch } from './usage.ts';
 
 type LastReconcile = Pick<EventOf<'reconciled'>, 'verdicts' | 'skews'>;
@@ -339,7 +339,7 @@ function makeMetrics(registry: Registry) {
 /** Takes note of a used label set. Authors of RunnerGroups choose the names in them: the one that was not used for longest is forgotten first. */
 function newestOnly<Name extends string>(remove: (labels: Labels<Name>) => void, most = MOST_LABEL_SETS) {
   const known = new LRUCache<string, Labels<Name>>({
-    max: most,
+    ...atMost(most),
     dispose: (labels, _key, reason) => {
       if (reason === 'evict') remove(labels);
     },

@@ -9,7 +9,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import { type EventOf, type HeldBecause, type JobDecision, type Subscriber, subscriberOf } from '../serve/events.ts';
-import { keyText, stayKey } from '../shared/keys.ts';
+import { atMost, keyText, stayKey } from '../shared/keys.ts';
 import { printable } from '../shared/printable.ts';
 import { contextOf, type SpanAttributes, type SpanData, type SpanSink } from './tracing/span.ts';
 
@@ -23,12 +23,12 @@ const LATE_MS = 3_000;
 /** @param now ms since 1970. */
 export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subscriber {
   /** By `<url> <job> <attempt>`. */
-  const journeys = new LRUCache<string, Journey>({ max: MOST_JOURNEYS });
+  const journeys = new LRUCache<string, Journey>(atMost(MOST_JOURNEYS));
   /** When a webhook told so, by `<repository> <job> <status>`. */
-  const announcements = new LRUCache<string, number>({ max: MOST_JOURNEYS });
+  const announcements = new LRUCache<string, number>(atMost(MOST_JOURNEYS));
   /** By `<namespace>/<name>` of the Job, with its uid: when it and its pod were first seen to be so far. */
-  const trails = new LRUCache<string, { readonly uid: string; readonly steps: Steps }>({ max: MOST_JOURNEYS });
-  const pastWakes = new LRUCache<string, readonly PastWake[]>({ max: MOST_APPLICATIONS });
+  const trails = new LRUCache<string, { readonly uid: string; readonly steps: Steps }>(atMost(MOST_JOURNEYS));
+  const pastWakes = new LRUCache<string, readonly PastWake[]>(atMost(MOST_APPLICATIONS));
   const ended = new Map<string, { readonly journey: Journey; readonly end: JourneyEnd }>();
 
   const follow = (key: string, journey: Journey, decision: JobDecision, application: string): void => {

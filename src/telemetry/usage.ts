@@ -1,7 +1,7 @@
 /** What ended since this process leads, from one plan to the next: CI jobs on runners of ours, and runners that were started for nothing. */
 import { LRUCache } from 'lru-cache';
 import type { DroppedBecause, EventOf, Plan } from '../serve/events.ts';
-import { stayKey } from '../shared/keys.ts';
+import { atMost, stayKey } from '../shared/keys.ts';
 
 /** The runner has ended or is ended now, and no CI job is known that it ran. */
 const NEEDLESS: ReadonlySet<DroppedBecause> = new Set([
@@ -19,9 +19,9 @@ const MOST = 20_000;
 
 export class UsageWatch {
   /** The last plan of each Application. */
-  readonly #last = new LRUCache<string, Plan>({ max: MOST });
-  readonly #counted = new LRUCache<string, true>({ max: MOST });
-  readonly #groups = new LRUCache<string, Plan['runners'][number]['group']>({ max: MOST });
+  readonly #last = new LRUCache<string, Plan>(atMost(MOST));
+  readonly #counted = new LRUCache<string, true>(atMost(MOST));
+  readonly #groups = new LRUCache<string, Plan['runners'][number]['group']>(atMost(MOST));
 
   /** What is new in these plans. The first plan of an Application shows what ended before, so it counts nothing. */
   take(verdicts: EventOf<'reconciled'>['verdicts']) {

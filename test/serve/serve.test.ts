@@ -1,6 +1,7 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { subscriberOf } from '../../src/serve/events.ts';
 import { type Clock, systemClock } from '../../src/shared/clock.ts';
 import { freePort } from '../servers/process.ts';
 import { startQuietServe } from '../support/quiet-serve.ts';
@@ -53,6 +54,20 @@ describe('serve', () => {
     await until('a Job', () => rig.cluster.all('jobs').length === 1);
 
     expect(rig.syncs()).toBe(1);
+  });
+
+  it('looks again when Argo CD finds nothing to do, and wakes it no more for what it had seen', async () => {
+    const rig = await startRig();
+    const { gitea } = rig.simulator;
+    const { id } = gitea.push('acme/web', linux).run;
+    // Nobody tells that the run is cancelled before `generate` looks.
+    const cancelled = subscriberOf({ looked: () => gitea.cancelRun(id) });
+    const replica = await rig.start({ pollMs: 600_000, subscribers: [cancelled] });
+    await until('a wake', async () => (await replica.metric('gitea_runners_wakes_total')) === 1);
+    await until('nothing waits', async () => (await replica.metric('gitea_runners_queued_jobs')) === 0);
+
+    expect(rig.argocd.lines().filter((line) => line.includes('refresh=hard'))).toHaveLength(1);
+    expect(rig.syncs()).toBe(0);
   });
 
   it('starts nothing while another Application has a runner for the job, and one of its own when that is gone', async () => {

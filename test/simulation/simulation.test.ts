@@ -1,8 +1,9 @@
 /**
- * The planner against histories made from seeds. `SIM_KIND=wide SIM_SEED=7` replays one, `SIM_HISTORIES=1000` runs more; `npm run soak` runs
- * ten thousand and fails when a figure that docs/planner.md promises is missed.
+ * The planner against histories made from seeds. `SIM_KIND=wide SIM_SEED=7` replays one, `SIM_HISTORIES=1000` runs more, as
+ * `npm run test:long` does; `npm run soak` runs ten thousand and fails when a figure that docs/planner.md promises is missed.
  */
 import { describe, expect, it } from 'vitest';
+import { IS_LONG } from '../support/long.ts';
 import { judgedIn } from './bars.ts';
 import { groupSpec } from './history.ts';
 import { KIND_NAMES, KINDS, type Kind } from './kinds.ts';
@@ -14,13 +15,11 @@ import { addOutcome, emptyTallies, figuresOf, LAWS, type Tallies } from './tally
 
 const ONLY_KIND = KIND_NAMES.find((kind) => kind === process.env['SIM_KIND']);
 const ONLY_SEED = process.env['SIM_SEED'];
-const SEEDS =
-  ONLY_SEED === undefined
-    ? Array.from({ length: Number(process.env['SIM_HISTORIES'] ?? 30) }, (_, i) => i + 1)
-    : [Number(ONLY_SEED)];
+const MANY = Number(process.env['SIM_HISTORIES'] ?? (IS_LONG ? 30 : 6));
+const SEEDS = ONLY_SEED === undefined ? Array.from({ length: MANY }, (_, i) => i + 1) : [Number(ONLY_SEED)];
 
-/** Of all kinds but the ordinary one: they take the longest. `npm run soak` runs thousands. */
-const LONG_SEEDS = SEEDS.slice(0, Number(process.env['SIM_HISTORIES'] ?? 10));
+/** Of all kinds but the ordinary one: they take the longest. */
+const LONG_SEEDS = SEEDS.slice(0, Math.ceil(MANY / 3));
 
 /** Histories that showed a fault of the planner. */
 const FAULTS: Partial<Record<Kind, readonly number[]>> = { limited: [800_175, 800_376] };
@@ -65,7 +64,7 @@ describe.each(TESTED)('in %s histories', (kind) => {
 });
 
 /**
- * The most that a figure may be over these few seeds. Each is a little more than what they give, so that a worse planner is noticed; what is
+ * The most that a figure may be over 30 seeds. Each is a little more than what they give, so that a worse planner is noticed; what is
  * promised is tested over ten thousand (`bars.ts`).
  */
 const FEW_SEEDS = {
@@ -73,7 +72,7 @@ const FEW_SEEDS = {
   'ours, Gitea alone': { prunedAtWork: 5, p99: 1.08, needless: 6, beyondExact: 5, exchanged: 40 },
 } as const;
 
-describe.runIf(ONLY_SEED === undefined)('in all ordinary histories together', () => {
+function judgeTogether(): void {
   const tallies: Tallies = emptyTallies();
   for (const seed of SEEDS) {
     const exact = run('ordinary', 'exact', seed);
@@ -95,7 +94,8 @@ describe.runIf(ONLY_SEED === undefined)('in all ordinary histories together', ()
       expect(tally.exchanged).toBeLessThanOrEqual((most.exchanged / 1000) * tally.waitsMs.length);
     },
   );
-});
+}
+if (SEEDS.length >= 30) describe('in all ordinary histories together', judgeTogether);
 
 describe('beside two static runners', () => {
   const beside = Array.from({ length: 10 }, (_, i) => {

@@ -36,7 +36,8 @@ interface ApplicationsOptions {
   readonly clock: Clock;
   readonly wakes: number;
   readonly tell: Tell;
-  readonly onNews: () => void;
+  /** A wake has ended so, or Argo CD has answered a question. */
+  readonly onNews: (application: string, outcome?: WakeOutcome) => void;
 }
 
 interface Managed {
@@ -174,7 +175,7 @@ export class Applications {
     tell({ is: 'woken', application: key, outcome, ms, waitedMs, steps });
     this.#hears(key, app, { is: 'woken', outcome });
     this.#asks.set(key, ASK_EVERY_MS);
-    onNews();
+    onNews(key, outcome);
   }
 
   #failed(key: string, failure: Failure): void {
@@ -201,7 +202,7 @@ export class Applications {
     }
     // A wake that has begun or ended since then knows more.
     else if (app.state.beganMs === beganMs && app.state.last === last) this.#answered(key, app, state);
-    onNews();
+    onNews(key);
     return { inMs: ASK_EVERY_MS };
   }
 

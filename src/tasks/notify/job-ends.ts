@@ -20,7 +20,7 @@ import type { Turn } from '../../serve/queue.ts';
 import type { AppVerdict } from '../../serve/reconcile.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { Failure } from '../../shared/failure.ts';
-import { groupBy, keyText, stayKey } from '../../shared/keys.ts';
+import { atMost, groupBy, keyText, stayKey } from '../../shared/keys.ts';
 import { cut, printable } from '../../shared/printable.ts';
 
 interface JobEndsOptions {
@@ -186,7 +186,7 @@ const MOST_REMEMBERED = 20_000;
 
 export class EndedJobs {
   #seen: ReadonlyMap<string, Seen> = new Map();
-  readonly #ended = new LRUCache<string, true>({ max: MOST_REMEMBERED });
+  readonly #ended = new LRUCache<string, true>(atMost(MOST_REMEMBERED));
 
   /** Takes all plans of one reconcile, and answers the jobs that have ended since the last one, each once. Without a plan nothing is known. */
   take(verdicts: readonly Pick<AppVerdict, 'application' | 'planning'>[]): readonly LeftJob[] {
