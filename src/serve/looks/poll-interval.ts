@@ -9,7 +9,7 @@
  *       it still did not .................................. missed: back to the shortest
  *   a look shows no change ................................. proves nothing, the interval stays
  *   looks fail ............................................. the next one comes after the shortest interval, then twice as long each
- *                                                            time, 5 minutes at most
+ *                                                            time, 5 minutes at most; a minute if it seems to be a blip
  *   Gitea refuses the token (401, 403) ..................... the same, from 30 s on: asking again does not help
  *
  * A change is a job of the active ones (queued, in progress) that appears, gets another status, or is gone. Attempts do not count: up to
@@ -97,17 +97,18 @@ export function looked(pace: PollPace, active: readonly AnnouncedJob[], nowMs: n
   return { intervalMs: missed ? shortestMs : longerMs, jobs, announced, doubtful };
 }
 
-/** @param random from 0 to below 1. */
-export function nextLookMs(pace: PollPace, random: number, shortestMs: number): number {
+/** @param random from 0 to below 1. @param isBlip the server or the connection failed, and other scopes of this Gitea are well. */
+export function nextLookMs(pace: PollPace, random: number, shortestMs: number, isBlip = false): number {
   const { doubtful, intervalMs, trouble } = pace;
-  if (trouble) return Math.round(backOffMs(trouble, shortestMs) * (1 - BACK_OFF_JITTER * random));
+  if (trouble) return Math.round(backOffMs(trouble, shortestMs, isBlip) * (1 - BACK_OFF_JITTER * random));
   const wait = doubtful.size > 0 ? shortestMs : intervalMs;
   return Math.round(wait * (1 + JITTER * (random - 0.5)));
 }
 
-function backOffMs({ failures, refused }: NonNullable<PollPace['trouble']>, shortestMs: number): number {
+function backOffMs({ failures, refused }: NonNullable<PollPace['trouble']>, shortestMs: number, isBlip: boolean) {
   const first = refused ? Math.max(shortestMs, REFUSED_MS) : shortestMs;
-  return doubled(first, failures - 1, Math.max(first, LONGEST_BACK_OFF_MS));
+  const longest = isBlip ? LONGEST_MS : LONGEST_BACK_OFF_MS;
+  return doubled(first, failures - 1, Math.max(first, longest));
 }
 
 function changeTo({ id, status }: AnnouncedJob): string {

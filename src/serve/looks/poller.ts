@@ -14,7 +14,7 @@ import { describeScope } from '../../clients/gitea/endpoints.ts';
 import { isRefusal } from '../../clients/gitea/failures.ts';
 import { type GiteaTarget, observeEach } from '../../clients/gitea/observe.ts';
 import type { Job, Look } from '../../planner/evidence.ts';
-import { Failure, isRateLimit } from '../../shared/failure.ts';
+import { Failure, isOfConnection, isRateLimit } from '../../shared/failure.ts';
 import { keepOnly } from '../../shared/keys.ts';
 import type { Observation } from '../planning/live.ts';
 import type { Again, KeyQueue, Turn, WorkQueue } from '../queue.ts';
@@ -133,7 +133,8 @@ export class Poller {
       post.pace = looked(post.pace, found.jobs.filter(isActive), endedMs, pollMs);
     }
     onLook(post.target, post.observation);
-    const inMs = Math.max(nextLookMs(post.pace, random(), pollMs), this.#pausedMs(post));
+    const isBlip = isFailed && (isOfConnection(found) || found.kind === 'server-error') && this.#isWellElsewhere(post);
+    const inMs = Math.max(nextLookMs(post.pace, random(), pollMs, isBlip), this.#pausedMs(post));
     return { inMs, ...(isFailed && { firm: true }) };
   }
 
@@ -144,10 +145,17 @@ export class Poller {
 
   /** A Gitea that failed is well again: its other scopes that failed need not wait. */
   #recovered(recovered: Post): void {
-    for (const [key, other] of this.#posts) {
-      if (other !== recovered && originOf(other.target) === originOf(recovered.target) && isDown(other))
-        this.#looks.lift(key);
-    }
+    for (const [key, other] of this.#othersOf(recovered)) if (isDown(other)) this.#looks.lift(key);
+  }
+
+  #isWellElsewhere(post: Post): boolean {
+    return this.#othersOf(post).some(([, { observation, pace }]) => observation !== undefined && !pace.trouble);
+  }
+
+  /** Other targets of the same Gitea. */
+  #othersOf(post: Post): readonly (readonly [key: string, other: Post])[] {
+    const origin = originOf(post.target);
+    return [...this.#posts].filter(([, other]) => other !== post && originOf(other.target) === origin);
   }
 
   async #observe({ pace, target }: Post): Promise<Look | Failure | undefined> {

@@ -66,7 +66,7 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
   const { runners, hasPod, look } = input;
   const living = new Set(runners.flatMap(({ job }) => (isOver(job.state) ? [] : [job.name])));
   const suspects = suspectsOf(before, input, living);
-  const needsLook = [...suspects.keys()].some((name) => !before.suspects.has(name));
+  const needsLook = [...suspects].some(([name, suspect]) => before.suspects.get(name) !== suspect);
   // Of these most were idle. Gitea takes minutes to fail a CI job, so the next look is early enough.
   const { alive, gone } = followJobs(before.alive, runners, hasPod);
   for (const name of gone) if (!suspects.has(name)) suspects.set(name, newSuspect(name, 'JobDeleted', input));
@@ -114,13 +114,15 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
 /** Those that Kubernetes shows as lost, and those about whom no look has told yet. */
 function suspectsOf(before: GroupLosses, input: FollowInput, living: ReadonlySet<string>): Map<string, Suspect> {
   const suspects = new Map<string, Suspect>();
-  for (const { job, loss } of input.runners) {
-    if (loss === undefined) continue;
-    suspects.set(job.name, before.suspects.get(job.name) ?? newSuspect(job.name, loss, input));
-  }
+  const follow = (name: string, reason: Suspect['reason'], known = before.suspects.get(name)): void => {
+    // The kubelet tells the end of a silent one now: a look from before does not know it.
+    const isKnown = known && !(known.silent && !mayLive(name, known.reason, input));
+    suspects.set(name, isKnown ? known : newSuspect(name, reason, input));
+  };
+  for (const { job, loss } of input.runners) if (loss !== undefined) follow(job.name, loss);
   // Argo CD may remove the Job before a look has told. If it has re-created the Job, the CI job may be that of the second runner.
-  for (const [name, suspect] of before.suspects)
-    if (!suspect.isChecked && !suspects.has(name) && !living.has(name)) suspects.set(name, suspect);
+  for (const [name, { isChecked, reason }] of before.suspects)
+    if (!isChecked && !suspects.has(name) && !living.has(name)) follow(name, reason);
   return suspects;
 }
 
@@ -138,9 +140,6 @@ function judge(name: string, suspect: Suspect, input: FollowInput): Suspect {
     if (rows.some(({ online }) => online)) return { ...ended, sinceMs: nowMs, silent: 'row' };
     // A look reads jobs before runners, and the end of the CI job takes the row away. So a second look decides.
     if (rows.length === 0 && silent !== 'no-row') return { ...ended, sinceMs: nowMs, silent: 'no-row' };
-  } else if (silent) {
-    // The kubelet tells its end now. The look may be from before.
-    return { ...ended, sinceMs: nowMs };
   }
   return { ...ended, isChecked: true };
 }

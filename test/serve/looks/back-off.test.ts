@@ -250,6 +250,23 @@ describe('after an outage', () => {
     expect(waitedMs).toBeLessThanOrEqual(5 * MINUTE_MS);
   });
 
+  test('a scope that fails for itself is asked within a minute', async () => {
+    const scene = await start(2);
+    let atOrg0 = 0;
+    scene.answer = (response, { path }) => {
+      if (path.includes('/org-0/')) atOrg0 += 1;
+      if (path.includes('/org-0/')) json(response, {}, 502);
+      else if (path.endsWith('/version')) json(response, { version: '1.27.3' });
+      else json(response, { jobs: [], total_count: 0 });
+    };
+    await scene.pass(20 * MINUTE_MS);
+
+    const before = atOrg0;
+    await scene.pass(20 * MINUTE_MS);
+    expect(atOrg0 - before).toBeGreaterThanOrEqual(19);
+    expect(atOrg0 - before).toBeLessThanOrEqual(27);
+  });
+
   test('a scope that Gitea does not know is not asked more often because others are well', async () => {
     const scene = await start(2);
     const asked: string[] = [];

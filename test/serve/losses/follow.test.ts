@@ -210,6 +210,16 @@ describe('a runner whose node does not answer', () => {
     expect(follow(first.losses, told(NOW + 5_000)).found.map(({ jobId }) => jobId)).toEqual([7]);
   });
 
+  it('asks for one look when the kubelet tells its end, which polls may be a minute away from', () => {
+    const heard = follow(seen(), scene(look(NOW + 500, rowOf(true)))).losses;
+    const evicted = { runners: [lostRunner('ci-1')], nowMs: NOW + 2_000, endToldBy: () => 'kubelet' as const };
+
+    const told = follow(heard, evicted);
+    expect([told.needsLook, follow(told.losses, evicted).needsLook]).toEqual([true, false]);
+    const { found } = follow(told.losses, { ...evicted, look: look(NOW + 2_500, rowOf(true)) });
+    expect(found).toMatchObject([{ jobId: 7, reason: 'Evicted' }]);
+  });
+
   it('is no longer lost when Gitea hears of it again', () => {
     const { losses } = follow(seen(), scene(look(NOW + 500, rowOf(false))));
     const heard = scene(look(NOW + 60_500, rowOf(true)));
