@@ -127,15 +127,16 @@ export function readerRights({ clock, http, url }: RightsOptions) {
       const { isAdmin, login } = await asking;
       const answerTo = (question: RightsQuestion | undefined): boolean | undefined =>
         question && answers.get(`${key} ${question.path}`);
+      const ownsScope = (scope: Scope | undefined): boolean =>
+        scope?.kind === 'user'
+          ? scope.user.toLowerCase() === login.toLowerCase()
+          : answerTo(scope && ofScope(scope, login)) === true;
       return {
         login,
         isAdmin,
         // Asked for site administrators, too: their token may be for less.
         mayRead: (repository) => answerTo(ofRepository(repository)) === true,
-        owns: (scope) =>
-          isAdmin ||
-          (scope.kind === 'user' && scope.user.toLowerCase() === login.toLowerCase()) ||
-          answerTo(ofScope(scope, login)) === true,
+        owns: (group) => isAdmin || ownsScope(wanted.scopes.get(group)),
         unknown: [...wanted.repositories].filter((each) => answerTo(ofRepository(each)) === undefined).length,
       };
     },

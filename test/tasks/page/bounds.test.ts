@@ -55,7 +55,7 @@ describe('rights', () => {
       },
       look: async () => {
         const reader = await rights.readerOf('token-of-bert', wanted);
-        return [reader.mayRead('acme/secret'), reader.owns(scope)];
+        return [reader.mayRead('acme/secret'), reader.owns('runners/ci')];
       },
     };
   }
