@@ -12,10 +12,10 @@ import * as z from 'zod';
 import type { Scope } from '../../shared/scope.ts';
 import type { GiteaApi, Question } from './api.ts';
 import { boundedName, labelsOfJob, type Shelf } from './bounds.ts';
+import { newestPages } from './completed-jobs.ts';
 import type { Level } from './endpoints.ts';
 import { EndedJobRow, readList, readWorkflow } from './job-ends.ts';
 import { type JobsById, jobsQuestion, readActiveJobs } from './lists.ts';
-import { PAGE_LIMIT } from './paging.ts';
 import { type ListPage, readRepository, readShape, ShapeError } from './shapes.ts';
 import { levelsOfUser, ownLevel } from './user-repos.ts';
 
@@ -67,9 +67,7 @@ export async function readScopeHistory(
   const walk = async (question: Question, isSorted: boolean, take: (page: ListPage<unknown>) => boolean) => {
     const first = await readList(api, question, 1);
     if (take(first)) return;
-    const last = Math.ceil(first.total / Math.max(1, Math.min(first.rows.length, PAGE_LIMIT)));
-    const further = Array.from({ length: Math.max(0, last - 1) }, (_, at) => at + 2);
-    const numbers = isSorted ? further : further.toReversed();
+    const numbers = newestPages(first, isSorted, 0, MOST_PAGES + 1);
     for (let at = 0; at < numbers.length; at += AT_ONCE) {
       const asked = numbers.slice(at, at + AT_ONCE);
       if (asked.length > pagesLeft) {
