@@ -49,7 +49,7 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
       looker,
       logUrl,
       onMistake: (error) => context.tell(mistakeOf(error)),
-      rights: readerRights({ url: gitea, http, clock }),
+      rights: readerRights(gitea, http, clock),
       sessions: sessionsOf({
         // A line that is too short is none: it may be one that somebody writes just now.
         keys: () => keys().filter((key) => key.length >= SHORTEST_KEY),

@@ -37,13 +37,6 @@ export class NotSignedIn extends Error {}
 /** Gitea does not say who it is. */
 export class GiteaIsDown extends Error {}
 
-interface RightsOptions {
-  /** Base URL of Gitea, as pods reach it. */
-  readonly url: string;
-  readonly http: HttpClient;
-  readonly clock: Clock;
-}
-
 type RightsWanted = Pick<Figures, 'repositories' | 'scopes'>;
 type Person = Pick<Reader, 'login' | 'isAdmin'>;
 
@@ -63,7 +56,8 @@ export function keyOf(secret: string): string {
 
 export type ReaderRights = ReturnType<typeof readerRights>;
 
-export function readerRights({ clock, http, url }: RightsOptions) {
+/** @param url base URL of Gitea, as pods reach it */
+export function readerRights(url: string, http: HttpClient, clock: Clock) {
   const life = { ttl: LONGEST_MS, ttlResolution: 0, perf: { now: () => clock.steadyMs() } };
   const people = new LRUCache<string, Person>({ max: MOST_PEOPLE, ...life });
   /** By person and path of the question. */

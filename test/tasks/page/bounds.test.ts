@@ -40,7 +40,7 @@ describe('rights', () => {
     gitea.addOrg('acme', { owners: ['bert'] });
     gitea.addRepo('acme/secret', { private: true });
     gitea.addToken('bert', ['read:user', 'read:repository', 'read:organization'], 'token-of-bert');
-    const rights = readerRights({ url: simulator.url, http, clock });
+    const rights = readerRights(simulator.url, http, clock);
     const scope = { kind: 'org', org: 'acme' } as const;
     const wanted = {
       repositories: new Set(['acme/secret', 'acme/gone', 'not a name']),
@@ -316,7 +316,7 @@ it('a mistake of ours is told with its place, and whoever asks learns nothing of
     pageRequests({
       url: free.origin,
       clock: systemClock,
-      rights: readerRights({ url: simulator.url, http, clock: systemClock }),
+      rights: readerRights(simulator.url, http, systemClock),
       sessions: sessionsOf({ keys: () => [], clock: systemClock, isSecure: false }),
       logUrl: '',
       onMistake: (error) => void mistakes.push(mistakeOf(error)),
