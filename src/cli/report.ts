@@ -83,16 +83,15 @@ interface Report extends Usage {
   readonly isClusterSeen: boolean;
 }
 
-type Asked = Pick<ExplainedPlan, 'groups' | 'settings'>;
-
 /** RunnerGroups of files; without PATH and without any in the current folder those of the cluster. */
-async function groupsFrom(args: readonly string[], flags: FlagsOf<'report'>, io: Io): Promise<Asked> {
-  const ofFiles = async (settings: CommandSettings): Promise<Asked | undefined> => {
+async function groupsFrom(args: readonly string[], flags: FlagsOf<'report'>, io: Io) {
+  const ofFiles = async (settings: CommandSettings) => {
     const { groups } = await readGroups(pathsFrom(args, flags, io), io);
     if (settings.policy) await refuseDenied(settings.policy, groups, io);
     return groups.length > 0 ? { groups, settings } : undefined;
   };
-  return await fromFilesOrCluster(args, flags, io, ofFiles, async (source, reader, none) => {
+  type Found = Pick<ExplainedPlan, 'groups' | 'settings'>;
+  return await fromFilesOrCluster<Found>(args, flags, io, ofFiles, async (source, reader, none) => {
     const found = await groupsOfCluster(source, reader, flags, io);
     for (const { group, problem } of found.broken)
       io.err(`${printable(`warning: RunnerGroup ${group} is left out: ${problem}`)}\n`);

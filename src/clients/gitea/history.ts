@@ -20,10 +20,7 @@ import { type ListPage, readRepository, readShape, ShapeError } from './shapes.t
 import { levelsOfUser, ownLevel } from './user-repos.ts';
 
 /** `fromMs` belongs to it, `toMs` does not. */
-export interface Period {
-  readonly fromMs: number;
-  readonly toMs: number;
-}
+export type Period = Readonly<Record<'fromMs' | 'toMs', number>>;
 
 /** Pages of a scope that are read at most, besides the first ones: 45,000 jobs. Also the bound of requests (`GiteaApi.get`) allows them. */
 const MOST_PAGES = 900;

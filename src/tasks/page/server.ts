@@ -76,11 +76,7 @@ class Refusal extends Error {
   }
 }
 
-interface Answer {
-  readonly status: number;
-  readonly headers: OutgoingHttpHeaders;
-  readonly body: string;
-}
+type Answer = Readonly<{ status: number; headers: OutgoingHttpHeaders; body: string }>;
 
 export function pageRequests(options: PageServerOptions): RequestListener {
   const { clock, logUrl, looker, oauth, onMistake, rights, sessions, url: ownUrl } = options;

@@ -40,17 +40,12 @@ export interface SignInSettings {
   readonly clientId: string;
 }
 
-interface OAuthOptions extends SignInSettings {
-  readonly clientSecret: () => string;
-  readonly http: HttpClient;
-  readonly clock: Clock;
-}
+type OAuthOptions = SignInSettings & Readonly<{ clientSecret: () => string; http: HttpClient; clock: Clock }>;
 
 export type OAuth = ReturnType<typeof oauthOf>;
 
 export function oauthOf({ clientId, clientSecret, clock, gitea, giteaPublic, http, url: page }: OAuthOptions) {
   const redirect = `${page}/signed-in`;
-  const authorize = `${giteaPublic}/login/oauth/authorize`;
   const server = { issuer: giteaPublic, token_endpoint: `${gitea}/login/oauth/access_token` };
   const client = { client_id: clientId };
 
@@ -82,7 +77,7 @@ export function oauthOf({ clientId, clientSecret, clock, gitea, giteaPublic, htt
         code_challenge: await calculatePKCECodeChallenge(signIn.verifier),
         code_challenge_method: 'S256',
       });
-      return { signIn, location: `${authorize}?${query}` };
+      return { signIn, location: `${giteaPublic}/login/oauth/authorize?${query}` };
     },
 
     /**
