@@ -172,11 +172,8 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     return redirect('/', [sessions.endCookie('session')]);
   };
 
-  const page = async (
-    request: IncomingMessage,
-    { pathname: path, searchParams: query }: URL,
-    response: ServerResponse,
-  ): Promise<Answer | undefined> => {
+  const page = async (request: IncomingMessage, url: URL, response: ServerResponse): Promise<Answer | undefined> => {
+    const { pathname: path, searchParams: query } = url;
     const asset = ASSETS.get(path);
     const forEver = { 'cache-control': 'public, max-age=31536000, immutable' };
     if (asset) return { status: 200, headers: { 'content-type': asset.contentType, ...forEver }, body: asset.text };
@@ -237,23 +234,22 @@ export function pageRequests(options: PageServerOptions): RequestListener {
         return pageAnswer(status, { title: 'Sign in', path }, signInContent(`${path}${url.search}`, message), headers);
       const refresh = headers['retry-after'];
       const told = messageContent(refresh === undefined ? message : `${message} This page tries again by itself.`);
-      return pageAnswer(status, { title: 'This did not work', path }, told, {
-        ...headers,
-        ...(refresh && { refresh }),
-      });
+      const all = { ...headers, ...(refresh && { refresh }) };
+      return pageAnswer(status, { title: 'This did not work', path }, told, all);
     }
   };
 
-  return (request, response) => {
-    answer(request, response)
-      .then((answered) => {
-        if (!answered) return;
-        const { body, headers, status } = answered;
-        const length = { 'content-length': Buffer.byteLength(body) };
-        // Node sends no body to a HEAD.
-        response.writeHead(status, { ...HEADERS, ...length, ...headers }).end(body);
-      })
-      .catch(() => response.destroy());
+  return async (request, response) => {
+    try {
+      const answered = await answer(request, response);
+      if (!answered) return;
+      const { body, headers, status } = answered;
+      const length = { 'content-length': Buffer.byteLength(body) };
+      // Node sends no body to a HEAD.
+      response.writeHead(status, { ...HEADERS, ...length, ...headers }).end(body);
+    } catch {
+      response.destroy();
+    }
   };
 }
 
