@@ -83,11 +83,10 @@ const HOUR_MS = 3_600_000;
 
 /** @param by of the rows */
 export function usageOf(evidence: UsageEvidence, by: Dimension) {
-  const of = groupFinder(evidence);
+  const known = knownGroups(evidence);
   const giteas = [...groupBy(evidence.histories, ({ url }) => url).values()].map(joined);
-  const askedOf = askedFinder();
-  const ran = giteas.flatMap((gitea) => ranJobs(gitea, of, askedOf, evidence));
-  const alone = giteas.flatMap((gitea) => runnersAlone(gitea, of, evidence));
+  const ran = giteas.flatMap((gitea) => ranJobs(gitea, known, evidence));
+  const alone = giteas.flatMap((gitea) => runnersAlone(gitea, known, evidence));
   const uses = [...ran, ...alone].flatMap((use) => (typeof use === 'string' ? [] : use));
   const rows = groupBy(uses, (use) => JSON.stringify([use.gitea.url, nameOf(use, by)]));
   return {
@@ -140,31 +139,31 @@ interface Use {
   readonly asked: readonly Asked[];
 }
 
-function ranJobs(gitea: WholeGitea, of: GroupFinder, askedOf: AskedFinder, { period, runners = [] }: UsageEvidence) {
+function ranJobs(gitea: WholeGitea, known: KnownGroups, { period, runners = [] }: UsageEvidence) {
   const seen = new Map(runners.map((runner) => [keyText(runner), runner]));
   const waitOf = waits(gitea.jobs, period);
   return withoutCopies(gitea.jobs).map((job): Use | 'on-other-runner' | 'of-unknown-group' => {
     const name = job.ran.runner;
-    const group = name === undefined ? of.labels(gitea.url, job) : of.runner(gitea.url, name);
+    const group = name === undefined ? known.byLabels(gitea.url, job) : known.ofRunner(gitea.url, name);
     if (!group) return name === undefined ? 'of-unknown-group' : 'on-other-runner';
     const { repository, runId } = job;
     const runner = name === undefined ? undefined : seen.get(keyText({ namespace: group.namespace, name }));
     const { madeFor } = parseRunnerName(name ?? '') ?? {};
     const labels = madeFor && ('id' in madeFor ? gitea.byId.get(madeFor.id)?.labels : []);
-    const asked = runner ? [runner] : askedOf(group, job, labels);
+    const asked = runner ? [runner] : known.asked(group, job, labels);
     const ciMs = Math.max(0, job.completedAtMs - job.ran.startedAtMs);
     return { gitea, group, repository, runId, job, ciMs, wait: waitOf(job), runner, asked };
   });
 }
 
 /** Runners that ended without a CI job. Where that is not certain: `unmatched`. */
-function runnersAlone(gitea: WholeGitea, of: GroupFinder, { period, runners = [] }: UsageEvidence) {
+function runnersAlone(gitea: WholeGitea, known: KnownGroups, { period, runners = [] }: UsageEvidence) {
   const { byId, hidden, isWhole, jobs, url, users } = gitea;
   const unnamed = jobs.flatMap(({ ran }) => (ran && ran.runner === undefined ? [ran.startedAtMs] : []));
   const lastUnnamedMs = unnamed.reduce((last, ms) => Math.max(last, ms), Number.NEGATIVE_INFINITY);
   return runners.flatMap((runner): readonly (Use | 'unmatched')[] => {
     const { createdAtMs, endedAtMs, name, namespace } = runner;
-    const group = of.runner(url, name);
+    const group = known.ofRunner(url, name);
     const isInPeriod = endedAtMs >= period.fromMs && endedAtMs < period.toMs;
     if (!group || group.namespace !== namespace || !isInPeriod || users.has(name)) return [];
     // It may have run a job whose runner has no name, or one whose row is now that of a re-run.
@@ -197,18 +196,22 @@ function withoutCopies(jobs: readonly EndedJob[]): readonly RanJob[] {
   return [...copies.values()].flatMap(([first]) => first ?? []);
 }
 
-type GroupFinder = ReturnType<typeof groupFinder>;
+type KnownGroups = ReturnType<typeof knownGroups>;
 
-function groupFinder({ groups, instance }: UsageEvidence) {
+function knownGroups({ groups, instance }: UsageEvidence) {
   const byPrefix = new Map(groups.map((group) => [`${namePrefix(group.name)} ${groupHash(instance, group)}`, group]));
+  // A pod is made once for each group and size.
+  const askedBy = memo((group: RunnerGroup): Asked => {
+    return { ...askedIn(ownTemplate(group).spec), ...(group.size && { size: group.size.name }) };
+  });
   return {
-    runner: (gitea: string, name: string): RunnerGroup | undefined => {
+    ofRunner: (gitea: string, name: string): RunnerGroup | undefined => {
       const parts = parseRunnerName(name);
       const group = parts && byPrefix.get(`${parts.prefix} ${parts.groupHash}`);
       return group?.giteaUrl === gitea ? group : undefined;
     },
     /** Undefined: no group covers the job, or several do. */
-    labels: (gitea: string, { labels, repository }: RanJob): RunnerGroup | undefined => {
+    byLabels: (gitea: string, { labels, repository }: RanJob): RunnerGroup | undefined => {
       const [owner = '', name = ''] = repository.split('/');
       const [only, another] = groups.filter(
         (group) =>
@@ -219,6 +222,15 @@ function groupFinder({ groups, instance }: UsageEvidence) {
       );
       return another ? undefined : only;
     },
+    /**
+     * What a runner may have asked for that Kubernetes shows no more, as its group is now. Only a runner of a size runs a job that names it.
+     * @param madeFor labels of the job that the runner was made for; undefined: not known
+     */
+    asked: (group: RunnerGroup, { labels }: RanJob, madeFor: readonly string[] | undefined): readonly Asked[] => {
+      const all = withSizes(group);
+      const named = all.find(({ size }) => size && [...labels, ...(madeFor ?? [])].includes(size.name));
+      return (named ? [named] : madeFor ? [group] : all).map(askedBy);
+    },
   };
 }
 
@@ -226,24 +238,6 @@ function groupFinder({ groups, instance }: UsageEvidence) {
 export function askedIn(podSpec: unknown): Asked {
   const requests = requestsOf(podSpec);
   return { cpu: requests.get('cpu') ?? 0, memoryGib: (requests.get('memory') ?? 0) / 1024 ** 3 };
-}
-
-type AskedFinder = ReturnType<typeof askedFinder>;
-
-function askedFinder() {
-  // A pod is made once for each group and size.
-  const askedBy = memo((group: RunnerGroup): Asked => {
-    return { ...askedIn(ownTemplate(group).spec), ...(group.size && { size: group.size.name }) };
-  });
-  /**
-   * What a runner may have asked for that Kubernetes shows no more, as its group is now. Only a runner of a size runs a job that names it.
-   * @param madeFor labels of the job that the runner was made for; undefined: not known
-   */
-  return (group: RunnerGroup, { labels }: RanJob, madeFor: readonly string[] | undefined): readonly Asked[] => {
-    const all = withSizes(group);
-    const named = all.find(({ size }) => size && [...labels, ...(madeFor ?? [])].includes(size.name));
-    return (named ? [named] : madeFor ? [group] : all).map(askedBy);
-  };
 }
 
 /** How long a job waited. */

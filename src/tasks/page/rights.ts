@@ -38,6 +38,7 @@ export class NotSignedIn extends Error {}
 export class GiteaIsDown extends Error {}
 
 type RightsWanted = Pick<Figures, 'repositories' | 'scopes'>;
+const NOTHING: RightsWanted = { repositories: new Set(), scopes: new Map() };
 type Person = Pick<Reader, 'login' | 'isAdmin'>;
 
 const User = z.object({ login: z.string().min(1).max(100), is_admin: z.boolean().nullish() });
@@ -109,10 +110,7 @@ export function readerRights(url: string, http: HttpClient, clock: Clock) {
     isKnown: (secret: string): boolean => people.has(keyOf(secret)),
 
     /** @param wanted absent: only who it is @throws NotSignedIn, GiteaIsDown */
-    readerOf: async (
-      secret: string,
-      wanted: RightsWanted = { repositories: new Set(), scopes: new Map() },
-    ): Promise<Reader> => {
+    readerOf: async (secret: string, wanted = NOTHING): Promise<Reader> => {
       const key = keyOf(secret);
       if (!isHeaderText(secret) || secret.length > LONGEST_TOKEN) throw new NotSignedIn();
       const before = visits.get(key);

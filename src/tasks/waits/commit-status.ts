@@ -114,11 +114,7 @@ function isUnsaid({ said, text }: Wait): boolean {
 }
 
 /** The jobs that wait, and those that did and of which that is to be said. What is known of them stays. */
-function followed(
-  verdicts: readonly AppVerdict[],
-  known: ReadonlyMap<string, Wait>,
-  targetOf: TargetOf,
-): Map<string, Wait> {
+function followed(verdicts: readonly AppVerdict[], known: ReadonlyMap<string, Wait>, targetOf: TargetOf) {
   const waits = verdicts.flatMap((verdict) => waitsIn(verdict, known, targetOf));
   const next = new Map(waits.filter(([key], at) => known.has(key) || at < MOST_FOLLOWED));
   const groups = new Map(verdicts.flatMap(({ groups: of }) => of.map((group) => [group.live.key, group] as const)));
