@@ -62,6 +62,7 @@ const HEARTBEAT_MS = 20_000;
 const MOST_UNSENT = 16 * 1024;
 
 const TOKEN_NAMES = ['access_token', 'token', 'authorization', 'private_token'];
+const TOO_MANY = 'Too many requests. Wait a few seconds.';
 const RETRY = { 'retry-after': '5' };
 
 /** An answer that ends a request. */
@@ -109,7 +110,7 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     limitAll();
     await rights.readerOf(token);
     const ofOne = [...streams.values()].filter((each) => each === person).length;
-    if (streams.size >= MOST_STREAMS || ofOne >= MOST_OF_ONE) throw tooMany();
+    if (streams.size >= MOST_STREAMS || ofOne >= MOST_OF_ONE) throw new Refusal(429, TOO_MANY, RETRY);
     if (response.destroyed) return;
     streams.set(response, person);
     const life = new AbortController();
@@ -165,13 +166,6 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     return redirect(signIn.to, [session, ended]);
   };
 
-  /** @throws Refusal: another site has sent it */
-  const signedOut = ({ headers }: IncomingMessage): Answer => {
-    const isOwn = headers.origin === ownUrl || headers['sec-fetch-site'] === 'same-origin';
-    if (!isOwn) throw new Refusal(403, 'Another site has sent this.');
-    return redirect('/', [sessions.endCookie('session')]);
-  };
-
   const page = async (request: IncomingMessage, url: URL, response: ServerResponse): Promise<Answer | undefined> => {
     const { pathname: path, searchParams: query } = url;
     const asset = ASSETS.get(path);
@@ -183,7 +177,7 @@ export function pageRequests(options: PageServerOptions): RequestListener {
       return redirect(location, [(await sessions.cookie('sign-in', signIn, SIGN_IN_S)) ?? '']);
     }
     if (path === '/signed-in') return await signedIn(request, query);
-    if (path === '/sign-out') return signedOut(request);
+    if (path === '/sign-out') return redirect('/', [sessions.endCookie('session')]);
     const session = await sessions.read('session', request);
     if (!session)
       throw new Refusal(401, 'Sign in to see the CI jobs of the repositories that you can read, and why they wait.');
@@ -261,20 +255,19 @@ function rateLimit({ burst, most, perS }: Record<'burst' | 'most' | 'perS', numb
     const before = buckets.get(key) ?? { tokens: burst, atMs };
     const tokens = Math.min(burst, before.tokens + ((atMs - before.atMs) / 1000) * perS);
     buckets.set(key, { tokens: tokens < 1 ? tokens : tokens - 1, atMs });
-    if (tokens < 1) throw tooMany();
+    if (tokens < 1) throw new Refusal(429, TOO_MANY, RETRY);
   };
 }
 
-function tooMany(): Refusal {
-  return new Refusal(429, 'Too many requests. Wait a few seconds.', RETRY);
-}
-
-/** @throws Refusal */
+/** @throws Refusal: another site has sent it, or it is none of ours */
 function refuseForeign(ownUrl: string, { headers, method = 'GET' }: IncomingMessage, url: URL): void {
   // Another name may be that of a foreign site that leads here.
   if (headers.host !== new URL(ownUrl).host) throw new Refusal(421, `This page is ${ownUrl} only.`);
-  const allowed = url.pathname === '/sign-out' ? ['POST'] : ['GET', 'HEAD'];
+  const isSignOut = url.pathname === '/sign-out';
+  const allowed = isSignOut ? ['POST'] : ['GET', 'HEAD'];
   if (!allowed.includes(method)) throw new Refusal(405, 'This page only reads.', { allow: allowed.join(', ') });
+  const isOwn = headers.origin === ownUrl || headers['sec-fetch-site'] === 'same-origin';
+  if (isSignOut && !isOwn) throw new Refusal(403, 'Another site has sent this.');
   const isTokenTold = TOKEN_NAMES.some((name) => url.searchParams.has(name));
   const why = 'A token in a URL is not read, and may stand in logs now: delete it in Gitea';
   if (isTokenTold) throw new Refusal(400, `${why}. Send it in the header Authorization.`);
