@@ -11,7 +11,6 @@ import {
   type ExplainedJob,
   type Explanation,
   emittedRunners,
-  findGroup,
   groupOfJob,
   type NotCreated,
 } from '../../observe/explain/explanation.ts';
@@ -232,7 +231,7 @@ export function groupFor(figures: Figures, reader: Reader, key: string, logUrl =
   const lives = new Map((explanation.liveJobs ?? []).map((live) => [keyText(live), live]));
   const own = runners.flatMap((each) => (each.emit && isSame(each.group, group) ? each : []));
   const shown = [...own].sort((a, b) => Number(takesPlace(b)) - Number(takesPlace(a))).slice(0, MOST_RUNNERS);
-  const jobs = explanation.jobs.filter((job) => findGroup(groupOfJob(job), [group]) && !job.elsewhere);
+  const jobs = explanation.jobs.filter((job) => isSame(groupOfJob(job), group) && !job.elsewhere);
   return {
     ...groupRow(group, explanation),
     checkedAt,
