@@ -154,14 +154,14 @@ export function pageRequests(options: PageServerOptions): RequestListener {
   };
 
   const signedIn = async (request: IncomingMessage, query: URLSearchParams): Promise<Answer> => {
-    const signIn = await sessions.read('sign-in', request);
-    const ended = sessions.endCookie('sign-in');
+    const signIn = await sessions.signIn.read(request);
+    const ended = sessions.signIn.end;
     if (!signIn) throw new Refusal(400, 'This sign-in was not begun in this browser, or too long ago. Begin again.');
     limitStrangers();
     const found = await oauth.end(query, signIn);
     if (!found) throw new Refusal(400, 'Gitea did not confirm this sign-in. Begin again.', { 'set-cookie': ended });
     const { login } = await rights.readerOf(found.token);
-    const session = await sessions.cookie('session', { token: found.token, login }, found.seconds);
+    const session = await sessions.session.begin({ token: found.token, login }, found.seconds);
     if (session === undefined) throw new Refusal(500, 'The token of Gitea is too long for a cookie.');
     return redirect(signIn.to, [session, ended]);
   };
@@ -174,11 +174,11 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     if (path === '/favicon.ico') throw new Refusal(404, 'There is none.');
     if (path === '/sign-in') {
       const { location, signIn } = await oauth.begin(query.get('to') ?? '/');
-      return redirect(location, [(await sessions.cookie('sign-in', signIn, SIGN_IN_S)) ?? '']);
+      return redirect(location, [(await sessions.signIn.begin(signIn, SIGN_IN_S)) ?? '']);
     }
     if (path === '/signed-in') return await signedIn(request, query);
-    if (path === '/sign-out') return redirect('/', [sessions.endCookie('session')]);
-    const session = await sessions.read('session', request);
+    if (path === '/sign-out') return redirect('/', [sessions.session.end]);
+    const session = await sessions.session.read(request);
     if (!session)
       throw new Refusal(401, 'Sign in to see the CI jobs of the repositories that you can read, and why they wait.');
     if (path === '/events') return await events(response, session.token);
@@ -205,7 +205,7 @@ export function pageRequests(options: PageServerOptions): RequestListener {
         return new Refusal(401, `${why}. Send "Authorization: token TOKEN".`);
       }
       const why = 'Your session has ended. Sign in to see the CI jobs of the repositories that you can read.';
-      return new Refusal(401, why, { 'set-cookie': sessions.endCookie('session') });
+      return new Refusal(401, why, { 'set-cookie': sessions.session.end });
     }
     if (error instanceof GiteaIsDown)
       return new Refusal(503, 'Gitea does not answer, so nobody knows what you may see.', RETRY);
