@@ -100,8 +100,8 @@ async function look(paths: readonly string[], flags: FlagsOf<'explain'>, io: Io)
     const { read, ...planned } = await readAndPlan(paths, flags, io, asked);
     return read.groups.length > 0 ? { ...planned, groups: read.groups, settings } : undefined;
   };
-  return await fromFilesOrCluster(paths, flags, io, ofFiles, async (source) => {
-    const planned = await planOfCluster(source, flags, io);
+  return await fromFilesOrCluster(paths, flags, io, ofFiles, async (source, reader) => {
+    const planned = await planOfCluster(source, reader, flags, io);
     const { server, namespaces, broken } = planned.where;
     if (planned.groups.length + broken.length > 0) return planned;
     const where = namespaces.length === 0 ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;

@@ -6,7 +6,6 @@ import { describeScope } from '../clients/gitea/endpoints.ts';
 import { type Period, readScopeHistory } from '../clients/gitea/history.ts';
 import { giteaClient } from '../clients/gitea/observe.ts';
 import { Deadline } from '../clients/http/request.ts';
-import { KubeClient } from '../clients/kubernetes/client.ts';
 import { observeCluster } from '../clients/kubernetes/observe.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { readSmallYaml } from '../config/small-yaml.ts';
@@ -84,28 +83,20 @@ interface Report extends Usage {
   readonly isClusterSeen: boolean;
 }
 
-type Asked = Pick<ExplainedPlan, 'groups' | 'settings'>;
-
 /** RunnerGroups of files; without PATH and without any in the current folder those of the cluster. */
-async function groupsFrom(args: readonly string[], flags: FlagsOf<'report'>, io: Io): Promise<Asked> {
-  const ofFiles = async (settings: CommandSettings): Promise<Asked | undefined> => {
+async function groupsFrom(args: readonly string[], flags: FlagsOf<'report'>, io: Io) {
+  const ofFiles = async (settings: CommandSettings) => {
     const { groups } = await readGroups(pathsFrom(args, flags, io), io);
     if (settings.policy) await refuseDenied(settings.policy, groups, io);
     return groups.length > 0 ? { groups, settings } : undefined;
   };
-  return await fromFilesOrCluster(args, flags, io, ofFiles, async (source, none) => {
-    const client = new KubeClient(source.config, source.settings);
-    try {
-      const deadline = new Deadline(source.settings.timeoutMs);
-      const argocdNamespace = flagValue('argocdNamespace', flags, io);
-      const found = await groupsOfCluster(source, { client, deadline, argocdNamespace }, flags, io);
-      for (const { group, problem } of found.broken)
-        io.err(`${printable(`warning: RunnerGroup ${group} is left out: ${problem}`)}\n`);
-      if (found.groups.length === 0) throw none;
-      return found;
-    } finally {
-      await client.close();
-    }
+  type Found = Pick<ExplainedPlan, 'groups' | 'settings'>;
+  return await fromFilesOrCluster<Found>(args, flags, io, ofFiles, async (source, reader, none) => {
+    const found = await groupsOfCluster(source, reader, flags, io);
+    for (const { group, problem } of found.broken)
+      io.err(`${printable(`warning: RunnerGroup ${group} is left out: ${problem}`)}\n`);
+    if (found.groups.length === 0) throw none;
+    return found;
   });
 }
 

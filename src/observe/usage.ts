@@ -44,11 +44,7 @@ export interface EndedRunner extends GroupKey, Asked {
 }
 
 /** Per hour of a runner, of a requested CPU, of a requested GiB of memory. */
-export interface Price {
-  readonly runnerHour: number;
-  readonly cpuHour: number;
-  readonly memoryGibHour: number;
-}
+export type Price = Readonly<Record<'runnerHour' | 'cpuHour' | 'memoryGibHour', number>>;
 
 /** The history of one scope. `url`: base URL of its Gitea. */
 export type GiteaHistory = ScopeHistory & Pick<GiteaTarget, 'scope' | 'url'>;
@@ -72,10 +68,7 @@ export interface AtLeast {
 }
 
 /** The true value is between both. In seconds. */
-export interface Range {
-  readonly atLeast: number;
-  readonly atMost: number;
-}
+export type Range = Readonly<Record<'atLeast' | 'atMost', number>>;
 
 export type UsageFigures = Readonly<ReturnType<typeof figuresOf>>;
 
@@ -90,11 +83,10 @@ const HOUR_MS = 3_600_000;
 
 /** @param by of the rows */
 export function usageOf(evidence: UsageEvidence, by: Dimension) {
-  const of = groupFinder(evidence);
+  const known = knownGroups(evidence);
   const giteas = [...groupBy(evidence.histories, ({ url }) => url).values()].map(joined);
-  const askedOf = askedFinder();
-  const ran = giteas.flatMap((gitea) => ranJobs(gitea, { of, askedOf }, evidence));
-  const alone = giteas.flatMap((gitea) => runnersAlone(gitea, of, evidence));
+  const ran = giteas.flatMap((gitea) => ranJobs(gitea, known, evidence));
+  const alone = giteas.flatMap((gitea) => runnersAlone(gitea, known, evidence));
   const uses = [...ran, ...alone].flatMap((use) => (typeof use === 'string' ? [] : use));
   const rows = groupBy(uses, (use) => JSON.stringify([use.gitea.url, nameOf(use, by)]));
   return {
@@ -120,6 +112,7 @@ function joined(scopes: readonly GiteaHistory[]) {
   const byId = new Map(scopes.flatMap(({ jobs }) => jobs.map((job) => [job.id, job] as const)));
   return {
     url: scopes[0]?.url ?? '',
+    byId,
     /** Each once, by id. */
     jobs: [...byId.values()].sort((a, b) => a.id - b.id),
     users: new Set(scopes.flatMap(({ users }) => [...users])),
@@ -137,6 +130,8 @@ interface Use {
   readonly repository: string | undefined;
   readonly runId: number | undefined;
   readonly job?: RanJob;
+  /** How long its CI job ran. */
+  readonly ciMs: number;
   readonly wait?: Range;
   /** Absent: Kubernetes shows it no more. */
   readonly runner?: EndedRunner | undefined;
@@ -144,40 +139,31 @@ interface Use {
   readonly asked: readonly Asked[];
 }
 
-function ranJobs(
-  gitea: WholeGitea,
-  { of, askedOf }: { readonly of: GroupFinder; readonly askedOf: AskedFinder },
-  { period, runners = [] }: UsageEvidence,
-): readonly (Use | 'on-other-runner' | 'of-unknown-group')[] {
+function ranJobs(gitea: WholeGitea, known: KnownGroups, { period, runners = [] }: UsageEvidence) {
   const seen = new Map(runners.map((runner) => [keyText(runner), runner]));
   const waitOf = waits(gitea.jobs, period);
-  const byId = new Map(gitea.jobs.map((job) => [job.id, job]));
-  return withoutCopies(gitea.jobs).map((job) => {
+  return withoutCopies(gitea.jobs).map((job): Use | 'on-other-runner' | 'of-unknown-group' => {
     const name = job.ran.runner;
-    const group = name === undefined ? of.labels(gitea.url, job) : of.runner(gitea.url, name);
+    const group = name === undefined ? known.byLabels(gitea.url, job) : known.ofRunner(gitea.url, name);
     if (!group) return name === undefined ? 'of-unknown-group' : 'on-other-runner';
     const { repository, runId } = job;
     const runner = name === undefined ? undefined : seen.get(keyText({ namespace: group.namespace, name }));
     const { madeFor } = parseRunnerName(name ?? '') ?? {};
-    const labels = madeFor && ('id' in madeFor ? byId.get(madeFor.id)?.labels : []);
-    const asked = runner ? [runner] : askedOf(group, job, labels);
-    return { gitea, group, repository, runId, job, wait: waitOf(job), runner, asked };
+    const labels = madeFor && ('id' in madeFor ? gitea.byId.get(madeFor.id)?.labels : []);
+    const asked = runner ? [runner] : known.asked(group, job, labels);
+    const ciMs = Math.max(0, job.completedAtMs - job.ran.startedAtMs);
+    return { gitea, group, repository, runId, job, ciMs, wait: waitOf(job), runner, asked };
   });
 }
 
 /** Runners that ended without a CI job. Where that is not certain: `unmatched`. */
-function runnersAlone(
-  gitea: WholeGitea,
-  of: GroupFinder,
-  { period, runners = [] }: UsageEvidence,
-): readonly (Use | 'unmatched')[] {
-  const { hidden, isWhole, jobs, url, users } = gitea;
+function runnersAlone(gitea: WholeGitea, known: KnownGroups, { period, runners = [] }: UsageEvidence) {
+  const { byId, hidden, isWhole, jobs, url, users } = gitea;
   const unnamed = jobs.flatMap(({ ran }) => (ran && ran.runner === undefined ? [ran.startedAtMs] : []));
   const lastUnnamedMs = unnamed.reduce((last, ms) => Math.max(last, ms), Number.NEGATIVE_INFINITY);
-  const byId = new Map(jobs.map((job) => [job.id, job]));
   return runners.flatMap((runner): readonly (Use | 'unmatched')[] => {
     const { createdAtMs, endedAtMs, name, namespace } = runner;
-    const group = of.runner(url, name);
+    const group = known.ofRunner(url, name);
     const isInPeriod = endedAtMs >= period.fromMs && endedAtMs < period.toMs;
     if (!group || group.namespace !== namespace || !isInPeriod || users.has(name)) return [];
     // It may have run a job whose runner has no name, or one whose row is now that of a re-run.
@@ -188,7 +174,7 @@ function runnersAlone(
     const { madeFor } = parseRunnerName(name) ?? {};
     const wanted = madeFor && 'id' in madeFor ? byId.get(madeFor.id) : undefined;
     const repository = wanted?.repository ?? runner.repository;
-    return [{ gitea, group, repository, runId: wanted?.runId, runner, asked: [runner] }];
+    return [{ gitea, group, repository, runId: wanted?.runId, ciMs: 0, runner, asked: [runner] }];
   });
 }
 
@@ -210,18 +196,22 @@ function withoutCopies(jobs: readonly EndedJob[]): readonly RanJob[] {
   return [...copies.values()].flatMap(([first]) => first ?? []);
 }
 
-type GroupFinder = ReturnType<typeof groupFinder>;
+type KnownGroups = ReturnType<typeof knownGroups>;
 
-function groupFinder({ groups, instance }: UsageEvidence) {
+function knownGroups({ groups, instance }: UsageEvidence) {
   const byPrefix = new Map(groups.map((group) => [`${namePrefix(group.name)} ${groupHash(instance, group)}`, group]));
+  // A pod is made once for each group and size.
+  const askedBy = memo((group: RunnerGroup): Asked => {
+    return { ...askedIn(ownTemplate(group).spec), ...(group.size && { size: group.size.name }) };
+  });
   return {
-    runner: (gitea: string, name: string): RunnerGroup | undefined => {
+    ofRunner: (gitea: string, name: string): RunnerGroup | undefined => {
       const parts = parseRunnerName(name);
       const group = parts && byPrefix.get(`${parts.prefix} ${parts.groupHash}`);
       return group?.giteaUrl === gitea ? group : undefined;
     },
     /** Undefined: no group covers the job, or several do. */
-    labels: (gitea: string, { labels, repository }: RanJob): RunnerGroup | undefined => {
+    byLabels: (gitea: string, { labels, repository }: RanJob): RunnerGroup | undefined => {
       const [owner = '', name = ''] = repository.split('/');
       const [only, another] = groups.filter(
         (group) =>
@@ -232,6 +222,15 @@ function groupFinder({ groups, instance }: UsageEvidence) {
       );
       return another ? undefined : only;
     },
+    /**
+     * What a runner may have asked for that Kubernetes shows no more, as its group is now. Only a runner of a size runs a job that names it.
+     * @param madeFor labels of the job that the runner was made for; undefined: not known
+     */
+    asked: (group: RunnerGroup, { labels }: RanJob, madeFor: readonly string[] | undefined): readonly Asked[] => {
+      const all = withSizes(group);
+      const named = all.find(({ size }) => size && [...labels, ...(madeFor ?? [])].includes(size.name));
+      return (named ? [named] : madeFor ? [group] : all).map(askedBy);
+    },
   };
 }
 
@@ -239,24 +238,6 @@ function groupFinder({ groups, instance }: UsageEvidence) {
 export function askedIn(podSpec: unknown): Asked {
   const requests = requestsOf(podSpec);
   return { cpu: requests.get('cpu') ?? 0, memoryGib: (requests.get('memory') ?? 0) / 1024 ** 3 };
-}
-
-type AskedFinder = ReturnType<typeof askedFinder>;
-
-function askedFinder() {
-  // A pod is made once for each group and size.
-  const askedBy = memo((group: RunnerGroup): Asked => {
-    return { ...askedIn(ownTemplate(group).spec), ...(group.size && { size: group.size.name }) };
-  });
-  /**
-   * What a runner may have asked for that Kubernetes shows no more, as its group is now. Only a runner of a size runs a job that names it.
-   * @param madeFor labels of the job that the runner was made for; undefined: not known
-   */
-  return (group: RunnerGroup, { labels }: RanJob, madeFor: readonly string[] | undefined): readonly Asked[] => {
-    const all = withSizes(group);
-    const named = all.find(({ size }) => size && [...labels, ...(madeFor ?? [])].includes(size.name));
-    return (named ? [named] : madeFor ? [group] : all).map(askedBy);
-  };
 }
 
 /** How long a job waited. */
@@ -276,23 +257,19 @@ function waits(jobs: readonly EndedJob[], { fromMs }: Period): (job: RanJob) => 
   };
 }
 
-function ciMsOf({ completedAtMs, ran: { startedAtMs } }: RanJob): number {
-  return Math.max(0, completedAtMs - startedAtMs);
-}
-
 function figuresOf(uses: readonly Use[], { priceOf, runners }: UsageEvidence) {
   const amount = (is: (use: Use) => unknown): number => uses.filter(is).length;
-  const [jobs, runnersSeen, needless] = [
-    amount(({ job }) => job),
-    amount((use) => use.runner),
-    amount((use) => !use.job),
-  ];
+  const sum = (of: (use: Use) => number): number => Math.round(uses.reduce((all, use) => all + of(use), 0) * 100) / 100;
+  const jobs = amount(({ job }) => job);
+  const runnersSeen = amount(({ runner }) => runner);
+  const needless = uses.length - jobs;
   const waitsOfAll = uses.flatMap(({ wait }) => wait ?? []);
-  const isExact = runnersSeen - needless === jobs;
+  const isExact = runnersSeen === uses.length;
+  // If Kubernetes shows the runner no more: what its CI job took.
+  const hoursOf = ({ ciMs, runner }: Use): number => (runner ? runner.endedAtMs - runner.createdAtMs : ciMs) / HOUR_MS;
   const hours = (of: (use: Use, asked: Asked) => number): AtLeast => {
     const least = (use: Use): number => Math.min(...use.asked.map((asked) => of(use, asked)));
-    const atLeast = uses.reduce((sum, use) => sum + hoursOf(use) * least(use), 0);
-    return { atLeast: rounded(atLeast), isExact };
+    return { atLeast: sum((use) => hoursOf(use) * least(use)), isExact };
   };
   const cost = (price: Price, { cpu, memoryGib }: Asked): number =>
     price.runnerHour + cpu * price.cpuHour + memoryGib * price.memoryGibHour;
@@ -303,7 +280,7 @@ function figuresOf(uses: readonly Use[], { priceOf, runners }: UsageEvidence) {
     /** Their group was found by labels, not by the name of the runner. */
     byLabels: amount(({ job }) => job && job.ran.runner === undefined),
     ...(waitsOfAll.length > 0 && { waitP50: percentile(waitsOfAll, 0.5), waitP95: percentile(waitsOfAll, 0.95) }),
-    ciMinutes: rounded(uses.reduce((sum, { job }) => sum + (job ? ciMsOf(job) : 0), 0) / 60_000),
+    ciMinutes: sum(({ ciMs }) => ciMs / 60_000),
     runnerMinutes: hours(() => 60),
     /** Runners whose Jobs Kubernetes shows, those without a CI job too. */
     runnersSeen,
@@ -314,18 +291,9 @@ function figuresOf(uses: readonly Use[], { priceOf, runners }: UsageEvidence) {
   };
 }
 
-/** That its runner lived; if Kubernetes shows it no more, that its CI job took. */
-function hoursOf({ job, runner }: Use): number {
-  return (runner ? runner.endedAtMs - runner.createdAtMs : job ? ciMsOf(job) : 0) / HOUR_MS;
-}
-
 /** Bounds of the percentile: those of all values, each in its order. */
 function percentile(ranges: readonly Range[], share: number): Range {
   const rank = (values: readonly number[]): number =>
     values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(share * values.length) - 1)] ?? 0;
   return { atLeast: rank(ranges.map(({ atLeast }) => atLeast)), atMost: rank(ranges.map(({ atMost }) => atMost)) };
-}
-
-function rounded(value: number): number {
-  return Math.round(value * 100) / 100;
 }

@@ -15,7 +15,7 @@ import { keyOfDecision, keyOfRunner } from '../serve/planning/live.ts';
 import type { GroupVerdict } from '../serve/reconcile.ts';
 import { systemClock } from '../shared/clock.ts';
 import { atMost, isSame, stayKey } from '../shared/keys.ts';
-import { UsageWatch } from './usage.ts';
+import { usageWatch } from './usage.ts';
 
 type LastReconcile = Pick<EventOf<'reconciled'>, 'verdicts' | 'skews'>;
 const NOTHING_YET: LastReconcile = { verdicts: [], skews: new Map() };
@@ -25,7 +25,7 @@ export function openMetrics(nowMs: () => number = systemClock.steadyMs) {
   const registry = new Registry();
   const set = makeMetrics(registry);
   let last = NOTHING_YET;
-  let usage = new UsageWatch();
+  let usage = usageWatch();
   let waits = waitingTimes();
   return {
     registry,
@@ -36,7 +36,7 @@ export function openMetrics(nowMs: () => number = systemClock.steadyMs) {
         set.dead_registrations.reset();
         // A process that does not lead knows nothing of groups. The leader has their figures.
         last = NOTHING_YET;
-        usage = new UsageWatch();
+        usage = usageWatch();
         waits = waitingTimes();
       },
       reconciled: (reconcile) => {
@@ -45,11 +45,12 @@ export function openMetrics(nowMs: () => number = systemClock.steadyMs) {
           planning.is === 'planned' ? planning.plan.jobs : [],
         );
         for (const { seconds, ...group } of waits(plans, nowMs())) set.job_wait_seconds.observe(group, seconds);
-        const { ended, needless } = usage.take(reconcile.verdicts);
-        for (const labels of needless) set.needless_starts_total.inc(labels);
-        for (const { seconds, ...labels } of ended) {
-          set.ended_jobs_total.inc(labels);
-          set.ended_job_seconds_total.inc(labels, seconds);
+        for (const { ended, needless } of usage(reconcile.verdicts)) {
+          for (const labels of needless) set.needless_starts_total.inc(labels);
+          for (const { seconds, ...labels } of ended) {
+            set.ended_jobs_total.inc(labels);
+            set.ended_job_seconds_total.inc(labels, seconds);
+          }
         }
       },
       'gitea-request': ({ line: { status, url } }) =>

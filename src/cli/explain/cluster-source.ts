@@ -59,7 +59,7 @@ export async function fromFilesOrCluster<T>(
   flags: FlagsOf<'explain'>,
   io: Io,
   ofFiles: (settings: CommandSettings) => Promise<T | undefined>,
-  ofCluster: (source: ClusterSource, none: Failure) => Promise<T>,
+  ofCluster: (source: ClusterSource, reader: ClusterReader, none: Failure) => Promise<T>,
 ): Promise<T> {
   const isOfCluster = flagValue('allNamespaces', flags, io) || flagValue('namespace', flags, io) !== undefined;
   const arePathsGiven = paths.length > 0 || Boolean(io.env['GITEA_RUNNERS_PATH']);
@@ -68,9 +68,16 @@ export async function fromFilesOrCluster<T>(
   const none = noGroups({ ...pathsFrom(paths, flags, io), cwd: io.cwd, asksGitea: true });
   if (arePathsGiven) throw none;
   const source = await clusterSource(flags, io);
-  if (source) return await ofCluster(source, none);
   const remedy = 'Give --kubeconfig, or name files.';
-  throw isOfCluster ? noCluster('GR-EXPLAIN-04', 'read RunnerGroups from the cluster', remedy) : none;
+  if (!source) throw isOfCluster ? noCluster('GR-EXPLAIN-04', 'read RunnerGroups from the cluster', remedy) : none;
+  const client = new KubeClient(source.config, source.settings);
+  const deadline = new Deadline(source.settings.timeoutMs);
+  const argocdNamespace = flagValue('argocdNamespace', flags, io);
+  try {
+    return await ofCluster(source, { client, deadline, argocdNamespace }, none);
+  } finally {
+    await client.close();
+  }
 }
 
 /** `-n`, `-A`, those that `serve` has in this pod, else the context's, as kubectl does. */
@@ -93,43 +100,36 @@ export interface ExplainedPlan extends PlanOfNow {
 /** @throws Failure when groups, Jobs or Gitea cannot be read; if it is Gitea, what else is known stands on stderr. */
 export async function planOfCluster(
   source: ClusterSource,
+  reader: ClusterReader,
   flags: FlagsOf<'explain'>,
   io: Io,
 ): Promise<ExplainedPlan & { readonly where: WhereIAm }> {
-  const { config, namespaces, settings } = source;
-  const deadline = new Deadline(settings.timeoutMs);
-  const client = new KubeClient(config, settings);
-  try {
-    const argocdNamespace = flagValue('argocdNamespace', flags, io);
-    const reader: ClusterReader = { client, deadline, argocdNamespace };
-    const { objects, groups, broken, settings: seen } = await groupsOfCluster(source, reader, flags, io);
-    const looking = lookAndPlan(groups, seen, {
-      includeBlocked: true,
-      // `sortedOut` has judged them.
-      pods: { finish: finishOwn, check: async () => undefined, faulty: async () => new Map() },
-      // One group's trouble must not hide what is to be told of the others.
-      isolate: [],
-    });
-    const [around, planned] = await Promise.allSettled([lookAround(reader, objects, settings.now()), looking]);
-    if (around.status === 'rejected') throw around.reason;
-    const context = config.context?.name;
-    const named = { server: client.origin, ...(context !== undefined && { context }), namespaces, broken };
-    const where: WhereIAm = { ...named, ...around.value };
-    if (planned.status === 'fulfilled') {
-      const left = planned.value.troubles.map(({ failure: { code, message }, ...group }) => ({
-        group: keyText(group),
-        problem: `${code} ${message.replaceAll('\n', ' ')}`,
-      }));
-      return { ...planned.value, groups, settings: seen, where: { ...where, broken: [...broken, ...left] } };
-    }
-    // Where Gitea does not answer, this is all that is known.
-    io.err(`${whereText(where, settings.now())}\n`);
-    if (context !== undefined && planned.reason instanceof Failure && isOfConnection(planned.reason))
-      io.err(`${fromWithin(argocdNamespace)}\n\n`);
-    throw planned.reason;
-  } finally {
-    await client.close();
+  const { config, namespaces } = source;
+  const { objects, groups, broken, settings: seen } = await groupsOfCluster(source, reader, flags, io);
+  const looking = lookAndPlan(groups, seen, {
+    includeBlocked: true,
+    // `sortedOut` has judged them.
+    pods: { finish: finishOwn, check: async () => undefined, faulty: async () => new Map() },
+    // One group's trouble must not hide what is to be told of the others.
+    isolate: [],
+  });
+  const [around, planned] = await Promise.allSettled([lookAround(reader, objects, seen.now()), looking]);
+  if (around.status === 'rejected') throw around.reason;
+  const context = config.context?.name;
+  const named = { server: reader.client.origin, ...(context !== undefined && { context }), namespaces, broken };
+  const where: WhereIAm = { ...named, ...around.value };
+  if (planned.status === 'fulfilled') {
+    const left = planned.value.troubles.map(({ failure: { code, message }, ...group }) => ({
+      group: keyText(group),
+      problem: `${code} ${message.replaceAll('\n', ' ')}`,
+    }));
+    return { ...planned.value, groups, settings: seen, where: { ...where, broken: [...broken, ...left] } };
   }
+  // Where Gitea does not answer, this is all that is known.
+  io.err(`${whereText(where, seen.now())}\n`);
+  if (context !== undefined && planned.reason instanceof Failure && isOfConnection(planned.reason))
+    io.err(`${fromWithin(reader.argocdNamespace)}\n\n`);
+  throw planned.reason;
 }
 
 /** RunnerGroups as Argo CD applied them, and the settings with which their Gitea is asked. @throws Failure when they cannot be listed */

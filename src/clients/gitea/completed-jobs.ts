@@ -100,9 +100,9 @@ function pagesFor(rows: number, { rows: { length: size } }: ListPage<Job>, sorte
 }
 
 /** Numbers of at most `count` pages besides the first, the newest rows first, without the first `skip` of them. */
-function newestPages(first: ListPage<Job>, sorted: boolean, skip: number, count: number): readonly number[] {
-  const last = Math.ceil(first.total / Math.max(1, first.rows.length));
-  const there = first.rows.length === 0 ? 0 : Math.max(0, last - 1 - skip);
+export function newestPages({ rows, total }: ListPage<unknown>, sorted: boolean, skip: number, count: number) {
+  const last = Math.ceil(total / Math.max(1, rows.length));
+  const there = rows.length === 0 ? 0 : Math.max(0, last - 1 - skip);
   return Array.from({ length: Math.min(count, there) }, (_, at) => (sorted ? 2 + skip + at : last - skip - at));
 }
 

@@ -11,53 +11,16 @@
 import * as z from 'zod';
 import type { Scope } from '../../shared/scope.ts';
 import type { GiteaApi, Question } from './api.ts';
-import { boundedName, labelsOfJob } from './bounds.ts';
+import { boundedName, labelsOfJob, type Shelf } from './bounds.ts';
+import { newestPages } from './completed-jobs.ts';
 import type { Level } from './endpoints.ts';
-import { EndedJobRow, type JobResult, readList, readWorkflow } from './job-ends.ts';
+import { EndedJobRow, readList, readWorkflow } from './job-ends.ts';
 import { type JobsById, jobsQuestion, readActiveJobs } from './lists.ts';
-import { PAGE_LIMIT } from './paging.ts';
-import { type ListPage, readRepository, ShapeError } from './shapes.ts';
+import { type ListPage, readRepository, readShape, ShapeError } from './shapes.ts';
 import { levelsOfUser, ownLevel } from './user-repos.ts';
 
-/** A CI job that has ended. Times in ms since 1970, by Gitea's clock, whole seconds. */
-export interface EndedJob {
-  readonly id: number;
-  readonly runId: number;
-  /** `owner/name` */
-  readonly repository: string;
-  readonly labels: readonly string[];
-  readonly createdAtMs: number;
-  readonly completedAtMs: number;
-  readonly result: JobResult;
-  /** Absent: no runner took it. */
-  readonly ran?: {
-    readonly startedAtMs: number;
-    readonly runnerId: number;
-    /** Absent: Gitea has forgotten it (`cleanup_actions`, nightly). */
-    readonly runner?: string;
-  };
-  /** Up to 1.26 a re-run keeps the row and the time of its creation. */
-  readonly isRerunInPlace: boolean;
-}
-
-/** The history of one scope. */
-export interface ScopeHistory {
-  readonly jobs: readonly EndedJob[];
-  /** Names of runners that have taken a CI job, also one that still runs or ended just outside of the period. */
-  readonly users: ReadonlySet<string>;
-  /** Up to 1.26 a re-run takes the row of the stay before it: in these times other jobs may have run, and perhaps their runners are not in `users`. */
-  readonly hidden: readonly Period[];
-  /** File names of workflows by id of the run; empty when they were not asked for. */
-  readonly workflows: ReadonlyMap<number, string>;
-  /** False: a bound was met, the list moved too much, or a row was not understood. Then jobs may be missing. */
-  readonly isWhole: boolean;
-}
-
 /** `fromMs` belongs to it, `toMs` does not. */
-export interface Period {
-  readonly fromMs: number;
-  readonly toMs: number;
-}
+export type Period = Readonly<Record<'fromMs' | 'toMs', number>>;
 
 /** Pages of a scope that are read at most, besides the first ones: 45,000 jobs. Also the bound of requests (`GiteaApi.get`) allows them. */
 const MOST_PAGES = 900;
@@ -77,149 +40,147 @@ const Row = EndedJobRow.extend({
   completed_at: time,
 });
 
-/** @param options.workflows also read which workflows the runs are of @throws Failure when Gitea does not answer, or refuses */
+/** The history of one scope. */
+export type ScopeHistory = Readonly<Awaited<ReturnType<typeof readScopeHistory>>>;
+
+/** @param wanted.workflows also read which workflows the runs are of @throws Failure when Gitea does not answer, or refuses */
 export async function readScopeHistory(
   api: GiteaApi,
   scope: Scope,
-  options: Period & { readonly workflows: boolean; readonly mostPages?: number },
-): Promise<ScopeHistory> {
-  const own = await ownLevel(api, scope);
-  const levels = own ? [own] : scope.kind === 'user' ? await levelsOfUser(api, scope.user) : [];
-  const reader = new HistoryReader(api, options);
-  const active: JobsById = new Map();
-  for (const level of levels) {
-    await readActiveJobs(api, level, true, active);
-    await reader.readJobs(level);
-  }
-  if (options.workflows) for (const level of levels) await reader.readRuns(level);
-  for (const { runner } of active.values()) if (runner !== undefined) reader.users.add(runner);
-  const { attemptGrowsAtClaim } = await api.version();
-  const waiting = [...active.values()].filter(({ attempt }) => attemptGrowsAtClaim && attempt > 0);
-  const { isWhole, jobs, users, workflows } = reader;
-  const ended = [...jobs.values()];
-  const hidden = [
-    ...waiting.map(({ createdAtMs }) => ({ fromMs: createdAtMs, toMs: options.toMs })),
-    ...ended.flatMap(({ completedAtMs, createdAtMs, isRerunInPlace, ran }) =>
-      isRerunInPlace ? [{ fromMs: createdAtMs, toMs: ran?.startedAtMs ?? completedAtMs }] : [],
-    ),
-  ];
-  return { jobs: ended, users, hidden, workflows, isWhole };
-}
-
-class HistoryReader {
-  readonly jobs = new Map<number, EndedJob>();
-  readonly workflows = new Map<number, string>();
-  readonly users = new Set<string>();
-  isWhole = true;
-  readonly #api: GiteaApi;
-  readonly #period: Period;
-  #pagesLeft: number;
-  #rerunsInPlace = false;
-
-  constructor(api: GiteaApi, { mostPages = MOST_PAGES, ...period }: Period & { readonly mostPages?: number }) {
-    this.#api = api;
-    this.#period = period;
-    this.#pagesLeft = mostPages;
-  }
-
-  /** A row may be missed while others come or go, so such a list is read again, until that brings nothing new. */
-  async readJobs(level: Level): Promise<void> {
-    const { sortsJobs, attemptGrowsAtClaim } = await this.#api.version();
-    this.#rerunsInPlace = attemptGrowsAtClaim;
-    for (let pass = 1; pass <= PASSES; pass += 1) {
-      const before = this.jobs.size;
-      let first: number | undefined;
-      let isMoved = false;
-      await this.#walk(jobsQuestion(level, ['completed']), sortsJobs, (page) => {
-        first ??= page.total;
-        // Rows went to a page that was read before.
-        isMoved ||= sortsJobs ? page.total < first : page.total > first;
-        return this.#keep(page) && sortsJobs;
-      });
-      if (!isMoved || (pass > 1 && this.jobs.size === before)) return;
-    }
-    this.isWhole = false;
-  }
-
-  /** From the newest run on, down to the oldest one that is wanted: `ORDER BY id DESC` (models/actions/run_list.go, 1.25 to 1.27). */
-  async readRuns(level: Level): Promise<void> {
-    if (this.jobs.size === 0) return;
-    const oldest = [...this.jobs.values()].reduce((least, { runId }) => Math.min(least, runId), Number.MAX_VALUE);
-    await this.#walk({ what: `list the runs of ${level.name}`, ...level.runs }, true, (page) => {
-      const found = page.rows.flatMap(readWorkflow);
-      for (const [id, file] of found) this.workflows.set(id, this.#api.shelf.text(file));
-      return found.some(([id]) => id <= oldest);
-    });
-  }
+  wanted: Period & { readonly workflows: boolean; readonly mostPages?: number },
+) {
+  const { fromMs, toMs, mostPages = MOST_PAGES } = wanted;
+  const { sortsJobs, attemptGrowsAtClaim } = await api.version();
+  const ended = new Map<number, EndedJob>();
+  const users = new Set<string>();
+  const workflows = new Map<number, string>();
+  let isWhole = true;
+  let pagesLeft = mostPages;
 
   /**
    * The first page, then the others, the newest rows first, until `take` says that it is enough or the bound is met: then the history is not
    * whole. @param isSorted the newest rows are on the first pages, not on the last ones
    */
-  async #walk(question: Question, isSorted: boolean, take: (page: ListPage<unknown>) => boolean): Promise<void> {
-    const first = await readList(this.#api, question, 1);
+  const walk = async (question: Question, isSorted: boolean, take: (page: ListPage<unknown>) => boolean) => {
+    const first = await readList(api, question, 1);
     if (take(first)) return;
-    const last = Math.ceil(first.total / Math.max(1, Math.min(first.rows.length, PAGE_LIMIT)));
-    const further = Array.from({ length: Math.max(0, last - 1) }, (_, at) => at + 2);
-    const numbers = isSorted ? further : further.toReversed();
+    const numbers = newestPages(first, isSorted, 0, MOST_PAGES + 1);
     for (let at = 0; at < numbers.length; at += AT_ONCE) {
-      const wanted = numbers.slice(at, at + AT_ONCE);
-      if (wanted.length > this.#pagesLeft) {
-        this.isWhole = false;
+      const asked = numbers.slice(at, at + AT_ONCE);
+      if (asked.length > pagesLeft) {
+        isWhole = false;
         return;
       }
-      this.#pagesLeft -= wanted.length;
-      const pages = await Promise.all(wanted.map((page) => readList(this.#api, question, page)));
+      pagesLeft -= asked.length;
+      const pages = await Promise.all(asked.map((page) => readList(api, question, page)));
       if (pages.map(take).some(Boolean)) return;
     }
-  }
+  };
 
-  /** Keeps what ended in the period. @returns whether the page is older */
-  #keep({ rows: found }: ListPage<unknown>): boolean {
-    const { fromMs, toMs } = this.#period;
-    let isOld = found.length > 0;
-    for (const json of found) {
-      const { data: row } = Row.safeParse(json);
-      const repository = row && repositoryOf(row);
-      if (!row || repository === undefined) {
-        this.isWhole = false;
-        continue;
-      }
-      if (row.runner_name) this.users.add(boundedName(row.runner_name));
-      isOld &&= row.completed_at < fromMs && row.created_at < fromMs - MARGIN_MS;
-      if (row.completed_at < fromMs || row.completed_at >= toMs) continue;
-      const { shelf } = this.#api;
-      if (!shelf.hasRoom(row.id, 'needed', [])) this.isWhole = false;
-      else this.jobs.set(row.id, this.#jobOf(row, shelf.text(repository)));
+  /** Keeps what ended in the period. Answers whether the page is older. */
+  const keep = ({ rows }: ListPage<unknown>): boolean => {
+    let isOld = rows.length > 0;
+    for (const json of rows) {
+      const row = readRow(json);
+      if (row?.runner_name) users.add(boundedName(row.runner_name));
+      isOld &&= !row || (row.completed_at < fromMs && row.created_at < fromMs - MARGIN_MS);
+      const isWanted = row && row.completed_at >= fromMs && row.completed_at < toMs;
+      if (isWanted && api.shelf.hasRoom(row.id, 'needed', []))
+        ended.set(row.id, jobOf(row, attemptGrowsAtClaim, api.shelf));
+      else if (isWanted || !row) isWhole = false;
     }
     return isOld;
-  }
+  };
 
-  #jobOf(row: z.output<typeof Row>, repository: string): EndedJob {
-    const { shelf } = this.#api;
-    const { runner_id: runnerId, runner_name: runner } = row;
-    const startedAtMs = row.started_at;
-    return {
-      id: row.id,
-      runId: row.run_id,
-      repository,
-      labels: shelf.labels(labelsOfJob(row.labels ?? [])),
-      createdAtMs: row.created_at,
-      completedAtMs: row.completed_at,
-      result: row.conclusion,
-      // Gitea writes a time that is not set as 1970.
-      ...(runnerId &&
-        startedAtMs > 0 && { ran: { startedAtMs, runnerId, ...(runner && { runner: boundedName(runner) }) } }),
-      isRerunInPlace: this.#rerunsInPlace && row.run_attempt > 1,
-    };
+  /** A row may be missed while others come or go, so such a list is read again, until that brings nothing new. */
+  const readJobs = async (level: Level): Promise<void> => {
+    for (let pass = 1; pass <= PASSES; pass += 1) {
+      const before = ended.size;
+      let first: number | undefined;
+      let isMoved = false;
+      await walk(jobsQuestion(level, ['completed']), sortsJobs, (page) => {
+        first ??= page.total;
+        // Rows went to a page that was read before.
+        isMoved ||= sortsJobs ? page.total < first : page.total > first;
+        return keep(page) && sortsJobs;
+      });
+      if (!isMoved || (pass > 1 && ended.size === before)) return;
+    }
+    isWhole = false;
+  };
+
+  /** From the newest run on, down to the oldest one that is wanted: `ORDER BY id DESC` (models/actions/run_list.go, 1.25 to 1.27). */
+  const readRuns = async (level: Level): Promise<void> => {
+    const oldest = [...ended.values()].reduce((least, { runId }) => Math.min(least, runId), Number.MAX_VALUE);
+    await walk({ what: `list the runs of ${level.name}`, ...level.runs }, true, (page) => {
+      const found = page.rows.flatMap(readWorkflow);
+      for (const [id, file] of found) workflows.set(id, api.shelf.text(file));
+      return found.some(([id]) => id <= oldest);
+    });
+  };
+
+  const own = await ownLevel(api, scope);
+  const levels = own ? [own] : scope.kind === 'user' ? await levelsOfUser(api, scope.user) : [];
+  const active: JobsById = new Map();
+  for (const level of levels) {
+    await readActiveJobs(api, level, true, active);
+    await readJobs(level);
   }
+  if (wanted.workflows && ended.size > 0) for (const level of levels) await readRuns(level);
+  for (const { runner } of active.values()) if (runner !== undefined) users.add(runner);
+  const waiting = [...active.values()].filter(({ attempt }) => attemptGrowsAtClaim && attempt > 0);
+  const jobs = [...ended.values()];
+  const hidden = [
+    ...waiting.map(({ createdAtMs }): Period => ({ fromMs: createdAtMs, toMs })),
+    ...jobs.flatMap(({ completedAtMs, createdAtMs, isRerunInPlace, ran }): Period | readonly [] =>
+      isRerunInPlace ? { fromMs: createdAtMs, toMs: ran?.startedAtMs ?? completedAtMs } : [],
+    ),
+  ];
+  return {
+    jobs: jobs as readonly EndedJob[],
+    /** Names of runners that have taken a CI job, also one that still runs or ended just outside of the period. */
+    users: users as ReadonlySet<string>,
+    /** Up to 1.26 a re-run takes the row of the stay before it: in these times other jobs may have run, and perhaps their runners are not in `users`. */
+    hidden: hidden as readonly Period[],
+    /** File names of workflows by id of the run; empty when they were not asked for. */
+    workflows: workflows as ReadonlyMap<number, string>,
+    /** False: a bound was met, the list moved too much, or a row was not understood. Then jobs may be missing. */
+    isWhole,
+  };
 }
 
-function repositoryOf({ url, run_url: runUrl }: z.output<typeof Row>): string | undefined {
+/** Undefined: it is not understood. */
+function readRow(json: unknown) {
   try {
-    return readRepository(url, runUrl, 'a job');
+    const row = readShape(Row, json, 'a job');
+    return { ...row, repository: readRepository(row.url, row.run_url, 'a job') };
   } catch (error) {
     if (error instanceof ShapeError) return undefined;
     throw error;
   }
+}
+
+/** A CI job that has ended. Times in ms since 1970, by Gitea's clock, whole seconds. */
+export type EndedJob = Readonly<ReturnType<typeof jobOf>>;
+
+function jobOf(row: NonNullable<ReturnType<typeof readRow>>, attemptGrowsAtClaim: boolean, shelf: Shelf) {
+  const { runner_id: runnerId, runner_name: runner, started_at: startedAtMs } = row;
+  return {
+    id: row.id,
+    runId: row.run_id,
+    /** `owner/name` */
+    repository: shelf.text(row.repository),
+    labels: shelf.labels(labelsOfJob(row.labels ?? [])),
+    createdAtMs: row.created_at,
+    completedAtMs: row.completed_at,
+    result: row.conclusion,
+    /**
+     * Absent: no runner took it. Gitea writes a time that is not set as 1970. Without `runner`: Gitea has forgotten it (`cleanup_actions`,
+     * nightly).
+     */
+    ...(runnerId &&
+      startedAtMs > 0 && { ran: { startedAtMs, runnerId, ...(runner && { runner: boundedName(runner) }) } }),
+    /** Up to 1.26 a re-run keeps the row and the time of its creation. */
+    isRerunInPlace: attemptGrowsAtClaim && row.run_attempt > 1,
+  };
 }

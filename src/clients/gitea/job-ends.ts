@@ -5,6 +5,7 @@
 import * as z from 'zod';
 import type { Scope } from '../../shared/scope.ts';
 import type { GiteaApi, Question } from './api.ts';
+import { newestPages } from './completed-jobs.ts';
 import { type Level, levelOfRepository } from './endpoints.ts';
 import { jobsQuestion, readPage } from './lists.ts';
 import { type ListPage, readShape, toAttempt } from './shapes.ts';
@@ -53,9 +54,8 @@ export async function readJobEnds(api: GiteaApi, level: Level): Promise<readonly
   const first = await readList(api, question, 1);
   const version = await api.version();
   const { sortsJobs } = version;
-  const last = Math.ceil(first.total / Math.max(1, first.rows.length));
   // Older versions list the oldest row first.
-  const further = sortsJobs || last < 2 ? [] : [...new Set([Math.max(2, last - 1), last])];
+  const further = sortsJobs ? [] : newestPages(first, sortsJobs, 0, 2);
   const pages = await Promise.all(further.map((page) => readList(api, question, page)));
   return [first, ...pages].flatMap(({ rows }) => rows).flatMap((row) => readEnd(row, version));
 }

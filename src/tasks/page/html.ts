@@ -20,6 +20,12 @@ export interface Frame {
 
 export function pageOf({ age, login, path, title }: Frame, content: Markup): string {
   const isSignedIn = login !== undefined;
+  const person =
+    isSignedIn &&
+    html`<nav aria-label="Pages">${linkTo('/', 'My jobs', path)} ${linkTo('/groups', 'Groups', path)}</nav>
+    <form method="post" action="/sign-out">
+      <span>${printable(login)}</span> <button type="submit">Sign out</button>
+    </form>`;
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -34,13 +40,7 @@ export function pageOf({ age, login, path, title }: Frame, content: Markup): str
   <a class="skip" href="#main">Skip to content</a>
   <header>
     <p class="brand">CI runners</p>
-    ${
-      isSignedIn &&
-      html`<nav aria-label="Pages">${linkTo('/', 'My jobs', path)} ${linkTo('/groups', 'Groups', path)}</nav>
-    <form method="post" action="/sign-out">
-      <span>${printable(login)}</span> <button type="submit">Sign out</button>
-    </form>`
-    }
+    ${person}
   </header>
   <main id="main" tabindex="-1">
     <h1>${title}</h1>
@@ -85,12 +85,13 @@ export function jobsContent(page: JobsPage, repository: string): Markup {
   const told = JOB_STATES.map((state) => `${counts[state]} ${wordOf(state)}`).join(', ');
   const toPage = (other: number, text: string): Markup =>
     html`<a href="/?${new URLSearchParams({ repository, page: String(other) })}">${text}</a>`;
+  const hidden = html`<p class="old">Gitea has not said yet of ${unknown} repositories whether you may read them.
+      Their jobs are not shown.</p>`;
+  const otherPages = html`<nav aria-label="More jobs">
+      ${at > 1 && toPage(at - 1, 'Earlier ones')} Page ${at} of ${pages} ${at < pages && toPage(at + 1, 'More jobs')}
+    </nav>`;
   return html`<p role="status" id="counts">Jobs: ${told}.</p>
-    ${
-      unknown > 0 &&
-      html`<p class="old">Gitea has not said yet of ${unknown} repositories whether you may read them.
-      Their jobs are not shown.</p>`
-    }
+    ${unknown > 0 && hidden}
     <form method="get" action="/" class="filter">
       <label for="repository">Repository</label>
       <input id="repository" name="repository" value="${printable(repository)}" maxlength="200">
@@ -98,12 +99,7 @@ export function jobsContent(page: JobsPage, repository: string): Markup {
     </form>
     <h2>Waiting and running</h2>
     ${jobList(jobs, checkedAt, 'No job of a repository that you can read waits or runs.')}
-    ${
-      pages > 1 &&
-      html`<nav aria-label="More jobs">
-      ${at > 1 && toPage(at - 1, 'Earlier ones')} Page ${at} of ${pages} ${at < pages && toPage(at + 1, 'More jobs')}
-    </nav>`
-    }
+    ${pages > 1 && otherPages}
     <h2>Ended lately</h2>
     ${jobList(ended, checkedAt, 'None is known.')}`;
 }

@@ -2,7 +2,7 @@
  * What the page shows, seen by each replica for itself: the copies of the cluster that every replica has, and looks at Gitea of its own.
  * It looks while somebody looks at the page, and not more often than its part of the request budget allows.
  */
-import { type GiteaTarget, giteaClient, type ObserveOptions, observeEach } from '../../clients/gitea/observe.ts';
+import { giteaClient, type ObserveOptions, observeEach } from '../../clients/gitea/observe.ts';
 import { RetryAfter } from '../../clients/http/retry-after.ts';
 import { explanationOf } from '../../observe/explain/explanation.ts';
 import { withNotCreated } from '../../observe/explain/not-created.ts';
@@ -58,18 +58,17 @@ export function startLooker(options: LookerOptions) {
   let requests = 0;
   let nextMs = Number.NEGATIVE_INFINITY;
   let shown: Shown = { atMs: 0 };
+  const sending = { deadlineMs: timeoutMs, clock, clocks, env };
   const http = giteaClient({
-    deadlineMs: timeoutMs,
-    clock,
-    clocks,
-    env,
+    ...sending,
     ...(ca !== undefined && { ca }),
     retryAfter: new RetryAfter(clock),
     onRequest: () => {
       requests += 1;
     },
   });
-  const asking = { http, versions: new Map() };
+  const needsRows = async (): Promise<boolean> => true;
+  const asking = { ...sending, http, versions: new Map(), includeBlocked: true, careful: true, needsRows };
   const show = (seen: Seen): void => {
     const earnedMs = (requests * 60_000) / (giteaRequests * SHARE);
     requests = 0;
@@ -116,12 +115,9 @@ export function startLooker(options: LookerOptions) {
   };
 }
 
-/** @param asking with which Gitea is asked @throws Failure when no group can be shown */
-async function look(
-  { clock, clocks, cluster, env, gitea, instance, kubernetes, timeoutMs }: LookerOptions,
-  book: TargetBook,
-  asking: Required<Pick<ObserveOptions, 'http' | 'versions'>>,
-): Promise<Seen> {
+/** @throws Failure when no group can be shown */
+async function look(options: LookerOptions, book: TargetBook, asking: ObserveOptions): Promise<Seen> {
+  const { clock, clocks, cluster, gitea, instance, kubernetes } = options;
   if (!cluster.fresh) return { message: 'serve does not see the cluster at the moment' };
   const live = cluster.groups();
   const targetOf = await book.resolve(live, clock.now());
@@ -129,20 +125,10 @@ async function look(
     const target = group && normalBase(group.giteaUrl) === normalBase(gitea) ? targetOf.get(group) : undefined;
     return group && target ? [{ group, target }] : [];
   });
-  const targets = new Map(own.flatMap(({ target }) => (target instanceof Failure ? [] : [[target.key, target]])));
-  const looks = await observeEach(
-    // Ended jobs are shown, too.
-    [...targets.values()].map((target): GiteaTarget => ({ ...target, readsEnds: true })),
-    {
-      deadlineMs: timeoutMs,
-      includeBlocked: true,
-      careful: true,
-      clock,
-      env,
-      ...asking,
-      needsRows: async () => true,
-    },
-  );
+  const targets = new Set(own.flatMap(({ target }) => (target instanceof Failure ? [] : target)));
+  // Ended jobs are shown, too.
+  const wanted = [...targets].map((target) => ({ ...target, readsEnds: true as const }));
+  const looks = await observeEach(wanted, asking);
   // Others have their turn between two computations.
   await clock.nextTurn();
   const observed = own.map(({ group, target }): ObservedGroup => {

@@ -5,7 +5,7 @@ import { type ListenAddress, startHttpServer } from '../../serve/http/server.ts'
 import type { Feature, FeatureContext } from '../../serve/task.ts';
 import { Failure } from '../../shared/failure.ts';
 import { type LookSettings, startLooker } from './look.ts';
-import { ReaderRights } from './rights.ts';
+import { readerRights } from './rights.ts';
 import { pageRequests } from './server.ts';
 import { SHORTEST_KEY, sessionsOf } from './session.ts';
 import { oauthOf, type SignInSettings } from './sign-in.ts';
@@ -49,7 +49,7 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
       looker,
       logUrl,
       onMistake: (error) => context.tell(mistakeOf(error)),
-      rights: new ReaderRights({ url: gitea, http, clock }),
+      rights: readerRights(gitea, http, clock),
       sessions: sessionsOf({
         // A line that is too short is none: it may be one that somebody writes just now.
         keys: () => keys().filter((key) => key.length >= SHORTEST_KEY),

@@ -37,19 +37,9 @@ export class NotSignedIn extends Error {}
 /** Gitea does not say who it is. */
 export class GiteaIsDown extends Error {}
 
-interface RightsOptions {
-  /** Base URL of Gitea, as pods reach it. */
-  readonly url: string;
-  readonly http: HttpClient;
-  readonly clock: Clock;
-}
-
 type RightsWanted = Pick<Figures, 'repositories' | 'scopes'>;
-
-interface Person {
-  readonly login: string;
-  readonly isAdmin: boolean;
-}
+const NOTHING: RightsWanted = { repositories: new Set(), scopes: new Map() };
+type Person = Pick<Reader, 'login' | 'isAdmin'>;
 
 const User = z.object({ login: z.string().min(1).max(100), is_admin: z.boolean().nullish() });
 
@@ -65,103 +55,84 @@ export function keyOf(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url');
 }
 
-export class ReaderRights {
-  readonly #options: RightsOptions;
-  readonly #people: LRUCache<string, Person>;
+export type ReaderRights = ReturnType<typeof readerRights>;
+
+/** @param url base URL of Gitea, as pods reach it */
+export function readerRights(url: string, http: HttpClient, clock: Clock) {
+  const life = { ttl: LONGEST_MS, ttlResolution: 0, perf: { now: () => clock.steadyMs() } };
+  const people = new LRUCache<string, Person>({ max: MOST_PEOPLE, ...life });
   /** By person and path of the question. */
-  readonly #answers: LRUCache<string, boolean>;
+  const answers = new LRUCache<string, boolean>({ max: MOST_ANSWERS, ...life });
   /** Visits under way: a browser that reloads in a loop asks nothing twice. */
-  readonly #asking = new Map<string, Promise<Person>>();
+  const visits = new Map<string, Promise<Person>>();
 
-  constructor(options: RightsOptions) {
-    this.#options = options;
-    const life = { ttl: LONGEST_MS, ttlResolution: 0, perf: { now: () => options.clock.steadyMs() } };
-    this.#people = new LRUCache({ max: MOST_PEOPLE, ...life });
-    this.#answers = new LRUCache({ max: MOST_ANSWERS, ...life });
-  }
-
-  isKnown(secret: string): boolean {
-    return this.#people.has(keyOf(secret));
-  }
-
-  /** @param wanted absent: only who it is @throws NotSignedIn, GiteaIsDown */
-  async readerOf(
-    secret: string,
-    wanted: RightsWanted = { repositories: new Set(), scopes: new Map() },
-  ): Promise<Reader> {
-    const key = keyOf(secret);
-    if (!isHeaderText(secret) || secret.length > LONGEST_TOKEN) throw new NotSignedIn();
-    const before = this.#asking.get(key);
-    const asking = before ?? this.#visit(key, secret, wanted).finally(() => this.#asking.delete(key));
-    if (!before) this.#asking.set(key, asking);
-    const { isAdmin, login } = await asking;
-    const answerTo = (question: RightsQuestion | undefined): boolean | undefined =>
-      question && this.#answers.get(`${key} ${question.path}`);
-    return {
-      login,
-      isAdmin,
-      // Asked for site administrators, too: their token may be for less.
-      mayRead: (repository) => answerTo(ofRepository(repository)) === true,
-      owns: (scope) =>
-        isAdmin ||
-        (scope.kind === 'user' && scope.user.toLowerCase() === login.toLowerCase()) ||
-        answerTo(ofScope(scope, login)) === true,
-      unknown: [...wanted.repositories].filter((each) => answerTo(ofRepository(each)) === undefined).length,
+  /** @throws NotSignedIn, GiteaIsDown */
+  const visit = async (key: string, secret: string, { repositories, scopes }: RightsWanted): Promise<Person> => {
+    const token = new Token(secret, url, 'token', 'the person who looks');
+    const deadline = new Deadline(VISIT_MS, clock);
+    /** Undefined: no answer. @throws NotSignedIn */
+    const ask = async ({ path, query = [] }: Omit<RightsQuestion, 'yes'>) => {
+      const request = requestTo({ url, token }, { what: 'ask for rights', method: 'GET', path, query });
+      const answer = await orFailure(http.send({ ...request, queue: key, once: true }, deadline));
+      if (answer instanceof Failure) return undefined;
+      if (answer.status !== 401) return answer;
+      people.delete(key);
+      throw new NotSignedIn();
     };
-  }
-
-  async #visit(key: string, secret: string, { repositories, scopes }: RightsWanted): Promise<Person> {
-    const token = new Token(secret, this.#options.url, 'token', 'the person who looks');
-    const deadline = new Deadline(VISIT_MS, this.#options.clock);
-    const person = await this.#personOf(key, token, deadline);
-    const { login } = person;
-    const asked = [
-      ...[...scopes.values()].map((scope) => ofScope(scope, login)),
-      ...[...repositories].map(ofRepository),
-    ];
-    const questions = new Map(asked.flatMap((each) => (each ? [[`${key} ${each.path}`, each] as const] : [])));
-    const due = [...questions].filter(([place]) => !isFresh(this.#answers, place));
-    const queue = due.slice(0, MOST_QUESTIONS).values();
-    const ask = async (): Promise<void> => {
-      for (const [place, question] of queue) {
-        if (deadline.remainingMs() <= 0) return;
-        const answer = await this.#send(key, token, question, deadline);
-        if (!answer || ![200, 403, 404].includes(answer.status)) continue;
-        const yes = answer.status === 200 && question.yes.safeParse(parseJson(answer.text)).success;
-        this.#answers.set(place, yes);
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, ask));
-    return person;
-  }
-
-  async #personOf(key: string, token: Token, deadline: Deadline): Promise<Person> {
-    const known = this.#people.get(key);
-    if (known && isFresh(this.#people, key)) return known;
-    const answer = await this.#send(key, token, { path: '/user' }, deadline);
+    const known = people.get(key);
+    const answer = known && isFresh(people, key) ? undefined : await ask({ path: '/user' });
     // The token lacks the scope read:user.
     if (answer?.status === 403 && !known) throw new NotSignedIn();
     const user = answer?.status === 200 ? User.safeParse(parseJson(answer.text)).data : undefined;
-    if (!user) {
-      if (known) return known;
-      throw new GiteaIsDown();
-    }
-    const { login, is_admin } = user;
-    const person = { login, isAdmin: is_admin ?? false };
-    this.#people.set(key, person);
+    if (user) people.set(key, { login: user.login, isAdmin: user.is_admin ?? false });
+    const person = people.get(key);
+    if (!person) throw new GiteaIsDown();
+    const asked = [
+      ...[...scopes.values()].map((scope) => ofScope(scope, person.login)),
+      ...[...repositories].map(ofRepository),
+    ];
+    const questions = new Map(asked.flatMap((each) => (each ? [[`${key} ${each.path}`, each] as const] : [])));
+    const due = [...questions].filter(([place]) => !isFresh(answers, place));
+    const queue = due.slice(0, MOST_QUESTIONS).values();
+    const askOn = async (): Promise<void> => {
+      for (const [place, question] of queue) {
+        if (deadline.remainingMs() <= 0) return;
+        const answer = await ask(question);
+        if (!answer || ![200, 403, 404].includes(answer.status)) continue;
+        answers.set(place, answer.status === 200 && question.yes.safeParse(parseJson(answer.text)).success);
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, askOn));
     return person;
-  }
+  };
 
-  /** Undefined: no answer. @throws NotSignedIn */
-  async #send(key: string, token: Token, { path, query = [] }: Omit<RightsQuestion, 'yes'>, deadline: Deadline) {
-    const { http, url } = this.#options;
-    const request = requestTo({ url, token }, { what: 'ask for rights', method: 'GET', path, query });
-    const answer = await orFailure(http.send({ ...request, queue: key, once: true }, deadline));
-    if (answer instanceof Failure) return undefined;
-    if (answer.status !== 401) return answer;
-    this.#people.delete(key);
-    throw new NotSignedIn();
-  }
+  return {
+    isKnown: (secret: string): boolean => people.has(keyOf(secret)),
+
+    /** @param wanted absent: only who it is @throws NotSignedIn, GiteaIsDown */
+    readerOf: async (secret: string, wanted = NOTHING): Promise<Reader> => {
+      const key = keyOf(secret);
+      if (!isHeaderText(secret) || secret.length > LONGEST_TOKEN) throw new NotSignedIn();
+      const before = visits.get(key);
+      const asking = before ?? visit(key, secret, wanted).finally(() => visits.delete(key));
+      if (!before) visits.set(key, asking);
+      const { isAdmin, login } = await asking;
+      const answerTo = (question: RightsQuestion | undefined): boolean | undefined =>
+        question && answers.get(`${key} ${question.path}`);
+      const ownsScope = (scope: Scope | undefined): boolean =>
+        scope?.kind === 'user'
+          ? scope.user.toLowerCase() === login.toLowerCase()
+          : answerTo(scope && ofScope(scope, login)) === true;
+      return {
+        login,
+        isAdmin,
+        // Asked for site administrators, too: their token may be for less.
+        mayRead: (repository) => answerTo(ofRepository(repository)) === true,
+        owns: (group) => isAdmin || ownsScope(wanted.scopes.get(group)),
+        unknown: [...wanted.repositories].filter((each) => answerTo(ofRepository(each)) === undefined).length,
+      };
+    },
+  };
 }
 
 function isFresh(known: Pick<LRUCache<string, object>, 'getRemainingTTL'>, key: string): boolean {
@@ -170,9 +141,9 @@ function isFresh(known: Pick<LRUCache<string, object>, 'getRemainingTTL'>, key: 
 
 /** Undefined: no repository has such a name. */
 function ofRepository(repository: string): RightsQuestion | undefined {
-  const [owner = '', name = '', ...more] = repository.split('/');
-  if (!isGiteaName(owner) || !isGiteaName(name) || more.length > 0) return undefined;
-  return { path: `/repos/${owner}/${name}/actions/tasks`, query: [['limit', '1']], yes: z.unknown() };
+  const names = repository.split('/');
+  if (names.length !== 2 || !names.every(isGiteaName)) return undefined;
+  return { path: `/repos/${repository}/actions/tasks`, query: [['limit', '1']], yes: z.unknown() };
 }
 
 const OWNER = z.object({ is_owner: z.literal(true) });

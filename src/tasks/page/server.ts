@@ -43,22 +43,14 @@ export interface PageServerOptions {
 
 const HEADERS = {
   'cache-control': 'no-store',
-  'content-security-policy': [
-    ...["default-src 'none'", "style-src 'self'", "script-src 'self'", "connect-src 'self'", "form-action 'self'"],
-    ...["base-uri 'none'", "frame-ancestors 'none'"],
-  ].join('; '),
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
 };
 
-/** Pages of one person. A page with live updates asks for one every five seconds. */
-const OF_PERSON = { burst: 30, perS: 2, most: 1_000 };
-/** Pages of all people: a hundred open ones at once, and as many visits besides. */
-const OF_ALL = { burst: 200, perS: 40, most: 1 };
-/** What is asked by somebody whom nobody knows costs Gitea a request. */
-const OF_STRANGERS = { burst: 20, perS: 5, most: 1 };
 /** Streams of events, of all and of one person. */
 export const MOST_STREAMS = 100;
 export const MOST_OF_ONE = 5;
@@ -70,6 +62,7 @@ const HEARTBEAT_MS = 20_000;
 const MOST_UNSENT = 16 * 1024;
 
 const TOKEN_NAMES = ['access_token', 'token', 'authorization', 'private_token'];
+const TOO_MANY = 'Too many requests. Wait a few seconds.';
 const RETRY = { 'retry-after': '5' };
 
 /** An answer that ends a request. */
@@ -84,37 +77,22 @@ class Refusal extends Error {
   }
 }
 
-interface Answer {
-  readonly status: number;
-  readonly headers: OutgoingHttpHeaders;
-  readonly body: string;
-}
-
-type Seen = Readonly<{ figures: Figures; reader: Reader }>;
-
-/** What an address shows: `data` as JSON, the same as `content` in HTML. */
-interface FoundPage {
-  readonly title: string;
-  readonly data: object;
-  readonly content: () => Markup;
-}
+type Answer = Readonly<{ status: number; headers: OutgoingHttpHeaders; body: string }>;
 
 export function pageRequests(options: PageServerOptions): RequestListener {
   const { clock, logUrl, looker, oauth, onMistake, rights, sessions, url: ownUrl } = options;
-  const limitPerson = rateLimit(OF_PERSON, clock);
-  const limitAll = rateLimit(OF_ALL, clock);
-  const limitStrangers = rateLimit(OF_STRANGERS, clock);
+  // A page with live updates asks for one every five seconds.
+  const limitPerson = rateLimit({ burst: 30, perS: 2, most: 1_000 }, clock);
+  // A hundred open pages at once, and as many visits besides.
+  const limitAll = rateLimit({ burst: 200, perS: 40, most: 1 }, clock);
+  // What is asked by somebody whom nobody knows costs Gitea a request.
+  const limitStrangers = rateLimit({ burst: 20, perS: 5, most: 1 }, clock);
   const streams = new Map<ServerResponse, string>();
-
-  /** @throws Refusal 429 */
-  const limit = (token: string): void => {
-    limitPerson(keyOf(token));
-    limitAll();
-  };
 
   /** @throws Refusal, NotSignedIn, GiteaIsDown */
   const visit = async (token: string) => {
-    limit(token);
+    limitPerson(keyOf(token));
+    limitAll();
     // A stranger causes no look at anything: Gitea must know the token first.
     if (!rights.isKnown(token)) await rights.readerOf(token);
     const { atMs, figures, trouble } = await looker.shown();
@@ -127,11 +105,12 @@ export function pageRequests(options: PageServerOptions): RequestListener {
 
   /** A stream that says `looked` after each look. Undefined: it is over. @throws Refusal, NotSignedIn, GiteaIsDown */
   const events = async (response: ServerResponse, token: string): Promise<undefined> => {
-    limit(token);
     const person = keyOf(token);
+    limitPerson(person);
+    limitAll();
     await rights.readerOf(token);
     const ofOne = [...streams.values()].filter((each) => each === person).length;
-    if (streams.size >= MOST_STREAMS || ofOne >= MOST_OF_ONE) throw tooMany();
+    if (streams.size >= MOST_STREAMS || ofOne >= MOST_OF_ONE) throw new Refusal(429, TOO_MANY, RETRY);
     if (response.destroyed) return;
     streams.set(response, person);
     const life = new AbortController();
@@ -153,8 +132,8 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     response.end();
   };
 
-  /** @throws Refusal 404 */
-  const find = (path: string, query: URLSearchParams, { figures, reader }: Seen): FoundPage => {
+  /** What an address shows: `data` as JSON, the same as `content` in HTML. @throws Refusal 404 */
+  const find = (path: string, query: URLSearchParams, figures: Figures, reader: Reader) => {
     const [, of, ...rest] = path.split('/');
     const key = rest.join('/');
     if (path === '/jobs') {
@@ -175,48 +154,36 @@ export function pageRequests(options: PageServerOptions): RequestListener {
   };
 
   const signedIn = async (request: IncomingMessage, query: URLSearchParams): Promise<Answer> => {
-    const signIn = await sessions.read('sign-in', request);
-    const ended = sessions.endCookie('sign-in');
+    const signIn = await sessions.signIn.read(request);
+    const ended = sessions.signIn.end;
     if (!signIn) throw new Refusal(400, 'This sign-in was not begun in this browser, or too long ago. Begin again.');
     limitStrangers();
     const found = await oauth.end(query, signIn);
-    if (found === 'down') throw new GiteaIsDown();
-    if (found === 'refused')
-      throw new Refusal(400, 'Gitea did not confirm this sign-in. Begin again.', { 'set-cookie': ended });
+    if (!found) throw new Refusal(400, 'Gitea did not confirm this sign-in. Begin again.', { 'set-cookie': ended });
     const { login } = await rights.readerOf(found.token);
-    const session = await sessions.cookie('session', { token: found.token, login }, found.seconds);
+    const session = await sessions.session.begin({ token: found.token, login }, found.seconds);
     if (session === undefined) throw new Refusal(500, 'The token of Gitea is too long for a cookie.');
     return redirect(signIn.to, [session, ended]);
   };
 
-  /** @throws Refusal: another site has sent it */
-  const signedOut = ({ headers }: IncomingMessage): Answer => {
-    const isOwn = headers.origin === ownUrl || headers['sec-fetch-site'] === 'same-origin';
-    if (!isOwn) throw new Refusal(403, 'Another site has sent this.');
-    return redirect('/', [sessions.endCookie('session')]);
-  };
-
-  const page = async (
-    request: IncomingMessage,
-    { pathname: path, searchParams: query }: URL,
-    response: ServerResponse,
-  ): Promise<Answer | undefined> => {
+  const page = async (request: IncomingMessage, url: URL, response: ServerResponse): Promise<Answer | undefined> => {
+    const { pathname: path, searchParams: query } = url;
     const asset = ASSETS.get(path);
     const forEver = { 'cache-control': 'public, max-age=31536000, immutable' };
     if (asset) return { status: 200, headers: { 'content-type': asset.contentType, ...forEver }, body: asset.text };
     if (path === '/favicon.ico') throw new Refusal(404, 'There is none.');
     if (path === '/sign-in') {
       const { location, signIn } = await oauth.begin(query.get('to') ?? '/');
-      return redirect(location, [(await sessions.cookie('sign-in', signIn, SIGN_IN_S)) ?? '']);
+      return redirect(location, [(await sessions.signIn.begin(signIn, SIGN_IN_S)) ?? '']);
     }
     if (path === '/signed-in') return await signedIn(request, query);
-    if (path === '/sign-out') return signedOut(request);
-    const session = await sessions.read('session', request);
+    if (path === '/sign-out') return redirect('/', [sessions.session.end]);
+    const session = await sessions.session.read(request);
     if (!session)
       throw new Refusal(401, 'Sign in to see the CI jobs of the repositories that you can read, and why they wait.');
     if (path === '/events') return await events(response, session.token);
     const { age, figures, reader } = await visit(session.token);
-    const { content, title } = find(path === '/' ? '/jobs' : path, query, { figures, reader });
+    const { content, title } = find(path === '/' ? '/jobs' : path, query, figures, reader);
     return pageAnswer(200, { title, path, age, login: reader.login }, content());
   };
 
@@ -226,7 +193,7 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     if (!rights.isKnown(token)) limitStrangers();
     const { age, figures, reader } = await visit(token);
     const ageSeconds = Math.max(0, Math.round((age.nowMs - age.atMs) / 1000));
-    const { data } = find(pathname.replace(/^\/api\/v1/, ''), searchParams, { figures, reader });
+    const { data } = find(pathname.replace(/^\/api\/v1/, ''), searchParams, figures, reader);
     return jsonAnswer(200, { ageSeconds, trouble: age.trouble, ...data });
   };
 
@@ -238,7 +205,7 @@ export function pageRequests(options: PageServerOptions): RequestListener {
         return new Refusal(401, `${why}. Send "Authorization: token TOKEN".`);
       }
       const why = 'Your session has ended. Sign in to see the CI jobs of the repositories that you can read.';
-      return new Refusal(401, why, { 'set-cookie': sessions.endCookie('session') });
+      return new Refusal(401, why, { 'set-cookie': sessions.session.end });
     }
     if (error instanceof GiteaIsDown)
       return new Refusal(503, 'Gitea does not answer, so nobody knows what you may see.', RETRY);
@@ -261,57 +228,49 @@ export function pageRequests(options: PageServerOptions): RequestListener {
         return pageAnswer(status, { title: 'Sign in', path }, signInContent(`${path}${url.search}`, message), headers);
       const refresh = headers['retry-after'];
       const told = messageContent(refresh === undefined ? message : `${message} This page tries again by itself.`);
-      return pageAnswer(status, { title: 'This did not work', path }, told, {
-        ...headers,
-        ...(refresh && { refresh }),
-      });
+      const all = { ...headers, ...(refresh && { refresh }) };
+      return pageAnswer(status, { title: 'This did not work', path }, told, all);
     }
   };
 
-  return (request, response) => {
-    answer(request, response)
-      .then((answered) => {
-        if (!answered) return;
-        const { body, headers, status } = answered;
-        const length = { 'content-length': Buffer.byteLength(body) };
-        // Node sends no body to a HEAD.
-        response.writeHead(status, { ...HEADERS, ...length, ...headers }).end(body);
-      })
-      .catch(() => response.destroy());
+  return async (request, response) => {
+    try {
+      const answered = await answer(request, response);
+      if (!answered) return;
+      const { body, headers, status } = answered;
+      const length = { 'content-length': Buffer.byteLength(body) };
+      // Node sends no body to a HEAD.
+      response.writeHead(status, { ...HEADERS, ...length, ...headers }).end(body);
+    } catch {
+      response.destroy();
+    }
   };
 }
 
 /** Token buckets: `burst` at once, then `perS`, of each of `most` keys. It throws a Refusal when too much is asked. */
-function rateLimit({ burst, most, perS }: typeof OF_ALL, clock: Clock): (key?: string) => void {
+function rateLimit({ burst, most, perS }: Record<'burst' | 'most' | 'perS', number>, clock: Clock) {
   const buckets = new LRUCache<string, { readonly tokens: number; readonly atMs: number }>({ max: most });
-  return (key = '') => {
+  return (key = ''): void => {
     const atMs = clock.steadyMs();
     const before = buckets.get(key) ?? { tokens: burst, atMs };
     const tokens = Math.min(burst, before.tokens + ((atMs - before.atMs) / 1000) * perS);
     buckets.set(key, { tokens: tokens < 1 ? tokens : tokens - 1, atMs });
-    if (tokens < 1) throw tooMany();
+    if (tokens < 1) throw new Refusal(429, TOO_MANY, RETRY);
   };
 }
 
-function tooMany(): Refusal {
-  return new Refusal(429, 'Too many requests. Wait a few seconds.', RETRY);
-}
-
-/** @throws Refusal */
-function refuseForeign(
-  ownUrl: string,
-  { headers, method = 'GET' }: IncomingMessage,
-  { pathname, searchParams }: URL,
-): void {
+/** @throws Refusal: another site has sent it, or it is none of ours */
+function refuseForeign(ownUrl: string, { headers, method = 'GET' }: IncomingMessage, url: URL): void {
   // Another name may be that of a foreign site that leads here.
   if (headers.host !== new URL(ownUrl).host) throw new Refusal(421, `This page is ${ownUrl} only.`);
-  const allowed = pathname === '/sign-out' ? ['POST'] : ['GET', 'HEAD'];
+  const isSignOut = url.pathname === '/sign-out';
+  const allowed = isSignOut ? ['POST'] : ['GET', 'HEAD'];
   if (!allowed.includes(method)) throw new Refusal(405, 'This page only reads.', { allow: allowed.join(', ') });
-  if (TOKEN_NAMES.some((name) => searchParams.has(name)))
-    throw new Refusal(
-      400,
-      'A token in a URL is not read, and may stand in logs now: delete it in Gitea. Send it in the header Authorization.',
-    );
+  const isOwn = headers.origin === ownUrl || headers['sec-fetch-site'] === 'same-origin';
+  if (isSignOut && !isOwn) throw new Refusal(403, 'Another site has sent this.');
+  const isTokenTold = TOKEN_NAMES.some((name) => url.searchParams.has(name));
+  const why = 'A token in a URL is not read, and may stand in logs now: delete it in Gitea';
+  if (isTokenTold) throw new Refusal(400, `${why}. Send it in the header Authorization.`);
 }
 
 function pageAnswer(status: number, frame: Frame, content: Markup, headers: OutgoingHttpHeaders = {}): Answer {

@@ -5,21 +5,15 @@
 import { hkdfSync } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'hono/utils/cookie';
-import { EncryptJWT, jwtDecrypt } from 'jose';
+import { EncryptJWT, type JWTPayload, jwtDecrypt } from 'jose';
 import * as z from 'zod';
 import type { Clock } from '../../shared/clock.ts';
 
-/** What a cookie says. */
-const SHAPES = {
-  /** Who is signed in: the token is Gitea's, for this person. */
-  session: z.object({ token: z.string().min(1), login: z.string() }),
-  /** A sign-in under way. `to`: the path that follows it. */
-  'sign-in': z.object({ state: z.string(), verifier: z.string(), to: z.string() }),
-};
-type Kind = keyof typeof SHAPES;
-type Claims = { readonly [K in Kind]: z.output<(typeof SHAPES)[K]> };
-const CLAIMS: { readonly [K in Kind]: z.ZodType<Claims[K]> } = SHAPES;
-export type SignIn = Claims['sign-in'];
+/** Who is signed in: the token is Gitea's, for this person. */
+const Session = z.object({ token: z.string().min(1), login: z.string() });
+/** A sign-in under way. `to`: the path that follows it. */
+const SignIn = z.object({ state: z.string(), verifier: z.string(), to: z.string() });
+export type SignIn = z.output<typeof SignIn>;
 
 /** A person has so long to sign in at Gitea. */
 export const SIGN_IN_S = 600;
@@ -38,41 +32,44 @@ interface SessionsOptions {
 export type Sessions = ReturnType<typeof sessionsOf>;
 
 export function sessionsOf({ clock, isSecure, keys }: SessionsOptions) {
-  const name = isSecure ? '__Host-gitea-runners' : 'gitea-runners';
+  const ownName = isSecure ? '__Host-gitea-runners' : 'gitea-runners';
   const attributes = `; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
-  const nameOf = (kind: Kind): string => (kind === 'session' ? name : `${name}-${kind}`);
-  return {
+  const cookieFor = <T extends JWTPayload>(audience: string, name: string, claims: z.ZodType<T>) => ({
     /** Undefined: it is too long for a cookie. */
-    cookie: async <K extends Kind>(kind: K, claims: Claims[K], seconds: number): Promise<string | undefined> => {
+    begin: async (told: T, seconds: number): Promise<string | undefined> => {
       const [key = ''] = keys();
       const endS = Math.floor(clock.now() / 1000) + seconds;
-      const sealed = await new EncryptJWT({ ...claims })
+      const sealed = await new EncryptJWT({ ...told })
         .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
-        .setAudience(kind)
+        .setAudience(audience)
         .setExpirationTime(endS)
         .encrypt(keyFrom(key));
-      const cookie = `${nameOf(kind)}=${sealed}${attributes}; Max-Age=${seconds}`;
+      const cookie = `${name}=${sealed}${attributes}; Max-Age=${seconds}`;
       return cookie.length > LONGEST_COOKIE ? undefined : cookie;
     },
 
-    endCookie: (kind: Kind): string => `${nameOf(kind)}=${attributes}; Max-Age=0`,
+    end: `${name}=${attributes}; Max-Age=0`,
 
-    /** What a cookie of this kind says. Undefined: there is none, or it is not of ours, or too old. */
-    read: async <K extends Kind>(kind: K, { headers }: Pick<IncomingMessage, 'headers'>) => {
-      const sealed = parse(headers.cookie ?? '', nameOf(kind))[nameOf(kind)];
+    /** What the cookie says. Undefined: there is none, or it is not of ours, or too old. */
+    read: async ({ headers }: Pick<IncomingMessage, 'headers'>): Promise<T | undefined> => {
+      const sealed = parse(headers.cookie ?? '', name)[name];
       if (!sealed) return undefined;
       for (const key of keys()) {
         const opened = await jwtDecrypt(sealed, keyFrom(key), {
-          audience: kind,
+          audience,
           requiredClaims: ['exp'],
           keyManagementAlgorithms: ['dir'],
           contentEncryptionAlgorithms: ['A256GCM'],
           currentDate: new Date(clock.now()),
         }).catch(() => undefined);
-        if (opened) return CLAIMS[kind].safeParse(opened.payload).data;
+        if (opened) return claims.safeParse(opened.payload).data;
       }
       return undefined;
     },
+  });
+  return {
+    session: cookieFor('session', ownName, Session),
+    signIn: cookieFor('sign-in', `${ownName}-sign-in`, SignIn),
   };
 }
 

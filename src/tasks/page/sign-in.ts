@@ -22,6 +22,7 @@ import { Deadline } from '../../clients/http/request.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { Failure, systemCode } from '../../shared/failure.ts';
 import { parseUrl } from '../../shared/url.ts';
+import { GiteaIsDown } from './rights.ts';
 import type { SignIn } from './session.ts';
 
 /** To read: who it is, the repositories and their Actions, and whether he owns an organization. */
@@ -39,17 +40,12 @@ export interface SignInSettings {
   readonly clientId: string;
 }
 
-interface OAuthOptions extends SignInSettings {
-  readonly clientSecret: () => string;
-  readonly http: HttpClient;
-  readonly clock: Clock;
-}
+type OAuthOptions = SignInSettings & Readonly<{ clientSecret: () => string; http: HttpClient; clock: Clock }>;
 
 export type OAuth = ReturnType<typeof oauthOf>;
 
 export function oauthOf({ clientId, clientSecret, clock, gitea, giteaPublic, http, url: page }: OAuthOptions) {
   const redirect = `${page}/signed-in`;
-  const authorize = `${giteaPublic}/login/oauth/authorize`;
   const server = { issuer: giteaPublic, token_endpoint: `${gitea}/login/oauth/access_token` };
   const client = { client_id: clientId };
 
@@ -81,13 +77,13 @@ export function oauthOf({ clientId, clientSecret, clock, gitea, giteaPublic, htt
         code_challenge: await calculatePKCECodeChallenge(signIn.verifier),
         code_challenge_method: 'S256',
       });
-      return { signIn, location: `${authorize}?${query}` };
+      return { signIn, location: `${giteaPublic}/login/oauth/authorize?${query}` };
     },
 
     /**
      * @param answer the query with which Gitea sends the browser back
-     * @returns the token and how long it is valid. `refused`: the person said no, the state is not that of the cookie, or Gitea does not
-     *   take the code. `down`: Gitea does not answer
+     * @returns the token and how long it is valid. Undefined: the person said no, the state is not that of the cookie, or Gitea does not
+     *   take the code @throws GiteaIsDown
      */
     end: async (answer: URLSearchParams, { state, verifier }: SignIn) => {
       try {
@@ -97,14 +93,13 @@ export function oauthOf({ clientId, clientSecret, clock, gitea, giteaPublic, htt
           [customFetch]: (url, { body }) => exchange(url, body),
           [allowInsecureRequests]: true,
         });
-        if (response.status >= 500) return 'down';
+        if (response.status >= 500) throw new GiteaIsDown();
         const { access_token, expires_in } = await processAuthorizationCodeResponse(server, client, response);
         return { token: access_token, seconds: Math.min(expires_in ?? LONGEST_SESSION_S, LONGEST_SESSION_S) };
       } catch (error) {
-        if (error instanceof Failure) return 'down';
         // oauth4webapi does not take the answer.
-        if (systemCode(error).startsWith('OAUTH_')) return 'refused';
-        throw error;
+        if (systemCode(error).startsWith('OAUTH_')) return undefined;
+        throw error instanceof Failure ? new GiteaIsDown() : error;
       }
     },
   };

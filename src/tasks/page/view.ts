@@ -11,7 +11,6 @@ import {
   type ExplainedJob,
   type Explanation,
   emittedRunners,
-  findGroup,
   groupOfJob,
   type NotCreated,
 } from '../../observe/explain/explanation.ts';
@@ -43,7 +42,8 @@ export interface Reader {
   readonly login: string;
   readonly isAdmin: boolean;
   readonly mayRead: (repository: string) => boolean;
-  readonly owns: (scope: Scope) => boolean;
+  /** @param group its key. False if nobody knows whose it is, but for site administrators */
+  readonly owns: (group: string) => boolean;
   /** Repositories of which Gitea did not say whether he may read them. Their jobs are not shown. */
   readonly unknown: number;
 }
@@ -57,14 +57,12 @@ export const CHART_HOURS = 12;
 const HOUR_MS = 3_600_000;
 
 /** What `explain` answers, without all that names a job of a repository that the person may not read, or the scope of a group not his. */
-export function explanationFor(figures: Figures, reader: Reader): Explanation {
-  const { explanation } = figures;
-  const ownsGroup = (group: GroupKey): boolean => owns(figures, reader, keyText(group)) === true;
+export function explanationFor({ explanation }: Figures, reader: Reader): Explanation {
   const jobs = explanation.jobs.flatMap((job): ExplainedJob | readonly [] => {
     if (!reader.mayRead(job.job.repository)) return [];
-    if (job.verdict === 'held') return forReader(job, reader, ownsGroup);
-    const isForOwners = job.verdict === 'served' && job.notCreated?.isUnserved === true && !ownsGroup(job.group);
-    return isForOwners ? { ...job, notCreated: NOT_READY } : job;
+    if (job.verdict === 'held') return forReader(job, reader);
+    const isUnserved = job.verdict === 'served' && job.notCreated?.isUnserved;
+    return isUnserved && !reader.owns(keyText(job.group)) ? { ...job, notCreated: NOT_READY } : job;
   });
   const runners = explanation.runners.map((decision): RunnerDecision => {
     if (!decision.emit || !decision.job || reader.mayRead(decision.job.repository)) return decision;
@@ -81,12 +79,6 @@ export function explanationFor(figures: Figures, reader: Reader): Explanation {
   };
 }
 
-/** @returns undefined: nobody knows whose group it is */
-function owns({ scopes }: Figures, reader: Reader, group: string): boolean | undefined {
-  const scope = scopes.get(group);
-  return scope && reader.owns(scope);
-}
-
 /** The whole text may name addresses, and repositories of others. */
 const NOT_READY: NotCreated = {
   why: 'its runner cannot be started: owners of the group see why',
@@ -96,13 +88,13 @@ const NOT_READY: NotCreated = {
 
 type HeldBackJob = ExplainedJob & { readonly verdict: 'held' };
 
-function forReader(job: HeldBackJob, reader: Reader, ownsGroup: (key: GroupKey) => boolean): HeldBackJob {
+function forReader(job: HeldBackJob, reader: Reader): HeldBackJob {
   const { elsewhere, next, limit, ...rest } = job;
   const [owner] = job.job.repository.split('/');
   const of = limit?.of;
   const isLimitTold = of === undefined || of === owner?.toLowerCase() || reader.mayRead(of);
   const isNextTold = next === undefined || reader.mayRead(next);
-  const isElsewhereTold = elsewhere?.is !== 'other-scope' || ownsGroup(elsewhere.group);
+  const isElsewhereTold = elsewhere?.is !== 'other-scope' || reader.owns(keyText(elsewhere.group));
   // As for most: no copy of thousands of jobs at each visit.
   if (isNextTold && isElsewhereTold && isLimitTold) return job;
   const { of: _, ...limitOfOthers } = limit ?? { most: 0 };
@@ -134,7 +126,7 @@ export function jobsFor(figures: Figures, reader: Reader, page = 1, repository =
     page: at,
     pages,
     jobs: jobs.slice((at - 1) * PAGE_ROWS, at * PAGE_ROWS).map(rowIn(explanation)),
-    ended: ended.slice(0, MOST_ENDED).map(endedRow),
+    ended: ended.slice(0, MOST_ENDED).map((job) => rowOf(job)),
     unknownRepositories: reader.unknown,
   };
 }
@@ -142,18 +134,14 @@ export function jobsFor(figures: Figures, reader: Reader, page = 1, repository =
 function rowIn(explanation: Explanation): (job: ExplainedJob) => JobRow {
   const nowMs = Date.parse(explanation.checkedAt);
   const emitted = emittedRunners(explanation);
-  return (explained) => rowOf(explained.job, explained.state, verdictText(explained, nowMs, emitted), explained);
-}
-
-function endedRow(job: Job): JobRow {
-  return rowOf(job, 'ended', job.conclusion ?? 'success');
+  return (explained) => rowOf(explained.job, verdictText(explained, nowMs, emitted), explained);
 }
 
 /** Times are ISO 8601, spans whole seconds. */
 export type JobRow = Readonly<ReturnType<typeof rowOf>>;
 
 /** @param what what happens to it, and why; of one that has ended: `success`, `failure`, `cancelled` or `skipped` */
-function rowOf(job: Job, state: JobState | 'ended', what: string, explained?: ExplainedJob) {
+function rowOf(job: Job, what = job.conclusion ?? 'success', explained?: ExplainedJob) {
   const { completedAtMs, createdAtMs, id, labels, name, repository, startedAtMs, url } = job;
   const { elsewhere, estimate, position } = explained ?? {};
   const runner = explained?.verdict === 'served' ? explained.runner : job.runner;
@@ -163,7 +151,7 @@ function rowOf(job: Job, state: JobState | 'ended', what: string, explained?: Ex
     id,
     repository: printable(repository),
     name: printable(name),
-    state,
+    state: explained?.state ?? ('ended' as const),
     runsOn: labels.map(printable),
     createdAt: isoOf(createdAtMs),
     ...(startedAtMs !== undefined && { startedAt: isoOf(startedAtMs) }),
@@ -189,7 +177,7 @@ export function jobFor(figures: Figures, reader: Reader, id: number) {
   const does = explained ? STATE_WORDS[explained.state] : 'has ended';
   return {
     checkedAt: explanation.checkedAt,
-    job: explained ? rowIn(explanation)(explained) : endedRow(found),
+    job: explained ? rowIn(explanation)(explained) : rowOf(found),
     title: printable(`Job ${id} "${found.name}" of ${found.repository} ${does}.`),
     /** As `explain` answers: a word, and what it says. Empty: it has ended. */
     answer: printed(lines),
@@ -200,7 +188,7 @@ export type GroupsPage = Readonly<ReturnType<typeof groupsFor>>;
 
 export function groupsFor(figures: Figures, reader: Reader) {
   const { explanation } = figures;
-  const broken = explanation.where?.broken.filter(({ group }) => owns(figures, reader, group) ?? reader.isAdmin) ?? [];
+  const broken = explanation.where?.broken.filter(({ group }) => reader.owns(group)) ?? [];
   return {
     checkedAt: explanation.checkedAt,
     groups: ownGroups(figures, reader).map((group) => groupRow(group, explanation)),
@@ -209,7 +197,7 @@ export function groupsFor(figures: Figures, reader: Reader) {
 }
 
 function ownGroups(figures: Figures, reader: Reader): readonly ExplainedGroup[] {
-  return figures.explanation.groups.filter((group) => owns(figures, reader, keyText(group)));
+  return figures.explanation.groups.filter((group) => reader.owns(keyText(group)));
 }
 
 export type GroupRow = Readonly<ReturnType<typeof groupRow>>;
@@ -243,7 +231,7 @@ export function groupFor(figures: Figures, reader: Reader, key: string, logUrl =
   const lives = new Map((explanation.liveJobs ?? []).map((live) => [keyText(live), live]));
   const own = runners.flatMap((each) => (each.emit && isSame(each.group, group) ? each : []));
   const shown = [...own].sort((a, b) => Number(takesPlace(b)) - Number(takesPlace(a))).slice(0, MOST_RUNNERS);
-  const jobs = explanation.jobs.filter((job) => findGroup(groupOfJob(job), [group]) && !job.elsewhere);
+  const jobs = explanation.jobs.filter((job) => isSame(groupOfJob(job), group) && !job.elsewhere);
   return {
     ...groupRow(group, explanation),
     checkedAt,
@@ -255,8 +243,8 @@ export function groupFor(figures: Figures, reader: Reader, key: string, logUrl =
       const at = keyText({ namespace: group.namespace, name: runner });
       const place = figures.pods.get(at);
       const live = lives.get(at);
-      const isGone = live === undefined || isOver(live.state);
-      const logs = place && !isGone ? logLink(logUrl, { ...place, runner, namespace: group.namespace }) : undefined;
+      const hasLog = place && live && !isOver(live.state);
+      const logs = hasLog ? logLink(logUrl, { ...place, runner, namespace: group.namespace }) : undefined;
       return {
         runner,
         what: printable(runnerText(decision, groups, nowMs)),

@@ -6,6 +6,7 @@
  *
  * Bounds: 200 jobs are followed, one request per second and Gitea. The words of a job change every two minutes at most.
  */
+import type { GiteaAccess } from '../../clients/gitea/api.ts';
 import { readCommit, setCommitStatus } from '../../clients/gitea/commit-status.ts';
 import { isRefusal } from '../../clients/gitea/failures.ts';
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
@@ -31,14 +32,14 @@ interface Wait {
   /** When it was first seen queued, by Gitea's clock. */
   readonly sinceMs: number;
   /** What is to be said. Undefined: nothing yet. */
-  text: string | undefined;
+  text?: string | undefined;
   /** It does not wait any more: this is the last word. */
   isOver: boolean;
   /** The last words, also those that were given up. */
-  said: string | undefined;
+  said?: string;
   saidMs: number;
   failures: number;
-  sha: string | undefined;
+  sha?: string;
 }
 
 const MOST_FOLLOWED = 200;
@@ -64,20 +65,16 @@ export function sayWhyJobsWait(timeoutMs: number): StartTask {
       const { job, target, isOver } = wait;
       const pausedMs = Math.max(giteas.pauseMs(target), (refusedUntil.get(target.key) ?? 0) - clock.steadyMs());
       if (pausedMs > 0) return { inMs: pausedMs, firm: true };
-      await giteas.ask(
-        target,
-        timeoutMs,
-        async (access) => {
-          wait.sha ??= await readCommit(access, job.repository, job.id);
-          const { repository, url } = job;
-          const context = `runner / ${printable(job.name).slice(0, LONGEST_NAME)}`;
-          const description = printable(text).slice(0, LONGEST_TEXT);
-          await setCommitStatus(access, { repository, sha: wait.sha, context, description, url });
-        },
-        signal,
-      );
+      const { repository, url } = job;
+      const context = `runner / ${printable(job.name).slice(0, LONGEST_NAME)}`;
+      const description = printable(text).slice(0, LONGEST_TEXT);
+      const set = async (access: GiteaAccess): Promise<void> => {
+        wait.sha ??= await readCommit(access, repository, job.id);
+        await setCommitStatus(access, { repository, sha: wait.sha, context, description, url });
+      };
+      await giteas.ask(target, timeoutMs, set, signal);
       Object.assign(wait, { said: text, saidMs: clock.steadyMs() });
-      tell({ is: 'commit-status', repository: job.repository });
+      tell({ is: 'commit-status', repository });
       if (isOver) waits.delete(key);
       return undefined;
     };
@@ -112,22 +109,14 @@ export function sayWhyJobsWait(timeoutMs: number): StartTask {
   };
 }
 
-const UNSAID = { text: undefined, isOver: false, said: undefined, saidMs: 0, failures: 0, sha: undefined };
-
 function isUnsaid({ said, text }: Wait): boolean {
   return text !== undefined && text !== said;
 }
 
 /** The jobs that wait, and those that did and of which that is to be said. What is known of them stays. */
-function followed(
-  verdicts: readonly AppVerdict[],
-  known: ReadonlyMap<string, Wait>,
-  targetOf: TargetOf,
-): Map<string, Wait> {
-  const next = new Map<string, Wait>();
-  for (const verdict of verdicts)
-    for (const [key, wait] of waitsIn(verdict, known, targetOf))
-      if (known.has(key) || next.size < MOST_FOLLOWED) next.set(key, wait);
+function followed(verdicts: readonly AppVerdict[], known: ReadonlyMap<string, Wait>, targetOf: TargetOf) {
+  const waits = verdicts.flatMap((verdict) => waitsIn(verdict, known, targetOf));
+  const next = new Map(waits.filter(([key], at) => known.has(key) || at < MOST_FOLLOWED));
   const groups = new Map(verdicts.flatMap(({ groups: of }) => of.map((group) => [group.live.key, group] as const)));
   for (const [key, wait] of known) {
     const group = groups.get(wait.group);
@@ -149,14 +138,14 @@ function waitsIn({ groups, planning }: AppVerdict, known: ReadonlyMap<string, Wa
   const wanting = new Map(groups.filter(asks).flatMap(({ live: { group, key } }) => (group ? [[key, group]] : [])));
   if (wanting.size === 0 || planning.is !== 'planned') return [];
   const { atMs, plan, seen } = planning;
+  const emitted = once(() => emittedRunners(plan));
   const explained = once(() => {
     const { jobs } = explanationOf([...wanting.values()], plan, atMs, seen);
-    return { jobs: new Map(jobs.map((job) => [stayKey(job), job])), emitted: emittedRunners(plan) };
+    return new Map(jobs.map((job) => [stayKey(job), job]));
   });
-  const explain = (key: string): string => {
-    const { emitted, jobs } = explained();
-    const job = jobs.get(key);
-    return job ? verdictText(job, atMs, emitted) : '';
+  const explain = (key: string): string | undefined => {
+    const job = explained().get(key);
+    return job && verdictText(job, atMs, emitted());
   };
   return plan.jobs.flatMap((decision): readonly (readonly [string, Wait])[] => {
     const { job, verdict } = decision;
@@ -166,7 +155,7 @@ function waitsIn({ groups, planning }: AppVerdict, known: ReadonlyMap<string, Wa
     const key = stayKey(decision);
     const before = known.get(key);
     if (verdict === 'held' || verdict === 'served') {
-      const wait = before ?? { ...UNSAID, group: keyText(group), sinceMs: atMs, target, job };
+      const wait = before ?? { group: keyText(group), sinceMs: atMs, saidMs: 0, failures: 0 };
       const isLate = atMs - wait.sinceMs >= group.commitStatusAfterSeconds * 1000;
       return [[key, Object.assign(wait, { target, job, isOver: false, text: isLate ? explain(key) : undefined })]];
     }

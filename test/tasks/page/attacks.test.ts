@@ -106,7 +106,7 @@ describe('a session', () => {
     const token = rig.provider.tokens[0] ?? '';
     const sealedWith = async (key: string, clock = systemClock) => {
       const sessions = sessionsOf({ keys: () => [key], clock, isSecure: false });
-      return ((await sessions.cookie('session', { token, login: 'anna' }, 60)) ?? '').split(/[=;]/)[1] ?? '';
+      return ((await sessions.session.begin({ token, login: 'anna' }, 60)) ?? '').split(/[=;]/)[1] ?? '';
     };
     const statusWith = async (value: string): Promise<number> => {
       const browser = new Browser();
@@ -157,21 +157,21 @@ describe('a session', () => {
   it('is a cookie that scripts, other sites and plain connections do not get', async () => {
     const sessions = sessionsOf({ keys: () => [COOKIE_KEY], clock: systemClock, isSecure: true });
 
-    const cookie = await sessions.cookie('session', { token: 'a-token', login: 'anna' }, 60);
+    const cookie = await sessions.session.begin({ token: 'a-token', login: 'anna' }, 60);
 
     expect(cookie).toMatch(/^__Host-gitea-runners=[\w.-]+; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=60$/);
     expect(cookie).not.toContain('a-token');
-    expect(await sessions.cookie('session', { token: 'x'.repeat(4_000), login: 'anna' }, 60)).toBeUndefined();
+    expect(await sessions.session.begin({ token: 'x'.repeat(4_000), login: 'anna' }, 60)).toBeUndefined();
   });
 
   it('goes on when a new key stands above the old one, and ends with the old key', async () => {
     const old = sessionsOf({ keys: () => [COOKIE_KEY], clock: systemClock, isSecure: false });
-    const [cookie = ''] = ((await old.cookie('session', { token: 'a-token', login: 'anna' }, 60)) ?? '').split(';');
-    const request = { headers: { cookie: `a=b; ${cookie}` } } as Parameters<ReturnType<typeof sessionsOf>['read']>[1];
+    const [cookie = ''] = ((await old.session.begin({ token: 'a-token', login: 'anna' }, 60)) ?? '').split(';');
+    const request = { headers: { cookie: `a=b; ${cookie}` } };
     const withKeys = (...keys: string[]) => sessionsOf({ keys: () => keys, clock: systemClock, isSecure: false });
 
-    expect(await withKeys(`${COOKIE_KEY}2`, COOKIE_KEY).read('session', request)).toMatchObject({ login: 'anna' });
-    expect(await withKeys(`${COOKIE_KEY}2`).read('session', request)).toBeUndefined();
+    expect(await withKeys(`${COOKIE_KEY}2`, COOKIE_KEY).session.read(request)).toMatchObject({ login: 'anna' });
+    expect(await withKeys(`${COOKIE_KEY}2`).session.read(request)).toBeUndefined();
   });
 });
 

@@ -14,7 +14,7 @@ import { secretFiles } from '../../../src/serve/webhook/secrets.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 import { FRESH_MS } from '../../../src/tasks/page/look.ts';
 import { openPage, type PageOptions } from '../../../src/tasks/page/page.ts';
-import { GiteaIsDown, NotSignedIn, ReaderRights } from '../../../src/tasks/page/rights.ts';
+import { GiteaIsDown, NotSignedIn, readerRights } from '../../../src/tasks/page/rights.ts';
 import { MOST_OF_ONE, MOST_STREAMS, pageRequests } from '../../../src/tasks/page/server.ts';
 import { sessionsOf } from '../../../src/tasks/page/session.ts';
 import { until } from '../../serve/rig.ts';
@@ -40,7 +40,7 @@ describe('rights', () => {
     gitea.addOrg('acme', { owners: ['bert'] });
     gitea.addRepo('acme/secret', { private: true });
     gitea.addToken('bert', ['read:user', 'read:repository', 'read:organization'], 'token-of-bert');
-    const rights = new ReaderRights({ url: simulator.url, http, clock });
+    const rights = readerRights(simulator.url, http, clock);
     const scope = { kind: 'org', org: 'acme' } as const;
     const wanted = {
       repositories: new Set(['acme/secret', 'acme/gone', 'not a name']),
@@ -55,7 +55,7 @@ describe('rights', () => {
       },
       look: async () => {
         const reader = await rights.readerOf('token-of-bert', wanted);
-        return [reader.mayRead('acme/secret'), reader.owns(scope)];
+        return [reader.mayRead('acme/secret'), reader.owns('runners/ci')];
       },
     };
   }
@@ -316,7 +316,7 @@ it('a mistake of ours is told with its place, and whoever asks learns nothing of
     pageRequests({
       url: free.origin,
       clock: systemClock,
-      rights: new ReaderRights({ url: simulator.url, http, clock: systemClock }),
+      rights: readerRights(simulator.url, http, systemClock),
       sessions: sessionsOf({ keys: () => [], clock: systemClock, isSecure: false }),
       logUrl: '',
       onMistake: (error) => void mistakes.push(mistakeOf(error)),

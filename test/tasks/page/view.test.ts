@@ -51,7 +51,7 @@ function reader(owns = false): Reader {
     login: 'dora',
     isAdmin: false,
     mayRead: (repository) => repository === 'acme/web',
-    owns: (scope) => owns && scope.kind === 'org' && scope.org === 'acme',
+    owns: (group) => owns && group === 'runners/ci',
     unknown: 0,
   };
 }
