@@ -312,7 +312,7 @@ export const Spec = z.strictObject({
             .optional()
             .register(z.globalRegistry, {
               description:
-                'Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). It stops younger jobs, and does not go with other fields, as `per`. Not with `name`.',
+                'Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, it stops the younger jobs of its group, and does not go with idle runners and `fairness: per-repository`. Not with `name`.',
               [DEFAULT_NOTE]: 'jobs of all branches',
             }),
         })
