@@ -72,7 +72,7 @@ export interface RunnerGroupSpec {
     /** In place of `spec.podTemplate`. */
     readonly podTemplate?: { readonly [key: string]: unknown };
   })[];
-  /** Limits besides the cap ([how](limits.md)). Each has a `name`, or `per`, or both. Needs sight of the Jobs in the cluster (not with `--cluster off`). Default: `[]`. */
+  /** Limits besides the cap ([how](limits.md)). Each has `name`, `per`, or both, or `branches` with or without `per`. Needs sight of the Jobs in the cluster (not with `--cluster off`). Default: `[]`. */
   readonly limits?: readonly ({
     /** Groups that name it share it. The lowest `max` of them counts. */
     readonly name?: string;
@@ -80,6 +80,8 @@ export interface RunnerGroupSpec {
     readonly max: number;
     /** Each repository, or each organization or user, has so many places. Gitea gives a runner the oldest job that it covers, whatever the limit says. So a job that waits for such a limit also stops the younger jobs of its group. Not with `minIdleRunners`, `idleSchedule`, `idleDemand` and `fairness: per-repository`. */
     readonly per?: "repository" | "organization";
+    /** Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, it stops the younger jobs of its group, and does not go with idle runners and `fairness: per-repository`. Not with `name`. */
+    readonly branches?: readonly (string)[];
   })[];
   /** True: the group's name is one of its runners' labels, so `runs-on: NAME` works. Its jobs run as those of the first label with a docker image, or on the host if there is none. A label of that name in `labels` or `defaultLabels` wins. Default: `false`. */
   readonly groupLabel?: boolean;

@@ -203,7 +203,7 @@ export interface RunnerGroupSpec {
   readonly sizes?: RunnerGroupSpecSizes[];
 
   /**
-   * Limits besides the cap ([how](limits.md)). Each has a `name`, or `per`, or both. Needs sight of the Jobs in the cluster (not with `--cluster off`).
+   * Limits besides the cap ([how](limits.md)). Each has `name`, `per`, or both, or `branches` with or without `per`. Needs sight of the Jobs in the cluster (not with `--cluster off`).
    *
    * @schema RunnerGroupSpec#limits
    */
@@ -709,6 +709,13 @@ export interface RunnerGroupSpecLimits {
    * @schema RunnerGroupSpecLimits#per
    */
   readonly per?: RunnerGroupSpecLimitsPer;
+
+  /**
+   * Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, it stops the younger jobs of its group, and does not go with idle runners and `fairness: per-repository`. Not with `name`.
+   *
+   * @schema RunnerGroupSpecLimits#branches
+   */
+  readonly branches?: string[];
 }
 
 /**
@@ -721,6 +728,7 @@ export function toJson_RunnerGroupSpecLimits(obj: RunnerGroupSpecLimits | undefi
     'name': obj.name,
     'max': obj.max,
     'per': obj.per,
+    'branches': obj.branches?.map(y => y),
   };
   // filter undefined values
   return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});

@@ -45,9 +45,9 @@ export function toPlanned(group: RunnerGroup, look: string, templateHash: string
   };
 }
 
-function limitOf({ name, max, per }: RunnerGroup['limits'][number], group: RunnerGroup): Limit {
-  const key = name === undefined ? `${keyText(group)} per ${per}` : `limit ${name}`;
-  return { key, ...(name !== undefined && { name }), most: max, ...(per && { per }) };
+function limitOf({ name, max, per, branches }: RunnerGroup['limits'][number], group: RunnerGroup): Limit {
+  const key = name === undefined ? `${keyText(group)} per ${[per, ...(branches ?? [])].join()}` : `limit ${name}`;
+  return { key, ...(name !== undefined && { name }), most: max, ...(per && { per }), ...(branches && { branches }) };
 }
 
 /** Idle runners that all groups of a plan may keep. Each costs a plan 0.1 ms, in `serve` too; one file could ask for 1,500,000. */

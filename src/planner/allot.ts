@@ -4,7 +4,7 @@
  * A job that finds no room at a limit waits there, and stops nobody who does not need that limit. Nobody passes it there: what is left is
  * kept for a heavy one. But where groups share places, living runners keep theirs (`livingFirst`). Two cases need more:
  *
- *   - Gitea knows no limit per repository. It would give the runner of a younger job to a job that waits for one. So groups that cover such
+ *   - Gitea knows no limit per repository or branch. It would give the runner of a younger job to a job that waits for one. So groups that cover such
  *     a job start nothing for younger jobs. For older ones only one size of them does: a runner of another size could take an older job.
  *   - Two limits may never have room at the same moment. So the first one in line at a limit that has waited long keeps its places elsewhere.
  *
@@ -14,7 +14,7 @@
 import { type BackOff, backOffOf, groupBackOff } from './back-off.ts';
 import { addTo, type Group, type Job, type ListedJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
-import { firstWithout, limitsJobs, type Room, weightOf } from './limits.ts';
+import { dependsOnJob, firstWithout, limitsJobs, type Room, weightOf } from './limits.ts';
 import { firstWorking, type Owners } from './owners.ts';
 import { canServe, type ReadyJob } from './queue.ts';
 import type { GroupRunners, Runner } from './runners.ts';
@@ -125,7 +125,7 @@ function isPassedBy(listed: ListedJob, { job }: Runner, { nowMs, readySinceMs, o
   return nowMs - job.startedAtMs < PASSED_BY_MS && job.createdAtMs > readySinceMs(listed);
 }
 
-/** Groups that have their cap or a named limit in common. With a limit per repository the oldest job still comes first (law P24). */
+/** Groups that have their cap or a named limit in common. With a limit per repository or branch the oldest job still comes first (law P24). */
 function groupsThatShare({ byGroup, openRooms }: Facts): readonly GroupRunners[] {
   const rooms = openRooms();
   const sharers = new Map<Room, GroupRunners[]>();
@@ -169,8 +169,8 @@ function allotInOrder(queue: readonly ReadyJob[], facts: Facts, stopped: Readonl
     const nothing = { jobs: [], backingOff: new Map(), stoppedBy: stopped.get(group) };
     allotments.set(group, { ...ofGroup, rooms: rooms.ofGroup(group), ...nothing });
   }
-  const allRooms = ({ group, rooms: ofGroup }: OpenAllotment, { repository }: Job): readonly Room[] =>
-    limitsJobs(group) ? [...ofGroup, ...rooms.ofJob(group, repository)] : ofGroup;
+  const allRooms = ({ group, rooms: ofGroup }: OpenAllotment, job: Job): readonly Room[] =>
+    limitsJobs(group) ? [...ofGroup, ...rooms.ofJob(group, job)] : ofGroup;
   // As in nearly no plan: else `findOpen` has judged every room already.
   const roomDependsOnJob = [...allotments.values()].some(
     ({ group, rooms: ofGroup }) => limitsJobs(group) || ofGroup.some(({ rivals }) => rivals.length > 0),
@@ -195,7 +195,7 @@ function allotInOrder(queue: readonly ReadyJob[], facts: Facts, stopped: Readonl
     const open = roomDependsOnJob
       ? mayOpen.filter((each) => {
           const lacking = firstWithout(allRooms(each, job), weightOf(each.group), own);
-          if (lacking?.limit?.per) stopAll(allotments, each, job, lacking);
+          if (lacking && dependsOnJob(lacking.limit)) stopAll(allotments, each, job, lacking);
           return lacking === undefined;
         })
       : mayOpen;
@@ -264,12 +264,12 @@ function isLate({ live, group }: Runner, { nowMs }: Facts): boolean {
   return nowMs - live.createdAtMs >= group.pendingDeadlineMs;
 }
 
-/** Groups for whose places jobs wait. A job that waits for others of its repository waits for none. */
+/** Groups for whose places jobs wait. A job that waits for others of its repository or branch waits for none. */
 function groupsThatHoldBack({ waitsAt }: Allotted, { ownersOf }: Facts): ReadonlySet<Group> {
   const short = new Set<Group>();
   for (const [{ listed }, { limit }] of waitsAt) {
     const owners = ownersOf(listed);
-    if (owners.covered && !limit?.per) for (const group of owners.groups) if (!group.suspend) short.add(group);
+    if (owners.covered && !dependsOnJob(limit)) for (const group of owners.groups) if (!group.suspend) short.add(group);
   }
   return short;
 }

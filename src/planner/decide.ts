@@ -102,8 +102,8 @@ export function byGroupAndName(a: RunnerDecision, b: RunnerDecision): number {
 
 function holdingLimit({ limit, of }: Room): HoldingLimit | undefined {
   if (!limit) return undefined;
-  const { name, most } = limit;
-  return { ...(name !== undefined && { name }), most, ...(of !== undefined && { of }) };
+  const { name, most, branches } = limit;
+  return { ...(name !== undefined && { name }), most, ...(of !== undefined && { of }), ...(branches && { branches }) };
 }
 
 /** The decision about one job. */

@@ -79,6 +79,8 @@ export interface HoldingLimit {
   readonly most: number;
   /** The repository or organization that it is of. Absent: it is for all together. */
   readonly of?: string;
+  /** Patterns of the branches that it is for. Absent: for all. */
+  readonly branches?: readonly string[];
 }
 
 /** Why a runner's Job is in the output. */

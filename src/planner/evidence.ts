@@ -24,6 +24,8 @@ export interface Job {
   readonly runId: number;
   /** `owner/name`. */
   readonly repository: string;
+  /** Where its run is. Empty: on no branch, for example a tag or a pull request. Absent: not known. */
+  readonly branch?: string;
   /** Display name; written by the workflow's author, so hostile. */
   readonly name: string;
   /** Page of the job for people (`html_url`); may be empty. */
@@ -177,6 +179,8 @@ export interface Limit {
   readonly most: number;
   /** Absent: of all runners together. */
   readonly per?: 'repository' | 'organization';
+  /** Patterns: it is for CI jobs of these branches only (limits.ts). Never of a limit with a name. Absent: for all. */
+  readonly branches?: readonly string[];
 }
 
 /** The part of a RunnerGroup that decides. Each of its sizes is a `Group` of the same name: they share cap and limits. */

@@ -60,7 +60,7 @@ export function keepIdle({ allotments, assignments, overdue }: Given, facts: Fac
       const warm = fillPool(allotment, assigned, overdue, { facts, mayStart, room: further.roomFor(allotment) });
       further.take(allotment, warm.length);
       const taken = new Set([...assigned, ...warm].map(({ runner }) => runner));
-      // Gitea would give an idle runner to any job, also to one that its repository's limit holds back.
+      // Gitea would give an idle runner to any job, also to one that the limit of its repository or branch holds back.
       const left = limitsJobs(group) ? 0 : further.roomFor(allotment);
       // Its job may be among those that were not read.
       const mayBeAwaited = (runner: Runner): boolean =>

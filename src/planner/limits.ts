@@ -1,6 +1,6 @@
 /**
  * Limits: how many places are left for runners. A runner takes `weight` places under each limit of its group. The first limit is the cap. The
- * others are named ones, which groups share, and those per repository or per organization (docs/adr/0072).
+ * others are named ones, which groups share, and those per repository, organization or branch (docs/adr/0072).
  */
 import {
   addTo,
@@ -8,10 +8,12 @@ import {
   type Evidence,
   type Group,
   isOver,
+  type Job,
   type Limit,
   type ListedJob,
   type LiveJob,
   liveJobsOf,
+  memo,
 } from './evidence.ts';
 import { isAtWork, type Runner, type Runners } from './runners.ts';
 
@@ -32,9 +34,28 @@ export function weightOf({ weight = 1 }: Pick<Group, 'weight'>): number {
   return weight;
 }
 
-/** True for a group with a limit that depends on the CI job. Gitea does not know it when it gives jobs to runners. */
+/** True for a limit that depends on the CI job. Gitea does not know it when it gives jobs to runners. */
+export function dependsOnJob(limit: Limit | undefined): boolean {
+  return limit?.per !== undefined || limit?.branches !== undefined;
+}
+
+/** True for a group with such a limit. */
 export function limitsJobs({ limits = [] }: Group): boolean {
-  return limits.some(({ per }) => per !== undefined);
+  return limits.some(dependsOnJob);
+}
+
+/** True when jobs of this branch count. One that is not known may be any. */
+export function limitsBranch({ branches }: Pick<Limit, 'branches'>, branch: string | undefined): boolean {
+  if (branches === undefined || branch === undefined) return true;
+  return branch !== '' && branches.some((pattern) => fitsBranch(pattern, branch));
+}
+
+/** @param pattern has one star at most (schema.ts): `*` is any characters but a slash, `**` any */
+function fitsBranch(pattern: string, branch: string): boolean {
+  const [start = '', end] = pattern.split(/\*+/);
+  if (end === undefined) return branch === pattern;
+  if (!branch.startsWith(start) || !branch.slice(start.length).endsWith(end)) return false;
+  return pattern.includes('**') || !branch.slice(start.length, branch.length - end.length).includes('/');
 }
 
 /** Runners that take places, by key of the limit. */
@@ -43,6 +64,8 @@ interface Taken {
   readonly rivals: Map<string, LiveJob[]>;
   /** Of groups that share a limit the lowest number counts. */
   readonly most: Map<string, number>;
+  /** `limitsBranch`, each answer worked out once. */
+  readonly isFor: (limit: Limit) => (branch: string | undefined) => boolean;
 }
 
 /** What is left of the limits before any job has a place. The same limit has the same room. */
@@ -61,12 +84,13 @@ export class Rooms {
     const left = suspend ? 0 : maxActiveRunners - (this.#taken.places.get(key) ?? 0);
     const cap = this.#rooms.get(key) ?? { left, rivals: [] };
     this.#rooms.set(key, cap);
-    return [cap, ...limits.filter(({ per }) => per === undefined).map((limit) => this.#roomOf(limit))];
+    return [cap, ...limits.filter((limit) => !dependsOnJob(limit)).map((limit) => this.#roomOf(limit))];
   }
 
-  /** Its limits per repository or organization. */
-  ofJob({ limits = [] }: Group, repository: string): readonly Room[] {
-    return limits.filter(({ per }) => per !== undefined).map((limit) => this.#roomOf(limit, repository));
+  /** Its limits per repository, organization or branch that the job counts under. */
+  ofJob({ limits = [] }: Group, { repository, branch }: Job): readonly Room[] {
+    const own = limits.filter((limit) => dependsOnJob(limit) && this.#taken.isFor(limit)(branch));
+    return own.map((limit) => this.#roomOf(limit, repository));
   }
 
   #roomOf(limit: Limit, repository?: string): Room {
@@ -89,7 +113,8 @@ export function countTaken(
   evidence: Evidence,
   jobs: readonly ListedJob[],
 ): Taken {
-  const taken: Taken = { places: new Map(), rivals: new Map(), most: new Map() };
+  const isFor = memo((limit: Limit) => memo((branch: string | undefined) => limitsBranch(limit, branch)));
+  const taken: Taken = { places: new Map(), rivals: new Map(), most: new Map(), isFor };
   const named = new Map<string, Limit>();
   for (const limit of groups.flatMap(({ limits = [] }) => limits)) {
     if (limit.name !== undefined) named.set(limit.name, limit);
@@ -102,8 +127,9 @@ export function countTaken(
   for (const { group, places, job, live } of taking) {
     const weight = places * Math.max(weightOf(group), live?.weight ?? 1);
     // One that works while the spec changes counts under the limits of before, too.
-    const limits = [...(group.limits ?? []), ...printed(live)].map((limit) => keyFor(limit, (job ?? live)?.repository));
-    for (const key of new Set([capKey(group), ...limits])) take(key, weight);
+    const limits = [...(group.limits ?? []), ...printed(live)].filter((limit) => isFor(limit)(job?.branch));
+    const keys = limits.map((limit) => keyFor(limit, (job ?? live)?.repository));
+    for (const key of new Set([capKey(group), ...keys])) take(key, weight);
   }
   if (named.size === 0) return taken;
   const others = liveJobsOf(evidence).filter(({ state, name }) => !isOver(state) && !findRunner(name));

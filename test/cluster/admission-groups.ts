@@ -128,6 +128,7 @@ export const BAD: readonly (readonly [change: SpecValues, message: string])[] = 
   [{ resources: { limits: { cpu: '1 core' } } }, 'spec.resources.limits.cpu'],
   [{ resources: { limits: { cpu: -1 } } }, 'spec.resources.limits.cpu'],
   [{ resources: { requests: { memory: `1${'0'.repeat(64)}` } } }, 'spec.resources.requests.memory'],
+  [{ limits: [{ max: 1, branches: ['a*b*c'] }] }, 'spec.limits[0].branches[0]'],
   [{ maxActiveRunners: -1 }, 'spec.maxActiveRunners'],
   [{ scope: 'orgs' }, 'spec.scope'],
   [{ gitea: { url: 'ftp://gitea.example.com' } }, 'spec.gitea.url'],
@@ -159,6 +160,7 @@ export const EDGES: readonly SpecValues[] = [
   { resources: { requests: { cpu: 1, memory: '.5Gi' }, limits: { 'hugepages-2Mi': '4Mi', 'example.com/gpu': 1 } } },
   { sizes: [{ name: 'a' }, { name: 'b', weight: 5 }], limits: [{ name: 'web', max: 5 }] },
   { maxActiveRunners: 0, sizes: [{ name: 'a', weight: 5 }] },
+  { limits: [{ max: 1, branches: ['main', 'release/*', '@a/b#1_x.y-**'] }] },
   // The longest lists: what a rule may cost has a limit.
   {
     sizes: Array.from({ length: 20 }, (_, n) => ({ name: `size-${n}`, weight: 5 })),

@@ -123,6 +123,7 @@ function buildScene(raw: {
         attempt: raw.attempt,
         runId: raw.id % 3,
         repository: raw.id % 2 === 0 ? 'acme/web' : 'acme/api',
+        ...(raw.id % 4 !== 0 && { branch: raw.id % 3 === 0 ? 'main' : 'fix/a' }),
         name: `job ${raw.id}`,
         url: urlOf(raw.id),
         labels: raw.labels,

@@ -156,11 +156,12 @@ describe('for any groups and any evidence', () => {
 
   test(
     'P22 no limit and no cap has more places taken than there are, unless so many runners are at work',
-    [anyScene, fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 5 }), fc.boolean()],
-    ({ groups, evidence }, weight, most, isPer) => {
+    [anyScene, fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 5 }), fc.boolean(), fc.boolean()],
+    ({ groups, evidence }, weight, most, isPer, isOfBranches) => {
       const limits: readonly Limit[] = [
         { key: 'limit team', name: 'team', most },
         ...(isPer ? [{ key: 'per', most, per: 'repository' as const }] : []),
+        ...(isOfBranches ? [{ key: 'of main', most: 1, branches: ['main'] }] : []),
       ];
       // The label of the size is one that jobs ask for.
       const large = groups
@@ -178,6 +179,8 @@ describe('for any groups and any evidence', () => {
         if (own.some(isFree)) expect(placesOf(own)).toBeLessThanOrEqual(maxActiveRunners);
       }
       if (out.some(isFree)) expect(placesOf(out)).toBeLessThanOrEqual(most);
+      const ofMain = out.filter(({ job }) => job?.branch === 'main');
+      if (isOfBranches && ofMain.some(isFree)) expect(placesOf(ofMain)).toBeLessThanOrEqual(Math.max(1, weight));
     },
   );
 

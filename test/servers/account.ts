@@ -17,6 +17,7 @@ const Job = z.object({
   status: z.string(),
   conclusion: z.string().optional(),
   runner_name: z.string().optional(),
+  head_branch: z.string().optional(),
   url: z.string(),
   created_at: z.string(),
   started_at: z.string(),

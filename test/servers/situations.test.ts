@@ -300,6 +300,10 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
 
     const { line } = await explain([String(check?.id)]);
 
+    // No limit for branches counts it.
+    expect(check?.head_branch ?? '').toBe('');
+    const others = (await gitea.admin.jobs('/orgs/acme', 'completed', 'queued')).map((job) => job.head_branch);
+    expect(new Set(others)).toEqual(new Set(['main']));
     expect(line).toContain(
       'Cause: blocked: it waits for an approval: no other job of its run or repository is ready or runs',
     );

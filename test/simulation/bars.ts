@@ -35,13 +35,14 @@ const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> 
   'limited-apart': { 'ours, live Jobs': { overCap: 10_000, doubleSpawns: 10_000 } },
   /** Gitea gives a runner to the oldest job, whatever the limit: how long others wait is decided by that. */
   'per-repository': {},
+  'per-branch': {},
   calm: {
     'ours, live Jobs': { prunedAtWork: 0.1, p99: 1.01, later: 1, needless: 0.5 },
     'ours, Gitea alone': { p99: 1.01, needless: 1.5 },
   },
 };
 
-const SIGHTED: readonly Kind[] = ['mixed', 'limited', 'limited-apart', 'per-repository'];
+const SIGHTED: readonly Kind[] = ['mixed', 'limited', 'limited-apart', 'per-repository', 'per-branch'];
 
 /** The policies that these bars are for. Kept runners, sizes and limits need sight of Kubernetes: `generate` refuses them without (GR-INPUT-92). */
 export function judgedIn(kind: Kind): readonly PolicyName[] {

@@ -7,6 +7,20 @@ export interface Ceiling {
   readonly groups: readonly GroupSpec[];
   readonly most: number;
   readonly per: Limit['per'];
+  /** It is for jobs of the branches `LIMITED_BRANCHES` only. */
+  readonly isOfBranches: boolean;
+}
+
+export const LIMITED_BRANCHES = ['main', 'release/*'] as const;
+
+/** True for a ceiling that each repository has, or that is for some branches: it counts CI jobs. */
+export function countsJobs({ per, isOfBranches }: Ceiling): boolean {
+  return per !== undefined || isOfBranches;
+}
+
+/** True for one that counts CI jobs of this branch. */
+export function isOverBranch({ isOfBranches }: Ceiling, branch: string): boolean {
+  return !isOfBranches || branch === 'main' || branch.startsWith('release/');
 }
 
 export function weightOf({ weight = 1 }: GroupSpec): number {
@@ -17,7 +31,7 @@ export function weightOf({ weight = 1 }: GroupSpec): number {
 export function ceilingsOf({ groups }: Pick<History, 'groups'>): readonly Ceiling[] {
   const caps = [...new Set(groups.map(({ name }) => name))].map((name): Ceiling => {
     const sizes = groups.filter((group) => group.name === name);
-    return { name, groups: sizes, most: sizes[0]?.cap ?? 0, per: undefined };
+    return { name, groups: sizes, most: sizes[0]?.cap ?? 0, per: undefined, isOfBranches: false };
   });
   const limits = groups.flatMap((group) => group.limits ?? []);
   const keys = new Set(limits.map(({ key }) => key));
@@ -28,6 +42,7 @@ export function ceilingsOf({ groups }: Pick<History, 'groups'>): readonly Ceilin
       groups: groups.filter((group) => group.limits?.some((limit) => limit.key === key)),
       most: Math.min(...same.map(({ most }) => most)),
       per: same[0]?.per,
+      isOfBranches: same[0]?.branches !== undefined,
     };
   });
   return [...caps, ...others];
@@ -35,5 +50,6 @@ export function ceilingsOf({ groups }: Pick<History, 'groups'>): readonly Ceilin
 
 /** What of a repository counts together. */
 export function partOf({ per }: Pick<Ceiling, 'per'>, repository: string): string {
+  if (per === undefined) return '';
   return per === 'organization' ? (repository.split('/')[0] ?? '') : repository;
 }

@@ -1,5 +1,6 @@
 /** The kinds of histories that are made from seeds. Those that are the afternoon or the wide one with something more are made here. */
 import type { Limit } from '../../src/planner/evidence.ts';
+import { LIMITED_BRANCHES } from './ceilings.ts';
 import type { Act, GroupSpec, History, Push, Trouble } from './history.ts';
 import { makeCalmHistory, makeHistory } from './make-history.ts';
 import { makeWideHistory } from './make-wide-history.ts';
@@ -16,6 +17,7 @@ export const KINDS = {
   limited: (seed: number) => makeLimitedHistory(seed, {}),
   'limited-apart': (seed: number) => makeLimitedHistory(seed, { isApart: true }),
   'per-repository': (seed: number) => makeLimitedHistory(seed, { isPer: true }),
+  'per-branch': (seed: number) => withBranches(makeLimitedHistory(seed, { isPer: true }), seed),
 } as const;
 export type Kind = keyof typeof KINDS;
 export const KIND_NAMES = Object.keys(KINDS) as readonly Kind[];
@@ -167,6 +169,23 @@ function makeLimitedHistory(seed: number, { isPer = false, isApart = false }: Li
       ({ kind }) => kind !== 'rename' && kind !== 'move' && kind !== 'pool' && kind !== 'rollback',
     ),
   };
+}
+
+/** The limits per repository are for some branches, all repositories together in half of all histories. Some jobs are on no branch. */
+function withBranches(history: History, seed: number): History {
+  const random = new Random(seed, 'branches');
+  const isPer = random.chance(0.5);
+  const ofBranches = ({ per, ...limit }: Limit): Limit =>
+    per ? { ...limit, branches: LIMITED_BRANCHES, ...(isPer && { per }) } : { ...limit };
+  const pushes = history.pushes.map((push): Push => {
+    const branch = random.pick(['main', 'release/1', 'release/2', 'fix/a', 'fix/b', '']);
+    return { ...push, run: { ...push.run, branch } };
+  });
+  const groups = history.groups.map((group) => ({
+    ...group,
+    ...(group.limits && { limits: group.limits.map(ofBranches) }),
+  }));
+  return { ...history, pushes, groups };
 }
 
 /** A group moves, and half of its people with it; a pool gets another size. Each in a tenth of all histories. */

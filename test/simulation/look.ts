@@ -289,6 +289,7 @@ function seeJob(stage: Stage, row: GiteaJob, repository: string, runner: string 
     attempt: toAttempt(row.attempt, status, version),
     runId: row.runId,
     repository,
+    branch: stage.gitea.state.runs.get(row.runId)?.branch ?? '',
     name: row.name,
     url: urlOf(row.id),
     labels: row.labels ?? [],

@@ -29,6 +29,7 @@ export type Stream =
   | 'partial'
   | 'mixed'
   | 'limited'
+  | 'branches'
   | 'warm'
   | 'serve'
   | 'serve-argocd'

@@ -1,8 +1,9 @@
 /** Runs one history under one policy. Same history, same policy, same outcome. */
+import type { GiteaJob } from '../../model/gitea/gitea.ts';
 import { repoOf } from '../../model/gitea/model.ts';
 import { GRACEFUL_STOP_SECONDS } from '../../src/config/runnergroup/schema.ts';
 import { ArgoCd } from './argo.ts';
-import { type Ceiling, ceilingsOf, partOf, weightOf } from './ceilings.ts';
+import { type Ceiling, ceilingsOf, countsJobs, isOverBranch, partOf, weightOf } from './ceilings.ts';
 import { Cluster, isAstray, isElsewhere, isFree, isRenamed, isWarm, type KubeJob, type Pod } from './cluster.ts';
 import { gapsInPools } from './floor.ts';
 import { type GroupSpec, type History, isInTrouble } from './history.ts';
@@ -159,7 +160,8 @@ class Watcher {
     this.#cluster = cluster;
     this.#ceilings = ceilingsOf(stage.history);
     cluster.onGrowth = (made, pod) => {
-      for (const each of this.#ceilings) if (!each.per && each.groups.includes(pod.group)) this.#noteExcess(each);
+      for (const each of this.#ceilings)
+        if (!countsJobs(each) && each.groups.includes(pod.group)) this.#noteExcess(each);
       if (!made) this.#noteRepository(pod);
       if (!made || isRecreated(cluster, pod) || comesBack(cluster, pod)) return;
       this.#noteExtra(made);
@@ -241,16 +243,22 @@ class Watcher {
   }
 
   #noteRepository(claimed: Pod): void {
-    const repository = ({ job }: Pod): string | undefined => {
-      const row = job && this.#stage.gitea.state.jobs.get(job.id);
-      return row && repoOf(this.#stage.gitea.state, row).fullName;
+    const { state } = this.#stage.gitea;
+    const rowOf = ({ job }: Pod): GiteaJob | undefined => job && state.jobs.get(job.id);
+    const repository = (pod: Pod): string | undefined => {
+      const row = rowOf(pod);
+      return row && repoOf(state, row).fullName;
     };
+    const isUnder = (pod: Pod, ceiling: Ceiling): boolean =>
+      isOverBranch(ceiling, state.runs.get(rowOf(pod)?.runId ?? 0)?.branch ?? 'main');
     for (const ceiling of this.#ceilings) {
       const own = repository(claimed);
-      if (!ceiling.per || own === undefined || !ceiling.groups.includes(claimed.group)) continue;
+      if (!countsJobs(ceiling) || own === undefined || !ceiling.groups.includes(claimed.group)) continue;
+      if (!isUnder(claimed, ceiling)) continue;
       const busy = this.#cluster.pods.filter(
         (pod) =>
           pod.phase === 'busy' &&
+          isUnder(pod, ceiling) &&
           ceiling.groups.includes(pod.group) &&
           partOf(ceiling, repository(pod) ?? '') === partOf(ceiling, own),
       );

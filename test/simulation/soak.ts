@@ -62,9 +62,11 @@ async function main(): Promise<void> {
   await runBlocks<Tallies>(histories, (more) => addTallies(tallies, more));
   const table = formatTable(tallies, histories, NAMES, FIRST);
   process.stdout.write(`${table}\n`);
-  if (KIND === 'per-repository')
+  if (KIND === 'per-repository' || KIND === 'per-branch')
     for (const name of NAMES)
-      process.stdout.write(`${name}: ${tallies[name].overRepository} claims beyond a limit per repository\n`);
+      process.stdout.write(
+        `${name}: ${tallies[name].overRepository} claims beyond a limit ${KIND.replace('-', ' ')}\n`,
+      );
   if (process.argv.includes('--docs')) writeDocs(table);
   const missed = JUDGED.flatMap((policy) => missedBars(KIND, policy, figuresOf(tallies[policy], tallies.exact)));
   for (const words of [...describeBreaches(tallies), ...missed]) process.stdout.write(`\n${words}\n`);

@@ -5,6 +5,8 @@
 import { groupBy } from '../../shared/keys.ts';
 
 const LONGEST_NAME = 1_000;
+/** Gitea's column has 255 characters in most databases (`Ref`, models/actions/run.go). */
+const LONGEST_BRANCH = 255;
 const LONGEST_LINK = 2_000;
 const MOST_LABELS = 200;
 /** Characters of all labels of a job, and of a runner, which has all labels of its group. */
@@ -130,6 +132,11 @@ function bounded(labels: readonly string[], mostCharacters: number): readonly st
 
 export function boundedName(name: string): string {
   return name.length > LONGEST_NAME ? TOO_LONG : name;
+}
+
+/** Undefined: it is too long to be kept, so it is not known. A part of it could fit other patterns. */
+export function boundedBranch(branch: string): string | undefined {
+  return branch.length > LONGEST_BRANCH ? undefined : branch;
 }
 
 /** Empty: there is no page to link to. It also becomes an annotation, of which Kubernetes takes 256 KiB. */

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import type { Job, JobStatus, RegisteredRunner } from '../../planner/evidence.ts';
 import { once } from '../../shared/once.ts';
 import { parseUrl } from '../../shared/url.ts';
-import { boundedLink, boundedName, labelsOfJob, labelsOfRunner, Shelf } from './bounds.ts';
+import { boundedBranch, boundedLink, boundedName, labelsOfJob, labelsOfRunner, Shelf } from './bounds.ts';
 import { isGiteaName } from './endpoints.ts';
 import type { VersionFacts } from './version.ts';
 
@@ -44,6 +44,9 @@ const listShapes = once(() => {
       // Of completed jobs only.
       conclusion: z.string().nullish(),
       runner_name: z.string().optional(),
+      // `BranchName()` of the ref of its run (`ToActionWorkflowJob`, services/convert/convert.go, 1.26.0 and 1.27.3): of a push, a dispatch and a
+      // schedule the branch. Absent for a ref that is no branch: a tag, and the head of a pull request (services/actions/notifier_helper.go).
+      head_branch: z.string().optional(),
       created_at: Time,
       started_at: Time,
       completed_at: Time,
@@ -144,12 +147,14 @@ function readJob(json: unknown, index: number, { version, shape, nowMs, shelf }:
   const isUncovered = waits && !shelf.mayBeCovered(labels);
   const use = isUncovered ? 'uncovered' : status === 'in_progress' ? 'needed' : 'optional';
   if (!shelf.hasRoom(row.id, use, isUncovered ? [] : texts)) return { ...unreadableJob(row.id), name: NO_ROOM };
+  const branch = isUncovered ? undefined : boundedBranch(row.head_branch ?? '');
   const [name = '', url = '', runnerName = ''] = isUncovered ? texts.map((text) => shelf.unneeded(text)) : texts;
   return {
     id: row.id,
     attempt: toAttempt(row.run_attempt, status, version),
     runId: row.run_id,
     repository: shelf.text(repository),
+    ...(branch !== undefined && { branch: shelf.text(branch) }),
     name,
     url,
     labels: shelf.labels(labels),

@@ -272,8 +272,8 @@ function ruleSizes(draft: Draft, report: Report): NormalFields['sizes'] | undefi
     if (sizes.findIndex((size) => size.name === name) < index)
       report([...at, 'name'], 'is the name of a size before it: choose another one');
     checkWeight(weight, 'the cap', cap, [...at, 'weight'], report);
-    for (const { name: limit, per, max } of spec.limits ?? [])
-      checkWeight(weight, `the limit ${limit ?? `per ${per}`}`, max, [...at, 'weight'], report);
+    for (const limit of spec.limits ?? [])
+      checkWeight(weight, `the limit ${limit.name ?? limitKind(limit)}`, limit.max, [...at, 'weight'], report);
     return {
       name,
       weight,
@@ -289,29 +289,34 @@ function checkWeight(weight: number, what: string, most: number, at: Path, repor
     report(at, `is ${weight}, more than ${what}, which is ${most}: such a job would wait for ever`);
 }
 
-/** Gitea does not know limits per repository. An idle runner would take any job, and turns would put younger jobs first. */
+/** `per repository of branches main, release/*` */
+function limitKind({ per, branches }: NormalFields['limits'][number]): string {
+  return [per && `per ${per}`, branches && `of branches ${branches.join(', ')}`].filter(Boolean).join(' ');
+}
+
+/** Gitea does not know limits per repository or branch. An idle runner would take any job, and turns would put younger jobs first. */
 function ruleLimits({ spec, unclear }: Draft, report: Report): NormalFields['limits'] | undefined {
   if (unclear('limits')) return undefined;
   const { limits = [], minIdleRunners = 0, idleSchedule = [], idleDemand, fairness } = spec;
-  const pools = {
-    minIdleRunners: minIdleRunners > 0,
-    idleSchedule: idleSchedule.length > 0,
-    idleDemand: idleDemand !== undefined,
-  };
-  for (const [index, { name, per }] of limits.entries()) {
+  const idle = ': Gitea gives an idle runner to any job';
+  const unfit: readonly (readonly [string, boolean])[] = [
+    [`minIdleRunners${idle}`, minIdleRunners > 0],
+    [`idleSchedule${idle}`, idleSchedule.length > 0],
+    [`idleDemand${idle}`, idleDemand !== undefined],
+    ['fairness per-repository, whose turns Gitea does not know: remove one of them', fairness === 'per-repository'],
+  ];
+  for (const [index, limit] of limits.entries()) {
+    const { name, per, branches } = limit;
     const at = ['limits', index];
-    const isSame = (other: (typeof limits)[number]): boolean =>
-      other.name === name && (name !== undefined || other.per === per);
-    if (name === undefined && per === undefined)
-      report(at, 'needs name or per: the cap of the group is maxActiveRunners');
+    const isSame = (other: typeof limit): boolean =>
+      other.name === name && (name !== undefined || limitKind(other) === limitKind(limit));
+    const ofJobs = per ? 'per' : branches && 'branches';
+    if (name === undefined && ofJobs === undefined)
+      report(at, 'needs name, per or branches: the cap of the group is maxActiveRunners');
     else if (limits.findIndex(isSame) < index) report(at, 'is in this list already: remove one of them');
-    for (const [pool, isKept] of Object.entries(pools))
-      if (per && isKept) report([...at, 'per'], `does not go with ${pool}: Gitea gives an idle runner to any job`);
-    if (per && fairness === 'per-repository')
-      report(
-        [...at, 'per'],
-        'does not go with fairness per-repository, whose turns Gitea does not know: remove one of them',
-      );
+    if (name !== undefined && branches)
+      report([...at, 'branches'], 'does not go with name: Jobs do not say their branch to other groups. Remove one');
+    for (const [what, isSet] of unfit) if (ofJobs && isSet) report([...at, ofJobs], `does not go with ${what}`);
   }
   return limits;
 }

@@ -92,6 +92,9 @@ const IMAGE_RULE =
 
 const SIZE_RULE = 'must be letters, digits, dots, dashes and underscores, with a letter or digit at both ends';
 
+const BRANCH_RULE =
+  'must be a branch, or a pattern with one "*" (any characters but "/") or one "**" (any): letters, digits and ._/@#-';
+
 const resources = () =>
   z.strictObject({
     requests: quantities().default({}).register(z.globalRegistry, { description: 'Requests of the runner container.' }),
@@ -302,6 +305,16 @@ export const Spec = z.strictObject({
                 'Each repository, or each organization or user, has so many places. Gitea gives a runner the oldest job that it covers, whatever the limit says. So a job that waits for such a limit also stops the younger jobs of its group. Not with `minIdleRunners`, `idleSchedule`, `idleDemand` and `fairness: per-repository`.',
               [DEFAULT_NOTE]: 'all runners together',
             }),
+          branches: z
+            .array(stringLike(1, 255, /^[-\w./@#]*(?:\*{1,2}[-\w./@#]*)?$/, BRANCH_RULE))
+            .min(1)
+            .max(10)
+            .optional()
+            .register(z.globalRegistry, {
+              description:
+                'Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, it stops the younger jobs of its group, and does not go with idle runners and `fairness: per-repository`. Not with `name`.',
+              [DEFAULT_NOTE]: 'jobs of all branches',
+            }),
         })
         .register(z.globalRegistry, { description: 'A limit.' }),
     )
@@ -309,7 +322,7 @@ export const Spec = z.strictObject({
     .default([])
     .register(z.globalRegistry, {
       description:
-        'Limits besides the cap ([how](limits.md)). Each has a `name`, or `per`, or both. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
+        'Limits besides the cap ([how](limits.md)). Each has `name`, `per`, or both, or `branches` with or without `per`. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
       [DEFAULT_NOTE]: 'none',
     }),
   groupLabel: z.boolean().default(false).register(z.globalRegistry, {

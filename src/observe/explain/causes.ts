@@ -12,6 +12,7 @@ import type {
   ServedBy,
 } from '../../planner/decisions.ts';
 import { NO_POD } from '../../planner/evidence.ts';
+import { limitsBranch } from '../../planner/limits.ts';
 import { parseRunnerName, poolIndexOf } from '../../planner/names.ts';
 import { keyText } from '../../shared/keys.ts';
 import { SUSPENDED, timeText } from '../../shared/marks.ts';
@@ -59,9 +60,10 @@ const HELD: Readonly<Record<HeldBecause, HeldCause>> = {
     advice: (_, group) => (group?.suspension === undefined ? [unsuspendAdvice(group)] : [resumeAdvice(group)]),
   },
   limit: {
-    text: ({ group, job, limit }) => {
-      const isOther = limit?.of !== undefined && !`${job.repository.toLowerCase()}/`.startsWith(`${limit.of}/`);
-      const older = isOther ? `; Gitea would give its runner to an older job of ${limit.of}` : '';
+    text: ({ group, job, limit = { most: 0 } }) => {
+      const isElsewhere = limit.of !== undefined && !`${job.repository.toLowerCase()}/`.startsWith(`${limit.of}/`);
+      const isOther = isElsewhere || !limitsBranch(limit, job.branch);
+      const older = isOther ? `; Gitea would give its runner to an older job of ${partText(limit)}` : '';
       return `held back by ${limitText(limit)}${group ? ` of group ${keyText(group)}` : ''}${older}`;
     },
     advice: ({ limit }) => [`wait for a runner under ${limitText(limit)}, or raise its max in spec.limits`],
@@ -71,9 +73,15 @@ const HELD: Readonly<Record<HeldBecause, HeldCause>> = {
   'served-elsewhere': { text: ({ runner = '' }) => `${runner} is there for it (not a runner of these groups)` },
 };
 
-/** `limit gpus (20)`, `the limit for acme/web (2)` */
-function limitText({ name, most, of }: HoldingLimit = { most: 0 }): string {
-  return `${name === undefined ? 'the limit' : `limit ${name}`}${of === undefined ? '' : ` for ${of}`} (${most})`;
+/** `limit gpus (20)`, `the limit for branches main, release/* of acme/web (2)` */
+function limitText(limit: HoldingLimit = { most: 0 }): string {
+  const { name, most } = limit;
+  const part = partText(limit);
+  return `${name === undefined ? 'the limit' : `limit ${name}`}${part && ` for ${part}`} (${most})`;
+}
+
+function partText({ of, branches }: HoldingLimit): string {
+  return [branches && `branches ${branches.join(', ')}`, of].filter(Boolean).join(' of ');
 }
 
 function unsuspendAdvice(group: ExplainedGroup | undefined): string {

@@ -157,7 +157,8 @@ function capacity({ counts }: GroupFacts): Verdict {
   if (counts === undefined) return NOT_PLANNED;
   const { limit } = counts;
   if (counts.held.cap === 0 && limit) {
-    const named = limit.name === undefined ? 'a limit of the group' : `limit ${limit.name}`;
+    const branches = limit.branches ? ` for branches ${limit.branches.join(', ')}` : '';
+    const named = limit.name === undefined ? `a limit of the group${branches}` : `limit ${limit.name}`;
     return ['True', 'JobsHeldByLimit', `Jobs are held back by ${named}, which is ${limit.most}: ${counts.held.limit}.`];
   }
   if (counts.held.cap === 0) return ['False', 'RoomLeft', 'No job is held back by maxActiveRunners.'];

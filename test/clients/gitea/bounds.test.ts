@@ -66,6 +66,20 @@ test('fails when running jobs or runners need more', async () => {
   }
 });
 
+test('keeps a branch once, counts its length, and keeps none of a job that no group covers', async () => {
+  const onBranches = (branchOf: (id: number) => string, labels = ['linux']) =>
+    upTo(2_000).map((id) => jobRow(id, 'queued', { labels, head_branch: branchOf(id) }));
+  const seen = (jobs: ReturnType<typeof onBranches>) => lookFor({ jobs: [...jobs] }, MIB);
+  const same = await seen(onBranches(() => 'main'));
+  const long = await seen(onBranches((id) => `${id}-`.padEnd(255, 'b')));
+  const uncovered = await seen(onBranches(() => 'main', ['odd']));
+
+  expect(new Set(same.jobs.map(({ branch }) => branch))).toEqual(new Set(['main']));
+  expect(long.jobs.length).toBeLessThan(same.jobs.length);
+  expect(long.unreadJobs).toBeGreaterThan(0);
+  expect(uncovered.jobs.some((job) => 'branch' in job)).toBe(false);
+});
+
 test('keeps everything where nobody knows the labels', async () => {
   const labels = many(1, 30);
   const gitea = await fakeGitea({ jobs: [jobRow(1, 'queued', { labels })] });

@@ -148,6 +148,7 @@ describe('job rows', () => {
       attempt: 1,
       runId: 5,
       repository: 'acme/web',
+      branch: '',
       name: 'build 7',
       url: 'https://gitea.example.com/acme/web/actions/runs/5/jobs/7',
       labels: ['ubuntu-latest'],
@@ -157,6 +158,14 @@ describe('job rows', () => {
       completedAtMs: Date.parse('2026-08-01T10:02:00Z'),
       runner: 'r',
     });
+  });
+
+  test('are of the branch that Gitea names, of none without one, and of an unknown one when its name is too long', () => {
+    expect(read({ head_branch: 'fix/a' })?.branch).toBe('fix/a');
+    expect([read({ head_branch: '' })?.branch, read({})?.branch]).toEqual(['', '']);
+    expect(read({ head_branch: 'b'.repeat(255) })?.branch).toHaveLength(255);
+    expect(read({ head_branch: 'b'.repeat(256) })).not.toHaveProperty('branch');
+    expect(() => read({ head_branch: 7 })).toThrow('job 7 has no usable "head_branch"');
   });
 
   test('may have unknown fields', () => {

@@ -10,6 +10,8 @@ const SECRET_RULE = 'must name a Secret and its key: "secretRef: {name: …, key
 const NO_IMAGE =
   'must be an image reference, e.g. gitea/runner:1.0.8-dind-rootless, or name:tag@sha256: with 64 hexadecimal digits';
 const PINNED = `reg.example.com:5000/a/b:1@sha256:${'0123456789abcdef'.repeat(4)}`;
+const BRANCH =
+  'must be a branch, or a pattern with one "*" (any characters but "/") or one "**" (any): letters, digits and ._/@#-';
 const QUANTITY = 'must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi"';
 
 const SIZE_RULE = 'must be letters, digits, dots, dashes and underscores, with a letter or digit at both ends';
@@ -175,7 +177,24 @@ const REFUSED: Readonly<Record<keyof typeof Spec.shape, Values>> = {
       [{ max: 2, per: 'branch' }],
       'spec.limits[0].per: must be one of repository, organization, not the string "branch" [GR-INPUT-05]',
     ],
-    [[{ max: 2 }], 'spec.limits[0]: needs name or per: the cap of the group is maxActiveRunners [GR-INPUT-06]'],
+    [
+      [{ max: 2 }],
+      'spec.limits[0]: needs name, per or branches: the cap of the group is maxActiveRunners [GR-INPUT-06]',
+    ],
+    ...['a*b*c', 'a b', '!main', 'a?', '[ab]', 'c++', 'main\n', '***'].map((branch): readonly [unknown, string] => [
+      [{ max: 2, branches: [branch] }],
+      `spec.limits[0].branches[0]: ${BRANCH}; got the string ${JSON.stringify(branch)} [GR-INPUT-05]`,
+    ]),
+    [[{ max: 2, branches: [''] }], 'spec.limits[0].branches[0]: must not be empty [GR-INPUT-05]'],
+    [[{ max: 2, branches: [] }], 'spec.limits[0].branches: must have at least 1 entries [GR-INPUT-05]'],
+    [
+      [{ max: 2, branches: Array.from({ length: 11 }, () => 'main') }],
+      'spec.limits[0].branches: must have at most 10 entries [GR-INPUT-05]',
+    ],
+    [
+      [{ max: 2, branches: ['a'.repeat(256)] }],
+      'spec.limits[0].branches[0]: must have at most 255 characters [GR-INPUT-05]',
+    ],
     [
       [
         { name: 'a', max: 2 },

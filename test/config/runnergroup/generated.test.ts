@@ -87,6 +87,7 @@ test('the JSON Schema closes what has fields, knows all of them and explains eac
     'spec.labels[]',
     'spec.idleSchedule[].days[]',
     'spec.sizes[].podTemplate.*',
+    'spec.limits[].branches[]',
     'spec.podTemplate.*',
     'spec.setupCommand[]',
   ]);

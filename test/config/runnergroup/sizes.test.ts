@@ -46,6 +46,17 @@ describe('sizes and limits that go together', () => {
         ],
       },
     ],
+    [
+      'limits for branches beside one per repository',
+      {
+        limits: [
+          { per: 'repository', max: 4 },
+          { per: 'repository', branches: ['main', 'release/*'], max: 1 },
+          { branches: ['main', 'release/*'], max: 2 },
+          { branches: ['@a/b#1_x.y-**'], max: 2 },
+        ],
+      },
+    ],
     ['a named limit and warm runners', { minIdleRunners: 2, limits: [{ name: 'web', max: 4 }] }],
     ['a named limit and turns', { fairness: 'per-repository', limits: [{ name: 'web', max: 4 }] }],
   ])('%s', async (_, spec) => {
@@ -90,6 +101,44 @@ describe('sizes and limits that no job could get', () => {
       'a weight above a named limit per organization',
       { sizes: [{ name: 'large', weight: 4 }], limits: [{ name: 'web', per: 'organization', max: 3 }] },
       [`spec.sizes[0].weight: is 4, more than the limit web, which is 3: ${WAITS}`],
+    ],
+    [
+      'a weight above limits for branches',
+      {
+        sizes: [{ name: 'large', weight: 4 }],
+        limits: [
+          { branches: ['main', 'fix/*'], max: 3 },
+          { per: 'repository', branches: ['main'], max: 2 },
+        ],
+      },
+      [
+        `spec.sizes[0].weight: is 4, more than the limit of branches main, fix/*, which is 3: ${WAITS}`,
+        `spec.sizes[0].weight: is 4, more than the limit per repository of branches main, which is 2: ${WAITS}`,
+      ],
+    ],
+    [
+      'a named limit for branches',
+      { limits: [{ name: 'web', branches: ['main'], max: 1 }] },
+      [
+        'spec.limits[0].branches: does not go with name: Jobs do not say their branch to other groups. Remove one [GR-INPUT-06]',
+      ],
+    ],
+    [
+      'two limits for the same branches',
+      {
+        limits: [
+          { branches: ['main'], max: 1 },
+          { branches: ['main'], max: 2 },
+        ],
+      },
+      ['spec.limits[1]: is in this list already: remove one of them [GR-INPUT-06]'],
+    ],
+    [
+      'turns beside a limit for branches',
+      { fairness: 'per-repository', limits: [{ branches: ['main'], max: 1 }] },
+      [
+        'spec.limits[0].branches: does not go with fairness per-repository, whose turns Gitea does not know: remove one of them [GR-INPUT-06]',
+      ],
     ],
     [
       'a weight above both',
@@ -172,11 +221,15 @@ describe('sizes and limits that no job could get', () => {
         ['idleSchedule', [{ runners: 2, from: '08:00', to: '18:00', timeZone: 'Europe/Berlin' }]],
         ['idleDemand', { most: 2 }],
       ] as const
-    ).map(([field, value]): [string, Spec, readonly string[]] => [
-      `idle runners by ${field} beside a limit per repository`,
-      { [field]: value, limits: [{ per: 'repository', max: 1 }] },
-      [`spec.limits[0].per: does not go with ${field}: Gitea gives an idle runner to any job [GR-INPUT-06]`],
-    ]),
+    ).flatMap(([field, value]) =>
+      ([{ per: 'repository' }, { branches: ['main'] }] as const).map((limit): [string, Spec, readonly string[]] => [
+        `idle runners by ${field} beside a limit by ${Object.keys(limit).join()}`,
+        { [field]: value, limits: [{ ...limit, max: 1 }] },
+        [
+          `spec.limits[0].${Object.keys(limit).join()}: does not go with ${field}: Gitea gives an idle runner to any job [GR-INPUT-06]`,
+        ],
+      ]),
+    ),
   ])('%s', async (_, spec, complaints) => {
     expect(await complaintsOf(spec)).toEqual(complaints);
   });

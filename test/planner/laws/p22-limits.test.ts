@@ -1,6 +1,9 @@
 /** Laws P22 to P25 (docs/spec.md): limits besides the cap. */
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { matchesGlob } from '../../../src/config/policy/patterns.ts';
 import type { Group, Job, Limit, LiveJob } from '../../../src/planner/evidence.ts';
+import { limitsBranch } from '../../../src/planner/limits.ts';
 import { ORDINALS_SEARCHED } from '../../../src/planner/names.ts';
 import {
   done,
@@ -476,6 +479,131 @@ describe('P24 no runner is free that Gitea would give to a job over a limit per 
     expect(seen(job(2, big), job(3, api))).toEqual([3]);
     expect(seen(job(2, { ...api, labels: ['arm'] }), job(3, docs), job(4))).toEqual([2, 3]);
     expect(seen(job(2), job(3, { ...api, labels: ['arm'] }))).toEqual([3]);
+  });
+});
+
+describe('P24 of a limit for branches', () => {
+  const ofBranches: Limit = { key: 'runners/ci per ,main,release/*', most: 1, branches: ['main', 'release/*'] };
+  const limited = group({ limits: [ofBranches] });
+  const on = (branch: string, over: Partial<Job> = {}): Partial<Job> => ({ branch, ...over });
+  const atWork = (branch: string) => [running(1, named(limited, 1), on(branch))];
+  const liveJobs = [live(named(limited, 1), 'running', { pinned: true })];
+
+  it('counts jobs of these branches together, of all repositories, and says which branches', () => {
+    const planned = planScene({ groups: [limited], jobs: [...atWork('main'), job(2, on('release/1', api))], liveJobs });
+
+    expect(planned.jobs[1]).toMatchObject({ because: 'limit', limit: { most: 1, branches: ['main', 'release/*'] } });
+    expect(planned.jobs[1]).not.toHaveProperty('limit.of');
+  });
+
+  it('serves jobs of other branches, and of none, before the one that is held, and no younger one', () => {
+    const jobs = [...atWork('main'), job(2, on('fix')), job(3, on('')), job(4, on('main')), job(5, on('fix'))];
+
+    expect(verdicts(planScene({ groups: [limited], jobs, liveJobs }))).toMatchObject({
+      2: `new-runner ${named(limited, 2)}`,
+      3: `new-runner ${named(limited, 3)}`,
+      4: 'limit',
+      5: 'limit',
+    });
+  });
+
+  it('does not count runners at work for other branches', () => {
+    for (const branch of ['fix', 'release/1/2', ''])
+      expect(
+        servedIds(planScene({ groups: [limited], jobs: [...atWork(branch), job(2, on('main'))], liveJobs })),
+      ).toEqual([2]);
+  });
+
+  it('drops an idle runner that the job over the limit would get', () => {
+    const idle = named(limited, 9);
+    const jobs = [...atWork('main'), job(2, on('main'))];
+    const lives = [...liveJobs, live(idle, 'running')];
+
+    expect(emittedNames(planScene({ groups: [limited], jobs, runners: [row(idle)], liveJobs: lives }))).toEqual([
+      named(limited, 1),
+    ]);
+  });
+
+  it('counts a job and a runner of which nobody knows the branch', () => {
+    const unknown = [running(1, named(limited, 1))];
+
+    expect(verdicts(planScene({ groups: [limited], jobs: [...unknown, job(2, on('main'))], liveJobs }))[2]).toBe(
+      'limit',
+    );
+    expect(verdicts(planScene({ groups: [limited], jobs: [...atWork('main'), job(2)], liveJobs }))[2]).toBe('limit');
+    const finishing = { runners: [row(named(limited, 1), { busy: true })], liveJobs };
+    expect(verdicts(planScene({ groups: [limited], jobs: [job(2, on('main'))], ...finishing }))[2]).toBe('limit');
+    expect(servedIds(planScene({ groups: [limited], jobs: [job(2, on('fix'))], ...finishing }))).toEqual([2]);
+  });
+
+  it('counts each repository alone where it is also per repository', () => {
+    const each = group({ limits: [{ ...ofBranches, per: 'repository' }] });
+    const jobs = [...atWork('main'), job(2, on('main', api)), job(3, on('fix')), job(4, on('release/1'))];
+    const planned = planScene({ groups: [each], jobs, liveJobs });
+
+    expect(servedIds(planned)).toEqual([2, 3]);
+    expect(planned.jobs[3]).toMatchObject({ limit: { of: 'acme/web', branches: ['main', 'release/*'] } });
+  });
+
+  it('lets a job take a place under each limit of its branch', () => {
+    const all: Limit = { key: 'all', most: 2, branches: ['**'] };
+    const both = group({ limits: [{ ...ofBranches, most: 2 }, all] });
+    const jobs = [...atWork('main'), job(2, on('fix')), job(3, on(''))];
+
+    expect(servedIds(planScene({ groups: [both], jobs, liveJobs }))).toEqual([2, 3]);
+    expect(verdicts(planScene({ groups: [both], jobs: [...jobs, job(4, on('main'))], liveJobs }))[4]).toBe('limit');
+  });
+
+  it('does not count a pod that cannot start as in the way of a job that waits for its branch', () => {
+    const two = group({ limits: [{ ...ofBranches, most: 2 }] });
+    const stuck = live(named(two, 2), 'starting', { createdAtMs: NOW - 900_000, trouble: { reason: 'Unschedulable' } });
+    const jobs = [...atWork('main'), job(2, on('main')), job(3, on('main'))];
+
+    expect(servedIds(planScene({ groups: [two], jobs, liveJobs: [...liveJobs, stuck] }))).toEqual([2]);
+  });
+});
+
+describe('a branch fits a pattern', () => {
+  it.each<[string, string, boolean]>([
+    ['main', 'main', true],
+    ['main', 'Main', false],
+    ['main', 'main2', false],
+    ['main', 'domain', false],
+    ['release/*', 'release/1', true],
+    ['release/*', 'release/', true],
+    ['release/*', 'release', false],
+    ['release/*', 'release/1/a', false],
+    ['release/**', 'release/1/a', true],
+    ['*-fix', 'a-fix', true],
+    ['*-fix', 'b/a-fix', false],
+    ['**-fix', 'b/a-fix', true],
+    ['ab*ba', 'aba', false],
+    ['ab*ba', 'abba', true],
+    ['ab*ba', 'ab/ba', false],
+    ['a/*/b', 'a/x/b', true],
+    ['*', 'main', true],
+    ['*', 'a/b', false],
+    ['**', 'a/b', true],
+    ['**', '', false],
+    ['a.c', 'abc', false],
+  ])('%s and %s: %s', (pattern, branch, fits) => {
+    expect(limitsBranch({ branches: ['other', pattern] }, branch)).toBe(fits);
+  });
+
+  it('as the patterns of a policy do, where there is one star', () => {
+    const letters = fc.string({ unit: fc.constantFrom('a', 'b', '/'), maxLength: 6 });
+    const pattern = fc.tuple(letters, fc.constantFrom('', '*', '**'), letters).map((parts) => parts.join(''));
+
+    fc.assert(
+      fc.property(pattern, letters.filter(Boolean), (glob, branch) => {
+        expect(limitsBranch({ branches: [glob] }, branch)).toBe(matchesGlob(glob, branch));
+      }),
+    );
+  });
+
+  it('always where nobody knows the branch, or the limit is for all', () => {
+    expect(limitsBranch({ branches: ['main'] }, undefined)).toBe(true);
+    expect(limitsBranch({}, '')).toBe(true);
   });
 });
 

@@ -185,6 +185,13 @@ describe('the status of a group', () => {
     expect(words(limited(0, 'gpus'))['AtCapacity']).toBe('True JobsHeldByLimit');
     expect(said('AtCapacity', limited(0, 'gpus'))).toBe('Jobs are held back by limit gpus, which is 4: 3.');
     expect(said('AtCapacity', limited(0))).toBe('Jobs are held back by a limit of the group, which is 4: 3.');
+    const branches = ['main', 'release/*'];
+    expect(
+      said('AtCapacity', {
+        ...calm,
+        counts: { ...counts, held: { ...counts.held, cap: 0, limit: 3 }, limit: { most: 1, branches } },
+      }),
+    ).toBe('Jobs are held back by a limit of the group for branches main, release/*, which is 1: 3.');
     expect(words(limited(1, 'gpus'))['AtCapacity']).toBe('True JobsHeldBack');
     expect(statusOf(limited(2), undefined, NOW).heldJobs).toBe(5);
   });

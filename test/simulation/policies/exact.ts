@@ -4,7 +4,7 @@
  */
 import type { GiteaJob } from '../../../model/gitea/gitea.ts';
 import { repoOf } from '../../../model/gitea/model.ts';
-import { type Ceiling, ceilingsOf, partOf, weightOf } from '../ceilings.ts';
+import { type Ceiling, ceilingsOf, countsJobs, isOverBranch, partOf, weightOf } from '../ceilings.ts';
 import { type Cluster, isAstray, type KubeJob, type Pod } from '../cluster.ts';
 import type { GroupSpec } from '../history.ts';
 import { staying } from '../keeping.ts';
@@ -57,9 +57,10 @@ function shareOut(
   const ceilings = ceilingsOf(stage.history);
   const used = new Map<string, number>();
   const repository = (job: GiteaJob): string => repoOf(stage.gitea.state, job).fullName.toLowerCase();
+  const branchOf = ({ runId }: GiteaJob): string => stage.gitea.state.runs.get(runId)?.branch ?? 'main';
   const keysOf = (group: GroupSpec, job: GiteaJob | undefined): readonly (readonly [string, Ceiling])[] =>
     ceilings
-      .filter((each) => each.groups.includes(group))
+      .filter((each) => each.groups.includes(group) && (job === undefined || isOverBranch(each, branchOf(job))))
       .map((each) => [each.per && job ? `${each.name} ${partOf(each, repository(job))}` : each.name, each]);
   const take = (group: GroupSpec, job: GiteaJob | undefined): void => {
     for (const [key] of keysOf(group, job)) used.set(key, (used.get(key) ?? 0) + weightOf(group));
@@ -73,7 +74,7 @@ function shareOut(
       keysOf(group, job).find(([key, { most }]) => most - (used.get(key) ?? 0) < weightOf(group));
     const open = owners.filter((group) => {
       const lacking = stopped.has(group) ? undefined : lackingIn(group);
-      if (lacking?.[1].per)
+      if (lacking && countsJobs(lacking[1]))
         for (const other of groups)
           if (other.name === group.name && job.labels?.every((label) => other.labels.includes(label)))
             stopped.add(other);
