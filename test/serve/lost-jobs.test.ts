@@ -159,10 +159,16 @@ describe.each(['1.26.0', '1.27.3'] as const)('with Gitea %s', (version) => {
     const { gitea } = rig.simulator;
     const { jobs } = gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
     await until('a Job', () => rig.cluster.all('jobs').length === 1);
-    const name = rig.cluster.all('jobs')[0]?.metadata.name ?? '';
+    const [job] = rig.cluster.all('jobs');
+    if (!job) throw new Error('no Job');
+    const { name } = job.metadata;
+    const ownerReferences = [{ kind: 'Job', name, uid: job.metadata['uid'] }];
+    const metadata = { name: `${name}-x`, namespace: 'runners', ownerReferences };
+    rig.cluster.put('pods', { metadata, status: { phase: 'Running' } });
     const row = gitea.register({ name, scope: { kind: 'owner', owner: 'acme' }, labels: ['linux'], ephemeral: true });
     gitea.poll(row.id);
     await until('serve sees it at work', () => replica.busy().includes(name));
+    rig.cluster.remove('pods', `runners/${metadata.name}`);
     rig.cluster.remove('jobs', `runners/${name}`);
     await until('the status names it', () => lostJobs(rig).length === 1);
     expect(lostJobs(rig)).toEqual([expect.objectContaining({ runner: name, reason: 'JobDeleted' })]);

@@ -3,7 +3,7 @@
  *
  *     pod evicted, OOM-killed, gone … ─► suspect ─► a later look shows its CI job in progress ─► lost
  *                                                └─ it shows none ─► the runner was idle, or had reported the end: nothing
- *     its Job and its pod have gone, and nobody saw the Job end ─► suspect
+ *     its Job and its pod, which was seen, have gone, and nobody saw the Job end ─► suspect
  *     suspect ─► its Job is re-created before a look has told ─► nothing: a look names runners, and both have one name
  *     its node does not answer, but Gitea has heard of it in the last minute ─► suspect still: it may report the end
  *     lost ─► its node answers again, or Gitea hears of it, while the CI job is in progress ─► returned: the runner reports the end
@@ -41,7 +41,7 @@ interface Suspect {
 export interface GroupLosses {
   readonly suspects: ReadonlyMap<string, Suspect>;
   /** Names of runners whose Jobs were there and had not ended, or whose pods are still there. */
-  readonly alive: ReadonlySet<string>;
+  readonly alive: ReadonlyMap<string, { readonly podSeen: boolean }>;
   readonly lost: readonly LostJob[];
 }
 
@@ -59,16 +59,16 @@ export interface FollowInput {
   readonly nowMs: number;
 }
 
-export const NO_LOSSES: GroupLosses = { suspects: new Map(), alive: new Set(), lost: [] };
+export const NO_LOSSES: GroupLosses = { suspects: new Map(), alive: new Map(), lost: [] };
 
 /** What follows from what was known before and what is seen now. `lost` is the same list while nothing changes. */
 export function followLosses(before: GroupLosses, input: FollowInput) {
-  const { runners, hasPod, look } = input;
+  const { runners, look } = input;
   const living = new Set(runners.flatMap(({ job }) => (isOver(job.state) ? [] : [job.name])));
   const suspects = suspectsOf(before, input, living);
   const needsLook = [...suspects].some(([name, suspect]) => before.suspects.get(name) !== suspect);
   // Of these most were idle. Gitea takes minutes to fail a CI job, so the next look is early enough.
-  const { alive, gone } = followJobs(before.alive, runners, hasPod);
+  const { alive, gone } = followJobs(before.alive, input);
   for (const name of gone) if (!suspects.has(name)) suspects.set(name, newSuspect(name, 'JobDeleted', input));
 
   const back = new Set(runners.flatMap(({ job, isBack }) => (isBack ? [job.name] : [])));
@@ -170,13 +170,19 @@ function rowsSince(sinceMs: number, runner: string, look: GoodLook | undefined) 
  * Which runners are alive, and which were and have gone without an end that anybody saw: deleted by force, or told to stop in the very
  * request that gave them a CI job (docs/adr/0018). One that was first seen while it was being deleted may have ended before.
  */
-function followJobs(before: ReadonlySet<string>, runners: readonly LiveRunner[], hasPod: FollowInput['hasPod']) {
+function followJobs(before: GroupLosses['alive'], { endToldBy, hasPod, runners }: FollowInput) {
   const seen = new Set(runners.map(({ job }) => job.name));
-  const absent = [...before].filter((name) => !seen.has(name));
+  const absent = [...before.keys()].filter((name) => !seen.has(name));
   const present = runners.flatMap(({ job: { name, state } }) => {
     return !isOver(state) || (state === 'deleting' && before.has(name)) ? [name] : [];
   });
-  return { alive: new Set([...present, ...absent.filter(hasPod)]), gone: absent.filter((name) => !hasPod(name)) };
+  const wasSeen = (name: string): boolean => before.get(name)?.podSeen === true || endToldBy(name) !== undefined;
+  const living = [...present, ...absent.filter(hasPod)];
+  return {
+    alive: new Map(living.map((name) => [name, { podSeen: wasSeen(name) || hasPod(name) }])),
+    // A pod that was never seen may be there: its Job tells it to stop, and it ends its CI job first.
+    gone: absent.filter((name) => wasSeen(name) && !hasPod(name)),
+  };
 }
 
 type LossInput = Pick<ReconcileInput, 'snapshot' | 'targetOf' | 'observations' | 'nowMs'>;

@@ -105,8 +105,12 @@ describe('a CI job is not lost', () => {
 describe('a runner whose Job has gone', () => {
   const withState = (state: LiveState): LiveRunner => ({ job: live('ci-1', state), annotations: {} });
   /** What is known after its Job was seen in these states, one reconcile after the other. */
-  const known = (...states: readonly LiveState[]): GroupLosses =>
-    states.reduce((before, state) => follow(before, { runners: [withState(state)], nowMs: NOW }).losses, NO_LOSSES);
+  const known = (...states: readonly LiveState[]): GroupLosses => statesSeen(() => true, ...states);
+  const statesSeen = (hasPod: () => boolean, ...states: readonly LiveState[]): GroupLosses =>
+    states.reduce(
+      (before, state) => follow(before, { runners: [withState(state)], hasPod, nowMs: NOW }).losses,
+      NO_LOSSES,
+    );
   const look = lookAt(NOW + 9_500, running(7, 'ci-1'), running(8, 'ci-2'));
   /** Two reconciles without its Job. */
   const found = (before: GroupLosses, hasPod = () => false) => {
@@ -138,6 +142,10 @@ describe('a runner whose Job has gone', () => {
     expect(found(waiting, () => true)).toEqual([]);
 
     expect(found(waiting).map(({ jobId }) => jobId)).toEqual([7]);
+  });
+
+  it('is not lost when its pod was never seen: it may be there, and finish the CI job', () => {
+    expect(found(statesSeen(() => false, 'running', 'deleting'))).toEqual([]);
   });
 
   it('is forgotten when the look shows that it had no CI job, or had reported the end', () => {
