@@ -56,7 +56,8 @@ export type WakeNews =
   /** Gitea or its token fails. Then `generate` would fail, too, and only send requests to that Gitea. */
   | { readonly is: 'no-plan' }
   | { readonly is: 'its-turn' }
-  | { readonly is: 'woken'; readonly outcome: WakeOutcome }
+  /** `comparedMs`: until Argo CD had compared. Absent: all of the time. */
+  | { readonly is: 'woken'; readonly outcome: WakeOutcome; readonly comparedMs?: number }
   /** Argo CD was found in error (`outcome`), or misses a Job. */
   | { readonly is: 'unwell'; readonly outcome?: WakeOutcome };
 
@@ -102,7 +103,7 @@ export function follow(state: WakeState, news: WakeNews, nowMs: number): WakeSta
     case 'its-turn':
       return is === 'gathering' || is === 'pausing' ? begun(memory, nowMs) : state;
     case 'woken':
-      return isWaking ? settle(ended(memory, news.outcome, nowMs), nowMs) : state;
+      return isWaking ? settle(ended(memory, news, nowMs), nowMs) : state;
     default:
       return news satisfies never;
   }
@@ -173,19 +174,20 @@ function begun({ doubtMs: _, ...memory }: Memory, nowMs: number): WakeState {
   return { ...memory, is: 'waking', beganMs: nowMs, target: new Set(memory.differSince.keys()) };
 }
 
-function ended(memory: Memory, outcome: WakeOutcome, nowMs: number): Memory {
+function ended(memory: Memory, news: Extract<WakeNews, { is: 'woken' }>, nowMs: number): Memory {
+  const { comparedMs = nowMs - memory.beganMs, outcome } = news;
   // The pauses of an outage, and of an operation of somebody else, are over with it.
   const wasAway = isAwayNow(memory.last) && !isAwayNow(outcome);
   const wasBusy = memory.last?.is === 'busy' && outcome.is !== 'busy';
   const fruitless = wasAway || wasBusy ? 0 : memory.fruitless;
-  const pause = pauseMs(outcome, nowMs - memory.beganMs, fruitless);
+  const pause = pauseMs(outcome, comparedMs, fruitless);
   const owes = outcome.is === 'error' || outcome.is === 'failed';
   return { ...memory, last: outcome, fruitless: fruitless + 1, retryMs: nowMs + pause, owes };
 }
 
 /** How long to wait until a wake shows. An Application that is slow to compare is slow to apply, and another wake would slow it down. */
-function pauseMs(outcome: WakeOutcome, tookMs: number, fruitless: number): number {
-  const first = outcome.is === 'synced' ? Math.max(FIRST_PAUSE_MS.synced, tookMs) : FIRST_PAUSE_MS[outcome.is];
+function pauseMs(outcome: WakeOutcome, comparedMs: number, fruitless: number): number {
+  const first = outcome.is === 'synced' ? Math.max(FIRST_PAUSE_MS.synced, comparedMs) : FIRST_PAUSE_MS[outcome.is];
   const longest = isAwayNow(outcome) ? AWAY_PAUSE_MS : LONGEST_PAUSE_MS;
   return doubled(first, fruitless, longest);
 }

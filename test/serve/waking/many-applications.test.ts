@@ -190,6 +190,18 @@ describe('an Application with another operation under way', () => {
     expect(areWoken()).toEqual([true, true]);
   });
 
+  it('is repeated as soon as one that did not wait', async () => {
+    const { argocd, clock, told, want } = openBusy();
+    const wakes = () => told.filter(({ is }) => is === 'woken').length;
+    want('one');
+    await clock.pass(20_000);
+    argocd.sync = async () => 'started';
+    while (wakes() === 0) await clock.pass(100);
+    await clock.pass(4_000);
+
+    expect(wakes()).toBe(2);
+  });
+
   it('tells nothing of how fast Argo CD is: one that hangs after it gives its place away after 5 s', async () => {
     const { areWoken, argocd, clock, told, want } = openBusy();
     want('one');
