@@ -10,7 +10,7 @@ const shared = {
   maxWorkers,
 };
 /**
- * What takes longest, so that `npm test` stays at two minutes. `npm run test:long` runs these alone: bounds of time and memory with inputs
+ * What takes longest, so that `npm test` stays under three minutes. `npm run test:long` runs these alone: bounds of time and memory with inputs
  * that are just small enough, processes that start and end, and histories of what is rare.
  */
 const LONG = [
