@@ -114,15 +114,15 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
 /** Those that Kubernetes shows as lost, and those about whom no look has told yet. */
 function suspectsOf(before: GroupLosses, input: FollowInput, living: ReadonlySet<string>): Map<string, Suspect> {
   const suspects = new Map<string, Suspect>();
-  const follow = (name: string, reason: Suspect['reason'], known = before.suspects.get(name)): void => {
+  const suspect = (name: string, reason: Suspect['reason'], known = before.suspects.get(name)): void => {
     // The kubelet tells the end of a silent one now: a look from before does not know it.
     const isKnown = known && !(known.silent && !mayLive(name, known.reason, input));
     suspects.set(name, isKnown ? known : newSuspect(name, reason, input));
   };
-  for (const { job, loss } of input.runners) if (loss !== undefined) follow(job.name, loss);
+  for (const { job, loss } of input.runners) if (loss !== undefined) suspect(job.name, loss);
   // Argo CD may remove the Job before a look has told. If it has re-created the Job, the CI job may be that of the second runner.
   for (const [name, { isChecked, reason }] of before.suspects)
-    if (!isChecked && !suspects.has(name) && !living.has(name)) follow(name, reason);
+    if (!isChecked && !suspects.has(name) && !living.has(name)) suspect(name, reason);
   return suspects;
 }
 

@@ -173,7 +173,7 @@ export class Applications {
     if (outcome.is !== 'failed' && outcome.is !== 'foreign')
       this.#lastMs = [...this.#lastMs, refreshedMs ?? ms].slice(-REMEMBERED);
     tell({ is: 'woken', application: key, outcome, ms, waitedMs, steps });
-    this.#hears(key, app, { is: 'woken', outcome, ...(refreshedMs !== undefined && { comparedMs: refreshedMs }) });
+    this.#hears(key, app, { is: 'woken', outcome, comparedMs: refreshedMs });
     this.#asks.set(key, ASK_EVERY_MS);
     onNews(key, outcome);
   }

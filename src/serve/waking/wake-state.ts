@@ -57,7 +57,7 @@ export type WakeNews =
   | { readonly is: 'no-plan' }
   | { readonly is: 'its-turn' }
   /** `comparedMs`: until Argo CD had compared. Absent: all of the time. */
-  | { readonly is: 'woken'; readonly outcome: WakeOutcome; readonly comparedMs?: number }
+  | { readonly is: 'woken'; readonly outcome: WakeOutcome; readonly comparedMs?: number | undefined }
   /** Argo CD was found in error (`outcome`), or misses a Job. */
   | { readonly is: 'unwell'; readonly outcome?: WakeOutcome };
 

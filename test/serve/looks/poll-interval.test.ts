@@ -149,6 +149,7 @@ describe('the poll interval', () => {
     }
 
     expect(waits).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300]);
+    expect(nextLookMs(failing, 0, SHORTEST_MS, true)).toBe(60_000);
     expect(waitOf(looked(failing, jobs, nowMs, SHORTEST_MS))).toBe(60_000);
   });
 

@@ -148,6 +148,18 @@ describe('a runner whose Job has gone', () => {
     expect(found(statesSeen(() => false, 'running', 'deleting'))).toEqual([]);
   });
 
+  it('is lost when its pod went before its Job, or when the kubelet alone has told of it', () => {
+    const withoutPod = follow(known('running'), { runners: [withState('running')], nowMs: NOW }).losses;
+    expect(found(withoutPod)).toHaveLength(1);
+
+    const told = { runners: [], endToldBy: () => 'kubelet' as const };
+    const gone = follow(
+      statesSeen(() => false, 'running'),
+      { ...told, nowMs: NOW + 9_000 },
+    ).losses;
+    expect(follow(gone, { ...told, nowMs: NOW + 9_900, look }).found).toHaveLength(1);
+  });
+
   it('is forgotten when the look shows that it had no CI job, or had reported the end', () => {
     const gone = follow(known('running', 'deleting'), { runners: [], nowMs: NOW + 9_000 }).losses;
     const reported = lookAt(NOW + 9_500, done(7, 'ci-1'));
