@@ -18,7 +18,8 @@ export async function directWire(origin: string, options: ConnectOptions): Promi
     const http = await import('node:http');
     return wireOf(origin, new http.Agent(keeping), http.request);
   }
-  const [https, { createSecureContext }] = [await import('node:https'), await import('node:tls')];
+  const https = await import('node:https');
+  const { createSecureContext } = await import('node:tls');
   // Once for all connections: a bundle of all public CAs takes 20 ms of CPU time each time that it is read.
   const secureContext = createSecureContext({ ca, ...clientCertificate });
   const agent = new https.Agent({ ...keeping, secureContext });

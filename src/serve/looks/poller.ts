@@ -105,7 +105,7 @@ export class Poller {
     const own = this.#posts.get(target.key);
     const origin = originOf(target);
     const judged = own ? [own] : [...this.#posts.values()].filter((post) => originOf(post.target) === origin);
-    return judged.length === 0 || judged.some(({ pace, observation }) => observation !== undefined && !pace.trouble);
+    return judged.length === 0 || judged.some(isUp);
   };
 
   async #look(key: string, { absorb, signal }: Turn): Promise<Again | undefined> {
@@ -133,7 +133,10 @@ export class Poller {
       post.pace = looked(post.pace, found.jobs.filter(isActive), endedMs, pollMs);
     }
     onLook(post.target, post.observation);
-    const isBlip = isFailed && (isOfConnection(found) || found.kind === 'server-error') && this.#isWellElsewhere(post);
+    const isBlip =
+      isFailed &&
+      (isOfConnection(found) || found.kind === 'server-error') &&
+      this.#othersOf(post).some(([, other]) => isUp(other));
     const inMs = Math.max(nextLookMs(post.pace, random(), pollMs, isBlip), this.#pausedMs(post));
     return { inMs, ...(isFailed && { firm: true }) };
   }
@@ -146,10 +149,6 @@ export class Poller {
   /** A Gitea that failed is well again: its other scopes that failed need not wait. */
   #recovered(recovered: Post): void {
     for (const [key, other] of this.#othersOf(recovered)) if (isDown(other)) this.#looks.lift(key);
-  }
-
-  #isWellElsewhere(post: Post): boolean {
-    return this.#othersOf(post).some(([, { observation, pace }]) => observation !== undefined && !pace.trouble);
   }
 
   /** Other targets of the same Gitea. */
@@ -175,6 +174,10 @@ export class Poller {
     });
     return found.get(target.key);
   }
+}
+
+function isUp({ observation, pace }: Post): boolean {
+  return observation !== undefined && !pace.trouble;
 }
 
 /** Its looks fail, and not because Gitea refuses the token. */

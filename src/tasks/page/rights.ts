@@ -17,6 +17,7 @@ import { Deadline, isHeaderText, parseJson } from '../../clients/http/request.ts
 import { Token } from '../../clients/tokens/token.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
+import { atMost } from '../../shared/keys.ts';
 import type { Scope } from '../../shared/scope.ts';
 import type { Figures, Reader } from './view.ts';
 
@@ -60,9 +61,9 @@ export type ReaderRights = ReturnType<typeof readerRights>;
 /** @param url base URL of Gitea, as pods reach it */
 export function readerRights(url: string, http: HttpClient, clock: Clock) {
   const life = { ttl: LONGEST_MS, ttlResolution: 0, perf: { now: () => clock.steadyMs() } };
-  const people = new LRUCache<string, Person>({ max: MOST_PEOPLE, ...life });
+  const people = new LRUCache<string, Person>({ ...atMost(MOST_PEOPLE), ...life });
   /** By person and path of the question. */
-  const answers = new LRUCache<string, boolean>({ max: MOST_ANSWERS, ...life });
+  const answers = new LRUCache<string, boolean>({ ...atMost(MOST_ANSWERS), ...life });
   /** Visits under way: a browser that reloads in a loop asks nothing twice. */
   const visits = new Map<string, Promise<Person>>();
 
