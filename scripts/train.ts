@@ -3,17 +3,17 @@
  * starts it, with the very Node that the caches are for. `node train.cjs FOLDER PART ARGUMENTS`: PART is run with ARGUMENTS as the
  * launcher would; each cache goes into FOLDER.
  */
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import v8 from 'node:v8';
 import type { Script } from 'node:vm';
-import { compile, type ProgramPart, run, sealed } from '../src/cli/start/code-cache.ts';
+import { compile, type ProgramPart, readSource, run, sealed } from '../src/cli/start/code-cache.ts';
 
 const [folder = '', part = '', ...args] = process.argv.slice(2);
 const loaded: { readonly file: string; readonly source: Buffer; readonly script: Script }[] = [];
 
 function load(file: string): unknown {
-  const source = readFileSync(file);
+  const source = readSource(file);
   const script = compile(source, file);
   loaded.push({ file, source, script });
   return run(script, (other) => load(join(dirname(file), other)));

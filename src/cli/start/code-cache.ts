@@ -7,8 +7,10 @@
  * A wrong cache is never used, because everything is compared. When the source or Node differs, or the file is cut or changed, the
  * source is compiled without the cache. V8 itself compares only the length of the source and its flags, and takes damaged data.
  * Comparing costs less than a checksum, which would need node:crypto. This module writes nothing: the folder may be read-only.
+ *
+ * New memory is what costs most in a start. So nothing is read twice as a whole, and no text is copied.
  */
-import { readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 
@@ -17,13 +19,15 @@ export interface ProgramPart {
   readonly main: () => void;
 }
 
+const START = Buffer.from('(function (exports, require, module) {');
+const END = Buffer.from('\n})');
 const loaded = new Map<string, unknown>();
 
 /** Compiles and runs a file of ours, with its code cache when that fits; once. Answers what it exports. */
 export function load(file: string): unknown {
   if (!loaded.has(file)) {
-    const source = readFileSync(file);
-    const script = compile(source, file, openCache(source, file));
+    const source = readSource(file);
+    const script = compile(source, file, openCache(source, `${file}.cache`));
     loaded.set(
       file,
       run(script, (part) => load(join(dirname(file), part))),
@@ -32,10 +36,21 @@ export function load(file: string): unknown {
   return loaded.get(file);
 }
 
+/** A file of ours as a function. In one piece: V8 would copy what is put together. */
+export function readSource(file: string): Buffer {
+  return inFile(file, (fd) => {
+    const { size } = fstatSync(fd);
+    const source = Buffer.allocUnsafeSlow(START.length + size + END.length);
+    START.copy(source);
+    if (readSync(fd, source, START.length, size, 0) !== size) throw new Error(`${file} changes while it is read`);
+    END.copy(source, START.length + size);
+    return source;
+  });
+}
+
 /** @param source ASCII, as esbuild writes it: one byte per character is all V8 needs to keep. */
 export function compile(source: Buffer, file: string, cachedData?: Buffer): Script {
-  const text = `(function (exports, require, module) {${source.toString('latin1')}\n})`;
-  return new Script(text, { filename: file, ...(cachedData && { cachedData }) });
+  return new Script(source.toString('latin1'), { filename: file, ...(cachedData && { cachedData }) });
 }
 
 /**
@@ -57,25 +72,44 @@ export function sealed(source: Buffer, data: Buffer, maker: Maker = process): Bu
   return Buffer.concat([keyOf(maker), source, data, data]);
 }
 
-/** The data in a cache, when it is whole and was made of this source by this Node. */
-export function unsealed(cache: Buffer, source: Buffer): Buffer | undefined {
-  const key = keyOf(process);
-  const start = key.length + source.length;
-  const end = start + (cache.length - start) / 2;
-  if (!Number.isInteger(end) || end <= start) return undefined;
-  const fits = cache.subarray(0, key.length).equals(key) && cache.subarray(key.length, start).equals(source);
-  const data = cache.subarray(start, end);
-  return fits && data.equals(cache.subarray(end)) ? data : undefined;
+/** The data in a cache, when it is there, whole, and was made of this source by this Node. */
+export function openCache(source: Buffer, cache: string): Buffer | undefined {
+  try {
+    return inFile(cache, (fd) => {
+      const key = keyOf(process);
+      const start = key.length + source.length;
+      const length = (fstatSync(fd).size - start) / 2;
+      if (!Number.isInteger(length) || length <= 0) return undefined;
+      if (!stands(fd, key, 0) || !stands(fd, source, key.length)) return undefined;
+      const data = Buffer.allocUnsafeSlow(length);
+      readSync(fd, data, 0, length, start);
+      return stands(fd, data, start + length) ? data : undefined;
+    });
+  } catch {
+    return undefined;
+  }
+}
+
+/** True when these bytes are in the file at this place. */
+function stands(fd: number, bytes: Buffer, at: number): boolean {
+  const piece = Buffer.allocUnsafe(Math.min(bytes.length, 65_536));
+  for (let from = 0; from < bytes.length; from += piece.length) {
+    const read = readSync(fd, piece, 0, piece.length, at + from);
+    const wanted = bytes.subarray(from, from + piece.length);
+    if (!wanted.equals(piece.subarray(0, Math.min(read, wanted.length)))) return false;
+  }
+  return true;
+}
+
+function inFile<T>(file: string, use: (fd: number) => T): T {
+  const fd = openSync(file, 'r');
+  try {
+    return use(fd);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 function keyOf({ version, arch, platform }: Maker): Buffer {
   return Buffer.from(`${version} ${arch} ${platform}\0`);
-}
-
-function openCache(source: Buffer, file: string): Buffer | undefined {
-  try {
-    return unsealed(readFileSync(`${file}.cache`), source);
-  } catch {
-    return undefined;
-  }
 }

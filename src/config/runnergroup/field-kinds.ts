@@ -14,17 +14,24 @@ export function stringLike(
   rule: string | ((issue: { readonly input?: unknown }) => string),
   ...checks: readonly ((text: string) => string | undefined)[]
 ): z.ZodString {
-  return z
-    .string()
-    .check(
+  return z.string({
+    checks: [
       ...(least > 0 ? [z.minLength(least)] : []),
       z.maxLength(most),
       z.regex(pattern, { error: rule }),
       ...checks.map((check) => z.superRefine(words(check))),
-    );
+    ],
+  });
 }
 
-export const wholeNumber = (least: number, most: number) => z.int().check(z.gte(least), z.lte(most));
+/**
+ * A schema that is made when a group has the field: a start without it must not pay for it. `z.lazy` alone would be made as soon as an
+ * optional field of it is read; what stands before it here keeps it from that.
+ */
+export const whenWritten = <T extends z.ZodType>(make: () => T) => z.preprocess((written) => written, z.lazy(make));
+
+const whole = z.int();
+export const wholeNumber = (least: number, most: number) => z.number({ checks: [whole, z.gte(least), z.lte(most)] });
 
 export const clockTime = () =>
   stringLike(5, 5, /^([01][0-9]|2[0-3]):[0-5][0-9]$/, 'must be a time of the day, e.g. 07:00');
@@ -60,17 +67,16 @@ export const objectKey = (kind: string) => {
 const secretName = objectName('Secret');
 const secretKey = objectKey('Secret');
 
-export const secretRef = (nameHelp: string) =>
-  z.strictObject({
-    name: secretName.register(z.globalRegistry, { description: nameHelp }),
-    key: secretKey.register(z.globalRegistry, { description: 'Key in the Secret.' }),
-  });
+export const secretRef = z.strictObject({
+  name: secretName.register(z.globalRegistry, {
+    description: 'Name of the Secret, in the namespace of the RunnerGroup.',
+  }),
+  key: secretKey.register(z.globalRegistry, { description: 'Key in the Secret.' }),
+});
 
 export const secretSelector = () =>
   z.strictObject({
-    secretRef: secretRef('Name of the Secret.')
-      .optional()
-      .register(z.globalRegistry, { description: 'The Secret and its key.' }),
+    secretRef: secretRef.optional().register(z.globalRegistry, { description: 'The Secret and its key.' }),
     name: secretName.optional().register(z.globalRegistry, { description: 'Older spelling of `secretRef.name`.' }),
     key: secretKey.optional().register(z.globalRegistry, { description: 'Older spelling of `secretRef.key`.' }),
   });
@@ -180,37 +186,39 @@ function isIpv6(text: string): boolean {
 }
 
 /** `noProxy`, not `no`: kubectl, Argo CD and we read a bare `no` as `false`, as YAML 1.1 has it. */
-export const proxy = z.strictObject({
-  http: proxyUrl()
-    .optional()
-    .meta({ description: 'Proxy for http URLs: `http_proxy` and `HTTP_PROXY`. Without user and password.' }),
-  https: proxyUrl()
-    .optional()
-    .meta({ description: 'Proxy for https URLs: `https_proxy` and `HTTPS_PROXY`. Without user and password.' }),
-  noProxy: directHosts().optional().meta({
-    description:
-      'Hosts, IP addresses and CIDR blocks that need no proxy: `no_proxy` and `NO_PROXY`. `localhost`, the pod itself, `.svc` and `.cluster.local` are always added.',
-  }),
-  secretRef: z
-    .strictObject({
-      name: objectName('Secret').meta({
-        description: 'Name of the Secret, in the namespace of the RunnerGroup. Not one with a token of Gitea.',
-      }),
-    })
-    .optional()
-    .meta({
+export const proxy = () =>
+  z.strictObject({
+    http: proxyUrl()
+      .optional()
+      .meta({ description: 'Proxy for http URLs: `http_proxy` and `HTTP_PROXY`. Without user and password.' }),
+    https: proxyUrl()
+      .optional()
+      .meta({ description: 'Proxy for https URLs: `https_proxy` and `HTTPS_PROXY`. Without user and password.' }),
+    noProxy: directHosts().optional().meta({
       description:
-        'Secret with the login of the proxy: keys `username` and `password`, percent-encoded as in a URL. CI jobs can read it.',
+        'Hosts, IP addresses and CIDR blocks that need no proxy: `no_proxy` and `NO_PROXY`. `localhost`, the pod itself, `.svc` and `.cluster.local` are always added.',
     }),
-});
-
-export const caBundle = z.strictObject({
-  configMapRef: z
-    .strictObject({
-      name: objectName('ConfigMap').meta({
-        description: 'Name of the ConfigMap, in the namespace of the RunnerGroup.',
+    secretRef: z
+      .strictObject({
+        name: objectName('Secret').meta({
+          description: 'Name of the Secret, in the namespace of the RunnerGroup. Not one with a token of Gitea.',
+        }),
+      })
+      .optional()
+      .meta({
+        description:
+          'Secret with the login of the proxy: keys `username` and `password`, percent-encoded as in a URL. CI jobs can read it.',
       }),
-      key: objectKey('ConfigMap').meta({ description: 'Key whose value is PEM: one certificate or more.' }),
-    })
-    .meta({ description: 'The ConfigMap and its key.' }),
-});
+  });
+
+export const caBundle = () =>
+  z.strictObject({
+    configMapRef: z
+      .strictObject({
+        name: objectName('ConfigMap').meta({
+          description: 'Name of the ConfigMap, in the namespace of the RunnerGroup.',
+        }),
+        key: objectKey('ConfigMap').meta({ description: 'Key whose value is PEM: one certificate or more.' }),
+      })
+      .meta({ description: 'The ConfigMap and its key.' }),
+  });

@@ -51,7 +51,7 @@ function targets() {
     .max(MOST_NOTIFY_TARGETS);
 }
 
-/** Schema of `spec.notify`. It is built when a group has the field, as that of `runnerConfig` (runner-config.ts says why). */
+/** Schema of `spec.notify`. It is made when a group has the field (field-kinds.ts says why). */
 export const NotifyTargets = z.preprocess((written, context) => {
   if (!Array.isArray(written)) return written;
   return written.map((entry: unknown, index) => {

@@ -3,7 +3,7 @@
  * that it does not know and says nothing, so they are checked here. test/config/runnergroup/runner-config.test.ts compares the keys with the runner's.
  */
 import * as z from 'zod';
-import { stringLike } from './field-kinds.ts';
+import { stringLike, whenWritten } from './field-kinds.ts';
 import { words } from './words.ts';
 
 /** Bytes of all keys together. They are an annotation of each runner's Job, and Kubernetes allows 256 KiB of them for an object. */
@@ -97,11 +97,8 @@ function checkSize(config: object): string | undefined {
   return `has ${bytes} bytes, more than ${RUNNER_CONFIG_LIMIT}: keep long values in the runner's image, e.g. in runner.env_file`;
 }
 
-/**
- * Schema of `spec.runnerConfig`. It is built when a group has the field, which takes milliseconds: a start without one must not pay for it.
- * `z.lazy` alone would be built as soon as an optional field of that schema is read; what stands before it here keeps it from that.
- */
-export const RunnerConfigKeys = z.preprocess((written) => written, z.lazy(keys));
+/** Schema of `spec.runnerConfig`. */
+export const RunnerConfigKeys = whenWritten(keys);
 
 export type RunnerConfig = Readonly<z.output<typeof RunnerConfigKeys>>;
 

@@ -28,6 +28,7 @@ import {
   secretSelector,
   stringLike,
   url,
+  whenWritten,
   wholeNumber,
 } from './field-kinds.ts';
 import { NOTIFY_HELP, NotifyTargets } from './notify-fields.ts';
@@ -180,20 +181,23 @@ export const Spec = z.strictObject({
     .optional()
     .register(z.globalRegistry, { description: 'Another name for `maxActiveRunners`.' }),
   priorityTiers: z
-    .array(
+    .lazy(() =>
       z
-        .strictObject({
-          priorityClassName: objectName('PriorityClass').register(z.globalRegistry, {
-            description: 'A PriorityClass of the cluster.',
-          }),
-          threshold: wholeNumber(1, MOST_RUNNERS).register(z.globalRegistry, {
-            description:
-              'The runners of the group up to this number have the class, unless an earlier tier has given them theirs.',
-          }),
-        })
-        .register(z.globalRegistry, { description: 'A PriorityClass and the runners that get it.' }),
+        .array(
+          z
+            .strictObject({
+              priorityClassName: objectName('PriorityClass').register(z.globalRegistry, {
+                description: 'A PriorityClass of the cluster.',
+              }),
+              threshold: wholeNumber(1, MOST_RUNNERS).register(z.globalRegistry, {
+                description:
+                  'The runners of the group up to this number have the class, unless an earlier tier has given them theirs.',
+              }),
+            })
+            .register(z.globalRegistry, { description: 'A PriorityClass and the runners that get it.' }),
+        )
+        .max(10),
     )
-    .max(10)
     .default([])
     .register(z.globalRegistry, {
       description:
@@ -205,43 +209,49 @@ export const Spec = z.strictObject({
       'Warm pool: so many idle, registered runners are kept for jobs to come, as far as the cap has room. At most the cap. They ask Gitea for work every second. `setupCommand` is done before they wait.',
   }),
   idleSchedule: z
-    .array(
+    .lazy(() =>
       z
-        .strictObject({
-          runners: wholeNumber(1, MOST_IDLE).register(z.globalRegistry, {
-            description: 'So many idle runners are kept at this time. At most the cap.',
-          }),
-          from: clockTime().register(z.globalRegistry, { description: 'First minute, e.g. `07:00`.' }),
-          to: clockTime().register(z.globalRegistry, {
-            description: 'The minute after the last one, e.g. `19:00`. Up to `from`: it is on the next day.',
-          }),
-          days: z
-            .array(z.enum(DAYS))
-            .max(DAYS.length)
-            .default(['Mon', 'Tue', 'Wed', 'Thu', 'Fri'])
-            .register(z.globalRegistry, { description: 'Days on which it begins.' }),
-          timeZone: stringLike(1, 64, TIME_ZONE, TIME_ZONE_RULE, checkTimeZone)
-            .default('UTC')
-            .register(z.globalRegistry, { description: 'IANA name, e.g. `Europe/Berlin`. Summer time is followed.' }),
-        })
-        .register(z.globalRegistry, { description: 'Hours with a warm pool.' }),
+        .array(
+          z
+            .strictObject({
+              runners: wholeNumber(1, MOST_IDLE).register(z.globalRegistry, {
+                description: 'So many idle runners are kept at this time. At most the cap.',
+              }),
+              from: clockTime().register(z.globalRegistry, { description: 'First minute, e.g. `07:00`.' }),
+              to: clockTime().register(z.globalRegistry, {
+                description: 'The minute after the last one, e.g. `19:00`. Up to `from`: it is on the next day.',
+              }),
+              days: z
+                .array(z.enum(DAYS))
+                .max(DAYS.length)
+                .default(['Mon', 'Tue', 'Wed', 'Thu', 'Fri'])
+                .register(z.globalRegistry, { description: 'Days on which it begins.' }),
+              timeZone: stringLike(1, 64, TIME_ZONE, TIME_ZONE_RULE, checkTimeZone)
+                .default('UTC')
+                .register(z.globalRegistry, {
+                  description: 'IANA name, e.g. `Europe/Berlin`. Summer time is followed.',
+                }),
+            })
+            .register(z.globalRegistry, { description: 'Hours with a warm pool.' }),
+        )
+        .max(20),
     )
-    .max(20)
     .default([])
     .register(z.globalRegistry, {
       description:
         'The warm pool by the calendar: at these hours it has so many runners, if that is more than `minIdleRunners`.',
       [DEFAULT_NOTE]: 'none',
     }),
-  idleDemand: z
-    .strictObject({
+  idleDemand: whenWritten(() =>
+    z.strictObject({
       minutes: wholeNumber(1, 120).default(10).register(z.globalRegistry, {
         description: 'How far back CI jobs are counted.',
       }),
       most: wholeNumber(1, MOST_IDLE).register(z.globalRegistry, {
         description: 'At most so many idle runners. At most the cap.',
       }),
-    })
+    }),
+  )
     .optional()
     .register(z.globalRegistry, {
       description:
@@ -249,35 +259,38 @@ export const Spec = z.strictObject({
       [DEFAULT_NOTE]: 'none',
     }),
   sizes: z
-    .array(
+    .lazy(() =>
       z
-        .strictObject({
-          name: stringLike(1, 63, /^[A-Za-z0-9](?:[-._A-Za-z0-9]*[A-Za-z0-9])?$/, SIZE_RULE).register(
-            z.globalRegistry,
-            {
-              description: 'The label of `runs-on` that chooses the size.',
-            },
-          ),
-          weight: wholeNumber(1, MOST_RUNNERS).default(1).register(z.globalRegistry, {
-            description: 'Places that one runner of this size takes under the cap and under each of `limits`.',
-          }),
-          resources: resources()
-            .optional()
-            .register(z.globalRegistry, {
-              description: 'In place of `spec.resources`.',
-              [DEFAULT_NOTE]: '`spec.resources`',
-            }),
-          podTemplate: z
-            .record(z.string(), z.unknown())
-            .optional()
-            .register(z.globalRegistry, {
-              description: 'In place of `spec.podTemplate`.',
-              [DEFAULT_NOTE]: '`spec.podTemplate`',
-            }),
-        })
-        .register(z.globalRegistry, { description: 'A size.' }),
+        .array(
+          z
+            .strictObject({
+              name: stringLike(1, 63, /^[A-Za-z0-9](?:[-._A-Za-z0-9]*[A-Za-z0-9])?$/, SIZE_RULE).register(
+                z.globalRegistry,
+                {
+                  description: 'The label of `runs-on` that chooses the size.',
+                },
+              ),
+              weight: wholeNumber(1, MOST_RUNNERS).default(1).register(z.globalRegistry, {
+                description: 'Places that one runner of this size takes under the cap and under each of `limits`.',
+              }),
+              resources: resources()
+                .optional()
+                .register(z.globalRegistry, {
+                  description: 'In place of `spec.resources`.',
+                  [DEFAULT_NOTE]: '`spec.resources`',
+                }),
+              podTemplate: z
+                .record(z.string(), z.unknown())
+                .optional()
+                .register(z.globalRegistry, {
+                  description: 'In place of `spec.podTemplate`.',
+                  [DEFAULT_NOTE]: '`spec.podTemplate`',
+                }),
+            })
+            .register(z.globalRegistry, { description: 'A size.' }),
+        )
+        .max(20),
     )
-    .max(20)
     .default([])
     .register(z.globalRegistry, {
       description:
@@ -285,40 +298,43 @@ export const Spec = z.strictObject({
       [DEFAULT_NOTE]: 'none',
     }),
   limits: z
-    .array(
+    .lazy(() =>
       z
-        .strictObject({
-          name: dnsLabel()
-            .optional()
-            .register(z.globalRegistry, {
-              description: 'Groups that name it share it. The lowest `max` of them counts.',
-              [DEFAULT_NOTE]: 'it is for this group alone',
-            }),
-          max: wholeNumber(1, MOST_RUNNERS).register(z.globalRegistry, {
-            description: 'At most this many places at a time. A runner takes 1, or the `weight` of its size.',
-          }),
-          per: z
-            .enum(['repository', 'organization'])
-            .optional()
-            .register(z.globalRegistry, {
-              description:
-                'Each repository, or each organization or user, has so many places. Gitea gives a runner the oldest job that it covers, whatever the limit says. So a job that waits for such a limit also stops the younger jobs of its group. Not with `minIdleRunners`, `idleSchedule`, `idleDemand` and `fairness: per-repository`.',
-              [DEFAULT_NOTE]: 'all runners together',
-            }),
-          branches: z
-            .array(stringLike(1, 255, /^[-\w./@#]*(?:\*{1,2}[-\w./@#]*)?$/, BRANCH_RULE))
-            .min(1)
-            .max(10)
-            .optional()
-            .register(z.globalRegistry, {
-              description:
-                'Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, it stops the younger jobs of its group, and does not go with idle runners and `fairness: per-repository`. Not with `name`.',
-              [DEFAULT_NOTE]: 'jobs of all branches',
-            }),
-        })
-        .register(z.globalRegistry, { description: 'A limit.' }),
+        .array(
+          z
+            .strictObject({
+              name: dnsLabel()
+                .optional()
+                .register(z.globalRegistry, {
+                  description: 'Groups that name it share it. The lowest `max` of them counts.',
+                  [DEFAULT_NOTE]: 'it is for this group alone',
+                }),
+              max: wholeNumber(1, MOST_RUNNERS).register(z.globalRegistry, {
+                description: 'At most this many places at a time. A runner takes 1, or the `weight` of its size.',
+              }),
+              per: z
+                .enum(['repository', 'organization'])
+                .optional()
+                .register(z.globalRegistry, {
+                  description:
+                    'Each repository, or each organization or user, has so many places. Gitea gives a runner the oldest job that it covers, whatever the limit says. So a job that waits for such a limit also stops the younger jobs of its group. Not with `minIdleRunners`, `idleSchedule`, `idleDemand` and `fairness: per-repository`.',
+                  [DEFAULT_NOTE]: 'all runners together',
+                }),
+              branches: z
+                .array(stringLike(1, 255, /^[-\w./@#]*(?:\*{1,2}[-\w./@#]*)?$/, BRANCH_RULE))
+                .min(1)
+                .max(10)
+                .optional()
+                .register(z.globalRegistry, {
+                  description:
+                    'Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, it stops the younger jobs of its group, and does not go with idle runners and `fairness: per-repository`. Not with `name`.',
+                  [DEFAULT_NOTE]: 'jobs of all branches',
+                }),
+            })
+            .register(z.globalRegistry, { description: 'A limit.' }),
+        )
+        .max(20),
     )
-    .max(20)
     .default([])
     .register(z.globalRegistry, {
       description:
@@ -390,30 +406,35 @@ export const Spec = z.strictObject({
       description: 'Kubernetes `requests` and `limits` of the runner container.',
       [DEFAULT_NOTE]: 'none',
     }),
-  proxy: proxy.optional().register(z.globalRegistry, {
-    description:
-      'The way out for runner pods: registration, CI jobs, image pulls. The generator and `serve` do not use it: their proxy is that of the installation.',
-    [DEFAULT_NOTE]: 'none',
-  }),
-  caBundle: caBundle.optional().register(z.globalRegistry, {
-    description:
-      'CA certificates that runner pods trust besides the public ones. The generator and `serve` do not trust them: their CA is that of the installation.',
-    [DEFAULT_NOTE]: 'none',
-  }),
+  proxy: whenWritten(proxy)
+    .optional()
+    .register(z.globalRegistry, {
+      description:
+        'The way out for runner pods: registration, CI jobs, image pulls. The generator and `serve` do not use it: their proxy is that of the installation.',
+      [DEFAULT_NOTE]: 'none',
+    }),
+  caBundle: whenWritten(caBundle)
+    .optional()
+    .register(z.globalRegistry, {
+      description:
+        'CA certificates that runner pods trust besides the public ones. The generator and `serve` do not trust them: their CA is that of the installation.',
+      [DEFAULT_NOTE]: 'none',
+    }),
   runnerConfig: RunnerConfigKeys.optional().register(z.globalRegistry, {
     description:
       "Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know is an error, and so is one that another field sets. Keys that came after runner 1.0.8 need `image`. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`.",
     [DEFAULT_NOTE]: 'none',
   }),
-  cache: z
-    .strictObject({
+  cache: whenWritten(() =>
+    z.strictObject({
       url: url('http://gitea-runner-cache.runners.svc:8088').register(z.globalRegistry, {
         description: 'Base URL of the cache server.',
       }),
-      secretRef: secretRef('Name of the Secret, in the namespace of the RunnerGroup.').register(z.globalRegistry, {
+      secretRef: secretRef.meta({
         description: 'The secret that the cache server shares with its runners.',
       }),
-    })
+    }),
+  )
     .optional()
     .register(z.globalRegistry, {
       description:
@@ -429,9 +450,12 @@ export const Spec = z.strictObject({
       'When a CI job has waited so long, `serve` says why in a commit status, and again when the job has its runner ([how](serve.md#why-a-job-waits-beside-its-commit)). The API token then needs `write:repository`. 0: it says nothing.',
   }),
   setupCommand: z
-    .array(stringLike(0, LONGEST_COMMAND, /^[^\0]*$/, 'must not have a NUL character'))
-    .max(100)
-    .superRefine(words(checkCommand))
+    .lazy(() =>
+      z
+        .array(stringLike(0, LONGEST_COMMAND, /^[^\0]*$/, 'must not have a NUL character'))
+        .max(100)
+        .superRefine(words(checkCommand)),
+    )
     .default([])
     .register(z.globalRegistry, {
       description:
