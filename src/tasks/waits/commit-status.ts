@@ -87,7 +87,10 @@ export function sayWhyJobsWait(timeoutMs: number): StartTask {
         const wait = waits.get(key);
         if (!wait) return;
         wait.failures += 1;
-        if (wait.failures % MOST_TRIES === 0) Object.assign(wait, { said: wait.text, saidMs: clock.steadyMs() });
+        if (wait.failures % MOST_TRIES === 0) {
+          Object.assign(wait, { said: wait.text, saidMs: clock.steadyMs() });
+          if (wait.isOver) waits.delete(key);
+        }
         if (isRefusal(failure)) refusedUntil.set(wait.target.key, clock.steadyMs() + REFUSED_MS);
         tell({ is: 'commit-status', repository: wait.job.repository, failure });
       },
