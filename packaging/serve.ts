@@ -111,8 +111,9 @@ function container(): k8s.Container {
     name: 'serve',
     image: IMAGE,
     imagePullPolicy: 'IfNotPresent',
-    // Node alone gives itself half of the limit. The rest is for code, buffers and TLS.
-    command: [TINI, '--', NODE, '--max-old-space-size-percentage=70', BUNDLE, 'serve'],
+    // Node alone gives itself half of the limit. The rest is for code, buffers and TLS. Young objects get three spaces of 4 MiB: with 16
+    // MiB the page for developers costs 37 MiB, with 4 MiB 13.
+    command: [TINI, '--', NODE, '--max-old-space-size-percentage=70', '--max-semi-space-size=4', BUNDLE, 'serve'],
     envFrom: [
       { configMapRef: { name: DEFAULTS } },
       { secretRef: { name: PROXY_SECRET, optional: true } },

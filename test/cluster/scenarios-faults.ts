@@ -137,8 +137,9 @@ export function faultScenarios(theRig: () => Rig, say: (line: string) => void, s
     await gitea.stop();
     const beganMs = Date.now();
     await rig.until('the group says so', () => world.condition(GROUP, 'GiteaReachable')?.status === 'False');
-    // Argo CD asks again by itself, too: it must not take a failure for an empty output.
-    await rig.stack.argocd.cli('app', 'get', APPLICATION, '--hard-refresh').catch(() => undefined);
+    // Argo CD asks again by itself, too: it must not take a failure for an empty output. It loses this request now and then, and the client
+    // waits two minutes for it: longer than a runner tries to say that its job has ended.
+    void rig.stack.argocd.cli('app', 'get', APPLICATION, '--hard-refresh').catch(() => undefined);
     await sleep(Math.max(0, 60_000 - (Date.now() - beganMs)));
     const kept = { group: world.groups.has(GROUP), runners: world.unfinished().length };
     await gitea.restart();
