@@ -46,14 +46,8 @@ it.each([false, true])('serve, with the page: %s', async (hasPage) => {
     process.execPath,
     [
       // As in the container that we ship: 70 % of 512 MiB.
-      ...[
-        '--max-old-space-size=358',
-        '--max-semi-space-size=4',
-        'lib/gitea-runners.cjs',
-        'serve',
-        '--kubeconfig',
-        write('config', await kubeconfig(cluster.config, tls.ca)),
-      ],
+      ...['--max-old-space-size=358', '--max-semi-space-size=4'],
+      ...['lib/gitea-runners.cjs', 'serve', '--kubeconfig', write('config', await kubeconfig(cluster.config, tls.ca))],
       ...['--argocd-url', 'http://127.0.0.1:1', '--argocd-token-file', write('argocd', 'x'), '--lease', 'off'],
       ...['--listen', any, '--metrics-listen', any, '--probe-listen', any],
       ...(hasPage
