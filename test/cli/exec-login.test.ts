@@ -212,7 +212,9 @@ describe('a login', () => {
     async (_, { script, command, ...more }: Readonly<Record<string, string>>, says) => {
       const kubeconfig = kubeconfigFor(config, user(command ?? program(script ?? ''), more));
 
-      const { code, exit, message } = await failureOf(read(kubeconfig, 300));
+      const timeoutMs = says.startsWith('has not ended') ? 300 : 20_000;
+
+      const { code, exit, message } = await failureOf(read(kubeconfig, timeoutMs));
 
       expect([code, exit]).toEqual(['GR-CLUSTER-17', 1]);
       expect(message).toContain(says);
