@@ -4,38 +4,35 @@
  * A job that finds no room at a limit waits there, and stops nobody who does not need that limit. Nobody passes it there: what is left is
  * kept for a heavy one. But where groups share places, living runners keep theirs (`livingFirst`). Two cases need more:
  *
- *   - Gitea knows no limit per repository or branch. It would give the runner of a younger job to a job that waits for one. So groups that cover such
- *     a job start nothing for younger jobs. For older ones only one size of them does: a runner of another size could take an older job.
+ *   - Gitea knows no limit per repository or branch, and does not tell in which order it gives jobs away. So where more jobs wait than such
+ *     a limit has room for, all free runners of the group must fit under it (`roomsOfFree`).
  *   - Two limits may never have room at the same moment. So the first one in line at a limit that has waited long keeps its places elsewhere.
  *
  * Places of pods that cannot start (docs/adr/0034): after `pendingDeadlineMs` a job of its group that waits gets the place of such a pod,
  * and a runner of its own. If no job waits, the pod is waited for. A twin would be as stuck, unless the trouble is that of its node.
  */
 import { type BackOff, backOffOf, groupBackOff } from './back-off.ts';
-import { addTo, type Group, type Job, type ListedJob } from './evidence.ts';
+import { addTo, type Group, type Job, type ListedJob, memo } from './evidence.ts';
 import type { Facts } from './facts.ts';
-import { dependsOnJob, firstWithout, limitsJobs, type Room, weightOf } from './limits.ts';
+import { dependsOnJob, firstWithout, limitsJobs, type Room, type Rooms, weightOf } from './limits.ts';
 import { firstWorking, type Owners } from './owners.ts';
 import { canServe, type ReadyJob } from './queue.ts';
 import type { GroupRunners, Runner } from './runners.ts';
 
 /** The places of one group. */
 export interface Allotment extends GroupRunners {
-  /** Its limits that are the same for all jobs, the cap first, less the places of all jobs. Groups may share them. */
+  /** Its limits that are the same for all jobs, the cap first, less the places of all jobs. Groups may share them. The last may be that of `roomsOfFree`. */
   readonly rooms: readonly Readonly<Room>[];
   /** Jobs that have a place, first come first. */
   readonly jobs: readonly ReadyJob[];
   /** Jobs that may not have a new runner yet. They have no place. */
   readonly backingOff: ReadonlyMap<ReadyJob, BackOff>;
-  /** The limit of an older job, to which Gitea would give runners of this group. */
-  readonly stoppedBy: Room | undefined;
 }
 
 interface OpenAllotment extends Allotment {
   readonly rooms: readonly Room[];
   readonly jobs: ReadyJob[];
   readonly backingOff: Map<ReadyJob, BackOff>;
-  stoppedBy: Room | undefined;
 }
 
 /** The places of the groups, and the runners that cannot start and are in the way. */
@@ -56,13 +53,12 @@ export class FurtherRunners {
   readonly #taken = new Map<Readonly<Room>, number>();
 
   /** How many more of this group may be there. */
-  roomFor({ group, rooms, stoppedBy }: Allotment): number {
-    if (stoppedBy) return 0;
+  roomFor({ group, rooms }: Pick<Allotment, 'group' | 'rooms'>): number {
     const left = (room: Readonly<Room>): number => room.left - (this.#taken.get(room) ?? 0);
     return Math.max(0, Math.min(...rooms.map((room) => Math.floor(left(room) / weightOf(group)))));
   }
 
-  take({ group, rooms }: Allotment, runners: number): void {
+  take({ group, rooms }: Pick<Allotment, 'group' | 'rooms'>, runners: number): void {
     for (const room of rooms) this.#taken.set(room, (this.#taken.get(room) ?? 0) + runners * weightOf(group));
   }
 }
@@ -70,7 +66,7 @@ export class FurtherRunners {
 /** Where limits hold jobs back, those whose runners are overdue come last. */
 export function allotPlaces(ready: readonly ReadyJob[], facts: Facts): Places {
   const queue = livingFirst(ready, facts);
-  const allotted = allotSafely(queue, facts);
+  const allotted = allotInOrder(queue, facts);
   const late = [...facts.byGroup.values()].flatMap(({ runners }) => runners.filter((each) => isLate(each, facts)));
   // As in nearly all plans.
   if (late.length === 0) return { ...allotted, overdue: new Set() };
@@ -79,7 +75,7 @@ export function allotPlaces(ready: readonly ReadyJob[], facts: Facts): Places {
   const yields = ({ own }: ReadyJob): boolean =>
     own.length > 0 && own.every((runner) => overdue.has(runner) && short.has(runner.group));
   const inOrder = [...queue.filter((ready) => !yields(ready)), ...queue.filter(yields)];
-  return { ...allotSafely(inOrder, facts), overdue };
+  return { ...allotInOrder(inOrder, facts), overdue };
 }
 
 /**
@@ -136,24 +132,6 @@ function groupsThatShare({ byGroup, openRooms }: Facts): readonly GroupRunners[]
 
 type Allotted = Pick<Places, 'allotments' | 'waitsAt'>;
 
-/** Of the sizes that were stopped, the one with the first job keeps its places. */
-function allotSafely(queue: readonly ReadyJob[], facts: Facts): Allotted {
-  const stopped = new Map<Group, Room>();
-  for (;;) {
-    const allotted = allotInOrder(queue, facts, stopped);
-    const before = stopped.size;
-    const mixed = [...allotted.allotments.values()].filter(({ stoppedBy, jobs }) => stoppedBy && jobs.length > 0);
-    const rankOf = ({ jobs }: Allotment): number => (jobs[0] ? queue.indexOf(jobs[0]) : 0);
-    const firstOf = new Map<unknown, Allotment>();
-    for (const each of mixed.sort((a, b) => rankOf(a) - rankOf(b))) {
-      const { group, rooms, stoppedBy } = each;
-      if (!firstOf.has(rooms[0])) firstOf.set(rooms[0], each);
-      else if (stoppedBy) stopped.set(group, stoppedBy);
-    }
-    if (stopped.size === before) return allotted;
-  }
-}
-
 /**
  * Each job gets a place of one of its owners, if one has room. The first of these that there is gives it:
  *
@@ -161,16 +139,18 @@ function allotSafely(queue: readonly ReadyJob[], facts: Facts): Allotted {
  *  2. the owner that was asked in the past;
  *  3. the first owner that need not back off.
  */
-function allotInOrder(queue: readonly ReadyJob[], facts: Facts, stopped: ReadonlyMap<Group, Room>): Allotted {
+function allotInOrder(queue: readonly ReadyJob[], facts: Facts): Allotted {
   const rooms = facts.openRooms();
+  const ofFree = roomsOfFree(queue, rooms, facts);
   const allotments = new Map<Group, OpenAllotment>();
   for (const ofGroup of facts.byGroup.values()) {
     const { group } = ofGroup;
-    const nothing = { jobs: [], backingOff: new Map(), stoppedBy: stopped.get(group) };
-    allotments.set(group, { ...ofGroup, rooms: rooms.ofGroup(group), ...nothing });
+    const own = rooms.ofGroup(group);
+    const nothing = { jobs: [], backingOff: new Map() };
+    allotments.set(group, { ...ofGroup, rooms: [...own, ...(ofFree.get(own[0]) ?? [])], ...nothing });
   }
   const allRooms = ({ group, rooms: ofGroup }: OpenAllotment, job: Job): readonly Room[] =>
-    limitsJobs(group) ? [...ofGroup, ...rooms.ofJob(group, job)] : ofGroup;
+    limitsJobs(group) ? [...rooms.ofJob(group, job), ...ofGroup] : ofGroup;
   // As in nearly no plan: else `findOpen` has judged every room already.
   const roomDependsOnJob = [...allotments.values()].some(
     ({ group, rooms: ofGroup }) => limitsJobs(group) || ofGroup.some(({ rivals }) => rivals.length > 0),
@@ -181,7 +161,7 @@ function allotInOrder(queue: readonly ReadyJob[], facts: Facts, stopped: Readonl
   const findOpen = (owners: Owners): readonly OpenAllotment[] => {
     if (!owners.covered) return [];
     const before = known.get(owners) ?? owners.groups.flatMap((group) => allotments.get(group) ?? []);
-    const open = before.filter(({ group, rooms, stoppedBy }) => !stoppedBy && mayHaveRoom(rooms, weightOf(group)));
+    const open = before.filter(({ group, rooms }) => mayHaveRoom(rooms, weightOf(group)));
     known.set(owners, open);
     return open;
   };
@@ -193,11 +173,7 @@ function allotInOrder(queue: readonly ReadyJob[], facts: Facts, stopped: Readonl
     const owners = facts.ownersOf(ready.listed);
     const mayOpen = findOpen(owners);
     const open = roomDependsOnJob
-      ? mayOpen.filter((each) => {
-          const lacking = firstWithout(allRooms(each, job), weightOf(each.group), own);
-          if (lacking && dependsOnJob(lacking.limit)) stopAll(allotments, each, job, lacking);
-          return lacking === undefined;
-        })
+      ? mayOpen.filter((each) => firstWithout(allRooms(each, job), weightOf(each.group), own) === undefined)
       : mayOpen;
     const [first] = open;
     if (!first) {
@@ -221,7 +197,7 @@ function allotInOrder(queue: readonly ReadyJob[], facts: Facts, stopped: Readonl
   function wait(ready: ReadyJob, full: OpenAllotment): void {
     const weight = weightOf(full.group);
     const needed = allRooms(full, ready.listed.job);
-    const at = full.stoppedBy ?? firstWithout(needed, weight, ready.own);
+    const at = firstWithout(needed, weight, ready.own);
     if (!at) return;
     waitsAt.set(ready, at);
     const keeps = !keptFor.has(at) && facts.nowMs - facts.readySinceMs(ready.listed) >= LONG_WAIT_MS;
@@ -237,17 +213,85 @@ function mayHaveRoom(rooms: readonly Room[], weight: number): boolean {
   return rooms.every(({ left, rivals }) => left >= weight || rivals.length > 0);
 }
 
-/** No group that this owner shares its cap with may start a runner that Gitea could give to the job. */
-function stopAll(
-  allotments: ReadonlyMap<Group, OpenAllotment>,
-  { rooms: [cap] }: OpenAllotment,
-  { labels }: Job,
-  by: Room,
-): void {
-  for (const each of allotments.values()) {
-    const isCovering = labels.every((label) => each.group.labels.includes(label));
-    if (each.rooms[0] === cap && isCovering) each.stoppedBy ??= by;
+/** A group that covers ready jobs of one repository and branch. All sizes of a group have one cap. */
+interface Covering {
+  readonly cap: Room | undefined;
+  readonly group: Group;
+  readonly job: Job;
+  readonly jobs: number;
+}
+
+/**
+ * By cap: where more jobs wait than a limit per repository or branch has room for, all free runners of the group share one room, which is what
+ * that limit has left. Then it does not matter which jobs Gitea gives them.
+ *
+ * The own runner of a job that waits and has room stays: when it was started those jobs did not wait yet, so Gitea gives it an older one.
+ */
+function roomsOfFree(queue: readonly ReadyJob[], rooms: Rooms, facts: Facts): ReadonlyMap<Room | undefined, Room[]> {
+  const ofFree = new Map<Room | undefined, Room[]>();
+  // As in nearly all plans.
+  if (!facts.groups.some(limitsJobs)) return ofFree;
+  const capOf = memo((group: Group) => rooms.ofGroup(group)[0]);
+  const living = livingPlaces(queue, rooms, capOf);
+  for (const [cap, wanted] of wantedPlaces(coveringGroups(queue, facts, capOf), rooms)) {
+    const short = [...wanted].flatMap(([room, places]) => (places > room.left ? room : []));
+    const [least] = short.sort((a, b) => a.left - b.left);
+    if (least) ofFree.set(cap, [{ ...least, left: Math.max(least.left, living.get(cap) ?? 0) }]);
   }
+  return ofFree;
+}
+
+/** The places of the own runners of jobs, by cap, as far as the limits of these jobs have room. */
+function livingPlaces(queue: readonly ReadyJob[], rooms: Rooms, capOf: (group: Group) => Room | undefined) {
+  const living = new Map<Room | undefined, number>();
+  const kept = new FurtherRunners();
+  for (const { listed, own } of queue)
+    for (const { group } of own) {
+      const needed = { group, rooms: rooms.ofJob(group, listed.job) };
+      if (kept.roomFor(needed) === 0) continue;
+      kept.take(needed, 1);
+      add(living, capOf(group), weightOf(group));
+    }
+  return living;
+}
+
+/** Jobs that are alike are counted once: 50 groups may cover 10,000 jobs. */
+function coveringGroups(
+  queue: readonly ReadyJob[],
+  { ownersOf }: Facts,
+  capOf: (group: Group) => Room | undefined,
+): readonly Covering[] {
+  const limitedOf = memo((owners: Owners) => (owners.covered ? owners.groups.filter(limitsJobs) : []));
+  const alike = new Map<readonly Group[], Map<string, Job[]>>();
+  for (const { listed } of queue) {
+    const groups = limitedOf(ownersOf(listed));
+    const ofGroups = alike.get(groups) ?? new Map<string, Job[]>();
+    addTo(ofGroups, `${listed.job.repository} ${listed.job.branch}`, listed.job);
+    alike.set(groups, ofGroups);
+  }
+  return [...alike].flatMap(([groups, byBranch]) =>
+    [...byBranch.values()].flatMap((jobs) =>
+      groups.map((group) => ({ cap: capOf(group), group, job: jobs[0] as Job, jobs: jobs.length })),
+    ),
+  );
+}
+
+/** The places that these jobs may take under their limits, by cap. One without a size counts as the heaviest: a large runner could take it. */
+function wantedPlaces(covering: readonly Covering[], rooms: Rooms): ReadonlyMap<Room | undefined, Map<Room, number>> {
+  const heaviest = new Map<Room | undefined, number>();
+  for (const { cap, group } of covering) heaviest.set(cap, Math.max(weightOf(group), heaviest.get(cap) ?? 1));
+  const wanted = new Map<Room | undefined, Map<Room, number>>();
+  for (const { cap, group, job, jobs } of covering) {
+    const weight = group.size === undefined ? (heaviest.get(cap) ?? 1) : weightOf(group);
+    const ofCap = wanted.get(cap) ?? new Map<Room, number>();
+    for (const room of rooms.ofJob(group, job)) add(ofCap, room, jobs * weight);
+    wanted.set(cap, ofCap);
+  }
+  return wanted;
+}
+
+function add<K>(sums: Map<K, number>, key: K, more: number): void {
+  sums.set(key, (sums.get(key) ?? 0) + more);
 }
 
 /** The runner that serves the job it was made for. An overdue one does when no new one would do better. */

@@ -28,7 +28,7 @@ export type HeldBecause =
   | 'labels-not-covered'
   | 'suspended'
   | 'cap'
-  /** Another limit has no room for it, or for an older job to which Gitea would give its runner. */
+  /** Another limit has no room for it, or for a job to which Gitea could give its runner. */
   | 'limit'
   /** Its last runner failed. The next one is tried later. */
   | 'backing-off'

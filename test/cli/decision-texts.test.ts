@@ -63,7 +63,7 @@ const JOBS: readonly (readonly [object, string])[] = [
   ],
   [
     held('limit', { group: GROUP, limit: { most: 1, of: 'acme/other' }, job: job(7) }),
-    'held back by the limit for acme/other (1) of group runners/ci; Gitea would give its runner to an older job of acme/other',
+    'held back by the limit for acme/other (1) of group runners/ci; Gitea could give its runner to a job of acme/other',
   ],
   [
     held('limit', { group: GROUP, limit: { most: 1, branches: ['main', 'fix/*'] }, job: job(7, { branch: 'main' }) }),
@@ -75,7 +75,7 @@ const JOBS: readonly (readonly [object, string])[] = [
       limit: { most: 1, of: 'acme/web', branches: ['main'] },
       job: job(7, { branch: 'a' }),
     }),
-    'held back by the limit for branches main of acme/web (1) of group runners/ci; Gitea would give its runner to an older job of branches main of acme/web',
+    'held back by the limit for branches main of acme/web (1) of group runners/ci; Gitea could give its runner to a job of branches main of acme/web',
   ],
   [held('blocked'), 'blocked: waits for jobs it needs, for its concurrency group or for approval'],
   [held('blocked', { runHas: [build], repositoryHas: [] }), 'blocked: probably needs build (in progress) of its run'],

@@ -61,7 +61,7 @@ it('gives the large job its resources, and no repository more places than its li
     rig.groupFolder(wanted),
   );
   expect(explained).toContain(`held back by the limit for ${REPOSITORY} (${MOST})`);
-  expect(explained).toContain(`Gitea would give its runner to an older job of ${REPOSITORY}`);
+  expect(explained).toContain(`Gitea could give its runner to a job of ${REPOSITORY}`);
 
   const requests: string[] = [];
   for (const untilMs = Date.now() + 240_000; (await admin.jobs(LEVEL, 'completed')).length < 3; await sleep(1_000)) {

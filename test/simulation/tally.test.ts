@@ -48,6 +48,7 @@ const BAD = outcome(waits(100, 20, 30, 40), {
   needlessWarm: 2,
   exchanged: 3,
   capRaces: 5,
+  overRepository: 1,
   prunedAtWork: 1,
   killed: 2,
   killedAtDefault: 1,
@@ -76,7 +77,7 @@ describe('one outcome', () => {
       killedAtDefault: 1,
       capRaces: 5,
       podCount: 6,
-      overRepository: 0,
+      overRepository: 1,
       paired: 4,
       later: 1,
       // 61 s; the other one, by 60 s exactly, does not count.
@@ -136,6 +137,7 @@ describe('figures', () => {
       later: 25,
       needless: 50,
       needlessWarm: 50,
+      beyondLimit: 25,
       gaps: 0,
     });
   });
@@ -200,6 +202,7 @@ describe('a bar', () => {
     later: 0,
     needless: 0,
     needlessWarm: 0,
+    beyondLimit: 0,
   };
 
   it.each(KIND_NAMES)('in %s histories is kept by good figures', (kind) => {

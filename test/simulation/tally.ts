@@ -94,6 +94,8 @@ export interface Figures {
   readonly neverServed: number;
   /** Syncs after which a warm pool still had a gap that their look saw. */
   readonly gaps: number;
+  /** Claims beyond a limit per repository or branch, per 100 CI jobs. */
+  readonly beyondLimit: number;
   /** The 99th percentile of the wait, divided by that of the exact policy. */
   readonly p99: number;
   /** CI jobs that began more than a minute later than under the exact policy, per 100. */
@@ -113,6 +115,7 @@ export function figuresOf(tally: Tally, exact: Tally): Figures {
     doubleSpawns: tally.breaches['double-spawn'],
     neverServed: tally.breaches.unserved,
     gaps: tally.breaches.floor,
+    beyondLimit: (100 * tally.overRepository) / jobs,
     p99: quantileS(tally.waitsMs, 0.99) / quantileS(exact.waitsMs, 0.99),
     later: (100 * tally.later) / Math.max(1, tally.paired),
     needless: (100 * tally.needless) / jobs,

@@ -317,7 +317,7 @@ export const Spec = z.strictObject({
                 .optional()
                 .register(z.globalRegistry, {
                   description:
-                    'Each repository, or each organization or user, has so many places. Gitea gives a runner the oldest job that it covers, whatever the limit says. So a job that waits for such a limit also stops the younger jobs of its group. Not with `minIdleRunners`, `idleSchedule`, `idleDemand` and `fairness: per-repository`.',
+                    'Each repository, or each organization or user, has so many places. Nobody but Gitea knows which job a runner gets. So a job that waits for such a limit also stops the other jobs of its group ([how](limits.md#limits-per-repository)). Not with `minIdleRunners`, `idleSchedule`, `idleDemand` and `fairness: per-repository`.',
                   [DEFAULT_NOTE]: 'all runners together',
                 }),
               branches: z
@@ -327,7 +327,7 @@ export const Spec = z.strictObject({
                 .optional()
                 .register(z.globalRegistry, {
                   description:
-                    'Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, it stops the younger jobs of its group, and does not go with idle runners and `fairness: per-repository`. Not with `name`.',
+                    'Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, a job that waits for it stops the other jobs of its group, and it does not go with idle runners and `fairness: per-repository`. Not with `name`.',
                   [DEFAULT_NOTE]: 'jobs of all branches',
                 }),
             })

@@ -63,8 +63,8 @@ const HELD: Readonly<Record<HeldBecause, HeldCause>> = {
     text: ({ group, job, limit = { most: 0 } }) => {
       const isElsewhere = limit.of !== undefined && !`${job.repository.toLowerCase()}/`.startsWith(`${limit.of}/`);
       const isOther = isElsewhere || !limitsBranch(limit, job.branch);
-      const older = isOther ? `; Gitea would give its runner to an older job of ${partText(limit)}` : '';
-      return `held back by ${limitText(limit)}${group ? ` of group ${keyText(group)}` : ''}${older}`;
+      const other = isOther ? `; Gitea could give its runner to a job of ${partText(limit)}` : '';
+      return `held back by ${limitText(limit)}${group ? ` of group ${keyText(group)}` : ''}${other}`;
     },
     advice: ({ limit }) => [`wait for a runner under ${limitText(limit)}, or raise its max in spec.limits`],
   },

@@ -338,7 +338,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
   });
 });
 
-describe('P24 no runner is free that Gitea would give to a job over a limit per repository', () => {
+describe('P24 the free runners fit under a limit per repository, whichever jobs Gitea gives them', () => {
   const limited = group({ limits: [perRepository] });
   const atWork = [running(1, named(limited, 1))];
   const liveJobs = [live(named(limited, 1), 'running', { pinned: true })];
@@ -349,14 +349,67 @@ describe('P24 no runner is free that Gitea would give to a job over a limit per 
     expect(planned.jobs[1]).toMatchObject({ because: 'limit', limit: { most: 1, of: 'acme/web' } });
   });
 
-  it('serves an older job of another repository, and none that is younger', () => {
+  it('starts no runner for any job while one waits whose repository has no place', () => {
     const jobs = [...atWork, job(2, api), job(3), job(4, { repository: 'acme/docs' })];
+    const planned = planScene({ groups: [limited], jobs, liveJobs });
 
-    expect(verdicts(planScene({ groups: [limited], jobs, liveJobs }))).toMatchObject({
-      2: `new-runner ${named(limited, 2)}`,
-      3: 'limit',
-      4: 'limit',
-    });
+    expect(servedIds(planned)).toEqual([]);
+    for (const { job, ...decision } of planned.jobs.slice(1))
+      expect(decision, `job ${job.id}`).toMatchObject({ because: 'limit', limit: { of: 'acme/web' } });
+  });
+
+  it('has as many free runners as the limit has left, while more jobs wait than that', () => {
+    const two = group({ limits: [{ ...perRepository, most: 2 }] });
+    const seen = (...jobs: readonly Job[]) => servedIds(planScene({ groups: [two], jobs, liveJobs: [] }));
+
+    expect(seen(job(1, api), job(2), job(3, { repository: 'acme/docs' }), job(4))).toEqual([1, 2, 3, 4]);
+    expect(seen(job(1, api), job(2), job(3, { repository: 'acme/docs' }), job(4), job(5))).toEqual([1, 2]);
+  });
+
+  it('has as many as the limit that has the least left', () => {
+    const two = group({ limits: [{ ...perRepository, most: 2 }] });
+    const docs = { repository: 'acme/docs' };
+    const jobs = [running(1, named(two, 1)), job(2, docs), job(3, docs), job(4, docs), job(5), job(6)];
+    const planned = planScene({ groups: [two], jobs, liveJobs });
+
+    expect(servedIds(planned)).toEqual([2]);
+    expect(planned.jobs[2]).toMatchObject({ because: 'limit', limit: { of: 'acme/web' } });
+  });
+
+  it('says the limit of its own repository to a job that this one holds back, too', () => {
+    const jobs = [...atWork, job(2, api), job(3, api), job(4)];
+    const busy = [running(5, named(limited, 5), api)];
+    const planned = planScene({ groups: [limited], jobs: [...jobs, ...busy], liveJobs });
+
+    expect(planned.jobs.find((each) => each.job.id === 3)).toMatchObject({ limit: { of: 'acme/api' } });
+    expect(planned.jobs.find((each) => each.job.id === 4)).toMatchObject({ limit: { of: 'acme/web' } });
+  });
+
+  it('keeps the runners that were started for jobs that wait, and starts none beside them', () => {
+    const own = live(named(limited, 2), 'starting');
+    const jobs = [...atWork, job(2, api), job(3), job(4, { repository: 'acme/docs' })];
+    const planned = planScene({ groups: [limited], jobs, liveJobs: [...liveJobs, own] });
+
+    expect(emittedNames(planned)).toEqual([named(limited, 1), own.name]);
+    expect(servedIds(planned)).toEqual([2]);
+  });
+
+  it('gives the runner of a job without room to no other job: Gitea could give it to that one', () => {
+    const [first, second] = [live(named(limited, 3), 'starting'), live(named(limited, 4), 'starting')];
+    const docs = { repository: 'acme/docs' };
+    const seen = (...jobs: readonly Job[]) =>
+      servedIds(planScene({ groups: [limited], jobs, liveJobs: [...liveJobs, first, second] }));
+
+    expect(seen(...atWork, job(2, api), job(3))).toEqual([]);
+    expect(seen(job(2, api), job(3, docs), job(4, docs))).toEqual([2]);
+  });
+
+  it('counts a living runner of a job that waits as one of those that there is room for', () => {
+    const two = group({ limits: [{ ...perRepository, most: 2 }] });
+    const jobs = [job(1), job(2, api), job(3), job(4)];
+    const own = live(named(two, 2), 'starting');
+
+    expect(servedIds(planScene({ groups: [two], jobs, liveJobs: [own] }))).toEqual([1, 2]);
   });
 
   it('drops an idle runner that a job over the limit would get', () => {
@@ -415,15 +468,7 @@ describe('P24 no runner is free that Gitea would give to a job over a limit per 
     const jobs = [job(1, { repository: 'Acme/web' }), job(2, api), job(3), job(4, { repository: 'other/x' })];
 
     expect(servedIds(planScene({ groups: [ofOwner], jobs, liveJobs: [] }))).toEqual([1, 2]);
-    expect(
-      servedIds(
-        planScene({
-          groups: [ofOwner],
-          jobs: jobs.toReversed().map((each, id) => ({ ...each, id, createdAtMs: NOW - 9_000 + id })),
-          liveJobs: [],
-        }),
-      ),
-    ).toHaveLength(3);
+    expect(servedIds(planScene({ groups: [ofOwner], jobs: jobs.slice(1), liveJobs: [] }))).toEqual([2, 3, 4]);
   });
 
   it('lets a runner of which nobody knows the repository count for all', () => {
@@ -448,37 +493,31 @@ describe('P24 no runner is free that Gitea would give to a job over a limit per 
     expect(served(api)).toEqual([8]);
   });
 
-  it('has runners of one size only while a job is held: one of another size could take its older job', () => {
-    const base = group({ limits: [perRepository] });
-    const large = group({ limits: [perRepository], size: 'large', labels: ['linux', 'large'], templateHash: 'big' });
-    const jobs = [
-      running(1, named(base, 1)),
-      job(2, api),
-      job(3, { repository: 'acme/docs', labels: ['linux', 'large'] }),
-      job(4),
-    ];
+  it('counts a job without a size as heavy as the largest runner that a job asks for', () => {
+    const most: Limit = { ...perRepository, most: 3 };
+    const base = group({ limits: [most] });
+    const big = { size: 'large', weight: 3, labels: ['linux', 'large'], templateHash: 'big' };
+    const large = group({ limits: [most], ...big });
+    const huge = group({ limits: [most], ...big, size: 'huge', labels: ['linux', 'huge'] });
+    const ofApi = job(2, { ...api, labels: ['linux', 'large'] });
+    const seen = (...jobs: readonly Job[]) =>
+      servedIds(planScene({ groups: [huge, base, large], jobs: [job(1), ...jobs], liveJobs: [] }));
 
-    expect(servedIds(planScene({ groups: [base, large], jobs, liveJobs }))).toEqual([2]);
-    expect(servedIds(planScene({ groups: [base, large], jobs: jobs.slice(0, 3), liveJobs }))).toEqual([2, 3]);
-    // The size of the first job is the one, whichever is named first, and one without jobs is none.
-    const huge = { ...large, size: 'huge', labels: ['linux', 'huge'], templateHash: 'huge' };
-    const early = jobs.map((each) => (each.id === 3 ? { ...each, createdAtMs: NOW - 60_000 } : each));
-    expect(servedIds(planScene({ groups: [huge, base, large], jobs, liveJobs }))).toEqual([2]);
-    expect(servedIds(planScene({ groups: [base, large], jobs: early, liveJobs }))).toEqual([3]);
+    expect(seen(ofApi)).toEqual([1, 2]);
+    expect(seen(ofApi, job(3))).toEqual([1]);
+    expect(seen(job(3), job(4))).toEqual([1, 3, 4]);
+    expect(seen(job(3), job(4), job(5))).toEqual([1, 3, 4]);
   });
 
-  it('goes on with sizes whose runners cannot take the job that is held', () => {
-    const base = group({ limits: [perRepository] });
-    const large = group({ limits: [perRepository], size: 'large', labels: ['linux', 'large'], templateHash: 'big' });
-    const arm = group({ limits: [perRepository], size: 'arm', labels: ['arm'], templateHash: 'arm' });
+  it('counts all sizes of a group together', () => {
+    const most: Limit = { ...perRepository, most: 3 };
+    const base = group({ limits: [most] });
+    const large = group({ limits: [most], size: 'large', weight: 2, labels: ['linux', 'large'], templateHash: 'big' });
     const big = { labels: ['linux', 'large'] };
-    const docs = { repository: 'acme/docs' };
-    const seen = (...jobs: readonly Job[]) =>
-      servedIds(planScene({ groups: [arm, base, large], jobs: [...atWork, ...jobs], liveJobs }));
+    const seen = (...jobs: readonly Job[]) => servedIds(planScene({ groups: [base, large], jobs, liveJobs: [] }));
 
-    expect(seen(job(2, big), job(3, api))).toEqual([3]);
-    expect(seen(job(2, { ...api, labels: ['arm'] }), job(3, docs), job(4))).toEqual([2, 3]);
-    expect(seen(job(2), job(3, { ...api, labels: ['arm'] }))).toEqual([3]);
+    expect(seen(job(1, big), job(2, api), job(3, { repository: 'acme/docs' }), job(4, big))).toEqual([1, 2]);
+    expect(seen(job(1, big), job(2, api), job(3, { repository: 'acme/docs' }))).toEqual([1, 2, 3]);
   });
 });
 
@@ -496,15 +535,12 @@ describe('P24 of a limit for branches', () => {
     expect(planned.jobs[1]).not.toHaveProperty('limit.of');
   });
 
-  it('serves jobs of other branches, and of none, before the one that is held, and no younger one', () => {
-    const jobs = [...atWork('main'), job(2, on('fix')), job(3, on('')), job(4, on('main')), job(5, on('fix'))];
+  it('starts no runner for jobs of other branches, and of none, while one is held', () => {
+    const others = [job(2, on('fix')), job(3, on(''))];
+    const held = [...atWork('main'), ...others, job(4, on('main'))];
 
-    expect(verdicts(planScene({ groups: [limited], jobs, liveJobs }))).toMatchObject({
-      2: `new-runner ${named(limited, 2)}`,
-      3: `new-runner ${named(limited, 3)}`,
-      4: 'limit',
-      5: 'limit',
-    });
+    expect(servedIds(planScene({ groups: [limited], jobs: held, liveJobs }))).toEqual([]);
+    expect(servedIds(planScene({ groups: [limited], jobs: [...atWork('main'), ...others], liveJobs }))).toEqual([2, 3]);
   });
 
   it('does not count runners at work for other branches', () => {
@@ -538,11 +574,13 @@ describe('P24 of a limit for branches', () => {
 
   it('counts each repository alone where it is also per repository', () => {
     const each = group({ limits: [{ ...ofBranches, per: 'repository' }] });
-    const jobs = [...atWork('main'), job(2, on('main', api)), job(3, on('fix')), job(4, on('release/1'))];
-    const planned = planScene({ groups: [each], jobs, liveJobs });
+    const jobs = [...atWork('main'), job(2, on('main', api)), job(3, on('fix'))];
+    const seen = (...more: readonly Job[]) => planScene({ groups: [each], jobs: [...jobs, ...more], liveJobs });
 
-    expect(servedIds(planned)).toEqual([2, 3]);
-    expect(planned.jobs[3]).toMatchObject({ limit: { of: 'acme/web', branches: ['main', 'release/*'] } });
+    expect(servedIds(seen())).toEqual([2, 3]);
+    expect(seen(job(4, on('release/1'))).jobs[3]).toMatchObject({
+      limit: { of: 'acme/web', branches: ['main', 'release/*'] },
+    });
   });
 
   it('lets a job take a place under each limit of its branch', () => {

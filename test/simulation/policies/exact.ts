@@ -46,7 +46,7 @@ function isAlive({ phase }: Pod): boolean {
   return phase === 'waiting' || phase === 'starting' || phase === 'idle';
 }
 
-/** The jobs that each group has places for. Under limits it is as strict as ours is (docs/adr/0072): that is Gitea's doing. */
+/** The jobs that each group has places for. A job over a limit per repository stops younger ones (docs/adr/0072): it knows Gitea's order. */
 function shareOut(
   stage: Stage,
   groups: readonly GroupSpec[],
