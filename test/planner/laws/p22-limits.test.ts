@@ -394,6 +394,22 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
     expect(servedIds(planned)).toEqual([2]);
   });
 
+  it('does the same beside other groups, and gives no such runner to an older job without room', () => {
+    const arm = group({ name: 'arm', labels: ['arm'] });
+    const own = live(named(limited, 3), 'starting');
+    const jobs = [...atWork, job(2), job(3, api), job(4, { repository: 'acme/docs' })];
+
+    expect(servedIds(planScene({ groups: [arm, limited], jobs, liveJobs: [...liveJobs, own] }))).toEqual([3]);
+  });
+
+  it('keeps as many runners of one repository as that has room for', () => {
+    const two = group({ limits: [{ ...perRepository, most: 2 }] });
+    const jobs = [job(1), job(2), job(3, api), job(4), job(5, { repository: 'acme/docs' })];
+    const own = [1, 2, 3].map((id) => live(named(two, id), 'starting'));
+
+    expect(servedIds(planScene({ groups: [two], jobs, liveJobs: own }))).toEqual([1, 2, 3]);
+  });
+
   it('gives the runner of a job without room to no other job: Gitea could give it to that one', () => {
     const [first, second] = [live(named(limited, 3), 'starting'), live(named(limited, 4), 'starting')];
     const docs = { repository: 'acme/docs' };
@@ -507,6 +523,17 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
     expect(seen(ofApi, job(3))).toEqual([1]);
     expect(seen(job(3), job(4))).toEqual([1, 3, 4]);
     expect(seen(job(3), job(4), job(5))).toEqual([1, 3, 4]);
+  });
+
+  it('counts a job with a size as heavy as that', () => {
+    const limits = [{ ...perRepository, most: 4 }];
+    const base = group({ limits });
+    const large = group({ limits, size: 'large', weight: 2, labels: ['linux', 'large'], templateHash: 'large' });
+    const huge = group({ limits, size: 'huge', weight: 4, labels: ['linux', 'huge'], templateHash: 'huge' });
+    const big = { labels: ['linux', 'large'] };
+    const jobs = [job(1, big), job(2, big), job(3, { ...api, labels: ['linux', 'huge'] })];
+
+    expect(servedIds(planScene({ groups: [base, huge, large], jobs, liveJobs: [] }))).toEqual([1, 2, 3]);
   });
 
   it('counts all sizes of a group together', () => {
