@@ -19,6 +19,7 @@ import { serveTls } from '../test/support/server.ts';
 import { startAcme, TOKEN } from '../test/support/start-acme.ts';
 import { Browser } from '../test/tasks/page/browser.ts';
 import { CLIENT, startProvider } from '../test/tasks/page/oauth-provider.ts';
+import { SERVE_FLAGS } from './measure.ts';
 
 const JOBS = Number(process.env['JOBS'] ?? 1000);
 const PAGES = Number(process.env['PAGES'] ?? 0);
@@ -45,8 +46,7 @@ it.each([false, true])('serve, with the page: %s', async (hasPage) => {
   const child = spawn(
     process.execPath,
     [
-      // As in the container that we ship: 70 % of 512 MiB.
-      ...['--max-old-space-size=358', '--max-semi-space-size=4'],
+      ...SERVE_FLAGS,
       ...['lib/gitea-runners.cjs', 'serve', '--kubeconfig', write('config', await kubeconfig(cluster.config, tls.ca))],
       ...['--argocd-url', 'http://127.0.0.1:1', '--argocd-token-file', write('argocd', 'x'), '--lease', 'off'],
       ...['--listen', any, '--metrics-listen', any, '--probe-listen', any],

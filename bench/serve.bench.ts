@@ -14,12 +14,11 @@ import { startSimulator } from '../model/gitea/simulator.ts';
 import { startKubernetes } from '../test/cluster/stack/kubernetes.ts';
 import { Machine } from '../test/cluster/stack/machine.ts';
 import { freePort, Playground, waitUntil } from '../test/servers/process.ts';
+import { SERVE_FLAGS } from './measure.ts';
 
 const GROUPS = Number(process.env['GROUPS'] ?? 100);
 const SCOPES = Number(process.env['SCOPES'] ?? 5);
 const JOBS = Number(process.env['JOBS'] ?? 1000);
-/** As in the container that we ship: 70 % of 512 MiB. */
-const SHIPPED_FLAGS = '--max-old-space-size=358 --max-semi-space-size=4';
 const QUIET_SECONDS = Number(process.env['SECONDS'] ?? 60);
 
 it('serve while nothing happens', async () => {
@@ -57,7 +56,7 @@ it('serve while nothing happens', async () => {
     const serve = playground.start({
       command: process.execPath,
       args: [
-        ...(process.env['NODE_FLAGS'] ?? SHIPPED_FLAGS).split(' ').filter(Boolean),
+        ...(process.env['NODE_FLAGS']?.split(' ').filter(Boolean) ?? SERVE_FLAGS),
         resolve('lib/gitea-runners.cjs'),
         'serve',
         ...flags,

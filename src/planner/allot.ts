@@ -12,7 +12,7 @@
  * and a runner of its own. If no job waits, the pod is waited for. A twin would be as stuck, unless the trouble is that of its node.
  */
 import { type BackOff, backOffOf, groupBackOff } from './back-off.ts';
-import { addTo, type Group, type Job, type ListedJob, memo } from './evidence.ts';
+import { addTo, count, type Group, type Job, type ListedJob, memo } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { dependsOnJob, firstWithout, limitsJobs, type Room, type Rooms, weightOf } from './limits.ts';
 import { firstWorking, type Owners } from './owners.ts';
@@ -59,7 +59,7 @@ export class FurtherRunners {
   }
 
   take({ group, rooms }: Pick<Allotment, 'group' | 'rooms'>, runners: number): void {
-    for (const room of rooms) this.#taken.set(room, (this.#taken.get(room) ?? 0) + runners * weightOf(group));
+    for (const room of rooms) count(this.#taken, room, runners * weightOf(group));
   }
 }
 
@@ -250,7 +250,7 @@ function livingPlaces(queue: readonly ReadyJob[], rooms: Rooms, capOf: (group: G
       const needed = { group, rooms: rooms.ofJob(group, listed.job) };
       if (kept.roomFor(needed) === 0) continue;
       kept.take(needed, 1);
-      add(living, capOf(group), weightOf(group));
+      count(living, capOf(group), weightOf(group));
     }
   return living;
 }
@@ -284,14 +284,10 @@ function wantedPlaces(covering: readonly Covering[], rooms: Rooms): ReadonlyMap<
   for (const { cap, group, job, jobs } of covering) {
     const weight = group.size === undefined ? (heaviest.get(cap) ?? 1) : weightOf(group);
     const ofCap = wanted.get(cap) ?? new Map<Room, number>();
-    for (const room of rooms.ofJob(group, job)) add(ofCap, room, jobs * weight);
+    for (const room of rooms.ofJob(group, job)) count(ofCap, room, jobs * weight);
     wanted.set(cap, ofCap);
   }
   return wanted;
-}
-
-function add<K>(sums: Map<K, number>, key: K, more: number): void {
-  sums.set(key, (sums.get(key) ?? 0) + more);
 }
 
 /** The runner that serves the job it was made for. An overdue one does when no new one would do better. */

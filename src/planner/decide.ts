@@ -14,7 +14,7 @@ import {
   type RunnerTrouble,
   takesPlace,
 } from './decisions.ts';
-import { compareText, type Group, type ListedJob, type LiveJob, memo, NO_POD } from './evidence.ts';
+import { compareText, count, type Group, type ListedJob, type LiveJob, memo, NO_POD } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { type Idle, isRecordOfPool } from './idle.ts';
 import type { Room } from './limits.ts';
@@ -162,7 +162,7 @@ function countHeld(jobs: readonly JobDecision[]): ReadonlyMap<GroupKey, number> 
   const heldBy = new Map<GroupKey, number>();
   for (const decision of jobs) {
     if (decision.verdict !== 'held' || !decision.group) continue;
-    heldBy.set(decision.group, (heldBy.get(decision.group) ?? 0) + 1);
+    count(heldBy, decision.group, 1);
   }
   return heldBy;
 }

@@ -340,6 +340,11 @@ export function addTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
   else lists.set(key, [value]);
 }
 
+/** Adds to the sum of this key. */
+export function count<K>(sums: Map<K, number>, key: K, more: number): void {
+  sums.set(key, (sums.get(key) ?? 0) + more);
+}
+
 /**
  * A map by Gitea and an id that is unique there (of a job or a run). It is two maps: one string of both for each look-up would cost more
  * than the rest of the plan.

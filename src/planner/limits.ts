@@ -5,6 +5,7 @@
 import {
   addTo,
   compareText,
+  count,
   type Evidence,
   type Group,
   isOver,
@@ -122,14 +123,13 @@ export function countTaken(
   }
   const printed = (live: LiveJob | undefined): readonly Limit[] =>
     (live?.limits ?? []).flatMap((name) => named.get(name) ?? []);
-  const take = (key: string, places: number): void => void taken.places.set(key, (taken.places.get(key) ?? 0) + places);
   const taking = [...byGroup.values()].flatMap(({ runners }) => runners).filter(takesPlaces);
   for (const { group, places, job, live } of taking) {
     const weight = places * Math.max(weightOf(group), live?.weight ?? 1);
     // One that works while the spec changes counts under the limits of before, too.
     const limits = [...(group.limits ?? []), ...printed(live)].filter((limit) => isFor(limit)(job?.branch));
     const keys = limits.map((limit) => keyFor(limit, (job ?? live)?.repository));
-    for (const key of new Set([capKey(group), ...keys])) take(key, weight);
+    for (const key of new Set([capKey(group), ...keys])) count(taken.places, key, weight);
   }
   if (named.size === 0) return taken;
   const others = liveJobsOf(evidence).filter(({ state, name }) => !isOver(state) && !findRunner(name));
@@ -137,7 +137,7 @@ export function countTaken(
   for (const live of others) {
     for (const limit of printed(live)) {
       const key = keyFor(limit, live.repository);
-      take(key, live.weight ?? 1);
+      count(taken.places, key, live.weight ?? 1);
       if (!live.pinned && !claimed.has(live.name)) addTo(taken.rivals, key, live);
     }
   }

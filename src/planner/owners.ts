@@ -1,6 +1,6 @@
 /** Which groups may serve a job, in the order in which they are asked (law P7), and why none can. */
 import type { GroupKey } from './decisions.ts';
-import { addTo, compareText, type Group, type ListedJob, memo, type ScopeWidth } from './evidence.ts';
+import { addTo, compareText, count, type Group, type ListedJob, memo, type ScopeWidth } from './evidence.ts';
 
 const WIDTH: Readonly<Record<ScopeWidth, number>> = { repo: 0, owner: 1, global: 2 };
 
@@ -61,7 +61,7 @@ function findOwners(labels: readonly string[], { byLabel, groups }: Candidates):
   const willing = accepting.filter(({ size }) => size === undefined || labels.includes(size));
   const counts = new Map<Group, number>();
   for (const label of labels) {
-    for (const group of byLabel.get(label) ?? []) counts.set(group, (counts.get(group) ?? 0) + 1);
+    for (const group of byLabel.get(label) ?? []) count(counts, group, 1);
   }
   const most = Math.max(0, ...counts.values());
   const [nearest, ...rest] = willing.filter((group) => (counts.get(group) ?? 0) === most);

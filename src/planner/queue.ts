@@ -1,5 +1,5 @@
 /** 3 QUEUE: the ready jobs, in the order in which they are given places, and who may serve them. */
-import type { Group, ListedJob } from './evidence.ts';
+import { count, type Group, type ListedJob } from './evidence.ts';
 import type { Facts, PastRequest } from './facts.ts';
 import { firstWorking, takeTurns } from './owners.ts';
 import { coversJob, type Runner } from './runners.ts';
@@ -70,7 +70,7 @@ function byTurns(inOrder: readonly ReadyJob[], { ownersOf, byGroup }: Facts): re
     if (group.fairness !== 'per-repository') continue;
     const atWork = new Map<string, number>();
     for (const { state, job } of runners) {
-      if (state === 'busy' && job) atWork.set(job.repository, (atWork.get(job.repository) ?? 0) + 1);
+      if (state === 'busy' && job) count(atWork, job.repository, 1);
     }
     turns.set(group, atWork);
   }
