@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { docBlocks } from '../packaging/doc-blocks.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { exampleGroup, GROUPS_REPOSITORY, Installation } from './install.ts';
+import { exampleGroup, GROUPS_REPOSITORY, Installation, refresh } from './install.ts';
 import { addBuild, oneJobSucceeds } from './one-job.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 
@@ -58,7 +58,7 @@ describe('the Helm chart', () => {
     await installation.block('secrets');
     await installation.block('application');
     await stack.gitea.admin.putFile(GROUPS_REPOSITORY, 'ci.yaml', exampleGroup(stack));
-    await stack.argocd.cli('app', 'get', 'runners', '--refresh');
+    await refresh(stack);
     await kubectl('wait', '-n', 'runners', 'runnergroup/ci', '--for=create', '--timeout=60s');
     await kubectl('wait', '-n', 'runners', 'runnergroup/ci', '--for=condition=Ready', '--timeout=60s');
 

@@ -6,7 +6,7 @@ import { runCli } from '../support/run-cli.ts';
 import { closeAfterTests } from './close-after-tests.ts';
 import { commitGroup, type Patient } from './doctor-breaking.ts';
 import { BREAKS } from './doctor-breaks.ts';
-import { Installation, ORG } from './install.ts';
+import { Installation, ORG, refresh } from './install.ts';
 import { addBuild, oneJobSucceeds } from './one-job.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 
@@ -79,7 +79,7 @@ describe('doctor', () => {
     const { kubernetes, gitea } = stack;
     await patient.installation.install();
     await commitGroup(patient);
-    await stack.argocd.cli('app', 'get', 'runners', '--refresh');
+    await refresh(stack);
     await kubernetes.kubectl(['wait', '-n', 'runners', 'runnergroup/ci', '--for=create', '--timeout=60s']);
     await kubernetes.kubectl(['wait', '-n', 'runners', 'runnergroup/ci', '--for=condition=Ready', '--timeout=60s']);
     await oneJobSucceeds(stack);

@@ -7,7 +7,7 @@ import { docBlocks } from '../packaging/doc-blocks.ts';
 import { waitUntil } from '../servers/process.ts';
 import { runCli } from '../support/run-cli.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { exampleGroup, GROUPS_REPOSITORY, Installation } from './install.ts';
+import { exampleGroup, GROUPS_REPOSITORY, Installation, refresh } from './install.ts';
 import { addBuild, oneJobSucceeds } from './one-job.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 
@@ -63,7 +63,7 @@ describe('docs/install.md', () => {
     await installation.block('secrets');
     await installation.block('application');
     await commit('ci.yaml', exampleGroup(stack));
-    await stack.argocd.cli('app', 'get', 'runners', '--refresh');
+    await refresh(stack);
     await kubectl('wait', '-n', 'runners', 'runnergroup/ci', '--for=create', '--timeout=60s');
     await kubectl('wait', '-n', 'runners', 'runnergroup/ci', '--for=condition=Ready', '--timeout=60s');
 
@@ -195,7 +195,7 @@ describe('docs/install.md', () => {
     const file = `/repos/${GROUPS_REPOSITORY}/contents/ci.yaml`;
     const { sha } = (await stack.gitea.admin.call('GET', file)) as { sha: string };
     await stack.gitea.admin.call('DELETE', file, { sha, message: 'Remove the group', branch: 'main' });
-    await stack.argocd.cli('app', 'get', 'runners', '--refresh');
+    await refresh(stack);
     await until('no Job is left', async () => (await kubectl('get', 'jobs', '-n', 'runners', '-o', 'name')) === '');
 
     await installation.block('uninstall');
@@ -233,7 +233,7 @@ describe('docs/install.md', () => {
     await installation.block('application');
     await kubectl('rollout', 'status', '-n', 'argocd', 'deployment/argocd-repo-server', '--timeout=120s');
     await commit('ci.yaml', exampleGroup(stack));
-    await stack.argocd.cli('app', 'get', 'runners', '--refresh');
+    await refresh(stack);
 
     await oneJobSucceeds(stack);
   });

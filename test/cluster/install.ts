@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { docScript } from '../packaging/doc-blocks.ts';
 import type { ClusterBuilds } from '../servers/build.ts';
+import { sleep, waitUntil } from '../servers/process.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
 import type { Stack } from './stack/stack.ts';
 
@@ -21,6 +22,22 @@ export function exampleGroup({ gitea }: Stack): string {
   group.spec.gitea.url = gitea.url;
   group.spec.ttlSecondsAfterFinished = 5;
   return stringify(group);
+}
+
+/**
+ * Has Argo CD look at the repository with the RunnerGroups until it has seen the newest commit. Once is not enough: it drops a refresh that
+ * is asked for during another one (its issue 28306), and would look again after three minutes.
+ */
+export async function refresh({ gitea, kubernetes }: Stack): Promise<void> {
+  const branch = await gitea.admin.call('GET', `/repos/${GROUPS_REPOSITORY}/branches/main`);
+  const { id } = (branch as { readonly commit: { readonly id: string } }).commit;
+  const application = ['application', 'runners', '-n', 'argocd'];
+  const seen = async (): Promise<boolean> => {
+    await kubernetes.kubectl(['annotate', ...application, '--overwrite', 'argocd.argoproj.io/refresh=normal']);
+    await sleep(1_000);
+    return (await kubernetes.kubectl(['get', ...application, '-o', 'jsonpath={.status.sync.revision}'])) === id;
+  };
+  await waitUntil('Argo CD sees the newest commit', seen, { timeoutMs: 120_000 });
 }
 
 export interface InstallOptions {

@@ -11,7 +11,7 @@ import type { ApiJob } from '../servers/account.ts';
 import { sleep, waitUntil } from '../servers/process.ts';
 import { workflow } from '../servers/workflows.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { GROUPS_REPOSITORY, Installation, ORG } from './install.ts';
+import { GROUPS_REPOSITORY, Installation, ORG, refresh } from './install.ts';
 import {
   apply,
   OPERATOR_NAMESPACE,
@@ -129,7 +129,7 @@ async function commit({ spec, ...group }: Awaited<ReturnType<typeof imported>>, 
   const here = { image: RUNNER_IMAGE, containerMode: 'host', defaultLabels: false, ttlSecondsAfterFinished: 5 };
   const file = `${group.metadata.name}.yaml`;
   await stack.gitea.admin.putFile(GROUPS_REPOSITORY, file, stringify({ ...group, spec: { ...spec, ...here } }));
-  await stack.argocd.cli('app', 'get', 'runners', '--refresh');
+  await refresh(stack);
   await until('a new runner has had a CI job', async () => (await load.ended('new')) > 0);
 }
 

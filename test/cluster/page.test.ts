@@ -9,7 +9,7 @@ import { addPerson, registerPage, signIn, startChromium } from '../servers/page-
 import { makeCertificates } from '../support/certificate.ts';
 import { TlsFront } from '../support/tls-front.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { exampleGroup, GROUPS_REPOSITORY, Installation, ORG } from './install.ts';
+import { exampleGroup, GROUPS_REPOSITORY, Installation, ORG, refresh } from './install.ts';
 import { addBuild } from './one-job.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 
@@ -60,12 +60,15 @@ it('comes with the chart of an installation that had none', async () => {
   await stack.kubernetes.refreshDns();
   for (const name of ['secrets', 'application']) await installation.block(name);
   await stack.gitea.admin.putFile(GROUPS_REPOSITORY, 'ci.yaml', exampleGroup(stack));
-  await stack.argocd.cli('app', 'get', 'runners', '--refresh');
+  await refresh(stack);
 
   await installation.shell('page-secret', docScript(readFileSync('docs/page.md', 'utf8'), 'page-secret'));
   write({ page: { enabled: true, url, gitea: stack.gitea.url, clientId } });
+  const before = (await kubectl('get', 'pods', ...SERVE, '-o', 'name')).split('\n');
   await installation.block('helm');
   await kubectl('rollout', 'status', '-n', 'argocd', 'deployment/gitea-runners', '--timeout=120s');
+  // The Service leads to them, too: it has the port as a number, and only the new pods answer there.
+  await kubectl('wait', '-n', 'argocd', '--for=delete', '--timeout=120s', ...before);
 
   ingress.target = `http://${await kubectl('get', 'service', 'gitea-runners-page', '-n', 'argocd', '-o', 'jsonpath={.spec.clusterIP}')}`;
   // The pod is ready a moment before kube-proxy leads its Service there. A connection of that moment is lost for two minutes.

@@ -6,7 +6,7 @@ import type { Account, ApiJob } from '../servers/account.ts';
 import type { ClusterBuilds } from '../servers/build.ts';
 import { sleep } from '../servers/process.ts';
 import { workflow } from '../servers/workflows.ts';
-import { GROUPS_REPOSITORY, Installation, ORG } from './install.ts';
+import { GROUPS_REPOSITORY, Installation, ORG, refresh } from './install.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 import { WebSession } from './web-session.ts';
@@ -253,8 +253,7 @@ export class Rig {
       const content = Buffer.from(text).toString('base64');
       await this.admin.call(found.status === 200 ? 'PUT' : 'POST', path, { ...change, content });
     }
-    // By itself Argo CD would notice within three minutes.
-    await this.stack.argocd.cli('app', 'get', APPLICATION, '--refresh');
+    await refresh(this.stack);
   }
 
   /** Ends the leading `serve` without warning, if one leads. Its log is kept: it goes with the pod. */
