@@ -64,7 +64,7 @@ it('comes with the chart of an installation that had none', async () => {
 
   await installation.shell('page-secret', docScript(readFileSync('docs/page.md', 'utf8'), 'page-secret'));
   write({ page: { enabled: true, url, gitea: stack.gitea.url, clientId } });
-  const before = (await kubectl('get', 'pods', ...SERVE, '-o', 'name')).split('\n');
+  const before = (await kubectl('get', 'pods', ...SERVE, '-o', 'name')).split('\n').filter(Boolean);
   await installation.block('helm');
   await kubectl('rollout', 'status', '-n', 'argocd', 'deployment/gitea-runners', '--timeout=120s');
   // The Service leads to them, too: it has the port as a number, and only the new pods answer there.
