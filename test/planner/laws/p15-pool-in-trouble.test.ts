@@ -248,6 +248,8 @@ describe('P15 runners of a pool that fail', () => {
 
     expect(emittedNames(planScene({ groups: [pool], liveJobs }))).toEqual([warm(1)]);
     expect(emittedNames(planScene({ groups: [pool], jobs: [job(9)], liveJobs }))).toEqual([named(pool, 9)]);
+    const ofOne = { ...pool, minIdleRunners: 1 };
+    expect(emittedNames(planScene({ groups: [ofOne], jobs: [job(9)], liveJobs }))).toEqual([named(pool, 9)]);
     // A job that has its runner tries none.
     const served = { jobs: [job(9)], ...join({ liveJobs }, olderIdle) };
     expect(reasons(planScene({ groups: [pool], ...served }))).toMatchObject({

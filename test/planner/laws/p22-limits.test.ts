@@ -16,6 +16,7 @@ import {
   planScene,
   row,
   running,
+  type Scene,
   servedIds,
   verdicts,
 } from '../../support/scenario.ts';
@@ -46,6 +47,42 @@ describe('P22 a runner takes places under the cap and under each limit, and none
 
     expect(served(one, low)).toEqual([1]);
     expect(served({ ...low, name: 'first' }, one)).toEqual([1]);
+  });
+
+  describe('further runners of one group leave less for another', () => {
+    const twice = (of: Group, id: number) =>
+      [0, 1].map((ordinal) => live(named(of, id, ordinal), 'failed', { finishedAtMs: NOW - 1_000 }));
+    const idleOf = (of: Group, id: number) => live(named(of, id), 'starting');
+    const withPool = { ...two, minIdleRunners: 2 };
+    const warmOf = (scene: Scene) => planScene({ groups: [one, withPool], ...scene }).groups.map(({ warm }) => warm);
+    const elsewhere = running(9, 'someone-else');
+
+    it.each<[string, Scene]>([
+      ['a job that backs off', { jobs: [job(1)], liveJobs: [...twice(one, 1), idleOf(one, 5)] }],
+      ['CI that goes on elsewhere', { jobs: [elsewhere], liveJobs: [idleOf(one, 5)] }],
+      ['nothing', { jobs: [], liveJobs: [] }],
+    ])('which has a pool, while an idle one is kept for %s', (what, scene) => {
+      expect(warmOf(scene)).toEqual([0, what === 'nothing' ? 2 : 1]);
+    });
+
+    it('which has a job that backs off', () => {
+      const liveJobs = [...twice(one, 1), idleOf(one, 5), ...twice(two, 2), idleOf(two, 6)];
+      const jobs = [job(1), job(2, { labels: ['arm'] })];
+      const told = (most: number) =>
+        verdicts(
+          planScene({ groups: [one, two].map((each) => ({ ...each, limits: [{ ...gpus, most }] })), jobs, liveJobs }),
+        );
+
+      expect(told(1)).toEqual({ 1: `free-runner ${named(one, 5)}`, 2: 'backing-off' });
+      expect(told(2)).toEqual({ 1: `free-runner ${named(one, 5)}`, 2: `free-runner ${named(two, 6)}` });
+    });
+
+    it('but a job with a place counts once', () => {
+      const liveJobs = [...twice(two, 2), idleOf(two, 6)];
+      const jobs = [job(1), job(2, { labels: ['arm'] })];
+
+      expect(verdicts(planScene({ groups: [one, two], jobs, liveJobs }))[2]).toBe(`free-runner ${named(two, 6)}`);
+    });
   });
 
   it('does not hold back jobs of a group without the limit', () => {
@@ -218,6 +255,48 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     expect(planned.groups).toMatchObject([{ group: { name: 'ci' }, cap: 5, waiting: 2 }]);
   });
 
+  it('counts the runners of all sizes, and the pool of the group', () => {
+    const all = { maxActiveRunners: 50, keepFailedMs: 600_000 };
+    const pooled = [group({ ...all, minIdleRunners: 1 }), { ...large, ...all }];
+    const size = { size: 'large', weight: 4 };
+    const at = (id: number, of: Group, over: Partial<LiveJob> = {}) =>
+      live(named(of, id), 'running', { pinned: true, ...over });
+    const failed = { conclusion: 'failure' } as const;
+    const jobs = [
+      running(1, named(base, 1)),
+      running(2, named(large, 2), big),
+      done(3, named(base, 3), failed),
+      done(4, named(large, 4), { ...big, ...failed }),
+      done(5, 'other', big),
+      running(6, 'another', big),
+    ];
+    const liveJobs = [
+      at(1, base),
+      at(2, large, size),
+      at(3, base),
+      at(4, large, size),
+      live(named(large, 5), 'starting', size),
+    ];
+    const free = [8, 9].map((id) => live(named(base, id), 'starting'));
+
+    const { groups: told } = planScene({ groups: pooled, jobs, liveJobs: [...liveJobs, ...free] });
+
+    expect(told).toMatchObject([{ busy: 2, debugging: 2, warm: 1, spare: 2, minIdle: 1 }]);
+  });
+
+  it('says in a Job what its size and limits are, and nothing else', () => {
+    const many = { ...perRepository, most: 9 };
+    const told = (of: Partial<Group>) => {
+      const [decision] = planScene({ groups: [group(of)], jobs: [job(1)], liveJobs: [] }).runners;
+      return decision?.emit
+        ? { weight: decision.weight, limits: decision.limits, has: 'limits' in decision }
+        : undefined;
+    };
+
+    expect(told({ limits: [gpus, many], weight: 2 })).toEqual({ weight: 2, limits: ['gpus'], has: true });
+    expect(told({ limits: [many] })).toEqual({ weight: undefined, limits: undefined, has: false });
+  });
+
   it('holds back what the cap has no room for', () => {
     const jobs = [job(1, big), job(2), job(3)];
 
@@ -310,6 +389,21 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     expect(servedIds(planScene({ groups, jobs, runners, liveJobs: [] }))).toEqual([2]);
   });
 
+  it('takes no runner for one of another group that has a size of this name', () => {
+    const arm = group({ name: 'arm', labels: ['arm'] });
+    const largeArm = group({ name: 'arm', labels: ['arm', 'large'], size: 'large', weight: 4, templateHash: 'arm' });
+    const name = named(largeArm, 1);
+    const scene = {
+      groups: [...groups, arm, largeArm],
+      jobs: [running(1, name, { labels: ['arm', 'large'] })],
+      liveJobs: [live(name, 'running', { pinned: true, size: 'large', weight: 4 })],
+    };
+
+    expect(planScene(scene).runners).toMatchObject([
+      { group: { name: 'arm' }, because: 'busy', size: 'large', weight: 4 },
+    ]);
+  });
+
   it('still counts the weight of a runner at work whose size is gone', () => {
     const jobs = [running(1, named(large, 1)), job(2), job(3)];
     const liveJobs = [live(named(large, 1), 'running', { pinned: true, size: 'large', weight: 4 })];
@@ -346,7 +440,19 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
   it('holds back a second job of a repository, and says for which one the limit is', () => {
     const planned = planScene({ groups: [limited], jobs: [...atWork, job(2)], liveJobs });
 
-    expect(planned.jobs[1]).toMatchObject({ because: 'limit', limit: { most: 1, of: 'acme/web' } });
+    expect(planned.jobs[1]).toMatchObject({ because: 'limit' });
+    expect(planned.jobs[1]).toHaveProperty('limit');
+    const { limit } = planned.jobs[1] as unknown as { limit: object };
+    expect(limit).toStrictEqual({ most: 1, of: 'acme/web' });
+  });
+
+  it('keeps no idle runner that no job needs: Gitea would give it to any', () => {
+    const kept = (of: Group) =>
+      planScene({ groups: [of], jobs: [running(9, 'someone-else')], liveJobs: [live(named(of, 5), 'starting')] })
+        .groups;
+
+    expect(kept(group())).toMatchObject([{ spare: 1 }]);
+    expect(kept(group({ limits: [{ ...perRepository, most: 9 }] }))).toMatchObject([{ spare: 0 }]);
   });
 
   it('starts no runner for any job while one waits whose repository has no place', () => {
