@@ -77,7 +77,7 @@ export const BREAKS: readonly Break[] = [
     make: deleted('runners', 'rolebinding/gitea-runners-sidecar'),
     crosses: cross(
       'rights in Kubernetes',
-      'sidecar in namespace runners may not list jobs.batch',
+      'sidecar in namespace runners may not list runnergroups.gitea.bpg.pw, list jobs.batch, list pods',
       'install/runners.yaml',
     ),
   },
