@@ -390,8 +390,8 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
   });
 
   it('takes no runner for one of another group that has a size of this name', () => {
-    const arm = group({ name: 'arm', labels: ['arm'] });
-    const largeArm = group({ name: 'arm', labels: ['arm', 'large'], size: 'large', weight: 4, templateHash: 'arm' });
+    const arm = group({ name: 'other', labels: ['arm'] });
+    const largeArm = group({ name: 'other', labels: ['arm', 'large'], size: 'large', weight: 4, templateHash: 'arm' });
     const name = named(largeArm, 1);
     const scene = {
       groups: [...groups, arm, largeArm],
@@ -400,7 +400,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     };
 
     expect(planScene(scene).runners).toMatchObject([
-      { group: { name: 'arm' }, because: 'busy', size: 'large', weight: 4 },
+      { group: { name: 'other' }, because: 'busy', size: 'large', weight: 4 },
     ]);
   });
 
@@ -501,7 +501,7 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
   });
 
   it('does the same beside other groups, and gives no such runner to an older job without room', () => {
-    const arm = group({ name: 'arm', labels: ['arm'] });
+    const arm = group({ name: 'other', labels: ['arm'] });
     const own = live(named(limited, 3), 'starting');
     const jobs = [...atWork, job(2), job(3, api), job(4, { repository: 'acme/docs' })];
 
@@ -579,7 +579,7 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
   });
 
   it('does not stop another group whose runners cannot take the job', () => {
-    const arm = group({ name: 'arm', labels: ['arm'] });
+    const arm = group({ name: 'other', labels: ['arm'] });
     const jobs = [...atWork, job(2), job(3, { labels: ['arm'] })];
 
     expect(servedIds(planScene({ groups: [limited, arm], jobs, liveJobs }))).toEqual([3]);
