@@ -85,7 +85,9 @@ describe('the image', () => {
     for (const part of ['generate', 'validate', 'cli']) {
       const file = join(root, 'opt', 'gitea-runners', `${part}.cjs`);
       const [source, cache] = [readSource(file), readFileSync(`${file}.cache`)];
-      const data = cache.subarray((cache.length + sealed(source, Buffer.alloc(0), maker).length) / 2);
+      const head = sealed(source, Buffer.alloc(0), maker).length;
+      // It is there twice.
+      const data = cache.subarray(head, (head + cache.length) / 2);
       expect(data.length).toBeGreaterThan(0);
       expect(cache.equals(sealed(source, data, maker)), part).toBe(true);
     }

@@ -64,11 +64,8 @@ it('comes with the chart of an installation that had none', async () => {
 
   await installation.shell('page-secret', docScript(readFileSync('docs/page.md', 'utf8'), 'page-secret'));
   write({ page: { enabled: true, url, gitea: stack.gitea.url, clientId } });
-  const before = (await kubectl('get', 'pods', ...SERVE, '-o', 'name')).split('\n').filter(Boolean);
-  await installation.block('helm');
-  await kubectl('rollout', 'status', '-n', 'argocd', 'deployment/gitea-runners', '--timeout=120s');
-  // The Service leads to them, too: it has the port as a number, and only the new pods answer there.
-  await kubectl('wait', '-n', 'argocd', '--for=delete', '--timeout=120s', ...before);
+  // Until the old pods are gone the Service leads to them, too: it has the port as a number, and only the new ones answer there.
+  await stack.replacePods('argocd', 'gitea-runners', () => installation.block('helm'));
 
   ingress.target = `http://${await kubectl('get', 'service', 'gitea-runners-page', '-n', 'argocd', '-o', 'jsonpath={.spec.clusterIP}')}`;
   // The pod is ready a moment before kube-proxy leads its Service there. A connection of that moment is lost for two minutes.

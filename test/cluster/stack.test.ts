@@ -132,12 +132,13 @@ describe('a stack', () => {
   });
 
   it('replaces the pods of a Deployment when it is told to', async () => {
-    const { kubernetes, restartDeployment } = stack;
+    const { kubernetes, replacePods } = stack;
     const label = 'app.kubernetes.io/name=argocd-redis';
     const names = (): Promise<string> => kubernetes.kubectl(['get', 'pods', '-n', 'argocd', '-l', label, '-o', 'name']);
     const before = await names();
 
-    await restartDeployment('argocd', 'argocd-redis');
+    const restart = ['rollout', 'restart', '-n', 'argocd', 'deployment/argocd-redis'];
+    await replacePods('argocd', 'argocd-redis', () => kubernetes.kubectl(restart));
 
     expect((await names()).split('\n')).not.toContain(before.trim());
   });

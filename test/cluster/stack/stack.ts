@@ -25,8 +25,8 @@ export interface Stack {
   readonly podLogs: (namespace: string, selector: string) => Promise<string>;
   /** Call it when a test failed: writes what pods said and what happened to them into `log/`, and answers a short form. */
   readonly collectLogs: () => Promise<string>;
-  /** Replaces the pods of a Deployment, as `kubectl rollout restart` does, and waits until the new ones are ready and the old ones gone. */
-  readonly restartDeployment: (namespace: string, name: string) => Promise<void>;
+  /** @param change gives the Deployment other pods. Waits until the new ones are ready and the old ones gone. */
+  readonly replacePods: (namespace: string, name: string, change: () => Promise<unknown>) => Promise<void>;
   /** Ends everything; of the folder the logs stay when `keep` (or KEEP=1 in the environment). */
   readonly close: (keep?: boolean) => Promise<void>;
 }
@@ -83,7 +83,7 @@ export async function startStack(builds: ClusterBuilds, say: (line: string) => v
       playground,
       podLogs: (namespace, selector) => podLogs(kubernetes, namespace, selector),
       collectLogs: () => collectLogs(machine, kubernetes),
-      restartDeployment: (namespace, name) => restartDeployment(kubernetes, namespace, name),
+      replacePods: (namespace, name, change) => replacePods(kubernetes, namespace, name, change),
       close,
     };
   } catch (error) {
@@ -95,14 +95,19 @@ export async function startStack(builds: ClusterBuilds, say: (line: string) => v
   }
 }
 
-async function restartDeployment({ kubectl }: Kubernetes, namespace: string, name: string): Promise<void> {
+async function replacePods(
+  { kubectl }: Kubernetes,
+  namespace: string,
+  name: string,
+  change: () => Promise<unknown>,
+): Promise<void> {
   const deployment = ['-n', namespace, `deployment/${name}`];
   const labels: unknown = JSON.parse(
     await kubectl(['get', ...deployment, '-o', 'jsonpath={.spec.selector.matchLabels}']),
   );
   const selector = Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`);
   const old = await kubectl(['get', 'pods', '-n', namespace, '-l', selector.join(','), '-o', 'name']);
-  await kubectl(['rollout', 'restart', ...deployment]);
+  await change();
   await kubectl(['rollout', 'status', '--timeout=120s', ...deployment]);
   const gone = old.split('\n').filter(Boolean);
   if (gone.length > 0) await kubectl(['wait', '-n', namespace, '--for=delete', '--timeout=120s', ...gone]);
