@@ -11,7 +11,7 @@ const shared = {
 };
 /**
  * What takes longest, so that `npm test` stays under three minutes. `npm run test:long` runs these alone: bounds of time and memory with inputs
- * that are just small enough, processes that start and end, and histories of what is rare.
+ * that are just small enough, processes that start and end, pauses in real time, and histories of what is rare.
  */
 const LONG = [
   'test/cli/{cut-queue,hostile-answers,hostile-pods,report/truth,start/code-cache}.test.ts',
@@ -19,9 +19,9 @@ const LONG = [
   'test/config/runnergroup/{budget,hostile,memory,plain-yaml.property}.test.ts',
   'test/model/histories.property.test.ts',
   'test/planner/many-labels.test.ts',
-  'test/serve/{ending,memory,http/crowd,webhook/hostile-webhooks}.test.ts',
+  'test/serve/{ending,lost-jobs,memory,http/crowd,looks/back-off,webhook/hostile-webhooks}.test.ts',
   'test/simulation/{ablation,apart,applications,kept,stuck}.test.ts',
-  'test/tasks/page/bounds.test.ts',
+  'test/tasks/{page/bounds,waits/commit-status}.test.ts',
 ];
 const isLong = process.env['LONG'] === 'true';
 /** Measures the memory of its own process. */

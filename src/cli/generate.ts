@@ -38,7 +38,7 @@ export async function generate(args: readonly string[], flags: FlagsOf<'generate
 const PIECES_AT_ONCE = 100;
 
 /**
- * Characters of all manifests; 10,000 Jobs with nothing unusual have 32 million. Argo CD takes 100 MiB from a plugin, and its plugin server
+ * Characters of all manifests; 10,000 Jobs with nothing unusual have 63 million. Argo CD takes 100 MiB from a plugin, and its plugin server
  * holds what we print several times over.
  */
 const MOST_OUTPUT = 67_108_864;

@@ -70,6 +70,18 @@ describe('a Job of another Application was printed for the job', () => {
     expect(verdicts(planScene({ jobs: [job(1)], liveJobs: [runs] }))).toEqual({ 1: 'served-elsewhere' });
   });
 
+  it('and its pod is on its way: it has twelve spawn timeouts, and one once it is stuck', () => {
+    const verdictOf = (waitsMs: number, over: Partial<LiveJob> = {}) => {
+      const late = printed(named(theirs, 1), { createdAtMs: NOW - waitsMs, ...over });
+      return verdicts(planScene({ jobs: [job(1, { createdAtMs: NOW - 600_000 })], liveJobs: [late] }))[1];
+    };
+    const stuck = { trouble: { reason: 'Unschedulable' } };
+
+    expect(verdictOf(300_000)).toBe('served-elsewhere');
+    expect(verdictOf(299_999, stuck)).toBe('served-elsewhere');
+    expect(verdictOf(300_000, stuck)).toContain('new-runner');
+  });
+
   it('but it works on another job already', () => {
     const planned = planScene({
       jobs: [job(1), running(2, named(theirs, 1))],
@@ -148,6 +160,20 @@ describe('a Job of another Application was printed for the job', () => {
 
     expect(verdicts(planned)).toEqual({ 1: 'labels-not-covered' });
   });
+});
+
+it('a Job of another Application counts, one of this Application whose group is gone does not', () => {
+  const verdictWith = (application: string) =>
+    verdicts(
+      planScene({
+        jobs: [job(1)],
+        liveJobs: [printed(named(theirs, 1), { application })],
+        application: 'mine',
+      }),
+    )[1];
+
+  expect(verdictWith('other')).toBe('served-elsewhere');
+  expect(verdictWith('mine')).toContain('new-runner');
 });
 
 describe('several Jobs of other Applications were printed for the job', () => {

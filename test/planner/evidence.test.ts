@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hasEnded, isOver, type LiveState } from '../../src/planner/evidence.ts';
+import { hasEnded, isOver, isPinnedAlive, type LiveState } from '../../src/planner/evidence.ts';
 
 it.each<[LiveState, boolean, boolean]>([
   ['starting', false, false],
@@ -10,4 +10,5 @@ it.each<[LiveState, boolean, boolean]>([
   ['deleting', false, true],
 ])('a Job that is %s: has ended %s, is over %s', (state, ended, over) => {
   expect([hasEnded(state), isOver(state)]).toEqual([ended, over]);
+  expect([true, false].map((pinned) => isPinnedAlive({ pinned, state }))).toEqual([!over, false]);
 });

@@ -112,6 +112,21 @@ describe.each<[string, readonly LiveJob[]]>([
   });
 });
 
+it('nor among those that wait for a limit, and keep the place under the cap', () => {
+  const limits = [{ key: 'limit gpus', name: 'gpus', most: 1 }];
+  const one = { ...fair, maxActiveRunners: 1, limits };
+  const other = group({ name: 'other', labels: ['arm'], limits });
+  const jobs = [
+    running(9, named(other, 9), { labels: ['arm'] }),
+    job(1, { repository: 'acme/web', createdAtMs: NOW - 1_800_000 }),
+    job(2, { repository: 'acme/api' }),
+  ];
+  const planned = planAnyScene({ groups: [one, other], jobs, liveJobs: [live(named(other, 9), 'running')] });
+
+  expect(planned.jobs.find((of) => of.job.id === 1)).toMatchObject({ because: 'limit' });
+  expect(planned.jobs.find((of) => of.job.id === 2)).toMatchObject({ because: 'cap', next: 'acme/api' });
+});
+
 describe('P12', () => {
   const planScene = planAnyScene;
 

@@ -58,6 +58,7 @@ describe('a job is ready since the end of the other one', () => {
     expect(isLeg('unit)', 'unit')).toBe(false);
     expect(isLeg(' (a)', ' (b)')).toBe(false);
     expect(isLeg('ab (1)', 'cb (2)')).toBe(false);
+    expect(isLeg('ab (1) x', 'ab (2) y')).toBe(false);
     expect(isLeg('a (1)', 'a (2)')).toBe(true);
   });
 
@@ -118,6 +119,14 @@ describe('a job is ready since its run was pushed', () => {
     });
 
     expect(isReadyBefore(2, lint, { ...unit, name: 'unit (2)' }, leg)).toBe(true);
+  });
+
+  it('when the first of its legs once began before the other one had ended', () => {
+    const [lint, first] = olderRun(3_050, { name: 'unit (1)' });
+    const [, second] = olderRun(2_990, { id: 0, name: 'unit (2)' });
+    if (!lint || !first || !second) throw new Error('no older run');
+
+    expect(isReadyBefore(2, ...run(), lint, first, second)).toBe(true);
   });
 
   it('when the other one stands behind it in the workflow file', () => {

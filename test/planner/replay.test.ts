@@ -99,6 +99,12 @@ describe('a runner that was asked for is kept', () => {
     expect(emittedNames(planScene({ groups: [one], jobs: [cancelled, ready(2, 30)] }))).toEqual([named(one, 2)]);
   });
 
+  it('but a blocked job never had one', () => {
+    const jobs = [ready(1, 60, { status: 'blocked' }), ready(2, 50)];
+
+    expect(emittedNames(planScene({ groups: [one], jobs }))).toEqual([named(one, 2)]);
+  });
+
   it('but a job that has ended and shows no time never had one', () => {
     const planned = planScene({ groups: [one], jobs: [ready(1, 60, { status: 'completed' }), ready(2, 50)] });
 
@@ -355,6 +361,13 @@ describe('a slot', () => {
     });
   });
 
+  it('is lost to no repository that would have as many, where they take turns', () => {
+    const fair = group({ maxActiveRunners: 1, fairness: 'per-repository' });
+    const jobs = [ready(1, 60), ended(3, 'elsewhere', 50, 30, 20, { repository: 'acme/api' })];
+
+    expect(verdicts(planScene({ groups: [fair], jobs }))[1]).toBe(`new-runner ${named(fair, 1)}`);
+  });
+
   it('goes to the repository with the fewest, where they take turns', () => {
     const fair = group({ maxActiveRunners: 2, fairness: 'per-repository' });
     const theirs = { repository: 'acme/api' };
@@ -520,6 +533,12 @@ describe('whether starts are slow is told by no runner', () => {
 
     // Two have not come. With three of them the second one of job 3 would not be due yet.
     expect(emittedNames(planScene({ groups: [fair], jobs }))).toEqual([named(fair, 1, 1), named(fair, 3, 1)]);
+    // Each repository has one now: none of them loses it to a third.
+    const third = ready(4, 970, { repository: 'acme/docs' });
+    expect(emittedNames(planScene({ groups: [fair], jobs: [...jobs, third] }))).toEqual([
+      named(fair, 1, 1),
+      named(fair, 3, 1),
+    ]);
   });
 
   it('that was missed before one came, also when that one was asked for in the same second as another one', () => {
@@ -589,6 +608,13 @@ describe('a job that several groups cover', () => {
 
     expect(verdicts(planScene({ groups, jobs }))[2]).toBe(`chain ${named(narrow, 1)}`);
     expect(verdicts(planScene({ groups, jobs, runners: [finishing] }))[2]).toBe(`new-runner ${named(last, 2)}`);
+
+    // Its spawn timeout is over: one should have come.
+    const late = [...jobs.slice(0, 2), ready(2, 57)];
+    const soon = groups.map((each) => ({ ...each, spawnTimeoutMs: 30_000 }));
+    expect(verdicts(planScene({ groups: soon, jobs: late, runners: [finishing] }))[2]).toBe(
+      `new-runner ${named(last, 2, 1)}`,
+    );
   });
 
   it('is booked where its living runner is, and leaves the room of its first owner to others', () => {
@@ -600,6 +626,19 @@ describe('a job that several groups cover', () => {
       1: `own-runner ${named(second, 1)}`,
       2: `new-runner ${named(first, 2)}`,
     });
+  });
+
+  it('is not asked for there while that group had no room', () => {
+    const [first, second] = [
+      group({ name: 'web', scope: 'repo', maxActiveRunners: 2 }),
+      { ...wide, maxActiveRunners: 1 },
+    ];
+    // Both runners of the first group were asked for when job 3 came. It has one of that group now, and job 4 has waited in line.
+    const gone = [ended(1, 'elsewhere', 100, 50, 45), ended(2, 'elsewhere', 100, 40, 35)];
+    const jobs = [...gone, ready(3, 90), ready(4, 80)];
+    const planned = planScene({ groups: [first, second], jobs, runners: [row(named(first, 3))] });
+
+    expect(verdicts(planned)).toMatchObject({ 3: `own-runner ${named(first, 3)}`, 4: `chain ${named(first, 1)}` });
   });
 
   it('also where Kubernetes shows it', () => {

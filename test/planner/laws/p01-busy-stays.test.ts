@@ -230,4 +230,12 @@ describe('P1 a busy runner whose Job was re-created', () => {
 
     expect(planned.runners).toMatchObject([{ emit: true, because: 'unpinning', pinned: false }]);
   });
+
+  it('loses it also while the row of the first runner is there', () => {
+    const becauseOf = (state: LiveJob['state']) =>
+      planScene({ runners: [row(named(ci, 1))], liveJobs: [live(named(ci, 1), state, { pinned: true })] }).runners;
+
+    expect(becauseOf('starting')).toMatchObject([{ because: 'unpinning' }]);
+    expect(becauseOf('running')).toMatchObject([{ because: 'finishing' }]);
+  });
 });

@@ -19,6 +19,7 @@ describe('P7 a job that several groups cover has one owner', () => {
     expect(ownerAmong(global, org, small, same)).toEqual(['w-same']);
     expect(ownerAmong(global, org, small)).toEqual(['x-small']);
     expect(ownerAmong(global, org)).toEqual(['b-org']);
+    expect(ownerAmong(group({ name: 'z', namespace: 'a' }), group({ name: 'y', namespace: 'b' }))).toEqual(['y']);
   });
 
   it('passes on to the next group with room when the owner is full or suspended', () => {

@@ -209,6 +209,7 @@ describe('P15 runners of a pool that fail', () => {
     const used = live(warm(1, 12), 'complete', { finishedAtMs: NOW - 1_000 });
 
     expect(recordsIn({ liveJobs })).toHaveLength(10);
+    expect(because(liveJobs.toReversed())).toEqual(because(liveJobs));
     expect(recordsIn({ liveJobs: [...liveJobs.slice(0, 10), used], jobs: [done(1, used.name)] })).toHaveLength(10);
   });
 

@@ -1,5 +1,6 @@
 /** Law P15 (docs/spec.md): a pool has its idle runners while the cap has room, and each slot its next name when its runner is used up. */
 import { describe, expect, it } from 'vitest';
+import { ORDINALS_SEARCHED } from '../../../src/planner/names.ts';
 import { idle, join, pool, reasons, warm } from '../../support/pool-scene.ts';
 import {
   done,
@@ -52,6 +53,21 @@ describe('P15 a pool of two', () => {
 
     expect(verdicts(planned)).toEqual({ 7: `free-runner ${warm(1)}` });
     expect(emittedNames(planned)).toEqual([warm(1), warm(2)]);
+  });
+
+  it('counts an idle runner of a job as far as its name is searched, whatever other runners there are', () => {
+    const others = [5, 6].map((id) => named(pool, id));
+    const warmAt = (ordinal: number) => {
+      const runner = named(pool, 7, ordinal);
+      const jobs = [running(5, others[0] ?? ''), running(6, others[1] ?? '')];
+      const liveJobs = [...others, runner].map((name) => live(name, 'running', { pinned: others.includes(name) }));
+      const planned = planScene({ groups: [pool], jobs, liveJobs, runners: [row(runner)] });
+      return planned.runners.find((each) => each.runner === runner)?.because;
+    };
+
+    // It counts itself: a name that is known is passed over.
+    expect(warmAt(ORDINALS_SEARCHED)).toBe('warm');
+    expect(warmAt(ORDINALS_SEARCHED + 1)).toBe('spare');
   });
 
   it('gives a ready job a runner that is starting, too', () => {

@@ -94,6 +94,26 @@ describe('P16 an idle runner of a pool tells by its name where it is registered'
     ]);
   });
 
+  test('one whose row only a wider scope lists does, too', () => {
+    const repo = { ...there, covers: 'beta/x', scope: 'repo', look: 'repo' } as const;
+    const wide = group({ name: 'wide' });
+    const looks = { repo: { jobs: [waiting], runners: [] }, acme: { jobs: [], runners: [row(ofPool(repo))] } };
+
+    expect(planScene({ groups: [repo, wide], looks, liveJobs: [idle(repo)] }).jobs).toMatchObject([
+      { verdict: 'served', runner: ofPool(repo) },
+    ]);
+  });
+
+  test('one of a job whose row only a wider scope lists serves after a change of the template, too', () => {
+    const repo = { ...there, covers: 'beta/x', scope: 'repo', look: 'repo' } as const;
+    const runner = named(repo, 9);
+    const looks = { repo: { jobs: [waiting], runners: [] }, acme: { jobs: [], runners: [row(runner)] } };
+    const liveJobs = [live(runner, 'running', { giteaUrl: ORIGIN, repository: 'beta/x' })];
+    const groups = [{ ...repo, templateHash: 't2' }, group({ name: 'wide' })];
+
+    expect(planScene({ groups, looks, liveJobs }).jobs).toMatchObject([{ verdict: 'served', runner }]);
+  });
+
   test('names of runners for jobs are the same in every scope: an upgrade changes none', () => {
     expect(named(there, 9)).toBe(named(group(), 9));
   });

@@ -3,11 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { LiveJob, Look } from '../../../src/planner/evidence.ts';
 import { plan } from '../../../src/planner/plan.ts';
 import {
+  done,
   emittedNames,
   evidenceOfScene,
   group,
   job,
   live,
+  NOW,
   named,
   row,
   running,
@@ -17,6 +19,7 @@ import {
 const one = group({ maxActiveRunners: 1 });
 const theirs = named(one, 7);
 const odd = { labels: ['whatever'] };
+const more = { labels: ['linux', 'whatever'] };
 
 /** A job waits for the only place, while another one runs under a name of ours. */
 function scene(
@@ -37,6 +40,7 @@ describe('P19 a runner at work without a Job', () => {
   it.each([
     ['and without a row, where both were read', { jobs: alike }, { liveJobs: [] }],
     ['and without a row, whose CI job has labels that the group has not', {}, {}],
+    ['and without a row, whose CI job has one such label', { jobs: [job(1), running(7, theirs, more)] }, {}],
     ['whose CI job has labels that the group has not', { runners: [row(theirs, { busy: true })] }, { liveJobs: [] }],
     [
       'and with a row that is not ephemeral',
@@ -74,6 +78,18 @@ describe('P19 a runner at work without a Job', () => {
 
   it('keeps its place while Kubernetes shows its Job', () => {
     expect(verdicts(scene({}, { liveJobs: [live(theirs, 'running')] }))[1]).toBe('cap');
+  });
+
+  it('takes no place in the past', () => {
+    const ago = (seconds: number) => NOW - seconds * 1000;
+    const times = { startedAtMs: ago(300), completedAtMs: ago(200) };
+    const jobs = [
+      running(7, theirs, { ...odd, createdAtMs: ago(600), startedAtMs: ago(500) }),
+      done(1, 'elsewhere', { createdAtMs: ago(400), ...times }),
+      job(2, { createdAtMs: ago(350) }),
+    ];
+
+    expect(verdicts(scene({ jobs }))[2]).toContain('chain');
   });
 
   it('asks for nothing in the past', () => {

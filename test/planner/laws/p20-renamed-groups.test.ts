@@ -52,12 +52,27 @@ describe('P20 a runner of a group that its Application has no more', () => {
     expect(planAfter([lives(first)], [], { runners: [row(first)] }).runners).toEqual([]);
   });
 
-  test('stays with a CI job that has no labels: its own labels tell the group', () => {
+  test('and is not pinned yet stays while its row is online and busy', () => {
+    const rowOf = (over: object) => planAfter([lives(first)], [], { runners: [row(first, over)] }).runners;
+
+    expect(rowOf({ busy: true })).toMatchObject([{ emit: true, because: 'finishing' }]);
+    expect(rowOf({ busy: true, online: false })).toEqual([]);
+  });
+
+  test('goes to the first owner where only its pin shows that it works', () => {
+    const groups = [group({ name: 'a', scope: 'global' }), group({ name: 'z' })];
+
+    expect(planAfter([lives(first, { pinned: true })], [], {}, groups).runners).toMatchObject([
+      { emit: true, group: { name: 'z' } },
+    ]);
+  });
+
+  test('stays with a CI job that has no labels: its own labels tell the group, or its pin does', () => {
     const odd = running(1, first, { labels: [] });
 
-    expect(planAfter([lives(first)], [odd], { runners: [row(first)] }).runners).toMatchObject([
-      { emit: true, because: 'busy', group: { name: 'builds' } },
-    ]);
+    const busy = [{ emit: true, because: 'busy', group: { name: 'builds' } }];
+    expect(planAfter([lives(first)], [odd], { runners: [row(first)] }).runners).toMatchObject(busy);
+    expect(planAfter([lives(first, { pinned: true })], [odd]).runners).toMatchObject(busy);
   });
 
   test('goes to the group with its scope and labels, not to the first owner of its CI job', () => {
@@ -125,6 +140,21 @@ describe('P20 a runner is not taken over', () => {
     const gpu = group({ name: 'gpu', labels: ['gpu'] });
     expect(runnersOf([lives(first)], undefined, {}, [gpu])).toEqual([]);
     expect(runnersOf([lives(first, { pinned: true })], undefined, {}, [gpu])).toEqual([]);
+  });
+
+  test('into another namespace, or by a group with other labels than its row', () => {
+    const busy = { runners: [row(first, { busy: true })] };
+    const takenBy = (labels: readonly string[], namespace?: string) => {
+      const runners = [row(first, { busy: true, labels: ['linux', 'arm'] })];
+      const job = lives(first, namespace === undefined ? {} : { namespace });
+      return runnersOf([job], [], { runners }, [group({ name: 'builds', labels })]).length;
+    };
+
+    expect(takenBy(['arm', 'linux'])).toBe(1);
+    expect(takenBy(['arm', 'linux'], 'others')).toBe(0);
+    expect(takenBy(['linux', 'gpu'])).toBe(0);
+    expect(takenBy(['linux', 'arm', 'gpu'])).toBe(0);
+    expect(runnersOf([lives(first)], [], busy)).toHaveLength(1);
   });
 
   test('from a group that cannot be planned now', () => {

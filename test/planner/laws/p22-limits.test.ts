@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { matchesGlob } from '../../../src/config/policy/patterns.ts';
+import type { Plan } from '../../../src/planner/decisions.ts';
 import type { Group, Job, Limit, LiveJob } from '../../../src/planner/evidence.ts';
 import { limitsBranch } from '../../../src/planner/limits.ts';
 import { ORDINALS_SEARCHED } from '../../../src/planner/names.ts';
@@ -372,6 +373,13 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
       expect(servedIds(planScene({ groups: [two, four], jobs: [job(2, big), job(3)], liveJobs }))).toEqual([2]);
     });
 
+    it('nor in a suspended group', () => {
+      const groups = [light, heavy].map((each) => ({ ...each, suspend: true }));
+      const jobs = [job(2, big), done(1, named(heavy, 2), { createdAtMs: NOW - 10_000 })];
+
+      expect(verdicts(planScene({ groups, jobs, liveJobs: [] }))[2]).toBe('suspended');
+    });
+
     it('nor when the job is light: its runner takes no more places than another one', () => {
       const jobs = [job(2), job(3), done(1, named(base, 2), { createdAtMs: NOW - 10_000 })];
       const [one, other] = [light, heavy].map((each) => ({ ...each, maxActiveRunners: 1 })) as [Group, Group];
@@ -402,6 +410,31 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     expect(planScene(scene).runners).toMatchObject([
       { group: { name: 'other' }, because: 'busy', size: 'large', weight: 4 },
     ]);
+  });
+
+  it('takes no runner for one of a group of this name in another namespace', () => {
+    const elsewhere = [base, { ...large, weight: 2 }].map((each) => ({ ...each, namespace: 'team-b' }));
+    const name = named(elsewhere[1] as Group, 1);
+    const liveJobs = [live(name, 'running', { namespace: 'team-b', pinned: true, size: 'large', weight: 2 })];
+    const planned = planScene({ groups: [...groups, ...elsewhere], jobs: [running(1, name, big)], liveJobs });
+
+    expect(planned.runners).toMatchObject([{ group: { namespace: 'team-b' }, size: 'large', weight: 2 }]);
+  });
+
+  it('gives a job that asks for two sizes to the first by name, in whatever order they are written', () => {
+    const small = group({ size: 'small', labels: ['linux', 'small'], templateHash: 'small' });
+    const both = {
+      large: { ...large, labels: ['linux', 'large', 'small'] },
+      small: { ...small, labels: ['linux', 'large', 'small'] },
+    };
+    const jobs = [job(1, { labels: ['linux', 'large', 'small'] }), job(2)];
+    const plans = [
+      [base, both.large, both.small],
+      [both.small, both.large, base],
+    ].map((of) => planScene({ groups: of, jobs, liveJobs: [] }));
+
+    expect(verdicts(plans[0] as Plan)[1]).toBe(`new-runner ${named(large, 1)}`);
+    expect(plans[1]).toEqual(plans[0]);
   });
 
   it('still counts the weight of a runner at work whose size is gone', () => {

@@ -23,7 +23,7 @@ const SEED = process.env['SEED'];
 const CHOSEN = process.env['KINDS'];
 const KINDS = CHOSEN === undefined ? undefined : FAULT_KINDS.filter((kind) => CHOSEN.split(',').includes(kind));
 /** 300 take a minute: `npm run test:long` plays them. */
-const HISTORIES = Number(process.env['HISTORIES'] ?? (IS_LONG ? 300 : 5));
+const HISTORIES = Number(process.env['HISTORIES'] ?? (IS_LONG ? 300 : 3));
 
 /** What Node warns of, and what is rejected without a handler. */
 const complaints: string[] = [];
@@ -64,13 +64,13 @@ describe('the laws hold', () => {
     90927, 91819, 100153, 101152, 101823, 103968, 106941, 107519, 108278, 300089, 407616, 600010, 702484, 715325,
     830071, 830468, 843360, 845392,
   ];
-  it.each(IS_LONG ? FAULTS : FAULTS.slice(-4))('in history %i, which broke one once', async (seed) => {
+  it.each(IS_LONG ? FAULTS : FAULTS.slice(-1))('in history %i, which broke one once', async (seed) => {
     expect(await judge(makeHistory(seed))).toBe(undefined);
   });
 
   it.each(Object.entries(SCENARIOS))('in scenario %s', async (_, make) => {
-    const found = await Promise.all([1, 2].map((seed) => judge(make(seed))));
-    expect(found).toEqual([undefined, undefined]);
+    const found = await Promise.all((IS_LONG ? [1, 2] : [1]).map((seed) => judge(make(seed))));
+    expect(found.filter(Boolean)).toEqual([]);
   });
 });
 
