@@ -27,6 +27,14 @@ function kubectl(...args: readonly string[]): Promise<string> {
   return stack.kubernetes.kubectl(args);
 }
 
+/** Whether a replica answers behind the Service. */
+function answers(): Promise<boolean> {
+  return stack.machine.run('curl', ['--silent', '--max-time', '1', ingress.target]).then(
+    () => true,
+    () => false,
+  );
+}
+
 beforeAll(async () => {
   stack = await startStack(inject('clusterBuilds'), (line) => void process.stdout.write(`page: ${line}\n`));
   installation = await Installation.prepare(stack, inject('clusterBuilds'));
@@ -69,11 +77,6 @@ it('comes with the chart of an installation that had none', async () => {
 
   ingress.target = `http://${await kubectl('get', 'service', 'gitea-runners-page', '-n', 'argocd', '-o', 'jsonpath={.spec.clusterIP}')}`;
   // The pod is ready a moment before kube-proxy leads its Service there. A connection of that moment is lost for two minutes.
-  const answers = (): Promise<boolean> =>
-    stack.machine.run('curl', ['--silent', '--max-time', '1', ingress.target]).then(
-      () => true,
-      () => false,
-    );
   await stack.machine.until('the page', answers);
   page = await signIn(browser, url, 'olga', { ignoreHTTPSErrors: true });
 });
@@ -89,6 +92,23 @@ it('shows the job of the person with its runner, and an owner of the group sees 
   expect(await page.innerText('main')).toContain(pod.replace(/-\w+$/, ''));
   await page.goto(`${url}/groups/runners/ci`);
   expect(await page.innerText('section[aria-labelledby=runners]')).toMatch(new RegExp(`\\b${pod}\\s+node1\\b`));
+});
+
+it('loses no request while its replicas are replaced', async () => {
+  const answered: boolean[] = [];
+  let isOver = false;
+  const ask = async (): Promise<void> => {
+    while (!isOver) answered.push(await answers());
+  };
+  const asking = [ask(), ask()];
+  await stack.replacePods('argocd', 'gitea-runners', () =>
+    kubectl('rollout', 'restart', '-n', 'argocd', 'deployment/gitea-runners'),
+  );
+  isOver = true;
+  await Promise.all(asking);
+
+  expect(answered.length).toBeGreaterThan(50);
+  expect(answered.filter((each) => !each)).toEqual([]);
 });
 
 it('is the same on each replica of serve, for one who signed in at another', async () => {
