@@ -8,7 +8,7 @@ import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { parseLabel } from '../config/runnergroup/words.ts';
 import { machineOf } from '../observe/explain/held-back.ts';
 import { isSame, keyText } from '../shared/keys.ts';
-import { hasJobsOf, type Scope } from '../shared/scope.ts';
+import { coverOf, hasJobsOf, type Scope } from '../shared/scope.ts';
 
 /** @param hasPolicy then the policy says what podTemplates may ask for. */
 export async function warningsOf(groups: readonly RunnerGroup[], hasPolicy: boolean): Promise<readonly LateProblem[]> {
@@ -181,6 +181,5 @@ function firstOverlap(group: RunnerGroup, candidates: readonly RunnerGroup[]): O
 
 /** In lower case, as Gitea compares. `*`: all owners. */
 function ownerOf(scope: Scope): string {
-  if (scope.kind === 'global') return '*';
-  return (scope.kind === 'org' ? scope.org : scope.kind === 'user' ? scope.user : scope.owner).toLowerCase();
+  return coverOf(scope)?.split('/')[0]?.toLowerCase() ?? '*';
 }

@@ -1,41 +1,28 @@
 import { normalBase } from '../../shared/url.ts';
 
-/** `*` is any characters but a slash, `**` any. No regular expressions: a repository's author writes the text, and a match must not take long. */
-
-/** True when the whole text fits, by code units. Keeps the set of places where the pattern may stand: at most `pattern × text` steps. */
+/**
+ * True when the whole text fits, by code units: `*` is any characters but a slash, `**` any. No regular expressions: a repository's author
+ * writes the text, and a match must not take long. This one takes at most `pattern × text` steps.
+ */
 export function matchesGlob(pattern: string, text: string): boolean {
-  // Each is a character, or one of the two stars.
-  const steps = pattern.match(/\*\*+|[\s\S]/g) ?? [];
-  let places = withEmptyStars(new Set([0]), steps);
-  for (let at = 0; at < text.length && places.size > 0; at += 1) {
-    places = withEmptyStars(placesAfter(places, steps, text.charAt(at)), steps);
+  // Whether the pattern so far fits the first characters of the text, by their number.
+  let fits = [true, ...Array<boolean>(text.length).fill(false)];
+  // Each step is a character, or one of the two stars.
+  for (const step of pattern.match(/\*\*+|[\s\S]/g) ?? []) {
+    const before = fits;
+    fits = [];
+    for (const [end, fitted] of before.entries()) {
+      const character = text.charAt(end - 1);
+      if (!step.startsWith('*')) fits.push(end > 0 && step === character && before[end - 1] === true);
+      else fits.push(fitted || (fits[end - 1] === true && (step !== '*' || character !== '/')));
+    }
+    if (!fits.includes(true)) return false;
   }
-  return places.has(steps.length);
+  return fits.at(-1) === true;
 }
 
 export function matchesAny(patterns: readonly string[], text: string): boolean {
   return patterns.some((pattern) => matchesGlob(pattern, text));
-}
-
-function placesAfter(places: ReadonlySet<number>, steps: readonly string[], character: string): Set<number> {
-  const after = new Set<number>();
-  for (const place of places) {
-    const step = steps[place];
-    if (isStar(step) ? step !== '*' || character !== '/' : false) after.add(place);
-    else if (!isStar(step) && step === character) after.add(place + 1);
-  }
-  return after;
-}
-
-/** A star may stand for nothing. */
-function withEmptyStars(places: Set<number>, steps: readonly string[]): Set<number> {
-  // A set also visits what is added on the way.
-  for (const place of places) if (isStar(steps[place])) places.add(place + 1);
-  return places;
-}
-
-function isStar(step: string | undefined): boolean {
-  return step?.startsWith('*') === true;
 }
 
 interface ImageReference {

@@ -49,6 +49,20 @@ export const wholeNumber = (least: number, most: number) => z.number({ checks: [
 export const clockTime = () =>
   stringLike(5, 5, /^([01][0-9]|2[0-3]):[0-5][0-9]$/, 'must be a time of the day, e.g. 07:00');
 
+const TIME_ZONE_RULE = 'must be the IANA name of a time zone, e.g. Europe/Berlin';
+
+/** Node.js knows the zones, and their summer times. */
+function checkTimeZone(name: string): string | undefined {
+  try {
+    new Intl.DateTimeFormat('en-GB', { timeZone: name });
+    return undefined;
+  } catch {
+    return `${TIME_ZONE_RULE}: this one is not known`;
+  }
+}
+
+export const timeZone = () => stringLike(1, 64, /^[A-Za-z][A-Za-z0-9_+/-]*$/, TIME_ZONE_RULE, checkTimeZone);
+
 export const dnsLabel = () => stringLike(1, 63, DNS_LABEL, DNS_LABEL_RULE);
 
 /** An owner or repository name of Gitea must not climb out of an API path. */

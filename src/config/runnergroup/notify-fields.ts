@@ -1,7 +1,7 @@
 /** The field `notify`: who is told when CI jobs of the group end. No secret stands here: tokens are in the configuration of `serve`. */
 import * as z from 'zod';
+import { webhookUrlProblem } from '../../shared/url.ts';
 import { described, stringLike } from './field-kinds.ts';
-import { webhookUrlProblem } from './webhook-url.ts';
 import { words } from './words.ts';
 
 /** Kinds of addressees. An entry has the field of one. */

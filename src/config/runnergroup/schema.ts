@@ -29,13 +29,14 @@ import {
   secretRef,
   secretSelector,
   stringLike,
+  timeZone,
   url,
   whenWritten,
   wholeNumber,
 } from './field-kinds.ts';
 import { NOTIFY_HELP, NotifyTargets } from './notify-fields.ts';
 import { RunnerConfigKeys } from './runner-config.ts';
-import { checkTimeZone, DAYS, IMAGE_REFERENCE, LONGEST_IMAGE, TIME_ZONE, TIME_ZONE_RULE, words } from './words.ts';
+import { DAYS, IMAGE_REFERENCE, LONGEST_IMAGE, words } from './words.ts';
 
 /**
  * Release of the runner that default images carry: 1.0.8 ran in real pods against Gitea 1.26 and 1.27, and the pod template
@@ -201,10 +202,7 @@ export const Spec = z.strictObject({
         z.array(z.enum(DAYS)).max(DAYS.length).default(['Mon', 'Tue', 'Wed', 'Thu', 'Fri']),
         'Days on which it begins.',
       ),
-      timeZone: described(
-        stringLike(1, 64, TIME_ZONE, TIME_ZONE_RULE, checkTimeZone).default('UTC'),
-        'IANA name, e.g. `Europe/Berlin`. Summer time is followed.',
-      ),
+      timeZone: described(timeZone().default('UTC'), 'IANA name, e.g. `Europe/Berlin`. Summer time is followed.'),
     })),
     'The warm pool by the calendar: at these hours it has so many runners, if that is more than `minIdleRunners`.',
     'none',

@@ -160,15 +160,3 @@ function at(row: readonly number[], index: number): number {
 }
 
 export const DAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const;
-export const TIME_ZONE = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
-export const TIME_ZONE_RULE = 'must be the IANA name of a time zone, e.g. Europe/Berlin';
-
-/** Node.js knows the zones, and their summer times. */
-export function checkTimeZone(name: string): string | undefined {
-  try {
-    new Intl.DateTimeFormat('en-GB', { timeZone: name });
-    return undefined;
-  } catch {
-    return `${TIME_ZONE_RULE}: this one is not known`;
-  }
-}
