@@ -16,7 +16,7 @@ export async function clusterByHand(
   choice: ClusterChoice,
 ): Promise<{ readonly config: ClusterConfig | undefined; readonly kubeconfig: string | undefined }> {
   const kubeconfig = choice.kubeconfig ?? (await ownKubeconfig(choice.env));
-  return { config: await findCluster({ ...choice, ...(kubeconfig !== undefined && { kubeconfig }) }), kubeconfig };
+  return { config: await findCluster({ ...choice, kubeconfig }), kubeconfig };
 }
 
 /** @param what `extend`, with what else helps @param todo with a full stop */

@@ -9,7 +9,7 @@ import type { Path } from './documents.ts';
 import { exampleOf, type FieldProblem } from './field-problem.ts';
 import { valueAt } from './paths.ts';
 import { quoted } from './problems.ts';
-import { newerKeys } from './runner-config.ts';
+import { NEWER_KEYS } from './runner-config.ts';
 import { type ContainerMode, hasDocker, type NormalFields, type PodProxy, type SecretKey } from './runner-group.ts';
 import {
   DEFAULT_IMAGES,
@@ -92,18 +92,10 @@ function ruleScope(draft: Draft, report: Report): Scope | undefined {
   if (isLacking) report([], `scope ${scope} needs ${scope}: add "${scope}: …"`);
   for (const field of foreign) report([field], `does not go with scope ${scope}: remove it, or set "scope: ${field}"`);
   if (isLacking || foreign.length > 0) return undefined;
-  switch (scope) {
-    case 'global':
-      return { kind: 'global' };
-    case 'org':
-      return org === undefined ? undefined : { kind: 'org', org };
-    case 'user':
-      return user === undefined ? undefined : { kind: 'user', user };
-    case 'repo':
-      return repo === undefined ? undefined : ruleRepository(repo, draft, report);
-    default:
-      return scope satisfies never;
-  }
+  if (scope === 'global') return { kind: scope };
+  if (scope === 'repo') return repo === undefined ? undefined : ruleRepository(repo, draft, report);
+  if (scope === 'org') return org === undefined ? undefined : { kind: scope, org };
+  return user === undefined ? undefined : { kind: scope, user };
 }
 
 function ruleRepository(repo: string, { spec: { org, user }, unclear }: Draft, report: Report): Scope | undefined {
@@ -396,10 +388,12 @@ function ruleRunnerConfig({ spec, unclear }: Draft, report: Report): NormalField
   const wrong = (path: readonly string[], message: string) => report(['runnerConfig', ...path], message);
   if (keepFailedSeconds > 0 && !SHOWS_THE_END.includes(runnerConfig.log?.level ?? 'debug'))
     return wrong(['log', 'level'], 'does not go with keepFailedSeconds, for which it is debug: remove one of them');
-  const [newer] = hasOwnImage(spec) || unclear('image') ? [] : newerKeys(runnerConfig);
+  const isNewer = ([key]: readonly [string, string]) => valueAt(runnerConfig, key.split('.')) !== undefined;
+  const newer = hasOwnImage(spec) || unclear('image') ? undefined : Object.entries(NEWER_KEYS).find(isNewer);
   if (newer) {
-    const message = `came with runner ${newer.since}, and the default runner ${RUNNER_RELEASE} ignores it: set image to a runner of ${newer.since} or newer`;
-    return wrong(newer.path, message);
+    const [key, since] = newer;
+    const message = `came with runner ${since}, and the default runner ${RUNNER_RELEASE} ignores it: set image to a runner of ${since} or newer`;
+    return wrong(key.split('.'), message);
   }
   if (runnerConfig.runner?.env_file !== undefined && (proxy !== undefined || caBundle !== undefined)) {
     const message =
