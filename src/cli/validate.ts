@@ -54,11 +54,11 @@ export async function validate(io: Io, options: ValidateOptions, flags: FlagsOf<
       ? await (await import('./against.ts')).compareAgainst({ path: base, recursive }, checked, flags, io)
       : undefined;
   if (format === 'text') {
-    await printText(io, checked, options, isStrict);
+    await printText(io, checked, options, isStrict, code === 0);
     if (against && code === 0) io.out(await comparisonText(against, io));
   } else {
     const report = { ...(await reportOf(checked, isStrict)), ...(against && { against }) };
-    io.out(await { json: reportJson, sarif, github: annotations, markdown }[format](report));
+    io.out(await { json, sarif, github: annotations, markdown }[format](report));
   }
   return code;
 }
@@ -87,7 +87,13 @@ async function readInSpite(io: Io, options: ValidateOptions) {
   }
 }
 
-async function printText(io: Io, checked: Checked, { policy }: ValidateOptions, isStrict: boolean): Promise<void> {
+async function printText(
+  io: Io,
+  checked: Checked,
+  { policy }: ValidateOptions,
+  isStrict: boolean,
+  isGood: boolean,
+): Promise<void> {
   const { problems, denials, warnings, count: groups, files } = checked;
   const lines = [
     ...problems.map(formatProblem),
@@ -96,7 +102,6 @@ async function printText(io: Io, checked: Checked, { policy }: ValidateOptions, 
       formatProblem({ ...warning, path: `${isStrict ? 'error' : 'warning'}: ${warning.path}` }),
     ),
   ];
-  const isGood = problems.length === 0 && denials.length === 0 && !(isStrict && warnings.length > 0);
   if (!isGood) lines.push(summaryText(await reportOf(checked, isStrict)));
   if (lines.length > 0) io.err(`${lines.join('\n')}\n`);
   if (!isGood) return;
@@ -123,7 +128,8 @@ async function reportOf(checked: Checked, isStrict: boolean): Promise<Report> {
     ...[...problems, ...(await problemsOfDenials(denials, checked))].map(lineOf('error')),
     ...warnings.map(lineOf(isStrict ? 'error' : 'warning')),
   ];
-  return { groups, files, findings };
+  const errors = findings.filter(({ level }) => level === 'error').length;
+  return { errors, warnings: findings.length - errors, groups, files, findings };
 }
 
 interface ReportLine extends FilePlace, Pick<Problem, 'path' | 'message' | 'code'> {
@@ -131,6 +137,8 @@ interface ReportLine extends FilePlace, Pick<Problem, 'path' | 'message' | 'code
 }
 
 interface Report {
+  readonly errors: number;
+  readonly warnings: number;
   /** RunnerGroups, broken ones too. */
   readonly groups: number;
   readonly files: number;
@@ -141,8 +149,7 @@ interface Report {
 }
 
 /** `3 RunnerGroups in 2 files: 2 errors, 1 warning` */
-function summaryText({ groups, files, findings }: Report): string {
-  const { errors, warnings } = amounts(findings);
+function summaryText({ errors, warnings, groups, files }: Report): string {
   const counts = [
     ...(errors > 0 ? [count(errors, 'error')] : []),
     ...(warnings > 0 ? [count(warnings, 'warning')] : []),
@@ -150,10 +157,8 @@ function summaryText({ groups, files, findings }: Report): string {
   return `${count(groups, 'RunnerGroup')} in ${count(files, 'file')}: ${counts.join(', ') || 'no errors'}`;
 }
 
-/** `validate -o json`: the report and its counts. */
-function reportJson(report: Report): string {
-  const { errors, warnings } = amounts(report.findings);
-  return jsonText({ valid: errors === 0, errors, warnings, ...report });
+function json(report: Report): string {
+  return jsonText({ valid: report.errors === 0, ...report });
 }
 
 /** As text for people, below the line that counts the groups. */
@@ -186,11 +191,6 @@ async function markdown(report: Report): Promise<string> {
     ...(tables ?? []),
   ];
   return `<!-- gitea-runners validate -->\n${parts.filter((part) => part !== '').join('\n')}`;
-}
-
-function amounts(findings: Report['findings']) {
-  const errors = findings.filter(({ level }) => level === 'error').length;
-  return { errors, warnings: findings.length - errors };
 }
 
 /** `validate -o github`: annotations, which Gitea Actions and GitHub Actions read from the log of a step. */

@@ -30,20 +30,14 @@ export interface Violation extends TemplateFault {
  */
 export function securityViolations(template: Mapping, level: SecurityLevel): readonly Violation[] {
   const pod = podForSecurity(template);
-  return rulesOf(level).flatMap(([rule, check]) => check(pod).map((found) => ({ rule, ...found })));
-}
-
-function rulesOf(level: SecurityLevel): readonly (readonly [string, Check])[] {
-  switch (level) {
-    case 'privileged':
-      return [];
-    case 'baseline':
-      return Object.entries(BASELINE);
-    case 'restricted':
-      return Object.entries({ ...BASELINE, ...RESTRICTED }).filter(([rule]) => !REPLACED_BY_RESTRICTED.has(rule));
-    default:
-      return level satisfies never;
-  }
+  const rules: Readonly<Record<string, Check>> = {
+    privileged: {},
+    baseline: BASELINE,
+    restricted: { ...BASELINE, ...RESTRICTED },
+  }[level];
+  return Object.entries(rules)
+    .filter(([rule]) => level !== 'restricted' || !REPLACED_BY_RESTRICTED.has(rule))
+    .flatMap(([rule, check]) => check(pod).map((found) => ({ rule, ...found })));
 }
 
 /** A security context and its place, or the place where it is missing. */

@@ -187,7 +187,8 @@ function findEntry(entry: Dirent, { real: path, name, border }: EntryPlace, sear
     const real = isLink ? realpathSync.native(path) : path;
     const isOutside = !isInside(real, border);
     const isFolder = isLink && !isOutside ? statSync(real).isDirectory() : entry.isDirectory();
-    if (isOutside) addProblem(name, LEADS_OUT, search);
+    if (isOutside)
+      addProblem(name, 'is a symbolic link that leads out of the given folder: it is not followed', search);
     else if (isFolder && search.recursive) findInFolder(real, name, border, search);
     else if (isFolder || !wanted) return;
     else if (NO_MANIFESTS.test(entry.name)) search.skipped.push(name);
@@ -196,8 +197,6 @@ function findEntry(entry: Dirent, { real: path, name, border }: EntryPlace, sear
     addError(error, name, search);
   }
 }
-
-const LEADS_OUT = 'is a symbolic link that leads out of the given folder: it is not followed';
 
 function addError(error: unknown, name: string, search: Search): void {
   if (error instanceof Excess) throw error;
