@@ -21,12 +21,10 @@ import { table } from '../shared/table.ts';
 import { isOn } from './flags/flag.ts';
 import { askedOutput, type FlagsOf, flagValue } from './flags/flags.ts';
 import { noGroups, readGroups } from './read-groups.ts';
-import { askerFrom, type InstalledPolicy, imagesFrom, judgeByPolicy, type pathsFrom } from './settings.ts';
+import { askerFrom, type InstalledPolicy, imagesFrom, judgeByPolicy, pathsFrom, policyFrom } from './settings.ts';
 import { warningsAbout, warningsOf } from './warnings.ts';
 
-interface ValidateOptions extends ReturnType<typeof pathsFrom> {
-  readonly policy?: InstalledPolicy | undefined;
-}
+type ValidateOptions = ReturnType<typeof pathsFrom> & { readonly policy: InstalledPolicy | undefined };
 
 interface Checked extends Pick<ReadInSpite, 'count' | 'files' | 'groups' | 'sources'> {
   readonly problems: readonly Problem[];
@@ -39,7 +37,8 @@ interface Checked extends Pick<ReadInSpite, 'count' | 'files' | 'groups' | 'sour
  * stderr. With `--output` the report goes to stdout instead, whatever the exit code: it is the answer.
  * @throws Failure exit 2 when there is no RunnerGroup: a check that read nothing must not look good
  */
-export async function validate(io: Io, options: ValidateOptions, flags: FlagsOf<'validate'>): Promise<ExitCode> {
+export async function validate(args: readonly string[], flags: FlagsOf<'validate'>, io: Io): Promise<ExitCode> {
+  const options = { ...pathsFrom(args, flags, io), policy: await policyFrom(flags, io) };
   // A value that `generate` would refuse is refused here, too.
   imagesFrom(flags, io);
   const format = askedOutput('validate', flags, io) ?? 'text';
