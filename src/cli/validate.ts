@@ -53,7 +53,7 @@ export async function validate(args: readonly string[], flags: FlagsOf<'validate
       ? await (await import('./against.ts')).compareAgainst({ path: base, recursive }, checked, flags, io)
       : undefined;
   if (format === 'text') {
-    await printText(io, checked, options, isStrict, code === 0);
+    await printText(io, checked, options, isStrict);
     if (against && code === 0) io.out(await comparisonText(against, io));
   } else {
     const report = { ...(await reportOf(checked, isStrict)), ...(against && { against }) };
@@ -86,13 +86,7 @@ async function readInSpite(io: Io, options: ValidateOptions) {
   }
 }
 
-async function printText(
-  io: Io,
-  checked: Checked,
-  { policy }: ValidateOptions,
-  isStrict: boolean,
-  isGood: boolean,
-): Promise<void> {
+async function printText(io: Io, checked: Checked, { policy }: ValidateOptions, isStrict: boolean): Promise<void> {
   const { problems, denials, warnings, count: groups, files } = checked;
   const lines = [
     ...problems.map(formatProblem),
@@ -101,6 +95,7 @@ async function printText(
       formatProblem({ ...warning, path: `${isStrict ? 'error' : 'warning'}: ${warning.path}` }),
     ),
   ];
+  const isGood = problems.length === 0 && denials.length === 0 && !(isStrict && warnings.length > 0);
   if (!isGood) lines.push(summaryText(await reportOf(checked, isStrict)));
   if (lines.length > 0) io.err(`${lines.join('\n')}\n`);
   if (!isGood) return;

@@ -8,7 +8,7 @@ export interface DoctorFinding {
   readonly is: 'good' | 'bad' | 'unknown';
   readonly text: string;
   /** What to do. Always there when it is bad. */
-  readonly fix?: string;
+  readonly fix?: string | undefined;
 }
 
 /** A finding; without `check` it has the name of the check that answers it. */
@@ -17,11 +17,7 @@ export type Judgements = Judgement | readonly Judgement[];
 
 export const good = (text: string): Judgement => ({ is: 'good', text });
 export const bad = (text: string, fix: string): Judgement => ({ is: 'bad', text, fix });
-export const unknown = (text: string, fix?: string): Judgement => ({
-  is: 'unknown',
-  text,
-  ...(fix !== undefined && { fix }),
-});
+export const unknown = (text: string, fix?: string): Judgement => ({ is: 'unknown', text, fix });
 
 export function named(check: string, judgements: Judgements): readonly DoctorFinding[] {
   return [judgements].flat().map((each) => ({ check, ...each }));

@@ -30,9 +30,9 @@ interface ImageReference {
   readonly registry: string;
   readonly repository: string;
   /** `latest` when neither a tag nor a digest is written. */
-  readonly tag?: string;
+  readonly tag: string | undefined;
   /** It alone decides what runs; the tag beside it means nothing then. */
-  readonly digest?: string;
+  readonly digest: string | undefined;
 }
 
 /** A reference or a pattern in four parts. */
@@ -55,13 +55,7 @@ export function parseImage(text: string): ImageReference | undefined {
   if (digest !== undefined && !DIGEST.test(digest)) return undefined;
   const full = registry === DOCKER_HUB && !repository.includes('/') ? `library/${repository}` : repository;
   if (!REPOSITORY.test(full)) return undefined;
-  const isPlain = tag === undefined && digest === undefined;
-  return {
-    registry,
-    repository: full,
-    ...((tag !== undefined || isPlain) && { tag: tag ?? 'latest' }),
-    ...(digest !== undefined && { digest }),
-  };
+  return { registry, repository: full, tag: digest === undefined ? (tag ?? 'latest') : tag, digest };
 }
 
 /** The part before the first slash is a registry when it could be a host (distribution/reference, `splitDockerDomain`). */

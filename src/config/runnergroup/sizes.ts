@@ -31,7 +31,7 @@ function ofSize(group: RunnerGroup, index: number): RunnerGroup {
   return {
     ...group,
     size: { name, weight, index, of: group },
-    labels: [...group.labels, { name, text: labelLike(group.labels, name).text }],
+    labels: [...group.labels, labelLike(group.labels, name)],
     minIdleRunners: 0,
     idleSchedule: [],
     idleDemand: undefined,

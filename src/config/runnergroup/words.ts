@@ -36,10 +36,9 @@ export function parseLabel(text: string): ParsedLabel | { readonly wrong: string
 }
 
 /** A label of this name. Its jobs run as those of the first docker label, else on the host. */
-export function labelLike(labels: readonly RunnerLabel[], name: string): ParsedLabel {
+export function labelLike(labels: readonly RunnerLabel[], name: string): RunnerLabel {
   const docker = labels.find(({ name: { length }, text }) => text.startsWith(':docker:', length));
-  const schema = docker ? 'docker' : 'host';
-  return { name, text: `${name}${docker ? docker.text.slice(docker.name.length) : ':host'}`, schema };
+  return { name, text: `${name}${docker ? docker.text.slice(docker.name.length) : ':host'}` };
 }
 
 /** A check as zod wants it: it answers what is wrong, or nothing. */
