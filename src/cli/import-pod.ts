@@ -161,13 +161,7 @@ const RunnerFile = z.looseObject({
   }),
 });
 
-export interface FromRunnerFile {
-  readonly labels: readonly string[];
-  /** CI jobs that one runner took at once. */
-  readonly capacity: number;
-  readonly spec: Readonly<Record<string, unknown>>;
-  readonly notes: readonly string[];
-}
+export type FromRunnerFile = NonNullable<ReturnType<typeof fromRunnerFile>>;
 
 /** Told by other fields, or without a meaning here. */
 const SILENT = new Set(['runner.labels', 'runner.capacity', 'runner.timeout', 'runner.file']);
@@ -176,7 +170,7 @@ const OF_THE_MACHINE = ['runner.envs', 'runner.env_file', 'cache.dir', 'cache.ho
 const LEFT_OUT = new Set([...Object.keys(OWNED_KEYS), ...Object.keys(NEWER_KEYS), ...OF_THE_MACHINE]);
 
 /** Undefined: this is no config.yaml of a runner. */
-export function fromRunnerFile(value: unknown): FromRunnerFile | undefined {
+export function fromRunnerFile(value: unknown) {
   const read = RunnerFile.safeParse(value);
   if (!read.success) return undefined;
   const { labels, capacity, timeout } = read.data.runner;
@@ -194,6 +188,7 @@ export function fromRunnerFile(value: unknown): FromRunnerFile | undefined {
   }
   return {
     labels: labels ?? [],
+    /** CI jobs that one runner took at once. */
     capacity: capacity ?? 1,
     spec: filled({
       activeDeadlineSeconds: Math.round(durationMs(timeout ?? '') / 1000) || undefined,

@@ -46,24 +46,12 @@ interface Context {
   readonly context: Value | undefined;
 }
 
-interface SecuredPod {
-  readonly metadata: Value | undefined;
-  readonly spec: Value | undefined;
-  readonly own: Context;
-  readonly ofContainers: readonly Context[];
-  /** The pod's own first. */
-  readonly contexts: readonly Context[];
-  /** Init containers, containers and ephemeral containers. */
-  readonly containers: readonly { readonly path: FieldPath; readonly container: Mapping }[];
-  readonly isWindows: boolean;
-}
-
-type Check = (pod: SecuredPod) => readonly TemplateFault[];
+type Check = (pod: ReturnType<typeof podForSecurity>) => readonly TemplateFault[];
 
 /** In the order in which the checks visit them. */
 const CONTAINER_LISTS = ['initContainers', 'containers', 'ephemeralContainers'];
 
-function podForSecurity(template: Mapping): SecuredPod {
+function podForSecurity(template: Mapping) {
   const spec = fieldValue(template, 'spec');
   const containers = CONTAINER_LISTS.flatMap((list) =>
     listOf(spec, list).flatMap((container, index) =>
@@ -80,6 +68,7 @@ function podForSecurity(template: Mapping): SecuredPod {
     spec,
     own,
     ofContainers,
+    /** The pod's own first. */
     contexts: [own, ...ofContainers],
     containers,
     isWindows: fieldValue(fieldValue(spec, 'os'), 'name') === 'windows',

@@ -227,17 +227,11 @@ function findNode(
   return found;
 }
 
-function childOf(parent: Node | null, step: string | number): { offset?: number; node: Node | null } | undefined {
-  let [key, value]: unknown[] = [];
-  if (isMap(parent)) {
-    const pair = parent.items.find((item) => isScalar(item.key) && String(item.key.value) === String(step));
-    if (!pair) return undefined;
-    ({ key, value } = pair);
-  } else if (isSeq(parent) && typeof step === 'number') {
-    value = parent.items[step];
-    if (!isNode(value)) return undefined;
-    key = value;
-  } else return undefined;
-  const offset = isNode(key) ? key.range?.[0] : undefined;
-  return { ...(offset !== undefined && { offset }), node: isNode(value) ? value : null };
+function childOf(parent: Node | null, step: string | number) {
+  const pairs = isMap(parent) ? parent.items : [];
+  const pair = pairs.find((item) => isScalar(item.key) && String(item.key.value) === String(step));
+  const item: unknown = isSeq(parent) && typeof step === 'number' ? parent.items[step] : undefined;
+  if (!pair && !isNode(item)) return undefined;
+  const { key, value }: { readonly key: unknown; readonly value: unknown } = pair ?? { key: item, value: item };
+  return { offset: isNode(key) ? key.range?.[0] : undefined, node: isNode(value) ? value : null };
 }
