@@ -132,11 +132,7 @@ export function serveIsDown({ serve: read }: Pick<Reads, 'serve'>): boolean {
   return read.value.spec.replicas === 0 || read.value.status.readyReplicas === 0;
 }
 
-interface Deed {
-  readonly verb: string;
-  readonly group: string;
-  readonly resource: string;
-}
+type Deed = ReturnType<typeof deedsOf>[number];
 
 /** Only Argo CD makes and deletes Jobs, and nobody of ours lists Secrets. */
 const FORBIDDEN: readonly Deed[] = [
@@ -147,7 +143,7 @@ const FORBIDDEN: readonly Deed[] = [
 
 const NEEDED = { sidecar: deedsOf(SIDECAR_RULES), serve: deedsOf(SERVE_RULES) };
 
-function deedsOf(rules: typeof SERVE_RULES): readonly Deed[] {
+function deedsOf(rules: typeof SERVE_RULES) {
   return rules.flatMap(({ apiGroups, resources, verbs }) =>
     apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => ({ verb, group, resource })))),
   );

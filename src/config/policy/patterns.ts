@@ -25,15 +25,7 @@ export function matchesAny(patterns: readonly string[], text: string): boolean {
   return patterns.some((pattern) => matchesGlob(pattern, text));
 }
 
-interface ImageReference {
-  /** Host in lower case, with its port if one is written. */
-  readonly registry: string;
-  readonly repository: string;
-  /** `latest` when neither a tag nor a digest is written. */
-  readonly tag: string | undefined;
-  /** It alone decides what runs; the tag beside it means nothing then. */
-  readonly digest: string | undefined;
-}
+type ImageReference = NonNullable<ReturnType<typeof parseImage>>;
 
 /** A reference or a pattern in four parts. */
 const PARTS = /^([^/]+)\/([^:@]+)(?::([^@]+))?(?:@(.+))?$/;
@@ -47,7 +39,7 @@ const LONGEST = 512;
 const DOCKER_HUB = 'docker.io';
 
 /** Undefined: no runtime pulls it, or one could read it otherwise than we do. */
-export function parseImage(text: string): ImageReference | undefined {
+export function parseImage(text: string) {
   if (text.length > LONGEST) return undefined;
   const [, host = '', repository = '', tag, digest] = PARTS.exec(withRegistry(text)) ?? [];
   const registry = host.toLowerCase() === 'index.docker.io' ? DOCKER_HUB : host.toLowerCase();
@@ -55,7 +47,14 @@ export function parseImage(text: string): ImageReference | undefined {
   if (digest !== undefined && !DIGEST.test(digest)) return undefined;
   const full = registry === DOCKER_HUB && !repository.includes('/') ? `library/${repository}` : repository;
   if (!REPOSITORY.test(full)) return undefined;
-  return { registry, repository: full, tag: digest === undefined ? (tag ?? 'latest') : tag, digest };
+  return {
+    /** Host in lower case, with its port if one is written. */
+    registry,
+    repository: full,
+    tag: digest === undefined ? (tag ?? 'latest') : tag,
+    /** It alone decides what runs; the tag beside it means nothing then. */
+    digest,
+  };
 }
 
 /** The part before the first slash is a registry when it could be a host (distribution/reference, `splitDockerDomain`). */
