@@ -148,8 +148,8 @@ function registration(group: RunnerGroup, { gitea, secrets }: Installation): Jud
   const secret = `Secret ${registrationToken.name}`;
   const read = secrets.get(registrationSecret(group));
   if (!read) return [];
-  const named = 'unread' in read ? { ...read, unread: `${secret}: ${read.unread}` } : read;
-  return judged(named, fixes.STEP_2, (value) => {
+  const told = 'unread' in read ? { ...read, unread: `${secret}: ${read.unread}` } : read;
+  return judged(told, fixes.STEP_2, (value) => {
     if (valueAt(value, registrationToken.key) === '')
       return bad(`${secret} has no value at ${registrationToken.key}`, fixes.STEP_2);
     const url = valueAt(value, URL_KEY);

@@ -5,20 +5,27 @@ import { normalBase } from '../../shared/url.ts';
  * writes the text, and a match must not take long. This one takes at most `pattern × text` steps.
  */
 export function matchesGlob(pattern: string, text: string): boolean {
-  // Whether the pattern so far fits the first characters of the text, by their number.
-  let fits = [true, ...Array<boolean>(text.length).fill(false)];
+  // Where a text may end that the pattern fits so far.
+  let ends: ReadonlySet<number> = new Set([0]);
   // Each step is a character, or one of the two stars.
   for (const step of pattern.match(/\*\*+|[\s\S]/g) ?? []) {
-    const before = fits;
-    fits = [];
-    for (const [end, fitted] of before.entries()) {
-      const character = text.charAt(end - 1);
-      if (!step.startsWith('*')) fits.push(end > 0 && step === character && before[end - 1] === true);
-      else fits.push(fitted || (fits[end - 1] === true && (step !== '*' || character !== '/')));
-    }
-    if (!fits.includes(true)) return false;
+    ends = endsAfter(step, ends, text);
+    if (ends.size === 0) return false;
   }
-  return fits.at(-1) === true;
+  return ends.has(text.length);
+}
+
+function endsAfter(step: string, before: ReadonlySet<number>, text: string): ReadonlySet<number> {
+  const after = new Set<number>();
+  for (const end of before) {
+    if (!step.startsWith('*')) {
+      if (text.charAt(end) === step) after.add(end + 1);
+    } else if (!after.has(end)) {
+      const slash = step === '*' ? text.indexOf('/', end) : -1;
+      for (let at = end; at <= (slash < 0 ? text.length : slash); at += 1) after.add(at);
+    }
+  }
+  return after;
 }
 
 export function matchesAny(patterns: readonly string[], text: string): boolean {
