@@ -134,7 +134,8 @@ function hasTemplate({ podTemplate }: RunnerGroup): boolean {
 
 /** A reason is words: letters, more than a few. */
 function hasReason({ manifest }: RunnerGroup): boolean {
-  return /\p{L}{2}/u.test(String(valueAt(manifest, ['metadata', 'annotations', PROFILE_REASON]) ?? ''));
+  const reason = valueAt(manifest, ['metadata', 'annotations', PROFILE_REASON]);
+  return typeof reason === 'string' && /\p{L}{2}/u.test(reason);
 }
 
 /** What the other rules ask of a template is worth nothing when it cannot be read, so this rule also denies that. */
