@@ -84,12 +84,10 @@ export function readDuration(text: string, source: Source): number {
   throw wrong('GR-FLAG-02', source, 'a time from 1s to 24h, e.g. 90s, 30m or 1h30m');
 }
 
-const LONGEST_PERIOD_MS = 90 * 86_400_000;
-
 /** `30m`, `24h`, `7d` in ms, up to 90 days. */
 export function readSince(text: string, source: Source): number {
   const ms = /^\d{1,6}[mhd]$/.test(text) ? durationMs(text) : 0;
-  if (ms > 0 && ms <= LONGEST_PERIOD_MS) return ms;
+  if (ms > 0 && ms <= 90 * UNITS_MS.d) return ms;
   throw wrong('GR-FLAG-02', source, 'a time from 1m to 90d, e.g. 90m, 24h or 7d');
 }
 
