@@ -15,11 +15,10 @@ const COMMANDS: { readonly [C in CommandName]: Run<C> } = {
   generate: async (paths, flags, io) => (await import('./generate.ts')).generate(paths, flags, io),
   explain: async (paths, flags, io) => (await import('./explain.ts')).explain(paths, flags, io),
   validate: async (paths, flags, io) => {
-    const { pathsFrom, policyFrom } = await import('./settings.ts');
     const { validate } = await import('./validate.ts');
     // This is one pass over files of a few lines: what V8 optimises in the background would be ready too late.
     (await import('node:v8')).setFlagsFromString('--no-opt');
-    return validate(io, { ...pathsFrom(paths, flags, io), policy: await policyFrom(flags, io) }, flags);
+    return validate(paths, flags, io);
   },
   serve: async (_, flags, io) => (await import('./serve.ts')).serveCommand(flags, io),
   sweep: async (paths, flags, io) => (await import('./sweep.ts')).sweep(paths, flags, io),

@@ -23,7 +23,7 @@ import { readAndPlan } from './read-and-plan.ts';
 /** @throws Failure exit 2 when there is no RunnerGroup: Gitea is not asked then, and "nothing is queued" would be a guess. */
 export async function explain(args: readonly string[], flags: FlagsOf<'explain'>, io: Io): Promise<ExitCode> {
   const asked = askedFrom(args, flags, io);
-  const once = async (): Promise<Answer> => {
+  const once = async () => {
     try {
       return await answer(asked, flags, io);
     } catch (error) {
@@ -59,13 +59,8 @@ function askedFrom(args: readonly string[], flags: FlagsOf<'explain'>, io: Io) {
   };
 }
 
-interface Answer {
-  readonly text: string;
-  /** A job that is shown is unserved. */
-  readonly isUnserved: boolean;
-}
-
-async function answer(asked: ReturnType<typeof askedFrom>, flags: FlagsOf<'explain'>, io: Io): Promise<Answer> {
+/** `isUnserved`: a job that is shown is unserved. */
+async function answer(asked: ReturnType<typeof askedFrom>, flags: FlagsOf<'explain'>, io: Io) {
   const { paths, format, filter, what, written = '' } = asked;
   const seen = await look(paths, flags, io);
   const planned = explanationOf(seen.groups, seen.plan, seen.nowMs, seen.seen);

@@ -25,8 +25,7 @@ export async function extend(written: string, flags: FlagsOf<'extend'>, io: Io):
     throw new Failure('GR-EXTEND-06', 2, 'extend: the name must be that of a pod or Job, e.g. ci-7-1-9c31e0aa-x2x4z.');
   const forMs = flagValue('for', flags, io);
   const timeoutMs = flagValue('timeout', flags, io) * 1000;
-  const kubeconfig = flagValue('kubeconfig', flags, io);
-  const choice = { cluster: 'auto', env: io.env, timeoutMs, ...(kubeconfig !== undefined && { kubeconfig }) } as const;
+  const choice = { cluster: 'auto', kubeconfig: flagValue('kubeconfig', flags, io), env: io.env, timeoutMs } as const;
   const { config: cluster } = await clusterByHand(byHand(choice));
   if (!cluster) throw noCluster('GR-EXTEND-05', 'extend');
   const namespace = flagValue('namespace', flags, io) ?? cluster.context?.namespace ?? 'default';

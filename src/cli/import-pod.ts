@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { NEWER_KEYS, OWNED_KEYS, RunnerConfigKeys } from '../config/runnergroup/runner-config.ts';
 import { parseLabel } from '../config/runnergroup/words.ts';
 import { REGISTRATION_SECRET } from '../shared/installed/names.ts';
-import { readList } from './flags/readers.ts';
+import { durationMs, readList } from './flags/readers.ts';
 
 const KeyRef = z.looseObject({ name: z.string(), key: z.string() });
 const Variable = z.looseObject({
@@ -161,13 +161,7 @@ const RunnerFile = z.looseObject({
   }),
 });
 
-export interface FromRunnerFile {
-  readonly labels: readonly string[];
-  /** CI jobs that one runner took at once. */
-  readonly capacity: number;
-  readonly spec: Readonly<Record<string, unknown>>;
-  readonly notes: readonly string[];
-}
+export type FromRunnerFile = NonNullable<ReturnType<typeof fromRunnerFile>>;
 
 /** Told by other fields, or without a meaning here. */
 const SILENT = new Set(['runner.labels', 'runner.capacity', 'runner.timeout', 'runner.file']);
@@ -176,7 +170,7 @@ const OF_THE_MACHINE = ['runner.envs', 'runner.env_file', 'cache.dir', 'cache.ho
 const LEFT_OUT = new Set([...Object.keys(OWNED_KEYS), ...Object.keys(NEWER_KEYS), ...OF_THE_MACHINE]);
 
 /** Undefined: this is no config.yaml of a runner. */
-export function fromRunnerFile(value: unknown): FromRunnerFile | undefined {
+export function fromRunnerFile(value: unknown) {
   const read = RunnerFile.safeParse(value);
   if (!read.success) return undefined;
   const { labels, capacity, timeout } = read.data.runner;
@@ -194,17 +188,14 @@ export function fromRunnerFile(value: unknown): FromRunnerFile | undefined {
   }
   return {
     labels: labels ?? [],
+    /** CI jobs that one runner took at once. */
     capacity: capacity ?? 1,
-    spec: filled({ activeDeadlineSeconds: secondsOf(timeout ?? '') || undefined, runnerConfig: kept }),
+    spec: filled({
+      activeDeadlineSeconds: Math.round(durationMs(timeout ?? '') / 1000) || undefined,
+      runnerConfig: kept,
+    }),
     notes: lost.length > 0 ? [`Of the runner's config.yaml these are not carried over: ${lost.join(', ')}.`] : [],
   };
-}
-
-/** `1h30m` is 5400. */
-function secondsOf(duration: string): number {
-  const units = { h: 3600, m: 60, s: 1 } as const;
-  const parts = [...duration.matchAll(/([0-9.]+)([hms])/g)];
-  return Math.round(parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * units[unit as 'h' | 'm' | 's'], 0));
 }
 
 /** The labels that the default runner takes, and what to say of the others. */

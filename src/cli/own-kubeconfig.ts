@@ -1,7 +1,6 @@
 /** The cluster of commands that people type: that of kubectl, with the login that its kubeconfig names. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ClusterConfig } from '../clients/kubernetes/config.ts';
 import { execLogin } from '../clients/kubernetes/exec-login.ts';
 import { type ClusterChoice, findCluster, type Settings } from '../observe/settings.ts';
 import { Failure } from '../shared/failure.ts';
@@ -12,11 +11,9 @@ export function byHand<S extends Pick<Settings, 'env' | 'timeoutMs'>>(settings: 
 }
 
 /** The cluster that is named, or that of this pod, or that of kubectl. `config` undefined: there is none. */
-export async function clusterByHand(
-  choice: ClusterChoice,
-): Promise<{ readonly config: ClusterConfig | undefined; readonly kubeconfig: string | undefined }> {
+export async function clusterByHand(choice: ClusterChoice) {
   const kubeconfig = choice.kubeconfig ?? (await ownKubeconfig(choice.env));
-  return { config: await findCluster({ ...choice, ...(kubeconfig !== undefined && { kubeconfig }) }), kubeconfig };
+  return { config: await findCluster({ ...choice, kubeconfig }), kubeconfig };
 }
 
 /** @param what `extend`, with what else helps @param todo with a full stop */

@@ -4,17 +4,12 @@
  */
 import { Argument, Command, Option } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
-import { type CommandName, type Flag, helpOf, longName, variableOf } from './flags/flag.ts';
+import { COMMANDS, type CommandName, type Flag, helpOf, longName, variableOf } from './flags/flag.ts';
 import { flagsOf, hasPaths, PATH } from './flags/flags.ts';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
-interface Help {
-  readonly description: string;
-  readonly after: string;
-}
-
-export const HELP: Readonly<Record<CommandName, Help>> = {
+export const HELP: Readonly<Record<CommandName, { readonly description: string; readonly after: string }>> = {
   generate: {
     description: 'print one Kubernetes Job for each runner that is needed right now',
     after: `
@@ -174,7 +169,8 @@ export function makeProgram(
     .configureOutput({ outputError: (text, write) => write(withHabit(text)) })
     .showHelpAfterError('See "gitea-runners --help".')
     .exitOverride();
-  for (const [name, { description, after }] of Object.entries(HELP) as [CommandName, Help][]) {
+  for (const name of COMMANDS) {
+    const { description, after } = HELP[name];
     const command = program.command(name).description(description).addHelpText('after', after);
     command.showHelpAfterError(`See "gitea-runners ${name} --help".`);
     command.action(() => {

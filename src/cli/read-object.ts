@@ -12,10 +12,7 @@ export interface ClusterReader {
 }
 
 /** Why an object is not known, and whether it is known that there is none. */
-interface Unread {
-  readonly unread: string;
-  readonly isMissing: boolean;
-}
+type Unread = ReturnType<typeof notKnown>;
 
 /** An object as it stands in the cluster, or why it is not known. */
 export type SeenOrNot<T> = { readonly value: T } | Unread;
@@ -33,7 +30,7 @@ export async function readObject(
 
 export function jsonOf({ status, text }: HttpAnswer, may = 'read it'): SeenOrNot<unknown> {
   if (status === 403) return notKnown(`you may not ${may} (403)`);
-  if (status === 404) return { unread: 'it does not exist (404)', isMissing: true };
+  if (status === 404) return notKnown('it does not exist (404)', true);
   if (status !== 200 && status !== 201) return notKnown(`the cluster answered ${status}`);
   const value = parseJson(text);
   return value === undefined ? notKnown('the answer is no JSON') : { value };
@@ -45,6 +42,6 @@ export function shaped<T>(shape: z.ZodType<T>, read: SeenOrNot<unknown>): SeenOr
   return data === undefined ? notKnown('the answer has another form') : { value: data };
 }
 
-function notKnown(unread: string): Unread {
-  return { unread, isMissing: false };
+function notKnown(unread: string, isMissing = false) {
+  return { unread, isMissing };
 }

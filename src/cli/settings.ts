@@ -37,13 +37,12 @@ export interface CommandSettings extends Settings {
 /** @throws Failure exit 2 for a bad flag or policy file, exit 1 when the CA file cannot be read. */
 export async function settingsFrom(flags: LookFlags, io: Io): Promise<CommandSettings> {
   const caFile = flagValue('caFile', flags, io);
-  const kubeconfig = flagValue('kubeconfig', flags, io);
   const policy = await policyFrom(flags, io);
   return {
     secrets: flagValue('secrets', flags, io),
     secretsDir: flagValue('secretsDir', flags, io),
     cluster: flagValue('cluster', flags, io),
-    ...(kubeconfig !== undefined && { kubeconfig }),
+    kubeconfig: flagValue('kubeconfig', flags, io),
     ...(policy && { policy, boundTo: policy.boundTo }),
     timeoutMs: flagValue('timeout', flags, io) * 1000,
     ...(caFile !== undefined && { ca: readCa(caFile) }),
@@ -120,12 +119,8 @@ export async function refuseDenied(installed: InstalledPolicy, groups: readonly 
 export function askerFrom(env: Io['env'], isValidate = false): Asker {
   const told = (name: string) => env[`ARGOCD_APP_${name}`] || undefined;
   const [destination, project, repository] = [told('NAMESPACE'), told('PROJECT_NAME'), told('SOURCE_REPO_URL')];
-  return {
-    isArgoCd: !isValidate && [told('NAME'), destination, project, repository].some((text) => text !== undefined),
-    ...(destination !== undefined && { destination }),
-    ...(project !== undefined && { project }),
-    ...(repository !== undefined && { repository }),
-  };
+  const isArgoCd = !isValidate && [told('NAME'), destination, project, repository].some((text) => text !== undefined);
+  return { isArgoCd, destination, project, repository };
 }
 
 const TRACES = '/v1/traces';

@@ -21,12 +21,10 @@ import { table } from '../shared/table.ts';
 import { isOn } from './flags/flag.ts';
 import { askedOutput, type FlagsOf, flagValue } from './flags/flags.ts';
 import { noGroups, readGroups } from './read-groups.ts';
-import { askerFrom, type InstalledPolicy, imagesFrom, judgeByPolicy, type pathsFrom } from './settings.ts';
+import { askerFrom, type InstalledPolicy, imagesFrom, judgeByPolicy, pathsFrom, policyFrom } from './settings.ts';
 import { warningsAbout, warningsOf } from './warnings.ts';
 
-interface ValidateOptions extends ReturnType<typeof pathsFrom> {
-  readonly policy?: InstalledPolicy | undefined;
-}
+type ValidateOptions = ReturnType<typeof pathsFrom> & { readonly policy: InstalledPolicy | undefined };
 
 interface Checked extends Pick<ReadInSpite, 'count' | 'files' | 'groups' | 'sources'> {
   readonly problems: readonly Problem[];
@@ -39,7 +37,8 @@ interface Checked extends Pick<ReadInSpite, 'count' | 'files' | 'groups' | 'sour
  * stderr. With `--output` the report goes to stdout instead, whatever the exit code: it is the answer.
  * @throws Failure exit 2 when there is no RunnerGroup: a check that read nothing must not look good
  */
-export async function validate(io: Io, options: ValidateOptions, flags: FlagsOf<'validate'>): Promise<ExitCode> {
+export async function validate(args: readonly string[], flags: FlagsOf<'validate'>, io: Io): Promise<ExitCode> {
+  const options = { ...pathsFrom(args, flags, io), policy: await policyFrom(flags, io) };
   // A value that `generate` would refuse is refused here, too.
   imagesFrom(flags, io);
   const format = askedOutput('validate', flags, io) ?? 'text';
@@ -58,7 +57,7 @@ export async function validate(io: Io, options: ValidateOptions, flags: FlagsOf<
     if (against && code === 0) io.out(await comparisonText(against, io));
   } else {
     const report = { ...(await reportOf(checked, isStrict)), ...(against && { against }) };
-    io.out(await { json: reportJson, sarif, github: annotations, markdown }[format](report));
+    io.out(await { json, sarif, github: annotations, markdown }[format](report));
   }
   return code;
 }
@@ -123,7 +122,8 @@ async function reportOf(checked: Checked, isStrict: boolean): Promise<Report> {
     ...[...problems, ...(await problemsOfDenials(denials, checked))].map(lineOf('error')),
     ...warnings.map(lineOf(isStrict ? 'error' : 'warning')),
   ];
-  return { groups, files, findings };
+  const errors = findings.filter(({ level }) => level === 'error').length;
+  return { errors, warnings: findings.length - errors, groups, files, findings };
 }
 
 interface ReportLine extends FilePlace, Pick<Problem, 'path' | 'message' | 'code'> {
@@ -131,6 +131,8 @@ interface ReportLine extends FilePlace, Pick<Problem, 'path' | 'message' | 'code
 }
 
 interface Report {
+  readonly errors: number;
+  readonly warnings: number;
   /** RunnerGroups, broken ones too. */
   readonly groups: number;
   readonly files: number;
@@ -141,8 +143,7 @@ interface Report {
 }
 
 /** `3 RunnerGroups in 2 files: 2 errors, 1 warning` */
-function summaryText({ groups, files, findings }: Report): string {
-  const { errors, warnings } = amounts(findings);
+function summaryText({ errors, warnings, groups, files }: Report): string {
   const counts = [
     ...(errors > 0 ? [count(errors, 'error')] : []),
     ...(warnings > 0 ? [count(warnings, 'warning')] : []),
@@ -150,10 +151,8 @@ function summaryText({ groups, files, findings }: Report): string {
   return `${count(groups, 'RunnerGroup')} in ${count(files, 'file')}: ${counts.join(', ') || 'no errors'}`;
 }
 
-/** `validate -o json`: the report and its counts. */
-function reportJson(report: Report): string {
-  const { errors, warnings } = amounts(report.findings);
-  return jsonText({ valid: errors === 0, errors, warnings, ...report });
+function json(report: Report): string {
+  return jsonText({ valid: report.errors === 0, ...report });
 }
 
 /** As text for people, below the line that counts the groups. */
@@ -186,11 +185,6 @@ async function markdown(report: Report): Promise<string> {
     ...(tables ?? []),
   ];
   return `<!-- gitea-runners validate -->\n${parts.filter((part) => part !== '').join('\n')}`;
-}
-
-function amounts(findings: Report['findings']) {
-  const errors = findings.filter(({ level }) => level === 'error').length;
-  return { errors, warnings: findings.length - errors };
 }
 
 /** `validate -o github`: annotations, which Gitea Actions and GitHub Actions read from the log of a step. */

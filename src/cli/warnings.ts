@@ -8,7 +8,7 @@ import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { parseLabel } from '../config/runnergroup/words.ts';
 import { machineOf } from '../observe/explain/held-back.ts';
 import { isSame, keyText } from '../shared/keys.ts';
-import { hasJobsOf, type Scope } from '../shared/scope.ts';
+import { coverOf, hasJobsOf } from '../shared/scope.ts';
 
 /** @param hasPolicy then the policy says what podTemplates may ask for. */
 export async function warningsOf(groups: readonly RunnerGroup[], hasPolicy: boolean): Promise<readonly LateProblem[]> {
@@ -155,7 +155,8 @@ function overlappingGroup(groups: readonly RunnerGroup[]): ReadonlyMap<RunnerGro
   };
   for (const group of groups.filter(({ suspend }) => !suspend)) {
     const { giteaUrl } = group;
-    const owner = ownerOf(group.scope);
+    // In lower case, as Gitea compares. `*`: all owners.
+    const owner = coverOf(group.scope)?.split('/')[0]?.toLowerCase() ?? '*';
     const all = listOf(giteaUrl);
     const own = listOf(`${giteaUrl} ${owner}`);
     const overlap = firstOverlap(group, owner === '*' ? all : [...own, ...listOf(`${giteaUrl} *`)]);
@@ -177,10 +178,4 @@ function firstOverlap(group: RunnerGroup, candidates: readonly RunnerGroup[]): O
     if (labels.length > 0) return { other, labels };
   }
   return undefined;
-}
-
-/** In lower case, as Gitea compares. `*`: all owners. */
-function ownerOf(scope: Scope): string {
-  if (scope.kind === 'global') return '*';
-  return (scope.kind === 'org' ? scope.org : scope.kind === 'user' ? scope.user : scope.owner).toLowerCase();
 }

@@ -32,7 +32,7 @@ export function requestOptions({ ca, env, onRequest, timeoutMs }: Settings) {
 export interface ClusterChoice {
   readonly cluster: ClusterMode;
   /** Path of a kubeconfig; absent: the service account of this pod, when it has one. */
-  readonly kubeconfig?: string;
+  readonly kubeconfig?: string | undefined;
   /** Starts a program that the kubeconfig names for its login. Absent: such a kubeconfig is refused. */
   readonly logIn?: LogIn;
   readonly env: Readonly<Record<string, string | undefined>>;

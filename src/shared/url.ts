@@ -48,3 +48,13 @@ export function parseUrl(text: string, base?: string): URL | undefined {
     return undefined;
   }
 }
+
+/** Undefined: it is an address that a webhook can have. */
+export function webhookUrlProblem(text: string): string | undefined {
+  const url = parseUrl(text);
+  if (!url) return 'must be a URL, e.g. https://hooks.example.com/ci';
+  const { protocol, username, password, hash } = url;
+  if (protocol !== 'https:' && protocol !== 'http:') return 'must be a URL with https or http';
+  if (username !== '' || password !== '') return 'must hold no login: it stands in git';
+  return hash === '' ? undefined : 'must hold no fragment (#…)';
+}

@@ -15,7 +15,7 @@ const document = (spec: Spec = {}, metadata: Spec = {}) =>
 function run(files: Files, flags: FlagsOf<'validate'> = {}, env: Readonly<Record<string, string>> = {}) {
   return inFolder(files, async (cwd) => {
     const { io, printed } = printingIo({ cwd, env });
-    return { code: await validate(io, { paths: ['.'], recursive: true }, flags), ...printed };
+    return { code: await validate(['.'], { ...flags, recursive: true }, io), ...printed };
   });
 }
 

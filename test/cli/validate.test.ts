@@ -11,7 +11,7 @@ const document = (spec: Spec = {}, metadata: Spec = {}) =>
 function run(files: Files, paths: readonly string[] = ['.'], env: Readonly<Record<string, string>> = {}) {
   return inFolder(files, async (cwd) => {
     const { io, printed } = printingIo({ env, cwd });
-    const code = await validate(io, { paths, recursive: true }, {});
+    const code = await validate(paths, { recursive: true }, io);
     return { code, ...printed };
   });
 }

@@ -4,49 +4,46 @@ import { APPLICATION_ANNOTATIONS, applicationSpec } from '../../shared/installed
 import { ACCOUNT, PLUGIN } from '../../shared/installed/names.ts';
 import { COMPARE_OPTIONS } from '../../shared/marks.ts';
 import * as fixes from './finding.ts';
-import { bad, type DoctorFinding, type Findings, good, judged } from './finding.ts';
+import { bad, good, type Judgement, type Judgements, judged, named } from './finding.ts';
 import type { Installation } from './installation.ts';
 import type { Application, WithData } from './reads.ts';
 
-export function account({ accounts }: Installation): Findings {
-  const check = 'account in Argo CD';
-  return judged(check, accounts, fixes.NO_ARGOCD, ({ data }) => {
+export function account({ accounts }: Installation): Judgements {
+  return judged(accounts, fixes.NO_ARGOCD, ({ data }) => {
     const may = data[`accounts.${ACCOUNT}`];
-    if (may === undefined) return bad(check, `argocd-cm has no accounts.${ACCOUNT}`, fixes.NEW_ACCOUNT);
+    if (may === undefined) return bad(`argocd-cm has no accounts.${ACCOUNT}`, fixes.NEW_ACCOUNT);
     return may.split(',').some((word) => word.trim() === 'apiKey')
-      ? good(check, may)
-      : bad(check, `accounts.${ACCOUNT} is ${may}: without apiKey it can have no token`, fixes.NEW_ACCOUNT);
+      ? good(may)
+      : bad(`accounts.${ACCOUNT} is ${may}: without apiKey it can have no token`, fixes.NEW_ACCOUNT);
   });
 }
 
 /** What the account must be allowed, on the Applications of its project. */
 const NEEDED = ['get', 'sync'];
 
-export function rights({ rights: read, applications: apps, argocdNamespace }: Installation): Findings {
-  const check = 'rights in Argo CD';
+export function rights({ rights: read, applications: apps, argocdNamespace }: Installation): Judgements {
   const edit = `kubectl -n ${argocdNamespace} edit configmap argocd-rbac-cm`;
-  return judged(check, read, fixes.NO_ARGOCD, (map) => {
+  return judged(read, fixes.NO_ARGOCD, (map) => {
     const lines = policyLines(map);
     const ours = lines.filter(([kind, subject]) => kind === 'p' && subject === ACCOUNT);
     const allowed = ours.filter(([, , resource, , , effect]) => resource === 'applications' && effect === 'allow');
     const may = (action: string, object: string | undefined): boolean =>
       allowed.some(([, , , has, on = '']) => (has === action || has === '*') && (!object || covers(on, object)));
     const lacking = NEEDED.filter((action) => !may(action, undefined));
-    if (lacking.length > 0)
-      return bad(check, `${ACCOUNT} may not ${lacking.join(' and ')} Applications`, fixes.NEW_RIGHTS);
+    if (lacking.length > 0) return bad(`${ACCOUNT} may not ${lacking.join(' and ')} Applications`, fixes.NEW_RIGHTS);
     const objects = 'value' in apps ? apps.value.filter(hasPlugin).map(objectOf) : [];
     const beyond = objects.filter((object) => NEEDED.some((action) => !may(action, object)));
     if (beyond.length > 0) {
       const text = `${ACCOUNT} may not get and sync ${beyond.join(', ')} (PROJECT/NAME)`;
-      return bad(check, text, `Put the Application into the project runners, or name its project in ${edit}`);
+      return bad(text, `Put the Application into the project runners, or name its project in ${edit}`);
     }
     const more = [
       ...ours.filter(([, , resource, action = '']) => resource !== 'applications' || !NEEDED.includes(action)),
       ...lines.filter(([kind, subject]) => kind === 'g' && subject === ACCOUNT),
     ];
-    if (more.length === 0) return good(check, 'get and sync of Applications, and nothing more');
+    if (more.length === 0) return good('get and sync of Applications, and nothing more');
     const text = `${ACCOUNT} may do more than it needs: ${more.map((words) => words.join(', ')).join('; ')}`;
-    return bad(check, text, `Remove these lines: ${edit}`);
+    return bad(text, `Remove these lines: ${edit}`);
   });
 }
 
@@ -69,26 +66,24 @@ function covers(pattern: string, object: string): boolean {
 
 const hasPlugin = ({ spec }: Application): boolean => spec.source?.plugin?.name === PLUGIN;
 
-export function applications({ applications: read, groups: all }: Installation): Findings {
-  const check = 'Application';
-  return judged(check, read, fixes.NO_ARGOCD, (found) => {
+export function applications({ applications: read, groups: all }: Installation): Judgements {
+  return judged(read, fixes.NO_ARGOCD, (found) => {
     const ours = found.filter(hasPlugin);
-    if (ours.length === 0) return bad(check, `no Application has the plugin ${PLUGIN}`, fixes.STEP_3);
+    if (ours.length === 0) return bad(`no Application has the plugin ${PLUGIN}`, fixes.STEP_3);
     const namespaces = new Set(ours.map(({ spec }) => spec.destination.namespace));
     const alone = [...new Set(all.map(({ namespace }) => namespace))].filter((namespace) => !namespaces.has(namespace));
     return [
-      ...ours.map(application),
+      ...ours.flatMap((each) => named(`Application ${each.metadata.name}`, application(each))),
       ...alone.map((namespace) => {
         const text = `none has the destination namespace ${namespace}, which has RunnerGroups`;
-        return bad(check, text, `Make an Application for it: ${fixes.STEP_3}`);
+        return bad(text, `Make an Application for it: ${fixes.STEP_3}`);
       }),
     ];
   });
 }
 
-function application(found: Application): DoctorFinding {
+function application(found: Application): Judgement {
   const { metadata, spec, status } = found;
-  const check = `Application ${metadata.name}`;
   const { automated, syncOptions = [] } = spec.syncPolicy ?? {};
   const wrong = [
     ...(automated?.prune === true ? [] : ['automated.prune must be true']),
@@ -103,15 +98,15 @@ function application(found: Application): DoctorFinding {
   if (wrong.length > 0) {
     const { namespace, name } = metadata;
     const patch = JSON.stringify(patchFor(found));
-    return bad(check, wrong.join('; '), `kubectl -n ${namespace} patch application ${name} --type=merge -p '${patch}'`);
+    return bad(wrong.join('; '), `kubectl -n ${namespace} patch application ${name} --type=merge -p '${patch}'`);
   }
   const error = status?.conditions.find(({ type }) => type.endsWith('Error'));
-  if (error === undefined) return good(check, `project ${spec.project}`);
+  if (error === undefined) return good(`project ${spec.project}`);
   const why = /could not find cmp-server plugin/.test(error.message)
     ? 'The sidecar is not there or not ready: see above'
     : 'A code GR-… in it is in docs/errors.md';
   const again = `then: argocd app get ${metadata.name} --hard-refresh`;
-  return bad(check, `${error.type}: ${error.message}`, `${why}; ${again}`);
+  return bad(`${error.type}: ${error.message}`, `${why}; ${again}`);
 }
 
 const WANTED = applicationSpec({ repository: '', path: '', namespace: '' });

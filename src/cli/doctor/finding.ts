@@ -8,24 +8,25 @@ export interface DoctorFinding {
   readonly is: 'good' | 'bad' | 'unknown';
   readonly text: string;
   /** What to do. Always there when it is bad. */
-  readonly fix?: string;
+  readonly fix?: string | undefined;
 }
 
-export type Findings = DoctorFinding | readonly DoctorFinding[];
+/** A finding; without `check` it has the name of the check that answers it. */
+export type Judgement = Omit<DoctorFinding, 'check'> & Partial<Pick<DoctorFinding, 'check'>>;
+export type Judgements = Judgement | readonly Judgement[];
 
-export const good = (check: string, text: string): DoctorFinding => ({ check, is: 'good', text });
-export const bad = (check: string, text: string, fix: string): DoctorFinding => ({ check, is: 'bad', text, fix });
-export const unknown = (check: string, text: string, fix?: string): DoctorFinding => ({
-  check,
-  is: 'unknown',
-  text,
-  ...(fix !== undefined && { fix }),
-});
+export const good = (text: string): Judgement => ({ is: 'good', text });
+export const bad = (text: string, fix: string): Judgement => ({ is: 'bad', text, fix });
+export const unknown = (text: string, fix?: string): Judgement => ({ is: 'unknown', text, fix });
+
+export function named(check: string, judgements: Judgements): readonly DoctorFinding[] {
+  return [judgements].flat().map((each) => ({ check, ...each }));
+}
 
 /** Judges what was read. What cannot be read is bad only if it is not there. */
-export function judged<T>(check: string, read: SeenOrNot<T>, fix: string, judge: (value: T) => Findings): Findings {
+export function judged<T>(read: SeenOrNot<T>, fix: string, judge: (value: T) => Judgements): Judgements {
   if ('value' in read) return judge(read.value);
-  return read.isMissing ? bad(check, read.unread, fix) : unknown(check, read.unread);
+  return read.isMissing ? bad(read.unread, fix) : unknown(read.unread);
 }
 
 /** Adds parts to objects of Argo CD and leaves the rest alone. */

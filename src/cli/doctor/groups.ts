@@ -12,34 +12,44 @@ import { groupBy, keyText } from '../../shared/keys.ts';
 import { timeText } from '../../shared/marks.ts';
 import { normalBase, parseUrl } from '../../shared/url.ts';
 import * as fixes from './finding.ts';
-import { bad, type DoctorFinding, type Findings, good, judged, unknown } from './finding.ts';
+import { bad, good, type Judgement, type Judgements, judged, named, unknown } from './finding.ts';
 import { isUnread, type ScopeSeen } from './gitea-seen.ts';
 import { type Deliveries, type Installation, MOST_GROUPS, registrationSecret, serveIsDown } from './installation.ts';
 import { PodPlace, whyNot } from './node-fit.ts';
 import { valueAt } from './reads.ts';
 
-/** What is judged of each scope of Gitea, and of each group. */
-const OF_SCOPE = [look, actions, (scope: ScopeSeen, seen: Installation) => webhook(scope, seen) ?? []];
-const OF_GROUP = [token, ready, podSecurity, registration, nodes];
+/** What is judged of each scope of Gitea. */
+const OF_SCOPE = [['Gitea,', look] as const, ['Actions of', actions] as const, ['webhook of', webhook] as const];
+/** What is judged of each group, and what stands behind its name. */
+const OF_GROUP = [
+  ['', token] as const,
+  [', as serve sees it', ready] as const,
+  ['', podSecurity] as const,
+  ['', registration] as const,
+  ['', nodes] as const,
+];
 
-export function groups(seen: Installation): Findings {
+export function groups(seen: Installation): Judgements {
   const { broken, gitea, groups: all, groupsUnread, inNamespaces } = seen;
-  const check = 'RunnerGroups';
-  if (groupsUnread) return unknown(check, `${groupsUnread.code} ${groupsUnread.message}`);
+  if (groupsUnread) return unknown(`${groupsUnread.code} ${groupsUnread.message}`);
   if (all.length + broken.length === 0) {
     const where = inNamespaces.length === 0 ? '' : ` in namespace ${inNamespaces.join(', ')}`;
     const fix = `Commit one: gitea-runners init writes it${where && '. Or look in all namespaces: -A'}`;
-    return unknown(check, `there is none${where}`, fix);
+    return unknown(`there is none${where}`, fix);
   }
   const asked = all.slice(0, MOST_GROUPS);
   const more = `the first ${asked.length} of ${all.length} were looked at`;
   return [
-    ...broken.map(({ group, problem }) =>
-      bad(`RunnerGroup ${group}`, problem, 'Correct it in git: gitea-runners validate shows the place'),
+    ...broken.flatMap(({ group, problem }) =>
+      named(`RunnerGroup ${group}`, bad(problem, 'Correct it in git: gitea-runners validate shows the place')),
     ),
-    ...gitea.scopes.flatMap((scope) => OF_SCOPE.flatMap((judge) => judge(scope, seen))),
-    ...asked.flatMap((group) => OF_GROUP.flatMap((judge) => judge(group, seen))),
-    ...(all.length > asked.length ? [unknown(check, more, 'Look at the others with -n')] : []),
+    ...gitea.scopes.flatMap((scope) =>
+      OF_SCOPE.flatMap(([of, judge]) => named(`${of} ${scope.name}`, judge(scope, seen) ?? [])),
+    ),
+    ...asked.flatMap((group) =>
+      OF_GROUP.flatMap(([what, judge]) => named(`RunnerGroup ${keyText(group)}${what}`, judge(group, seen))),
+    ),
+    ...(all.length > asked.length ? [unknown(more, 'Look at the others with -n')] : []),
   ];
 }
 
@@ -48,52 +58,44 @@ function isOff({ actions: read }: ScopeSeen): boolean {
   return read !== undefined && !(read instanceof Failure) && read.off.length === read.repositories;
 }
 
-function look(scope: ScopeSeen, seen: Installation): Findings {
-  const { look: found, name, url, version } = scope;
-  const check = `Gitea, ${name}`;
+function look(scope: ScopeSeen, seen: Installation): Judgements {
+  const { look: found, url, version } = scope;
   const which = version === undefined ? url : `${url} (Gitea ${version})`;
-  if (!(found instanceof Failure)) return good(check, `${which} answers, and shows its jobs and runners`);
-  if (isOff(scope)) return unknown(check, `${which} answers, and has no list of its jobs`);
+  if (!(found instanceof Failure)) return good(`${which} answers, and shows its jobs and runners`);
+  if (isOff(scope)) return unknown(`${which} answers, and has no list of its jobs`);
   const text = `${found.code} ${found.message}`;
-  if (!isOfConnection(found)) return bad(check, text, `docs/errors.md has ${found.code}. ${fixes.API_TOKEN}`);
+  if (!isOfConnection(found)) return bad(text, `docs/errors.md has ${found.code}. ${fixes.API_TOKEN}`);
   // This machine may be where Gitea cannot be reached, although the cluster reaches it.
   return scope.groups.every((group) => ofServe(group, seen).is === 'good')
-    ? unknown(check, `not reached from here: ${text}`, 'serve reaches it from the cluster, see below')
-    : bad(check, text, `docs/errors.md has ${found.code}. ${fixes.fromWithin(seen.argocdNamespace)}`);
+    ? unknown(`not reached from here: ${text}`, 'serve reaches it from the cluster, see below')
+    : bad(text, `docs/errors.md has ${found.code}. ${fixes.fromWithin(seen.argocdNamespace)}`);
 }
 
-function actions(scope: ScopeSeen): Findings {
-  const { actions: read, name } = scope;
-  const check = `Actions of ${name}`;
+function actions(scope: ScopeSeen): Judgements {
+  const { actions: read } = scope;
   if (read === undefined) return [];
-  if (read instanceof Failure) return unknown(check, `could not look: ${read.code} ${read.message}`);
+  if (read instanceof Failure) return unknown(`could not look: ${read.code} ${read.message}`);
   const { off, repositories } = read;
-  if (repositories === 0) return unknown(check, 'it has no repository that the token sees');
+  if (repositories === 0) return unknown('it has no repository that the token sees');
   const fix = 'In Gitea: Settings of the repository → Units → Actions; for all of them [actions] ENABLED in app.ini';
   return isOff(scope)
-    ? bad(check, `they are off in ${off.length === 1 ? off[0] : `all ${off.length} repositories`}`, fix)
-    : good(check, `on in ${repositories - off.length} of ${repositories} repositories`);
+    ? bad(`they are off in ${off.length === 1 ? off[0] : `all ${off.length} repositories`}`, fix)
+    : good(`on in ${repositories - off.length} of ${repositories} repositories`);
 }
 
-const checkOf = (group: RunnerGroup): string => `RunnerGroup ${keyText(group)}`;
-
 /** A token that can be used shows in what Gitea answers to it. */
-function token(group: RunnerGroup, { gitea }: Installation): Findings {
+function token(group: RunnerGroup, { gitea }: Installation): Judgements {
   const failure = gitea.withoutToken.get(group);
   if (!failure) return [];
   const { code, message } = failure;
   if (!isUnread(failure))
-    return bad(
-      checkOf(group),
-      `API token: ${code} ${message}`,
-      failure.kind === 'not-found' ? fixes.MOUNT : fixes.API_TOKEN,
-    );
+    return bad(`API token: ${code} ${message}`, failure.kind === 'not-found' ? fixes.MOUNT : fixes.API_TOKEN);
   const text = `${group.giteaUrl} was not asked: the API token cannot be read from here (${code})`;
-  return unknown(checkOf(group), text, 'Give a token to doctor as GITEA_TOKEN, with GITEA_URL');
+  return unknown(text, 'Give a token to doctor as GITEA_TOKEN, with GITEA_URL');
 }
 
 /** What is known to be wrong with Gitea or the token is not said twice. */
-function ready(group: RunnerGroup, seen: Installation): Findings {
+function ready(group: RunnerGroup, seen: Installation): Judgements {
   const { scopes, withoutToken } = seen.gitea;
   const failure = withoutToken.get(group);
   if (failure && !isUnread(failure)) return [];
@@ -102,94 +104,91 @@ function ready(group: RunnerGroup, seen: Installation): Findings {
 }
 
 /** What `serve` says, which reaches Gitea from within the cluster. */
-function ofServe(group: RunnerGroup, seen: Installation): DoctorFinding {
+function ofServe(group: RunnerGroup, seen: Installation): Judgement {
   const { nowMs, statuses } = seen;
-  const check = `${checkOf(group)}, as serve sees it`;
-  if (serveIsDown(seen)) return unknown(check, 'serve does not run');
+  if (serveIsDown(seen)) return unknown('serve does not run');
   const { lastCheckTime, notReady } = statuses.find((each) => each.group === keyText(group)) ?? {};
   const fix = `docs/serve.md has the reason; ${serveLogs(seen.argocdNamespace)}`;
-  if (notReady !== undefined) return bad(check, notReady, fix);
+  if (notReady !== undefined) return bad(notReady, fix);
   if (lastCheckTime === undefined)
-    return bad(check, 'it was never looked at', `${fix}; GITEA_RUNNERS_NAMESPACES must name ${group.namespace}`);
+    return bad('it was never looked at', `${fix}; GITEA_RUNNERS_NAMESPACES must name ${group.namespace}`);
   return nowMs - Date.parse(lastCheckTime) > STALE_CHECK_MS
-    ? bad(check, `Gitea was last looked at ${lastCheckTime}`, fix)
-    : good(check, `ready: it reaches Gitea from the cluster, last at ${lastCheckTime}`);
+    ? bad(`Gitea was last looked at ${lastCheckTime}`, fix)
+    : good(`ready: it reaches Gitea from the cluster, last at ${lastCheckTime}`);
 }
 
 const LEVELS = ['restricted', 'baseline', 'privileged'];
 const ENFORCE = 'pod-security.kubernetes.io/enforce';
 
-function podSecurity(group: RunnerGroup, { namespaces }: Installation): Findings {
+function podSecurity(group: RunnerGroup, { namespaces }: Installation): Judgements {
   const { containerMode, namespace } = group;
-  const check = checkOf(group);
   const read = namespaces.get(namespace);
   const create = `kubectl create namespace ${namespace}`;
   if (!read) return [];
-  return judged(check, read, create, ({ metadata: { deletionTimestamp, labels } }) => {
+  return judged(read, create, ({ metadata: { deletionTimestamp, labels } }) => {
     if (deletionTimestamp !== undefined) {
       const fix = `When it is gone: ${create}. Its Secrets are gone, too: repeat step 2 of docs/install.md`;
-      return bad(check, `namespace ${namespace} is being deleted: it takes no Jobs`, fix);
+      return bad(`namespace ${namespace} is being deleted: it takes no Jobs`, fix);
     }
     const enforced = labels[ENFORCE] ?? 'privileged';
     const needed = neededLevel(group);
     const lower =
       containerMode === 'buildkit' && enforced === 'baseline' ? 'securityProfile: baseline' : 'containerMode: host';
     return LEVELS.indexOf(enforced) >= LEVELS.indexOf(needed)
-      ? good(check, `namespace ${namespace} admits its pods (${enforced})`)
+      ? good(`namespace ${namespace} admits its pods (${enforced})`)
       : bad(
-          check,
           `namespace ${namespace} enforces ${enforced}, and its pods need ${needed}`,
           `kubectl label --overwrite namespace ${namespace} ${ENFORCE}=${needed}, or use ${lower}`,
         );
   });
 }
 
-function registration(group: RunnerGroup, { gitea, secrets }: Installation): Findings {
+function registration(group: RunnerGroup, { gitea, secrets }: Installation): Judgements {
   const { giteaUrl, registrationToken } = group;
-  const check = checkOf(group);
   const secret = `Secret ${registrationToken.name}`;
   const read = secrets.get(registrationSecret(group));
   if (!read) return [];
-  const named = 'unread' in read ? { ...read, unread: `${secret}: ${read.unread}` } : read;
-  return judged(check, named, fixes.STEP_2, (value) => {
+  const told = 'unread' in read ? { ...read, unread: `${secret}: ${read.unread}` } : read;
+  return judged(told, fixes.STEP_2, (value) => {
     if (valueAt(value, registrationToken.key) === '')
-      return bad(check, `${secret} has no value at ${registrationToken.key}`, fixes.STEP_2);
+      return bad(`${secret} has no value at ${registrationToken.key}`, fixes.STEP_2);
     const url = valueAt(value, URL_KEY);
     if (url !== '' && normalBase(url) !== normalBase(giteaUrl)) {
       const fix = `Correct gitea.url, or: ${fixes.STEP_2} for that Gitea`;
-      return bad(check, `${secret} is for another Gitea than ${giteaUrl}`, fix);
+      return bad(`${secret} is for another Gitea than ${giteaUrl}`, fix);
     }
     const same = gitea.registrations.get(group);
     const has = `${secret} has a registration token`;
-    if (same === undefined) return good(check, has);
+    if (same === undefined) return good(has);
     if (same instanceof Failure) {
       const text = `${has}; whether it is that of its scope was not compared: ${same.code} ${same.message}`;
-      return unknown(check, text, 'Give a token that may write to doctor as GITEA_TOKEN, with GITEA_URL');
+      return unknown(text, 'Give a token that may write to doctor as GITEA_TOKEN, with GITEA_URL');
     }
     return same
-      ? good(check, `${has}, and it is that of its scope`)
-      : bad(check, `${secret} has not the registration token of its scope: its runners get no CI jobs`, fixes.STEP_2);
+      ? good(`${has}, and it is that of its scope`)
+      : bad(`${secret} has not the registration token of its scope: its runners get no CI jobs`, fixes.STEP_2);
   });
 }
 
 /** Of the group, and of each of its sizes. */
-function nodes(group: RunnerGroup, seen: Installation): Findings {
-  return withSizes(group).map((each) => nodesOf(each, seen));
+function nodes(group: RunnerGroup, seen: Installation): Judgements {
+  return withSizes(group).flatMap((each) =>
+    named(`RunnerGroup ${keyText(group)}${each.size ? `, size ${each.size.name}` : ''}, nodes`, nodesOf(each, seen)),
+  );
 }
 
-function nodesOf(group: RunnerGroup, { autoscaler, nodePools, nodes: read }: Installation): DoctorFinding {
-  const check = `${checkOf(group)}${group.size ? `, size ${group.size.name}` : ''}, nodes`;
-  if ('unread' in read) return unknown(check, `nodes cannot be read: ${read.unread}`);
+function nodesOf(group: RunnerGroup, { autoscaler, nodePools, nodes: read }: Installation): Judgement {
+  if ('unread' in read) return unknown(`nodes cannot be read: ${read.unread}`);
   const pod = PodPlace.parse(ownTemplate(group).spec);
   const reasons = read.value.map((node) => whyNot(pod, node));
   const fitting = reasons.filter((reason) => reason === undefined).length;
   const note = 'what runs there now is not looked at';
-  if (fitting > 0) return good(check, `${fitting} of ${reasons.length} can take its pod (${note})`);
+  if (fitting > 0) return good(`${fitting} of ${reasons.length} can take its pod (${note})`);
   const why = reasons.length === 0 ? '' : `: ${counted(reasons.flatMap((reason) => reason ?? []))}`;
   const text = `none of ${reasons.length} can take its pod${why}`;
   const fix = 'Correct podTemplate in git, or label, untaint or add a node: kubectl get nodes --show-labels';
   const nodesMayCome = 'value' in autoscaler || ('value' in nodePools && nodePools.value.length > 0);
-  return nodesMayCome ? unknown(check, `${text}. The autoscaler may add one`, fix) : bad(check, text, fix);
+  return nodesMayCome ? unknown(`${text}. The autoscaler may add one`, fix) : bad(text, fix);
 }
 
 const MOST_REASONS = 3;
@@ -211,31 +210,30 @@ const LOOK_IN_GITEA = 'Gitea shows its deliveries and their errors under Setting
  * with which result. A webhook delivers when the last delivery was believed and is not older than the last end of a CI job. Without such
  * an end since `serve` started, nothing can be said. Undefined: nothing was asked.
  */
-export function webhook(scope: ScopeSeen, seen: Installation): DoctorFinding | undefined {
-  const check = `webhook of ${scope.name}`;
+export function webhook(scope: ScopeSeen, seen: Installation): Judgement | undefined {
   const { hooks } = scope;
   if (hooks === undefined) return undefined;
   if (hooks instanceof Failure) {
     const fix = 'Look in Gitea under Settings → Webhooks, or let doctor use a token that may read them';
-    return unknown(check, `could not look: ${hooks.code} ${hooks.message}`, fix);
+    return unknown(`could not look: ${hooks.code} ${hooks.message}`, fix);
   }
   const { deliveries, serveSecret } = seen;
   if ('value' in serveSecret && valueAt(serveSecret.value, 'webhook-secret') === '')
-    return unknown(check, 'serve has no webhook secret: it looks every few seconds', MANUAL);
-  const delivered = deliveredSince(check, scope, deliveries);
+    return unknown('serve has no webhook secret: it looks every few seconds', MANUAL);
+  const delivered = deliveredSince(scope, deliveries);
   const leading = hooks.filter(({ url }) => leadsToServe(url, seen));
   const usable = leading.find((hook) => faultsOf(hook).length === 0);
   if (usable === undefined) {
     const text = noneText(hooks, leading);
     // A webhook of another level may do its work: that of the whole Gitea, or of a repository. Or it was removed a moment ago.
-    if (leading.length > 0 || delivered.is !== 'good') return bad(check, text, MANUAL);
+    if (leading.length > 0 || delivered.is !== 'good') return bad(text, MANUAL);
     const fix = 'Start a CI job, then doctor again: that shows whether another webhook delivers';
-    return unknown(check, `${text}. Yet ${delivered.text}`, fix);
+    return unknown(`${text}. Yet ${delivered.text}`, fix);
   }
   const address = addressOf(usable.url);
   if (typeof deliveries !== 'string') return { ...delivered, text: `to ${address}; ${delivered.text}` };
   const text = `to ${address}; whether it delivers is not known: ${deliveries}`;
-  return unknown(check, text, 'Ask as an administrator, with --kubeconfig');
+  return unknown(text, 'Ask as an administrator, with --kubeconfig');
 }
 
 /** Why a webhook does not tell `serve` of CI jobs. */
@@ -277,8 +275,8 @@ const REFUSED: Readonly<Record<string, readonly [string, string]>> = {
   'media-type': ['its content type is not application/json', 'Correct that in Gitea'],
 };
 
-function deliveredSince(check: string, { look: seen }: ScopeSeen, deliveries: Deliveries | string): DoctorFinding {
-  if (typeof deliveries === 'string') return unknown(check, deliveries, LOOK_IN_GITEA);
+function deliveredSince({ look: seen }: ScopeSeen, deliveries: Deliveries | string): Judgement {
+  if (typeof deliveries === 'string') return unknown(deliveries, LOOK_IN_GITEA);
   const { lastMs, sinceMs } = deliveries;
   const acceptedMs = Math.max(lastMs.get('accepted') ?? 0, lastMs.get('forwarded') ?? 0);
   const endedMs = seen instanceof Failure ? 0 : Math.max(0, ...seen.jobs.map(({ completedAtMs = 0 }) => completedAtMs));
@@ -286,15 +284,15 @@ function deliveredSince(check: string, { look: seen }: ScopeSeen, deliveries: De
     .filter((result) => (lastMs.get(result) ?? 0) > acceptedMs)
     .sort((a, b) => (lastMs.get(b) ?? 0) - (lastMs.get(a) ?? 0));
   const [why, fix] = REFUSED[reason ?? ''] ?? [];
-  if (why !== undefined && fix !== undefined) return bad(check, `serve refused the last delivery: ${why}`, fix);
+  if (why !== undefined && fix !== undefined) return bad(`serve refused the last delivery: ${why}`, fix);
   const isMissed = endedMs > Math.max(acceptedMs, sinceMs) + LATE_MS;
   const since = `a CI job has ended at ${timeText(endedMs)}`;
   if (acceptedMs > 0) {
     const text = `the last delivery came at ${timeText(acceptedMs)}`;
-    return isMissed ? bad(check, `${text}, and ${since}`, LOOK_IN_GITEA) : good(check, text);
+    return isMissed ? bad(`${text}, and ${since}`, LOOK_IN_GITEA) : good(text);
   }
   const cause = `${LOOK_IN_GITEA}. ALLOWED_HOST_LIST in app.ini is the usual cause`;
-  if (isMissed) return bad(check, `no delivery has come since serve started, and ${since}`, cause);
+  if (isMissed) return bad(`no delivery has come since serve started, and ${since}`, cause);
   const text = 'no CI job has ended since serve started, so it cannot be told whether it delivers';
-  return unknown(check, text, 'Start a CI job, then doctor again');
+  return unknown(text, 'Start a CI job, then doctor again');
 }

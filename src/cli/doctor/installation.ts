@@ -132,19 +132,7 @@ export function serveIsDown({ serve: read }: Pick<Reads, 'serve'>): boolean {
   return read.value.spec.replicas === 0 || read.value.status.readyReplicas === 0;
 }
 
-/** What a part may do in a namespace, as far as it differs from what it should. Each is a deed: `list jobs.batch`. */
-interface Access {
-  readonly part: 'sidecar' | 'serve';
-  readonly namespace: string;
-  readonly lacks: readonly string[];
-  readonly beyond: readonly string[];
-}
-
-interface Deed {
-  readonly verb: string;
-  readonly group: string;
-  readonly resource: string;
-}
+type Deed = ReturnType<typeof deedsOf>[number];
 
 /** Only Argo CD makes and deletes Jobs, and nobody of ours lists Secrets. */
 const FORBIDDEN: readonly Deed[] = [
@@ -155,7 +143,7 @@ const FORBIDDEN: readonly Deed[] = [
 
 const NEEDED = { sidecar: deedsOf(SIDECAR_RULES), serve: deedsOf(SERVE_RULES) };
 
-function deedsOf(rules: typeof SERVE_RULES): readonly Deed[] {
+function deedsOf(rules: typeof SERVE_RULES) {
   return rules.flatMap(({ apiGroups, resources, verbs }) =>
     apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => ({ verb, group, resource })))),
   );
@@ -164,7 +152,7 @@ function deedsOf(rules: typeof SERVE_RULES): readonly Deed[] {
 /** What both parts may do: the API server is asked, which knows all roles and bindings. */
 async function readAccesses(reader: ClusterReader, { repoServer, serve }: Reads, namespaces: readonly string[]) {
   const parts = [['sidecar', repoServer] as const, ['serve', serve] as const];
-  const found: SeenOrNot<Access>[] = [];
+  const found: Awaited<ReturnType<typeof readAccess>>[] = [];
   for (const namespace of namespaces)
     for (const [part, deployment] of parts) {
       if (!('value' in deployment)) continue;
@@ -174,7 +162,8 @@ async function readAccesses(reader: ClusterReader, { repoServer, serve }: Reads,
   return found;
 }
 
-async function readAccess(reader: ClusterReader, part: Access['part'], account: string, namespace: string) {
+/** What a part may do in a namespace, as far as it differs from what it should. Each is a deed: `list jobs.batch`. */
+async function readAccess(reader: ClusterReader, part: keyof typeof NEEDED, account: string, namespace: string) {
   const ask = async (deed: Deed) => ({ deed, review: await review(reader, deed, account, namespace) });
   const allowed = new Set<Deed>();
   for (const { deed, review: read } of await Promise.all([...NEEDED[part], ...FORBIDDEN].map(ask))) {

@@ -60,25 +60,18 @@ function byLabels({ nodeSelector, affinity }: PodPlace, { metadata: { labels, na
 
 type Expression = z.output<typeof Expression>;
 
+const OPERATORS = new Map<string, (label: string | undefined, values: readonly string[]) => boolean>([
+  ['In', (label, values) => label !== undefined && values.includes(label)],
+  ['NotIn', (label, values) => label === undefined || !values.includes(label)],
+  ['Exists', (label) => label !== undefined],
+  ['DoesNotExist', (label) => label === undefined],
+  ['Gt', (label, [bound]) => Number(label) > Number(bound)],
+  ['Lt', (label, [bound]) => Number(label) < Number(bound)],
+]);
+
 /** An operator that is not known may hold: doubt is no cross. */
 function holds({ key, operator, values }: Expression, labels: Readonly<Record<string, string>>): boolean {
-  const label = labels[key];
-  switch (operator) {
-    case 'In':
-      return label !== undefined && values.includes(label);
-    case 'NotIn':
-      return label === undefined || !values.includes(label);
-    case 'Exists':
-      return label !== undefined;
-    case 'DoesNotExist':
-      return label === undefined;
-    case 'Gt':
-      return Number(label) > Number(values[0]);
-    case 'Lt':
-      return Number(label) < Number(values[0]);
-    default:
-      return true;
-  }
+  return OPERATORS.get(operator)?.(labels[key], values) ?? true;
 }
 
 const KEEPS_AWAY = ['NoSchedule', 'NoExecute'];

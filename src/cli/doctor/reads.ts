@@ -30,7 +30,7 @@ const PodSpec = z.looseObject({
 });
 const Deployment = z.looseObject({
   spec: z.looseObject({ replicas: z.int().default(1), template: z.looseObject({ spec: PodSpec }) }),
-  status: z.looseObject({ readyReplicas: z.int().default(0) }).default({ readyReplicas: 0 }),
+  status: z.looseObject({ readyReplicas: z.int().default(0) }).prefault({}),
 });
 export type Deployment = z.output<typeof Deployment>;
 
@@ -69,9 +69,7 @@ const Service = z.looseObject({ spec: z.looseObject({ clusterIP: z.string().opti
 const Taint = z.looseObject({ key: z.string(), value: z.string().default(''), effect: z.string() });
 export const Node = z.looseObject({
   metadata: z.looseObject({ name: z.string(), labels: texts.default({}) }),
-  spec: z
-    .looseObject({ taints: z.array(Taint).default([]), unschedulable: z.boolean().default(false) })
-    .default({ taints: [], unschedulable: false }),
+  spec: z.looseObject({ taints: z.array(Taint).default([]), unschedulable: z.boolean().default(false) }).prefault({}),
   status: z
     .looseObject({
       allocatable: texts.default({}),

@@ -42,7 +42,7 @@ export async function clusterSource(flags: FlagsOf<'explain'>, io: Io): Promise<
   const isByHand = kubeconfig !== undefined && flags.secrets === undefined && !io.env['GITEA_RUNNERS_SECRETS'];
   const settings: Settings = {
     ...given,
-    ...(kubeconfig !== undefined && { kubeconfig }),
+    kubeconfig,
     // Who looks from outside has no Secrets mounted.
     ...(isByHand && !io.env['GITEA_TOKEN'] && { secrets: 'api' as const }),
   };

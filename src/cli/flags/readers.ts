@@ -69,22 +69,25 @@ export const SECRET_TOOLS = ['kubectl', 'external-secrets', 'sealed-secrets'] as
 export type SecretTool = (typeof SECRET_TOOLS)[number];
 export const readSecretTool = oneOf('GR-INIT-05', SECRET_TOOLS, 'kubectl, external-secrets or sealed-secrets');
 
+const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** The sum of `1h30m`, in ms. What is no number with a unit does not count. */
+export function durationMs(text: string): number {
+  const parts = [...text.matchAll(/([0-9.]+)([smhd])/g)];
+  return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS], 0);
+}
+
 /** `90s`, `30m`, `1h30m` in ms, up to 24 hours. */
 export function readDuration(text: string, source: Source): number {
-  const [, hours = '0', minutes = '0', seconds = '0'] =
-    /^(?:(\d{1,2})h)?(?:(\d{1,4})m)?(?:(\d{1,5})s)?$/.exec(text) ?? [];
-  const ms = (Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds)) * 1000;
+  const ms = /^(?:\d{1,2}h)?(?:\d{1,4}m)?(?:\d{1,5}s)?$/.test(text) ? durationMs(text) : 0;
   if (ms > 0 && ms <= LONGEST_KEEP_MS) return ms;
   throw wrong('GR-FLAG-02', source, 'a time from 1s to 24h, e.g. 90s, 30m or 1h30m');
 }
 
-const LONGEST_PERIOD_MS = 90 * 86_400_000;
-
 /** `30m`, `24h`, `7d` in ms, up to 90 days. */
 export function readSince(text: string, source: Source): number {
-  const [, amount = '0', unit = 'm'] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
-  const ms = Number(amount) * { m: 60_000, h: 3_600_000, d: 86_400_000 }[unit as 'm' | 'h' | 'd'];
-  if (ms > 0 && ms <= LONGEST_PERIOD_MS) return ms;
+  const ms = /^\d{1,6}[mhd]$/.test(text) ? durationMs(text) : 0;
+  if (ms > 0 && ms <= 90 * UNITS_MS.d) return ms;
   throw wrong('GR-FLAG-02', source, 'a time from 1m to 90d, e.g. 90m, 24h or 7d');
 }
 

@@ -34,6 +34,7 @@ export type WhoseJobs =
 /** Asks a person. An empty answer is the default, if there is one. */
 export type AskPerson = (question: string, byDefault: string | undefined) => Promise<string>;
 
+const SCOPES = ['global', 'org', 'user', 'repo'] as const;
 const SCOPE_RULE = '--scope must be global, org, user or repo';
 
 /** What is wrong with an answer; undefined: nothing. */
@@ -76,7 +77,7 @@ export async function answersOf(
       check({ [name]: text });
   const gitea = await need('gitea', 'URL of Gitea, as pods of the cluster reach it', valid('gitea'));
   const scope = await choose('scope', 'Whose CI jobs get runners: global, org, user or repo', (text) =>
-    ['global', 'org', 'user', 'repo'].includes(text) ? undefined : SCOPE_RULE,
+    SCOPES.some((each) => each === text) ? undefined : SCOPE_RULE,
   );
   const ownerIs = scope === 'repo' ? 'Repository, owner/name' : `Name of the ${scope}`;
   const ownerRule: Rule = (text) => ownerProblem(scope, text) ?? check({ scope: toScope('init', scope, text) });
@@ -113,19 +114,9 @@ function ownerProblem(scope: string, owner: string): string | undefined {
 }
 
 /** @throws Failure exit 2 for another word, or for a repository without its owner */
-export function toScope(command: 'init' | 'import', scope: string, owner: string): WhoseJobs {
-  const wrong = ownerProblem(scope, owner);
-  if (wrong !== undefined) throw new Failure('GR-INIT-02', 2, `${command}: ${wrong}.`);
-  switch (scope) {
-    case 'global':
-      return { scope };
-    case 'org':
-      return { scope, org: owner };
-    case 'user':
-      return { scope, user: owner };
-    case 'repo':
-      return { scope, repo: owner };
-    default:
-      throw new Failure('GR-INIT-02', 2, `${command}: ${SCOPE_RULE}.`);
-  }
+export function toScope(command: 'init' | 'import', word: string, owner: string): WhoseJobs {
+  const scope = SCOPES.find((each) => each === word);
+  const wrong = scope === undefined ? SCOPE_RULE : ownerProblem(scope, owner);
+  if (scope === undefined || wrong !== undefined) throw new Failure('GR-INIT-02', 2, `${command}: ${wrong}.`);
+  return (scope === 'global' ? { scope } : { scope, [scope]: owner }) as WhoseJobs;
 }

@@ -30,20 +30,14 @@ export interface Violation extends TemplateFault {
  */
 export function securityViolations(template: Mapping, level: SecurityLevel): readonly Violation[] {
   const pod = podForSecurity(template);
-  return rulesOf(level).flatMap(([rule, check]) => check(pod).map((found) => ({ rule, ...found })));
-}
-
-function rulesOf(level: SecurityLevel): readonly (readonly [string, Check])[] {
-  switch (level) {
-    case 'privileged':
-      return [];
-    case 'baseline':
-      return Object.entries(BASELINE);
-    case 'restricted':
-      return Object.entries({ ...BASELINE, ...RESTRICTED }).filter(([rule]) => !REPLACED_BY_RESTRICTED.has(rule));
-    default:
-      return level satisfies never;
-  }
+  const rules: Readonly<Record<string, Check>> = {
+    privileged: {},
+    baseline: BASELINE,
+    restricted: { ...BASELINE, ...RESTRICTED },
+  }[level];
+  return Object.entries(rules)
+    .filter(([rule]) => level !== 'restricted' || !REPLACED_BY_RESTRICTED.has(rule))
+    .flatMap(([rule, check]) => check(pod).map((found) => ({ rule, ...found })));
 }
 
 /** A security context and its place, or the place where it is missing. */
@@ -52,24 +46,12 @@ interface Context {
   readonly context: Value | undefined;
 }
 
-interface SecuredPod {
-  readonly metadata: Value | undefined;
-  readonly spec: Value | undefined;
-  readonly own: Context;
-  readonly ofContainers: readonly Context[];
-  /** The pod's own first. */
-  readonly contexts: readonly Context[];
-  /** Init containers, containers and ephemeral containers. */
-  readonly containers: readonly { readonly path: FieldPath; readonly container: Mapping }[];
-  readonly isWindows: boolean;
-}
-
-type Check = (pod: SecuredPod) => readonly TemplateFault[];
+type Check = (pod: ReturnType<typeof podForSecurity>) => readonly TemplateFault[];
 
 /** In the order in which the checks visit them. */
 const CONTAINER_LISTS = ['initContainers', 'containers', 'ephemeralContainers'];
 
-function podForSecurity(template: Mapping): SecuredPod {
+function podForSecurity(template: Mapping) {
   const spec = fieldValue(template, 'spec');
   const containers = CONTAINER_LISTS.flatMap((list) =>
     listOf(spec, list).flatMap((container, index) =>
@@ -86,6 +68,7 @@ function podForSecurity(template: Mapping): SecuredPod {
     spec,
     own,
     ofContainers,
+    /** The pod's own first. */
     contexts: [own, ...ofContainers],
     containers,
     isWindows: fieldValue(fieldValue(spec, 'os'), 'name') === 'windows',

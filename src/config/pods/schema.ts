@@ -5,19 +5,20 @@ import published from './pod-schema.json' with { type: 'json' };
 export const KUBERNETES_VERSION: string = published.kubernetes;
 export const TEMPLATE_TYPE: string = published.root;
 
-/** Letters of pod-schema.json. */
+/** By the letters of pod-schema.json: what a scalar is called, and its types in JSON Schema. */
 const SCALARS = {
-  s: 'string',
-  b: 'boolean',
-  i: 'int32',
-  l: 'int64',
-  o: 'any object',
-  d: 'date-time',
-  q: 'quantity',
-  x: 'integer or string',
+  s: ['string', 'string'],
+  b: ['boolean', 'boolean'],
+  i: ['int32', 'integer'],
+  l: ['int64', 'integer'],
+  o: ['any object', 'object'],
+  d: ['date-time', 'string'],
+  q: ['quantity', ['string', 'number']],
+  x: ['integer or string', ['integer', 'string']],
 } as const;
-export type ScalarType = (typeof SCALARS)[keyof typeof SCALARS];
-const scalars: ReadonlyMap<string, ScalarType> = new Map(Object.entries(SCALARS));
+type Scalar = (typeof SCALARS)[keyof typeof SCALARS];
+export type ScalarType = Scalar[0];
+const scalars: ReadonlyMap<string, Scalar> = new Map(Object.entries(SCALARS));
 
 /** How two lists of one field become one. Without it the later list takes the place of the earlier one. */
 export interface ListMerge {
@@ -28,7 +29,7 @@ export interface ListMerge {
 }
 
 export type ValueType =
-  | { readonly is: 'scalar'; readonly scalar: ScalarType }
+  | { readonly is: 'scalar'; readonly scalar: ScalarType; readonly jsonTypes: Scalar[1] }
   | { readonly is: 'mapping'; readonly of: ValueType }
   | ListType
   | { readonly is: 'struct'; readonly name: string };
@@ -79,7 +80,7 @@ function fieldOf(text: string): Field {
 
 function typeOf(text: string, words: readonly string[]): ValueType {
   const scalar = scalars.get(text);
-  if (scalar) return { is: 'scalar', scalar };
+  if (scalar) return { is: 'scalar', scalar: scalar[0], jsonTypes: scalar[1] };
   const inner = text.slice(1, -1);
   if (text.startsWith('{')) return { is: 'mapping', of: typeOf(inner, []) };
   if (!text.startsWith('[')) return { is: 'struct', name: text };
@@ -115,17 +116,6 @@ function ofValue<T>(value: Value, type: ValueType, path: FieldPath, visit: Struc
 
 type Json = Readonly<Record<string, unknown>>;
 
-const JSON_SCALARS: Readonly<Record<ScalarType, Json>> = {
-  string: { type: 'string' },
-  boolean: { type: 'boolean' },
-  int32: { type: 'integer' },
-  int64: { type: 'integer' },
-  'any object': { type: 'object' },
-  'date-time': { type: 'string' },
-  quantity: { type: ['string', 'number'] },
-  'integer or string': { type: ['integer', 'string'] },
-};
-
 type Definitions = Map<string, Json>;
 
 /** A PodTemplateSpec as JSON Schema (draft-07) for editors. It takes all that `validate` takes: null may take any field away. */
@@ -158,7 +148,7 @@ function definitionOf(struct: string, definitions: Definitions): Json {
 function schemaOf(type: ValueType, definitions: Definitions): Json {
   switch (type.is) {
     case 'scalar':
-      return JSON_SCALARS[type.scalar];
+      return { type: type.jsonTypes };
     case 'mapping':
       return { type: 'object', additionalProperties: nullable(schemaOf(type.of, definitions)) };
     case 'list':

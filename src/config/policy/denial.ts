@@ -9,9 +9,9 @@ export interface Asker {
   /** True: Argo CD asks, and what it does not tell is denied. False: a person or a check before a merge; such a rule is skipped. */
   readonly isArgoCd: boolean;
   /** Argo CD's `ARGOCD_APP_NAMESPACE`, `ARGOCD_APP_PROJECT_NAME`, `ARGOCD_APP_SOURCE_REPO_URL`; absent: not told. */
-  readonly destination?: string;
-  readonly project?: string;
-  readonly repository?: string;
+  readonly destination?: string | undefined;
+  readonly project?: string | undefined;
+  readonly repository?: string | undefined;
 }
 
 /** The fields of a policy, which are also the names of its rules. `namespaces.scopes` is the rule `scopes` of a namespace. */

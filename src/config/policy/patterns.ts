@@ -1,52 +1,38 @@
 import { normalBase } from '../../shared/url.ts';
 
-/** `*` is any characters but a slash, `**` any. No regular expressions: a repository's author writes the text, and a match must not take long. */
-
-/** True when the whole text fits, by code units. Keeps the set of places where the pattern may stand: at most `pattern × text` steps. */
+/**
+ * True when the whole text fits, by code units: `*` is any characters but a slash, `**` any. No regular expressions: a repository's author
+ * writes the text, and a match must not take long. This one takes at most `pattern × text` steps.
+ */
 export function matchesGlob(pattern: string, text: string): boolean {
-  // Each is a character, or one of the two stars.
-  const steps = pattern.match(/\*\*+|[\s\S]/g) ?? [];
-  let places = withEmptyStars(new Set([0]), steps);
-  for (let at = 0; at < text.length && places.size > 0; at += 1) {
-    places = withEmptyStars(placesAfter(places, steps, text.charAt(at)), steps);
+  // Where a text may end that the pattern fits so far.
+  let ends: ReadonlySet<number> = new Set([0]);
+  // Each step is a character, or one of the two stars.
+  for (const step of pattern.match(/\*\*+|[\s\S]/g) ?? []) {
+    ends = endsAfter(step, ends, text);
+    if (ends.size === 0) return false;
   }
-  return places.has(steps.length);
+  return ends.has(text.length);
+}
+
+function endsAfter(step: string, before: ReadonlySet<number>, text: string): ReadonlySet<number> {
+  const after = new Set<number>();
+  for (const end of before) {
+    if (!step.startsWith('*')) {
+      if (text.charAt(end) === step) after.add(end + 1);
+    } else if (!after.has(end)) {
+      const slash = step === '*' ? text.indexOf('/', end) : -1;
+      for (let at = end; at <= (slash < 0 ? text.length : slash); at += 1) after.add(at);
+    }
+  }
+  return after;
 }
 
 export function matchesAny(patterns: readonly string[], text: string): boolean {
   return patterns.some((pattern) => matchesGlob(pattern, text));
 }
 
-function placesAfter(places: ReadonlySet<number>, steps: readonly string[], character: string): Set<number> {
-  const after = new Set<number>();
-  for (const place of places) {
-    const step = steps[place];
-    if (isStar(step) ? step !== '*' || character !== '/' : false) after.add(place);
-    else if (!isStar(step) && step === character) after.add(place + 1);
-  }
-  return after;
-}
-
-/** A star may stand for nothing. */
-function withEmptyStars(places: Set<number>, steps: readonly string[]): Set<number> {
-  // A set also visits what is added on the way.
-  for (const place of places) if (isStar(steps[place])) places.add(place + 1);
-  return places;
-}
-
-function isStar(step: string | undefined): boolean {
-  return step?.startsWith('*') === true;
-}
-
-interface ImageReference {
-  /** Host in lower case, with its port if one is written. */
-  readonly registry: string;
-  readonly repository: string;
-  /** `latest` when neither a tag nor a digest is written. */
-  readonly tag?: string;
-  /** It alone decides what runs; the tag beside it means nothing then. */
-  readonly digest?: string;
-}
+type ImageReference = NonNullable<ReturnType<typeof parseImage>>;
 
 /** A reference or a pattern in four parts. */
 const PARTS = /^([^/]+)\/([^:@]+)(?::([^@]+))?(?:@(.+))?$/;
@@ -60,7 +46,7 @@ const LONGEST = 512;
 const DOCKER_HUB = 'docker.io';
 
 /** Undefined: no runtime pulls it, or one could read it otherwise than we do. */
-export function parseImage(text: string): ImageReference | undefined {
+export function parseImage(text: string) {
   if (text.length > LONGEST) return undefined;
   const [, host = '', repository = '', tag, digest] = PARTS.exec(withRegistry(text)) ?? [];
   const registry = host.toLowerCase() === 'index.docker.io' ? DOCKER_HUB : host.toLowerCase();
@@ -68,12 +54,13 @@ export function parseImage(text: string): ImageReference | undefined {
   if (digest !== undefined && !DIGEST.test(digest)) return undefined;
   const full = registry === DOCKER_HUB && !repository.includes('/') ? `library/${repository}` : repository;
   if (!REPOSITORY.test(full)) return undefined;
-  const isPlain = tag === undefined && digest === undefined;
   return {
+    /** Host in lower case, with its port if one is written. */
     registry,
     repository: full,
-    ...((tag !== undefined || isPlain) && { tag: tag ?? 'latest' }),
-    ...(digest !== undefined && { digest }),
+    tag: digest === undefined ? (tag ?? 'latest') : tag,
+    /** It alone decides what runs; the tag beside it means nothing then. */
+    digest,
   };
 }
 

@@ -7,15 +7,13 @@ import { checkShape } from '../pods/check-shape.ts';
 import {
   boundFault,
   type FieldPath,
-  fieldValue,
   isList,
   isMapping,
   type Mapping,
-  stringOf,
   type TemplateFault,
   type Value,
 } from '../pods/schema.ts';
-import { otherSecrets } from '../runnergroup/paths.ts';
+import { otherSecrets, valueAt } from '../runnergroup/paths.ts';
 import { quoted } from '../runnergroup/problems.ts';
 import { mostAskedOf } from '../runnergroup/requests.ts';
 import { neededLevel, type RunnerGroup } from '../runnergroup/runner-group.ts';
@@ -136,8 +134,8 @@ function hasTemplate({ podTemplate }: RunnerGroup): boolean {
 
 /** A reason is words: letters, more than a few. */
 function hasReason({ manifest }: RunnerGroup): boolean {
-  const annotations = fieldValue(manifest['metadata'] as Value, 'annotations');
-  return /\p{L}{2}/u.test(stringOf(annotations, PROFILE_REASON));
+  const reason = valueAt(manifest, ['metadata', 'annotations', PROFILE_REASON]);
+  return typeof reason === 'string' && /\p{L}{2}/u.test(reason);
 }
 
 /** What the other rules ask of a template is worth nothing when it cannot be read, so this rule also denies that. */

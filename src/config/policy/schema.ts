@@ -33,7 +33,8 @@ const namePattern = () =>
   pattern().regex(/^[a-z0-9.*-]+$/, {
     error: 'must be a name, or a pattern like team-*: lower-case letters, digits, dashes, dots and stars',
   });
-const list = <T extends z.ZodType>(entry: T) => z.array(entry).max(MOST_ENTRIES);
+const list = <T extends z.ZodType>(entry: T, description: string) =>
+  z.array(entry).max(MOST_ENTRIES).optional().meta({ description });
 
 const SCOPE_PATTERN = /^(?:global|(?:org|user):[A-Za-z0-9._*-]+|repo:[A-Za-z0-9._*-]+\/[A-Za-z0-9._*-]+)$/;
 const FIELD_PATTERN = /^(?:metadata|spec)(?:\.[A-Za-z][A-Za-z0-9]*)+$/;
@@ -42,24 +43,20 @@ const level = () => z.enum(['privileged', 'baseline', 'restricted']);
 
 const NamespaceEntry = z.strictObject({
   name: namePattern().meta({ description: 'Pattern for the namespace of a RunnerGroup.' }),
-  destinations: list(namePattern()).optional().meta({
-    description:
-      'Destination namespaces of Applications that may have RunnerGroups here, besides this namespace itself. Absent: no others.',
-  }),
+  destinations: list(
+    namePattern(),
+    'Destination namespaces of Applications that may have RunnerGroups here, besides this namespace itself. Absent: no others.',
+  ),
   scopes: list(
     pattern().regex(SCOPE_PATTERN, {
       error: 'must be global, org:NAME, user:NAME or repo:OWNER/NAME; stars are allowed',
     }),
-  )
-    .optional()
-    .meta({
-      description:
-        'Scopes that RunnerGroups here may serve: `global`, `org:NAME`, `user:NAME`, `repo:OWNER/NAME`. `org:` and `user:` cover the repositories of that owner, too.',
-    }),
-  secrets: list(namePattern()).optional().meta({
-    description:
-      'Secrets that RunnerGroups here may name: tokens, every other `secretRef`, and all that a podTemplate names.',
-  }),
+    'Scopes that RunnerGroups here may serve: `global`, `org:NAME`, `user:NAME`, `repo:OWNER/NAME`. `org:` and `user:` cover the repositories of that owner, too.',
+  ),
+  secrets: list(
+    namePattern(),
+    'Secrets that RunnerGroups here may name: tokens, every other `secretRef`, and all that a podTemplate names.',
+  ),
 });
 
 const TokenBinding = z.strictObject({
@@ -76,38 +73,31 @@ const TokenBinding = z.strictObject({
 
 /** `spec`. The order of the fields is the order of the manual. */
 export const PolicySpec = z.strictObject({
-  projects: list(namePattern()).optional().meta({
-    description: 'Argo CD projects whose Applications may have runners. An offline check may skip it.',
-  }),
+  projects: list(namePattern(), 'Argo CD projects whose Applications may have runners. An offline check may skip it.'),
   repositories: list(
     checked((text) => {
       const normal = normalRepository(text);
       if (normal === undefined) return 'must be the URL of a git repository, e.g. https://gitea.example.com/ops/*';
       return normal.split('/', 3).at(2)?.includes('**') ? 'must not have ** in its host' : undefined;
     }),
-  )
-    .optional()
-    .meta({
-      description:
-        'Git repositories whose Applications may have runners. `.git` at the end and the two spellings of ssh make no difference. An offline check may skip it.',
-    }),
-  namespaces: list(NamespaceEntry).optional().meta({
-    description:
-      'Namespaces that may have RunnerGroups, and what holds there. Of several entries that fit, the first one counts.',
-  }),
-  images: list(checked(wrongImagePattern)).optional().meta({
-    description:
-      'Images of pods, each with its registry: `docker.io/gitea/runner`, `registry.example.com/ci/**`. Without a tag every version, with a tag no image by digest, with `@*` only images by digest.',
-  }),
+    'Git repositories whose Applications may have runners. `.git` at the end and the two spellings of ssh make no difference. An offline check may skip it.',
+  ),
+  namespaces: list(
+    NamespaceEntry,
+    'Namespaces that may have RunnerGroups, and what holds there. Of several entries that fit, the first one counts.',
+  ),
+  images: list(
+    checked(wrongImagePattern),
+    'Images of pods, each with its registry: `docker.io/gitea/runner`, `registry.example.com/ci/**`. Without a tag every version, with a tag no image by digest, with `@*` only images by digest.',
+  ),
   registries: list(
     checked((text) =>
       isRegistryPattern(text) && text === text.toLowerCase()
         ? undefined
         : 'must be the host of a registry with its port if it has one, e.g. docker.io or *.example.com:5000',
     ),
-  )
-    .optional()
-    .meta({ description: 'Registries that images of pods may come from. Holds besides `images`.' }),
+    'Registries that images of pods may come from. Holds besides `images`.',
+  ),
   securityProfile: z
     .strictObject({
       highest: level().meta({ description: 'Highest `securityProfile` of a RunnerGroup.' }),
@@ -123,22 +113,14 @@ export const PolicySpec = z.strictObject({
     }),
   podTemplateFields: list(
     pattern().regex(FIELD_PATTERN, { error: 'must be a path like spec.nodeSelector or spec.containers.env' }),
-  )
-    .optional()
-    .meta({
-      description:
-        'Fields that a `podTemplate` may have, each with all below it: `spec.nodeSelector`, `spec.containers.env`. Names of elements of lists are always allowed on the way. Absent: all but those that `images`, `registries`, `priorityClasses` and `serviceAccounts` forbid.',
-    }),
-  priorityClasses: list(namePattern())
-    .optional()
-    .meta({ description: 'Priority classes that RunnerGroups may name. Absent: none in a `podTemplate`.' }),
-  serviceAccounts: list(namePattern())
-    .optional()
-    .meta({ description: 'Service accounts that a `podTemplate` may name. Absent: none.' }),
-  tokenBindings: list(TokenBinding).optional().meta({
-    description:
-      'The Gitea that the tokens of a Secret may be sent to. For Secrets without the key `url`; where both are there, both hold. Of several entries that fit, the first one counts.',
-  }),
+    'Fields that a `podTemplate` may have, each with all below it: `spec.nodeSelector`, `spec.containers.env`. Names of elements of lists are always allowed on the way. Absent: all but those that `images`, `registries`, `priorityClasses` and `serviceAccounts` forbid.',
+  ),
+  priorityClasses: list(namePattern(), 'Priority classes that RunnerGroups may name. Absent: none in a `podTemplate`.'),
+  serviceAccounts: list(namePattern(), 'Service accounts that a `podTemplate` may name. Absent: none.'),
+  tokenBindings: list(
+    TokenBinding,
+    'The Gitea that the tokens of a Secret may be sent to. For Secrets without the key `url`; where both are there, both hold. Of several entries that fit, the first one counts.',
+  ),
   maxActiveRunners: z.int().min(0).max(1_000_000).optional().meta({
     description:
       'Cap over all RunnerGroups of an Application: the sum of their `maxActiveRunners`, suspended ones included.',

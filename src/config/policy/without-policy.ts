@@ -86,14 +86,8 @@ export function refuseWorkloads(documents: readonly PassThrough[]): void {
 
 const REFUSED: ReadonlySet<Asked['kind']> = new Set(['serviceAccount', 'priorityClass']);
 
-interface AskedWithoutPolicy {
-  readonly group: RunnerGroup;
-  /** From the document's root. */
-  readonly path: FieldPath;
-}
-
-/** Everything that groups ask for and that only a policy can allow. */
-export async function askedWithoutPolicy(groups: readonly RunnerGroup[]): Promise<readonly AskedWithoutPolicy[]> {
+/** Everything that groups ask for and that only a policy can allow, with its path from the document's root. */
+export async function askedWithoutPolicy(groups: readonly RunnerGroup[]) {
   const withOwn = groups.flatMap(withSizes).filter(({ podTemplate }) => podTemplate !== undefined);
   if (withOwn.length === 0) return [];
   const { asksOf } = await import('../pods/asks.ts');

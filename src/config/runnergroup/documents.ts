@@ -149,12 +149,12 @@ class DocumentReader {
   #sortOut(document: Document.Parsed, token: CST.Document | undefined): void {
     const { problems, meanings } = judgeDocument(document, this.#file.text);
     for (const { offset, message } of problems.slice(0, MOST_TEXT_PROBLEMS)) {
-      this.#report(offset, `is no valid YAML: ${message}`);
+      this.#report(`is no valid YAML: ${message}`, this.#placeAt(offset));
     }
     if (problems.length > 0 || isEmpty(document)) return;
     const read = toValue(document);
     const start = contentStart(document, token);
-    if ('wrong' in read) this.#report(start, read.wrong);
+    if ('wrong' in read) this.#report(read.wrong, this.#placeAt(start));
     else this.#take({ document: this.#source(document, meanings, read.value, start) });
   }
 
@@ -163,16 +163,15 @@ class DocumentReader {
     return { file: this.#file.name, line: Math.max(line, 1), column: Math.max(col, 1) };
   }
 
-  #report(offset: number, message: string): void {
-    this.#take({ problem: { place: this.#placeAt(offset), path: '', message, code: 'GR-INPUT-02' } });
+  #report(message: string, place: FilePlace, code: Problem['code'] = 'GR-INPUT-02'): void {
+    this.#take({ problem: { place, path: '', message, code } });
   }
 
   /** Reports why the file is not read on. Counts lines itself: the lexer may not have come this far. */
-  #reportEnd({ offset, message, code = 'GR-INPUT-02' }: TextProblem): void {
+  #reportEnd({ offset, message, code }: TextProblem): void {
     const before = this.#file.text.slice(0, offset);
     const line = before.split('\n').length;
-    const place = { file: this.#file.name, line, column: offset - before.lastIndexOf('\n') };
-    this.#take({ problem: { place, path: '', message, code } });
+    this.#report(message, { file: this.#file.name, line, column: offset - before.lastIndexOf('\n') }, code);
   }
 
   #source(document: Document.Parsed, meanings: Meanings, value: unknown, start: number): SourceDocument {
@@ -228,17 +227,11 @@ function findNode(
   return found;
 }
 
-function childOf(parent: Node | null, step: string | number): { offset?: number; node: Node | null } | undefined {
-  let [key, value]: unknown[] = [];
-  if (isMap(parent)) {
-    const pair = parent.items.find((item) => isScalar(item.key) && String(item.key.value) === String(step));
-    if (!pair) return undefined;
-    ({ key, value } = pair);
-  } else if (isSeq(parent) && typeof step === 'number') {
-    value = parent.items[step];
-    if (!isNode(value)) return undefined;
-    key = value;
-  } else return undefined;
-  const offset = isNode(key) ? key.range?.[0] : undefined;
-  return { ...(offset !== undefined && { offset }), node: isNode(value) ? value : null };
+function childOf(parent: Node | null, step: string | number) {
+  const pairs = isMap(parent) ? parent.items : [];
+  const pair = pairs.find((item) => isScalar(item.key) && String(item.key.value) === String(step));
+  const item: unknown = isSeq(parent) && typeof step === 'number' ? parent.items[step] : undefined;
+  if (!pair && !isNode(item)) return undefined;
+  const { key, value }: { readonly key: unknown; readonly value: unknown } = pair ?? { key: item, value: item };
+  return { offset: isNode(key) ? key.range?.[0] : undefined, node: isNode(value) ? value : null };
 }

@@ -3,6 +3,19 @@ import * as z from 'zod';
 import { normalBase, parseUrl } from '../../shared/url.ts';
 import { DNS_SUBDOMAIN, isLabelValue, isQualifiedName, isQuantity, parseLabel, words } from './words.ts';
 
+/** Told beside a field when its default is no constant. Never part of the generated schemas. */
+export const DEFAULT_NOTE = 'defaultNote';
+
+/** The same schema with its text for the manual. `.meta()` would copy it. @param byDefault the default, when it is no constant */
+export function described<T extends z.ZodType>(schema: T, description: string, byDefault?: string): T {
+  z.globalRegistry.add(schema, { description, ...(byDefault !== undefined && { [DEFAULT_NOTE]: byDefault }) });
+  return schema;
+}
+
+/** A list of mappings, empty by default. Its schema is made when a group has the field. @param what one of them is */
+export const listOf = <S extends z.ZodRawShape>(most: number, what: string, shape: () => S) =>
+  z.lazy(() => z.array(described(z.strictObject(shape()), what)).max(most)).default([]);
+
 const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 const DNS_LABEL_RULE = 'must be lower-case letters, digits and dashes, with a letter or digit at both ends';
 
@@ -36,6 +49,20 @@ export const wholeNumber = (least: number, most: number) => z.number({ checks: [
 export const clockTime = () =>
   stringLike(5, 5, /^([01][0-9]|2[0-3]):[0-5][0-9]$/, 'must be a time of the day, e.g. 07:00');
 
+const TIME_ZONE_RULE = 'must be the IANA name of a time zone, e.g. Europe/Berlin';
+
+/** Node.js knows the zones, and their summer times. */
+function checkTimeZone(name: string): string | undefined {
+  try {
+    new Intl.DateTimeFormat('en-GB', { timeZone: name });
+    return undefined;
+  } catch {
+    return `${TIME_ZONE_RULE}: this one is not known`;
+  }
+}
+
+export const timeZone = () => stringLike(1, 64, /^[A-Za-z][A-Za-z0-9_+/-]*$/, TIME_ZONE_RULE, checkTimeZone);
+
 export const dnsLabel = () => stringLike(1, 63, DNS_LABEL, DNS_LABEL_RULE);
 
 /** An owner or repository name of Gitea must not climb out of an API path. */
@@ -68,17 +95,15 @@ const secretName = objectName('Secret');
 const secretKey = objectKey('Secret');
 
 export const secretRef = z.strictObject({
-  name: secretName.register(z.globalRegistry, {
-    description: 'Name of the Secret, in the namespace of the RunnerGroup.',
-  }),
-  key: secretKey.register(z.globalRegistry, { description: 'Key in the Secret.' }),
+  name: described(secretName, 'Name of the Secret, in the namespace of the RunnerGroup.'),
+  key: described(secretKey, 'Key in the Secret.'),
 });
 
 export const secretSelector = () =>
   z.strictObject({
-    secretRef: secretRef.optional().register(z.globalRegistry, { description: 'The Secret and its key.' }),
-    name: secretName.optional().register(z.globalRegistry, { description: 'Older spelling of `secretRef.name`.' }),
-    key: secretKey.optional().register(z.globalRegistry, { description: 'Older spelling of `secretRef.key`.' }),
+    secretRef: described(secretRef.optional(), 'The Secret and its key.'),
+    name: described(secretName.optional(), 'Older spelling of `secretRef.name`.'),
+    key: described(secretKey.optional(), 'Older spelling of `secretRef.key`.'),
   });
 
 /** A URL that the pattern has let through must still be one. */
@@ -105,10 +130,12 @@ function checkLabel(text: string): string | undefined {
 export const runnerLabel = z.string().check(z.minLength(1), z.maxLength(512), z.superRefine(words(checkLabel)));
 
 const QUANTITY_RULE = 'must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi"';
-const quantity = z
-  .union([z.string(), z.int().min(0)])
-  .superRefine(words((value) => (isQuantity(String(value)) ? undefined : QUANTITY_RULE)))
-  .register(z.globalRegistry, { description: 'Kubernetes quantity.' });
+const quantity = described(
+  z
+    .union([z.string(), z.int().min(0)])
+    .superRefine(words((value) => (isQuantity(String(value)) ? undefined : QUANTITY_RULE))),
+  'Kubernetes quantity.',
+);
 export const quantities = () => z.record(z.string().max(317), quantity);
 
 const LABEL_RULE =
@@ -158,9 +185,10 @@ const DIRECT_RULE =
 const directHosts = () =>
   z
     .array(
-      stringLike(1, 253, /^[A-Za-z0-9._:/[\]-]+$/, DIRECT_RULE, checkDirectHost).meta({
-        description: 'Host name, IP address or CIDR block, the first two perhaps with a port.',
-      }),
+      described(
+        stringLike(1, 253, /^[A-Za-z0-9._:/[\]-]+$/, DIRECT_RULE, checkDirectHost),
+        'Host name, IP address or CIDR block, the first two perhaps with a port.',
+      ),
     )
     .max(100);
 
@@ -188,37 +216,38 @@ function isIpv6(text: string): boolean {
 /** `noProxy`, not `no`: kubectl, Argo CD and we read a bare `no` as `false`, as YAML 1.1 has it. */
 export const proxy = () =>
   z.strictObject({
-    http: proxyUrl()
-      .optional()
-      .meta({ description: 'Proxy for http URLs: `http_proxy` and `HTTP_PROXY`. Without user and password.' }),
-    https: proxyUrl()
-      .optional()
-      .meta({ description: 'Proxy for https URLs: `https_proxy` and `HTTPS_PROXY`. Without user and password.' }),
-    noProxy: directHosts().optional().meta({
-      description:
-        'Hosts, IP addresses and CIDR blocks that need no proxy: `no_proxy` and `NO_PROXY`. `localhost`, the pod itself, `.svc` and `.cluster.local` are always added.',
-    }),
-    secretRef: z
-      .strictObject({
-        name: objectName('Secret').meta({
-          description: 'Name of the Secret, in the namespace of the RunnerGroup. Not one with a token of Gitea.',
-        }),
-      })
-      .optional()
-      .meta({
-        description:
-          'Secret with the login of the proxy: keys `username` and `password`, percent-encoded as in a URL. CI jobs can read it.',
-      }),
+    http: described(
+      proxyUrl().optional(),
+      'Proxy for http URLs: `http_proxy` and `HTTP_PROXY`. Without user and password.',
+    ),
+    https: described(
+      proxyUrl().optional(),
+      'Proxy for https URLs: `https_proxy` and `HTTPS_PROXY`. Without user and password.',
+    ),
+    noProxy: described(
+      directHosts().optional(),
+      'Hosts, IP addresses and CIDR blocks that need no proxy: `no_proxy` and `NO_PROXY`. `localhost`, the pod itself, `.svc` and `.cluster.local` are always added.',
+    ),
+    secretRef: described(
+      z
+        .strictObject({
+          name: described(
+            objectName('Secret'),
+            'Name of the Secret, in the namespace of the RunnerGroup. Not one with a token of Gitea.',
+          ),
+        })
+        .optional(),
+      'Secret with the login of the proxy: keys `username` and `password`, percent-encoded as in a URL. CI jobs can read it.',
+    ),
   });
 
 export const caBundle = () =>
   z.strictObject({
-    configMapRef: z
-      .strictObject({
-        name: objectName('ConfigMap').meta({
-          description: 'Name of the ConfigMap, in the namespace of the RunnerGroup.',
-        }),
-        key: objectKey('ConfigMap').meta({ description: 'Key whose value is PEM: one certificate or more.' }),
-      })
-      .meta({ description: 'The ConfigMap and its key.' }),
+    configMapRef: described(
+      z.strictObject({
+        name: described(objectName('ConfigMap'), 'Name of the ConfigMap, in the namespace of the RunnerGroup.'),
+        key: described(objectKey('ConfigMap'), 'Key whose value is PEM: one certificate or more.'),
+      }),
+      'The ConfigMap and its key.',
+    ),
   });

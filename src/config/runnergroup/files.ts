@@ -46,7 +46,7 @@ export const STANDARD_INPUT = '-';
 interface Found {
   readonly real: string;
   readonly name: string;
-  readonly read: (path: string, room: number) => ReadBytes;
+  readonly is: 'file' | 'pipe' | 'standard input';
 }
 
 interface Search {
@@ -97,8 +97,9 @@ export function readFiles(options: {
 function readAll({ found, problems }: Search): readonly SourceFile[] {
   const files: SourceFile[] = [];
   let room = MOST_BYTES;
-  for (const { real, name, read } of [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    const content = read(real, room);
+  for (const each of [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const { name } = each;
+    const content = orProblem(() => readFound(each, room));
     if (content === 'too much') throw new Excess(name, '4 MiB');
     if ('wrong' in content) problems.push(fileProblem(name, content.wrong));
     else {
@@ -116,8 +117,8 @@ export function fileProblem(name: string, message: string, code: ProblemCode = '
 
 function findPath(path: string, search: Search): void {
   const absolute = resolve(search.cwd, path);
-  if (path === STANDARD_INPUT) add({ real: path, name: '<stdin>', read: readStandardInput }, search);
-  else if (isAbsolute(path) && isPipe(absolute)) add({ real: absolute, name: path, read: readPipe }, search);
+  if (path === STANDARD_INPUT) add({ real: path, name: '<stdin>', is: 'standard input' }, search);
+  else if (isAbsolute(path) && isPipe(absolute)) add({ real: absolute, name: path, is: 'pipe' }, search);
   else findReal(path, absolute, search);
 }
 
@@ -129,7 +130,7 @@ function findReal(path: string, absolute: string, search: Search): void {
     const isOutside = border !== undefined && !isInside(real, border);
     if (isOutside) addProblem(name, 'is a symbolic link that leads out of its folder: it is not followed', search);
     else if (statSync(real).isDirectory()) findInFolder(real, name, real, search);
-    else add({ real, name, read: readFile }, search);
+    else add({ real, name, is: 'file' }, search);
   } catch (error) {
     addError(error, name, search);
   }
@@ -186,17 +187,16 @@ function findEntry(entry: Dirent, { real: path, name, border }: EntryPlace, sear
     const real = isLink ? realpathSync.native(path) : path;
     const isOutside = !isInside(real, border);
     const isFolder = isLink && !isOutside ? statSync(real).isDirectory() : entry.isDirectory();
-    if (isOutside) addProblem(name, LEADS_OUT, search);
+    if (isOutside)
+      addProblem(name, 'is a symbolic link that leads out of the given folder: it is not followed', search);
     else if (isFolder && search.recursive) findInFolder(real, name, border, search);
     else if (isFolder || !wanted) return;
     else if (NO_MANIFESTS.test(entry.name)) search.skipped.push(name);
-    else add({ real, name, read: readFile }, search);
+    else add({ real, name, is: 'file' }, search);
   } catch (error) {
     addError(error, name, search);
   }
 }
-
-const LEADS_OUT = 'is a symbolic link that leads out of the given folder: it is not followed';
 
 function addError(error: unknown, name: string, search: Search): void {
   if (error instanceof Excess) throw error;
@@ -227,38 +227,23 @@ function nameOf(path: string, cwd: string): string {
 
 type ReadBytes = { readonly bytes: Uint8Array } | { readonly wrong: string } | 'too much';
 
-/** Reads a regular file, at most `room` bytes, whatever the file system says about its size. A pipe or device is not opened for reading. */
-function readFile(path: string, room: number): ReadBytes {
-  return withFile(path, constants.O_RDONLY | constants.O_NONBLOCK, (file) => {
-    const status = fstatSync(file);
-    if (!status.isFile()) return { wrong: 'is no regular file' };
-    if (status.size > room) return 'too much';
-    // One byte more than it has: the file may grow meanwhile, or not tell its size.
-    return readToEnd(file, status.size + 1, room);
-  });
-}
-
 /** First room for what comes out of a pipe. */
 const PIPE_BYTES = 65_536;
 
-/** Reads a pipe until its writers have closed it, at most `room` bytes. */
-function readPipe(path: string, room: number): ReadBytes {
-  return withFile(path, constants.O_RDONLY, (file) => readToEnd(file, PIPE_BYTES, room));
-}
-
-function readStandardInput(_path: string, room: number): ReadBytes {
-  return orProblem(() => readToEnd(0, PIPE_BYTES, room));
-}
-
-function withFile(path: string, flags: number, read: (file: number) => ReadBytes): ReadBytes {
-  return orProblem(() => {
-    const file = openSync(path, flags);
-    try {
-      return read(file);
-    } finally {
-      closeSync(file);
-    }
-  });
+/** Reads at most `room` bytes, whatever the file system says about the size. A pipe is read until its writers have closed it. */
+function readFound({ real, is }: Found, room: number): ReadBytes {
+  if (is === 'standard input') return readToEnd(0, PIPE_BYTES, room);
+  // What was a file when it was found may be a pipe or device now: it is not waited for.
+  const file = openSync(real, constants.O_RDONLY | (is === 'pipe' ? 0 : constants.O_NONBLOCK));
+  try {
+    if (is === 'pipe') return readToEnd(file, PIPE_BYTES, room);
+    const status = fstatSync(file);
+    if (!status.isFile()) return { wrong: 'is no regular file' };
+    // One byte more than it has: the file may grow meanwhile, or not tell its size.
+    return status.size > room ? 'too much' : readToEnd(file, status.size + 1, room);
+  } finally {
+    closeSync(file);
+  }
 }
 
 function orProblem<T>(ask: () => T): T | { readonly wrong: string } {

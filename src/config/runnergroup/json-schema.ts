@@ -1,7 +1,8 @@
 /** The JSON Schema of a RunnerGroup, and the text of its CustomResourceDefinition (`crd.json`, made by packaging/crd.ts). */
 import * as z from 'zod';
+import { DEFAULT_NOTE } from './field-kinds.ts';
 import { valueAt } from './paths.ts';
-import { DEFAULT_NOTE, KIND, RunnerGroupDocument } from './schema.ts';
+import { KIND, RunnerGroupDocument } from './schema.ts';
 import { yamlText } from './yaml-text.ts';
 
 const HEADER = '# Made from src/config/runnergroup/schema.ts by "npm run generated".\n';

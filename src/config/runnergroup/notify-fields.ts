@@ -1,7 +1,7 @@
 /** The field `notify`: who is told when CI jobs of the group end. No secret stands here: tokens are in the configuration of `serve`. */
 import * as z from 'zod';
-import { stringLike } from './field-kinds.ts';
-import { webhookUrlProblem } from './webhook-url.ts';
+import { webhookUrlProblem } from '../../shared/url.ts';
+import { described, stringLike } from './field-kinds.ts';
 import { words } from './words.ts';
 
 /** Kinds of addressees. An entry has the field of one. */
@@ -21,32 +21,37 @@ const UNQUOTED = 'is what YAML makes of on without quotes: write "on": …';
 function targets() {
   const slack = z.strictObject({
     // Slack's names have at most 80 characters. An id begins with C, D or G.
-    channel: stringLike(0, 81, /^#?[A-Za-z0-9_-]{1,80}$/, 'must be a channel: "#ci" or its id').register(
-      z.globalRegistry,
-      { description: 'Channel, e.g. `#ci`, or its id. The app must be a member of it.' },
+    channel: described(
+      stringLike(0, 81, /^#?[A-Za-z0-9_-]{1,80}$/, 'must be a channel: "#ci" or its id'),
+      'Channel, e.g. `#ci`, or its id. The app must be a member of it.',
     ),
   });
   const webhook = z.strictObject({
-    url: z.string().min(1).max(LONGEST_URL).superRefine(words(webhookUrlProblem)).register(z.globalRegistry, {
-      description:
-        'Address that gets a POST with JSON. It must begin with a prefix that `serve` allows (`--notify-urls`).',
-    }),
+    url: described(
+      z.string().min(1).max(LONGEST_URL).superRefine(words(webhookUrlProblem)),
+      'Address that gets a POST with JSON. It must begin with a prefix that `serve` allows (`--notify-urls`).',
+    ),
   });
   const receivers = {
-    slack: slack.optional().register(z.globalRegistry, { description: 'A Slack channel.' }),
-    webhook: webhook.optional().register(z.globalRegistry, { description: 'A plain webhook.' }),
+    slack: described(slack.optional(), 'A Slack channel.'),
+    webhook: described(webhook.optional(), 'A plain webhook.'),
   } satisfies Record<ReceiverKind, z.ZodType>;
   const target = z.strictObject({
     ...receivers,
-    on: z.enum(['failure', 'success', 'always']).default('failure').register(z.globalRegistry, {
-      description: 'Which CI jobs: those that failed, those that succeeded, or all, cancelled ones too.',
-    }),
+    on: described(
+      z.enum(['failure', 'success', 'always']).default('failure'),
+      'Which CI jobs: those that failed, those that succeeded, or all, cancelled ones too.',
+    ),
   });
   return z
     .array(
-      target
-        .refine((written) => RECEIVERS.filter((kind) => written[kind] !== undefined).length === 1, NEEDS_ONE_RECEIVER)
-        .register(z.globalRegistry, { description: 'Somebody who is told.' }),
+      described(
+        target.refine(
+          (written) => RECEIVERS.filter((kind) => written[kind] !== undefined).length === 1,
+          NEEDS_ONE_RECEIVER,
+        ),
+        'Somebody who is told.',
+      ),
     )
     .max(MOST_NOTIFY_TARGETS);
 }

@@ -16,6 +16,8 @@ interface AskingPod extends Asking {
 
 type Amounts = ReadonlyMap<string, number>;
 
+const sum = (a: number, b: number): number => a + b;
+
 /** By resource. A limit is a request, too, where there is none. @param spec JSON of a valid pod's spec */
 export function requestsOf(spec: unknown): Amounts {
   return together(spec, ({ resources }) => ({ ...resources?.limits, ...resources?.requests }));
@@ -34,16 +36,12 @@ function together(spec: unknown, asked: (part: Asking) => NonNullable<Quantities
   let sidecars: Amounts = new Map();
   let most = amountsOf(pod);
   for (const container of pod.initContainers ?? []) {
-    const running = joined(sidecars, amountsOf(container), plus);
+    const running = joined(sidecars, amountsOf(container), sum);
     if (container.restartPolicy === 'Always') sidecars = running;
     most = joined(most, running, Math.max);
   }
-  const running = (pod.containers ?? []).map(amountsOf).reduce((sum, each) => joined(sum, each, plus), sidecars);
+  const running = (pod.containers ?? []).map(amountsOf).reduce((all, each) => joined(all, each, sum), sidecars);
   return joined(most, running, Math.max);
-}
-
-function plus(a: number, b: number): number {
-  return a + b;
 }
 
 function joined(these: Amounts, those: Amounts, join: (a: number, b: number) => number): Amounts {

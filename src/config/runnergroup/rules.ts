@@ -9,7 +9,7 @@ import type { Path } from './documents.ts';
 import { exampleOf, type FieldProblem } from './field-problem.ts';
 import { valueAt } from './paths.ts';
 import { quoted } from './problems.ts';
-import { newerKeys } from './runner-config.ts';
+import { NEWER_KEYS } from './runner-config.ts';
 import { type ContainerMode, hasDocker, type NormalFields, type PodProxy, type SecretKey } from './runner-group.ts';
 import {
   DEFAULT_IMAGES,
@@ -92,18 +92,10 @@ function ruleScope(draft: Draft, report: Report): Scope | undefined {
   if (isLacking) report([], `scope ${scope} needs ${scope}: add "${scope}: …"`);
   for (const field of foreign) report([field], `does not go with scope ${scope}: remove it, or set "scope: ${field}"`);
   if (isLacking || foreign.length > 0) return undefined;
-  switch (scope) {
-    case 'global':
-      return { kind: 'global' };
-    case 'org':
-      return org === undefined ? undefined : { kind: 'org', org };
-    case 'user':
-      return user === undefined ? undefined : { kind: 'user', user };
-    case 'repo':
-      return repo === undefined ? undefined : ruleRepository(repo, draft, report);
-    default:
-      return scope satisfies never;
-  }
+  if (scope === 'global') return { kind: scope };
+  if (scope === 'repo') return repo === undefined ? undefined : ruleRepository(repo, draft, report);
+  if (scope === 'org') return org === undefined ? undefined : { kind: scope, org };
+  return user === undefined ? undefined : { kind: scope, user };
 }
 
 function ruleRepository(repo: string, { spec: { org, user }, unclear }: Draft, report: Report): Scope | undefined {
@@ -153,15 +145,14 @@ function ruleSecret(
 }
 
 /** Own labels first, then the default ones that no own label replaces, then the group's name. */
-function ruleLabels({ spec, groupName, unclear }: Draft, report: Report): readonly RunnerLabel[] | undefined {
+function ruleLabels(draft: Draft, report: Report): readonly RunnerLabel[] | undefined {
+  const { spec, groupName, unclear } = draft;
   if (unclear('labels') || unclear('defaultLabels') || unclear('containerMode')) return undefined;
-  const mode: ContainerMode = spec.containerMode ?? 'dind-rootless';
-  const given = spec.defaultLabels ?? (hasDocker(mode) ? DEFAULT_LABELS : false);
+  const given = spec.defaultLabels ?? (hasDocker(modeOf(spec)) ? DEFAULT_LABELS : false);
   const own = (spec.labels ?? []).map(read);
   const added = (given === false ? [] : given).map(read);
-  const checks = { mode, foreignWork: hasOwnImage(spec) || unclear('image'), report };
-  checkLabels('labels', own, checks);
-  checkLabels('defaultLabels', added, checks);
+  checkLabels('labels', own, draft, report);
+  checkLabels('defaultLabels', added, draft, report);
   const names = new Set(own.map(({ name }) => name));
   const written = [...own, ...added.filter(({ name }) => !names.has(name))];
   const isNamed = !spec.groupLabel || groupName === undefined || written.some(({ name }) => name === groupName);
@@ -175,14 +166,13 @@ function read(text: string): ParsedLabel {
   return 'wrong' in label ? { name: text, text, schema: 'foreign' } : label;
 }
 
-interface Checks {
-  readonly mode: ContainerMode;
-  /** Another runner image than the default one is asked for. */
-  readonly foreignWork: boolean;
-  readonly report: Report;
+function modeOf({ containerMode = 'dind-rootless' }: Draft['spec']): ContainerMode {
+  return containerMode;
 }
 
-function checkLabels(field: string, labels: readonly ParsedLabel[], { mode, foreignWork, report }: Checks): void {
+function checkLabels(field: string, labels: readonly ParsedLabel[], { spec, unclear }: Draft, report: Report): void {
+  const mode = modeOf(spec);
+  const isOtherRunner = hasOwnImage(spec) || unclear('image');
   const seen = new Set<string>();
   for (const [index, { name, text, schema }] of labels.entries()) {
     const at = [field, index];
@@ -190,7 +180,7 @@ function checkLabels(field: string, labels: readonly ParsedLabel[], { mode, fore
     else if (schema === 'docker' && !hasDocker(mode)) {
       const instead = `write "${name}:host", or choose another containerMode`;
       report(at, `needs docker, which containerMode ${mode} does not have: ${instead}`);
-    } else if (schema === 'foreign' && !foreignWork) {
+    } else if (schema === 'foreign' && !isOtherRunner) {
       report(at, `${quoted(text)} is neither name:host nor name:docker://image; ${labelInstead(text)}`);
     }
     seen.add(name);
@@ -213,7 +203,7 @@ function ruleImage({ spec, unclear }: Draft, report: Report): string | undefined
   const inTemplate = imageInTemplate(spec.podTemplate);
   if (inTemplate && spec.image !== undefined && spec.image !== inTemplate.image)
     return report(inTemplate.path, 'differs from spec.image: remove one of the two');
-  return inTemplate?.image ?? spec.image ?? DEFAULT_IMAGES[spec.containerMode ?? 'dind-rootless'];
+  return inTemplate?.image ?? spec.image ?? DEFAULT_IMAGES[modeOf(spec)];
 }
 
 /** A job without labels runs in docker, on the runner's own default image (runner 1.0.8, `PickPlatform`). */
@@ -396,10 +386,12 @@ function ruleRunnerConfig({ spec, unclear }: Draft, report: Report): NormalField
   const wrong = (path: readonly string[], message: string) => report(['runnerConfig', ...path], message);
   if (keepFailedSeconds > 0 && !SHOWS_THE_END.includes(runnerConfig.log?.level ?? 'debug'))
     return wrong(['log', 'level'], 'does not go with keepFailedSeconds, for which it is debug: remove one of them');
-  const [newer] = hasOwnImage(spec) || unclear('image') ? [] : newerKeys(runnerConfig);
+  const isNewer = ([key]: readonly [string, string]) => valueAt(runnerConfig, key.split('.')) !== undefined;
+  const newer = hasOwnImage(spec) || unclear('image') ? undefined : Object.entries(NEWER_KEYS).find(isNewer);
   if (newer) {
-    const message = `came with runner ${newer.since}, and the default runner ${RUNNER_RELEASE} ignores it: set image to a runner of ${newer.since} or newer`;
-    return wrong(newer.path, message);
+    const [key, since] = newer;
+    const message = `came with runner ${since}, and the default runner ${RUNNER_RELEASE} ignores it: set image to a runner of ${since} or newer`;
+    return wrong(key.split('.'), message);
   }
   if (runnerConfig.runner?.env_file !== undefined && (proxy !== undefined || caBundle !== undefined)) {
     const message =

@@ -124,19 +124,6 @@ export const NEWER_KEYS: Readonly<Record<string, string>> = {
   health_check: '2.2',
 };
 
-/** The keys of `config` that came after runner 1.0.8: where each stands, and the first release that has it. */
-export function newerKeys(
-  config: RunnerConfig,
-): readonly { readonly path: readonly string[]; readonly since: string }[] {
-  return Object.entries(NEWER_KEYS).flatMap(([name, since]) => {
-    const path = name.split('.');
-    const [section = '', key] = path;
-    const written = (config as Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>)[section];
-    const value = key === undefined ? written : written?.[key];
-    return value === undefined ? [] : [{ path, since }];
-  });
-}
-
 /** Keys that are ours: what is said of each, by `section.key`. */
 export const OWNED_KEYS: Readonly<Record<string, string>> = {
   'runner.file': 'the runner and its registration must agree about the file: remove it',

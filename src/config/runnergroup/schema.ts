@@ -5,7 +5,7 @@
  * Kubernetes API server), so they have no lookaround; `words.ts` adds what they cannot say. The descriptions are the manual.
  *
  * Every start makes these schemas again. zod copies a schema for each `.min()`, `.regex()` or `.meta()` behind it, and copies take time.
- * So all checks stand in one `check`, and `register` keeps a description beside its schema.
+ * So all checks stand in one `check`, and `described` keeps a text beside its schema.
  *
  * To add a field: add its entry to `Spec`, with default and description, and run `npm run generated`. The model has it then. A field
  * whose normal form differs from what people write also needs a line in `NormalFields` (runner-group.ts) and a rule (rules.ts).
@@ -14,9 +14,11 @@ import * as z from 'zod';
 import {
   caBundle,
   clockTime,
+  described,
   dnsLabel,
   giteaName,
   giteaUrl,
+  listOf,
   objectAnnotations,
   objectLabels,
   objectName,
@@ -27,13 +29,14 @@ import {
   secretRef,
   secretSelector,
   stringLike,
+  timeZone,
   url,
   whenWritten,
   wholeNumber,
 } from './field-kinds.ts';
 import { NOTIFY_HELP, NotifyTargets } from './notify-fields.ts';
 import { RunnerConfigKeys } from './runner-config.ts';
-import { checkTimeZone, DAYS, IMAGE_REFERENCE, LONGEST_IMAGE, TIME_ZONE, TIME_ZONE_RULE, words } from './words.ts';
+import { DAYS, IMAGE_REFERENCE, LONGEST_IMAGE, words } from './words.ts';
 
 /**
  * Release of the runner that default images carry: 1.0.8 ran in real pods against Gitea 1.26 and 1.27, and the pod template
@@ -68,9 +71,6 @@ export const PENDING_DEADLINE_SECONDS = 900;
 export const API_VERSION = 'gitea.bpg.pw/v1alpha1';
 export const KIND = 'RunnerGroup';
 
-/** Told beside a field when its default is no constant. Never part of the generated schemas. */
-export const DEFAULT_NOTE = 'defaultNote';
-
 /** Kubernetes' Pod Security Standards, the weakest first. */
 const SECURITY_PROFILES = ['privileged', 'baseline', 'restricted'] as const;
 /** Beyond any real installation; each Job costs about 270 bytes of the Application's status, which etcd limits. */
@@ -98,8 +98,8 @@ const BRANCH_RULE =
 
 const resources = () =>
   z.strictObject({
-    requests: quantities().default({}).register(z.globalRegistry, { description: 'Requests of the runner container.' }),
-    limits: quantities().default({}).register(z.globalRegistry, { description: 'Limits of the runner container.' }),
+    requests: described(quantities().default({}), 'Requests of the runner container.'),
+    limits: described(quantities().default({}), 'Limits of the runner container.'),
   });
 
 /** What a server adds to an object that it stores. Applying it back is refused or undoes newer changes. */
@@ -117,19 +117,17 @@ const ofTheServer: object = Object.fromEntries(OF_THE_SERVER.map((name) => [name
 
 /** `metadata`: what we use is checked; the other fields of Kubernetes' ObjectMeta are left alone. */
 export const Metadata = z.strictObject({
-  name: dnsLabel().register(z.globalRegistry, {
-    description: 'Name of the group: a DNS label, because it becomes a label value. Runner names start with it.',
-  }),
-  namespace: dnsLabel()
-    .optional()
-    .register(z.globalRegistry, {
-      description: "Where the runners' Jobs and the Secrets are.",
-      [DEFAULT_NOTE]: "Argo CD's destination namespace (`ARGOCD_APP_NAMESPACE`), else `default`",
-    }),
-  labels: objectLabels.optional().register(z.globalRegistry, { description: 'Labels of the RunnerGroup object.' }),
-  annotations: objectAnnotations
-    .optional()
-    .register(z.globalRegistry, { description: 'Annotations of the RunnerGroup object.' }),
+  name: described(
+    dnsLabel(),
+    'Name of the group: a DNS label, because it becomes a label value. Runner names start with it.',
+  ),
+  namespace: described(
+    dnsLabel().optional(),
+    "Where the runners' Jobs and the Secrets are.",
+    "Argo CD's destination namespace (`ARGOCD_APP_NAMESPACE`), else `default`",
+  ),
+  labels: described(objectLabels.optional(), 'Labels of the RunnerGroup object.'),
+  annotations: described(objectAnnotations.optional(), 'Annotations of the RunnerGroup object.'),
   generateName: z.unknown().optional(),
   finalizers: z.unknown().optional(),
   ownerReferences: z.unknown().optional(),
@@ -138,369 +136,262 @@ export const Metadata = z.strictObject({
 
 /** `spec`. The order of the fields is the order of the manual. */
 export const Spec = z.strictObject({
-  scope: z.enum(['global', 'org', 'user', 'repo']).register(z.globalRegistry, {
-    description: 'Whose CI jobs the group serves: of the whole Gitea, of an organization, of a user, of a repository.',
-  }),
-  org: giteaName().optional().register(z.globalRegistry, {
-    description: 'Organization. Required for scope `org`; for scope `repo` the owner of the repository.',
-  }),
-  user: giteaName().optional().register(z.globalRegistry, {
-    description: 'User. Required for scope `user`; for scope `repo` the owner of the repository.',
-  }),
-  repo: repository().optional().register(z.globalRegistry, {
-    description: 'Repository. Required for scope `repo`: its name, with `org` or `user` as its owner, or `owner/name`.',
-  }),
-  gitea: z
-    .strictObject({
-      url: giteaUrl().register(z.globalRegistry, {
-        description:
+  scope: described(
+    z.enum(['global', 'org', 'user', 'repo']),
+    'Whose CI jobs the group serves: of the whole Gitea, of an organization, of a user, of a repository.',
+  ),
+  org: described(
+    giteaName().optional(),
+    'Organization. Required for scope `org`; for scope `repo` the owner of the repository.',
+  ),
+  user: described(
+    giteaName().optional(),
+    'User. Required for scope `user`; for scope `repo` the owner of the repository.',
+  ),
+  repo: described(
+    repository().optional(),
+    'Repository. Required for scope `repo`: its name, with `org` or `user` as its owner, or `owner/name`.',
+  ),
+  gitea: described(
+    z
+      .strictObject({
+        url: described(
+          giteaUrl(),
           'Base URL of Gitea: http or https, without credentials, query or fragment. A sub-path is kept, a slash at the end is not.',
+        ),
+      })
+      .optional(),
+    'The Gitea that is asked for jobs and that runners register at. Required (or `giteaURL`).',
+  ),
+  giteaURL: described(giteaUrl().optional(), 'Older spelling of `gitea.url`.'),
+  labels: described(
+    z.array(runnerLabel).max(100).default([]),
+    'Labels of the runners, each `name`, `name:host` or `name:docker://image`. A group serves the jobs whose `runs-on` names are all among its labels.',
+  ),
+  defaultLabels: described(
+    z.union([z.array(runnerLabel).max(100), z.literal(false)]).optional(),
+    'Labels that are added to `labels`; `false` adds none. A label in `labels` with the same name wins.',
+    `${DEFAULT_LABELS.map((label) => `\`${label}\``).join(', ')}; none with containerMode \`host\``,
+  ),
+  maxActiveRunners: described(
+    wholeNumber(0, MOST_RUNNERS).optional(),
+    'Cap: at most this many runners at a time. A runner is over when its CI job is; its pod may take a moment more to end. 0 starts none. Required, or `maxWorkers`, or `priorityTiers`.',
+  ),
+  maxWorkers: described(wholeNumber(0, MOST_RUNNERS).optional(), 'Another name for `maxActiveRunners`.'),
+  priorityTiers: described(
+    listOf(10, 'A PriorityClass and the runners that get it.', () => ({
+      priorityClassName: described(objectName('PriorityClass'), 'A PriorityClass of the cluster.'),
+      threshold: described(
+        wholeNumber(1, MOST_RUNNERS),
+        'The runners of the group up to this number have the class, unless an earlier tier has given them theirs.',
+      ),
+    })),
+    'PriorityClasses of the runners: the first `threshold` runners get the first class, those up to the second threshold the second one. Thresholds ascend; the last one is the cap. A runner keeps its class while it lives. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
+    'none',
+  ),
+  minIdleRunners: described(
+    wholeNumber(0, MOST_IDLE).default(0),
+    'Warm pool: so many idle, registered runners are kept for jobs to come, as far as the cap has room. At most the cap. They ask Gitea for work every second. `setupCommand` is done before they wait.',
+  ),
+  idleSchedule: described(
+    listOf(20, 'Hours with a warm pool.', () => ({
+      runners: described(wholeNumber(1, MOST_IDLE), 'So many idle runners are kept at this time. At most the cap.'),
+      from: described(clockTime(), 'First minute, e.g. `07:00`.'),
+      to: described(clockTime(), 'The minute after the last one, e.g. `19:00`. Up to `from`: it is on the next day.'),
+      days: described(
+        z.array(z.enum(DAYS)).max(DAYS.length).default(['Mon', 'Tue', 'Wed', 'Thu', 'Fri']),
+        'Days on which it begins.',
+      ),
+      timeZone: described(timeZone().default('UTC'), 'IANA name, e.g. `Europe/Berlin`. Summer time is followed.'),
+    })),
+    'The warm pool by the calendar: at these hours it has so many runners, if that is more than `minIdleRunners`.',
+    'none',
+  ),
+  idleDemand: described(
+    whenWritten(() =>
+      z.strictObject({
+        minutes: described(wholeNumber(1, 120).default(10), 'How far back CI jobs are counted.'),
+        most: described(wholeNumber(1, MOST_IDLE), 'At most so many idle runners. At most the cap.'),
       }),
-    })
-    .optional()
-    .register(z.globalRegistry, {
-      description: 'The Gitea that is asked for jobs and that runners register at. Required (or `giteaURL`).',
-    }),
-  giteaURL: giteaUrl().optional().register(z.globalRegistry, { description: 'Older spelling of `gitea.url`.' }),
-  labels: z.array(runnerLabel).max(100).default([]).register(z.globalRegistry, {
-    description:
-      'Labels of the runners, each `name`, `name:host` or `name:docker://image`. A group serves the jobs whose `runs-on` names are all among its labels.',
-  }),
-  defaultLabels: z
-    .union([z.array(runnerLabel).max(100), z.literal(false)])
-    .optional()
-    .register(z.globalRegistry, {
-      description: 'Labels that are added to `labels`; `false` adds none. A label in `labels` with the same name wins.',
-      [DEFAULT_NOTE]: `${DEFAULT_LABELS.map((label) => `\`${label}\``).join(', ')}; none with containerMode \`host\``,
-    }),
-  maxActiveRunners: wholeNumber(0, MOST_RUNNERS).optional().register(z.globalRegistry, {
-    description:
-      'Cap: at most this many runners at a time. A runner is over when its CI job is; its pod may take a moment more to end. 0 starts none. Required, or `maxWorkers`, or `priorityTiers`.',
-  }),
-  maxWorkers: wholeNumber(0, MOST_RUNNERS)
-    .optional()
-    .register(z.globalRegistry, { description: 'Another name for `maxActiveRunners`.' }),
-  priorityTiers: z
-    .lazy(() =>
-      z
-        .array(
-          z
-            .strictObject({
-              priorityClassName: objectName('PriorityClass').register(z.globalRegistry, {
-                description: 'A PriorityClass of the cluster.',
-              }),
-              threshold: wholeNumber(1, MOST_RUNNERS).register(z.globalRegistry, {
-                description:
-                  'The runners of the group up to this number have the class, unless an earlier tier has given them theirs.',
-              }),
-            })
-            .register(z.globalRegistry, { description: 'A PriorityClass and the runners that get it.' }),
-        )
-        .max(10),
-    )
-    .default([])
-    .register(z.globalRegistry, {
-      description:
-        'PriorityClasses of the runners: the first `threshold` runners get the first class, those up to the second threshold the second one. Thresholds ascend; the last one is the cap. A runner keeps its class while it lives. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
-      [DEFAULT_NOTE]: 'none',
-    }),
-  minIdleRunners: wholeNumber(0, MOST_IDLE).default(0).register(z.globalRegistry, {
-    description:
-      'Warm pool: so many idle, registered runners are kept for jobs to come, as far as the cap has room. At most the cap. They ask Gitea for work every second. `setupCommand` is done before they wait.',
-  }),
-  idleSchedule: z
-    .lazy(() =>
-      z
-        .array(
-          z
-            .strictObject({
-              runners: wholeNumber(1, MOST_IDLE).register(z.globalRegistry, {
-                description: 'So many idle runners are kept at this time. At most the cap.',
-              }),
-              from: clockTime().register(z.globalRegistry, { description: 'First minute, e.g. `07:00`.' }),
-              to: clockTime().register(z.globalRegistry, {
-                description: 'The minute after the last one, e.g. `19:00`. Up to `from`: it is on the next day.',
-              }),
-              days: z
-                .array(z.enum(DAYS))
-                .max(DAYS.length)
-                .default(['Mon', 'Tue', 'Wed', 'Thu', 'Fri'])
-                .register(z.globalRegistry, { description: 'Days on which it begins.' }),
-              timeZone: stringLike(1, 64, TIME_ZONE, TIME_ZONE_RULE, checkTimeZone)
-                .default('UTC')
-                .register(z.globalRegistry, {
-                  description: 'IANA name, e.g. `Europe/Berlin`. Summer time is followed.',
-                }),
-            })
-            .register(z.globalRegistry, { description: 'Hours with a warm pool.' }),
-        )
-        .max(20),
-    )
-    .default([])
-    .register(z.globalRegistry, {
-      description:
-        'The warm pool by the calendar: at these hours it has so many runners, if that is more than `minIdleRunners`.',
-      [DEFAULT_NOTE]: 'none',
-    }),
-  idleDemand: whenWritten(() =>
-    z.strictObject({
-      minutes: wholeNumber(1, 120).default(10).register(z.globalRegistry, {
-        description: 'How far back CI jobs are counted.',
+    ).optional(),
+    'The warm pool by demand: it has as many runners as CI jobs of the group came in the last minutes, if that is more than `minIdleRunners` and `idleSchedule` say. Counted are the jobs that each look shows: queued, running, and the newest ended ones.',
+    'none',
+  ),
+  sizes: described(
+    listOf(20, 'A size.', () => ({
+      name: described(
+        stringLike(1, 63, /^[A-Za-z0-9](?:[-._A-Za-z0-9]*[A-Za-z0-9])?$/, SIZE_RULE),
+        'The label of `runs-on` that chooses the size.',
+      ),
+      weight: described(
+        wholeNumber(1, MOST_RUNNERS).default(1),
+        'Places that one runner of this size takes under the cap and under each of `limits`.',
+      ),
+      resources: described(resources().optional(), 'In place of `spec.resources`.', '`spec.resources`'),
+      podTemplate: described(
+        z.record(z.string(), z.unknown()).optional(),
+        'In place of `spec.podTemplate`.',
+        '`spec.podTemplate`',
+      ),
+    })),
+    'Sizes of runners, under one cap ([how](limits.md)). A job chooses one by its name: `runs-on: [ubuntu-latest, large]`. All other jobs get runners without a size, and so does `minIdleRunners`. Not with `priorityTiers`. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
+    'none',
+  ),
+  limits: described(
+    listOf(20, 'A limit.', () => ({
+      name: described(
+        dnsLabel().optional(),
+        'Groups that name it share it. The lowest `max` of them counts.',
+        'it is for this group alone',
+      ),
+      max: described(
+        wholeNumber(1, MOST_RUNNERS),
+        'At most this many places at a time. A runner takes 1, or the `weight` of its size.',
+      ),
+      per: described(
+        z.enum(['repository', 'organization']).optional(),
+        'Each repository, or each organization or user, has so many places. Nobody but Gitea knows which job a runner gets. So a job that waits for such a limit also stops the other jobs of its group ([how](limits.md#limits-per-repository)). Not with `minIdleRunners`, `idleSchedule`, `idleDemand` and `fairness: per-repository`.',
+        'all runners together',
+      ),
+      branches: described(
+        z
+          .array(stringLike(1, 255, /^[-\w./@#]*(?:\*{1,2}[-\w./@#]*)?$/, BRANCH_RULE))
+          .min(1)
+          .max(10)
+          .optional(),
+        'Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, a job that waits for it stops the other jobs of its group, and it does not go with idle runners and `fairness: per-repository`. Not with `name`.',
+        'jobs of all branches',
+      ),
+    })),
+    'Limits besides the cap ([how](limits.md)). Each has `name`, `per`, or both, or `branches` with or without `per`. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
+    'none',
+  ),
+  groupLabel: described(
+    z.boolean().default(false),
+    "True: the group's name is one of its runners' labels, so `runs-on: NAME` works. Its jobs run as those of the first label with a docker image, or on the host if there is none. A label of that name in `labels` or `defaultLabels` wins.",
+  ),
+  registrationToken: described(
+    secretSelector(),
+    "Secret with the registration token of the scope, in the group's namespace. Only the init container that registers a runner gets it: no CI job can read it, and the generator never does.",
+  ),
+  authToken: described(
+    secretSelector(),
+    'Secret with the API token that lists jobs and runners. Read by the generator only, never in a pod: mounted as files, or with `--secrets api` in the namespace of the RunnerGroup.',
+  ),
+  suspend: described(
+    z.boolean().default(false),
+    'True: no new runners. Busy ones finish; the jobs of the group may go to another group that covers them.',
+  ),
+  tracing: described(
+    z.boolean().default(true),
+    'False: the CI jobs of the group have no traces, also if the installation traces ([tracing](tracing.md)).',
+  ),
+  acceptUnlabelledJobs: described(
+    z.boolean().default(false),
+    'True: jobs with an empty `runs-on` are served too. Gitea gives them to any runner; since 1.27 such a row can also be a reusable-workflow caller, which no runner ever gets. Not with containerMode `host`.',
+  ),
+  fairness: described(
+    z.enum(['oldest', 'per-repository']).default('oldest'),
+    'Whose jobs get runners when the cap holds some back. `oldest`: those that have been ready longest. `per-repository`: round robin, the repository with the fewest runners at work first. Gitea gives a runner the oldest job that it covers, whoever it was started for.',
+  ),
+  image: described(
+    stringLike(1, LONGEST_IMAGE, IMAGE_REFERENCE, IMAGE_RULE).optional(),
+    'Image of the runner container, and of the init container that registers it, best with its digest (`name:tag@sha256:…`). One of your own must keep the entry point and user of the default one, and have `sh` and `timeout`.',
+    `\`${DEFAULT_IMAGES['dind-rootless']}\`; for \`dind\` and \`host\` \`${DEFAULT_IMAGES.dind}\``,
+  ),
+  containerMode: described(
+    z.enum(['dind-rootless', 'dind', 'buildkit', 'host']).default('dind-rootless'),
+    'Where docker comes from. `dind-rootless`: rootless dockerd in the runner container. `dind`: dockerd as a native sidecar (Kubernetes 1.29+). `buildkit`: no docker, but rootless BuildKit as a native sidecar for `docker buildx build`. `host`: no docker, CI steps run in the runner container.',
+  ),
+  podTemplate: described(
+    z.record(z.string(), z.unknown()).optional(),
+    "A PodTemplateSpec that is merged over the runner's pod as `kubectl apply` merges: `metadata` (labels, annotations) and `spec`. Container `runner` is the runner's. Reserved are among others `restartPolicy`, `automountServiceAccountToken`, `hostNetwork`, `hostPID`, `hostIPC`, `nodeName`, `terminationGracePeriodSeconds`, the labels and variables of the runner, its folders, and the init container `register`.",
+    'none',
+  ),
+  securityProfile: described(
+    z.enum(SECURITY_PROFILES).optional(),
+    'Pod Security Standard that the final pod must meet. Each violation is an error that names rule and field.',
+    '`restricted` with containerMode `host`, else `baseline` but for what the container of dockerd or BuildKit needs',
+  ),
+  resources: described(resources().optional(), 'Kubernetes `requests` and `limits` of the runner container.', 'none'),
+  proxy: described(
+    whenWritten(proxy).optional(),
+    'The way out for runner pods: registration, CI jobs, image pulls. The generator and `serve` do not use it: their proxy is that of the installation.',
+    'none',
+  ),
+  caBundle: described(
+    whenWritten(caBundle).optional(),
+    'CA certificates that runner pods trust besides the public ones. The generator and `serve` do not trust them: their CA is that of the installation.',
+    'none',
+  ),
+  runnerConfig: described(
+    RunnerConfigKeys.optional(),
+    "Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know is an error, and so is one that another field sets. Keys that came after runner 1.0.8 need `image`. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`.",
+    'none',
+  ),
+  cache: described(
+    whenWritten(() =>
+      z.strictObject({
+        url: described(url('http://gitea-runner-cache.runners.svc:8088'), 'Base URL of the cache server.'),
+        secretRef: secretRef.meta({ description: 'The secret that the cache server shares with its runners.' }),
       }),
-      most: wholeNumber(1, MOST_IDLE).register(z.globalRegistry, {
-        description: 'At most so many idle runners. At most the cap.',
-      }),
-    }),
-  )
-    .optional()
-    .register(z.globalRegistry, {
-      description:
-        'The warm pool by demand: it has as many runners as CI jobs of the group came in the last minutes, if that is more than `minIdleRunners` and `idleSchedule` say. Counted are the jobs that each look shows: queued, running, and the newest ended ones.',
-      [DEFAULT_NOTE]: 'none',
-    }),
-  sizes: z
-    .lazy(() =>
-      z
-        .array(
-          z
-            .strictObject({
-              name: stringLike(1, 63, /^[A-Za-z0-9](?:[-._A-Za-z0-9]*[A-Za-z0-9])?$/, SIZE_RULE).register(
-                z.globalRegistry,
-                {
-                  description: 'The label of `runs-on` that chooses the size.',
-                },
-              ),
-              weight: wholeNumber(1, MOST_RUNNERS).default(1).register(z.globalRegistry, {
-                description: 'Places that one runner of this size takes under the cap and under each of `limits`.',
-              }),
-              resources: resources()
-                .optional()
-                .register(z.globalRegistry, {
-                  description: 'In place of `spec.resources`.',
-                  [DEFAULT_NOTE]: '`spec.resources`',
-                }),
-              podTemplate: z
-                .record(z.string(), z.unknown())
-                .optional()
-                .register(z.globalRegistry, {
-                  description: 'In place of `spec.podTemplate`.',
-                  [DEFAULT_NOTE]: '`spec.podTemplate`',
-                }),
-            })
-            .register(z.globalRegistry, { description: 'A size.' }),
-        )
-        .max(20),
-    )
-    .default([])
-    .register(z.globalRegistry, {
-      description:
-        'Sizes of runners, under one cap ([how](limits.md)). A job chooses one by its name: `runs-on: [ubuntu-latest, large]`. All other jobs get runners without a size, and so does `minIdleRunners`. Not with `priorityTiers`. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
-      [DEFAULT_NOTE]: 'none',
-    }),
-  limits: z
-    .lazy(() =>
-      z
-        .array(
-          z
-            .strictObject({
-              name: dnsLabel()
-                .optional()
-                .register(z.globalRegistry, {
-                  description: 'Groups that name it share it. The lowest `max` of them counts.',
-                  [DEFAULT_NOTE]: 'it is for this group alone',
-                }),
-              max: wholeNumber(1, MOST_RUNNERS).register(z.globalRegistry, {
-                description: 'At most this many places at a time. A runner takes 1, or the `weight` of its size.',
-              }),
-              per: z
-                .enum(['repository', 'organization'])
-                .optional()
-                .register(z.globalRegistry, {
-                  description:
-                    'Each repository, or each organization or user, has so many places. Nobody but Gitea knows which job a runner gets. So a job that waits for such a limit also stops the other jobs of its group ([how](limits.md#limits-per-repository)). Not with `minIdleRunners`, `idleSchedule`, `idleDemand` and `fairness: per-repository`.',
-                  [DEFAULT_NOTE]: 'all runners together',
-                }),
-              branches: z
-                .array(stringLike(1, 255, /^[-\w./@#]*(?:\*{1,2}[-\w./@#]*)?$/, BRANCH_RULE))
-                .min(1)
-                .max(10)
-                .optional()
-                .register(z.globalRegistry, {
-                  description:
-                    'Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, a job that waits for it stops the other jobs of its group, and it does not go with idle runners and `fairness: per-repository`. Not with `name`.',
-                  [DEFAULT_NOTE]: 'jobs of all branches',
-                }),
-            })
-            .register(z.globalRegistry, { description: 'A limit.' }),
-        )
-        .max(20),
-    )
-    .default([])
-    .register(z.globalRegistry, {
-      description:
-        'Limits besides the cap ([how](limits.md)). Each has `name`, `per`, or both, or `branches` with or without `per`. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
-      [DEFAULT_NOTE]: 'none',
-    }),
-  groupLabel: z.boolean().default(false).register(z.globalRegistry, {
-    description:
-      "True: the group's name is one of its runners' labels, so `runs-on: NAME` works. Its jobs run as those of the first label with a docker image, or on the host if there is none. A label of that name in `labels` or `defaultLabels` wins.",
-  }),
-  registrationToken: secretSelector().register(z.globalRegistry, {
-    description:
-      "Secret with the registration token of the scope, in the group's namespace. Only the init container that registers a runner gets it: no CI job can read it, and the generator never does.",
-  }),
-  authToken: secretSelector().register(z.globalRegistry, {
-    description:
-      'Secret with the API token that lists jobs and runners. Read by the generator only, never in a pod: mounted as files, or with `--secrets api` in the namespace of the RunnerGroup.',
-  }),
-  suspend: z.boolean().default(false).register(z.globalRegistry, {
-    description:
-      'True: no new runners. Busy ones finish; the jobs of the group may go to another group that covers them.',
-  }),
-  tracing: z.boolean().default(true).register(z.globalRegistry, {
-    description:
-      'False: the CI jobs of the group have no traces, also if the installation traces ([tracing](tracing.md)).',
-  }),
-  acceptUnlabelledJobs: z.boolean().default(false).register(z.globalRegistry, {
-    description:
-      'True: jobs with an empty `runs-on` are served too. Gitea gives them to any runner; since 1.27 such a row can also be a reusable-workflow caller, which no runner ever gets. Not with containerMode `host`.',
-  }),
-  fairness: z.enum(['oldest', 'per-repository']).default('oldest').register(z.globalRegistry, {
-    description:
-      'Whose jobs get runners when the cap holds some back. `oldest`: those that have been ready longest. `per-repository`: round robin, the repository with the fewest runners at work first. Gitea gives a runner the oldest job that it covers, whoever it was started for.',
-  }),
-  image: stringLike(1, LONGEST_IMAGE, IMAGE_REFERENCE, IMAGE_RULE)
-    .optional()
-    .register(z.globalRegistry, {
-      description:
-        'Image of the runner container, and of the init container that registers it, best with its digest (`name:tag@sha256:…`). One of your own must keep the entry point and user of the default one, and have `sh` and `timeout`.',
-      [DEFAULT_NOTE]: `\`${DEFAULT_IMAGES['dind-rootless']}\`; for \`dind\` and \`host\` \`${DEFAULT_IMAGES.dind}\``,
-    }),
-  containerMode: z
-    .enum(['dind-rootless', 'dind', 'buildkit', 'host'])
-    .default('dind-rootless')
-    .register(z.globalRegistry, {
-      description:
-        'Where docker comes from. `dind-rootless`: rootless dockerd in the runner container. `dind`: dockerd as a native sidecar (Kubernetes 1.29+). `buildkit`: no docker, but rootless BuildKit as a native sidecar for `docker buildx build`. `host`: no docker, CI steps run in the runner container.',
-    }),
-  podTemplate: z
-    .record(z.string(), z.unknown())
-    .optional()
-    .register(z.globalRegistry, {
-      description:
-        "A PodTemplateSpec that is merged over the runner's pod as `kubectl apply` merges: `metadata` (labels, annotations) and `spec`. Container `runner` is the runner's. Reserved are among others `restartPolicy`, `automountServiceAccountToken`, `hostNetwork`, `hostPID`, `hostIPC`, `nodeName`, `terminationGracePeriodSeconds`, the labels and variables of the runner, its folders, and the init container `register`.",
-      [DEFAULT_NOTE]: 'none',
-    }),
-  securityProfile: z
-    .enum(SECURITY_PROFILES)
-    .optional()
-    .register(z.globalRegistry, {
-      description:
-        'Pod Security Standard that the final pod must meet. Each violation is an error that names rule and field.',
-      [DEFAULT_NOTE]:
-        '`restricted` with containerMode `host`, else `baseline` but for what the container of dockerd or BuildKit needs',
-    }),
-  resources: resources()
-    .optional()
-    .register(z.globalRegistry, {
-      description: 'Kubernetes `requests` and `limits` of the runner container.',
-      [DEFAULT_NOTE]: 'none',
-    }),
-  proxy: whenWritten(proxy)
-    .optional()
-    .register(z.globalRegistry, {
-      description:
-        'The way out for runner pods: registration, CI jobs, image pulls. The generator and `serve` do not use it: their proxy is that of the installation.',
-      [DEFAULT_NOTE]: 'none',
-    }),
-  caBundle: whenWritten(caBundle)
-    .optional()
-    .register(z.globalRegistry, {
-      description:
-        'CA certificates that runner pods trust besides the public ones. The generator and `serve` do not trust them: their CA is that of the installation.',
-      [DEFAULT_NOTE]: 'none',
-    }),
-  runnerConfig: RunnerConfigKeys.optional().register(z.globalRegistry, {
-    description:
-      "Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know is an error, and so is one that another field sets. Keys that came after runner 1.0.8 need `image`. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`.",
-    [DEFAULT_NOTE]: 'none',
-  }),
-  cache: whenWritten(() =>
-    z.strictObject({
-      url: url('http://gitea-runner-cache.runners.svc:8088').register(z.globalRegistry, {
-        description: 'Base URL of the cache server.',
-      }),
-      secretRef: secretRef.meta({
-        description: 'The secret that the cache server shares with its runners.',
-      }),
-    }),
-  )
-    .optional()
-    .register(z.globalRegistry, {
-      description:
-        'A shared `gitea-runner cache-server`, so that `actions/cache` works between runners. Each repository sees its own entries only.',
-      [DEFAULT_NOTE]: 'none: each runner has a cache of its own, which ends with it',
-    }),
-  notify: NotifyTargets.default([]).register(z.globalRegistry, {
-    description: NOTIFY_HELP,
-    [DEFAULT_NOTE]: 'none',
-  }),
-  commitStatusAfterSeconds: wholeNumber(0, ONE_DAY).default(0).register(z.globalRegistry, {
-    description:
-      'When a CI job has waited so long, `serve` says why in a commit status, and again when the job has its runner ([how](serve.md#why-a-job-waits-beside-its-commit)). The API token then needs `write:repository`. 0: it says nothing.',
-  }),
-  setupCommand: z
-    .lazy(() =>
-      z
-        .array(stringLike(0, LONGEST_COMMAND, /^[^\0]*$/, 'must not have a NUL character'))
-        .max(100)
-        .superRefine(words(checkCommand)),
-    )
-    .default([])
-    .register(z.globalRegistry, {
-      description:
-        "Command and its arguments, at most 16,384 characters, run before the runner registers: in an init container `setup`, with the runner's image, in `/data`. The runner finds there what it leaves. It has no registration token. Its time counts towards `spawnTimeoutSeconds`; if it fails, the runner has failed (`kubectl logs -c setup`).",
-    }),
-  keepFailedSeconds: wholeNumber(0, ONE_DAY).default(0).register(z.globalRegistry, {
-    description:
-      'How long a runner whose CI job failed stays, so that people can enter its pod ([how](debugging.md)). It takes a place under the cap meanwhile. `gitea-runners extend` makes it stay longer, at most 24 hours after the failure. 0: it ends at once. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
-  }),
+    ).optional(),
+    'A shared `gitea-runner cache-server`, so that `actions/cache` works between runners. Each repository sees its own entries only.',
+    'none: each runner has a cache of its own, which ends with it',
+  ),
+  notify: described(NotifyTargets.default([]), NOTIFY_HELP, 'none'),
+  commitStatusAfterSeconds: described(
+    wholeNumber(0, ONE_DAY).default(0),
+    'When a CI job has waited so long, `serve` says why in a commit status, and again when the job has its runner ([how](serve.md#why-a-job-waits-beside-its-commit)). The API token then needs `write:repository`. 0: it says nothing.',
+  ),
+  setupCommand: described(
+    z
+      .lazy(() =>
+        z
+          .array(stringLike(0, LONGEST_COMMAND, /^[^\0]*$/, 'must not have a NUL character'))
+          .max(100)
+          .superRefine(words(checkCommand)),
+      )
+      .default([]),
+    "Command and its arguments, at most 16,384 characters, run before the runner registers: in an init container `setup`, with the runner's image, in `/data`. The runner finds there what it leaves. It has no registration token. Its time counts towards `spawnTimeoutSeconds`; if it fails, the runner has failed (`kubectl logs -c setup`).",
+  ),
+  keepFailedSeconds: described(
+    wholeNumber(0, ONE_DAY).default(0),
+    'How long a runner whose CI job failed stays, so that people can enter its pod ([how](debugging.md)). It takes a place under the cap meanwhile. `gitea-runners extend` makes it stay longer, at most 24 hours after the failure. 0: it ends at once. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
+  ),
   // No pod starts faster than in some seconds: a smaller value would only start and prune runners in turn.
-  spawnTimeoutSeconds: wholeNumber(30, ONE_DAY).default(300).register(z.globalRegistry, {
-    description:
-      'How long a runner may take to register. After that its job gets another one, which may take twice as long. Without live Jobs the other runners of the group that are on their way get more time, too, until one comes. A pod that Kubernetes shows to be on its way is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on.',
-  }),
-  pendingDeadlineSeconds: wholeNumber(30, THIRTY_DAYS)
-    .optional()
-    .register(z.globalRegistry, {
-      description:
-        'How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its place while other jobs of the group wait for it. Then one of them gets the place. At least `spawnTimeoutSeconds`. Needs sight of the Jobs in the cluster.',
-      [DEFAULT_NOTE]: `\`${PENDING_DEADLINE_SECONDS}\` (15 minutes), or \`spawnTimeoutSeconds\` if that is longer`,
-    }),
+  spawnTimeoutSeconds: described(
+    wholeNumber(30, ONE_DAY).default(300),
+    'How long a runner may take to register. After that its job gets another one, which may take twice as long. Without live Jobs the other runners of the group that are on their way get more time, too, until one comes. A pod that Kubernetes shows to be on its way is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on.',
+  ),
+  pendingDeadlineSeconds: described(
+    wholeNumber(30, THIRTY_DAYS).optional(),
+    'How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its place while other jobs of the group wait for it. Then one of them gets the place. At least `spawnTimeoutSeconds`. Needs sight of the Jobs in the cluster.',
+    `\`${PENDING_DEADLINE_SECONDS}\` (15 minutes), or \`spawnTimeoutSeconds\` if that is longer`,
+  ),
   // 6 hours, as agent-stack-k8s. Gitea itself ends CI jobs after 3 h (`ENDLESS_TASK_TIMEOUT`) unless told otherwise.
-  activeDeadlineSeconds: wholeNumber(1, THIRTY_DAYS).default(21_600).register(z.globalRegistry, {
-    description:
-      "Longest life of a runner, waiting included; also the runner's own time limit for a CI job. Greater than `gracefulStopSeconds`. Gitea's `ENDLESS_TASK_TIMEOUT` (3 h) ends CI jobs on its own.",
-  }),
+  activeDeadlineSeconds: described(
+    wholeNumber(1, THIRTY_DAYS).default(21_600),
+    "Longest life of a runner, waiting included; also the runner's own time limit for a CI job. Greater than `gracefulStopSeconds`. Gitea's `ENDLESS_TASK_TIMEOUT` (3 h) ends CI jobs on its own.",
+  ),
   // 10 minutes, as the operator.
-  ttlSecondsAfterFinished: wholeNumber(0, THIRTY_DAYS).default(600).register(z.globalRegistry, {
-    description: 'How long a finished Job and its pod stay for a look at them.',
-  }),
-  maxEvictionRetries: wholeNumber(0, 10).default(0).register(z.globalRegistry, {
-    description:
-      'How often a run may be re-run because a runner was lost: its pod was evicted, preempted, deleted or OOM-killed, or its node is gone. `serve` asks Gitea (1.26 or newer) to re-run the CI job. Re-runs by people count, too. 0: never. The API token then needs scope `write:repository`.',
-  }),
-  evictionRetryDelaySeconds: wholeNumber(1, 3_600).default(5).register(z.globalRegistry, {
-    description:
-      'How long `serve` waits after Gitea shows that a lost CI job has ended, before it asks for the re-run.',
-  }),
-  gracefulStopSeconds: wholeNumber(0, ONE_DAY)
-    .optional()
-    .register(z.globalRegistry, {
-      description:
-        "How long a stopped runner may finish its CI job: sets the pod's termination grace (30 s more). A CI job that takes longer is killed with its pod, and Gitea shows it as failed. The default is as long as Gitea lets a CI job run. An idle runner stops at once.",
-      [DEFAULT_NOTE]: `\`${GRACEFUL_STOP_SECONDS}\` (3 hours); 1 less than \`activeDeadlineSeconds\` where that is not longer`,
-    }),
+  ttlSecondsAfterFinished: described(
+    wholeNumber(0, THIRTY_DAYS).default(600),
+    'How long a finished Job and its pod stay for a look at them.',
+  ),
+  maxEvictionRetries: described(
+    wholeNumber(0, 10).default(0),
+    'How often a run may be re-run because a runner was lost: its pod was evicted, preempted, deleted or OOM-killed, or its node is gone. `serve` asks Gitea (1.26 or newer) to re-run the CI job. Re-runs by people count, too. 0: never. The API token then needs scope `write:repository`.',
+  ),
+  evictionRetryDelaySeconds: described(
+    wholeNumber(1, 3_600).default(5),
+    'How long `serve` waits after Gitea shows that a lost CI job has ended, before it asks for the re-run.',
+  ),
+  gracefulStopSeconds: described(
+    wholeNumber(0, ONE_DAY).optional(),
+    "How long a stopped runner may finish its CI job: sets the pod's termination grace (30 s more). A CI job that takes longer is killed with its pod, and Gitea shows it as failed. The default is as long as Gitea lets a CI job run. An idle runner stops at once.",
+    `\`${GRACEFUL_STOP_SECONDS}\` (3 hours); 1 less than \`activeDeadlineSeconds\` where that is not longer`,
+  ),
 });
 
 /** The parsed `spec`: defaults filled in, all spellings still apart. */
@@ -508,12 +399,9 @@ export type WrittenSpec = z.output<typeof Spec>;
 
 /** The whole document. `status` is ignored: `kubectl get -o yaml` prints it. */
 export const RunnerGroupDocument = z.strictObject({
-  apiVersion: z.literal(API_VERSION).register(z.globalRegistry, { description: 'Version of this format.' }),
-  kind: z.literal(KIND).register(z.globalRegistry, { description: 'Always RunnerGroup.' }),
-  metadata: Metadata.register(z.globalRegistry, { description: "Kubernetes' object metadata." }),
-  spec: Spec.register(z.globalRegistry, { description: 'What the group serves and what its runners are like.' }),
-  status: z
-    .unknown()
-    .optional()
-    .register(z.globalRegistry, { description: 'Written by `gitea-runners serve`; ignored in files.' }),
+  apiVersion: described(z.literal(API_VERSION), 'Version of this format.'),
+  kind: described(z.literal(KIND), 'Always RunnerGroup.'),
+  metadata: described(Metadata, "Kubernetes' object metadata."),
+  spec: described(Spec, 'What the group serves and what its runners are like.'),
+  status: described(z.unknown().optional(), 'Written by `gitea-runners serve`; ignored in files.'),
 });

@@ -1,4 +1,5 @@
 /** The sizes of a RunnerGroup, each as a group of the same name with other runners. */
+import { valueAt } from './paths.ts';
 import type { RunnerGroup } from './runner-group.ts';
 import { labelLike } from './words.ts';
 
@@ -30,7 +31,7 @@ function ofSize(group: RunnerGroup, index: number): RunnerGroup {
   return {
     ...group,
     size: { name, weight, index, of: group },
-    labels: [...group.labels, { name, text: labelLike(group.labels, name).text }],
+    labels: [...group.labels, labelLike(group.labels, name)],
     minIdleRunners: 0,
     idleSchedule: [],
     idleDemand: undefined,
@@ -41,20 +42,14 @@ function ofSize(group: RunnerGroup, index: number): RunnerGroup {
   };
 }
 
-/** What is read of a podTemplate that may be anything. */
-interface AnyTemplate {
-  readonly spec?: { readonly containers?: unknown };
-}
-
 /** The image that a podTemplate names for container `runner`, and where it stands below `spec`. It is the group's image. */
 export function imageInTemplate(
   template: unknown,
 ): { readonly image: string; readonly path: readonly (string | number)[] } | undefined {
-  const containers = (template as AnyTemplate | undefined)?.spec?.containers;
+  const containers = valueAt(template, ['spec', 'containers']);
   if (!Array.isArray(containers)) return undefined;
-  const named = containers as readonly ({ readonly name?: unknown; readonly image?: unknown } | null)[];
-  const index = named.findIndex((container) => container?.name === 'runner');
-  const image = named[index]?.image;
+  const index = containers.findIndex((container: unknown) => valueAt(container, ['name']) === 'runner');
+  const image = valueAt(containers, [index, 'image']);
   if (typeof image !== 'string' || image === '') return undefined;
   return { image, path: ['podTemplate', 'spec', 'containers', index, 'image'] };
 }

@@ -5,7 +5,7 @@ import * as z from 'zod';
 export const STALE_CHECK_MS = 300_000;
 
 const count = () => z.int().min(0).max(2_147_483_647);
-const count64 = () => z.int().min(0);
+const int64 = (description: string) => z.int().min(0).meta({ format: 'int64', description });
 const time = () => z.string().meta({ format: 'date-time' });
 
 /** Kubernetes' `metav1.Condition`. */
@@ -15,19 +15,15 @@ const Condition = z.object({
   reason: z.string().max(1024).meta({ description: 'One word for programs.' }),
   message: z.string().max(32_768).meta({ description: 'A sentence for people.' }),
   lastTransitionTime: time().meta({ description: 'When `status` last changed.' }),
-  observedGeneration: z
-    .int()
-    .min(0)
-    .optional()
-    .meta({ format: 'int64', description: 'Generation of the spec it is about.' }),
+  observedGeneration: int64('Generation of the spec it is about.').optional(),
 });
 
 /** A CI job whose runner was lost while it ran. `serve` keeps it here until Gitea has ended the job, so that the next leader knows it. */
 const LostJob = z.object({
   runner: z.string().max(63).meta({ description: 'Name of the lost runner and of its Job.' }),
   repository: z.string().max(255).meta({ description: 'Repository of the CI job: `owner/name`.' }),
-  runId: count64().meta({ format: 'int64', description: "Id of the job's run in Gitea." }),
-  jobId: count64().meta({ format: 'int64', description: 'Id of the job in Gitea.' }),
+  runId: int64("Id of the job's run in Gitea."),
+  jobId: int64('Id of the job in Gitea.'),
   attempt: count().meta({ description: 'Which attempt of the job was lost.' }),
   reason: z.string().max(64).meta({ description: 'How the runner was lost, e.g. Evicted.' }),
   lostAt: time().meta({ description: 'When `serve` noticed it.' }),
@@ -55,11 +51,7 @@ export const RunnerGroupStatus = z.object({
     .optional()
     .meta({ description: 'The first 20 of them.' }),
   lastCheckTime: time().optional().meta({ description: 'When Gitea was last looked at.' }),
-  observedGeneration: z
-    .int()
-    .min(0)
-    .optional()
-    .meta({ format: 'int64', description: 'Generation of the spec that this is about.' }),
+  observedGeneration: int64('Generation of the spec that this is about.').optional(),
   lostJobs: z
     .array(LostJob)
     .max(MOST_LOST_JOBS)

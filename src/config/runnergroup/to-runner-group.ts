@@ -209,14 +209,10 @@ export function withImages(
 ): RunnerGroup {
   const isNamed = valueAt(group.manifest, ['spec', 'image']) !== undefined || imageInTemplate(group.podTemplate);
   const ofMode = DEFAULT_IMAGES[group.containerMode] === DEFAULT_IMAGES.host ? runner : rootless;
-  const image = isNamed ? undefined : ofMode;
-  const dockerImage = group.containerMode === 'dind' ? docker : undefined;
-  const buildkitImage = group.containerMode === 'buildkit' ? buildkit : undefined;
-  if ([image, dockerImage, buildkitImage].every((each) => each === undefined)) return group;
-  return {
-    ...group,
-    ...(image !== undefined && { image }),
-    ...(dockerImage !== undefined && { dockerImage }),
-    ...(buildkitImage !== undefined && { buildkitImage }),
+  const images = {
+    ...(!isNamed && ofMode !== undefined && { image: ofMode }),
+    ...(group.containerMode === 'dind' && docker !== undefined && { dockerImage: docker }),
+    ...(group.containerMode === 'buildkit' && buildkit !== undefined && { buildkitImage: buildkit }),
   };
+  return Object.keys(images).length === 0 ? group : { ...group, ...images };
 }

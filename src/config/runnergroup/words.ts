@@ -36,10 +36,9 @@ export function parseLabel(text: string): ParsedLabel | { readonly wrong: string
 }
 
 /** A label of this name. Its jobs run as those of the first docker label, else on the host. */
-export function labelLike(labels: readonly RunnerLabel[], name: string): ParsedLabel {
+export function labelLike(labels: readonly RunnerLabel[], name: string): RunnerLabel {
   const docker = labels.find(({ name: { length }, text }) => text.startsWith(':docker:', length));
-  const schema = docker ? 'docker' : 'host';
-  return { name, text: `${name}${docker ? docker.text.slice(docker.name.length) : ':host'}`, schema };
+  return { name, text: `${name}${docker ? docker.text.slice(docker.name.length) : ':host'}` };
 }
 
 /** A check as zod wants it: it answers what is wrong, or nothing. */
@@ -160,15 +159,3 @@ function at(row: readonly number[], index: number): number {
 }
 
 export const DAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const;
-export const TIME_ZONE = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
-export const TIME_ZONE_RULE = 'must be the IANA name of a time zone, e.g. Europe/Berlin';
-
-/** Node.js knows the zones, and their summer times. */
-export function checkTimeZone(name: string): string | undefined {
-  try {
-    new Intl.DateTimeFormat('en-GB', { timeZone: name });
-    return undefined;
-  } catch {
-    return `${TIME_ZONE_RULE}: this one is not known`;
-  }
-}

@@ -3,8 +3,8 @@
  * only what the administrator allows (`--notify-urls`) is asked, and no redirect is followed.
  */
 
-import { webhookUrlProblem } from '../../config/runnergroup/webhook-url.ts';
 import { Failure } from '../../shared/failure.ts';
+import { webhookUrlProblem } from '../../shared/url.ts';
 
 /** Servers decode these in different ways: such a path may mean another one. */
 const AMBIGUOUS = /%(?:2e|2f|5c)|\\|\/\//i;

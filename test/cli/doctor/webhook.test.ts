@@ -126,7 +126,7 @@ it.each<readonly [string, Seen, string, string]>([
 ])('when %s', (_, seen, is, text) => {
   const found = judge(seen);
 
-  expect(found).toMatchObject({ check: 'webhook of org acme', is, text: expect.stringContaining(text) });
+  expect(found).toMatchObject({ is, text: expect.stringContaining(text) });
   expect(found?.fix === undefined).toBe(is === 'good');
 });
 
