@@ -115,7 +115,12 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
   const register: k8s.Container = {
     ...image,
     name: REGISTER,
-    command: [...registerCommand(runnerProgram(group.image), `${registerPreparation(group)}${mode.prepare ?? ''}`)],
+    command: [
+      ...registerCommand(
+        runnerProgram(group.image),
+        `${preparation(group)}${group.cache ? WRITE_SECRET_CONFIG : ''}${mode.prepare ?? ''}`,
+      ),
+    ],
     env: [
       ...literals({ GITEA_INSTANCE_URL: group.giteaUrl }),
       fromSecret(TOKEN_VARIABLE, group.registrationToken),
@@ -164,11 +169,6 @@ const CONFIG_VOLUME: k8s.Volume = {
     items: [{ fieldRef: { fieldPath: `metadata.annotations['${RUNNER_CONFIG}']` }, path: 'config.yaml' }],
   },
 };
-
-/** What the container `register` does first. */
-function registerPreparation(group: JobGroup): string {
-  return `${preparation(group)}${group.cache ? WRITE_SECRET_CONFIG : ''}`;
-}
 
 function literals(variables: Texts): readonly k8s.EnvVar[] {
   return Object.entries(variables).map(([name, text]) => ({ name, value: withoutExpansion(text) }));

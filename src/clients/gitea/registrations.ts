@@ -8,9 +8,9 @@ import * as z from 'zod';
 import type { Look, RegisteredRunner } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
 import type { Scope } from '../../shared/scope.ts';
-import { type GiteaAccess, GiteaApi, requestTo } from './api.ts';
+import { change, type GiteaAccess, GiteaApi } from './api.ts';
 import type { Level } from './endpoints.ts';
-import { failureOfStatus, type Rights } from './failures.ts';
+import type { Rights } from './failures.ts';
 import { type JobsById, readJobsIn, readRunners } from './lists.ts';
 import { readRunnerPage, readShape } from './shapes.ts';
 import { ownLevel } from './user-repos.ts';
@@ -64,13 +64,10 @@ const TokenAnswer = z.object({ token: z.string().regex(/^[\x21-\x7e]{1,255}$/) }
 
 /** Deletes one row; `gone` when it was not there any more. @throws Failure */
 export async function deleteRegistration(access: GiteaAccess, level: Level, id: number): Promise<'deleted' | 'gone'> {
-  const { http, deadline } = access;
   const what = `delete runner ${id} of ${level.name}`;
-  const request = requestTo(access, { what, method: 'DELETE', path: `${level.runners.path}/${id}` });
-  const answer = await http.send(request, deadline);
-  if (answer.status === 204) return 'deleted';
-  if (answer.status === 404) return 'gone';
-  throw failureOfStatus(request, answer, { ...level.runners, rights: writeRights(level) }, access.token);
+  const question = { ...level.runners, what, path: `${level.runners.path}/${id}`, rights: writeRights(level) };
+  const { status } = await change(access, { ...question, method: 'DELETE' }, [204, 404]);
+  return status === 204 ? 'deleted' : 'gone';
 }
 
 /** What changes something needs the same place as listing, but the scope to write (routers/api/v1/api.go `tokenRequiresScopes`). */

@@ -176,9 +176,14 @@ export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGener
 export function parseAnswer<T>(request: HttpRequest, shape: z.ZodType<T>, text: string, wanted = 'object'): T {
   const body = parseJson(text);
   if (body === undefined) throw unreadable(request, 'no JSON');
-  const parsed = shape.safeParse(body);
-  if (!parsed.success) throw unreadable(request, `no ${wanted}: ${firstPath(parsed.error)}`);
-  return parsed.data;
+  return parseValue(request, shape, body, `no ${wanted}:`);
+}
+
+/** The same for a part of an answer. @param lacking what it is then, before the place */
+export function parseValue<T>(request: HttpRequest, shape: z.ZodType<T>, value: unknown, lacking: string): T {
+  const { data, error } = shape.safeParse(value);
+  if (error) throw unreadable(request, `${lacking} ${error.issues[0]?.path.join('.') || 'object'}`);
+  return data as T;
 }
 
 /** @param expected `a list` @param instead another way than this one, with a comma before it */
@@ -195,8 +200,4 @@ export function unexpectedStatus(request: HttpRequest, status: number, expected:
 export function unreadable(request: HttpRequest, received: string): Failure {
   const remedy = 'Check that KUBERNETES_SERVICE_HOST is a Kubernetes API server, or use --cluster off';
   return failure(request, 'GR-CLUSTER-08', `the answer is ${received}`, remedy, 'cluster');
-}
-
-export function firstPath(error: z.ZodError): string {
-  return error.issues[0]?.path.join('.') || 'object';
 }

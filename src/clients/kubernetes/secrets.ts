@@ -8,6 +8,7 @@
 import * as z from 'zod';
 import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
+import type { Texts } from '../../shared/marks.ts';
 import { type Deadline, failure, type HttpAnswer, type HttpRequest, type RequestLine } from '../http/request.ts';
 import type { SecretKeys } from '../tokens/api-token.ts';
 import { type KubeApi, KubeClient, type KubeQuestion, parseAnswer, unexpectedStatus, unreadable } from './client.ts';
@@ -17,8 +18,6 @@ import type { ClusterConfig } from './config.ts';
 const BODY_LIMIT = 2 * 1024 * 1024;
 /** The field manager of what is written. */
 const FIELD_MANAGER = 'gitea-runners-serve';
-
-type Texts = Readonly<Record<string, string>>;
 
 const texts = z.record(z.string(), z.string());
 const Secret = z.object({ data: z.record(z.string(), z.string().regex(/^[A-Za-z0-9+/]*={0,2}$/)).nullish() });

@@ -13,9 +13,10 @@
 import * as z from 'zod';
 import { pause, untilAborted } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
+import { keyText } from '../../shared/keys.ts';
 import { Deadline, failure, parseJson } from '../http/request.ts';
-import { firstPath, type KubeApi, type KubeQuestion, unreadable } from './client.ts';
-import { inNamespace, listAll } from './list.ts';
+import { type KubeApi, type KubeQuestion, parseValue } from './client.ts';
+import { inNamespace, listAll, parseItem } from './list.ts';
 import { listPath, type Resource, selectorOf } from './resources.ts';
 
 interface Named {
@@ -111,7 +112,7 @@ export class Watch<T extends Named> {
     const snapshot = await listAll(this.#client, this.#resource, this.#namespace, deadline);
     if (signal.aborted) return;
     this.#objects.clear();
-    for (const item of snapshot.items) this.#objects.set(keyOf(item), item);
+    for (const item of snapshot.items) this.#objects.set(keyText(item.metadata), item);
     this.#fresh = true;
     // A refusal is the answer of a server that is well. Its pauses must not be those of a watch that fails later.
     if (this.#refused) this.#pauseMs = FIRST_PAUSE_MS;
@@ -149,33 +150,27 @@ export class Watch<T extends Named> {
     let version = from;
     let events = 0;
     for await (const line of this.#client.stream(question, IDLE_MS, signal)) {
-      const event = Event.safeParse(parseJson(line));
-      if (!event.success) throw unreadable(this.#client.request(question), `no event: ${firstPath(event.error)}`);
-      const { type, object } = event.data;
+      const request = this.#client.request(question);
+      const { type, object } = parseValue(request, Event, parseJson(line), 'no event:');
       if (type === 'ERROR') {
         if (object.code === 410) return 'expired';
         const received = `the watch failed with ${object.code ?? 'no code'}`;
-        throw failure(this.#client.request(question), 'GR-CLUSTER-07', received, 'It is started again', 'cluster');
+        throw failure(request, 'GR-CLUSTER-07', received, 'It is started again', 'cluster');
       }
       version = object.metadata?.resourceVersion || version;
-      if (type !== 'BOOKMARK') this.#apply(type, object, question);
+      if (type !== 'BOOKMARK') this.#apply(type, parseItem(request, this.#resource, object));
       events += 1;
       if (events % EVENTS_PER_TURN === 0) await this.#client.clock.nextTurn();
     }
     return version;
   }
 
-  #apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: unknown, question: KubeQuestion): void {
-    const parsed = this.#resource.item.safeParse(object);
-    if (!parsed.success) {
-      const place = firstPath(parsed.error);
-      throw unreadable(this.#client.request(question), `an item without a usable ${place}`);
-    }
+  #apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void {
     // Changed in place: a copy per event would cost the square of the number of Jobs.
-    if (type === 'DELETED') this.#objects.delete(keyOf(parsed.data));
+    if (type === 'DELETED') this.#objects.delete(keyText(object.metadata));
     else {
-      this.#objects.set(keyOf(parsed.data), parsed.data);
-      this.#listeners.onObject?.(parsed.data);
+      this.#objects.set(keyText(object.metadata), object);
+      this.#listeners.onObject?.(object);
     }
     this.#listeners.onChange();
   }
@@ -193,10 +188,6 @@ export class Watch<T extends Named> {
       },
     };
   }
-}
-
-export function keyOf({ metadata }: Named): string {
-  return `${metadata.namespace}/${metadata.name}`;
 }
 
 function asFailure(error: unknown, request: Parameters<typeof failure>[0]): Failure {

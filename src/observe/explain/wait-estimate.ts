@@ -2,14 +2,8 @@
 import type { Job } from '../../planner/evidence.ts';
 import { duration } from '../../shared/printable.ts';
 
-/** A span of time, ms. Half of all waits should end between `fromMs` and `toMs`. */
-export interface WaitEstimate {
-  readonly ms: number;
-  readonly fromMs: number;
-  readonly toMs: number;
-  /** How many finished jobs it is made from. */
-  readonly samples: number;
-}
+/** A span of time, ms. Half of all waits should end between `fromMs` and `toMs`. `samples`: how many finished jobs it is made from. */
+export type WaitEstimate = Readonly<Record<'ms' | 'fromMs' | 'toMs' | 'samples', number>>;
 
 /** `about 4m00s (2m10s to 6m30s)` */
 export function estimateText({ ms, fromMs, toMs }: WaitEstimate): string {

@@ -71,7 +71,7 @@ export async function openNotifier(
     Omit<ReceiverContext, 'http' | 'post' | 'tell'> &
     Pick<FeatureContext, 'queue' | 'tell'> &
     Pick<HttpOptions, 'wireTo'>,
-): Promise<Feature> {
+): Promise<Required<Feature>> {
   const { clock, env, queue, times, wireTo } = options;
   const http = new HttpClient({
     clock,

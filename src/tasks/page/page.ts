@@ -60,9 +60,6 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
     }),
   });
   return {
-    subscriber: () => undefined,
-    requests: new Map(),
-    run: async () => undefined,
     close: async () => {
       await Promise.all([server.close(), looker.close(), http.close()]);
     },
