@@ -135,10 +135,7 @@ done > ${ENV_FILE} || exit 1
 }
 
 /** What the group's fields add to the runner's configuration: its `env_file`, and folders that it mounts into job containers. */
-export function configParts({ proxy, caBundle }: JobGroup): {
-  readonly envFile: string | undefined;
-  readonly folders: readonly string[];
-} {
+export function configParts({ proxy, caBundle }: JobGroup) {
   return {
     envFile: proxy === undefined && caBundle === undefined ? undefined : ENV_FILE,
     folders: caBundle === undefined ? [] : [CA_DIR, BUNDLE_DIR],

@@ -68,11 +68,7 @@ function writeJobs(json: string, runners: readonly RunnerParts[], pieces: string
 }
 
 /** The text of a Job cut at everything that differs between runners. */
-interface JobForm {
-  readonly head: string;
-  /** `value`: index of what comes before `text`: the name, its labels, the lines of annotations, the PriorityClass. */
-  readonly pieces: readonly { readonly value: number; readonly text: string }[];
-}
+type JobForm = ReturnType<typeof formOf>;
 
 /** How the line of the marked annotation ends. */
 const MARKED = ': "x"';
@@ -83,7 +79,7 @@ function formOf(
   labels: readonly string[],
   mark: string,
   has: { readonly priorityClass: boolean; readonly warmSeconds: number | undefined },
-): JobForm {
+) {
   const ofAnnotations = labels.length + 1;
   const marked = stamp(template, {
     name: `${mark}0`,
@@ -95,6 +91,7 @@ function formOf(
   const [head = '', ...pieces] = document(marked).split(mark);
   return {
     head: `---\n${head}`,
+    /** `value`: index of what comes before `text`: the name, its labels, the lines of annotations, the PriorityClass. */
     pieces: pieces.map((piece) => {
       const value = Number(piece.slice(0, 1));
       return { value, text: piece.slice(1 + (value === ofAnnotations ? MARKED.length : 0)) };

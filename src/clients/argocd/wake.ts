@@ -103,25 +103,17 @@ const NOT_COMPARED: AppError = {
   stops: true,
 };
 
-/** Ms. */
-export interface WakePatience {
+const PATIENCE = {
   /** How long a wake waits for the answer to a refresh. Proxies end a request after a minute. */
-  readonly answerMs: number;
-  /** How often it reads the Application meanwhile and afterwards, and when it asks again. */
-  readonly readEveryMs: number;
-  readonly askAgainMs: number;
-  /** How long it tries a sync while another operation is under way, and how often. */
-  readonly busyMs: number;
-  readonly syncEveryMs: number;
-}
-
-const PATIENCE: WakePatience = {
   answerMs: 30_000,
+  /** How often it reads the Application meanwhile and afterwards, and when it asks again. */
   readEveryMs: 5_000,
   askAgainMs: 60_000,
+  /** How long it tries a sync while another operation is under way, and how often. */
   busyMs: 30_000,
   syncEveryMs: 500,
 };
+export type WakePatience = Readonly<typeof PATIENCE>;
 
 /**
  * One wake. Not for two calls at a time for one Application: the second one's refresh would be lost. Throws `Failure` (exit 1).

@@ -5,7 +5,7 @@
  * at work, whose job is then lost. So the row and the running jobs must be read just before each deletion.
  */
 import * as z from 'zod';
-import type { Look, RegisteredRunner } from '../../planner/evidence.ts';
+import type { Look } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
 import type { Scope } from '../../shared/scope.ts';
 import { change, type GiteaAccess, GiteaApi } from './api.ts';
@@ -28,11 +28,7 @@ export async function readRegistrations(access: GiteaAccess, level: Level): Prom
 }
 
 /** One row as it is now, with the running jobs read just before it; `row` is undefined when it is gone. */
-export async function readRegistration(
-  access: GiteaAccess,
-  level: Level,
-  id: number,
-): Promise<{ readonly row: RegisteredRunner | undefined; readonly jobs: Look['jobs'] }> {
+export async function readRegistration(access: GiteaAccess, level: Level, id: number) {
   const api = new GiteaApi(access);
   // The row comes last: a runner that lives has shown itself in it, whatever it did since the jobs were read.
   const jobs = await readRunning(api, level);

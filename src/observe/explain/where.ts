@@ -38,11 +38,8 @@ export interface ApplicationSeen {
   readonly isMissing?: true;
 }
 
-export interface UnservedGroup {
-  /** `runners/ci` */
-  readonly group: string;
-  readonly problem: string;
-}
+/** `group`: `runners/ci`. */
+export type UnservedGroup = Readonly<Record<'group' | 'problem', string>>;
 
 export type StatusSeen = Readonly<ReturnType<typeof statusSeen>>;
 

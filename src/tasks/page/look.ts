@@ -61,7 +61,7 @@ export function startLooker(options: LookerOptions) {
   const sending = { deadlineMs: timeoutMs, clock, clocks, env };
   const http = giteaClient({
     ...sending,
-    ...(ca !== undefined && { ca }),
+    ca,
     retryAfter: new RetryAfter(clock),
     onRequest: () => {
       requests += 1;

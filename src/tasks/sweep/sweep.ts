@@ -83,16 +83,7 @@ export interface SweptRegistration {
   readonly outcome: SweepOutcome;
 }
 
-export interface SweepReport {
-  /** By Gitea and id. */
-  readonly registrations: readonly SweptRegistration[];
-  /** Rows of other runners, which are never touched. */
-  readonly foreign: number;
-  /** Scopes whose runners Gitea shows to their user alone. */
-  readonly unlisted: readonly string[];
-  /** What could not be read or deleted; the other scopes were swept all the same. */
-  readonly failures: readonly Failure[];
-}
+export type SweepReport = Readonly<Awaited<ReturnType<Sweeper['pass']>>>;
 
 /** Asks without waiting for a turn. @param timeoutMs for each look and each deletion. */
 export function atOnce(http: HttpClient, timeoutMs: number): SweeperOptions['ask'] {
@@ -118,7 +109,7 @@ export class Sweeper {
     this.#options = options;
   }
 
-  async pass({ groups, areAll = false, liveJobs, mayAsk }: SweepContext, signal?: AbortSignal): Promise<SweepReport> {
+  async pass({ groups, areAll = false, liveJobs, mayAsk }: SweepContext, signal?: AbortSignal) {
     const { ask, budget } = this.#options;
     const targets = new Map(groups.map(({ target }) => [target.key, target]));
     const asked = [...targets.values()].filter((target) => mayAsk?.(target) ?? true);
@@ -157,8 +148,16 @@ export class Sweeper {
       const outcome = isFailed ? ({ is: 'failed', code: done.code } as const) : done;
       swept.set(judged, { namespace, group: groupName, gitea, id, name, outcome });
     }
-    const registrations = choice.registrations.flatMap((judged) => swept.get(judged) ?? []);
-    return { registrations, foreign: choice.foreign, unlisted, failures };
+    return {
+      /** By Gitea and id. */
+      registrations: choice.registrations.flatMap((judged) => swept.get(judged) ?? []),
+      /** Rows of other runners, which are never touched. */
+      foreign: choice.foreign,
+      /** Scopes whose runners Gitea shows to their user alone. */
+      unlisted,
+      /** What could not be read or deleted; the other scopes were swept all the same. */
+      failures,
+    };
   }
 
   async #actOn(
