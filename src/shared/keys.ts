@@ -1,7 +1,4 @@
-interface Named {
-  readonly namespace: string;
-  readonly name: string;
-}
+type Named = Readonly<Record<'namespace' | 'name', string>>;
 
 /** `runners/ci`: the key of an object with a namespace, and what people read. */
 export function keyText({ namespace, name }: Named): string {

@@ -43,11 +43,11 @@ export function tasksOf(settings: TaskSettings) {
   const { instance, notify, page, registrationSecrets: names = [], sweep: deletes, timeoutMs } = settings;
   return {
     tasks: [
-      tellJobEnds({ timeoutMs, ...(notify && { notifyDefaults: notify.defaults }) }),
+      tellJobEnds(timeoutMs, notify?.defaults),
       rerunLostJobs(timeoutMs),
       sayWhyJobsWait(timeoutMs),
       sweepDeadRows({ deletes, instance, timeoutMs }),
-      ...(names.length > 0 ? [fillSecrets({ names: new Set(names), timeoutMs })] : []),
+      ...(names.length > 0 ? [fillSecrets(new Set(names), timeoutMs)] : []),
     ],
     features: [
       ...(notify ? [(context: FeatureContext) => openNotifier({ ...notify, ...context })] : []),

@@ -8,18 +8,7 @@ import { printable } from '../../shared/printable.ts';
 import { type ObjectRef, objectKey } from './application.ts';
 
 /** A condition of the Application. Both texts are safe to show. */
-export interface AppError {
-  /** `ComparisonError`, `InvalidSpecError`, `UnknownError`, `SyncError`, `DeletionError`, or a newer one. */
-  readonly type: string;
-  /** One line; long ones are cut in the middle, since what a plugin wrote stands at the end. */
-  readonly message: string;
-  /**
-   * The last comparison cannot be trusted, so nothing must be synced on it. For `ComparisonError` and `InvalidSpecError` Argo CD itself
-   * ends a sync (controller/sync.go, `SyncAppState`); `UnknownError`: the comparison was given up. Other errors tell of the past.
-   */
-  readonly stops: boolean;
-}
-
+export type AppError = Readonly<ReturnType<typeof toError>>;
 export type AppState = Readonly<ReturnType<typeof readApplication>>;
 
 /** A clause without values from outside. */
@@ -110,8 +99,18 @@ function toJob(resource: z.infer<typeof Resource>) {
   return [{ namespace, name, outOfSync: status === 'OutOfSync' }];
 }
 
-function toError({ type, message }: { readonly type: string; readonly message: string }): AppError {
-  return { type: oneLine(type, LONGEST_WORD), message: oneLine(message, LONGEST_MESSAGE), stops: STOPPING.has(type) };
+function toError({ type, message }: { readonly type: string; readonly message: string }) {
+  return {
+    /** `ComparisonError`, `InvalidSpecError`, `UnknownError`, `SyncError`, `DeletionError`, or a newer one. */
+    type: oneLine(type, LONGEST_WORD),
+    /** One line; long ones are cut in the middle, since what a plugin wrote stands at the end. */
+    message: oneLine(message, LONGEST_MESSAGE),
+    /**
+     * The last comparison cannot be trusted, so nothing must be synced on it. For `ComparisonError` and `InvalidSpecError` Argo CD itself
+     * ends a sync (controller/sync.go, `SyncAppState`); `UnknownError`: the comparison was given up. Other errors tell of the past.
+     */
+    stops: STOPPING.has(type),
+  };
 }
 
 /** Cut before escaping, so that an endless message costs nothing; and after, so that escapes do not make it long again. */

@@ -1,5 +1,5 @@
 /** What each error that Gitea answers means and what to do about it, in one place. Texts hold nothing that came in a body. */
-import { Failure, type FailureKind } from '../../shared/failure.ts';
+import { Failure } from '../../shared/failure.ts';
 import { failure, type HttpAnswer, type HttpRequest, insteadOfJson, proxyWantsLogin } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
 
@@ -27,8 +27,7 @@ export function failureOfStatus(
 ): Failure {
   const { status } = answer;
   const { scope, user } = hints.rights;
-  const say = (code: string, received: string, remedy: string, kind?: FailureKind) =>
-    failure(request, code, received, remedy, kind);
+  const say = failure.bind(undefined, request);
   switch (status) {
     case 401:
       return say(

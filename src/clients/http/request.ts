@@ -122,8 +122,8 @@ export class TimeLimit {
   readonly reached: Promise<never>;
   isReached = false;
   /** Called then. */
-  stop: () => void = noop;
-  clear: () => void = noop;
+  stop = (): void => undefined;
+  clear = (): void => undefined;
 
   constructor(ms: number, { after }: Pick<Clock, 'after'>, signal?: AbortSignal) {
     this.reached = new Promise((_resolve, reject) => {
@@ -141,5 +141,3 @@ export class TimeLimit {
     });
   }
 }
-
-function noop(): void {}

@@ -16,9 +16,8 @@ export interface KubeQuestion {
   /** From the root, segments already encoded. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** Becomes JSON. */
+  /** Becomes JSON; of a `PATCH` a merge patch. */
   readonly body?: unknown;
-  readonly contentType?: string;
 }
 
 const LONGEST_LINE_BYTES = 16 * 1024 * 1024;
@@ -61,13 +60,13 @@ export class KubeClient {
 
   /** The answer, whatever its status. @throws Failure when there is none. */
   async send(question: KubeQuestion, deadline: Deadline): Promise<HttpAnswer> {
-    const { body, contentType } = question;
+    const { body, method } = question;
     const authorization = await this.#authorization();
     const request = {
       ...this.request(question),
       authorization: authorization === undefined ? undefined : () => authorization,
       body: body === undefined ? undefined : JSON.stringify(body),
-      contentType,
+      contentType: method === 'PATCH' ? 'application/merge-patch+json' : undefined,
     };
     return await this.#http.send(request, deadline);
   }

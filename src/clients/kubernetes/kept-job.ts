@@ -47,7 +47,6 @@ export async function writeExtension(
     what: `write the annotation ${EXTEND_UNTIL} of Job ${name} of namespace ${namespace}`,
     method: 'PATCH',
     path: objectPath(JOBS, namespace, name),
-    contentType: 'application/merge-patch+json',
     body: { metadata: { resourceVersion, annotations: { [EXTEND_UNTIL]: until } } },
   };
   const { status } = await client.send(question, deadline);

@@ -25,10 +25,7 @@ const Versioned = z.object({
   metadata: z.object({ resourceVersion: z.string().min(1), annotations: texts.nullish() }),
 });
 
-export interface SecretPlace {
-  readonly namespace: string;
-  readonly name: string;
-}
+export type SecretPlace = Readonly<Record<'namespace' | 'name', string>>;
 
 /** To be closed by the caller. */
 export function secretsClient(config: ClusterConfig, onRequest?: (line: RequestLine) => void): KubeClient {
@@ -104,7 +101,6 @@ export async function fillSecret(
     ...questionFor('write', place),
     method: 'PATCH',
     query: { fieldManager: FIELD_MANAGER },
-    contentType: 'application/merge-patch+json',
     body: { metadata: { resourceVersion: version, annotations: wanted.annotations }, data: Object.fromEntries(data) },
   };
   const answer = await client.send(question, deadline);

@@ -73,17 +73,9 @@ export type SweepOutcome =
   | { readonly is: 'failed'; readonly code: string }
   | { readonly is: 'kept'; readonly because: StaysBecause | 'changed'; readonly witness?: string };
 
-/** A row of ours and what became of it. */
-export interface SweptRegistration {
-  readonly namespace: string;
-  readonly group: string;
-  readonly gitea: string;
-  readonly id: number;
-  readonly name: string;
-  readonly outcome: SweepOutcome;
-}
-
 export type SweepReport = Readonly<Awaited<ReturnType<Sweeper['pass']>>>;
+/** A row of ours and what became of it. */
+export type SweptRegistration = SweepReport['registrations'][number];
 
 /** Asks without waiting for a turn. @param timeoutMs for each look and each deletion. */
 export function atOnce(http: HttpClient, timeoutMs: number): SweeperOptions['ask'] {
@@ -132,12 +124,11 @@ export class Sweeper {
     );
     this.#observations = choice.observations;
 
-    const swept = new Map<JudgedRegistration, SweptRegistration>();
+    const outcomes = new Map<JudgedRegistration, SweepOutcome>();
     const stopped = new Set<string>();
     let deletions = 0;
     for (const judged of inTurns(choice.registrations)) {
-      const { group, id, name } = judged;
-      const { giteaUrl: gitea, look, name: groupName, namespace } = group;
+      const { look } = judged.group;
       const mayDelete = !stopped.has(look) && deletions < budget;
       const done = await this.#actOn(judged, mayDelete ? looks.get(look) : undefined, signal);
       const isFailed = done instanceof Failure;
@@ -145,12 +136,17 @@ export class Sweeper {
       // What a token may not do once it may not do for the next row either, and a server that fails is left alone.
       if (isFailed) stopped.add(look);
       if (isFailed) failures.push(done);
-      const outcome = isFailed ? ({ is: 'failed', code: done.code } as const) : done;
-      swept.set(judged, { namespace, group: groupName, gitea, id, name, outcome });
+      outcomes.set(judged, isFailed ? { is: 'failed', code: done.code } : done);
     }
     return {
       /** By Gitea and id. */
-      registrations: choice.registrations.flatMap((judged) => swept.get(judged) ?? []),
+      registrations: choice.registrations.flatMap((judged) => {
+        const { group, id, name } = judged;
+        const outcome = outcomes.get(judged);
+        return outcome
+          ? { namespace: group.namespace, group: group.name, gitea: group.giteaUrl, id, name, outcome }
+          : [];
+      }),
       /** Rows of other runners, which are never touched. */
       foreign: choice.foreign,
       /** Scopes whose runners Gitea shows to their user alone. */
