@@ -73,13 +73,10 @@ function proxyVariables(proxy: PodProxy | undefined): readonly k8s.EnvVar[] {
     { name: name.toUpperCase(), value: `$(${name})` },
   ];
   const login = secret === undefined ? '' : `$(${USERNAME}):$(${PASSWORD})@`;
-  const ofUrl = (name: string, url: string | undefined): readonly k8s.EnvVar[] =>
-    url === undefined
-      ? []
-      : both(
-          name,
-          withoutExpansion(url).replace('://', () => `://${login}`),
-        );
+  const ofUrl = (name: string, url: string | undefined): readonly k8s.EnvVar[] => {
+    const withLogin = url && withoutExpansion(url).replace('://', () => `://${login}`);
+    return withLogin === undefined ? [] : both(name, withLogin);
+  };
   const fromSecret = (variable: string, key: string): readonly k8s.EnvVar[] =>
     secret === undefined ? [] : [{ name: variable, valueFrom: { secretKeyRef: { key, name: secret } } }];
   return [

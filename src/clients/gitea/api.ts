@@ -59,16 +59,14 @@ export class GiteaApi {
   readonly #access: GiteaAccess;
   readonly #base: string;
   readonly shelf: Shelf;
+  readonly nowMs: () => number;
   #requests = 0;
 
   constructor(access: GiteaAccess) {
     this.#access = access;
     this.#base = access.url.replace(/\/+$/, '');
     this.shelf = access.shelf ?? new Shelf();
-  }
-
-  nowMs(): number {
-    return (this.#access.now ?? systemClock.now)();
+    this.nowMs = access.now ?? systemClock.now;
   }
 
   /** Asked once per base URL. Throws `Failure` when it is older than 1.25.0, Forgejo, or no version at all. */

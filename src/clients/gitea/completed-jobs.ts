@@ -67,11 +67,8 @@ export async function readHistory(api: GiteaApi, list: CompletedList, jobs: Jobs
     const more = await Promise.all(numbers.map((page) => readCompletedPage(api, question, page)));
     if (more.length === 0) return;
     // An active job wins: it may have been listed before it completed, and a row too many keeps a runner only.
-    const rows = more.flatMap((page) => page.rows);
-    keep(
-      jobs,
-      rows.filter(({ id }) => !jobs.has(id)),
-    );
+    const news = more.flatMap(({ rows }) => rows.filter(({ id }) => !jobs.has(id)));
+    keep(jobs, news);
     pages = [...pages, ...more];
   }
 }

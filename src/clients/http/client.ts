@@ -110,14 +110,8 @@ export class HttpClient {
   async close(): Promise<void> {
     this.#life.abort();
     // A wire that could not be made has nothing to close; its senders have been told.
-    await Promise.all(
-      [...this.#lanes.values()].map(({ wire }) =>
-        wire.then(
-          (made) => made.close(),
-          () => undefined,
-        ),
-      ),
-    );
+    const wires = [...this.#lanes.values()].map(({ wire }) => wire.catch(() => undefined));
+    await Promise.all(wires.map(async (wire) => (await wire)?.close()));
     this.#lanes.clear();
   }
 
