@@ -20,7 +20,7 @@ export async function findTargets(groups: readonly RunnerGroup[], settings: Sett
 
 /** The same, but a token that is missing concerns its group alone. @throws Failure that concerns more than one group. */
 export async function findTargetsOf(groups: readonly RunnerGroup[], settings: Settings, deadline: Deadline) {
-  const found = targetsByGroup(await tokensOf(groups, settings, deadline), [], { last: 0 });
+  const found = targetsByGroup(await tokensOf(groups, settings, deadline), [], 0);
   const targetOf = new Map(
     [...found].flatMap(([group, seen]) => (seen instanceof Failure ? [] : [[group, seen] as const])),
   );
@@ -38,15 +38,17 @@ type Tokens = readonly (readonly [RunnerGroup, Token | Failure])[];
 
 /**
  * One target for all groups that share Gitea, scope and token. Of each group: its target, or why it has none.
- * @param before targets that are known: they keep their keys, and one that has not changed stays the same object. @param keys the last one that was given.
+ * @param before targets that are known: they keep their keys, and one that has not changed stays the same object.
+ * @param last number that a key may have: those of new ones follow.
  */
 export function targetsByGroup(
   tokens: Tokens,
   before: readonly GiteaTarget[],
-  keys: { last: number },
+  last: number,
 ): ReadonlyMap<RunnerGroup, GiteaTarget | Failure> {
   const found = new Map<RunnerGroup, GiteaTarget | Failure>();
   const members = new Map<GiteaTarget, RunnerGroup[]>();
+  let number = last;
   const readsEnds = endsReader(tokens.map(([group]) => group));
   for (const [group, token] of tokens) {
     if (token instanceof Failure) {
@@ -58,8 +60,8 @@ export function targetsByGroup(
     const fits = (target: GiteaTarget): boolean =>
       isTargetOf(target, group, token) && (target.readsEnds ?? false) === ends;
     const known = [...members.keys()].find(fits) ?? before.find(fits);
-    if (!known) keys.last += 1;
-    const added = { key: `look ${keys.last}`, url, scope, token, ...(ends && { readsEnds: true as const }) };
+    if (!known) number += 1;
+    const added = { key: `look ${number}`, url, scope, token, ...(ends && { readsEnds: true as const }) };
     addTo(members, known ?? added, group);
   }
   for (const [target, own] of members) {

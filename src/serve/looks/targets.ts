@@ -39,7 +39,7 @@ export class TargetBook {
   /** Absent: its token is to be read at once. */
   readonly #readMs = new WeakMap<RunnerGroup, number>();
   readonly #refused = new Set<string>();
-  readonly #keys = { last: 0 };
+  #last = 0;
 
   constructor(sources: () => TargetSources) {
     this.#sources = sources;
@@ -75,7 +75,9 @@ export class TargetBook {
       return isUnanswered && known && !(known instanceof Failure) ? known : read;
     };
     const tokens = await Promise.all(groups.map(async (group) => [group, await tokenOf(group)] as const));
-    this.#found = targetsByGroup(tokens, this.targets, this.#keys);
+    this.#found = targetsByGroup(tokens, this.targets, this.#last);
+    // As many keys may be new.
+    this.#last += tokens.length;
     const members = groupBy(this.#found, ([, target]) => (target instanceof Failure ? undefined : target));
     this.namespacesOf = new Map(
       [...members].map(([target, own]) => [target, new Set(own.map(([{ namespace }]) => namespace))]),
