@@ -11,7 +11,7 @@ import { Failure } from '../shared/failure.ts';
 import { findCluster, type Settings } from './settings.ts';
 import { isOwnTrouble } from './troubles.ts';
 
-/** What is looked at, and which look belongs to a group. One target for all groups that share Gitea, scope and token. @throws Failure when a token is missing or bound to another origin. */
+/** What is looked at, and which look belongs to a group. @throws Failure when a token is missing or bound to another origin. */
 export async function findTargets(groups: readonly RunnerGroup[], settings: Settings) {
   const found = await findTargetsOf(groups, settings, new Deadline(settings.timeoutMs));
   for (const failure of found.failed.values()) throw failure;
@@ -20,18 +20,11 @@ export async function findTargets(groups: readonly RunnerGroup[], settings: Sett
 
 /** The same, but a token that is missing concerns its group alone. @throws Failure that concerns more than one group. */
 export async function findTargetsOf(groups: readonly RunnerGroup[], settings: Settings, deadline: Deadline) {
-  const found = targetsByGroup(await tokensOf(groups, settings, deadline), [], 0);
-  const targetOf = new Map(
-    [...found].flatMap(([group, seen]) => (seen instanceof Failure ? [] : [[group, seen] as const])),
-  );
-  const failed = new Map(
-    [...found].flatMap(([group, seen]) => (seen instanceof Failure ? [[group, seen] as const] : [])),
-  );
-  return {
-    targets: [...new Set(targetOf.values())],
-    failed,
-    lookOf: (group: RunnerGroup) => targetOf.get(group)?.key ?? '',
-  };
+  const found = [...targetsByGroup(await tokensOf(groups, settings, deadline), [], 0)];
+  const targetOf = new Map(found.flatMap(([group, seen]) => (seen instanceof Failure ? [] : [[group, seen] as const])));
+  const failed = new Map(found.flatMap(([group, seen]) => (seen instanceof Failure ? [[group, seen] as const] : [])));
+  const lookOf = (group: RunnerGroup): string => targetOf.get(group)?.key ?? '';
+  return { targets: [...new Set(targetOf.values())], failed, lookOf };
 }
 
 type Tokens = readonly (readonly [RunnerGroup, Token | Failure])[];
