@@ -1,8 +1,13 @@
 /** `gitea-runners explain`: the same look as `generate`, for people. */
 
 import { findRun, type Run, type RunWanted } from '../clients/gitea/runs.ts';
-import { type Explanation, explanationOf, findGroup, groupOfJob } from '../observe/explain/explanation.ts';
-import { withNotCreated } from '../observe/explain/not-created.ts';
+import {
+  type Explanation,
+  explanationOf,
+  findGroup,
+  groupOfJob,
+  withNotCreated,
+} from '../observe/explain/explanation.ts';
 import { findTargets } from '../observe/find-targets.ts';
 import { requestOptions, type Settings } from '../observe/settings.ts';
 import { pause, systemClock } from '../shared/clock.ts';

@@ -13,18 +13,7 @@ import {
   runnerProgram,
   terminationGraceSeconds,
 } from './container-mode.ts';
-import {
-  BOUND_KEY,
-  BOUND_VARIABLE,
-  CACHE_SECRET_VARIABLE,
-  registerCommand,
-  SECRET_CONFIG,
-  SECRET_CONFIG_FILE,
-  SETUP,
-  setupCommand,
-  TOKEN_VARIABLE,
-  WRITE_SECRET_CONFIG,
-} from './init-containers.ts';
+import * as init from './init-containers.ts';
 import { type JobManifest, NAME_VARIABLE, sorted, withoutExpansion } from './job-manifest.ts';
 import { jobDeadlineSeconds, runnerCommand } from './keep.ts';
 import { podParts, preparation } from './proxy-and-ca.ts';
@@ -78,9 +67,9 @@ export function groupJob(group: JobGroup): JobManifest {
 function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
   const { sidecar } = mode;
   const added = podParts(group);
-  const data = group.cache ? [DATA, SECRET_CONFIG] : [DATA];
+  const data = group.cache ? [DATA, init.SECRET_CONFIG] : [DATA];
   const config = { mountPath: CONFIG_DIR, name: 'config', readOnly: true };
-  const configFile = group.cache ? SECRET_CONFIG_FILE : CONFIG_FILE;
+  const configFile = group.cache ? init.SECRET_CONFIG_FILE : CONFIG_FILE;
   const registration = {
     [NAME_VARIABLE]: '',
     GITEA_RUNNER_LABELS: group.labels.map(({ text }) => text).join(','),
@@ -103,8 +92,8 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
   /** Has what the runner has of docker and of folders, and no token. It runs before `register` writes the bundle of CAs. */
   const setup: k8s.Container = {
     ...image,
-    name: SETUP,
-    command: [...setupCommand(group.setupCommand)],
+    name: init.SETUP,
+    command: [...init.setupCommand(group.setupCommand)],
     env: [...literals(mode.env), ...added.dockerEnv],
     securityContext: mode.registerSecurityContext,
     // Its last lines stand in the pod's status when it fails.
@@ -115,13 +104,18 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
   const register: k8s.Container = {
     ...image,
     name: REGISTER,
-    command: [...registerCommand(runnerProgram(group.image), `${registerPreparation(group)}${mode.prepare ?? ''}`)],
+    command: [
+      ...init.registerCommand(
+        runnerProgram(group.image),
+        `${preparation(group)}${group.cache ? init.WRITE_SECRET_CONFIG : ''}${mode.prepare ?? ''}`,
+      ),
+    ],
     env: [
       ...literals({ GITEA_INSTANCE_URL: group.giteaUrl }),
-      fromSecret(TOKEN_VARIABLE, group.registrationToken),
-      fromSecret(BOUND_VARIABLE, { name: group.registrationToken.name, key: BOUND_KEY }, { optional: true }),
+      fromSecret(init.TOKEN_VARIABLE, group.registrationToken),
+      fromSecret(init.BOUND_VARIABLE, { name: group.registrationToken.name, key: init.BOUND_KEY }, { optional: true }),
       ...literals(registration),
-      ...(group.cache ? [fromSecret(CACHE_SECRET_VARIABLE, group.cache.secretRef)] : []),
+      ...(group.cache ? [fromSecret(init.CACHE_SECRET_VARIABLE, group.cache.secretRef)] : []),
       ...added.env,
     ],
     securityContext: mode.registerSecurityContext,
@@ -164,11 +158,6 @@ const CONFIG_VOLUME: k8s.Volume = {
     items: [{ fieldRef: { fieldPath: `metadata.annotations['${RUNNER_CONFIG}']` }, path: 'config.yaml' }],
   },
 };
-
-/** What the container `register` does first. */
-function registerPreparation(group: JobGroup): string {
-  return `${preparation(group)}${group.cache ? WRITE_SECRET_CONFIG : ''}`;
-}
 
 function literals(variables: Texts): readonly k8s.EnvVar[] {
   return Object.entries(variables).map(([name, text]) => ({ name, value: withoutExpansion(text) }));

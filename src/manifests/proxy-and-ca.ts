@@ -12,18 +12,6 @@ import type * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { JobGroup, PodProxy } from '../config/runnergroup/runner-group.ts';
 import { withoutExpansion } from './job-manifest.ts';
 
-/** What a group adds to its pods. */
-interface PodParts {
-  /** Of the containers `register` and `runner`. Kubernetes expands the `$(NAME)` in it. */
-  readonly env: readonly k8s.EnvVar[];
-  /** Of the docker sidecar. Go programs look into `SSL_CERT_DIR` besides the image's own bundle. */
-  readonly dockerEnv: readonly k8s.EnvVar[];
-  readonly volumes: readonly k8s.Volume[];
-  /** Of the container that writes the bundle, and of the others. */
-  readonly registerMounts: readonly k8s.VolumeMount[];
-  readonly mounts: readonly k8s.VolumeMount[];
-}
-
 const USERNAME = 'GITEA_RUNNER_PROXY_USERNAME';
 const PASSWORD = 'GITEA_RUNNER_PROXY_PASSWORD';
 const POD_IP = 'GITEA_RUNNER_POD_IP';
@@ -52,19 +40,25 @@ const CA_VARIABLES = {
 const ENV_FILE = '/data/runner.env';
 
 /** What the group's fields add to its pods: nothing when it has none of them. */
-export function podParts({ proxy, caBundle }: JobGroup): PodParts {
+export function podParts({ proxy, caBundle }: JobGroup) {
   const ofProxy = proxyVariables(proxy);
   if (caBundle === undefined) return { env: ofProxy, dockerEnv: ofProxy, volumes: [], registerMounts: [], mounts: [] };
   const { name, key } = caBundle.configMapRef;
   const ca = { mountPath: CA_DIR, name: 'ca', readOnly: true };
   const bundle = { mountPath: BUNDLE_DIR, name: 'ca-bundle' };
   return {
-    env: [...ofProxy, ...Object.entries(CA_VARIABLES).map(([variable, value]) => ({ name: variable, value }))],
+    /** Of the containers `register` and `runner`. Kubernetes expands the `$(NAME)` in it. */
+    env: [
+      ...ofProxy,
+      ...Object.entries(CA_VARIABLES).map(([variable, value]): k8s.EnvVar => ({ name: variable, value })),
+    ],
+    /** Of the docker sidecar. Go programs look into `SSL_CERT_DIR` besides the image's own bundle. */
     dockerEnv: [...ofProxy, { name: 'SSL_CERT_DIR', value: CA_VARIABLES.SSL_CERT_DIR }],
     volumes: [
       { configMap: { items: [{ key, path: 'ca.crt' }], name }, name: 'ca' },
       { emptyDir: {}, name: 'ca-bundle' },
     ],
+    /** Of the container that writes the bundle, and of the others. */
     registerMounts: [ca, bundle],
     mounts: [ca, { ...bundle, readOnly: true }],
   };
@@ -79,13 +73,10 @@ function proxyVariables(proxy: PodProxy | undefined): readonly k8s.EnvVar[] {
     { name: name.toUpperCase(), value: `$(${name})` },
   ];
   const login = secret === undefined ? '' : `$(${USERNAME}):$(${PASSWORD})@`;
-  const ofUrl = (name: string, url: string | undefined): readonly k8s.EnvVar[] =>
-    url === undefined
-      ? []
-      : both(
-          name,
-          withoutExpansion(url).replace('://', () => `://${login}`),
-        );
+  const ofUrl = (name: string, url: string | undefined): readonly k8s.EnvVar[] => {
+    const withLogin = url && withoutExpansion(url).replace('://', () => `://${login}`);
+    return withLogin === undefined ? [] : both(name, withLogin);
+  };
   const fromSecret = (variable: string, key: string): readonly k8s.EnvVar[] =>
     secret === undefined ? [] : [{ name: variable, valueFrom: { secretKeyRef: { key, name: secret } } }];
   return [
@@ -135,10 +126,7 @@ done > ${ENV_FILE} || exit 1
 }
 
 /** What the group's fields add to the runner's configuration: its `env_file`, and folders that it mounts into job containers. */
-export function configParts({ proxy, caBundle }: JobGroup): {
-  readonly envFile: string | undefined;
-  readonly folders: readonly string[];
-} {
+export function configParts({ proxy, caBundle }: JobGroup) {
   return {
     envFile: proxy === undefined && caBundle === undefined ? undefined : ENV_FILE,
     folders: caBundle === undefined ? [] : [CA_DIR, BUNDLE_DIR],

@@ -4,17 +4,11 @@
  * `cdk8s synth` stamps objects and writes the same bytes: test/manifests/same-bytes.property.test.ts.
  */
 
-import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { Texts } from '../shared/marks.ts';
+import type { RunnersApp } from './app.ts';
 import type { JobManifest } from './job-manifest.ts';
 import { groupManifest, type Output, type RunnerParts, stamp } from './stamp.ts';
 import { document, ended, quote } from './yaml.ts';
-
-/** A group and the template of its Jobs; a `RunnerGroupChart` is one. */
-interface GroupTemplate {
-  readonly group: RunnerGroup;
-  readonly templateJson: string;
-}
 
 /**
  * The whole output in pieces, to be joined: each document behind a line `---`. Each group has its object (when asked for) and its
@@ -22,7 +16,10 @@ interface GroupTemplate {
  * them first.
  * @param charts in output order, as `RunnersApp.groupCharts`.
  */
-export function manifestPieces(charts: readonly GroupTemplate[], output: Output): readonly string[] {
+export function manifestPieces(
+  charts: readonly Pick<RunnersApp['groupCharts'][number], 'group' | 'templateJson'>[],
+  output: Output,
+): readonly string[] {
   const pieces: string[] = [];
   for (const chart of charts) {
     const { group, templateJson } = chart;
@@ -68,11 +65,7 @@ function writeJobs(json: string, runners: readonly RunnerParts[], pieces: string
 }
 
 /** The text of a Job cut at everything that differs between runners. */
-interface JobForm {
-  readonly head: string;
-  /** `value`: index of what comes before `text`: the name, its labels, the lines of annotations, the PriorityClass. */
-  readonly pieces: readonly { readonly value: number; readonly text: string }[];
-}
+type JobForm = ReturnType<typeof formOf>;
 
 /** How the line of the marked annotation ends. */
 const MARKED = ': "x"';
@@ -83,7 +76,7 @@ function formOf(
   labels: readonly string[],
   mark: string,
   has: { readonly priorityClass: boolean; readonly warmSeconds: number | undefined },
-): JobForm {
+) {
   const ofAnnotations = labels.length + 1;
   const marked = stamp(template, {
     name: `${mark}0`,
@@ -95,6 +88,7 @@ function formOf(
   const [head = '', ...pieces] = document(marked).split(mark);
   return {
     head: `---\n${head}`,
+    /** `value`: index of what comes before `text`: the name, its labels, the lines of annotations, the PriorityClass. */
     pieces: pieces.map((piece) => {
       const value = Number(piece.slice(0, 1));
       return { value, text: piece.slice(1 + (value === ofAnnotations ? MARKED.length : 0)) };

@@ -28,10 +28,7 @@ export interface ClockCorrection {
   readonly warnings: readonly ClockWarning[];
 }
 
-export interface ClockWarning {
-  readonly code: string;
-  readonly message: string;
-}
+export type ClockWarning = Readonly<Record<'code' | 'message', string>>;
 
 /** `Date` has a resolution of a second on either side: a smaller difference may be none. */
 const LEAST_SHIFT_MS = 2_000;

@@ -6,64 +6,78 @@ import { Deadline } from '../clients/http/request.ts';
 import { findToken, type TokenSources } from '../clients/tokens/api-token.ts';
 import type { Token } from '../clients/tokens/token.ts';
 import { keepsPool, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { addTo } from '../planner/evidence.ts';
 import { Failure } from '../shared/failure.ts';
 import { findCluster, type Settings } from './settings.ts';
 import { isOwnTrouble } from './troubles.ts';
 
-/** What is looked at, and which look belongs to a group. */
-export interface Targets {
-  readonly targets: readonly GiteaTarget[];
-  readonly lookOf: (group: RunnerGroup) => string;
-}
-
-/** The same, and the groups whose tokens cannot be used. */
-interface TargetsOf extends Targets {
-  readonly failed: ReadonlyMap<RunnerGroup, Failure>;
-}
-
-/** One target for all groups that share Gitea, scope and token. @throws Failure when a token is missing or bound to another origin. */
-export async function findTargets(groups: readonly RunnerGroup[], settings: Settings): Promise<Targets> {
+/** What is looked at, and which look belongs to a group. @throws Failure when a token is missing or bound to another origin. */
+export async function findTargets(groups: readonly RunnerGroup[], settings: Settings) {
   const found = await findTargetsOf(groups, settings, new Deadline(settings.timeoutMs));
   for (const failure of found.failed.values()) throw failure;
   return found;
 }
 
 /** The same, but a token that is missing concerns its group alone. @throws Failure that concerns more than one group. */
-export async function findTargetsOf(
-  groups: readonly RunnerGroup[],
-  settings: Settings,
-  deadline: Deadline,
-): Promise<TargetsOf> {
-  const targets: Target[] = [];
-  const keys = new Map<RunnerGroup, string>();
-  const failed = new Map<RunnerGroup, Failure>();
-  const readsEnds = endsReader(groups);
-  for (const [group, token] of await tokensOf(groups, settings, deadline)) {
+export async function findTargetsOf(groups: readonly RunnerGroup[], settings: Settings, deadline: Deadline) {
+  const found = [...targetsByGroup(await tokensOf(groups, settings, deadline), [], 0)];
+  const targetOf = new Map(found.flatMap(([group, seen]) => (seen instanceof Failure ? [] : [[group, seen] as const])));
+  const failed = new Map(found.flatMap(([group, seen]) => (seen instanceof Failure ? [[group, seen] as const] : [])));
+  const lookOf = (group: RunnerGroup): string => targetOf.get(group)?.key ?? '';
+  return { targets: [...new Set(targetOf.values())], failed, lookOf };
+}
+
+type Tokens = readonly (readonly [RunnerGroup, Token | Failure])[];
+
+/**
+ * One target for all groups that share Gitea, scope and token. Of each group: its target, or why it has none.
+ * @param before targets that are known: they keep their keys, and one that has not changed stays the same object.
+ * @param last number that a key may have: those of new ones follow.
+ */
+export function targetsByGroup(
+  tokens: Tokens,
+  before: readonly GiteaTarget[],
+  last: number,
+): ReadonlyMap<RunnerGroup, GiteaTarget | Failure> {
+  const found = new Map<RunnerGroup, GiteaTarget | Failure>();
+  const members = new Map<GiteaTarget, RunnerGroup[]>();
+  let number = last;
+  const readsEnds = endsReader(tokens.map(([group]) => group));
+  for (const [group, token] of tokens) {
     if (token instanceof Failure) {
-      failed.set(group, token);
+      found.set(group, token);
       continue;
     }
     const { giteaUrl: url, scope } = group;
-    let target = targets.find((one) => isTargetOf(one, group, token));
-    if (!target) {
-      const key = `look ${targets.length + 1}`;
-      target = { key, url, scope, token, labels: new Set(), ...(readsEnds(group) && { readsEnds: true }) };
-      targets.push(target);
-    }
-    for (const { name } of [...group.labels, ...group.sizes]) target.labels.add(name);
-    if (keepsPool(group)) target.hasPool = true;
-    keys.set(group, target.key);
+    const ends = readsEnds(group);
+    const fits = (target: GiteaTarget): boolean =>
+      isTargetOf(target, group, token) && (target.readsEnds ?? false) === ends;
+    const known = [...members.keys()].find(fits) ?? before.find(fits);
+    if (!known) number += 1;
+    const added = { key: `look ${number}`, url, scope, token, ...(ends && { readsEnds: true as const }) };
+    addTo(members, known ?? added, group);
   }
-  return { targets, failed, lookOf: (group) => keys.get(group) ?? '' };
+  for (const [target, own] of members) {
+    const now = marked(target, own);
+    for (const group of own) found.set(group, now);
+  }
+  return found;
 }
 
-type Target = Omit<GiteaTarget, 'labels' | 'hasPool'> & { readonly labels: Set<string>; hasPool?: true };
+/** The target with the labels of its groups, and whether one keeps a pool; the same object while both are the same. */
+function marked(target: GiteaTarget, groups: readonly RunnerGroup[]): GiteaTarget {
+  const { hasPool = false, labels: before, ...rest } = target;
+  const labels = new Set(groups.flatMap((group) => [...group.labels, ...group.sizes].map(({ name }) => name)));
+  const keeps = groups.some(keepsPool);
+  const isSame = keeps === hasPool && labels.size === before?.size && [...labels].every((label) => before.has(label));
+  return isSame ? target : { ...rest, labels, ...(keeps && { hasPool: true }) };
+}
 
 /**
  * Whether the look of a group reads completed jobs also when no job is queued or runs. Others do not show the failure of the last CI job of
  * a scope. True when a group of the same scope, perhaps this one, has `keepFailedSeconds`: such groups share a look.
  */
-export function endsReader(groups: readonly RunnerGroup[]): (group: RunnerGroup) => boolean {
+function endsReader(groups: readonly RunnerGroup[]): (group: RunnerGroup) => boolean {
   const scopeOf = ({ giteaUrl, scope }: RunnerGroup): string => `${giteaUrl} ${describeScope(scope)}`;
   const read = new Set(groups.filter(({ keepFailedSeconds }) => keepFailedSeconds > 0).map(scopeOf));
   // As for most: nobody keeps runners.
@@ -79,11 +93,7 @@ export function isTargetOf(target: GiteaTarget, { giteaUrl, scope }: RunnerGroup
 const TOKENS_AT_ONCE = 100;
 
 /** The token of each group, in order. @throws the first Failure that is not one group's trouble alone. */
-async function tokensOf(
-  groups: readonly RunnerGroup[],
-  settings: Settings,
-  deadline: Deadline,
-): Promise<ReadonlyMap<RunnerGroup, Token | Failure>> {
+async function tokensOf(groups: readonly RunnerGroup[], settings: Settings, deadline: Deadline): Promise<Tokens> {
   if (settings.secrets !== 'api') return await findAll(groups, settings);
   // Loaded only when it is asked for: most runs read files.
   const { ClusterSecrets, needCluster, secretsClient } = await import('../clients/kubernetes/secrets.ts');
@@ -98,18 +108,15 @@ async function tokensOf(
   }
 }
 
-async function findAll(
-  groups: readonly RunnerGroup[],
-  sources: TokenSources,
-): Promise<Map<RunnerGroup, Token | Failure>> {
-  const tokens = new Map<RunnerGroup, Token | Failure>();
+async function findAll(groups: readonly RunnerGroup[], sources: TokenSources): Promise<Tokens> {
+  const tokens: [RunnerGroup, Token | Failure][] = [];
   for (let at = 0; at < groups.length; at += TOKENS_AT_ONCE) {
     const some = groups.slice(at, at + TOKENS_AT_ONCE);
     const found = await Promise.allSettled(some.map((group) => findToken(group, sources)));
     for (const [index, group] of some.entries()) {
       const one = found[index];
-      if (one?.status === 'fulfilled') tokens.set(group, one.value);
-      else if (one?.reason instanceof Failure && isOwnTrouble(one.reason)) tokens.set(group, one.reason);
+      if (one?.status === 'fulfilled') tokens.push([group, one.value]);
+      else if (one?.reason instanceof Failure && isOwnTrouble(one.reason)) tokens.push([group, one.reason]);
       else throw one?.reason;
     }
   }

@@ -145,14 +145,17 @@ async function planNothing(settings: Settings): Promise<PlanOfNow> {
   return { plan, nowMs: settings.now(), troubles: [], broken: [] };
 }
 
+type ListedJobs = Awaited<ReturnType<typeof listJobs>>;
+
+/** The Jobs of a cluster at one moment. `origin` of its API server: undefined if there is none to look at. `suspended`: RunnerGroups, by key. */
 async function listJobs(
   groups: readonly RunnerGroup[],
   config: ClusterConfig | undefined,
   settings: Settings,
   clocks: ServerClocks,
-): Promise<ListedJobs> {
+) {
   const atMs = settings.now();
-  if (!config) return { atMs, origin: undefined, jobs: [], suspended: new Map() };
+  if (!config) return { atMs, origin: undefined, jobs: [], suspended: new Map<string, string>() };
   const namespaces = groups.map(({ namespace }) => namespace);
   const { observeCluster, suspendedInCluster } = await import('../clients/kubernetes/observe.ts');
   const options = { ...requestOptions(settings), clocks };
@@ -171,16 +174,6 @@ function notSeen(error: unknown, settings: Settings): ReadonlyMap<string, string
       `warning: ${error.code} ${error.message} Groups that are suspended in the cluster get runners.`,
     );
   return new Map();
-}
-
-/** The Jobs of a cluster at one moment. */
-interface ListedJobs {
-  readonly atMs: number;
-  /** Of the API server. Undefined: there is no cluster to look at. */
-  readonly origin: string | undefined;
-  readonly jobs: readonly LiveJob[];
-  /** RunnerGroups, by key, with what is said there. */
-  readonly suspended: ReadonlyMap<string, string>;
 }
 
 /** What was seen, each time by the clock of its server. */

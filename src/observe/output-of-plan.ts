@@ -7,29 +7,7 @@ import type { EmittedRunner } from '../planner/decisions.ts';
 import { liveJobsOf } from '../planner/evidence.ts';
 import { POOL_LIFE_MS, parseRunnerName, poolIndexOf, type RunnerName } from '../planner/names.ts';
 import { groupBy, keyText } from '../shared/keys.ts';
-import {
-  COMPARE_OPTIONS,
-  ENDED_AT,
-  EXTERNAL_LINK,
-  groupLabels,
-  HOOK,
-  IGNORE_EXTRANEOUS,
-  IGNORE_HEALTH,
-  JOB_ID,
-  JOB_URL,
-  KEEP_UNTIL,
-  LIMITS,
-  NO_PRUNE,
-  present,
-  REPOSITORY,
-  RUN_ATTEMPT,
-  SIZE,
-  SKIP,
-  SYNC_OPTIONS,
-  type Texts,
-  timeText,
-  WEIGHT,
-} from '../shared/marks.ts';
+import * as marks from '../shared/marks.ts';
 import type { PlanOfNow } from './look-and-plan.ts';
 
 /** Besides the plan: documents of other kinds, and what Argo CD says of the cluster. */
@@ -88,8 +66,8 @@ function keptJob(decision: EmittedRunner, liveSpec?: object): ObjectManifest {
     apiVersion: 'batch/v1',
     kind: 'Job',
     metadata: {
-      annotations: inOrder(present(jobAnnotations(decision))),
-      labels: inOrder(groupLabels(group.name), runnerLabels(parseRunnerName(name))),
+      annotations: inOrder(marks.present(jobAnnotations(decision))),
+      labels: inOrder(marks.groupLabels(group.name), runnerLabels(parseRunnerName(name))),
       name,
       namespace: group.namespace,
     },
@@ -117,10 +95,10 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const ASCII = /^[\x20-\x7e]*$/;
 
 /** Labels that follow from the runner's name alone; none for a warm-pool runner. */
-function runnerLabels(parts: RunnerName | undefined): Texts {
+function runnerLabels(parts: RunnerName | undefined): marks.Texts {
   if (!parts || 'poolIndex' in parts.madeFor) return {};
   const { id, attempt } = parts.madeFor;
-  return { [JOB_ID]: String(id), [RUN_ATTEMPT]: String(attempt) };
+  return { [marks.JOB_ID]: String(id), [marks.RUN_ATTEMPT]: String(attempt) };
 }
 
 /** How Argo CD is to treat a Job, the CI job that it is for, until when it stays for a look, and the places that it takes. */
@@ -131,21 +109,21 @@ type Treatment = Pick<EmittedRunner, 'pinned' | 'skip' | 'job' | 'keep' | 'size'
  * A repository's unprintable characters become `?`. An address that is no plain http(s) URL, or is too long, is left out: half a
  * link is worse than none.
  */
-export function jobAnnotations({ pinned, skip, job, keep, size = '', weight, limits = [] }: Treatment): Texts {
+export function jobAnnotations({ pinned, skip, job, keep, size = '', weight, limits = [] }: Treatment): marks.Texts {
   const url = plainUrl(job?.url ?? '');
   return {
-    [COMPARE_OPTIONS]: pinned ? IGNORE_EXTRANEOUS : '',
-    [HOOK]: skip ? SKIP : '',
-    [IGNORE_HEALTH]: 'true',
-    [SYNC_OPTIONS]: pinned ? NO_PRUNE : '',
-    [JOB_URL]: url,
-    [LIMITS]: limits.join(','),
-    [REPOSITORY]: printable(job?.repository ?? '').slice(0, TEXT_LIMIT),
-    [SIZE]: size,
-    [WEIGHT]: String(weight ?? ''),
-    [ENDED_AT]: keep ? timeText(keep.endedAtMs) : '',
-    [KEEP_UNTIL]: keep ? timeText(keep.untilMs) : '',
-    [EXTERNAL_LINK]: url,
+    [marks.COMPARE_OPTIONS]: pinned ? marks.IGNORE_EXTRANEOUS : '',
+    [marks.HOOK]: skip ? marks.SKIP : '',
+    [marks.IGNORE_HEALTH]: 'true',
+    [marks.SYNC_OPTIONS]: pinned ? marks.NO_PRUNE : '',
+    [marks.JOB_URL]: url,
+    [marks.LIMITS]: limits.join(','),
+    [marks.REPOSITORY]: printable(job?.repository ?? '').slice(0, TEXT_LIMIT),
+    [marks.SIZE]: size,
+    [marks.WEIGHT]: String(weight ?? ''),
+    [marks.ENDED_AT]: keep ? marks.timeText(keep.endedAtMs) : '',
+    [marks.KEEP_UNTIL]: keep ? marks.timeText(keep.untilMs) : '',
+    [marks.EXTERNAL_LINK]: url,
   };
 }
 

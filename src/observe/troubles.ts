@@ -49,18 +49,12 @@ interface Seen {
   readonly lookOf: (group: RunnerGroup) => string;
 }
 
-interface SortedOut {
-  readonly looks: ReadonlyMap<string, Look>;
-  readonly troubles: readonly Trouble[];
-  readonly isPlanned: (group: RunnerGroup) => boolean;
-}
-
 /** @throws Failure when nothing is left to plan, or for a trouble that is not one group's alone. */
 export function sortOut(
   groups: readonly RunnerGroup[],
   broken: readonly BrokenGroup[],
   { answers, failed, lookOf }: Seen,
-): SortedOut {
+) {
   const looks = new Map([...answers].flatMap(([key, look]) => (look instanceof Failure ? [] : [[key, look] as const])));
   if (looks.size === answers.size && failed.size + broken.length === 0) {
     return { looks, troubles: [], isPlanned: () => true };

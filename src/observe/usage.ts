@@ -242,10 +242,8 @@ export function askedIn(podSpec: unknown): Asked {
 
 /** How long a job waited. */
 function waits(jobs: readonly EndedJob[], { fromMs }: Period): (job: RanJob) => Range {
-  const endsOf = groupBy(
-    jobs.toSorted((a, b) => b.completedAtMs - a.completedAtMs),
-    ({ runId }) => runId,
-  );
+  const lastFirst = jobs.toSorted((a, b) => b.completedAtMs - a.completedAtMs);
+  const endsOf = groupBy(lastFirst, ({ runId }) => runId);
   return ({ createdAtMs, isRerunInPlace, ran: { startedAtMs }, runId }) => {
     const atMost = Math.max(0, startedAtMs - createdAtMs) / 1000;
     if (isRerunInPlace) return { atLeast: 0, atMost };

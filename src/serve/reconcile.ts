@@ -158,7 +158,7 @@ export function judgeApplication(
       return { live: member.live, runners: member.runners, facts };
     }),
     inputs,
-    untilMs: nowMs + (isQuiet(planning) && !hasTimedPools(groups) ? QUIET_MS : TICK_MS),
+    untilMs: nowMs + (isQuiet(planning, groups) ? QUIET_MS : TICK_MS),
   };
 }
 
@@ -245,13 +245,10 @@ function isSettled({ live, observation, target }: Member, { lastEndMs }: Cluster
   return (observation?.beganMs ?? 0) >= (lastEndMs.get(live.key) ?? 0);
 }
 
-/** Their hours begin and end without an event. */
-function hasTimedPools(groups: readonly LiveGroup[]): boolean {
-  return groups.some(({ group }) => group && hasTimedPool(group));
-}
-
-function isQuiet(planning: Planning): boolean {
-  return planning.is === 'planned' && planning.plan.jobs.length + planning.plan.runners.length === 0;
+/** The hours of a pool begin and end without an event. */
+function isQuiet(planning: Planning, groups: readonly LiveGroup[]): boolean {
+  if (planning.is !== 'planned' || groups.some(({ group }) => group && hasTimedPool(group))) return false;
+  return planning.plan.jobs.length + planning.plan.runners.length === 0;
 }
 
 /** @param giteas origins */

@@ -92,7 +92,7 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   const around = { cluster: open.cluster, clocks, kubernetes: client.origin, openTargets };
   const context = { ...around, clock, env, queue, random, tell, watchSecrets };
   const features = await Promise.all(options.features.map((openFeature) => openFeature(context)));
-  hearers.push(...features.map(({ subscriber }) => subscriber));
+  hearers.push(...features.flatMap(({ subscriber }) => subscriber ?? []));
   // Connections of its own: requests that hang elsewhere must not cost the leadership.
   const leaseClient = new KubeClient(options.cluster, { clock });
   const address = `http://${host.includes(':') ? `[${host}]` : host}:${options.listen.port}`;
@@ -116,7 +116,7 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
     tell,
     gate: new WebhookGate({ secrets, nowMs: clock.now }),
     take,
-    otherRequests: new Map(features.flatMap(({ requests }) => [...requests])),
+    otherRequests: new Map(features.flatMap(({ requests = [] }) => [...requests])),
     isReady: () => open.cluster.fresh && (leader === undefined || leader.ready),
     queue: rows,
     leads: () => leader !== undefined,
@@ -124,7 +124,7 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   tell({ is: 'serving', ports: listeners.ports });
 
   const watching = open.cluster.run(life);
-  const running = features.map(({ run }) => run(life));
+  const running = features.map(({ run }) => run?.(life));
   const lead = async (leading: AbortSignal): Promise<void> => {
     leader = new Leader(open.leaderOptions);
     tell({ is: 'leading' });

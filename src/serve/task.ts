@@ -46,10 +46,10 @@ export interface FeatureContext extends Pick<TaskContext, 'clock' | 'cluster' | 
 
 /** What also lives as long as the process. */
 export interface Feature {
-  readonly subscriber: Subscriber;
+  readonly subscriber?: Subscriber;
   /** By path: what it takes on the port of webhooks. */
-  readonly requests: ReadonlyMap<string, RequestListener>;
-  readonly run: (signal: AbortSignal) => Promise<void>;
+  readonly requests?: ReadonlyMap<string, RequestListener>;
+  readonly run?: (signal: AbortSignal) => Promise<void>;
   /** Breaks off requests under way. Its queue has been closed before. */
   readonly close: () => Promise<void>;
 }

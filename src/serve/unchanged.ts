@@ -67,10 +67,8 @@ export class CachedByKey<V> {
       ] as const;
     });
     this.#known = new Map(next);
-    this.#list = keepList(
-      this.#list,
-      [...this.#known.values()].map(({ value }) => value),
-    );
+    const values = [...this.#known.values()].map(({ value }) => value);
+    this.#list = keepList(this.#list, values);
     return this.#list;
   }
 }

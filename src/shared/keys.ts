@@ -1,7 +1,4 @@
-interface Named {
-  readonly namespace: string;
-  readonly name: string;
-}
+type Named = Readonly<Record<'namespace' | 'name', string>>;
 
 /** `runners/ci`: the key of an object with a namespace, and what people read. */
 export function keyText({ namespace, name }: Named): string {
@@ -38,11 +35,8 @@ export function groupBy<T, K>(all: Iterable<T>, keyOf: (each: T) => K | undefine
 
 /** The same for elements with several keys. */
 export function groupBySeveral<T, K>(all: readonly T[], keysOf: (each: T) => readonly K[]): Map<K, T[]> {
-  const pairs = groupBy(
-    all.flatMap((each) => keysOf(each).map((key) => ({ key, each }))),
-    ({ key }) => key,
-  );
-  return new Map([...pairs].map(([key, list]) => [key, list.map(({ each }) => each)]));
+  const pairs = all.flatMap((each) => keysOf(each).map((key) => ({ key, each })));
+  return new Map([...groupBy(pairs, ({ key }) => key)].map(([key, list]) => [key, list.map(({ each }) => each)]));
 }
 
 /** Options of an `LRUCache` with so many entries. Its own `max` takes the memory for all of them at the start: 0.4 MB for 20,000. */

@@ -1,7 +1,7 @@
 /** `serve` with all that it also does, as its settings ask for it. */
 import { mistakeOf, tellAll } from '../serve/events.ts';
 import { type ServeOptions, serve, serveOnce } from '../serve/serve.ts';
-import type { FeatureContext, OpenFeature, StartTask } from '../serve/task.ts';
+import type { FeatureContext } from '../serve/task.ts';
 import { rerunLostJobs } from './losses/rerunning.ts';
 import { tellJobEnds } from './notify/job-ends.ts';
 import { type NotifyOptions, openNotifier } from './notify/notifier.ts';
@@ -39,18 +39,15 @@ export function openServe(settings: ServeSettings) {
   };
 }
 
-export function tasksOf(settings: TaskSettings): {
-  readonly tasks: readonly StartTask[];
-  readonly features: readonly OpenFeature[];
-} {
+export function tasksOf(settings: TaskSettings) {
   const { instance, notify, page, registrationSecrets: names = [], sweep: deletes, timeoutMs } = settings;
   return {
     tasks: [
-      tellJobEnds({ timeoutMs, ...(notify && { notifyDefaults: notify.defaults }) }),
+      tellJobEnds(timeoutMs, notify?.defaults),
       rerunLostJobs(timeoutMs),
       sayWhyJobsWait(timeoutMs),
       sweepDeadRows({ deletes, instance, timeoutMs }),
-      ...(names.length > 0 ? [fillSecrets({ names: new Set(names), timeoutMs })] : []),
+      ...(names.length > 0 ? [fillSecrets(new Set(names), timeoutMs)] : []),
     ],
     features: [
       ...(notify ? [(context: FeatureContext) => openNotifier({ ...notify, ...context })] : []),

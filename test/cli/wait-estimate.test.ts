@@ -1,7 +1,7 @@
 /** How long a held job waits: the arithmetic, and how far off the estimate is in simulated queues. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
-import { Durations, estimateWaits } from '../../src/observe/explain/wait-estimate.ts';
+import { durationsIn, estimateWaits } from '../../src/observe/explain/wait-estimate.ts';
 import type { Job } from '../../src/planner/evidence.ts';
 import { done, job, NOW, running } from '../support/scenario.ts';
 
@@ -22,7 +22,7 @@ describe('a wait', () => {
       running(11, 'b', { name: 'build', startedAtMs: NOW }),
     ];
 
-    const waits = estimateWaits({ cap: 2, atWork, line: [job(20, { name: 'build' })] }, new Durations(history), NOW);
+    const waits = estimateWaits({ cap: 2, atWork, line: [job(20, { name: 'build' })] }, durationsIn(history), NOW);
 
     // Only builds that took longer than a minute tell how long the first one still takes: two or three minutes.
     expect(waits).toEqual([{ ms: 2 * MINUTE + 5_000, fromMs: MINUTE + 5_000, toMs: 2 * MINUTE + 5_000, samples: 3 }]);
@@ -31,7 +31,7 @@ describe('a wait', () => {
   it('grows by the jobs before', () => {
     const line = [20, 21, 22].map((id) => job(id, { name: 'build' }));
 
-    const waits = estimateWaits({ cap: 1, atWork: [], line }, new Durations(history), NOW);
+    const waits = estimateWaits({ cap: 1, atWork: [], line }, durationsIn(history), NOW);
 
     expect(waits.map(({ ms }) => ms)).toEqual([5_000, 2 * MINUTE + 10_000, 4 * MINUTE + 15_000]);
   });
@@ -42,7 +42,7 @@ describe('a wait', () => {
       running(11, 'b', { name: 'build', startedAtMs: NOW - 2 * MINUTE }),
     ];
 
-    const [wait] = estimateWaits({ cap: 1, atWork, line: [job(20, { name: 'build' })] }, new Durations(history), NOW);
+    const [wait] = estimateWaits({ cap: 1, atWork, line: [job(20, { name: 'build' })] }, durationsIn(history), NOW);
 
     expect(wait?.ms).toBe(2 * MINUTE + 5_000);
   });
@@ -52,22 +52,20 @@ describe('a wait', () => {
     ['nothing that has finished', 1, []],
     ['too little that has finished', 1, history.slice(1)],
   ])('is not told with %s', (_, cap, jobs) => {
-    expect(estimateWaits({ cap, atWork: [], line: [job(20, { name: 'build' })] }, new Durations(jobs), NOW)).toEqual(
-      [],
-    );
+    expect(estimateWaits({ cap, atWork: [], line: [job(20, { name: 'build' })] }, durationsIn(jobs), NOW)).toEqual([]);
   });
 
   it('is told by jobs of the same name, else of the repository, else by all; the newest 20 count', () => {
     const many = Array.from({ length: 30 }, (_, id) => finished(id, 'build', id < 20 ? 1000 : 9000));
-    const durations = new Durations([
+    const durations = durationsIn([
       ...many,
       ...[1, 2, 3].map((id) => finished(100 + id, 'x', 5000, { repository: 'acme/api' })),
     ]);
 
-    expect(durations.of(job(1, { name: 'build' }))).toEqual(Array(20).fill(1000));
-    expect(durations.of(job(1, { name: 'other' }))).toEqual(Array(20).fill(1000));
-    expect(durations.of(job(1, { name: 'other', repository: 'acme/api' }))).toEqual([5000, 5000, 5000]);
-    expect(durations.of(job(1, { repository: 'acme/new' })).length).toBe(20);
+    expect(durations(job(1, { name: 'build' }))).toEqual(Array(20).fill(1000));
+    expect(durations(job(1, { name: 'other' }))).toEqual(Array(20).fill(1000));
+    expect(durations(job(1, { name: 'other', repository: 'acme/api' }))).toEqual([5000, 5000, 5000]);
+    expect(durations(job(1, { repository: 'acme/new' })).length).toBe(20);
   });
 });
 
@@ -116,7 +114,7 @@ function simulate(seed: number): readonly Outcome[] {
     return running(id + 1, `r${id}`, { name, startedAtMs: NOW - ran });
   });
   const line = Array.from({ length: 1 + Math.floor(next() * 20) }, (_, id) => job(100 + id, { name: pick()[0] }));
-  const estimates = estimateWaits({ cap, atWork, line }, new Durations(history), NOW);
+  const estimates = estimateWaits({ cap, atWork, line }, durationsIn(history), NOW);
   return line.map(({ name }, index) => {
     ends.sort((a, b) => a - b);
     const actualMs = (ends.shift() ?? 0) + 2_000 + 8_000 * next();

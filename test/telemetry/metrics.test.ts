@@ -55,9 +55,9 @@ it('a process that leads no longer shows no figures of groups, but goes on count
     generation: 1,
     suspended: false,
     activeRunners: 0,
-    argocd: { is: 'managed', differsForMs: 0 },
+    argocd: { is: 'managed' as const, differsForMs: 0 },
     counts: { queued: 0, held, summary: undefined, stuck: [], debugging: [] },
-  } as const;
+  };
   const group = { live: { key: 'runners/ci', object: { metadata } }, runners: [], facts };
   const verdict = verdictOf({ groups: [group] });
 

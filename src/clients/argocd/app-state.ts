@@ -8,52 +8,8 @@ import { printable } from '../../shared/printable.ts';
 import { type ObjectRef, objectKey } from './application.ts';
 
 /** A condition of the Application. Both texts are safe to show. */
-export interface AppError {
-  /** `ComparisonError`, `InvalidSpecError`, `UnknownError`, `SyncError`, `DeletionError`, or a newer one. */
-  readonly type: string;
-  /** One line; long ones are cut in the middle, since what a plugin wrote stands at the end. */
-  readonly message: string;
-  /**
-   * The last comparison cannot be trusted, so nothing must be synced on it. For `ComparisonError` and `InvalidSpecError` Argo CD itself
-   * ends a sync (controller/sync.go, `SyncAppState`); `UnknownError`: the comparison was given up. Other errors tell of the past.
-   */
-  readonly stops: boolean;
-}
-
-/** The last operation (a sync) or the one under way. */
-export interface AppOperation {
-  readonly phase: 'Running' | 'Terminating' | 'Failed' | 'Error' | 'Succeeded';
-  /** One line, safe to show; may be empty. */
-  readonly message: string;
-}
-
-/** A Job in Argo CD's copy of what the plugin printed. */
-export interface AppJob {
-  readonly namespace: string;
-  readonly name: string;
-  /** A sync would create or change it. */
-  readonly outOfSync: boolean;
-}
-
-export interface AppState {
-  readonly name: string;
-  readonly namespace: string;
-  /** `Unknown` also when Argo CD has not compared it yet. */
-  readonly sync: 'Synced' | 'OutOfSync' | 'Unknown';
-  /** `Healthy`, `Progressing`, `Degraded`, …; absent before the first comparison. */
-  readonly health?: string;
-  /** In Argo CD's order. */
-  readonly errors: readonly AppError[];
-  readonly operation?: AppOperation;
-  /** Start of the last comparison with git, in whole seconds of the controller's clock. It stays when a comparison was given up. */
-  readonly reconciledAtMs?: number;
-  /** A refresh is asked for or under way (annotation `argocd.argoproj.io/refresh`): one asked for now may be lost in it. */
-  readonly refreshPending: boolean;
-  /** True when the object is among the Application's resources, also when it waits to be pruned. */
-  readonly manages: (object: ObjectRef) => boolean;
-  /** The Jobs that Argo CD compares: those of its copy of the output. Without hooks and Jobs that are only to be pruned. */
-  readonly jobs: readonly AppJob[];
-}
+export type AppError = Readonly<ReturnType<typeof toError>>;
+export type AppState = Readonly<ReturnType<typeof readApplication>>;
 
 /** A clause without values from outside. */
 export class AppShapeError extends Error {}
@@ -66,10 +22,10 @@ const LONGEST_WORD = 60;
 const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 
 const Resource = z.object({
-  group: z.string().optional(),
-  kind: z.string().optional(),
-  namespace: z.string().optional(),
-  name: z.string().optional(),
+  group: z.string().default(''),
+  kind: z.string().default(''),
+  namespace: z.string().default(''),
+  name: z.string().default(''),
   hook: z.boolean().optional(),
   status: z.string().optional(),
   requiresPruning: z.boolean().optional(),
@@ -99,7 +55,7 @@ const Application = z.object({
 });
 
 /** Throws `AppShapeError`. */
-export function readApplication(json: unknown): AppState {
+export function readApplication(json: unknown) {
   const parsed = Application.safeParse(json);
   if (!parsed.success) {
     throw new AppShapeError(`no usable ${parsed.error.issues[0]?.path.join('.') || 'Application'}`);
@@ -109,37 +65,52 @@ export function readApplication(json: unknown): AppState {
   const health = status?.health?.status;
   const reconciledAtMs = status?.reconciledAt;
   const resources = (status?.resources ?? []).filter(({ hook }) => hook !== true);
-  const managed = new Set(resources.map(keyOfResource));
+  const managed = new Set(resources.map(objectKey));
   return {
     name: metadata.name,
     namespace: metadata.namespace,
+    /** `Unknown` also when Argo CD has not compared it yet. */
     sync: status?.sync?.status || 'Unknown',
+    /** `Healthy`, `Progressing`, `Degraded`, …; absent before the first comparison. */
     ...(health && { health: oneLine(health, LONGEST_WORD) }),
+    /** In Argo CD's order. */
     errors: (status?.conditions ?? []).filter(({ type }) => type.endsWith('Error')).map(toError),
+    /** The last one (a sync) or the one under way. Its message is one line, safe to show; it may be empty. */
     ...(operation && {
       operation: { phase: operation.phase, message: oneLine(operation.message ?? '', LONGEST_MESSAGE) },
     }),
+    /** Start of the last comparison with git, in whole seconds of the controller's clock. It stays when a comparison was given up. */
     ...(reconciledAtMs != null && { reconciledAtMs }),
+    /** A refresh is asked for or under way (annotation `argocd.argoproj.io/refresh`): one asked for now may be lost in it. */
     refreshPending: metadata.annotations?.[REFRESH] !== undefined,
-    manages: (object) => managed.has(objectKey(object)),
+    /** True when the object is among the Application's resources, also when it waits to be pruned. */
+    manages: (object: ObjectRef): boolean => managed.has(objectKey(object)),
+    /** Those that Argo CD compares, in its copy of the output. Without hooks and Jobs that are only to be pruned. */
     jobs: resources.flatMap(toJob),
   };
 }
 
 /** What is printed with `hook: Skip` has no status: Argo CD does not compare it (controller/state.go, `CompareAppState`). */
-function toJob(resource: z.infer<typeof Resource>): AppJob[] {
-  const { group, kind, namespace = '', name = '', requiresPruning, status } = resource;
+function toJob(resource: z.infer<typeof Resource>) {
+  const { group, kind, namespace, name, requiresPruning, status } = resource;
   const isCompared = group === 'batch' && kind === 'Job' && requiresPruning !== true;
   if (!isCompared || !(status === 'Synced' || status === 'OutOfSync')) return [];
+  // A sync would create or change one that is out of sync.
   return [{ namespace, name, outOfSync: status === 'OutOfSync' }];
 }
 
-function keyOfResource({ group = '', kind = '', namespace = '', name = '' }: z.infer<typeof Resource>): string {
-  return objectKey({ group, kind, namespace, name });
-}
-
-function toError({ type, message }: { readonly type: string; readonly message: string }): AppError {
-  return { type: oneLine(type, LONGEST_WORD), message: oneLine(message, LONGEST_MESSAGE), stops: STOPPING.has(type) };
+function toError({ type, message }: { readonly type: string; readonly message: string }) {
+  return {
+    /** `ComparisonError`, `InvalidSpecError`, `UnknownError`, `SyncError`, `DeletionError`, or a newer one. */
+    type: oneLine(type, LONGEST_WORD),
+    /** One line; long ones are cut in the middle, since what a plugin wrote stands at the end. */
+    message: oneLine(message, LONGEST_MESSAGE),
+    /**
+     * The last comparison cannot be trusted, so nothing must be synced on it. For `ComparisonError` and `InvalidSpecError` Argo CD itself
+     * ends a sync (controller/sync.go, `SyncAppState`); `UnknownError`: the comparison was given up. Other errors tell of the past.
+     */
+    stops: STOPPING.has(type),
+  };
 }
 
 /** Cut before escaping, so that an endless message costs nothing; and after, so that escapes do not make it long again. */

@@ -15,12 +15,7 @@ export interface ApplicationRef {
 }
 
 /** A namespaced Kubernetes object. `group` is empty for the core API. */
-export interface ObjectRef {
-  readonly group: string;
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
-}
+export type ObjectRef = Readonly<Record<'group' | 'kind' | 'namespace' | 'name', string>>;
 
 /** Longest possible: five names of 253 characters, a Kind and the marks between them. */
 const MAX_LENGTH = 1400;

@@ -19,7 +19,7 @@
  */
 import * as z from 'zod';
 import { type Clock, systemClock } from '../../shared/clock.ts';
-import { Failure, type FailureKind } from '../../shared/failure.ts';
+import { Failure } from '../../shared/failure.ts';
 import { parseUrl } from '../../shared/url.ts';
 import { HttpClient, type HttpOptions } from '../http/client.ts';
 import {
@@ -214,8 +214,7 @@ function isBusy(answer: HttpAnswer): boolean {
 function refusal(request: HttpRequest, answer: HttpAnswer, right: string): Failure {
   const { status } = answer;
   const error = readError(answer);
-  const say = (code: string, received: string, remedy: string, kind?: FailureKind) =>
-    failure(request, code, received, remedy, kind);
+  const say = failure.bind(undefined, request);
   switch (status) {
     case 401:
       return say(

@@ -103,25 +103,17 @@ const NOT_COMPARED: AppError = {
   stops: true,
 };
 
-/** Ms. */
-export interface WakePatience {
+const PATIENCE = {
   /** How long a wake waits for the answer to a refresh. Proxies end a request after a minute. */
-  readonly answerMs: number;
-  /** How often it reads the Application meanwhile and afterwards, and when it asks again. */
-  readonly readEveryMs: number;
-  readonly askAgainMs: number;
-  /** How long it tries a sync while another operation is under way, and how often. */
-  readonly busyMs: number;
-  readonly syncEveryMs: number;
-}
-
-const PATIENCE: WakePatience = {
   answerMs: 30_000,
+  /** How often it reads the Application meanwhile and afterwards, and when it asks again. */
   readEveryMs: 5_000,
   askAgainMs: 60_000,
+  /** How long it tries a sync while another operation is under way, and how often. */
   busyMs: 30_000,
   syncEveryMs: 500,
 };
+export type WakePatience = Readonly<typeof PATIENCE>;
 
 /**
  * One wake. Not for two calls at a time for one Application: the second one's refresh would be lost. Throws `Failure` (exit 1).
@@ -137,25 +129,26 @@ export async function wake(
 ): Promise<WakeResult> {
   const before = await argocd.read(app, shortly(argocd, deadline));
   if (!groups.some(before.manages)) return { is: 'foreign', app: before };
+  const one = { argocd, app, deadline, patience };
   // One that Argo CD has overlooked is heard with this.
-  const seen = before.refreshPending ? await refresh(argocd, app, 'normal', before, deadline, patience) : before;
-  const refreshed = await refresh(argocd, app, 'hard', seen, deadline, patience);
+  const seen = before.refreshPending ? await refresh(one, 'normal', before) : before;
+  const refreshed = await refresh(one, 'hard', seen);
   const verdict = afterRefresh(refreshed, groups);
   if (verdict !== 'sync') return verdict;
-  const start = await sync(argocd, app, deadline, patience);
-  return { is: start === 'started' ? 'synced' : 'busy', app: refreshed };
+  return { is: (await sync(one)) === 'started' ? 'synced' : 'busy', app: refreshed };
 }
 
-async function refresh(
-  argocd: WakeTarget,
-  app: ApplicationRef,
-  how: RefreshKind,
-  before: AppState,
-  deadline: Deadline,
-  patience: WakePatience,
-): Promise<AppState> {
+interface OneWake {
+  readonly argocd: WakeTarget;
+  readonly app: ApplicationRef;
+  readonly deadline: Deadline;
+  readonly patience: WakePatience;
+}
+
+async function refresh(one: OneWake, how: RefreshKind, before: AppState): Promise<AppState> {
+  const { argocd, app, deadline, patience } = one;
   for (let earlier = before; ; ) {
-    const state = await askOnce(argocd, app, how, earlier, shortly(argocd, deadline, patience.askAgainMs), patience);
+    const state = await askOnce(one, how, earlier);
     if (state) return state;
     if (deadline.remainingMs() <= patience.readEveryMs) throw notDone(app, deadline);
     const now = await unless(isAway, argocd.read(app, shortly(argocd, deadline)));
@@ -167,15 +160,13 @@ async function refresh(
   }
 }
 
-/** The refreshed Application: as the answer or a read beside it shows it. Undefined: neither does within `limit`. */
+/** The refreshed Application: as the answer or a read beside it shows it. Undefined: neither does within `askAgainMs`. */
 async function askOnce(
-  argocd: WakeTarget,
-  app: ApplicationRef,
+  { argocd, app, deadline, patience: { answerMs, askAgainMs, readEveryMs } }: OneWake,
   how: RefreshKind,
   before: AppState,
-  limit: Deadline,
-  { answerMs, readEveryMs }: WakePatience,
 ): Promise<AppState | undefined> {
+  const limit = shortly(argocd, deadline, askAgainMs);
   const end = new AbortController();
   const read = async (): Promise<AppState | undefined> => {
     for (let quiet = 0; quiet < QUIET_READS; ) {
@@ -220,12 +211,7 @@ async function unless(isSuch: (failure: Failure) => boolean, answer: Promise<App
   }
 }
 
-async function sync(
-  argocd: WakeTarget,
-  app: ApplicationRef,
-  deadline: Deadline,
-  { busyMs, syncEveryMs }: WakePatience,
-): Promise<SyncStart> {
+async function sync({ argocd, app, deadline, patience: { busyMs, syncEveryMs } }: OneWake): Promise<SyncStart> {
   const until = new Deadline(Math.min(busyMs, deadline.remainingMs()), argocd.clock);
   for (;;) {
     const start = await argocd.sync(app, new Deadline(ANSWER_MS, argocd.clock));

@@ -19,8 +19,8 @@ import { judgeVersion, type VersionFacts } from './version.ts';
 export interface Question extends AccessHints {
   /** Operation and object: `list running jobs of org acme`. */
   readonly what: string;
-  /** Gitea answers some questions to a `POST` only. */
-  readonly method?: 'GET' | 'POST';
+  /** Gitea answers some questions to a `POST` only. Default: `GET`. */
+  readonly method?: HttpRequest['method'];
   /** Below `/api/v1`, segments already encoded. */
   readonly path: string;
   /** In order; a key may come twice (`status`): Gitea does not split commas. */
@@ -59,16 +59,14 @@ export class GiteaApi {
   readonly #access: GiteaAccess;
   readonly #base: string;
   readonly shelf: Shelf;
+  readonly nowMs: () => number;
   #requests = 0;
 
   constructor(access: GiteaAccess) {
     this.#access = access;
     this.#base = access.url.replace(/\/+$/, '');
     this.shelf = access.shelf ?? new Shelf();
-  }
-
-  nowMs(): number {
-    return (this.#access.now ?? systemClock.now)();
+    this.nowMs = access.now ?? systemClock.now;
   }
 
   /** Asked once per base URL. Throws `Failure` when it is older than 1.25.0, Forgejo, or no version at all. */
@@ -131,17 +129,30 @@ export class GiteaApi {
     if (answer.status !== 200) throw failureOfStatus(request, answer, hints, this.#access.token);
   }
 
-  #request({ what, method = 'GET', path, query = [], mostBytes }: Question): HttpRequest {
-    const request = requestTo(this.#access, { what, method, path, query });
+  #request(question: Question): HttpRequest {
     const { careful, queue } = this.#access;
-    return { ...request, queue, once: careful === 'once', mostBytes };
+    return { ...requestTo(this.#access, question), queue, once: careful === 'once', mostBytes: question.mostBytes };
   }
+}
+
+/** Has Gitea change something. Answers with one of these statuses. @throws Failure for all others */
+export async function change(
+  access: GiteaAccess,
+  question: Question & Pick<HttpRequest, 'method'>,
+  expected: readonly number[],
+  body?: object,
+): Promise<HttpAnswer> {
+  const text = body && JSON.stringify(body);
+  const request = { ...requestTo(access, question), queue: access.queue, body: text };
+  const answer = await access.http.send(request, access.deadline);
+  if (expected.includes(answer.status)) return answer;
+  throw failureOfStatus(request, answer, question, access.token);
 }
 
 /** Redirects may lead to places that the token is bound to. @throws Failure (exit 3): the address itself is none, so it was not sent */
 export function requestTo(
   { url: base, token }: Pick<GiteaAccess, 'url' | 'token'>,
-  { what, method, path, query = [] }: Pick<HttpRequest, 'what' | 'method'> & Pick<Question, 'path' | 'query'>,
+  { what, method = 'GET', path, query = [] }: Pick<Question, 'what' | 'method' | 'path' | 'query'>,
 ): HttpRequest {
   const url = new URL(`${base.replace(/\/+$/, '')}/api/v1${path}`);
   if (!token.covers(url)) throw foreignToken(what, `${url.origin}${url.pathname}`, token);

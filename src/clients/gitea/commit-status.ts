@@ -1,8 +1,7 @@
 /** Commit statuses: what Gitea shows beside a commit and its pull request. */
 import * as z from 'zod';
-import { type GiteaAccess, GiteaApi, type Question, requestTo } from './api.ts';
+import { change, type GiteaAccess, GiteaApi, type Question } from './api.ts';
 import { levelOfRepository } from './endpoints.ts';
-import { failureOfStatus } from './failures.ts';
 import { readShape } from './shapes.ts';
 
 const JobRow = z.object({ head_sha: z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/) });
@@ -31,11 +30,7 @@ export async function readCommit(access: GiteaAccess, repository: string, jobId:
 export async function setCommitStatus(access: GiteaAccess, status: CommitStatus): Promise<void> {
   const { repository, sha, url: target_url, ...told } = status;
   const question = questionOf(repository, `set a commit status in ${repository}`, `statuses/${sha}`);
-  const request = requestTo(access, { ...question, method: 'POST' });
-  const body = JSON.stringify({ state: 'success', target_url, ...told });
-  const sent = { ...request, queue: access.queue, body, contentType: 'application/json' };
-  const answer = await access.http.send(sent, access.deadline);
-  if (answer.status !== 201) throw failureOfStatus(request, answer, question, access.token);
+  await change(access, { ...question, method: 'POST' }, [201], { state: 'success', target_url, ...told });
 }
 
 function questionOf(repository: string, what: string, below: string): Question {

@@ -21,14 +21,7 @@ const HISTORY_MARGIN_MS = 30 * 60_000;
 /** Where the newest rows stand besides the first page, unless the instance allows smaller pages only (`[api] MAX_RESPONSE_ITEMS`). */
 const FURTHER_PAGES = Array.from({ length: NEWEST_ROWS / PAGE_LIMIT - 1 }, (_, index) => index + 2);
 
-export interface CompletedList {
-  readonly question: Question;
-  readonly first: ListPage<Job>;
-  /** False up to Gitea 1.26: the newest rows stand on the last pages of most databases. */
-  readonly sorted: boolean;
-  /** Besides the first one, the newest rows first. */
-  readonly pages: readonly ListPage<Job>[];
-}
+type CompletedList = Awaited<ReturnType<typeof readCompletedJobs>>;
 
 /**
  * Puts the newest completed jobs into `jobs`, `rows` of them and perhaps the first page besides. Versions before 1.27 ignore the order that
@@ -39,13 +32,14 @@ export async function readCompletedJobs(
   level: Level,
   jobs: JobsById,
   { rows = NEWEST_ROWS, isEager = false } = {},
-): Promise<CompletedList> {
+) {
   const question = jobsQuestion(level, ['completed']);
   const firstAsked = readCompletedPage(api, question, 1);
   const early = isEager ? FURTHER_PAGES.map((page) => readCompletedPage(api, question, page)) : [];
   // What is not wanted may fail.
   for (const page of early) page.catch(() => undefined);
   const first = await firstAsked;
+  // Up to Gitea 1.26 the newest rows stand on the last pages of most databases.
   const { sortsJobs: sorted } = await api.version();
   const wanted = newestPages(first, sorted, 0, pagesFor(rows, first, sorted));
   const asked = wanted.map((page) => early[FURTHER_PAGES.indexOf(page)] ?? readCompletedPage(api, question, page));
@@ -73,11 +67,8 @@ export async function readHistory(api: GiteaApi, list: CompletedList, jobs: Jobs
     const more = await Promise.all(numbers.map((page) => readCompletedPage(api, question, page)));
     if (more.length === 0) return;
     // An active job wins: it may have been listed before it completed, and a row too many keeps a runner only.
-    const rows = more.flatMap((page) => page.rows);
-    keep(
-      jobs,
-      rows.filter(({ id }) => !jobs.has(id)),
-    );
+    const news = more.flatMap(({ rows }) => rows.filter(({ id }) => !jobs.has(id)));
+    keep(jobs, news);
     pages = [...pages, ...more];
   }
 }

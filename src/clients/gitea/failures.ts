@@ -1,5 +1,5 @@
 /** What each error that Gitea answers means and what to do about it, in one place. Texts hold nothing that came in a body. */
-import { Failure, type FailureKind } from '../../shared/failure.ts';
+import { Failure } from '../../shared/failure.ts';
 import { failure, type HttpAnswer, type HttpRequest, insteadOfJson, proxyWantsLogin } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
 
@@ -26,8 +26,8 @@ export function failureOfStatus(
   { source }: Token,
 ): Failure {
   const { status } = answer;
-  const say = (code: string, received: string, remedy: string, kind?: FailureKind) =>
-    failure(request, code, received, remedy, kind);
+  const { scope, user } = hints.rights;
+  const say = failure.bind(undefined, request);
   switch (status) {
     case 401:
       return say(
@@ -40,7 +40,7 @@ export function failureOfStatus(
       return say(
         'GR-GITEA-02',
         `Gitea forbids it (403)${complaint(answer, hints.rights)}`,
-        `The token needs ${rightsText(hints.rights)}. It is in ${source}`,
+        `The token needs ${scope}${user === undefined ? '' : `, and its user must be ${user}`}. It is in ${source}`,
         'forbidden',
       );
     case 404:
@@ -87,10 +87,6 @@ function complaint(answer: HttpAnswer, { scope, user }: Rights): string {
   const begin = beginOf(answer);
   if (LACKS_SCOPE.test(begin)) return `: the token lacks ${scope}`;
   return user !== undefined && LACKS_PLACE.test(begin) ? `: the token's user is not ${user}` : '';
-}
-
-function rightsText({ scope, user }: Rights): string {
-  return user === undefined ? scope : `${scope}, and its user must be ${user}`;
 }
 
 /** True when Gitea refuses the token: another one in its place may help. */

@@ -16,15 +16,7 @@ export const CONCLUSIONS = ['success', 'failure', 'cancelled', 'skipped'] as con
 /** Gitea's word for how a CI job ended. */
 export type JobResult = (typeof CONCLUSIONS)[number];
 
-export interface JobEnd {
-  readonly id: number;
-  /** As in `Job`. */
-  readonly attempt: number;
-  readonly runId: number;
-  readonly result: JobResult;
-  /** Name of the runner that ran it; absent when none did. */
-  readonly runner?: string;
-}
+export type JobEnd = ReturnType<typeof readEnd>[number];
 
 const rows = z.array(z.unknown()).optional();
 const List = z.object({ total_count: z.int().nonnegative(), jobs: rows, workflow_runs: rows });
@@ -49,7 +41,7 @@ export async function levelsOf(
 }
 
 /** The newest completed jobs of a level: one request, up to Gitea 1.26 three. @throws Failure */
-export async function readJobEnds(api: GiteaApi, level: Level): Promise<readonly JobEnd[]> {
+export async function readJobEnds(api: GiteaApi, level: Level) {
   const question = jobsQuestion(level, ['completed']);
   const first = await readList(api, question, 1);
   const version = await api.version();
@@ -82,10 +74,11 @@ export async function readList(api: GiteaApi, question: Question, page: number):
   return await readPage(api, { question, read, standIn: () => undefined }, page, Number.POSITIVE_INFINITY);
 }
 
-function readEnd(row: unknown, version: VersionFacts): readonly JobEnd[] {
+function readEnd(row: unknown, version: VersionFacts) {
   const { data } = EndedJobRow.safeParse(row);
   if (!data) return [];
   const { id, run_id: runId, run_attempt: written, conclusion: result, runner_name: runner } = data;
   const attempt = toAttempt(written, 'completed', version);
+  // Without `runner`: none ran it.
   return [{ id, attempt, runId, result, ...(runner && { runner }) }];
 }

@@ -22,7 +22,7 @@ import { Deadline } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
 import { GiteaApi, type VersionCache } from './api.ts';
 import { Shelf, shareOutBytes } from './bounds.ts';
-import { type CompletedList, lacksHistory, readCompletedJobs, readHistory } from './completed-jobs.ts';
+import { lacksHistory, readCompletedJobs, readHistory } from './completed-jobs.ts';
 import { describeScope, type Level } from './endpoints.ts';
 import { foreignToken } from './failures.ts';
 import { type JobsById, readActiveJobs, readJobsIn, readRunners } from './lists.ts';
@@ -156,34 +156,24 @@ async function lookAtLevel(api: GiteaApi, level: Level, options: OneLookOptions)
   }
 
   // Reading several pages takes its time, and what was asked before them would be older than they are.
-  const { runners, completed } = await (early && read === 'snapshot'
+  const [runners, completed] = await (early && read === 'snapshot'
     ? early(jobs)
-    : runnersAndCompleted(api, level, jobs));
+    : Promise.all([readRunners(api, level), readCompletedJobs(api, level, jobs)]));
   if (lacksHistory(completed, jobs) && (await options.needsHistory?.())) await readHistory(api, completed, jobs);
   if (hasUnexplainedRunner(runners, jobs.values())) await readJobsIn(api, level, 'in_progress', jobs);
   return { jobs: [...jobs.values()], runners, rowsWereRead: true };
 }
 
-interface Besides {
-  readonly runners: readonly RegisteredRunner[];
-  readonly completed: CompletedList;
-}
-
-async function runnersAndCompleted(api: GiteaApi, level: Level, jobs: JobsById): Promise<Besides> {
-  const [runners, completed] = await Promise.all([readRunners(api, level), readCompletedJobs(api, level, jobs)]);
-  return { runners, completed };
-}
-
 /** Asks at once. Nobody knows then which of the lists is older: a job in two of them counts as active, so its runner stays. */
-function lookAhead(api: GiteaApi, level: Level, furtherPages: boolean): (jobs: JobsById) => Promise<Besides> {
+function lookAhead(api: GiteaApi, level: Level, furtherPages: boolean) {
   const done: JobsById = new Map();
   const asked = Promise.all([readRunners(api, level), readCompletedJobs(api, level, done, { isEager: furtherPages })]);
   // The answers may not be needed, and the failure of the first question comes first.
   asked.catch(() => undefined);
-  return async (jobs) => {
-    const [runners, completed] = await asked;
+  return async (jobs: JobsById) => {
+    const answers = await asked;
     for (const [id, job] of done) if (!jobs.has(id)) jobs.set(id, job);
-    return { runners, completed };
+    return answers;
   };
 }
 

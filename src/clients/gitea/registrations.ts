@@ -5,12 +5,12 @@
  * at work, whose job is then lost. So the row and the running jobs must be read just before each deletion.
  */
 import * as z from 'zod';
-import type { Look, RegisteredRunner } from '../../planner/evidence.ts';
+import type { Look } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
 import type { Scope } from '../../shared/scope.ts';
-import { type GiteaAccess, GiteaApi, requestTo } from './api.ts';
+import { change, type GiteaAccess, GiteaApi } from './api.ts';
 import type { Level } from './endpoints.ts';
-import { failureOfStatus, type Rights } from './failures.ts';
+import type { Rights } from './failures.ts';
 import { type JobsById, readJobsIn, readRunners } from './lists.ts';
 import { readRunnerPage, readShape } from './shapes.ts';
 import { ownLevel } from './user-repos.ts';
@@ -28,11 +28,7 @@ export async function readRegistrations(access: GiteaAccess, level: Level): Prom
 }
 
 /** One row as it is now, with the running jobs read just before it; `row` is undefined when it is gone. */
-export async function readRegistration(
-  access: GiteaAccess,
-  level: Level,
-  id: number,
-): Promise<{ readonly row: RegisteredRunner | undefined; readonly jobs: Look['jobs'] }> {
+export async function readRegistration(access: GiteaAccess, level: Level, id: number) {
   const api = new GiteaApi(access);
   // The row comes last: a runner that lives has shown itself in it, whatever it did since the jobs were read.
   const jobs = await readRunning(api, level);
@@ -64,13 +60,10 @@ const TokenAnswer = z.object({ token: z.string().regex(/^[\x21-\x7e]{1,255}$/) }
 
 /** Deletes one row; `gone` when it was not there any more. @throws Failure */
 export async function deleteRegistration(access: GiteaAccess, level: Level, id: number): Promise<'deleted' | 'gone'> {
-  const { http, deadline } = access;
   const what = `delete runner ${id} of ${level.name}`;
-  const request = requestTo(access, { what, method: 'DELETE', path: `${level.runners.path}/${id}` });
-  const answer = await http.send(request, deadline);
-  if (answer.status === 204) return 'deleted';
-  if (answer.status === 404) return 'gone';
-  throw failureOfStatus(request, answer, { ...level.runners, rights: writeRights(level) }, access.token);
+  const question = { ...level.runners, what, path: `${level.runners.path}/${id}`, rights: writeRights(level) };
+  const { status } = await change(access, { ...question, method: 'DELETE' }, [204, 404]);
+  return status === 204 ? 'deleted' : 'gone';
 }
 
 /** What changes something needs the same place as listing, but the scope to write (routers/api/v1/api.go `tokenRequiresScopes`). */

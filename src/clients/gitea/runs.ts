@@ -1,31 +1,15 @@
 /** Runs of workflows: finds one by the number that Gitea shows beside its title, lists its jobs, ends and re-runs them. */
 import * as z from 'zod';
 import { Deadline, failure } from '../http/request.ts';
-import { type GiteaAccess, GiteaApi, type Question, requestTo } from './api.ts';
+import { change, type GiteaAccess, GiteaApi, type Question, requestTo } from './api.ts';
 import { type Level, levelOf, levelOfRepository } from './endpoints.ts';
-import { type AccessHints, beginOf, failureOfStatus } from './failures.ts';
+import { type AccessHints, beginOf } from './failures.ts';
 import { eachPage } from './lists.ts';
 import { type GiteaTarget, giteaClient, type ObserveOptions } from './observe.ts';
 import { type ListPage, readShape, toAttempt, toJobStatus } from './shapes.ts';
+import type { VersionFacts } from './version.ts';
 
-export interface Run {
-  readonly id: number;
-  /** As Gitea shows it: it counts the runs of the repository. */
-  readonly number: number;
-  /** `owner/name` */
-  readonly repository: string;
-  /** File name of the workflow. */
-  readonly workflow: string;
-  readonly event: string;
-  readonly branch: string;
-  /** Gitea's word: `queued`, `waiting`, `in_progress` or `completed`. */
-  readonly status: string;
-  readonly conclusion?: string;
-  /** Its page; empty when Gitea tells no http(s) address. */
-  readonly url: string;
-  /** Its repository has Actions switched off. Gitea lists its jobs as before, and gives them to no runner (measured: 1.26.0, 1.27.3). */
-  readonly isActionsOff?: true;
-}
+export type Run = Readonly<ReturnType<typeof readRun>>;
 
 /** Pages of unfinished runs, and of the newest runs of all kinds, that are read: a run that people ask about is a new one. */
 const MOST_PAGES = { active: 4, all: 2 } as const;
@@ -91,22 +75,29 @@ async function search(
 
 function readRunPage(json: unknown): ListPage<Run> {
   const page = readShape(RunPage, json, 'the list');
-  const rows = page.workflow_runs.map((row, index): Run => {
-    const { repository, ...run } = readShape(RunRow, row, `run number ${index + 1} of the page`);
-    return {
-      id: run.id,
-      number: run.run_number,
-      repository: repository.full_name,
-      workflow: run.path.replace(/@.*$/, ''),
-      event: run.event,
-      branch: run.head_branch ?? '',
-      status: run.status,
-      ...(run.conclusion && { conclusion: run.conclusion }),
-      url: /^https?:\/\//.test(run.html_url) ? run.html_url : '',
-      ...(repository.has_actions === false && { isActionsOff: true as const }),
-    };
-  });
-  return { rows, total: page.total_count };
+  return { rows: page.workflow_runs.map(readRun), total: page.total_count };
+}
+
+function readRun(row: unknown, index: number) {
+  const { repository, ...run } = readShape(RunRow, row, `run number ${index + 1} of the page`);
+  return {
+    id: run.id,
+    /** As Gitea shows it: it counts the runs of the repository. */
+    number: run.run_number,
+    /** `owner/name` */
+    repository: repository.full_name,
+    /** File name of the workflow. */
+    workflow: run.path.replace(/@.*$/, ''),
+    event: run.event,
+    branch: run.head_branch ?? '',
+    /** Gitea's word: `queued`, `waiting`, `in_progress` or `completed`. */
+    status: run.status,
+    ...(run.conclusion && { conclusion: run.conclusion }),
+    /** Its page; empty when Gitea tells no http(s) address. */
+    url: /^https?:\/\//.test(run.html_url) ? run.html_url : '',
+    /** Its repository has Actions switched off. Gitea lists its jobs as before, and gives them to no runner (measured: 1.26.0, 1.27.3). */
+    ...(repository.has_actions === false && { isActionsOff: true as const }),
+  };
 }
 
 interface RunPlace {
@@ -123,19 +114,24 @@ interface RunPlace {
  *   are not re-run are copied and keep the name of their runner.
  * - So a row of the latest attempt that still has the name of a runner shows that its job was not re-run since.
  */
-export interface JobOfRun {
-  readonly id: number;
-  /** As `Job.attempt` (src/planner/evidence.ts). */
-  readonly attempt: number;
-  /** How often it was re-run before: from 1.27 on its run, up to 1.26 the job itself. */
-  readonly reruns: number;
-  readonly isDone: boolean;
-  /** It waits for other jobs, a concurrency group or an approval. */
-  readonly isBlocked?: true;
-  /** Gitea's word, e.g. `success` or `failure`; absent while it is not done. */
-  readonly conclusion?: string;
-  /** Absent: no runner has claimed it, or Gitea's nightly clean-up has removed the name. */
-  readonly runner?: string;
+export type JobOfRun = Readonly<ReturnType<typeof jobOf>>;
+
+function jobOf(row: z.output<typeof RerunRow>, version: VersionFacts) {
+  const status = toJobStatus(row.status);
+  return {
+    id: row.id,
+    /** As `Job.attempt` (src/planner/evidence.ts). */
+    attempt: toAttempt(row.run_attempt, status, version),
+    /** How often it was re-run before: from 1.27 on its run, up to 1.26 the job itself. */
+    reruns: Math.max(0, row.run_attempt - 1),
+    isDone: status === 'completed',
+    /** It waits for other jobs, a concurrency group or an approval. Not every word that is not known: one may be that of a job at work. */
+    ...(row.status === 'waiting' && { isBlocked: true as const }),
+    /** Gitea's word, e.g. `success` or `failure`; absent while it is not done. */
+    ...(row.conclusion && { conclusion: row.conclusion }),
+    /** Absent: no runner has claimed it, or Gitea's nightly clean-up has removed the name. */
+    ...(row.runner_name && { runner: row.runner_name }),
+  };
 }
 
 /** What is re-run: one job with all that need it, or all jobs that failed or were cancelled, with all that need them. */
@@ -184,19 +180,7 @@ export async function readRunJobs(
     return { rows, total };
   };
   for await (const { rows, total } of eachPage(api, question, read, MOST_JOB_PAGES)) {
-    for (const row of rows) {
-      const status = toJobStatus(row.status);
-      jobs.set(row.id, {
-        id: row.id,
-        attempt: toAttempt(row.run_attempt, status, version),
-        reruns: Math.max(0, row.run_attempt - 1),
-        isDone: status === 'completed',
-        // Not every word that is not known: one of them may be that of a job at work.
-        ...(row.status === 'waiting' && { isBlocked: true as const }),
-        ...(row.conclusion && { conclusion: row.conclusion }),
-        ...(row.runner_name && { runner: row.runner_name }),
-      });
-    }
+    for (const row of rows) jobs.set(row.id, jobOf(row, version));
     if (jobs.size >= total) return [...jobs.values()];
   }
   throw api.failure(question, 'GR-GITEA-09', 'the list is not complete', 'It is read again later');
@@ -209,12 +193,9 @@ export async function canEndRuns(access: GiteaAccess): Promise<boolean> {
 
 /** Has Gitea end all unfinished jobs of a run at once, as cancelled, whatever their runners do. One that is over stays as it is. @throws Failure */
 export async function endRun(access: GiteaAccess, place: RunPlace): Promise<void> {
-  const question = { what: `end ${nameOf(place)}`, method: 'POST' as const, path: pathOf(place, 'force-cancel') };
-  const request = { ...requestTo(access, question), queue: access.queue };
-  const answer = await access.http.send(request, access.deadline);
+  const question = { ...hintsOf(place), what: `end ${nameOf(place)}`, path: pathOf(place, 'force-cancel') };
   // 409: it has ended meanwhile.
-  if (answer.status !== 200 && answer.status !== 409)
-    throw failureOfStatus(request, answer, hintsOf(place), access.token);
+  await change(access, { ...question, method: 'POST' }, [200, 409]);
 }
 
 /** Asks Gitea for a re-run. `not-done`: the run is not done (any more), so nothing was re-run. @throws Failure */
@@ -225,16 +206,13 @@ export async function askForRerun(
 ): Promise<'asked' | 'not-done'> {
   const what = asked === 'failed-jobs' ? `re-run the failed jobs of ${nameOf(place)}` : `re-run job ${asked.jobId}`;
   const path = pathOf(place, asked === 'failed-jobs' ? 'rerun-failed-jobs' : `jobs/${asked.jobId}/rerun`);
-  const request = { ...requestTo(access, { what, method: 'POST', path }), queue: access.queue };
-  const answer = await access.http.send(request, access.deadline);
-  if (answer.status === 200 || answer.status === 201) return 'asked';
+  const question = { ...hintsOf(place), what, method: 'POST' as const, path };
+  const answer = await change(access, question, [200, 201, 400, 409]);
+  if (answer.status < 300) return 'asked';
   // 409: somebody else makes the next attempt at this moment (1.27).
-  if (answer.status === 409 || (answer.status === 400 && NOT_DONE.test(beginOf(answer)))) return 'not-done';
-  if (answer.status === 400) {
-    const remedy = 'Look whether the workflow is disabled, or the run has had its MAX_RERUN_ATTEMPTS';
-    throw failure(request, 'GR-GITEA-17', 'Gitea refuses the re-run (400)', remedy);
-  }
-  throw failureOfStatus(request, answer, hintsOf(place), access.token);
+  if (answer.status === 409 || NOT_DONE.test(beginOf(answer))) return 'not-done';
+  const remedy = 'Look whether the workflow is disabled, or the run has had its MAX_RERUN_ATTEMPTS';
+  throw failure(requestTo(access, question), 'GR-GITEA-17', 'Gitea refuses the re-run (400)', remedy);
 }
 
 /** Compared and never repeated. */

@@ -14,22 +14,9 @@ import { eachPage } from './lists.ts';
 import { registrationTokenQuestion } from './registrations.ts';
 import { readShape } from './shapes.ts';
 
-export interface Hook {
-  /** As it was entered; it may hold a password. */
-  readonly url: string;
-  readonly isActive: boolean;
-  /** It is sent when a CI job changes. */
-  readonly hasJobEvents: boolean;
-  readonly contentType: string;
-}
-
+export type Hook = Readonly<Awaited<ReturnType<typeof readHooks>>[number]>;
 /** Whether CI jobs can come out of the repositories of a level. */
-export interface ActionsSeen {
-  /** Repositories that were looked at, at most `MOST_PAGES` pages. */
-  readonly repositories: number;
-  /** `owner/name` of those whose Actions are off. */
-  readonly off: readonly string[];
-}
+export type ActionsSeen = Readonly<NonNullable<Awaited<ReturnType<typeof readActions>>>>;
 
 /** Of 50 rows each. */
 const MOST_PAGES = 4;
@@ -42,27 +29,33 @@ const HookRow = z.object({
 const RepoRow = z.object({ full_name: z.string(), has_actions: z.boolean() });
 
 /** @throws Failure */
-export async function readHooks(api: GiteaApi, level: Level): Promise<readonly Hook[]> {
+export async function readHooks(api: GiteaApi, level: Level) {
   const question = { ...level.runners, what: `list the webhooks of ${level.name}`, path: `${level.root}/hooks` };
   const rows = await readPages(api, question, HookRow);
   return rows.map(({ active, events, config }) => ({
+    /** As it was entered; it may hold a password. */
     url: config['url'] ?? '',
     isActive: active,
+    /** It is sent when a CI job changes. */
     hasJobEvents: (events ?? []).includes('workflow_job'),
     contentType: config['content_type'] ?? '',
   }));
 }
 
 /** Undefined: no list of Gitea shows it for this level (the whole instance, a user). Throws `Failure`. */
-export async function readActions(api: GiteaApi, level: Level): Promise<ActionsSeen | undefined> {
+export async function readActions(api: GiteaApi, level: Level) {
   const { jobs, name, root } = level;
   const of = (what: string, path: string): Question => ({ ...jobs, what: `${what} ${name}`, path });
   const rows = root.startsWith('/repos/')
     ? [await api.get(of('read', root), (json) => readShape(RepoRow, json, 'it'))]
     : root.startsWith('/orgs/') && (await readPages(api, of('list the repositories of', `${root}/repos`), RepoRow));
   if (!rows) return undefined;
-  const off = rows.filter(({ has_actions }) => !has_actions).map(({ full_name }) => full_name);
-  return { repositories: rows.length, off };
+  return {
+    /** Those that were looked at, at most `MOST_PAGES` pages. */
+    repositories: rows.length,
+    /** `owner/name` of those whose Actions are off. */
+    off: rows.filter(({ has_actions }) => !has_actions).map(({ full_name }) => full_name),
+  };
 }
 
 /** True when `token` is the registration token of the level. @throws Failure: Gitea gives it only to a token that may write. */

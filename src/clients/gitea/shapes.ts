@@ -6,6 +6,7 @@ import * as z from 'zod';
 import type { Job, JobStatus, RegisteredRunner } from '../../planner/evidence.ts';
 import { once } from '../../shared/once.ts';
 import { parseUrl } from '../../shared/url.ts';
+import { placeOf } from '../http/request.ts';
 import { boundedBranch, boundedLink, boundedName, labelsOfJob, labelsOfRunner, Shelf } from './bounds.ts';
 import { isGiteaName } from './endpoints.ts';
 import type { VersionFacts } from './version.ts';
@@ -247,14 +248,7 @@ function nameRow(kind: string, json: unknown, index: number): string {
 export function readShape<T>(schema: z.ZodType<T>, json: unknown, subject: string): T {
   const result = schema.safeParse(json);
   if (result.success) return result.data;
-  throw unusable(subject, fieldOf(result.error.issues[0]?.path ?? []));
-}
-
-/** Every part comes from a schema's keys or an index, never from the answer. */
-function fieldOf(path: readonly PropertyKey[]): string {
-  return path
-    .map((part, at) => (typeof part === 'number' ? `[${part}]` : `${at === 0 ? '' : '.'}${String(part)}`))
-    .join('');
+  throw unusable(subject, placeOf(result.error));
 }
 
 function unusable(subject: string, field: string): ShapeError {

@@ -40,18 +40,15 @@ export async function readJobsByRepo(
     await Promise.all(levels.map((level) => readCompletedJobs(api, level, jobs, { rows: PAGE_LIMIT })));
 }
 
-/** The levels of all repositories of a user that may have jobs. Their 403 or 404 is an error: they were listed a moment ago. @throws Failure */
-export async function levelsOfUser(api: GiteaApi, user: string): Promise<readonly Level[]> {
-  const repos = await listRepos(api, user);
-  return repos.filter(({ mayHaveJobs }) => mayHaveJobs).map(({ owner, name }) => repoLevel(owner, name));
-}
-
 /**
- * All repositories of a user. The list is a bare array. Its count stands in `X-Total-Count` only (routers/api/v1/user/repo.go). Gitea cuts
+ * The levels of all repositories of a user that may have jobs. Their 403 or 404 is an error: they were listed a moment ago.
+ *
+ * The list is a bare array. Its count stands in `X-Total-Count` only (routers/api/v1/user/repo.go). Gitea cuts
  * rows that the token may not see out of a page after counting, so a page may be short, or empty in the middle. So the number of pages comes
  * from the count and the server's own page size. A list whose count moved is read again.
+ * @throws Failure
  */
-async function listRepos(api: GiteaApi, user: string) {
+export async function levelsOfUser(api: GiteaApi, user: string): Promise<readonly Level[]> {
   const question: Question = {
     what: `list the repositories of user ${user}`,
     path: `/users/${segment(user)}/repos`,
@@ -66,7 +63,8 @@ async function listRepos(api: GiteaApi, user: string) {
     const pages = [first, ...(await Promise.all(numbers.map((page) => readRepoPage(api, question, page))))];
     const moves = pages.some(({ total }) => total !== first.total);
     const tooFull = pages.some(({ rows }, index) => rows.length > Math.max(0, first.total - index * size));
-    if (!moves && !tooFull) return pages.flatMap(({ rows }) => rows);
+    const repos = pages.flatMap(({ rows }) => rows.filter(({ mayHaveJobs }) => mayHaveJobs));
+    if (!moves && !tooFull) return repos.map(({ owner, name }) => repoLevel(owner, name));
     if (pass === PASSES) {
       const received = moves ? 'X-Total-Count changes with every page' : 'more rows arrived than X-Total-Count says';
       throw api.failure(question, 'GR-GITEA-09', received, 'Check what stands before Gitea (caches), or try again');

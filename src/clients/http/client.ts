@@ -110,7 +110,8 @@ export class HttpClient {
   async close(): Promise<void> {
     this.#life.abort();
     // A wire that could not be made has nothing to close; its senders have been told.
-    await Promise.all([...this.#lanes.values()].map(({ wire }) => wire.then((made) => made.close(), noop)));
+    const wires = [...this.#lanes.values()].map(({ wire }) => wire.catch(() => undefined));
+    await Promise.all(wires.map(async (wire) => (await wire)?.close()));
     this.#lanes.clear();
   }
 
@@ -236,7 +237,7 @@ export class HttpClient {
         ? import('./connect.ts').then(({ proxiedWire }) => proxiedWire(url.origin, { ...options, proxy }))
         : directWire(url.origin, options);
     // Whoever sends meets the rejection; `close` must not.
-    wire.catch(noop);
+    wire.catch(() => undefined);
     const lane = {
       wire,
       gate: new Gate(connections),
@@ -291,8 +292,6 @@ function pauseAskedFor({ header, status }: HttpAnswer, nowMs: number): AskedPaus
   const ms = status === 429 || status === 503 ? retryAfterMs(header('retry-after'), nowMs) : undefined;
   return ms === undefined ? undefined : { status, ms: Math.max(ms, SHORTEST_PAUSE_MS) };
 }
-
-function noop(): void {}
 
 function oneHeader(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;

@@ -8,10 +8,7 @@
  */
 
 /** A server's clock minus this machine's, ms: at least and at most. */
-export interface ClockBounds {
-  readonly leastMs: number;
-  readonly mostMs: number;
-}
+export type ClockBounds = Readonly<Record<'leastMs' | 'mostMs', number>>;
 
 /** One answer: when it was asked for and when its head came, by this machine's clock, ms since 1970; and its header `Date`. */
 export interface ClockReading {

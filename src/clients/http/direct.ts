@@ -2,9 +2,9 @@
  * Connections to an origin without a proxy, over Node's own HTTP client. That one is part of the program `node`, so it costs a
  * start 15 ms less than any package (docs/adr/0012). Its errors have the codes of undici's (`transport-error.ts`).
  */
-import type { Agent, IncomingMessage, RequestOptions, request as requestOverHttp } from 'node:http';
+import type { Agent, IncomingMessage, request as requestOverHttp } from 'node:http';
 import { urlToHttpOptions } from 'node:url';
-import { Body, type ConnectOptions, type Exchange, type Wire, type WireAnswer, type WireRequest } from './wire.ts';
+import { Body, type ConnectOptions, type Wire, type WireAnswer } from './wire.ts';
 
 /** An idle connection is closed after this time, sooner when the server says so: most servers wait 5 s or longer. */
 const IDLE_MS = 4000;
@@ -28,33 +28,24 @@ export async function directWire(origin: string, options: ConnectOptions): Promi
 
 function wireOf(origin: string, agent: Agent, request: typeof requestOverHttp): Wire {
   const { protocol, hostname, port } = urlToHttpOptions(new URL(origin));
+  // What all requests have in common: Node parses a URL again for each request.
   const server = { agent, protocol, hostname, port };
   return {
-    send: (asked) => send(asked, server, request),
+    send: ({ url, method, headers, body }) => {
+      const outgoing = request({ ...server, path: url.pathname + url.search, method, headers });
+      const answer = new Promise<WireAnswer>((resolve, reject) => {
+        outgoing.on('error', reject);
+        outgoing.on('response', (incoming) => {
+          const { statusCode: status = 0, headers: received } = incoming;
+          resolve({ status, headers: received, read: (limit) => readBody(incoming, limit) });
+        });
+      });
+      // With the body in one piece Node announces its length instead of sending it in chunks.
+      outgoing.end(body);
+      return { answer, cancel: () => outgoing.destroy() };
+    },
     close: async () => agent.destroy(),
   };
-}
-
-/** @param server what all requests of the wire have in common: Node parses a URL again for each request. */
-function send(
-  { url, method, headers, body }: WireRequest,
-  server: RequestOptions,
-  request: typeof requestOverHttp,
-): Exchange {
-  const outgoing = request({ ...server, path: url.pathname + url.search, method, headers });
-  const answer = new Promise<WireAnswer>((resolve, reject) => {
-    outgoing.on('error', reject);
-    outgoing.on('response', (incoming) => {
-      resolve({
-        status: incoming.statusCode ?? 0,
-        headers: incoming.headers,
-        read: (limit) => readBody(incoming, limit),
-      });
-    });
-  });
-  // With the body in one piece Node announces its length instead of sending it in chunks.
-  outgoing.end(body);
-  return { answer, cancel: () => outgoing.destroy() };
 }
 
 function readBody(incoming: IncomingMessage, limit: number): Promise<Uint8Array | undefined> {

@@ -6,8 +6,6 @@ import { parseUrl } from '../../shared/url.ts';
 /** The environment, as a value. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
-const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
-
 /**
  * The proxy for `url`, or undefined for a direct connection: `HTTPS_PROXY` for https, `HTTP_PROXY` for http, unless `NO_PROXY`
  * covers the host. Lower-case spellings come first, an empty value means none. Throws `Failure` (exit 2) when the variable holds no http(s) URL.
@@ -29,7 +27,7 @@ export function proxyFor(url: URL, env: Env): URL | undefined {
 /** True when an entry of `noProxy` covers the host: `*`, a name (and all below it), an IP address or a CIDR block, each perhaps with `:port`. */
 function isExempt(url: URL, noProxy: string): boolean {
   const host = url.hostname.replace(/^\[|\]$/g, '').toLowerCase();
-  const port = url.port || (DEFAULT_PORTS[url.protocol] ?? '');
+  const port = url.port || (url.protocol === 'https:' ? '443' : '80');
   return noProxy
     .toLowerCase()
     .split(/[,\s]+/)

@@ -89,6 +89,12 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** What a schema did not find: `labels[0].name`. Every part is one of its keys or an index, never of the answer. Empty: the whole of it. */
+export function placeOf({ issues }: { readonly issues: readonly { readonly path: readonly PropertyKey[] }[] }): string {
+  const parts = issues[0]?.path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)) ?? [];
+  return parts.join('').replace(/^\./, '');
+}
+
 /** The moment by which a whole operation of many requests must be done. A value, no timer: nothing to clean up. */
 export class Deadline {
   /** What was granted in total, in milliseconds. */
@@ -116,8 +122,8 @@ export class TimeLimit {
   readonly reached: Promise<never>;
   isReached = false;
   /** Called then. */
-  stop: () => void = noop;
-  clear: () => void = noop;
+  stop = (): void => undefined;
+  clear = (): void => undefined;
 
   constructor(ms: number, { after }: Pick<Clock, 'after'>, signal?: AbortSignal) {
     this.reached = new Promise((_resolve, reject) => {
@@ -135,5 +141,3 @@ export class TimeLimit {
     });
   }
 }
-
-function noop(): void {}

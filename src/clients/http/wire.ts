@@ -2,10 +2,7 @@
 import { Failure } from '../../shared/failure.ts';
 
 /** PEM. */
-export interface ClientCertificate {
-  readonly cert: string;
-  readonly key: string;
-}
+export type ClientCertificate = Readonly<Record<'cert' | 'key', string>>;
 
 /** Whom a connection trusts, and as whom it comes. */
 export interface Trust {

@@ -16,9 +16,8 @@ export interface KubeQuestion {
   /** From the root, segments already encoded. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** Becomes JSON. */
+  /** Becomes JSON; of a `PATCH` a merge patch. */
   readonly body?: unknown;
-  readonly contentType?: string;
 }
 
 const LONGEST_LINE_BYTES = 16 * 1024 * 1024;
@@ -61,13 +60,13 @@ export class KubeClient {
 
   /** The answer, whatever its status. @throws Failure when there is none. */
   async send(question: KubeQuestion, deadline: Deadline): Promise<HttpAnswer> {
-    const { body, contentType } = question;
+    const { body, method } = question;
     const authorization = await this.#authorization();
     const request = {
       ...this.request(question),
       authorization: authorization === undefined ? undefined : () => authorization,
       body: body === undefined ? undefined : JSON.stringify(body),
-      contentType,
+      contentType: method === 'PATCH' ? 'application/merge-patch+json' : undefined,
     };
     return await this.#http.send(request, deadline);
   }
@@ -176,9 +175,14 @@ export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGener
 export function parseAnswer<T>(request: HttpRequest, shape: z.ZodType<T>, text: string, wanted = 'object'): T {
   const body = parseJson(text);
   if (body === undefined) throw unreadable(request, 'no JSON');
-  const parsed = shape.safeParse(body);
-  if (!parsed.success) throw unreadable(request, `no ${wanted}: ${firstPath(parsed.error)}`);
-  return parsed.data;
+  return parseValue(request, shape, body, `no ${wanted}:`);
+}
+
+/** The same for a part of an answer. @param lacking what it is then, before the place */
+export function parseValue<T>(request: HttpRequest, shape: z.ZodType<T>, value: unknown, lacking: string): T {
+  const { data, error } = shape.safeParse(value);
+  if (error) throw unreadable(request, `${lacking} ${error.issues[0]?.path.join('.') || 'object'}`);
+  return data as T;
 }
 
 /** @param expected `a list` @param instead another way than this one, with a comma before it */
@@ -195,8 +199,4 @@ export function unexpectedStatus(request: HttpRequest, status: number, expected:
 export function unreadable(request: HttpRequest, received: string): Failure {
   const remedy = 'Check that KUBERNETES_SERVICE_HOST is a Kubernetes API server, or use --cluster off';
   return failure(request, 'GR-CLUSTER-08', `the answer is ${received}`, remedy, 'cluster');
-}
-
-export function firstPath(error: z.ZodError): string {
-  return error.issues[0]?.path.join('.') || 'object';
 }

@@ -18,19 +18,7 @@
  *   7. anything else ................................... unknown (counts as running)
  */
 import { hasEnded, isOver, type LiveJob, type LiveState, type PodTrouble } from '../../planner/evidence.ts';
-import {
-  ENDED_AT,
-  EXTEND_UNTIL,
-  isPinned,
-  JOB_URL,
-  KEEP_UNTIL,
-  LIMITS,
-  REPOSITORY,
-  SIZE,
-  type Texts,
-  TRACKING_ID,
-  WEIGHT,
-} from '../../shared/marks.ts';
+import * as marks from '../../shared/marks.ts';
 import { conditionMet, NO_POD_YET, podEndOf, runnerState, troubleOfEnded, troubleOfPending } from './pods.ts';
 import type { KubeJob, KubePod } from './resources.ts';
 
@@ -46,13 +34,13 @@ interface Judgement {
 export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
   const { namespace, name, creationTimestamp } = job.metadata;
   const annotations = job.metadata.annotations ?? {};
-  const jobUrl = annotations[JOB_URL];
-  const repository = annotations[REPOSITORY];
+  const jobUrl = annotations[marks.JOB_URL];
+  const repository = annotations[marks.REPOSITORY];
   const giteaUrl = giteaUrlOf(job);
   const priorityClass = job.spec?.template?.spec?.priorityClassName;
   const { state, trouble, runningSinceMs, finishedAtMs } = judge(job, pods);
   const end = isOver(state) ? podEndOf(job, pods) : undefined;
-  const [application, ...tracked] = annotations[TRACKING_ID]?.split(':') ?? [];
+  const [application, ...tracked] = annotations[marks.TRACKING_ID]?.split(':') ?? [];
   return {
     namespace,
     name,
@@ -63,7 +51,7 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
     ...(priorityClass && { priorityClass }),
     ...(runningSinceMs != null && { runningSinceMs }),
     ...(finishedAtMs != null && { finishedAtMs }),
-    ...(isPinned(annotations) && { pinned: true }),
+    ...(marks.isPinned(annotations) && { pinned: true }),
     ...(jobUrl && { jobUrl }),
     ...(repository && { repository }),
     ...(giteaUrl !== undefined && { giteaUrl }),
@@ -75,8 +63,8 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
 }
 
 /** Nobody else is to write these. A weight that is no number counts as the largest: no limit may be passed. */
-function placesOf(annotations: Texts): Pick<LiveJob, 'size' | 'weight' | 'limits'> {
-  const { [SIZE]: size, [WEIGHT]: weight, [LIMITS]: limits } = annotations;
+function placesOf(annotations: marks.Texts): Pick<LiveJob, 'size' | 'weight' | 'limits'> {
+  const { [marks.SIZE]: size, [marks.WEIGHT]: weight, [marks.LIMITS]: limits } = annotations;
   return {
     ...(size && { size }),
     ...(weight && { weight: /^[1-9]\d{0,4}$/.test(weight) ? Number(weight) : MOST_WEIGHT }),
@@ -87,10 +75,10 @@ function placesOf(annotations: Texts): Pick<LiveJob, 'size' | 'weight' | 'limits
 const MOST_WEIGHT = 10_000;
 
 /** What the annotations say about the stay of a runner whose CI job failed. Our own that are no times are as if they were not there. */
-function keepOf(annotations: Texts): Pick<LiveJob, 'endedAtMs' | 'keepUntilMs' | 'extendUntilMs'> {
-  const endedAtMs = timeOf(annotations[ENDED_AT]);
-  const keepUntilMs = timeOf(annotations[KEEP_UNTIL]);
-  const extension = annotations[EXTEND_UNTIL];
+function keepOf(annotations: marks.Texts): Pick<LiveJob, 'endedAtMs' | 'keepUntilMs' | 'extendUntilMs'> {
+  const endedAtMs = timeOf(annotations[marks.ENDED_AT]);
+  const keepUntilMs = timeOf(annotations[marks.KEEP_UNTIL]);
+  const extension = annotations[marks.EXTEND_UNTIL];
   return {
     ...(endedAtMs !== undefined && { endedAtMs }),
     ...(keepUntilMs !== undefined && { keepUntilMs }),

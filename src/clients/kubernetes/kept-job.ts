@@ -1,6 +1,5 @@
 /** Reads the Job of a runner that stays for a look, by the name of the Job or of its pod. Writes until when it is to stay. */
 import * as z from 'zod';
-import type { LiveJob } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
 import { EXTEND_UNTIL, isOurs } from '../../shared/marks.ts';
 import { type Deadline, failure, type HttpRequest } from '../http/request.ts';
@@ -9,21 +8,12 @@ import { judgeJob } from './judge.ts';
 import { jobOf } from './pods.ts';
 import { JOBS, objectPath, PODS, type Resource, TRACKED_JOBS } from './resources.ts';
 
-export interface NamedJob {
-  readonly live: LiveJob;
-  /** A patch fails when the Job has changed since. */
-  readonly resourceVersion: string;
-}
+export type NamedJob = Readonly<Awaited<ReturnType<typeof findRunnerJob>>>;
 
 const Version = z.object({ metadata: z.object({ resourceVersion: z.string().min(1) }) });
 
 /** @throws Failure exit 2 when it is no runner of ours; exit 1 when there is none of that name, or the cluster does not tell. */
-export async function findRunnerJob(
-  client: KubeClient,
-  namespace: string,
-  name: string,
-  deadline: Deadline,
-): Promise<NamedJob> {
+export async function findRunnerJob(client: KubeClient, namespace: string, name: string, deadline: Deadline) {
   const pod = await read(client, PODS, namespace, name, deadline);
   const owner = pod.text === undefined ? undefined : jobOf(parseAnswer(pod.request, PODS.item, pod.text, 'Pod'));
   if (pod.text !== undefined && !owner)
@@ -36,6 +26,7 @@ export async function findRunnerJob(
   }
   const job = parseAnswer(request, TRACKED_JOBS.item, text, 'Job');
   if (!isOurs(job.metadata.labels ?? {})) throw noRunner(jobName, namespace, 'it is no runner');
+  // A patch fails when the Job has changed since.
   const { resourceVersion } = parseAnswer(request, Version, text, 'Job').metadata;
   return { live: judgeJob(job, []), resourceVersion };
 }
@@ -56,7 +47,6 @@ export async function writeExtension(
     what: `write the annotation ${EXTEND_UNTIL} of Job ${name} of namespace ${namespace}`,
     method: 'PATCH',
     path: objectPath(JOBS, namespace, name),
-    contentType: 'application/merge-patch+json',
     body: { metadata: { resourceVersion, annotations: { [EXTEND_UNTIL]: until } } },
   };
   const { status } = await client.send(question, deadline);

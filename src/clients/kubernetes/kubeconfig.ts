@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import * as z from 'zod';
 import { Failure, systemReason } from '../../shared/failure.ts';
 import { printable } from '../../shared/printable.ts';
-import { isHeaderText } from '../http/request.ts';
+import { isHeaderText, placeOf } from '../http/request.ts';
 import type { ClientCertificate } from '../http/wire.ts';
 import type { ClusterConfig } from './config.ts';
 
@@ -80,7 +80,7 @@ export async function readKubeconfig(
   if (content.length > LONGEST_TEXT)
     throw wrongKubeconfig(file, `of more than ${LONGEST_TEXT} characters: leave only one context in it`);
   const parsed = File.safeParse(readYaml({ name: file, text: content }));
-  if (!parsed.success) throw wrongKubeconfig(file, lackingIn(pathText(parsed.error)));
+  if (!parsed.success) throw wrongKubeconfig(file, lackingIn(placeOf(parsed.error)));
   const written = parsed.data;
   const name = written['current-context'];
   const context = partOf(Context, written.contexts, 'context', name, file, 'current context');
@@ -155,15 +155,8 @@ function partOf<T extends z.ZodType>(
   if (!found) throw wrongKubeconfig(file, `${whose} is not in it; ${ONE_FILE}`);
   const parsed = shape.safeParse(found[key] ?? {});
   if (parsed.success) return parsed.data;
-  const lacking = pathText(parsed.error);
+  const lacking = placeOf(parsed.error);
   throw wrongKubeconfig(file, `${whose} has no ${lacking === 'server' ? 'https server' : `usable ${lacking || key}`}`);
-}
-
-function pathText({ issues }: z.ZodError): string {
-  return (issues[0]?.path ?? [])
-    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
-    .join('')
-    .replace(/^\./, '');
 }
 
 function tokenOf(file: string, { token, tokenFile }: z.output<typeof User>): (() => Promise<string>) | undefined {

@@ -22,15 +22,9 @@ interface LeaseOptions {
   readonly times?: LeaseTimes;
 }
 
-/** In ms; durations are whole seconds in a Lease. */
-export interface LeaseTimes {
-  readonly leaseMs: number;
-  /** A holder that could not renew for this long gives up: before any other may take over. */
-  readonly renewDeadlineMs: number;
-  readonly retryMs: number;
-}
-
-const CLIENT_GO: LeaseTimes = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
+/** Durations are whole seconds in a Lease. A holder that could not renew until its deadline gives up: before any other may take over. */
+const CLIENT_GO = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
+export type LeaseTimes = Readonly<typeof CLIENT_GO>;
 /** For giving the Lease back: others wait for the end of this process, and without it they wait 15 s. */
 const GIVE_BACK_MS = 1_000;
 const ADDRESS = 'gitea.bpg.pw/address';

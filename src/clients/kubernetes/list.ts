@@ -1,7 +1,7 @@
 /** Reads complete lists. Any answer that is not one is a `Failure`. */
 import type { Failure } from '../../shared/failure.ts';
 import { type Deadline, failure, type HttpRequest, isTooLong } from '../http/request.ts';
-import { firstPath, type KubeApi, type KubeQuestion, parseAnswer, unexpectedStatus, unreadable } from './client.ts';
+import { type KubeApi, type KubeQuestion, parseAnswer, parseValue, unexpectedStatus } from './client.ts';
 import { KubeList, listPath, type Resource, RUNNER_GROUPS, selectorOf } from './resources.ts';
 
 /** What kubectl asks for; the server keeps a snapshot for the pages that follow. */
@@ -12,20 +12,16 @@ const SMALL_PAGE_LIMIT = 5;
 const MAX_LISTINGS = 3;
 const MOST_OBJECTS = 200 * PAGE_LIMIT;
 
-/** All items of a kind, as they were at one moment. */
-interface Snapshot<T> {
-  readonly items: readonly T[];
-  /** A watch that begins here misses nothing. */
-  readonly resourceVersion: string;
-}
-
-/** Lists a kind. A list that expires between two pages (410) is read again from the start. @param namespace undefined: all namespaces. */
+/**
+ * All items of a kind, as they were at one moment; a watch from their version on misses nothing. A list that expires between two pages (410)
+ * is read again from the start. @param namespace undefined: all namespaces.
+ */
 export async function listAll<T>(
   client: KubeApi,
   resource: Resource<T>,
   namespace: string | undefined,
   deadline: Deadline,
-): Promise<Snapshot<T>> {
+) {
   for (let listing = 1; listing <= MAX_LISTINGS; listing += 1) {
     const snapshot = await listOnce(client, resource, namespace, deadline);
     if (snapshot !== 'expired') return snapshot;
@@ -40,7 +36,7 @@ async function listOnce<T>(
   resource: Resource<T>,
   namespace: string | undefined,
   deadline: Deadline,
-): Promise<Snapshot<T> | 'expired'> {
+): Promise<'expired' | { readonly items: readonly T[]; readonly resourceVersion: string }> {
   const items: T[] = [];
   let token = '';
   let limit = PAGE_LIMIT;
@@ -58,11 +54,7 @@ async function listOnce<T>(
     if (answer.status === 410) return 'expired';
     if (answer.status !== 200) throw failureOfList(request, answer.status, resource.name, namespace);
     const page = parseAnswer(request, KubeList, answer.text, 'list');
-    for (const item of page.items) {
-      const parsed = resource.item.safeParse(item);
-      if (!parsed.success) throw unreadable(request, `an item without a usable ${firstPath(parsed.error)}`);
-      items.push(parsed.data);
-    }
+    for (const item of page.items) items.push(parseItem(request, resource, item));
     const next = page.metadata.continue ?? '';
     if (next === '') return { items, resourceVersion: page.metadata.resourceVersion ?? '' };
     // A page may be empty although more follow (ListOptions.limit). But a token names a place in the list: it never comes twice.
@@ -70,6 +62,10 @@ async function listOnce<T>(
     token = next;
     if (pages * limit >= MOST_OBJECTS) throw endless(request, `more than ${pages} pages of ${limit}`);
   }
+}
+
+export function parseItem<T>(request: HttpRequest, { item }: Resource<T>, value: unknown): T {
+  return parseValue(request, item, value, 'an item without a usable');
 }
 
 function endless(request: HttpRequest, received: string): Failure {

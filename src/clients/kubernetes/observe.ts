@@ -11,7 +11,7 @@ import { KubeClient, type KubeClientOptions } from './client.ts';
 import type { ClusterConfig } from './config.ts';
 import { judgeJob } from './judge.ts';
 import { listAll } from './list.ts';
-import { jobUidOf } from './pods.ts';
+import { jobOf } from './pods.ts';
 import { type KubePod, PODS, RUNNER_GROUPS, type RunnerGroupObject, WHOLE_JOBS } from './resources.ts';
 
 type ClusterOptions = Pick<KubeClientOptions, 'clocks' | 'onRequest'> & { readonly deadlineMs: number };
@@ -91,5 +91,5 @@ async function observeNamespace(
 
 /** Pods by the uid of the Job that made them. */
 export function podsByJob(pods: Iterable<KubePod>): ReadonlyMap<string, readonly KubePod[]> {
-  return groupBy(pods, jobUidOf);
+  return groupBy(pods, (pod) => jobOf(pod)?.uid);
 }

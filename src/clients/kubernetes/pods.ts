@@ -19,10 +19,6 @@ export function jobOf({ metadata }: KubePod) {
   return metadata.ownerReferences?.find(({ kind }) => kind === 'Job');
 }
 
-export function jobUidOf(pod: KubePod): string | undefined {
-  return jobOf(pod)?.uid;
-}
-
 /** Where a runner is, for people. */
 export interface RunnerPlace {
   readonly pod: string;

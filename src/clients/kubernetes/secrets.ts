@@ -8,6 +8,7 @@
 import * as z from 'zod';
 import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
+import type { Texts } from '../../shared/marks.ts';
 import { type Deadline, failure, type HttpAnswer, type HttpRequest, type RequestLine } from '../http/request.ts';
 import type { SecretKeys } from '../tokens/api-token.ts';
 import { type KubeApi, KubeClient, type KubeQuestion, parseAnswer, unexpectedStatus, unreadable } from './client.ts';
@@ -18,18 +19,13 @@ const BODY_LIMIT = 2 * 1024 * 1024;
 /** The field manager of what is written. */
 const FIELD_MANAGER = 'gitea-runners-serve';
 
-type Texts = Readonly<Record<string, string>>;
-
 const texts = z.record(z.string(), z.string());
 const Secret = z.object({ data: z.record(z.string(), z.string().regex(/^[A-Za-z0-9+/]*={0,2}$/)).nullish() });
 const Versioned = z.object({
   metadata: z.object({ resourceVersion: z.string().min(1), annotations: texts.nullish() }),
 });
 
-export interface SecretPlace {
-  readonly namespace: string;
-  readonly name: string;
-}
+export type SecretPlace = Readonly<Record<'namespace' | 'name', string>>;
 
 /** To be closed by the caller. */
 export function secretsClient(config: ClusterConfig, onRequest?: (line: RequestLine) => void): KubeClient {
@@ -105,7 +101,6 @@ export async function fillSecret(
     ...questionFor('write', place),
     method: 'PATCH',
     query: { fieldManager: FIELD_MANAGER },
-    contentType: 'application/merge-patch+json',
     body: { metadata: { resourceVersion: version, annotations: wanted.annotations }, data: Object.fromEntries(data) },
   };
   const answer = await client.send(question, deadline);

@@ -13,9 +13,10 @@
 import * as z from 'zod';
 import { pause, untilAborted } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
+import { keyText } from '../../shared/keys.ts';
 import { Deadline, failure, parseJson } from '../http/request.ts';
-import { firstPath, type KubeApi, type KubeQuestion, unreadable } from './client.ts';
-import { inNamespace, listAll } from './list.ts';
+import { type KubeApi, type KubeQuestion, parseValue } from './client.ts';
+import { inNamespace, listAll, parseItem } from './list.ts';
 import { listPath, type Resource, selectorOf } from './resources.ts';
 
 interface Named {
@@ -60,8 +61,10 @@ export class Watch<T extends Named> {
   readonly #namespace: string | undefined;
   readonly #listeners: WatchListeners<T>;
   readonly #objects = new Map<string, T>();
-  #fresh = false;
-  #refused = false;
+  /** True while the copy follows the server; false before the first list and after an error, until the next success. */
+  fresh = false;
+  /** True when the last list was refused (403), until the next one that is not. Then it is not fresh. */
+  refused = false;
   #pauseMs = FIRST_PAUSE_MS;
 
   /** @param namespace undefined: all namespaces. */
@@ -77,16 +80,6 @@ export class Watch<T extends Named> {
     return this.#objects;
   }
 
-  /** True while the copy follows the server; false before the first list and after an error, until the next success. */
-  get fresh(): boolean {
-    return this.#fresh;
-  }
-
-  /** True when the last list was refused (403), until the next one that is not. Then it is not fresh. */
-  get refused(): boolean {
-    return this.#refused;
-  }
-
   /** Runs until `signal` is aborted, and not longer, even when the server does not answer. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -94,12 +87,12 @@ export class Watch<T extends Named> {
         await untilAborted(signal, this.#listAndWatch(signal));
       } catch (error) {
         const failed = asFailure(error, this.#client.request(this.#question('')));
-        this.#refused = failed.kind === 'cluster-forbidden';
+        this.refused = failed.kind === 'cluster-forbidden';
         this.#listeners.onFailure(failed);
       }
       if (signal.aborted) return;
       // Its place in the history has expired, or something failed: until the next list the copy does not follow the server.
-      this.#fresh = false;
+      this.fresh = false;
       this.#listeners.onChange();
       await this.#pause(signal);
     }
@@ -111,11 +104,11 @@ export class Watch<T extends Named> {
     const snapshot = await listAll(this.#client, this.#resource, this.#namespace, deadline);
     if (signal.aborted) return;
     this.#objects.clear();
-    for (const item of snapshot.items) this.#objects.set(keyOf(item), item);
-    this.#fresh = true;
+    for (const item of snapshot.items) this.#objects.set(keyText(item.metadata), item);
+    this.fresh = true;
     // A refusal is the answer of a server that is well. Its pauses must not be those of a watch that fails later.
-    if (this.#refused) this.#pauseMs = FIRST_PAUSE_MS;
-    this.#refused = false;
+    if (this.refused) this.#pauseMs = FIRST_PAUSE_MS;
+    this.refused = false;
     this.#listeners.onChange();
     const { steadyMs } = this.#client.clock;
     let version = snapshot.resourceVersion;
@@ -149,33 +142,27 @@ export class Watch<T extends Named> {
     let version = from;
     let events = 0;
     for await (const line of this.#client.stream(question, IDLE_MS, signal)) {
-      const event = Event.safeParse(parseJson(line));
-      if (!event.success) throw unreadable(this.#client.request(question), `no event: ${firstPath(event.error)}`);
-      const { type, object } = event.data;
+      const request = this.#client.request(question);
+      const { type, object } = parseValue(request, Event, parseJson(line), 'no event:');
       if (type === 'ERROR') {
         if (object.code === 410) return 'expired';
         const received = `the watch failed with ${object.code ?? 'no code'}`;
-        throw failure(this.#client.request(question), 'GR-CLUSTER-07', received, 'It is started again', 'cluster');
+        throw failure(request, 'GR-CLUSTER-07', received, 'It is started again', 'cluster');
       }
       version = object.metadata?.resourceVersion || version;
-      if (type !== 'BOOKMARK') this.#apply(type, object, question);
+      if (type !== 'BOOKMARK') this.#apply(type, parseItem(request, this.#resource, object));
       events += 1;
       if (events % EVENTS_PER_TURN === 0) await this.#client.clock.nextTurn();
     }
     return version;
   }
 
-  #apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: unknown, question: KubeQuestion): void {
-    const parsed = this.#resource.item.safeParse(object);
-    if (!parsed.success) {
-      const place = firstPath(parsed.error);
-      throw unreadable(this.#client.request(question), `an item without a usable ${place}`);
-    }
+  #apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void {
     // Changed in place: a copy per event would cost the square of the number of Jobs.
-    if (type === 'DELETED') this.#objects.delete(keyOf(parsed.data));
+    if (type === 'DELETED') this.#objects.delete(keyText(object.metadata));
     else {
-      this.#objects.set(keyOf(parsed.data), parsed.data);
-      this.#listeners.onObject?.(parsed.data);
+      this.#objects.set(keyText(object.metadata), object);
+      this.#listeners.onObject?.(object);
     }
     this.#listeners.onChange();
   }
@@ -193,10 +180,6 @@ export class Watch<T extends Named> {
       },
     };
   }
-}
-
-export function keyOf({ metadata }: Named): string {
-  return `${metadata.namespace}/${metadata.name}`;
 }
 
 function asFailure(error: unknown, request: Parameters<typeof failure>[0]): Failure {

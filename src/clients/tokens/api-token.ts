@@ -57,16 +57,6 @@ interface TokenOwner {
   readonly registrationToken: { readonly name: string };
 }
 
-/** What a Secret says, and how messages call it. */
-interface FoundSecret {
-  readonly token: string;
-  readonly url: string | undefined;
-  /** `Secret gitea-api`. */
-  readonly called: string;
-  /** Where a person finds the token. */
-  readonly source: string;
-}
-
 /** A token, as messages call it, and where a person finds it. */
 type Named = Readonly<Record<'what' | 'source', string>>;
 
@@ -92,17 +82,22 @@ export async function findToken(group: TokenOwner, sources: TokenSources): Promi
   return bind(token, bindingOf(written ?? byPolicy, where, group), what, group);
 }
 
-function secretInFiles(group: TokenOwner, secretsDir: string): FoundSecret {
+/** What a Secret says, how messages call it, and where a person finds the token. */
+function secretInFiles(group: TokenOwner, secretsDir: string) {
   const { name, key } = group.authToken;
-  const folder = secretFolder(group, secretsDir);
-  const token = readKey(join(secretsDir, folder), key);
-  if (token === undefined) throw missing(group, secretsDir);
-  const source = `key ${key} of Secret ${name}, mounted as ${folder}`;
-  return { token, url: readKey(join(secretsDir, folder), URL_KEY), called: `Secret ${name}`, source };
+  const isPath = [group.namespace, name, key].every((part) => PATH_PART.test(part));
+  // The places that a Secret may be mounted at. The first one that has the key counts.
+  for (const folder of isPath ? [join(group.namespace, name), name] : []) {
+    const token = readKey(join(secretsDir, folder), key);
+    if (token === undefined) continue;
+    const source = `key ${key} of Secret ${name}, mounted as ${folder}`;
+    return { token, url: readKey(join(secretsDir, folder), URL_KEY), called: `Secret ${name}`, source };
+  }
+  throw missing(group, secretsDir);
 }
 
 /** The Secret of the group's own namespace, and no other: it is the tenant's. */
-async function secretInCluster(group: TokenOwner, secrets: SecretReader): Promise<FoundSecret> {
+async function secretInCluster(group: TokenOwner, secrets: SecretReader) {
   const { namespace, authToken } = group;
   const { name, key } = authToken;
   const nameOf = (place: Record<'namespace' | 'name', string>) =>
@@ -145,14 +140,6 @@ function refuseForeignRegistration(
     `use the registration token of RunnerGroup ${namespace}/${group}: ${isByPolicy ? `${POLICY}, for` : 'key url of'} Secret ${name} ` +
     `names another Gitea than the group's, ${giteaUrl}. Correct gitea.url, or name the registration Secret of that Gitea.`;
   throw new Failure('GR-TOKEN-07', 3, message, 'token-unusable');
-}
-
-/** Of the two places below `secretsDir` that a Secret may be mounted at, the first that has the key. */
-function secretFolder(group: TokenOwner, secretsDir: string): string {
-  const { name, key } = group.authToken;
-  for (const part of [group.namespace, name, key]) if (!PATH_PART.test(part)) throw missing(group, secretsDir);
-  const own = join(group.namespace, name);
-  return readKey(join(secretsDir, own), key) === undefined ? name : own;
 }
 
 /** Content of a key, without the line end that `kubectl create secret --from-file` keeps; undefined when there is no such file. */

@@ -57,7 +57,7 @@ const HELD: Readonly<Record<HeldBecause, HeldCause>> = {
   'labels-not-covered': { text: notCoveredText, advice: (job) => [notCoveredAdvice(job)] },
   suspended: {
     text: ({ group }) => `held back: group ${group ? keyText(group) : ''} is suspended`,
-    advice: (_, group) => (group?.suspension === undefined ? [unsuspendAdvice(group)] : [resumeAdvice(group)]),
+    advice: (_, group) => [resumeAdvice(group)],
   },
   limit: {
     text: ({ group, job, limit = { most: 0 } }) => {
@@ -84,11 +84,9 @@ function partText({ of, branches }: HoldingLimit): string {
   return [branches && `branches ${branches.join(', ')}`, of].filter(Boolean).join(' of ');
 }
 
-function unsuspendAdvice(group: ExplainedGroup | undefined): string {
-  return `remove spec.suspend${group ? ` in ${group.file}` : ''}`;
-}
-
-function resumeAdvice({ namespace, name, suspension = '' }: ExplainedGroup): string {
+function resumeAdvice(group: ExplainedGroup | undefined): string {
+  if (group?.suspension === undefined) return `remove spec.suspend${group ? ` in ${group.file}` : ''}`;
+  const { namespace, name, suspension } = group;
   const command = `kubectl -n ${namespace} annotate runnergroup ${name} ${SUSPENDED}-`;
   return `end the suspension in the cluster (${suspension}): the action resume in Argo CD, or ${command}`;
 }

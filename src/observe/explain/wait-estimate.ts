@@ -1,15 +1,10 @@
 /** How long a job that the cap holds back will wait, from how long CI jobs of the same name have taken. docs/explain.md tells how far off it is. Pure. */
 import type { Job } from '../../planner/evidence.ts';
+import { groupBySeveral } from '../../shared/keys.ts';
 import { duration } from '../../shared/printable.ts';
 
-/** A span of time, ms. Half of all waits should end between `fromMs` and `toMs`. */
-export interface WaitEstimate {
-  readonly ms: number;
-  readonly fromMs: number;
-  readonly toMs: number;
-  /** How many finished jobs it is made from. */
-  readonly samples: number;
-}
+/** A span of time, ms. Half of all waits should end between `fromMs` and `toMs`. `samples`: how many finished jobs it is made from. */
+export type WaitEstimate = Readonly<Record<'ms' | 'fromMs' | 'toMs' | 'samples', number>>;
 
 /** `about 4m00s (2m10s to 6m30s)` */
 export function estimateText({ ms, fromMs, toMs }: WaitEstimate): string {
@@ -34,50 +29,49 @@ const START_MS = 5_000;
 /** A job that has run longer than all before it takes this part of its time more. */
 const OVERTIME = 0.25;
 
-/** How long jobs have taken, by name, by repository and at all. */
-export class Durations {
-  readonly #byKey = new Map<string, number[]>();
+/** How long jobs like this one have taken, ascending, ms. Empty: nothing has finished. */
+type DurationsOf = (job: Job) => readonly number[];
 
-  /** @param jobs of one Gitea; those that are not completed count nothing. */
-  constructor(jobs: Iterable<Job>) {
-    const ran = [...jobs].flatMap((job) => {
-      const { status, startedAtMs = Number.NaN, completedAtMs = Number.NaN } = job;
-      const ms = completedAtMs - startedAtMs;
-      return status === 'completed' && ms > 0 ? [{ job, ms, completedAtMs }] : [];
-    });
-    for (const { job, ms } of ran.sort((a, b) => b.completedAtMs - a.completedAtMs)) {
-      for (const key of keysOf(job)) {
-        const known = this.#byKey.get(key) ?? [];
-        if (known.length < MOST_SAMPLES) known.push(ms);
-        this.#byKey.set(key, known);
-      }
-    }
-    for (const known of this.#byKey.values()) known.sort((a, b) => a - b);
-  }
-
-  /** Ascending, ms. Empty: nothing has finished. */
-  of(job: Job): readonly number[] {
-    const lists = keysOf(job).map((key) => this.#byKey.get(key) ?? []);
+/** By name, by repository and at all. @param jobs of one Gitea; those that are not completed count nothing. */
+export function durationsIn(jobs: readonly Job[]): DurationsOf {
+  const ran = jobs.flatMap((job) => {
+    const { status, startedAtMs = Number.NaN, completedAtMs = Number.NaN } = job;
+    const ms = completedAtMs - startedAtMs;
+    return status === 'completed' && ms > 0 ? [{ job, ms, completedAtMs }] : [];
+  });
+  ran.sort((a, b) => b.completedAtMs - a.completedAtMs);
+  const newest = [...groupBySeveral(ran, ({ job }) => keysOf(job))].map(([key, all]) => {
+    const durations = all.slice(0, MOST_SAMPLES).map(({ ms }) => ms);
+    return [key, durations.sort((a, b) => a - b)] as const;
+  });
+  const byKey = new Map(newest);
+  return (job) => {
+    const lists = keysOf(job).map((key) => byKey.get(key) ?? []);
     return lists.find((list) => list.length >= FEWEST_SAMPLES) ?? lists.at(-1) ?? [];
-  }
+  };
 }
 
 /** The wait of each job in `line`. Nothing when no CI job has finished that could tell, or when no slot will ever be free. */
 export function estimateWaits(
   { cap, atWork, line }: Slots,
-  durations: Durations,
+  durationsOf: DurationsOf,
   nowMs: number,
 ): readonly WaitEstimate[] {
-  const samples = [...atWork, ...line].reduce((most, job) => Math.max(most, durations.of(job).length), 0);
+  const samples = [...atWork, ...line].reduce((most, job) => Math.max(most, durationsOf(job).length), 0);
   if (cap === 0 || samples < FEWEST_SAMPLES) return [];
-  const at = (part: number): readonly number[] => waitsAt(part, { cap, atWork, line }, durations, nowMs);
+  const at = (part: number): readonly number[] => waitsAt(part, { cap, atWork, line }, durationsOf, nowMs);
   const [from, half, to] = [at(0.25), at(0.5), at(0.75)];
   return line.map((_, index) => ({ ms: half[index] ?? 0, fromMs: from[index] ?? 0, toMs: to[index] ?? 0, samples }));
 }
 
 /** The waits when each job takes as long as this part of its samples does not exceed. */
-function waitsAt(part: number, { cap, atWork, line }: Slots, durations: Durations, nowMs: number): readonly number[] {
-  const ends = atWork.map((job) => remaining(part, job, durations, nowMs)).sort((a, b) => a - b);
+function waitsAt(
+  part: number,
+  { cap, atWork, line }: Slots,
+  durationsOf: DurationsOf,
+  nowMs: number,
+): readonly number[] {
+  const ends = atWork.map((job) => remaining(part, job, durationsOf, nowMs)).sort((a, b) => a - b);
   // A cap that was lowered gets no free slot until so many runners have ended.
   const free = [
     ...Array<number>(Math.max(0, cap - ends.length)).fill(0),
@@ -85,7 +79,7 @@ function waitsAt(part: number, { cap, atWork, line }: Slots, durations: Duration
   ];
   return line.map((job) => {
     const startMs = (free.shift() ?? 0) + START_MS;
-    const endMs = startMs + quantile(durations.of(job), part);
+    const endMs = startMs + quantile(durationsOf(job), part);
     const place = free.findIndex((ms) => ms > endMs);
     free.splice(place < 0 ? free.length : place, 0, endMs);
     return startMs;
@@ -93,8 +87,8 @@ function waitsAt(part: number, { cap, atWork, line }: Slots, durations: Duration
 }
 
 /** How much longer a job takes: only jobs that took longer than it has run so far say something. */
-function remaining(part: number, job: Job, durations: Durations, nowMs: number): number {
-  const samples = durations.of(job);
+function remaining(part: number, job: Job, durationsOf: DurationsOf, nowMs: number): number {
+  const samples = durationsOf(job);
   if (job.startedAtMs === undefined) return START_MS + quantile(samples, part);
   const ranMs = Math.max(0, nowMs - job.startedAtMs);
   const longer = samples.filter((ms) => ms > ranMs);

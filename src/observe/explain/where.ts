@@ -38,34 +38,24 @@ export interface ApplicationSeen {
   readonly isMissing?: true;
 }
 
-export interface UnservedGroup {
-  /** `runners/ci` */
-  readonly group: string;
-  readonly problem: string;
-}
+/** `group`: `runners/ci`. */
+export type UnservedGroup = Readonly<Record<'group' | 'problem', string>>;
 
-export interface StatusSeen {
-  readonly group: string;
-  /** The Application that made it: `argocd/runners`. */
-  readonly application?: string;
-  /** When `serve` last looked at Gitea for it. */
-  readonly lastCheckTime?: string;
-  /** Why it is not ready: reason and message. */
-  readonly notReady?: string;
-  /** What `serve` waits for while the cluster does not show the plan, and until when. */
-  readonly waits?: string;
-}
+export type StatusSeen = Readonly<ReturnType<typeof statusSeen>>;
 
-/** @param made the Application that made it */
-export function statusSeen({ metadata, status }: RunnerGroupObject, made?: string): StatusSeen {
+/** @param made the Application that made it: `argocd/runners` */
+export function statusSeen({ metadata, status }: RunnerGroupObject, made?: string) {
   const { data } = RunnerGroupStatus.safeParse(status ?? {});
   const ready = data?.conditions?.find(({ type }) => type === 'Ready');
   const waits = data?.conditions?.find(({ type }) => type === 'ArgoCDSynced');
   return {
     group: keyText(metadata),
     ...(made !== undefined && { application: made }),
+    /** When `serve` last looked at Gitea for it. */
     ...(data?.lastCheckTime !== undefined && { lastCheckTime: data.lastCheckTime }),
+    /** What `serve` waits for while the cluster does not show the plan, and until when. */
     ...(waits?.reason === 'Waiting' && { waits: waits.message }),
+    /** Why it is not ready: reason and message. */
     ...(ready && ready.status !== 'True' && { notReady: `${ready.reason}: ${ready.message}` }),
   };
 }

@@ -22,7 +22,7 @@ import {
   TRACKED_JOBS,
   type TrackedJob,
 } from '../../clients/kubernetes/resources.ts';
-import { keyOf, Watch } from '../../clients/kubernetes/watch.ts';
+import { Watch } from '../../clients/kubernetes/watch.ts';
 import type { InstallationImages } from '../../config/runnergroup/to-runner-group.ts';
 import { groupOfObject, READ_ANNOTATIONS } from '../../observe/own-pod.ts';
 import type { Failure } from '../../shared/failure.ts';
@@ -126,7 +126,7 @@ export class LiveCluster {
         const { annotations, generation, uid } = object.metadata;
         // The generation stays while only the status changes, which is our own doing.
         const version = generation || object;
-        const key = keyOf(object);
+        const key = keyText(object.metadata);
         return {
           key,
           inputs: [
@@ -174,7 +174,7 @@ export class LiveCluster {
         const own = podsOf.get(job.metadata.uid) ?? NO_PODS;
         // Most events are about fields that we do not read.
         const make = (before: LiveRunner | undefined) => keepEqual(before, judgeRunner(job, own));
-        return { key: keyOf(job), inputs: [job, ...own], make };
+        return { key: keyText(job.metadata), inputs: [job, ...own], make };
       });
     });
   }

@@ -81,7 +81,6 @@ async function patch(
     what: `write the status of RunnerGroup ${namespace}/${name}`,
     method: 'PATCH',
     path: `${objectPath(RUNNER_GROUPS, namespace, name)}/status`,
-    contentType: 'application/merge-patch+json',
     body: { metadata: { uid }, status },
   };
   const { status: code } = await client.send(question, new Deadline(WRITE_MS, clock));

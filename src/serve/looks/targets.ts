@@ -11,9 +11,10 @@ import type { Token } from '../../clients/tokens/token.ts';
 import { boundTo, checkApplication, checkGroup } from '../../config/policy/check.ts';
 import { type Asker, denied, unusablePolicy } from '../../config/policy/denial.ts';
 import { type ReadPolicy, readPolicyFile } from '../../config/policy/schema.ts';
-import { keepsPool, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { endsReader, isTargetOf } from '../../observe/find-targets.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { targetsByGroup } from '../../observe/find-targets.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
+import { groupBy } from '../../shared/keys.ts';
 import { byApplication, type LiveGroup } from '../planning/live.ts';
 
 /** A group's look, or why it has none: the policy denies it, or its token is missing or bound to another Gitea. */
@@ -74,7 +75,13 @@ export class TargetBook {
       return isUnanswered && known && !(known instanceof Failure) ? known : read;
     };
     const tokens = await Promise.all(groups.map(async (group) => [group, await tokenOf(group)] as const));
-    this.#found = this.#targetsOf(tokens);
+    this.#found = targetsByGroup(tokens, this.targets, this.#last);
+    // As many keys may be new.
+    this.#last += tokens.length;
+    const members = groupBy(this.#found, ([, target]) => (target instanceof Failure ? undefined : target));
+    this.namespacesOf = new Map(
+      [...members].map(([target, own]) => [target, new Set(own.map(([{ namespace }]) => namespace))]),
+    );
     for (const group of due) this.#readMs.set(group, nowMs);
     const keys = new Set(this.targets.map(({ key }) => key));
     for (const key of this.#refused) if (!keys.has(key)) this.#refused.delete(key);
@@ -87,35 +94,6 @@ export class TargetBook {
     const ageMs = nowMs - (this.#readMs.get(group) ?? Number.NEGATIVE_INFINITY);
     // Below 0: the clock was set back.
     return ageMs < 0 || ageMs >= (isInDoubt ? AGAIN_MS : TOKENS_MS);
-  }
-
-  #targetsOf(tokens: readonly (readonly [RunnerGroup, Token | Failure])[]): TargetOf {
-    const before = this.targets;
-    const found = new Map<RunnerGroup, GiteaTarget | Failure>();
-    const members = new Map<GiteaTarget, RunnerGroup[]>();
-    const readsEnds = endsReader(tokens.map(([group]) => group));
-    for (const [group, token] of tokens) {
-      if (token instanceof Failure) {
-        found.set(group, token);
-        continue;
-      }
-      const fits = (target: GiteaTarget): boolean =>
-        isTargetOf(target, group, token) && (target.readsEnds ?? false) === readsEnds(group);
-      const target =
-        [...members.keys()].find(fits) ?? before.find(fits) ?? this.#newTarget(group, token, readsEnds(group));
-      members.set(target, [...(members.get(target) ?? []), group]);
-    }
-    const marked = [...members].map(([target, own]) => [markTarget(target, own), own] as const);
-    for (const [target, own] of marked) for (const group of own) found.set(group, target);
-    this.namespacesOf = new Map(
-      marked.map(([target, own]) => [target, new Set(own.map(({ namespace }) => namespace))]),
-    );
-    return found;
-  }
-
-  #newTarget({ giteaUrl: url, scope }: RunnerGroup, token: Token, readsEnds: boolean): GiteaTarget {
-    this.#last += 1;
-    return { key: `look ${this.#last}`, url, scope, token, ...(readsEnds && { readsEnds: true }) };
   }
 
   #judge(live: readonly LiveGroup[]): { readonly refusals: Refusals; readonly sources: TokenSources } {
@@ -138,15 +116,6 @@ function keyIn(target: GiteaTarget | Failure | undefined): string {
 /** True when the Secret was seen, or is known not to be there for us. */
 function isAboutToken({ kind }: Failure): boolean {
   return kind === 'token-unseen' || kind === 'token-unusable';
-}
-
-/** The target with the labels of its groups, and whether one keeps a pool; the same object while both are the same. */
-function markTarget(target: GiteaTarget, groups: readonly RunnerGroup[]): GiteaTarget {
-  const { hasPool = false, labels: before, ...rest } = target;
-  const labels = new Set(groups.flatMap((group) => [...group.labels, ...group.sizes].map(({ name }) => name)));
-  const keeps = groups.some(keepsPool);
-  const isSame = keeps === hasPool && labels.size === before?.size && [...labels].every((label) => before.has(label));
-  return isSame ? target : { ...rest, labels, ...(keeps && { hasPool: true }) };
 }
 
 type Refusals = ReadonlyMap<RunnerGroup, Failure>;

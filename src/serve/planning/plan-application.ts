@@ -4,7 +4,7 @@ import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { type ClockCorrection, NO_CORRECTION, shiftJobs, shiftLook } from '../../observe/clock-correction.ts';
 import { planOrRefuse, toPlanned, withIdleWanted } from '../../observe/plan-groups.ts';
 import { type Trouble, troublesOf } from '../../observe/troubles.ts';
-import type { GroupSummary, HoldingLimit, Plan, RunnerTrouble } from '../../planner/decisions.ts';
+import type { Plan } from '../../planner/decisions.ts';
 import type { Evidence, Group, Look } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
 import { isSame } from '../../shared/keys.ts';
@@ -87,46 +87,33 @@ export function planApplication(input: PlanningInput): Planning {
   }
 }
 
-export interface GroupCounts {
-  /** Jobs that wait for a runner of the group, held ones too. */
-  readonly queued: number;
-  /** Of these, by what holds them back. */
-  readonly held: Readonly<Record<'cap' | 'limit' | 'suspended' | 'backing-off', number>>;
-  readonly summary: GroupSummary | undefined;
-  /** The first limit besides the cap that holds a job back. */
-  readonly limit?: HoldingLimit;
-  readonly stuck: readonly StuckPod[];
-  /** Runners whose CI job failed and that stay for a look, and until when, by Gitea's clock. */
-  readonly debugging: readonly { readonly runner: string; readonly untilMs: number }[];
-}
+export type GroupCounts = Readonly<ReturnType<typeof countsOf>>;
+export type StuckPod = GroupCounts['stuck'][number];
 
-/** A runner whose pod cannot start, or has failed before its runner started, long enough that people should know. */
-export interface StuckPod {
-  readonly runner: string;
-  readonly trouble: RunnerTrouble;
-  /** The pod has ended; its runner never started. */
-  readonly failed: boolean;
-}
-
-export function countsOf({ groups, jobs, runners }: Plan, group: RunnerGroup): GroupCounts {
+export function countsOf({ groups, jobs, runners }: Plan, group: RunnerGroup) {
   const own = jobs.flatMap((job) => ('group' in job && isSame(job.group, group) ? job : []));
   const held = own.flatMap((job) => (job.verdict === 'held' && job.because !== 'blocked' ? job.because : []));
   const [limit] = own.flatMap((job) => (job.verdict === 'held' ? (job.limit ?? []) : []));
   const heldBy = (because: (typeof held)[number]): number => held.filter((each) => each === because).length;
   const emitted = runners.flatMap((decision) => (decision.emit && isSame(decision.group, group) ? decision : []));
   return {
+    /** Jobs that wait for a runner of the group, held ones too. */
     queued: own.filter(({ verdict }) => verdict === 'served').length + held.length,
+    /** Of these, by what holds them back. */
     held: {
       cap: heldBy('cap'),
       limit: heldBy('limit'),
       suspended: heldBy('suspended'),
       'backing-off': heldBy('backing-off'),
     },
+    /** The first limit besides the cap that holds a job back. */
     ...(limit && { limit }),
     summary: groups.find((each) => isSame(each.group, group)),
+    /** Pods that cannot start, or have `failed` before their runners started, long enough that people should know. */
     stuck: emitted.flatMap(({ because, runner, trouble }) =>
       trouble?.isLate ? { runner, trouble, failed: because === 'back-off-record' } : [],
     ),
+    /** Runners whose CI job failed and that stay for a look, and until when, by Gitea's clock. */
     debugging: emitted.flatMap(({ because, keep, runner }) =>
       because === 'debugging' && keep ? { runner, untilMs: keep.untilMs } : [],
     ),

@@ -18,17 +18,7 @@ import type { Tell } from '../events.ts';
 import { applicationOfGroup, type LiveGroup, refOf } from '../planning/live.ts';
 import type { Again, KeyQueue, Turn, WorkQueue } from '../queue.ts';
 import type { AppVerdict, WakeFacts } from '../reconcile.ts';
-import {
-  failedOutcome,
-  follow,
-  isDone,
-  NEVER_WOKEN,
-  shownAfterMs,
-  troubleOf,
-  type WakeNews,
-  type WakeOutcome,
-  type WakeState,
-} from './wake-state.ts';
+import * as wakeState from './wake-state.ts';
 
 interface ApplicationsOptions {
   readonly argocd: WakeTarget;
@@ -37,14 +27,14 @@ interface ApplicationsOptions {
   readonly wakes: number;
   readonly tell: Tell;
   /** A wake has ended so, or Argo CD has answered a question. */
-  readonly onNews: (application: string, outcome?: WakeOutcome) => void;
+  readonly onNews: (application: string, outcome?: wakeState.WakeOutcome) => void;
 }
 
 interface Managed {
   readonly ref: ApplicationRef;
   /** The RunnerGroups whose annotations name this Application. */
   groups: readonly ObjectRef[];
-  state: WakeState;
+  state: wakeState.WakeState;
   /** Keys of our Jobs in Argo CD's copy of the output, as it has said last. */
   printed: ReadonlySet<string>;
   /** Argo CD may have met a fault that is not known here: nobody has asked since this began, or since Gitea failed. */
@@ -88,12 +78,12 @@ export class Applications {
 
   /** True once each one shows its plan or was woken in vain. */
   get done(): boolean {
-    return [...this.#apps.values()].every(({ state }) => isDone(state));
+    return [...this.#apps.values()].every(({ state }) => wakeState.isDone(state));
   }
 
   get troubles(): readonly string[] {
     return [...this.#apps].flatMap(([key, { state }]) => {
-      const trouble = troubleOf(state);
+      const trouble = wakeState.troubleOf(state);
       return trouble === undefined ? [] : `${key}: ${trouble}`;
     });
   }
@@ -118,7 +108,7 @@ export class Applications {
       const [first] = members;
       const ref = first && applicationOfGroup(first);
       if (!ref) throw new Error(`no Application behind ${key}`);
-      this.#apps.set(key, { ref, groups, state: NEVER_WOKEN, printed: new Set(), isUnknown: true });
+      this.#apps.set(key, { ref, groups, state: wakeState.NEVER_WOKEN, printed: new Set(), isUnknown: true });
       this.#asks.add(key);
     }
   }
@@ -135,11 +125,11 @@ export class Applications {
     else if (planning.is === 'planned' && app.isUnknown) this.#asks.add(key);
   }
 
-  #hears(key: string, app: Managed, news: WakeNews): void {
+  #hears(key: string, app: Managed, news: wakeState.WakeNews): void {
     const nowMs = this.#options.clock.steadyMs();
     const before = app.state;
-    app.state = follow(before, news, nowMs);
-    const shownMs = shownAfterMs(before, app.state, nowMs);
+    app.state = wakeState.follow(before, news, nowMs);
+    const shownMs = wakeState.shownAfterMs(before, app.state, nowMs);
     if (shownMs !== undefined) this.#options.tell({ is: 'plan-shown', application: key, ms: shownMs });
     const { untilMs } = app.state;
     this.#wakes.set(key, untilMs === undefined ? undefined : untilMs - nowMs);
@@ -166,7 +156,7 @@ export class Applications {
     const asked = wake({ ...noted, sync }, app.ref, app.groups, new Deadline(WAKE_MS, clock));
     const result = await orFailure(asked);
     if (!(result instanceof Failure)) note(app, result.app);
-    const outcome = result instanceof Failure ? failedOutcome(result, steps) : outcomeOf(result);
+    const outcome = result instanceof Failure ? wakeState.failedOutcome(result, steps) : outcomeOf(result);
     const ms = clock.steadyMs() - beganMs;
     if (this.#apps.get(key) !== app || signal.aborted) return;
     // Only one that has refreshed tells how fast Argo CD is. Its sync may have waited for another operation.
@@ -180,7 +170,7 @@ export class Applications {
 
   #failed(key: string, failure: Failure): void {
     const app = this.#apps.get(key);
-    if (app) this.#hears(key, app, { is: 'woken', outcome: failedOutcome(failure) });
+    if (app) this.#hears(key, app, { is: 'woken', outcome: wakeState.failedOutcome(failure) });
   }
 
   /** An error that Argo CD has kept, and a Job of ours that is out of sync, are ended by a wake. What else is out of sync is not ours. */
@@ -190,7 +180,7 @@ export class Applications {
     if (!app) return undefined;
     const isRoutine = !app.isUnknown;
     // A wake will tell.
-    if (isRoutine && !isDone(app.state)) return { inMs: ASK_EVERY_MS };
+    if (isRoutine && !wakeState.isDone(app.state)) return { inMs: ASK_EVERY_MS };
     const { beganMs, last } = app.state;
     app.isUnknown = false;
     const state = await orFailure(argocd.read(app.ref, new Deadline(ANSWER_MS, clock)));
@@ -198,7 +188,7 @@ export class Applications {
       if (this.#apps.get(key) !== app) return undefined;
       tell({ is: 'ask-failed', application: key, failure: state });
       // Nothing is known to be wrong: the next minute asks again, and an Argo CD that comes back is not flooded.
-      if (!isRoutine) this.#hears(key, app, { is: 'unwell', outcome: failedOutcome(state) });
+      if (!isRoutine) this.#hears(key, app, { is: 'unwell', outcome: wakeState.failedOutcome(state) });
     }
     // A wake that has begun or ended since then knows more.
     else if (app.state.beganMs === beganMs && app.state.last === last) this.#answered(key, app, state);
@@ -225,7 +215,7 @@ function note(app: Managed, { errors, jobs, manages, sync }: AppState): boolean 
   return ours.some(({ outOfSync }) => outOfSync);
 }
 
-function outcomeOf(result: WakeResult): WakeOutcome {
+function outcomeOf(result: WakeResult): wakeState.WakeOutcome {
   if (result.is === 'error') return { is: 'error', message: result.errors[0]?.message ?? 'no reason given' };
   // A sync of somebody else's Application is none of ours.
   if (result.is === 'foreign') return { is: 'foreign' };

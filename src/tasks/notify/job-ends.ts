@@ -23,13 +23,6 @@ import { Failure } from '../../shared/failure.ts';
 import { atMost, groupBy, keyText, stayKey } from '../../shared/keys.ts';
 import { cut, printable } from '../../shared/printable.ts';
 
-interface JobEndsOptions {
-  /** For all requests about one scope. */
-  readonly timeoutMs: number;
-  /** Of groups that have no `notify`; absent: nobody. */
-  readonly notifyDefaults?: readonly NotifyTarget[];
-}
-
 interface AskedJob extends LeftJob {
   readonly group: RunnerGroup;
   readonly target: GiteaTarget;
@@ -45,7 +38,8 @@ const MOST_WAITING = 1_000;
 /** Scopes that are asked at the same time: one that hangs holds up no other. */
 const WIDTH = 8;
 
-export function tellJobEnds({ notifyDefaults = [], timeoutMs }: JobEndsOptions): StartTask {
+/** @param timeoutMs for all requests about one scope. @param notifyDefaults of groups that have no `notify`. */
+export function tellJobEnds(timeoutMs: number, notifyDefaults: readonly NotifyTarget[] = []): StartTask {
   return ({ clock, giteas, queue, targetOf, tell }) => {
     const ended = new EndedJobs();
     let waiting: readonly AskedJob[] = [];

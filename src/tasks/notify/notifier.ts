@@ -71,15 +71,9 @@ export async function openNotifier(
     Omit<ReceiverContext, 'http' | 'post' | 'tell'> &
     Pick<FeatureContext, 'queue' | 'tell'> &
     Pick<HttpOptions, 'wireTo'>,
-): Promise<Feature> {
+): Promise<Required<Feature>> {
   const { clock, env, queue, times, wireTo } = options;
-  const http = new HttpClient({
-    clock,
-    env,
-    attemptMs: ATTEMPT_MS,
-    bodyLimit: LONGEST_ANSWER,
-    ...(wireTo && { wireTo }),
-  });
+  const http = new HttpClient({ clock, env, attemptMs: ATTEMPT_MS, bodyLimit: LONGEST_ANSWER, wireTo });
   const tell: ReceiverContext['tell'] = (to, result, failure) =>
     options.tell({ is: 'notified', to, result, ...(failure && { failure }) });
   const post = openOutbox(queue, ({ to }, result, failure) => tell(to, result, failure), times);

@@ -4,8 +4,7 @@
  */
 import { giteaClient, type ObserveOptions, observeEach } from '../../clients/gitea/observe.ts';
 import { RetryAfter } from '../../clients/http/retry-after.ts';
-import { explanationOf } from '../../observe/explain/explanation.ts';
-import { withNotCreated } from '../../observe/explain/not-created.ts';
+import { explanationOf, withNotCreated } from '../../observe/explain/explanation.ts';
 import { statusSeen } from '../../observe/explain/where.ts';
 import type { TargetBook } from '../../serve/looks/targets.ts';
 import { type ObservedGroup, planApplication } from '../../serve/planning/plan-application.ts';
@@ -61,7 +60,7 @@ export function startLooker(options: LookerOptions) {
   const sending = { deadlineMs: timeoutMs, clock, clocks, env };
   const http = giteaClient({
     ...sending,
-    ...(ca !== undefined && { ca }),
+    ca,
     retryAfter: new RetryAfter(clock),
     onRequest: () => {
       requests += 1;

@@ -31,13 +31,7 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
   const [keys, secrets] = [await watchSecrets(keyFile), await watchSecrets(clientSecretFile)];
   refuseShort(keyFile, keys(), SHORTEST_KEY);
   refuseShort(clientSecretFile, secrets(), 1);
-  const http = new HttpClient({
-    clock,
-    env,
-    attemptMs: ATTEMPT_MS,
-    bodyLimit: LONGEST_ANSWER,
-    ...(ca !== undefined && { ca }),
-  });
+  const http = new HttpClient({ ca, clock, env, attemptMs: ATTEMPT_MS, bodyLimit: LONGEST_ANSWER });
   const looker = startLooker({ ...options, ...context });
   const server = await startHttpServer({
     what: 'the page',
@@ -60,9 +54,6 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
     }),
   });
   return {
-    subscriber: () => undefined,
-    requests: new Map(),
-    run: async () => undefined,
     close: async () => {
       await Promise.all([server.close(), looker.close(), http.close()]);
     },

@@ -14,7 +14,6 @@ import { Deadline } from '../../clients/http/request.ts';
 import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import { fillSecret, readSecret } from '../../clients/kubernetes/secrets.ts';
 import { URL_KEY } from '../../clients/tokens/api-token.ts';
-import { holderOf, holdersIn, REGISTRATION_MARK } from '../../clients/tokens/registration-mark.ts';
 import { templateAsks } from '../../config/policy/rules.ts';
 import { otherSecrets, type SecretRef } from '../../config/runnergroup/paths.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
@@ -26,21 +25,16 @@ import type { StartTask } from '../../serve/task.ts';
 import { doubled } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
+import { type Scope, scopeWord } from '../../shared/scope.ts';
 import { normalBase } from '../../shared/url.ts';
-
-interface FillingOptions {
-  /** Names of the Secrets that may be written. */
-  readonly names: ReadonlySet<string>;
-  /** For each question to Kubernetes or Gitea. */
-  readonly timeoutMs: number;
-}
 
 /** Also how long a token that was replaced in Gitea stays in the Secret. */
 const WELL_MS = 300_000;
 const FIRST_MS = 15_000;
 const LONGEST_MS = 600_000;
 
-export function fillSecrets({ names, timeoutMs }: FillingOptions): StartTask {
+/** @param names of the Secrets that may be written. @param timeoutMs for each question to Kubernetes or Gitea. */
+export function fillSecrets(names: ReadonlySet<string>, timeoutMs: number): StartTask {
   return ({ cluster, giteas, queue, secretsClient: client, targetOf, tell: tellAll }) => {
     let byId: ReadonlyMap<string, TokenKey> = new Map();
     /** What they follow from. */
@@ -217,4 +211,29 @@ function otherUse({ name, key }: RunnerGroup['registrationToken'], uses: readonl
 /** Why nothing is written there, and what to do: without a full stop. */
 export function refused({ key, name, namespace }: Pick<TokenKey, 'key' | 'name' | 'namespace'>, why: string): Failure {
   return new Failure('GR-TOKEN-11', 1, `write key ${key} of Secret ${name} of namespace ${namespace}: ${why}.`);
+}
+
+/**
+ * Whose registration tokens a Secret holds. `serve` writes it down as it fills a key, in an annotation of the Secret:
+ *
+ *     gitea.bpg.pw/registration-tokens: '{"registration-token":"org:acme at https://gitea.example.com"}'
+ *
+ * A filled key is never filled for another scope or Gitea, and no runner is started that would register with it.
+ */
+export const REGISTRATION_MARK = 'gitea.bpg.pw/registration-tokens';
+
+/** Whose token a group's runners register with. */
+export function holderOf({ giteaUrl, scope }: { readonly giteaUrl: string; readonly scope: Scope }): string {
+  return `${scopeWord(scope)} at ${normalBase(giteaUrl)}`;
+}
+
+/** By key of the Secret. Empty: the annotation is absent, or somebody else has written it. */
+export function holdersIn(mark: string | undefined): ReadonlyMap<string, string> {
+  try {
+    const held: unknown = JSON.parse(mark ?? '{}');
+    const entries: readonly [string, unknown][] = Object.entries(held ?? {});
+    return new Map(entries.flatMap(([key, holder]) => (typeof holder === 'string' ? [[key, holder]] : [])));
+  } catch {
+    return new Map();
+  }
 }

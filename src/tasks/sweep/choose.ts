@@ -82,13 +82,6 @@ export type Verdict =
   /** `witness`: the runner that lives elsewhere, for `group-elsewhere`. */
   | { readonly is: 'kept'; readonly because: StaysBecause; readonly witness?: string };
 
-export interface JudgedRegistration {
-  readonly group: ChosenGroup;
-  readonly id: number;
-  readonly name: string;
-  readonly verdict: Verdict;
-}
-
 /** What earlier looks saw of rows, by Gitea and id. A row that does not fit any more is forgotten. */
 export type RowObservations = ReadonlyMap<string, RowObservation>;
 
@@ -100,14 +93,8 @@ interface RowObservation {
   readonly sinceMs: number;
 }
 
-export interface Choice {
-  /** By Gitea and id: always the same order. */
-  readonly registrations: readonly JudgedRegistration[];
-  /** For the next call. */
-  readonly observations: RowObservations;
-  /** Rows of other runners in the same lists. They are never touched. */
-  readonly foreign: number;
-}
+export type Choice = Readonly<ReturnType<typeof deadRegistrations>>;
+export type JudgedRegistration = Choice['registrations'][number];
 
 interface OwnRow {
   readonly key: string;
@@ -116,7 +103,7 @@ interface OwnRow {
 }
 
 /** Judges every row of ours. @param earlier `observations` of the previous call, none at first. */
-export function deadRegistrations(evidence: SweepEvidence, earlier: RowObservations): Choice {
+export function deadRegistrations(evidence: SweepEvidence, earlier: RowObservations) {
   const { own, foreign } = findOwn(evidence);
   const facts = gatherFacts(evidence);
   const observations = new Map<string, RowObservation>();
@@ -147,7 +134,14 @@ export function deadRegistrations(evidence: SweepEvidence, earlier: RowObservati
     const { group, row } = each;
     return { group, id: row.id, name: row.name, verdict: judge(each) };
   });
-  return { registrations, observations, foreign };
+  return {
+    /** By Gitea and id: always the same order. */
+    registrations,
+    /** For the next call. */
+    observations: observations as RowObservations,
+    /** Rows of other runners in the same lists. They are never touched. */
+    foreign,
+  };
 }
 
 /** Rule 1. */

@@ -73,26 +73,9 @@ export type SweepOutcome =
   | { readonly is: 'failed'; readonly code: string }
   | { readonly is: 'kept'; readonly because: StaysBecause | 'changed'; readonly witness?: string };
 
+export type SweepReport = Readonly<Awaited<ReturnType<Sweeper['pass']>>>;
 /** A row of ours and what became of it. */
-export interface SweptRegistration {
-  readonly namespace: string;
-  readonly group: string;
-  readonly gitea: string;
-  readonly id: number;
-  readonly name: string;
-  readonly outcome: SweepOutcome;
-}
-
-export interface SweepReport {
-  /** By Gitea and id. */
-  readonly registrations: readonly SweptRegistration[];
-  /** Rows of other runners, which are never touched. */
-  readonly foreign: number;
-  /** Scopes whose runners Gitea shows to their user alone. */
-  readonly unlisted: readonly string[];
-  /** What could not be read or deleted; the other scopes were swept all the same. */
-  readonly failures: readonly Failure[];
-}
+export type SweptRegistration = SweepReport['registrations'][number];
 
 /** Asks without waiting for a turn. @param timeoutMs for each look and each deletion. */
 export function atOnce(http: HttpClient, timeoutMs: number): SweeperOptions['ask'] {
@@ -118,7 +101,7 @@ export class Sweeper {
     this.#options = options;
   }
 
-  async pass({ groups, areAll = false, liveJobs, mayAsk }: SweepContext, signal?: AbortSignal): Promise<SweepReport> {
+  async pass({ groups, areAll = false, liveJobs, mayAsk }: SweepContext, signal?: AbortSignal) {
     const { ask, budget } = this.#options;
     const targets = new Map(groups.map(({ target }) => [target.key, target]));
     const asked = [...targets.values()].filter((target) => mayAsk?.(target) ?? true);
@@ -141,12 +124,11 @@ export class Sweeper {
     );
     this.#observations = choice.observations;
 
-    const swept = new Map<JudgedRegistration, SweptRegistration>();
+    const outcomes = new Map<JudgedRegistration, SweepOutcome>();
     const stopped = new Set<string>();
     let deletions = 0;
     for (const judged of inTurns(choice.registrations)) {
-      const { group, id, name } = judged;
-      const { giteaUrl: gitea, look, name: groupName, namespace } = group;
+      const { look } = judged.group;
       const mayDelete = !stopped.has(look) && deletions < budget;
       const done = await this.#actOn(judged, mayDelete ? looks.get(look) : undefined, signal);
       const isFailed = done instanceof Failure;
@@ -154,11 +136,24 @@ export class Sweeper {
       // What a token may not do once it may not do for the next row either, and a server that fails is left alone.
       if (isFailed) stopped.add(look);
       if (isFailed) failures.push(done);
-      const outcome = isFailed ? ({ is: 'failed', code: done.code } as const) : done;
-      swept.set(judged, { namespace, group: groupName, gitea, id, name, outcome });
+      outcomes.set(judged, isFailed ? { is: 'failed', code: done.code } : done);
     }
-    const registrations = choice.registrations.flatMap((judged) => swept.get(judged) ?? []);
-    return { registrations, foreign: choice.foreign, unlisted, failures };
+    return {
+      /** By Gitea and id. */
+      registrations: choice.registrations.flatMap((judged) => {
+        const { group, id, name } = judged;
+        const outcome = outcomes.get(judged);
+        return outcome
+          ? { namespace: group.namespace, group: group.name, gitea: group.giteaUrl, id, name, outcome }
+          : [];
+      }),
+      /** Rows of other runners, which are never touched. */
+      foreign: choice.foreign,
+      /** Scopes whose runners Gitea shows to their user alone. */
+      unlisted,
+      /** What could not be read or deleted; the other scopes were swept all the same. */
+      failures,
+    };
   }
 
   async #actOn(

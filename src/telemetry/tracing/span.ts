@@ -21,10 +21,7 @@ export interface SpanData {
 }
 
 /** Ids as W3C Trace Context writes them: 32 and 16 hex digits in lower case, not all 0. */
-export interface TraceIds {
-  readonly traceId: string;
-  readonly spanId: string;
-}
+export type TraceIds = Readonly<Record<'traceId' | 'spanId', string>>;
 
 /** The trace of a stay, and its root span. */
 export function contextOf(stay: Parameters<typeof stayKey>[0]): TraceIds {

@@ -2,7 +2,7 @@
  * What Argo CD says of an Application, and what follows. In virtual time.
  */
 import { describe, expect, it, vi } from 'vitest';
-import type { AppJob, AppState } from '../../../src/clients/argocd/app-state.ts';
+import type { AppState } from '../../../src/clients/argocd/app-state.ts';
 import type { WakeTarget } from '../../../src/clients/argocd/wake.ts';
 import { NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
 import type { Applications } from '../../../src/serve/waking/applications.ts';
@@ -12,6 +12,7 @@ import { NO_PLAN as FAILED, keyOf, managedBy, openApplications, PLANNED } from '
 import { strayErrors } from '../../support/stray-errors.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
+type AppJob = AppState['jobs'][number];
 type Wish = Parameters<Applications['follow']>[1];
 
 const REF = { namespace: 'argocd', name: 'runners' };

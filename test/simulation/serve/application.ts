@@ -10,7 +10,7 @@
  * the Application changes.
  */
 
-import type { AppJob, AppOperation, AppState } from '../../../src/clients/argocd/app-state.ts';
+import type { AppState } from '../../../src/clients/argocd/app-state.ts';
 import { type ObjectRef, objectKey } from '../../../src/clients/argocd/application.ts';
 import type { RefreshKind, SyncStart } from '../../../src/clients/argocd/argocd.ts';
 import type { Deadline } from '../../../src/clients/http/request.ts';
@@ -59,7 +59,7 @@ export interface Around {
 
 const OURS = Object.keys(jobAnnotations({ pinned: true }));
 const NO_ANSWER = 'GR-HTTP-09';
-const RUNNING: AppOperation = { phase: 'Running', message: '' };
+const RUNNING: AppState['operation'] = { phase: 'Running', message: '' };
 /** Argo CD asks git so often (`timeout.reconciliation`; three minutes really, most have a webhook). */
 const GIT_POLL_MS = 20_000;
 
@@ -106,7 +106,7 @@ export class Application {
   #isOverlooked = false;
   #isComparing = false;
   #again = false;
-  #operation: AppOperation | undefined;
+  #operation: AppState['operation'];
   #isOperating = false;
   #autoSynced = 0;
   #answers: (() => void)[] = [];
@@ -282,7 +282,7 @@ export class Application {
     ];
     const managed = new Set(resources.map((name) => objectKey(groupRef(name))));
     const differing = new Set(this.#tasks(output).flatMap((task) => ('job' in task ? task.job.name : [])));
-    const jobs = [...(output?.jobs.values() ?? [])].flatMap(({ name, skip }): AppJob[] =>
+    const jobs = [...(output?.jobs.values() ?? [])].flatMap(({ name, skip }): AppState['jobs'] =>
       skip ? [] : [{ namespace: NAMESPACE, name, outOfSync: differing.has(name) }],
     );
     return {

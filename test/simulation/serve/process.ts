@@ -50,7 +50,7 @@ type TaskName = keyof typeof TASKS;
 const TASKS = {
   statuses: writeStatuses,
   events: writeEvents,
-  ends: tellJobEnds({ timeoutMs: TIMEOUT_MS }),
+  ends: tellJobEnds(TIMEOUT_MS),
   reruns: rerunLostJobs(TIMEOUT_MS),
   sweeps: sweepDeadRows({ instance: '', timeoutMs: TIMEOUT_MS, deletes: true }),
 } as const;

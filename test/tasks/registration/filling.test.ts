@@ -3,9 +3,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { GiteaVersion } from '../../../model/gitea/versions.ts';
 import { secretsClient } from '../../../src/clients/kubernetes/secrets.ts';
-import { REGISTRATION_MARK } from '../../../src/clients/tokens/registration-mark.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
-import { fillSecrets } from '../../../src/tasks/registration/filling.ts';
+import { fillSecrets, REGISTRATION_MARK } from '../../../src/tasks/registration/filling.ts';
 import { managedGroup } from '../../serve/managed-group.ts';
 import { type Replica, type Rig, startRig, until } from '../../serve/rig.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
@@ -276,7 +275,7 @@ it('a Gitea that never answers does not hold up the keys of another one', async 
     cluster: { groups: () => groups.map(({ live }) => live) },
     targetOf: () => new Map(groups.map(({ group, target }) => [group, target])),
   });
-  const hear = fillSecrets({ names: new Set([SECRET]), timeoutMs: 20_000 })(context);
+  const hear = fillSecrets(new Set([SECRET]), 20_000)(context);
   hear({ is: 'reconciled', verdicts: [], skews: new Map() });
 
   await until(
