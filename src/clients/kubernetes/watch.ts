@@ -61,10 +61,8 @@ export class Watch<T extends Named> {
   readonly #namespace: string | undefined;
   readonly #listeners: WatchListeners<T>;
   readonly #objects = new Map<string, T>();
-  /** True while the copy follows the server; false before the first list and after an error, until the next success. */
-  fresh = false;
-  /** True when the last list was refused (403), until the next one that is not. Then it is not fresh. */
-  refused = false;
+  #fresh = false;
+  #refused = false;
   #pauseMs = FIRST_PAUSE_MS;
 
   /** @param namespace undefined: all namespaces. */
@@ -80,6 +78,16 @@ export class Watch<T extends Named> {
     return this.#objects;
   }
 
+  /** True while the copy follows the server; false before the first list and after an error, until the next success. */
+  get fresh(): boolean {
+    return this.#fresh;
+  }
+
+  /** True when the last list was refused (403), until the next one that is not. Then it is not fresh. */
+  get refused(): boolean {
+    return this.#refused;
+  }
+
   /** Runs until `signal` is aborted, and not longer, even when the server does not answer. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -87,12 +95,12 @@ export class Watch<T extends Named> {
         await untilAborted(signal, this.#listAndWatch(signal));
       } catch (error) {
         const failed = asFailure(error, this.#client.request(this.#question('')));
-        this.refused = failed.kind === 'cluster-forbidden';
+        this.#refused = failed.kind === 'cluster-forbidden';
         this.#listeners.onFailure(failed);
       }
       if (signal.aborted) return;
       // Its place in the history has expired, or something failed: until the next list the copy does not follow the server.
-      this.fresh = false;
+      this.#fresh = false;
       this.#listeners.onChange();
       await this.#pause(signal);
     }
@@ -105,10 +113,10 @@ export class Watch<T extends Named> {
     if (signal.aborted) return;
     this.#objects.clear();
     for (const item of snapshot.items) this.#objects.set(keyText(item.metadata), item);
-    this.fresh = true;
+    this.#fresh = true;
     // A refusal is the answer of a server that is well. Its pauses must not be those of a watch that fails later.
-    if (this.refused) this.#pauseMs = FIRST_PAUSE_MS;
-    this.refused = false;
+    if (this.#refused) this.#pauseMs = FIRST_PAUSE_MS;
+    this.#refused = false;
     this.#listeners.onChange();
     const { steadyMs } = this.#client.clock;
     let version = snapshot.resourceVersion;
@@ -141,8 +149,8 @@ export class Watch<T extends Named> {
     const question = this.#question(from);
     let version = from;
     let events = 0;
+    const request = this.#client.request(question);
     for await (const line of this.#client.stream(question, IDLE_MS, signal)) {
-      const request = this.#client.request(question);
       const { type, object } = parseValue(request, Event, parseJson(line), 'no event:');
       if (type === 'ERROR') {
         if (object.code === 410) return 'expired';
