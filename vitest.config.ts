@@ -14,14 +14,14 @@ const shared = {
  * that are just small enough, processes that start and end, pauses in real time, and histories of what is rare.
  */
 const LONG = [
-  'test/cli/{cut-queue,hostile-answers,hostile-pods,report/truth,start/code-cache}.test.ts',
+  'test/cli/{cut-queue,hostile-answers,hostile-pods,report/truth,start/code-cache,timeout}.test.ts',
   'test/clients/gitea/{cut-queue,long-rows}.test.ts',
   'test/config/runnergroup/{budget,hostile,memory,plain-yaml.property}.test.ts',
   'test/model/histories.property.test.ts',
   'test/planner/many-labels.test.ts',
-  'test/serve/{ending,lost-jobs,memory,http/crowd,looks/back-off,webhook/hostile-webhooks}.test.ts',
+  'test/serve/{ending,lost-jobs,memory,http/crowd,looks/back-off,waking/many-applications,webhook/hostile-webhooks}.test.ts',
   'test/simulation/{ablation,apart,applications,kept,stuck}.test.ts',
-  'test/tasks/{page/bounds,waits/commit-status}.test.ts',
+  'test/tasks/{page/{bounds,hostile},waits/commit-status}.test.ts',
 ];
 const isLong = process.env['LONG'] === 'true';
 /** Measures the memory of its own process. */

@@ -15,7 +15,7 @@ import { addOutcome, emptyTallies, figuresOf, LAWS, type Tallies } from './tally
 
 const ONLY_KIND = KIND_NAMES.find((kind) => kind === process.env['SIM_KIND']);
 const ONLY_SEED = process.env['SIM_SEED'];
-const MANY = Number(process.env['SIM_HISTORIES'] ?? (IS_LONG ? 30 : 6));
+const MANY = Number(process.env['SIM_HISTORIES'] ?? (IS_LONG ? 30 : 4));
 const SEEDS = ONLY_SEED === undefined ? Array.from({ length: MANY }, (_, i) => i + 1) : [Number(ONLY_SEED)];
 
 /** Of all kinds but the ordinary one: they take the longest. */

@@ -22,8 +22,8 @@ import { shrink } from './shrink.ts';
 const SEED = process.env['SEED'];
 const CHOSEN = process.env['KINDS'];
 const KINDS = CHOSEN === undefined ? undefined : FAULT_KINDS.filter((kind) => CHOSEN.split(',').includes(kind));
-/** 300 take a minute: `npm run test:long` plays them. */
-const HISTORIES = Number(process.env['HISTORIES'] ?? (IS_LONG ? 300 : 3));
+/** 200 take a minute: `npm run test:long` plays them. */
+const HISTORIES = Number(process.env['HISTORIES'] ?? (IS_LONG ? 200 : 3));
 
 /** What Node warns of, and what is rejected without a handler. */
 const complaints: string[] = [];
