@@ -41,6 +41,7 @@ export function targetsByGroup(
 ): ReadonlyMap<RunnerGroup, GiteaTarget | Failure> {
   const found = new Map<RunnerGroup, GiteaTarget | Failure>();
   const members = new Map<GiteaTarget, RunnerGroup[]>();
+  const targets = [...before];
   let number = last;
   const readsEnds = endsReader(tokens.map(([group]) => group));
   for (const [group, token] of tokens) {
@@ -52,10 +53,13 @@ export function targetsByGroup(
     const ends = readsEnds(group);
     const fits = (target: GiteaTarget): boolean =>
       isTargetOf(target, group, token) && (target.readsEnds ?? false) === ends;
-    const known = [...members.keys()].find(fits) ?? before.find(fits);
-    if (!known) number += 1;
-    const added = { key: `look ${number}`, url, scope, token, ...(ends && { readsEnds: true as const }) };
-    addTo(members, known ?? added, group);
+    let target = targets.find(fits);
+    if (!target) {
+      number += 1;
+      target = { key: `look ${number}`, url, scope, token, ...(ends && { readsEnds: true }) };
+      targets.push(target);
+    }
+    addTo(members, target, group);
   }
   for (const [target, own] of members) {
     const now = marked(target, own);
