@@ -4,11 +4,17 @@
  * `cdk8s synth` stamps objects and writes the same bytes: test/manifests/same-bytes.property.test.ts.
  */
 
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { Texts } from '../shared/marks.ts';
-import type { RunnersApp } from './app.ts';
 import type { JobManifest } from './job-manifest.ts';
 import { groupManifest, type Output, type RunnerParts, stamp } from './stamp.ts';
 import { document, ended, quote } from './yaml.ts';
+
+/** A group and the template of its Jobs; a `RunnerGroupChart` is one. */
+interface GroupTemplate {
+  readonly group: RunnerGroup;
+  readonly templateJson: string;
+}
 
 /**
  * The whole output in pieces, to be joined: each document behind a line `---`. Each group has its object (when asked for) and its
@@ -16,10 +22,7 @@ import { document, ended, quote } from './yaml.ts';
  * them first.
  * @param charts in output order, as `RunnersApp.groupCharts`.
  */
-export function manifestPieces(
-  charts: readonly Pick<RunnersApp['groupCharts'][number], 'group' | 'templateJson'>[],
-  output: Output,
-): readonly string[] {
+export function manifestPieces(charts: readonly GroupTemplate[], output: Output): readonly string[] {
   const pieces: string[] = [];
   for (const chart of charts) {
     const { group, templateJson } = chart;

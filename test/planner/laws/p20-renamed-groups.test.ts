@@ -143,18 +143,16 @@ describe('P20 a runner is not taken over', () => {
   });
 
   test('into another namespace, or by a group with other labels than its row', () => {
-    const busy = { runners: [row(first, { busy: true })] };
-    const takenBy = (labels: readonly string[], namespace?: string) => {
+    const takenBy = (labels: readonly string[], over: Partial<LiveJob> = {}) => {
       const runners = [row(first, { busy: true, labels: ['linux', 'arm'] })];
-      const job = lives(first, namespace === undefined ? {} : { namespace });
-      return runnersOf([job], [], { runners }, [group({ name: 'builds', labels })]).length;
+      return runnersOf([lives(first, over)], [], { runners }, [group({ name: 'builds', labels })]).length;
     };
 
     expect(takenBy(['arm', 'linux'])).toBe(1);
-    expect(takenBy(['arm', 'linux'], 'others')).toBe(0);
+    expect(takenBy(['arm', 'linux'], { namespace: 'others' })).toBe(0);
     expect(takenBy(['linux', 'gpu'])).toBe(0);
     expect(takenBy(['linux', 'arm', 'gpu'])).toBe(0);
-    expect(runnersOf([lives(first)], [], busy)).toHaveLength(1);
+    expect(runnersOf([lives(first)], [], { runners: [row(first, { busy: true })] })).toHaveLength(1);
   });
 
   test('from a group that cannot be planned now', () => {

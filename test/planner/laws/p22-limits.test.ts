@@ -422,15 +422,13 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
   });
 
   it('gives a job that asks for two sizes to the first by name, in whatever order they are written', () => {
-    const small = group({ size: 'small', labels: ['linux', 'small'], templateHash: 'small' });
-    const both = {
-      large: { ...large, labels: ['linux', 'large', 'small'] },
-      small: { ...small, labels: ['linux', 'large', 'small'] },
-    };
-    const jobs = [job(1, { labels: ['linux', 'large', 'small'] }), job(2)];
+    const both = { labels: ['linux', 'large', 'small'] };
+    const [one, two] = [large, group({ size: 'small', templateHash: 'small' })].map((of) => ({ ...of, ...both }));
+    if (!one || !two) throw new Error('no sizes');
+    const jobs = [job(1, both), job(2)];
     const plans = [
-      [base, both.large, both.small],
-      [both.small, both.large, base],
+      [base, one, two],
+      [two, one, base],
     ].map((of) => planScene({ groups: of, jobs, liveJobs: [] }));
 
     expect(verdicts(plans[0] as Plan)[1]).toBe(`new-runner ${named(large, 1)}`);
