@@ -6,8 +6,8 @@ import { Deadline } from '../clients/http/request.ts';
 import { findToken, type TokenSources } from '../clients/tokens/api-token.ts';
 import type { Token } from '../clients/tokens/token.ts';
 import { keepsPool, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import { addTo } from '../planner/evidence.ts';
 import { Failure } from '../shared/failure.ts';
+import { groupBy } from '../shared/keys.ts';
 import { findCluster, type Settings } from './settings.ts';
 import { isOwnTrouble } from './troubles.ts';
 
@@ -20,7 +20,7 @@ export async function findTargets(groups: readonly RunnerGroup[], settings: Sett
 
 /** The same, but a token that is missing concerns its group alone. @throws Failure that concerns more than one group. */
 export async function findTargetsOf(groups: readonly RunnerGroup[], settings: Settings, deadline: Deadline) {
-  const found = [...targetsByGroup(await tokensOf(groups, settings, deadline), [], 0)];
+  const found = [...targetsByGroup(await tokensOf(groups, settings, deadline))];
   const targetOf = new Map(found.flatMap(([group, seen]) => (seen instanceof Failure ? [] : [[group, seen] as const])));
   const failed = new Map(found.flatMap(([group, seen]) => (seen instanceof Failure ? [[group, seen] as const] : [])));
   const lookOf = (group: RunnerGroup): string => targetOf.get(group)?.key ?? '';
@@ -32,40 +32,47 @@ type Tokens = readonly (readonly [RunnerGroup, Token | Failure])[];
 /**
  * One target for all groups that share Gitea, scope and token. Of each group: its target, or why it has none.
  * @param before targets that are known: they keep their keys, and one that has not changed stays the same object.
- * @param last number that a key may have: those of new ones follow.
+ * @param newKey of a target that is not known.
  */
 export function targetsByGroup(
   tokens: Tokens,
-  before: readonly GiteaTarget[],
-  last: number,
+  before: readonly GiteaTarget[] = [],
+  newKey = keysOfTargets(),
 ): ReadonlyMap<RunnerGroup, GiteaTarget | Failure> {
-  const found = new Map<RunnerGroup, GiteaTarget | Failure>();
-  const members = new Map<GiteaTarget, RunnerGroup[]>();
   const targets = [...before];
-  let number = last;
   const readsEnds = endsReader(tokens.map(([group]) => group));
-  for (const [group, token] of tokens) {
-    if (token instanceof Failure) {
-      found.set(group, token);
-      continue;
-    }
-    const { giteaUrl: url, scope } = group;
+  const targetFor = (group: RunnerGroup, token: Token): GiteaTarget => {
     const ends = readsEnds(group);
     const fits = (target: GiteaTarget): boolean =>
       isTargetOf(target, group, token) && (target.readsEnds ?? false) === ends;
-    let target = targets.find(fits);
-    if (!target) {
-      number += 1;
-      target = { key: `look ${number}`, url, scope, token, ...(ends && { readsEnds: true }) };
-      targets.push(target);
-    }
-    addTo(members, target, group);
-  }
+    const known = targets.find(fits);
+    if (known) return known;
+    const { giteaUrl: url, scope } = group;
+    const made: GiteaTarget = { key: newKey(), url, scope, token, ...(ends && { readsEnds: true }) };
+    targets.push(made);
+    return made;
+  };
+  const found = new Map(
+    tokens.map(([group, token]) => [group, token instanceof Failure ? token : targetFor(group, token)]),
+  );
+  const members = groupBy(found, ([, target]) => (target instanceof Failure ? undefined : target));
   for (const [target, own] of members) {
-    const now = marked(target, own);
-    for (const group of own) found.set(group, now);
+    const now = marked(
+      target,
+      own.map(([group]) => group),
+    );
+    for (const [group] of own) found.set(group, now);
   }
   return found;
+}
+
+/** A key for each new target. None is used again: what is kept of a target is kept by its key. */
+export function keysOfTargets(): () => string {
+  let last = 0;
+  return () => {
+    last += 1;
+    return `look ${last}`;
+  };
 }
 
 /** The target with the labels of its groups, and whether one keeps a pool; the same object while both are the same. */

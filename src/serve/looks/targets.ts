@@ -12,7 +12,7 @@ import { boundTo, checkApplication, checkGroup } from '../../config/policy/check
 import { type Asker, denied, unusablePolicy } from '../../config/policy/denial.ts';
 import { type ReadPolicy, readPolicyFile } from '../../config/policy/schema.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { targetsByGroup } from '../../observe/find-targets.ts';
+import { keysOfTargets, targetsByGroup } from '../../observe/find-targets.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
 import { groupBy } from '../../shared/keys.ts';
 import { byApplication, type LiveGroup } from '../planning/live.ts';
@@ -39,7 +39,7 @@ export class TargetBook {
   /** Absent: its token is to be read at once. */
   readonly #readMs = new WeakMap<RunnerGroup, number>();
   readonly #refused = new Set<string>();
-  #last = 0;
+  readonly #newKey = keysOfTargets();
 
   constructor(sources: () => TargetSources) {
     this.#sources = sources;
@@ -75,9 +75,7 @@ export class TargetBook {
       return isUnanswered && known && !(known instanceof Failure) ? known : read;
     };
     const tokens = await Promise.all(groups.map(async (group) => [group, await tokenOf(group)] as const));
-    this.#found = targetsByGroup(tokens, this.targets, this.#last);
-    // As many keys may be new.
-    this.#last += tokens.length;
+    this.#found = targetsByGroup(tokens, this.targets, this.#newKey);
     const members = groupBy(this.#found, ([, target]) => (target instanceof Failure ? undefined : target));
     this.namespacesOf = new Map(
       [...members].map(([target, own]) => [target, new Set(own.map(([{ namespace }]) => namespace))]),
