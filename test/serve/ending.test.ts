@@ -2,23 +2,18 @@
  * SIGTERM ends `serve`, as a real process, within two seconds, whatever its peers do. The limit is the law itself, so these tests
  * look at the clock.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it, onTestFailed, onTestFinished } from 'vitest';
-import { stringify } from 'yaml';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Simulator } from '../../model/gitea/simulator.ts';
 import { freePort } from '../servers/process.ts';
-import { makeCertificates, type TestCertificates } from '../support/certificate.ts';
-import { application, fakeArgoCd, json, status, TOKEN } from '../support/fake-argocd.ts';
 import { startOtlpServer } from '../support/otlp-server.ts';
 import { folderWith } from '../support/run-cli.ts';
-import { listen, serveTls } from '../support/server.ts';
+import { type ServeProcess, startServeProcess } from '../support/serve-process.ts';
+import { listen } from '../support/server.ts';
 import { startAcme } from '../support/start-acme.ts';
-import { SECRET } from './deliveries.ts';
-import { type FakeCluster, startFakeCluster } from './fake-cluster.ts';
 import { managedGroup } from './managed-group.ts';
 import { until } from './rig.ts';
 import { talk } from './talk.ts';
@@ -26,86 +21,33 @@ import { talk } from './talk.ts';
 /** A peer's answer to a request; true: answered, or left without an answer. */
 type Bend = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-interface World {
-  /** How the peers behave: Kubernetes, Gitea, Argo CD. */
-  readonly kubernetes?: Bend;
+interface World extends Pick<Parameters<typeof startServeProcess>[0], 'kubernetes' | 'argocd' | 'args' | 'env'> {
   readonly gitea?: Bend;
-  readonly argocd?: (line: string) => boolean;
-  readonly args?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
 }
 
-interface Running {
-  readonly child: ChildProcess;
-  readonly cluster: FakeCluster;
+interface Running extends ServeProcess {
   readonly simulator: Simulator;
-  readonly log: () => string;
   /** Port of webhooks, once it listens. */
   readonly port: () => number;
 }
 
-let certificates: TestCertificates;
-beforeAll(() => {
-  certificates = makeCertificates();
-});
-
-async function start({
-  kubernetes = () => false,
-  gitea,
-  argocd: bendArgoCd,
-  args = [],
-  ...more
-}: World): Promise<Running> {
+async function start({ gitea, ...world }: World): Promise<Running> {
   const { simulator, env } = await startAcme();
   const apiToken = 'api-token-that-may-write-0123456789';
   simulator.gitea.addToken('anna', ['write:organization'], apiToken);
   if (gitea) simulator.intercept(gitea);
   simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
-  const cluster = await startFakeCluster({ bend: kubernetes, listen: (handler) => serveTls(certificates, handler) });
-  cluster.put('runnergroups', managedGroup(simulator.url));
-  cluster.put('secrets', { metadata: { namespace: 'runners', name: 'gitea-runner' } });
-  const argocd = await fakeArgoCd(({ line }, response) =>
-    bendArgoCd?.(line) ? true : json(response, application(status('Synced'))),
-  );
-  const folder = folderWith({ token: TOKEN, secret: SECRET, kubeconfig: kubeconfig(cluster.config.url) });
-  const any = '127.0.0.1:0';
-  const child = spawn(
-    process.execPath,
-    [
-      join(process.cwd(), 'lib/gitea-runners.cjs'),
-      'serve',
-      ...['--kubeconfig', join(folder, 'kubeconfig'), '--webhook-secret-file', join(folder, 'secret')],
-      ...['--argocd-url', argocd.origin, '--argocd-token-file', join(folder, 'token')],
-      ...['--listen', any, '--metrics-listen', any, '--probe-listen', any],
-      ...['--lease', 'argocd/serve', ...args],
-    ],
-    {
-      env: { PATH: process.env['PATH'], ...env, GITEA_TOKEN: apiToken, ...more.env },
-      stdio: ['ignore', 'ignore', 'pipe'],
+  const running = await startServeProcess({
+    ...world,
+    env: { ...env, GITEA_TOKEN: apiToken, ...world.env },
+    fill: (cluster) => {
+      cluster.put('runnergroups', managedGroup(simulator.url));
+      cluster.put('secrets', { metadata: { namespace: 'runners', name: 'gitea-runner' } });
     },
-  );
-  onTestFinished(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGKILL');
-    await once(child, 'exit');
   });
-  let log = '';
-  child.stderr.on('data', (text: Buffer) => {
-    log += text.toString();
-  });
-  onTestFailed(() => void process.stderr.write(log));
-  await until('serve listens', () => log.includes('"serving"') || args.includes('--once'));
-  return { child, cluster, simulator, log: () => log, port: () => Number(/"webhooks":(\d+)/.exec(log)?.[1]) };
-}
-
-function kubeconfig(server: string): string {
-  const data = Buffer.from(certificates.ca).toString('base64');
-  return stringify({
-    'current-context': 'it',
-    contexts: [{ name: 'it', context: { cluster: 'it', user: 'it' } }],
-    clusters: [{ name: 'it', cluster: { server, 'certificate-authority-data': data } }],
-    users: [{ name: 'it', user: { token: 'cluster-token' } }],
-  });
+  const { log } = running;
+  await until('serve listens', () => log().includes('"serving"') || world.args?.includes('--once') === true);
+  return { ...running, simulator, port: () => Number(/"webhooks":(\d+)/.exec(log())?.[1]) };
 }
 
 /** Sends SIGTERM. Answers how the process ended: with 1 when it has not done so by itself in time (`LAST_MS` in src/cli/serve.ts). */

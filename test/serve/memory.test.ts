@@ -2,21 +2,18 @@
  * What others push must not end `serve`, nor `generate`: real processes, below the memory limits of install/. Workflows have up to 200
  * labels of any text, and each look sees them again (law L15).
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
-import { dirname, join } from 'node:path';
-import { expect, it, onTestFailed, onTestFinished } from 'vitest';
-import { stringify } from 'yaml';
-import { makeCertificates } from '../support/certificate.ts';
-import { application, fakeArgoCd, json, status, TOKEN } from '../support/fake-argocd.ts';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
 import { jobRow } from '../support/gitea-stand-in.ts';
 import { belowLimit } from '../support/memory-limit.ts';
 import { folderWith, groupYaml } from '../support/run-cli.ts';
-import { serve, serveTls } from '../support/server.ts';
-import { SECRET } from './deliveries.ts';
-import { startFakeCluster } from './fake-cluster.ts';
+import { type ServeProcess, startServeProcess } from '../support/serve-process.ts';
+import { serve } from '../support/server.ts';
+import { TOKEN } from '../support/start-acme.ts';
 import { managedGroup } from './managed-group.ts';
 import { until } from './rig.ts';
 
@@ -115,62 +112,26 @@ it.each([
   expect(Number.parseInt(readFileSync(peakFile, 'utf8'), 10) / 1024).toBeLessThanOrEqual(GENERATE_MIB);
 });
 
-async function startServe(
-  urls: readonly string[],
-): Promise<{ readonly child: ChildProcess; readonly log: () => string }> {
-  const certificates = makeCertificates();
-  const cluster = await startFakeCluster({ listen: (handler) => serveTls(certificates, handler) });
+async function startServe(urls: readonly string[]): Promise<ServeProcess> {
+  const folder = folderWith({});
   for (const [index, url] of urls.entries()) {
-    for (const org of ['acme', 'globex']) {
-      const { metadata, ...group } = managedGroup(url, {
-        org,
-        authToken: { secretRef: { name: `gitea-${index}`, key: 'token' } },
-      });
-      cluster.put('runnergroups', { ...group, metadata: { ...metadata, name: `ci-${index}-${org}`, annotations: {} } });
+    mkdirSync(join(folder, `gitea-${index}`));
+    for (const [key, text] of Object.entries({ token: TOKEN, url })) {
+      writeFileSync(join(folder, `gitea-${index}`, key), text);
     }
   }
-  const argocd = await fakeArgoCd((_, response) => json(response, application(status('Synced'))));
-  const files = { token: TOKEN, secret: SECRET, kubeconfig: kubeconfig(cluster.config.url, certificates.ca) };
-  const secrets = Object.fromEntries(
-    urls.flatMap((url, index) => [
-      [`gitea-${index}/token`, TOKEN],
-      [`gitea-${index}/url`, url],
-    ]),
-  );
-  const folder = folderWith(files);
-  for (const [name, text] of Object.entries(secrets)) {
-    mkdirSync(join(folder, dirname(name)), { recursive: true });
-    writeFileSync(join(folder, name), text);
-  }
-  const any = '127.0.0.1:0';
-  const [command = '', ...args] = [
-    ...belowLimit(SERVE_MIB),
-    process.execPath,
-    ...[join(process.cwd(), 'lib/gitea-runners.cjs'), 'serve', '--lease', 'off', '--secrets-dir', folder],
-    ...['--kubeconfig', join(folder, 'kubeconfig'), '--webhook-secret-file', join(folder, 'secret')],
-    ...['--argocd-url', argocd.origin, '--argocd-token-file', join(folder, 'token')],
-    ...['--listen', any, '--metrics-listen', any, '--probe-listen', any],
-  ];
-  const child = spawn(command, args, { env: { PATH: process.env['PATH'] }, stdio: ['ignore', 'ignore', 'pipe'] });
-  onTestFinished(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-  });
-  let log = '';
-  child.stderr.on('data', (text: Buffer) => {
-    log += text.toString();
-  });
-  onTestFailed(() => void process.stderr.write(log.slice(-4000)));
-  return { child, log: () => log };
-}
-
-function kubeconfig(server: string, ca: string): string {
-  const data = Buffer.from(ca).toString('base64');
-  return stringify({
-    'current-context': 'it',
-    contexts: [{ name: 'it', context: { cluster: 'it', user: 'it' } }],
-    clusters: [{ name: 'it', cluster: { server, 'certificate-authority-data': data } }],
-    users: [{ name: 'it', user: { token: 'cluster-token' } }],
+  return await startServeProcess({
+    below: belowLimit(SERVE_MIB),
+    args: ['--secrets-dir', folder],
+    fill: (cluster) => {
+      for (const [index, url] of urls.entries()) {
+        for (const org of ['acme', 'globex']) {
+          const authToken = { secretRef: { name: `gitea-${index}`, key: 'token' } };
+          const { metadata, ...group } = managedGroup(url, { org, authToken });
+          const named = { ...metadata, name: `ci-${index}-${org}`, annotations: {} };
+          cluster.put('runnergroups', { ...group, metadata: named });
+        }
+      }
+    },
   });
 }

@@ -1,11 +1,11 @@
 /** A real `serve` process between a simulated Gitea, a small cluster and a small Argo CD. */
 import { join } from 'node:path';
-import { stringify } from 'yaml';
 import { type FakeCluster, startFakeCluster } from '../../serve/fake-cluster.ts';
 import { managedGroup } from '../../serve/managed-group.ts';
 import { makeCertificates } from '../../support/certificate.ts';
 import { application, fakeArgoCd, json, status, TOKEN } from '../../support/fake-argocd.ts';
 import { folderWith } from '../../support/run-cli.ts';
+import { kubeconfigOf } from '../../support/serve-process.ts';
 import { serveTls } from '../../support/server.ts';
 import { startAcme } from '../../support/start-acme.ts';
 import { freePort, type Playground, type Running, waitUntil } from '../process.ts';
@@ -25,13 +25,7 @@ export async function startServe(playground: Playground): Promise<ServeProcess> 
   const cluster = await startFakeCluster({ listen: (handler) => serveTls(certificates, handler) });
   cluster.put('runnergroups', managedGroup(simulator.url));
   const argocd = await fakeArgoCd((_, response) => json(response, application(status('Synced'))));
-  const ca = Buffer.from(certificates.ca).toString('base64');
-  const kubeconfig = stringify({
-    'current-context': 'it',
-    contexts: [{ name: 'it', context: { cluster: 'it', user: 'it' } }],
-    clusters: [{ name: 'it', cluster: { server: cluster.config.url, 'certificate-authority-data': ca } }],
-    users: [{ name: 'it', user: { token: 'cluster-token' } }],
-  });
+  const kubeconfig = kubeconfigOf(cluster.config.url, certificates.ca);
   const folder = folderWith({ token: TOKEN, kubeconfig });
   const metrics = `127.0.0.1:${await freePort()}`;
   const running = playground.start({
