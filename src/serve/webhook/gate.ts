@@ -61,14 +61,15 @@ export interface Delivery {
   readonly body: Uint8Array;
 }
 
-export interface WebhookGateOptions {
+interface WebhookGateOptions {
   /** Called for each delivery, so that the secrets can be replaced. Lines as `secretLine` reads them. */
   readonly secrets: () => readonly string[];
   readonly nowMs: () => number;
-  /** How many deliveries are remembered, default 10,000, and how long, default 24 h. */
-  readonly memory?: { readonly deliveries: number; readonly ms: number };
 }
 
+/** How many accepted deliveries are remembered, and how long. */
+const REMEMBERED = 10_000;
+const REMEMBERED_MS = 24 * 3_600_000;
 const NAME = /^[A-Za-z0-9_.-]{1,255}$/;
 
 const Payload = z.object({
@@ -95,9 +96,8 @@ export class WebhookGate {
 
   constructor(options: WebhookGateOptions) {
     this.#options = options;
-    const { deliveries, ms } = options.memory ?? { deliveries: 10_000, ms: 24 * 3_600_000 };
     const perf = { now: options.nowMs };
-    this.#seen = new LRUCache({ max: deliveries * 2, ttl: ms, ttlResolution: 0, perf });
+    this.#seen = new LRUCache({ max: 2 * REMEMBERED, ttl: REMEMBERED_MS, ttlResolution: 0, perf });
   }
 
   judge(delivery: Delivery): WebhookVerdict {

@@ -18,20 +18,19 @@ interface WebhookListenerOptions {
    */
   readonly onAccepted: (event: WebhookEvent, delivery: Delivery) => Promise<number>;
   readonly onRefused?: (reason: RefusalReason) => void;
-  /** For all bodies that are not complete yet; default 32 MiB. The oldest one gives way. */
-  readonly memoryBytes?: number;
 }
 
 /** Longest accepted body. Gitea's are about 5 KB, more with a pull request's text in them. */
 export const MAX_WEBHOOK_BYTES = 256 * 1024;
+/** For all bodies that are not complete yet. The oldest one gives way. */
 const MEMORY_BYTES = 32 * 1024 * 1024;
 /** A follower must not forward a delivery with it again. */
 const FORWARDED = 'x-gitea-runners-forwarded';
 const KEPT_HEADERS = ['content-type', 'x-gitea-signature', 'x-gitea-event', 'x-gitea-delivery', FORWARDED];
 
 export function webhookListener(options: WebhookListenerOptions): RequestListener {
-  const { gate, memoryBytes = MEMORY_BYTES, onAccepted, onRefused } = options;
-  const bodies = new Bodies(MAX_WEBHOOK_BYTES, memoryBytes);
+  const { gate, onAccepted, onRefused } = options;
+  const bodies = new Bodies(MAX_WEBHOOK_BYTES, MEMORY_BYTES);
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const refuse = (status: number, reason: RefusalReason, message: string, headers: Record<string, string> = {}) => {
       onRefused?.(reason);

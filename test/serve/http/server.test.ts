@@ -54,28 +54,6 @@ describe('a server', () => {
     await expect(fetch(`http://127.0.0.1:${server.port}/`)).rejects.toThrow();
   });
 
-  it.each([
-    ['no HTTP', 'hello\r\n\r\n', 'HTTP/1.1 400 '],
-    ['endless headers', `GET / HTTP/1.1\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`, 'HTTP/1.1 431 '],
-    [
-      'two lengths that differ',
-      'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nxx',
-      'HTTP/1.1 400 ',
-    ],
-    [
-      'a length and chunks',
-      'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
-      'HTTP/1.1 400 ',
-    ],
-    ['no host', 'GET / HTTP/1.1\r\n\r\n', 'HTTP/1.1 400 '],
-  ])('ends the connection on %s', async (_, text, answer) => {
-    const { port } = await start();
-
-    const sender = await talk(port, text);
-
-    expect(await sender.ended).toContain(answer);
-  });
-
   it('counts what is no HTTP', async () => {
     let malformed = 0;
     const { port } = await start({

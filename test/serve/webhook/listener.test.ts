@@ -5,7 +5,7 @@ import { Deadline } from '../../../src/clients/http/request.ts';
 import { startHttpServer } from '../../../src/serve/http/server.ts';
 import { type Delivery, type WebhookEvent, WebhookGate } from '../../../src/serve/webhook/gate.ts';
 import { Forwarder, MAX_WEBHOOK_BYTES, webhookListener } from '../../../src/serve/webhook/listener.ts';
-import { delivery, payload, RECORDED, recorded, SECRET, sign, type TestDelivery } from '../deliveries.ts';
+import { delivery, payload, RECORDED, recorded, SECRET, type TestDelivery } from '../deliveries.ts';
 import { type Sender, talk } from '../talk.ts';
 
 interface Receiver {
@@ -16,11 +16,7 @@ interface Receiver {
   readonly refused: string[];
 }
 
-async function receiver(
-  answer: () => Promise<number> = async () => 202,
-  secret = SECRET,
-  memoryBytes?: number,
-): Promise<Receiver> {
+async function receiver(answer: () => Promise<number> = async () => 202, secret = SECRET): Promise<Receiver> {
   const events: WebhookEvent[] = [];
   const raw: Delivery[] = [];
   const refused: string[] = [];
@@ -35,7 +31,6 @@ async function receiver(
         return answer();
       },
       onRefused: (reason) => refused.push(reason),
-      ...(memoryBytes !== undefined && { memoryBytes }),
     }),
     onMalformed: () => refused.push('malformed'),
   });
@@ -102,19 +97,12 @@ describe('the webhook server', () => {
   });
 
   it.each([
-    ['without a signature', 401, 'unsigned', delivery(payload(), { 'x-gitea-signature': undefined })],
-    ['with a wrong one', 403, 'signature', delivery(payload(), { 'x-gitea-signature': '0'.repeat(64) })],
-    ['of another event', 422, 'event', delivery(payload(), { 'x-gitea-event': 'push' })],
-    ['of no event', 422, 'payload', delivery('{}')],
-    ['as a form', 415, 'media-type', delivery('payload=x', { 'content-type': 'application/x-www-form-urlencoded' })],
-    ['without a media type', 415, 'media-type', delivery(payload(), { 'content-type': '' })],
-    [
-      'of a media type that only looks right',
-      415,
-      'media-type',
-      delivery(payload(), { 'content-type': 'application/jsonp' }),
-    ],
-  ])('refuses a delivery %s with %i, and does nothing', async (_, status, reason, what) => {
+    ['unsigned', 401, delivery(payload(), { 'x-gitea-signature': undefined })],
+    ['signature', 403, delivery(payload(), { 'x-gitea-signature': '0'.repeat(64) })],
+    ['event', 422, delivery(payload(), { 'x-gitea-event': 'push' })],
+    ['payload', 422, delivery('{}')],
+    ['media-type', 415, delivery(payload(), { 'content-type': 'application/jsonp' })],
+  ])('says why it refuses a delivery, with %s, and does nothing', async (reason, status, what) => {
     const to = await receiver();
 
     const [answered, text] = await send(to, what);
@@ -140,37 +128,13 @@ describe('the webhook server', () => {
 
   it.each([
     ['GET', '/webhook', 405, 'method'],
-    ['PUT', '/webhook', 405, 'method'],
-    ['POST', '/', 404, 'path'],
     ['POST', '/webhook/', 404, 'path'],
-    ['POST', '/webhook?x=1', 404, 'path'],
     ['POST', '/Webhook', 404, 'path'],
-    ['POST', '/x/../webhook', 404, 'path'],
-    ['POST', 'http://elsewhere/webhook', 404, 'path'],
   ])('refuses %s %s with %i', async (method, path, status, reason) => {
     const to = await receiver();
-    const { headers, body } = delivery();
-    const length = { 'content-length': String(body.length), connection: 'close' };
 
-    const sender = await talk(to.port, raw(`${method} ${path} HTTP/1.1`, { ...headers, ...length }, body.toString()));
-
-    expect(await sender.ended).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect((await fetch(new URL(path, to.url), { method })).status).toBe(status);
     expect([to.events, to.refused]).toEqual([[], [reason]]);
-  });
-
-  it('refuses a header of ours that comes twice', async () => {
-    const to = await receiver();
-    const { headers, body } = delivery();
-    const twice = {
-      ...headers,
-      'X-GITEA-SIGNATURE': sign(body),
-      'content-length': String(body.length),
-      connection: 'close',
-    };
-
-    const sender = await talk(to.port, raw('POST /webhook HTTP/1.1', twice, body.toString()));
-
-    expect(await sender.ended).toMatch(/^HTTP\/1\.1 401 /);
   });
 });
 
@@ -185,16 +149,6 @@ describe('a body', () => {
     expect((await send(to, delivery(body)))[0]).toBe(202);
   });
 
-  it('that is announced as too long is refused before it is read', async () => {
-    const to = await receiver();
-    const length = String(MAX_WEBHOOK_BYTES + 1);
-
-    const sender = await talk(to.port, raw('POST /webhook HTTP/1.1', { ...headers, 'content-length': length }));
-
-    expect(await sender.ended).toMatch(/^HTTP\/1\.1 413 [\s\S]*connection: close/);
-    expect(to.refused).toEqual(['too-large']);
-  });
-
   it('without a length is refused as soon as it is too long, and the connection ends', async () => {
     const to = await receiver();
     const chunk = `${(64 * 1024).toString(16)}\r\n${'x'.repeat(64 * 1024)}\r\n`;
@@ -206,16 +160,16 @@ describe('a body', () => {
     expect([to.events, to.refused]).toEqual([[], ['too-large']]);
   });
 
-  it('that stays away gives its memory to others', async () => {
-    const to = await receiver(undefined, SECRET, 2 * MAX_WEBHOOK_BYTES);
+  it('that stays away gives its memory to others: all together have 32 MiB', async () => {
+    const to = await receiver();
     const slow: Sender[] = [];
-    for (let nth = 0; nth < 4; nth += 1) {
-      slow.push(await talk(to.port, raw('POST /webhook HTTP/1.1', { ...headers, 'content-length': '262144' })));
-      slow.at(-1)?.write(Buffer.alloc(200_000, ' '));
+    for (let nth = 0; nth < 129; nth += 1) {
+      const length = String(MAX_WEBHOOK_BYTES);
+      slow.push(await talk(to.port, raw('POST /webhook HTTP/1.1', { ...headers, 'content-length': length })));
+      slow.at(-1)?.write(Buffer.alloc(MAX_WEBHOOK_BYTES - 1, ' '));
     }
 
     await slow[0]?.ended;
-    await slow[1]?.ended;
 
     expect((await send(to, delivery()))[0]).toBe(202);
   });
@@ -228,24 +182,6 @@ describe('a body', () => {
 
     await sender.ended;
     expect([to.events, to.refused]).toEqual([[], ['malformed']]);
-  });
-
-  it('that was not read is not taken for the next request', async () => {
-    const to = await receiver();
-    const { headers: inner, body } = delivery();
-    const smuggled = raw(
-      'POST /webhook HTTP/1.1',
-      { ...inner, 'content-length': String(body.length) },
-      body.toString(),
-    );
-
-    const sender = await talk(
-      to.port,
-      raw('POST /elsewhere HTTP/1.1', { 'content-length': String(smuggled.length) }, smuggled),
-    );
-
-    expect((await sender.ended).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404']);
-    expect(to.events).toEqual([]);
   });
 });
 
