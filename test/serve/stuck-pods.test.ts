@@ -1,13 +1,6 @@
 /** Law V21 (docs/spec.md): what `serve` tells of pods that cannot start. */
 
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { KubeClient } from '../../src/clients/kubernetes/client.ts';
-import { writeEvents } from '../../src/serve/cluster/writers.ts';
-import type { AppVerdict } from '../../src/serve/reconcile.ts';
-import { type Clock, systemClock } from '../../src/shared/clock.ts';
-import { taskContext } from '../support/task-context.ts';
-import { verdictOf } from '../support/verdict.ts';
-import { startFakeCluster } from './fake-cluster.ts';
+import { describe, expect, it } from 'vitest';
 import { type Rig, startRig, until } from './rig.ts';
 
 const linux = { jobs: [{ key: 'build', runsOn: ['linux'] }] };
@@ -62,41 +55,3 @@ describe('serve', () => {
     await until('a status', () => rig.conditions()['PodsStuck'] === 'True RegistrationFailed');
   });
 });
-
-it('an Event says what a pending pod waits for, once for each reason', async () => {
-  const cluster = await startFakeCluster();
-  const clock: Clock = { ...systemClock, now: () => Date.UTC(2026, 10, 21, 12) };
-  const client = new KubeClient(cluster.config, { clock });
-  onTestFinished(() => client.close());
-  const { context, told } = taskContext({ client, clock });
-  const hear = writeEvents(context);
-  const tell = (reason: string, message: string) =>
-    hear({ is: 'reconciled', verdicts: [verdictWith(reason, message)], skews: new Map() });
-
-  tell('Unschedulable', '0/3 nodes are available.');
-  tell('Unschedulable', '0/4 nodes are available.');
-  tell('ImagePullBackOff', 'not found');
-  await until('two Events', () => cluster.all('events').length === 2);
-
-  expect(cluster.all('events').map(({ reason, message }) => [reason, message])).toEqual([
-    ['WorkerPodStuckPending', 'ci-7-1-9c31e0aa: Unschedulable: 0/3 nodes are available.'],
-    ['WorkerPodStuckPending', 'ci-7-1-9c31e0aa: ImagePullBackOff: not found'],
-  ]);
-  expect(told).toEqual([]);
-});
-
-function verdictWith(reason: string, message: string): AppVerdict {
-  const metadata = { namespace: 'runners', name: 'ci', uid: 'x' };
-  const stuck = [{ runner: 'ci-7-1-9c31e0aa', trouble: { reason, message, isLate: true }, failed: false }];
-  const counts = {
-    queued: 1,
-    held: { cap: 0, limit: 0, suspended: 0, 'backing-off': 0 },
-    summary: undefined,
-    stuck,
-    debugging: [],
-  };
-  const facts = { generation: 1, suspended: false, activeRunners: 1, argocd: { is: 'unmanaged' }, counts } as const;
-  return verdictOf({
-    groups: [{ live: { key: 'runners/ci', object: { metadata } }, runners: [], facts }],
-  });
-}
