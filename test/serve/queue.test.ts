@@ -3,13 +3,29 @@
  */
 import { describe, expect, it } from 'vitest';
 import { type Again, type Turn, type WorkClass, WorkQueue } from '../../src/serve/queue.ts';
-import type { Clock } from '../../src/shared/clock.ts';
+import { type Clock, pause } from '../../src/shared/clock.ts';
 import { Failure } from '../../src/shared/failure.ts';
+import { countingClock } from '../support/counting-clock.ts';
 import { strayErrors } from '../support/stray-errors.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-/** A class whose runs take 100 ms, and what has run when. */
-function open(over: Partial<WorkClass> = {}) {
+/** What a run does once it is noted. */
+type Play = (key: string, turn: Turn, clock: Clock) => Promise<Again | undefined>;
+
+const lasts =
+  (ms: number): Play =>
+  async (_key, _turn, clock) => {
+    await pause(clock, ms);
+    return undefined;
+  };
+const hang: Play = async () => await new Promise(() => undefined);
+const refused = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
+const fail: Play = async () => {
+  throw refused;
+};
+
+/** A class, and what has begun when. */
+function open(over: Partial<WorkClass> = {}, play = lasts(100)) {
   const clock = new VirtualClock();
   const queue = new WorkQueue(clock);
   const began: string[] = [];
@@ -18,21 +34,18 @@ function open(over: Partial<WorkClass> = {}) {
   const line = queue.open('work', {
     width: 10,
     deadlineMs: 1_000,
-    run: async (key) => {
+    run: async (key, turn) => {
       began.push(`${clock.steadyMs()} ${key}`);
       running += 1;
       most.atOnce = Math.max(most.atOnce, running);
-      await new Promise<void>((resolve) => clock.after(100, resolve));
-      running -= 1;
-      return undefined;
+      return await play(key, turn, clock).finally(() => {
+        running -= 1;
+      });
     },
     ...over,
   });
   return { began, clock, line, most, queue };
 }
-
-const refused = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
-const hang = async (): Promise<undefined> => await new Promise(() => undefined);
 
 describe('a key', () => {
   it('runs when it is due, once for many calls, at the earliest time of all', async () => {
@@ -45,26 +58,23 @@ describe('a key', () => {
     expect(began).toEqual(['300 a']);
   });
 
-  it('runs once at a time; what is added meanwhile is one more run', async () => {
+  it('runs once at a time; what is added meanwhile is one more run, at the earliest of all times', async () => {
     const { began, clock, line, most } = open();
     line.add('a');
     await clock.pass(50);
-    for (let at = 0; at < 10; at += 1) line.add('a');
+    line.add('a', 500);
+    for (let at = 0; at < 10; at += 1) line.add('a', 300);
     await clock.pass(5_000);
 
-    expect(began).toEqual(['0 a', '100 a']);
+    expect(began).toEqual(['0 a', '350 a']);
     expect(most.atOnce).toBe(1);
   });
 
   it('does not begin when a run that has just begun forgets it or puts it off', async () => {
-    const began: string[] = [];
-    const { clock, line } = open({
-      run: async (key) => {
-        began.push(`${clock.steadyMs()} ${key}`);
-        if (key === 'a') line.set('b', 1_000);
-        if (key === 'a') line.keepOnly(new Set(['a', 'b']));
-        return undefined;
-      },
+    const { began, clock, line } = open({}, async (key) => {
+      if (key === 'a') line.set('b', 1_000);
+      if (key === 'a') line.keepOnly(new Set(['a', 'b']));
+      return undefined;
     });
     for (const key of ['a', 'b', 'c']) line.add(key, 10);
     await clock.pass(5_000);
@@ -73,29 +83,25 @@ describe('a key', () => {
   });
 
   it('does not run again for what a run has taken in', async () => {
-    const began: number[] = [];
-    const { clock, line } = open({
-      run: async (_, { absorb }) => {
-        began.push(clock.steadyMs());
-        await new Promise<void>((resolve) => clock.after(100, resolve));
-        absorb();
-        return undefined;
-      },
+    const { began, clock, line } = open({}, async (_, { absorb }) => {
+      await pause(clock, 100);
+      absorb();
+      return undefined;
     });
     line.add('a');
     await clock.pass(50);
     line.add('a');
     await clock.pass(5_000);
 
-    expect(began).toEqual([0]);
+    expect(began).toEqual(['0 a']);
   });
 
   it('comes again when its run says so', async () => {
-    const { clock, line, ...seen } = open({ run: async () => ({ inMs: 1_000 }) });
+    const { clock, line, queue } = open({}, async () => ({ inMs: 1_000 }));
     line.add('a');
     await clock.pass(1);
 
-    expect(seen.queue.rows()).toEqual([{ of: 'work', key: 'a', is: 'waiting', ms: 999, failures: 0 }]);
+    expect(queue.rows()).toEqual([{ of: 'work', key: 'a', is: 'waiting', ms: 999, failures: 0 }]);
   });
 
   it('is due at exactly the time that is set, later or not at all', async () => {
@@ -122,12 +128,10 @@ describe('a key', () => {
 
   it('that is forgotten is aborted, and comes anew', async () => {
     const ended: string[] = [];
-    const { clock, line } = open({
-      run: async (key, { signal }: Turn): Promise<Again> => {
-        signal.addEventListener('abort', () => ended.push(key));
-        await new Promise<void>((resolve) => clock.after(100, resolve));
-        return { inMs: 0 };
-      },
+    const { clock, line } = open({}, async (key, { signal }) => {
+      signal.addEventListener('abort', () => ended.push(key));
+      await pause(clock, 100);
+      return { inMs: 0 };
     });
     line.add('a');
     line.add('b');
@@ -139,25 +143,10 @@ describe('a key', () => {
     expect([line.has('a'), line.has('b')]).toEqual([false, true]);
   });
 
-  it('comes at the earliest of all times that were named while it ran', async () => {
-    const { began, clock, line } = open();
-    line.add('a');
-    await clock.pass(50);
-    line.add('a', 500);
-    line.add('a', 300);
-    await clock.pass(5_000);
-
-    expect(began).toEqual(['0 a', '350 a']);
-  });
-
   it('comes when its run says so or when it was added, whichever is sooner', async () => {
-    const began: number[] = [];
-    const { clock, line } = open({
-      run: async () => {
-        began.push(clock.steadyMs());
-        await new Promise<void>((resolve) => clock.after(100, resolve));
-        return { inMs: 1_000 };
-      },
+    const { began, clock, line } = open({}, async () => {
+      await pause(clock, 100);
+      return { inMs: 1_000 };
     });
     line.add('a');
     await clock.pass(50);
@@ -166,7 +155,7 @@ describe('a key', () => {
     line.add('a');
     await clock.pass(500);
 
-    expect(began).toEqual([0, 1_100, 1_550]);
+    expect(began).toEqual(['0 a', '1100 a', '1550 a']);
   });
 
   it('that is set while it runs comes then, or not at all', async () => {
@@ -185,22 +174,18 @@ describe('a key', () => {
   });
 
   it('keeps what is due when a run takes something in that has ended long before', async () => {
-    const began: number[] = [];
-    const { clock, line } = open({
-      run: async (_, { absorb }) => {
-        began.push(clock.steadyMs());
-        clock.after(150, absorb);
-        return { inMs: 200 };
-      },
+    const { began, clock, line } = open({}, async (_, { absorb }) => {
+      clock.after(150, absorb);
+      return { inMs: 200 };
     });
     line.add('a');
     await clock.pass(250);
 
-    expect(began).toEqual([0, 200]);
+    expect(began).toEqual(['0 a', '200 a']);
   });
 
   it('that is forgotten gives its place up at once', async () => {
-    const { clock, line } = open({ width: 1, run: hang });
+    const { clock, line } = open({ width: 1 }, hang);
     line.add('a');
     line.add('b');
     await clock.pass(50);
@@ -211,13 +196,7 @@ describe('a key', () => {
   });
 
   it('that exists anew is none of the business of its old run', async () => {
-    const began: number[] = [];
-    const { clock, line } = open({
-      run: async () => {
-        began.push(clock.steadyMs());
-        return await hang();
-      },
-    });
+    const { began, clock, line } = open({}, hang);
     line.add('a');
     await clock.pass(50);
     line.keepOnly(new Set());
@@ -226,7 +205,7 @@ describe('a key', () => {
     expect([line.has('a'), line.isRunning('a')]).toEqual([true, false]);
 
     await clock.pass(500);
-    expect(began).toEqual([0, 550]);
+    expect(began).toEqual(['0 a', '550 a']);
     expect(line.isRunning('a')).toBe(true);
   });
 
@@ -242,14 +221,10 @@ describe('a key', () => {
 
   it('is told how long it has waited for a place, a gap not counted', async () => {
     const waited: string[] = [];
-    const { clock, line } = open({
-      width: 1,
-      gapMs: 1_000,
-      run: async (key, { waitedMs }) => {
-        waited.push(`${key} ${waitedMs}`);
-        await new Promise<void>((resolve) => clock.after(100, resolve));
-        return undefined;
-      },
+    const { clock, line } = open({ width: 1, gapMs: 1_000 }, async (key, { waitedMs }) => {
+      waited.push(`${key} ${waitedMs}`);
+      await pause(clock, 100);
+      return undefined;
     });
     line.add('a');
     line.add('b', 30);
@@ -263,7 +238,7 @@ describe('a key', () => {
 
 describe('what is printed', () => {
   it('is what runs longest, then what is due first, by the names that may be told', async () => {
-    const { clock, line, queue } = open({ width: 2, nameOf: (key) => key.toUpperCase(), run: hang });
+    const { clock, line, queue } = open({ width: 2, nameOf: (key) => key.toUpperCase() }, hang);
     for (const [at, key] of ['a', 'b', 'c', 'd'].entries()) line.add(key, 100 * (3 - at));
     await clock.pass(250);
     line.add('e', 400);
@@ -280,51 +255,40 @@ describe('what is printed', () => {
   });
 
   it('is of all classes, each of which is there once', async () => {
-    const { clock, line, queue } = open({ run: hang });
-    const other = queue.open('other', { width: 1, deadlineMs: 1_000, run: hang });
+    const { clock, line, queue } = open({}, hang);
+    const work: WorkClass = { width: 1, deadlineMs: 1_000, run: () => new Promise(() => undefined) };
+    const other = queue.open('other', work);
     line.add('c');
     await clock.pass(900);
     line.add('a', 100);
     other.add('b', 50);
 
     expect(queue.rows().map(({ of, key }) => `${of} ${key}`)).toEqual(['work c', 'other b', 'work a']);
-    expect(() => queue.open('other', { width: 1, deadlineMs: 1_000, run: hang })).toThrow('other');
+    expect(() => queue.open('other', work)).toThrow('other');
   });
 });
 
 describe('a failure', () => {
   it('comes again after a pause, later and later; nobody makes it sooner, but its end does', async () => {
-    const began: number[] = [];
-    const { clock, line, queue } = open({
-      run: async () => {
-        began.push(clock.steadyMs() / 1_000);
-        throw refused;
-      },
-    });
+    const { began, clock, line, queue } = open({}, fail);
     line.add('a');
     for (let at = 0; at < 100; at += 1) {
       line.add('a');
       await clock.pass(80);
     }
-    expect(began).toEqual([0, 1, 3, 7]);
+    expect(began).toEqual(['0 a', '1000 a', '3000 a', '7000 a']);
     expect(queue.rows()).toEqual([
       { of: 'work', key: 'a', is: 'waiting', ms: 7_000, failures: 4, failed: { code: 'GR-HTTP-01', agoMs: 1_000 } },
     ]);
 
     line.lift('a');
     await clock.pass(1);
-    expect(began.at(-1)).toBe(8);
+    expect(began.at(-1)).toBe('8000 a');
   });
 
   it('is told, and tried as often as its class says', async () => {
     const told: string[] = [];
-    const { clock, line } = open({
-      mostTries: 2,
-      onFailure: (key, { code }) => told.push(`${key} ${code}`),
-      run: async () => {
-        throw refused;
-      },
-    });
+    const { clock, line } = open({ mostTries: 2, onFailure: (key, { code }) => told.push(`${key} ${code}`) }, fail);
     line.add('a');
     await clock.pass(600_000);
 
@@ -332,48 +296,36 @@ describe('a failure', () => {
     expect(line.has('a')).toBe(false);
   });
 
-  it('is what a run is that takes too long: its signal is aborted, and it comes again', async () => {
+  it('is what a run is that takes too long: its signal is aborted, and it comes again, later and later', async () => {
     const ended: number[] = [];
     const told: string[] = [];
-    const { clock, line } = open({
-      onFailure: (_, { code }) => told.push(code),
-      run: async (_, { signal }) => {
+    const { clock, line } = open(
+      {
+        nameOf: (key) => key.toUpperCase(),
+        onFailure: (key, { code, message }) => told.push(`${clock.steadyMs()} ${key}: ${code} ${message}`),
+      },
+      async (_, { signal }) => {
         signal.addEventListener('abort', () => ended.push(clock.steadyMs()));
         return await new Promise(() => undefined);
       },
-    });
-    line.add('a');
-    await clock.pass(2_500);
-
-    expect(ended).toEqual([1_000]);
-    expect(told).toEqual(['GR-SERVE-04']);
-    expect(line.isRunning('a')).toBe(true);
-  });
-
-  it('names a run that takes too long as it may be told, and pauses longer each time', async () => {
-    const told: string[] = [];
-    const { clock, line } = open({
-      nameOf: (key) => key.toUpperCase(),
-      onFailure: (key, { message }) => told.push(`${clock.steadyMs()} ${key}: ${message}`),
-      run: hang,
-    });
+    );
     line.add('a');
     await clock.pass(5_000);
 
+    expect(ended).toEqual([1_000, 3_000]);
     expect(told).toEqual([
-      '1000 a: work A: not done within 1 s. It is tried again.',
-      '3000 a: work A: not done within 1 s. It is tried again.',
+      '1000 a: GR-SERVE-04 work A: not done within 1 s. It is tried again.',
+      '3000 a: GR-SERVE-04 work A: not done within 1 s. It is tried again.',
     ]);
+    expect(line.isRunning('a')).toBe(true);
   });
 
   it('is what a run is that takes too long, also when it is broken off at once in its own way', async () => {
     const told: string[] = [];
-    const { clock, line } = open({
-      onFailure: (_, { code }) => told.push(code),
-      run: (_, { signal }) =>
-        new Promise((_, reject) => {
-          signal.addEventListener('abort', () => reject(new Error('aborted')));
-        }),
+    const { clock, line } = open({ onFailure: (_, { code }) => told.push(code) }, (_, { signal }) => {
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('aborted')));
+      });
     });
     line.add('a');
     await clock.pass(1_500);
@@ -383,29 +335,22 @@ describe('a failure', () => {
   });
 
   it('pauses a minute at most, and begins with a second again after a success', async () => {
-    const began: number[] = [];
-    const { clock, line } = open({
-      run: async () => {
-        began.push(clock.steadyMs() / 1_000);
-        if (began.length === 9) return { inMs: 0 };
-        throw refused;
-      },
+    const { began, clock, line } = open({}, async () => {
+      if (began.length === 9) return { inMs: 0 };
+      throw refused;
     });
     line.add('a');
     await clock.pass(185_000);
 
-    expect(began.map((at, n) => at - (began[n - 1] ?? 0))).toEqual([0, 1, 2, 4, 8, 16, 32, 60, 60, 0, 1]);
+    const seconds = began.map((each) => Number.parseInt(each, 10) / 1_000);
+    expect(seconds.map((at, n) => at - (seconds[n - 1] ?? 0))).toEqual([0, 1, 2, 4, 8, 16, 32, 60, 60, 0, 1]);
   });
 
   it('ends its pause when a time is set, and no other wait is ended by `lift`', async () => {
-    const began: string[] = [];
-    const { clock, line } = open({
-      run: async (key) => {
-        began.push(`${clock.steadyMs()} ${key}`);
-        if (key === 'failed') throw refused;
-        await new Promise<void>((resolve) => clock.after(100, resolve));
-        return undefined;
-      },
+    const { began, clock, line } = open({}, async (key) => {
+      if (key === 'failed') throw refused;
+      await pause(clock, 100);
+      return undefined;
     });
     for (const key of ['failed', 'again']) line.add(key);
     line.add('added', 500);
@@ -424,11 +369,9 @@ describe('a failure', () => {
 
   it('that is a mistake of ours reaches the process, unless its run was broken off', async () => {
     const seen = strayErrors();
-    const { clock, line } = open({
-      run: async (key) => {
-        await new Promise<void>((resolve) => clock.after(100, resolve));
-        throw new Error(key);
-      },
+    const { clock, line } = open({}, async (key) => {
+      await pause(clock, 100);
+      throw new Error(key);
     });
     line.add('mistake');
     line.add('gone');
@@ -443,15 +386,12 @@ describe('a failure', () => {
   it('is not told of a run that was broken off, and a run that has ended is not broken off', async () => {
     const told: string[] = [];
     const signals: AbortSignal[] = [];
-    const { clock, line } = open({
-      onFailure: (key) => told.push(key),
-      run: (key, { signal }) => {
-        signals.push(signal);
-        return new Promise((resolve, reject) => {
-          if (key === 'done') resolve(undefined);
-          signal.addEventListener('abort', () => reject(refused));
-        });
-      },
+    const { clock, line } = open({ onFailure: (key) => told.push(key) }, (key, { signal }) => {
+      signals.push(signal);
+      return new Promise((resolve, reject) => {
+        if (key === 'done') resolve(undefined);
+        signal.addEventListener('abort', () => reject(refused));
+      });
     });
     line.add('done');
     line.add('gone');
@@ -494,34 +434,11 @@ describe('a class', () => {
     expect(began.map((each) => each.split(' ')[0])).toEqual(['0', '1000', '2000']);
   });
 
-  it('lets a run that takes long go on without a place', async () => {
-    const began: string[] = [];
-    const { clock, line } = open({
-      width: 1,
-      deadlineMs: 60_000,
-      slow: { afterMs: () => 500, most: 1 },
-      run: async (key) => {
-        began.push(`${clock.steadyMs()} ${key}`);
-        return await new Promise(() => undefined);
-      },
-    });
-    for (const key of ['a', 'b', 'c']) line.add(key);
-    await clock.pass(10_000);
-
-    expect(began).toEqual(['0 a', '500 b']);
-  });
-
   it('gives a place that a run gives away to the next one at once', async () => {
-    const began: string[] = [];
-    const { clock, line } = open({
-      width: 1,
-      deadlineMs: 60_000,
-      slow: { afterMs: () => 50_000, most: 1 },
-      run: async (key, { giveWay }) => {
-        began.push(`${clock.steadyMs()} ${key}`);
-        clock.after(300, giveWay);
-        return await hang();
-      },
+    const slow = { afterMs: () => 50_000, most: 1 };
+    const { began, clock, line } = open({ width: 1, deadlineMs: 60_000, slow }, async (_, { giveWay }) => {
+      clock.after(300, giveWay);
+      return await new Promise(() => undefined);
     });
     for (const key of ['a', 'b', 'c']) line.add(key);
     await clock.pass(10_000);
@@ -531,17 +448,14 @@ describe('a class', () => {
 
   /** Runs hang, but for `teaches`, which lasts `lastsMs`. Before its end a run is slow after `beforeMs`, then after `afterMs`. */
   function openWithTeacher(width: number, lastsMs: number, beforeMs: number, afterMs: number) {
-    const began: string[] = [];
     let slowMs = beforeMs;
-    const run = async (key: string): Promise<undefined> => {
-      began.push(`${clock.steadyMs()} ${key}`);
-      if (key !== 'teaches') return await hang();
-      await new Promise<void>((resolve) => clock.after(lastsMs, resolve));
+    const slow = { afterMs: () => slowMs, most: 1 };
+    return open({ width, deadlineMs: 60_000, slow }, async (key, _, clock) => {
+      if (key !== 'teaches') return await new Promise(() => undefined);
+      await pause(clock, lastsMs);
       slowMs = afterMs;
       return undefined;
-    };
-    const { clock, line } = open({ width, deadlineMs: 60_000, slow: { afterMs: () => slowMs, most: 1 }, run });
-    return { began, clock, line };
+    });
   }
 
   it('a run that has given its place away does not take it back', async () => {
@@ -561,17 +475,11 @@ describe('a class', () => {
   });
 
   it('has as many runs without a place as it may, and each that ends lets another one go on', async () => {
-    const began: string[] = [];
-    const lasts: Readonly<Record<string, number>> = { a: 2_000, b: 60_000, c: 60_000, quick: 100 };
-    const { clock, line } = open({
-      width: 1,
-      deadlineMs: 60_000,
-      slow: { afterMs: () => 500, most: 1 },
-      run: async (key) => {
-        began.push(`${clock.steadyMs()} ${key}`);
-        await new Promise<void>((resolve) => clock.after(lasts[key] ?? 0, resolve));
-        return undefined;
-      },
+    const lastMs: Readonly<Record<string, number>> = { a: 2_000, b: 60_000, c: 60_000, quick: 100 };
+    const slow = { afterMs: () => 500, most: 1 };
+    const { began, clock, line } = open({ width: 1, deadlineMs: 60_000, slow }, async (key) => {
+      await pause(clock, lastMs[key] ?? 0);
+      return undefined;
     });
     for (const key of ['quick', 'a', 'b', 'c', 'd']) line.add(key);
     await clock.pass(10_000);
@@ -597,15 +505,7 @@ describe('a class', () => {
   });
 
   it('begins at once what has a place, many of a lane in one moment', async () => {
-    const began: string[] = [];
-    const { clock, line } = open({
-      width: 1,
-      laneOf: () => 'one',
-      run: async (key) => {
-        began.push(`${clock.steadyMs()} ${key}`);
-        return undefined;
-      },
-    });
+    const { began, clock, line } = open({ width: 1, laneOf: () => 'one' }, async () => undefined);
     for (const key of ['a', 'b', 'c']) line.add(key);
     await clock.pass(0);
 
@@ -613,17 +513,10 @@ describe('a class', () => {
   });
 
   describe('with many lanes', () => {
-    const run = async (): Promise<undefined> => undefined;
+    const atOnce: Play = async () => undefined;
 
     it('remembers the turns of the newest 1,000', async () => {
-      const began: string[] = [];
-      const { clock, line } = open({
-        width: 1,
-        run: async (key) => {
-          began.push(key);
-          return undefined;
-        },
-      });
+      const { began, clock, line } = open({ width: 1 }, atOnce);
       const turns = async (...lanes: readonly string[]): Promise<void> => {
         for (const lane of lanes) line.add(lane);
         await clock.pass(1);
@@ -635,11 +528,11 @@ describe('a class', () => {
       // Those without a turn come first, in the order in which they were due. Each that begins pushes an older one out.
       await turns('known', 'again', 'forgotten', 'new');
 
-      expect(began).toEqual(['forgotten', 'new', 'known', 'again']);
+      expect(began.map((each) => each.split(' ')[1])).toEqual(['forgotten', 'new', 'known', 'again']);
     });
 
     it('forgets no gap', async () => {
-      const { clock, line } = open({ width: 2_000, gapMs: 60_000, run });
+      const { clock, line } = open({ width: 2_000, gapMs: 60_000 }, atOnce);
       for (let lane = 0; lane < 1_500; lane += 1) line.add(`${lane}`);
       await clock.pass(1_000);
       line.add('0');
@@ -649,69 +542,45 @@ describe('a class', () => {
   });
 
   it('ends at once with its queue, whatever its runs do', async () => {
-    const began: string[] = [];
     const signals: AbortSignal[] = [];
-    const work: WorkClass = {
-      width: 10,
-      deadlineMs: 1_000,
-      run: async (key, { signal }) => {
-        began.push(key);
-        signals.push(signal);
-        return await hang();
-      },
-    };
-    const { clock, line, queue } = open(work);
+    const { began, clock, line, queue } = open({}, async (_, { signal }) => {
+      signals.push(signal);
+      return await new Promise(() => undefined);
+    });
     line.add('a');
     line.add('b', 500);
     await clock.pass(50);
     line.add('a');
     queue.close();
-    const late = queue.open('late', work);
+    const late = queue.open('late', { width: 1, deadlineMs: 1_000, run: async () => void began.push('late') });
     for (const each of [line, late]) {
       each.add('c');
       each.set('d', 0);
     }
     await clock.pass(5_000);
 
-    expect(began).toEqual(['a']);
+    expect(began).toEqual(['0 a']);
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
     expect(queue.rows()).toEqual([]);
   });
 
   it('leaves no timer behind when it is closed: the process could not end', async () => {
-    const clock = new VirtualClock();
-    const left = new Set<symbol>();
-    const counting: Clock = {
-      now: clock.now,
-      steadyMs: clock.steadyMs,
-      nextTurn: clock.nextTurn,
-      after: (ms, call) => {
-        const timer = Symbol();
-        left.add(timer);
-        const takeBack = clock.after(ms, () => {
-          left.delete(timer);
-          call();
-        });
-        return () => {
-          left.delete(timer);
-          takeBack();
-        };
-      },
-    };
-    const queue = new WorkQueue(counting);
-    const slow = { afterMs: () => 500, most: 1 };
-    const line = queue.open('work', { width: 1, deadlineMs: 1_000, slow, run: hang });
+    const virtual = new VirtualClock();
+    const { clock, due } = countingClock(virtual);
+    const queue = new WorkQueue(clock);
+    const work: WorkClass = { width: 1, deadlineMs: 1_000, run: () => new Promise(() => undefined) };
+    const line = queue.open('work', { ...work, slow: { afterMs: () => 500, most: 1 } });
     line.add('a');
     line.add('b', 50);
-    await clock.pass(10);
+    await virtual.pass(10);
     line.add('c', 40);
-    const idle = queue.open('idle', { width: 1, deadlineMs: 1_000, run: hang });
+    const idle = queue.open('idle', work);
     idle.add('a', 60_000);
     idle.set('a', undefined);
     queue.close();
-    await clock.pass(0);
+    await virtual.pass(0);
 
-    expect(left.size).toBe(0);
+    expect(due.size).toBe(0);
   });
 
   it('does not care when the clock is set', async () => {
