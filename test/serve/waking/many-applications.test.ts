@@ -1,14 +1,13 @@
 /** Many Applications that need a wake at the same time. Laws V12 and V51 (docs/spec.md). */
 
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { WakeTarget } from '../../../src/clients/argocd/wake.ts';
 import { NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
 import { hangsAfterMs } from '../../../src/serve/waking/applications.ts';
-import { systemClock } from '../../../src/shared/clock.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { keyOf, openApplications, PLANNED } from '../../support/applications.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
-import { type BusyApp, type BusyArgoCd, busyArgoCd } from './busy-argocd.ts';
+import { BusyArgoCd } from './busy-argocd.ts';
 
 const CAP = 10;
 const JOBS = 30;
@@ -17,68 +16,55 @@ const JOB_MS = 5_000;
 const TICK_MS = 5_000;
 const HOUR_MS = 3_600_000;
 
-// Sockets stay real: Node's own timers are not these.
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'hrtime'] }));
-afterEach(() => void vi.useRealTimers());
-
-interface Scene {
-  readonly argocd: BusyArgoCd;
-  /** How wakes ended. */
-  readonly outcomes: () => readonly string[];
-  readonly doneAtMs: ReadonlyMap<string, number>;
-  /** Lets these Applications have their jobs from now on. */
-  readonly begin: (names: readonly string[]) => void;
-}
-
 /** So many Applications; each has `JOBS` jobs and `CAP` runners at a time. */
-async function scene(count: number, refreshMs: (name: string) => number | undefined): Promise<Scene> {
-  const names = Array.from({ length: count }, (_, at) => `app-${at}`);
+async function scene(count: number, refreshMs: (name: string) => number | undefined) {
+  const names = namesOf(count);
   const left = new Map(names.map((name) => [name, [] as readonly string[]]));
   const live = new Map(names.map((name) => [name, new Set<string>()]));
   const doneAtMs = new Map<string, number>();
   const wanted = (name: string): readonly string[] => (left.get(name) ?? []).slice(0, CAP);
-  const apps = names.map((name): BusyApp => {
-    const apply = (jobs: readonly string[]): void => {
-      const here = live.get(name);
-      for (const job of jobs) {
-        if (here?.has(job) || !left.get(name)?.includes(job)) continue;
-        here?.add(job);
-        setTimeout(() => {
-          here?.delete(job);
-          left.set(name, left.get(name)?.filter((each) => each !== job) ?? []);
-          if (left.get(name)?.length === 0) doneAtMs.set(name, Date.now());
-          tellPlan(name);
-        }, JOB_MS);
-      }
-      tellPlan(name);
-    };
-    return { name, wanted: () => wanted(name), apply };
-  });
-  const argocd = await busyArgoCd(apps, refreshMs);
-  const tellPlans = (): void => {
-    for (const name of names) tellPlan(name);
+  const apply = (name: string, jobs: readonly string[]): void => {
+    const here = live.get(name);
+    for (const job of jobs) {
+      if (here?.has(job) || !left.get(name)?.includes(job)) continue;
+      here?.add(job);
+      clock.after(JOB_MS, () => {
+        here?.delete(job);
+        left.set(name, left.get(name)?.filter((each) => each !== job) ?? []);
+        if (left.get(name)?.length === 0) doneAtMs.set(name, clock.steadyMs());
+        tellPlan(name);
+      });
+    }
+    tellPlan(name);
   };
-  const { apps: managed, told } = openApplications(argocd.target, systemClock, { names, onNews: tellPlans });
+  const argocd = new BusyArgoCd(
+    names.map((name) => ({ name, wanted: () => wanted(name), apply: (jobs) => apply(name, jobs) })),
+    refreshMs,
+  );
+  const { clock } = argocd;
+  const tellPlans = (): void => names.forEach(tellPlan);
+  const { apps: managed, told } = openApplications(argocd, clock, { names, onNews: tellPlans });
   const tellPlan = (name: string): void => {
     const missing = wanted(name).filter((job) => !live.get(name)?.has(job));
     managed.follow(keyOf(name), { planning: PLANNED, difference: { ...NO_DIFFERENCE, missing }, settled: true });
   };
   const rounds = (): void => {
     tellPlans();
-    setTimeout(rounds, TICK_MS);
+    clock.after(TICK_MS, rounds);
   };
   rounds();
-  await argocd.pass(100, () => false);
+  await clock.pass(100);
   return {
     argocd,
+    clock,
+    /** How wakes ended. */
     outcomes: () => told.flatMap((event) => (event.is === 'woken' ? [event.outcome.is] : [])),
     doneAtMs,
-    begin: (some) => {
+    /** Lets these Applications have their jobs from now on. */
+    begin: (some: readonly string[]): void => {
       for (const name of some) {
-        left.set(
-          name,
-          Array.from({ length: JOBS }, (_, job) => `${name}-${job}`),
-        );
+        const jobs = Array.from({ length: JOBS }, (_, job) => `${name}-${job}`);
+        left.set(name, jobs);
         tellPlan(name);
       }
     },
@@ -94,18 +80,18 @@ describe('20 Applications with 30 jobs each, and an Argo CD that refreshes one a
   ])(
     'all get their runners, no wake is lost, and it takes no longer than one after the other: %s',
     async (_, refreshMs) => {
-      const { argocd, begin, doneAtMs, outcomes } = await scene(20, () => refreshMs);
-      const beganMs = Date.now();
+      const { argocd, begin, clock, doneAtMs, outcomes } = await scene(20, () => refreshMs);
+      const beganMs = clock.steadyMs();
       begin(namesOf(20));
 
       expect(await argocd.pass(4 * HOUR_MS, () => doneAtMs.size === 20)).toBe(true);
-      expect(argocd.most()).toBeLessThanOrEqual(4);
+      expect(argocd.count.most).toBeLessThanOrEqual(4);
       expect(new Set(outcomes())).toEqual(new Set(['synced']));
       // No refresh was thrown away.
-      expect(argocd.refreshes() - argocd.syncs()).toBeLessThanOrEqual(4);
+      expect(argocd.count.refreshes - argocd.count.syncs).toBeLessThanOrEqual(4);
       // One after the other, three times: refresh, sync, CI jobs.
       const oneAfterTheOther = 20 * (JOBS / CAP) * (refreshMs + 1_000 + JOB_MS);
-      expect(Date.now() - beganMs).toBeLessThanOrEqual(1.5 * oneAfterTheOther);
+      expect(clock.steadyMs() - beganMs).toBeLessThanOrEqual(1.5 * oneAfterTheOther);
       // Fair: they end together, and none is served twice before another one is served once.
       const ends = [...doneAtMs.values()].sort((a, b) => a - b);
       expect((ends.at(-1) ?? 0) - (ends[0] ?? 0)).toBeLessThanOrEqual(21 * refreshMs);
@@ -115,14 +101,14 @@ describe('20 Applications with 30 jobs each, and an Argo CD that refreshes one a
 
 describe('an Application that hangs', () => {
   it('does not keep good ones waiting for more than a few times as long as their own wakes take', async () => {
-    const { argocd, begin, doneAtMs } = await scene(8, (name) => (name <= 'app-5' ? undefined : 1_000));
+    const { argocd, begin, clock, doneAtMs } = await scene(8, (name) => (name <= 'app-5' ? undefined : 1_000));
     begin(['app-6', 'app-7']);
     expect(await argocd.pass(HOUR_MS, () => doneAtMs.size === 2)).toBe(true);
 
     begin(namesOf(6));
-    await argocd.pass(1_000, () => false);
-    expect(argocd.underWay()).toBe(4);
-    const beganMs = Date.now();
+    await clock.pass(1_000);
+    expect(argocd.underWay).toBe(4);
+    const beganMs = clock.steadyMs();
     begin(['app-6', 'app-7']);
     await argocd.pass(HOUR_MS, () => [...doneAtMs.values()].every((at) => at > beganMs));
 
