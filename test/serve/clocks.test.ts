@@ -63,10 +63,7 @@ describe('when the clock of its machine is set back by an hour', () => {
     await rig.start(CLOCK);
     await until('a status', () => rig.conditions()['Ready'] === 'True Serving');
     setBack();
-    rig.simulator.intercept((_, response) => {
-      response.writeHead(500).end();
-      return true;
-    });
+    rig.fail(500);
 
     await soon('the failure', () => rig.conditions()['GiteaReachable'] === 'False ServerError');
   });

@@ -59,11 +59,7 @@ it('looks at Gitea when somebody asks by annotation, and once for each new value
   await until('the first look', async () => (await looks()) === 1);
   // A value that stands there when the leader begins is not new.
   await until('the leader has judged it', () => rig.conditions()['Ready'] !== undefined);
-  const ask = (value: string): void => {
-    const [group] = rig.cluster.all('runnergroups');
-    const annotations = { ...(group?.metadata['annotations'] as object), 'gitea.bpg.pw/look-now': value };
-    if (group) rig.cluster.put('runnergroups', { ...group, metadata: { ...group.metadata, annotations } });
-  };
+  const ask = (value: string): void => rig.annotate({ 'gitea.bpg.pw/look-now': value });
 
   ask('2026-11-25T12:00:00Z');
   await until('another look', async () => (await looks()) === 2);
@@ -74,18 +70,14 @@ it('looks at Gitea when somebody asks by annotation, and once for each new value
 
 it('starts nothing for a group that is suspended by annotation, and says since when', async () => {
   const rig = await startRig();
-  const [group] = rig.cluster.all('runnergroups');
-  const annotations = { ...(group?.metadata['annotations'] as object), 'gitea.bpg.pw/suspended': 'since noon' };
-  if (group) rig.cluster.put('runnergroups', { ...group, metadata: { ...group.metadata, annotations } });
+  rig.annotate({ 'gitea.bpg.pw/suspended': 'since noon' });
   rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
 
   await rig.start({ pollMs: 600_000 });
   await until('the group is suspended', () => rig.conditions()['Ready'] === 'True Suspended');
   expect(JSON.stringify(rig.cluster.all('runnergroups'))).toContain('not in git: since noon');
   expect(rig.syncs()).toBe(0);
-  const [found] = rig.cluster.all('runnergroups');
-  const without = { ...(found?.metadata['annotations'] as object), 'gitea.bpg.pw/suspended': undefined };
-  if (found) rig.cluster.put('runnergroups', { ...found, metadata: { ...found.metadata, annotations: without } });
+  rig.annotate({ 'gitea.bpg.pw/suspended': undefined });
 
   await until('a Job', () => rig.cluster.all('jobs').length === 1);
 });

@@ -9,10 +9,7 @@ it('says RateLimited, and neither looks nor wakes before the time, whatever webh
   const rig = await startRig();
   const replica = await rig.start();
   await until('a good look', () => rig.conditions()['Ready'] === 'True Serving');
-  rig.simulator.intercept((_, response) => {
-    response.writeHead(429, { 'retry-after': '120' }).end();
-    return true;
-  });
+  rig.fail(429, { 'retry-after': '120' });
   await until('the limit', () => rig.conditions()['Ready'] === 'False RateLimited');
   const asked = rig.simulator.requests.length;
 
@@ -28,20 +25,4 @@ it('says RateLimited, and neither looks nor wakes before the time, whatever webh
   expect(rig.conditions()['GiteaReachable']).toBe('False RateLimited');
   expect(rig.argocd.lines().filter((line) => line.includes('refresh'))).toEqual([]);
   expect(await replica.metric('gitea_runners_gitea_failing')).toBe(1);
-});
-
-it('says Unauthorized for a 401, and asks no more for half a minute', async () => {
-  const rig = await startRig();
-  await rig.start();
-  await until('a good look', () => rig.conditions()['Ready'] === 'True Serving');
-  rig.simulator.intercept((_, response) => {
-    response.writeHead(401).end();
-    return true;
-  });
-  await until('the refusal', () => rig.conditions()['Ready'] === 'False Unauthorized');
-  const asked = rig.simulator.requests.length;
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
-
-  expect(rig.simulator.requests.length).toBe(asked);
-  expect(rig.conditions()['GiteaReachable']).toBe('False Unauthorized');
 });

@@ -34,6 +34,10 @@ export interface Rig {
   readonly argocd: FakeArgoCd;
   /** How often a sync was asked for. */
   readonly syncs: () => number;
+  /** From now on Gitea gives this answer to everything. */
+  readonly fail: (status: number, headers?: Readonly<Record<string, string>>) => void;
+  /** Changes annotations of the group. */
+  readonly annotate: (annotations: Readonly<Record<string, string | undefined>>) => void;
   /** Starts a replica and answers how to talk to it; it ends with the test. */
   readonly start: (over?: ServeChoice) => Promise<Replica>;
   readonly once: (over?: ServeChoice) => Promise<readonly string[]>;
@@ -148,6 +152,17 @@ export async function startRig(spec = '', gitea: SimulatorOptions = {}): Promise
       >;
       const { webhooks, metrics, probes } = ports;
       return { webhooks, metrics, probes, log, end, busy: () => busy, metric: (name) => readMetric(metrics, name) };
+    },
+    fail: (code, headers = {}) =>
+      simulator.intercept((_, response) => {
+        response.writeHead(code, headers).end();
+        return true;
+      }),
+    annotate: (more) => {
+      const [group] = cluster.all('runnergroups');
+      if (!group) throw new Error('no RunnerGroup');
+      const annotations = { ...(group.metadata['annotations'] as object), ...more };
+      cluster.put('runnergroups', { ...group, metadata: { ...group.metadata, annotations } });
     },
     once: (over = {}) => serveOnce(options(over, []), new AbortController().signal),
     conditions: () => {

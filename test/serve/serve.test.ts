@@ -2,8 +2,9 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { subscriberOf } from '../../src/serve/events.ts';
-import { type Clock, systemClock } from '../../src/shared/clock.ts';
+import { systemClock } from '../../src/shared/clock.ts';
 import { freePort } from '../servers/process.ts';
+import { countingClock } from '../support/counting-clock.ts';
 import { startQuietServe } from '../support/quiet-serve.ts';
 import { folderWith } from '../support/run-cli.ts';
 import { TOKEN } from '../support/start-acme.ts';
@@ -20,7 +21,7 @@ async function send(port: number, jobId: number): Promise<number> {
 }
 
 describe('serve', () => {
-  it('makes a runner for a queued job, and is content', async () => {
+  it('makes a runner for a queued job, and is content; it writes nothing but status, and logs no token', async () => {
     const rig = await startRig();
     const replica = await rig.start();
     rig.simulator.gitea.push('acme/web', linux);
@@ -30,12 +31,21 @@ describe('serve', () => {
     expect(rig.syncs()).toBe(1);
     await until('figures', async () => (await replica.metric('gitea_runners_queued_jobs')) === 1);
     await until('its runner', async () => (await replica.metric('gitea_runners_runners')) === 1);
+    expect(new Set(rig.cluster.writes)).toEqual(
+      new Set(['PATCH /apis/gitea.bpg.pw/v1alpha1/namespaces/runners/runnergroups/ci/status']),
+    );
+    const log = JSON.stringify(replica.log);
+    expect(log.length).toBeGreaterThan(100);
+    for (const secret of [TOKEN, 'argocd-token-0123456789', 'cluster-token', SECRET]) expect(log).not.toContain(secret);
   });
 
-  it('asks Gitea for one list per look and Argo CD for nothing while nothing is queued', async () => {
+  it('asks Gitea for one list per look and Argo CD for nothing while nothing is queued, and writes one status', async () => {
     const rig = await startRig();
     const replica = await rig.start({ pollMs: 20 });
-    await until('ten looks', async () => (await replica.metric('gitea_runners_looks_total')) >= 10);
+    await until('a status', () => rig.conditions()['Ready'] === 'True Serving');
+    const before = rig.cluster.writes.length;
+    const first = await replica.metric('gitea_runners_looks_total');
+    await until('20 more looks', async () => (await replica.metric('gitea_runners_looks_total')) >= first + 20);
     const looks = await replica.metric('gitea_runners_looks_total');
     const lists = rig.simulator.requests.filter(({ target }) => target.includes('/jobs?')).length;
     const versions = rig.simulator.requests.filter(({ target }) => target.endsWith('/version')).length;
@@ -45,15 +55,7 @@ describe('serve', () => {
     expect(lists).toBeGreaterThanOrEqual(looks);
     expect(lists).toBeLessThanOrEqual(looks + 2);
     expect(rig.argocd.lines()).toEqual([expect.stringMatching(/^GET (?!.*refresh)/)]);
-  });
-
-  it('finds at its start what was queued before', async () => {
-    const rig = await startRig();
-    rig.simulator.gitea.push('acme/web', linux);
-    await rig.start({ pollMs: 60_000 });
-    await until('a Job', () => rig.cluster.all('jobs').length === 1);
-
-    expect(rig.syncs()).toBe(1);
+    expect(rig.cluster.writes.length - before).toBeLessThanOrEqual(1);
   });
 
   it('looks again when Argo CD finds nothing to do, and wakes it no more for what it had seen', async () => {
@@ -106,17 +108,6 @@ describe('serve', () => {
     expect(rig.cluster.all('jobs')[0]?.metadata.name).toMatch(new RegExp(`^ci-${id}-`));
   });
 
-  it('hears of a job by webhook', async () => {
-    const rig = await startRig();
-    const replica = await rig.start({ pollMs: 60_000 });
-    await until('the first look', async () => (await replica.metric('gitea_runners_looks_total')) === 1);
-    const { jobs } = rig.simulator.gitea.push('acme/web', linux);
-    const [job] = jobs;
-
-    expect(await send(replica.webhooks, job?.id ?? 0)).toBe(202);
-    await until('a Job', () => rig.cluster.all('jobs').length === 1);
-  });
-
   it('makes few looks and no wake of 1000 events that change nothing, and at most three of 1000 that come with jobs', async () => {
     const rig = await startRig();
     const replica = await rig.start({ pollMs: 60_000 });
@@ -141,35 +132,12 @@ describe('serve', () => {
     expect(rig.argocd.lines().filter((line) => line.includes('refresh')).length).toBeLessThanOrEqual(3);
   });
 
-  it('does nothing about a webhook with a wrong signature', async () => {
-    const rig = await startRig();
-    const replica = await rig.start({ pollMs: 60_000 });
-    await until('the first look', async () => (await replica.metric('gitea_runners_looks_total')) === 1);
-    rig.simulator.gitea.push('acme/web', linux);
-    const { headers, body } = delivery();
-    const forged = { ...headers, 'x-gitea-signature': '0'.repeat(64) };
-    const answer = await fetch(`http://127.0.0.1:${replica.webhooks}/webhook`, {
-      method: 'POST',
-      headers: forged,
-      body,
-    });
-
-    expect(answer.status).toBeGreaterThanOrEqual(400);
-    expect(answer.status).toBeLessThan(500);
-    expect(await replica.metric('gitea_runners_looks_total')).toBe(1);
-    expect(await replica.metric('gitea_runners_webhook_deliveries_total')).toBe(1);
-    expect(rig.cluster.all('jobs')).toEqual([]);
-  });
-
   it('says in the status that Gitea cannot be reached, touches nothing meanwhile, and goes on after it', async () => {
     const rig = await startRig();
     await rig.start();
     rig.simulator.gitea.push('acme/web', linux);
     await until('a Job', () => rig.cluster.all('jobs').length === 1);
-    rig.simulator.intercept((_, response) => {
-      response.writeHead(500).end();
-      return true;
-    });
+    rig.fail(500);
     await until('bad news', () => rig.conditions()['GiteaReachable'] === 'False ServerError');
     expect(rig.conditions()['Ready']).toBe('False GiteaFailed');
     expect(rig.cluster.all('jobs')).toHaveLength(1);
@@ -178,14 +146,6 @@ describe('serve', () => {
     rig.simulator.gitea.push('acme/web', linux);
     await until('the next Job', () => rig.cluster.all('jobs').length === 2);
     await until('good news', () => rig.conditions()['Ready'] === 'True Serving');
-  });
-
-  it('says that an object is not valid, and wakes nobody for it', async () => {
-    const rig = await startRig('  repo: web\n');
-    await rig.start();
-    await until('bad news', () => rig.conditions()['Ready'] === 'False InvalidSpec');
-
-    expect(rig.syncs()).toBe(0);
   });
 
   it('knows the pods of a podTemplate as generate makes them: one wake, one Job, nothing that differs', async () => {
@@ -206,28 +166,6 @@ describe('serve', () => {
 
     expect(JSON.stringify(rig.cluster.all('runnergroups'))).toContain('spec.podTemplate.spec.hostNetwork is reserved');
     expect(rig.syncs()).toBe(0);
-  });
-
-  it('writes nothing but status', async () => {
-    const rig = await startRig();
-    await rig.start();
-    rig.simulator.gitea.push('acme/web', linux);
-    await until('content', () => rig.cluster.all('jobs').length === 1 && rig.conditions()['Ready'] === 'True Serving');
-
-    expect(new Set(rig.cluster.writes)).toEqual(
-      new Set(['PATCH /apis/gitea.bpg.pw/v1alpha1/namespaces/runners/runnergroups/ci/status']),
-    );
-  });
-
-  it('does not write the same status again and again', async () => {
-    const rig = await startRig();
-    const replica = await rig.start({ pollMs: 20 });
-    await until('a status', () => rig.conditions()['Ready'] === 'True Serving');
-    const before = rig.cluster.writes.length;
-    const looks = await replica.metric('gitea_runners_looks_total');
-    await until('20 more looks', async () => (await replica.metric('gitea_runners_looks_total')) >= looks + 20);
-
-    expect(rig.cluster.writes.length - before).toBeLessThanOrEqual(1);
   });
 
   it('of two replicas lets one lead; the other one sends webhooks on and takes over', async () => {
@@ -285,10 +223,7 @@ describe('serve', () => {
     const status = () => rig.cluster.all('runnergroups')[0]?.['status'] as Record<string, unknown>;
     // Times have whole seconds.
     await new Promise((resolve) => setTimeout(resolve, 1_100));
-    rig.simulator.intercept((_, response) => {
-      response.writeHead(500).end();
-      return true;
-    });
+    rig.fail(500);
     await until('Gitea fails', () => rig.conditions()['GiteaReachable'] === 'False ServerError');
     const written = status();
     await one.end();
@@ -367,19 +302,7 @@ describe('serve', () => {
 
   it('leaves nothing due when it cannot begin', async () => {
     const taken = await takenPort();
-    const due = new Set<object>();
-    const clock: Clock = {
-      ...systemClock,
-      after: (ms, call) => {
-        const timer = {};
-        due.add(timer);
-        const takeBack = systemClock.after(ms, call);
-        return () => {
-          due.delete(timer);
-          takeBack();
-        };
-      },
-    };
+    const { clock, due } = countingClock(systemClock);
     const webhookSecretFile = join(folderWith({ secret: SECRET }), 'secret');
     const listen = { host: '127.0.0.1', port: taken };
     const cluster = { url: 'http://127.0.0.1:1' };
@@ -397,34 +320,11 @@ describe('serve', () => {
     expect(rig.cluster.all('jobs')).toHaveLength(1);
   });
 
-  it('with --once says what went wrong', async () => {
-    const rig = await startRig();
-    rig.simulator.intercept((_, response) => {
-      response.writeHead(404).end();
-      return true;
-    });
-
-    expect((await rig.once()).join()).toContain('GR-GITEA');
-  });
-
   it('ends at its start when the address of Argo CD is no URL', async () => {
     const rig = await startRig();
     const argocd = { url: 'file:///etc', tokenFile: '/nowhere', namespace: 'argocd' };
 
     await expect(rig.once({ argocd })).rejects.toMatchObject({ code: 'GR-ARGOCD-02', exit: 2 });
-  });
-
-  it('never shows a token in its log', async () => {
-    const rig = await startRig();
-    const replica = await rig.start();
-    rig.simulator.gitea.push('acme/web', linux);
-    await until('a Job', () => rig.cluster.all('jobs').length === 1);
-    const log = JSON.stringify(replica.log);
-
-    expect(log.length).toBeGreaterThan(100);
-    for (const secret of ['api-token-of-this-test', 'argocd-token-0123456789', 'cluster-token', 'a webhook secret']) {
-      expect(log).not.toContain(secret);
-    }
   });
 });
 

@@ -14,21 +14,38 @@ const keysOf = (count: number): readonly string[] => Array.from({ length: count 
 /** Targets of groups of one namespace. */
 const inOne = (keys: readonly string[]) => new Map(keys.map((key) => [key, new Set(['runners'])]));
 
+interface Looking {
+  /** The namespace of each target. Default: all are of one. */
+  readonly namespaceOf?: (key: string) => string;
+  /** Between the end of a look and the next one. Default: as `Poller`, two looks of a target never begin sooner. */
+  readonly everyMs?: number;
+  /** Targets that look. Default: all. */
+  readonly only?: readonly string[];
+}
+
+function limiter(onWaited: (key: string, ms: number) => void = () => undefined): RateLimiter {
+  return new RateLimiter({ requestMs: 50, clock: systemClock, onWaited });
+}
+
 /** Targets that look as often as they may, each with so many requests. Answers how often each one has looked. */
-function looking(costs: Readonly<Record<string, number>>, waited: number[] = []) {
-  const turns = new RateLimiter({ requestMs: 50, clock: systemClock, onWaited: (_, ms) => waited.push(ms) });
-  const looks = new Map(Object.keys(costs).map((key) => [key, 0]));
-  turns.share(inOne(Object.keys(costs)));
+function looking(costs: Readonly<Record<string, number>>, over: Looking = {}) {
+  const { everyMs = 100, namespaceOf = () => 'runners', only = Object.keys(costs) } = over;
+  const waited: number[] = [];
+  const turns = limiter((_, ms) => waited.push(ms));
+  const looks = new Map(only.map((key) => [key, 0]));
+  turns.share(new Map(Object.keys(costs).map((key) => [key, new Set([namespaceOf(key)])])));
   const look = async (key: string, cost: number): Promise<void> => {
     await turns.take(key);
     looks.set(key, (looks.get(key) ?? 0) + 1);
     turns.spend(key, cost - 1);
-    // As `Poller`: two looks of a target never begin sooner.
-    setTimeout(() => void look(key, cost), 100);
+    setTimeout(() => void look(key, cost), everyMs);
   };
-  for (const [key, cost] of Object.entries(costs)) void look(key, cost);
-  return { turns, looks };
+  for (const key of only) void look(key, costs[key] ?? 0);
+  return { looks, waited };
 }
+
+/** So many targets with one request each. */
+const many = (count: number, cost = 1) => Object.fromEntries(keysOf(count).map((key) => [key, cost]));
 
 async function minutesLater(looks: ReadonlyMap<string, number>, minutes: number): Promise<Record<string, number>> {
   const before = new Map(looks);
@@ -38,8 +55,7 @@ async function minutesLater(looks: ReadonlyMap<string, number>, minutes: number)
 
 describe('turns', () => {
   test('let every target look at once at the beginning', async () => {
-    const waited: number[] = [];
-    const { looks } = looking(Object.fromEntries(keysOf(500).map((key) => [key, 1])), waited);
+    const { looks, waited } = looking(many(500));
     await vi.advanceTimersByTimeAsync(0);
 
     expect(new Set(looks.values())).toEqual(new Set([1]));
@@ -47,7 +63,7 @@ describe('turns', () => {
   });
 
   test('keep 500 targets below 20 requests a second, and give each the same', async () => {
-    const { looks } = looking(Object.fromEntries(keysOf(500).map((key) => [key, 1])));
+    const { looks } = looking(many(500));
     await minutesLater(looks, 1);
     const counts = Object.values(await minutesLater(looks, 3));
 
@@ -59,26 +75,16 @@ describe('turns', () => {
   });
 
   test('leave what others do not use to a busy target', async () => {
-    const turns = new RateLimiter({ requestMs: 50, clock: systemClock, onWaited: () => undefined });
-    turns.share(inOne(keysOf(20)));
-    let looks = 0;
-    const look = async (): Promise<void> => {
-      await turns.take('t0');
-      looks += 1;
-      turns.spend('t0', 3);
-      setTimeout(() => void look(), 100);
-    };
-    void look();
-    await vi.advanceTimersByTimeAsync(60_000);
+    const { looks } = looking(many(20, 4), { only: ['t0'] });
+    const { t0 = 0 } = await minutesLater(looks, 1);
 
-    // 4 requests each: 5 s of savings and 60 s of all 20 requests a second, not a twentieth of it.
-    expect(looks).toBeGreaterThan(290);
-    expect(looks * 4).toBeLessThanOrEqual(100 + 60 * 20 + 4);
+    // 5 s of savings and 60 s of all 20 requests a second, not a twentieth of it.
+    expect(t0).toBeGreaterThan(290);
+    expect(t0 * 4).toBeLessThanOrEqual(100 + 60 * 20 + 4);
   });
 
   test('a look of 1,000 requests delays its own target, and no other one beyond its share', async () => {
-    const waited: number[] = [];
-    const { looks } = looking({ huge: 1000, small: 3 }, waited);
+    const { looks } = looking({ huge: 1000, small: 3 });
     await minutesLater(looks, 1);
     const { huge = 0, small = 0 } = await minutesLater(looks, 10);
 
@@ -89,28 +95,19 @@ describe('turns', () => {
   });
 
   test('give a namespace with one target as much as one with 500', async () => {
-    const turns = new RateLimiter({ requestMs: 50, clock: systemClock, onWaited: () => undefined });
-    const many = keysOf(500).map((key) => [key, new Set(['theirs'])] as const);
-    turns.share(new Map([...many, ['own', new Set(['ours'])]]));
-    const looks = { theirs: 0, ours: 0 };
-    const look = async (key: string, of: keyof typeof looks): Promise<void> => {
-      await turns.take(key);
-      looks[of] += 1;
-      turns.spend(key, 2);
-      setTimeout(() => void look(key, of), 1000);
-    };
-    for (const [key] of many) void look(key, 'theirs');
-    void look('own', 'ours');
-    await vi.advanceTimersByTimeAsync(600_000);
+    const namespaceOf = (key: string): string => (key === 'own' ? 'ours' : 'theirs');
+    const { looks } = looking({ ...many(500, 3), own: 3 }, { namespaceOf, everyMs: 1_000 });
+    const { own = 0, ...others } = await minutesLater(looks, 10);
+    const theirs = Object.values(others).reduce((sum, count) => sum + count, 0);
 
     // 3 requests once a second and a bit are less than half of the rate.
-    expect(looks.ours).toBeGreaterThan(590);
-    expect((looks.ours + looks.theirs) * 3).toBeLessThanOrEqual(20 * 600 + 501 * 3 + 100);
-    expect(looks.theirs).toBeGreaterThan(500);
+    expect(own).toBeGreaterThan(590);
+    expect((own + theirs) * 3).toBeLessThanOrEqual(20 * 600 + 501 * 3 + 100);
+    expect(theirs).toBeGreaterThan(500);
   });
 
   test('forget the debt of a target that is gone, and share anew', async () => {
-    const turns = new RateLimiter({ requestMs: 50, clock: systemClock, onWaited: () => undefined });
+    const turns = limiter();
     turns.share(inOne(['a', 'b']));
     await turns.take('a');
     turns.spend('a', 5000);
@@ -142,7 +139,7 @@ describe('turns', () => {
   });
 
   test('let nobody pass once closed', async () => {
-    const turns = new RateLimiter({ requestMs: 50, clock: systemClock, onWaited: () => undefined });
+    const turns = limiter();
     turns.share(inOne(['a']));
     await turns.take('a');
     turns.spend('a', 500);
