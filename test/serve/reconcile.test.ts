@@ -18,6 +18,7 @@ const NO_VERDICTS: ReadonlyMap<string, AppVerdict> = new Map();
 const STEADY = 500_000;
 const readyIn = ({ groups }: AppVerdict): readonly boolean[] => groups.map(({ facts }) => isReady(facts));
 const IDLE: Look = { jobs: [], runners: [] };
+const failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
 
 /** A RunnerGroup of the Application of the same name. */
 function liveGroup(name: string, application = name): LiveGroup {
@@ -41,6 +42,12 @@ function liveRunner(
 
 function seen(look: Look, beganMs = NOW - 1_000): Observation {
   return { beganMs, endedMs: beganMs + 100, look };
+}
+
+/** The spec is not valid. */
+function wrongGroup(name: string): LiveGroup {
+  const { group: _, ...rest } = liveGroup(name, 'ci');
+  return { ...rest, problem: 'spec.org is missing' };
 }
 
 const NONE: readonly never[] = [];
@@ -107,16 +114,8 @@ describe('a verdict', () => {
     expect(readyIn(verdict)).toEqual([true]);
   });
 
-  it('is the same for the same input', () => {
-    const input = sceneOf([{ live: ci, observation: seen({ ...IDLE, jobs: [job(1), job(2)] }) }]);
-
-    expect(play(input)).toEqual(play(input));
-  });
-
   it('asks for nothing when the last look failed, and says why in the status', () => {
-    const failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
-    const { look } = seen({ ...IDLE, jobs: [job(1)] });
-    const observation = { ...seen(IDLE), ...(look && { look }), failure };
+    const observation = { ...seen({ ...IDLE, jobs: [job(1)] }), failure };
     const idle = [liveRunner('ci-9-1-0000cafe', 'ci', 'starting')];
     const verdict = only(play(sceneOf([{ live: ci, observation }], {}, idle)));
 
@@ -144,19 +143,12 @@ describe('a verdict', () => {
     const theirs = liveRunner('b-1-1-0000cafe', 'b', 'starting');
     const forJob = { ...theirs, job: { ...theirs.job, jobUrl: job(1).url, giteaUrl: ORIGIN } };
     const look = seen({ ...IDLE, jobs: [job(1)] });
+    const parts = [
+      { live: a, observation: look },
+      { live: b, observation: seen(IDLE) },
+    ];
     const missing = (...runners: readonly LiveRunner[]) =>
-      [
-        ...play(
-          sceneOf(
-            [
-              { live: a, observation: look },
-              { live: b, observation: seen(IDLE) },
-            ],
-            {},
-            runners,
-          ),
-        ).values(),
-      ].map(({ difference }) => difference.missing.length);
+      [...play(sceneOf(parts, {}, runners)).values()].map(({ difference }) => difference.missing.length);
 
     expect(missing()).toEqual([1, 0]);
     expect(missing(forJob)).toEqual([0, 0]);
@@ -196,11 +188,9 @@ describe('a verdict', () => {
   });
 
   it('is about the good groups of an Application, too: one whose spec or Gitea is in trouble is told of alone', () => {
-    const { group: _, ...wrong } = { ...liveGroup('wrong', 'ci'), problem: 'spec.org is missing' };
-    const failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
     const dead = { live: liveGroup('dead', 'ci'), observation: { beganMs: NOW - 1_000, endedMs: NOW, failure } };
     const good = { live: ci, observation: seen({ ...IDLE, jobs: [job(1)] }) };
-    const verdict = only(play(sceneOf([good, dead, { live: wrong }])));
+    const verdict = only(play(sceneOf([good, dead, { live: wrongGroup('wrong') }])));
 
     expect(verdict.planning).toMatchObject({ is: 'planned' });
     expect(verdict.difference.missing).toEqual([expect.stringMatching(/^runners\/ci-1-1-/)]);
@@ -219,16 +209,15 @@ describe('a verdict', () => {
   });
 
   it('is settled although a runner of a group without a look ended', () => {
-    const { group: _, ...wrong } = { ...liveGroup('wrong', 'ci'), problem: 'spec.org is missing' };
     const ended = [liveRunner('wrong-1-1-0000cafe', 'wrong', 'complete')];
 
-    expect(only(play(sceneOf([{ live: ci, observation: seen(IDLE) }, { live: wrong }], {}, ended))).settled).toBe(true);
+    expect(
+      only(play(sceneOf([{ live: ci, observation: seen(IDLE) }, { live: wrongGroup('wrong') }], {}, ended))).settled,
+    ).toBe(true);
   });
 
   it('blocks the whole Application when the only group is not valid', () => {
-    const { group: _, ...wrong } = { ...liveGroup('wrong', 'ci'), problem: 'spec.org is missing' };
-
-    expect(only(play(sceneOf([{ live: wrong }]))).planning).toMatchObject({
+    expect(only(play(sceneOf([{ live: wrongGroup('wrong') }]))).planning).toMatchObject({
       is: 'failed',
       failure: { code: 'GR-INPUT-91' },
     });
@@ -327,10 +316,7 @@ describe('a verdict of the last reconcile', () => {
     [
       'a look has failed',
       {
-        observations: new Map([
-          ...first.observations,
-          ['runners/a', { ...seen(busy), failure: new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable') }],
-        ]),
+        observations: new Map([...first.observations, ['runners/a', { ...seen(busy), failure }]]),
       },
     ],
     [
@@ -402,18 +388,14 @@ describe('what is told of a group', () => {
     const annotations = { [SUSPENDED]: 'since noon, by Alice' };
     const inCluster = { ...ci, object: { metadata: { ...ci.object.metadata, annotations } } };
     const inGit = { ...ci, group: runnerGroup({ suspend: true }) };
-    const { group: _, ...invalid } = { ...ci, problem: 'spec.org is missing' };
 
-    expect([inCluster, inGit, invalid].flatMap((live) => factsOf(looked(live)).map((each) => each.suspended))).toEqual([
-      'since noon, by Alice',
-      true,
-      false,
-    ]);
+    expect(
+      [inCluster, inGit, wrongGroup('ci')].flatMap((live) => factsOf(looked(live)).map((each) => each.suspended)),
+    ).toEqual(['since noon, by Alice', true, false]);
   });
 
   it('is what is wrong with its spec, and nothing else', () => {
-    const { group: _, ...invalid } = { ...ci, problem: 'spec.org is missing' };
-    const input = sceneOf([{ live: invalid }]);
+    const input = sceneOf([{ live: wrongGroup('ci') }]);
     const planFailure = expect.objectContaining({
       code: 'GR-INPUT-91',
       exit: 2,
@@ -486,33 +468,6 @@ it('Giteas are compared in the order of their addresses: what is said of their c
 
   expect(warned('a', 'b')).toMatchObject([{ code: 'GR-CLOCK-03' }]);
   expect(warned('b', 'a')).toEqual(warned('a', 'b'));
-});
-
-describe('a snapshot', () => {
-  const ci = liveGroup('ci');
-  const at = (runners: readonly LiveRunner[], nowMs: number) => ({
-    groups: [ci],
-    runners,
-    controlPlaneNamespace: 'argocd',
-    nowMs,
-  });
-
-  it('tells of each end once', () => {
-    const [old, fresh] = [liveRunner('old', 'ci', 'complete'), liveRunner('fresh', 'ci', 'failed')];
-    const one = snapshot(at([old, liveRunner('fresh', 'ci', 'running')], 1));
-    const two = snapshot(at([old, fresh], 2), one);
-    const three = snapshot(at([fresh, old], 3), two);
-
-    expect([one.ended, two.ended, three.ended]).toEqual([[old], [fresh], []]);
-    expect(three.lastEndMs).toEqual(new Map([['runners/ci', 2]]));
-  });
-
-  it('forgets the ends of groups that are gone', () => {
-    const one = snapshot(at([liveRunner('old', 'ci', 'complete')], 1));
-    const two = snapshot({ ...at([], 2), groups: [] }, one);
-
-    expect(two.lastEndMs.size).toBe(0);
-  });
 });
 
 it('the skew of a Gitea is what its clock and that of Kubernetes tell', () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { jobAnnotations } from '../../../src/observe/output-of-plan.ts';
+import type { RunnerDecision } from '../../../src/planner/decisions.ts';
 import type { LiveState } from '../../../src/planner/evidence.ts';
-import { differenceOf, differingByGroup, mayWaitMs } from '../../../src/serve/planning/difference.ts';
+import { type Difference, differenceOf, differingByGroup, mayWaitMs } from '../../../src/serve/planning/difference.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import { present } from '../../../src/shared/marks.ts';
 import { job, runner } from '../../manifests/fixtures.ts';
@@ -19,15 +20,68 @@ function live(state: LiveState, pinned = false, more: Readonly<Record<string, st
   };
 }
 
-describe('the difference between a plan and the cluster', () => {
-  it('is none when each wanted runner has its Job', () => {
-    expect(differenceOf([runner()], [live('starting')], NOW)).toEqual(NOTHING);
-    expect(differenceOf([runner({ pinned: true })], [live('running', true)], NOW)).toEqual(NOTHING);
-  });
+const begun = (agoMs: number) => runner({ pinned: true, job: job({ startedAtMs: NOW - agoMs }) });
+const keep = { endedAtMs: NOW - 60_000, untilMs: NOW + 60_000 };
+const stays = runner({ because: 'debugging', pinned: true, keep, job: job({ startedAtMs: 0 }) });
+/** Its Job, which says so. */
+const told = (untilMs = keep.untilMs): LiveRunner => ({
+  job: { ...live('running', true).job, endedAtMs: keep.endedAtMs },
+  annotations: present(jobAnnotations({ ...stays, keep: { ...keep, untilMs } })),
+});
+const URL = 'https://gitea.example.com/a';
+const JOB_URL = 'gitea.bpg.pw/job-url';
+const skipped = runner({ pinned: true, skip: true });
+const dropped = { emit: false, runner: NAME, group: { namespace: 'runners', name: 'ci' }, because: 'surplus' } as const;
 
-  it('names a runner without a Job', () => {
-    expect(differenceOf([runner()], [], NOW)).toEqual({ ...NOTHING, missing: [KEY] });
-  });
+type Row = readonly [
+  what: string,
+  wanted: readonly RunnerDecision[],
+  jobs: readonly LiveRunner[],
+  differs: Partial<Difference>,
+  printed?: ReadonlySet<string>,
+];
+const ROWS: readonly Row[] = [
+  ['a runner that has its Job', [runner()], [live('starting')], {}],
+  ['a busy one that has its Job', [runner({ pinned: true })], [live('running', true)], {}],
+  ['a runner without a Job', [runner()], [], { missing: [KEY] }],
+  ['a runner that the planner dropped', [dropped], [], {}],
+  ['a busy runner that is not pinned in the first seconds', [begun(19_999)], [live('running')], { unpinned: [KEY] }],
+  ['a busy runner that is not pinned later', [begun(20_000)], [live('running')], {}],
+  ['one that stays for a look and is not pinned', [stays], [live('running')], { unpinned: [KEY] }],
+  ['one that stays and does not say since when', [stays], [live('running', true)], { unpinned: [KEY] }],
+  ['one that stays and says since when', [stays], [told()], {}],
+  ['one that stays and says another end', [stays], [told(1)], { untidy: [KEY] }],
+  ['a busy one without a Job that Argo CD is to skip', [skipped], [], {}],
+  ['a busy one whose Job goes, and that Argo CD is to skip', [skipped], [live('deleting')], {}],
+  ['a busy one whose Job is complete', [begun(0)], [live('complete')], {}],
+  ['a busy one whose Job has failed', [begun(0)], [live('failed')], {}],
+  ['a starting Job that nobody wants', [], [live('starting')], { surplus: [KEY] }],
+  ['a running Job that nobody wants', [], [live('running')], { surplus: [KEY] }],
+  ['an unknown Job that nobody wants', [], [live('unknown')], { surplus: [KEY] }],
+  ['a complete Job that nobody wants', [], [live('complete')], { untidy: [KEY] }],
+  ['a failed Job that nobody wants', [], [live('failed')], { untidy: [KEY] }],
+  ['a pinned Job, which a prune leaves alone', [], [live('running', true)], {}],
+  ['a complete pinned Job, which a prune leaves alone', [], [live('complete', true)], {}],
+  ['a Job that is being deleted', [], [live('deleting')], {}],
+  ['a Job that is still pinned and shall not be', [runner()], [live('running', true)], { untidy: [KEY] }],
+  ['a Job that tells of another CI job', [runner()], [live('starting', false, { [JOB_URL]: URL })], { untidy: [KEY] }],
+  [
+    'a Job of an older version, which has no link for Argo CD',
+    [runner({ job: job({ url: URL }) })],
+    [live('starting', false, { [JOB_URL]: URL })],
+    {},
+  ],
+  ['an ended Job that is printed', [], [live('complete', true)], { untidy: [KEY] }, new Set([KEY])],
+  ['a name that is printed and that nobody has', [], [], { untidy: [KEY] }, new Set([KEY])],
+  ['a running Job that is printed and not wanted', [], [live('running')], { surplus: [KEY] }, new Set([KEY])],
+  ['a runner that is printed and has its Job', [runner()], [live('starting')], {}, new Set([KEY])],
+];
+
+describe('the difference between a plan and the cluster', () => {
+  for (const [what, wanted, jobs, differs, printed] of ROWS)
+    it(`is right about ${what}`, () => {
+      expect(differenceOf(wanted, jobs, NOW, printed)).toEqual({ ...NOTHING, ...differs });
+    });
 
   it('names what it finds in order, and by group', () => {
     const first = { ...runner(), runner: 'ci-1-1-0123abcd' };
@@ -50,88 +104,6 @@ describe('the difference between a plan and the cluster', () => {
       missing: [KEY],
       surplus: [`other/${NAME}`],
     });
-  });
-
-  it('names a busy runner that is not pinned yet, in the first seconds of its job', () => {
-    const begun = (agoMs: number) => runner({ pinned: true, job: job({ startedAtMs: NOW - agoMs }) });
-
-    expect(differenceOf([begun(19_999)], [live('running')], NOW)).toEqual({ ...NOTHING, unpinned: [KEY] });
-    expect(differenceOf([begun(20_000)], [live('running')], NOW)).toEqual(NOTHING);
-  });
-
-  it('names the Job of a runner that stays for a look until it is pinned and says since when', () => {
-    const keep = { endedAtMs: NOW - 60_000, untilMs: NOW + 60_000 };
-    const stays = runner({ because: 'debugging', pinned: true, keep, job: job({ startedAtMs: 0 }) });
-    const told = (over: object, untilMs = keep.untilMs): LiveRunner => ({
-      job: { ...live('running', true).job, ...over },
-      annotations: present(jobAnnotations({ ...stays, keep: { ...keep, untilMs } })),
-    });
-
-    expect(differenceOf([stays], [live('running')], NOW)).toEqual({ ...NOTHING, unpinned: [KEY] });
-    expect(differenceOf([stays], [live('running', true)], NOW)).toEqual({ ...NOTHING, unpinned: [KEY] });
-    expect(differenceOf([stays], [told({ endedAtMs: keep.endedAtMs })], NOW)).toEqual(NOTHING);
-    expect(differenceOf([stays], [told({ endedAtMs: keep.endedAtMs }, 1)], NOW)).toEqual({ ...NOTHING, untidy: [KEY] });
-  });
-
-  it('does not miss the Job of a busy runner that Argo CD is to skip', () => {
-    const skipped = runner({ pinned: true, skip: true });
-
-    expect(differenceOf([skipped], [], NOW)).toEqual(NOTHING);
-    expect(differenceOf([skipped], [live('deleting')], NOW)).toEqual(NOTHING);
-  });
-
-  it.each(['starting', 'running', 'unknown'] as const)('names a Job that is %s and wanted by nobody', (state) => {
-    expect(differenceOf([], [live(state)], NOW)).toEqual({ ...NOTHING, surplus: [KEY] });
-  });
-
-  it.each(['complete', 'failed'] as const)('is in no hurry with a Job that is %s', (state) => {
-    expect(differenceOf([], [live(state)], NOW)).toEqual({ ...NOTHING, untidy: [KEY] });
-    expect(differenceOf([runner({ pinned: true, job: job({ startedAtMs: NOW }) })], [live(state)], NOW)).toEqual(
-      NOTHING,
-    );
-  });
-
-  it('leaves alone what a prune would leave alone', () => {
-    expect(differenceOf([], [live('running', true)], NOW)).toEqual(NOTHING);
-    expect(differenceOf([], [live('complete', true)], NOW)).toEqual(NOTHING);
-    expect(differenceOf([], [live('deleting')], NOW)).toEqual(NOTHING);
-  });
-
-  it('names a Job that is still pinned and shall not be', () => {
-    expect(differenceOf([runner()], [live('running', true)], NOW)).toEqual({ ...NOTHING, untidy: [KEY] });
-  });
-
-  it('names a Job whose annotations tell of another CI job', () => {
-    const other = live('starting', false, { 'gitea.bpg.pw/job-url': 'https://gitea.example.com/other' });
-
-    expect(differenceOf([runner()], [other], NOW)).toEqual({ ...NOTHING, untidy: [KEY] });
-  });
-
-  it('does not care that a Job of an older version has no link for Argo CD', () => {
-    const linked = runner({ job: job({ url: 'https://gitea.example.com/a' }) });
-    const old = live('starting', false, { 'gitea.bpg.pw/job-url': 'https://gitea.example.com/a' });
-
-    expect(differenceOf([linked], [old], NOW)).toEqual(NOTHING);
-  });
-
-  it('names what Argo CD still has in its copy of the output although nobody wants it any more', () => {
-    const printed = new Set([KEY]);
-
-    expect(differenceOf([], [live('complete', true)], NOW, printed)).toEqual({ ...NOTHING, untidy: [KEY] });
-    expect(differenceOf([], [], NOW, printed)).toEqual({ ...NOTHING, untidy: [KEY] });
-    expect(differenceOf([], [live('running')], NOW, printed)).toEqual({ ...NOTHING, surplus: [KEY] });
-    expect(differenceOf([runner()], [live('starting')], NOW, printed)).toEqual(NOTHING);
-  });
-
-  it('does not ask for a runner that the planner dropped', () => {
-    const dropped = {
-      emit: false,
-      runner: NAME,
-      group: { namespace: 'runners', name: 'ci' },
-      because: 'surplus',
-    } as const;
-
-    expect(differenceOf([dropped], [], NOW)).toEqual(NOTHING);
   });
 });
 

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { RunnerGroupStatus } from '../../../src/config/runnergroup/status.ts';
 import { type GroupFacts, isWorthWriting, statusOf, tellsLess } from '../../../src/serve/planning/group-status.ts';
+import type { GroupCounts } from '../../../src/serve/planning/plan-application.ts';
 import type { WakeOutcome } from '../../../src/serve/waking/wake-state.ts';
-import { Failure } from '../../../src/shared/failure.ts';
+import { Failure, type FailureKind } from '../../../src/shared/failure.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);
-const counts: NonNullable<GroupFacts['counts']> = {
+const counts: GroupCounts = {
   queued: 3,
   held: { cap: 2, limit: 0, suspended: 0, 'backing-off': 0 },
   summary: undefined,
@@ -35,6 +36,124 @@ function said(wanted: string, facts: GroupFacts): string | undefined {
   return statusOf(facts, undefined, NOW).conditions?.find(({ type }) => type === wanted)?.message;
 }
 
+const refusal = new Failure('GR-POLICY-01', 3, 'not allowed.', 'policy');
+const failing = (kind: FailureKind) => ({ giteaFailure: new Failure('GR-GITEA-99', 1, 'list jobs: no.', kind) });
+const limited = (cap: number, limit: Partial<NonNullable<GroupCounts['limit']>>) => {
+  return { counts: { ...counts, held: { ...counts.held, cap, limit: 3 }, limit: { most: 4, ...limit } } };
+};
+const stuck = (pods: number, trouble: { readonly reason: string; readonly message?: string }) => {
+  const all = Array.from({ length: pods }, (_, nth) => {
+    return { runner: `ci-${nth + 1}-1-9c31e0aa`, trouble: { ...trouble, isLate: true }, failed: false };
+  });
+  return { counts: { ...counts, stuck: all } };
+};
+const PENDING = { reason: 'Unschedulable', message: '0/3 nodes are available.' };
+const managed = (differsForMs: number, last?: WakeOutcome) => {
+  return { argocd: { is: 'managed', differsForMs, ...(last && { last }) } } as const;
+};
+const waiting = (differsForMs: number) => {
+  return { argocd: { is: 'managed', differsForMs, waits: 'Argo CD is being woken since 12:00' } } as const;
+};
+const INVALID: WakeOutcome = { is: 'synced', message: 'Job.batch "ci-1" is invalid' };
+const ERROR: WakeOutcome = { is: 'error', message: 'why' };
+const FAILED: WakeOutcome = { is: 'failed', message: 'why' };
+
+/** Of each condition: what it says, of which facts beside those that are calm, and in which words. */
+const SAID: Readonly<Record<string, readonly (readonly [string, Partial<GroupFacts>, (string | RegExp)?])[]>> = {
+  Ready: [
+    ['True Serving', {}],
+    ['True Suspended', { suspended: true }, 'No new runners; busy ones finish.'],
+    ['True Suspended', { suspended: '' }],
+    [
+      'True Suspended',
+      { suspended: 'since noon, by Alice' },
+      'No new runners; busy ones finish. Suspended in the cluster, not in git: since noon, by Alice',
+    ],
+    ['False InvalidSpec', { problem: 'spec.org is missing' }, 'spec.org is missing'],
+    ['False PolicyDenied', { refusal }, 'GR-POLICY-01 not allowed.'],
+    ['False ApplicationBlocked', { planFailure: refused }, /: GR-HTTP-01 list jobs of org acme: refused\.$/],
+    ['False NoApplication', { argocd: { is: 'unmanaged' } }],
+    ['True Serving', { checkAgeMs: 300_000 }],
+    ['Unknown NotChecked', { checkAgeMs: 300_001 }, 'Gitea was not looked at for more than 5 minutes.'],
+    ['False GiteaFailed', { checkAgeMs: 300_001, giteaFailure: refused }],
+    ['True Serving', stuck(4, PENDING)],
+    ['True Serving', { counts }],
+    ['False RateLimited', failing('rate-limited')],
+    ['False RateLimited', failing('told-to-wait')],
+    ['False Unauthorized', failing('unauthorized')],
+    ['False Unauthorized', failing('forbidden')],
+    ['False GiteaFailed', failing('server-error')],
+    ['False GiteaFailed', failing('other')],
+    ['False ComparisonError', managed(0, ERROR)],
+    ['False ForeignApplication', managed(0, { is: 'foreign' })],
+    ['False WakeFailed', managed(0, FAILED)],
+  ],
+  GiteaReachable: [
+    ['True Seen', {}],
+    ['False RateLimited', failing('rate-limited')],
+    ['False RateLimited', failing('told-to-wait')],
+    ['False Unauthorized', failing('unauthorized')],
+    ['False Unauthorized', failing('forbidden')],
+    ['False ServerError', failing('server-error')],
+    ['False BadAnswer', failing('other')],
+    ['False Unreachable', failing('unreachable')],
+    ['False Unreachable', failing('timeout')],
+  ],
+  AtCapacity: [
+    ['False RoomLeft', {}],
+    ['True JobsHeldBack', { counts }],
+    ['True JobsHeldByLimit', limited(0, { name: 'gpus' }), 'Jobs are held back by limit gpus, which is 4: 3.'],
+    ['True JobsHeldByLimit', limited(0, {}), 'Jobs are held back by a limit of the group, which is 4: 3.'],
+    [
+      'True JobsHeldByLimit',
+      limited(0, { branches: ['main', 'release/*'] }),
+      'Jobs are held back by a limit of the group for branches main, release/*, which is 4: 3.',
+    ],
+    ['True JobsHeldBack', limited(1, { name: 'gpus' })],
+  ],
+  PodsStuck: [
+    ['False AllStart', {}],
+    [
+      'True Unschedulable',
+      stuck(4, PENDING),
+      'Pods of runners that cannot start: 4. ci-1-1-9c31e0aa: Unschedulable: 0/3 nodes are available.; ci-2-1-9c31e0aa: Unschedulable: 0/3 nodes are available.; ci-3-1-9c31e0aa: Unschedulable: 0/3 nodes are available.',
+    ],
+    ['True NoPod', stuck(1, { reason: 'NoPod' }), 'Pods of runners that cannot start: 1. ci-1-1-9c31e0aa: NoPod'],
+  ],
+  ArgoCDSynced: [
+    ['True Synced', {}],
+    ['False ComparisonError', managed(0, ERROR), 'why'],
+    ['False ForeignApplication', managed(0, { is: 'foreign' }), 'The Application does not manage this RunnerGroup.'],
+    ['False WakeFailed', managed(0, FAILED), 'why'],
+    ['True Synced', managed(60_000, { is: 'in-sync' })],
+    ['False PlanDiffers', managed(60_001, { is: 'in-sync' })],
+    ['True Synced', managed(60_000, INVALID)],
+    ['False SyncFailed', managed(60_001, INVALID), 'Argo CD cannot apply all Jobs: Job.batch "ci-1" is invalid'],
+    // Law V75 (docs/spec.md): what is waited for, once the cluster has not shown the plan for 30 s.
+    ['True Synced', waiting(29_999)],
+    [
+      'True Waiting',
+      waiting(30_000),
+      'The cluster does not show the plan yet. Now Argo CD is being woken since 12:00.',
+    ],
+    [
+      'False PlanDiffers',
+      waiting(60_001),
+      /^The cluster has not shown the plan for more than 60 s: .* Now Argo CD is being woken since 12:00\.$/,
+    ],
+  ],
+};
+
+for (const [type, rows] of Object.entries(SAID))
+  for (const [at, [told, change, message]] of rows.entries())
+    it(`${type} is ${told} (${at})`, () => {
+      const facts = { ...calm, ...change };
+
+      expect(words(facts)[type]).toBe(told);
+      if (message instanceof RegExp) expect(said(type, facts)).toMatch(message);
+      else if (message !== undefined) expect(said(type, facts)).toBe(message);
+    });
+
 describe('the status of a group', () => {
   it('says that its queue was too long to be read, and what to do, in words that do not change with each look', () => {
     const cut = (unreadJobs: number): GroupFacts => ({
@@ -48,26 +167,6 @@ describe('the status of a group', () => {
       'Jobs get runners, but about 90000 queued jobs were not read, because there are too many. Next: cancel the runs that nobody needs, in Gitea under Actions of the repository that has most of them.',
     );
     expect(isWorthWriting(statusOf(cut(92_346), undefined, NOW), statusOf(cut(92_345), undefined, NOW))).toBe(false);
-  });
-
-  it('says that a group is suspended in the cluster, and what is said there', () => {
-    const [ready] = statusOf({ ...calm, suspended: 'since noon, by Alice' }, undefined, NOW).conditions ?? [];
-
-    expect(ready).toMatchObject({ type: 'Ready', status: 'True', reason: 'Suspended' });
-    expect(ready?.message).toBe(
-      'No new runners; busy ones finish. Suspended in the cluster, not in git: since noon, by Alice',
-    );
-  });
-
-  it('says that a group is suspended in git', () => {
-    expect(said('Ready', { ...calm, suspended: true })).toBe('No new runners; busy ones finish.');
-  });
-
-  it('says why the policy of serve refuses a group', () => {
-    const refusal = new Failure('GR-POLICY-01', 3, 'not allowed.', 'policy');
-
-    expect(said('Ready', { ...calm, refusal })).toBe('GR-POLICY-01 not allowed.');
-    expect(words({ ...calm, refusal })).toMatchObject({ Ready: 'False PolicyDenied' });
   });
 
   it('tells of Gitea once it was looked at, whether or not anything was planned', () => {
@@ -129,96 +228,13 @@ describe('the status of a group', () => {
   });
 
   it('counts runners and jobs', () => {
+    expect(statusOf({ ...calm, ...limited(2, {}) }, undefined, NOW).heldJobs).toBe(5);
     expect(statusOf({ ...calm, counts }, undefined, NOW)).toMatchObject({
       activeRunners: 1,
       queuedJobs: 3,
       heldJobs: 2,
       observedGeneration: 4,
       lastCheckTime: '2026-11-21T12:00:00Z',
-    });
-  });
-
-  it('says that all is well', () => {
-    expect(words(calm)).toEqual({
-      Ready: 'True Serving',
-      GiteaReachable: 'True Seen',
-      AtCapacity: 'False RoomLeft',
-      PodsStuck: 'False AllStart',
-      ArgoCDSynced: 'True Synced',
-    });
-  });
-
-  it('is not Ready when nobody has looked for more than five minutes', () => {
-    expect(words({ ...calm, checkAgeMs: 300_000 })['Ready']).toBe('True Serving');
-    expect(words({ ...calm, checkAgeMs: 300_001 })['Ready']).toBe('Unknown NotChecked');
-    expect(said('Ready', { ...calm, checkAgeMs: 300_001 })).toBe('Gitea was not looked at for more than 5 minutes.');
-    expect(words({ ...calm, checkAgeMs: 300_001, giteaFailure: refused })['Ready']).toBe('False GiteaFailed');
-  });
-
-  it('names pods that cannot start, with Kubernetes’ words', () => {
-    const stuck = [1, 2, 3, 4].map((nth) => ({
-      runner: `ci-${nth}-1-9c31e0aa`,
-      trouble: { reason: 'Unschedulable', message: '0/3 nodes are available.', isLate: true },
-      failed: false,
-    }));
-    const { conditions = [] } = statusOf({ ...calm, counts: { ...counts, stuck } }, undefined, NOW);
-
-    expect(conditions.find(({ type }) => type === 'PodsStuck')).toMatchObject({
-      status: 'True',
-      reason: 'Unschedulable',
-      message:
-        'Pods of runners that cannot start: 4. ci-1-1-9c31e0aa: Unschedulable: 0/3 nodes are available.; ci-2-1-9c31e0aa: Unschedulable: 0/3 nodes are available.; ci-3-1-9c31e0aa: Unschedulable: 0/3 nodes are available.',
-    });
-    expect(words({ ...calm, counts: { ...counts, stuck } })).toMatchObject({ Ready: 'True Serving' });
-  });
-
-  it('says that the cap holds jobs back, which is no fault', () => {
-    expect(words({ ...calm, counts })).toMatchObject({ Ready: 'True Serving', AtCapacity: 'True JobsHeldBack' });
-  });
-
-  it('names the limit that holds jobs back, unless the cap does so, too', () => {
-    const limited = (cap: number, name?: string): GroupFacts => {
-      const limit = { most: 4, ...(name !== undefined && { name }) };
-      return { ...calm, counts: { ...counts, held: { ...counts.held, cap, limit: 3 }, limit } };
-    };
-
-    expect(words(limited(0, 'gpus'))['AtCapacity']).toBe('True JobsHeldByLimit');
-    expect(said('AtCapacity', limited(0, 'gpus'))).toBe('Jobs are held back by limit gpus, which is 4: 3.');
-    expect(said('AtCapacity', limited(0))).toBe('Jobs are held back by a limit of the group, which is 4: 3.');
-    const branches = ['main', 'release/*'];
-    expect(
-      said('AtCapacity', {
-        ...calm,
-        counts: { ...counts, held: { ...counts.held, cap: 0, limit: 3 }, limit: { most: 1, branches } },
-      }),
-    ).toBe('Jobs are held back by a limit of the group for branches main, release/*, which is 1: 3.');
-    expect(words(limited(1, 'gpus'))['AtCapacity']).toBe('True JobsHeldBack');
-    expect(statusOf(limited(2), undefined, NOW).heldJobs).toBe(5);
-  });
-
-  it('names a pod of which Kubernetes gives no more than a reason', () => {
-    const stuck = [{ runner: 'ci-1-1-9c31e0aa', trouble: { reason: 'NoPod', isLate: true }, failed: false }];
-
-    expect(said('PodsStuck', { ...calm, counts: { ...counts, stuck } })).toBe(
-      'Pods of runners that cannot start: 1. ci-1-1-9c31e0aa: NoPod',
-    );
-  });
-
-  it.each([
-    ['rate-limited', 'RateLimited', 'RateLimited'],
-    ['told-to-wait', 'RateLimited', 'RateLimited'],
-    ['unauthorized', 'Unauthorized', 'Unauthorized'],
-    ['forbidden', 'Unauthorized', 'Unauthorized'],
-    ['server-error', 'GiteaFailed', 'ServerError'],
-    ['other', 'GiteaFailed', 'BadAnswer'],
-    ['unreachable', 'GiteaFailed', 'Unreachable'],
-    ['timeout', 'GiteaFailed', 'Unreachable'],
-  ] as const)('says why a look failed: %s is %s', (kind, ready, reachable) => {
-    const giteaFailure = new Failure('GR-GITEA-99', 1, 'list jobs of org acme: no.', kind);
-
-    expect(words({ ...calm, giteaFailure })).toMatchObject({
-      Ready: `False ${ready}`,
-      GiteaReachable: `False ${reachable}`,
     });
   });
 
@@ -234,72 +250,6 @@ describe('the status of a group', () => {
     });
     expect(status).toMatchObject({ queuedJobs: 3, heldJobs: 2 });
     expect(status.conditions?.[0]?.message).toBe('GR-HTTP-01 list jobs of org acme: refused.');
-  });
-
-  it.each([
-    ['an invalid spec', { problem: 'spec.org is missing' }, 'False InvalidSpec'],
-    ['trouble of a neighbour', { planFailure: refused }, 'False ApplicationBlocked'],
-    ['a suspended group', { suspended: true }, 'True Suspended'],
-    ['a group that is suspended without a word', { suspended: '' }, 'True Suspended'],
-    ['an object that Argo CD does not manage', { argocd: { is: 'unmanaged' } }, 'False NoApplication'],
-  ] as const)('tells of %s', (_, change, ready) => {
-    expect(words({ ...calm, ...change })['Ready']).toBe(ready);
-  });
-
-  it.each([
-    ['error', 'False ComparisonError'],
-    ['foreign', 'False ForeignApplication'],
-    ['failed', 'False WakeFailed'],
-  ] as const)('tells of a wake that ended with %s', (is, said) => {
-    const told = words({ ...calm, argocd: { is: 'managed', last: { is, message: 'why' }, differsForMs: 0 } });
-
-    expect(told).toMatchObject({ ArgoCDSynced: said, Ready: said });
-  });
-
-  it('explains a wake that ended in error in Argo CD’s words, and one of a foreign Application in ours', () => {
-    const saidOf = (last: WakeOutcome) =>
-      said('ArgoCDSynced', { ...calm, argocd: { is: 'managed', differsForMs: 0, last } });
-
-    expect(saidOf({ is: 'error', message: 'why' })).toBe('why');
-    expect(saidOf({ is: 'foreign' })).toBe('The Application does not manage this RunnerGroup.');
-  });
-
-  /** Law V75 (docs/spec.md). */
-  it('says what is waited for once the cluster has not shown the plan for 30 s', () => {
-    const at = (differsForMs: number): GroupFacts => {
-      return { ...calm, argocd: { is: 'managed', differsForMs, waits: 'Argo CD is being woken since 12:00' } };
-    };
-    const waits = ' Now Argo CD is being woken since 12:00.';
-
-    expect(words(at(29_999))['ArgoCDSynced']).toBe('True Synced');
-    expect(words(at(30_000))['ArgoCDSynced']).toBe('True Waiting');
-    expect(said('ArgoCDSynced', at(30_000))).toBe(`The cluster does not show the plan yet.${waits}`);
-    expect(said('ArgoCDSynced', at(60_001))).toMatch(
-      /^The cluster has not shown the plan for more than 60 s: .*Now Argo/,
-    );
-  });
-
-  it('tolerates a difference for a while only', () => {
-    const argo = (differsForMs: number) =>
-      words({ ...calm, argocd: { is: 'managed', last: { is: 'in-sync' }, differsForMs } })['ArgoCDSynced'];
-
-    expect(argo(60_000)).toBe('True Synced');
-    expect(argo(60_001)).toBe('False PlanDiffers');
-  });
-
-  it('says why the sync of its Jobs has failed, once that has lasted a while', () => {
-    const argo = (differsForMs: number) => {
-      const last = { is: 'synced', message: 'Job.batch "ci-1" is invalid' } as const;
-      const { conditions = [] } = statusOf({ ...calm, argocd: { is: 'managed', last, differsForMs } }, undefined, NOW);
-      return conditions.find(({ type }) => type === 'ArgoCDSynced');
-    };
-
-    expect(argo(60_000)?.reason).toBe('Synced');
-    expect(argo(60_001)).toMatchObject({
-      status: 'False',
-      reason: 'SyncFailed',
-      message: 'Argo CD cannot apply all Jobs: Job.batch "ci-1" is invalid',
-    });
   });
 
   it('keeps the time of a condition whose status stays, and renews it when it turns', () => {

@@ -18,14 +18,18 @@ const sighted = (change: Partial<ObservedGroup> = {}): ObservedGroup => ({
 });
 const input = (...groups: readonly ObservedGroup[]) => ({ groups, runners: [], instance: '', nowMs: NOW });
 
+function planOf(given: Parameters<typeof planApplication>[0]) {
+  const planning = planApplication(given);
+  if (planning.is !== 'planned') throw new Error('no plan');
+  return planning.plan;
+}
+
 describe('the plan of an Application', () => {
   it('counts what waits for a group and what holds it back', () => {
-    const planning = planApplication(input(sighted()));
+    const plan = planOf(input(sighted()));
 
-    expect(planning.is).toBe('planned');
-    if (planning.is !== 'planned') return;
-    expect(countsOf(planning.plan, group)).toMatchObject({ queued: 2, held: { cap: 1, suspended: 0 } });
-    expect(countsOf(planning.plan, runnerGroup({ name: 'other' }))).toMatchObject({ queued: 0 });
+    expect(countsOf(plan, group)).toMatchObject({ queued: 2, held: { cap: 1, suspended: 0 } });
+    expect(countsOf(plan, runnerGroup({ name: 'other' }))).toMatchObject({ queued: 0 });
   });
 
   it('keeps idle runners by the calendar: from one minute to the next, and no longer', () => {
@@ -33,8 +37,7 @@ describe('the plan of an Application', () => {
     const timed = runnerGroup({ idleSchedule: [hours] });
     const idleAt = (time: string): number => {
       const around = input(sighted({ group: timed, look: { jobs: [], runners: [] } }));
-      const planning = planApplication({ ...around, nowMs: Date.parse(time) });
-      return planning.is === 'planned' ? planning.plan.runners.length : Number.NaN;
+      return planOf({ ...around, nowMs: Date.parse(time) }).runners.length;
     };
 
     const times = ['06:59:59', '07:00:00', '18:59:59', '19:00:00'].map((time) => `2026-11-21T${time}+05:30`);
@@ -79,13 +82,12 @@ describe('the plan of an Application', () => {
       ['Gitea is down', { ...input(sighted(), dead), runners }],
       ['spec is not valid', { ...input(sighted()), broken: [broken], runners }],
     ])('whose %s plans the others and keeps its Jobs', (_, given) => {
-      const alone = planApplication(input(sighted()));
-      const planning = planApplication(given);
+      const alone = planOf(input(sighted()));
+      const plan = planOf(given);
 
-      if (planning.is !== 'planned' || alone.is !== 'planned') throw new Error('no plan');
-      expect(planning.plan.runners).toHaveLength(alone.plan.runners.length + 1);
-      expect(planning.plan.runners).toEqual(expect.arrayContaining([kept, ...alone.plan.runners]));
-      expect(planning.plan.jobs).toEqual(alone.plan.jobs);
+      expect(plan.runners).toHaveLength(alone.runners.length + 1);
+      expect(plan.runners).toEqual(expect.arrayContaining([kept, ...alone.runners]));
+      expect(plan.jobs).toEqual(alone.jobs);
     });
 
     it('fails as a whole when no group is left', () => {
@@ -102,7 +104,7 @@ describe('the plan of an Application', () => {
     it('plans its groups although groups of another namespace, which name it, may not be served', () => {
       const runner = { job: live('evil-9-1-0000cafe', 'running', { namespace: 'evil' }), annotations: {} };
       const runners = [{ ...runner, groupName: 'evil' }];
-      const alone = planApplication(input(sighted()));
+      const alone = planOf(input(sighted()));
       const evil = { ...dead.group, namespace: 'evil', name: 'evil' };
       const beside = sighted();
 
@@ -110,22 +112,17 @@ describe('the plan of an Application', () => {
         input(sighted(), { ...dead, group: evil, look: refusal }),
         input(sighted(), { ...dead, group: evil, look: refusal }, { ...beside, group: { ...evil, name: 'beside' } }),
         { ...input(sighted()), broken: [{ ...broken, namespace: 'evil', name: 'evil' }] },
-      ]) {
-        const planning = planApplication({ ...over, runners });
-        expect(planning.is === 'planned' && planning.plan.jobs).toEqual(alone.is === 'planned' && alone.plan.jobs);
-      }
+      ])
+        expect(planOf({ ...over, runners }).jobs).toEqual(alone.jobs);
     });
   });
 
   it('takes no notice of Jobs in namespaces that are not its own', () => {
-    const none = planApplication(input(sighted()));
-    const name = none.is === 'planned' ? (none.plan.runners[0]?.runner ?? '') : '';
+    const name = planOf(input(sighted())).runners[0]?.runner ?? '';
     const starting = { job: live(name, 'starting'), annotations: {} };
     const elsewhere = { job: live(name, 'starting', { namespace: 'other' }), annotations: {} };
-    const by = (runner: typeof starting) => {
-      const planning = planApplication({ ...input(sighted()), runners: [runner] });
-      return planning.is === 'planned' ? planning.plan.runners.map(({ because }) => because) : [];
-    };
+    const by = (runner: typeof starting) =>
+      planOf({ ...input(sighted()), runners: [runner] }).runners.map(({ because }) => because);
 
     expect(by(starting)).toEqual(['own-runner']);
     expect(by(elsewhere)).toEqual(['new-runner']);
@@ -133,54 +130,51 @@ describe('the plan of an Application', () => {
 });
 
 describe('clocks that differ', () => {
-  /** The planning after the runners with these times of their end have failed, by the clock of Kubernetes. */
-  const whenFailed = (clocks: ClockCorrection | undefined, ...finishedMs: readonly number[]) => {
+  /** Until when the first job is held, after the runners with these times of their end have failed, by the clock of Kubernetes. */
+  const untilMs = (clocks: ClockCorrection | undefined, ...finishedMs: readonly number[]): number | undefined => {
     const runners: LiveRunner[] = [];
-    const plan = () => planApplication({ ...input(sighted()), runners, ...(clocks && { clocks }) });
+    const first = () => planOf({ ...input(sighted()), runners, ...(clocks && { clocks }) }).jobs[0];
     for (const finishedAtMs of finishedMs) {
-      const planning = plan();
-      const name = planning.is === 'planned' ? (planning.plan.jobs[0] as { readonly runner?: string }).runner : '';
-      const times = { createdAtMs: finishedAtMs - 5_000, finishedAtMs };
-      runners.push({ job: live(name ?? '', 'failed', times), annotations: {} });
+      const { runner = '' } = first() as { readonly runner?: string };
+      runners.push({
+        job: live(runner, 'failed', { createdAtMs: finishedAtMs - 5_000, finishedAtMs }),
+        annotations: {},
+      });
     }
-    return plan();
-  };
-  const untilMs = (planning: ReturnType<typeof whenFailed>): number | undefined => {
-    const first = planning.is === 'planned' ? planning.plan.jobs[0] : undefined;
-    return first?.verdict === 'held' ? first.untilMs : undefined;
+    const held = first();
+    return held?.verdict === 'held' ? held.untilMs : undefined;
   };
 
   it('are one: a back-off begins when the Job failed by Gitea’s clock', () => {
     const behind: ClockCorrection = { nowShiftMs: 0, jobShiftMs: 60_000, warnings: [] };
     const early: ClockCorrection = { nowShiftMs: 60_000, jobShiftMs: 60_000, warnings: [] };
-    const equal = untilMs(whenFailed(undefined, NOW - 600_000, NOW));
+    const equal = untilMs(undefined, NOW - 600_000, NOW);
 
     expect(equal).toBeGreaterThan(NOW);
-    expect(untilMs(whenFailed(behind, NOW - 660_000, NOW - 60_000))).toBe(equal);
-    expect(untilMs(whenFailed(early, NOW - 600_000, NOW))).toBe((equal ?? 0) + 60_000);
-    expect(untilMs(whenFailed(undefined, NOW - 660_000, NOW - 60_000))).toBeUndefined();
+    expect(untilMs(behind, NOW - 660_000, NOW - 60_000)).toBe(equal);
+    expect(untilMs(early, NOW - 600_000, NOW)).toBe((equal ?? 0) + 60_000);
+    expect(untilMs(undefined, NOW - 660_000, NOW - 60_000)).toBeUndefined();
   });
 });
 
 describe('a job for which another Application has a runner', () => {
   it('waits for no group', () => {
     const theirs = live('team-b-1-1-0000cafe', 'starting', { jobUrl: job(1).url, giteaUrl: ORIGIN });
-    const planning = planApplication({ ...input(sighted()), runners: [{ job: theirs, annotations: {} }] });
+    const plan = planOf({ ...input(sighted()), runners: [{ job: theirs, annotations: {} }] });
 
-    expect(planning.is === 'planned' && planning.plan.jobs).toMatchObject([
+    expect(plan.jobs).toMatchObject([
       { because: 'served-elsewhere', runner: theirs.name },
       { verdict: 'served' },
       { because: 'labels-not-covered' },
     ]);
-    if (planning.is === 'planned')
-      expect(countsOf(planning.plan, group)).toMatchObject({ queued: 1, held: { cap: 0 } });
+    expect(countsOf(plan, group)).toMatchObject({ queued: 1, held: { cap: 0 } });
   });
 
   it('is served by ours when that runner is in a namespace that generate does not read', () => {
     const theirs = live('team-b-1-1-0000cafe', 'starting', { namespace: 'b', jobUrl: job(1).url, giteaUrl: ORIGIN });
-    const planning = planApplication({ ...input(sighted()), runners: [{ job: theirs, annotations: {} }] });
+    const plan = planOf({ ...input(sighted()), runners: [{ job: theirs, annotations: {} }] });
 
-    expect(planning.is === 'planned' && planning.plan.jobs).toMatchObject([{ verdict: 'served' }, {}, {}]);
+    expect(plan.jobs).toMatchObject([{ verdict: 'served' }, {}, {}]);
   });
 });
 

@@ -1,6 +1,6 @@
 /** What a snapshot hands on from the one before: who depends on a list need not look at it again. */
 import { describe, expect, test } from 'vitest';
-import { type ClusterSnapshot, type LiveRunner, snapshot } from '../../../src/serve/planning/live.ts';
+import { type ClusterSnapshot, type LiveGroup, type LiveRunner, snapshot } from '../../../src/serve/planning/live.ts';
 import { TRACKING_ID } from '../../../src/shared/marks.ts';
 
 function live(name: string, group: string, state: 'running' | 'complete' = 'running'): LiveRunner {
@@ -8,8 +8,9 @@ function live(name: string, group: string, state: 'running' | 'complete' = 'runn
   return { job, annotations: { [TRACKING_ID]: `app-${group}:batch/Job:ci/${name}` }, groupName: group };
 }
 
-const of = (runners: readonly LiveRunner[], before?: ClusterSnapshot): ClusterSnapshot =>
-  snapshot({ groups: [], runners, controlPlaneNamespace: 'argocd', nowMs: 0 }, before);
+const A: LiveGroup = { key: 'ci/a', object: { metadata: { namespace: 'ci', name: 'a', uid: 'a' } } };
+const of = (runners: readonly LiveRunner[], before?: ClusterSnapshot, nowMs = 0, groups = [A]): ClusterSnapshot =>
+  snapshot({ groups, runners, controlPlaneNamespace: 'argocd', nowMs }, before);
 
 describe('a new snapshot', () => {
   const [a1, a2, b1] = [live('a1', 'a'), live('a2', 'a'), live('b1', 'b')];
@@ -33,5 +34,17 @@ describe('a new snapshot', () => {
     expect(after.runnersOfGroup.get('ci/a')).toEqual(all.filter(({ groupName }) => groupName === 'a'));
     expect(after.runnersOfApp.get('argocd/app-a')).toEqual(all.filter(({ groupName }) => groupName === 'a'));
     expect(after.runnersOfGroup.get('ci/b')).toBe(before.runnersOfGroup.get('ci/b'));
+  });
+
+  test('tells of each end once', () => {
+    const [old, fresh] = [live('old', 'a', 'complete'), live('fresh', 'a', 'complete')];
+    const one = of([old, live('fresh', 'a')], undefined, 1);
+    const two = of([old, fresh], one, 2);
+    const three = of([fresh, old], two, 3);
+
+    expect([one.ended, two.ended, three.ended]).toEqual([[old], [fresh], []]);
+    expect(three.lastEndMs).toEqual(new Map([['ci/a', 2]]));
+    // Of groups that are gone it forgets the ends.
+    expect(of([], three, 4, []).lastEndMs.size).toBe(0);
   });
 });

@@ -72,18 +72,14 @@ class Argo implements WakeTarget {
   }
 }
 
-interface Scene {
-  readonly apps: Applications;
-  readonly clock: VirtualClock;
-}
-
 const KEY = keyOf('runners');
 
-async function start(argocd: Argo): Promise<Scene> {
-  const { apps } = openApplications(argocd, argocd.clock);
+async function start(argocd: Argo, over?: Parameters<typeof openApplications>[2]) {
+  const open = openApplications(argocd, argocd.clock, over);
   await argocd.clock.pass(0);
-  return { apps, clock: argocd.clock };
+  return { ...open, clock: argocd.clock };
 }
+type Scene = Awaited<ReturnType<typeof start>>;
 
 /** The leader tells the verdict again every 5 s. */
 async function follow({ apps, clock }: Scene, wish: Wish, ms: number): Promise<void> {
@@ -293,8 +289,7 @@ describe('what is told', () => {
   it('is each wake with its times and steps, and each question that failed', async () => {
     const argocd = new Argo();
     const onNews = vi.fn();
-    const { apps, told } = openApplications(argocd, argocd.clock, { onNews });
-    await argocd.clock.pass(0);
+    const { apps, told } = await start(argocd, { onNews });
     expect(onNews).toHaveBeenCalledTimes(1);
     argocd.refresh = async () => {
       await pause(argocd.clock, 700);
@@ -317,8 +312,7 @@ describe('what is told', () => {
 
   it('is not what somebody else’s sync said, of an Application that does not manage the group', async () => {
     const argocd = new Argo();
-    const { apps, told } = openApplications(argocd, argocd.clock);
-    await argocd.clock.pass(0);
+    const { apps, told } = await start(argocd);
     const operation = { phase: 'Failed', message: 'one or more objects failed to apply' } as const;
     argocd.shown = state({ manages: () => false, operation });
     apps.follow(KEY, MISSING);
@@ -331,8 +325,7 @@ describe('what is told', () => {
     (['gone', 'closed'] as const).flatMap((end) => (['Synced', 'OutOfSync'] as const).map((sync) => ({ end, sync }))),
   )('is nothing of a wake whose Application or queue is $end, and no more is asked: $sync', async ({ end, sync }) => {
     const argocd = new Argo();
-    const { apps, queue, told } = openApplications(argocd, argocd.clock);
-    await argocd.clock.pass(0);
+    const { apps, queue, told } = await start(argocd);
     apps.follow(KEY, MISSING);
     argocd.refresh = async () => {
       await pause(argocd.clock, 700);
@@ -354,8 +347,7 @@ describe('what is told', () => {
     argocd[step] = async () => {
       throw new TypeError(step);
     };
-    const { apps, told } = openApplications(argocd, argocd.clock);
-    await argocd.clock.pass(0);
+    const { apps, told } = await start(argocd);
     apps.follow(KEY, MISSING);
     await argocd.clock.pass(100);
 
@@ -366,8 +358,7 @@ describe('what is told', () => {
   it('is no question that fails after its Application is gone', async () => {
     const argocd = new Argo();
     const release = argocd.hold();
-    const { apps, told } = openApplications(argocd, argocd.clock);
-    await argocd.clock.pass(0);
+    const { apps, told } = await start(argocd);
     apps.keep(new Map());
     argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
     release();
@@ -431,8 +422,7 @@ describe('the Applications that are kept', () => {
 
   it('are done when all of them are', async () => {
     const argocd = new Argo();
-    const { apps } = openApplications(argocd, argocd.clock, { names: ['runners', 'other'] });
-    await argocd.clock.pass(0);
+    const { apps } = await start(argocd, { names: ['runners', 'other'] });
     apps.follow(KEY, MISSING);
 
     expect(apps.done).toBe(false);
@@ -610,6 +600,18 @@ describe('turns of wakes', () => {
     await clock.pass(600_000);
 
     expect(new Set(woken).size).toBe(140);
+  });
+
+  it('are not taken by one that is not wanted any more', async () => {
+    const { clock, want, woken } = line(['first', 'second'], () => 1_000);
+    want('first', MISSING);
+    await clock.pass(100);
+    want('second', MISSING);
+    await clock.pass(500);
+    for (const name of ['first', 'second']) want(name, WELL);
+    await clock.pass(60_000);
+
+    expect(woken).toEqual(['first']);
   });
 
   it('go round among the namespaces', async () => {

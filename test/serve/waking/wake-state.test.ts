@@ -221,16 +221,42 @@ describe('the table', () => {
     expect(dueMs(played(WAKING, away, turn, away, turn, REFUSED, turn, REFUSED))).toBe(NOW + 2_000);
   });
 
-  it('lets a new difference wait for others after there was none', () => {
-    const none = played(GATHERING, NOTHING);
+  it.each<WakeNews>([NOTHING, { is: 'no-plan' }])(
+    'lets a new difference wait for others after there was none: $is',
+    (news) => {
+      expect(dueMs(follow(played(GATHERING, news), wants('a'), NOW + 1_000))).toBe(NOW + 1_030);
+    },
+  );
 
-    expect(dueMs(follow(none, wants('a'), NOW + 1_000))).toBe(NOW + 1_030);
+  it('lets an old Job wait for others, but not with a waiting CI job among them', () => {
+    const untidy = { ...NO_DIFFERENCE, untidy: ['old'] };
+    const waits = played(NEVER_WOKEN, { is: 'planned', difference: untidy, settled: true });
+    const both = { ...untidy, missing: ['new'] };
+
+    expect(dueMs(follow(waits, { is: 'planned', difference: both, settled: true }, NOW + 4_000))).toBe(NOW + 30);
   });
 
-  it('does not wait for the fate of the old after an Application that was in sync', () => {
-    const found = played(WAKING, { is: 'woken', outcome: { is: 'in-sync' } }, wants('a', 'b'));
+  it('does not doubt for longer than a second, however fast runners end', () => {
+    expect(dueMs(follow(played(NEVER_WOKEN, DOUBTFUL), DOUBTFUL, NOW + 900))).toBe(NOW + 1_000);
+  });
+
+  it('gives an Application that needs long to compare as long to apply', () => {
+    expect(dueMs(played(WAKING, { ...SYNCED, comparedMs: 9_000 }))).toBe(NOW + 9_000);
+  });
+
+  it.each<[string, WakeNews[]]>([
+    ['after an Application that was in sync', [{ is: 'woken', outcome: { is: 'in-sync' } }, wants('a', 'b')]],
+    ['for a job that came during a wake', [wants('a', 'b'), SYNCED]],
+  ])('does not wait for the fate of the old %s', (_, news) => {
+    const found = played(WAKING, ...news);
 
     expect([found.is, dueMs(found)]).toEqual(['gathering', NOW + 30]);
+  });
+
+  it('is woken again after a wake that failed, although nothing differs any more', () => {
+    const found = played(WAKING, REFUSED, NOTHING);
+
+    expect([found.is, dueMs(found)]).toEqual(['pausing', NOW + 1_000]);
   });
 
   it('knows why Argo CD is in trouble: by the last wake, or as it was found', () => {
@@ -315,13 +341,10 @@ const fails = (code: string, kind?: FailureKind): Ending => {
   };
 };
 
+const WAKE_MS = 500;
+
 /** An Application whose wakes last 500 ms and end as `endings` say, the last of them for ever. */
 function start(...endings: readonly Ending[]) {
-  return startSlow(500, ...endings);
-}
-
-/** One whose wakes last so long. */
-function startSlow(wakeMs: number, ...endings: readonly Ending[]) {
   const clock = new VirtualClock();
   const woken: number[] = [];
   const well: AppState = {
@@ -333,23 +356,21 @@ function startSlow(wakeMs: number, ...endings: readonly Ending[]) {
     manages: () => true,
     jobs: [],
   };
-  /** What it shows to others than a wake. */
-  const shown = { state: well };
   let isRefreshing = false;
   const ending = (): Ending => endings[Math.min(woken.length, endings.length) - 1] ?? SYNC;
   const argocd: WakeTarget = {
     clock,
     read: async () => {
-      if (!state().is.startsWith('waking') || isRefreshing) return { ...shown.state, refreshPending: isRefreshing };
+      if (!state().is.startsWith('waking') || isRefreshing) return { ...well, refreshPending: isRefreshing };
       woken.push(clock.steadyMs());
       const end = ending();
       if (typeof end !== 'function') return well;
-      await pause(clock, wakeMs);
+      await pause(clock, WAKE_MS);
       return end();
     },
     refresh: async () => {
       isRefreshing = true;
-      await pause(clock, wakeMs);
+      await pause(clock, WAKE_MS);
       isRefreshing = false;
       return { ...well, ...ending() };
     },
@@ -362,12 +383,8 @@ function startSlow(wakeMs: number, ...endings: readonly Ending[]) {
     apps,
     queue,
     woken,
-    show: (over: Partial<AppState>): void => {
-      shown.state = { ...well, ...over };
-    },
     /** How long after its wake each plan was shown. */
     shown: () => told.flatMap((event) => (event.is === 'plan-shown' ? [event.ms] : [])),
-    last: () => state().last,
     differSince: () => state().differSince,
     want: (difference: Difference, settled = true) =>
       apps.follow(keyOf('runners'), { planning: PLANNED, difference, settled }),
@@ -376,15 +393,6 @@ function startSlow(wakeMs: number, ...endings: readonly Ending[]) {
 }
 
 describe('an Application', () => {
-  it('is not woken without a difference', async () => {
-    const { apps, clock, want, woken } = start();
-    for (let at = 0; at < 100; at += 1) want(NO_DIFFERENCE);
-    await clock.pass(600_000);
-
-    expect(woken).toEqual([]);
-    expect(apps.done).toBe(true);
-  });
-
   it('is woken once for many tellings of the same difference, and is done when the cluster shows the plan', async () => {
     const { apps, clock, want, woken, shown } = start();
     for (let at = 0; at < 1000; at += 1) {
@@ -414,17 +422,6 @@ describe('an Application', () => {
     expect(during).toBeLessThanOrEqual(3);
   });
 
-  it('is woken at once again for a job that came during a wake', async () => {
-    const { clock, want, woken } = start();
-    want(missing('a'));
-    await clock.pass(100);
-    want(missing('a', 'b'));
-    await clock.pass(1_000);
-
-    expect(woken).toHaveLength(2);
-    expect(woken[1]).toBeLessThan(600);
-  });
-
   it('is woken again and again, later and later, while the cluster does not show the plan', async () => {
     const { clock, want, woken } = start(IN_SYNC);
     want(missing('a'));
@@ -434,47 +431,6 @@ describe('an Application', () => {
     expect(woken.length).toBeGreaterThan(5);
     expect(gaps).toEqual([...gaps].sort((a, b) => a - b));
     expect(Math.max(...gaps)).toBeLessThanOrEqual(60_500);
-  });
-
-  it('that needs long to compare gets as long to apply', async () => {
-    const { clock, want, woken } = startSlow(9_000, SYNC);
-    want(missing('a'));
-    await clock.pass(17_900);
-    expect(woken).toHaveLength(1);
-
-    await clock.pass(200);
-    expect(woken).toHaveLength(2);
-  });
-
-  it('waits for companions before it is tidied up, but not with a waiting CI job among them', async () => {
-    const { clock, want, woken } = start();
-    want({ ...NO_DIFFERENCE, untidy: ['old'] });
-    await clock.pass(4_000);
-    expect(woken).toEqual([]);
-
-    want({ ...NO_DIFFERENCE, untidy: ['old'], missing: ['new'] });
-    await clock.pass(100);
-    expect(woken).toHaveLength(1);
-  });
-
-  it('gives a doubtful difference time to vanish', async () => {
-    const { clock, want, woken } = start();
-    want(missing('a'), false);
-    await clock.pass(500);
-    want(NO_DIFFERENCE);
-    await clock.pass(60_000);
-
-    expect(woken).toEqual([]);
-  });
-
-  it('does not wait for ever when runners end faster than Gitea is looked at', async () => {
-    const { clock, want, woken } = start();
-    for (let at = 0; at < 100; at += 1) {
-      want(missing('a'), false);
-      await clock.pass(100);
-    }
-
-    expect(woken[0]).toBeLessThanOrEqual(1_100);
   });
 
   it('does not care when the clock is set', async () => {
@@ -505,20 +461,6 @@ describe('an Application', () => {
     expect(apps.done).toBe(true);
   });
 
-  it('is not woken for an error of Argo CD while there is no plan: its generator would fail, too', async () => {
-    const { apps, clock, rest, want, woken } = start(BROKEN, IN_SYNC);
-    want(missing('a'));
-    await clock.pass(600);
-    rest();
-    await clock.pass(600_000);
-    expect(woken).toHaveLength(1);
-    expect(apps.done).toBe(true);
-
-    want(NO_DIFFERENCE);
-    await clock.pass(1_000);
-    expect(woken).toHaveLength(2);
-  });
-
   it.each(['unreachable', 'timeout', 'rate-limited', 'told-to-wait', 'server-error'] as const)(
     'notices within 5 s that Argo CD is back (%s)',
     async (kind) => {
@@ -533,62 +475,6 @@ describe('an Application', () => {
     },
   );
 
-  it('is owed a wake that failed, although nothing differs any more', async () => {
-    const { clock, want, woken } = start(fails('GR-HTTP-01', 'unreachable'), IN_SYNC);
-    want(missing('a'));
-    await clock.pass(600);
-    want(NO_DIFFERENCE);
-    await clock.pass(600_000);
-
-    expect(woken).toHaveLength(2);
-  });
-
-  it('lets a new difference wait for others again after there was no plan', async () => {
-    const surplus = { ...NO_DIFFERENCE, surplus: ['a'] };
-    const { clock, rest, want, woken } = start();
-    want(surplus);
-    await clock.pass(1_900);
-    rest();
-    await clock.pass(60_000);
-    want(surplus);
-    await clock.pass(1_900);
-    expect(woken).toEqual([]);
-
-    await clock.pass(200);
-    expect(woken).toHaveLength(1);
-  });
-
-  it('is not woken when its turn comes and nothing is wanted any more', async () => {
-    const clock = new VirtualClock();
-    const refreshed: string[] = [];
-    let end: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    const argocd = {
-      clock,
-      read: async () => ({ sync: 'OutOfSync', errors: [], jobs: [], manages: () => true }),
-      refresh: async ({ name }: { readonly name: string }) => {
-        refreshed.push(name);
-        await held;
-        return { sync: 'Synced', errors: [], jobs: [], manages: () => true };
-      },
-    } as unknown as WakeTarget;
-    const { apps } = openApplications(argocd, clock, { names: ['first', 'second'], wakes: 1 });
-    const want = (name: string, difference: Difference): void =>
-      apps.follow(keyOf(name), { planning: PLANNED, difference, settled: true });
-    want('first', missing('a'));
-    await clock.pass(100);
-    want('second', missing('b'));
-    await clock.pass(1_000);
-    want('second', NO_DIFFERENCE);
-    want('first', NO_DIFFERENCE);
-    end();
-    await clock.pass(60_000);
-
-    expect(refreshed).toEqual(['first']);
-  });
-
   it('is left alone by an Argo CD that refuses, also when new jobs keep coming', async () => {
     const { apps, clock, want, woken } = start(fails('GR-ARGOCD-04'));
     for (let second = 0; second < 60; second += 1) {
@@ -599,14 +485,6 @@ describe('an Application', () => {
     expect(woken.length).toBeLessThan(10);
     expect(woken.length).toBeGreaterThan(3);
     expect(apps.troubles).toEqual(['argocd/runners: GR-ARGOCD-04 refused.']);
-  });
-
-  it('is woken for an error that was there before', async () => {
-    const { clock, show, woken } = start(IN_SYNC);
-    show(BROKEN as Partial<AppState>);
-    await clock.pass(100);
-
-    expect(woken).toHaveLength(1);
   });
 
   it.each(['its end', 'its removal'])('is not woken after %s', async (what) => {
@@ -639,19 +517,5 @@ describe('an Application', () => {
     ]);
     rest();
     expect(differSince().size).toBe(0);
-  });
-
-  it('says why the last sync has failed, as long as Argo CD says so', async () => {
-    const operation = { phase: 'Failed', message: 'one or more objects failed to apply' } as const;
-    const { clock, last, want } = start(
-      { sync: 'OutOfSync', operation },
-      { sync: 'OutOfSync', operation: { ...operation, phase: 'Succeeded' } },
-    );
-    want(missing('a'));
-    await clock.pass(1_000);
-    expect(last()).toEqual({ is: 'synced', message: 'one or more objects failed to apply' });
-
-    await clock.pass(60_000);
-    expect(last()).toEqual({ is: 'synced' });
   });
 });
