@@ -7,10 +7,7 @@ import type { Simulator, SimulatorOptions } from '../../model/gitea/simulator.ts
 import type { Subscriber } from '../../src/serve/events.ts';
 import type { AppVerdict } from '../../src/serve/reconcile.ts';
 import { type ServeOptions, serve, serveOnce } from '../../src/serve/serve.ts';
-import { systemClock } from '../../src/shared/clock.ts';
-import { type TaskSettings, tasksOf } from '../../src/tasks/tasks.ts';
 import { type Log, logTo } from '../../src/telemetry/log.ts';
-import { openMetrics } from '../../src/telemetry/metrics.ts';
 import {
   application,
   BUSY,
@@ -22,11 +19,10 @@ import {
   TOKEN,
 } from '../support/fake-argocd.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
+import { type ServeChoice, serveOptions } from '../support/serve-options.ts';
 import { startAcme } from '../support/start-acme.ts';
 import { SECRET } from './deliveries.ts';
 import { type FakeCluster, type KubeObject, startFakeCluster } from './fake-cluster.ts';
-
-type ServeChoice = Partial<ServeOptions & TaskSettings>;
 
 export interface Rig {
   readonly simulator: Simulator;
@@ -100,31 +96,15 @@ export async function startRig(spec = '', gitea: SimulatorOptions = {}): Promise
 
   const tokenFile = join(folderWith({ token: TOKEN }), 'token');
   const secretFile = join(folderWith({ secret: SECRET }), 'secret');
-  const options = (over: ServeChoice, log: Record<string, unknown>[], metrics = openMetrics()): ServeOptions => ({
-    env: { ...env },
-    secretsDir: '/nowhere',
-    instance: '',
-    timeoutMs: 5_000,
-    cluster: cluster.config,
-    namespaces: [],
-    images: {},
-    argocd: { url: argocd.origin, tokenFile, namespace: 'argocd' },
-    listen: { host: '127.0.0.1', port: 0 },
-    metricsListen: { host: '127.0.0.1', port: 0 },
-    probeListen: { host: '127.0.0.1', port: 0 },
-    webhookSecretFile: secretFile,
-    identity: 'one',
-    host: '127.0.0.1',
-    pollMs: 100,
-    giteaRequests: 1200,
-    wakes: 4,
-    clock: systemClock,
-    random: Math.random,
-    metricsPage: metrics.render,
-    ...tasksOf({ instance: '', timeoutMs: 5_000, sweep: false, ...over }),
-    ...over,
-    subscribers: [metrics.subscriber, logTo(logInto(log)), ...(over.subscribers ?? [])],
-  });
+  const options = (over: ServeChoice, log: Record<string, unknown>[]): ServeOptions =>
+    serveOptions({
+      env: { ...env },
+      cluster: cluster.config,
+      argocd: { url: argocd.origin, tokenFile, namespace: 'argocd' },
+      webhookSecretFile: secretFile,
+      ...over,
+      subscribers: [logTo(logInto(log)), ...(over.subscribers ?? [])],
+    });
 
   return {
     simulator,

@@ -2,17 +2,15 @@
 
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { GiteaAccess } from '../../../src/clients/gitea/api.ts';
 import type { GiteaTarget } from '../../../src/clients/gitea/observe.ts';
-import { ServerClocks } from '../../../src/clients/http/clock.ts';
-import { Poller } from '../../../src/serve/looks/poller.ts';
+import type { Poller } from '../../../src/serve/looks/poller.ts';
 import type { Observation } from '../../../src/serve/planning/live.ts';
-import { WorkQueue } from '../../../src/serve/queue.ts';
 import type { WebhookEvent } from '../../../src/serve/webhook/gate.ts';
-import { systemClock } from '../../../src/shared/clock.ts';
 import { type FakeGitea, fakeGitea, type Intercept, json, type Seen } from '../../support/gitea-stand-in.ts';
 import { targetOf } from '../../support/looking.ts';
+import { openPoller } from './open-poller.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -48,24 +46,12 @@ async function start(scopes = 1, random: () => number = () => 0.5): Promise<Scen
     return true;
   };
   const gitea = await fakeGitea({ intercept });
-  const queue = new WorkQueue(systemClock);
-  const poller = new Poller({
-    queue,
-    timeoutMs: 20_000,
-    env: {},
-    clocks: new ServerClocks(),
-    pollMs: 5_000,
-    giteaRequests: 1200,
-    clock: systemClock,
+  const { poller, queue } = openPoller({
     random,
-    tell: () => undefined,
     onLook: ({ key }, observation) => {
       looks += 1;
       observations.set(key, observation);
     },
-  });
-  onTestFinished(async () => {
-    await Promise.all([queue.close(), poller.giteas.close()]);
   });
   const targets = Array.from({ length: scopes }, (_, at): GiteaTarget => {
     return targetOf(gitea.url, { kind: 'org', org: `org-${at}` }, `scope ${at}`);

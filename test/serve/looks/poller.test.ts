@@ -1,38 +1,17 @@
 /** Many targets at one Gitea: none keeps the others waiting. Real requests. */
 
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { GiteaTarget } from '../../../src/clients/gitea/observe.ts';
-import { ServerClocks } from '../../../src/clients/http/clock.ts';
-import { Poller, type PollerOptions } from '../../../src/serve/looks/poller.ts';
-import { WorkQueue } from '../../../src/serve/queue.ts';
-import { systemClock } from '../../../src/shared/clock.ts';
+import type { PollerOptions } from '../../../src/serve/looks/poller.ts';
 import { fakeGitea, json } from '../../support/gitea-stand-in.ts';
 import { targetOf } from '../../support/looking.ts';
 import { until } from '../rig.ts';
+import { openPoller } from './open-poller.ts';
 
-function start(over: Partial<PollerOptions> = {}): {
-  readonly poller: Poller;
-  readonly looked: Map<string, number>;
-} {
+function start(over: Partial<PollerOptions> = {}) {
   const looked = new Map<string, number>();
-  const queue = new WorkQueue(systemClock);
-  const poller = new Poller({
-    queue,
-    timeoutMs: 20_000,
-    env: {},
-    clocks: new ServerClocks(),
-    pollMs: 20,
-    giteaRequests: 1200,
-    clock: systemClock,
-    random: () => 0.5,
-    tell: () => undefined,
-    onLook: ({ key }) => looked.set(key, (looked.get(key) ?? 0) + 1),
-    ...over,
-  });
-  onTestFinished(async () => {
-    await Promise.all([queue.close(), poller.giteas.close()]);
-  });
-  return { poller, looked };
+  const onLook = ({ key }: GiteaTarget) => looked.set(key, (looked.get(key) ?? 0) + 1);
+  return { ...openPoller({ pollMs: 20, onLook, ...over }), looked };
 }
 
 /** Targets of groups of one namespace. */

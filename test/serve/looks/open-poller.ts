@@ -1,0 +1,26 @@
+import { onTestFinished } from 'vitest';
+import { ServerClocks } from '../../../src/clients/http/clock.ts';
+import { Poller, type PollerOptions } from '../../../src/serve/looks/poller.ts';
+import { WorkQueue } from '../../../src/serve/queue.ts';
+import { systemClock } from '../../../src/shared/clock.ts';
+
+/** A poller of its own queue. It ends with the test. */
+export function openPoller(over: Pick<PollerOptions, 'onLook'> & Partial<PollerOptions>) {
+  const queue = new WorkQueue(systemClock);
+  const poller = new Poller({
+    queue,
+    timeoutMs: 20_000,
+    env: {},
+    clocks: new ServerClocks(),
+    pollMs: 5_000,
+    giteaRequests: 1200,
+    clock: systemClock,
+    random: () => 0.5,
+    tell: () => undefined,
+    ...over,
+  });
+  onTestFinished(async () => {
+    await Promise.all([queue.close(), poller.giteas.close()]);
+  });
+  return { poller, queue };
+}

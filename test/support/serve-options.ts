@@ -1,0 +1,33 @@
+import type { ServeOptions } from '../../src/serve/serve.ts';
+import { systemClock } from '../../src/shared/clock.ts';
+import { type TaskSettings, tasksOf } from '../../src/tasks/tasks.ts';
+import { openMetrics } from '../../src/telemetry/metrics.ts';
+
+export type ServeChoice = Partial<ServeOptions & TaskSettings>;
+
+/** One replica of `serve` on free ports of loopback, with metrics. */
+export function serveOptions(over: Pick<ServeOptions, 'argocd' | 'cluster' | 'env'> & ServeChoice): ServeOptions {
+  const metrics = openMetrics();
+  const anywhere = { host: '127.0.0.1', port: 0 };
+  return {
+    secretsDir: '/nowhere',
+    instance: '',
+    timeoutMs: 5_000,
+    namespaces: [],
+    images: {},
+    listen: anywhere,
+    metricsListen: anywhere,
+    probeListen: anywhere,
+    identity: 'one',
+    host: '127.0.0.1',
+    pollMs: 100,
+    giteaRequests: 1200,
+    wakes: 4,
+    clock: systemClock,
+    random: Math.random,
+    metricsPage: metrics.render,
+    ...tasksOf({ instance: '', timeoutMs: 5_000, sweep: false, ...over }),
+    ...over,
+    subscribers: [metrics.subscriber, ...(over.subscribers ?? [])],
+  };
+}
