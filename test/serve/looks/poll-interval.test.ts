@@ -79,7 +79,8 @@ describe('the poll interval', () => {
     const { pace, jobs, nowMs } = afterProofs(3);
     const more = [...jobs, queued(50)];
     const early = announced(pace, queued(50), nowMs);
-    const seenAfter = (ms: number, shown: readonly AnnouncedJob[] = more) => looked(early, shown, nowMs + ms, SHORTEST_MS);
+    const seenAfter = (ms: number, shown: readonly AnnouncedJob[] = more) =>
+      looked(early, shown, nowMs + ms, SHORTEST_MS);
 
     expect([seenAfter(15_000), seenAfter(15_001)].map(({ doubtful }) => doubtful.size)).toEqual([0, 1]);
     // Until then it is remembered: a look may come before the change can be seen.
