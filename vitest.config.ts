@@ -16,7 +16,7 @@ const shared = {
 const LONG = [
   'test/cli/{cut-queue,hostile-answers,hostile-pods,report/truth,start/code-cache,timeout}.test.ts',
   'test/clients/gitea/{cut-queue,long-rows}.test.ts',
-  'test/config/runnergroup/{budget,hostile,memory,plain-yaml.property}.test.ts',
+  'test/config/runnergroup/{budget,memory,plain-yaml.property}.test.ts',
   'test/model/histories.property.test.ts',
   'test/planner/many-labels.test.ts',
   'test/serve/{ending,lost-jobs,memory,http/crowd,looks/back-off,webhook/hostile-webhooks}.test.ts',

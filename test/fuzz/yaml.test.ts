@@ -50,9 +50,18 @@ const written = fc.constantFrom(
 const structured = fc
   .tuple(fc.constantFrom<unknown>(GROUP, OTHER, { apiVersion: 'v1', kind: 'List', items: [GROUP, GROUP] }), nodeChanges)
   .chain(([seed, change]) => fc.constantFrom(JSON.stringify(change(seed)) ?? '', stringify(change(seed) ?? null)));
+/** Nothing that anybody has written. */
+const anything = fc.oneof(
+  fc.json(),
+  fc.array(fc.constantFrom(...TOKENS), { maxLength: 12 }).map((tokens) => tokens.join('')),
+);
 const file = fc
   .tuple(
-    fc.oneof(written, structured),
+    fc.oneof(
+      { weight: 2, arbitrary: written },
+      { weight: 2, arbitrary: structured },
+      { weight: 1, arbitrary: anything },
+    ),
     fc.oneof(
       { weight: 1, arbitrary: fc.constant((bytes: Uint8Array) => bytes) },
       { weight: 2, arbitrary: byteChanges(TOKENS) },
@@ -76,7 +85,7 @@ test(
       name: 'yaml',
       input: fc.array(file, { minLength: 1, maxLength: 3 }),
       mostCpuMs: 4000,
-      rounds: 1,
+      rounds: 2,
       check: async (contents) => {
         const outcome = await outcomeOf(
           Object.fromEntries(contents.map((content, index) => [`${index}.yaml`, content])),

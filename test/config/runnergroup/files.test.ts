@@ -1,9 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readFiles as find } from '../../../src/config/runnergroup/files.ts';
-import { inFolder, problemsIn } from '../../support/group-files.ts';
+import { inFolder } from '../../support/group-files.ts';
 
 const FILES = {
   'groups/a.yaml': '1',
@@ -41,14 +40,6 @@ test('--recursive gives all below it but nothing hidden', async () => {
   });
 });
 
-test('a named file is read whatever its ending, and each file once', async () => {
-  await inFolder(FILES, async (cwd) => {
-    const paths = ['groups/notes.txt', 'groups/.hidden.yaml', join(cwd, 'groups', 'a.yaml'), 'groups/deep/../a.yaml'];
-
-    expect(await found(cwd, paths)).toEqual(['groups/.hidden.yaml', 'groups/a.yaml', 'groups/notes.txt']);
-  });
-});
-
 test('an absolute PATH outside of the current folder is shown as it was written', async () => {
   await inFolder({ 'repo/a.yaml': '1', 'other/b.yaml': '2', 'other/deep/c.yaml': '3' }, async (cwd) => {
     const repo = join(cwd, 'repo');
@@ -63,49 +54,12 @@ test('an absolute PATH outside of the current folder is shown as it was written'
   });
 });
 
-test('what is not there, or no file, is a problem', async () => {
-  await inFolder({ 'a.yaml': '1' }, async (cwd) => {
-    execFileSync('mkfifo', [join(cwd, 'pipe.yaml')]);
-
-    expect(await found(cwd, ['no.yaml', 'a.yaml/b', '.'])).toEqual([
-      'a.yaml',
-      'no.yaml: no such file or folder',
-      'a.yaml/b: no such file or folder',
-      'pipe.yaml: is no regular file',
-    ]);
-  });
-});
-
 test('a link inside the folder is followed, as in a mounted ConfigMap', async () => {
   await inFolder({ 'mount/..2026/ci.yaml': '1' }, async (cwd) => {
     symlinkSync('..2026', join(cwd, 'mount', '..data'));
     symlinkSync(join('..data', 'ci.yaml'), join(cwd, 'mount', 'ci.yaml'));
 
     expect(await found(cwd, ['mount'])).toEqual(['mount/ci.yaml']);
-  });
-});
-
-test('a link that leads out of the folder is refused, not followed and not left out', async () => {
-  await inFolder({ 'secret.yaml': 'token', 'app/a.yaml': '1', 'other/b.yaml': '2' }, async (cwd) => {
-    const app = join(cwd, 'app');
-    symlinkSync(join('..', 'secret.yaml'), join(app, 'relative.yaml'));
-    symlinkSync(join(cwd, 'secret.yaml'), join(app, 'absolute.yaml'));
-    symlinkSync(join('..', 'other'), join(app, 'folder'));
-    symlinkSync('loop.yaml', join(app, 'loop.yaml'));
-    const refusal = 'is a symbolic link that leads out of the given folder: it is not followed';
-    const refusals = [
-      `absolute.yaml: ${refusal}`,
-      'loop.yaml: is a symbolic link that leads to itself',
-      `relative.yaml: ${refusal}`,
-    ];
-
-    expect(await found(app, ['.'])).toEqual(['a.yaml', ...refusals]);
-    expect(await found(app, ['.'], true)).toEqual(['a.yaml', refusals[0], `folder: ${refusal}`, ...refusals.slice(1)]);
-    expect(await found(app, ['relative.yaml', 'folder', 'folder/b.yaml'])).toEqual([
-      'relative.yaml: is a symbolic link that leads out of its folder: it is not followed',
-      'folder: is a symbolic link that leads out of its folder: it is not followed',
-      'folder/b.yaml: is a symbolic link that leads out of its folder: it is not followed',
-    ]);
   });
 });
 
@@ -129,16 +83,4 @@ test('a parent folder is read when it is named, and still nothing outside it', a
       '../shared/c.yaml: is a symbolic link that leads out of the given folder: it is not followed',
     ]);
   });
-});
-
-test('a file that is not UTF-8 is a problem', async () => {
-  const files = {
-    'latin1.yaml': Uint8Array.of(0x61, 0x3a, 0x20, 0xe4),
-    'utf16.yaml': Buffer.from('\ufeffa: b', 'utf16le'),
-  };
-
-  expect(await problemsIn(files)).toEqual([
-    'latin1.yaml:1:1: is not UTF-8 text [GR-INPUT-01]',
-    'utf16.yaml:1:1: is not UTF-8 text [GR-INPUT-01]',
-  ]);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { InputProblems } from '../../../src/config/runnergroup/problems.ts';
-import { problemsIn, readFiles } from '../../support/group-files.ts';
+import { document, problemsIn, readFiles } from '../../support/group-files.ts';
 
 const BROKEN = `# the operator's sample, and more
 apiVersion: gitea.bpg.pw/v1alpha1
@@ -124,4 +124,25 @@ test('a line is never longer than a screen, whatever a file holds', async () => 
 
   expect(lines).toHaveLength(3);
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(620);
+});
+
+test('a token or password that somebody wrote into a RunnerGroup is never repeated', async () => {
+  const secret = 'deadbeef';
+  const specs = [
+    { authToken: secret, registrationToken: { secretRef: secret }, giteaURL: `https://me:${secret}@x` },
+    { scope: 'repo', repo: `https://me:${secret}@x/a`, image: `//me:${secret}@x` },
+    { authToken: { name: `${secret} `, key: `${secret}/` }, gitea: `https://me:${secret}@x` },
+    { authToken: { secretRef: { name: 's', key: ['x', secret] } }, gitea: { url: `https://x?token=${secret}` } },
+    {
+      registrationToken: { token: secret, secretRef: { name: 's', key: 'k', value: secret } },
+      giteaURL: `//${secret}`,
+    },
+  ];
+
+  for (const spec of specs) {
+    const lines = await problemsIn({ 'ci.yaml': document(spec) });
+
+    expect(lines.length).toBeGreaterThanOrEqual(2);
+    expect(lines.join('\n')).not.toContain(secret);
+  }
 });

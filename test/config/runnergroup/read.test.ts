@@ -1,7 +1,9 @@
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { readRunnerGroups } from '../../../src/config/runnergroup/read.ts';
 import { document, groupOf, inFolder, problemsIn, readFiles } from '../../support/group-files.ts';
+import { RUNS } from '../../support/property.ts';
 
 const EXAMPLE = `apiVersion: gitea.bpg.pw/v1alpha1
 kind: RunnerGroup
@@ -193,12 +195,6 @@ test('empty files, empty documents and comments are nothing', async () => {
   });
 });
 
-test('a byte order mark and CRLF change nothing', async () => {
-  const { groups } = await readFiles({ 'ci.yaml': `\ufeff${EXAMPLE.replaceAll('\n', '\r\n')}` });
-
-  expect(groups).toMatchObject([{ name: 'ci', place: { line: 1, column: 1 } }]);
-});
-
 test('YAML is read as kubectl reads it', async () => {
   const yaml = `${EXAMPLE}  suspend: yes\n  ttlSecondsAfterFinished: 0777\n  image: 2020-01-01\n`;
 
@@ -225,48 +221,6 @@ test('two groups of one name are refused with both places; in two namespaces the
     'b.yaml:3:1: metadata.name: RunnerGroup default/ci is already in a.yaml:1: rename or remove one of them [GR-INPUT-07]',
   ]);
   expect(await problemsIn(elsewhere)).toEqual([]);
-});
-
-test.each([
-  [
-    'gitea.bpg.pw/v1',
-    'RunnerGroup',
-    'ci.yaml:1:1: apiVersion: must be gitea.bpg.pw/v1alpha1 for a RunnerGroup, not "gitea.bpg.pw/v1" [GR-INPUT-03]',
-  ],
-  [
-    'gitea.bpg.pv/v1alpha1',
-    'RunnerGroup',
-    'ci.yaml:1:1: apiVersion: must be gitea.bpg.pw/v1alpha1 for a RunnerGroup, not "gitea.bpg.pv/v1alpha1" [GR-INPUT-03]',
-  ],
-  [
-    'gitea.bpg.pw/v1alpha1',
-    'RunerGroup',
-    'ci.yaml:2:1: kind: must be RunnerGroup, not "RunerGroup"; did you mean "RunnerGroup"? [GR-INPUT-03]',
-  ],
-  [
-    'gitea.bpg.pw/v1alpha1',
-    'RunnerPolicy',
-    'ci.yaml:2:1: kind: a RunnerPolicy is no manifest: keep it out of these files, and give it with --policy [GR-INPUT-03]',
-  ],
-  ['gitea.bpg.pw/v1alpha1', 'Pool', 'ci.yaml:2:1: kind: must be RunnerGroup, not "Pool" [GR-INPUT-03]'],
-])('a document that claims to be ours is never passed through: %s %s', async (apiVersion, kind, problem) => {
-  expect(await problemsIn({ 'ci.yaml': `apiVersion: ${apiVersion}\nkind: ${kind}\n` })).toEqual([problem]);
-});
-
-test('what is not a Kubernetes object is refused, not dropped', async () => {
-  const files = {
-    'a.yaml': 'spec: {replicas: 3}\n',
-    'b.yaml': '- 1\n',
-    'c.yaml': 'apiVersion: v1\nkind: 7\n',
-    'd.yaml': 'text\n',
-  };
-
-  expect(await problemsIn(files)).toEqual([
-    'a.yaml:1:1: is not a Kubernetes object: apiVersion is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
-    'b.yaml:1:1: is not a Kubernetes object, but a list or a single value: keep it out of these files [GR-INPUT-03]',
-    'c.yaml:1:1: is not a Kubernetes object: kind is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
-    'd.yaml:1:1: is not a Kubernetes object, but a list or a single value: keep it out of these files [GR-INPUT-03]',
-  ]);
 });
 
 test('a document without any field of an object is skipped and named; capitals do not make it one', async () => {
@@ -302,18 +256,19 @@ test.each([
   });
 });
 
-test('a List of other kinds passes through; a mixed one is refused; problems inside one have their place', async () => {
-  const map = '{apiVersion: v1, kind: ConfigMap}';
-  const head = 'apiVersion: v1\nkind: List\nitems:\n';
-  const files = { 'a.yaml': `${head}- ${map}\n`, 'b.yaml': `${head}- ${map}\n- ${document()}\n` };
-  const item = document({ suspend: 'x' });
-  const broken = { 'c.yaml': `${head}- ${item}\n` };
+test('a document that passes through still means the same when its text is read alone', async () => {
+  const values = fc
+    .dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }))
+    .map((data) => ({ apiVersion: 'v1', kind: 'X', data }));
 
-  expect(await problemsIn({ 'a.yaml': files['a.yaml'] })).toEqual([]);
-  expect(await problemsIn(files)).toEqual([
-    'b.yaml:3:1: items: holds RunnerGroups beside or below other things: put each into a document of its own [GR-INPUT-03]',
-  ]);
-  expect(await problemsIn(broken)).toEqual([
-    `c.yaml:4:${item.indexOf('"suspend"') + 3}: items[0].spec.suspend: must be true or false, not the string "x" [GR-INPUT-05]`,
-  ]);
+  await fc.assert(
+    fc.asyncProperty(fc.array(values, { maxLength: 3 }), fc.constantFrom(0, 2, '\t'), async (documents, indent) => {
+      const stream = documents.map((value) => JSON.stringify(value, null, indent)).join('\n---\n');
+
+      const { others } = await readFiles({ 'a.yaml': stream });
+
+      expect(others.map(({ text }) => JSON.parse(text))).toEqual(JSON.parse(JSON.stringify(documents)));
+    }),
+    { numRuns: RUNS },
+  );
 });

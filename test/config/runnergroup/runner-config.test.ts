@@ -170,19 +170,3 @@ test('a configuration may be as long as the limit says, and not longer', async (
     }),
   ).toEqual([expect.stringMatching(/^spec\.runnerConfig: has 164\d\d bytes, more than 16384: /)]);
 });
-
-test.each([
-  [
-    { containerMode: 'host', labels: ['a:host'], runnerConfig: { container: { privileged: true } } },
-    'spec.runnerConfig.container: does not go with containerMode host, which starts no containers [GR-INPUT-06]',
-  ],
-  [
-    {
-      cache: { url: 'http://cache:8088', secretRef: { name: 'cache', key: 'secret' } },
-      runnerConfig: { cache: { enabled: false } },
-    },
-    'spec.runnerConfig.cache.enabled: is false, but spec.cache names a cache: remove one of them [GR-INPUT-06]',
-  ],
-])('fields that do not go together: %j', async (spec, complaint) => {
-  expect(await complaintsOf(spec)).toEqual([complaint]);
-});

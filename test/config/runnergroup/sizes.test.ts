@@ -6,37 +6,27 @@ import { baseOf, imageInTemplate, withSizes, writtenPath } from '../../../src/co
 import { complaintsOf, groupOf, type Spec } from '../../support/group-files.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 
+/** Limits as they are written. */
+const web = (max: number, more: object = {}) => ({ name: 'web', max, ...more });
+const perRepository = (max: number, more: object = {}) => ({ per: 'repository', max, ...more });
+const perOrganization = (max: number) => ({ per: 'organization', max });
+const ofBranches = (max: number, ...branches: readonly string[]) => ({ branches, max });
+/** A size of this weight. */
+const large = (weight: number) => ({ name: 'large', weight });
+
 const HOST = { containerMode: 'host', labels: ['linux'] };
 
 describe('sizes and limits that go together', () => {
   it.each<[string, Spec]>([
-    ['a weight as large as the cap', { sizes: [{ name: 'large', weight: 10 }] }],
-    ['a cap of 0, which starts nothing of any size', { maxActiveRunners: 0, sizes: [{ name: 'large', weight: 4 }] }],
-    [
-      'a weight as large as a limit',
-      {
-        sizes: [{ name: 'large', weight: 4 }],
-        limits: [
-          { name: 'web', max: 4 },
-          { per: 'repository', max: 4 },
-        ],
-      },
-    ],
+    ['a weight as large as the cap', { sizes: [large(10)] }],
+    ['a cap of 0, which starts nothing of any size', { maxActiveRunners: 0, sizes: [large(4)] }],
+    ['a weight as large as a limit', { sizes: [large(4)], limits: [web(4), perRepository(4)] }],
     [
       'the cap in its other spelling',
       { maxActiveRunners: undefined, maxWorkers: 4, sizes: [{ name: 'a', weight: 4 }] },
     ],
     ['tiers without sizes', { priorityTiers: [{ threshold: 10, priorityClassName: 'low' }] }],
-    [
-      'one limit of each kind',
-      {
-        limits: [
-          { name: 'web', max: 4 },
-          { per: 'repository', max: 1 },
-          { per: 'organization', max: 2 },
-        ],
-      },
-    ],
+    ['one limit of each kind', { limits: [web(4), perRepository(1), perOrganization(2)] }],
     [
       'two named limits per repository',
       {
@@ -50,15 +40,15 @@ describe('sizes and limits that go together', () => {
       'limits for branches beside one per repository',
       {
         limits: [
-          { per: 'repository', max: 4 },
-          { per: 'repository', branches: ['main', 'release/*'], max: 1 },
-          { branches: ['main', 'release/*'], max: 2 },
-          { branches: ['@a/b#1_x.y-**'], max: 2 },
+          perRepository(4),
+          perRepository(1, { branches: ['main', 'release/*'] }),
+          ofBranches(2, 'main', 'release/*'),
+          ofBranches(2, '@a/b#1_x.y-**'),
         ],
       },
     ],
-    ['a named limit and warm runners', { minIdleRunners: 2, limits: [{ name: 'web', max: 4 }] }],
-    ['a named limit and turns', { fairness: 'per-repository', limits: [{ name: 'web', max: 4 }] }],
+    ['a named limit and warm runners', { minIdleRunners: 2, limits: [web(4)] }],
+    ['a named limit and turns', { fairness: 'per-repository', limits: [web(4)] }],
   ])('%s', async (_, spec) => {
     expect(await complaintsOf(spec)).toEqual([]);
   });
@@ -67,100 +57,65 @@ describe('sizes and limits that go together', () => {
 /** YAML can have this key. */
 const HIDDEN = { ...JSON.parse('{"a": {"__proto__": 1}}') };
 
-const WAITS = 'such a job would wait for ever [GR-INPUT-06]';
+const IS_LABEL =
+  'spec.sizes[0].name: is a label of the group already, so all its runners have it: choose another name [GR-INPUT-06]';
+const TWICE = 'is in this list already: remove one of them [GR-INPUT-06]';
+const NO_TURNS =
+  'does not go with fairness per-repository, whose turns Gitea does not know: remove one of them [GR-INPUT-06]';
+const tooHeavy = (weight: number, than: string, most: number, at = 0): string =>
+  `spec.sizes[${at}].weight: is ${weight}, more than ${than}, which is ${most}: such a job would wait for ever [GR-INPUT-06]`;
 
 describe('sizes and limits that no job could get', () => {
   it.each<[string, Spec, readonly string[]]>([
-    [
-      'a weight above the cap',
-      { sizes: [{ name: 'a' }, { name: 'large', weight: 11 }] },
-      [`spec.sizes[1].weight: is 11, more than the cap, which is 10: ${WAITS}`],
-    ],
+    ['a weight above the cap', { sizes: [{ name: 'a' }, large(11)] }, [tooHeavy(11, 'the cap', 10, 1)]],
     [
       'a weight above the cap in its other spelling',
-      { maxActiveRunners: undefined, maxWorkers: 3, sizes: [{ name: 'large', weight: 4 }] },
-      [`spec.sizes[0].weight: is 4, more than the cap, which is 3: ${WAITS}`],
+      { maxActiveRunners: undefined, maxWorkers: 3, sizes: [large(4)] },
+      [tooHeavy(4, 'the cap', 3)],
     ],
     [
       'a weight above a named limit, with a cap of 0',
-      { maxActiveRunners: 0, sizes: [{ name: 'large', weight: 4 }], limits: [{ name: 'web', max: 3 }] },
-      [`spec.sizes[0].weight: is 4, more than the limit web, which is 3: ${WAITS}`],
+      { maxActiveRunners: 0, sizes: [large(4)], limits: [web(3)] },
+      [tooHeavy(4, 'the limit web', 3)],
     ],
     [
       'a weight above a limit per repository',
-      {
-        sizes: [{ name: 'large', weight: 4 }],
-        limits: [
-          { name: 'web', max: 9 },
-          { per: 'repository', max: 3 },
-        ],
-      },
-      [`spec.sizes[0].weight: is 4, more than the limit per repository, which is 3: ${WAITS}`],
-    ],
-    [
-      'a weight above a named limit per organization',
-      { sizes: [{ name: 'large', weight: 4 }], limits: [{ name: 'web', per: 'organization', max: 3 }] },
-      [`spec.sizes[0].weight: is 4, more than the limit web, which is 3: ${WAITS}`],
+      { sizes: [large(4)], limits: [web(9), perRepository(3)] },
+      [tooHeavy(4, 'the limit per repository', 3)],
     ],
     [
       'a weight above limits for branches',
       {
-        sizes: [{ name: 'large', weight: 4 }],
-        limits: [
-          { branches: ['main', 'fix/*'], max: 3 },
-          { per: 'repository', branches: ['main'], max: 2 },
-        ],
+        sizes: [large(4)],
+        limits: [ofBranches(3, 'main', 'fix/*'), perRepository(2, { branches: ['main'] })],
       },
       [
-        `spec.sizes[0].weight: is 4, more than the limit of branches main, fix/*, which is 3: ${WAITS}`,
-        `spec.sizes[0].weight: is 4, more than the limit per repository of branches main, which is 2: ${WAITS}`,
+        tooHeavy(4, 'the limit of branches main, fix/*', 3),
+        tooHeavy(4, 'the limit per repository of branches main', 2),
       ],
     ],
     [
       'a named limit for branches',
-      { limits: [{ name: 'web', branches: ['main'], max: 1 }] },
+      { limits: [web(1, { branches: ['main'] })] },
       [
         'spec.limits[0].branches: does not go with name: Jobs do not say their branch to other groups. Remove one [GR-INPUT-06]',
       ],
     ],
     [
       'two limits for the same branches',
-      {
-        limits: [
-          { branches: ['main'], max: 1 },
-          { branches: ['main'], max: 2 },
-        ],
-      },
-      ['spec.limits[1]: is in this list already: remove one of them [GR-INPUT-06]'],
+      { limits: [ofBranches(1, 'main'), ofBranches(2, 'main')] },
+      [`spec.limits[1]: ${TWICE}`],
     ],
     [
       'turns beside a limit for branches',
-      { fairness: 'per-repository', limits: [{ branches: ['main'], max: 1 }] },
-      [
-        'spec.limits[0].branches: does not go with fairness per-repository, whose turns Gitea does not know: remove one of them [GR-INPUT-06]',
-      ],
+      { fairness: 'per-repository', limits: [ofBranches(1, 'main')] },
+      [`spec.limits[0].branches: ${NO_TURNS}`],
     ],
-    [
-      'a weight above both',
-      { maxActiveRunners: 3, sizes: [{ name: 'large', weight: 4 }], limits: [{ name: 'web', max: 2 }] },
-      [
-        `spec.sizes[0].weight: is 4, more than the cap, which is 3: ${WAITS}`,
-        `spec.sizes[0].weight: is 4, more than the limit web, which is 2: ${WAITS}`,
-      ],
-    ],
-    [
-      'a size that is a default label',
-      { sizes: [{ name: 'ubuntu-22.04' }] },
-      [
-        'spec.sizes[0].name: is a label of the group already, so all its runners have it: choose another name [GR-INPUT-06]',
-      ],
-    ],
+    ['a size that is a default label', { sizes: [{ name: 'ubuntu-22.04' }] }, [IS_LABEL]],
     [
       'a size that is the name of the group, which is a label',
       { groupLabel: true, sizes: [{ name: 'ci' }] },
-      [
-        'spec.sizes[0].name: is a label of the group already, so all its runners have it: choose another name [GR-INPUT-06]',
-      ],
+      [IS_LABEL],
     ],
     [
       'sizes beside tiers',
@@ -170,50 +125,21 @@ describe('sizes and limits that no job could get', () => {
       ],
     ],
     [
-      'resources that are none',
-      { sizes: [{ name: 'large', resources: { limits: { memry: '1Gi' } } }] },
-      ['spec.sizes[0].resources.limits.memry: is no resource of a container; did you mean "memory"? [GR-INPUT-06]'],
-    ],
-    [
-      'a device that is requested without a limit',
-      { sizes: [{ name: 'gpu', resources: { requests: { 'nvidia.com/gpu': 1 } } }] },
-      [
-        'spec.sizes[0].resources.requests["nvidia.com/gpu"]: must have an equal limit: Kubernetes does not overcommit this resource [GR-INPUT-06]',
-      ],
-    ],
-    [
       'two limits of one kind without a name',
-      {
-        limits: [
-          { per: 'repository', max: 1 },
-          { per: 'organization', max: 2 },
-          { per: 'repository', max: 2 },
-        ],
-      },
-      ['spec.limits[2]: is in this list already: remove one of them [GR-INPUT-06]'],
+      { limits: [perRepository(1), perOrganization(2), perRepository(2)] },
+      [`spec.limits[2]: ${TWICE}`],
     ],
     [
       'two limits of one name, one of them per repository',
       {
-        limits: [
-          { name: 'web', max: 1 },
-          { name: 'web', per: 'repository', max: 2 },
-        ],
+        limits: [web(1), web(2, { per: 'repository' })],
       },
-      ['spec.limits[1]: is in this list already: remove one of them [GR-INPUT-06]'],
+      [`spec.limits[1]: ${TWICE}`],
     ],
     [
       'turns beside a limit per repository',
-      {
-        fairness: 'per-repository',
-        limits: [
-          { name: 'web', max: 4 },
-          { per: 'repository', max: 1 },
-        ],
-      },
-      [
-        'spec.limits[1].per: does not go with fairness per-repository, whose turns Gitea does not know: remove one of them [GR-INPUT-06]',
-      ],
+      { fairness: 'per-repository', limits: [web(4), perRepository(1)] },
+      [`spec.limits[1].per: ${NO_TURNS}`],
     ],
     ...(
       [
