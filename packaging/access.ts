@@ -24,23 +24,19 @@ function rule({ apiGroups, resources, verbs }: Rule): k8s.PolicyRule {
 }
 
 /** Lists RunnerGroups, Jobs and pods. */
-export class SidecarRole extends k8s.KubeClusterRole {
-  constructor(scope: Construct, id: string) {
-    super(scope, id, {
-      metadata: { name: SIDECAR_ROLE, labels: LABELS },
-      rules: SIDECAR_RULES.map(rule),
-    });
-  }
+export function sidecarRole(scope: Construct): k8s.KubeClusterRole {
+  return new k8s.KubeClusterRole(scope, 'sidecar-role', {
+    metadata: { name: SIDECAR_ROLE, labels: LABELS },
+    rules: SIDECAR_RULES.map(rule),
+  });
 }
 
 /** Watches RunnerGroups, Jobs and pods; writes the status of RunnerGroups, and Events about them. */
-export class ServeRole extends k8s.KubeClusterRole {
-  constructor(scope: Construct, id: string) {
-    super(scope, id, {
-      metadata: { name: SERVE_ROLE, labels: SERVE_LABELS },
-      rules: SERVE_RULES.map(rule),
-    });
-  }
+export function serveRole(scope: Construct): k8s.KubeClusterRole {
+  return new k8s.KubeClusterRole(scope, 'serve-role', {
+    metadata: { name: SERVE_ROLE, labels: SERVE_LABELS },
+    rules: SERVE_RULES.map(rule),
+  });
 }
 
 interface InNamespace {
@@ -51,26 +47,22 @@ interface InNamespace {
 }
 
 /** What serve, and with `SECRETS_ROLE` the sidecar too, may do in one namespace. */
-export class Role extends k8s.KubeRole {
-  constructor(scope: Construct, id: string, { role, namespace, labels = LABELS }: InNamespace) {
-    super(scope, id, { metadata: { name: role, namespace, labels }, rules: RULES[role] ?? [] });
-  }
+export function role(scope: Construct, id: string, { role: name, namespace, labels = LABELS }: InNamespace) {
+  return new k8s.KubeRole(scope, id, { metadata: { name, namespace, labels }, rules: RULES[name] ?? [] });
 }
 
 /** Gives a role to service accounts beside Argo CD. */
-export class Binding extends k8s.KubeRoleBinding {
-  constructor(
-    scope: Construct,
-    id: string,
-    props: InNamespace & { readonly kind?: 'Role' | 'ClusterRole'; readonly to?: readonly string[] },
-  ) {
-    const { role, namespace, labels = LABELS, kind = 'Role', to = [NAME] } = props;
-    super(scope, id, {
-      metadata: { name: role, namespace, labels },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name: role },
-      subjects: to.map((name) => ({ kind: 'ServiceAccount', name, namespace: ARGOCD_NAMESPACE })),
-    });
-  }
+export function binding(
+  scope: Construct,
+  id: string,
+  props: InNamespace & { readonly kind?: 'Role' | 'ClusterRole'; readonly to?: readonly string[] },
+): void {
+  const { role: name, namespace, labels = LABELS, kind = 'Role', to = [NAME] } = props;
+  new k8s.KubeRoleBinding(scope, id, {
+    metadata: { name, namespace, labels },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name },
+    subjects: to.map((account) => ({ kind: 'ServiceAccount', name: account, namespace: ARGOCD_NAMESPACE })),
+  });
 }
 
 const LEASES = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] };

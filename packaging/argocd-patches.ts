@@ -34,38 +34,32 @@ export const ARGOCD_RBAC_CM = {
 } as const;
 
 /** The sidecar and its volumes. */
-export class RepoServerPatch extends ApiObject {
-  constructor(scope: Construct, id: string) {
-    super(scope, id, {
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { name: 'argocd-repo-server', namespace: ARGOCD_NAMESPACE },
-      spec: {
-        template: {
-          // kustomize puts our container first; `kubectl logs` and `exec` must still mean Argo CD's.
-          metadata: { annotations: { 'kubectl.kubernetes.io/default-container': 'argocd-repo-server' } },
-          spec: {
-            containers: [k8s.toJson_Container(sidecar())],
-            volumes: sidecarVolumes().map(k8s.toJson_Volume),
-          },
+export function repoServerPatch(scope: Construct): ApiObject {
+  return new ApiObject(scope, 'patch', {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'argocd-repo-server', namespace: ARGOCD_NAMESPACE },
+    spec: {
+      template: {
+        // kustomize puts our container first; `kubectl logs` and `exec` must still mean Argo CD's.
+        metadata: { annotations: { 'kubectl.kubernetes.io/default-container': 'argocd-repo-server' } },
+        spec: {
+          containers: [k8s.toJson_Container(sidecar())],
+          volumes: sidecarVolumes().map(k8s.toJson_Volume),
         },
       },
-    });
-  }
+    },
+  });
 }
 
 /** Account, health check, actions, and what is no news. */
-export class ArgoCdCmPatch extends k8s.KubeConfigMap {
-  constructor(scope: Construct, id: string) {
-    super(scope, id, { metadata: metadata('argocd-cm'), data: ARGOCD_CM });
-  }
+export function argoCdCmPatch(scope: Construct): k8s.KubeConfigMap {
+  return new k8s.KubeConfigMap(scope, 'patch', { metadata: metadata('argocd-cm'), data: ARGOCD_CM });
 }
 
 /** What the account may do. */
-export class ArgoCdRbacPatch extends k8s.KubeConfigMap {
-  constructor(scope: Construct, id: string) {
-    super(scope, id, { metadata: metadata('argocd-rbac-cm'), data: ARGOCD_RBAC_CM });
-  }
+export function argoCdRbacPatch(scope: Construct): k8s.KubeConfigMap {
+  return new k8s.KubeConfigMap(scope, 'patch', { metadata: metadata('argocd-rbac-cm'), data: ARGOCD_RBAC_CM });
 }
 
 /** With the labels that Argo CD's manifests have: it does not read a ConfigMap without them, so they are better stated twice. */

@@ -36,21 +36,21 @@ export function exampleFiles(): Readonly<Record<string, string>> {
       file.note(new ApiObject(file, 'application', applicationManifest(SOURCE)), 'All RunnerGroups of one folder.');
     }),
     'examples/applicationset.yaml': write('applicationset', (file) => {
-      file.note(new RunnerApplicationSet(file, 'set'), 'One Application for each folder below groups/.');
+      file.note(applicationSet(file), 'One Application for each folder below groups/.');
     }),
     'examples/runnergroup.yaml': write('runnergroup', (file) => {
       file.note(exampleGroup(file), 'Goes into the repository of the Application. All fields: docs/runnergroup.md');
     }),
     'examples/runnergroup-behind-a-proxy.yaml': write('runnergroup-behind-a-proxy', (file) => {
       file.note(
-        groupBehindProxy(file),
+        exampleGroup(file, BEHIND_PROXY),
         'Runners that reach other servers through a proxy only, and a Gitea with a certificate of a private CA. The Secret and the ' +
           'ConfigMap are in the same namespace: docs/install.md, "Behind a proxy".',
       );
     }),
     'examples/runnergroup-with-a-cache.yaml': write('runnergroup-with-a-cache', (file) => {
       file.note(
-        groupWithCache(file),
+        exampleGroup(file, WITH_CACHE),
         'Runners that share the cache server of install/cache.yaml, so that actions/cache works between them: docs/cache.md.',
       );
     }),
@@ -67,28 +67,26 @@ function write(id: string, fill: (file: ManifestFile) => void): string {
  * Plain objects, as in application.ts: the CRD of ApplicationSets has 3 MB of types.
  * `preserveResourcesOnDeletion`: a folder that goes must not end CI jobs that run.
  */
-class RunnerApplicationSet extends ApiObject {
-  constructor(scope: Construct, id: string) {
-    super(scope, id, {
-      apiVersion: 'argoproj.io/v1alpha1',
-      kind: 'ApplicationSet',
-      metadata: { name: 'runners', namespace: ARGOCD_NAMESPACE },
-      spec: {
-        goTemplate: true,
-        goTemplateOptions: ['missingkey=error'],
-        generators: [{ git: { repoURL: REPOSITORY, revision: 'HEAD', directories: [{ path: 'groups/*' }] } }],
-        syncPolicy: { preserveResourcesOnDeletion: true },
-        template: {
-          metadata: {
-            annotations: APPLICATION_ANNOTATIONS,
-            name: 'runners-{{.path.basenameNormalized}}',
-            namespace: ARGOCD_NAMESPACE,
-          },
-          spec: applicationSpec({ ...SOURCE, path: '{{.path.path}}' }),
+function applicationSet(scope: Construct): ApiObject {
+  return new ApiObject(scope, 'set', {
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'ApplicationSet',
+    metadata: { name: 'runners', namespace: ARGOCD_NAMESPACE },
+    spec: {
+      goTemplate: true,
+      goTemplateOptions: ['missingkey=error'],
+      generators: [{ git: { repoURL: REPOSITORY, revision: 'HEAD', directories: [{ path: 'groups/*' }] } }],
+      syncPolicy: { preserveResourcesOnDeletion: true },
+      template: {
+        metadata: {
+          annotations: APPLICATION_ANNOTATIONS,
+          name: 'runners-{{.path.basenameNormalized}}',
+          namespace: ARGOCD_NAMESPACE,
         },
+        spec: applicationSpec({ ...SOURCE, path: '{{.path.path}}' }),
       },
-    });
-  }
+    },
+  });
 }
 
 const EXAMPLE_SPEC: RunnerGroupSpec = {
@@ -108,38 +106,26 @@ const EXAMPLE_SPEC: RunnerGroupSpec = {
   authToken: { secretRef: { name: API_SECRET, key: 'token' } },
 };
 
-function exampleGroup(scope: Construct): RunnerGroup {
+function exampleGroup(scope: Construct, more: Partial<RunnerGroupSpec> = {}): RunnerGroup {
   return new RunnerGroup(scope, 'group', {
     metadata: { name: 'ci', namespace: RUNNERS_NAMESPACE },
-    spec: EXAMPLE_SPEC,
+    spec: { ...EXAMPLE_SPEC, ...more },
   });
 }
 
-function groupWithCache(scope: Construct): RunnerGroup {
-  return new RunnerGroup(scope, 'group', {
-    metadata: { name: 'ci', namespace: RUNNERS_NAMESPACE },
-    spec: {
-      ...EXAMPLE_SPEC,
-      cache: {
-        url: 'http://gitea-runner-cache.runners.svc:8088',
-        secretRef: { name: 'gitea-runner-cache', key: 'secret' },
-      },
-    },
-  });
-}
+const WITH_CACHE: Partial<RunnerGroupSpec> = {
+  cache: {
+    url: 'http://gitea-runner-cache.runners.svc:8088',
+    secretRef: { name: 'gitea-runner-cache', key: 'secret' },
+  },
+};
 
-function groupBehindProxy(scope: Construct): RunnerGroup {
-  return new RunnerGroup(scope, 'group', {
-    metadata: { name: 'ci', namespace: RUNNERS_NAMESPACE },
-    spec: {
-      ...EXAMPLE_SPEC,
-      proxy: {
-        http: 'http://proxy.example.com:3128',
-        https: 'http://proxy.example.com:3128',
-        noProxy: ['.example.internal', '10.0.0.0/8'],
-        secretRef: { name: 'proxy-login' },
-      },
-      caBundle: { configMapRef: { name: 'private-ca', key: 'ca.crt' } },
-    },
-  });
-}
+const BEHIND_PROXY: Partial<RunnerGroupSpec> = {
+  proxy: {
+    http: 'http://proxy.example.com:3128',
+    https: 'http://proxy.example.com:3128',
+    noProxy: ['.example.internal', '10.0.0.0/8'],
+    secretRef: { name: 'proxy-login' },
+  },
+  caBundle: { configMapRef: { name: 'private-ca', key: 'ca.crt' } },
+};

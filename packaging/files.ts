@@ -20,7 +20,7 @@ import { ApiObject } from 'cdk8s';
 import { crdText } from '../src/config/runnergroup/json-schema.ts';
 import { yamlText } from '../src/config/runnergroup/yaml-text.ts';
 import { ARGOCD_NAMESPACE, PLUGIN } from '../src/shared/installed/names.ts';
-import { ArgoCdCmPatch, ArgoCdRbacPatch, helmValues, RepoServerPatch } from './argocd-patches.ts';
+import { argoCdCmPatch, argoCdRbacPatch, helmValues, repoServerPatch } from './argocd-patches.ts';
 import { crd } from './crd.ts';
 import { exampleFiles } from './examples.ts';
 import { comment, HEADER, ManifestFile } from './manifest-file.ts';
@@ -133,15 +133,12 @@ function crdTemplate(): string {
 
 function argoCdPatches(): Readonly<Record<keyof typeof PATCHES, string>> {
   const repoServer = new ManifestFile('repo-server');
-  repoServer.note(new RepoServerPatch(repoServer, 'patch'), 'Part of an object: the sidecar of the repo-server.');
+  repoServer.note(repoServerPatch(repoServer), 'Part of an object: the sidecar of the repo-server.');
   const settings = new ManifestFile('settings');
-  settings.note(
-    new ArgoCdCmPatch(settings, 'patch'),
-    "Part of an object: serve's account, and how Argo CD shows a RunnerGroup.",
-  );
+  settings.note(argoCdCmPatch(settings), "Part of an object: serve's account, and how Argo CD shows a RunnerGroup.");
   const rbac = new ManifestFile('rbac');
   rbac.note(
-    new ArgoCdRbacPatch(rbac, 'patch'),
+    argoCdRbacPatch(rbac),
     'Part of an object: the account may refresh and sync the Applications of one project.',
   );
   return {

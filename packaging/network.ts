@@ -29,59 +29,53 @@ const NO_RUNNERS: k8s.NetworkPolicyPeer = {
  * Probes come from the node itself, which every policy lets in, so their port is not named here. serve asks Gitea, Kubernetes,
  * Argo CD and its other replica.
  */
-export class ServeNetworkPolicy extends k8s.KubeNetworkPolicy {
-  constructor(scope: Construct, id: string) {
-    super(scope, id, {
-      metadata: { name: NAME, namespace: ARGOCD_NAMESPACE, labels: SERVE_LABELS },
-      spec: {
-        podSelector: { matchLabels: SERVE_LABELS },
-        policyTypes: ['Ingress', 'Egress'],
-        ingress: [{ ports: [tcp(WEBHOOK_PORT)] }, { from: [NO_RUNNERS], ports: [tcp(METRICS_PORT)] }],
-        egress: [
-          { ports: dns() },
-          { to: [pods({ 'app.kubernetes.io/name': 'argocd-server' })], ports: [tcp(ARGOCD_SERVER_PORT)] },
-          { to: [pods(SERVE_LABELS)], ports: [tcp(WEBHOOK_PORT)] },
-          { ports: OUTSIDE_PORTS.map(tcp) },
-        ],
-      },
-    });
-  }
+export function serveNetworkPolicy(scope: Construct): k8s.KubeNetworkPolicy {
+  return new k8s.KubeNetworkPolicy(scope, 'network', {
+    metadata: { name: NAME, namespace: ARGOCD_NAMESPACE, labels: SERVE_LABELS },
+    spec: {
+      podSelector: { matchLabels: SERVE_LABELS },
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [{ ports: [tcp(WEBHOOK_PORT)] }, { from: [NO_RUNNERS], ports: [tcp(METRICS_PORT)] }],
+      egress: [
+        { ports: dns() },
+        { to: [pods({ 'app.kubernetes.io/name': 'argocd-server' })], ports: [tcp(ARGOCD_SERVER_PORT)] },
+        { to: [pods(SERVE_LABELS)], ports: [tcp(WEBHOOK_PORT)] },
+        { ports: OUTSIDE_PORTS.map(tcp) },
+      ],
+    },
+  });
 }
 
 /** Browsers come through an Ingress, which may be outside of the cluster. It adds to the policy of serve. */
-export class PageNetworkPolicy extends k8s.KubeNetworkPolicy {
-  constructor(scope: Construct, id: string) {
-    super(scope, id, {
-      metadata: { name: `${NAME}-page`, namespace: ARGOCD_NAMESPACE, labels: SERVE_LABELS },
-      spec: {
-        podSelector: { matchLabels: SERVE_LABELS },
-        policyTypes: ['Ingress'],
-        ingress: [{ ports: [tcp(PAGE_PORT)] }],
-      },
-    });
-  }
+export function pageNetworkPolicy(scope: Construct): k8s.KubeNetworkPolicy {
+  return new k8s.KubeNetworkPolicy(scope, 'network', {
+    metadata: { name: `${NAME}-page`, namespace: ARGOCD_NAMESPACE, labels: SERVE_LABELS },
+    spec: {
+      podSelector: { matchLabels: SERVE_LABELS },
+      policyTypes: ['Ingress'],
+      ingress: [{ ports: [tcp(PAGE_PORT)] }],
+    },
+  });
 }
 
 /** Runners run the code of CI jobs: nobody may call them, and they may not ask the cloud who they are. */
-export class RunnerNetworkPolicy extends k8s.KubeNetworkPolicy {
-  constructor(scope: Construct, id: string, props: { readonly namespace: string }) {
-    super(scope, id, {
-      metadata: { name: 'gitea-runner', namespace: props.namespace },
-      spec: {
-        podSelector: { matchLabels: RUNNER_APP },
-        policyTypes: ['Ingress', 'Egress'],
-        ingress: [],
-        egress: [
-          {
-            to: [
-              { ipBlock: { cidr: '0.0.0.0/0', except: CLOUD_METADATA } },
-              { ipBlock: { cidr: '::/0', except: [CLOUD_METADATA_IPV6] } },
-            ],
-          },
-        ],
-      },
-    });
-  }
+export function runnerNetworkPolicy(scope: Construct): k8s.KubeNetworkPolicy {
+  return new k8s.KubeNetworkPolicy(scope, 'network', {
+    metadata: { name: 'gitea-runner', namespace: RUNNERS_NAMESPACE },
+    spec: {
+      podSelector: { matchLabels: RUNNER_APP },
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [],
+      egress: [
+        {
+          to: [
+            { ipBlock: { cidr: '0.0.0.0/0', except: CLOUD_METADATA } },
+            { ipBlock: { cidr: '::/0', except: [CLOUD_METADATA_IPV6] } },
+          ],
+        },
+      ],
+    },
+  });
 }
 
 /** A port of a network policy. */

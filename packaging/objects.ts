@@ -3,7 +3,7 @@ import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { SecurityLevel } from '../src/config/pods/pod-security.ts';
 import { KUBERNETES_VERSION } from '../src/config/pods/schema.ts';
 import { ARGOCD_NAMESPACE, NAME, SERVE_LABELS } from '../src/shared/installed/names.ts';
-import { Binding, Role, ServeRole, SidecarRole } from './access.ts';
+import { binding, role, serveRole, sidecarRole } from './access.ts';
 import { cacheServer } from './cache.ts';
 import { ManifestFile } from './manifest-file.ts';
 import {
@@ -15,38 +15,35 @@ import {
   SERVE_ROLE,
   SIDECAR_ROLE,
 } from './names.ts';
-import { PageNetworkPolicy, RunnerNetworkPolicy, ServeNetworkPolicy } from './network.ts';
+import { pageNetworkPolicy, runnerNetworkPolicy, serveNetworkPolicy } from './network.ts';
 import {
-  MetricsService,
-  PageService,
-  ServeAccount,
-  ServeBudget,
-  ServeDefaults,
-  ServeDeployment,
-  WebhookService,
+  metricsService,
+  pageService,
+  serveAccount,
+  serveBudget,
+  serveDefaults,
+  serveDeployment,
+  webhookService,
 } from './serve.ts';
 
 /** Our own objects beside Argo CD. */
 export function ownObjects(): ManifestFile {
   const file = new ManifestFile('gitea-runners');
-  file.note(new SidecarRole(file, 'sidecar-role'), 'The sidecar looks at RunnerGroups, Jobs and pods, nothing else.');
-  file.note(
-    new ServeRole(file, 'serve-role'),
-    'serve looks, and writes the status of RunnerGroups. It creates and deletes nothing.',
-  );
+  file.note(sidecarRole(file), 'The sidecar looks at RunnerGroups, Jobs and pods, nothing else.');
+  file.note(serveRole(file), 'serve looks, and writes the status of RunnerGroups. It creates and deletes nothing.');
   const lease = { role: SERVE_ROLE, namespace: ARGOCD_NAMESPACE, labels: SERVE_LABELS };
-  new Role(file, 'lease-role', lease);
-  new Binding(file, 'lease-binding', lease);
-  new ServeAccount(file, 'account');
+  role(file, 'lease-role', lease);
+  binding(file, 'lease-binding', lease);
+  serveAccount(file);
   file.note(
-    new ServeDefaults(file, 'defaults'),
+    serveDefaults(file),
     'Do not change these: write a ConfigMap gitea-runners-settings, which wins over them.',
   );
-  new ServeDeployment(file, 'deployment');
-  file.note(new WebhookService(file, 'webhook'), "For Gitea's webhooks: http://gitea-runners.argocd.svc/webhook");
-  new MetricsService(file, 'metrics');
-  new ServeBudget(file, 'budget');
-  file.note(new ServeNetworkPolicy(file, 'network'), 'Is Gitea on a port that is not listed? Add it under egress.');
+  serveDeployment(file);
+  file.note(webhookService(file), "For Gitea's webhooks: http://gitea-runners.argocd.svc/webhook");
+  metricsService(file);
+  serveBudget(file);
+  file.note(serveNetworkPolicy(file), 'Is Gitea on a port that is not listed? Add it under egress.');
   return file;
 }
 
@@ -62,10 +59,10 @@ export function runnersNamespace(): ManifestFile {
       'privileged pod runs here, whoever asks for it. With containerMode: buildkit and securityProfile: baseline, make them "baseline". The version is that of the checks in RunnerGroups (securityProfile).',
   );
   const kind = 'ClusterRole';
-  new Binding(file, 'sidecar', { role: SIDECAR_ROLE, namespace, kind, to: [REPO_SERVER_ACCOUNT] });
-  new Binding(file, 'serve', { role: SERVE_ROLE, namespace, kind });
+  binding(file, 'sidecar', { role: SIDECAR_ROLE, namespace, kind, to: [REPO_SERVER_ACCOUNT] });
+  binding(file, 'serve', { role: SERVE_ROLE, namespace, kind });
   file.note(
-    new RunnerNetworkPolicy(file, 'network', { namespace }),
+    runnerNetworkPolicy(file),
     "CI jobs: nobody calls them, and they do not reach the cloud's metadata service.",
   );
   return file;
@@ -86,11 +83,11 @@ export function secretsApi(): ManifestFile {
   const at = { role: SECRETS_ROLE, namespace: RUNNERS_NAMESPACE };
   const file = new ManifestFile('secrets');
   file.note(
-    new Role(file, 'role', at),
+    role(file, 'role', at),
     'Add the names of the Secrets that RunnerGroups of this namespace name under authToken. With the name of the registration Secret ' +
       'a group of another Gitea is refused before its runner starts; without it the runner checks that.',
   );
-  new Binding(file, 'binding', { ...at, to: [REPO_SERVER_ACCOUNT, NAME] });
+  binding(file, 'binding', { ...at, to: [REPO_SERVER_ACCOUNT, NAME] });
   return file;
 }
 
@@ -99,10 +96,10 @@ export function registrationSecrets(): ManifestFile {
   const at = { role: REGISTRATION_ROLE, namespace: RUNNERS_NAMESPACE };
   const file = new ManifestFile('registration');
   file.note(
-    new Role(file, 'role', at),
+    role(file, 'role', at),
     'The same names as in GITEA_RUNNERS_REGISTRATION_SECRETS. No Secret with another token may be among them.',
   );
-  new Binding(file, 'binding', at);
+  binding(file, 'binding', at);
   return file;
 }
 
@@ -110,16 +107,16 @@ export function registrationSecrets(): ManifestFile {
 export function slackExtend(): ManifestFile {
   const at = { role: EXTEND_ROLE, namespace: RUNNERS_NAMESPACE };
   const file = new ManifestFile('extend');
-  new Role(file, 'role', at);
-  new Binding(file, 'binding', at);
+  role(file, 'role', at);
+  binding(file, 'binding', at);
   return file;
 }
 
 /** An option: the page for developers. */
 export function page(): ManifestFile {
   const file = new ManifestFile('page');
-  new PageService(file, 'service');
-  new PageNetworkPolicy(file, 'network');
+  pageService(file);
+  pageNetworkPolicy(file);
   return file;
 }
 

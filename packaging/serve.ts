@@ -32,10 +32,8 @@ import { apiSecretVolume, CONFINED, caVolume, policyVolume } from './sidecar.ts'
 const METADATA = { name: NAME, namespace: ARGOCD_NAMESPACE, labels: SERVE_LABELS };
 
 /** The account has no rights by itself: access.ts binds them. */
-export class ServeAccount extends k8s.KubeServiceAccount {
-  constructor(scope: Construct, id: string) {
-    super(scope, id, { metadata: METADATA, automountServiceAccountToken: false });
-  }
+export function serveAccount(scope: Construct): k8s.KubeServiceAccount {
+  return new k8s.KubeServiceAccount(scope, 'account', { metadata: METADATA, automountServiceAccountToken: false });
 }
 
 /** Environment of serve that follows from these manifests. */
@@ -50,24 +48,20 @@ const SERVE_DEFAULTS = {
 } as const;
 
 /** Defaults of the environment; the optional ConfigMap gitea-runners-settings comes after it and wins. */
-export class ServeDefaults extends k8s.KubeConfigMap {
-  constructor(scope: Construct, id: string) {
-    super(scope, id, { metadata: { ...METADATA, name: DEFAULTS }, data: SERVE_DEFAULTS });
-  }
+export function serveDefaults(scope: Construct): k8s.KubeConfigMap {
+  return new k8s.KubeConfigMap(scope, 'defaults', { metadata: { ...METADATA, name: DEFAULTS }, data: SERVE_DEFAULTS });
 }
 
 /** Two replicas: one works, the other is ready to; both take webhooks. */
-export class ServeDeployment extends k8s.KubeDeployment {
-  constructor(scope: Construct, id: string) {
-    super(scope, id, {
-      metadata: METADATA,
-      spec: {
-        replicas: 2,
-        selector: { matchLabels: SERVE_LABELS },
-        template: { metadata: { labels: SERVE_LABELS }, spec: podSpec() },
-      },
-    });
-  }
+export function serveDeployment(scope: Construct): k8s.KubeDeployment {
+  return new k8s.KubeDeployment(scope, 'deployment', {
+    metadata: METADATA,
+    spec: {
+      replicas: 2,
+      selector: { matchLabels: SERVE_LABELS },
+      template: { metadata: { labels: SERVE_LABELS }, spec: podSpec() },
+    },
+  });
 }
 
 function podSpec(): k8s.PodSpec {
@@ -152,51 +146,35 @@ function probe(path: string): k8s.Probe {
   return { httpGet: { path, port: k8s.IntOrString.fromString('probes') } };
 }
 
+function service(scope: Construct, name: string, port: k8s.ServicePort, id: string): k8s.KubeService {
+  return new k8s.KubeService(scope, id, {
+    metadata: { ...METADATA, name },
+    spec: { selector: SERVE_LABELS, ports: [port] },
+  });
+}
+
 /** For Gitea's webhooks: `http://gitea-runners.argocd.svc/webhook`. */
-export class WebhookService extends k8s.KubeService {
-  constructor(scope: Construct, id: string) {
-    super(scope, id, {
-      metadata: METADATA,
-      spec: {
-        selector: SERVE_LABELS,
-        ports: [{ name: 'webhook', port: 80, targetPort: k8s.IntOrString.fromString('webhook') }],
-      },
-    });
-  }
+export function webhookService(scope: Construct): k8s.KubeService {
+  const targetPort = k8s.IntOrString.fromString('webhook');
+  return service(scope, NAME, { name: 'webhook', port: 80, targetPort }, 'webhook');
 }
 
 /** Apart from the webhooks, so that an Ingress for these does not show the metrics. */
-export class MetricsService extends k8s.KubeService {
-  constructor(scope: Construct, id: string) {
-    super(scope, id, {
-      metadata: { ...METADATA, name: `${NAME}-metrics` },
-      spec: {
-        selector: SERVE_LABELS,
-        ports: [{ name: 'metrics', port: METRICS_PORT, targetPort: k8s.IntOrString.fromString('metrics') }],
-      },
-    });
-  }
+export function metricsService(scope: Construct): k8s.KubeService {
+  const targetPort = k8s.IntOrString.fromString('metrics');
+  return service(scope, `${NAME}-metrics`, { name: 'metrics', port: METRICS_PORT, targetPort }, 'metrics');
 }
 
 /** Of the page for developers, so that an Ingress for it shows nothing else. */
-export class PageService extends k8s.KubeService {
-  constructor(scope: Construct, id: string) {
-    super(scope, id, {
-      metadata: { ...METADATA, name: `${NAME}-page` },
-      spec: {
-        selector: SERVE_LABELS,
-        ports: [{ name: 'page', port: 80, targetPort: k8s.IntOrString.fromNumber(PAGE_PORT) }],
-      },
-    });
-  }
+export function pageService(scope: Construct): k8s.KubeService {
+  const targetPort = k8s.IntOrString.fromNumber(PAGE_PORT);
+  return service(scope, `${NAME}-page`, { name: 'page', port: 80, targetPort }, 'service');
 }
 
 /** A drained node takes one replica at a time. */
-export class ServeBudget extends k8s.KubePodDisruptionBudget {
-  constructor(scope: Construct, id: string) {
-    super(scope, id, {
-      metadata: METADATA,
-      spec: { maxUnavailable: k8s.IntOrString.fromNumber(1), selector: { matchLabels: SERVE_LABELS } },
-    });
-  }
+export function serveBudget(scope: Construct): k8s.KubePodDisruptionBudget {
+  return new k8s.KubePodDisruptionBudget(scope, 'budget', {
+    metadata: METADATA,
+    spec: { maxUnavailable: k8s.IntOrString.fromNumber(1), selector: { matchLabels: SERVE_LABELS } },
+  });
 }

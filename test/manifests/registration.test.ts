@@ -1,39 +1,31 @@
 /** The script of the init container `register`, in a real shell, with programs of the test's own in place of the runner and of `sleep`. */
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { modeParts } from '../../src/manifests/container-mode.ts';
 import { registerCommand } from '../../src/manifests/init-containers.ts';
+import { Container } from './container.ts';
 import { group } from './fixtures.ts';
 
 const TOKEN = 'the-registration-token';
 
+let container: Container;
 let folder = '';
 let data = '';
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'register-'));
+  container = new Container();
+  folder = container.folder;
   data = join(folder, 'data');
-  for (const made of [data, join(folder, 'bin')]) mkdirSync(made);
-  program('sleep', 'exit 0');
+  container.program('sleep', 'exit 0');
 });
-
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
-/** A shell script that the script finds under this name. */
-function program(name: string, text: string): void {
-  const file = join(folder, 'bin', name);
-  writeFileSync(file, `#!/bin/sh\n${text}\n`);
-  chmodSync(file, 0o755);
-}
+afterEach(() => container.close());
 
 /** A `gitea-runner` that notes its arguments, one per line and an empty line at the end of a call. */
 function runner(text: string): void {
-  program('gitea-runner', `printf '%s\\n' "$@" '' >> '${folder}/calls'\n${text}`);
+  container.program('gitea-runner', `printf '%s\\n' "$@" '' >> '${folder}/calls'\n${text}`);
 }
 
 function calls(): readonly (readonly string[])[] {
@@ -45,27 +37,14 @@ function calls(): readonly (readonly string[])[] {
     .map((call) => call.split('\n'));
 }
 
-interface Ended {
-  readonly code: number | null;
-  readonly said: string;
-}
-
-/** Starts the script as the kubelet does. `onLine` hears each line that is said. */
 function register(
-  onLine: (line: string, stop: () => void) => void = () => undefined,
-  { shell: other, program: called, before = '', ...env }: Readonly<Record<string, string>> = {},
-): Promise<Ended> {
-  // Kubernetes makes one dollar sign of two. Here /data and /run are folders of the test's.
-  const [shell = '', ...words] = registerCommand(called ?? 'gitea-runner', before).map((word) =>
-    word
-      .replaceAll('$$', () => '$')
-      .replaceAll('/data', () => data)
-      .replaceAll('/run/', () => `${folder}/`),
-  );
-  const child = spawn(other ?? shell, words, {
-    stdio: ['ignore', 'pipe', 'pipe'],
+  hear?: (said: string, stop: () => void) => void,
+  { shell, program = 'gitea-runner', before = '', ...env }: Readonly<Record<string, string>> = {},
+) {
+  return container.start(registerCommand(program, before), {
+    shell,
+    hear,
     env: {
-      PATH: `${join(folder, 'bin')}:${process.env['PATH']}`,
       CONFIG_FILE: '/etc/gitea-runner/config.yaml',
       GITEA_INSTANCE_URL: 'https://gitea.example.com',
       GITEA_RUNNER_REGISTRATION_TOKEN: TOKEN,
@@ -74,26 +53,15 @@ function register(
       ...env,
     },
   });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
-      onLine(chunk.toString(), () => void child.kill('SIGTERM'));
-    });
-  }
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code) => resolve({ code, said }));
-  });
 }
 
 describe('the script that registers, in containerMode buildkit', () => {
   const before = modeParts(group({ containerMode: 'buildkit' })).prepare ?? '';
 
   test('writes down the builder, and registers when BuildKit listens', async () => {
-    mkdirSync(join(folder, 'buildkit'));
+    mkdirSync(join(folder, 'run', 'buildkit'), { recursive: true });
     const buildkit = createServer();
-    buildkit.listen(join(folder, 'buildkit', 'buildkitd.sock'));
+    buildkit.listen(join(folder, 'run', 'buildkit', 'buildkitd.sock'));
     await once(buildkit, 'listening');
     runner('echo "{}" > .runner');
     try {
@@ -109,7 +77,7 @@ describe('the script that registers, in containerMode buildkit', () => {
   });
 
   test('gives up after a minute without it, and registers nobody', async () => {
-    program('sleep', `echo "$1" >> '${folder}/pauses'`);
+    container.program('sleep', `echo "$1" >> '${folder}/pauses'`);
     runner('exit 0');
 
     const { code, said } = await register(undefined, { before });
@@ -139,7 +107,7 @@ describe('the script that registers', () => {
   });
 
   test('calls the runner of older images by its name', async () => {
-    program('act_runner', `echo "$1" > '${folder}/called'; echo "{}" > .runner`);
+    container.program('act_runner', `echo "$1" > '${folder}/called'; echo "{}" > .runner`);
 
     expect((await register(undefined, { program: 'act_runner' })).code).toBe(0);
     expect(readFileSync(join(folder, 'called'), 'utf8')).toBe('register\n');
@@ -181,7 +149,7 @@ exit 1`);
   });
 
   test('gives a try one minute: a Gitea that does not answer cannot hold it for ever', async () => {
-    program('timeout', `echo "$1 $2" >> '${folder}/timeouts'; exit 124`);
+    container.program('timeout', `echo "$1 $2" >> '${folder}/timeouts'; exit 124`);
 
     const { code } = await register();
 
@@ -194,7 +162,7 @@ exit 1`);
     ['between two tries', 'exit 1', 'echo waiting; exec tail -f /dev/null'],
   ])('ends when its pod is deleted %s', async (_when, ofRunner, ofSleep) => {
     // Both have the output of the script: the test would not see its end before theirs.
-    program('sleep', `echo $$ > '${folder}/pid'\n${ofSleep}`);
+    container.program('sleep', `echo $$ > '${folder}/pid'\n${ofSleep}`);
     runner(`echo $$ > '${folder}/pid'\n${ofRunner}`);
 
     const { code } = await register((line, stop) => line.includes('waiting') && stop());

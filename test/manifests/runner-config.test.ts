@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { podTemplate } from '../../src/manifests/app.ts';
-import { SECRET_CONFIG_FILE, WRITE_SECRET_CONFIG } from '../../src/manifests/init-containers.ts';
+import { WRITE_SECRET_CONFIG } from '../../src/manifests/init-containers.ts';
 import { CONFIG_FILE, runnerConfig } from '../../src/manifests/runner-config.ts';
 import { group } from './fixtures.ts';
 
@@ -147,17 +147,5 @@ describe('the secret of the cache', () => {
         );
       },
     );
-  });
-
-  test('has its file where the runner looks, and both containers name it', () => {
-    const { spec } = podTemplate(group({ cache: CACHE })).spec.template;
-
-    const named = [...spec.initContainers, ...spec.containers].flatMap(({ name, env }) =>
-      (env ?? []).flatMap((entry) => (entry.name === 'CONFIG_FILE' ? [[name, entry.value]] : [])),
-    );
-    expect(named).toEqual([
-      ['register', SECRET_CONFIG_FILE],
-      ['runner', SECRET_CONFIG_FILE],
-    ]);
   });
 });

@@ -1,36 +1,19 @@
 /** What `setupCommand` becomes: its script in a real shell, and its container in the pod. */
-import { spawn } from 'node:child_process';
-import { describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ContainerMode } from '../../src/config/runnergroup/runner-group.ts';
 import { podTemplate } from '../../src/manifests/app.ts';
 import { setupCommand } from '../../src/manifests/init-containers.ts';
+import { Container } from './container.ts';
 import { group } from './fixtures.ts';
 
-interface Ended {
-  readonly code: number | null;
-  readonly said: string;
-}
+let container: Container;
+beforeEach(() => {
+  container = new Container();
+});
+afterEach(() => container.close());
 
-/** Starts the command as the kubelet does. `onSaid` hears all that was said so far. */
-function run(
-  words: readonly string[],
-  onSaid: (said: string, stop: () => void) => void = () => undefined,
-): Promise<Ended> {
-  // Kubernetes makes one dollar sign of two.
-  const [shell = '', ...rest] = setupCommand(words).map((word) => word.replaceAll('$$', () => '$'));
-  const child = spawn(shell, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
-      onSaid(said, () => void child.kill('SIGTERM'));
-    });
-  }
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code) => resolve({ code, said }));
-  });
-}
+const run = (words: readonly string[], hear?: (said: string, stop: () => void) => void) =>
+  container.start(setupCommand(words), { hear });
 
 describe('setupCommand', () => {
   test('hands each word on as it is', async () => {

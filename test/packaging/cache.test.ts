@@ -66,7 +66,3 @@ test('its Service has the name and port by which clients are told to come', () =
   expect(service.spec.selector).toEqual(metadata.labels);
   expect(JSON.stringify(spec)).toContain(`"${name}.${namespace}.svc","${port}"]`);
 });
-
-test('nobody gets it without asking: it is no part of install.yaml', () => {
-  expect(objects('install.yaml').map((object) => object.metadata.name)).not.toContain('gitea-runner-cache');
-});

@@ -35,32 +35,20 @@ describe.each(containers())('%s', (_, container) => {
     expect(container.command.join(' ')).not.toMatch(/\b(?:sh|bash|env)\b/);
   });
 
-  it('takes the settings that must be equal in both from one ConfigMap, last, so that they win', () => {
-    const sources = container['envFrom'];
-
-    expect(Array.isArray(sources) ? sources.at(-1) : sources).toEqual({
-      configMapRef: { name: 'gitea-runners-settings', optional: true },
-    });
+  it('takes passwords of a proxy, and last, so that they win, the settings that must be equal in both', () => {
+    expect([container['envFrom']].flat().slice(-2)).toEqual([
+      { secretRef: { name: 'gitea-runners-proxy', optional: true } },
+      { configMapRef: { name: 'gitea-runners-settings', optional: true } },
+    ]);
   });
 
-  it('takes passwords of a proxy from a Secret that a person may create', () => {
-    expect(container['envFrom']).toContainEqual({ secretRef: { name: 'gitea-runners-proxy', optional: true } });
-  });
-
-  it('finds the policy, if there is one, in the same place', () => {
-    const mount = container.volumeMounts.find(({ name }) => name === 'gitea-runners-policy');
-
-    expect(mount).toEqual({ name: 'gitea-runners-policy', mountPath: '/etc/gitea-runners/policy', readOnly: true });
-  });
-
-  it('finds the API token where the program looks for it', () => {
-    const mount = container.volumeMounts.find(({ name }) => name === 'gitea-runners-api');
-
-    expect(mount).toEqual({
-      name: 'gitea-runners-api',
-      mountPath: '/var/run/secrets/gitea-runners/gitea-api',
-      readOnly: true,
-    });
+  it.each([
+    ['the policy, if there is one,', 'gitea-runners-policy', '/etc/gitea-runners/policy'],
+    ['the API token', 'gitea-runners-api', '/var/run/secrets/gitea-runners/gitea-api'],
+  ])('finds %s where the program looks for it', (_what, name, mountPath) => {
+    expect(container.volumeMounts.filter((mount) => mount.name === name)).toEqual([
+      { name, mountPath, readOnly: true },
+    ]);
   });
 });
 

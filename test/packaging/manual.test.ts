@@ -99,19 +99,3 @@ describe('README.md', () => {
     expect(readFileSync('README.md', 'utf8')).toContain(docScript(manual, name));
   });
 });
-
-describe('docBlocks', () => {
-  it('throws on a block without a mark: nobody would run it', () => {
-    expect(() => docBlocks('text\n```sh\ntrue\n```\n')).toThrow('without "<!-- run: NAME -->"');
-  });
-
-  it('throws on a block that is not run without a reason', () => {
-    expect(() => docBlocks('<!-- not run: helm -->\n```sh\ntrue\n```\n')).toThrow('needs a reason');
-  });
-
-  it('throws on two blocks of one name', () => {
-    const block = '<!-- run: a -->\n```sh\ntrue\n```\n';
-
-    expect(() => docBlocks(block + block)).toThrow('two blocks are called a');
-  });
-});

@@ -18,531 +18,195 @@ export interface Hostile {
   /** The first place that is refused, joined by `.`. */
   readonly at: string;
   /** Default: host, the only mode whose own pod breaks no level. */
-  readonly mode?: ContainerMode;
+  readonly mode?: ContainerMode | undefined;
 }
 
-const spec = (fields: Mapping): Mapping => ({ spec: fields });
-const runner = (fields: Mapping): Mapping => spec({ containers: [{ name: 'runner', ...fields }] });
-const sidecar = (fields: Mapping): Mapping => spec({ containers: [{ name: 'side', image: 'x', ...fields }] });
-const init = (fields: Mapping): Mapping => spec({ initContainers: [{ name: 'prepare', image: 'x', ...fields }] });
-const env = (name: string): Mapping => runner({ env: [{ name, value: 'x' }] });
-const volume = (source: Mapping): Mapping => spec({ volumes: [{ name: 'extra', ...source }] });
-const mount = (mountPath: string, more: Mapping = {}): Mapping => ({
-  spec: {
-    containers: [{ name: 'runner', volumeMounts: [{ mountPath, name: 'extra', ...more }] }],
-    volumes: [{ name: 'extra', emptyDir: {} }],
-  },
+type Row = Omit<Hostile, 'by'>;
+
+// A row has its name, the place below what its function makes, the fields there, and its mode.
+const template = (name: string, at: string, value: Value): Row => ({ name, at, template: value });
+const own = (name: string, at: string, text: string): Row => template(name, at, JSON.parse(text) as Value);
+const metadata = (name: string, at: string, fields: Mapping): Row =>
+  template(name, `metadata.${at}`, { metadata: fields });
+const spec = (name: string, at: string, fields: Mapping, mode?: ContainerMode): Row => ({
+  ...template(name, `spec.${at}`, { spec: fields }),
+  mode,
 });
-const own = (text: string): Value => JSON.parse(text) as Value;
-const nested = (depth: number): Value => own(`${'{"spec":'.repeat(depth)}1${'}'.repeat(depth)}`);
+/** Rows with one element in this list of the pod. */
+const inList =
+  (list: string, fixed: Mapping) =>
+  (name: string, at: string, fields: Mapping, mode?: ContainerMode): Row =>
+    spec(name, [list, 0, ...(at === '' ? [] : [at])].join('.'), { [list]: [{ ...fixed, ...fields }] }, mode);
+const container = inList('containers', {});
+const runner = inList('containers', { name: 'runner' });
+const sidecar = inList('containers', { name: 'side', image: 'x' });
+const init = inList('initContainers', {});
+const volume = inList('volumes', { name: 'extra' });
+const env = (name: string, variable: string): Row => runner(name, 'env.0', { env: [{ name: variable, value: 'x' }] });
+const guarded = (name: string, at: string, securityContext: Mapping | null): Row =>
+  runner(name, `securityContext.${at}`, { securityContext });
+const mount = (name: string, mountPath: string, more: Mapping = {}, mode?: ContainerMode): Row =>
+  spec(
+    name,
+    'containers.0.volumeMounts.0.mountPath',
+    {
+      containers: [{ name: 'runner', volumeMounts: [{ mountPath, name: 'extra', ...more }] }],
+      volumes: [{ name: 'extra', emptyDir: {} }],
+    },
+    mode,
+  );
 
 /** The Secrets of the group that the templates are tried on. */
 export const SECRETS = ['gitea-runner', 'gitea-api'];
 
-const F = 'spec.containers.0';
-const I = 'spec.initContainers.0';
-const V = 'spec.volumes.0';
+const FAULTS: readonly Row[] = [
+  // The node.
+  spec('host network', 'hostNetwork', { hostNetwork: true }),
+  spec('host processes', 'hostPID', { hostPID: true }),
+  spec('host IPC', 'hostIPC', { hostIPC: true }),
+  volume('folder of the node in place of our data', '', { name: 'data', hostPath: { path: '/' } }),
+  volume('two sources, the good one first', '', { emptyDir: {}, hostPath: { path: '/' } }),
+  spec('a node of choice', 'nodeName', { nodeName: 'control-plane' }),
+  spec('called a Windows pod, which is checked less', 'os', { os: { name: 'windows' } }),
+  spec('ephemeral container', 'ephemeralContainers', { ephemeralContainers: [{ name: 'e', image: 'x' }] }),
+  // Merge tricks.
+  spec('runner twice', 'containers.1', { containers: [{ name: 'runner' }, { name: 'runner', image: 'x' }] }),
+  init('runner as an init container', 'name', { name: 'runner', image: 'x' }),
+  container('register as a container', 'name', { name: 'register', image: 'x' }),
+  container('container without a name', 'name', { image: 'x' }),
+  container('container with a null name', 'name', { name: null, image: 'x' }),
+  spec('null in a list', 'containers.0', { containers: [null] }),
+  init('$patch: delete of register', '$patch', { name: 'register', $patch: 'delete' }),
+  metadata('$patch in labels', 'labels.$patch', { labels: { $patch: 'replace' } }),
+  spec('$retainKeys', '$retainKeys', { $retainKeys: ['containers'] }),
+  spec('$setElementOrder', '$setElementOrder/containers', { '$setElementOrder/containers': [{ name: 'runner' }] }),
+  metadata('$deleteFromPrimitiveList', '$deleteFromPrimitiveList/finalizers', {
+    '$deleteFromPrimitiveList/finalizers': ['x'],
+  }),
+  template('spec is null', 'spec', { spec: null }),
+  spec('init containers are null', 'initContainers', { initContainers: null }),
+  spec('volumes are null', 'volumes', { volumes: null }),
+  metadata('labels are null', 'labels', { labels: null }),
+  spec('token mount by null', 'automountServiceAccountToken', { automountServiceAccountToken: null }),
+  runner('environment of the runner is null', 'env', { env: null }),
+  runner('value of our variable is null', 'env.0', { env: [{ name: 'GITEA_RUNNER_EPHEMERAL', value: null }] }),
+  // The runner's life.
+  spec('runner starts again', 'restartPolicy', { restartPolicy: 'Always' }),
+  runner('runner starts again, by itself', 'restartPolicy', { restartPolicy: 'Always' }),
+  runner('other command, our image', 'command', { command: ['sh', '-c', 'sleep 1d'] }),
+  runner('other arguments, our image', 'args', { args: ['x'] }),
+  runner('image is empty, command is not', 'command', { image: '', command: ['x'] }),
+  env('registers for ever', 'GITEA_RUNNER_EPHEMERAL'),
+  env('another Gitea', 'GITEA_INSTANCE_URL'),
+  env("another runner's name", 'GITEA_RUNNER_NAME'),
+  env('other labels', 'GITEA_RUNNER_LABELS'),
+  env('other configuration', 'CONFIG_FILE'),
+  env('other state file', 'RUNNER_STATE_FILE'),
+  mount('mount over the state', '/data'),
+  mount('mount over the state, spelt otherwise', '/x/..//data/'),
+  mount('mount over the state file', '/data/.runner'),
+  mount('mount over the configuration file', '/etc/gitea-runner/config.yaml', { subPath: 'x' }),
+  volume('configuration from a ConfigMap', '', { name: 'config', configMap: { name: 'x' } }),
+  volume('state in a claim that others share', '', { name: 'data', persistentVolumeClaim: { claimName: 'x' } }),
+  runner('graceful stop', 'lifecycle.preStop', { lifecycle: { preStop: { exec: { command: ['sleep', '9'] } } } }),
+  spec('grace period', 'terminationGracePeriodSeconds', { terminationGracePeriodSeconds: 0 }),
+  spec('deadline', 'activeDeadlineSeconds', { activeDeadlineSeconds: 9_999_999 }),
+  metadata('configuration by annotation', 'annotations.gitea.bpg.pw/runner-config', {
+    annotations: { 'gitea.bpg.pw/runner-config': 'x' },
+  }),
+  metadata("another group's pod", 'labels.gitea.bpg.pw/runnergroup-name', {
+    labels: { 'gitea.bpg.pw/runnergroup-name': 'other' },
+  }),
+  metadata("another Application's pod", 'labels.app.kubernetes.io/instance', {
+    labels: { 'app.kubernetes.io/instance': 'other' },
+  }),
+  metadata('tracked by Argo CD', 'annotations.argocd.argoproj.io/tracking-id', {
+    annotations: { 'argocd.argoproj.io/tracking-id': 'x' },
+  }),
+  metadata('owner', 'ownerReferences', {
+    ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'x', uid: 'x' }],
+  }),
+  metadata('finalizer, so that pods stay', 'finalizers', { finalizers: ['example.com/x'] }),
+  metadata('other namespace', 'namespace', { namespace: 'kube-system' }),
+  spec('priority past the classes', 'priority', { priority: 2_000_000_000 }),
+  // Secrets and tokens.
+  init('register with another command', '', { name: 'register', command: ['env'] }),
+  runner('registration token in a variable', 'env.0.valueFrom.secretKeyRef.name', {
+    env: [{ name: 'A', valueFrom: { secretKeyRef: { key: 'registration-token', name: 'gitea-runner' } } }],
+  }),
+  sidecar('API token in all variables', 'envFrom.0.secretRef.name', {
+    envFrom: [{ secretRef: { name: 'gitea-api' } }],
+  }),
+  volume('registration token as a file', 'secret.secretName', { secret: { secretName: 'gitea-runner' } }),
+  volume('registration token as a projected file', 'projected.sources.0.secret.name', {
+    projected: { sources: [{ secret: { name: 'gitea-runner' } }] },
+  }),
+  volume('registration token for a driver of volumes', 'csi.nodePublishSecretRef.name', {
+    csi: { driver: 'd.example.com', nodePublishSecretRef: { name: 'gitea-runner' } },
+  }),
+  spec('API token to pull images', 'imagePullSecrets.0.name', { imagePullSecrets: [{ name: 'gitea-api' }] }),
+  spec('reads the environment of register', 'shareProcessNamespace', { shareProcessNamespace: true }),
+  spec('service account token', 'automountServiceAccountToken', { automountServiceAccountToken: true }),
+  volume('service account token as a projected file', 'projected.sources.0.serviceAccountToken', {
+    projected: { sources: [{ serviceAccountToken: { path: 'token' } }] },
+  }),
+  spec('service account by its old name', 'serviceAccount', { serviceAccount: 'admin' }),
+  init('docker daemon that listens to all', 'args', { name: 'docker', args: ['--host=tcp://0.0.0.0'] }, 'dind'),
+  init('docker daemon ends first', 'restartPolicy', { name: 'docker', restartPolicy: null }, 'dind'),
+  runner('other docker daemon', 'env.0', { env: [{ name: 'DOCKER_HOST', value: 'tcp://192.0.2.1' }] }, 'dind'),
+  mount('mount over the docker socket', '/var/run/docker-socket', {}, 'dind'),
+  // The program.
+  own('__proto__', 'spec.__proto__', '{"spec": {"__proto__": {"hostNetwork": true}}}'),
+  own('constructor', 'spec.constructor', '{"spec": {"constructor": {"prototype": {"hostNetwork": true}}}}'),
+  own('toString as a label of type mapping', 'metadata.labels.toString', '{"metadata": {"labels": {"toString": {}}}}'),
+  template('a megabyte', '', { metadata: { annotations: { 'example.com/a': 'x'.repeat(1_048_576) } } }),
+  template('a hundred thousand containers', '', {
+    spec: { containers: Array.from({ length: 100_000 }, (_, index) => ({ name: `c${index}`, image: 'x' })) },
+  }),
+  own('three thousand levels', Array(8).fill('spec').join('.'), `${'{"spec":'.repeat(3000)}1${'}'.repeat(3000)}`),
+  template('a list', '', []),
+];
+
+const BASELINE: readonly Row[] = [
+  volume('folder of the node', 'hostPath', { hostPath: { path: '/' } }),
+  sidecar('port of the node', 'ports.0.hostPort', { ports: [{ containerPort: 80, hostPort: 80 }] }),
+  sidecar('kubelet sends requests', 'livenessProbe.httpGet.host', {
+    livenessProbe: { httpGet: { host: '169.254.169.254', port: 80 } },
+  }),
+  spec('sysctl of the node', 'securityContext.sysctls.0.name', {
+    securityContext: { sysctls: [{ name: 'kernel.core_pattern', value: '|/x' }] },
+  }),
+  guarded('privileged runner', 'privileged', { privileged: true }),
+  init('privileged init container', 'securityContext.privileged', {
+    name: 'prepare',
+    image: 'x',
+    securityContext: { privileged: true },
+  }),
+  guarded('capability', 'capabilities.add.0', { capabilities: { add: ['SYS_ADMIN'] } }),
+  guarded('capability in lower case', 'capabilities.add.0', { capabilities: { add: ['sys_admin'] } }),
+  guarded('no seccomp', 'seccompProfile.type', { seccompProfile: { type: 'Unconfined' } }),
+  metadata('no AppArmor, by the old annotation', 'annotations.container.apparmor.security.beta.kubernetes.io/runner', {
+    annotations: { 'container.apparmor.security.beta.kubernetes.io/runner': 'unconfined' },
+  }),
+  guarded('unmasked /proc', 'procMount', { procMount: 'Unmasked' }),
+  guarded('SELinux type', 'seLinuxOptions.type', { seLinuxOptions: { type: 'spc_t' } }),
+  spec('Windows host process', 'securityContext.windowsOptions.hostProcess', {
+    securityContext: { windowsOptions: { hostProcess: true } },
+  }),
+];
+
+const RESTRICTED: readonly Row[] = [
+  volume('NFS', 'nfs', { nfs: { path: '/', server: '192.0.2.1' } }),
+  volume('gitRepo, which runs hooks on the node', 'gitRepo', { gitRepo: { repository: 'https://example.com/x' } }),
+  guarded('escalation', 'allowPrivilegeEscalation', { allowPrivilegeEscalation: true }),
+  guarded('root by uid', 'runAsUser', { runAsUser: 0 }),
+  guarded('root by taking runAsNonRoot away', 'runAsNonRoot', { runAsNonRoot: null }),
+  guarded('all hardening taken away', 'allowPrivilegeEscalation', null),
+  sidecar('an unhardened sidecar', 'securityContext.allowPrivilegeEscalation', {}),
+];
 
 export const HOSTILE: readonly Hostile[] = [
-  // The node.
-  { name: 'host network', template: spec({ hostNetwork: true }), by: 'faults', at: 'spec.hostNetwork' },
-  { name: 'host processes', template: spec({ hostPID: true }), by: 'faults', at: 'spec.hostPID' },
-  { name: 'host IPC', template: spec({ hostIPC: true }), by: 'faults', at: 'spec.hostIPC' },
-  { name: 'host network as a string', template: spec({ hostNetwork: 'true' }), by: 'faults', at: 'spec.hostNetwork' },
-  { name: 'folder of the node', template: volume({ hostPath: { path: '/' } }), by: 'baseline', at: `${V}.hostPath` },
-  {
-    name: 'socket of containerd',
-    template: volume({ hostPath: { path: '/run/containerd/containerd.sock', type: 'Socket' } }),
-    by: 'baseline',
-    at: `${V}.hostPath`,
-  },
-  {
-    name: 'folder of the node in place of our data',
-    template: spec({ volumes: [{ name: 'data', hostPath: { path: '/' } }] }),
-    by: 'faults',
-    at: V,
-  },
-  {
-    name: 'two sources, the good one first',
-    template: volume({ emptyDir: {}, hostPath: { path: '/' } }),
-    by: 'faults',
-    at: V,
-  },
-  { name: 'NFS', template: volume({ nfs: { path: '/', server: '192.0.2.1' } }), by: 'restricted', at: `${V}.nfs` },
-  {
-    name: 'gitRepo, which runs hooks on the node',
-    template: volume({ gitRepo: { repository: 'https://example.com/x' } }),
-    by: 'restricted',
-    at: `${V}.gitRepo`,
-  },
-  {
-    name: 'port of the node',
-    template: sidecar({ ports: [{ containerPort: 80, hostPort: 80 }] }),
-    by: 'baseline',
-    at: `${F}.ports.0.hostPort`,
-  },
-  { name: 'a node of choice', template: spec({ nodeName: 'control-plane' }), by: 'faults', at: 'spec.nodeName' },
-  {
-    name: 'kubelet sends requests',
-    template: sidecar({ livenessProbe: { httpGet: { host: '169.254.169.254', port: 80 } } }),
-    by: 'baseline',
-    at: `${F}.livenessProbe.httpGet.host`,
-  },
-  {
-    name: 'sysctl of the node',
-    template: spec({ securityContext: { sysctls: [{ name: 'kernel.core_pattern', value: '|/x' }] } }),
-    by: 'baseline',
-    at: 'spec.securityContext.sysctls.0.name',
-  },
-  // Privileges.
-  {
-    name: 'privileged runner',
-    template: runner({ securityContext: { privileged: true } }),
-    by: 'baseline',
-    at: `${F}.securityContext.privileged`,
-  },
-  {
-    name: 'privileged sidecar',
-    template: sidecar({ securityContext: { privileged: true } }),
-    by: 'baseline',
-    at: `${F}.securityContext.privileged`,
-  },
-  {
-    name: 'privileged init container',
-    template: init({ securityContext: { privileged: true } }),
-    by: 'baseline',
-    at: `${I}.securityContext.privileged`,
-  },
-  {
-    name: 'capability',
-    template: runner({ securityContext: { capabilities: { add: ['SYS_ADMIN'] } } }),
-    by: 'baseline',
-    at: `${F}.securityContext.capabilities.add.0`,
-  },
-  {
-    name: 'capability in lower case',
-    template: runner({ securityContext: { capabilities: { add: ['sys_admin'] } } }),
-    by: 'baseline',
-    at: `${F}.securityContext.capabilities.add.0`,
-  },
-  {
-    name: 'escalation',
-    template: runner({ securityContext: { allowPrivilegeEscalation: true } }),
-    by: 'restricted',
-    at: `${F}.securityContext.allowPrivilegeEscalation`,
-  },
-  {
-    name: 'root by uid',
-    template: runner({ securityContext: { runAsUser: 0 } }),
-    by: 'restricted',
-    at: `${F}.securityContext.runAsUser`,
-  },
-  {
-    name: 'root by taking runAsNonRoot away',
-    template: runner({ securityContext: { runAsNonRoot: null } }),
-    by: 'restricted',
-    at: `${F}.securityContext.runAsNonRoot`,
-  },
-  {
-    name: 'all hardening taken away',
-    template: runner({ securityContext: null }),
-    by: 'restricted',
-    at: `${F}.securityContext.allowPrivilegeEscalation`,
-  },
-  {
-    name: 'no seccomp',
-    template: runner({ securityContext: { seccompProfile: { type: 'Unconfined' } } }),
-    by: 'baseline',
-    at: `${F}.securityContext.seccompProfile.type`,
-  },
-  {
-    name: 'no AppArmor, by the old annotation',
-    template: { metadata: { annotations: { 'container.apparmor.security.beta.kubernetes.io/runner': 'unconfined' } } },
-    by: 'baseline',
-    at: 'metadata.annotations.container.apparmor.security.beta.kubernetes.io/runner',
-  },
-  {
-    name: 'unmasked /proc',
-    template: runner({ securityContext: { procMount: 'Unmasked' } }),
-    by: 'baseline',
-    at: `${F}.securityContext.procMount`,
-  },
-  {
-    name: 'SELinux type',
-    template: runner({ securityContext: { seLinuxOptions: { type: 'spc_t' } } }),
-    by: 'baseline',
-    at: `${F}.securityContext.seLinuxOptions.type`,
-  },
-  {
-    name: 'Windows host process',
-    template: spec({ securityContext: { windowsOptions: { hostProcess: true } } }),
-    by: 'baseline',
-    at: 'spec.securityContext.windowsOptions.hostProcess',
-  },
-  {
-    name: 'called a Windows pod, which is checked less',
-    template: spec({ os: { name: 'windows' } }),
-    by: 'faults',
-    at: 'spec.os',
-  },
-  {
-    name: 'an unhardened sidecar',
-    template: sidecar({}),
-    by: 'restricted',
-    at: `${F}.securityContext.allowPrivilegeEscalation`,
-  },
-  {
-    name: 'ephemeral container',
-    template: spec({ ephemeralContainers: [{ name: 'e', image: 'x', securityContext: { privileged: true } }] }),
-    by: 'faults',
-    at: 'spec.ephemeralContainers',
-  },
-  // Merge tricks.
-  {
-    name: 'runner twice',
-    template: spec({ containers: [{ name: 'runner' }, { name: 'runner', securityContext: { privileged: true } }] }),
-    by: 'faults',
-    at: 'spec.containers.1',
-  },
-  {
-    name: 'runner as an init container',
-    template: spec({ initContainers: [{ name: 'runner', image: 'x' }] }),
-    by: 'faults',
-    at: `${I}.name`,
-  },
-  {
-    name: 'register as a container',
-    template: spec({ containers: [{ name: 'register', image: 'x' }] }),
-    by: 'faults',
-    at: `${F}.name`,
-  },
-  { name: 'container without a name', template: spec({ containers: [{ image: 'x' }] }), by: 'faults', at: `${F}.name` },
-  {
-    name: 'container with a null name',
-    template: spec({ containers: [{ name: null, image: 'x' }] }),
-    by: 'faults',
-    at: `${F}.name`,
-  },
-  { name: 'null in a list', template: spec({ containers: [null] }), by: 'faults', at: F },
-  {
-    name: '$patch: replace of a list',
-    template: spec({ containers: [{ $patch: 'replace' }, { name: 'x', image: 'x' }] }),
-    by: 'faults',
-    at: `${F}.$patch`,
-  },
-  {
-    name: '$patch: delete of register',
-    template: spec({ initContainers: [{ name: 'register', $patch: 'delete' }] }),
-    by: 'faults',
-    at: `${I}.$patch`,
-  },
-  {
-    name: '$patch: replace of the pod',
-    template: { spec: { $patch: 'replace', containers: [{ name: 'runner' }] } },
-    by: 'faults',
-    at: 'spec.$patch',
-  },
-  {
-    name: '$patch in labels',
-    template: { metadata: { labels: { $patch: 'replace' } } },
-    by: 'faults',
-    at: 'metadata.labels.$patch',
-  },
-  { name: '$retainKeys', template: spec({ $retainKeys: ['containers'] }), by: 'faults', at: 'spec.$retainKeys' },
-  {
-    name: '$setElementOrder',
-    template: spec({ '$setElementOrder/containers': [{ name: 'runner' }] }),
-    by: 'faults',
-    at: 'spec.$setElementOrder/containers',
-  },
-  {
-    name: '$deleteFromPrimitiveList',
-    template: { metadata: { '$deleteFromPrimitiveList/finalizers': ['x'] } },
-    by: 'faults',
-    at: 'metadata.$deleteFromPrimitiveList/finalizers',
-  },
-  { name: 'spec is null', template: { spec: null }, by: 'faults', at: 'spec' },
-  {
-    name: 'init containers are null',
-    template: spec({ initContainers: null }),
-    by: 'faults',
-    at: 'spec.initContainers',
-  },
-  { name: 'volumes are null', template: spec({ volumes: null }), by: 'faults', at: 'spec.volumes' },
-  { name: 'labels are null', template: { metadata: { labels: null } }, by: 'faults', at: 'metadata.labels' },
-  {
-    name: 'token mount by null',
-    template: spec({ automountServiceAccountToken: null }),
-    by: 'faults',
-    at: 'spec.automountServiceAccountToken',
-  },
-  { name: 'environment of the runner is null', template: runner({ env: null }), by: 'faults', at: `${F}.env` },
-  {
-    name: 'value of our variable is null',
-    template: runner({ env: [{ name: 'GITEA_RUNNER_EPHEMERAL', value: null }] }),
-    by: 'faults',
-    at: `${F}.env.0`,
-  },
-  // The runner's life.
-  { name: 'runner starts again', template: spec({ restartPolicy: 'Always' }), by: 'faults', at: 'spec.restartPolicy' },
-  {
-    name: 'runner starts again, by itself',
-    template: runner({ restartPolicy: 'Always' }),
-    by: 'faults',
-    at: `${F}.restartPolicy`,
-  },
-  {
-    name: 'other command, our image',
-    template: runner({ command: ['sh', '-c', 'sleep 1d'] }),
-    by: 'faults',
-    at: `${F}.command`,
-  },
-  { name: 'other arguments, our image', template: runner({ args: ['x'] }), by: 'faults', at: `${F}.args` },
-  {
-    name: 'image is empty, command is not',
-    template: runner({ image: '', command: ['x'] }),
-    by: 'faults',
-    at: `${F}.command`,
-  },
-  { name: 'registers for ever', template: env('GITEA_RUNNER_EPHEMERAL'), by: 'faults', at: `${F}.env.0` },
-  { name: 'another Gitea', template: env('GITEA_INSTANCE_URL'), by: 'faults', at: `${F}.env.0` },
-  { name: "another runner's name", template: env('GITEA_RUNNER_NAME'), by: 'faults', at: `${F}.env.0` },
-  { name: 'other labels', template: env('GITEA_RUNNER_LABELS'), by: 'faults', at: `${F}.env.0` },
-  { name: 'other configuration', template: env('CONFIG_FILE'), by: 'faults', at: `${F}.env.0` },
-  { name: 'other state file', template: env('RUNNER_STATE_FILE'), by: 'faults', at: `${F}.env.0` },
-  { name: 'mount over the state', template: mount('/data'), by: 'faults', at: `${F}.volumeMounts.0.mountPath` },
-  {
-    name: 'mount over the state, spelt otherwise',
-    template: mount('/x/..//data/'),
-    by: 'faults',
-    at: `${F}.volumeMounts.0.mountPath`,
-  },
-  {
-    name: 'mount over the state file',
-    template: mount('/data/.runner'),
-    by: 'faults',
-    at: `${F}.volumeMounts.0.mountPath`,
-  },
-  {
-    name: 'mount over the configuration file',
-    template: mount('/etc/gitea-runner/config.yaml', { subPath: 'x' }),
-    by: 'faults',
-    at: `${F}.volumeMounts.0.mountPath`,
-  },
-  {
-    name: 'configuration from a ConfigMap',
-    template: spec({ volumes: [{ name: 'config', configMap: { name: 'x' } }] }),
-    by: 'faults',
-    at: V,
-  },
-  {
-    name: 'state in a claim that others share',
-    template: spec({ volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'x' } }] }),
-    by: 'faults',
-    at: V,
-  },
-  {
-    name: 'graceful stop',
-    template: runner({ lifecycle: { preStop: { exec: { command: ['sleep', '9'] } } } }),
-    by: 'faults',
-    at: `${F}.lifecycle.preStop`,
-  },
-  {
-    name: 'grace period',
-    template: spec({ terminationGracePeriodSeconds: 0 }),
-    by: 'faults',
-    at: 'spec.terminationGracePeriodSeconds',
-  },
-  {
-    name: 'deadline',
-    template: spec({ activeDeadlineSeconds: 9_999_999 }),
-    by: 'faults',
-    at: 'spec.activeDeadlineSeconds',
-  },
-  {
-    name: 'configuration by annotation',
-    template: { metadata: { annotations: { 'gitea.bpg.pw/runner-config': 'x' } } },
-    by: 'faults',
-    at: 'metadata.annotations.gitea.bpg.pw/runner-config',
-  },
-  {
-    name: "another group's pod",
-    template: { metadata: { labels: { 'gitea.bpg.pw/runnergroup-name': 'other' } } },
-    by: 'faults',
-    at: 'metadata.labels.gitea.bpg.pw/runnergroup-name',
-  },
-  {
-    name: "another Application's pod",
-    template: { metadata: { labels: { 'app.kubernetes.io/instance': 'other' } } },
-    by: 'faults',
-    at: 'metadata.labels.app.kubernetes.io/instance',
-  },
-  {
-    name: 'tracked by Argo CD',
-    template: { metadata: { annotations: { 'argocd.argoproj.io/tracking-id': 'x' } } },
-    by: 'faults',
-    at: 'metadata.annotations.argocd.argoproj.io/tracking-id',
-  },
-  {
-    name: 'owner',
-    template: { metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'x', uid: 'x' }] } },
-    by: 'faults',
-    at: 'metadata.ownerReferences',
-  },
-  {
-    name: 'finalizer, so that pods stay',
-    template: { metadata: { finalizers: ['example.com/x'] } },
-    by: 'faults',
-    at: 'metadata.finalizers',
-  },
-  {
-    name: 'other namespace',
-    template: { metadata: { namespace: 'kube-system' } },
-    by: 'faults',
-    at: 'metadata.namespace',
-  },
-  { name: 'priority past the classes', template: spec({ priority: 2_000_000_000 }), by: 'faults', at: 'spec.priority' },
-  // Secrets and tokens.
-  {
-    name: 'register with another command',
-    template: spec({ initContainers: [{ name: 'register', command: ['env'] }] }),
-    by: 'faults',
-    at: I,
-  },
-  {
-    name: 'register with another image',
-    template: spec({ initContainers: [{ name: 'register', image: 'x' }] }),
-    by: 'faults',
-    at: I,
-  },
-  {
-    name: 'registration token in a variable',
-    template: runner({
-      env: [{ name: 'A', valueFrom: { secretKeyRef: { key: 'registration-token', name: 'gitea-runner' } } }],
-    }),
-    by: 'faults',
-    at: `${F}.env.0.valueFrom.secretKeyRef.name`,
-  },
-  {
-    name: 'API token in all variables',
-    template: sidecar({ envFrom: [{ secretRef: { name: 'gitea-api' } }] }),
-    by: 'faults',
-    at: `${F}.envFrom.0.secretRef.name`,
-  },
-  {
-    name: 'registration token as a file',
-    template: volume({ secret: { secretName: 'gitea-runner' } }),
-    by: 'faults',
-    at: `${V}.secret.secretName`,
-  },
-  {
-    name: 'registration token as a projected file',
-    template: volume({ projected: { sources: [{ secret: { name: 'gitea-runner' } }] } }),
-    by: 'faults',
-    at: `${V}.projected.sources.0.secret.name`,
-  },
-  {
-    name: 'registration token for a driver of volumes',
-    template: volume({ csi: { driver: 'd.example.com', nodePublishSecretRef: { name: 'gitea-runner' } } }),
-    by: 'faults',
-    at: `${V}.csi.nodePublishSecretRef.name`,
-  },
-  {
-    name: 'API token to pull images',
-    template: spec({ imagePullSecrets: [{ name: 'gitea-api' }] }),
-    by: 'faults',
-    at: 'spec.imagePullSecrets.0.name',
-  },
-  {
-    name: 'reads the environment of register',
-    template: spec({ shareProcessNamespace: true }),
-    by: 'faults',
-    at: 'spec.shareProcessNamespace',
-  },
-  {
-    name: 'service account token',
-    template: spec({ automountServiceAccountToken: true }),
-    by: 'faults',
-    at: 'spec.automountServiceAccountToken',
-  },
-  {
-    name: 'service account token as a projected file',
-    template: volume({ projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } }),
-    by: 'faults',
-    at: `${V}.projected.sources.0.serviceAccountToken`,
-  },
-  {
-    name: 'service account by its old name',
-    template: spec({ serviceAccount: 'admin' }),
-    by: 'faults',
-    at: 'spec.serviceAccount',
-  },
-  {
-    name: 'docker daemon that listens to all',
-    template: spec({ initContainers: [{ name: 'docker', args: ['dockerd', '--host=tcp://0.0.0.0'] }] }),
-    by: 'faults',
-    at: `${I}.args`,
-    mode: 'dind',
-  },
-  {
-    name: 'docker daemon ends first',
-    template: spec({ initContainers: [{ name: 'docker', restartPolicy: null }] }),
-    by: 'faults',
-    at: `${I}.restartPolicy`,
-    mode: 'dind',
-  },
-  {
-    name: 'other docker daemon',
-    template: runner({ env: [{ name: 'DOCKER_HOST', value: 'tcp://192.0.2.1' }] }),
-    by: 'faults',
-    at: `${F}.env.0`,
-    mode: 'dind',
-  },
-  {
-    name: 'mount over the docker socket',
-    template: mount('/var/run/docker-socket'),
-    by: 'faults',
-    at: `${F}.volumeMounts.0.mountPath`,
-    mode: 'dind',
-  },
-  // The program.
-  {
-    name: '__proto__',
-    template: own('{"spec": {"__proto__": {"hostNetwork": true}}}'),
-    by: 'faults',
-    at: 'spec.__proto__',
-  },
-  {
-    name: '__proto__ in labels',
-    template: own('{"metadata": {"labels": {"__proto__": "x"}}}'),
-    by: 'faults',
-    at: 'metadata.labels.__proto__',
-  },
-  {
-    name: 'constructor',
-    template: own('{"spec": {"constructor": {"prototype": {"hostNetwork": true}}}}'),
-    by: 'faults',
-    at: 'spec.constructor',
-  },
-  {
-    name: 'toString as a label of type mapping',
-    template: own('{"metadata": {"labels": {"toString": {}}}}'),
-    by: 'faults',
-    at: 'metadata.labels.toString',
-  },
-  {
-    name: 'a megabyte',
-    template: { metadata: { annotations: { 'example.com/a': 'x'.repeat(1_048_576) } } },
-    by: 'faults',
-    at: '',
-  },
-  {
-    name: 'a hundred thousand containers',
-    template: spec({ containers: Array.from({ length: 100_000 }, (_, index) => ({ name: `c${index}`, image: 'x' })) }),
-    by: 'faults',
-    at: '',
-  },
-  { name: 'ten thousand levels', template: nested(3000), by: 'faults', at: 'spec.spec.spec.spec.spec.spec.spec.spec' },
-  { name: 'a list', template: [], by: 'faults', at: '' },
-  { name: 'a string', template: 'containers', by: 'faults', at: '' },
+  ...FAULTS.map((row): Hostile => ({ ...row, by: 'faults' })),
+  ...BASELINE.map((row): Hostile => ({ ...row, by: 'baseline' })),
+  ...RESTRICTED.map((row): Hostile => ({ ...row, by: 'restricted' })),
 ];

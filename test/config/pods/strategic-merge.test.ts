@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { mergePodTemplate, withRunner } from '../../../src/config/pods/apply-template.ts';
-import type { Mapping, Value } from '../../../src/config/pods/schema.ts';
+import type { Mapping } from '../../../src/config/pods/schema.ts';
 import type { MergePair } from './merge-cases.ts';
 
 interface Row extends MergePair {
@@ -11,8 +11,6 @@ interface Row extends MergePair {
 const ROWS = JSON.parse(readFileSync('test/config/pods/recorded/merge.json', 'utf8')) as readonly Row[];
 
 const spec = (fields: Mapping): Mapping => ({ spec: fields });
-const merged = (ours: Mapping, template: Mapping): Value =>
-  mergePodTemplate(spec(ours), spec(template))['spec'] ?? null;
 
 describe('mergePodTemplate', () => {
   it.each(ROWS.map((row, index) => [index, row] as const))(
@@ -24,84 +22,6 @@ describe('mergePodTemplate', () => {
 
   it('has enough pairs', () => {
     expect(ROWS).toHaveLength(100);
-  });
-
-  it('merges containers by name, their variables by name, their mounts by path and ports by number', () => {
-    const ours = {
-      containers: [
-        {
-          name: 'runner',
-          image: 'ours',
-          env: [{ name: 'A', value: '1' }],
-          ports: [{ containerPort: 80, name: 'a' }],
-          volumeMounts: [{ mountPath: '/a', name: 'a' }],
-        },
-      ],
-    };
-    const template = {
-      containers: [
-        {
-          name: 'runner',
-          env: [
-            { name: 'B', value: '2' },
-            { name: 'A', value: '3' },
-          ],
-          ports: [{ containerPort: 80, protocol: 'UDP' }],
-          volumeMounts: [{ mountPath: '/a', name: 'a', readOnly: true }],
-        },
-      ],
-    };
-
-    expect(merged(ours, template)).toEqual({
-      containers: [
-        {
-          name: 'runner',
-          image: 'ours',
-          env: [
-            { name: 'B', value: '2' },
-            { name: 'A', value: '3' },
-          ],
-          ports: [{ containerPort: 80, name: 'a', protocol: 'UDP' }],
-          volumeMounts: [{ mountPath: '/a', name: 'a', readOnly: true }],
-        },
-      ],
-    });
-  });
-
-  it.each([
-    [
-      'replaces tolerations',
-      { tolerations: [{ key: 'a' }] },
-      { tolerations: [{ key: 'b' }] },
-      { tolerations: [{ key: 'b' }] },
-    ],
-    [
-      'takes away by null',
-      { nodeSelector: { a: '1', b: '2' } },
-      { nodeSelector: { a: null } },
-      { nodeSelector: { b: '2' } },
-    ],
-    ['leaves no null', {}, { nodeSelector: { a: null } }, { nodeSelector: {} }],
-    [
-      'gives a volume one source',
-      { volumes: [{ name: 'data', emptyDir: { medium: 'Memory' } }] },
-      { volumes: [{ name: 'data', ephemeral: {} }] },
-      { volumes: [{ name: 'data', ephemeral: {} }] },
-    ],
-    [
-      'puts its elements first and keeps ours',
-      { initContainers: [{ name: 'register' }] },
-      { initContainers: [{ name: 'warm-up' }] },
-      { initContainers: [{ name: 'warm-up' }, { name: 'register' }] },
-    ],
-    [
-      'keeps one of ours before its successor',
-      { initContainers: [{ name: 'docker' }, { name: 'register' }] },
-      { initContainers: [{ name: 'a' }, { name: 'register' }] },
-      { initContainers: [{ name: 'a' }, { name: 'docker' }, { name: 'register' }] },
-    ],
-  ] as readonly (readonly [string, Mapping, Mapping, Mapping])[])('%s', (_name, ours, template, wanted) => {
-    expect(merged(ours, template)).toEqual(wanted);
   });
 
   it('changes neither argument', () => {

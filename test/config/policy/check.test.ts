@@ -13,7 +13,6 @@ const ARGOCD: Asker = {
   project: 'ci',
   repository: 'https://gitea.example.com/ops/runners.git',
 };
-const DIGEST = `sha256:${'0'.repeat(64)}`;
 
 describe('a policy without fields is what holds without a policy', () => {
   it.each<[string, AnyGroup, readonly string[]]>([
@@ -92,20 +91,9 @@ describe('namespaces', () => {
       ['namespaces.destinations metadata.namespace', 'namespaces.scopes spec.scope'],
     ],
     [
-      'another organisation',
-      { namespace: 'team-a', scope: { kind: 'org', org: 'other' } },
-      ['namespaces.scopes spec.scope'],
-    ],
-    [
       'a repository of the organisation',
       { namespace: 'team-a', scope: { kind: 'repo', owner: 'acme', repo: 'x' } },
       [],
-    ],
-    ['the whole Gitea', { namespace: 'team-a', scope: { kind: 'global' } }, ['namespaces.scopes spec.scope']],
-    [
-      'a user of the name of the organisation',
-      { namespace: 'team-a', scope: { kind: 'user', user: 'acme' } },
-      ['namespaces.scopes spec.scope'],
     ],
     [
       'Secrets of others',
@@ -152,15 +140,11 @@ describe('namespaces', () => {
 });
 
 describe('images', () => {
+  // Versions, digests and single levels: hostile.test.ts.
   it.each<[string, unknown, string, boolean]>([
-    ['every version', ['docker.io/gitea/runner'], 'gitea/runner:1.0.8', true],
-    ['a version', ['docker.io/gitea/runner:1.*'], 'gitea/runner:1.0.8', true],
-    ['another version', ['docker.io/gitea/runner:1.*'], 'gitea/runner:2.0.0', false],
-    ['a digest', [`docker.io/gitea/runner@${DIGEST}`], `gitea/runner:9@${DIGEST}`, true],
-    ['any digest', ['docker.io/gitea/runner@*'], `gitea/runner@${DIGEST}`, true],
+    ['any digest', ['docker.io/gitea/runner@*'], `gitea/runner@sha256:${'0'.repeat(64)}`, true],
     ['any digest, but none is there', ['docker.io/gitea/runner@*'], 'gitea/runner:1.0.8', false],
     ['a folder', ['registry.example.com:5000/ci/**'], 'registry.example.com:5000/ci/a/b:1', true],
-    ['one level', ['registry.example.com/*'], 'registry.example.com/ci/a', false],
   ])('%s', (_, images, image, isAllowed) => {
     expect(denialsOf({ images }, { image })).toEqual(isAllowed ? [] : ['images spec.image']);
   });
@@ -190,6 +174,7 @@ describe('images', () => {
 describe('securityProfile', () => {
   const ANNOTATED = { metadata: { annotations: { 'gitea.bpg.pw/profile-reason': 'builds images' } } };
 
+  const PRIVILEGED = { highest: 'baseline', withReason: 'privileged' };
   it.each<[string, unknown, Partial<RunnerGroup>, boolean]>([
     ['lower', { highest: 'baseline' }, { securityProfile: 'restricted' }, true],
     ['equal', { highest: 'baseline' }, { securityProfile: 'baseline' }, true],
@@ -209,19 +194,8 @@ describe('securityProfile', () => {
       { containerMode: 'dind', manifest: ANNOTATED },
       false,
     ],
-    [
-      'higher with a reason',
-      { highest: 'baseline', withReason: 'privileged' },
-      { containerMode: 'dind', manifest: ANNOTATED },
-      true,
-    ],
-    ['higher without the reason', { highest: 'baseline', withReason: 'privileged' }, { containerMode: 'dind' }, false],
-    [
-      'an empty reason',
-      { highest: 'baseline', withReason: 'privileged' },
-      { containerMode: 'dind', manifest: { metadata: { annotations: { 'gitea.bpg.pw/profile-reason': ' - ' } } } },
-      false,
-    ],
+    ['higher with a reason', PRIVILEGED, { containerMode: 'dind', manifest: ANNOTATED }, true],
+    ['higher without the reason', PRIVILEGED, { containerMode: 'dind' }, false],
     [
       'a reason never lowers',
       { highest: 'privileged', withReason: 'restricted' },

@@ -22,65 +22,41 @@ describe('a policy file', () => {
     expect(readPolicy('policy.yaml', text)).toEqual({ policy: {} });
   });
 
-  it.each<[string, string, string]>([
+  const AT = 'policy.yaml:4:3:';
+  const LISTED = 'gitea-runners schema --kind RunnerPolicy lists the known ones';
+  it.each<[string, string]>([
+    [`${HEAD}spec:\n  image: []\n`, `${AT} spec.image: unknown field; did you mean "images"?`],
+    [`${HEAD}spec:\n  colour: red\n`, `${AT} spec.colour: unknown field; ${LISTED}`],
     [
-      'an unknown field',
-      `${HEAD}spec:\n  image: []\n`,
-      'policy.yaml:4:3: spec.image: unknown field; did you mean "images"?',
-    ],
-    [
-      'an unknown field that is like no other',
-      `${HEAD}spec:\n  colour: red\n`,
-      'policy.yaml:4:3: spec.colour: unknown field; gitea-runners schema --kind RunnerPolicy lists the known ones',
-    ],
-    [
-      'an unknown field of an entry',
       `${HEAD}spec:\n  namespaces:\n    - name: a\n      scope: [global]\n`,
       'policy.yaml:6:7: spec.namespaces[0].scope: unknown field; did you mean "scopes"?',
     ],
+    [`${HEAD}spec:\n  images: x\n`, `${AT} spec.images: must be a list, not the string "x"; write "images: [x]"`],
+    [HEAD, 'policy.yaml:1:1: spec: is required: a mapping'],
     [
-      'a wrong type',
-      `${HEAD}spec:\n  images: x\n`,
-      'policy.yaml:4:3: spec.images: must be a list, not the string "x"; write "images: [x]"',
-    ],
-    ['no spec', HEAD, 'policy.yaml:1:1: spec: is required: a mapping'],
-    [
-      'another kind',
       `${HEAD.replace('RunnerPolicy', 'RunnerGroup')}spec: {}\n`,
       'policy.yaml:2:1: kind: must be RunnerPolicy, not the string "RunnerGroup"',
     ],
     [
-      'another version',
       `${HEAD.replace('v1alpha1', 'v1')}spec: {}\n`,
       'policy.yaml:1:1: apiVersion: must be gitea.bpg.pw/v1alpha1, not the string "gitea.bpg.pw/v1"',
     ],
     [
-      'a field twice',
       `${HEAD}spec:\n  images: []\n  images: [docker.io/x]\n`,
       'policy.yaml:5:3: is no valid YAML: the key "images" is already in its mapping',
     ],
+    [`${HEAD}spec: {}\n---\n${HEAD}spec: {}\n`, 'policy.yaml: has 2 documents; a policy is exactly one'],
+    ['', 'policy.yaml: has 0 documents; a policy is exactly one'],
+    [`${HEAD}spec: {__proto__: {}}\n`, `policy.yaml:3:8: spec.__proto__: unknown field; ${LISTED}`],
     [
-      'two documents',
-      `${HEAD}spec: {}\n---\n${HEAD}spec: {}\n`,
-      'policy.yaml: has 2 documents; a policy is exactly one',
-    ],
-    ['nothing', '', 'policy.yaml: has 0 documents; a policy is exactly one'],
-    [
-      '__proto__',
-      `${HEAD}spec: {__proto__: {}}\n`,
-      'policy.yaml:3:8: spec.__proto__: unknown field; gitea-runners schema --kind RunnerPolicy lists the known ones',
-    ],
-    [
-      'an odd scope',
       `${HEAD}spec:\n  namespaces: [{name: a, scopes: ['acme']}]\n`,
       'policy.yaml:4:35: spec.namespaces[0].scopes[0]: must be global, org:NAME, user:NAME or repo:OWNER/NAME; stars are allowed; got the string "acme"',
     ],
     [
-      'an odd URL',
       `${HEAD}spec:\n  tokenBindings: [{namespace: a, secret: b, url: 'https://x?y'}]\n`,
       'policy.yaml:4:45: spec.tokenBindings[0].url: must be the base URL of a Gitea: http or https, without credentials, query or fragment; got the string "https://x?y"',
     ],
-  ])('%s is told with its place', (_, text, problem) => {
+  ])('told with its place: %j', (text, problem) => {
     expect(problemsOf(text)).toEqual([problem]);
   });
 

@@ -1,0 +1,85 @@
+/** A container's command in a real shell, with folders and programs of the test's own in place of those of the pod and the image. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+interface Ended {
+  readonly code: number | null;
+  /** On both outputs. */
+  readonly said: string;
+}
+
+interface Start {
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** In place of the shell that the command names. */
+  readonly shell?: string | undefined;
+  /** Hears all that was said so far. `stop` is what a pod gets that is deleted: SIGTERM. */
+  readonly hear?: ((said: string, stop: () => void) => void) | undefined;
+}
+
+/** One per test, which closes it. Its folder has `bin` and `data`. */
+export class Container {
+  readonly folder = mkdtempSync(join(tmpdir(), 'container-'));
+  /** Each leads a process group. */
+  readonly #started: ChildProcess[] = [];
+
+  constructor() {
+    for (const made of ['data', 'bin']) mkdirSync(join(this.folder, made));
+  }
+
+  close(): void {
+    for (const { pid } of this.#started) if (pid !== undefined) endGroup(pid);
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** A shell script that the container finds under this name. */
+  program(name: string, text: string): void {
+    const file = join(this.folder, 'bin', name);
+    writeFileSync(file, `#!/bin/sh\n${text}\n`);
+    chmodSync(file, 0o755);
+  }
+
+  /** Starts the command as the kubelet does: Kubernetes makes one dollar sign of two. */
+  start(command: readonly string[], { env, shell: other, hear = () => undefined }: Start = {}): Promise<Ended> {
+    const [shell = '', ...words] = command.map((word) =>
+      word.replaceAll('$$', () => '$').replaceAll(/\/(?:data|run|etc\/s6)(?=[/\s]|$)/g, (place) => this.folder + place),
+    );
+    const PATH = `${join(this.folder, 'bin')}:${process.env['PATH'] ?? ''}`;
+    const child = spawn(other ?? shell, words, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH, ...env },
+      detached: true,
+    });
+    this.#started.push(child);
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (chunk: string) => {
+        said += chunk;
+        hear(said, () => void child.kill('SIGTERM'));
+      });
+    }
+    return new Promise((resolve, reject) => {
+      child.on('error', reject);
+      // Long before the test's own limit: this one says what the container does.
+      const tooLong = setTimeout(() => {
+        const lives = execFileSync('ps', ['-eo', 'pid,ppid,pgid,stat,wchan:20,args'], { encoding: 'utf8' });
+        const ours = lives.split('\n').filter((line) => line.trim().split(/\s+/)[2] === String(child.pid));
+        reject(new Error(`the container lives after 60 s. It said: ${said}\n${ours.join('\n')}`));
+      }, 60_000);
+      // Not `close`: a `sleep` that nobody waits for holds the pipes. In a pod it ends with the container, here in `close`.
+      child.on('exit', (code) => {
+        clearTimeout(tooLong);
+        resolve({ code, said });
+      });
+    });
+  }
+}
+
+function endGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // All of it has ended.
+  }
+}
