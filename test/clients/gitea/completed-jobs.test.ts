@@ -107,12 +107,10 @@ describe.each(['1.27.3', '1.26.0'])('completed jobs of Gitea %s', (version) => {
     const gitea = await fakeGitea({
       version,
       jobs: [...past(400), jobRow(10_000, 'queued', { created_at: at(5000) })],
-      intercept: ({ query }, response) => {
-        if (query.get('status') !== 'completed' || query.get('page') !== (version === '1.27.3' ? '5' : '2'))
-          return false;
-        json(response, { jobs: [jobRow(10_000, 'completed')], total_count: 400 });
-        return true;
-      },
+      intercept: ({ query }, response) =>
+        query.get('status') === 'completed' &&
+        query.get('page') === (version === '1.27.3' ? '5' : '2') &&
+        json(response, { jobs: [jobRow(10_000, 'completed')], total_count: 400 }),
     });
 
     const found = await lookAt(gitea.url, ACME, ALONE);
@@ -124,11 +122,8 @@ describe.each(['1.27.3', '1.26.0'])('completed jobs of Gitea %s', (version) => {
 test('an empty first page ends the list, whatever its count says', async () => {
   const gitea = await fakeGitea({
     jobs: [waiting(5000)],
-    intercept: ({ query }, response) => {
-      if (query.get('status') !== 'completed') return false;
-      json(response, { jobs: [], total_count: 1e15 });
-      return true;
-    },
+    intercept: ({ query }, response) =>
+      query.get('status') === 'completed' && json(response, { jobs: [], total_count: 1e15 }),
   });
 
   expect(idsOf(await lookAt(gitea.url, ACME, ALONE))).toEqual([10_000]);

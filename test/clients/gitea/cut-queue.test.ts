@@ -81,11 +81,7 @@ test.each([
 ])('an answer that contradicts itself is still an error: %s', async (_, answer) => {
   const gitea = await fakeGitea({
     jobs: jobRows(1, 20_001),
-    intercept: ({ query }, response) => {
-      if (query.get('page') !== '60') return false;
-      json(response, answer());
-      return true;
-    },
+    intercept: ({ query }, response) => query.get('page') === '60' && json(response, answer()),
   });
 
   expect((await failureOf(lookAt(gitea.url))).code).toBe('GR-GITEA-09');

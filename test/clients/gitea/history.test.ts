@@ -124,11 +124,7 @@ describe.each(['1.26.0', '1.27.3'])('the history of Gitea %s', (version) => {
     const gitea = await fakeGitea({
       version,
       jobs: past(3),
-      intercept: ({ query }, response) => {
-        if (query.get('status') !== 'completed') return undefined;
-        json(response, { message: 'no' }, 403);
-        return true;
-      },
+      intercept: ({ query }, response) => query.get('status') === 'completed' && json(response, { message: 'no' }, 403),
     });
 
     const failure = await failureOf(read(gitea.url, 7));

@@ -278,11 +278,9 @@ describe('completed jobs', () => {
   test('may be more than would be read of any other list', async () => {
     const gitea = await fakeGitea({
       jobs: [jobRow(1)],
-      intercept: ({ query }, response) => {
-        if (query.get('status') !== 'completed') return false;
-        json(response, { jobs: jobRows(1000 * Number(query.get('page')), 50, 'completed'), total_count: 5_000_000 });
-        return true;
-      },
+      intercept: ({ query }, response) =>
+        query.get('status') === 'completed' &&
+        json(response, { jobs: jobRows(1000 * Number(query.get('page')), 50, 'completed'), total_count: 5_000_000 }),
     });
 
     expect((await lookAt(gitea.url)).jobs).toHaveLength(151);
@@ -291,11 +289,9 @@ describe('completed jobs', () => {
   test('need not all be there', async () => {
     const gitea = await fakeGitea({
       jobs: [jobRow(1)],
-      intercept: ({ query }, response) => {
-        if (query.get('status') !== 'completed') return false;
-        json(response, { jobs: query.get('page') === '1' ? jobRows(2, 50, 'completed') : [], total_count: 120 });
-        return true;
-      },
+      intercept: ({ query }, response) =>
+        query.get('status') === 'completed' &&
+        json(response, { jobs: query.get('page') === '1' ? jobRows(2, 50, 'completed') : [], total_count: 120 }),
     });
 
     expect(idsOf(await lookAt(gitea.url))).toEqual(upTo(51));

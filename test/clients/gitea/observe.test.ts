@@ -96,11 +96,9 @@ describe('a look at work', () => {
   test('lets the later answer win when a job ends between two lists', async () => {
     const gitea = await fakeGitea({
       jobs: [jobRow(1, 'in_progress', { runner_name: 'r' })],
-      intercept: ({ query }, response) => {
-        if (query.get('status') !== 'completed') return false;
-        json(response, { jobs: [jobRow(1, 'completed', { runner_name: 'r' })], total_count: 1 });
-        return true;
-      },
+      intercept: ({ query }, response) =>
+        query.get('status') === 'completed' &&
+        json(response, { jobs: [jobRow(1, 'completed', { runner_name: 'r' })], total_count: 1 }),
     });
 
     const found = await lookAt(gitea.url);
@@ -178,11 +176,7 @@ describe('versions', () => {
   test('are what an old Gitea is told about, not the 404 of its missing lists', async () => {
     const gitea = await fakeGitea({
       version: '1.24.7',
-      intercept: ({ path }, response) => {
-        if (path.endsWith('/version')) return false;
-        json(response, {}, 404);
-        return true;
-      },
+      intercept: ({ path }, response) => !path.endsWith('/version') && json(response, {}, 404),
     });
 
     expect((await failureOf(lookAt(gitea.url))).code).toBe('GR-GITEA-11');
@@ -201,11 +195,7 @@ describe('versions', () => {
   test('are asked once by a process that looks again, but not remembered when the question failed', async () => {
     let broken = true;
     const gitea = await fakeGitea({
-      intercept: ({ path }, response) => {
-        if (!broken || !path.endsWith('/version')) return false;
-        json(response, {}, 403);
-        return true;
-      },
+      intercept: ({ path }, response) => broken && path.endsWith('/version') && json(response, {}, 403),
     });
     const versions = new Map();
     const options = { ...OPTIONS, versions };
@@ -301,10 +291,7 @@ describe('several targets', () => {
     const good = await fakeGitea({ jobs: [jobRow(1)] });
     const bad = await fakeGitea({ version: '1.24.0' });
     const worse = await fakeGitea({
-      intercept: (_seen, response) => {
-        json(response, {}, 401);
-        return true;
-      },
+      intercept: (_seen, response) => json(response, {}, 401),
     });
     const targets = [bad, good, bad, worse].map(({ url }, index) =>
       targetOf(url, { kind: 'org', org: `o${index}` }, String(index)),

@@ -165,7 +165,25 @@ describe('job rows', () => {
     expect([read({ head_branch: '' })?.branch, read({})?.branch]).toEqual(['', '']);
     expect(read({ head_branch: 'b'.repeat(255) })?.branch).toHaveLength(255);
     expect(read({ head_branch: 'b'.repeat(256) })).not.toHaveProperty('branch');
-    expect(() => read({ head_branch: 7 })).toThrow('job 7 has no usable "head_branch"');
+  });
+
+  test.each<[field: string, ...wrong: readonly unknown[]]>([
+    ['id', undefined, null, '17', [17], 0, -7, 17.5, 2 ** 53],
+    ['run_id', undefined, '5', 0],
+    ['run_attempt', undefined, '1', -1, 0.5, 100_000],
+    ['status', undefined, ['queued'], ''],
+    ['name', undefined, 5, {}],
+    ['labels', undefined, 'linux', { length: 1, 0: 'linux' }, [null], ['gpu', 7]],
+    ['url', undefined, null, ['x']],
+    ['run_url', undefined, null],
+    ['html_url', undefined, null],
+    ['runner_name', null, 9],
+    ['head_branch', null, 7],
+    ['created_at', undefined, null, 1_785_578_400, 'yesterday', '2026-08-01', '2026-02-31T10:00:00Z', ''],
+    ['started_at', undefined, 'soon'],
+    ['completed_at', undefined, 'soon'],
+  ])('are refused without a good %s', (field, ...wrong) => {
+    for (const value of wrong) expect(() => read({ [field]: value }), String(value)).toThrow(`no usable "${field}`);
   });
 
   test('may have unknown fields', () => {
@@ -236,6 +254,7 @@ describe('job rows', () => {
 
   test('give their repository by run_url when url is empty', () => {
     expect(read({ url: '' })?.repository).toBe('acme/web');
+    expect(() => read({ url: '', run_url: '' })).toThrow('job 7 has no usable "run_url"');
   });
 
   test.each([
@@ -257,25 +276,36 @@ describe('job rows', () => {
 
   test('may have no page for people, but no other kind of link', () => {
     expect(read({ html_url: '' })?.url).toBe('');
-    expect(() => read({ html_url: 'data:text/html,x' })).toThrow('job 7 has no usable "html_url"');
-    expect(() => read({ html_url: '/relative' })).toThrow('job 7 has no usable "html_url"');
+    for (const html_url of ['data:text/html,x', 'javascript:alert(1)', 'file:///etc/passwd', 'http://', '/relative'])
+      expect(() => read({ html_url })).toThrow('job 7 has no usable "html_url"');
     expect(read({ html_url: 'https://g/a b\n"' })?.url).toBe('https://g/a%20b%22');
   });
 });
 
 describe('runner rows', () => {
-  test('are online by that word alone', () => {
-    const page = readRunnerPage({
-      runners: [runnerRow(1, 'a'), runnerRow(2, 'b', { status: 'Online' })],
-      total_count: 2,
-    });
+  const read = (fields: Readonly<Record<string, unknown>>) => {
+    const [row] = readRunnerPage({ runners: [runnerRow(1, 'a', fields)], total_count: 1 }).rows;
+    if (!row) throw new Error('no row');
+    return row;
+  };
 
-    expect(page.rows.map(({ online }) => online)).toEqual([true, false]);
+  test('are online by that word alone', () => {
+    expect([read({}).online, read({ status: 'Online' }).online]).toEqual([true, false]);
   });
 
-  test.each(['id', 'name', 'status', 'busy', 'ephemeral'])('need %s', (field) => {
-    expect(() => readRunnerPage({ runners: [{ ...runnerRow(1, 'a'), [field]: undefined }], total_count: 1 })).toThrow(
-      `has no usable "${field}"`,
-    );
+  test('may have no labels', () => {
+    expect(read({ labels: null }).labels).toEqual([]);
+  });
+
+  test.each<[field: string, ...wrong: readonly unknown[]]>([
+    ['id', undefined, '4', -4],
+    ['name', undefined, null],
+    ['status', undefined, 1],
+    ['busy', undefined, 1],
+    ['ephemeral', undefined],
+    ['disabled', 1],
+    ['labels', undefined, 'linux', ['linux']],
+  ])('are refused without a good %s', (field, ...wrong) => {
+    for (const value of wrong) expect(() => read({ [field]: value }), String(value)).toThrow(`no usable "${field}`);
   });
 });

@@ -39,11 +39,7 @@ describe("with the user's own token", () => {
 
   test('names read:user when the token may not say whose it is', async () => {
     const gitea = await fakeGitea({
-      intercept: ({ path }, response) => {
-        if (path !== '/api/v1/user') return false;
-        json(response, {}, 403);
-        return true;
-      },
+      intercept: ({ path }, response) => path === '/api/v1/user' && json(response, {}, 403),
     });
 
     expect((await failureOf(lookAt(gitea.url, ALICE))).message).toBe(
@@ -133,11 +129,7 @@ describe("with another user's token", () => {
       {},
       {
         repos: [repo('a'), repo('b')],
-        intercept: ({ path }, response) => {
-          if (!path.includes('/alice/b/')) return false;
-          json(response, {}, status);
-          return true;
-        },
+        intercept: ({ path }, response) => path.includes('/alice/b/') && json(response, {}, status),
       },
     );
 
@@ -159,11 +151,8 @@ describe("with another user's token", () => {
     ['too many', { 'x-total-count': '501' }, 'Gitea counts 501 repositories; at most 500 are asked one by one'],
   ])('fails when the list of repositories has %s', async (_name, headers, text) => {
     const gitea = await fakeGitea({
-      intercept: ({ path }, response) => {
-        if (path !== '/api/v1/users/alice/repos') return false;
-        json(response, [repo('a')], 200, headers);
-        return true;
-      },
+      intercept: ({ path }, response) =>
+        path === '/api/v1/users/alice/repos' && json(response, [repo('a')], 200, headers),
     });
 
     expect((await failureOf(lookAt(gitea.url, ALICE))).message).toContain(
@@ -250,11 +239,7 @@ describe("with another user's token", () => {
 
   test('says that the user does not exist', async () => {
     const gitea = await fakeGitea({
-      intercept: ({ path }, response) => {
-        if (path !== '/api/v1/users/alice/repos') return false;
-        json(response, {}, 404);
-        return true;
-      },
+      intercept: ({ path }, response) => path === '/api/v1/users/alice/repos' && json(response, {}, 404),
     });
 
     expect((await failureOf(lookAt(gitea.url, ALICE))).message).toContain(
