@@ -100,8 +100,8 @@ describe('asking ahead', () => {
       const gitea = await fakeGitea({
         intercept: ({ path, query }, response, request) => {
           if (path !== RUNNERS && query.get('status') !== 'completed') return false;
-          if (kind === 'broken') request.socket.destroy();
-          else json(response, { message: 'no' }, 403);
+          if (kind !== 'broken') return json(response, { message: 'no' }, 403);
+          request.socket.destroy();
           return true;
         },
       });

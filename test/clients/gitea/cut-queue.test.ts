@@ -93,11 +93,8 @@ test('a long queue that moves while it is read is none', async () => {
     intercept: ({ path, query }, response) => {
       if (!path.endsWith('/jobs') || !query.getAll('status').includes('queued')) return false;
       total += 1;
-      json(response, {
-        jobs: jobRows((Number(query.get('page')) - 1) * 50 + 1, 50).filter(({ id }) => id <= total),
-        total_count: total,
-      });
-      return true;
+      const jobs = jobRows((Number(query.get('page')) - 1) * 50 + 1, 50).filter(({ id }) => id <= total);
+      return json(response, { jobs, total_count: total });
     },
   });
 

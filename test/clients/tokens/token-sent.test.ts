@@ -3,11 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { requestTo } from '../../../src/clients/gitea/api.ts';
 import { orgLevel } from '../../../src/clients/gitea/endpoints.ts';
 import { deleteRegistration } from '../../../src/clients/gitea/registrations.ts';
-import { HttpClient } from '../../../src/clients/http/client.ts';
-import { Deadline } from '../../../src/clients/http/request.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { fakeGitea, jobRow } from '../../support/gitea-stand-in.ts';
+import { accessTo } from '../../support/looking.ts';
 import { folderWith, groupYaml, runHere } from '../../support/run-cli.ts';
 
 const SECRET = 'gitea-token-0123456789abcdef';
@@ -112,17 +111,9 @@ describe('a request to Gitea', () => {
 
   it('that deletes a registration is refused, too, before it is sent', async () => {
     const { origin, arrived } = await serverWithTwoApps();
-    const http = new HttpClient({ env: {} });
-    const access = {
-      http,
-      url: `${origin}/other-app`,
-      token: new Token(SECRET, `${origin}/gitea`),
-      deadline: new Deadline(5000),
-      versions: new Map(),
-    };
+    const access = accessTo(`${origin}/other-app`, new Token(SECRET, `${origin}/gitea`));
 
     const failure = await failureOf(deleteRegistration(access, orgLevel('acme'), 1));
-    await http.close();
 
     expect(failure).toMatchObject({ code: 'GR-GITEA-15', exit: 3 });
     expect(arrived).toEqual([]);
