@@ -146,14 +146,11 @@ describe('a token bound to', () => {
     expect(await verdictOf(bound, group)).toBe(verdict);
   });
 
-  it.each(['', ' ', 'git.example.com', 'https://', 'file:///etc/passwd', 'ftp://git.example.com', 'not a url'])(
-    'what is no Gitea, %j, goes nowhere',
-    async (bound) => {
-      const promise = findToken(runnerGroup(), { secretsDir: secretBoundTo(bound), env: {} });
+  it.each(['', 'git.example.com', 'file:///etc/passwd'])('what is no Gitea, %j, goes nowhere', async (bound) => {
+    const promise = findToken(runnerGroup(), { secretsDir: secretBoundTo(bound), env: {} });
 
-      await expect(promise).rejects.toMatchObject({ exit: 3 });
-    },
-  );
+    await expect(promise).rejects.toMatchObject({ exit: 3 });
+  });
 
   it.each(['https://user:password@gitea.example.com', 'https://gitea.example.com?x=1', 'https://gitea.example.com#x'])(
     'a URL that says more than where Gitea is, %j, goes nowhere, and the message does not repeat it',
