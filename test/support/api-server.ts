@@ -81,12 +81,19 @@ function answer(cluster: Cluster, url: URL, response: ServerResponse): void {
   });
 }
 
-/** A Status object, as the API server refuses. */
-export function status(response: ServerResponse, code: number, reason: string): void {
-  send(response, code, { kind: 'Status', status: 'Failure', message: `secret words of the server`, reason, code });
+/** A Status object, as the API server refuses. True, as an `Override` says that it has answered. */
+export function status(response: ServerResponse, code: number, reason: string): true {
+  return send(response, code, {
+    kind: 'Status',
+    status: 'Failure',
+    message: `secret words of the server`,
+    reason,
+    code,
+  });
 }
 
-export function send(response: ServerResponse, code: number, body: unknown): void {
+export function send(response: ServerResponse, code: number, body: unknown): true {
   response.writeHead(code, { 'content-type': 'application/json' });
   response.end(JSON.stringify(body));
+  return true;
 }

@@ -139,12 +139,14 @@ function page<T>(rows: readonly T[], query: URLSearchParams, maxItems: number): 
   return rows.slice(start, start + size);
 }
 
+/** Answers with JSON. True, as an `Intercept` says that it has answered. */
 export function json(
   response: ServerResponse,
   body: unknown,
   status = 200,
   headers: Readonly<Record<string, string>> = {},
-): void {
+): true {
   response.writeHead(status, { 'content-type': 'application/json;charset=utf-8', ...headers });
   response.end(JSON.stringify(body));
+  return true;
 }

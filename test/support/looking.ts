@@ -1,5 +1,8 @@
 /** Shorthands for looking at a fake Gitea. */
-import { type GiteaTarget, type ObserveOptions, observe } from '../../src/clients/gitea/observe.ts';
+import { onTestFinished } from 'vitest';
+import type { GiteaAccess } from '../../src/clients/gitea/api.ts';
+import { type GiteaTarget, giteaClient, type ObserveOptions, observe } from '../../src/clients/gitea/observe.ts';
+import { Deadline } from '../../src/clients/http/request.ts';
 import { Token } from '../../src/clients/tokens/token.ts';
 import type { Look } from '../../src/planner/evidence.ts';
 import type { Scope } from '../../src/shared/scope.ts';
@@ -10,6 +13,13 @@ export const OPTIONS: ObserveOptions = { deadlineMs: 30_000, includeBlocked: fal
 
 export function targetOf(url: string, scope: Scope = ACME, key = 'look'): GiteaTarget {
   return { key, url, scope, token: new Token(SECRET, url) };
+}
+
+/** Access to this Gitea. Its connections are closed with the test. */
+export function accessTo(url: string, token = new Token(SECRET, url)): GiteaAccess {
+  const http = giteaClient({ deadlineMs: 20_000, env: {} });
+  onTestFinished(() => http.close());
+  return { http, url, token, deadline: new Deadline(20_000), versions: new Map() };
 }
 
 export async function lookAt(url: string, scope: Scope = ACME, options: Partial<ObserveOptions> = {}): Promise<Look> {

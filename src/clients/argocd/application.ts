@@ -26,22 +26,17 @@ const NAME = `${WORD}(?:\\.${WORD})*`;
 const KIND = '[A-Za-z][A-Za-z0-9]{0,62}';
 const TRACKING_ID = new RegExp(`^(?:(${LABEL})_)?(${NAME}):(${NAME})?/(${KIND}):(${LABEL})/(${NAME})$`);
 
-/** Reads the annotation's value. Undefined for anything that Argo CD would not write for a namespaced object. */
-export function parseTrackingId(
-  text: string,
-): { readonly application: ApplicationRef; readonly object: ObjectRef } | undefined {
-  const found = text.length > MAX_LENGTH ? null : TRACKING_ID.exec(text);
-  if (found === null) return undefined;
-  const [, appNamespace, app = '', group = '', kind = '', namespace = '', name = ''] = found;
-  if ([app, group, name].some(({ length }) => length > MAX_NAME)) return undefined;
-  const application = { ...(appNamespace && { namespace: appNamespace }), name: app };
-  return { application, object: { group, kind, namespace, name } };
-}
-
-/** Undefined also when the annotation names another object: a copy of a managed object keeps that of its original. */
+/**
+ * Undefined for anything that Argo CD would not write for a namespaced object. Also when the annotation names another object: a copy of a
+ * managed object keeps that of its original.
+ */
 export function applicationOf(trackingId: string | undefined, object: ObjectRef): ApplicationRef | undefined {
-  const read = trackingId === undefined ? undefined : parseTrackingId(trackingId);
-  return read !== undefined && objectKey(read.object) === objectKey(object) ? read.application : undefined;
+  if (trackingId === undefined || trackingId.length > MAX_LENGTH) return undefined;
+  const [, appNamespace, app = '', group = '', kind = '', namespace = '', name = ''] =
+    TRACKING_ID.exec(trackingId) ?? [];
+  if (app === '' || app.length > MAX_NAME || objectKey({ group, kind, namespace, name }) !== objectKey(object))
+    return undefined;
+  return { ...(appNamespace && { namespace: appNamespace }), name: app };
 }
 
 /** Equal for equal Applications, whether the control-plane namespace is written out or not. */

@@ -1,32 +1,20 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  type ApplicationRef,
-  applicationKey,
-  applicationOf,
-  type ObjectRef,
-  parseTrackingId,
-} from '../../../src/clients/argocd/application.ts';
+import { applicationKey, applicationOf, type ObjectRef } from '../../../src/clients/argocd/application.ts';
 
 const GROUP: ObjectRef = { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci' };
 
-describe('a tracking id', () => {
-  it('names the Application in the control-plane namespace and the object', () => {
-    expect(parseTrackingId('my-app:gitea.bpg.pw/RunnerGroup:runners/ci')).toEqual({
-      application: { name: 'my-app' },
-      object: GROUP,
-    });
+describe('the Application of an object', () => {
+  it.each([
+    ['my-app:gitea.bpg.pw/RunnerGroup:runners/ci', GROUP, { name: 'my-app' }],
+    ['team-a_my.app:gitea.bpg.pw/RunnerGroup:runners/ci', GROUP, { namespace: 'team-a', name: 'my.app' }],
+    ['app:/Secret:runners/ci', { ...GROUP, group: '', kind: 'Secret' }, { name: 'app' }],
+  ])('is the one of its tracking id %s', (trackingId, object, application) => {
+    expect(applicationOf(trackingId, object)).toEqual(application);
   });
 
-  it('names an Application elsewhere by namespace and name', () => {
-    expect(parseTrackingId('team-a_my.app:gitea.bpg.pw/RunnerGroup:runners/ci')?.application).toEqual({
-      namespace: 'team-a',
-      name: 'my.app',
-    });
-  });
-
-  it('may be of the core API, which has no group', () => {
-    expect(parseTrackingId('app:/Secret:runners/ci')?.object.group).toBe('');
+  it('is unknown without an annotation', () => {
+    expect(applicationOf(undefined, GROUP)).toBeUndefined();
   });
 
   it.each([
@@ -46,41 +34,25 @@ describe('a tracking id', () => {
     ['an encoded slash', 'a%2fb:gitea.bpg.pw/RunnerGroup:runners/ci'],
     ['a name that is too long', `${'a'.repeat(254)}:gitea.bpg.pw/RunnerGroup:runners/ci`],
     ['no end', 'a'.repeat(1_000_000)],
-  ])('is refused when it holds %s', (_, text) => {
-    expect(parseTrackingId(text)).toBeUndefined();
+  ])('is unknown when the annotation holds %s', (_, text) => {
+    expect(applicationOf(text, GROUP)).toBeUndefined();
   });
 
-  it('is read back as it was written, and nothing else is read at all', () => {
+  it('is read back as it was written', () => {
     const name = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?$/);
     fc.assert(
       fc.property(name, fc.option(name, { nil: undefined }), name, name, (app, appNamespace, namespace, object) => {
         const instance = appNamespace === undefined ? app : `${appNamespace}_${app}`;
-        const application: ApplicationRef =
-          appNamespace === undefined ? { name: app } : { namespace: appNamespace, name: app };
 
-        expect(parseTrackingId(`${instance}:gitea.bpg.pw/RunnerGroup:${namespace}/${object}`)).toEqual({
-          application,
-          object: { ...GROUP, namespace, name: object },
-        });
+        expect(
+          applicationOf(`${instance}:gitea.bpg.pw/RunnerGroup:${namespace}/${object}`, {
+            ...GROUP,
+            namespace,
+            name: object,
+          }),
+        ).toEqual({ ...(appNamespace !== undefined && { namespace: appNamespace }), name: app });
       }),
     );
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
-        const read = parseTrackingId(text);
-
-        expect(read === undefined || /^[a-z0-9._-]+$/.test(read.application.name)).toBe(true);
-      }),
-    );
-  });
-});
-
-describe('the Application of an object', () => {
-  it('is the one of its own tracking id', () => {
-    expect(applicationOf('my-app:gitea.bpg.pw/RunnerGroup:runners/ci', GROUP)).toEqual({ name: 'my-app' });
-  });
-
-  it('is unknown without an annotation', () => {
-    expect(applicationOf(undefined, GROUP)).toBeUndefined();
   });
 
   it.each([

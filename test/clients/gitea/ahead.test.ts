@@ -72,11 +72,9 @@ describe('asking ahead', () => {
   test('keeps a job active that another list shows completed: which one is older is not known', async () => {
     const gitea = await fakeGitea({
       jobs: [jobRow(1, 'in_progress', { runner_name: 'r' })],
-      intercept: ({ query }, response) => {
-        if (query.get('status') !== 'completed') return false;
-        json(response, { jobs: [jobRow(1, 'completed', { runner_name: 'r' })], total_count: 1 });
-        return true;
-      },
+      intercept: ({ query }, response) =>
+        query.get('status') === 'completed' &&
+        json(response, { jobs: [jobRow(1, 'completed', { runner_name: 'r' })], total_count: 1 }),
     });
 
     const found = await lookAt(gitea.url, ACME, AHEAD);
@@ -102,8 +100,8 @@ describe('asking ahead', () => {
       const gitea = await fakeGitea({
         intercept: ({ path, query }, response, request) => {
           if (path !== RUNNERS && query.get('status') !== 'completed') return false;
-          if (kind === 'broken') request.socket.destroy();
-          else json(response, { message: 'no' }, 403);
+          if (kind !== 'broken') return json(response, { message: 'no' }, 403);
+          request.socket.destroy();
           return true;
         },
       });
@@ -115,11 +113,7 @@ describe('asking ahead', () => {
   test('fails when a list that is needed is refused', async () => {
     const gitea = await fakeGitea({
       jobs: [jobRow(1)],
-      intercept: ({ path }, response) => {
-        if (path !== RUNNERS) return false;
-        json(response, { message: 'no' }, 403);
-        return true;
-      },
+      intercept: ({ path }, response) => path === RUNNERS && json(response, { message: 'no' }, 403),
     });
 
     expect((await failureOf(lookAt(gitea.url, ACME, AHEAD))).code).toBe('GR-GITEA-02');

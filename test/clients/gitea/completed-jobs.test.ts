@@ -93,10 +93,9 @@ describe.each(['1.27.3', '1.26.0'])('completed jobs of Gitea %s', (version) => {
       version,
       jobs: [waiting(5000)],
       intercept: ({ query }, response) => {
-        if (query.get('status') !== 'completed') return false;
         const page = Number(query.get('page'));
-        json(response, { jobs: page <= 4 ? rows.slice((page - 1) * 50, page * 50) : [], total_count: 1e15 });
-        return true;
+        const jobs = page <= 4 ? rows.slice((page - 1) * 50, page * 50) : [];
+        return query.get('status') === 'completed' && json(response, { jobs, total_count: 1e15 });
       },
     });
 
@@ -107,12 +106,10 @@ describe.each(['1.27.3', '1.26.0'])('completed jobs of Gitea %s', (version) => {
     const gitea = await fakeGitea({
       version,
       jobs: [...past(400), jobRow(10_000, 'queued', { created_at: at(5000) })],
-      intercept: ({ query }, response) => {
-        if (query.get('status') !== 'completed' || query.get('page') !== (version === '1.27.3' ? '5' : '2'))
-          return false;
-        json(response, { jobs: [jobRow(10_000, 'completed')], total_count: 400 });
-        return true;
-      },
+      intercept: ({ query }, response) =>
+        query.get('status') === 'completed' &&
+        query.get('page') === (version === '1.27.3' ? '5' : '2') &&
+        json(response, { jobs: [jobRow(10_000, 'completed')], total_count: 400 }),
     });
 
     const found = await lookAt(gitea.url, ACME, ALONE);
@@ -124,11 +121,8 @@ describe.each(['1.27.3', '1.26.0'])('completed jobs of Gitea %s', (version) => {
 test('an empty first page ends the list, whatever its count says', async () => {
   const gitea = await fakeGitea({
     jobs: [waiting(5000)],
-    intercept: ({ query }, response) => {
-      if (query.get('status') !== 'completed') return false;
-      json(response, { jobs: [], total_count: 1e15 });
-      return true;
-    },
+    intercept: ({ query }, response) =>
+      query.get('status') === 'completed' && json(response, { jobs: [], total_count: 1e15 }),
   });
 
   expect(idsOf(await lookAt(gitea.url, ACME, ALONE))).toEqual([10_000]);

@@ -81,11 +81,7 @@ test.each([
 ])('an answer that contradicts itself is still an error: %s', async (_, answer) => {
   const gitea = await fakeGitea({
     jobs: jobRows(1, 20_001),
-    intercept: ({ query }, response) => {
-      if (query.get('page') !== '60') return false;
-      json(response, answer());
-      return true;
-    },
+    intercept: ({ query }, response) => query.get('page') === '60' && json(response, answer()),
   });
 
   expect((await failureOf(lookAt(gitea.url))).code).toBe('GR-GITEA-09');
@@ -97,11 +93,8 @@ test('a long queue that moves while it is read is none', async () => {
     intercept: ({ path, query }, response) => {
       if (!path.endsWith('/jobs') || !query.getAll('status').includes('queued')) return false;
       total += 1;
-      json(response, {
-        jobs: jobRows((Number(query.get('page')) - 1) * 50 + 1, 50).filter(({ id }) => id <= total),
-        total_count: total,
-      });
-      return true;
+      const jobs = jobRows((Number(query.get('page')) - 1) * 50 + 1, 50).filter(({ id }) => id <= total);
+      return json(response, { jobs, total_count: total });
     },
   });
 

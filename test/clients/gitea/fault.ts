@@ -84,6 +84,16 @@ export function onJobs(name: string, code: string, answer: Answer, received: str
   };
 }
 
+/** Faults with one text. @param answers by name. */
+export function alike(
+  code: string,
+  received: string,
+  remedy: string,
+  answers: Readonly<Record<string, Answer>>,
+): readonly Fault[] {
+  return Object.entries(answers).map(([name, answer]) => onJobs(name, code, answer, received, remedy));
+}
+
 export function onVersion(name: string, code: string, answer: Answer, received: string, remedy: string): Fault {
   return {
     name,
@@ -113,10 +123,6 @@ export function onShape(name: string, body: unknown, detail: string): Fault {
 export function incomplete(what: string, path: string, counted: string, rows: number): Fault['message'] {
   return (origin) =>
     `${what}: GET ${origin}${path}: total_count ${counted}, but only ${rows} of these rows arrived, in each of 4 readings. ${INCOMPLETE}.`;
-}
-
-export function outOfTime(origin: string, seconds: number): string {
-  return `${ACTIVE}: GET ${origin}${JOBS}: not done within the time limit of ${seconds} s. Check the load of the server, or raise --timeout.`;
 }
 
 export function version(found: string): Answer {

@@ -5,6 +5,7 @@
 import { json } from '../../support/gitea-stand-in.ts';
 import {
   ACTIVE,
+  alike,
   BUSY,
   bent,
   drip,
@@ -19,7 +20,6 @@ import {
   onRow,
   onShape,
   onVersion,
-  outOfTime,
   raw,
   SERVER,
   SHAPE,
@@ -30,6 +30,11 @@ import {
 import { LIST_FAULTS } from './list-faults.ts';
 
 export { type Fault, LEAK } from './fault.ts';
+
+const UNEXPECTED = 'Check spec.gitea.url and what stands before Gitea';
+const BETWEEN = 'Check the server and what stands before it';
+const NOT_HTTP = 'Check that the URL is that of a web server, http or https as it speaks it';
+const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
 
 const HTTP_FAULTS: readonly Fault[] = [
   onJobs(
@@ -53,13 +58,10 @@ const HTTP_FAULTS: readonly Fault[] = [
     'not found (404)',
     "Check that org acme exists and that the token's user may see it. If acme is a user, write scope: user and user: acme",
   ),
-  onJobs(
-    'the question is refused',
-    'GR-GITEA-06',
-    status(422),
-    'an unexpected status (422)',
-    'Check spec.gitea.url and what stands before Gitea',
-  ),
+  ...alike('GR-GITEA-06', 'an unexpected status (422)', UNEXPECTED, { 'the question is refused': status(422) }),
+  ...alike('GR-GITEA-06', 'an unexpected status (204)', UNEXPECTED, {
+    '204 instead of a list': (_seen, response) => response.writeHead(204).end(),
+  }),
   onJobs(
     'a proxy wants a login',
     'GR-HTTP-08',
@@ -67,43 +69,15 @@ const HTTP_FAULTS: readonly Fault[] = [
     'the proxy wants a login (407)',
     'Put user and password into the proxy URL',
   ),
-  onJobs(
-    '429 without Retry-After',
-    'GR-GITEA-18',
-    status(429),
-    'Gitea limits how often it may be asked (429)',
-    LIMITED,
-  ),
-  onJobs(
-    '503 with a page of HTML (the [qos] guard)',
-    'GR-GITEA-04',
-    text(`<html>${LEAK}</html>`, 'text/html', 503),
-    'Gitea is busy (503)',
-    BUSY,
-  ),
-  onJobs(
-    '503 with a Retry-After that cannot be read',
-    'GR-GITEA-04',
-    status(503, { 'retry-after': LEAK }),
-    'Gitea is busy (503)',
-    BUSY,
-  ),
+  ...alike('GR-GITEA-18', 'Gitea limits how often it may be asked (429)', LIMITED, {
+    '429 without Retry-After': status(429),
+    'Retry-After: 0 for ever': status(429, { 'retry-after': '0' }),
+  }),
+  ...alike('GR-GITEA-04', 'Gitea is busy (503)', BUSY, {
+    '503 with a page of HTML (the [qos] guard)': text(`<html>${LEAK}</html>`, 'text/html', 503),
+    '503 with a Retry-After that cannot be read': status(503, { 'retry-after': LEAK }),
+  }),
   onJobs('500 at every try', 'GR-GITEA-05', status(500), 'an error of the server (500)', SERVER),
-  onJobs(
-    '502 at every try',
-    'GR-GITEA-05',
-    text(`<html>${LEAK}</html>`, 'text/html', 502),
-    'an error of the server (502)',
-    SERVER,
-  ),
-  onJobs('504 at every try', 'GR-GITEA-05', status(504), 'an error of the server (504)', SERVER),
-  onJobs(
-    '204 instead of a list',
-    'GR-GITEA-06',
-    (_seen, response) => response.writeHead(204).end(),
-    'an unexpected status (204)',
-    'Check spec.gitea.url and what stands before Gitea',
-  ),
   onJobs(
     'a redirect to another server',
     'GR-HTTP-11',
@@ -118,13 +92,7 @@ const HTTP_FAULTS: readonly Fault[] = [
     'more than 3 redirects',
     'Use the address that the server gives itself',
   ),
-  onJobs(
-    'a redirect without a target',
-    'GR-HTTP-11',
-    status(301),
-    'a redirect (301) that leads nowhere',
-    'Check the server and what stands before it',
-  ),
+  onJobs('a redirect without a target', 'GR-HTTP-11', status(301), 'a redirect (301) that leads nowhere', BETWEEN),
   onJobs(
     'a login page',
     'GR-GITEA-07',
@@ -132,67 +100,29 @@ const HTTP_FAULTS: readonly Fault[] = [
     'a web page instead of JSON',
     NOT_JSON,
   ),
-  onJobs(
-    'JSON under another media type',
-    'GR-GITEA-07',
-    text('{"jobs":[],"total_count":0}', 'text/plain'),
-    'the answer is not JSON',
-    NOT_JSON,
-  ),
-  onJobs('an empty body', 'GR-GITEA-07', text('', 'application/json'), 'the answer is not JSON', NOT_JSON),
-  onJobs(
-    'JSON that ends too early',
-    'GR-GITEA-07',
-    text(`{"jobs":[],"note":"${LEAK}`, 'application/json'),
-    'the answer is not JSON',
-    NOT_JSON,
-  ),
+  ...alike('GR-GITEA-07', 'the answer is not JSON', NOT_JSON, {
+    'JSON under another media type': text('{"jobs":[],"total_count":0}', 'text/plain'),
+    'an empty body': text('', 'application/json'),
+    'JSON that ends too early': text(`{"jobs":[],"note":"${LEAK}`, 'application/json'),
+  }),
   onJobs(
     'bytes that are not UTF-8',
     'GR-HTTP-13',
     text(new Uint8Array([0x22, 0xff, 0xfe, 0x22]), 'application/json'),
     'the answer is not UTF-8 text',
-    'Check the server and what stands before it',
+    BETWEEN,
   ),
-  onJobs(
-    'something that is not HTTP',
-    'GR-HTTP-06',
-    raw(`SSH-2.0-${LEAK}\r\n\r\n`),
-    'the answer is not HTTP that can be read',
-    'Check that the URL is that of a web server, http or https as it speaks it',
-  ),
-  onJobs(
-    'headers without end',
-    'GR-HTTP-06',
-    raw(`HTTP/1.1 200 OK\r\nx-a: ${LEAK.repeat(5000)}\r\n\r\n`),
-    'the answer is not HTTP that can be read',
-    'Check that the URL is that of a web server, http or https as it speaks it',
-  ),
-  onJobs(
-    'a connection closed before the answer',
-    'GR-HTTP-04',
-    (_seen, _response, request) => request.socket.destroy(),
-    'the connection was closed before the answer was complete',
-    'Check the server and what stands before it',
-  ),
-  onJobs(
-    'a body cut before its Content-Length',
-    'GR-HTTP-04',
-    raw(
-      `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{"jobs":[],"total_count":0,"note":"${LEAK}"}`,
+  ...alike('GR-HTTP-06', 'the answer is not HTTP that can be read', NOT_HTTP, {
+    'something that is not HTTP': raw(`SSH-2.0-${LEAK}\r\n\r\n`),
+    'headers without end': raw(`HTTP/1.1 200 OK\r\nx-a: ${LEAK.repeat(5000)}\r\n\r\n`),
+  }),
+  ...alike('GR-HTTP-04', 'the connection was closed before the answer was complete', BETWEEN, {
+    'a connection closed before the answer': (_seen, _response, request) => request.socket.destroy(),
+    'a body cut before its Content-Length': raw(`${HEAD}content-length: 500\r\n\r\n{"jobs":[],"note":"${LEAK}"}`),
+    'a chunked body without its end': raw(
+      `${HEAD}transfer-encoding: chunked\r\n\r\n1b\r\n{"jobs":[],"total_count":0}\r\n`,
     ),
-    'the connection was closed before the answer was complete',
-    'Check the server and what stands before it',
-  ),
-  onJobs(
-    'a chunked body without its end',
-    'GR-HTTP-04',
-    raw(
-      'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n1b\r\n{"jobs":[],"total_count":0}\r\n',
-    ),
-    'the connection was closed before the answer was complete',
-    'Check the server and what stands before it',
-  ),
+  }),
   {
     ...onJobs('a body without end', 'GR-HTTP-12', endless, '', ''),
     // A page that is too long is read in parts, state by state.
@@ -202,26 +132,16 @@ const HTTP_FAULTS: readonly Fault[] = [
 ];
 
 const TIME_FAULTS: readonly Fault[] = [
-  {
-    name: 'no answer at all',
-    code: 'GR-HTTP-09',
-    lasts: true,
-    handler: bent(onPath(JOBS), () => undefined),
-    message: outOfTime,
-  },
-  {
-    name: 'a body that drips',
-    code: 'GR-HTTP-09',
-    lasts: true,
-    handler: bent(onPath(JOBS), drip),
-    message: outOfTime,
-  },
-  {
-    name: 'Retry-After: 0 for ever',
-    code: 'GR-GITEA-18',
-    handler: bent(onPath(JOBS), status(429, { 'retry-after': '0' })),
-    message: (origin) => `${ACTIVE}: GET ${origin}${JOBS}: Gitea limits how often it may be asked (429). ${LIMITED}.`,
-  },
+  ...Object.entries({ 'no answer at all': () => undefined, 'a body that drips': drip }).map(
+    ([name, answer]): Fault => ({
+      name,
+      code: 'GR-HTTP-09',
+      lasts: true,
+      handler: bent(onPath(JOBS), answer),
+      message: (origin, seconds) =>
+        `${ACTIVE}: GET ${origin}${JOBS}: not done within the time limit of ${seconds} s. Check the load of the server, or raise --timeout.`,
+    }),
+  ),
   {
     name: 'a Retry-After beyond the time limit',
     code: 'GR-HTTP-10',
@@ -274,7 +194,6 @@ const SHAPE_FAULTS: readonly Fault[] = [
   onShape('null', null, 'the list is not an object of the expected form'),
   onShape('no jobs', { jobs: null, total_count: 0 }, 'the list has no usable "jobs"'),
   onShape('no total_count', { jobs: [] }, 'the list has no usable "total_count"'),
-  onShape('a negative total_count', { jobs: [], total_count: -1 }, 'the list has no usable "total_count"'),
   onShape('a total_count that is text', { jobs: [], total_count: LEAK }, 'the list has no usable "total_count"'),
   onShape(
     'a row that is no object',
@@ -282,23 +201,11 @@ const SHAPE_FAULTS: readonly Fault[] = [
     'job number 1 of the page is not an object of the expected form',
   ),
   onRow('an id that is text', { id: '17' }, 'job number 1 of the page has no usable "id"'),
-  onRow('an id beyond 2^53', { id: 2 ** 60 }, 'job number 1 of the page has no usable "id"'),
-  onRow('id 0', { id: 0 }, 'job 0 has no usable "id"'),
-  onRow('no status', { status: undefined }, 'job 17 has no usable "status"'),
-  onRow('labels that are no list', { labels: { [LEAK]: LEAK } }, 'job 17 has no usable "labels"'),
   onRow('a label that is no text', { labels: ['gpu', 7] }, 'job 17 has no usable "labels[1]"'),
-  onRow('no labels at all', { labels: undefined }, 'job 17 has no usable "labels"'),
-  onRow('a negative attempt', { run_attempt: -1 }, 'job 17 has no usable "run_attempt"'),
   onRow('a time that is none', { created_at: LEAK }, 'job 17 has no usable "created_at"'),
-  onRow('a runner name that is no text', { runner_name: 9 }, 'job 17 has no usable "runner_name"'),
   onRow(
     'a repository that climbs',
     { url: 'https://g/api/v1/repos/..%2f..%2fetc/passwd/actions/jobs/17' },
-    'job 17 has no usable "url"',
-  ),
-  onRow(
-    'a repository that cannot be decoded',
-    { url: 'https://g/api/v1/repos/a%ZZ/b/actions/jobs/17' },
     'job 17 has no usable "url"',
   ),
   onRow('a link that runs code', { html_url: `javascript:alert("${LEAK}")` }, 'job 17 has no usable "html_url"'),

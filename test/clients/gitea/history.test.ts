@@ -3,13 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { GiteaApi } from '../../../src/clients/gitea/api.ts';
 import { Shelf } from '../../../src/clients/gitea/bounds.ts';
 import { readScopeHistory } from '../../../src/clients/gitea/history.ts';
-import { giteaClient } from '../../../src/clients/gitea/observe.ts';
-import { Deadline } from '../../../src/clients/http/request.ts';
-import { Token } from '../../../src/clients/tokens/token.ts';
 import type { Scope } from '../../../src/shared/scope.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { fakeGitea, type JobRow, jobRow, json } from '../../support/gitea-stand-in.ts';
-import { ACME, SECRET, upTo } from '../../support/looking.ts';
+import { ACME, accessTo, SECRET, upTo } from '../../support/looking.ts';
 
 const TO_MS = Date.parse('2026-08-10T00:00:00Z');
 const HOUR_MS = 3_600_000;
@@ -36,22 +33,9 @@ interface More {
 }
 
 async function read(url: string, days: number, { bytes, mostPages, scope = ACME }: More = {}) {
-  const http = giteaClient({ deadlineMs: 20_000, env: {} });
-  const token = new Token(SECRET, url);
-  const api = new GiteaApi({
-    http,
-    url,
-    token,
-    deadline: new Deadline(20_000),
-    versions: new Map(),
-    shelf: new Shelf(bytes),
-  });
-  try {
-    const period = { fromMs: TO_MS - days * 24 * HOUR_MS, toMs: TO_MS };
-    return await readScopeHistory(api, scope, { workflows: false, ...period, ...(mostPages && { mostPages }) });
-  } finally {
-    await http.close();
-  }
+  const api = new GiteaApi({ ...accessTo(url), shelf: new Shelf(bytes) });
+  const period = { fromMs: TO_MS - days * 24 * HOUR_MS, toMs: TO_MS };
+  return await readScopeHistory(api, scope, { workflows: false, ...period, ...(mostPages && { mostPages }) });
 }
 
 const idsOf = ({ jobs }: { readonly jobs: readonly { readonly id: number }[] }): readonly number[] =>
@@ -124,11 +108,7 @@ describe.each(['1.26.0', '1.27.3'])('the history of Gitea %s', (version) => {
     const gitea = await fakeGitea({
       version,
       jobs: past(3),
-      intercept: ({ query }, response) => {
-        if (query.get('status') !== 'completed') return undefined;
-        json(response, { message: 'no' }, 403);
-        return true;
-      },
+      intercept: ({ query }, response) => query.get('status') === 'completed' && json(response, { message: 'no' }, 403),
     });
 
     const failure = await failureOf(read(gitea.url, 7));

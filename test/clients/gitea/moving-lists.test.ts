@@ -173,8 +173,7 @@ describe('a list that moves while it is read', () => {
       intercept: ({ query }, response) => {
         if (!first || query.getAll('status').join() !== 'queued' || query.get('page') !== '2') return false;
         first = false;
-        json(response, { jobs: jobRows(50, 10), total_count: 60 });
-        return true;
+        return json(response, { jobs: jobRows(50, 10), total_count: 60 });
       },
     });
 
@@ -208,8 +207,7 @@ describe('a list that moves while it is read', () => {
       intercept: ({ query }, response) => {
         if (!shrinking || !query.getAll('status').includes('queued')) return false;
         shrinking = false;
-        json(response, { jobs: jobRows(1, 3), total_count: 2 });
-        return true;
+        return json(response, { jobs: jobRows(1, 3), total_count: 2 });
       },
     });
 
@@ -227,8 +225,7 @@ describe('a total_count that is too small', () => {
           return false;
         }
         const start = (Number(seen.query.get('page')) - 1) * 50;
-        json(response, { [key]: rows.slice(start, start + 50), total_count: total });
-        return true;
+        return json(response, { [key]: rows.slice(start, start + 50), total_count: total });
       },
     });
 
@@ -273,31 +270,5 @@ describe('completed jobs', () => {
     const found = await lookAt(gitea.url);
 
     expect(idsOf(found)).toEqual([...upTo(50), ...upTo(401).slice(250)]);
-  });
-
-  test('may be more than would be read of any other list', async () => {
-    const gitea = await fakeGitea({
-      jobs: [jobRow(1)],
-      intercept: ({ query }, response) => {
-        if (query.get('status') !== 'completed') return false;
-        json(response, { jobs: jobRows(1000 * Number(query.get('page')), 50, 'completed'), total_count: 5_000_000 });
-        return true;
-      },
-    });
-
-    expect((await lookAt(gitea.url)).jobs).toHaveLength(151);
-  });
-
-  test('need not all be there', async () => {
-    const gitea = await fakeGitea({
-      jobs: [jobRow(1)],
-      intercept: ({ query }, response) => {
-        if (query.get('status') !== 'completed') return false;
-        json(response, { jobs: query.get('page') === '1' ? jobRows(2, 50, 'completed') : [], total_count: 120 });
-        return true;
-      },
-    });
-
-    expect(idsOf(await lookAt(gitea.url))).toEqual(upTo(51));
   });
 });

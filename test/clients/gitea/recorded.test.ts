@@ -90,11 +90,7 @@ describe.each(readdirSync(ROOT))('Gitea %s', (version) => {
     async ({ answer }) => {
       const gitea = await fakeGitea({
         version,
-        intercept: ({ path }, response) => {
-          if (path.endsWith('/version')) return false;
-          json(response, answer.body, answer.status);
-          return true;
-        },
+        intercept: ({ path }, response) => !path.endsWith('/version') && json(response, answer.body, answer.status),
       });
 
       const failure = await failureOf(lookAt(gitea.url));

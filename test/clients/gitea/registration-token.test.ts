@@ -1,12 +1,10 @@
 /** The registration token as Gitea gives it, and what every other answer means. */
-import { expect, it, onTestFinished } from 'vitest';
-import { giteaClient } from '../../../src/clients/gitea/observe.ts';
+import { expect, it } from 'vitest';
 import { readRegistrationToken, registrationLevel } from '../../../src/clients/gitea/registrations.ts';
-import { Deadline } from '../../../src/clients/http/request.ts';
 import type { Scope } from '../../../src/shared/scope.ts';
 import { failureOf } from '../../support/failure-of.ts';
-import { fakeGitea, type Intercept } from '../../support/gitea-stand-in.ts';
-import { ACME, SECRET, targetOf } from '../../support/looking.ts';
+import { fakeGitea, type Intercept, json } from '../../support/gitea-stand-in.ts';
+import { ACME, accessTo, SECRET } from '../../support/looking.ts';
 
 const TOKEN = 'registration-token-that-nobody-may-see';
 
@@ -16,11 +14,8 @@ async function start(intercept: Intercept) {
     intercept: (seen, response, request) =>
       seen.path.endsWith('/registration-token') && intercept(seen, response, request),
   });
-  const http = giteaClient({ deadlineMs: 10_000, env: {} });
-  onTestFinished(() => http.close());
+  const access = accessTo(gitea.url);
   const ask = async (scope: Scope = ACME): Promise<string> => {
-    const { url, token } = targetOf(gitea.url);
-    const access = { http, url, token, deadline: new Deadline(10_000), versions: new Map() };
     const level = await registrationLevel(access, scope);
     if (!level) throw new Error('no level');
     return await readRegistrationToken(access, level);
@@ -28,12 +23,10 @@ async function start(intercept: Intercept) {
   return { gitea, ask };
 }
 
-const json =
+const answer =
   (body: unknown, status = 200): Intercept =>
-  (_, response) => {
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-    return true;
-  };
+  (_, response) =>
+    json(response, body, status);
 
 it.each<[Scope, string]>([
   [{ kind: 'global' }, '/admin/actions/runners/registration-token'],
@@ -42,9 +35,9 @@ it.each<[Scope, string]>([
   [{ kind: 'repo', owner: 'acme', repo: 'web' }, '/repos/acme/web/actions/runners/registration-token'],
 ])('scope %o is asked with one POST', async (scope, path) => {
   const methods: (string | undefined)[] = [];
-  const { gitea, ask } = await start((seen, response, request) => {
+  const { gitea, ask } = await start((_, response, request) => {
     methods.push(request.method);
-    return json({ token: TOKEN })(seen, response, request);
+    return json(response, { token: TOKEN });
   });
 
   expect(await ask(scope)).toBe(TOKEN);
@@ -54,18 +47,18 @@ it.each<[Scope, string]>([
 });
 
 it.each([
-  ['no token', json({}), 'GR-GITEA-08'],
-  ['an empty token', json({ token: '' }), 'GR-GITEA-08'],
-  ['a token with a line break', json({ token: `${TOKEN}\n` }), 'GR-GITEA-08'],
-  ['a token that is too long', json({ token: TOKEN.repeat(10) }), 'GR-GITEA-08'],
+  ['no token', answer({}), 'GR-GITEA-08'],
+  ['an empty token', answer({ token: '' }), 'GR-GITEA-08'],
+  ['a token with a line break', answer({ token: `${TOKEN}\n` }), 'GR-GITEA-08'],
+  ['a token that is too long', answer({ token: TOKEN.repeat(10) }), 'GR-GITEA-08'],
   ['no JSON', ((_, response) => Boolean(response.writeHead(200).end(TOKEN))) satisfies Intercept, 'GR-GITEA-07'],
   [
     'a refusal',
-    json({ message: `token does not have at least one of required scope(s) ${TOKEN}` }, 403),
+    answer({ message: `token does not have at least one of required scope(s) ${TOKEN}` }, 403),
     'GR-GITEA-02',
   ],
-  ['not found', json({ message: TOKEN }, 404), 'GR-GITEA-03'],
-  ['an error of the server', json({ message: TOKEN }, 500), 'GR-GITEA-05'],
+  ['not found', answer({ message: TOKEN }, 404), 'GR-GITEA-03'],
+  ['an error of the server', answer({ message: TOKEN }, 500), 'GR-GITEA-05'],
 ])('%s is a failure without the text', async (_, intercept, code) => {
   const { ask } = await start(intercept);
 

@@ -1,31 +1,21 @@
 /** Re-runs through a simulated Gitea: what is read, what is asked, what each refusal says. */
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Simulator, SimulatorOptions } from '../../../model/gitea/simulator.ts';
-import type { GiteaAccess } from '../../../src/clients/gitea/api.ts';
-import { giteaClient } from '../../../src/clients/gitea/observe.ts';
 import { askForRerun, canEndRuns, endRun, readRunJobs } from '../../../src/clients/gitea/runs.ts';
-import { Deadline } from '../../../src/clients/http/request.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import { failureOf } from '../../support/failure-of.ts';
+import { json } from '../../support/gitea-stand-in.ts';
+import { accessTo } from '../../support/looking.ts';
 import { startAcme } from '../../support/start-acme.ts';
 
 const PLACE = { repository: 'acme/web', runId: 1 };
 const VERSIONS = ['1.26.0', '1.27.3'] as const;
 
-interface World {
-  readonly simulator: Simulator;
-  readonly access: GiteaAccess;
-}
-
 /** A Gitea, and a client whose token has these scopes. */
-async function open(options: SimulatorOptions = {}, scopes: readonly string[] = ['write:repository']): Promise<World> {
+async function open(options: SimulatorOptions = {}, scopes: readonly string[] = ['write:repository']) {
   const { simulator } = await startAcme(options);
   simulator.gitea.addToken('anna', scopes, 'the-token');
-  const http = giteaClient({ deadlineMs: 5_000, env: {} });
-  onTestFinished(() => http.close());
-  const token = new Token('the-token', simulator.url);
-  const deadline = new Deadline(5_000);
-  return { simulator, access: { http, url: simulator.url, token, deadline, versions: new Map() } };
+  return { simulator, access: accessTo(simulator.url, new Token('the-token', simulator.url)) };
 }
 
 /** Runs the oldest ready job on a runner of this name. */
@@ -132,10 +122,7 @@ it.each([
   [500, 'the-token', 'GR-GITEA-05'],
 ])('an answer %i with "%s" is %s, and is not repeated', async (status, message, code) => {
   const { simulator, access } = await open();
-  simulator.intercept((_, response) => {
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ message }));
-    return true;
-  });
+  simulator.intercept((_, response) => json(response, { message }, status));
 
   const failure = await failureOf(askForRerun(access, PLACE, 'failed-jobs'));
 
@@ -146,10 +133,7 @@ it.each([
 
 it('409 means that somebody else makes the next attempt', async () => {
   const { simulator, access } = await open();
-  simulator.intercept((_, response) => {
-    response.writeHead(409, { 'content-type': 'application/json' }).end('{}');
-    return true;
-  });
+  simulator.intercept((_, response) => json(response, {}, 409));
 
   expect(await askForRerun(access, PLACE, { jobId: 1 })).toBe('not-done');
 });
@@ -159,11 +143,7 @@ it.each([
   ['a job without a status', { jobs: [{ id: 1, run_attempt: 1 }], total_count: 1 }, 'GR-GITEA-08'],
 ])('refuses %s', async (_, body, code) => {
   const { simulator, access } = await open();
-  simulator.intercept(({ url = '' }, response) => {
-    if (!url.includes('/jobs')) return false;
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-    return true;
-  });
+  simulator.intercept(({ url = '' }, response) => url.includes('/jobs') && json(response, body));
 
   expect((await failureOf(readRunJobs(access, PLACE))).code).toBe(code);
 });

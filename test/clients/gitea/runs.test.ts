@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { findRun } from '../../../src/clients/gitea/runs.ts';
 import { failureOf } from '../../support/failure-of.ts';
-import { fakeGitea } from '../../support/gitea-stand-in.ts';
+import { fakeGitea, json } from '../../support/gitea-stand-in.ts';
 import { targetOf } from '../../support/looking.ts';
 
 it.each([
@@ -14,11 +14,7 @@ it.each([
   [{ total_count: 1 }, 'the list has no usable "workflow_runs"'],
 ])('a list that cannot be read is an error that names its field: %j', async (body, says) => {
   const gitea = await fakeGitea({
-    intercept: ({ path }, response) => {
-      if (!path.endsWith('/runs')) return false;
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-      return true;
-    },
+    intercept: ({ path }, response) => path.endsWith('/runs') && json(response, body),
   });
 
   const asked = findRun(targetOf(gitea.url), { repository: 'acme/web', number: 8 }, { deadlineMs: 10_000, env: {} });

@@ -1,39 +1,28 @@
 /** What `doctor` asks Gitea besides jobs and runners: where it asks, and what it makes of the answers. */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import type { SeenRequest } from '../../../model/gitea/simulator.ts';
-import { type GiteaAccess, GiteaApi } from '../../../src/clients/gitea/api.ts';
+import { describe, expect, it } from 'vitest';
+import { GiteaApi } from '../../../src/clients/gitea/api.ts';
 import { GLOBAL_LEVEL, orgLevel, ownUserLevel, repoLevel } from '../../../src/clients/gitea/endpoints.ts';
-import { giteaClient } from '../../../src/clients/gitea/observe.ts';
 import { isRegistrationToken, readActions, readHooks } from '../../../src/clients/gitea/set-up.ts';
-import { Deadline } from '../../../src/clients/http/request.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import { orFailure } from '../../../src/shared/failure.ts';
+import { json } from '../../support/gitea-stand-in.ts';
+import { accessTo } from '../../support/looking.ts';
 import { startAcme, TOKEN } from '../../support/start-acme.ts';
 
 /** Rows, or status and text of an error, by path and page. */
 type Answers = (path: string, page: number) => unknown;
 
-async function open(
-  answers: Answers,
-): Promise<{ readonly access: GiteaAccess; readonly requests: readonly SeenRequest[] }> {
+async function open(answers: Answers) {
   const { simulator } = await startAcme();
-  const http = giteaClient({ deadlineMs: 5_000, env: {} });
-  onTestFinished(() => http.close());
-  simulator.intercept(({ url = '' }: IncomingMessage, response: ServerResponse) => {
+  simulator.intercept(({ url = '' }, response) => {
     const { pathname, searchParams } = new URL(url, 'http://gitea');
     const found = answers(pathname.replace('/api/v1', ''), Number(searchParams.get('page')));
     if (found === undefined) return false;
-    const status = typeof found === 'number' ? found : 200;
-    response.writeHead(status, { 'content-type': 'application/json' });
-    response.end(
-      JSON.stringify(status === 200 ? found : { message: 'token does not have at least one of required scope(s)' }),
-    );
-    return true;
+    const refusal = { message: 'token does not have at least one of required scope(s)' };
+    return typeof found === 'number' ? json(response, refusal, found) : json(response, found);
   });
-  const token = new Token(TOKEN, simulator.url);
-  const access = { http, url: simulator.url, token, deadline: new Deadline(5_000), versions: new Map() };
+  const access = accessTo(simulator.url, new Token(TOKEN, simulator.url));
   return { access, requests: simulator.requests };
 }
 
@@ -110,7 +99,7 @@ describe('the registration token', () => {
 
     expect(await isRegistrationToken(access, orgLevel('acme'), 'of acme')).toBe(true);
     expect(await isRegistrationToken(access, orgLevel('acme'), 'of ops')).toBe(false);
-    expect(requests.map(({ method }) => method)).toEqual(['POST', 'POST']);
+    expect(requests.flatMap(({ method, target }) => (target.endsWith(PATH) ? method : []))).toEqual(['POST', 'POST']);
   });
 
   it.each([

@@ -20,9 +20,18 @@ async function giteaWith(jobsOf: Readonly<Record<string, ReturnType<typeof jobRo
       if (name === undefined) return false;
       const wanted = seen.query.getAll('status');
       const jobs = (jobsOf[name] ?? []).filter(({ status }) => wanted.includes(status));
-      json(response, { jobs, total_count: jobs.length });
-      return true;
+      return json(response, { jobs, total_count: jobs.length });
     },
+  });
+}
+
+const REPOS = '/api/v1/users/alice/repos';
+
+/** A Gitea whose pages of repositories are these rows, and that counts so many. */
+async function listing(rowsOf: (page: number) => readonly unknown[], total: () => string) {
+  return await fakeGitea({
+    intercept: ({ path, query }, response) =>
+      path === REPOS && json(response, rowsOf(Number(query.get('page'))), 200, { 'x-total-count': total() }),
   });
 }
 
@@ -39,11 +48,7 @@ describe("with the user's own token", () => {
 
   test('names read:user when the token may not say whose it is', async () => {
     const gitea = await fakeGitea({
-      intercept: ({ path }, response) => {
-        if (path !== '/api/v1/user') return false;
-        json(response, {}, 403);
-        return true;
-      },
+      intercept: ({ path }, response) => path === '/api/v1/user' && json(response, {}, 403),
     });
 
     expect((await failureOf(lookAt(gitea.url, ALICE))).message).toBe(
@@ -101,16 +106,10 @@ describe("with another user's token", () => {
     const gitea = await giteaWith(Object.fromEntries(names.map((name, index) => [name, [jobRow(index + 1)]])), {
       maxItems: 2,
       intercept: ({ path, query }, response) => {
-        if (path !== '/api/v1/users/alice/repos') return false;
         // 10 rows in pages of 2; page 2 is all hidden, page 3 half.
         const pages = [['r0', 'r1'], [], ['r2'], ['r3', 'r4'], ['r5', 'r6']];
-        json(
-          response,
-          (pages[Number(query.get('page')) - 1] ?? []).map((name) => repo(name)),
-          200,
-          { 'x-total-count': '10' },
-        );
-        return true;
+        const rows = (pages[Number(query.get('page')) - 1] ?? []).map((name) => repo(name));
+        return path === REPOS && json(response, rows, 200, { 'x-total-count': '10' });
       },
     });
 
@@ -133,11 +132,7 @@ describe("with another user's token", () => {
       {},
       {
         repos: [repo('a'), repo('b')],
-        intercept: ({ path }, response) => {
-          if (!path.includes('/alice/b/')) return false;
-          json(response, {}, status);
-          return true;
-        },
+        intercept: ({ path }, response) => path.includes('/alice/b/') && json(response, {}, status),
       },
     );
 
@@ -159,15 +154,11 @@ describe("with another user's token", () => {
     ['too many', { 'x-total-count': '501' }, 'Gitea counts 501 repositories; at most 500 are asked one by one'],
   ])('fails when the list of repositories has %s', async (_name, headers, text) => {
     const gitea = await fakeGitea({
-      intercept: ({ path }, response) => {
-        if (path !== '/api/v1/users/alice/repos') return false;
-        json(response, [repo('a')], 200, headers);
-        return true;
-      },
+      intercept: ({ path }, response) => path === REPOS && json(response, [repo('a')], 200, headers),
     });
 
     expect((await failureOf(lookAt(gitea.url, ALICE))).message).toContain(
-      `list the repositories of user alice: GET ${gitea.origin}/api/v1/users/alice/repos: ${text}. `,
+      `list the repositories of user alice: GET ${gitea.origin}${REPOS}: ${text}. `,
     );
   });
 
@@ -178,14 +169,10 @@ describe("with another user's token", () => {
     ['50', 60],
   ])('fails when the list of repositories is longer than its count of %s', async (total, count) => {
     const rows = Array.from({ length: count }, (_, index) => repo(`r${index}`));
-    const gitea = await fakeGitea({
-      intercept: ({ path, query }, response) => {
-        if (path !== '/api/v1/users/alice/repos') return false;
-        const start = (Number(query.get('page')) - 1) * 50;
-        json(response, rows.slice(start, start + 50), 200, { 'x-total-count': total });
-        return true;
-      },
-    });
+    const gitea = await listing(
+      (page) => rows.slice((page - 1) * 50, page * 50),
+      () => total,
+    );
 
     const failure = await failureOf(lookAt(gitea.url, ALICE));
 
@@ -202,8 +189,7 @@ describe("with another user's token", () => {
         asked += 1;
         // Seven pages of one row each, in every repository.
         const id = Number(/r(\d+)/.exec(path)?.[1]) * 10 + Number(query.get('page'));
-        json(response, { jobs: [jobRow(id)], total_count: 7 });
-        return true;
+        return json(response, { jobs: [jobRow(id)], total_count: 7 });
       },
     });
 
@@ -216,14 +202,10 @@ describe("with another user's token", () => {
 
   test('fails when the list of repositories never holds still', async () => {
     let total = 60;
-    const gitea = await fakeGitea({
-      intercept: ({ path }, response) => {
-        if (path !== '/api/v1/users/alice/repos') return false;
-        total += 1;
-        json(response, [repo(`r${total}`)], 200, { 'x-total-count': String(total) });
-        return true;
-      },
-    });
+    const gitea = await listing(
+      () => [repo(`r${total}`)],
+      () => String(total++),
+    );
 
     expect((await failureOf(lookAt(gitea.url, ALICE))).code).toBe('GR-GITEA-09');
   });
@@ -250,11 +232,7 @@ describe("with another user's token", () => {
 
   test('says that the user does not exist', async () => {
     const gitea = await fakeGitea({
-      intercept: ({ path }, response) => {
-        if (path !== '/api/v1/users/alice/repos') return false;
-        json(response, {}, 404);
-        return true;
-      },
+      intercept: ({ path }, response) => path === REPOS && json(response, {}, 404),
     });
 
     expect((await failureOf(lookAt(gitea.url, ALICE))).message).toContain(

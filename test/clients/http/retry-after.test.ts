@@ -1,38 +1,13 @@
 /** `Retry-After` is remembered between requests, and shared by clients. */
-import { expect, onTestFinished, test } from 'vitest';
-import { HttpClient } from '../../../src/clients/http/client.ts';
+import { expect, test } from 'vitest';
 import { Deadline } from '../../../src/clients/http/request.ts';
 import { RetryAfter } from '../../../src/clients/http/retry-after.ts';
-import { type Listening, serve } from '../../support/server.ts';
-import { request } from './sending.ts';
-
-interface Asked extends Listening {
-  readonly count: () => number;
-}
-
-/** Answers these, one after the other, the last one for ever. */
-async function answering(
-  ...answers: readonly (readonly [number, Readonly<Record<string, string>>?])[]
-): Promise<Asked> {
-  let count = 0;
-  const server = await serve((_, response) => {
-    const [status, headers] = answers[Math.min(count, answers.length - 1)] ?? [200];
-    count += 1;
-    response.writeHead(status, headers).end('here');
-  });
-  return { ...server, count: () => count };
-}
-
-function open(retryAfter: RetryAfter, connections = 8): HttpClient {
-  const client = new HttpClient({ env: {}, retryAfter, connections });
-  onTestFinished(() => client.close());
-  return client;
-}
+import { answering, open, request } from './sending.ts';
 
 test('a request that another one was told to wait for is not sent, and fails at once when the pause is too long', async () => {
   const server = await answering([429, { 'retry-after': '120' }]);
   const retryAfter = new RetryAfter();
-  const [first, second] = [open(retryAfter), open(retryAfter)];
+  const [first, second] = [open({ retryAfter }), open({ retryAfter })];
   const asked = request(server.origin);
 
   await expect(first.send(asked, new Deadline(10_000))).rejects.toMatchObject({ code: 'GR-HTTP-10' });
@@ -46,7 +21,7 @@ test('a request that another one was told to wait for is not sent, and fails at 
 
 test('a request that waits for its place is not sent either', async () => {
   const server = await answering([429, { 'retry-after': '120' }]);
-  const client = open(new RetryAfter(), 1);
+  const client = open({ retryAfter: new RetryAfter(), connections: 1 });
 
   const sent = Array.from({ length: 10 }, () => client.send(request(server.origin), new Deadline(10_000)));
   const results = await Promise.allSettled(sent);
@@ -60,13 +35,13 @@ test('a request waits for the end of a short pause', async () => {
   const retryAfter = new RetryAfter();
   retryAfter.note(server.origin, { status: 503, ms: 50 });
 
-  expect((await open(retryAfter).send(request(server.origin), new Deadline(10_000))).status).toBe(200);
+  expect((await open({ retryAfter }).send(request(server.origin), new Deadline(10_000))).status).toBe(200);
   expect(retryAfter.pauseOf(server.origin)).toBeUndefined();
 });
 
 test('another server is not concerned', async () => {
   const [busy, free] = [await answering([429, { 'retry-after': '120' }]), await answering([200])];
-  const client = open(new RetryAfter());
+  const client = open({ retryAfter: new RetryAfter() });
   await client.send(request(busy.origin), new Deadline(1_000)).catch(() => undefined);
 
   expect((await client.send(request(free.origin), new Deadline(10_000))).status).toBe(200);
@@ -86,6 +61,6 @@ test.each([500, 502, 503, 429])('a request that is to be sent once is not repeat
   const server = await answering([status, { 'retry-after': '0' }]);
   const asked = request(server.origin, { once: true });
 
-  expect((await open(new RetryAfter()).send(asked, new Deadline(10_000))).status).toBe(status);
+  expect((await open({ retryAfter: new RetryAfter() }).send(asked, new Deadline(10_000))).status).toBe(status);
   expect(server.count()).toBe(1);
 });

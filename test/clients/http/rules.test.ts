@@ -15,11 +15,8 @@ describe('proxyFor', () => {
     ]);
   });
 
-  test('does not send https through HTTP_PROXY', () => {
+  test('takes none of the other scheme, and an empty value as none', () => {
     expect(proxyFor(new URL('https://g/'), { HTTP_PROXY: 'http://plain:2' })).toBeUndefined();
-  });
-
-  test('takes an empty value as none', () => {
     expect(pick('https://g/', { https_proxy: '' })).toBeUndefined();
   });
 

@@ -104,20 +104,8 @@ describe('--secrets api', () => {
     expect(scene.api.seen.map(({ pathname }) => pathname).filter((path) => !path.includes('/secrets'))).toEqual([]);
   });
 
-  it('is switched on by GITEA_RUNNERS_SECRETS as well', async () => {
-    const { gitea, api, asked } = await sceneWith((url) => ({ [AUTH]: secret({ token: TOKEN, url }) }));
-    const env = { GITEA_RUNNERS_SECRETS: 'api', GITEA_RUNNERS_KUBECONFIG: kubeconfigFor(api) };
-
-    const { code, stderr } = await runHere(['generate', folderWith({ 'ci.yaml': groupYaml(gitea) })], env);
-
-    expect(code, stderr).toBe(0);
-    expect(asked()).toContain(AUTH);
-  });
-
   it.each([
     ['its key url names another Gitea', { token: TOKEN, url: 'https://gitea.example.org' }, 3, 'GR-TOKEN-05'],
-    ['it has no key url', { token: TOKEN }, 3, 'GR-TOKEN-03'],
-    ['its key url is no URL', { token: TOKEN, url: 'x' }, 3, 'GR-TOKEN-04'],
     ['it has no key with the token', { other: TOKEN, url: 'x' }, 1, 'GR-TOKEN-08'],
     ['the token is empty', { token: '' }, 3, 'GR-TOKEN-03'],
   ] as const)('refuses a Secret when %s', async (_, keys, exit, error) => {

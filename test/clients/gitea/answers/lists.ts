@@ -7,17 +7,7 @@ const INCOMPLETE = { code: 'GR-GITEA-09' } as const;
 const TOO_LONG = { code: 'GR-GITEA-10' } as const;
 const NOT_JSON = { code: 'GR-GITEA-07' } as const;
 
-/** So many rows in pages of 50, and a count. */
-function pages(name: string, expected: HostileAnswer['expected'], count: number, total: number): HostileAnswer {
-  const found = Array.from({ length: count }, (_, index) => job(index + 1));
-  return answers(name, expected, (seen, response) => {
-    const start = (Number(seen.query.get('page')) - 1) * 50;
-    const wanted = seen.query.getAll('status').includes('queued') ? found : [];
-    json(response, { jobs: wanted.slice(start, start + 50), total_count: wanted.length === 0 ? 0 : total });
-  });
-}
-
-const runners = (name: string, expected: HostileAnswer['expected'], count: number, total: unknown): HostileAnswer => {
+const runners = (name: string, expected: HostileAnswer['expected'], count: number, total: number): HostileAnswer => {
   const found = Array.from({ length: count }, (_, index) => runnerRow(index + 1, `${LEAK}-${index}`));
   return answers(
     name,
@@ -44,40 +34,15 @@ const LONG_LABELS = answers('4,000 jobs with 80 labels of 1,000 characters each'
 const COUNTS: readonly HostileAnswer[] = [
   LONG_LABELS,
   rows('a count of 0 and one row', INCOMPLETE, [job(7)], 0),
-  rows('a count of -1', BAD_SHAPE, [job(7)], -1),
-  rows('a count with a fraction', BAD_SHAPE, [job(7)], 1.5),
-  rows('a count beyond 2^53', BAD_SHAPE, [job(7)], 2 ** 60),
   rows('a count of 10^15', INCOMPLETE, [job(7)], 1e15),
-  rows('a count of 20,000 and one row', INCOMPLETE, [job(7)], 20_000),
-  rows('a row that comes twice under a count of 2', INCOMPLETE, [job(7), job(7)]),
-  rows('a row that comes twice under a count of 1', INCOMPLETE, [job(7), job(7)], 1),
   body('a count beyond all numbers', BAD_SHAPE, '{"jobs":[],"total_count":1e999}'),
-  body('a count that is null', BAD_SHAPE, '{"jobs":[],"total_count":null}'),
-  body('a count in a list', BAD_SHAPE, '{"jobs":[],"total_count":[0]}'),
-  body('a count that is NaN', NOT_JSON, '{"jobs":[],"total_count":NaN}'),
   body('two counts: the later one counts', { jobs: 0 }, '{"jobs":[],"total_count":9,"total_count":0}'),
-  pages('60 rows and a count of 50', INCOMPLETE, 60, 50),
-  pages('60 rows and a count of 1', INCOMPLETE, 60, 1),
-  pages('60 rows and a count of 59', INCOMPLETE, 60, 59),
-  pages('60 rows and a count of 61', INCOMPLETE, 60, 61),
-  runners('60 runners and a count of 0', INCOMPLETE, 60, 0),
-  runners('60 runners and a count of 50', INCOMPLETE, 60, 50),
-  runners('60 runners and a count of 1,000', INCOMPLETE, 60, 1000),
-  runners('runners with a count that is text', BAD_SHAPE, 1, '1'),
   runners('runners with a count of 10^15', TOO_LONG, 1, 1e15),
 ];
 
 const SHAPES: readonly HostileAnswer[] = [
-  body('a bare list', BAD_SHAPE, '[]'),
-  body('a number', BAD_SHAPE, '5'),
-  body('text', BAD_SHAPE, `"${LEAK}"`),
-  body('true', BAD_SHAPE, 'true'),
   body('an error object with status 200', BAD_SHAPE, `{"message":"${LEAK}","errors":["${LEAK}"]}`),
   body('jobs that look like a list', BAD_SHAPE, '{"jobs":{"length":1000000000},"total_count":0}'),
-  body('jobs that are text', BAD_SHAPE, `{"jobs":"${LEAK}","total_count":0}`),
-  body('runners in place of jobs', BAD_SHAPE, '{"runners":[],"total_count":0}'),
-  body('rows that are null', BAD_SHAPE, '{"jobs":[null],"total_count":1}'),
-  body('rows that are lists', BAD_SHAPE, '{"jobs":[[]],"total_count":1}'),
   body(
     'lists in lists, 1,900,000 deep',
     BAD_SHAPE,
@@ -85,13 +50,8 @@ const SHAPES: readonly HostileAnswer[] = [
   ),
   body('objects in objects, 500,000 deep', BAD_SHAPE, `${'{"a":'.repeat(5e5)}1${'}'.repeat(5e5)}`),
   body('the key __proto__', { jobs: 0 }, '{"jobs":[],"total_count":0,"__proto__":{"jobs":[1]}}'),
-  body('jobs in the key __proto__ only', BAD_SHAPE, '{"__proto__":{"jobs":[],"total_count":0}}'),
-  body('a comment', NOT_JSON, '{"jobs":[],"total_count":0} // end'),
-  body('a comma too many', NOT_JSON, '{"jobs":[],"total_count":0,}'),
   body('two answers in one', NOT_JSON, '{"jobs":[],"total_count":0}{"jobs":[],"total_count":0}'),
-  body('single quotes', NOT_JSON, "{'jobs':[],'total_count':0}"),
   body('a byte order mark before it', { jobs: 0 }, '\ufeff{"jobs":[],"total_count":0}'),
-  body('a null byte after it', NOT_JSON, '{"jobs":[],"total_count":0}\u0000'),
 ];
 
 const SIZES: readonly HostileAnswer[] = [
@@ -100,19 +60,12 @@ const SIZES: readonly HostileAnswer[] = [
     const found = Array.from({ length: 50 }, (_, index) => job(page * 50 + index));
     json(response, { jobs: found, total_count: page * 50 + 1000 });
   }),
-  answers('pages that repeat for ever', INCOMPLETE, (_seen, response) => {
-    json(response, { jobs: Array.from({ length: 50 }, (_, index) => job(index + 1)), total_count: 500 });
+  answers('5,000 queued jobs', { jobs: 5 }, ({ query }, response) => {
+    const first = (Number(query.get('page')) - 1) * 50;
+    const count = query.getAll('status').includes('queued') ? 5_000 : 0;
+    const jobs = Array.from({ length: Math.min(50, Math.max(0, count - first)) }, (_, row) => job(first + row + 1));
+    json(response, { jobs, total_count: count });
   }),
-  answers('a full page that repeats for ever under its own count', INCOMPLETE, (_seen, response) => {
-    json(response, { jobs: Array.from({ length: 50 }, (_, index) => job(index + 1)), total_count: 50 });
-  }),
-  answers('empty pages with a count', INCOMPLETE, (_seen, response) => json(response, { jobs: [], total_count: 60 })),
-  answers('completed jobs with a count of 10^15', ONE_JOB, (seen, response) => {
-    if (seen.query.get('status') !== 'completed') return json(response, { jobs: [job(7)], total_count: 1 });
-    const page = Number(seen.query.get('page'));
-    json(response, { jobs: page === 1 ? [job(5, {}, 'completed')] : [], total_count: 1e15 });
-  }),
-  pages('5,000 queued jobs', { jobs: 5 }, 5_000, 5_000),
   runners('5,000 runners', ONE_JOB, 5_000, 5_000),
   rows('a row of 3 MB', ONE_JOB, [job(7, { name: 'n'.repeat(3_000_000) })]),
   rows('a row of 5 MB', { code: 'GR-HTTP-12' }, [job(7, { name: 'n'.repeat(5_000_000) })]),

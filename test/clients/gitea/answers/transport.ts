@@ -1,11 +1,11 @@
 /** Answers that are wrong below JSON: status, headers, encoding, connection, redirects, versions. */
 import { gzipSync } from 'node:zlib';
-import { json } from '../../../support/gitea-stand-in.ts';
-import { type Answer, bent, drip, LEAK, onPath, raw, status, text, version } from '../fault.ts';
-import { answers, BAD_SHAPE, type Expected, type HostileAnswer, job, ONE_JOB } from './answer.ts';
+import { type Answer, bent, LEAK, onPath, raw, status, text, version } from '../fault.ts';
+import { answers, type Expected, type HostileAnswer, job, ONE_JOB } from './answer.ts';
 
 const EMPTY = '{"jobs":[],"total_count":0}';
 const NOT_JSON = { code: 'GR-GITEA-07' } as const;
+const NOT_TEXT = { code: 'GR-HTTP-13' } as const;
 const NOT_HTTP = { code: 'GR-HTTP-06' } as const;
 const BROKEN = { code: 'GR-HTTP-04' } as const;
 const TOO_LATE = { code: 'GR-HTTP-09' } as const;
@@ -14,19 +14,10 @@ const REDIRECT = { code: 'GR-HTTP-11' } as const;
 
 const STATUSES: readonly HostileAnswer[] = (
   [
-    [201, 'GR-GITEA-06'],
-    [202, 'GR-GITEA-06'],
     [206, 'GR-GITEA-06'],
     [300, 'GR-GITEA-06'],
     [304, 'GR-GITEA-06'],
-    [400, 'GR-GITEA-06'],
-    [402, 'GR-GITEA-06'],
-    [408, 'GR-GITEA-06'],
-    [409, 'GR-GITEA-06'],
     [418, 'GR-GITEA-06'],
-    [451, 'GR-GITEA-06'],
-    [501, 'GR-GITEA-05'],
-    [599, 'GR-GITEA-05'],
     [999, 'GR-GITEA-05'],
   ] as const
 ).map(([code, expected]) => answers(`status ${code}`, { code: expected }, status(code)));
@@ -48,40 +39,26 @@ const REDIRECTS: readonly HostileAnswer[] = [
   redirect('a redirect that is no address', () => 'http://['),
 ];
 
-/** A body under a content type. */
+/** A body as JSON. */
 const typed = (name: string, expected: Expected, type: string, content: string | Uint8Array = EMPTY): HostileAnswer =>
   answers(name, expected, text(content, type));
 
 const TYPES: readonly HostileAnswer[] = [
-  typed('JSON as text/json', NOT_JSON, 'text/json'),
-  typed('JSON as application/problem+json', NOT_JSON, 'application/problem+json'),
-  typed('JSON as two types', NOT_JSON, 'application/json, text/html'),
   typed('JSON in upper case: the same type', { jobs: 0 }, 'Application/JSON; charset=UTF-8'),
   typed('JSON without a type', NOT_JSON, ''),
   typed('a web page as JSON', NOT_JSON, 'application/json', `<html>${LEAK}</html>`),
-  typed('YAML as JSON', NOT_JSON, 'application/json', 'jobs: []\ntotal_count: 0\n'),
-  typed('JSON in UTF-16', { code: 'GR-HTTP-13' }, 'application/json', Buffer.from(`\ufeff${EMPTY}`, 'utf16le')),
-  typed(
-    'a lone half of a character',
-    { code: 'GR-HTTP-13' },
-    'application/json',
-    new Uint8Array([0x22, 0xed, 0xa0, 0x80, 0x22]),
-  ),
+  typed('half a character', NOT_TEXT, 'application/json', new Uint8Array([0x22, 0xed, 0xa0, 0x80, 0x22])),
+  typed('3 MiB of spaces before the list', { jobs: 0 }, 'application/json', `${' '.repeat(3 * 1024 * 1024)}${EMPTY}`),
 ];
 
 /** 50 MiB of spaces in 50 KB. Nobody has asked for a compressed body, so none is unpacked. */
-const packed = (encoding: string): Answer => {
-  const bytes = gzipSync(Buffer.alloc(50 * 1024 * 1024, ' '));
-  return (_seen, response) => {
-    response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding });
-    response.end(bytes);
-  };
+const packed: Answer = (_seen, response) => {
+  response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+  response.end(gzipSync(Buffer.alloc(50 * 1024 * 1024, ' ')));
 };
 
 const BODIES: readonly HostileAnswer[] = [
-  answers('a gzip bomb', { code: 'GR-HTTP-13' }, packed('gzip')),
-  answers('a gzip bomb that calls itself br', { code: 'GR-HTTP-13' }, packed('br')),
-  answers('a gzip bomb that calls itself identity', { code: 'GR-HTTP-13' }, packed('identity')),
+  answers('a gzip bomb', NOT_TEXT, packed),
   answers('300 MiB of letters', TOO_LONG, (_seen, response) => {
     const block = Buffer.alloc(1024 * 1024, 'a');
     let left = 300;
@@ -93,16 +70,6 @@ const BODIES: readonly HostileAnswer[] = [
     response.on('drain', more);
     more();
   }),
-  answers(
-    '20 MiB of spaces before the list',
-    TOO_LONG,
-    text(`${' '.repeat(20 * 1024 * 1024)}${EMPTY}`, 'application/json'),
-  ),
-  answers(
-    '3 MiB of spaces before the list',
-    { jobs: 0 },
-    text(`${' '.repeat(3 * 1024 * 1024)}${EMPTY}`, 'application/json'),
-  ),
   {
     ...answers('a length of 100 GB and one byte', TOO_LATE, (_seen, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '99999999999' });
@@ -110,43 +77,33 @@ const BODIES: readonly HostileAnswer[] = [
     }),
     lasts: true,
   },
-  { ...answers('a body that drips, and is whole in the end', TOO_LATE, drip), lasts: true },
   answers('a body that is cut off by a reset', BROKEN, (_seen, response, request) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.write('{"jobs":[');
     setTimeout(() => request.socket.resetAndDestroy(), 20);
   }),
   answers(
-    'a body that is shorter than its length, though whole JSON',
-    BROKEN,
-    raw(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 90\r\n\r\n${EMPTY}`),
-  ),
-  answers(
     'a body that is longer than its length',
     NOT_JSON,
     raw(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 10\r\nconnection: close\r\n\r\n${EMPTY}`),
   ),
+  answers('a list in pieces of one byte', ONE_JOB, (seen, response) => {
+    const found = seen.query.getAll('status').includes('queued') ? [job(1)] : [];
+    response.writeHead(200, { 'content-type': 'application/json' });
+    for (const character of JSON.stringify({ jobs: found, total_count: found.length })) response.write(character);
+    response.end();
+  }),
 ];
 
-/** Bytes again and again, until the other side has enough. */
-const flood = (head: string, again: string): Answer => {
-  return (_seen, _response, request) => {
-    const { socket } = request;
-    socket.write(head);
-    const timer = setInterval(() => socket.write(again), 5);
-    socket.on('close', () => clearInterval(timer));
-    socket.on('error', () => clearInterval(timer));
-  };
+/** `100 Continue` again and again, until the other side has enough. */
+const goOn: Answer = (_seen, _response, { socket }) => {
+  const timer = setInterval(() => socket.write('HTTP/1.1 100 Continue\r\n\r\n'.repeat(50)), 5);
+  socket.on('close', () => clearInterval(timer));
+  socket.on('error', () => clearInterval(timer));
 };
 
 const HEADS: readonly HostileAnswer[] = [
-  answers(
-    'headers without end, one by one',
-    NOT_HTTP,
-    flood('HTTP/1.1 200 OK\r\n', `x-a: ${'a'.repeat(1000)}\r\n`.repeat(20)),
-  ),
-  { ...answers('100 Continue for ever', TOO_LATE, flood('', 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(50))), lasts: true },
-  { ...answers('a status line that drips', NOT_HTTP, flood('', 'X')) },
+  { ...answers('100 Continue for ever', TOO_LATE, goOn), lasts: true },
   answers('two lengths', NOT_HTTP, raw('HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 27\r\n\r\n')),
   answers(
     'a length and chunks',
@@ -155,14 +112,6 @@ const HEADS: readonly HostileAnswer[] = [
       'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
     ),
   ),
-  answers('a negative length', NOT_HTTP, raw('HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n')),
-  answers(
-    'a chunk of impossible size',
-    BROKEN,
-    raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n'),
-  ),
-  answers('HTTP/9.9', NOT_HTTP, raw('HTTP/9.9 200 OK\r\n\r\n')),
-  answers('a TLS alert', NOT_HTTP, raw('\u0015\u0003\u0003\u0000\u0002\u0002\u0046')),
   answers(
     'a second answer after the first: not read',
     { jobs: 0 },
@@ -170,16 +119,6 @@ const HEADS: readonly HostileAnswer[] = [
       `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 27\r\nconnection: close\r\n\r\n${EMPTY}HTTP/1.1 200 OK\r\n\r\n${LEAK}`,
     ),
   ),
-];
-
-const waits = (name: string, expected: Expected, after: string): HostileAnswer =>
-  answers(name, expected, status(503, { 'retry-after': after }));
-
-const BUSY: readonly HostileAnswer[] = [
-  waits('a pause of 30 years', { code: 'GR-HTTP-10' }, '999999999'),
-  waits('a pause beyond all numbers', { code: 'GR-GITEA-04' }, '9'.repeat(400)),
-  waits('a pause of -5 seconds', { code: 'GR-GITEA-04' }, '-5'),
-  waits('a pause until 2015', { code: 'GR-GITEA-04' }, 'Wed, 21 Oct 2015 07:28:00 GMT'),
 ];
 
 /** `/version` is answered like this. */
@@ -193,32 +132,7 @@ const VERSIONS: readonly HostileAnswer[] = [
   versioned('a version that steers a terminal', { code: 'GR-GITEA-13' }, version('\u001b[31m1.27.3\u202e')),
   versioned('a version of 1,000,000 digits', { code: 'GR-GITEA-13' }, version('9'.repeat(1e6))),
   versioned('a version with 3,000,000 dashes', { code: 'GR-GITEA-13' }, version(`1.27.3${'-'.repeat(3e6)}`)),
-  versioned('a version of four numbers', { code: 'GR-GITEA-13' }, version('1.27.3.1')),
-  versioned('a version that is null', BAD_SHAPE, (_seen, response) => json(response, { version: null })),
-  versioned('a version in a list', BAD_SHAPE, (_seen, response) => json(response, { version: ['1.27.3'] })),
-  versioned('a version in capital letters: not one', BAD_SHAPE, (_seen, response) =>
-    json(response, { Version: '1.27.3' }),
-  ),
-  versioned('Gitea 0.9', { code: 'GR-GITEA-11' }, version('0.9.99')),
-  versioned(
-    'a version that is redirected to another server',
-    REDIRECT,
-    status(302, { location: 'http://127.0.0.1:1/' }),
-  ),
   versioned('a development build: as the release it leads to', { jobs: 0 }, version('1.28.0+dev-123-gabc')),
-];
-
-const NOTHING: readonly HostileAnswer[] = [
-  { ...answers('nothing at all', TOO_LATE, () => undefined), lasts: true },
-  answers('the connection is closed at once', BROKEN, (_seen, _response, request) => {
-    request.socket.destroy();
-  }),
-  answers('a list in pieces of one byte', ONE_JOB, (seen, response) => {
-    const found = seen.query.getAll('status').includes('queued') ? [job(1)] : [];
-    response.writeHead(200, { 'content-type': 'application/json' });
-    for (const character of JSON.stringify({ jobs: found, total_count: found.length })) response.write(character);
-    response.end();
-  }),
 ];
 
 export const TRANSPORT_ANSWERS: readonly HostileAnswer[] = [
@@ -227,7 +141,5 @@ export const TRANSPORT_ANSWERS: readonly HostileAnswer[] = [
   ...TYPES,
   ...BODIES,
   ...HEADS,
-  ...BUSY,
   ...VERSIONS,
-  ...NOTHING,
 ];
