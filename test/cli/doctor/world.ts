@@ -37,6 +37,11 @@ export const PODS = `/api/v1${ARGO}/pods`;
 export const METRICS = `${PODS}/gitea-runners-1:9090/proxy/metrics`;
 export const SETTINGS = `/api/v1${ARGO}/configmaps/gitea-runners-settings`;
 export const AUTOSCALER = '/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status';
+/** Places in these objects, for `put`. */
+export const GROUP = [GROUPS, 'items', 0];
+export const SPEC = [...GROUP, 'spec'];
+export const APPLICATION = [APPLICATIONS, 'items', 0];
+export const CONTAINER = [REPO_SERVER, 'spec', 'template', 'spec', 'containers', 0];
 /** Of Gitea's API, in the same world. */
 export const HOOKS = '/api/v1/orgs/acme/hooks';
 export const REPOSITORIES = '/api/v1/orgs/acme/repos';
@@ -185,16 +190,20 @@ export async function examine(change: (world: World, url: string) => World | und
   return { run, runHere, requests: acme.simulator.requests };
 }
 
-export const edit =
-  (path: string, change: (object: Json) => void) =>
+type Key = string | number;
+
+/** Changes a world: `place` is the path of an object, and the keys in it that lead to the value. Undefined takes it away. */
+export const put =
+  ([path = '', ...keys]: readonly Key[], value: unknown) =>
   (world: World): World => {
-    const object = structuredClone(world[path]) as Json;
-    change(object);
-    return { ...world, [path]: object };
+    const changed = structuredClone(world);
+    const way = [path, ...keys];
+    const holder = at(changed, ...way.slice(0, -1)) as Record<Key, unknown>;
+    const last = way.at(-1) ?? '';
+    if (value === undefined) delete holder[last];
+    else holder[last] = value;
+    return changed;
   };
-export const without =
-  (path: string) =>
-  (world: World): World =>
-    Object.fromEntries(Object.entries(world).filter(([key]) => key !== path));
-export const at = (object: unknown, ...keys: readonly (string | number)[]): Json =>
-  keys.reduce((value, key) => (value as Record<string, unknown>)[key], object) as Json;
+export const without = (path: string) => put([path], undefined);
+export const at = (object: unknown, ...keys: readonly Key[]): Json =>
+  keys.reduce((value, key) => (value as Record<Key, unknown>)[key], object) as Json;
