@@ -1,6 +1,4 @@
 /** `validate --against`: what is said about runners before a merge, and that `generate` then does it. Real program, real servers. */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { kubeconfigFor, startCluster } from '../clients/kubernetes/through-cli.ts';
@@ -12,12 +10,9 @@ type Texts = Readonly<Record<string, string>>;
 
 /** A folder with `base/` and `new/`. */
 function sides(base: Texts, next: Texts): string {
-  const folder = folderWith({});
-  for (const [name, files] of Object.entries({ base, new: next })) {
-    mkdirSync(join(folder, name));
-    for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, name, file), text);
-  }
-  return folder;
+  const below = (name: string, files: Texts): Texts =>
+    Object.fromEntries(Object.entries(files).map(([file, text]) => [`${name}/${file}`, text]));
+  return folderWith({ ...below('base', base), ...below('new', next) });
 }
 
 async function validate(base: Texts, next: Texts, ...words: readonly string[]) {

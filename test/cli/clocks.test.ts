@@ -1,15 +1,9 @@
 /** Servers whose clocks differ: real program, a Gitea and an API server with clocks of their own. */
 import type { ServerResponse } from 'node:http';
-import { afterEach, describe, expect, it } from 'vitest';
-import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn } from '../clients/kubernetes/through-cli.ts';
-import { type ApiServer, startApiServer } from '../support/api-server.ts';
-import { folderWith, groupYaml, type Outcome, runHere } from '../support/run-cli.ts';
-import { startAcme } from '../support/start-acme.ts';
-
-const servers: ApiServer[] = [];
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()));
-});
+import { describe, expect, it } from 'vitest';
+import { kubeconfigFor, liveJob, newRunnerIn, startCluster } from '../clients/kubernetes/through-cli.ts';
+import { type Outcome, runHere } from '../support/run-cli.ts';
+import { startWithJob } from '../support/start-acme.ts';
 
 interface Skew {
   /** Gitea's clock minus this machine's, seconds. */
@@ -39,18 +33,11 @@ async function afterFailures({ gitea, kubernetes, silent = false }: Skew) {
     if (!silent) response.setHeader('Date', new Date(clockOf(seconds)).toUTCString());
     return false;
   };
-  const { simulator, env } = await startAcme({ now: () => clockOf(gitea) });
+  const { simulator, env, folder } = await startWithJob('', { now: () => clockOf(gitea) });
   simulator.intercept((_, response) => tellTime(response, gitea));
-  simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
-  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
   const jobs: object[] = [];
-  const server = await startApiServer({
-    tls: CERTIFICATES,
-    jobs: { runners: jobs },
-    override: (_, response) => tellTime(response, kubernetes),
-  });
-  servers.push(server);
-  const kubeconfig = kubeconfigFor(server);
+  const override = (_: URL, response: ServerResponse) => tellTime(response, kubernetes);
+  const kubeconfig = kubeconfigFor(await startCluster({ jobs: { runners: jobs }, override }));
   const run = (command: string, ...flags: string[]): Promise<Outcome> =>
     runHere([command, '--kubeconfig', kubeconfig, ...flags, folder], env);
 

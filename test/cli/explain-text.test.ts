@@ -8,7 +8,6 @@ import {
   evidenceOfScene,
   group,
   job,
-  live,
   NOW,
   named,
   planScene,
@@ -78,28 +77,6 @@ Plan: 2 runners (1 busy, 1 for queued jobs), 2 jobs unserved, 2 held back, 1 blo
 `);
   });
 
-  it('says so when there is nothing to do', () => {
-    expect(textOf({})).toContain('No jobs are queued or running.\n');
-  });
-
-  it('says when a runner that failed to start is tried again', () => {
-    const liveJobs = [0, 1].map((ordinal) => live(named(group(), 1, ordinal), 'failed', { finishedAtMs: NOW - 3_000 }));
-
-    expect(textOf({ jobs: [job(1)], liveJobs })).toContain(
-      'held back: the Job of its last runner ended without a CI job; group runners/ci tries again in 7s',
-    );
-  });
-
-  it('says of a job whose runner was lost that Gitea has not noticed yet', () => {
-    const name = named(group(), 1);
-    const text = textOf({ jobs: [running(1, name)], liveJobs: [live(name, 'failed', { finishedAtMs: NOW })] });
-
-    expect(text).toContain(`its runner ${name} is lost: Gitea fails it after 10 to 15 minutes`);
-    expect(text).toContain(
-      `${name}  runners/ci  stays as a record: its pod is lost while Gitea still shows a CI job on it, it holds no slot`,
-    );
-  });
-
   describe('what it advises', () => {
     const ci = group({ labels: ['ubuntu-latest', 'linux'] });
     const gpu = group({ name: 'a-gpu', labels: ['gpu', 'linux'] });
@@ -110,12 +87,6 @@ Plan: 2 runners (1 busy, 1 for queued jobs), 2 jobs unserved, 2 held back, 1 blo
         ['ubuntu-latets'],
         'labels not covered: ubuntu-latets (did you mean ubuntu-latest (runners/ci)?)',
         'Next: runs-on ubuntu-latets: did you mean ubuntu-latest (runners/ci)? Correct it in the workflow, or add ubuntu-latets to spec.labels of a group whose scope has the job\n',
-      ],
-      [
-        'upper case',
-        ['Linux', 'gpu'],
-        'labels not covered: Linux (did you mean linux (runners/a-gpu)?)',
-        'Next: runs-on Linux: did you mean linux (runners/a-gpu)?',
       ],
       [
         'two misspelt labels',
@@ -157,11 +128,6 @@ Plan: 2 runners (1 busy, 1 for queued jobs), 2 jobs unserved, 2 held back, 1 blo
 
     it.each<[string, Scene, string]>([
       [
-        'a cap of 0',
-        { groups: [group({ maxActiveRunners: 0 })], jobs: [job(1)] },
-        'group runners/ci starts no runners, because spec.maxActiveRunners is 0: raise spec.maxActiveRunners in ci.yaml',
-      ],
-      [
         'slots that are all starting',
         { groups: [group({ maxActiveRunners: 1 })], jobs: [job(1), job(2)], liveJobs: [] },
         'group runners/ci has no free slot (1 starting): wait, or raise spec.maxActiveRunners in ci.yaml if more jobs are to run at once',
@@ -194,10 +160,6 @@ Plan: 2 runners (1 busy, 1 for queued jobs), 2 jobs unserved, 2 held back, 1 blo
     const plain = ours.reduce((rest, style) => rest.replaceAll(style, ''), text).replaceAll('\n', '');
     expect(plain).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(text.split('\n').filter((line) => line.startsWith('FAKE'))).toEqual([]);
-  });
-
-  it('uses colour only on a terminal', () => {
-    expect(textOf({ jobs: [job(1)] })).not.toContain('\u001b');
   });
 
   it.each([

@@ -1,8 +1,8 @@
 /** Groups with `keepFailedSeconds` in the real program: what is refused, and what a look at Gitea reads for them. */
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { CERTIFICATES, kubeconfigFor, liveJob } from '../clients/kubernetes/through-cli.ts';
-import { startApiServer } from '../support/api-server.ts';
+import { describe, expect, it } from 'vitest';
+import { kubeconfigFor, liveJob, newRunnerIn, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { fakeGitea, jobRow } from '../support/gitea-stand-in.ts';
+import { podOf, runsSince } from '../support/kube-objects.ts';
 import { folderWith, groupYaml, type Outcome, runHere } from '../support/run-cli.ts';
 
 const KEEPS = '  keepFailedSeconds: 600\n';
@@ -25,7 +25,7 @@ describe('a group with keepFailedSeconds', () => {
 
   it('keeps the runner of the only CI job there was, which failed', async () => {
     const queued = await fakeGitea({ jobs: [jobRow(7, 'queued', { labels: ['linux'] })] });
-    const runner = /^ {2}name: "(\S+)"$/m.exec((await generateWith(queued.url, undefined)).stdout)?.[1] ?? '';
+    const runner = newRunnerIn((await generateWith(queued.url, undefined)).stdout);
     const times = { created_at: ago(100), started_at: ago(70), completed_at: ago(30) };
     const failed = jobRow(7, 'completed', { ...times, runner_name: runner, conclusion: 'failure', labels: ['linux'] });
     const gitea = await fakeGitea({ jobs: [failed] });
@@ -45,23 +45,10 @@ function ago(seconds: number): string {
 
 /** What the program prints beside a cluster in which the pod of this runner runs. */
 async function generateWith(url: string, runner: string | undefined): Promise<Outcome> {
-  const pod = {
-    metadata: {
-      name: 'pod',
-      namespace: 'runners',
-      uid: 'pod',
-      creationTimestamp: ago(90),
-      ownerReferences: [{ kind: 'Job', uid: `uid-${runner}` }],
-    },
-    status: { phase: 'Running', containerStatuses: [{ name: 'runner', state: { running: { startedAt: ago(80) } } }] },
-  };
-  const there = runner === undefined ? [] : [liveJob(runner, Date.now() - 90_000, { active: 1 })];
-  const cluster = await startApiServer({
-    jobs: { runners: there },
-    pods: { runners: there.map(() => pod) },
-    tls: CERTIFICATES,
-  });
-  onTestFinished(() => cluster.close());
+  const nowMs = Date.now();
+  const there = runner === undefined ? [] : [liveJob(runner, nowMs - 90_000, { active: 1 })];
+  const pods = runner === undefined ? [] : [podOf(runner, runsSince(nowMs - 80_000), nowMs - 90_000)];
+  const cluster = await startCluster({ jobs: { runners: there }, pods: { runners: pods } });
   const folder = folderWith({ 'ci.yaml': groupYaml(url, KEEPS) });
   return await runHere(['generate', '--kubeconfig', kubeconfigFor(cluster), folder], {
     GITEA_URL: url,

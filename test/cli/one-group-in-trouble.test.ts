@@ -1,12 +1,12 @@
 /** One group's trouble is its own (docs/adr/0036). Real program, real Gitea simulator, real API server stand-in. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { runnerName } from '../../src/planner/names.ts';
-import { CERTIFICATES, kubeconfigFor, liveJob } from '../clients/kubernetes/through-cli.ts';
-import { type Cluster, startApiServer } from '../support/api-server.ts';
+import { kubeconfigFor, liveJob, startCluster } from '../clients/kubernetes/through-cli.ts';
+import type { Cluster } from '../support/api-server.ts';
 import { folderWith, groupYaml, runHere, runNode } from '../support/run-cli.ts';
 import { startAcme, TOKEN } from '../support/start-acme.ts';
 
@@ -32,13 +32,11 @@ function objects(text: string): readonly Manifest[] {
 
 /** A Secret per group, mounted as files: each with its own Gitea. */
 function secretsDir(secrets: Readonly<Record<string, { readonly token?: string; readonly url: string }>>): string {
-  const folder = folderWith({});
-  for (const [name, { token = TOKEN, url }] of Object.entries(secrets)) {
-    mkdirSync(join(folder, 'runners', name), { recursive: true });
-    writeFileSync(join(folder, 'runners', name, 'token'), token);
-    writeFileSync(join(folder, 'runners', name, 'url'), url);
-  }
-  return folder;
+  const files = Object.entries(secrets).flatMap(([name, { token = TOKEN, url }]) => [
+    [`runners/${name}/token`, token],
+    [`runners/${name}/url`, url],
+  ]);
+  return folderWith(Object.fromEntries(files));
 }
 
 function yaml(name: string, url: string, spec = ''): string {
@@ -52,8 +50,7 @@ async function stage(url: (good: string) => string, cluster: Cluster = {}, spec 
   const bad = url(simulator.url);
   const now = Date.now();
   const jobs = { runners: [liveJob(WAITING, now), liveJob(RUNNING, now - 60_000)] };
-  const server = await startApiServer({ tls: CERTIFICATES, jobs, ...cluster });
-  onTestFinished(() => server.close());
+  const server = await startCluster({ jobs, ...cluster });
   const files = { 'good.yaml': yaml('good', simulator.url), 'bad.yaml': yaml('bad', bad, spec) };
   const folder = folderWith(files);
   const secrets = secretsDir({ 'good-api': { url: simulator.url }, 'bad-api': { url: bad } });

@@ -1,7 +1,6 @@
 /** Law L5: the Jobs are listed again after a slow Gitea has answered. Those that ended meanwhile may have done what Gitea did not know yet. */
-import { expect, it, onTestFinished } from 'vitest';
-import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn } from '../clients/kubernetes/through-cli.ts';
-import { startApiServer } from '../support/api-server.ts';
+import { expect, it } from 'vitest';
+import { kubeconfigFor, liveJob, newRunnerIn, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { answerer, fakeGitea, jobRow } from '../support/gitea-stand-in.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 
@@ -28,8 +27,7 @@ async function generateWith(
       return true;
     },
   });
-  const server = await startApiServer({ tls: CERTIFICATES, jobs });
-  onTestFinished(() => server.close());
+  const server = await startCluster({ jobs });
   const folder = folderWith({ 'ci.yaml': groupYaml(url) });
   const run = async () =>
     await runHere(['generate', '--kubeconfig', kubeconfigFor(server), folder], {

@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { kubeconfigFor, newRunnerIn, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { type Cluster, status } from '../support/api-server.ts';
-import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
-import { startAcme } from '../support/start-acme.ts';
+import { runHere } from '../support/run-cli.ts';
+import { startWithJob } from '../support/start-acme.ts';
 
 /** What `gitea.bpg.pw/suspended` says of group `ci`; undefined: nothing. */
 function inCluster(text: string | undefined): Cluster {
@@ -12,10 +12,8 @@ function inCluster(text: string | undefined): Cluster {
 }
 
 async function stage(cluster: Cluster) {
-  const { simulator, env } = await startAcme();
-  simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
+  const { env, folder } = await startWithJob();
   const kubeconfig = kubeconfigFor(await startCluster(cluster));
-  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
   return (command: 'generate' | 'explain', ...args: readonly string[]) =>
     runHere([command, '--kubeconfig', kubeconfig, folder, ...args], env);
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { runProgram } from '../../src/cli/cli.ts';
 import { columnsFrom } from '../../src/shared/io.ts';
@@ -72,14 +72,17 @@ export function runCommand(
   });
 }
 
-/** A temporary folder with these files, removed at the end of the test. Concurrent tests hand in their own `onTestFinished`. */
+/** A temporary folder with these files and their folders, removed at the end of the test. Concurrent tests hand in their own `onTestFinished`. */
 export function folderWith(
   files: Readonly<Record<string, string>>,
   atEnd: (cleanUp: () => void) => void = onTestFinished,
 ): string {
   const folder = mkdtempSync(join(tmpdir(), 'groups-'));
   atEnd(() => rmSync(folder, { recursive: true, force: true }));
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
   return folder;
 }
 

@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../model/gitea/simulator.ts';
+import { folderWith, groupYaml } from './run-cli.ts';
 
 export const TOKEN = 'api-token-of-this-test-0123456789';
 
@@ -14,4 +15,11 @@ export async function startAcme(
   simulator.gitea.addRepo('acme/web');
   simulator.gitea.addToken('anna', ['read:organization'], TOKEN);
   return { simulator, env: { GITEA_URL: simulator.url, GITEA_TOKEN: TOKEN } };
+}
+
+/** The same with one queued job, and a folder with the RunnerGroup that serves it. @param spec more of the group */
+export async function startWithJob(spec = '', options: SimulatorOptions = {}) {
+  const { simulator, env } = await startAcme(options);
+  const { jobs } = simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
+  return { simulator, env, folder: folderWith({ 'ci.yaml': groupYaml(simulator.url, spec) }), jobId: jobs[0]?.id };
 }

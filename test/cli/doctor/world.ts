@@ -1,13 +1,12 @@
 /** An installation that `doctor` looks at: a real HTTPS server for the cluster, and a simulated Gitea. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { onTestFinished } from 'vitest';
-import { parse } from 'yaml';
 import { doctor } from '../../../src/cli/doctor.ts';
 import { exitCodeOf } from '../../../src/cli/process.ts';
-import { CERTIFICATES, kubeconfigFor } from '../../clients/kubernetes/through-cli.ts';
+import { kubeconfigFor, startCluster } from '../../clients/kubernetes/through-cli.ts';
 import { documents } from '../../packaging/manifests.ts';
-import { send, startApiServer, status } from '../../support/api-server.ts';
+import { send, status } from '../../support/api-server.ts';
+import { groupList, groupObject, secretObject } from '../../support/kube-objects.ts';
 import { printingIo } from '../../support/printing-io.ts';
 import { folderWith, groupYaml, type Outcome, runCli } from '../../support/run-cli.ts';
 import { TOKEN as GITEA_TOKEN, startAcme } from '../../support/start-acme.ts';
@@ -78,11 +77,7 @@ export const node = (labels: Json = {}, taints: readonly Json[] = []): Json => (
   status: { allocatable: { cpu: '4', memory: '8Gi' } },
 });
 
-export function secret(data: Readonly<Record<string, string>>): Json {
-  return {
-    data: Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')])),
-  };
-}
+export const secret = (data: Readonly<Record<string, string>>): Json => ({ ...secretObject(data) });
 
 export function condition(isReady: string): Json {
   const lastTransitionTime = '2026-01-01T00:00:00Z';
@@ -91,7 +86,8 @@ export function condition(isReady: string): Json {
 
 /** As docs/install.md makes it. */
 function whole(url: string, spec = ''): World {
-  const group = parse(groupYaml(url, spec)) as Json;
+  const conditions = [condition('True')];
+  const group = groupObject(groupYaml(url, spec), { lastCheckTime: new Date().toISOString(), conditions });
   return {
     '/version': { major: '1', minor: '34' },
     [CRD]: manifest('crd.yaml'),
@@ -110,17 +106,7 @@ function whole(url: string, spec = ''): World {
     [RBAC]: manifest('argocd-rbac-cm.yaml'),
     [APPLICATIONS]: { items: [manifest('examples/application.yaml')] },
     [LEASE]: { spec: { holderIdentity: 'gitea-runners-1', renewTime: new Date().toISOString() } },
-    [GROUPS]: {
-      kind: 'RunnerGroupList',
-      metadata: {},
-      items: [
-        {
-          ...group,
-          metadata: { ...(group['metadata'] as Json), uid: 'uid-ci' },
-          status: { lastCheckTime: new Date().toISOString(), conditions: [condition('True')] },
-        },
-      ],
-    },
+    [GROUPS]: { ...groupList([group]) },
     [NAMESPACE]: manifest('runners.yaml'),
     [`${NAMESPACE}/pods`]: { kind: 'PodList', metadata: { resourceVersion: '1' }, items: [] },
     [REGISTRATION]: secret({ token: 'registration', 'registration-token': 'registration', url }),
@@ -150,8 +136,7 @@ export async function examine(change: (world: World, url: string) => World | und
   const { url } = acme.simulator;
   const base = whole(url, spec);
   const world = change(base, url) ?? base;
-  const server = await startApiServer({
-    tls: CERTIFICATES,
+  const server = await startCluster({
     override: ({ pathname }, response, request) => {
       if (pathname === REVIEWS && typeof world[REVIEWS] !== 'number') {
         void reviewed(request, response, String(world[REVIEWS] ?? ''));
@@ -170,7 +155,6 @@ export async function examine(change: (world: World, url: string) => World | und
       return true;
     },
   });
-  onTestFinished(() => server.close());
   acme.simulator.intercept(({ url: target = '' }, response) => {
     const found = world[target.replace(/\?.*/, '')];
     if (found === undefined) return false;
