@@ -2,7 +2,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { type CommandName, type Flag, longName, variableOf } from '../../src/cli/flags/flag.ts';
 import { FLAGS, type FlagName, flagsOf, flagValue, hasPaths } from '../../src/cli/flags/flags.ts';
-import { readAddress } from '../../src/cli/flags/readers.ts';
 import { makeProgram } from '../../src/cli/program.ts';
 import { Failure } from '../../src/shared/failure.ts';
 
@@ -119,6 +118,21 @@ test('an error names the place where the value was written', () => {
   );
 });
 
+const NO_ADDRESSES = [
+  '',
+  '8080',
+  ':',
+  ':x',
+  ':65536',
+  ':-1',
+  '::1:80',
+  '[::1]',
+  'http://a:80',
+  'host name:80',
+  ':80 ',
+  '[a]b:80',
+];
+
 test.each<readonly [string, string, string]>([
   ['cluster', 'on', 'GR-FLAG-01'],
   ['timeout', '0', 'GR-FLAG-02'],
@@ -145,6 +159,7 @@ test.each<readonly [string, string, string]>([
   ['dockerImage', `a${'b'.repeat(512)}`, 'GR-FLAG-15'],
   ['repository', 'web', 'GR-FLAG-17'],
   ...['0s', '25h', '1d', '', '-5m', '1h1h'].map((time) => ['for', time, 'GR-FLAG-02'] as const),
+  ...NO_ADDRESSES.map((text) => ['listen', text, 'GR-FLAG-08'] as const),
   ['since', '91d', 'GR-FLAG-02'],
   ['since', '7', 'GR-FLAG-02'],
   ['by', 'person', 'GR-FLAG-02'],
@@ -165,33 +180,10 @@ test('a kubeconfig is a relative path on the command line only', () => {
   expect(failureOf('kubeconfig', {}, { GITEA_RUNNERS_KUBECONFIG: 'k' }).code).toBe('GR-FLAG-09');
 });
 
-describe('an address to listen on', () => {
-  const source = { name: '--listen', isVariable: false };
-
-  it.each([
-    [':8080', { port: 8080 }],
-    ['127.0.0.1:0', { host: '127.0.0.1', port: 0 }],
-    ['localhost:80', { host: 'localhost', port: 80 }],
-    ['[::1]:80', { host: '::1', port: 80 }],
-    ['[::]:65535', { host: '::', port: 65_535 }],
-  ])('%s is read', (text, address) => {
-    expect(readAddress(text, source)).toEqual(address);
-  });
-
-  it.each([
-    '',
-    '8080',
-    ':',
-    ':x',
-    ':65536',
-    ':-1',
-    '::1:80',
-    '[::1]',
-    'http://127.0.0.1:80',
-    'host name:80',
-    ':80 ',
-    '[a]b:80',
-  ])('%j is none', (text) => {
-    expect(() => readAddress(text, source)).toThrow('it must be an address like :8080');
-  });
+test.each([
+  ['127.0.0.1:0', { host: '127.0.0.1', port: 0 }],
+  ['localhost:80', { host: 'localhost', port: 80 }],
+  ['[::]:65535', { host: '::', port: 65_535 }],
+])('--listen %s is read', (text, address) => {
+  expect(read('listen', { listen: text }, {})).toEqual(address);
 });

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { kubeconfigFor, liveJob, newRunnerIn, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { answerer, fakeGitea, jobRow } from '../support/gitea-stand-in.ts';
+import { ago } from '../support/kube-objects.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 
 /** More than Jobs may be old for a plan. */
@@ -40,10 +41,6 @@ async function generateWith(
   const { code, stdout, stderr } = await run();
   expect(code, stderr).toBe(0);
   return { wanted: newRunnerIn(stdout), runner };
-}
-
-function ago(seconds: number): string {
-  return `${new Date(Date.now() - seconds * 1000).toISOString().slice(0, 19)}Z`;
 }
 
 const none = () => [];

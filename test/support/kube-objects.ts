@@ -1,5 +1,6 @@
 /** Objects of Kubernetes as its API server has them, and an API server that has them. */
 import { parse } from 'yaml';
+import { timeText } from '../../src/shared/marks.ts';
 import { type Override, send, status } from './api-server.ts';
 
 /** Answers by the end of the path, the first that fits: an object, or the status of a refusal. Other paths are left to the server. */
@@ -28,6 +29,9 @@ export function secretObject(keys: Readonly<Record<string, string>>): {
   const data = Object.entries(keys).map(([key, text]) => [key, Buffer.from(text).toString('base64')]);
   return { data: Object.fromEntries(data) };
 }
+
+/** As Kubernetes and Gitea write a time. */
+export const ago = (seconds: number): string => timeText(Date.now() - seconds * 1000);
 
 /** The pod of a runner's Job. */
 export function podOf(runner: string, podStatus: object, createdAtMs = Date.now() - 400_000): object {
