@@ -109,8 +109,7 @@ describe('bad input ends with exit 2, an empty stdout and one clear line', () =>
 
 describe('the world', () => {
   it('a flag comes before its environment variable, and nothing of Argo CD’s user environment counts', async () => {
-    const { simulator, env } = await startAcme();
-    const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
+    const { env, folder } = await startAcme();
     const hostile = {
       ARGOCD_ENV_GITEA_URL: 'https://evil.example.com',
       ARGOCD_ENV_GITEA_RUNNERS_SECRETS_DIR: '/etc',
@@ -166,9 +165,8 @@ describe('the world', () => {
   });
 
   it('explain --json escapes what steers a terminal', async () => {
-    const { simulator, env } = await startAcme();
+    const { simulator, env, folder } = await startAcme();
     simulator.gitea.push('acme/web', { jobs: [{ key: 'a\u009b2J\u202eb\u2028c', runsOn: ['gpu\u2066'] }] });
-    const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
 
     const { stdout } = await runCli(['explain', '--json'], env, folder);
 
@@ -179,8 +177,7 @@ describe('the world', () => {
   });
 
   it('-v shows requests on stderr, without the token', async () => {
-    const { simulator, env } = await startAcme();
-    const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
+    const { env, folder } = await startAcme();
 
     const { stderr, code } = await runCli(['explain', '-v'], env, folder);
 

@@ -1,9 +1,9 @@
 /** `explain` without PATH: RunnerGroups, pods, `serve` and Argo CD of a cluster. Real program, real HTTPS server. */
 import { describe, expect, it } from 'vitest';
 import { standIn } from '../../src/config/runnergroup/broken.ts';
-import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn, startCluster } from '../clients/kubernetes/through-cli.ts';
+import { CERTIFICATES, kubeconfigFor, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { type Override, TOKEN } from '../support/api-server.ts';
-import { answering, groupList, groupObject, podOf, secretObject } from '../support/kube-objects.ts';
+import { answering, groupList, groupObject, secretObject } from '../support/kube-objects.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 import { TOKEN as GITEA_TOKEN, startWithJob } from '../support/start-acme.ts';
 
@@ -198,33 +198,5 @@ describe('without PATH and without files here', () => {
     expect(stdout).toContain('(service account of this pod), namespace runners\n');
     const lists = server.seen.map(({ pathname }) => pathname).filter((path) => !/leases|applications/.test(path));
     expect(lists.every((path) => path.includes('/namespaces/runners/'))).toBe(true);
-  });
-});
-
-describe('pods', () => {
-  it('are told of with the words of Kubernetes and their age, and a late one makes its job unserved', async () => {
-    const { env, folder, jobId, run, url } = await scene(() => ({ groups: [] }));
-    const runner = newRunnerIn((await runHere(['generate', folder], env)).stdout);
-    const message = '0/3 nodes are available: 3 Insufficient cpu.';
-    const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }];
-    const server = await startCluster({
-      jobs: { runners: [liveJob(runner, Date.now() - 400_000)] },
-      pods: { runners: [podOf(runner, { phase: 'Pending', conditions })] },
-      override: objects(url, { groups: [groupObject(groupYaml(url))] }),
-    });
-
-    const flags = ['--kubeconfig', kubeconfigFor(server), '-A', '--exit-code'];
-    const { code, stdout } = await run([...flags, String(jobId)]);
-
-    expect(code).toBe(4);
-    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
-      `Cause: ${runner} (owned by group runners/ci; its pod cannot start: Unschedulable: 0/3 nodes are available: 3 Insufficient cpu.)`,
-    );
-    expect(stdout).toMatch(
-      /Pod: {6}its Kubernetes Job was created 6m\d\ds ago; its pod does not run yet: Unschedulable/,
-    );
-    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
-      `Next: see why ${runner} cannot start: kubectl -n runners describe pods -l job-name=${runner}`,
-    );
   });
 });

@@ -93,10 +93,9 @@ it('says how to ask from inside when only the cluster reaches Gitea', async () =
 });
 
 it('says to a member, who is no owner, how to ask with the token of the installation', async () => {
-  const { simulator } = await startAcme();
+  const { simulator, folder: files } = await startAcme();
   simulator.gitea.addUser('bob');
   simulator.gitea.addToken('bob', ['read:organization'], 'token-of-bob-0123456789');
-  const files = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
 
   const { code, stderr } = await runHere(['explain', files], {
     GITEA_URL: simulator.url,

@@ -246,6 +246,7 @@ describe('explain, at 3 a.m., when', () => {
       pods: pending(registering({ waiting: { reason: 'ErrImagePull', message: 'no such image: runner:9' } })),
       code: 4,
       cause: 'its pod cannot start: ImagePullBackOff: no such image: runner:9',
+      says: 'ago; its pod does not run yet: ImagePullBackOff: no such image',
       next: 'describe pods -l job-name=',
     },
     {

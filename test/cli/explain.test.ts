@@ -12,7 +12,7 @@ import { startAcme } from '../support/start-acme.ts';
 
 /** Two runs: number 1 of acme/api is busy and blocked, number 1 of acme/web is ready, misspelt and blocked. */
 async function scene(version?: GiteaVersion) {
-  const { simulator, env } = await startAcme(version === undefined ? {} : { version });
+  const { simulator, env, folder } = await startAcme(version === undefined ? {} : { version });
   const { gitea } = simulator;
   gitea.addRepo('acme/api');
   const api = gitea.push('acme/api', {
@@ -35,7 +35,6 @@ async function scene(version?: GiteaVersion) {
       { key: 'pack', runsOn: ['linux'], needs: ['test'] },
     ],
   });
-  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
   const run = (...args: readonly string[]) => runHere(['explain', ...args], env, folder);
   return { simulator, env, folder, api, web, run };
 }

@@ -2,12 +2,13 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { runnerName } from '../../src/planner/names.ts';
 import { kubeconfigFor, liveJob, startCluster } from '../clients/kubernetes/through-cli.ts';
 import type { Cluster } from '../support/api-server.ts';
 import { folderWith, groupYaml, runHere, runNode } from '../support/run-cli.ts';
+import { listen } from '../support/server.ts';
 import { startAcme, TOKEN } from '../support/start-acme.ts';
 
 /** A server that nobody listens on any more. */
@@ -71,37 +72,30 @@ function expectKept({ code, stdout, stderr }: Awaited<ReturnType<typeof runHere>
 }
 
 describe('where live Jobs are seen, generate plans the others and keeps the Jobs of a group', () => {
-  it('whose Gitea is down', async () => {
-    const { env, folder } = await stage(() => DEAD);
+  it.each<[string, RegExp, (good: string) => string, (files: Record<'folder' | 'secrets', string>) => void]>([
+    ['whose Gitea is down', /GR-HTTP-01/, () => DEAD, () => undefined],
+    [
+      'whose token Gitea refuses, also on the same Gitea',
+      /GR-GITEA-01/,
+      (good) => good,
+      ({ secrets }) => writeFileSync(join(secrets, 'runners/bad-api/token'), 'an-old-token'),
+    ],
+    [
+      'whose Secret is not mounted',
+      /GR-TOKEN-01/,
+      (good) => good,
+      ({ folder }) => writeFileSync(join(folder, 'bad.yaml'), yaml('bad', DEAD).replace('bad-api', 'nowhere')),
+    ],
+  ])('%s', async (_, why, url, spoil) => {
+    const { env, folder, secrets } = await stage(url);
+    spoil({ folder, secrets });
 
-    expectKept(await runHere(['generate', folder], env), /GR-HTTP-01/);
-  });
-
-  it('whose token Gitea refuses, also on the same Gitea', async () => {
-    const { env, folder, secrets } = await stage((good) => good);
-    writeFileSync(join(secrets, 'runners/bad-api/token'), 'an-old-token');
-
-    expectKept(await runHere(['generate', folder], env), /GR-GITEA-01/);
-  });
-
-  it('whose Secret is not mounted', async () => {
-    const { env, folder } = await stage((good) => good);
-    writeFileSync(join(folder, 'bad.yaml'), yaml('bad', DEAD).replace('bad-api', 'nowhere'));
-
-    expectKept(await runHere(['generate', folder], env), /GR-TOKEN-01/);
+    expectKept(await runHere(['generate', folder], env), why);
   });
 
   it('whose Gitea takes the connection and never answers, within the time limit', async () => {
-    const silent = createServer().listen(0, '127.0.0.1');
-    onTestFinished(() => void silent.close());
-    const sockets = new Set<{ destroy: () => void }>();
-    silent.on('connection', (socket) => sockets.add(socket));
-    onTestFinished(() => {
-      for (const socket of sockets) socket.destroy();
-    });
-    await new Promise((resolve) => silent.once('listening', resolve));
-    const { port } = silent.address() as { port: number };
-    const { env, folder } = await stage(() => `http://127.0.0.1:${port}`);
+    const { origin } = await listen(createServer());
+    const { env, folder } = await stage(() => origin);
 
     expectKept(await runHere(['generate', '--timeout', '8', folder], env), /GR-HTTP-09/);
   });
