@@ -63,11 +63,6 @@ export function pathsFrom(args: readonly string[], flags: GivenFlags<'recursive'
   return { paths, recursive: flagValue('recursive', flags, io) };
 }
 
-/** Where groups without a namespace go: Argo CD's destination namespace. */
-export function defaultNamespace(io: Io): string {
-  return io.env['ARGOCD_APP_NAMESPACE'] || 'default';
-}
-
 /** The PEM in a file. @throws Failure exit 1 */
 export function readCa(file: string, flag = '--ca-file'): string {
   try {

@@ -77,19 +77,18 @@ export function durationMs(text: string): number {
   return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS], 0);
 }
 
-/** `90s`, `30m`, `1h30m` in ms, up to 24 hours. */
-export function readDuration(text: string, source: Source): number {
-  const ms = /^(?:\d{1,2}h)?(?:\d{1,4}m)?(?:\d{1,5}s)?$/.test(text) ? durationMs(text) : 0;
-  if (ms > 0 && ms <= LONGEST_KEEP_MS) return ms;
-  throw wrong('GR-FLAG-02', source, 'a time from 1s to 24h, e.g. 90s, 30m or 1h30m');
-}
+/** In ms. */
+const timeUpTo = (mostMs: number, form: RegExp, must: string): Reader<number> => {
+  return (text, source) => {
+    const ms = form.test(text) ? durationMs(text) : 0;
+    if (ms > 0 && ms <= mostMs) return ms;
+    throw wrong('GR-FLAG-02', source, must);
+  };
+};
 
-/** `30m`, `24h`, `7d` in ms, up to 90 days. */
-export function readSince(text: string, source: Source): number {
-  const ms = /^\d{1,6}[mhd]$/.test(text) ? durationMs(text) : 0;
-  if (ms > 0 && ms <= 90 * UNITS_MS.d) return ms;
-  throw wrong('GR-FLAG-02', source, 'a time from 1m to 90d, e.g. 90m, 24h or 7d');
-}
+const DURATION = /^(?:\d{1,2}h)?(?:\d{1,4}m)?(?:\d{1,5}s)?$/;
+export const readDuration = timeUpTo(LONGEST_KEEP_MS, DURATION, 'a time from 1s to 24h, e.g. 90s, 30m or 1h30m');
+export const readSince = timeUpTo(90 * UNITS_MS.d, /^\d{1,6}[mhd]$/, 'a time from 1m to 90d, e.g. 90m, 24h or 7d');
 
 export const DIMENSIONS = ['group', 'organization', 'repository', 'workflow'] as const satisfies readonly Dimension[];
 export const readDimension = oneOf('GR-FLAG-02', DIMENSIONS, 'group, organization, repository or workflow');
