@@ -89,11 +89,9 @@ function namespacesFrom(flags: FlagsOf<'explain'>, io: Io, { context }: ClusterC
   return ofServe.length > 0 || !context ? ofServe : [context.namespace];
 }
 
-/** A plan, its groups, and how Gitea is asked again. */
 export interface ExplainedPlan extends PlanOfNow {
   readonly settings: Settings;
   readonly groups: readonly RunnerGroup[];
-  /** For groups of a cluster. */
   readonly where?: WhereIAm;
 }
 

@@ -16,7 +16,6 @@ function wrong(code: string, { name }: Source, must: string): Failure {
   return new Failure(code, 2, `read ${name}: it must be ${must}.`);
 }
 
-/** One of these words. */
 function oneOf<const W extends string>(code: string, words: readonly W[], must: string): Reader<W> {
   return (text, source) => {
     const word = words.find((each) => each === text);
@@ -60,11 +59,9 @@ export const readRepository = matching('GR-FLAG-17', /^[\w.-]+\/[\w.-]+$/, 'a re
 
 export const readClusterMode = oneOf('GR-FLAG-01', ['auto', 'off'], 'auto or off');
 export const readSecretsMode = oneOf('GR-FLAG-12', ['files', 'api'], 'files or api');
-/** A kind that has a schema. */
 export const readKind = oneOf('GR-FLAG-13', ['RunnerGroup', 'RunnerPolicy'], 'RunnerGroup or RunnerPolicy');
 export const readSampler = oneOf('GR-FLAG-22', SAMPLERS, `one of ${SAMPLERS.join(', ')}`);
 
-/** What makes the Secrets in the cluster. */
 export const SECRET_TOOLS = ['kubectl', 'external-secrets', 'sealed-secrets'] as const;
 export type SecretTool = (typeof SECRET_TOOLS)[number];
 export const readSecretTool = oneOf('GR-INIT-05', SECRET_TOOLS, 'kubectl, external-secrets or sealed-secrets');
@@ -153,7 +150,6 @@ export function readImage(text: string, source: Source): string {
   throw wrong('GR-FLAG-15', source, 'an image, e.g. registry.example.com/gitea/runner:1.0.8');
 }
 
-/** States of jobs between commas. */
 export function readStates(text: string, source: Source): readonly JobState[] {
   // `stuck`: the word before, to go after 0.2.
   const words = readList(text).map((word) => (word === 'stuck' ? 'unserved' : word));
