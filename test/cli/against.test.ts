@@ -1,6 +1,7 @@
 /** `validate --against`: what is said about runners before a merge, and that `generate` then does it. Real program, real servers. */
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import type { Comparison } from '../../src/observe/against.ts';
 import { kubeconfigFor, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { podOf, runsSince } from '../support/kube-objects.ts';
 import { folderWith, groupYaml, runCli, runHere } from '../support/run-cli.ts';
@@ -24,26 +25,7 @@ const BEFORE = groupYaml(GITEA);
 const ci = (spec: string) => ({ 'ci.yaml': groupYaml(GITEA, spec) });
 
 interface Told {
-  readonly against: {
-    readonly unchanged: number;
-    readonly unknownJobs?: number;
-    readonly changes: readonly {
-      readonly group: string;
-      readonly is: string;
-      readonly fields: readonly string[];
-      readonly runners: readonly {
-        readonly runner?: string;
-        readonly now: string;
-        readonly isBeyond?: true;
-        readonly lostLabels?: readonly string[];
-        readonly outcome: string;
-        readonly because: string;
-        readonly jobHeld?: string;
-        readonly heir?: string;
-        readonly argocd: string;
-      }[];
-    }[];
-  };
+  readonly against: Comparison;
 }
 
 /** `starting: replaced (replaced), prunes-it` for each state of each group that changes. */

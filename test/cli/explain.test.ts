@@ -151,15 +151,12 @@ describe('explain WHAT', () => {
       'acme/wbe#1',
       /Gitea shows no run 1 of acme\/wbe .* It may be an old one, the repository may have another name, Actions may be /,
     ],
-    ['Acme/my_api', /no runner here\. .* For a repository, give --repository Acme\/my_api, or name a run/],
     ['acme/web#abc', /explain acme\/web#abc: .* or name a run, e\.g\. acme\/web#8\.\n/],
-    ['CI', /explain CI: it is no file or folder, no RunnerGroup and no runner here\. RunnerGroups: runners\/ci\.\n/],
     ['groups/prod/ci', /GR-INPUT-01/],
     ['rg/nobody', /explain rg\/nobody: .*\. RunnerGroups: runners\/ci\.\n/],
     ['99999', /GR-EXPLAIN-03 .* not among the newest finished ones\. Jobs of these scopes are seen: org acme\.\n/],
     ['https://gitea.example.com/acme/web/issues/1', /GR-EXPLAIN-02/],
     ['missing.yaml', /GR-INPUT-01/],
-    ['./missing', /GR-INPUT-01/],
   ])('%s that is not there ends with exit 2 and an empty stdout', async (what, message) => {
     const { run } = await scene();
 

@@ -93,21 +93,11 @@ test('a misspelt containerMode is one mistake, not also a pod that is weaker tha
   );
 });
 
-test.each([
-  [
-    'kind: RunnerGroup\nmetadata: {name: ci}\nspec: {}\n',
-    'is a RunnerGroup without apiVersion: add "apiVersion: gitea.bpg.pw/v1alpha1"',
-  ],
-  ['apiVersion: gitea.bpg.pw/v1alpha1\nmetadata: {name: ci}\nspec: {}\n', 'has no kind: add "kind: RunnerGroup"'],
-])('says which line a RunnerGroup lacks', async (text, message) => {
-  expect((await run({ 'a.yaml': text })).err).toBe(
-    `a.yaml:1:1: ${message} [GR-INPUT-03]\n0 RunnerGroups in 1 file: 1 error\n`,
-  );
-});
+test('says which line a RunnerGroup lacks', async () => {
+  const text = 'apiVersion: gitea.bpg.pw/v1alpha1\nmetadata: {name: ci}\nspec: {}\n';
 
-test('says that there is no RunnerGroup, and nothing of Gitea, which it never asks', async () => {
-  await expect(run({})).rejects.toThrow(
-    /^find RunnerGroups: no RunnerGroup in the current folder \(.*\)\. Name the files/,
+  expect((await run({ 'a.yaml': text })).err).toBe(
+    'a.yaml:1:1: has no kind: add "kind: RunnerGroup" [GR-INPUT-03]\n0 RunnerGroups in 1 file: 1 error\n',
   );
 });
 
@@ -268,31 +258,22 @@ describe('the last line counts', () => {
   it('as SARIF 2.1.0', async () => {
     const { out } = await run(files, { output: 'sarif' });
 
-    const log = JSON.parse(out) as {
-      readonly version: string;
-      readonly runs: readonly {
-        readonly tool: { readonly driver: { readonly rules: readonly { readonly id: string }[] } };
-        readonly results: readonly { readonly ruleId: string; readonly ruleIndex: number }[];
-      }[];
+    const { runs, version } = JSON.parse(out);
+    const physicalLocation = {
+      artifactLocation: { uri: 'a.yaml' },
+      region: { startLine: 3, startColumn: expect.any(Number) },
     };
-    const [first] = log.runs;
-    expect(log.version).toBe('2.1.0');
-    expect(first?.tool.driver.rules.map(({ id }) => id)).toEqual(['GR-INPUT-05', 'GR-WARN-01']);
-    expect(first?.results).toHaveLength(3);
-    for (const { ruleId, ruleIndex } of first?.results ?? []) {
-      expect(first?.tool.driver.rules[ruleIndex]?.id).toBe(ruleId);
-    }
-    expect(first?.results[0]).toMatchObject({
-      level: 'error',
-      locations: [
-        {
-          physicalLocation: {
-            artifactLocation: { uri: 'a.yaml' },
-            region: { startLine: 3, startColumn: expect.any(Number) },
-          },
-        },
-      ],
-    });
+    expect(version).toBe('2.1.0');
+    expect(runs).toMatchObject([
+      {
+        tool: { driver: { rules: [{ id: 'GR-INPUT-05' }, { id: 'GR-WARN-01' }] } },
+        results: [
+          { ruleId: 'GR-INPUT-05', ruleIndex: 0, level: 'error', locations: [{ physicalLocation }] },
+          { ruleId: 'GR-INPUT-05', ruleIndex: 0 },
+          { ruleId: 'GR-WARN-01', ruleIndex: 1 },
+        ],
+      },
+    ]);
   });
 
   it('of denials too, with exit 3', async () => {
