@@ -6,19 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { Simulator, SimulatorOptions } from '../model/gitea/simulator.ts';
 import { folderWith, groupYaml, type Outcome, runHere } from './support/run-cli.ts';
-import {
-  done,
-  emittedNames,
-  group,
-  job,
-  live,
-  NOW,
-  named,
-  planScene,
-  row,
-  running,
-  verdicts,
-} from './support/scenario.ts';
+import { emittedNames, group, job, live, NOW, named, planScene, row, running, verdicts } from './support/scenario.ts';
 import { startAcme, TOKEN } from './support/start-acme.ts';
 
 const ci = group();
@@ -223,9 +211,5 @@ describe('where the operator fails', () => {
 
     expect(closed).toMatchObject({ code: 0, stdout: '' });
     expect(namesIn(open.stdout)).toHaveLength(1);
-  });
-
-  it('a finished job’s runner is not asked for again', () => {
-    expect(emittedNames(planScene({ jobs: [done(1, named(ci, 1))] }))).toEqual([]);
   });
 });

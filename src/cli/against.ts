@@ -58,7 +58,6 @@ async function livingJobs(groups: Read['groups'], flags: FlagsOf<'validate'>, io
 /** Rows of a table: a comment of Gitea has 64 KiB. `-o json` has all. */
 const MOST_ROWS = 200;
 
-/** What is said first, and the tables. */
 export function comparisonParts({ changes, unchanged, unknownJobs = 0 }: Comparison) {
   const fates = changes.flatMap(({ group, runners }) => runners.map((fate) => [group, fate] as const));
   const tables = [

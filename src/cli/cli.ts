@@ -47,7 +47,6 @@ const COMMANDS: { readonly [C in CommandName]: Run<C> } = {
     (await import('./completion.ts')).completion(shell as (typeof SHELLS)[number], io),
 };
 
-/** Runs the command that `process.argv` asks for. */
 export function main(): void {
   endOnClosedOutput();
   void runProgram(process.argv.slice(2), mainIo()).then((code) => {

@@ -5,7 +5,7 @@ import { jsonText, printable } from '../shared/printable.ts';
 import { findingsOf } from './doctor/checks.ts';
 import type { DoctorFinding } from './doctor/finding.ts';
 import { readInstallation } from './doctor/installation.ts';
-import { clusterSource } from './explain/cluster-source.ts';
+import { askCluster, clusterSource } from './explain/cluster-source.ts';
 import { type FlagsOf, flagValue, isJson } from './flags/flags.ts';
 import { noCluster } from './own-kubeconfig.ts';
 
@@ -14,8 +14,8 @@ export async function doctor(flags: FlagsOf<'doctor'>, io: Io): Promise<ExitCode
   const asJson = isJson('doctor', flags, io);
   const source = await clusterSource(flags, io);
   if (!source) throw noCluster('GR-DOCTOR-01', 'look at an installation');
-  const seen = await readInstallation(source, flagValue('argocdNamespace', flags, io));
-  const findings = findingsOf(seen);
+  const argocdNamespace = flagValue('argocdNamespace', flags, io);
+  const findings = findingsOf(await askCluster(source, argocdNamespace, (reader) => readInstallation(source, reader)));
   const isBad = findings.some(({ is }) => is === 'bad');
   io.out(asJson ? jsonText({ findings }) : text(findings, paperOf(io)));
   return isBad ? 1 : 0;

@@ -83,7 +83,6 @@ export function fromPod(pod: PodSpec, file?: FromRunnerFile) {
   };
 }
 
-/** What the runner's container needs, in the fields of a RunnerGroup. */
 function partsOf(pod: PodSpec, runner: Container): Readonly<Record<string, unknown>> {
   const { requests, limits } = runner.resources ?? {};
   const isSaid = ({ value, valueFrom }: Container['env'][number]) => (value ?? valueFrom) !== undefined;

@@ -50,7 +50,6 @@ export function importGroups(files: readonly string[], flags: FlagsOf<'import'>,
   return 0;
 }
 
-/** The usual mistakes, in words. */
 const WORDS: ReadonlyMap<string, string> = new Map([
   ['ENOENT', 'there is no such file'],
   ['EISDIR', 'it is a folder. Name the files in it'],

@@ -127,7 +127,6 @@ const GOOD: Answers = {
   webhook: 'http://gitea-runners.argocd.svc/webhook',
 };
 
-/** The flags whose values the fields of the RunnerGroup are. */
 const FLAG_OF: Readonly<Record<string, string>> = {
   'metadata.name': '--group-name',
   'metadata.namespace': '--group-namespace',

@@ -158,7 +158,7 @@ Examples:
   },
 };
 
-/** The program. Throws `CommanderError` instead of ending the process. */
+/** Throws `CommanderError` instead of ending the process. */
 export function makeProgram(
   run: (name: CommandName, args: readonly string[], flags: object) => Promise<void>,
 ): Command {

@@ -6,7 +6,6 @@ import { type ReadResult, readRunnerGroups } from '../config/runnergroup/read.ts
 import { Failure } from '../shared/failure.ts';
 import type { Io } from '../shared/io.ts';
 import { count, printable } from '../shared/printable.ts';
-import { defaultNamespace } from './settings.ts';
 
 /** Files that a message names; the others are counted. */
 const SHOWN = 5;
@@ -16,7 +15,9 @@ export async function readGroups(
   where: { readonly paths: readonly string[]; readonly recursive: boolean; readonly isolate?: boolean },
   io: Io,
 ): Promise<ReadResult> {
-  const read = await readRunnerGroups({ ...where, cwd: io.cwd, defaultNamespace: defaultNamespace(io) });
+  // Groups without a namespace go where Argo CD puts them.
+  const defaultNamespace = io.env['ARGOCD_APP_NAMESPACE'] || 'default';
+  const read = await readRunnerGroups({ ...where, cwd: io.cwd, defaultNamespace });
   const { skipped } = read;
   if (skipped.length > 0)
     io.err(`${printable(`skipped, because not a Kubernetes manifest: ${listed(skipped, 'other')}`)}\n`);

@@ -4,17 +4,14 @@ import { type Deadline, type HttpAnswer, parseJson } from '../clients/http/reque
 import type { KubeClient, KubeQuestion } from '../clients/kubernetes/client.ts';
 import { Failure, orFailure } from '../shared/failure.ts';
 
-/** How a command asks the cluster. */
 export interface ClusterReader {
   readonly client: KubeClient;
   readonly deadline: Deadline;
   readonly argocdNamespace: string;
 }
 
-/** Why an object is not known, and whether it is known that there is none. */
 type Unread = ReturnType<typeof notKnown>;
 
-/** An object as it stands in the cluster, or why it is not known. */
 export type SeenOrNot<T> = { readonly value: T } | Unread;
 
 /** The JSON of an answer. @param may what a 403 refuses */

@@ -63,11 +63,6 @@ export function pathsFrom(args: readonly string[], flags: GivenFlags<'recursive'
   return { paths, recursive: flagValue('recursive', flags, io) };
 }
 
-/** Where groups without a namespace go: Argo CD's destination namespace. */
-export function defaultNamespace(io: Io): string {
-  return io.env['ARGOCD_APP_NAMESPACE'] || 'default';
-}
-
 /** The PEM in a file. @throws Failure exit 1 */
 export function readCa(file: string, flag = '--ca-file'): string {
   try {
@@ -78,7 +73,6 @@ export function readCa(file: string, flag = '--ca-file'): string {
   }
 }
 
-/** The administrator's file. */
 export interface InstalledPolicy {
   readonly file: string;
   readonly policy: Policy;
@@ -97,7 +91,6 @@ export async function policyFrom(flags: GivenFlags<'policy'>, io: Io): Promise<I
   return { file, policy, boundTo: (namespace, secret) => boundTo(policy, namespace, secret) };
 }
 
-/** All denials, and what was not checked as one line. */
 export async function judgeByPolicy({ policy }: InstalledPolicy, groups: readonly RunnerGroup[], asker: Asker) {
   const { check, skippedRules } = await import('../config/policy/check.ts');
   const skipped = skippedRules(policy, asker).join(', ');

@@ -98,7 +98,6 @@ async function passes(sweeper: Sweeper, context: SweepContext, io: Io, clock: Sw
 /** What `sweep --json` prints, and all that the text is made from. */
 interface SweepResult extends Omit<SweepReport, 'failures'> {
   readonly dryRun: boolean;
-  /** Number of RunnerGroups. */
   readonly groups: number;
 }
 

@@ -11,7 +11,6 @@ import {
   type Problem,
   type ReadInSpite,
 } from '../config/runnergroup/problems.ts';
-import type { FilePlace } from '../config/runnergroup/runner-group.ts';
 import type { Comparison } from '../observe/against.ts';
 import { problemsOfPods } from '../observe/pods.ts';
 import { type ExitCode, type Io, paperOf } from '../shared/io.ts';
@@ -57,6 +56,7 @@ export async function validate(args: readonly string[], flags: FlagsOf<'validate
     if (against && code === 0) io.out(await comparisonText(against, io));
   } else {
     const report = { ...(await reportOf(checked, isStrict)), ...(against && { against }) };
+    const json = (): string => jsonText({ valid: report.errors === 0, ...report });
     io.out(await { json, sarif, github: annotations, markdown }[format](report));
   }
   return code;
@@ -113,11 +113,12 @@ async function printText(io: Io, checked: Checked, { policy }: ValidateOptions, 
   io.out(`${count(groups, 'RunnerGroup')} in ${count(files, 'file')} ${be} valid${allowed}${more}\n`);
 }
 
-async function reportOf(checked: Checked, isStrict: boolean): Promise<Report> {
+/** Errors and warnings are counted. `groups`: broken ones too. `findings`: in the order of files, lines and columns. */
+async function reportOf(checked: Checked, isStrict: boolean) {
   const { problems, denials, warnings, count: groups, files } = checked;
   const lineOf =
-    (level: ReportLine['level']) =>
-    ({ place, path, message, code }: Problem): ReportLine => ({ level, ...place, path, message, code });
+    (level: 'error' | 'warning') =>
+    ({ place, path, message, code }: Problem) => ({ level, ...place, path, message, code });
   const findings = [
     ...[...problems, ...(await problemsOfDenials(denials, checked))].map(lineOf('error')),
     ...warnings.map(lineOf(isStrict ? 'error' : 'warning')),
@@ -126,21 +127,8 @@ async function reportOf(checked: Checked, isStrict: boolean): Promise<Report> {
   return { errors, warnings: findings.length - errors, groups, files, findings };
 }
 
-interface ReportLine extends FilePlace, Pick<Problem, 'path' | 'message' | 'code'> {
-  readonly level: 'error' | 'warning';
-}
-
-interface Report {
-  readonly errors: number;
-  readonly warnings: number;
-  /** RunnerGroups, broken ones too. */
-  readonly groups: number;
-  readonly files: number;
-  /** In the order of files, lines and columns. */
-  readonly findings: readonly ReportLine[];
-  /** With `--against`, when both sides are valid. */
-  readonly against?: Comparison;
-}
+/** `against`: with `--against`, when both sides are valid. */
+type Report = Awaited<ReturnType<typeof reportOf>> & { readonly against?: Comparison };
 
 /** `3 RunnerGroups in 2 files: 2 errors, 1 warning` */
 function summaryText({ errors, warnings, groups, files }: Report): string {
@@ -151,9 +139,7 @@ function summaryText({ errors, warnings, groups, files }: Report): string {
   return `${count(groups, 'RunnerGroup')} in ${count(files, 'file')}: ${counts.join(', ') || 'no errors'}`;
 }
 
-function json(report: Report): string {
-  return jsonText({ valid: report.errors === 0, ...report });
-}
+const said = (path: string, message: string): string => (path === '' ? message : `${path}: ${message}`);
 
 /** As text for people, below the line that counts the groups. */
 async function comparisonText(against: Comparison, io: Io): Promise<string> {
@@ -172,7 +158,7 @@ async function markdown(report: Report): Promise<string> {
   const code = (text: string) => `\`${printable(text).replaceAll('`', "'")}\``;
   const rowText = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
   const found = report.findings.map(({ level, file, line, path, message }) => {
-    return `* ${level}: ${code(`${file}:${line}: ${path === '' ? '' : `${path}: `}${message}`)}\n`;
+    return `* ${level}: ${code(`${file}:${line}: ${said(path, message)}`)}\n`;
   });
   const compared = report.against && (await import('./against.ts')).comparisonParts(report.against);
   const tables = compared?.tables.map(({ head, rows, rest }) => {
@@ -193,8 +179,8 @@ function annotations({ findings }: Report): string {
   const data = (text: string) => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
   const property = (text: string) => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
   const texts = findings.map(({ level, file, line, column, path, message, code }) => {
-    const text = path === '' ? message : `${path}: ${message}`;
-    return `::${level} file=${property(file)},line=${line},col=${column},title=${code}::${data(printable(text))}\n`;
+    const text = printable(said(path, message));
+    return `::${level} file=${property(file)},line=${line},col=${column},title=${code}::${data(text)}\n`;
   });
   return texts.join('');
 }
@@ -224,7 +210,7 @@ function sarif({ findings }: Report): string {
             ruleId: code,
             ruleIndex: rules.indexOf(code),
             level,
-            message: { text: path === '' ? message : `${path}: ${message}` },
+            message: { text: said(path, message) },
             locations: [{ physicalLocation: { artifactLocation, region } }],
           };
         }),

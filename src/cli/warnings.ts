@@ -92,7 +92,6 @@ function warningsIn(group: RunnerGroup): readonly Warning[] {
   ];
 }
 
-/** About images without a tag and digest, or with the tag `latest`. */
 function movingImages({ image, labels }: RunnerGroup): readonly Warning[] {
   const named = [['image', image] as const, ...labels.map(({ text }) => ['labels', imageOf(text)] as const)];
   return named.flatMap(([field, each]): readonly Warning[] => {
@@ -135,7 +134,6 @@ function aboutSharedLimits(groups: readonly RunnerGroup[]): (group: RunnerGroup)
     );
 }
 
-/** An earlier group, and the labels that both have. */
 interface Overlap {
   readonly other: RunnerGroup;
   readonly labels: readonly string[];

@@ -17,14 +17,6 @@ function busyCluster(): { cluster: Cluster; wanted: WantedJob; events: ClusterEv
   return { cluster, wanted, events };
 }
 
-it('prunes a busy Job that is neither emitted nor pinned, and calls that killed', () => {
-  const { cluster, events } = busyCluster();
-
-  cluster.sync([], 1000);
-
-  expect([events, cluster.jobs()]).toEqual([['created', 'took', 'killed', 'pruned'], []]);
-});
-
 it('keeps a Job that was pinned by an earlier sync, and lets it end', () => {
   const { cluster, wanted, events } = busyCluster();
   cluster.sync([{ ...wanted, pinned: true }], 1000);

@@ -9,8 +9,8 @@ import { readOneDocument } from '../../src/config/runnergroup/documents.ts';
 import { CERTIFICATES, kubeconfigFor, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { send, TOKEN } from '../support/api-server.ts';
 import { failureOf } from '../support/failure-of.ts';
-import { folderWith, groupYaml, runCli, runHere } from '../support/run-cli.ts';
-import { startAcme } from '../support/start-acme.ts';
+import { folderWith, runCli, runHere } from '../support/run-cli.ts';
+import { startWithJob } from '../support/start-acme.ts';
 
 const V1 = 'client.authentication.k8s.io/v1';
 
@@ -47,9 +47,7 @@ describe('a program that gives a token', () => {
   ];
 
   it('logs in once in each command that people type', async () => {
-    const { simulator, env } = await startAcme();
-    simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
-    const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
+    const { env, folder } = await startWithJob();
     for (const command of commands(folder)) {
       const server = await startCluster();
       const file = printing(credential({ token: TOKEN }));
@@ -64,8 +62,7 @@ describe('a program that gives a token', () => {
   }, 30_000);
 
   it('is started by nothing that runs by itself', async () => {
-    const { simulator, env } = await startAcme();
-    const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
+    const { env, folder } = await startWithJob();
     const server = await startCluster();
     const file = printing(credential({ token: TOKEN }));
     const kubeconfig = kubeconfigFor(server, user(file));

@@ -44,12 +44,6 @@ const ROWS: readonly Row[] = [
     says: ['No RunnerGroup here has jobs of other/api.'],
   },
   {
-    when: 'the run is not there',
-    make: () => 'acme/web#99',
-    code: 2,
-    says: ['Actions may be switched off in the repository, or the token may not read it'],
-  },
-  {
     when: 'Actions is switched off in the repository',
     make: (gitea) => {
       const id = idOf(one(gitea));
@@ -71,12 +65,6 @@ const ROWS: readonly Row[] = [
     },
     code: 0,
     says: ['Cause: runs on mac-1', 'Next: nothing: it runs'],
-  },
-  {
-    when: 'the id of the job is not there',
-    make: () => '4711',
-    code: 2,
-    says: ['Jobs of these scopes are seen: org acme, repository acme/ml'],
   },
   {
     when: 'only a group of another scope has the label',
@@ -122,17 +110,6 @@ const ROWS: readonly Row[] = [
       'Cause: blocked: it waits for an approval: no other job of its run or repository is ready or runs',
       'its run was started by pull_request',
       'Next: open the page of the run: it has a button when an approval is missing',
-    ],
-  },
-  {
-    when: 'a pull request waits while another run is at work',
-    make: (gitea) => {
-      atWork(gitea);
-      return idOf(one(gitea, { event: 'pull_request', needsApproval: true }));
-    },
-    code: 0,
-    says: [
-      'it waits for an approval, because its run is of a pull request, or for its concurrency group, probably held by the run of one (in progress)',
     ],
   },
   {

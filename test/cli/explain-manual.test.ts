@@ -1,16 +1,15 @@
 /** The answer that docs/explain.md shows is what the program prints. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
+import { runHere } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';
 
 it('the manual shows the lines of an answer, and how a full group is told', async () => {
-  const { simulator, env } = await startAcme();
+  const { simulator, env, folder } = await startAcme();
   const { gitea } = simulator;
   const runsOn = ['linux'];
   gitea.push('acme/web', { jobs: [1, 2, 3, 4, 5, 6, 7].map((key) => ({ key: String(key), runsOn })) });
   const last = gitea.push('acme/web', { jobs: [{ key: 'unit', runsOn }] }).jobs[0];
-  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
   const { stdout: manifests } = await runHere(['generate'], env, folder);
   for (const name of new Set(manifests.match(/\bci-\d+-1-[0-9a-f]{8}\b/g))) {
     const scope = { kind: 'owner', owner: 'acme' } as const;

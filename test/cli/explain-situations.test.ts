@@ -2,17 +2,11 @@
  * What an engineer meets at 3 a.m. in a cluster: each situation, the cause that `explain` must tell, and the next step. Real program, real
  * HTTPS, a simulated Gitea, answers of an API server as Kubernetes and Argo CD write them.
  */
-import { afterEach, describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
-import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn } from '../clients/kubernetes/through-cli.ts';
-import { type ApiServer, send, startApiServer, status } from '../support/api-server.ts';
+import { describe, expect, it } from 'vitest';
+import { kubeconfigFor, liveJob, newRunnerIn, startCluster } from '../clients/kubernetes/through-cli.ts';
+import { answering, groupList, groupObject, podOf, runsSince, secretObject } from '../support/kube-objects.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 import { TOKEN as GITEA_TOKEN, startAcme } from '../support/start-acme.ts';
-
-const servers: ApiServer[] = [];
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()));
-});
 
 const LONG_AGO = '2026-01-01T00:00:00Z';
 const now = (): string => new Date().toISOString();
@@ -50,35 +44,24 @@ function application(more: object = {}, automated: object | null = { prune: true
   };
 }
 
-/** A RunnerGroup as Argo CD applied it. */
-function groupObject(yaml: string, groupStatus: object = {}): object {
-  const { metadata, ...object } = parse(yaml) as { metadata: { readonly name: string } };
-  const annotations = { 'argocd.argoproj.io/tracking-id': `runners:gitea.bpg.pw/RunnerGroup:runners/${metadata.name}` };
-  return { ...object, metadata: { ...metadata, uid: `uid-${metadata.name}`, annotations }, status: groupStatus };
-}
-
-/** A pod of the runner's Job. */
-function podOf(runner: string, podStatus: object): object {
-  return {
-    metadata: {
-      name: `${runner}-x7x9z`,
-      namespace: 'runners',
-      uid: `uid-pod-${runner}`,
-      creationTimestamp: new Date(Date.now() - 400_000).toISOString(),
-      ownerReferences: [{ kind: 'Job', uid: `uid-${runner}` }],
-    },
-    status: podStatus,
-  };
-}
-
-/** `ageMs` old, and failed a second ago. */
-function failedJob(runner: string, ageMs = 20_000): object {
+/** 20 s old, and failed a second ago. */
+function failedJob(runner: string): object {
   const lastTransitionTime = new Date(Date.now() - 1_000).toISOString();
-  return liveJob(runner, Date.now() - ageMs, {
+  return liveJob(runner, Date.now() - 20_000, {
     failed: 1,
     conditions: [{ type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded', lastTransitionTime }],
   });
 }
+
+const oldJob = (runner: string): readonly object[] => [liveJob(runner, Date.now() - 400_000)];
+/** A pod that is not as far as its containers, with more of its status. */
+const pending = (more: object) => (runner: string) => [podOf(runner, { phase: 'Pending', ...more })];
+const registering = (state: object) => ({ initContainerStatuses: [{ name: 'register', state }] });
+const failedPod = (more: object) => (runner: string) => [podOf(runner, { phase: 'Failed', ...more })];
+const ended = (terminated: object) => ({ containerStatuses: [{ name: 'runner', state: { terminated } }] });
+const unscheduled = (message: string) => ({
+  conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }],
+});
 
 /** What `explain` says of the last job. */
 async function explained(situation: Situation) {
@@ -103,29 +86,18 @@ async function explained(situation: Situation) {
     groupObject(written, { lastCheckTime: now(), ...situation.groupStatus }),
     ...(situation.others?.(url) ?? []),
   ];
-  const base64 = (text: string): string => Buffer.from(text).toString('base64');
-  /** By the end of the path: an object, or the status of a refusal. */
-  const answers: readonly (readonly [string, object | number])[] = [
-    ['/runnergroups', { kind: 'RunnerGroupList', metadata: {}, items: groups }],
-    ['/leases/gitea-runners-serve', lease ?? { spec: { holderIdentity: 'serve-1', renewTime: now() } }],
-    ['/applications/runners', app ?? application()],
-    ['/secrets/gitea-api', { data: { token: base64(GITEA_TOKEN), url: base64(url) } }],
-    ['/secrets/gitea-runner', { data: {} }],
-    ['/events', typeof events === 'number' ? events : { kind: 'EventList', metadata: {}, items: events ?? [] }],
-  ];
-  const server = await startApiServer({
-    tls: CERTIFICATES,
+  const server = await startCluster({
     jobs: { runners: situation.jobs?.(runner) ?? [] },
     pods: { runners: situation.pods?.(runner) ?? [] },
-    override: ({ pathname }, response) => {
-      const answer = answers.find(([end]) => pathname.endsWith(end))?.[1];
-      if (answer === undefined) return false;
-      if (typeof answer === 'number') status(response, answer, 'Refused');
-      else send(response, 200, answer);
-      return true;
-    },
+    override: answering({
+      '/runnergroups': groupList(groups),
+      '/leases/gitea-runners-serve': lease ?? { spec: { holderIdentity: 'serve-1', renewTime: now() } },
+      '/applications/runners': app ?? application(),
+      '/secrets/gitea-api': secretObject({ token: GITEA_TOKEN, url }),
+      '/secrets/gitea-runner': { data: {} },
+      '/events': typeof events === 'number' ? events : { kind: 'EventList', metadata: {}, items: events ?? [] },
+    }),
   });
-  servers.push(server);
   const words = ['explain', '--kubeconfig', kubeconfigFor(server), '-n', 'runners', '--exit-code'];
   const result = await runHere([...words, String(jobs.at(-1)?.id)], situation.bySecrets ? {} : env, folderWith({}));
   return { ...result, runner, line: result.stdout.replaceAll(/\s+/g, ' ') };
@@ -135,6 +107,8 @@ interface Row extends Situation {
   readonly when: string;
   readonly code?: number;
   readonly cause: string;
+  /** In another line. `RUNNER`: the one that is wanted first. */
+  readonly says?: string;
   readonly next: string;
 }
 
@@ -230,7 +204,7 @@ describe('explain, at 3 a.m., when', () => {
     },
     {
       when: 'a quota refuses the pod',
-      jobs: (runner) => [liveJob(runner, Date.now() - 400_000)],
+      jobs: oldJob,
       events: [
         { message: 'Error creating: an older one', lastTimestamp: LONG_AGO },
         { message: QUOTA, lastTimestamp: new Date().toISOString() },
@@ -242,7 +216,7 @@ describe('explain, at 3 a.m., when', () => {
     },
     {
       when: 'there is no pod, and Events may not be read',
-      jobs: (runner) => [liveJob(runner, Date.now() - 400_000)],
+      jobs: oldJob,
       events: 403,
       code: 4,
       cause: 'its pod cannot start: NoPod: Kubernetes has created no pod: a quota or an admission rule may refuse it',
@@ -250,13 +224,8 @@ describe('explain, at 3 a.m., when', () => {
     },
     {
       when: 'a volume of the pod is not there',
-      jobs: (runner) => [liveJob(runner, Date.now() - 400_000)],
-      pods: (runner) => [
-        podOf(runner, {
-          phase: 'Pending',
-          initContainerStatuses: [{ name: 'register', state: { waiting: { reason: 'PodInitializing' } } }],
-        }),
-      ],
+      jobs: oldJob,
+      pods: pending(registering({ waiting: { reason: 'PodInitializing' } })),
       events: (runner) => [
         { reason: 'Scheduled', message: 'assigned', involvedObject: { name: `${runner}-x7x9z` }, lastTimestamp: now() },
         { reason: 'FailedMount', message: 'of another', involvedObject: { name: 'ci-1-x7x9z' }, lastTimestamp: now() },
@@ -273,38 +242,24 @@ describe('explain, at 3 a.m., when', () => {
     },
     {
       when: 'the image cannot be pulled',
-      jobs: (runner) => [liveJob(runner, Date.now() - 400_000)],
-      pods: (runner) => [
-        podOf(runner, {
-          phase: 'Pending',
-          initContainerStatuses: [
-            { name: 'register', state: { waiting: { reason: 'ErrImagePull', message: 'no such image: runner:9' } } },
-          ],
-        }),
-      ],
+      jobs: oldJob,
+      pods: pending(registering({ waiting: { reason: 'ErrImagePull', message: 'no such image: runner:9' } })),
       code: 4,
       cause: 'its pod cannot start: ImagePullBackOff: no such image: runner:9',
+      says: 'ago; its pod does not run yet: ImagePullBackOff: no such image',
       next: 'describe pods -l job-name=',
     },
     {
       when: 'the key of the registration Secret is missing',
-      jobs: (runner) => [liveJob(runner, Date.now() - 400_000)],
-      pods: (runner) => [
-        podOf(runner, {
-          phase: 'Pending',
-          initContainerStatuses: [
-            {
-              name: 'register',
-              state: {
-                waiting: {
-                  reason: 'CreateContainerConfigError',
-                  message: "couldn't find key token in Secret runners/gitea-runner",
-                },
-              },
-            },
-          ],
+      jobs: oldJob,
+      pods: pending(
+        registering({
+          waiting: {
+            reason: 'CreateContainerConfigError',
+            message: "couldn't find key token in Secret runners/gitea-runner",
+          },
         }),
-      ],
+      ),
       code: 4,
       cause: "CreateContainerConfigError: couldn't find key token in Secret runners/gitea-runner",
       next: 'describe pods -l job-name=',
@@ -312,25 +267,17 @@ describe('explain, at 3 a.m., when', () => {
     {
       when: 'the registration token is wrong',
       jobs: (runner) => [failedJob(runner)],
-      pods: (runner) => [
-        podOf(runner, {
-          phase: 'Failed',
-          initContainerStatuses: [{ name: 'register', state: { terminated: { exitCode: 1 } } }],
-          containerStatuses: [{ name: 'runner', state: { waiting: { reason: 'PodInitializing' } } }],
-        }),
-      ],
+      pods: failedPod({
+        ...registering({ terminated: { exitCode: 1 } }),
+        containerStatuses: [{ name: 'runner', state: { waiting: { reason: 'PodInitializing' } } }],
+      }),
       cause: 'the last one failed: RegistrationFailed: container register ended with exit code 1',
       next: 'check that the registration token is valid for this scope, and that pods reach Gitea',
     },
     {
       when: 'the runner crashes',
       jobs: (runner) => [failedJob(runner)],
-      pods: (runner) => [
-        podOf(runner, {
-          phase: 'Failed',
-          containerStatuses: [{ name: 'runner', state: { terminated: { exitCode: 2 } } }],
-        }),
-      ],
+      pods: failedPod(ended({ exitCode: 2 })),
       cause: 'the last one failed: RunnerFailed: container runner ended with exit code 2',
       next: 'see why it ended: kubectl -n runners logs job/',
     },
@@ -338,12 +285,7 @@ describe('explain, at 3 a.m., when', () => {
       when: 'a runner at work was OOM-killed',
       isTaken: true,
       jobs: (runner) => [failedJob(runner)],
-      pods: (runner) => [
-        podOf(runner, {
-          phase: 'Failed',
-          containerStatuses: [{ name: 'runner', state: { terminated: { exitCode: 137, reason: 'OOMKilled' } } }],
-        }),
-      ],
+      pods: failedPod(ended({ exitCode: 137, reason: 'OOMKilled' })),
       cause: 'is lost (OOMKilled: it needed more memory than its limit): Gitea fails it after 10 to 15 minutes',
       next: 'give container runner a higher memory limit in spec.podTemplate',
     },
@@ -351,9 +293,7 @@ describe('explain, at 3 a.m., when', () => {
       when: 'a runner at work was evicted',
       isTaken: true,
       jobs: (runner) => [failedJob(runner)],
-      pods: (runner) => [
-        podOf(runner, { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' }),
-      ],
+      pods: failedPod({ reason: 'Evicted', message: 'The node was low on resource: memory.' }),
       cause: 'is lost (Evicted: The node was low on resource: memory.)',
       next: 'give the pod requests for what its node ran out of',
     },
@@ -361,14 +301,7 @@ describe('explain, at 3 a.m., when', () => {
       when: 'Gitea does not give the job to its runner, which is idle',
       isIdle: true,
       jobs: (runner) => [liveJob(runner, Date.now() - 200_000)],
-      pods: (runner) => [
-        podOf(runner, {
-          phase: 'Running',
-          containerStatuses: [
-            { name: 'runner', state: { running: { startedAt: new Date(Date.now() - 190_000).toISOString() } } },
-          ],
-        }),
-      ],
+      pods: (runner) => [podOf(runner, runsSince(Date.now() - 190_000))],
       cause: 'it is registered and idle for 3m',
       next: 'look whether Actions is switched on in the settings of acme/web',
     },
@@ -376,17 +309,11 @@ describe('explain, at 3 a.m., when', () => {
       when: 'the runner that holds the last slot cannot start',
       cap: 1,
       behind: 1,
-      jobs: (runner) => [liveJob(runner, Date.now() - 400_000)],
-      pods: (runner) => [
-        podOf(runner, {
-          phase: 'Pending',
-          conditions: [
-            { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes are available' },
-          ],
-        }),
-      ],
+      jobs: oldJob,
+      pods: pending(unscheduled('0/3 nodes are available')),
       code: 4,
       cause: 'held back by the cap of group runners/ci; 1st in line',
+      says: 'Slot: RUNNER its pod cannot start: Unschedulable: 0/3 nodes are available',
       next: 'and 1 of its runners cannot start: mend that first',
     },
     {
@@ -395,6 +322,7 @@ describe('explain, at 3 a.m., when', () => {
       others: (url) => [groupObject(groupYaml(url, '  maxWorkers: 7\n', 'gpu'))],
       code: 4,
       cause: 'labels not covered: gpu',
+      says: 'But: RunnerGroup runners/gpu cannot be served, so it does not count: spec.maxWorkers differs',
       next: 'gpu asks for other machines: write a RunnerGroup for it',
     },
     {
@@ -404,48 +332,22 @@ describe('explain, at 3 a.m., when', () => {
       cause: 'Argo CD has not created its Kubernetes Job yet',
       next: 'wait a few seconds',
     },
-  ])('$when', async ({ code = 0, cause, next, ...situation }) => {
+  ])('$when', async ({ code = 0, cause, next, says = '', ...situation }) => {
     const answer = await explained(situation);
 
     expect({ code: answer.code, stderr: answer.stderr }, answer.stdout).toEqual({ code, stderr: '' });
     expect(/Cause: (.*?) Since: /.exec(answer.line)?.[1]).toContain(cause);
     expect(/Next: (.*?) Link: /.exec(answer.line)?.[1]).toContain(next);
-  });
-
-  it('says which runners hold the slots, those that cannot start first', async () => {
-    const { line, runner } = await explained({
-      cap: 1,
-      behind: 1,
-      jobs: (name) => [liveJob(name, Date.now() - 400_000)],
-      events: [{ message: QUOTA, lastTimestamp: LONG_AGO }],
-    });
-
-    expect(line).toContain(`Slot: ${runner} its pod cannot start: NoPod: forbidden: exceeded quota`);
+    expect(answer.line).toContain(says.replace('RUNNER', answer.runner));
   });
 
   it('says that its runners fail again and again, and when the next one is tried', async () => {
     const { code, line } = await explained({
       jobs: (runner) => [failedJob(runner), failedJob(`${runner.slice(0, -4)}0000`)],
-      pods: (runner) => [
-        podOf(runner, {
-          phase: 'Failed',
-          initContainerStatuses: [{ name: 'register', state: { terminated: { exitCode: 1 } } }],
-        }),
-      ],
+      pods: failedPod(registering({ terminated: { exitCode: 1 } })),
     });
 
     expect(code).toBe(4);
     expect(line).toContain('Cause: held back: its last runner failed:');
-  });
-
-  it('says that a broken group does not count', async () => {
-    const { line } = await explained({
-      runsOn: ['gpu'],
-      others: (url) => [groupObject(groupYaml(url, '  maxWorkers: 7\n', 'gpu'))],
-    });
-
-    expect(line).toContain(
-      'But: RunnerGroup runners/gpu cannot be served, so it does not count: spec.maxWorkers differs',
-    );
   });
 });

@@ -3,12 +3,10 @@
  * queued job, the cdk8s app. Every one ends with exit 2 or 3 and prints nothing. The table of test/config/pods/hostile.ts says more about each.
  */
 import { describe, expect, it } from 'vitest';
-import { generate } from '../../src/cli/generate.ts';
-import { reportFailure } from '../../src/cli/process.ts';
 import { HOSTILE } from '../config/pods/hostile.ts';
 import { fakeGitea, jobRow } from '../support/gitea-stand-in.ts';
-import { printingIo } from '../support/printing-io.ts';
-import { folderWith, runHere } from '../support/run-cli.ts';
+import { document } from '../support/group-files.ts';
+import { folderWith, type Outcome, runHere } from '../support/run-cli.ts';
 
 const TOKEN = 'secret-token-of-this-test-0123456789';
 /** Stands in values that may be a secret; no message repeats it. */
@@ -23,24 +21,8 @@ interface Row {
 
 /** A RunnerGroup as JSON, which is YAML. `lines` are more fields of the spec. */
 function group(template: unknown, more: Readonly<Record<string, unknown>> = {}): string {
-  const secretRef = (name: string) => ({ secretRef: { name, key: 'token' } });
-  return JSON.stringify({
-    apiVersion: 'gitea.bpg.pw/v1alpha1',
-    kind: 'RunnerGroup',
-    metadata: { name: 'ci', namespace: 'runners' },
-    spec: {
-      scope: 'org',
-      org: 'acme',
-      gitea: { url: GITEA },
-      containerMode: 'host',
-      labels: ['ubuntu-latest:host'],
-      maxActiveRunners: 5,
-      registrationToken: secretRef('gitea-runner'),
-      authToken: secretRef('gitea-api'),
-      podTemplate: template,
-      ...more,
-    },
-  });
+  const spec = { containerMode: 'host', labels: ['ubuntu-latest:host'], podTemplate: template, ...more };
+  return document({ gitea: { url: GITEA }, ...spec }, { namespace: 'runners' });
 }
 
 /** A podTemplate as YAML text, for what JSON cannot say. */
@@ -49,6 +31,7 @@ function yaml(template: string): string {
   return `${head}${template}}}`;
 }
 
+const DIND = { containerMode: 'dind', labels: ['ubuntu-latest'] };
 const runner = (fields: object) => ({ spec: { containers: [{ name: 'runner', ...fields }] } });
 const bomb = ['&a [x,x,x,x,x,x,x,x,x]', ...'bcdefgh'].reduce((text, name, index) => {
   const before = String.fromCharCode(96 + index);
@@ -75,26 +58,17 @@ const MORE: readonly Row[] = [
   },
   {
     name: 'a folder of the node beside dockerd',
-    text: group(
-      { spec: { volumes: [{ name: 'x', hostPath: { path: '/' } }] } },
-      { containerMode: 'dind', labels: ['ubuntu-latest'] },
-    ),
+    text: group({ spec: { volumes: [{ name: 'x', hostPath: { path: '/' } }] } }, DIND),
     code: 2,
   },
   {
     name: 'one more privileged container beside dockerd',
-    text: group(
-      { spec: { containers: [{ name: 'side', image: 'x', securityContext: { privileged: true } }] } },
-      { containerMode: 'dind', labels: ['ubuntu-latest'] },
-    ),
+    text: group({ spec: { containers: [{ name: 'side', image: 'x', securityContext: { privileged: true } }] } }, DIND),
     code: 2,
   },
   {
     name: 'a privileged runner beside dockerd',
-    text: group(runner({ securityContext: { privileged: true } }), {
-      containerMode: 'dind',
-      labels: ['ubuntu-latest'],
-    }),
+    text: group(runner({ securityContext: { privileged: true } }), DIND),
     code: 2,
   },
   { name: 'another image than the group says', text: group(runner({ image: 'b' }), { image: 'a' }), code: 2 },
@@ -156,62 +130,38 @@ it('has at least 100 rows, each under its own name', () => {
   expect(ROWS.length).toBeGreaterThanOrEqual(100);
 });
 
-function expectNothing(
-  outcome: { readonly code: number | null; readonly out: string; readonly err: string },
-  row: Row,
-) {
-  const { code, out, err } = outcome;
-  expect({ code, out }, err).toEqual({ code: row.code, out: '' });
-  expect(err).not.toContain(TOKEN);
-  expect(err).not.toContain(CANARY);
-  expect(err).not.toMatch(UNPRINTABLE);
-  expect(err.trim().split('\n').length).toBeLessThanOrEqual(20);
-}
-
-/** As `src/cli/cli.ts` runs it, in this process. */
-async function generated(text: string): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
+async function generated(text: string): Promise<Outcome> {
   const { url } = await fakeGitea({ jobs: [jobRow(1)] });
   const folder = folderWith({ 'ci.yaml': text.replaceAll(GITEA, url) });
   const env = { GITEA_URL: url, GITEA_TOKEN: TOKEN, GITEA_RUNNERS_CLUSTER: 'off' };
-  const { io, printed } = printingIo({ env, cwd: folder });
-  const code = await generate(['ci.yaml'], {}, io).catch((error: unknown) => reportFailure(error, io, false));
-  return { code, ...printed };
+  return await runHere(['generate', 'ci.yaml'], env, folder);
 }
 
 describe('generate prints nothing for', () => {
-  it.each(ROWS)('$name', async (row) => {
-    expectNothing(await generated(row.text), row);
+  it.each(ROWS)('$name', async ({ code: expected, text }) => {
+    const { code, stdout, stderr } = await generated(text);
+
+    expect({ code, stdout }, stderr).toEqual({ code: expected, stdout: '' });
+    expect(stderr).not.toContain(TOKEN);
+    expect(stderr).not.toContain(CANARY);
+    expect(stderr).not.toMatch(UNPRINTABLE);
+    expect(stderr.trim().split('\n').length).toBeLessThanOrEqual(20);
   });
 
   it('these only: without a template the same group gets its Job', async () => {
-    const { code, out, err } = await generated(group({}));
+    const { code, stdout, stderr } = await generated(group({}));
 
-    expect({ code, jobs: out.split('kind: "Job"').length - 1 }, err).toEqual({ code: 0, jobs: 1 });
+    expect({ code, jobs: stdout.split('kind: "Job"').length - 1 }, stderr).toEqual({ code: 0, jobs: 1 });
   });
 });
 
-describe('the program itself', () => {
-  const some = ROWS.filter((_, index) => index % 15 === 0 || index > ROWS.length - 4);
+it('validate tells all mistakes, each with its place', async () => {
+  const { text = '' } = MORE.find(({ name }) => name === 'a thousand mistakes') ?? {};
 
-  it.each(some)('generate: $name', async (row) => {
-    const { url } = await fakeGitea({ jobs: [jobRow(1)] });
-    const folder = folderWith({ 'ci.yaml': row.text.replaceAll(GITEA, url) });
+  const { code, stdout, stderr } = await runHere(['validate', 'ci.yaml'], {}, folderWith({ 'ci.yaml': text }));
 
-    const env = { GITEA_URL: url, GITEA_TOKEN: TOKEN, GITEA_RUNNERS_CLUSTER: 'off' };
-    const { code, stdout, stderr } = await runHere(['generate', 'ci.yaml'], env, folder);
-
-    expectNothing({ code, out: stdout, err: stderr }, row);
-  });
-
-  it('validate tells all mistakes, each with its place', async () => {
-    const row = MORE.find(({ name }) => name === 'a thousand mistakes');
-    const folder = folderWith({ 'ci.yaml': row?.text ?? '' });
-
-    const { code, stdout, stderr } = await runHere(['validate', 'ci.yaml'], {}, folder);
-
-    const lines = stderr.trim().split('\n');
-    expect({ code, stdout, lines: lines.length }).toEqual({ code: 2, stdout: '', lines: 1001 });
-    expect(lines[0]).toMatch(/^ci\.yaml:1:\d+: spec\.podTemplate\.spec\.f0: unknown field \[GR-INPUT-04\]$/);
-    expect(stderr).not.toContain(CANARY);
-  });
+  const lines = stderr.trim().split('\n');
+  expect({ code, stdout, lines: lines.length }).toEqual({ code: 2, stdout: '', lines: 1001 });
+  expect(lines[0]).toMatch(/^ci\.yaml:1:\d+: spec\.podTemplate\.spec\.f0: unknown field \[GR-INPUT-04\]$/);
+  expect(stderr).not.toContain(CANARY);
 });

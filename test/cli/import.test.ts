@@ -1,80 +1,8 @@
 /** `import`: what it makes of other tools' manifests is valid, and it says what it left out. */
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { DEPLOYMENT, OPERATOR, SCALED_JOB } from '../support/other-tools.ts';
 import { folderWith, runHere } from '../support/run-cli.ts';
-
-/** As in the documentation of the runner, with what people add. */
-const DEPLOYMENT = `
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: act-runner, namespace: ci}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: act-runner}}
-  template:
-    metadata: {labels: {app: act-runner}}
-    spec:
-      nodeSelector: {pool: ci}
-      tolerations: [{key: ci, operator: Exists}]
-      imagePullSecrets: [{name: pull}]
-      serviceAccountName: ci
-      securityContext: {fsGroup: 1000}
-      volumes:
-        - {name: runner-data, persistentVolumeClaim: {claimName: act-runner-vol}}
-        - {name: docker-certs, emptyDir: {}}
-      containers:
-        - name: runner
-          image: gitea/act_runner:nightly
-          env:
-            - {name: DOCKER_HOST, value: tcp://localhost:2376}
-            - {name: GITEA_INSTANCE_URL, value: http://gitea-http.gitea.svc.cluster.local:3000}
-            - {name: GITEA_RUNNER_LABELS, value: 'ubuntu-latest:docker://node:20, gpu'}
-            - {name: GITEA_RUNNER_REGISTRATION_TOKEN, valueFrom: {secretKeyRef: {name: runner-secret, key: token}}}
-            - {name: TZ, value: Europe/Berlin}
-          resources: {requests: {cpu: 500m}}
-        - name: daemon
-          image: docker:23.0.6-dind
-          securityContext: {privileged: true}
-`;
-
-const SCALED_JOB = `
-apiVersion: keda.sh/v1alpha1
-kind: ScaledJob
-metadata: {name: forgejo-job, namespace: ci}
-spec:
-  maxReplicaCount: 7
-  jobTargetRef:
-    template:
-      spec:
-        containers:
-          - name: runner
-            image: gitea/act_runner:0.2.11-dind-rootless
-            env:
-              - {name: GITEA_INSTANCE_URL, value: https://gitea.example.com}
-              - {name: GITEA_RUNNER_REGISTRATION_TOKEN, value: plain-token}
-  triggers:
-    - type: forgejo-runner
-      metadata: {name: x, address: https://gitea.example.com, owner: acme, repo: web, labels: ubuntu-latest}
-`;
-
-const OPERATOR = `
-apiVersion: v1
-kind: List
-items:
-  - apiVersion: gitea.bpg.pw/v1alpha1
-    kind: RunnerGroup
-    metadata: {name: ci, namespace: runners, uid: 1-2, managedFields: []}
-    spec:
-      scope: org
-      org: acme
-      giteaURL: https://gitea.example.com
-      maxActiveRunners: 5
-      registrationToken: {name: reg, key: token}
-      authToken: {name: api, key: token}
-    status: {activeRunners: 2}
-`;
 
 function run(text: string, ...flags: readonly string[]) {
   return runHere(['import', 'x.yaml', ...flags], {}, folderWith({ 'x.yaml': text }));
@@ -192,15 +120,22 @@ describe('refuses', () => {
     ['groups', 'error: GR-IMPORT-01 import groups: it is a folder. Name the files in it.\n'],
     ['none.yaml', 'error: GR-IMPORT-01 import none.yaml: there is no such file.\n'],
   ])('%s', async (name, stderr) => {
-    const folder = folderWith({});
-    mkdirSync(join(folder, 'groups'));
-
-    expect(await runHere(['import', name], {}, folder)).toEqual({ code: 2, stdout: '', stderr });
+    expect(await runHere(['import', name], {}, folderWith({ 'groups/x': '' }))).toEqual({
+      code: 2,
+      stdout: '',
+      stderr,
+    });
   });
 
   it.each([
     ['what has no runner', 'kind: Service\nmetadata: {name: s}\n', [], 'GR-IMPORT-02'],
     ['broken YAML', 'kind: [', [], 'GR-IMPORT-01'],
+    [
+      'values of ARC, with what to do',
+      'githubConfigUrl: https://github.com/acme\n',
+      [],
+      "GR-IMPORT-02 import: x.yaml has values of ARC, which say nothing of Gitea. Start with 'gitea-runners init'",
+    ],
     [
       'a YAML bomb',
       `a: &a [${'x,'.repeat(9)}x]\nb: &b [${'*a,'.repeat(20)}*a]\nc: &c [${'*b,'.repeat(20)}*b]\nd: [${'*c,'.repeat(20)}*c]\n`,
@@ -222,10 +157,6 @@ describe('refuses', () => {
     expect(outcome).toMatchObject({ code: 2, stdout: '' });
     expect(outcome.stderr).toContain(`error: ${code}`);
     expect(outcome.stderr.split('\n').length).toBeLessThan(20);
-  });
-
-  it('a file that is not there', async () => {
-    expect(await runHere(['import', '/no/such/file.yaml'])).toMatchObject({ code: 2, stdout: '' });
   });
 });
 
@@ -274,13 +205,10 @@ describe('carries over', () => {
     );
   });
 
-  it.each([
-    ["an operator's group that lacks the name of its scope", OF_OPERATOR('[linux]', 'scope: org'), { org: 'acme' }],
-  ])('%s', async (_, text, spec) => {
-    const { groups } = await imported(text, '--owner', 'acme', '--gitea', 'https://gitea.example.com');
+  it("an operator's group that lacks the name of its scope", async () => {
+    const { groups } = await imported(OF_OPERATOR('[linux]', 'scope: org'), '--owner', 'acme');
 
-    expect(groups).toHaveLength(1);
-    expect(groups[0]?.spec).toMatchObject(spec);
+    expect(groups).toMatchObject([{ spec: { org: 'acme' } }]);
   });
 });
 
@@ -305,13 +233,4 @@ it('a plain value that may be a secret is named, and not copied', async () => {
 
   expect(JSON.stringify([groups, comments])).not.toContain('hunter2');
   expect(comments.join('\n')).toContain('may be secrets are not carried over: NPM_TOKEN.');
-});
-
-it('values of ARC are refused with what to do', async () => {
-  const folder = folderWith({ 'arc.yaml': 'githubConfigUrl: https://github.com/acme\n' });
-
-  const { code, stderr } = await runHere(['import', 'arc.yaml'], {}, folder);
-
-  expect(code).toBe(2);
-  expect(stderr).toContain("Start with 'gitea-runners init'");
 });

@@ -1,67 +1,33 @@
-/** Groups with `keepFailedSeconds` in the real program: what is refused, and what a look at Gitea reads for them. */
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { CERTIFICATES, kubeconfigFor, liveJob } from '../clients/kubernetes/through-cli.ts';
-import { startApiServer } from '../support/api-server.ts';
+/** A group with `keepFailedSeconds` in the real program: what a look at Gitea reads for it. */
+import { expect, it } from 'vitest';
+import { kubeconfigFor, liveJob, newRunnerIn, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { fakeGitea, jobRow } from '../support/gitea-stand-in.ts';
+import { ago, podOf, runsSince } from '../support/kube-objects.ts';
 import { folderWith, groupYaml, type Outcome, runHere } from '../support/run-cli.ts';
 
 const KEEPS = '  keepFailedSeconds: 600\n';
 
-describe('a group with keepFailedSeconds', () => {
-  it.each(['generate', 'cluster off'])('is refused where nobody sees its Jobs (%s)', async (how) => {
-    const gitea = await fakeGitea({ jobs: [] });
-    const folder = folderWith({ 'ci.yaml': groupYaml(gitea.url, KEEPS) });
-    const words = how === 'generate' ? [] : ['--cluster', 'off'];
+it('keeps the runner of the only CI job there was, which failed', async () => {
+  const queued = await fakeGitea({ jobs: [jobRow(7, 'queued', { labels: ['linux'] })] });
+  const runner = newRunnerIn((await generateWith(queued.url, undefined)).stdout);
+  const times = { created_at: ago(100), started_at: ago(70), completed_at: ago(30) };
+  const failed = jobRow(7, 'completed', { ...times, runner_name: runner, conclusion: 'failure', labels: ['linux'] });
+  const gitea = await fakeGitea({ jobs: [failed] });
 
-    const { code, stdout, stderr } = await runHere(['generate', ...words, folder], {
-      GITEA_URL: gitea.url,
-      GITEA_TOKEN: 'secret',
-    });
+  const { code, stdout, stderr } = await generateWith(gitea.url, runner);
 
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain('GR-INPUT-92');
-    expect(stderr).toContain('has keepFailedSeconds, which needs sight of its Jobs');
-  });
-
-  it('keeps the runner of the only CI job there was, which failed', async () => {
-    const queued = await fakeGitea({ jobs: [jobRow(7, 'queued', { labels: ['linux'] })] });
-    const runner = /^ {2}name: "(\S+)"$/m.exec((await generateWith(queued.url, undefined)).stdout)?.[1] ?? '';
-    const times = { created_at: ago(100), started_at: ago(70), completed_at: ago(30) };
-    const failed = jobRow(7, 'completed', { ...times, runner_name: runner, conclusion: 'failure', labels: ['linux'] });
-    const gitea = await fakeGitea({ jobs: [failed] });
-
-    const { code, stdout, stderr } = await generateWith(gitea.url, runner);
-
-    expect(code, stderr).toBe(0);
-    expect(stdout).toContain(`name: "${runner}"`);
-    expect(stdout).toContain(`gitea.bpg.pw/ended-at: "${times.completed_at}"`);
-    expect(stderr).toContain('1 debugging');
-  });
+  expect(code, stderr).toBe(0);
+  expect(stdout).toContain(`name: "${runner}"`);
+  expect(stdout).toContain(`gitea.bpg.pw/ended-at: "${times.completed_at}"`);
+  expect(stderr).toContain('1 debugging');
 });
-
-function ago(seconds: number): string {
-  return `${new Date(Date.now() - seconds * 1000).toISOString().slice(0, 19)}Z`;
-}
 
 /** What the program prints beside a cluster in which the pod of this runner runs. */
 async function generateWith(url: string, runner: string | undefined): Promise<Outcome> {
-  const pod = {
-    metadata: {
-      name: 'pod',
-      namespace: 'runners',
-      uid: 'pod',
-      creationTimestamp: ago(90),
-      ownerReferences: [{ kind: 'Job', uid: `uid-${runner}` }],
-    },
-    status: { phase: 'Running', containerStatuses: [{ name: 'runner', state: { running: { startedAt: ago(80) } } }] },
-  };
-  const there = runner === undefined ? [] : [liveJob(runner, Date.now() - 90_000, { active: 1 })];
-  const cluster = await startApiServer({
-    jobs: { runners: there },
-    pods: { runners: there.map(() => pod) },
-    tls: CERTIFICATES,
-  });
-  onTestFinished(() => cluster.close());
+  const nowMs = Date.now();
+  const there = runner === undefined ? [] : [liveJob(runner, nowMs - 90_000, { active: 1 })];
+  const pods = runner === undefined ? [] : [podOf(runner, runsSince(nowMs - 80_000), nowMs - 90_000)];
+  const cluster = await startCluster({ jobs: { runners: there }, pods: { runners: pods } });
   const folder = folderWith({ 'ci.yaml': groupYaml(url, KEEPS) });
   return await runHere(['generate', '--kubeconfig', kubeconfigFor(cluster), folder], {
     GITEA_URL: url,

@@ -1,23 +1,16 @@
 /** `--kubeconfig`: a hub Argo CD looks at the Jobs of the cluster where the runners run. Real program, real HTTPS server. */
 import { describe, expect, it } from 'vitest';
 import { kubeconfigFor, liveJob, newRunnerIn, startCluster } from '../clients/kubernetes/through-cli.ts';
-import { TOKEN } from '../support/api-server.ts';
+import { type Cluster, TOKEN } from '../support/api-server.ts';
 import { makeCertificates } from '../support/certificate.ts';
-import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
-import { startAcme } from '../support/start-acme.ts';
-
-/** One queued job of org acme, and a folder with the group that serves it. */
-async function oneQueuedJob() {
-  const { simulator, env } = await startAcme();
-  simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
-  return { env, folder: folderWith({ 'ci.yaml': groupYaml(simulator.url) }) };
-}
+import { folderWith, runHere } from '../support/run-cli.ts';
+import { startWithJob } from '../support/start-acme.ts';
 
 const COMPLETE = { conditions: [{ type: 'Complete', status: 'True' }] };
 
 /** A cluster in which the Job that would be printed has already come and gone: whoever sees that prints another name. */
 async function usedUpName() {
-  const { env, folder } = await oneQueuedJob();
+  const { env, folder } = await startWithJob();
   const usedUp = newRunnerIn((await runHere(['generate', folder], env)).stdout);
   const server = await startCluster({ jobs: { runners: [liveJob(usedUp, Date.now(), COMPLETE)] } });
   return { env, folder, usedUp, server, kubeconfig: kubeconfigFor(server) };
@@ -80,7 +73,7 @@ describe('--kubeconfig', () => {
   });
 
   it('of the environment must be absolute: the current folder is the repository', async () => {
-    const { env, folder } = await oneQueuedJob();
+    const { env, folder } = await startWithJob();
 
     const outcome = await runHere(['generate'], { ...env, GITEA_RUNNERS_KUBECONFIG: 'config' }, folder);
 
@@ -91,7 +84,7 @@ describe('--kubeconfig', () => {
 
 describe('nothing is printed when the kubeconfig', () => {
   it('cannot be read, with groups and without', async () => {
-    const { env, folder } = await oneQueuedJob();
+    const { env, folder } = await startWithJob();
 
     for (const command of ['generate', 'explain'] as const) {
       for (const groups of [folder, folderWith({})]) {
@@ -103,52 +96,28 @@ describe('nothing is printed when the kubeconfig', () => {
     }
   });
 
-  it.each([
-    ['would start a program', { exec: { command: '/bin/true', apiVersion: 'client.authentication.k8s.io/v1' } }],
-    ['has no credentials', {}],
-  ])('%s', async (_, user) => {
-    const { env, folder } = await oneQueuedJob();
-    const server = await startCluster();
+  it.each<readonly [string, object | undefined, Cluster, string]>([
+    ['has no credentials', {}, {}, 'GR-CLUSTER-12'],
+    ['names a cluster that shows another certificate', undefined, { tls: makeCertificates('elsewhere') }, 'GR-HTTP-05'],
+    ['has a token that the cluster does not know', { token: `${TOKEN}-old` }, {}, 'GR-CLUSTER-05'],
+  ])('%s', async (_, user, cluster, errorCode) => {
+    const { env, folder } = await startWithJob();
+    const kubeconfig = kubeconfigFor(await startCluster(cluster), user);
 
-    const outcome = await runHere(['generate', '--kubeconfig', kubeconfigFor(server, user), folder], env);
+    const { code, stdout, stderr } = await runHere(['generate', '-v', '--kubeconfig', kubeconfig, folder], env);
 
-    expect(outcome).toMatchObject({ code: 2, stdout: '' });
-    expect(outcome.stderr).toContain('GR-CLUSTER-12');
-    expect(server.seen).toEqual([]);
+    expect([code, stdout]).toEqual([errorCode === 'GR-CLUSTER-12' ? 2 : 1, '']);
+    expect(stderr).toContain(errorCode);
+    expect(stderr).not.toContain(TOKEN);
+    expect(stderr).not.toContain('--ca-file');
   });
 
   it('names a cluster that does not answer', async () => {
-    const { env, folder } = await oneQueuedJob();
-    const server = await startCluster();
-    await server.close();
+    const { env, folder } = await startWithJob();
+    const kubeconfig = kubeconfigFor({ config: { url: 'https://localhost:1', token: async () => '' } });
 
-    const outcome = await runHere(['generate', '--kubeconfig', kubeconfigFor(server), folder], env);
+    const outcome = await runHere(['generate', '--kubeconfig', kubeconfig, folder], env);
 
-    expect(outcome).toMatchObject({ code: 1, stdout: '' });
-    expect(outcome.stderr).toContain('GR-HTTP-01');
-  });
-
-  it('names a cluster that shows another certificate', async () => {
-    const { env, folder } = await oneQueuedJob();
-    const server = await startCluster({ tls: makeCertificates('elsewhere') });
-
-    const outcome = await runHere(['generate', '--kubeconfig', kubeconfigFor(server), folder], env);
-
-    expect(outcome).toMatchObject({ code: 1, stdout: '' });
-    expect(outcome.stderr).toContain('GR-HTTP-05');
-    expect(outcome.stderr).not.toContain('--ca-file');
-    expect(server.seen).toEqual([]);
-  });
-
-  it('has a token that the cluster does not know, and the token is not shown', async () => {
-    const { env, folder } = await oneQueuedJob();
-    const server = await startCluster();
-    const kubeconfig = kubeconfigFor(server, { token: `${TOKEN}-old` });
-
-    const outcome = await runHere(['generate', '-v', '--kubeconfig', kubeconfig, folder], env);
-
-    expect(outcome).toMatchObject({ code: 1, stdout: '' });
-    expect(outcome.stderr).toContain('GR-CLUSTER-05');
-    expect(outcome.stderr).not.toContain(TOKEN);
+    expect(outcome).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('GR-HTTP-01') });
   });
 });

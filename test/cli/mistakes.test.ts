@@ -1,77 +1,69 @@
 /** What `validate` says about the mistakes of people who come from other tools, word for word. */
 import { expect, it } from 'vitest';
+import { quietDocument, type Spec } from '../support/group-files.ts';
 import { folderWith, runHere } from '../support/run-cli.ts';
 
-const GROUP = `apiVersion: gitea.bpg.pw/v1alpha1
-kind: RunnerGroup
-metadata: {name: ci, namespace: runners}
-spec:
-  scope: org
-  org: acme
-  gitea: {url: https://gitea.example.com}
-  resources: {requests: {cpu: 1}}
-  maxActiveRunners: 10
-  registrationToken: {secretRef: {name: gitea-runner, key: registration-token}}
-  authToken: {secretRef: {name: gitea-api, key: token}}
-`;
-const CAP = '  maxActiveRunners: 10\n';
-const also = (spec: string) => GROUP.replace(CAP, `${CAP}  ${spec}\n`);
-
-it.each([
+it.each<[Spec, string, Spec?]>([
   [
-    also('labels: ubuntu-latest,small'),
+    { labels: 'ubuntu-latest,small' },
     'spec.labels: must be a list, not the string "ubuntu-latest,small"; write "labels: [ubuntu-latest, small]" [GR-INPUT-05]',
   ],
   [
-    GROUP.replace(': 10', ': "10"'),
+    { maxActiveRunners: '10' },
     'spec.maxActiveRunners: must be a whole number, not the string "10"; remove the quotes: maxActiveRunners: 10 [GR-INPUT-05]',
   ],
   [
-    GROUP.replace('name: ci,', 'name: CI_Runners,'),
+    {},
     'metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the string "CI_Runners"; write "name: ci-runners" [GR-INPUT-05]',
+    { name: 'CI_Runners' },
   ],
   [
-    also('securityProfile: restricted\n  containerMode: dind'),
+    { securityProfile: 'restricted', containerMode: 'dind' },
     'spec.securityProfile: spec.initContainers[docker].securityContext.privileged must not be true (rule privileged of securityProfile restricted), and 4 more rules; containerMode dind does not meet it: set containerMode: host, or remove securityProfile [GR-INPUT-10]',
   ],
   [
-    also('containerMode: {type: dind}'),
+    { containerMode: { type: 'dind' } },
     'spec.containerMode: must be one of dind-rootless, dind, buildkit, host, not a mapping; write "containerMode: dind" [GR-INPUT-05]',
   ],
   [
-    also('labels: ["u:doker://node:20"]'),
+    { labels: ['u:doker://node:20'] },
     'spec.labels[0]: "u:doker://node:20" is neither name:host nor name:docker://image; did you mean "u:docker://node:20"? [GR-INPUT-06]',
   ],
   [
-    also('labels: ["u:node:20"]'),
+    { labels: ['u:node:20'] },
     'spec.labels[0]: "u:node:20" is neither name:host nor name:docker://image; did you mean "u:docker://node:20"? [GR-INPUT-06]',
   ],
   [
-    GROUP.replace('maxActiveRunners', 'maxReplicaCount'),
+    { maxActiveRunners: undefined, maxReplicaCount: 10 },
     'spec.maxReplicaCount: unknown field; did you mean "maxActiveRunners"? [GR-INPUT-04]',
   ],
   [
-    also('runner: {labels: [a]}'),
+    { runner: { labels: ['a'] } },
     "spec.runner: unknown field; is a section of the runner's config.yaml: write it below runnerConfig [GR-INPUT-04]",
   ],
   [
-    GROUP.replace('  resources: {requests: {cpu: 1}}\n', ''),
+    { resources: undefined },
     'warning: spec.resources: is missing, so runner pods ask for nothing: a node takes too many of them, and ends them first when memory is short. Write e.g. "resources: {requests: {cpu: 500m, memory: 1Gi}}" [GR-WARN-08]',
   ],
   [
-    also('labels: [windows-latest:host]'),
+    { labels: ['windows-latest:host'] },
     'warning: spec.labels: runners are Linux pods, and jobs with runs-on windows-latest would run there: remove the label [GR-WARN-09]',
   ],
   [
-    also('image: code.forgejo.org/forgejo/runner:6.3.1'),
+    { image: 'code.forgejo.org/forgejo/runner:6.3.1' },
     "warning: spec.image: code.forgejo.org/forgejo/runner:6.3.1 looks like Forgejo's runner, which does not register at Gitea: use gitea/runner [GR-WARN-09]",
   ],
   [
-    GROUP.replace(', namespace: runners', ''),
+    {},
     'note: 1 RunnerGroup without metadata.namespace: Argo CD takes the destination namespace, here it is default',
+    { namespace: undefined },
   ],
-])('case %#', async (text, message) => {
-  const { stderr } = await runHere(['validate', 'ci.yaml'], {}, folderWith({ 'ci.yaml': text }));
+])('case %#', async (spec, message, metadata = {}) => {
+  const { stderr } = await runHere(
+    ['validate', 'ci.yaml'],
+    {},
+    folderWith({ 'ci.yaml': quietDocument(spec, metadata) }),
+  );
 
   const lines = stderr.trimEnd().split('\n');
   expect(

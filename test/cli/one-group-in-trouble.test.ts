@@ -1,13 +1,14 @@
 /** One group's trouble is its own (docs/adr/0036). Real program, real Gitea simulator, real API server stand-in. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { runnerName } from '../../src/planner/names.ts';
-import { CERTIFICATES, kubeconfigFor, liveJob } from '../clients/kubernetes/through-cli.ts';
-import { type Cluster, startApiServer } from '../support/api-server.ts';
+import { kubeconfigFor, liveJob, startCluster } from '../clients/kubernetes/through-cli.ts';
+import type { Cluster } from '../support/api-server.ts';
 import { folderWith, groupYaml, runHere, runNode } from '../support/run-cli.ts';
+import { listen } from '../support/server.ts';
 import { startAcme, TOKEN } from '../support/start-acme.ts';
 
 /** A server that nobody listens on any more. */
@@ -32,13 +33,11 @@ function objects(text: string): readonly Manifest[] {
 
 /** A Secret per group, mounted as files: each with its own Gitea. */
 function secretsDir(secrets: Readonly<Record<string, { readonly token?: string; readonly url: string }>>): string {
-  const folder = folderWith({});
-  for (const [name, { token = TOKEN, url }] of Object.entries(secrets)) {
-    mkdirSync(join(folder, 'runners', name), { recursive: true });
-    writeFileSync(join(folder, 'runners', name, 'token'), token);
-    writeFileSync(join(folder, 'runners', name, 'url'), url);
-  }
-  return folder;
+  const files = Object.entries(secrets).flatMap(([name, { token = TOKEN, url }]) => [
+    [`runners/${name}/token`, token],
+    [`runners/${name}/url`, url],
+  ]);
+  return folderWith(Object.fromEntries(files));
 }
 
 function yaml(name: string, url: string, spec = ''): string {
@@ -52,8 +51,7 @@ async function stage(url: (good: string) => string, cluster: Cluster = {}, spec 
   const bad = url(simulator.url);
   const now = Date.now();
   const jobs = { runners: [liveJob(WAITING, now), liveJob(RUNNING, now - 60_000)] };
-  const server = await startApiServer({ tls: CERTIFICATES, jobs, ...cluster });
-  onTestFinished(() => server.close());
+  const server = await startCluster({ jobs, ...cluster });
   const files = { 'good.yaml': yaml('good', simulator.url), 'bad.yaml': yaml('bad', bad, spec) };
   const folder = folderWith(files);
   const secrets = secretsDir({ 'good-api': { url: simulator.url }, 'bad-api': { url: bad } });
@@ -74,37 +72,30 @@ function expectKept({ code, stdout, stderr }: Awaited<ReturnType<typeof runHere>
 }
 
 describe('where live Jobs are seen, generate plans the others and keeps the Jobs of a group', () => {
-  it('whose Gitea is down', async () => {
-    const { env, folder } = await stage(() => DEAD);
+  it.each<[string, RegExp, (good: string) => string, (files: Record<'folder' | 'secrets', string>) => void]>([
+    ['whose Gitea is down', /GR-HTTP-01/, () => DEAD, () => undefined],
+    [
+      'whose token Gitea refuses, also on the same Gitea',
+      /GR-GITEA-01/,
+      (good) => good,
+      ({ secrets }) => writeFileSync(join(secrets, 'runners/bad-api/token'), 'an-old-token'),
+    ],
+    [
+      'whose Secret is not mounted',
+      /GR-TOKEN-01/,
+      (good) => good,
+      ({ folder }) => writeFileSync(join(folder, 'bad.yaml'), yaml('bad', DEAD).replace('bad-api', 'nowhere')),
+    ],
+  ])('%s', async (_, why, url, spoil) => {
+    const { env, folder, secrets } = await stage(url);
+    spoil({ folder, secrets });
 
-    expectKept(await runHere(['generate', folder], env), /GR-HTTP-01/);
-  });
-
-  it('whose token Gitea refuses, also on the same Gitea', async () => {
-    const { env, folder, secrets } = await stage((good) => good);
-    writeFileSync(join(secrets, 'runners/bad-api/token'), 'an-old-token');
-
-    expectKept(await runHere(['generate', folder], env), /GR-GITEA-01/);
-  });
-
-  it('whose Secret is not mounted', async () => {
-    const { env, folder } = await stage((good) => good);
-    writeFileSync(join(folder, 'bad.yaml'), yaml('bad', DEAD).replace('bad-api', 'nowhere'));
-
-    expectKept(await runHere(['generate', folder], env), /GR-TOKEN-01/);
+    expectKept(await runHere(['generate', folder], env), why);
   });
 
   it('whose Gitea takes the connection and never answers, within the time limit', async () => {
-    const silent = createServer().listen(0, '127.0.0.1');
-    onTestFinished(() => void silent.close());
-    const sockets = new Set<{ destroy: () => void }>();
-    silent.on('connection', (socket) => sockets.add(socket));
-    onTestFinished(() => {
-      for (const socket of sockets) socket.destroy();
-    });
-    await new Promise((resolve) => silent.once('listening', resolve));
-    const { port } = silent.address() as { port: number };
-    const { env, folder } = await stage(() => `http://127.0.0.1:${port}`);
+    const { origin } = await listen(createServer());
+    const { env, folder } = await stage(() => origin);
 
     expectKept(await runHere(['generate', '--timeout', '8', folder], env), /GR-HTTP-09/);
   });

@@ -1,20 +1,28 @@
-/** Priority tiers need sight of the Jobs in the cluster (docs/adr/0034). */
+/** Some fields need sight of the Jobs in the cluster (docs/adr/0034, docs/adr/0037). */
 import { expect, it } from 'vitest';
-import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
-import { startAcme } from '../support/start-acme.ts';
+import { runHere } from '../support/run-cli.ts';
+import { startWithJob } from '../support/start-acme.ts';
 
 const TIERS = '  priorityTiers: [{priorityClassName: runner-critical, threshold: 5}]';
+const KEEPS = '  keepFailedSeconds: 600\n';
 
-it.each([['generate'], ['explain']])('without a cluster %s does as it should', async (command) => {
-  const { simulator, env } = await startAcme();
-  simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
-  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url, TIERS) });
-  const { code, stdout, stderr } = await runHere([command, folder, '--cluster', 'off'], env);
+it.each([
+  ['priorityTiers', TIERS, ['--cluster', 'off']],
+  ['keepFailedSeconds', KEEPS, ['--cluster', 'off']],
+  ['keepFailedSeconds', KEEPS, []],
+])('generate refuses a group with %s where nobody sees its Jobs', async (field, spec, flags) => {
+  const { env, folder } = await startWithJob(spec);
 
-  if (command === 'explain') {
-    expect([code, stderr]).toEqual([0, '']);
-    return;
-  }
+  const { code, stdout, stderr } = await runHere(['generate', folder, ...flags], env);
+
   expect([code, stdout]).toEqual([2, '']);
-  expect(stderr).toMatch(/GR-INPUT-92.*RunnerGroup runners\/ci has priorityTiers.*--cluster off.*remove priorityTiers/);
+  expect(stderr).toMatch(
+    new RegExp(`GR-INPUT-92.*RunnerGroup runners/ci has ${field}.*--cluster off.*remove ${field}`),
+  );
+});
+
+it('explain only reads, and takes it', async () => {
+  const { env, folder } = await startWithJob(TIERS);
+
+  expect(await runHere(['explain', folder, '--cluster', 'off'], env)).toMatchObject({ code: 0, stderr: '' });
 });

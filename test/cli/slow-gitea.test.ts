@@ -1,8 +1,8 @@
 /** Law L5: the Jobs are listed again after a slow Gitea has answered. Those that ended meanwhile may have done what Gitea did not know yet. */
-import { expect, it, onTestFinished } from 'vitest';
-import { CERTIFICATES, kubeconfigFor, liveJob, newRunnerIn } from '../clients/kubernetes/through-cli.ts';
-import { startApiServer } from '../support/api-server.ts';
+import { expect, it } from 'vitest';
+import { kubeconfigFor, liveJob, newRunnerIn, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { answerer, fakeGitea, jobRow } from '../support/gitea-stand-in.ts';
+import { ago } from '../support/kube-objects.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 
 /** More than Jobs may be old for a plan. */
@@ -28,8 +28,7 @@ async function generateWith(
       return true;
     },
   });
-  const server = await startApiServer({ tls: CERTIFICATES, jobs });
-  onTestFinished(() => server.close());
+  const server = await startCluster({ jobs });
   const folder = folderWith({ 'ci.yaml': groupYaml(url) });
   const run = async () =>
     await runHere(['generate', '--kubeconfig', kubeconfigFor(server), folder], {
@@ -42,10 +41,6 @@ async function generateWith(
   const { code, stdout, stderr } = await run();
   expect(code, stderr).toBe(0);
   return { wanted: newRunnerIn(stdout), runner };
-}
-
-function ago(seconds: number): string {
-  return `${new Date(Date.now() - seconds * 1000).toISOString().slice(0, 19)}Z`;
 }
 
 const none = () => [];

@@ -7,12 +7,8 @@ import { describe, expect, it, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { COMMANDS } from '../../src/cli/flags/flag.ts';
 import { FLAGS } from '../../src/cli/flags/flags.ts';
-import { inFolder, type Spec, document as written } from '../support/group-files.ts';
+import { quietDocument as document, inFolder } from '../support/group-files.ts';
 import { groupYaml, runCli } from '../support/run-cli.ts';
-
-/** With requests and a namespace: nothing to warn of. */
-const document = (spec: Spec = {}, metadata: Spec = {}) =>
-  written({ resources: { requests: { cpu: '1' } }, ...spec }, { namespace: 'runners', ...metadata });
 
 const PROGRAM = join(process.cwd(), 'lib/gitea-runners.cjs');
 

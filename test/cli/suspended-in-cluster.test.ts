@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { kubeconfigFor, newRunnerIn, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { type Cluster, status } from '../support/api-server.ts';
-import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
-import { startAcme } from '../support/start-acme.ts';
+import { runHere } from '../support/run-cli.ts';
+import { startWithJob } from '../support/start-acme.ts';
 
 /** What `gitea.bpg.pw/suspended` says of group `ci`; undefined: nothing. */
 function inCluster(text: string | undefined): Cluster {
@@ -12,10 +12,8 @@ function inCluster(text: string | undefined): Cluster {
 }
 
 async function stage(cluster: Cluster) {
-  const { simulator, env } = await startAcme();
-  simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
+  const { env, folder } = await startWithJob();
   const kubeconfig = kubeconfigFor(await startCluster(cluster));
-  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
   return (command: 'generate' | 'explain', ...args: readonly string[]) =>
     runHere([command, '--kubeconfig', kubeconfig, folder, ...args], env);
 }
@@ -30,20 +28,11 @@ function refusing(code: number): Cluster {
   };
 }
 
-it('gets no new runner', async () => {
-  const { code, stdout, stderr } = await (await stage(inCluster('since noon')))('generate');
+it.each(['since noon', ''])('gets no new runner, suspended by "%s"', async (text) => {
+  const { code, stdout, stderr } = await (await stage(inCluster(text)))('generate');
 
-  expect({ code, stderr }).toEqual({
-    code: 0,
-    stderr: expect.stringContaining('1 held back by the suspension of runners/ci'),
-  });
-  expect(newRunnerIn(stdout)).toBe('');
-});
-
-it('is suspended by an empty text, too', async () => {
-  const { code, stdout } = await (await stage(inCluster('')))('generate');
-
-  expect(code).toBe(0);
+  const held = expect.stringContaining('1 held back by the suspension of runners/ci');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: held });
   expect(newRunnerIn(stdout)).toBe('');
 });
 

@@ -5,8 +5,7 @@ import { generate } from '../../src/cli/generate.ts';
 import { exitCodeOf } from '../../src/cli/process.ts';
 import type { ExitCode, Io } from '../../src/shared/io.ts';
 import { type Printed, printingIo } from '../support/printing-io.ts';
-import { folderWith, groupYaml } from '../support/run-cli.ts';
-import { startAcme } from '../support/start-acme.ts';
+import { startWithJob } from '../support/start-acme.ts';
 
 const TIMEOUT_S = 2;
 
@@ -18,9 +17,7 @@ interface Scene {
 
 /** @param slow true: as long as the time limit passes when the plan begins, which asks for the time. */
 async function scene(slow: boolean): Promise<Scene> {
-  const { simulator, env } = await startAcme();
-  simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
-  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
+  const { env, folder } = await startWithJob();
   const beganMs = performance.now();
   const now = (): number => {
     while (slow && performance.now() - beganMs < TIMEOUT_S * 1000 + 100);

@@ -6,17 +6,16 @@ import { openSink } from '../../src/telemetry/tracing/otlp.ts';
 import { contextOf } from '../../src/telemetry/tracing/span.ts';
 import { freePort } from '../servers/process.ts';
 import { startOtlpServer } from '../support/otlp-server.ts';
-import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { runCli } from '../support/run-cli.ts';
 import { startAcme, TOKEN } from '../support/start-acme.ts';
 
 const INSECURE = { GITEA_RUNNERS_TRACING_INSECURE: 'true' };
 
 /** Two CI jobs wait. @param spec more of the RunnerGroup. */
 async function twoJobs(spec = '') {
-  const { simulator, env } = await startAcme();
+  const { simulator, env, folder } = await startAcme({}, spec);
   const run = { jobs: [{ key: 'build', runsOn: ['linux'] }] };
   const ids = [1, 2].map(() => simulator.gitea.push('acme/web', run).jobs[0]?.id ?? 0);
-  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url, spec) });
   const generate = (more: Readonly<Record<string, string>>) => runCli(['generate', folder], { ...env, ...more });
   return { url: simulator.url, ids, generate };
 }

@@ -1,15 +1,10 @@
-/** Warnings of `validate`, and its reports for programs. */
+/** What `validate` says of problems, its warnings, and its reports for programs. */
 import { describe, expect, it, test } from 'vitest';
-import { parse } from 'yaml';
 import type { FlagsOf } from '../../src/cli/flags/flags.ts';
 import { validate } from '../../src/cli/validate.ts';
-import { complaintsOf, type Files, inFolder, type Spec, document as written } from '../support/group-files.ts';
+import { complaintsOf, quietDocument as document, type Files, inFolder } from '../support/group-files.ts';
 import { printingIo } from '../support/printing-io.ts';
 import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
-
-/** With requests and a namespace: nothing to warn of. */
-const document = (spec: Spec = {}, metadata: Spec = {}) =>
-  written({ resources: { requests: { cpu: '1' } }, ...spec }, { namespace: 'runners', ...metadata });
 
 /** Runs the command in a folder with these files. */
 function run(files: Files, flags: FlagsOf<'validate'> = {}, env: Readonly<Record<string, string>> = {}) {
@@ -18,6 +13,93 @@ function run(files: Files, flags: FlagsOf<'validate'> = {}, env: Readonly<Record
     return { code: await validate(['.'], { ...flags, recursive: true }, io), ...printed };
   });
 }
+
+test('prints every problem to stderr, nothing to stdout, and answers 2', async () => {
+  const files = { 'a.yaml': '---\nkind: 1\n'.repeat(40), 'b.yaml': document({ suspend: 'no' }) };
+
+  const { code, out, err } = await run(files);
+
+  const lines = err.trimEnd().split('\n');
+  expect({ code, out, lines: lines.length }).toEqual({ code: 2, out: '', lines: 42 });
+  expect(lines[41]).toBe('1 RunnerGroup in 2 files: 41 errors');
+  expect(lines[0]).toBe(
+    'a.yaml:2:1: is not a Kubernetes object: apiVersion is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
+  );
+  expect(lines[40]).toBe(
+    `b.yaml:1:${document({ suspend: 'no' }).indexOf('"suspend"') + 1}: spec.suspend: must be true or false, not the string "no" [GR-INPUT-05]`,
+  );
+});
+
+test("takes Argo CD's destination namespace as the default", async () => {
+  const files = { 'a.yaml': document({}, { namespace: undefined }), 'b.yaml': document({}, { namespace: 'builds' }) };
+
+  expect((await run(files)).code).toBe(0);
+  expect(await run(files, {}, { ARGOCD_APP_NAMESPACE: 'builds' })).toEqual({
+    code: 2,
+    out: '',
+    err: 'b.yaml:1:1: metadata.name: RunnerGroup builds/ci is already in a.yaml:1: rename or remove one of them [GR-INPUT-07]\n2 RunnerGroups in 2 files: 1 error\n',
+  });
+});
+
+test('a mistake in one group does not hide those in the podTemplate of another one', async () => {
+  const files = {
+    'a.yaml': document({ suspend: 'no' }),
+    'b.yaml': document({ podTemplate: { spec: { nodeselector: { disk: 'ssd' } } } }, { name: 'b' }),
+    'c.yaml': document({ podTemplate: { spec: { hostNetwork: true } } }, { name: 'b' }),
+  };
+
+  const { code, out, err } = await run(files);
+
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(err).toContain('spec.suspend: must be true or false');
+  expect(err).toContain('spec.podTemplate.spec.nodeselector: unknown field; did you mean "nodeSelector"?');
+  expect(err).toContain('c.yaml:1:1: metadata.name: RunnerGroup runners/b is already in b.yaml:1');
+  expect(err).toContain('3 RunnerGroups in 3 files: 3 errors\n');
+});
+
+test('a mistake in a group does not hide those in its own podTemplate', async () => {
+  const template = (spec: object) => ({ labels: ['a:b:c'], org: undefined, podTemplate: { spec } });
+  const files = {
+    'a.yaml': document(template({ nodeselector: { disk: 'ssd' } })),
+    'b.yaml': document(template({ hostNetwork: true }), { name: 'B' }),
+    'c.yaml': document({ ...template({ hostPID: true }), containerMode: 'none' }, { name: 'c' }),
+    'd.yaml': document({ ...template({}), containerMode: 'host', securityProfile: 'restricted' }, { name: 'd' }),
+  };
+
+  const { code, err } = await run(files);
+
+  expect(code).toBe(2);
+  expect(err.match(/(?<=: )(?:spec|metadata)\S*(?=:)/g)).toEqual([
+    'spec',
+    'spec.labels[0]',
+    'spec.podTemplate.spec.nodeselector',
+    'metadata.name',
+    'spec',
+    'spec.labels[0]',
+    'spec.podTemplate.spec.hostNetwork',
+    'spec',
+    'spec.containerMode',
+    'spec',
+    'spec.labels[0]',
+  ]);
+  expect(err).toContain('4 RunnerGroups in 4 files: 11 errors\n');
+});
+
+test('a misspelt containerMode is one mistake, not also a pod that is weaker than its profile', async () => {
+  const files = { 'a.yaml': document({ containermode: 'host', securityProfile: 'restricted', labels: ['a:host'] }) };
+
+  expect((await run(files)).err).toMatch(
+    /^a\.yaml:1:\d+: spec\.containermode: unknown field; .*\n1 RunnerGroup in 1 file: 1 error\n$/,
+  );
+});
+
+test('says which line a RunnerGroup lacks', async () => {
+  const text = 'apiVersion: gitea.bpg.pw/v1alpha1\nmetadata: {name: ci}\nspec: {}\n';
+
+  expect((await run({ 'a.yaml': text })).err).toBe(
+    'a.yaml:1:1: has no kind: add "kind: RunnerGroup" [GR-INPUT-03]\n0 RunnerGroups in 1 file: 1 error\n',
+  );
+});
 
 /** The warnings about one group, without their place. */
 async function warningsFor(spec: Readonly<Record<string, unknown>>): Promise<readonly string[]> {
@@ -176,31 +258,22 @@ describe('the last line counts', () => {
   it('as SARIF 2.1.0', async () => {
     const { out } = await run(files, { output: 'sarif' });
 
-    const log = JSON.parse(out) as {
-      readonly version: string;
-      readonly runs: readonly {
-        readonly tool: { readonly driver: { readonly rules: readonly { readonly id: string }[] } };
-        readonly results: readonly { readonly ruleId: string; readonly ruleIndex: number }[];
-      }[];
+    const { runs, version } = JSON.parse(out);
+    const physicalLocation = {
+      artifactLocation: { uri: 'a.yaml' },
+      region: { startLine: 3, startColumn: expect.any(Number) },
     };
-    const [first] = log.runs;
-    expect(log.version).toBe('2.1.0');
-    expect(first?.tool.driver.rules.map(({ id }) => id)).toEqual(['GR-INPUT-05', 'GR-WARN-01']);
-    expect(first?.results).toHaveLength(3);
-    for (const { ruleId, ruleIndex } of first?.results ?? []) {
-      expect(first?.tool.driver.rules[ruleIndex]?.id).toBe(ruleId);
-    }
-    expect(first?.results[0]).toMatchObject({
-      level: 'error',
-      locations: [
-        {
-          physicalLocation: {
-            artifactLocation: { uri: 'a.yaml' },
-            region: { startLine: 3, startColumn: expect.any(Number) },
-          },
-        },
-      ],
-    });
+    expect(version).toBe('2.1.0');
+    expect(runs).toMatchObject([
+      {
+        tool: { driver: { rules: [{ id: 'GR-INPUT-05' }, { id: 'GR-WARN-01' }] } },
+        results: [
+          { ruleId: 'GR-INPUT-05', ruleIndex: 0, level: 'error', locations: [{ physicalLocation }] },
+          { ruleId: 'GR-INPUT-05', ruleIndex: 0 },
+          { ruleId: 'GR-WARN-01', ruleIndex: 1 },
+        ],
+      },
+    ]);
   });
 
   it('of denials too, with exit 3', async () => {
@@ -232,16 +305,6 @@ describe('the last line counts', () => {
       ['spec.podTemplate.spec.containers[0].image', 18],
     ]);
   });
-});
-
-test('warnings about standard input have the place of their group', async () => {
-  const folder = folderWith({ 'ci.yaml': groupYaml('http://gitea.example.com') });
-
-  const { code, stderr } = await runCli(['validate', 'ci.yaml'], {}, folder);
-
-  expect(code).toBe(0);
-  expect(stderr).toMatch(/^ci\.yaml:7:\d+: warning: spec\.gitea: plain http/m);
-  expect(parse(groupYaml('http://x')).spec.gitea).toEqual({ url: 'http://x' });
 });
 
 describe('a token in a file', () => {
@@ -280,8 +343,6 @@ test.each<[Readonly<Record<string, unknown>>, string]>([
   [{ scope: 'organization' }, 'did you mean "org"?'],
   [{ scope: 'repository' }, 'did you mean "repo"?'],
   [{ org: undefined, organization: 'acme' }, 'unknown field; did you mean "org"?'],
-  [{ scope: undefined }, 'is required: one of global, org, user, repo, e.g. "scope: org"'],
-  [{ maxActiveRunners: undefined }, 'is required: a whole number, e.g. "maxActiveRunners: 10"'],
 ])('%j is answered with what is meant', async (spec, text) => {
   expect((await complaintsOf(spec)).join('\n')).toContain(text);
 });

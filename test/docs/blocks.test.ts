@@ -1,10 +1,11 @@
 /** Each block of commands and of YAML in the manual is run or validated by a test, or its page is marked: not run, and why. */
-import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { contextOf } from '../../src/telemetry/tracing/span.ts';
 import { type FencedBlock, fencedBlocks } from '../packaging/doc-blocks.ts';
+import { DEPLOYMENT, OPERATOR, SCALED_JOB } from '../support/other-tools.ts';
 import { folderWith, groupYaml, type Outcome, runCommand, runHere } from '../support/run-cli.ts';
 import { startAcme, TOKEN } from '../support/start-acme.ts';
 import { manualPages, pageOf } from './pages.ts';
@@ -139,18 +140,16 @@ it('docs/tracing.md names values that the chart has', () => {
 
 /** Runs commands as a reader, in a folder with `lib`, with our program and a kubectl that prints a file in the path. */
 async function shell(script: string, printed = ''): Promise<Outcome & { readonly folder: string }> {
-  const folder = folderWith({ 'act-runner.yaml': printed, printed });
+  const folder = folderWith({
+    'act-runner.yaml': printed,
+    printed,
+    'groups/x': '',
+    'bin/gitea-runners': `#!/bin/sh\nexec node ${resolve('lib/gitea-runners.cjs')} "$@"\n`,
+    'bin/kubectl': '#!/bin/sh\ncat "$PRINTED"\n',
+  });
   symlinkSync(resolve('lib'), join(folder, 'lib'));
-  for (const name of ['groups', 'bin']) mkdirSync(join(folder, name));
-  const programs = {
-    'gitea-runners': `exec node ${resolve('lib/gitea-runners.cjs')} "$@"`,
-    kubectl: `cat ${folder}/printed`,
-  };
-  for (const [name, text] of Object.entries(programs)) {
-    writeFileSync(join(folder, 'bin', name), `#!/bin/sh\n${text}\n`);
-    chmodSync(join(folder, 'bin', name), 0o755);
-  }
-  const env = { PATH: `${join(folder, 'bin')}:${process.env['PATH']}` };
+  for (const name of ['gitea-runners', 'kubectl']) chmodSync(join(folder, 'bin', name), 0o755);
+  const env = { PATH: `${join(folder, 'bin')}:${process.env['PATH']}`, PRINTED: join(folder, 'printed') };
   return { ...(await runCommand('sh', ['-ec', script], env, folder)), folder };
 }
 
@@ -161,25 +160,14 @@ it('docs/tracing.md calculates the id that the program gives a trace', async () 
   expect((await shell(script)).stdout).toBe(`${traceId}\n`);
 });
 
-const POD = `{containers: [{name: runner, image: "gitea/act_runner:nightly", env: [
-  {name: GITEA_INSTANCE_URL, value: https://gitea.example.com}, {name: GITEA_RUNNER_LABELS, value: gpu},
-  {name: GITEA_RUNNER_REGISTRATION_TOKEN, valueFrom: {secretKeyRef: {name: runner-secret, key: token}}}]}]}`;
-const DEPLOYMENT = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: act-runner, namespace: ci}, spec: {
-  replicas: 3, template: {spec: ${POD}}}}`;
-const SCALED_JOB = `{apiVersion: keda.sh/v1alpha1, kind: ScaledJob, metadata: {name: forgejo-job, namespace: ci}, spec: {
-  maxReplicaCount: 7, jobTargetRef: {template: {spec: ${POD}}}, triggers: [{type: forgejo-runner,
-  metadata: {name: x, address: https://gitea.example.com, owner: acme, repo: web, labels: gpu}}]}}`;
-const OPERATOR = `{apiVersion: gitea.bpg.pw/v1alpha1, kind: RunnerGroup, metadata: {name: act-runner, namespace: old}, spec: {
-  scope: org, org: acme, giteaURL: https://gitea.example.com, maxActiveRunners: 5,
-  registrationToken: {name: reg, key: token}, authToken: {name: api, key: token}}}`;
-
 it.each([
   ['docs/commands.md', 'import', DEPLOYMENT, 'groups/ci.yaml', { maxActiveRunners: 3 }],
   ['docs/migrate.md', 'operator', OPERATOR, 'ci.yaml', { maxActiveRunners: 5 }],
   ['docs/migrate.md', 'keda', SCALED_JOB, 'ci.yaml', { maxActiveRunners: 7 }],
   ['docs/migrate.md', 'static', DEPLOYMENT, 'ci.yaml', { maxActiveRunners: 3 }],
 ])('%s: %s writes a RunnerGroup that is valid', async (page, name, manifest, file, spec) => {
-  const list = stringify({ apiVersion: 'v1', kind: 'List', items: [parse(manifest)] });
+  const object = parse(manifest);
+  const list = stringify({ apiVersion: 'v1', kind: 'List', items: object.items ?? [object] });
 
   const { code, stderr, folder } = await shell(textOf(page, name), list);
 

@@ -14,8 +14,8 @@ import type { Exchange } from './answers.ts';
 type Kinds<T extends string> = Readonly<Record<T, true>>;
 
 const VERDICTS: Kinds<JobDecision['verdict']> = { done: true, running: true, served: true, held: true };
-export const SERVED: Kinds<ServedBy> = { 'own-runner': true, chain: true, 'free-runner': true, 'new-runner': true };
-export const HELD: Kinds<HeldBecause> = {
+const SERVED: Kinds<ServedBy> = { 'own-runner': true, chain: true, 'free-runner': true, 'new-runner': true };
+const HELD: Kinds<HeldBecause> = {
   blocked: true,
   'no-labels': true,
   'labels-not-covered': true,
@@ -26,7 +26,7 @@ export const HELD: Kinds<HeldBecause> = {
   'served-elsewhere': true,
 };
 /** No case shows a group in trouble: `explain` tells of it as an error (test/cli/one-group-in-trouble.test.ts). */
-export const KEPT: Kinds<Exclude<EmittedBecause, 'group-in-trouble'>> = {
+const KEPT: Kinds<Exclude<EmittedBecause, 'group-in-trouble'>> = {
   ...SERVED,
   busy: true,
   finishing: true,
@@ -39,7 +39,7 @@ export const KEPT: Kinds<Exclude<EmittedBecause, 'group-in-trouble'>> = {
   unpinning: true,
   'back-off-record': true,
 };
-export const DROPPED: Kinds<DroppedBecause> = {
+const DROPPED: Kinds<DroppedBecause> = {
   'used-up': true,
   failed: true,
   'never-came': true,

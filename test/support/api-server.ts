@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import type { ClusterConfig } from '../../src/clients/kubernetes/config.ts';
+import { listen } from './server.ts';
 
 export const TOKEN = 'sa-token-that-nobody-may-see';
 
@@ -41,19 +41,8 @@ export async function startApiServer(cluster: Cluster): Promise<ApiServer> {
   };
   const options = { keepAliveTimeout: 5 };
   const server = cluster.tls ? createTlsServer({ ...options, ...cluster.tls }, handle) : createServer(options, handle);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    config: {
-      url: cluster.tls ? `https://localhost:${port}` : `http://127.0.0.1:${port}`,
-      token: async () => TOKEN,
-    },
-    seen,
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  const { origin, close } = await listen(server, cluster.tls && 'https://localhost', () => undefined);
+  return { config: { url: origin, token: async () => TOKEN }, seen, close };
 }
 
 function answer(cluster: Cluster, url: URL, response: ServerResponse): void {

@@ -1,6 +1,7 @@
 /** A collector that keeps what it gets: a real HTTP server that reads OTLP as JSON (opentelemetry-proto 1.x, `trace/v1/trace.proto`). */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 
 export interface ReceivedSpan {
   readonly traceId: string;
@@ -56,21 +57,16 @@ export async function startOtlpServer({
   const spans: ReceivedSpan[] = [];
   const headers: IncomingHttpHeaders[] = [];
   const bodies: string[] = [];
-  const server = createServer((request, response) => {
-    let body = '';
-    request.setEncoding('utf8').on('data', (text: string) => {
-      body += text;
-    });
-    request.on('end', () => {
-      if (request.method !== 'POST' || request.url !== '/v1/traces') {
-        response.writeHead(404).end();
-        return;
-      }
-      headers.push(request.headers);
-      bodies.push(body);
-      spans.push(...read(JSON.parse(body) as Spans));
-      answer(response);
-    });
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    if (request.method !== 'POST' || request.url !== '/v1/traces') {
+      response.writeHead(404).end();
+      return;
+    }
+    headers.push(request.headers);
+    bodies.push(body);
+    spans.push(...read(JSON.parse(body) as Spans));
+    answer(response);
   });
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
   const { port } = server.address() as AddressInfo;

@@ -72,7 +72,7 @@ export function runCommand(
   });
 }
 
-/** A temporary folder with these files, removed at the end of the test. Concurrent tests hand in their own `onTestFinished`. */
+/** A temporary folder with these files and their folders, removed at the end of the test. Concurrent tests hand in their own `onTestFinished`. */
 export function folderWith(
   files: Readonly<Record<string, string>>,
   atEnd: (cleanUp: () => void) => void = onTestFinished,

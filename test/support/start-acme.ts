@@ -1,17 +1,26 @@
 import { onTestFinished } from 'vitest';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../model/gitea/simulator.ts';
+import { folderWith, groupYaml } from './run-cli.ts';
 
 export const TOKEN = 'api-token-of-this-test-0123456789';
 
 /** A simulated Gitea with org acme and repository acme/web, and the environment of a person who may read the org. */
-export async function startAcme(
-  options: SimulatorOptions = {},
-): Promise<{ readonly simulator: Simulator; readonly env: Readonly<Record<string, string>> }> {
-  const simulator = await startSimulator(options);
+export async function startAcme(options: SimulatorOptions = {}, spec = '') {
+  const simulator: Simulator = await startSimulator(options);
   onTestFinished(() => simulator.close());
   simulator.gitea.addUser('anna');
   simulator.gitea.addOrg('acme', { owners: ['anna'] });
   simulator.gitea.addRepo('acme/web');
   simulator.gitea.addToken('anna', ['read:organization'], TOKEN);
-  return { simulator, env: { GITEA_URL: simulator.url, GITEA_TOKEN: TOKEN } };
+  const env: Readonly<Record<string, string>> = { GITEA_URL: simulator.url, GITEA_TOKEN: TOKEN };
+  /** With a RunnerGroup of the org. `spec`: more of it. */
+  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url, spec) });
+  return { simulator, env, folder };
+}
+
+/** The same with one queued job, which the RunnerGroup serves. */
+export async function startWithJob(spec = '', options: SimulatorOptions = {}) {
+  const acme = await startAcme(options, spec);
+  const { jobs } = acme.simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
+  return { ...acme, jobId: jobs[0]?.id };
 }

@@ -47,7 +47,6 @@ export function rights({ rights: read, applications: apps, argocdNamespace }: In
   });
 }
 
-/** The words of each line of all policies. */
 function policyLines({ data }: WithData): readonly (readonly string[])[] {
   return Object.entries(data)
     .filter(([key]) => /^policy\.(?:.*\.)?csv$/.test(key))

@@ -2,7 +2,6 @@ import { IMAGE, NAME } from '../../shared/installed/names.ts';
 import type { SeenOrNot } from '../read-object.ts';
 
 export interface DoctorFinding {
-  /** What was checked, e.g. `serve`. */
   readonly check: string;
   /** `unknown`: it may not be read, or it is not there yet and need not be. */
   readonly is: 'good' | 'bad' | 'unknown';
@@ -47,7 +46,6 @@ export const NEW_RIGHTS = `${APPLY} -f install/argocd-rbac-cm.yaml`;
 export const NEW_OWN = `sed "s|${IMAGE}|$IMAGE|" install/gitea-runners.yaml | ${APPLY} -f - (with Helm: helm upgrade)`;
 export const NO_ARGOCD = 'Install Argo CD first, or give --argocd-namespace';
 
-/** @param namespace of the runners. */
 export const newBindings = (namespace: string): string =>
   `sed "s/: runners$/: ${namespace}/" install/runners.yaml | ${APPLY} -f - (its label of Pod Security, too: see docs/install.md)`;
 

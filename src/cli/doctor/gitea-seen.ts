@@ -21,7 +21,6 @@ import type { Look } from '../../planner/evidence.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
 
 export interface ScopeSeen {
-  /** `org acme` */
   readonly name: string;
   readonly url: string;
   readonly groups: readonly RunnerGroup[];
@@ -107,7 +106,6 @@ async function tokensOf({ groups, secrets, settings }: GiteaQuestions) {
 /** The cluster does not let you read the Secret, or it is mounted elsewhere than here. */
 export const isUnread = ({ kind }: Failure): boolean => kind === 'token-unseen';
 
-/** One target for all groups that share Gitea, scope and token. */
 function targetsOf(tokens: ReadonlyMap<RunnerGroup, Token>): ReadonlyMap<GiteaTarget, readonly RunnerGroup[]> {
   const targets = new Map<GiteaTarget, RunnerGroup[]>();
   for (const [group, token] of tokens) {

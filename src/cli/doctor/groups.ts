@@ -18,7 +18,6 @@ import { type Deliveries, type Installation, MOST_GROUPS, registrationSecret, se
 import { PodPlace, whyNot } from './node-fit.ts';
 import { valueAt } from './reads.ts';
 
-/** What is judged of each scope of Gitea. */
 const OF_SCOPE = [['Gitea,', look] as const, ['Actions of', actions] as const, ['webhook of', webhook] as const];
 /** What is judged of each group, and what stands behind its name. */
 const OF_GROUP = [
@@ -170,7 +169,6 @@ function registration(group: RunnerGroup, { gitea, secrets }: Installation): Jud
   });
 }
 
-/** Of the group, and of each of its sizes. */
 function nodes(group: RunnerGroup, seen: Installation): Judgements {
   return withSizes(group).flatMap((each) =>
     named(`RunnerGroup ${keyText(group)}${each.size ? `, size ${each.size.name}` : ''}, nodes`, nodesOf(each, seen)),

@@ -1,8 +1,7 @@
 /** Reads what `doctor` judges. What cannot be read is no error here: it says why. */
 
 import * as z from 'zod';
-import { Deadline } from '../../clients/http/request.ts';
-import { KubeClient, unexpectedStatus } from '../../clients/kubernetes/client.ts';
+import { unexpectedStatus } from '../../clients/kubernetes/client.ts';
 import { observeCluster } from '../../clients/kubernetes/observe.ts';
 import { ClusterSecrets } from '../../clients/kubernetes/secrets.ts';
 import type { SecretReader } from '../../clients/tokens/api-token.ts';
@@ -33,59 +32,53 @@ export type Installation = Awaited<ReturnType<typeof readInstallation>>;
 export const MOST_GROUPS = 50;
 
 /** Reads everything. @throws Failure when the API server cannot be reached at all, or does not know who asks. */
-export async function readInstallation(source: ClusterSource, argocdNamespace: string) {
+export async function readInstallation(source: ClusterSource, reader: ClusterReader) {
   const { config, settings, namespaces: inNamespaces } = source;
-  const deadline = new Deadline(settings.timeoutMs);
-  const client = new KubeClient(config, settings);
-  const reader: ClusterReader = { client, deadline, argocdNamespace };
-  try {
-    // The first question alone: a server that cannot be reached, or does not know who asks, is one error, not ten.
-    const question = { what: 'ask the version of Kubernetes', path: '/version' };
-    const answer = await client.send(question, deadline);
-    if (answer.status === 401) throw unexpectedStatus(client.request(question), 401, 'a version', '');
-    const version =
-      answer.status === 200
-        ? shaped(Version, jsonOf(answer))
-        : { unread: `the cluster answered ${answer.status}`, isMissing: false };
-    const listed = await orFailure(listObjects(client, inNamespaces, deadline));
-    const objects = listed instanceof Failure ? [] : listed;
-    const { groups, broken } = sortedOut(objects);
-    const [reads, lease] = await Promise.all([readAll(reader), readLease(reader, settings.now())]);
-    const asked = groups.slice(0, MOST_GROUPS);
-    const { namespaces, secrets } = await readNamespaces(reader, asked);
-    const access = await readAccesses(reader, reads, [...namespaces.keys()]);
-    const gitea = await lookAtGitea({
-      groups: asked,
-      settings,
-      registrationTokens: new Map(asked.flatMap((group) => registrationOf(group, secrets))),
-      secrets: secretsOf(source, reads, reader),
-    });
-    const ofRunners = { deadlineMs: deadline.remainingMs() };
-    const liveJobs = await orFailure(observeCluster([...namespaces.keys()], config, ofRunners));
-    return {
-      ...reads,
-      argocdNamespace,
-      /** Empty: all namespaces were looked at for RunnerGroups. */
-      inNamespaces,
-      nowMs: settings.now(),
-      version,
-      lease,
-      access,
-      groups,
-      broken,
-      statuses: objects.map((object) => statusSeen(object)),
-      groupsUnread: listed instanceof Failure ? listed : undefined,
-      namespaces,
-      /** Registration Secrets, by `registrationSecret`. */
-      secrets,
-      deliveries: await readDeliveries(reader),
-      gitea,
-      /** Listed after Gitea's rows. */
-      liveJobs,
-    };
-  } finally {
-    await client.close();
-  }
+  const { argocdNamespace, client, deadline } = reader;
+  // The first question alone: a server that cannot be reached, or does not know who asks, is one error, not ten.
+  const question = { what: 'ask the version of Kubernetes', path: '/version' };
+  const answer = await client.send(question, deadline);
+  if (answer.status === 401) throw unexpectedStatus(client.request(question), 401, 'a version', '');
+  const version =
+    answer.status === 200
+      ? shaped(Version, jsonOf(answer))
+      : { unread: `the cluster answered ${answer.status}`, isMissing: false };
+  const listed = await orFailure(listObjects(client, inNamespaces, deadline));
+  const objects = listed instanceof Failure ? [] : listed;
+  const { groups, broken } = sortedOut(objects);
+  const [reads, lease] = await Promise.all([readAll(reader), readLease(reader, settings.now())]);
+  const asked = groups.slice(0, MOST_GROUPS);
+  const { namespaces, secrets } = await readNamespaces(reader, asked);
+  const access = await readAccesses(reader, reads, [...namespaces.keys()]);
+  const gitea = await lookAtGitea({
+    groups: asked,
+    settings,
+    registrationTokens: new Map(asked.flatMap((group) => registrationOf(group, secrets))),
+    secrets: secretsOf(source, reads, reader),
+  });
+  const ofRunners = { deadlineMs: deadline.remainingMs() };
+  const liveJobs = await orFailure(observeCluster([...namespaces.keys()], config, ofRunners));
+  return {
+    ...reads,
+    argocdNamespace,
+    /** Empty: all namespaces were looked at for RunnerGroups. */
+    inNamespaces,
+    nowMs: settings.now(),
+    version,
+    lease,
+    access,
+    groups,
+    broken,
+    statuses: objects.map((object) => statusSeen(object)),
+    groupsUnread: listed instanceof Failure ? listed : undefined,
+    namespaces,
+    /** Registration Secrets, by `registrationSecret`. */
+    secrets,
+    deliveries: await readDeliveries(reader),
+    gitea,
+    /** Listed after Gitea's rows. */
+    liveJobs,
+  };
 }
 
 async function readNamespaces(reader: ClusterReader, groups: readonly RunnerGroup[]) {

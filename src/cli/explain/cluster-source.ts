@@ -70,14 +70,19 @@ export async function fromFilesOrCluster<T>(
   const source = await clusterSource(flags, io);
   const remedy = 'Give --kubeconfig, or name files.';
   if (!source) throw isOfCluster ? noCluster('GR-EXPLAIN-04', 'read RunnerGroups from the cluster', remedy) : none;
-  const client = new KubeClient(source.config, source.settings);
-  const deadline = new Deadline(source.settings.timeoutMs);
   const argocdNamespace = flagValue('argocdNamespace', flags, io);
-  try {
-    return await ofCluster(source, { client, deadline, argocdNamespace }, none);
-  } finally {
-    await client.close();
-  }
+  return await askCluster(source, argocdNamespace, (reader) => ofCluster(source, reader, none));
+}
+
+/** The time limit is that of all questions together. The connection is closed then. */
+export async function askCluster<T>(
+  { config, settings }: ClusterSource,
+  argocdNamespace: string,
+  ask: (reader: ClusterReader) => Promise<T>,
+): Promise<T> {
+  const client = new KubeClient(config, settings);
+  const reader = { client, deadline: new Deadline(settings.timeoutMs), argocdNamespace };
+  return await ask(reader).finally(() => client.close());
 }
 
 /** `-n`, `-A`, those that `serve` has in this pod, else the context's, as kubectl does. */
@@ -89,11 +94,9 @@ function namespacesFrom(flags: FlagsOf<'explain'>, io: Io, { context }: ClusterC
   return ofServe.length > 0 || !context ? ofServe : [context.namespace];
 }
 
-/** A plan, its groups, and how Gitea is asked again. */
 export interface ExplainedPlan extends PlanOfNow {
   readonly settings: Settings;
   readonly groups: readonly RunnerGroup[];
-  /** For groups of a cluster. */
   readonly where?: WhereIAm;
 }
 

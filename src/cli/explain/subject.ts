@@ -101,23 +101,18 @@ function readAddress(text: string): What {
 }
 
 export type Subject =
-  /** Unfinished jobs, the worst first. */
   | { readonly is: 'jobs'; readonly jobs: readonly ExplainedJob[]; readonly run?: Run }
   /** Only finished jobs, or none. */
   | { readonly is: 'finished'; readonly jobs: readonly Job[]; readonly run?: Run }
-  /** No group has jobs of the repository. */
   | { readonly is: 'out-of-scope'; readonly repository: string }
   | { readonly is: 'group'; readonly group: ExplainedGroup }
-  /** A RunnerGroup of the cluster that cannot be served. */
   | { readonly is: 'broken'; readonly group: string; readonly problem: string }
   | { readonly is: 'runner'; readonly runner: string; readonly decision?: RunnerDecision; readonly live?: LiveJob };
 
 interface SearchedIn {
   readonly explanation: Explanation;
   readonly plan: Plan;
-  /** Which repositories the groups have. */
   readonly groups: readonly Pick<RunnerGroup, 'scope'>[];
-  /** Asks Gitea for a run. */
   readonly findRun: (wanted: RunWanted) => Promise<Run | undefined>;
 }
 
@@ -127,7 +122,6 @@ const WHY_UNSEEN =
 
 const NOT_NEWEST = 'not among the newest finished ones';
 
-/** Names that the error of an unknown name lists. */
 const SHOWN = 5;
 
 /** @throws Failure exit 2 when nothing has that name. */
@@ -240,12 +234,10 @@ function findName(
   throw unknown(written, repository === undefined ? none : none + hint);
 }
 
-/** Groups, served or not. */
 function groupKeys({ groups, where }: Explanation): readonly GroupKey[] {
   return [...groups, ...(where?.broken ?? []).map(({ group }) => keyOf(group))];
 }
 
-/** What there is, for the error of a name that is not there. */
 function namesOfGroups(explanation: Explanation): string {
   return `RunnerGroups: ${firstNames(groupKeys(explanation).map(keyText), SHOWN) || 'none'}`;
 }

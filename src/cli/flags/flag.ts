@@ -64,7 +64,6 @@ export function variableOf(name: string): string {
   return `GITEA_RUNNERS_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
 
-/** What a flag means in a command. */
 export function helpOf({ help, helpIn }: Flag, command: CommandName): string {
   return helpIn?.[command] ?? help;
 }

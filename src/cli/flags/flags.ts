@@ -59,7 +59,6 @@ type Row = Omit<Flag, 'of'>;
 /** A misspelt key of a row does not compile. */
 type Only<F> = { readonly [K in keyof F]: { readonly [P in Exclude<keyof F[K], keyof Row>]: never } };
 
-/** Flags of the same commands. */
 function of<const C extends readonly CommandName[], const F extends Readonly<Record<string, Row>>>(
   commands: C,
   flags: F & Only<F>,
@@ -535,7 +534,6 @@ export function flagsOf(command: CommandName): readonly (readonly [string, Flag]
   return Object.entries<Flag>(FLAGS).filter(([, { of }]) => of.includes(command));
 }
 
-/** A command with `-o`. */
 type PrintingCommand = keyof typeof OUTPUTS;
 type OutputOf<C extends PrintingCommand> = (typeof OUTPUTS)[C][number];
 

@@ -16,7 +16,6 @@ function wrong(code: string, { name }: Source, must: string): Failure {
   return new Failure(code, 2, `read ${name}: it must be ${must}.`);
 }
 
-/** One of these words. */
 function oneOf<const W extends string>(code: string, words: readonly W[], must: string): Reader<W> {
   return (text, source) => {
     const word = words.find((each) => each === text);
@@ -60,11 +59,9 @@ export const readRepository = matching('GR-FLAG-17', /^[\w.-]+\/[\w.-]+$/, 'a re
 
 export const readClusterMode = oneOf('GR-FLAG-01', ['auto', 'off'], 'auto or off');
 export const readSecretsMode = oneOf('GR-FLAG-12', ['files', 'api'], 'files or api');
-/** A kind that has a schema. */
 export const readKind = oneOf('GR-FLAG-13', ['RunnerGroup', 'RunnerPolicy'], 'RunnerGroup or RunnerPolicy');
 export const readSampler = oneOf('GR-FLAG-22', SAMPLERS, `one of ${SAMPLERS.join(', ')}`);
 
-/** What makes the Secrets in the cluster. */
 export const SECRET_TOOLS = ['kubectl', 'external-secrets', 'sealed-secrets'] as const;
 export type SecretTool = (typeof SECRET_TOOLS)[number];
 export const readSecretTool = oneOf('GR-INIT-05', SECRET_TOOLS, 'kubectl, external-secrets or sealed-secrets');
@@ -77,19 +74,18 @@ export function durationMs(text: string): number {
   return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS], 0);
 }
 
-/** `90s`, `30m`, `1h30m` in ms, up to 24 hours. */
-export function readDuration(text: string, source: Source): number {
-  const ms = /^(?:\d{1,2}h)?(?:\d{1,4}m)?(?:\d{1,5}s)?$/.test(text) ? durationMs(text) : 0;
-  if (ms > 0 && ms <= LONGEST_KEEP_MS) return ms;
-  throw wrong('GR-FLAG-02', source, 'a time from 1s to 24h, e.g. 90s, 30m or 1h30m');
-}
+/** In ms. */
+const timeUpTo = (mostMs: number, form: RegExp, must: string): Reader<number> => {
+  return (text, source) => {
+    const ms = form.test(text) ? durationMs(text) : 0;
+    if (ms > 0 && ms <= mostMs) return ms;
+    throw wrong('GR-FLAG-02', source, must);
+  };
+};
 
-/** `30m`, `24h`, `7d` in ms, up to 90 days. */
-export function readSince(text: string, source: Source): number {
-  const ms = /^\d{1,6}[mhd]$/.test(text) ? durationMs(text) : 0;
-  if (ms > 0 && ms <= 90 * UNITS_MS.d) return ms;
-  throw wrong('GR-FLAG-02', source, 'a time from 1m to 90d, e.g. 90m, 24h or 7d');
-}
+const DURATION = /^(?:\d{1,2}h)?(?:\d{1,4}m)?(?:\d{1,5}s)?$/;
+export const readDuration = timeUpTo(LONGEST_KEEP_MS, DURATION, 'a time from 1s to 24h, e.g. 90s, 30m or 1h30m');
+export const readSince = timeUpTo(90 * UNITS_MS.d, /^\d{1,6}[mhd]$/, 'a time from 1m to 90d, e.g. 90m, 24h or 7d');
 
 export const DIMENSIONS = ['group', 'organization', 'repository', 'workflow'] as const satisfies readonly Dimension[];
 export const readDimension = oneOf('GR-FLAG-02', DIMENSIONS, 'group, organization, repository or workflow');
@@ -154,7 +150,6 @@ export function readImage(text: string, source: Source): string {
   throw wrong('GR-FLAG-15', source, 'an image, e.g. registry.example.com/gitea/runner:1.0.8');
 }
 
-/** States of jobs between commas. */
 export function readStates(text: string, source: Source): readonly JobState[] {
   // `stuck`: the word before, to go after 0.2.
   const words = readList(text).map((word) => (word === 'stuck' ? 'unserved' : word));

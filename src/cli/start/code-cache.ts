@@ -90,7 +90,6 @@ export function openCache(source: Buffer, cache: string): Buffer | undefined {
   }
 }
 
-/** True when these bytes are in the file at this place. */
 function stands(fd: number, bytes: Buffer, at: number): boolean {
   const piece = Buffer.allocUnsafe(Math.min(bytes.length, 65_536));
   for (let from = 0; from < bytes.length; from += piece.length) {

@@ -5,8 +5,7 @@ import { runnerRow } from '../../support/gitea-stand-in.ts';
 import { folderWith, runCli } from '../../support/run-cli.ts';
 import { TOKEN as GITEA_TOKEN } from '../../support/start-acme.ts';
 import { ownName } from '../../tasks/sweep/scene.ts';
-import { BROKEN_GROUPS } from './broken-groups.ts';
-import { BROKEN_PARTS } from './broken-parts.ts';
+import { BROKEN, wrongToken } from './broken.ts';
 import {
   API_TOKEN,
   AUTOSCALER,
@@ -15,18 +14,19 @@ import {
   COMPARED,
   CRD,
   condition,
-  edit,
   examine,
+  GROUP,
   GROUPS,
   HOOKS,
-  type Json,
   NAMESPACE,
   NODES,
   PODS,
   POLICY,
+  put,
   REGISTRATION,
   REVIEWS,
   SETTINGS,
+  SPEC,
   secret,
   type World,
   without,
@@ -45,21 +45,21 @@ it('finds nothing bad in an installation made by the manual', async () => {
 });
 
 describe('says with a cross what is broken, and how to mend it', () => {
-  it.each([...BROKEN_PARTS, ...BROKEN_GROUPS])('%s', async (_, change, cross, advice) => {
+  it.each(BROKEN)('%s', async (_, change, cross, advice) => {
     const { runHere } = await examine(change);
 
     const { code, stdout, stderr } = await runHere();
 
     expect({ code, stderr }, stdout).toEqual({ code: 1, stderr: '' });
     const lines = stdout.split('\n');
-    const at = lines.findIndex((line) => line.startsWith(cross));
+    const at = lines.findIndex((line) => line.startsWith(`✗ ${cross}`));
     expect(at, stdout).toBeGreaterThanOrEqual(0);
     expect(lines[at + 1]).toContain(advice);
   });
 });
 
 it('is one error when the cluster does not know who asks', async () => {
-  const { runHere } = await examine((world) => ({ ...world, '/version': 401 }));
+  const { runHere } = await examine(put(['/version'], 401));
 
   const { code, stdout, stderr } = await runHere();
 
@@ -79,25 +79,21 @@ it('says what it may not read, and does not call that bad', async () => {
 });
 
 it.each<readonly [string, (world: World) => World, string]>([
-  ['webhooks', (world) => ({ ...world, [HOOKS]: 403 }), '? webhook of org acme: could not look: GR-GITEA-02 '],
+  ['webhooks', put([HOOKS], 403), '? webhook of org acme: could not look: GR-GITEA-02 '],
   [
     'deliveries',
-    (world) => ({ ...world, [PODS]: 403 }),
+    put([PODS], 403),
     '? webhook of org acme: to http://gitea-runners.argocd.svc/webhook; whether it delivers is not known: its pods cannot be listed (403)',
   ],
   [
     'the registration token',
-    (world) => ({ ...world, [COMPARED]: 403 }),
+    put([COMPARED], 403),
     '? RunnerGroup runners/ci: Secret gitea-runner has a registration token; whether it is that of its scope was not compared: GR-GITEA-02 ',
   ],
-  [
-    'nodes',
-    (world) => ({ ...world, [NODES]: 403 }),
-    '? RunnerGroup runners/ci, nodes: nodes cannot be read: you may not read it (403)',
-  ],
-  ['the version', (world) => ({ ...world, '/version': 403 }), '? Kubernetes: the cluster answered 403'],
-  ['roles', (world) => ({ ...world, [REVIEWS]: 403 }), '? rights in Kubernetes: you may not ask that (403)'],
-  ['the API token', (world) => ({ ...world, [API_TOKEN]: 403 }), '? RunnerGroup runners/ci: http'],
+  ['nodes', put([NODES], 403), '? RunnerGroup runners/ci, nodes: nodes cannot be read: you may not read it (403)'],
+  ['the version', put(['/version'], 403), '? Kubernetes: the cluster answered 403'],
+  ['roles', put([REVIEWS], 403), '? rights in Kubernetes: you may not ask that (403)'],
+  ['the API token', put([API_TOKEN], 403), '? RunnerGroup runners/ci: http'],
   ['the NetworkPolicy, which may be left out', without(POLICY), '? NetworkPolicy of serve: it does not exist'],
   [
     'nodes that an autoscaler adds',
@@ -119,9 +115,7 @@ it.each<readonly [string, (world: World) => World, string]>([
 describe('of a Gitea that only the cluster reaches', () => {
   const INSIDE = 'http://127.0.0.1:1';
   const inside = (world: World): World => ({
-    ...edit(GROUPS, (list) => {
-      at(list, 'items', 0, 'spec')['gitea'] = { url: INSIDE };
-    })(world),
+    ...put([...SPEC, 'gitea'], { url: INSIDE })(world),
     [API_TOKEN]: secret({ token: GITEA_TOKEN, url: INSIDE }),
     [REGISTRATION]: secret({ token: 'registration', url: INSIDE }),
   });
@@ -137,11 +131,8 @@ describe('of a Gitea that only the cluster reaches', () => {
   });
 
   it('is bad when serve does not reach it either, and nobody is sent for a new token', async () => {
-    const { runHere } = await examine((world) =>
-      edit(GROUPS, (list) => {
-        at(list, 'items', 0, 'status')['conditions'] = [condition('False')];
-      })(inside(world)),
-    );
+    const unreached = put([...GROUP, 'status', 'conditions'], [condition('False')]);
+    const { runHere } = await examine((world) => unreached(inside(world)));
 
     const { code, stdout } = await runHere();
 
@@ -171,14 +162,11 @@ it('reads API tokens in the namespace of the group where sidecar and serve do', 
 });
 
 it('asks each scope of Gitea once, however many groups share it', async () => {
-  const { run, requests } = await examine(
-    edit(GROUPS, (list) => {
-      const items = list['items'] as Json[];
-      const [first = {}] = items;
-      const metadata = first['metadata'] as Json;
-      list['items'] = [...'abc'].map((name) => ({ ...first, metadata: { ...metadata, name, uid: name } }));
-    }),
-  );
+  const { run, requests } = await examine((world) => {
+    const group = at(world[GROUPS], 'items', 0);
+    const named = (name: string) => ({ ...group, metadata: { ...at(group, 'metadata'), name, uid: name } });
+    return put([GROUPS, 'items'], ['a', 'b', 'c'].map(named))(world);
+  });
 
   const { code, stdout } = await run();
 
@@ -264,10 +252,7 @@ describe('dead rows in Gitea', () => {
 });
 
 it('names the Secret that it has read, which is not in the namespace of the group', async () => {
-  const { runHere } = await examine((world) => ({
-    ...world,
-    [API_TOKEN]: secret({ token: 'wrong', url: String(at(world[GROUPS], 'items', 0, 'spec', 'gitea')['url']) }),
-  }));
+  const { runHere } = await examine(wrongToken);
 
   const { stdout } = await runHere();
 

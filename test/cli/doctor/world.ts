@@ -1,13 +1,12 @@
 /** An installation that `doctor` looks at: a real HTTPS server for the cluster, and a simulated Gitea. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { onTestFinished } from 'vitest';
-import { parse } from 'yaml';
 import { doctor } from '../../../src/cli/doctor.ts';
 import { exitCodeOf } from '../../../src/cli/process.ts';
-import { CERTIFICATES, kubeconfigFor } from '../../clients/kubernetes/through-cli.ts';
+import { kubeconfigFor, startCluster } from '../../clients/kubernetes/through-cli.ts';
 import { documents } from '../../packaging/manifests.ts';
-import { send, startApiServer, status } from '../../support/api-server.ts';
+import { send, status } from '../../support/api-server.ts';
+import { groupList, groupObject, secretObject } from '../../support/kube-objects.ts';
 import { printingIo } from '../../support/printing-io.ts';
 import { folderWith, groupYaml, type Outcome, runCli } from '../../support/run-cli.ts';
 import { TOKEN as GITEA_TOKEN, startAcme } from '../../support/start-acme.ts';
@@ -37,6 +36,11 @@ export const PODS = `/api/v1${ARGO}/pods`;
 export const METRICS = `${PODS}/gitea-runners-1:9090/proxy/metrics`;
 export const SETTINGS = `/api/v1${ARGO}/configmaps/gitea-runners-settings`;
 export const AUTOSCALER = '/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status';
+/** Places in these objects, for `put`. */
+export const GROUP = [GROUPS, 'items', 0];
+export const SPEC = [...GROUP, 'spec'];
+export const APPLICATION = [APPLICATIONS, 'items', 0];
+export const CONTAINER = [REPO_SERVER, 'spec', 'template', 'spec', 'containers', 0];
 /** Of Gitea's API, in the same world. */
 export const HOOKS = '/api/v1/orgs/acme/hooks';
 export const REPOSITORIES = '/api/v1/orgs/acme/repos';
@@ -73,11 +77,7 @@ export const node = (labels: Json = {}, taints: readonly Json[] = []): Json => (
   status: { allocatable: { cpu: '4', memory: '8Gi' } },
 });
 
-export function secret(data: Readonly<Record<string, string>>): Json {
-  return {
-    data: Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')])),
-  };
-}
+export const secret = (data: Readonly<Record<string, string>>): Json => ({ ...secretObject(data) });
 
 export function condition(isReady: string): Json {
   const lastTransitionTime = '2026-01-01T00:00:00Z';
@@ -86,7 +86,8 @@ export function condition(isReady: string): Json {
 
 /** As docs/install.md makes it. */
 function whole(url: string, spec = ''): World {
-  const group = parse(groupYaml(url, spec)) as Json;
+  const conditions = [condition('True')];
+  const group = groupObject(groupYaml(url, spec), { lastCheckTime: new Date().toISOString(), conditions });
   return {
     '/version': { major: '1', minor: '34' },
     [CRD]: manifest('crd.yaml'),
@@ -105,17 +106,7 @@ function whole(url: string, spec = ''): World {
     [RBAC]: manifest('argocd-rbac-cm.yaml'),
     [APPLICATIONS]: { items: [manifest('examples/application.yaml')] },
     [LEASE]: { spec: { holderIdentity: 'gitea-runners-1', renewTime: new Date().toISOString() } },
-    [GROUPS]: {
-      kind: 'RunnerGroupList',
-      metadata: {},
-      items: [
-        {
-          ...group,
-          metadata: { ...(group['metadata'] as Json), uid: 'uid-ci' },
-          status: { lastCheckTime: new Date().toISOString(), conditions: [condition('True')] },
-        },
-      ],
-    },
+    [GROUPS]: { ...groupList([group]) },
     [NAMESPACE]: manifest('runners.yaml'),
     [`${NAMESPACE}/pods`]: { kind: 'PodList', metadata: { resourceVersion: '1' }, items: [] },
     [REGISTRATION]: secret({ token: 'registration', 'registration-token': 'registration', url }),
@@ -145,8 +136,7 @@ export async function examine(change: (world: World, url: string) => World | und
   const { url } = acme.simulator;
   const base = whole(url, spec);
   const world = change(base, url) ?? base;
-  const server = await startApiServer({
-    tls: CERTIFICATES,
+  const server = await startCluster({
     override: ({ pathname }, response, request) => {
       if (pathname === REVIEWS && typeof world[REVIEWS] !== 'number') {
         void reviewed(request, response, String(world[REVIEWS] ?? ''));
@@ -165,7 +155,6 @@ export async function examine(change: (world: World, url: string) => World | und
       return true;
     },
   });
-  onTestFinished(() => server.close());
   acme.simulator.intercept(({ url: target = '' }, response) => {
     const found = world[target.replace(/\?.*/, '')];
     if (found === undefined) return false;
@@ -185,16 +174,20 @@ export async function examine(change: (world: World, url: string) => World | und
   return { run, runHere, requests: acme.simulator.requests };
 }
 
-export const edit =
-  (path: string, change: (object: Json) => void) =>
+type Key = string | number;
+
+/** Changes a world: `place` is the path of an object, and the keys in it that lead to the value. Undefined takes it away. */
+export const put =
+  ([path = '', ...keys]: readonly Key[], value: unknown) =>
   (world: World): World => {
-    const object = structuredClone(world[path]) as Json;
-    change(object);
-    return { ...world, [path]: object };
+    const changed = structuredClone(world);
+    const way = [path, ...keys];
+    const holder = at(changed, ...way.slice(0, -1)) as Record<Key, unknown>;
+    const last = way.at(-1) ?? '';
+    if (value === undefined) delete holder[last];
+    else holder[last] = value;
+    return changed;
   };
-export const without =
-  (path: string) =>
-  (world: World): World =>
-    Object.fromEntries(Object.entries(world).filter(([key]) => key !== path));
-export const at = (object: unknown, ...keys: readonly (string | number)[]): Json =>
-  keys.reduce((value, key) => (value as Record<string, unknown>)[key], object) as Json;
+export const without = (path: string) => put([path], undefined);
+export const at = (object: unknown, ...keys: readonly Key[]): Json =>
+  keys.reduce((value, key) => (value as Record<Key, unknown>)[key], object) as Json;

@@ -2,14 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { parse } from 'yaml';
 import type { Simulator } from '../../../model/gitea/simulator.ts';
 import { runnerName } from '../../../src/planner/names.ts';
 import { SIZE } from '../../../src/shared/marks.ts';
 import { kubeconfigFor, startCluster } from '../../clients/kubernetes/through-cli.ts';
 import { fencedBlocks } from '../../packaging/doc-blocks.ts';
-import { send } from '../../support/api-server.ts';
 import { fakeGitea, jobRow, json } from '../../support/gitea-stand-in.ts';
+import { answering, groupList, groupObject } from '../../support/kube-objects.ts';
 import { folderWith, groupYaml, runHere } from '../../support/run-cli.ts';
 import { startAcme, TOKEN } from '../../support/start-acme.ts';
 
@@ -125,15 +124,9 @@ it('an owner whose name begins like a formula is a text in CSV', async () => {
 it('reads the RunnerGroups and ended Jobs of the cluster', async () => {
   const { env, simulator } = await acme();
   const name = runJob(simulator);
-  const group = { ...parse(groupYaml(simulator.url)) };
-  const items = [{ ...group, metadata: { ...group.metadata, uid: 'x' } }];
   const server = await startCluster({
     jobs: { runners: [endedJob(name), endedJob(`${name.slice(0, -4)}0000`)] },
-    override: ({ pathname }, response) => {
-      if (!pathname.endsWith('/runnergroups')) return false;
-      send(response, 200, { kind: 'RunnerGroupList', metadata: {}, items });
-      return true;
-    },
+    override: answering({ '/runnergroups': groupList([groupObject(groupYaml(simulator.url))]) }),
   });
 
   const flags = ['-A', '--kubeconfig', kubeconfigFor(server), '-o', 'json'];
@@ -190,22 +183,7 @@ it('says so when nothing ran, and when there are no RunnerGroups', async () => {
 });
 
 it.each([
-  ['GR-FLAG-02', ['--since', '91d']],
-  ['GR-FLAG-02', ['--since', '7']],
-  ['GR-FLAG-02', ['--by', 'person']],
-  ['GR-FLAG-16', ['-o', 'wide']],
-  ['GR-REPORT-01', ['--prices', 'nowhere.yaml']],
-])('ends with %s and nothing on stdout: %j', async (code, args) => {
-  const { run } = await acme();
-
-  expect(await run('ci.yaml', '--cluster', 'off', ...args)).toMatchObject({
-    code: 2,
-    stdout: '',
-    stderr: expect.stringContaining(code),
-  });
-});
-
-it.each([
+  ['no file', undefined, 'nowhere.yaml'],
   ['a price that is no number', 'currency: EUR\ncpuHour: dear\n', 'cpuHour'],
   ['a price below 0', 'currency: EUR\ncpuHour: -1\n', 'cpuHour'],
   ['an unknown field', 'currency: EUR\ncpuHours: 1\n', 'cpuHours'],
@@ -214,7 +192,7 @@ it.each([
   ['too much', `currency: EUR # ${'x'.repeat(300_000)}\n`, 'more than 262144 characters'],
 ])('refuses prices with %s', async (_, text, what) => {
   const { run } = await acme();
-  const file = join(folderWith({ 'prices.yaml': text }), 'prices.yaml');
+  const file = text === undefined ? 'nowhere.yaml' : join(folderWith({ 'prices.yaml': text }), 'prices.yaml');
 
   const { code, stdout, stderr } = await run('ci.yaml', '--cluster', 'off', '--prices', file);
 

@@ -1,5 +1,5 @@
 /** A code cache makes a start quicker and changes nothing else, whatever has become of its file. */
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,11 +30,7 @@ function validate(...flags: readonly string[]): Promise<Outcome> {
 const GOOD: Outcome = { code: 0, stdout: '1 RunnerGroup in 1 file is valid\n', stderr: '' };
 
 /** Asks the loader itself, in a process of its own, what it made of the cache. */
-function isUsed(...flags: readonly string[]): boolean {
-  return isUsedBy('validate', flags);
-}
-
-function isUsedBy(command: string, flags: readonly string[] = []): boolean {
+function isUsed(command = 'validate', ...flags: readonly string[]): boolean {
   const script = `
     const vm = require('node:vm');
     const { Script } = vm;
@@ -49,20 +45,8 @@ function isUsedBy(command: string, flags: readonly string[] = []): boolean {
     process.on('exit', () => require('node:fs').writeSync(2, used ? 'used' : 'not used'));
     require(${JSON.stringify(join(lib, 'gitea-runners.cjs'))});
   `;
-  const run = [...flags, '-e', `${script}`];
-  const { stderr } = spawn(run);
+  const { stderr } = spawnSync(process.execPath, [...flags, '-e', script], { encoding: 'utf8' });
   return /(?:^|\n)used$/.test(stderr);
-}
-
-function spawn(args: readonly string[]): { readonly stderr: string } {
-  const program = join(folder, 'run.cjs');
-  writeFileSync(
-    program,
-    `const { spawnSync } = require('node:child_process');
-     const { stderr } = spawnSync(process.execPath, ${JSON.stringify(args)}, { encoding: 'utf8' });
-     process.stdout.write(stderr);`,
-  );
-  return { stderr: execFileSync(process.execPath, [program], { encoding: 'utf8' }) };
 }
 
 describe('a code cache', () => {
@@ -70,8 +54,8 @@ describe('a code cache', () => {
     writeFileSync(cache, made);
 
     expect(isUsed()).toBe(true);
-    expect(isUsedBy('generate')).toBe(true);
-    expect(isUsedBy('explain')).toBe(true);
+    expect(isUsed('generate')).toBe(true);
+    expect(isUsed('explain')).toBe(true);
   });
 
   test('of every part comes with the build', () => {
@@ -149,7 +133,7 @@ describe('a code cache', () => {
   test('made under other flags of V8 is not used', async () => {
     writeFileSync(cache, made);
 
-    expect(isUsed('--no-opt')).toBe(false);
+    expect(isUsed('validate', '--no-opt')).toBe(false);
     expect(await validate('--no-opt')).toEqual(GOOD);
   });
 

@@ -1,0 +1,307 @@
+/** Installations where one thing is missing or broken. */
+import {
+  API_TOKEN,
+  APPLICATION,
+  APPLICATIONS,
+  at,
+  CM,
+  COMPARED,
+  CONTAINER,
+  CRD,
+  condition,
+  GROUP,
+  GROUPS,
+  HOOKS,
+  type Json,
+  LEASE,
+  METRICS,
+  metrics,
+  NAMESPACE,
+  put,
+  RBAC,
+  REGISTRATION,
+  REPO_SERVER,
+  REPOSITORIES,
+  REVIEWS,
+  repoServer,
+  SERVE,
+  SERVE_SECRET,
+  SERVICE,
+  SPEC,
+  secret,
+  serve,
+  type World,
+  without,
+} from './world.ts';
+
+const ENFORCE = [NAMESPACE, 'metadata', 'labels', 'pod-security.kubernetes.io/enforce'];
+const SYNC_POLICY = [...APPLICATION, 'spec', 'syncPolicy'];
+const FIELDS = ['spec', 'versions', 0, 'schema', 'openAPIV3Schema', 'properties', 'spec', 'properties'];
+
+const all =
+  (...changes: readonly ((world: World) => World)[]) =>
+  (world: World): World =>
+    changes.reduce((changed, change) => change(changed), world);
+
+/** A token that Gitea does not know, for the right one. */
+export function wrongToken(world: World): World {
+  const { url } = at(world[GROUPS], 'items', 0, 'spec', 'gitea');
+  return put([API_TOKEN], secret({ token: 'wrong', url: String(url) }))(world);
+}
+
+function withoutMount(world: World): World {
+  const mounts = at(world[REPO_SERVER], 'spec', 'template', 'spec', 'containers', 0)['volumeMounts'] as readonly Json[];
+  const others = mounts.filter(({ name }) => name !== 'gitea-runners-api');
+  return put([...CONTAINER, 'volumeMounts'], others)(world);
+}
+
+/** What is broken, what the cross says, and a word of the advice. */
+export const BROKEN: readonly (readonly [string, (world: World) => World, string, string])[] = [
+  ['no CRD', without(CRD), 'CustomResourceDefinition: it does not exist', 'install/crd.yaml'],
+  [
+    'an older CRD',
+    put([CRD, ...FIELDS, 'podTemplate'], undefined),
+    'CustomResourceDefinition: is older than this program: it lacks podTemplate',
+    'install/crd.yaml',
+  ],
+  ['no Argo CD', without(REPO_SERVER), 'sidecar in argocd-repo-server: it does not exist', 'Argo CD'],
+  [
+    'no sidecar',
+    put([REPO_SERVER, 'spec', 'template', 'spec', 'containers'], []),
+    'sidecar in argocd-repo-server: there is no container gitea-runners',
+    'step 1',
+  ],
+  [
+    'a sidecar that does not start',
+    put([REPO_SERVER], repoServer(0)),
+    'sidecar in argocd-repo-server: 0 of 1 ready',
+    'describe pods',
+  ],
+  ['no serve', without(SERVE), 'serve: it does not exist', 'step 1'],
+  ['serve that does not start', put([SERVE], serve(0)), 'serve: 0 of 2 ready', 'describe pods'],
+  [
+    'a leader that is dead',
+    put([LEASE, 'spec', 'renewTime'], '2026-01-01T00:00:00Z'),
+    'leader of serve: gitea-runners-1 does not renew its Lease',
+    'logs',
+  ],
+  [
+    'no account',
+    put([CM, 'data', 'accounts.gitea-runners'], undefined),
+    'account in Argo CD: argocd-cm has no accounts.gitea-runners',
+    'install/argocd-cm.yaml',
+  ],
+  [
+    'an account that can have no token',
+    put([CM, 'data', 'accounts.gitea-runners'], 'login'),
+    'account in Argo CD: accounts.gitea-runners is login',
+    'install/argocd-cm.yaml',
+  ],
+  [
+    'an account without the right to sync',
+    put([RBAC, 'data', 'policy.gitea-runners.csv'], 'p, gitea-runners, applications, get, runners/*, allow\n'),
+    'rights in Argo CD: gitea-runners may not sync Applications',
+    'install/argocd-rbac-cm.yaml',
+  ],
+  [
+    'an account that may do more',
+    put([RBAC, 'data', 'policy.csv'], 'g, gitea-runners, role:admin\n'),
+    'rights in Argo CD: gitea-runners may do more than it needs: g, gitea-runners, role:admin',
+    'argocd-rbac-cm',
+  ],
+  ['no Application', put([APPLICATIONS], { items: [] }), 'Application: no Application has the plugin', 'step 3'],
+  [
+    'an Application that does not prune',
+    put([...SYNC_POLICY, 'automated', 'prune'], undefined),
+    'Application runners: automated.prune must be true',
+    'kubectl -n argocd patch application runners --type=merge',
+  ],
+  [
+    'an Application that heals itself, and prunes in the foreground',
+    all(
+      put([...SYNC_POLICY, 'automated', 'selfHeal'], true),
+      put([...SYNC_POLICY, 'syncOptions', 0], 'PrunePropagationPolicy=foreground'),
+    ),
+    'Application runners: automated.selfHeal must not be true; PrunePropagationPolicy=background is missing',
+    '"selfHeal":null',
+  ],
+  [
+    'an Application that Argo CD 3.6 would stop, with an option of its own',
+    put([...APPLICATION, 'metadata', 'annotations'], {
+      'argocd.argoproj.io/compare-options': 'IncludeMutationWebhook=true,ServerSideDiff=true',
+    }),
+    'Application runners: annotation argocd.argoproj.io/compare-options: ServerSideDiff=false is missing',
+    '"IncludeMutationWebhook=true,ServerSideDiff=false"',
+  ],
+  [
+    'an Application with an error',
+    put([...APPLICATION, 'status'], { conditions: [{ type: 'ComparisonError', message: 'GR-TOKEN-01' }] }),
+    'Application runners: ComparisonError: GR-TOKEN-01',
+    'docs/errors.md',
+  ],
+  [
+    'an Application for another namespace',
+    put([...APPLICATION, 'spec', 'destination', 'namespace'], 'other'),
+    'Application: none has the destination namespace runners',
+    'Make an Application',
+  ],
+  [
+    'a sidecar whose plugin Argo CD cannot see',
+    all(
+      put([...CONTAINER, 'volumeMounts'], [{ name: 'var-files', mountPath: '/var/run/argocd/' }]),
+      put([...CONTAINER, 'command'], ['/usr/bin/tini', '--', 'sh']),
+    ),
+    'sidecar in argocd-repo-server: Argo CD cannot know the plugin: no /home/argocd/cmp-server/plugins; its command is not ',
+    'step 1',
+  ],
+  [
+    'serve of another image than the sidecar',
+    put([SERVE, 'spec', 'template', 'spec', 'containers', 0, 'image'], 'argocd-gitea-runners:0.0.9'),
+    'serve: its image is argocd-gitea-runners:0.0.9, and that of the sidecar ',
+    'step 1',
+  ],
+  [
+    'serve with 0 replicas',
+    put([SERVE, 'spec', 'replicas'], 0),
+    'serve: it has 0 replicas',
+    'kubectl -n argocd scale deployment/gitea-runners --replicas=2',
+  ],
+  ['no Secret of serve', without(SERVE_SECRET), 'Secret of serve: it does not exist', 'step 2'],
+  [
+    "no value for Argo CD's token",
+    put([SERVE_SECRET], secret({ 'argocd-token': '\n', 'webhook-secret': 'x' })),
+    'Secret of serve: has no value at argocd-token',
+    'step 2',
+  ],
+  ['no Service', without(SERVICE), 'Service for webhooks: it does not exist', 'install/gitea-runners.yaml'],
+  [
+    'a sidecar that may not list pods, and serve neither',
+    put([REVIEWS], 'list pods'),
+    'rights in Kubernetes: sidecar in namespace runners may not list pods',
+    'install/runners.yaml',
+  ],
+  [
+    'accounts that may make Jobs',
+    put([REVIEWS], 'create jobs'),
+    'rights in Kubernetes: sidecar in namespace runners may create jobs.batch, which it never needs',
+    'Remove the binding',
+  ],
+  [
+    'an Application of another project',
+    put([...APPLICATION, 'spec', 'project'], 'default'),
+    'rights in Argo CD: gitea-runners may not get and sync default/runners',
+    'kubectl -n argocd edit configmap argocd-rbac-cm',
+  ],
+  [
+    'a RunnerGroup that is not valid',
+    put([...SPEC, 'org'], undefined),
+    'RunnerGroup runners/ci: ',
+    'gitea-runners validate',
+  ],
+  [
+    'a namespace that admits no privileged pods',
+    all(put([...SPEC, 'containerMode'], 'dind'), put([...SPEC, 'labels'], ['linux']), put(ENFORCE, 'restricted')),
+    'RunnerGroup runners/ci: namespace runners enforces restricted, and its pods need privileged',
+    'kubectl label --overwrite namespace runners pod-security.kubernetes.io/enforce=privileged',
+  ],
+  [
+    'a namespace that admits no unconfined BuildKit',
+    all(put([...SPEC, 'containerMode'], 'buildkit'), put(ENFORCE, 'baseline')),
+    'RunnerGroup runners/ci: namespace runners enforces baseline, and its pods need privileged',
+    'or use securityProfile: baseline',
+  ],
+  [
+    'nodes without user namespaces',
+    put([...SPEC, 'podTemplate'], { spec: { hostUsers: false } }),
+    'RunnerGroup runners/ci, nodes: none of 1 can take its pod: 1 with no user namespaces',
+    'Correct podTemplate in git, or label, untaint',
+  ],
+  [
+    'nodes that are too small for a size',
+    put(
+      [...SPEC, 'sizes'],
+      [{ name: 'small' }, { name: 'large', weight: 2, resources: { requests: { cpu: '1000' } } }],
+    ),
+    'RunnerGroup runners/ci, size large, nodes: none of 1 can take its pod: 1 with cpu',
+    'Correct podTemplate in git',
+  ],
+  [
+    'a namespace that is being deleted',
+    put([NAMESPACE, 'metadata', 'deletionTimestamp'], '2026-01-01T00:00:00Z'),
+    'RunnerGroup runners/ci: namespace runners is being deleted: it takes no Jobs',
+    'kubectl create namespace runners',
+  ],
+  [
+    'no registration Secret',
+    without(REGISTRATION),
+    'RunnerGroup runners/ci: Secret gitea-runner: it does not exist',
+    'step 2',
+  ],
+  [
+    'an empty registration Secret',
+    put([REGISTRATION], secret({ 'registration-token': ' ', token: '' })),
+    'RunnerGroup runners/ci: Secret gitea-runner has no value at',
+    'step 2',
+  ],
+  [
+    'a registration Secret of another Gitea',
+    put([REGISTRATION], secret({ token: 'x', 'registration-token': 'x', url: 'https://other.example.com' })),
+    'RunnerGroup runners/ci: Secret gitea-runner is for another Gitea than',
+    'gitea.url',
+  ],
+  ['a token that Gitea refuses', wrongToken, 'Gitea, org acme: GR-GITEA-01 ', 'docs/errors.md'],
+  [
+    'a Secret without the key of the API token',
+    put([API_TOKEN], secret({ other: 'x' })),
+    'RunnerGroup runners/ci: API token: GR-TOKEN-08 find the API token of RunnerGroup runners/ci: Secret gitea-api of namespace argocd has no key token',
+    'step 1',
+  ],
+  [
+    'no Secret with the API token',
+    without(API_TOKEN),
+    'RunnerGroup runners/ci: API token: GR-TOKEN-10 ',
+    'step 1 of docs/install.md',
+  ],
+  [
+    'a Secret with the API token that is not mounted',
+    withoutMount,
+    'RunnerGroup runners/ci: API token: GR-DOCTOR-02 ',
+    'Correct authToken in git.',
+  ],
+  [
+    'a registration token of another scope',
+    put([COMPARED], { token: 'that of acme' }),
+    'RunnerGroup runners/ci: Secret gitea-runner has not the registration token of its scope',
+    'step 2',
+  ],
+  [
+    'Actions that are off everywhere',
+    put([REPOSITORIES], [{ full_name: 'acme/web', has_actions: false }]),
+    'Actions of org acme: they are off in acme/web',
+    'Units',
+  ],
+  [
+    'a group that serve cannot serve',
+    put([...GROUP, 'status', 'conditions'], [condition('False')]),
+    'RunnerGroup runners/ci, as serve sees it: GiteaFailed: GR-HTTP-01 no answer',
+    'docs/serve.md',
+  ],
+  [
+    'a group that serve never looked at',
+    put([...GROUP, 'status'], undefined),
+    'RunnerGroup runners/ci, as serve sees it: it was never looked at',
+    'GITEA_RUNNERS_NAMESPACES must name runners',
+  ],
+  [
+    'a group that serve has not looked at for long',
+    put([...GROUP, 'status', 'lastCheckTime'], '2026-01-01T00:00:00Z'),
+    'RunnerGroup runners/ci, as serve sees it: Gitea was last looked at 2026-01-01T00:00:00Z',
+    'docs/serve.md',
+  ],
+  [
+    'no webhook',
+    all(put([HOOKS], []), put([METRICS], metrics(1_700_000_000, {}))),
+    'webhook of org acme: there is none',
+    'docs/install.md',
+  ],
+];
