@@ -8,11 +8,13 @@ import {
   live,
   NOW,
   named,
+  namesIn,
   ORIGIN,
   planScene,
   row,
   running,
   verdicts,
+  verdictsIn,
 } from '../support/scenario.ts';
 
 const ci = group();
@@ -31,9 +33,7 @@ describe('a Job of another Application was printed for the job', () => {
   });
 
   it("whatever job is in its name: runners take each other's jobs", () => {
-    const planned = planScene({ jobs: [job(1)], liveJobs: [printed(named(theirs, 9))] });
-
-    expect(verdicts(planned)).toEqual({ 1: 'served-elsewhere' });
+    expect(verdictsIn({ jobs: [job(1)], liveJobs: [printed(named(theirs, 9))] })).toEqual({ 1: 'served-elsewhere' });
   });
 
   it.each<[string, Partial<LiveJob>]>([
@@ -46,19 +46,17 @@ describe('a Job of another Application was printed for the job', () => {
     ['its pod is made for another Gitea', { giteaUrl: 'https://evil.example.com' }],
     ['its pod does not tell its Gitea', { giteaUrl: '' }],
   ])('but %s: the job gets one of ours', (_, over) => {
-    const planned = planScene({ jobs: [job(1)], liveJobs: [printed(named(theirs, 1), over)] });
-
-    expect(planned.jobs).toMatchObject([{ verdict: 'served', by: 'new-runner' }]);
+    expect(planScene({ jobs: [job(1)], liveJobs: [printed(named(theirs, 1), over)] }).jobs).toMatchObject([
+      { verdict: 'served', by: 'new-runner' },
+    ]);
   });
 
   it('but the job has been ready for twelve spawn timeouts: it gets one of ours, however young that Job is', () => {
     const verdictAt = (readyMs: number) =>
-      verdicts(
-        planScene({
-          jobs: [job(1, { createdAtMs: NOW - readyMs })],
-          liveJobs: [printed(named(theirs, 1), { createdAtMs: NOW })],
-        }),
-      );
+      verdictsIn({
+        jobs: [job(1, { createdAtMs: NOW - readyMs })],
+        liveJobs: [printed(named(theirs, 1), { createdAtMs: NOW })],
+      });
 
     expect(verdictAt(3_599_999)).toEqual({ 1: 'served-elsewhere' });
     expect(verdictAt(3_600_000)).toEqual({ 1: expect.stringMatching(/^new-runner ci-1-/) });
@@ -67,13 +65,13 @@ describe('a Job of another Application was printed for the job', () => {
   it('and runs for longer, but the job has been ready for a moment only: it has a spawn timeout from then on', () => {
     const runs = printed(named(theirs, 1), { state: 'running', createdAtMs: NOW - 900_000 });
 
-    expect(verdicts(planScene({ jobs: [job(1)], liveJobs: [runs] }))).toEqual({ 1: 'served-elsewhere' });
+    expect(verdictsIn({ jobs: [job(1)], liveJobs: [runs] })).toEqual({ 1: 'served-elsewhere' });
   });
 
   it('and its pod is on its way: it has twelve spawn timeouts, and one once it is stuck', () => {
     const verdictOf = (waitsMs: number, over: Partial<LiveJob> = {}) => {
       const late = printed(named(theirs, 1), { createdAtMs: NOW - waitsMs, ...over });
-      return verdicts(planScene({ jobs: [job(1, { createdAtMs: NOW - 600_000 })], liveJobs: [late] }))[1];
+      return verdictsIn({ jobs: [job(1, { createdAtMs: NOW - 600_000 })], liveJobs: [late] })[1];
     };
     const stuck = { trouble: { reason: 'Unschedulable' } };
 
@@ -83,12 +81,12 @@ describe('a Job of another Application was printed for the job', () => {
   });
 
   it('but it works on another job already', () => {
-    const planned = planScene({
-      jobs: [job(1), running(2, named(theirs, 1))],
-      liveJobs: [printed(named(theirs, 1), { state: 'running' })],
-    });
-
-    expect(emittedNames(planned)).toEqual([named(ci, 1)]);
+    expect(
+      namesIn({
+        jobs: [job(1), running(2, named(theirs, 1))],
+        liveJobs: [printed(named(theirs, 1), { state: 'running' })],
+      }),
+    ).toEqual([named(ci, 1)]);
   });
 
   it.each([
@@ -107,34 +105,36 @@ describe('a Job of another Application was printed for the job', () => {
   it('and the chain would ask for one that nobody sees: none', () => {
     const one = group({ name: 'one', look: 'acme' });
     const two = group({ name: 'two', look: 'acme', labels: ['linux', 'gpu'] });
-    const planned = planScene({
-      groups: [one, two],
-      jobs: [job(1), running(2, named(two, 1))],
-      liveJobs: [printed(named(theirs, 1)), live(named(two, 1), 'running')],
-    });
 
-    expect(verdicts(planned)).toMatchObject({ 1: 'served-elsewhere' });
+    expect(
+      verdictsIn({
+        groups: [one, two],
+        jobs: [job(1), running(2, named(two, 1))],
+        liveJobs: [printed(named(theirs, 1)), live(named(two, 1), 'running')],
+      }),
+    ).toMatchObject({ 1: 'served-elsewhere' });
   });
 
   it('but a free one of ours is left over: it takes the job', () => {
     const liveJobs = [printed(named(theirs, 1)), live(named(ci, 9), 'starting')];
 
-    expect(emittedNames(planScene({ jobs: [job(1)], liveJobs }))).toEqual([named(ci, 9)]);
+    expect(namesIn({ jobs: [job(1)], liveJobs })).toEqual([named(ci, 9)]);
   });
 
   it('and the cap is reached: the slot goes to the next job', () => {
     const one = group({ maxActiveRunners: 1 });
-    const planned = planScene({ groups: [one], jobs: [job(1), job(2)], liveJobs: [printed(named(theirs, 1))] });
 
-    expect(verdicts(planned)).toEqual({ 1: 'served-elsewhere', 2: `new-runner ${named(one, 2)}` });
+    expect(verdictsIn({ groups: [one], jobs: [job(1), job(2)], liveJobs: [printed(named(theirs, 1))] })).toEqual({
+      1: 'served-elsewhere',
+      2: `new-runner ${named(one, 2)}`,
+    });
   });
 
   it('and for the next one, too: the slot goes to the one after that', () => {
     const one = group({ maxActiveRunners: 1 });
     const liveJobs = [printed(named(theirs, 1)), printed(named(theirs, 2), { jobUrl: job(2).url })];
-    const planned = planScene({ groups: [one], jobs: [job(1), job(2), job(3)], liveJobs });
 
-    expect(verdicts(planned)).toEqual({
+    expect(verdictsIn({ groups: [one], jobs: [job(1), job(2), job(3)], liveJobs })).toEqual({
       1: 'served-elsewhere',
       2: 'served-elsewhere',
       3: `new-runner ${named(one, 3)}`,
@@ -144,33 +144,30 @@ describe('a Job of another Application was printed for the job', () => {
   it('for a job of that number on another Gitea', () => {
     const two = group({ origin: 'https://two.example.com' });
     const other = job(1, { url: 'https://two.example.com/acme/web/actions/runs/1' });
-    const planned = planScene({ groups: [two], jobs: [other], liveJobs: [printed(named(theirs, 1))] });
 
-    expect(emittedNames(planned)).toEqual([named(two, 1)]);
+    expect(namesIn({ groups: [two], jobs: [other], liveJobs: [printed(named(theirs, 1))] })).toEqual([named(two, 1)]);
   });
 
   it('for no job in particular, and Gitea does not say the page of the job', () => {
-    const planned = planScene({ jobs: [job(1, { url: '' })], liveJobs: [printed(named(theirs, 1), { jobUrl: '' })] });
-
-    expect(emittedNames(planned)).toEqual([named(ci, 1)]);
+    expect(namesIn({ jobs: [job(1, { url: '' })], liveJobs: [printed(named(theirs, 1), { jobUrl: '' })] })).toEqual([
+      named(ci, 1),
+    ]);
   });
 
   it('for a job that no group of ours covers: that is what is told', () => {
-    const planned = planScene({ jobs: [job(1, { labels: ['mainframe'] })], liveJobs: [printed(named(theirs, 1))] });
-
-    expect(verdicts(planned)).toEqual({ 1: 'labels-not-covered' });
+    expect(verdictsIn({ jobs: [job(1, { labels: ['mainframe'] })], liveJobs: [printed(named(theirs, 1))] })).toEqual({
+      1: 'labels-not-covered',
+    });
   });
 });
 
 it('a Job of another Application counts, one of this Application whose group is gone does not', () => {
   const verdictWith = (application: string) =>
-    verdicts(
-      planScene({
-        jobs: [job(1)],
-        liveJobs: [printed(named(theirs, 1), { application })],
-        application: 'mine',
-      }),
-    )[1];
+    verdictsIn({
+      jobs: [job(1)],
+      liveJobs: [printed(named(theirs, 1), { application })],
+      application: 'mine',
+    })[1];
 
   expect(verdictWith('other')).toBe('served-elsewhere');
   expect(verdictWith('mine')).toContain('new-runner');
@@ -201,8 +198,6 @@ describe('several Jobs of other Applications were printed for the job', () => {
 
 describe('Gitea lists an idle runner of our form that was made for the job', () => {
   it('but no Job: anybody may have registered it under that name, so the job gets one of ours', () => {
-    const planned = planScene({ jobs: [job(1)], runners: [row(named(theirs, 1))] });
-
-    expect(emittedNames(planned)).toEqual([named(ci, 1)]);
+    expect(namesIn({ jobs: [job(1)], runners: [row(named(theirs, 1))] })).toEqual([named(ci, 1)]);
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Group, Job, LiveJob } from '../../../src/planner/evidence.ts';
 import {
   done,
-  emitted,
+  emittedIn,
   emittedNames,
   group,
   job,
@@ -14,7 +14,7 @@ import {
   row,
   running,
   type Scene,
-  verdicts,
+  verdictsIn,
 } from '../../support/scenario.ts';
 
 const ci = group();
@@ -26,20 +26,20 @@ describe('P1 a busy runner stays, pinned', () => {
     ['the labels change', { labels: ['other'] }],
     ['the pod template changes', { templateHash: 't2' }],
   ])('when %s', (_, change) => {
-    const planned = planScene({ groups: [group(change)], jobs: [running(1, named(ci, 7))] });
-
-    expect(emitted(planned)).toMatchObject([{ runner: named(ci, 7), pinned: true, because: 'busy', job: { id: 1 } }]);
+    expect(emittedIn({ groups: [group(change)], jobs: [running(1, named(ci, 7))] })).toMatchObject([
+      { runner: named(ci, 7), pinned: true, because: 'busy', job: { id: 1 } },
+    ]);
   });
 
   it('when its registration is gone and its Job is being deleted', () => {
-    const planned = planScene({ jobs: [running(1, named(ci, 1))], liveJobs: [live(named(ci, 1), 'deleting')] });
-
-    expect(emitted(planned)).toMatchObject([{ runner: named(ci, 1), pinned: true }]);
+    expect(emittedIn({ jobs: [running(1, named(ci, 1))], liveJobs: [live(named(ci, 1), 'deleting')] })).toMatchObject([
+      { runner: named(ci, 1), pinned: true },
+    ]);
   });
 
   it('and is kept and not created by Argo CD when its Job is unseen or about to go', () => {
     const skipped = (...liveJobs: LiveJob[]) =>
-      emitted(planScene({ jobs: [running(1, named(ci, 1))], liveJobs })).map(({ skip = false }) => skip);
+      emittedIn({ jobs: [running(1, named(ci, 1))], liveJobs }).map(({ skip = false }) => skip);
 
     expect(skipped()).toEqual([true]);
     expect(skipped(live(named(ci, 9), 'complete'))).toEqual([true]);
@@ -50,7 +50,7 @@ describe('P1 a busy runner stays, pinned', () => {
   it('and once it is pinned, so that a sync of old manifests creates no second one', () => {
     const pinned = live(named(ci, 1), 'running', { pinned: true });
 
-    expect(emitted(planScene({ jobs: [running(1, named(ci, 1))], liveJobs: [pinned] }))).toMatchObject([
+    expect(emittedIn({ jobs: [running(1, named(ci, 1))], liveJobs: [pinned] })).toMatchObject([
       { because: 'busy', pinned: true, skip: true },
     ]);
   });
@@ -58,7 +58,7 @@ describe('P1 a busy runner stays, pinned', () => {
   it('the same while it cleans up after a cancel', () => {
     const runners = [row(named(ci, 1), { busy: true })];
     const skipped = (...liveJobs: LiveJob[]) =>
-      emitted(planScene({ jobs: [job(2)], runners, liveJobs })).flatMap(({ because, skip = false }) =>
+      emittedIn({ jobs: [job(2)], runners, liveJobs }).flatMap(({ because, skip = false }) =>
         because === 'finishing' ? skip : [],
       );
 
@@ -90,24 +90,24 @@ describe('P1 a busy runner stays, pinned', () => {
     ['whose group is suspended', { suspend: true }, false],
     ['that Gitea shows disabled', {}, true],
   ])('until its CI job is over, also one %s', (_, change, disabled) => {
-    const planned = planScene({
-      groups: [group(change)],
-      jobs: [done(1, named(ci, 1))],
-      runners: [row(named(ci, 1), { disabled })],
-      liveJobs: [live(named(ci, 1), 'running', { pinned: true })],
-    });
-
-    expect(planned.runners).toMatchObject([{ emit: true, because: 'unpinning', pinned: false }]);
+    expect(
+      planScene({
+        groups: [group(change)],
+        jobs: [done(1, named(ci, 1))],
+        runners: [row(named(ci, 1), { disabled })],
+        liveJobs: [live(named(ci, 1), 'running', { pinned: true })],
+      }).runners,
+    ).toMatchObject([{ emit: true, because: 'unpinning', pinned: false }]);
   });
 
   it('and another runner of its name takes the next job without a pin', () => {
-    const planned = planScene({
-      jobs: [done(1, named(ci, 1)), job(2)],
-      runners: [row(named(ci, 1))],
-      liveJobs: [live(named(ci, 1), 'running', { pinned: true })],
-    });
-
-    expect(emitted(planned)).toMatchObject([{ runner: named(ci, 1), pinned: false, because: 'free-runner' }]);
+    expect(
+      emittedIn({
+        jobs: [done(1, named(ci, 1)), job(2)],
+        runners: [row(named(ci, 1))],
+        liveJobs: [live(named(ci, 1), 'running', { pinned: true })],
+      }),
+    ).toMatchObject([{ runner: named(ci, 1), pinned: false, because: 'free-runner' }]);
   });
 
   it('unless Kubernetes shows that its pod is lost: then its slot is free at once', () => {
@@ -128,7 +128,7 @@ describe('P1 a busy runner whose Job was re-created', () => {
   const busy = running(1, named(two, 1), { startedAtMs: NOW - 60_000 });
   const recreated = (state: LiveJob['state']) => live(named(two, 1), state, { pinned: true });
   const verdictOfNext = (liveJobs: readonly LiveJob[], listedAtMs = NOW - 1_000) =>
-    verdicts(planScene({ groups: [two], jobs: [busy, job(2)], liveJobs, listedAtMs }))[2];
+    verdictsIn({ groups: [two], jobs: [busy, job(2)], liveJobs, listedAtMs })[2];
 
   it('takes two places under the cap: a pod that has not started is not the one that works', () => {
     expect(verdictOfNext([recreated('starting')])).toBe('cap');
@@ -138,20 +138,19 @@ describe('P1 a busy runner whose Job was re-created', () => {
 
   it('takes no more than two', () => {
     const three = group({ maxActiveRunners: 3 });
-    const planned = planScene({ groups: [three], jobs: [busy, job(2)], liveJobs: [recreated('starting')] });
 
-    expect(verdicts(planned)[2]).toBe(`new-runner ${named(three, 2)}`);
+    expect(verdictsIn({ groups: [three], jobs: [busy, job(2)], liveJobs: [recreated('starting')] })[2]).toBe(
+      `new-runner ${named(three, 2)}`,
+    );
   });
 
   it('when nobody says when the Jobs were listed: it was at most 20 s ago, and clocks are 2 s apart', () => {
     const agoMs = (ms: number) =>
-      verdicts(
-        planScene({
-          groups: [two],
-          jobs: [running(1, named(two, 1), { startedAtMs: NOW - ms }), job(2)],
-          liveJobs: [recreated('starting')],
-        }),
-      )[2];
+      verdictsIn({
+        groups: [two],
+        jobs: [running(1, named(two, 1), { startedAtMs: NOW - ms }), job(2)],
+        liveJobs: [recreated('starting')],
+      })[2];
 
     expect(agoMs(22_000)).toBe(`new-runner ${named(two, 2)}`);
     expect(agoMs(22_001)).toBe('cap');
@@ -208,27 +207,22 @@ describe('P1 a busy runner whose Job was re-created', () => {
   });
 
   it('takes a place for each job that runs under its name', () => {
-    const planned = planScene({ groups: [two], jobs: [busy, running(2, named(two, 1)), job(3)] });
-
-    expect(verdicts(planned)[3]).toBe('cap');
+    expect(verdictsIn({ groups: [two], jobs: [busy, running(2, named(two, 1)), job(3)] })[3]).toBe('cap');
   });
 
   it('is free when Gitea has given up the job and the pod that is seen has not started', () => {
     const jobs = [done(1, named(ci, 1), { startedAtMs: NOW - 60_000 }), job(2)];
 
-    expect(verdicts(planScene({ jobs, liveJobs: [live(named(ci, 1), 'starting')] }))[2]).toBe(
-      `free-runner ${named(ci, 1)}`,
-    );
-    expect(verdicts(planScene({ jobs, liveJobs: [live(named(ci, 1), 'running')] }))[2]).toBe(
-      `new-runner ${named(ci, 2)}`,
-    );
+    expect(verdictsIn({ jobs, liveJobs: [live(named(ci, 1), 'starting')] })[2]).toBe(`free-runner ${named(ci, 1)}`);
+    expect(verdictsIn({ jobs, liveJobs: [live(named(ci, 1), 'running')] })[2]).toBe(`new-runner ${named(ci, 2)}`);
   });
 
   it('loses its pin then, when no job needs it', () => {
     const jobs = [done(1, named(ci, 1), { startedAtMs: NOW - 60_000 })];
-    const planned = planScene({ jobs, liveJobs: [live(named(ci, 1), 'starting', { pinned: true })] });
 
-    expect(planned.runners).toMatchObject([{ emit: true, because: 'unpinning', pinned: false }]);
+    expect(planScene({ jobs, liveJobs: [live(named(ci, 1), 'starting', { pinned: true })] }).runners).toMatchObject([
+      { emit: true, because: 'unpinning', pinned: false },
+    ]);
   });
 
   it('loses it also while the row of the first runner is there', () => {

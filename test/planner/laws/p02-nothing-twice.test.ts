@@ -9,44 +9,44 @@ import {
   live,
   NOW,
   named,
+  namesIn,
   planScene,
   row,
   running,
   type Scene,
   verdicts,
+  verdictsIn,
 } from '../../support/scenario.ts';
 
 const ci = group();
 
 describe('P2 nothing is started twice', () => {
   it('gives each ready job one runner under its own name', () => {
-    const planned = planScene({ jobs: [job(1), job(2)] });
-
-    expect(emittedNames(planned)).toEqual([named(ci, 1), named(ci, 2)]);
+    expect(namesIn({ jobs: [job(1), job(2)] })).toEqual([named(ci, 1), named(ci, 2)]);
   });
 
   it('keeps the registered runner of a job', () => {
-    const planned = planScene({ jobs: [job(1)], runners: [row(named(ci, 1))] });
-
-    expect(verdicts(planned)).toEqual({ 1: `own-runner ${named(ci, 1)}` });
+    expect(verdictsIn({ jobs: [job(1)], runners: [row(named(ci, 1))] })).toEqual({ 1: `own-runner ${named(ci, 1)}` });
   });
 
   it('gives a job whose runner took another job that job’s runner', () => {
-    const planned = planScene({ jobs: [running(1, named(ci, 2)), job(2)] });
-
-    expect(verdicts(planned)).toEqual({ 1: 'running', 2: `chain ${named(ci, 1)}` });
+    expect(verdictsIn({ jobs: [running(1, named(ci, 2)), job(2)] })).toEqual({
+      1: 'running',
+      2: `chain ${named(ci, 1)}`,
+    });
   });
 
   it('does not give one job’s own runner to another job', () => {
-    const planned = planScene({ jobs: [job(1), job(2)], runners: [row(named(ci, 1))] });
-
-    expect(verdicts(planned)).toEqual({ 1: `own-runner ${named(ci, 1)}`, 2: `new-runner ${named(ci, 2)}` });
+    expect(verdictsIn({ jobs: [job(1), job(2)], runners: [row(named(ci, 1))] })).toEqual({
+      1: `own-runner ${named(ci, 1)}`,
+      2: `new-runner ${named(ci, 2)}`,
+    });
   });
 
   it('leaves the runner that a job waits for to that job when it has registered, whoever is younger', () => {
     const jobs = [running(1, named(ci, 2)), job(2), job(3)];
 
-    expect(verdicts(planScene({ jobs, runners: [row(named(ci, 1))] }))).toEqual({
+    expect(verdictsIn({ jobs, runners: [row(named(ci, 1))] })).toEqual({
       1: 'running',
       2: `chain ${named(ci, 1)}`,
       3: `new-runner ${named(ci, 3)}`,
@@ -59,7 +59,7 @@ describe('P2 nothing is started twice', () => {
     const runners = [row(named(second, 1)), row(named(third, 1), { id: 2 })];
 
     const keptOf = (liveJobs?: readonly LiveJob[]) =>
-      emittedNames(planScene({ groups: [first, second, third], jobs: [job(1)], runners, liveJobs }));
+      namesIn({ groups: [first, second, third], jobs: [job(1)], runners, liveJobs });
 
     expect(keptOf()).toEqual([named(second, 1)]);
     expect(keptOf([live(named(first, 9), 'complete'), ...runners.map(({ name }) => live(name, 'running'))])).toEqual([
@@ -70,10 +70,10 @@ describe('P2 nothing is started twice', () => {
   it('does so over several jobs, also finished ones', () => {
     const jobs = [done(1, named(ci, 2)), running(2, named(ci, 3)), job(3)];
 
-    expect(verdicts(planScene({ jobs }))[3]).toBe(`chain ${named(ci, 1)}`);
+    expect(verdictsIn({ jobs })[3]).toBe(`chain ${named(ci, 1)}`);
     // Where Kubernetes shows two starting runners, both are kept.
     const liveJobs = [live(named(ci, 1), 'starting'), live(named(ci, 77), 'starting')];
-    expect(verdicts(planScene({ jobs: [...jobs, job(4)], liveJobs }))).toMatchObject({
+    expect(verdictsIn({ jobs: [...jobs, job(4)], liveJobs })).toMatchObject({
       3: `free-runner ${named(ci, 77)}`,
       4: `free-runner ${named(ci, 1)}`,
     });
@@ -86,12 +86,12 @@ describe('P2 nothing is started twice', () => {
 
     // At first job 1 went to the narrow group, job 2 to ci, and job 3 found no room but in the wide one.
     const one = [narrow, group({ maxActiveRunners: 1 }), wide];
-    expect(emittedNames(planScene({ groups: one, jobs: [job(1), job(2), job(3)] }))).toEqual([
+    expect(namesIn({ groups: one, jobs: [job(1), job(2), job(3)] })).toEqual([
       named(ci, 2),
       named(narrow, 1),
       named(wide, 3),
     ]);
-    expect(verdicts(planScene({ groups: one, jobs }))).toEqual({
+    expect(verdictsIn({ groups: one, jobs })).toEqual({
       1: 'running',
       2: `chain ${named(narrow, 1)}`,
       3: `new-runner ${named(wide, 3)}`,
@@ -105,10 +105,10 @@ describe('P2 nothing is started twice', () => {
     const full = done(9, named(narrow, 9), { createdAtMs: NOW - 90_000, completedAtMs: NOW - 10_000 });
     const old = running(1, named(wide, 2), { createdAtMs: NOW - 60_000 });
 
-    expect(verdicts(planScene({ groups, jobs: [full, old, job(2, { createdAtMs: NOW - 5_000 })] }))[2]).toBe(
+    expect(verdictsIn({ groups, jobs: [full, old, job(2, { createdAtMs: NOW - 5_000 })] })[2]).toBe(
       `chain ${named(wide, 1)}`,
     );
-    expect(verdicts(planScene({ groups, jobs: [running(1, named(wide, 3)), job(2), job(3)] }))).toEqual({
+    expect(verdictsIn({ groups, jobs: [running(1, named(wide, 3)), job(2), job(3)] })).toEqual({
       1: 'running',
       2: `new-runner ${named(wide, 2)}`,
       3: `chain ${named(narrow, 1)}`,
@@ -121,7 +121,7 @@ describe('P2 nothing is started twice', () => {
     const jobs = [job(1), job(2), running(3, named(two, 1))];
     const liveJobs = [live(named(two, 1), 'running'), live(named(two, 2), 'starting')];
 
-    expect(verdicts(planScene({ groups: [two], jobs, liveJobs }))).toEqual({
+    expect(verdictsIn({ groups: [two], jobs, liveJobs })).toEqual({
       1: `free-runner ${named(two, 2)}`,
       2: 'cap',
       3: 'running',
@@ -133,32 +133,28 @@ describe('P2 nothing is started twice', () => {
     const big = group({ name: 'b-big', labels: ['linux', 'gpu'] });
     const jobs = [running(1, named(big, 2)), job(2, { labels: ['gpu'] })];
 
-    expect(verdicts(planScene({ groups: [small, big], jobs }))[2]).toContain('b-big-');
+    expect(verdictsIn({ groups: [small, big], jobs })[2]).toContain('b-big-');
   });
 
   it('does not do so with a runner that Kubernetes does not show, when it shows others', () => {
     const jobs = [running(1, named(ci, 2)), job(2)];
-    const planned = planScene({ jobs, liveJobs: [live(named(ci, 2), 'running')] });
 
-    expect(verdicts(planned)[2]).toBe(`new-runner ${named(ci, 2, 1)}`);
+    expect(verdictsIn({ jobs, liveJobs: [live(named(ci, 2), 'running')] })[2]).toBe(`new-runner ${named(ci, 2, 1)}`);
   });
 
   it('gives a free runner whose job was cancelled to a job without one', () => {
-    const planned = planScene({ jobs: [job(2)], runners: [row(named(ci, 1))] });
-
-    expect(verdicts(planned)).toEqual({ 2: `free-runner ${named(ci, 1)}` });
+    expect(verdictsIn({ jobs: [job(2)], runners: [row(named(ci, 1))] })).toEqual({ 2: `free-runner ${named(ci, 1)}` });
   });
 
   it('gives a single free runner to the youngest job, so that the older one keeps the runner that is starting', () => {
-    const planned = planScene({ jobs: [job(2), job(3)], runners: [row(named(ci, 1))] });
-
-    expect(verdicts(planned)).toEqual({ 2: `new-runner ${named(ci, 2)}`, 3: `free-runner ${named(ci, 1)}` });
+    expect(verdictsIn({ jobs: [job(2), job(3)], runners: [row(named(ci, 1))] })).toEqual({
+      2: `new-runner ${named(ci, 2)}`,
+      3: `free-runner ${named(ci, 1)}`,
+    });
   });
 
   it('drops a free runner that no job needs', () => {
-    const planned = planScene({ runners: [row(named(ci, 1))] });
-
-    expect(planned.runners).toEqual([
+    expect(planScene({ runners: [row(named(ci, 1))] }).runners).toEqual([
       { emit: false, runner: named(ci, 1), group: { namespace: 'runners', name: 'ci' }, because: 'surplus' },
     ]);
   });
@@ -170,10 +166,8 @@ describe('P2 nothing is started twice', () => {
     expect(emittedNames(starting)).toEqual([named(fixed, 1)]);
     expect(starting.runners).toContainEqual(expect.objectContaining({ runner: named(ci, 1), because: 'replaced' }));
 
-    expect(emittedNames(planScene({ groups: [fixed], jobs: [job(1)] }))).toEqual([named(fixed, 1)]);
-    expect(emittedNames(planScene({ groups: [fixed], jobs: [job(1)], runners: [row(named(ci, 1))] }))).toEqual([
-      named(ci, 1),
-    ]);
+    expect(namesIn({ groups: [fixed], jobs: [job(1)] })).toEqual([named(fixed, 1)]);
+    expect(namesIn({ groups: [fixed], jobs: [job(1)], runners: [row(named(ci, 1))] })).toEqual([named(ci, 1)]);
   });
 });
 
@@ -183,13 +177,13 @@ describe('P2 nothing is started twice, however many runners of a job took others
   it('keeps the one that starts', () => {
     const liveJobs = [live(named(ci, 1, 40), 'starting')];
 
-    expect(emittedNames(planScene({ jobs: [...many, job(1)], liveJobs }))).toEqual([named(ci, 1, 40)]);
+    expect(namesIn({ jobs: [...many, job(1)], liveJobs })).toEqual([named(ci, 1, 40)]);
   });
 
   it('waits after the one that failed', () => {
     const failed = [41, 42].map((ordinal) => live(named(ci, 1, ordinal), 'failed', { finishedAtMs: NOW - 3_000 }));
 
-    expect(verdicts(planScene({ jobs: [...many, job(1)], liveJobs: failed }))[1]).toBe('backing-off');
+    expect(verdictsIn({ jobs: [...many, job(1)], liveJobs: failed })[1]).toBe('backing-off');
   });
 });
 

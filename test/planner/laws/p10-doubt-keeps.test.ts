@@ -4,16 +4,18 @@ import type { Job } from '../../../src/planner/evidence.ts';
 import {
   done,
   emitted,
-  emittedNames,
+  emittedIn,
   group,
   job,
   live,
   NOW,
   named,
+  namesIn,
   planScene,
   row,
   running,
   verdicts,
+  verdictsIn,
 } from '../../support/scenario.ts';
 
 const ci = group();
@@ -26,14 +28,12 @@ describe('P10 a runner at work of which Gitea hears nothing', () => {
   const kept = { because: 'lost', emit: true, pinned: true, skip: true };
   /** Job 2, and whether Gitea was there so many seconds ago. */
   const room = (scene: Parameters<typeof planScene>[0], seconds = 20) =>
-    verdicts(
-      planScene({
-        groups: [one],
-        jobs: [begun(61), job(2, { createdAtMs: NOW - seconds * 1000 })],
-        runners: [silent],
-        ...scene,
-      }),
-    )[2];
+    verdictsIn({
+      groups: [one],
+      jobs: [begun(61), job(2, { createdAtMs: NOW - seconds * 1000 })],
+      runners: [silent],
+      ...scene,
+    })[2];
 
   it('is lost: its slot is free, and its Job stays', () => {
     expect(room({})).toBe(`new-runner ${named(one, 2)}`);
@@ -99,7 +99,7 @@ describe('P10 doubt keeps', () => {
       repo: { jobs: [running(1, named(ci, 1))], runners: [] },
     };
 
-    expect(emittedNames(planScene({ groups: [ci, repo], looks }))).toEqual([named(ci, 1)]);
+    expect(namesIn({ groups: [ci, repo], looks })).toEqual([named(ci, 1)]);
   });
 
   it.each<[Job['status'], Job['status']]>([
@@ -124,14 +124,14 @@ describe('P10 doubt keeps', () => {
     const again = { jobs: [job(1, { attempt: 2 })], runners: [] };
     const first = { jobs: [done(1, named(ci, 1))], runners: [] };
 
-    expect(verdicts(planScene({ groups: [ci, repo], looks: { acme: again, repo: first } }))[1]).toContain('new-runner');
-    expect(verdicts(planScene({ groups: [ci, repo], looks: { acme: first, repo: again } }))[1]).toContain('new-runner');
+    expect(verdictsIn({ groups: [ci, repo], looks: { acme: again, repo: first } })[1]).toContain('new-runner');
+    expect(verdictsIn({ groups: [ci, repo], looks: { acme: first, repo: again } })[1]).toContain('new-runner');
   });
 
   it('a runner whose row is listed twice, once offline', () => {
     const runners = [row(named(ci, 1), { online: false }), row(named(ci, 1), { id: 2, busy: true })];
 
-    expect(emitted(planScene({ runners }))).toMatchObject([{ because: 'finishing' }]);
+    expect(emittedIn({ runners })).toMatchObject([{ because: 'finishing' }]);
   });
 
   it('a runner whose row is listed several times: the one with most life counts, then the newest', () => {

@@ -8,11 +8,13 @@ import {
   live,
   NOW,
   named,
+  namesIn,
   planScene,
   row,
   running,
   type Scene,
   verdicts,
+  verdictsIn,
 } from '../../support/scenario.ts';
 
 const one = group({ maxActiveRunners: 1 });
@@ -29,7 +31,7 @@ describe('P14 a pod that cannot start', () => {
   it.each([10, 15, 59])('is not exchanged for a twin after %d minutes while no other job waits', (minutes) => {
     const scene = { jobs: [old(1)], liveJobs: [stuck(named(ci, 1), minutes)] };
 
-    expect(verdicts(planScene(scene))).toEqual({ 1: `own-runner ${named(ci, 1)}` });
+    expect(verdictsIn(scene)).toEqual({ 1: `own-runner ${named(ci, 1)}` });
   });
 
   it('loses its place to the job that waits for it, after pendingDeadlineMs and not before', () => {
@@ -39,30 +41,32 @@ describe('P14 a pod that cannot start', () => {
       liveJobs: [stuck(named(one, 1), minutes)],
     });
 
-    expect(verdicts(planScene(stuckFor(14.9)))).toEqual({ 1: `own-runner ${named(one, 1)}`, 2: 'cap' });
-    expect(verdicts(planScene(stuckFor(15)))).toEqual({ 1: 'cap', 2: `new-runner ${named(one, 2)}` });
+    expect(verdictsIn(stuckFor(14.9))).toEqual({ 1: `own-runner ${named(one, 1)}`, 2: 'cap' });
+    expect(verdictsIn(stuckFor(15))).toEqual({ 1: 'cap', 2: `new-runner ${named(one, 2)}` });
     expect(droppedIn(stuckFor(15))).toEqual([`stuck ${named(one, 1)}`]);
   });
 
   it('is not followed by another one at the next look: its job shares the runner of the other', () => {
     const scene = { groups: [one], jobs: [old(1), old(2)], liveJobs: [live(named(one, 2), 'starting')] };
 
-    expect(emittedNames(planScene(scene))).toEqual([named(one, 2)]);
+    expect(namesIn(scene)).toEqual([named(one, 2)]);
   });
 
   it('loses no more places than jobs wait', () => {
     const two = group({ maxActiveRunners: 2 });
     const liveJobs = [stuck(named(two, 1), 20), stuck(named(two, 2), 20)];
-    const planned = planScene({ groups: [two], jobs: [old(1), old(2), old(3)], liveJobs });
 
-    expect(verdicts(planned)).toEqual({ 1: `own-runner ${named(two, 1)}`, 2: 'cap', 3: `new-runner ${named(two, 3)}` });
+    expect(verdictsIn({ groups: [two], jobs: [old(1), old(2), old(3)], liveJobs })).toEqual({
+      1: `own-runner ${named(two, 1)}`,
+      2: 'cap',
+      3: `new-runner ${named(two, 3)}`,
+    });
   });
 
   it('serves no job but its own when places are short', () => {
     const jobs = [old(2), old(3)];
-    const planned = planScene({ groups: [one], jobs, liveJobs: [stuck(named(one, 1), 20)] });
 
-    expect(emittedNames(planned)).toEqual([named(one, 2)]);
+    expect(namesIn({ groups: [one], jobs, liveJobs: [stuck(named(one, 1), 20)] })).toEqual([named(one, 2)]);
   });
 
   it('takes no place from a runner that starts well: neither from that of another job nor from the second one of its own', () => {
@@ -89,7 +93,7 @@ describe('P14 a pod that cannot start', () => {
     const liveJobs = [stuck(named(off, 1), 20), live(named(one, 9), 'complete')];
     const scene = { groups: [off, one], jobs: [old(1), old(2)], liveJobs };
 
-    expect(verdicts(planScene(scene))).toEqual({ 1: `new-runner ${named(one, 1)}`, 2: 'cap' });
+    expect(verdictsIn(scene)).toEqual({ 1: `new-runner ${named(one, 1)}`, 2: 'cap' });
     expect(droppedIn(scene)).toContain(`suspended ${named(off, 1)}`);
   });
 
@@ -98,23 +102,27 @@ describe('P14 a pod that cannot start', () => {
     const jobs = [job(1, { labels: ['gpu'], createdAtMs: NOW - 120 * MINUTE }), old(2)];
     const trouble = { reason: 'ImagePullBackOff', ofNode: true } as const;
     const liveJobs = [stuck(named(gpu, 1), 20, { trouble }), live(named(one, 9), 'complete')];
-    const planned = planScene({ groups: [gpu, one], jobs, liveJobs });
 
-    expect(verdicts(planned)).toEqual({ 1: `new-runner ${named(gpu, 1, 1)}`, 2: `new-runner ${named(one, 2)}` });
+    expect(verdictsIn({ groups: [gpu, one], jobs, liveJobs })).toEqual({
+      1: `new-runner ${named(gpu, 1, 1)}`,
+      2: `new-runner ${named(one, 2)}`,
+    });
   });
 
   it('serves another job while places are left: a twin would be as stuck', () => {
-    const planned = planScene({ jobs: [old(2)], liveJobs: [stuck(named(ci, 1), 20)] });
-
-    expect(verdicts(planned)).toEqual({ 2: `free-runner ${named(ci, 1)}` });
+    expect(verdictsIn({ jobs: [old(2)], liveJobs: [stuck(named(ci, 1), 20)] })).toEqual({
+      2: `free-runner ${named(ci, 1)}`,
+    });
   });
 
   it('keeps its place from jobs that another group can serve', () => {
     const other = group({ name: 'zz' });
     const liveJobs = [stuck(named(one, 1), 20), live(named(other, 9), 'complete')];
-    const planned = planScene({ groups: [one, other], jobs: [old(1), old(2)], liveJobs });
 
-    expect(verdicts(planned)).toEqual({ 1: `own-runner ${named(one, 1)}`, 2: `new-runner ${named(other, 2)}` });
+    expect(verdictsIn({ groups: [one, other], jobs: [old(1), old(2)], liveJobs })).toEqual({
+      1: `own-runner ${named(one, 1)}`,
+      2: `new-runner ${named(other, 2)}`,
+    });
   });
 
   it('is tried once more on another node when the kubelet says what is wrong', () => {
@@ -124,17 +132,19 @@ describe('P14 a pod that cannot start', () => {
       liveJobs: [stuck(named(ci, 1), minutes, { trouble })],
     });
 
-    expect(verdicts(planScene(stuckFor(14.9)))).toEqual({ 1: `own-runner ${named(ci, 1)}` });
-    expect(verdicts(planScene(stuckFor(15)))).toEqual({ 1: `new-runner ${named(ci, 1, 1)}` });
+    expect(verdictsIn(stuckFor(14.9))).toEqual({ 1: `own-runner ${named(ci, 1)}` });
+    expect(verdictsIn(stuckFor(15))).toEqual({ 1: `new-runner ${named(ci, 1, 1)}` });
     expect(droppedIn(stuckFor(15))).toEqual([`stuck ${named(ci, 1)}`]);
   });
 
   it('is on its way when Kubernetes shows no trouble: it keeps its place', () => {
     const slow = stuck(named(one, 1), 40);
     const { trouble: _, ...onItsWay } = slow;
-    const planned = planScene({ groups: [one], jobs: [old(1), old(2)], liveJobs: [onItsWay] });
 
-    expect(verdicts(planned)).toEqual({ 1: `own-runner ${named(one, 1)}`, 2: 'cap' });
+    expect(verdictsIn({ groups: [one], jobs: [old(1), old(2)], liveJobs: [onItsWay] })).toEqual({
+      1: `own-runner ${named(one, 1)}`,
+      2: 'cap',
+    });
   });
 
   it('is told with its reason, and as late after a spawn timeout', () => {
@@ -180,9 +190,7 @@ describe('P14 a group whose runners fail before they start', () => {
     });
   const jobs = [1, 2, 3, 4, 5].map(old);
   const newOnes = (liveJobs: readonly LiveJob[], runners: Scene['runners'] = []) =>
-    Object.values(verdicts(planScene({ jobs, liveJobs, runners }))).filter((verdict) =>
-      verdict.startsWith('new-runner'),
-    );
+    Object.values(verdictsIn({ jobs, liveJobs, runners })).filter((verdict) => verdict.startsWith('new-runner'));
 
   it('starts none for other jobs while it backs off', () => {
     expect(newOnes([refused(1, 19), refused(2, 19)])).toHaveLength(5);

@@ -5,17 +5,19 @@ import { idle, join, pool, reasons, warm } from '../../support/pool-scene.ts';
 import {
   done,
   emitted,
-  emittedNames,
+  emittedIn,
   group,
   job,
   live,
   NOW,
   named,
+  namesIn,
   planScene,
+  reasonsIn,
   row,
   running,
   type Scene,
-  verdicts,
+  verdictsIn,
 } from '../../support/scenario.ts';
 
 describe('P15 a runner that no job needs any more', () => {
@@ -35,26 +37,25 @@ describe('P15 a runner that no job needs any more', () => {
     const one = { ...pool, minIdleRunners: 1 };
     const starting = { liveJobs: [live(warm(1), 'starting')] };
 
-    expect(reasons(planScene({ groups: [one], ...join(idle(left), starting) }))).toEqual({
+    expect(reasonsIn({ groups: [one], ...join(idle(left), starting) })).toEqual({
       [left]: 'warm',
       [warm(1)]: 'drained',
     });
-    expect(reasons(planScene({ groups: [one], ...join(idle(left), idle(warm(2))) }))).toEqual({
+    expect(reasonsIn({ groups: [one], ...join(idle(left), idle(warm(2))) })).toEqual({
       [left]: 'surplus',
       [warm(2)]: 'warm',
     });
   });
 
   it('takes no slot: the first one is asked for', () => {
-    expect(emittedNames(planScene({ groups: [pool], ...idle(left) }))).toEqual([warm(1), left].sort());
+    expect(namesIn({ groups: [pool], ...idle(left) })).toEqual([warm(1), left].sort());
   });
 
   it('loses its pin when it has one', () => {
     const liveJobs = [live(left, 'running', { pinned: true }), live(warm(2), 'running')];
     const rows = { jobs: [done(5, left)], runners: [row(left), row(warm(2))] };
-    const planned = planScene({ groups: [pool], ...rows, liveJobs });
 
-    const [, kept] = emitted(planned);
+    const [, kept] = emittedIn({ groups: [pool], ...rows, liveJobs });
     expect(kept).toMatchObject({ runner: left, pinned: false });
     expect(kept).not.toHaveProperty('skip');
   });
@@ -62,7 +63,7 @@ describe('P15 a runner that no job needs any more', () => {
   it('does not fill it when it is of an older template', () => {
     const old = named({ ...pool, templateHash: 't0' }, 5);
 
-    expect(reasons(planScene({ groups: [pool], ...join(idle(old), idle(warm(2))) }))).toMatchObject({
+    expect(reasonsIn({ groups: [pool], ...join(idle(old), idle(warm(2))) })).toMatchObject({
       [old]: 'surplus',
     });
   });
@@ -77,24 +78,25 @@ describe('P15 doubt keeps an idle runner', () => {
   const giteaWasUp = running(1, 'someone-else', { startedAtMs: NOW - 30_000, labels: ['other'] });
 
   it('whose row is offline when Gitea may have been away', () => {
-    expect(reasons(planScene({ groups: [one], runners: [away], liveJobs: [old] }))).toEqual({ [warm(1)]: 'warm' });
+    expect(reasonsIn({ groups: [one], runners: [away], liveJobs: [old] })).toEqual({ [warm(1)]: 'warm' });
   });
 
   it('but not when Gitea was there to hear it', () => {
-    const planned = planScene({ groups: [one], jobs: [giteaWasUp], runners: [away], liveJobs: [old] });
-
-    expect(reasons(planned)).toEqual({ [warm(1)]: 'never-came', [warm(1, 1)]: 'warm' });
+    expect(reasonsIn({ groups: [one], jobs: [giteaWasUp], runners: [away], liveJobs: [old] })).toEqual({
+      [warm(1)]: 'never-came',
+      [warm(1, 1)]: 'warm',
+    });
   });
 
   it('whose row nobody may list', () => {
-    expect(reasons(planScene({ groups: [one], liveJobs: [old] }))).toEqual({ [warm(1)]: 'warm' });
+    expect(reasonsIn({ groups: [one], liveJobs: [old] })).toEqual({ [warm(1)]: 'warm' });
   });
 
   it('but a job that it does not take gets another one after a spawn timeout', () => {
     const waits = (minutes: number) => job(7, { createdAtMs: minutesAgo(minutes) });
 
-    expect(verdicts(planScene({ groups: [one], jobs: [waits(4)], liveJobs: [old] }))[7]).toContain('free-runner');
-    expect(verdicts(planScene({ groups: [one], jobs: [waits(6)], liveJobs: [old] }))[7]).toContain('new-runner');
+    expect(verdictsIn({ groups: [one], jobs: [waits(4)], liveJobs: [old] })[7]).toContain('free-runner');
+    expect(verdictsIn({ groups: [one], jobs: [waits(6)], liveJobs: [old] })[7]).toContain('new-runner');
   });
 
   it('and waits a spawn timeout for its start, not for its creation, before the job gets another one', () => {
@@ -102,15 +104,15 @@ describe('P15 doubt keeps an idle runner', () => {
       live(warm(1), 'running', { createdAtMs: minutesAgo(30), runningSinceMs: minutesAgo(minutes) });
     const jobs = [job(7, { createdAtMs: minutesAgo(20) })];
 
-    expect(verdicts(planScene({ groups: [one], jobs, liveJobs: [slow(4)] }))[7]).toContain('free-runner');
-    expect(verdicts(planScene({ groups: [one], jobs, liveJobs: [slow(6)] }))[7]).toContain('new-runner');
+    expect(verdictsIn({ groups: [one], jobs, liveJobs: [slow(4)] })[7]).toContain('free-runner');
+    expect(verdictsIn({ groups: [one], jobs, liveJobs: [slow(6)] })[7]).toContain('new-runner');
   });
 
   it('but not one whose pod has not started in an hour', () => {
     const starting = (minutes: number) => [live(warm(1), 'starting', { createdAtMs: minutesAgo(minutes) })];
 
-    expect(reasons(planScene({ groups: [one], liveJobs: starting(59) }))).toEqual({ [warm(1)]: 'warm' });
-    expect(reasons(planScene({ groups: [one], liveJobs: starting(60) }))).toEqual({
+    expect(reasonsIn({ groups: [one], liveJobs: starting(59) })).toEqual({ [warm(1)]: 'warm' });
+    expect(reasonsIn({ groups: [one], liveJobs: starting(60) })).toEqual({
       [warm(1)]: 'never-came',
       [warm(1, 1)]: 'warm',
     });
@@ -128,7 +130,7 @@ describe('P15 doubt keeps an idle runner', () => {
     const left = named(one, 5);
     const liveJobs = [live(left, 'running', { createdAtMs: minutesAgo(8 * 1440) })];
 
-    expect(reasons(planScene({ groups: [one], runners: [row(left)], liveJobs }))).toEqual({ [left]: 'warm' });
+    expect(reasonsIn({ groups: [one], runners: [row(left)], liveJobs })).toEqual({ [left]: 'warm' });
   });
 });
 
@@ -141,13 +143,13 @@ describe('P15 an idle runner whose pod cannot start', () => {
   it('is not exchanged for a twin while no job waits', () => {
     const liveJobs = stuck({ reason: 'Unschedulable' });
 
-    expect(reasons(planScene({ groups: [one], liveJobs }))).toEqual({ [warm(1)]: 'warm' });
+    expect(reasonsIn({ groups: [one], liveJobs })).toEqual({ [warm(1)]: 'warm' });
   });
 
   it('is tried once more on another node when its node may be at fault', () => {
     const liveJobs = stuck({ reason: 'ImagePullBackOff', ofNode: true });
 
-    expect(reasons(planScene({ groups: [one], liveJobs }))).toEqual({ [warm(1)]: 'stuck', [warm(1, 1)]: 'warm' });
+    expect(reasonsIn({ groups: [one], liveJobs })).toEqual({ [warm(1)]: 'stuck', [warm(1, 1)]: 'warm' });
   });
 });
 
@@ -159,7 +161,7 @@ describe('P15 runners of a pool that fail', () => {
       finishedAtMs: NOW - secondsAgo * 1000,
       ...over,
     });
-  const because = (liveJobs: Scene['liveJobs'] = []) => reasons(planScene({ groups: [one], liveJobs }));
+  const because = (liveJobs: Scene['liveJobs'] = []) => reasonsIn({ groups: [one], liveJobs });
 
   it('are replaced at once, then after 10 s, and their records stay for that', () => {
     expect(because([failed(0, 1)])).toEqual({ [warm(1)]: 'back-off-record', [warm(1, 1)]: 'warm' });
@@ -180,7 +182,7 @@ describe('P15 runners of a pool that fail', () => {
     const ofOther = (ordinal: number) => ({ ...failed(ordinal, 1), name: warm(1, ordinal, other) });
     const come = idle(warm(1, 9, other));
     const both = (...parts: readonly Pick<Scene, 'runners' | 'liveJobs'>[]) =>
-      reasons(planScene({ groups: [one, other], ...join(...parts) }));
+      reasonsIn({ groups: [one, other], ...join(...parts) });
 
     expect(both({ liveJobs: [ofOther(0), ofOther(1)] })).toHaveProperty(warm(1), 'warm');
     // Nor does a runner of theirs that has come end the back-off of ours.
@@ -204,7 +206,7 @@ describe('P15 runners of a pool that fail', () => {
 
   it('leave ten records, too, when they failed in the same second, and when runners of the slot have come since', () => {
     const recordsIn = (scene: Scene) =>
-      Object.values(reasons(planScene({ groups: [one], ...scene }))).filter((reason) => reason === 'back-off-record');
+      Object.values(reasonsIn({ groups: [one], ...scene })).filter((reason) => reason === 'back-off-record');
     const liveJobs = Array.from({ length: 12 }, (_, ordinal) => failed(ordinal, 400));
     const used = live(warm(1, 12), 'complete', { finishedAtMs: NOW - 1_000 });
 
@@ -231,9 +233,9 @@ describe('P15 runners of a pool that fail', () => {
 
   it('leave none when the slot has a registered runner, the floor is lower, or the group is suspended', () => {
     const registered = join({ liveJobs: [failed(0, 60)] }, idle(warm(1, 1)));
-    expect(reasons(planScene({ groups: [one], ...registered }))).toMatchObject({ [warm(1)]: 'failed' });
+    expect(reasonsIn({ groups: [one], ...registered })).toMatchObject({ [warm(1)]: 'failed' });
     for (const groups of [[{ ...one, minIdleRunners: 0 }], [{ ...one, suspend: true }]]) {
-      expect(reasons(planScene({ groups, liveJobs: [failed(0, 60)] }))).toEqual({ [warm(1)]: 'failed' });
+      expect(reasonsIn({ groups, liveJobs: [failed(0, 60)] })).toEqual({ [warm(1)]: 'failed' });
     }
   });
 
@@ -247,13 +249,13 @@ describe('P15 runners of a pool that fail', () => {
       liveJobs: [live(named(pool, 9), 'running', { createdAtMs: NOW - 600_000, runningSinceMs: NOW - 600_000 })],
     };
 
-    expect(emittedNames(planScene({ groups: [pool], liveJobs }))).toEqual([warm(1)]);
-    expect(emittedNames(planScene({ groups: [pool], jobs: [job(9)], liveJobs }))).toEqual([named(pool, 9)]);
+    expect(namesIn({ groups: [pool], liveJobs })).toEqual([warm(1)]);
+    expect(namesIn({ groups: [pool], jobs: [job(9)], liveJobs })).toEqual([named(pool, 9)]);
     const ofOne = { ...pool, minIdleRunners: 1 };
-    expect(emittedNames(planScene({ groups: [ofOne], jobs: [job(9)], liveJobs }))).toEqual([named(pool, 9)]);
+    expect(namesIn({ groups: [ofOne], jobs: [job(9)], liveJobs })).toEqual([named(pool, 9)]);
     // A job that has its runner tries none.
     const served = { jobs: [job(9)], ...join({ liveJobs }, olderIdle) };
-    expect(reasons(planScene({ groups: [pool], ...served }))).toMatchObject({
+    expect(reasonsIn({ groups: [pool], ...served })).toMatchObject({
       [named(pool, 9)]: 'own-runner',
       [warm(1)]: 'warm',
     });

@@ -5,17 +5,21 @@ import { idle, join, pool, reasons, warm } from '../../support/pool-scene.ts';
 import {
   done,
   emitted,
+  emittedIn,
   emittedNames,
   group,
   job,
   live,
   NOW,
   named,
+  namesIn,
   planScene,
+  reasonsIn,
   row,
   running,
   type Scene,
   verdicts,
+  verdictsIn,
 } from '../../support/scenario.ts';
 
 const both = join(idle(warm(1)), idle(warm(2)));
@@ -32,7 +36,7 @@ describe('P15 a pool of two', () => {
   });
 
   it.each([1, 2])('asks for the slot that has none when slot %d has its runner', (slot) => {
-    expect(emittedNames(planScene({ groups: [pool], ...idle(warm(slot)) }))).toEqual([warm(1), warm(2)]);
+    expect(namesIn({ groups: [pool], ...idle(warm(slot)) })).toEqual([warm(1), warm(2)]);
   });
 
   it.each<[string, Partial<Scene>]>([
@@ -45,7 +49,7 @@ describe('P15 a pool of two', () => {
       { ...both, liveJobs: [1, 2].map((n) => live(warm(n), 'running', { createdAtMs: NOW - 9e6 })) },
     ],
   ])('keeps its runners when they %s', (_, scene) => {
-    expect(emittedNames(planScene({ groups: [pool], ...scene }))).toEqual([warm(1), warm(2)]);
+    expect(namesIn({ groups: [pool], ...scene })).toEqual([warm(1), warm(2)]);
   });
 
   it('gives a ready job an idle runner before a new one is asked for', () => {
@@ -61,8 +65,9 @@ describe('P15 a pool of two', () => {
       const runner = named(pool, 7, ordinal);
       const jobs = [running(5, others[0] ?? ''), running(6, others[1] ?? '')];
       const liveJobs = [...others, runner].map((name) => live(name, 'running', { pinned: others.includes(name) }));
-      const planned = planScene({ groups: [pool], jobs, liveJobs, runners: [row(runner)] });
-      return planned.runners.find((each) => each.runner === runner)?.because;
+      return planScene({ groups: [pool], jobs, liveJobs, runners: [row(runner)] }).runners.find(
+        (each) => each.runner === runner,
+      )?.because;
     };
 
     // It counts itself: a name that is known is passed over.
@@ -73,26 +78,32 @@ describe('P15 a pool of two', () => {
   it('gives a ready job a runner that is starting, too', () => {
     const liveJobs = [live(warm(1), 'starting'), live(warm(2), 'starting')];
 
-    expect(emittedNames(planScene({ groups: [pool], jobs: [job(7)], liveJobs }))).toEqual([warm(1), warm(2)]);
+    expect(namesIn({ groups: [pool], jobs: [job(7)], liveJobs })).toEqual([warm(1), warm(2)]);
   });
 
   it('refills the slot of a runner that is at work', () => {
-    const planned = planScene({ groups: [pool], jobs: [running(7, warm(1))], ...both });
-
-    expect(reasons(planned)).toEqual({ [warm(1)]: 'busy', [warm(1, 1)]: 'warm', [warm(2)]: 'warm' });
+    expect(reasonsIn({ groups: [pool], jobs: [running(7, warm(1))], ...both })).toEqual({
+      [warm(1)]: 'busy',
+      [warm(1, 1)]: 'warm',
+      [warm(2)]: 'warm',
+    });
   });
 
   it('asks for no other runner in the place of one that a job was given, and counts what fills the pool beside it', () => {
     const left = named(pool, 5);
-    const planned = planScene({ groups: [pool], jobs: [job(7)], ...join(idle(warm(1)), idle(left)) });
 
-    expect(reasons(planned)).toEqual({ [warm(1)]: 'free-runner', [left]: 'warm' });
+    expect(reasonsIn({ groups: [pool], jobs: [job(7)], ...join(idle(warm(1)), idle(left)) })).toEqual({
+      [warm(1)]: 'free-runner',
+      [left]: 'warm',
+    });
   });
 
   it('has its two beside a runner that was made for a job and waits for it', () => {
-    const planned = planScene({ groups: [pool], jobs: [job(7)], ...idle(named(pool, 7)) });
-
-    expect(reasons(planned)).toEqual({ [named(pool, 7)]: 'own-runner', [warm(1)]: 'warm', [warm(2)]: 'warm' });
+    expect(reasonsIn({ groups: [pool], jobs: [job(7)], ...idle(named(pool, 7)) })).toEqual({
+      [named(pool, 7)]: 'own-runner',
+      [warm(1)]: 'warm',
+      [warm(2)]: 'warm',
+    });
   });
 
   it('asks for as many further runners as jobs are left without one', () => {
@@ -120,7 +131,7 @@ describe('P15 a pool of two', () => {
     ],
     ['never registered', join({ liveJobs: [live(warm(1), 'running', { createdAtMs: NOW - 400_000 })] }, idle(warm(2)))],
   ])('gives a slot its next name when its runner %s', (_, scene) => {
-    expect(emittedNames(planScene({ groups: [pool], ...scene }))).toEqual([warm(1, 1), warm(2)].sort());
+    expect(namesIn({ groups: [pool], ...scene })).toEqual([warm(1, 1), warm(2)].sort());
   });
 
   it('keeps the next name of a slot when Gitea forgets the runners before it', () => {
@@ -130,26 +141,25 @@ describe('P15 a pool of two', () => {
       runners: [row(warm(2))],
     });
 
-    expect(emittedNames(planScene(known(3, 4, 5)))).toContain(warm(1, 6));
-    expect(emittedNames(planScene(known(4, 5)))).toContain(warm(1, 6));
-    expect(emittedNames(planScene(known(126, 127)))).toContain(warm(1, 0));
-    expect(emittedNames(planScene(known(127, 0, 1)))).toContain(warm(1, 2));
+    expect(namesIn(known(3, 4, 5))).toContain(warm(1, 6));
+    expect(namesIn(known(4, 5))).toContain(warm(1, 6));
+    expect(namesIn(known(126, 127))).toContain(warm(1, 0));
+    expect(namesIn(known(127, 0, 1))).toContain(warm(1, 2));
   });
 
   it('knows its runner by any name of the ring: none is drained for a high one', () => {
-    const planned = planScene({ groups: [pool], ...join(idle(warm(1, 127)), idle(warm(2))) });
-
-    expect(reasons(planned)).toEqual({ [warm(1, 127)]: 'warm', [warm(2)]: 'warm' });
+    expect(reasonsIn({ groups: [pool], ...join(idle(warm(1, 127)), idle(warm(2))) })).toEqual({
+      [warm(1, 127)]: 'warm',
+      [warm(2)]: 'warm',
+    });
   });
 
   it('has a name left when all names of the ring are known', () => {
     const jobs = Array.from({ length: 129 }, (_, ordinal) => done(ordinal + 1, warm(1, ordinal)));
 
-    expect(emittedNames(planScene({ groups: [pool], jobs, runners: [row(warm(2))] }))).toContain(warm(1, 129));
+    expect(namesIn({ groups: [pool], jobs, runners: [row(warm(2))] })).toContain(warm(1, 129));
     const liveJobs = [live(warm(1, 129), 'starting'), live(warm(2), 'running')];
-    expect(emittedNames(planScene({ groups: [pool], jobs, runners: [row(warm(2))], liveJobs }))).toContain(
-      warm(1, 129),
-    );
+    expect(namesIn({ groups: [pool], jobs, runners: [row(warm(2))], liveJobs })).toContain(warm(1, 129));
   });
 });
 
@@ -160,12 +170,12 @@ describe('P15 the floor comes last', () => {
   it('after runners at work', () => {
     const jobs = [running(1, slot(1)), running(2, slot(2))];
 
-    expect(reasons(planScene({ groups: [tight], jobs }))).toEqual({
+    expect(reasonsIn({ groups: [tight], jobs })).toEqual({
       [slot(1)]: 'busy',
       [slot(2)]: 'busy',
       [slot(1, 1)]: 'warm',
     });
-    expect(emitted(planScene({ groups: [tight], jobs: [...jobs, running(3, named(tight, 3))] }))).toHaveLength(3);
+    expect(emittedIn({ groups: [tight], jobs: [...jobs, running(3, named(tight, 3))] })).toHaveLength(3);
   });
 
   it('after jobs', () => {
@@ -189,11 +199,10 @@ describe('P15 the floor comes last', () => {
 
   it('and gives way to a lower floor, the highest slot first', () => {
     const one = { ...pool, minIdleRunners: 1 };
-    const planned = planScene({ groups: [one], ...both });
     // By name the tenth comes before the second.
     const ofTwelve = planScene({ groups: [one], ...join(idle(warm(2)), idle(warm(10)), idle(warm(12))) });
 
-    expect(reasons(planned)).toEqual({ [warm(1)]: 'warm', [warm(2)]: 'drained' });
+    expect(reasonsIn({ groups: [one], ...both })).toEqual({ [warm(1)]: 'warm', [warm(2)]: 'drained' });
     expect(reasons(ofTwelve)).toEqual({ [warm(2)]: 'warm', [warm(10)]: 'drained', [warm(12)]: 'drained' });
     expect(planScene({ groups: [{ ...pool, minIdleRunners: 0 }], ...both }).groups).toMatchObject([{ warm: 0 }]);
   });
@@ -208,13 +217,13 @@ describe('P15 the floor comes last', () => {
   });
 
   it('and a lower floor drops no young runner that the CI that goes on may need', () => {
-    const planned = planScene({
-      groups: [{ ...pool, minIdleRunners: 1 }],
-      jobs: [running(1, 'someone-else')],
-      ...both,
-    });
-
-    expect(reasons(planned)).toEqual({ [warm(1)]: 'warm', [warm(2)]: 'spare' });
+    expect(
+      reasonsIn({
+        groups: [{ ...pool, minIdleRunners: 1 }],
+        jobs: [running(1, 'someone-else')],
+        ...both,
+      }),
+    ).toEqual({ [warm(1)]: 'warm', [warm(2)]: 'spare' });
   });
 });
 
@@ -229,31 +238,32 @@ describe('P15 a change of the group', () => {
   });
 
   it('drains it while CI goes on, too', () => {
-    const planned = planScene({ groups: [changed], jobs: [running(1, 'someone-else')], ...both });
-
-    expect(planned.groups).toMatchObject([{ warm: 2, spare: 0 }]);
+    expect(planScene({ groups: [changed], jobs: [running(1, 'someone-else')], ...both }).groups).toMatchObject([
+      { warm: 2, spare: 0 },
+    ]);
   });
 
   it('drops no young runner that was made for a job before it, while CI goes on', () => {
     const left = named(pool, 5);
-    const planned = planScene({ groups: [changed], jobs: [running(1, 'someone-else')], ...idle(left) });
 
-    expect(reasons(planned)).toMatchObject({ [left]: 'spare' });
+    expect(reasonsIn({ groups: [changed], jobs: [running(1, 'someone-else')], ...idle(left) })).toMatchObject({
+      [left]: 'spare',
+    });
   });
 
   it('drops runners that are still starting', () => {
-    const planned = planScene({ groups: [changed], liveJobs: [live(warm(1), 'starting')] });
-
-    expect(reasons(planned)).toMatchObject({ [warm(1)]: 'replaced' });
+    expect(reasonsIn({ groups: [changed], liveJobs: [live(warm(1), 'starting')] })).toMatchObject({
+      [warm(1)]: 'replaced',
+    });
   });
 
   it('a ready job still gets an idle runner of before', () => {
-    expect(verdicts(planScene({ groups: [changed], jobs: [job(7)], ...both }))[7]).toContain('free-runner');
+    expect(verdictsIn({ groups: [changed], jobs: [job(7)], ...both })[7]).toContain('free-runner');
   });
 });
 
 it('P15 two groups keep pools of their own', () => {
   const other = group({ name: 'other', minIdleRunners: 1 });
 
-  expect(emittedNames(planScene({ groups: [pool, other] }))).toEqual([warm(1), warm(2), warm(1, 0, other)]);
+  expect(namesIn({ groups: [pool, other] })).toEqual([warm(1), warm(2), warm(1, 0, other)]);
 });

@@ -56,13 +56,14 @@ describe('P16 a runner of the place where its group was before', () => {
 
   test('serves no job of the new place', () => {
     const id = 1;
-    const planned = planScene({
-      groups: [ci],
-      jobs: [job(id)],
-      liveJobs: [live(name, 'running', { ...atWork, pinned: false })],
-    });
 
-    expect(planned.jobs).toMatchObject([{ verdict: 'served', by: 'new-runner', runner: named(ci, id) }]);
+    expect(
+      planScene({
+        groups: [ci],
+        jobs: [job(id)],
+        liveJobs: [live(name, 'running', { ...atWork, pinned: false })],
+      }).jobs,
+    ).toMatchObject([{ verdict: 'served', by: 'new-runner', runner: named(ci, id) }]);
   });
 
   test('is used up when its pod has ended', () => {

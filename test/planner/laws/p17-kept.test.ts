@@ -13,6 +13,7 @@ import {
   running,
   type Scene,
   verdicts,
+  verdictsIn,
 } from '../../support/scenario.ts';
 
 const MINUTE = 60_000;
@@ -85,9 +86,9 @@ describe('P17 a runner whose CI job failed', () => {
   });
 
   it('is none that Gitea shows online and idle: that one takes the next job', () => {
-    const planned = planScene({ groups: [ci], jobs: [failed(), job(2)], runners: [row(name)], liveJobs: [waiting()] });
-
-    expect(verdicts(planned)[2]).toBe(`free-runner ${name}`);
+    expect(verdictsIn({ groups: [ci], jobs: [failed(), job(2)], runners: [row(name)], liveJobs: [waiting()] })[2]).toBe(
+      `free-runner ${name}`,
+    );
   });
 
   it('takes a place under the cap, and is counted', () => {
@@ -99,13 +100,14 @@ describe('P17 a runner whose CI job failed', () => {
 
   it('stays when Gitea has forgotten its CI job, e.g. because somebody has run it again', () => {
     const again = job(1, { attempt: 2 });
-    const planned = planScene({
-      groups: [group({ ...ci, maxActiveRunners: 2 })],
-      jobs: [again],
-      liveJobs: [waiting(printed)],
-    });
 
-    expect(planned.runners).toMatchObject([
+    expect(
+      planScene({
+        groups: [group({ ...ci, maxActiveRunners: 2 })],
+        jobs: [again],
+        liveJobs: [waiting(printed)],
+      }).runners,
+    ).toMatchObject([
       { because: 'debugging', runner: name },
       { because: 'new-runner', runner: named(ci, 1, 0, 2) },
     ]);
@@ -246,8 +248,8 @@ describe('P17 a pod that waits although its CI job did not fail', () => {
   });
 
   it('holds no place', () => {
-    const planned = planScene({ groups: [ci], jobs: [cancelled(1_000), job(2)], liveJobs: [waiting()] });
-
-    expect(verdicts(planned)[2]).toBe(`new-runner ${named(ci, 2)}`);
+    expect(verdictsIn({ groups: [ci], jobs: [cancelled(1_000), job(2)], liveJobs: [waiting()] })[2]).toBe(
+      `new-runner ${named(ci, 2)}`,
+    );
   });
 });
