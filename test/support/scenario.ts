@@ -147,3 +147,5 @@ export const servedIn = (scene: Scene) => servedIds(planScene(scene));
 /** Why each of its runners is in the output, or is not. */
 export const reasonsIn = (scene: Scene): Readonly<Record<string, string>> =>
   Object.fromEntries(planScene(scene).runners.map(({ runner, because }) => [runner, because]));
+/** The same without their names. */
+export const becauseIn = (scene: Scene) => planScene(scene).runners.map(({ because }) => because);

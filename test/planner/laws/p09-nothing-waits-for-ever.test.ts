@@ -68,16 +68,6 @@ describe('P9 nothing waits for ever', () => {
     expect(seen(300_000)).toBe(`new-runner ${named(ci, 1, 1)}`);
   });
 
-  it('keeps a runner that has been idle for long for a job that has just become ready', () => {
-    expect(
-      verdictsIn({
-        jobs: [job(1)],
-        runners: [row(named(ci, 9))],
-        liveJobs: [live(named(ci, 9), 'running', { createdAtMs: NOW - 3_600_000 })],
-      }),
-    ).toEqual({ 1: `free-runner ${named(ci, 9)}` });
-  });
-
   it('does not wait for a Job that is being deleted', () => {
     expect(namesIn({ jobs: [job(1)], liveJobs: [live(named(ci, 1), 'deleting')] })).toEqual([named(ci, 1, 1)]);
   });
