@@ -9,57 +9,47 @@ import {
   live,
   NOW,
   named,
+  namesIn,
   ORIGIN,
-  planScene as planAnyScene,
+  planScene,
   row,
   running,
-  type Scene,
-  servedIds,
+  servedIn,
 } from '../support/scenario.ts';
 
 const fair = group({ fairness: 'per-repository', maxActiveRunners: 3 });
+const [web, api, docs] = ['acme/web', 'acme/api', 'acme/docs'].map((repository) => ({ repository }));
 /** Five jobs of the repository web came first, then two of api and one of docs. */
 const flood: readonly Job[] = [
-  ...[1, 2, 3, 4, 5].map((id) => job(id, { repository: 'acme/web' })),
-  ...[6, 7].map((id) => job(id, { repository: 'acme/api' })),
-  job(8, { repository: 'acme/docs' }),
+  ...[1, 2, 3, 4, 5].map((id) => job(id, web)),
+  ...[6, 7].map((id) => job(id, api)),
+  job(8, docs),
 ];
 const inOrder = (...ids: readonly number[]) => ids.map((id) => named(fair, id)).sort();
 
-describe.each<[string, readonly LiveJob[]]>([
-  ['where Gitea alone tells', []],
-  ['where Kubernetes shows Jobs', [live(named(fair, 77), 'complete')]],
-])('P12 by turns %s', (_, liveJobs) => {
-  const planScene = (scene: Scene) => planAnyScene({ liveJobs, ...scene });
-
+describe.each<[string, { readonly liveJobs?: readonly LiveJob[] }]>([
+  ['where Gitea alone tells', {}],
+  ['where Kubernetes shows Jobs', { liveJobs: [live(named(fair, 77), 'complete')] }],
+])('P12 by turns %s', (_, seen) => {
   it('each repository gets its first slot before one gets its second', () => {
-    expect(emittedNames(planScene({ groups: [fair], jobs: flood }))).toEqual(inOrder(1, 6, 8));
+    expect(namesIn({ groups: [fair], jobs: flood, ...seen })).toEqual(inOrder(1, 6, 8));
   });
 
   it('within a turn the job that has been ready longest comes first', () => {
     const five = { ...fair, maxActiveRunners: 5 };
 
-    expect(emittedNames(planScene({ groups: [five], jobs: flood }))).toEqual(inOrder(1, 2, 6, 7, 8));
-  });
-
-  it('runners at work count for their repository', () => {
-    const busy = [running(20, named(fair, 20), { repository: 'acme/web' })];
-
-    expect(emittedNames(planScene({ groups: [fair], jobs: [...flood, ...busy] }))).toEqual(
-      [named(fair, 20), ...inOrder(6, 8)].sort(),
-    );
+    expect(namesIn({ groups: [five], jobs: flood, ...seen })).toEqual(inOrder(1, 2, 6, 7, 8));
   });
 
   it('a claim changes no turn: the starting runners stay wanted', () => {
-    const before = emittedNames(planScene({ groups: [fair], jobs: flood }));
-    const claimed = flood.map((each) => (each.id === 1 ? running(1, named(fair, 1)) : each));
+    const claimed = flood.map((each) => (each.id === 1 ? running(1, named(fair, 1), web) : each));
 
-    expect(emittedNames(planScene({ groups: [fair], jobs: claimed }))).toEqual(before);
+    expect(namesIn({ groups: [fair], jobs: claimed, ...seen })).toEqual(inOrder(1, 6, 8));
   });
 
   it('says whose job gets the next slot', () => {
     const held = (maxActiveRunners: number) =>
-      planScene({ groups: [{ ...fair, maxActiveRunners }], jobs: flood }).jobs.flatMap((decision) =>
+      planScene({ groups: [{ ...fair, maxActiveRunners }], jobs: flood, ...seen }).jobs.flatMap((decision) =>
         decision.verdict === 'held' ? [[decision.job.id, decision.next]] : [],
       );
 
@@ -67,83 +57,59 @@ describe.each<[string, readonly LiveJob[]]>([
     expect(held(4)).toEqual([3, 4, 5, 7].map((id) => [id, 'acme/api']));
   });
 
-  it('nobody is starved: with jobs of web coming for ever, the one of docs is served when a slot is freed', () => {
-    const two = { ...fair, maxActiveRunners: 2 };
-    const docs = job(8, { repository: 'acme/docs' });
-    const busyWeb = running(20, named(two, 20), { repository: 'acme/web' });
-    const web = [1, 2, 3].map((id) => job(id, { repository: 'acme/web' }));
-
-    expect(emittedNames(planScene({ groups: [two], jobs: [busyWeb, ...web, docs] }))).toEqual(
-      [named(two, 20), named(two, 8)].sort(),
-    );
-  });
-
   it('all runners at work count, and only those: a repository’s first waiting job has the turn after them', () => {
-    const atWork = [20, 21].map((id) => running(id, named(fair, id), { repository: 'acme/web' }));
     const jobs = [
-      ...[...atWork, running(22, named(fair, 22), { repository: 'acme/api' })],
-      done(23, named(fair, 23), { repository: 'acme/docs' }),
-      ...[job(1, { repository: 'acme/web' }), ...[6, 7].map((id) => job(id, { repository: 'acme/api' }))],
-      ...[8, 9].map((id) => job(id, { repository: 'acme/docs' })),
+      ...[20, 21].map((id) => running(id, named(fair, id), web)),
+      running(22, named(fair, 22), api),
+      done(23, named(fair, 23), docs),
+      ...[job(1, web), job(6, api), job(7, api), job(8, docs), job(9, docs)],
     ];
-    const served = (slots: number) =>
-      servedIds(planScene({ groups: [{ ...fair, maxActiveRunners: 3 + slots }], jobs }));
+    const served = (slots: number) => servedIn({ groups: [{ ...fair, maxActiveRunners: 3 + slots }], jobs, ...seen });
 
     expect([1, 2, 3, 4].map(served)).toEqual([[8], [6, 8], [6, 8, 9], [1, 6, 8, 9]]);
   });
+});
 
-  it('names the next repository among the jobs that the cap holds back, not among those that wait for something else', () => {
-    const one = { ...fair, maxActiveRunners: 1 };
-    const failed = [0, 1].map((nth) => live(named(one, 1, nth), 'failed', { finishedAtMs: NOW }));
-    const jobs = [
-      job(1, { repository: 'acme/web' }),
-      ...[2, 3].map((id) => job(id, { repository: 'acme/api' })),
-      job(4, { repository: 'acme/web' }),
-    ];
-    const planned = planScene({ groups: [one], jobs, liveJobs: failed });
+describe('P12 the next repository is that of a job that the cap holds back, not of one that waits for something else', () => {
+  const one = { ...fair, maxActiveRunners: 1 };
 
-    expect(planned.jobs[0]).toMatchObject({ because: 'backing-off' });
+  it.each<[string, LiveJob[]]>([
+    ['backing-off', [0, 1].map((nth) => live(named(one, 1, nth), 'failed', { finishedAtMs: NOW }))],
+    [
+      'served-elsewhere',
+      [live(named(group({ name: 'theirs' }), 1), 'starting', { jobUrl: job(1).url, giteaUrl: ORIGIN })],
+    ],
+  ])('%s', (because, liveJobs) => {
+    const jobs = [job(1, web), job(2, api), job(3, api), job(4, web)];
+    const planned = planScene({ groups: [one], jobs, liveJobs });
+
+    expect(planned.jobs[0]).toMatchObject({ because });
     expect(planned.jobs[3]).toMatchObject({ because: 'cap', next: 'acme/api' });
+  });
 
-    const theirs = live(named(group({ name: 'theirs' }), 1), 'starting', { jobUrl: job(1).url, giteaUrl: ORIGIN });
-    const elsewhere = planScene({ groups: [one], jobs, liveJobs: [theirs] });
-    expect(elsewhere.jobs[0]).toMatchObject({ because: 'served-elsewhere' });
-    expect(elsewhere.jobs[3]).toMatchObject({ because: 'cap', next: 'acme/api' });
+  it('a limit, although that one keeps its place under the cap', () => {
+    const limits = [{ key: 'limit gpus', name: 'gpus', most: 1 }];
+    const other = group({ name: 'other', labels: ['arm'], limits });
+    const jobs = [
+      running(9, named(other, 9), { labels: ['arm'] }),
+      job(1, { ...web, createdAtMs: NOW - 1_800_000 }),
+      job(2, api),
+    ];
+    const liveJobs = [live(named(other, 9), 'running')];
+    const planned = planScene({ groups: [{ ...one, limits }, other], jobs, liveJobs });
+
+    expect(planned.jobs.find((of) => of.job.id === 1)).toMatchObject({ because: 'limit' });
+    expect(planned.jobs.find((of) => of.job.id === 2)).toMatchObject({ because: 'cap', next: 'acme/api' });
   });
 });
 
-it('nor among those that wait for a limit, and keep the place under the cap', () => {
-  const limits = [{ key: 'limit gpus', name: 'gpus', most: 1 }];
-  const one = { ...fair, maxActiveRunners: 1, limits };
-  const other = group({ name: 'other', labels: ['arm'], limits });
-  const jobs = [
-    running(9, named(other, 9), { labels: ['arm'] }),
-    job(1, { repository: 'acme/web', createdAtMs: NOW - 1_800_000 }),
-    job(2, { repository: 'acme/api' }),
-  ];
-  const planned = planAnyScene({ groups: [one, other], jobs, liveJobs: [live(named(other, 9), 'running')] });
+it('P12 a living runner is kept, whoever it was started for', () => {
+  const groups = [{ ...fair, maxActiveRunners: 1 }];
 
-  expect(planned.jobs.find((of) => of.job.id === 1)).toMatchObject({ because: 'limit' });
-  expect(planned.jobs.find((of) => of.job.id === 2)).toMatchObject({ because: 'cap', next: 'acme/api' });
-});
-
-describe('P12', () => {
-  const planScene = planAnyScene;
-
-  it('a living runner is kept, whoever it was started for', () => {
-    const planned = planScene({
-      groups: [{ ...fair, maxActiveRunners: 1 }],
-      jobs: flood,
-      runners: [row(named(fair, 5))],
-    });
-
-    expect(emittedNames(planned)).toEqual([named(fair, 5)]);
-  });
+  expect(namesIn({ groups, jobs: flood, runners: [row(named(fair, 5))] })).toEqual([named(fair, 5)]);
 });
 
 describe('without it', () => {
-  const planScene = planAnyScene;
-
   it('the jobs that have been ready longest get the slots, and nothing is said of turns', () => {
     const oldest = group({ maxActiveRunners: 3 });
     const planned = planScene({ groups: [oldest], jobs: flood });
@@ -177,6 +143,6 @@ describe('where a job may go to a group with turns and to one without', () => {
     const looks = { repo: { jobs: mine, runners: [] }, acme: { jobs: [...mine, job(3)], runners: [] } };
     const liveJobs = [plain, turns].map((of) => live(named(of, 77), 'complete'));
 
-    expect(servedIds(planAnyScene({ groups: [plain, turns], looks, liveJobs }))).toEqual([1, 2]);
+    expect(servedIn({ groups: [plain, turns], looks, liveJobs })).toEqual([1, 2]);
   });
 });

@@ -4,9 +4,14 @@ import { type HeldBecause, type JobDecision, type Plan, takesPlace } from '../..
 import { type Group, type Job, type Limit, type LiveJob, liveJobsOf } from '../../src/planner/evidence.ts';
 import { parseRunnerName, poolIndexOf } from '../../src/planner/names.ts';
 import { plan } from '../../src/planner/plan.ts';
-import { fc, test } from '../support/property.ts';
+import { fc, test as property } from '../support/property.ts';
 import { emitted } from '../support/scenario.ts';
 import { anyScene, looksOf, planOf, type Scene, withLiveJobs } from './any-scene.ts';
+
+/** A law that the plan of any scene keeps. */
+function test(name: string, law: (planned: Plan, scene: Scene) => void): void {
+  property(name, [anyScene], (scene) => law(planOf(scene), scene));
+}
 
 const ofGroup = (planned: Plan, group: Group) =>
   emitted(planned).filter((decision) => decision.group.name === group.name);
@@ -15,18 +20,32 @@ const IS_AT_WORK: ReadonlySet<string> = new Set(['busy', 'finishing', 'moved']);
 
 const sparesOf = (planned: Plan) => planned.runners.filter(({ because }) => because === 'spare');
 
+/** Runners of a group in the output, spare ones, too. */
+const outOf = (planned: Plan, group: Group) => [
+  ...ofGroup(planned, group),
+  ...sparesOf(planned).filter((decision) => decision.group.name === group.name),
+];
+
+const liveIn = ({ evidence }: Scene): ReadonlyMap<string, LiveJob> =>
+  new Map(liveJobsOf(evidence).map((live) => [live.name, live]));
+
+/** Names of the Jobs that are seen finished. */
+const endedIn = ({ evidence }: Scene): ReadonlySet<string> =>
+  new Set(liveJobsOf(evidence).flatMap(({ name, state }) => (state === 'complete' || state === 'failed' ? name : [])));
+
 /**
  * Places under the cap: one for each runner; more for a busy one under whose name several jobs run, or whose Job was re-created while the
  * first runner works (ADR 3).
  */
-function placesTaken({ evidence }: Scene, planned: Plan, group: Group): number {
-  const live = new Map(liveJobsOf(evidence).map((each) => [each.name, each]));
+function placesTaken(scene: Scene, planned: Plan, group: Group): number {
+  const { nowMs } = scene.evidence;
+  const live = liveIn(scene);
   const places = ofGroup(planned, group).map(({ runner, because, job }) => {
     // A pool gives way to jobs.
     if (because === 'warm') return 0;
     if (because !== 'busy' || !job) return 1;
     const runs = planned.jobs.filter((each) => each.verdict === 'running' && each.job.runner === runner).length;
-    const began = (job.startedAtMs ?? evidence.nowMs) < evidence.nowMs - 22_000;
+    const began = (job.startedAtMs ?? nowMs) < nowMs - 22_000;
     return runs + (began && live.get(runner)?.state === 'starting' ? 1 : 0);
   });
   return places.reduce((sum, each) => sum + each, 0);
@@ -94,47 +113,34 @@ function isTrue(because: HeldBecause, job: Job, scene: Scene, planned: Plan): bo
 }
 
 describe('for any groups and any evidence', () => {
-  test(
-    'P1 every runner of ours with a job in progress is emitted, pinned, unless its Job is seen finished',
-    [anyScene],
-    (scene) => {
-      // Lost ones, too: they need no slot, but nothing prunes them.
-      const out = new Map(planOf(scene).runners.flatMap((of) => (of.emit ? [[of.runner, of] as const] : [])));
-      const ended = new Set(
-        liveJobsOf(scene.evidence)
-          .filter(({ state }) => state === 'complete' || state === 'failed')
-          .map(({ name }) => name),
-      );
+  test('P1 every runner of ours with a job in progress is emitted, pinned, unless its Job is seen finished', (planned, scene) => {
+    // Lost ones, too: they need no slot, but nothing prunes them.
+    const out = new Map(planned.runners.flatMap((of) => (of.emit ? [[of.runner, of] as const] : [])));
+    const ended = endedIn(scene);
 
-      for (const { job, verdict } of planOf(scene).jobs) {
-        if (verdict !== 'running' || !job.runner?.startsWith('g') || ended.has(job.runner)) continue;
-        if (out.has(job.runner) || scene.groups.some(({ name }) => job.runner?.startsWith(`${name}-`))) {
-          expect(out.get(job.runner)).toMatchObject({ pinned: true });
-        }
+    for (const { job, verdict } of planned.jobs) {
+      if (verdict !== 'running' || !job.runner?.startsWith('g') || ended.has(job.runner)) continue;
+      if (out.has(job.runner) || scene.groups.some(({ name }) => job.runner?.startsWith(`${name}-`))) {
+        expect(out.get(job.runner)).toMatchObject({ pinned: true });
       }
-    },
-  );
+    }
+  });
 
-  test(
-    'P2 one ready job has at most one runner, and no runner is wanted for anything but a ready job',
-    [anyScene],
-    (scene) => {
-      const planned = planOf(scene);
-      const wanted = emitted(planned).filter(
-        ({ because }) => !IS_AT_WORK.has(because) && because !== 'unpinning' && because !== 'warm',
-      );
-      const served = planned.jobs.filter(({ verdict }) => verdict === 'served');
+  test('P2 one ready job has at most one runner, and no runner is wanted for anything but a ready job', (planned) => {
+    const wanted = emitted(planned).filter(
+      ({ because }) => !IS_AT_WORK.has(because) && because !== 'unpinning' && because !== 'warm',
+    );
+    const served = planned.jobs.filter(({ verdict }) => verdict === 'served');
 
-      expect(wanted.map(({ job }) => job?.status)).toEqual(wanted.map(() => 'queued'));
-      expect(new Set(wanted.map(({ job }) => job?.id)).size).toBe(wanted.length);
-      expect(served).toHaveLength(wanted.length);
-    },
-  );
+    expect(wanted.map(({ job }) => job?.status)).toEqual(wanted.map(() => 'queued'));
+    expect(new Set(wanted.map(({ job }) => job?.id)).size).toBe(wanted.length);
+    expect(served).toHaveLength(wanted.length);
+  });
 
-  test('P2 a runner that no job needs is kept only when it is seen, free, unpinned and young', [anyScene], (scene) => {
-    const seen = new Map(liveJobsOf(scene.evidence).map((live) => [live.name, live]));
+  test('P2 a runner that no job needs is kept only when it is seen, free, unpinned and young', (planned, scene) => {
+    const seen = liveIn(scene);
     const timeoutMs = new Map(scene.groups.map(({ name, spawnTimeoutMs }) => [name, spawnTimeoutMs]));
-    for (const decision of sparesOf(planOf(scene))) {
+    for (const decision of sparesOf(planned)) {
       const live = seen.get(decision.runner);
       expect(decision).toMatchObject({ emit: true, pinned: false });
       expect(['starting', 'running', 'unknown']).toContain(live?.state);
@@ -143,18 +149,15 @@ describe('for any groups and any evidence', () => {
     }
   });
 
-  test('P3 no group emits more than its cap, unless that many are busy', [anyScene], (scene) => {
-    const planned = planOf(scene);
-
+  test('P3 no group emits more than its cap, unless that many are busy', (planned, scene) => {
     for (const group of scene.groups) {
-      const spares = sparesOf(planned).filter((decision) => decision.group.name === group.name);
-      const out = [...ofGroup(planned, group), ...spares];
+      const out = outOf(planned, group);
       const busy = out.filter(({ because }) => IS_AT_WORK.has(because)).length;
       expect(out.length).toBeLessThanOrEqual(Math.max(busy, group.suspend ? 0 : group.maxActiveRunners));
     }
   });
 
-  test(
+  property(
     'P22 no limit and no cap has more places taken than there are, unless so many runners are at work',
     [anyScene, fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 5 }), fc.boolean(), fc.boolean()],
     ({ groups, evidence }, weight, most, isPer, isOfBranches) => {
@@ -184,33 +187,22 @@ describe('for any groups and any evidence', () => {
     },
   );
 
-  test(
-    'P4 no name is wanted whose Job is finished or that has finished a job, has no online row, and whose pod has started',
-    [anyScene],
-    (scene) => {
-      const looks = looksOf(scene);
-      const online = new Set(
-        looks.flatMap(({ runners }) => runners.filter((row) => row.online).map(({ name }) => name)),
-      );
-      const ended = new Set(
-        liveJobsOf(scene.evidence)
-          .filter(({ state }) => state === 'complete' || state === 'failed')
-          .map(({ name }) => name),
-      );
+  test('P4 no name is wanted whose Job is finished or that has finished a job, has no online row, and whose pod has started', (planned, scene) => {
+    const rows = looksOf(scene).flatMap(({ runners }) => runners);
+    const online = new Set(rows.filter((row) => row.online).map(({ name }) => name));
+    const ended = new Set(endedIn(scene));
+    const live = liveIn(scene);
+    for (const { verdict, job } of planned.jobs) {
+      if (verdict !== 'done' || !job.runner || online.has(job.runner)) continue;
+      if (live.get(job.runner)?.state !== 'starting') ended.add(job.runner);
+    }
+    for (const { runner, because } of emitted(planned)) {
+      if (because !== 'busy') expect(ended).not.toContain(runner);
+    }
+  });
 
-      const stateOf = new Map(liveJobsOf(scene.evidence).map((live) => [live.name, live.state]));
-      for (const { verdict, job } of planOf(scene).jobs) {
-        if (verdict !== 'done' || !job.runner || online.has(job.runner)) continue;
-        if (stateOf.get(job.runner) !== 'starting') ended.add(job.runner);
-      }
-      for (const { runner, because } of emitted(planOf(scene))) {
-        if (because !== 'busy') expect(ended).not.toContain(runner);
-      }
-    },
-  );
-
-  test('P6 every wanted runner covers its job', [anyScene], (scene) => {
-    for (const { job, group, because } of emitted(planOf(scene))) {
+  test('P6 every wanted runner covers its job', (planned, scene) => {
+    for (const { job, group, because } of emitted(planned)) {
       if (IS_AT_WORK.has(because) || because === 'warm') continue;
       const owner = scene.groups.find(({ name }) => name === group.name);
       expect(owner?.labels).toEqual(expect.arrayContaining([...(job?.labels ?? [])]));
@@ -218,34 +210,28 @@ describe('for any groups and any evidence', () => {
     }
   });
 
-  test(
-    'P7 a job without a runner of its own goes past a group that covers it only when that group is full, suspended, backs off or, unseen, had room later',
-    [anyScene],
-    (scene) => {
-      const planned = planOf(scene);
-      const width = { repo: 0, owner: 1, global: 2 };
+  test('P7 a job without a runner of its own goes past a group that covers it only when that group is full, suspended, backs off or, unseen, had room later', (planned, scene) => {
+    const width = { repo: 0, owner: 1, global: 2 };
 
-      for (const decision of planned.jobs) {
-        if (decision.verdict !== 'served' || hasRunnerInItsGroup(planned, decision)) continue;
-        const owner = scene.groups.find(({ name }) => name === decision.group.name);
-        if (!owner) throw new Error('served by nobody');
-        for (const group of scene.groups) {
-          const sees = scene.evidence.looks.get(group.look)?.jobs.some(({ id }) => id === decision.job.id);
-          const covers = decision.job.labels.every((label) => group.labels.includes(label));
-          const willing = decision.job.labels.length > 0 || group.acceptUnlabelledJobs;
-          if (!sees || !covers || !willing || width[group.scope] >= width[owner.scope]) continue;
-          const backsOff = planned.runners.some(
-            ({ group: of, because }) =>
-              of.name === group.name && (because === 'failed' || because === 'back-off-record'),
-          );
-          const full = placesTaken(scene, planned, group) >= group.maxActiveRunners;
-          expect(group.suspend || full || backsOff || mayHaveBeenFull(scene, planned, group)).toBe(true);
-        }
+    for (const decision of planned.jobs) {
+      if (decision.verdict !== 'served' || hasRunnerInItsGroup(planned, decision)) continue;
+      const owner = scene.groups.find(({ name }) => name === decision.group.name);
+      if (!owner) throw new Error('served by nobody');
+      for (const group of scene.groups) {
+        const sees = scene.evidence.looks.get(group.look)?.jobs.some(({ id }) => id === decision.job.id);
+        const covers = decision.job.labels.every((label) => group.labels.includes(label));
+        const willing = decision.job.labels.length > 0 || group.acceptUnlabelledJobs;
+        if (!sees || !covers || !willing || width[group.scope] >= width[owner.scope]) continue;
+        const backsOff = planned.runners.some(
+          ({ group: of, because }) => of.name === group.name && (because === 'failed' || because === 'back-off-record'),
+        );
+        const full = placesTaken(scene, planned, group) >= group.maxActiveRunners;
+        expect(group.suspend || full || backsOff || mayHaveBeenFull(scene, planned, group)).toBe(true);
       }
-    },
-  );
+    }
+  });
 
-  test('P8 the order of groups, jobs, rows and Jobs does not matter', [anyScene, fc.nat()], (scene, seed) => {
+  property('P8 the order of groups, jobs, rows and Jobs does not matter', [anyScene, fc.nat()], (scene, seed) => {
     const shuffled = <T>(list: readonly T[]): T[] => {
       const sorted = list.map((item, i) => ({ item, key: (i * 7919 + seed * 104_729) % 1_009 }));
       return sorted.sort((a, b) => a.key - b.key).map(({ item }) => item);
@@ -261,9 +247,7 @@ describe('for any groups and any evidence', () => {
     expect(plan(shuffled(scene.groups), evidence)).toEqual(planOf(scene));
   });
 
-  test('P9 every ready job is served, or is held for a reason that is true', [anyScene], (scene) => {
-    const planned = planOf(scene);
-
+  test('P9 every ready job is served, or is held for a reason that is true', (planned, scene) => {
     for (const decision of planned.jobs) {
       if (decision.job.status !== 'queued') continue;
       if (decision.verdict === 'served') {
@@ -279,26 +263,18 @@ describe('for any groups and any evidence', () => {
     }
   });
 
-  test(
-    'P10 a runner of ours whose row is online and busy is never dropped, unless its Job is seen finished',
-    [anyScene],
-    (scene) => {
-      // Whatever it is printed for: one that is not wanted (P19) is not pruned either.
-      const out = planOf(scene).runners.flatMap(({ emit, runner }) => (emit ? runner : []));
-      const ended = new Set(
-        liveJobsOf(scene.evidence)
-          .filter(({ state }) => state === 'complete' || state === 'failed')
-          .map(({ name }) => name),
-      );
+  test('P10 a runner of ours whose row is online and busy is never dropped, unless its Job is seen finished', (planned, scene) => {
+    // Whatever it is printed for: one that is not wanted (P19) is not pruned either.
+    const out = planned.runners.flatMap(({ emit, runner }) => (emit ? runner : []));
+    const ended = endedIn(scene);
 
-      for (const { name, online, busy } of looksOf(scene).flatMap(({ runners }) => runners)) {
-        if (!online || !busy || !parseRunnerName(name) || ended.has(name)) continue;
-        expect(out).toContain(name);
-      }
-    },
-  );
+    for (const { name, online, busy } of looksOf(scene).flatMap(({ runners }) => runners)) {
+      if (!online || !busy || !parseRunnerName(name) || ended.has(name)) continue;
+      expect(out).toContain(name);
+    }
+  });
 
-  test('P11 what other Applications have drops no runner of ours', [anyScene], (scene) => {
+  test('P11 what other Applications have drops no runner of ours', (planned, scene) => {
     const seen = new Set([
       ...liveJobsOf(scene.evidence).map(({ name }) => name),
       ...looksOf(scene).flatMap(({ runners }) => runners.map(({ name }) => name)),
@@ -306,7 +282,6 @@ describe('for any groups and any evidence', () => {
     const served: readonly string[] = ['own-runner', 'free-runner'];
     const living = (planned: Plan) =>
       planned.runners.filter(({ because, runner }) => served.includes(because) && seen.has(runner));
-    const planned = planOf(scene);
     const left = new Set(
       planned.jobs.flatMap((decision) =>
         decision.verdict === 'held' && decision.because === 'served-elsewhere' ? [decision.job.id] : [],
@@ -325,26 +300,21 @@ describe('for any groups and any evidence', () => {
     expect(living(planned).length).toBeGreaterThanOrEqual(living(unseen).length);
   });
 
-  test(
-    'P11 a job is left to a runner of somebody else only when its Job is seen and may be free',
-    [anyScene],
-    (scene) => {
-      const planned = planOf(scene);
-      const claimed = new Set(planned.jobs.map(({ job }) => job.runner));
-      const names = new Set(planned.runners.map(({ runner }) => runner));
+  test('P11 a job is left to a runner of somebody else only when its Job is seen and may be free', (planned, scene) => {
+    const claimed = new Set(planned.jobs.map(({ job }) => job.runner));
+    const names = new Set(planned.runners.map(({ runner }) => runner));
 
-      for (const decision of planned.jobs) {
-        if (decision.verdict !== 'held' || decision.because !== 'served-elsewhere') continue;
-        const printed = liveJobsOf(scene.evidence).find(({ name }) => name === decision.runner);
-        expect(names).not.toContain(decision.runner);
-        expect(claimed).not.toContain(decision.runner);
-        expect(printed?.jobUrl).toBe(decision.job.url);
-        expect(['starting', 'running', 'unknown']).toContain(printed?.state);
-      }
-    },
-  );
+    for (const decision of planned.jobs) {
+      if (decision.verdict !== 'held' || decision.because !== 'served-elsewhere') continue;
+      const printed = liveJobsOf(scene.evidence).find(({ name }) => name === decision.runner);
+      expect(names).not.toContain(decision.runner);
+      expect(claimed).not.toContain(decision.runner);
+      expect(printed?.jobUrl).toBe(decision.job.url);
+      expect(['starting', 'running', 'unknown']).toContain(printed?.state);
+    }
+  });
 
-  test('P12 by turns, no repository gets a second slot before another one gets its first', [anyScene], (scene) => {
+  test('P12 by turns, no repository gets a second slot before another one gets its first', (_, scene) => {
     const planned = planByTurns(scene);
     // The place of a pod that cannot start goes to any job (P14).
     if (planned.runners.some(({ because }) => because === 'stuck')) return;
@@ -372,36 +342,30 @@ describe('for any groups and any evidence', () => {
     }
   });
 
-  test(
-    'P13 a runner that exists keeps its class, and no tier gets more new runners than it has places',
-    [anyScene],
-    (scene) => {
-      const planned = planOf(scene);
-      const liveOf = new Map(liveJobsOf(scene.evidence).map((live) => [live.name, live]));
+  test('P13 a runner that exists keeps its class, and no tier gets more new runners than it has places', (planned, scene) => {
+    const liveOf = liveIn(scene);
 
-      for (const group of scene.groups) {
-        const out = [...ofGroup(planned, group), ...sparesOf(planned).filter((each) => each.group.name === group.name)];
-        const classes = out.map((decision) => (decision.emit ? decision.priorityClass : undefined));
-        const places = new Map<string, number>();
-        group.priorityTiers.forEach(({ priorityClassName, threshold }, nth) => {
-          places.set(priorityClassName, threshold - (group.priorityTiers[nth - 1]?.threshold ?? 0));
-        });
-        for (const [nth, { runner, because }] of out.entries()) {
-          const live = liveOf.get(runner);
-          const own = classes[nth];
-          if (live) expect(own).toBe(live.priorityClass);
-          else if (because === 'new-runner' && group.priorityTiers.length > 0) {
-            const taken = classes.filter((other) => other === own).length;
-            expect(taken).toBeLessThanOrEqual(places.get(own ?? '') ?? 0);
-          }
+    for (const group of scene.groups) {
+      const out = outOf(planned, group);
+      const classes = out.map((decision) => (decision.emit ? decision.priorityClass : undefined));
+      const places = new Map<string, number>();
+      group.priorityTiers.forEach(({ priorityClassName, threshold }, nth) => {
+        places.set(priorityClassName, threshold - (group.priorityTiers[nth - 1]?.threshold ?? 0));
+      });
+      for (const [nth, { runner, because }] of out.entries()) {
+        const live = liveOf.get(runner);
+        const own = classes[nth];
+        if (live) expect(own).toBe(live.priorityClass);
+        else if (because === 'new-runner' && group.priorityTiers.length > 0) {
+          const taken = classes.filter((other) => other === own).length;
+          expect(taken).toBeLessThanOrEqual(places.get(own ?? '') ?? 0);
         }
       }
-    },
-  );
+    }
+  });
 
-  test('P13 once new runners have their Jobs, they keep names and classes', [anyScene], (scene) => {
-    const first = planOf(scene);
-    const made = emitted(first).filter(({ because }) => because === 'new-runner');
+  test('P13 once new runners have their Jobs, they keep names and classes', (planned, scene) => {
+    const made = emitted(planned).filter(({ because }) => because === 'new-runner');
     const liveJobs = made.map(
       ({ runner, group, priorityClass }): LiveJob => ({
         namespace: group.namespace,
@@ -421,81 +385,64 @@ describe('for any groups and any evidence', () => {
     }
   });
 
-  test(
-    'P14 a pod that cannot start is dropped for a fresh one only after its deadline, and for a reason',
-    [anyScene],
-    (scene) => {
-      const planned = planOf(scene);
-      const liveOf = new Map(liveJobsOf(scene.evidence).map((live) => [live.name, live]));
+  test('P14 a pod that cannot start is dropped for a fresh one only after its deadline, and for a reason', (planned, scene) => {
+    const liveOf = liveIn(scene);
 
-      for (const { runner, because, group: of } of planned.runners) {
-        if (because !== 'stuck') continue;
-        const live = liveOf.get(runner);
-        const group = scene.groups.find(({ name }) => name === of.name);
-        if (!group || !live) throw new Error('of nobody');
-        expect(live).toMatchObject({ state: 'starting', trouble: expect.anything() });
-        expect(scene.evidence.nowMs - live.createdAtMs).toBeGreaterThanOrEqual(group.pendingDeadlineMs);
-        const isFull = placesTaken(scene, planned, group) >= group.maxActiveRunners;
-        expect(isFull || live.trouble?.ofNode).toBe(true);
+    for (const { runner, because, group: of } of planned.runners) {
+      if (because !== 'stuck') continue;
+      const live = liveOf.get(runner);
+      const group = scene.groups.find(({ name }) => name === of.name);
+      if (!group || !live) throw new Error('of nobody');
+      expect(live).toMatchObject({ state: 'starting', trouble: expect.anything() });
+      expect(scene.evidence.nowMs - live.createdAtMs).toBeGreaterThanOrEqual(group.pendingDeadlineMs);
+      const isFull = placesTaken(scene, planned, group) >= group.maxActiveRunners;
+      expect(isFull || live.trouble?.ofNode).toBe(true);
+    }
+  });
+
+  test('P15 a pool has no more idle runners than asked for, and none that is used up or of a suspended group', (planned, scene) => {
+    const seen = new Set([
+      ...liveJobsOf(scene.evidence)
+        .filter(({ state }) => state !== 'starting')
+        .map(({ name }) => name),
+      ...planned.jobs.map(({ job }) => job.runner),
+    ]);
+    const living = new Set([
+      ...liveJobsOf(scene.evidence)
+        // One that starts may be re-created: the completed CI job was another runner's.
+        .filter(({ state }) => state === 'starting' || state === 'running' || state === 'unknown')
+        .map(({ name }) => name),
+      ...looksOf(scene).flatMap(({ runners }) => runners.filter(({ online }) => online).map(({ name }) => name)),
+    ]);
+
+    for (const group of scene.groups) {
+      const warm = ofGroup(planned, group).filter(({ because }) => because === 'warm');
+      expect(warm.length).toBeLessThanOrEqual(group.suspend ? 0 : group.minIdleRunners);
+      for (const { runner, pinned, job } of warm) {
+        expect({ pinned, job }).toEqual({ pinned: false, job: undefined });
+        expect(seen.has(runner) && !living.has(runner) ? runner : 'good').toBe('good');
       }
-    },
-  );
+    }
+  });
 
-  test(
-    'P15 a pool has no more idle runners than asked for, and none that is used up or of a suspended group',
-    [anyScene],
-    (scene) => {
-      const planned = planOf(scene);
-      const seen = new Set([
-        ...liveJobsOf(scene.evidence)
-          .filter(({ state }) => state !== 'starting')
-          .map(({ name }) => name),
-        ...planned.jobs.map(({ job }) => job.runner),
-      ]);
-      const living = new Set([
-        ...liveJobsOf(scene.evidence)
-          // One that starts may be re-created: the completed CI job was another runner's.
-          .filter(({ state }) => state === 'starting' || state === 'running' || state === 'unknown')
-          .map(({ name }) => name),
-        ...looksOf(scene).flatMap(({ runners }) => runners.filter(({ online }) => online).map(({ name }) => name)),
-      ]);
+  test('P15 a pool lacks a runner only when the cap is reached, its slot backs off, or a job was given its runner', (planned, scene) => {
+    for (const group of scene.groups) {
+      if (group.suspend || failures(scene, group) >= 3) continue;
+      const out = outOf(planned, group);
+      const warm = out.filter(({ because }) => because === 'warm').length;
+      const slots = planned.runners.filter(
+        ({ runner, group: of, because }) =>
+          of.name === group.name &&
+          poolIndexOf(parseRunnerName(runner)?.madeFor) !== undefined &&
+          ['back-off-record', 'failed', 'free-runner'].includes(because),
+      );
+      const places = placesTaken(scene, planned, group) + warm;
+      if (places >= group.maxActiveRunners) continue;
+      expect(warm + slots.length).toBeGreaterThanOrEqual(group.minIdleRunners);
+    }
+  });
 
-      for (const group of scene.groups) {
-        const warm = ofGroup(planned, group).filter(({ because }) => because === 'warm');
-        expect(warm.length).toBeLessThanOrEqual(group.suspend ? 0 : group.minIdleRunners);
-        for (const { runner, pinned, job } of warm) {
-          expect({ pinned, job }).toEqual({ pinned: false, job: undefined });
-          expect(seen.has(runner) && !living.has(runner) ? runner : 'good').toBe('good');
-        }
-      }
-    },
-  );
-
-  test(
-    'P15 a pool lacks a runner only when the cap is reached, its slot backs off, or a job was given its runner',
-    [anyScene],
-    (scene) => {
-      const planned = planOf(scene);
-
-      for (const group of scene.groups) {
-        if (group.suspend || failures(scene, group) >= 3) continue;
-        const out = [...ofGroup(planned, group), ...sparesOf(planned).filter((of) => of.group.name === group.name)];
-        const warm = out.filter(({ because }) => because === 'warm').length;
-        const slots = planned.runners.filter(
-          ({ runner, group: of, because }) =>
-            of.name === group.name &&
-            poolIndexOf(parseRunnerName(runner)?.madeFor) !== undefined &&
-            ['back-off-record', 'failed', 'free-runner'].includes(because),
-        );
-        const places = placesTaken(scene, planned, group) + warm;
-        if (places >= group.maxActiveRunners) continue;
-        expect(warm + slots.length).toBeGreaterThanOrEqual(group.minIdleRunners);
-      }
-    },
-  );
-
-  test('every job and every runner of ours gets exactly one decision', [anyScene], (scene) => {
-    const planned = planOf(scene);
+  test('every job and every runner of ours gets exactly one decision', (planned, scene) => {
     const ids = new Set(looksOf(scene).flatMap(({ jobs }) => jobs.map(({ id }) => id)));
     const names = planned.runners.map(({ runner }) => runner);
 

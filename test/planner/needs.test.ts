@@ -1,14 +1,14 @@
 /** Since when a job has been ready, as far as its run and others of its repository tell (src/planner/ready-since.ts, unseen/needs.ts): scenes of P7. */
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/planner/evidence.ts';
-import { done, group, job, NOW, named, planScene, row, running, servedIds } from '../support/scenario.ts';
+import { done, group, job, NOW, named, row, running, servedIn } from '../support/scenario.ts';
 
 const one = group({ maxActiveRunners: 1 });
 /** So many seconds ago. */
 const ago = (seconds: number): number => NOW - seconds * 1000;
 /** Job 4 has been ready for 20 s. Who is before it has been ready for longer. */
 const isReadyBefore = (id: number, ...jobs: Job[]): boolean => {
-  const [served] = servedIds(planScene({ groups: [one], jobs: [...jobs, job(4, { createdAtMs: ago(20) })] }));
+  const [served] = servedIn({ groups: [one], jobs: [...jobs, job(4, { createdAtMs: ago(20) })] });
   return served === id;
 };
 
@@ -46,7 +46,7 @@ describe('a job is ready since the end of the other one', () => {
   it('also when a runner that was made for it is there, and has begun nothing', () => {
     const jobs = [...run(), job(4, { createdAtMs: ago(20) })];
 
-    expect(servedIds(planScene({ groups: [one], jobs, runners: [row(named(one, 2))] }))).toEqual([4]);
+    expect(servedIn({ groups: [one], jobs, runners: [row(named(one, 2))] })).toEqual([4]);
   });
 
   it('when the brackets at the end of its name are not those of a matrix', () => {

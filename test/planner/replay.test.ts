@@ -1,29 +1,32 @@
 /** Which runners may be starting where Gitea alone tells (src/planner/unseen): scenes of P2, P3, P7, P9 and P12. */
 import { describe, expect, it } from 'vitest';
-import type { Job } from '../../src/planner/evidence.ts';
+import type { Group, Job } from '../../src/planner/evidence.ts';
 import { establishFacts } from '../../src/planner/facts.ts';
 import { eventsOf } from '../../src/planner/unseen/replay.ts';
 import type { PastJob } from '../../src/planner/unseen/requests.ts';
 import {
   done,
-  emittedNames,
   evidenceOfScene,
   group,
   job,
   live,
   NOW,
   named,
+  namesIn,
   planScene,
   row,
   running,
-  verdicts,
+  verdictsIn,
 } from '../support/scenario.ts';
 
 const ci = group();
 const one = group({ maxActiveRunners: 1 });
 const two = group({ maxActiveRunners: 2 });
+const three = group({ maxActiveRunners: 3 });
+const fair = group({ maxActiveRunners: 2, fairness: 'per-repository' });
 /** The narrower one is asked first. */
 const web = group({ name: 'web', scope: 'repo', maxActiveRunners: 1 });
+const theirs = { repository: 'acme/api' };
 const all = group({ name: 'all', scope: 'global', maxActiveRunners: 1 });
 
 /** So many seconds ago. */
@@ -35,48 +38,53 @@ const began = (id: number, runner: string, seconds: number, at: number, over: Pa
 const ended = (id: number, runner: string, seconds: number, at: number, till: number, over: Partial<Job> = {}): Job =>
   done(id, runner, { createdAtMs: ago(seconds), startedAtMs: ago(at), completedAtMs: ago(till), ...over });
 
+const names = (groups: readonly Group[], ...jobs: readonly Job[]) => namesIn({ groups, jobs });
+const told = (groups: readonly Group[], ...jobs: readonly Job[]) => verdictsIn({ groups, jobs });
+
 describe('a runner that was asked for is kept', () => {
   it('for the next in line, when somebody else takes its job', () => {
-    const jobs = [ended(1, 'elsewhere', 60, 40, 10), ready(2, 50), ready(3, 45)];
-
-    expect(verdicts(planScene({ groups: [one], jobs }))).toMatchObject({ 2: `chain ${named(one, 1)}`, 3: 'cap' });
+    expect(told([one], ended(1, 'elsewhere', 60, 40, 10), ready(2, 50), ready(3, 45))).toMatchObject({
+      2: `chain ${named(one, 1)}`,
+      3: 'cap',
+    });
   });
 
-  it('for the next in line, when its job is cancelled, or turns out to call a workflow', () => {
-    const cancelled = ready(1, 60, { status: 'completed', completedAtMs: ago(10) });
-    const caller = ready(1, 60, { status: 'in_progress' });
+  const cancelled = (id: number, seconds: number, over: Partial<Job> = {}) =>
+    ready(id, 60, { status: 'completed', completedAtMs: ago(seconds), ...over });
+  const [lint, build, deploy] = ['lint', 'build', 'deploy'].map((name) => ({ runId: 7, name }));
 
-    for (const first of [cancelled, caller]) {
-      expect(emittedNames(planScene({ groups: [one], jobs: [first, ready(2, 50)] }))).toEqual([named(one, 1)]);
-    }
+  it('for the next in line, when its job is cancelled, or turns out to call a workflow', () => {
+    for (const first of [cancelled(1, 10), ready(1, 60, { status: 'in_progress' })])
+      expect(names([one], first, ready(2, 50))).toEqual([named(one, 1)]);
+  });
+
+  it.each<[string, readonly Job[]]>([
+    ['became ready after the cancel: its slot was free by then', [cancelled(1, 40)]],
+    ['is blocked', [ready(1, 60, { status: 'blocked' })]],
+    ['has ended and shows no time', [ready(1, 60, { status: 'completed' })]],
+    ['was skipped', [ended(1, 'elsewhere', 60, 50, 40, build), cancelled(2, 40, deploy)]],
+    [
+      'had begun, whatever of its run was run again since',
+      [ended(1, 'elsewhere', 600, 120, 100, { ...lint, attempt: 2 }), ended(2, 'elsewhere', 600, 500, 480, build)],
+    ],
+  ])('but one of a job that %s is none', (_, jobs) => {
+    expect(names([one], ...jobs, ready(3, 30))).toEqual([named(one, 3)]);
   });
 
   it('but a job that was cancelled while one that it may need had not ended never had one', () => {
-    const build = ready(1, 60, { runId: 7, name: 'build', status: 'completed', completedAtMs: ago(10) });
-    const deploy = ready(2, 60, { runId: 7, name: 'deploy', status: 'completed', completedAtMs: ago(10) });
-    const planned = planScene({ groups: [two], jobs: [build, deploy, ready(3, 50), ready(4, 40)] });
+    const namesAfter = (other: Job, ...more: readonly Job[]) =>
+      names([one], ...more, other, cancelled(2, 10, deploy), ready(3, 35));
+    const of = { ...build, labels: ['other'] };
+    const goesOn = began(1, 'elsewhere', 60, 50, of);
+    const both = [cancelled(1, 10, build), cancelled(2, 10, deploy)];
 
-    expect(emittedNames(planned)).toEqual([named(two, 1), named(two, 3)]);
-  });
-
-  it('also while the other one goes on, but not when it had ended, and not when it is of another attempt', () => {
-    const deploy = ready(2, 60, { runId: 7, name: 'deploy', status: 'completed', completedAtMs: ago(10) });
-    const emittedAfter = (build: Job) =>
-      emittedNames(planScene({ groups: [one], jobs: [build, deploy, ready(3, 35)] }));
-    const build = { runId: 7, name: 'build', labels: ['other'] };
-    const lint = ended(-1, 'elsewhere', 61, 55, 52, { runId: 7, name: 'lint', labels: ['other'] });
-
-    expect(
-      emittedNames(
-        planScene({ groups: [one], jobs: [lint, began(1, 'elsewhere', 60, 50, build), deploy, ready(3, 35)] }),
-      ),
-    ).toEqual([named(one, 3)]);
-
-    expect(emittedAfter(began(1, 'elsewhere', 60, 50, build))).toEqual([named(one, 3)]);
-    expect(emittedAfter(ended(1, 'elsewhere', 60, 50, 40, build))).toEqual([named(one, 2)]);
-    expect(emittedAfter(began(1, 'elsewhere', 60, 50, { ...build, attempt: 2 }))).toEqual([named(one, 2)]);
-    // It stands behind it in the workflow file.
-    expect(emittedAfter(began(9, 'elsewhere', 60, 50, build))).toEqual([named(one, 2)]);
+    expect(names([two], ...both, ready(3, 50), ready(4, 40))).toEqual([named(two, 1), named(two, 3)]);
+    expect(namesAfter(goesOn)).toEqual([named(one, 3)]);
+    expect(namesAfter(goesOn, ended(-1, 'elsewhere', 61, 55, 52, { ...of, ...lint }))).toEqual([named(one, 3)]);
+    // It had ended, is of another attempt, or stands behind it in the workflow file.
+    expect(namesAfter(ended(1, 'elsewhere', 60, 50, 40, of))).toEqual([named(one, 2)]);
+    expect(namesAfter({ ...goesOn, attempt: 2 })).toEqual([named(one, 2)]);
+    expect(namesAfter({ ...goesOn, id: 9 })).toEqual([named(one, 2)]);
   });
 
   it('but a rerun has none from before: it has not been ready since its first attempt', () => {
@@ -85,60 +93,33 @@ describe('a runner that was asked for is kept', () => {
       const other = ended(2, named(one, 1, 0, attempt - 1), 500, 300, 200);
       const rerun = ready(1, 600, { attempt });
       const unused = row(named(one, 1, 1, attempt - 1), { online: false });
-      const verdictsWith = (runners: Parameters<typeof planScene>[0]['runners'] = []) =>
-        verdicts(planScene({ groups: [one], jobs: [other, rerun, ready(3, 400)], runners }));
 
-      expect(verdictsWith()).toMatchObject({ 1: 'cap' });
-      expect(verdictsWith([unused])).toMatchObject({ 1: 'cap' });
+      for (const runners of [[], [unused]])
+        expect(verdictsIn({ groups: [one], jobs: [other, rerun, ready(3, 400)], runners })[1]).toBe('cap');
     }
-  });
-
-  it('but not for a job that became ready after the cancel: its slot was free by then', () => {
-    const cancelled = ready(1, 60, { status: 'completed', completedAtMs: ago(40) });
-
-    expect(emittedNames(planScene({ groups: [one], jobs: [cancelled, ready(2, 30)] }))).toEqual([named(one, 2)]);
-  });
-
-  it('but a blocked job never had one', () => {
-    const jobs = [ready(1, 60, { status: 'blocked' }), ready(2, 50)];
-
-    expect(emittedNames(planScene({ groups: [one], jobs }))).toEqual([named(one, 2)]);
-  });
-
-  it('but a job that has ended and shows no time never had one', () => {
-    const planned = planScene({ groups: [one], jobs: [ready(1, 60, { status: 'completed' }), ready(2, 50)] });
-
-    expect(emittedNames(planned)).toEqual([named(one, 2)]);
-  });
-
-  it('but a job that had begun wanted none more, whatever of its run was run again since', () => {
-    const lint = ended(1, 'elsewhere', 600, 120, 100, { runId: 7, name: 'lint', attempt: 2 });
-    const build = ended(2, 'elsewhere', 600, 500, 480, { runId: 7, name: 'build' });
-
-    expect(emittedNames(planScene({ groups: [one], jobs: [lint, build, ready(3, 90)] }))).toEqual([named(one, 3)]);
   });
 
   it('for a job that waits again and still shows when it began before: that says nothing', () => {
     const again = (id: number, seconds: number, over: Partial<Job> = {}) =>
       ready(id, seconds, { startedAtMs: ago(50), ...over });
 
-    expect(verdicts(planScene({ groups: [one], jobs: [again(1, 60), ready(2, 55)] }))).toEqual({
+    expect(told([one], again(1, 60), ready(2, 55))).toEqual({
       1: `new-runner ${named(one, 1)}`,
       2: 'cap',
     });
-    expect(emittedNames(planScene({ groups: [one], jobs: [ready(1, 40), again(2, 30)] }))).toEqual([named(one, 1)]);
+    expect(names([one], ready(1, 40), again(2, 30))).toEqual([named(one, 1)]);
   });
 
   it('for the job that waits for it, also when its own one, of the stay before, comes late for another job', () => {
-    const jobs = [ready(1, 60, { attempt: 2 }), began(2, named(two, 1, 0, 1), 50, 20)];
-
-    expect(verdicts(planScene({ groups: [two], jobs }))).toMatchObject({ 1: `new-runner ${named(two, 1, 0, 2)}` });
+    expect(told([two], ready(1, 60, { attempt: 2 }), began(2, named(two, 1, 0, 1), 50, 20))).toMatchObject({
+      1: `new-runner ${named(two, 1, 0, 2)}`,
+    });
   });
 
   it('and what it took is known when the job in its name has gone: the one that waits for it gets the next one', () => {
-    const jobs = [ended(1, 'elsewhere', 60, 40, 30), began(2, named(two, 1), 55, 20), ready(3, 50)];
-
-    expect(verdicts(planScene({ groups: [two], jobs }))).toMatchObject({ 3: `chain ${named(two, 2)}` });
+    expect(told([two], ended(1, 'elsewhere', 60, 40, 30), began(2, named(two, 1), 55, 20), ready(3, 50))).toMatchObject(
+      { 3: `chain ${named(two, 2)}` },
+    );
   });
 
   it('and is none that a runner of another Gitea with its job’s number in the name has used', () => {
@@ -148,50 +129,45 @@ describe('a runner that was asked for is kept', () => {
       other: { jobs: [], runners: [row(named(other, 1))] },
     };
 
-    expect(verdicts(planScene({ groups: [two, other], looks }))).toMatchObject({
+    expect(verdictsIn({ groups: [two, other], looks })).toMatchObject({
       1: `new-runner ${named(two, 1)}`,
       6: `chain ${named(two, 5)}`,
     });
   });
 
-  it('but a job that was skipped never had one', () => {
-    const build = ended(1, 'elsewhere', 60, 50, 40, { runId: 7, name: 'build' });
-    const skipped = ready(2, 60, { runId: 7, name: 'deploy', status: 'completed', completedAtMs: ago(40) });
-    const planned = planScene({ groups: [one], jobs: [build, skipped, ready(3, 30)] });
-
-    expect(emittedNames(planned)).toEqual([named(one, 3)]);
-  });
-
   it('for the job that waits for it: a claim passes the runner of the claimed job on', () => {
     const jobs = [began(1, named(two, 2), 60, 20), ready(2, 55), ready(3, 50)];
 
-    expect(emittedNames(planScene({ groups: [two], jobs }))).toEqual([named(two, 1), named(two, 2)]);
-    expect(verdicts(planScene({ groups: [two], jobs }))).toMatchObject({ 2: `chain ${named(two, 1)}`, 3: 'cap' });
+    expect(names([two], ...jobs)).toEqual([named(two, 1), named(two, 2)]);
+    expect(told([two], ...jobs)).toMatchObject({ 2: `chain ${named(two, 1)}`, 3: 'cap' });
   });
 
   it('in the group that had room when its job became ready, whatever has room now', () => {
-    const jobs = [ended(1, named(web, 1), 60, 58, 30), ready(2, 50), ready(3, 40)];
-    const planned = planScene({ groups: [web, all], jobs });
-
-    expect(emittedNames(planned)).toEqual([named(all, 2), named(web, 3)]);
+    expect(names([web, all], ended(1, named(web, 1), 60, 58, 30), ready(2, 50), ready(3, 40))).toEqual([
+      named(all, 2),
+      named(web, 3),
+    ]);
   });
 
   it('and not lost to a job that has waited longer, whose own runner took a younger one', () => {
-    const jobs = [ready(1, 60), ready(2, 55), began(3, named(two, 1), 50, 20)];
-
-    expect(verdicts(planScene({ groups: [two], jobs }))).toMatchObject({ 1: 'cap', 2: `new-runner ${named(two, 2)}` });
+    expect(told([two], ready(1, 60), ready(2, 55), began(3, named(two, 1), 50, 20))).toMatchObject({
+      1: 'cap',
+      2: `new-runner ${named(two, 2)}`,
+    });
   });
 
   it('and not lost to one whose runner took a job that waited longer, in another group', () => {
     const big = group({ labels: ['linux', 'big'], maxActiveRunners: 2 });
     const small = group({ name: 'small', maxActiveRunners: 1 });
-    const jobs = [
-      ready(1, 60, { labels: ['linux', 'big'] }),
-      began(2, named(big, 1), 55, 20),
-      ready(3, 50, { labels: ['linux', 'big'] }),
-    ];
 
-    expect(verdicts(planScene({ groups: [big, small], jobs }))).toMatchObject({
+    expect(
+      told(
+        [big, small],
+        ready(1, 60, { labels: ['linux', 'big'] }),
+        began(2, named(big, 1), 55, 20),
+        ready(3, 50, { labels: ['linux', 'big'] }),
+      ),
+    ).toMatchObject({
       1: 'cap',
       3: `new-runner ${named(big, 3)}`,
     });
@@ -199,20 +175,19 @@ describe('a runner that was asked for is kept', () => {
 
   it('in the place of another one, when a claim shows that it was asked for elsewhere', () => {
     // Job 1 looks as if it had asked `web`; its runner is one of `all`.
-    const jobs = [ready(1, 60), began(9, named(all, 1), 50, 40)];
-    const planned = planScene({ groups: [web, all], jobs });
 
-    expect(emittedNames(planned)).toEqual([named(all, 1), named(web, 1)]);
+    expect(names([web, all], ready(1, 60), began(9, named(all, 1), 50, 40))).toEqual([named(all, 1), named(web, 1)]);
   });
 });
 
 describe('the slot of a runner that is lost without a word', () => {
   it('was free from the first moment on at which nothing was heard of it: all plans say the same', () => {
     const jobs = [began(1, named(one, 1), 1010, 860), ready(2, 1000), job(9, { labels: ['elsewhere'] })];
-    const planned = planScene({ groups: [one], jobs, runners: [row(named(one, 1), { online: false })] });
 
     // Asked for 800 s ago, and once more 500 s ago. That one has 600 s.
-    expect(verdicts(planned)[2]).toBe(`new-runner ${named(one, 2, 1)}`);
+    expect(verdictsIn({ groups: [one], jobs, runners: [row(named(one, 1), { online: false })] })[2]).toBe(
+      `new-runner ${named(one, 2, 1)}`,
+    );
   });
 
   it('was freed once by each job that it ran', () => {
@@ -222,10 +197,11 @@ describe('the slot of a runner that is lost without a word', () => {
       ...[ready(3, 200, { status: 'completed', completedAtMs: ago(10) }), ready(4, 100)],
       job(9, { labels: ['elsewhere'] }),
     ];
-    const planned = planScene({ groups: [one], jobs, runners: [row(name, { online: false })] });
 
     // Job 4 waited, and has the runner of job 3 since that one was cancelled.
-    expect(verdicts(planned)[4]).toBe(`chain ${named(one, 3)}`);
+    expect(verdictsIn({ groups: [one], jobs, runners: [row(name, { online: false })] })[4]).toBe(
+      `chain ${named(one, 3)}`,
+    );
   });
 
   it('is freed at no time that is no time, when Gitea does not say when its job began', () => {
@@ -246,57 +222,44 @@ describe('the slot of a runner that is lost without a word', () => {
 
 describe('a slot', () => {
   it('that is freed goes to the first in line', () => {
-    const jobs = [ended(1, named(one, 1), 60, 50, 10), ready(3, 41), ready(2, 42)];
-
-    expect(emittedNames(planScene({ groups: [one], jobs }))).toEqual([named(one, 2)]);
+    expect(names([one], ended(1, named(one, 1), 60, 50, 10), ready(3, 41), ready(2, 42))).toEqual([named(one, 2)]);
   });
 
   it('is free from its begin on when Gitea does not say when the job ended', () => {
     const { completedAtMs: _, ...ran } = ended(1, named(one, 1), 500, 200, 1);
 
     // Asked for 200 s ago.
-    expect(emittedNames(planScene({ groups: [one], jobs: [ran, ready(2, 400)] }))).toEqual([named(one, 2)]);
+    expect(names([one], ran, ready(2, 400))).toEqual([named(one, 2)]);
   });
 
   it('is lost by the last in line, when a runner takes a job that nobody remembers', () => {
-    const jobs = [began(1, named(two, 99), 60, 20), ready(2, 50), ready(3, 45)];
-
-    expect(emittedNames(planScene({ groups: [two], jobs }))).toHaveLength(2);
-    expect(verdicts(planScene({ groups: [two], jobs }))).toMatchObject({ 3: 'cap' });
+    expect(names([two], began(1, named(two, 99), 60, 20), ready(2, 50), ready(3, 45))).toEqual([
+      named(two, 2),
+      named(two, 99),
+    ]);
   });
 
   it('goes to the one that has been ready longest of all who wait for the group, also for others', () => {
-    const small = group({ name: 'small', maxActiveRunners: 1 });
-    const big = group({ name: 'big', labels: ['linux', 'big'], maxActiveRunners: 1 });
     const needsBig = { labels: ['linux', 'big'] };
+    const small = group({ name: 'small', maxActiveRunners: 1 });
+    const big = group({ name: 'big', ...needsBig, maxActiveRunners: 1 });
     const taken = [began(8, named(small, 8), 60, 50), ended(9, named(big, 9), 60, 50, 10, needsBig)];
-    const verdictsOf = (...waiting: Job[]) =>
-      verdicts(planScene({ groups: [small, big], jobs: [...taken, ...waiting] }));
 
-    expect(verdictsOf(ready(2, 45), ready(3, 40, needsBig))).toMatchObject({
-      2: `new-runner ${named(big, 2)}`,
-      3: 'cap',
-    });
-    expect(verdictsOf(ready(2, 45, needsBig), ready(3, 40))).toMatchObject({
-      2: `new-runner ${named(big, 2)}`,
-      3: 'cap',
-    });
+    for (const waiting of [
+      [ready(2, 45), ready(3, 40, needsBig)],
+      [ready(2, 45, needsBig), ready(3, 40)],
+    ])
+      expect(told([small, big], ...taken, ...waiting)).toMatchObject({ 2: `new-runner ${named(big, 2)}`, 3: 'cap' });
   });
 
   it('goes to the job that has been ready longest, also when it was in line last: its runner took another one', () => {
-    const jobs = [ready(1, 60), ready(2, 50), ended(3, named(one, 1), 40, 30, 10), ready(4, 45)];
+    const others = [ready(1, 60), ended(3, named(one, 1), 40, 30, 10), ready(4, 45)];
 
-    expect(emittedNames(planScene({ groups: [one], jobs }))).toEqual([named(one, 1, 1)]);
+    expect(names([one], ready(2, 50), ...others)).toEqual([named(one, 1, 1)]);
     // Of two that became ready in the same second the older one counts as the one that has been ready longest.
-    const [first, , ...others] = jobs;
-    if (!first) throw new Error('no job');
-    expect(emittedNames(planScene({ groups: [one], jobs: [first, ready(2, 60), ...others] }))).toEqual([
-      named(one, 1, 1),
-    ]);
+    expect(names([one], ready(2, 60), ...others)).toEqual([named(one, 1, 1)]);
     // The next slot goes to the next one.
-    const other = ended(5, named(two, 5), 62, 55, 5);
-    const same = [ready(1, 60), ready(2, 50), ended(3, named(two, 1), 40, 30, 10), ready(4, 45)];
-    expect(emittedNames(planScene({ groups: [two], jobs: [other, ...same] }))).toEqual([
+    expect(names([two], ended(5, named(two, 5), 62, 55, 5), ready(2, 50), ...others)).toEqual([
       named(two, 1, 1),
       named(two, 2),
     ]);
@@ -305,76 +268,58 @@ describe('a slot', () => {
   it('goes to no job that has been cancelled or taken while it was in line', () => {
     const freed = ended(1, named(one, 1), 60, 50, 10);
     const cancelled = ready(2, 45, { status: 'completed', completedAtMs: ago(30) });
-    expect(emittedNames(planScene({ groups: [one], jobs: [freed, cancelled, ready(3, 40)] }))).toEqual([named(one, 3)]);
+    expect(names([one], freed, cancelled, ready(3, 40))).toEqual([named(one, 3)]);
 
     // Job 3 was in line when the runner of job 1 took it.
     const taken = [ended(2, named(two, 2), 58, 45, 20), ended(3, named(two, 1), 56, 40, 30)];
-    expect(emittedNames(planScene({ groups: [two], jobs: [ready(1, 60), ...taken, ready(4, 35)] }))).toEqual([
-      named(two, 1, 1),
-      named(two, 4),
-    ]);
+    expect(names([two], ready(1, 60), ...taken, ready(4, 35))).toEqual([named(two, 1, 1), named(two, 4)]);
   });
 
   it('of a suspended group goes to nobody: its next owner is asked', () => {
-    const jobs = [ended(1, 'elsewhere', 60, 40, 10), ready(2, 50)];
-    const planned = planScene({ groups: [{ ...web, suspend: true }, all], jobs });
-
-    expect(emittedNames(planned)).toEqual([named(all, 1)]);
+    expect(names([{ ...web, suspend: true }, all], ended(1, 'elsewhere', 60, 40, 10), ready(2, 50))).toEqual([
+      named(all, 1),
+    ]);
   });
 
-  it('goes by age alone, where repositories do not take turns', () => {
-    const jobs = [
-      began(1, named(two, 1), 60, 55),
-      ended(9, named(two, 9), 60, 55, 10),
-      ready(2, 45),
-      ready(3, 40, { repository: 'acme/api' }),
-    ];
+  it('goes and is lost by age alone, where repositories do not take turns', () => {
+    const jobs = [ready(2, 45), ready(3, 40, theirs)];
+    const freed = ended(9, named(two, 9), 60, 55, 10);
 
-    expect(emittedNames(planScene({ groups: [two], jobs }))).toEqual([named(two, 1), named(two, 2)]);
-  });
-
-  it('is lost by age alone, where repositories do not take turns', () => {
-    const jobs = [began(1, named(two, 99), 60, 20), ready(2, 50), ready(3, 45, { repository: 'acme/api' })];
-
-    expect(verdicts(planScene({ groups: [two], jobs }))).toMatchObject({ 2: `new-runner ${named(two, 2)}`, 3: 'cap' });
+    expect(names([two], began(1, named(two, 1), 60, 55), freed, ...jobs)).toEqual([named(two, 1), named(two, 2)]);
+    expect(names([two], began(1, named(two, 99), 60, 20), ...jobs)).toEqual([named(two, 2), named(two, 99)]);
   });
 
   it('goes past a repository that has a runner at work, where they take turns', () => {
-    const fair = group({ maxActiveRunners: 2, fairness: 'per-repository' });
-    const jobs = [
-      began(1, named(fair, 1), 1200, 1190),
-      ended(9, named(fair, 9), 1200, 1190, 400, { repository: 'acme/docs' }),
-      ready(2, 1100),
-      ready(3, 1000, { repository: 'acme/api' }),
-    ];
+    const atWork = began(1, named(fair, 1), 1200, 1190);
+    const docs = ended(9, named(fair, 9), 1200, 1190, 400, { repository: 'acme/docs' });
 
     // Asked for 400 s ago, and once more 100 s ago.
-    expect(emittedNames(planScene({ groups: [fair], jobs }))).toEqual([named(fair, 1), named(fair, 3, 1)]);
+    expect(names([fair], atWork, docs, ready(2, 1100), ready(3, 1000, theirs))).toEqual([
+      named(fair, 1),
+      named(fair, 3, 1),
+    ]);
   });
 
   it('is lost by the youngest job, also when an older one was asked for once more after it', () => {
-    const jobs = [began(1, named(two, 99), 100, 20), ready(2, 400), ready(3, 200)];
-
-    expect(verdicts(planScene({ groups: [two], jobs }))).toMatchObject({
+    expect(told([two], began(1, named(two, 99), 100, 20), ready(2, 400), ready(3, 200))).toMatchObject({
       2: `new-runner ${named(two, 2, 1)}`,
       3: 'cap',
     });
   });
 
   it('is lost to no repository that would have as many, where they take turns', () => {
-    const fair = group({ maxActiveRunners: 1, fairness: 'per-repository' });
-    const jobs = [ready(1, 60), ended(3, 'elsewhere', 50, 30, 20, { repository: 'acme/api' })];
+    const groups = [{ ...fair, maxActiveRunners: 1 }];
 
-    expect(verdicts(planScene({ groups: [fair], jobs }))[1]).toBe(`new-runner ${named(fair, 1)}`);
+    expect(told(groups, ready(1, 60), ended(3, 'elsewhere', 50, 30, 20, theirs))[1]).toBe(
+      `new-runner ${named(fair, 1)}`,
+    );
   });
 
   it('goes to the repository with the fewest, where they take turns', () => {
-    const fair = group({ maxActiveRunners: 2, fairness: 'per-repository' });
-    const theirs = { repository: 'acme/api' };
-    // Job 3 takes the slot of job 2; when somebody else runs it, its runner goes to job 4, whose repository has none, and not to job 2.
-    const jobs = [ready(1, 60), ready(2, 55), ended(3, 'elsewhere', 50, 30, 20, theirs), ready(4, 40, theirs)];
+    const taken = ended(3, 'elsewhere', 50, 30, 20, theirs);
 
-    expect(verdicts(planScene({ groups: [fair], jobs }))).toEqual({
+    // Job 3 takes the slot of job 2; when somebody else runs it, its runner goes to job 4, whose repository has none, and not to job 2.
+    expect(told([fair], ready(1, 60), ready(2, 55), taken, ready(4, 40, theirs))).toEqual({
       1: `new-runner ${named(fair, 1)}`,
       2: 'cap',
       3: 'done',
@@ -387,40 +332,35 @@ describe('a runner that does not come', () => {
   it('is asked for again under the next name, from the second in which it was asked for', () => {
     const waits = [ended(1, named(one, 1), 900, 880, 60), ready(2, 890)];
 
-    expect(emittedNames(planScene({ groups: [one], jobs: waits }))).toEqual([named(one, 2)]);
-    expect(emittedNames(planScene({ groups: [one], jobs: [ready(2, 301)] }))).toEqual([named(one, 2, 1)]);
+    expect(names([one], ...waits)).toEqual([named(one, 2)]);
+    expect(names([one], ready(2, 301))).toEqual([named(one, 2, 1)]);
     // The second one has twice the time.
-    expect(emittedNames(planScene({ groups: [one], jobs: [ready(2, 899)] }))).toEqual([named(one, 2, 1)]);
-    expect(emittedNames(planScene({ groups: [one], jobs: [ready(2, 901)] }))).toEqual([named(one, 2, 2)]);
+    expect(names([one], ready(2, 899))).toEqual([named(one, 2, 1)]);
+    expect(names([one], ready(2, 901))).toEqual([named(one, 2, 2)]);
     // The same when something happened between the two.
     const between = ended(9, 'elsewhere', 580, 550, 500, { labels: ['other'] });
-    expect(emittedNames(planScene({ groups: [one], jobs: [ready(2, 901), between] }))).toEqual([named(one, 2, 2)]);
+    expect(names([one], ready(2, 901), between)).toEqual([named(one, 2, 2)]);
   });
 
   it('whatever was asked for after it, or happened before', () => {
     const before = ended(9, 'elsewhere', 600, 590, 200, { labels: ['other'] });
 
-    expect(emittedNames(planScene({ groups: [two], jobs: [ready(1, 400), ready(2, 100)] }))).toEqual([
-      named(two, 1, 1),
-      named(two, 2),
-    ]);
-    expect(emittedNames(planScene({ groups: [one], jobs: [before, ready(2, 350)] }))).toEqual([named(one, 2, 1)]);
+    expect(names([two], ready(1, 400), ready(2, 100))).toEqual([named(two, 1, 1), named(two, 2)]);
+    expect(names([one], before, ready(2, 350))).toEqual([named(one, 2, 1)]);
   });
 
   it('within the spawn timeout of its own group, however long that of another group is', () => {
     const patient = group({ name: 'patient', labels: ['big'], spawnTimeoutMs: 30_000_000 });
-    const namesAfter = (waitS: number) => emittedNames(planScene({ groups: [one, patient], jobs: [ready(2, waitS)] }));
+    const namesAfter = (waitS: number) => names([one, patient], ready(2, waitS));
 
     expect(namesAfter(299)).toEqual([named(one, 2)]);
     expect(namesAfter(301)).toEqual([named(one, 2, 1)]);
   });
 
   it('has twice the time when another one of its group has not come either', () => {
-    const two = group({ maxActiveRunners: 2 });
     const other = group({ name: 'other', labels: ['big'], maxActiveRunners: 1 });
     const big = (seconds: number): Job => ready(3, seconds, { labels: ['big'] });
-    const namesAfter = (waitS: number, of = two) =>
-      emittedNames(planScene({ groups: [of], jobs: [ready(1, waitS), ready(2, waitS)] }));
+    const namesAfter = (waitS: number, of = two) => names([of], ready(1, waitS), ready(2, waitS));
 
     // One of them is asked for again at once, and shows whether starts are slow.
     expect(namesAfter(299)).toEqual([named(two, 1), named(two, 2)]);
@@ -428,24 +368,18 @@ describe('a runner that does not come', () => {
     expect(namesAfter(599)).toEqual([named(two, 1, 1), named(two, 2)]);
     expect(namesAfter(601)).toEqual([named(two, 1, 1), named(two, 2, 1)]);
     // Another group says nothing.
-    expect(emittedNames(planScene({ groups: [two, other], jobs: [ready(1, 301), big(301)] }))).toEqual([
-      named(two, 1, 1),
-      named(other, 3, 1),
-    ]);
+    expect(names([two, other], ready(1, 301), big(301))).toEqual([named(two, 1, 1), named(other, 3, 1)]);
   });
 
   it('has twelve spawn timeouts at most, however many of its group have not come', () => {
-    const waits = (seconds: number) => [ready(1, 300_000), ready(2, seconds)];
-    const namesAfter = (seconds: number) => emittedNames(planScene({ groups: [two], jobs: waits(seconds) }));
+    const namesAfter = (seconds: number) => names([two], ready(1, 300_000), ready(2, seconds));
 
     expect(namesAfter(3599)[1]).toBe(named(two, 2));
     expect(namesAfter(3601)[1]).toBe(named(two, 2, 1));
   });
 
   it('has no more time than that when one has come that was asked for later', () => {
-    const three = group({ maxActiveRunners: 3 });
-    const namesWith = (...more: Job[]) =>
-      emittedNames(planScene({ groups: [three], jobs: [ready(1, 700), ...more, ready(3, 310)] }));
+    const namesWith = (...more: Job[]) => names([three], ready(1, 700), ...more, ready(3, 310));
 
     expect(namesWith()).toEqual([named(three, 1, 1), named(three, 3)]);
     // It came after the runner of job 1 was given up, or before.
@@ -458,26 +392,22 @@ describe('a runner that does not come', () => {
   });
 
   it('has more time also when one comes late that was asked for before it', () => {
-    const three = group({ maxActiveRunners: 3 });
     const second = ended(2, named(three, 2, 1), 1210, 570, 500);
     const newest = ended(4, named(three, 4), 900, 880, 820);
 
     // That of job 1 was given up 575 s ago. The second one of job 2 came after that, in 340 s, which alone gives 510 s.
-    const planned = planScene({ groups: [three], jobs: [second, newest, ready(1, 875), ready(3, 560)] });
-    expect(emittedNames(planned)).toEqual([named(three, 1, 1), named(three, 3)]);
+    expect(names([three], second, newest, ready(1, 875), ready(3, 560))).toEqual([named(three, 1, 1), named(three, 3)]);
   });
 
   it('also when the first one in that name has come, and has taken another job', () => {
     const unlabelled = ended(2, named(ci, 1), 690, 660, 640, { labels: [] });
 
-    expect(emittedNames(planScene({ jobs: [ready(1, 700), unlabelled] }))).toEqual([named(ci, 1, 2)]);
+    expect(namesIn({ jobs: [ready(1, 700), unlabelled] })).toEqual([named(ci, 1, 2)]);
   });
 
   it('has longer than the slowest one of its group took, when that was longer than a spawn timeout', () => {
-    const two = group({ maxActiveRunners: 2 });
     const slow = (ms: number) => ended(1, named(two, 1, 1), 2000, 2000 - ms, 1000);
-    const namesAfter = (slowest: number, waitS: number) =>
-      emittedNames(planScene({ groups: [two], jobs: [slow(slowest), ready(2, waitS)] }));
+    const namesAfter = (slowest: number, waitS: number) => names([two], slow(slowest), ready(2, waitS));
 
     // The runner of job 1 came 700 s after the job: 400 s after it was asked for the second time. The next one has 600 s.
     expect(namesAfter(700, 599)).toEqual([named(two, 2)]);
@@ -490,9 +420,7 @@ describe('a runner that does not come', () => {
   it('has as long as the starts of its group take, as soon as the first one shows it', () => {
     // Both were asked for at the same time. That of job 1 came after so long.
     const namesAfter = (tookS: number, waitS: number) =>
-      emittedNames(
-        planScene({ groups: [two], jobs: [ended(1, named(two, 1), waitS, waitS - tookS, 1), ready(2, waitS)] }),
-      );
+      names([two], ended(1, named(two, 1), waitS, waitS - tookS, 1), ready(2, waitS));
 
     expect(namesAfter(290, 434)).toEqual([named(two, 2)]);
     expect(namesAfter(290, 436)).toEqual([named(two, 2, 1)]);
@@ -503,8 +431,7 @@ describe('a runner that does not come', () => {
   it('also when a later start of its group was quick', () => {
     const slow = ended(1, named(two, 1), 2000, 1710, 1000);
     const quick = ended(3, named(two, 3), 900, 890, 800);
-    const namesAfter = (waitS: number) =>
-      emittedNames(planScene({ groups: [two], jobs: [slow, quick, ready(2, waitS)] }));
+    const namesAfter = (waitS: number) => names([two], slow, quick, ready(2, waitS));
 
     // 290 s, and half as long again.
     expect(namesAfter(434)).toEqual([named(two, 2)]);
@@ -513,32 +440,26 @@ describe('a runner that does not come', () => {
 
   it('is asleep when it is registered and idle all the same, and leaves its job to the next one', () => {
     const verdictAfter = (waitS: number) =>
-      verdicts(planScene({ groups: [one], jobs: [ready(2, waitS)], runners: [row(named(one, 2))] }))[2];
+      verdictsIn({ groups: [one], jobs: [ready(2, waitS)], runners: [row(named(one, 2))] })[2];
 
     expect(verdictAfter(899)).toBe(`own-runner ${named(one, 2)}`);
     expect(verdictAfter(901)).toBe(`new-runner ${named(one, 2, 3)}`);
   });
 
   it('also when another job waits for it', () => {
-    const jobs = [ended(1, 'elsewhere', 400, 390, 380), ready(2, 395)];
-
-    expect(emittedNames(planScene({ groups: [one], jobs }))).toEqual([named(one, 1, 1)]);
+    expect(names([one], ended(1, 'elsewhere', 400, 390, 380), ready(2, 395))).toEqual([named(one, 1, 1)]);
   });
 });
 
 describe('whether starts are slow is told by no runner', () => {
   it('that was given up, because its repository lost the slot to another one', () => {
-    const fair = group({ maxActiveRunners: 2, fairness: 'per-repository' });
-    const jobs = [ready(1, 1000), ready(2, 1000), ready(3, 990, { repository: 'acme/api' })];
+    const jobs = [ready(1, 1000), ready(2, 1000), ready(3, 990, theirs)];
 
     // Two have not come. With three of them the second one of job 3 would not be due yet.
-    expect(emittedNames(planScene({ groups: [fair], jobs }))).toEqual([named(fair, 1, 1), named(fair, 3, 1)]);
+    expect(names([fair], ...jobs)).toEqual([named(fair, 1, 1), named(fair, 3, 1)]);
     // Each repository has one now: none of them loses it to a third.
     const third = ready(4, 970, { repository: 'acme/docs' });
-    expect(emittedNames(planScene({ groups: [fair], jobs: [...jobs, third] }))).toEqual([
-      named(fair, 1, 1),
-      named(fair, 3, 1),
-    ]);
+    expect(names([fair], ...jobs, third)).toEqual([named(fair, 1, 1), named(fair, 3, 1)]);
   });
 
   it('that was missed before one came, also when that one was asked for in the same second as another one', () => {
@@ -552,7 +473,7 @@ describe('whether starts are slow is told by no runner', () => {
     ];
 
     // It had half as long again as the 350 s.
-    expect(emittedNames(planScene({ jobs }))).toEqual([named(ci, 4, 1)]);
+    expect(namesIn({ jobs })).toEqual([named(ci, 4, 1)]);
   });
 });
 
@@ -563,13 +484,11 @@ describe('a claim by a runner of another group than was thought', () => {
     const look = { jobs, runners: [] };
     const wide = { ...all, look: 'all' };
 
-    expect(verdicts(planScene({ groups: [{ ...web, look: 'repo' }, wide], looks: { repo: look, all: look } }))).toEqual(
-      {
-        1: 'cap',
-        5: `new-runner ${named(wide, 5)}`,
-        9: 'running',
-      },
-    );
+    expect(verdictsIn({ groups: [{ ...web, look: 'repo' }, wide], looks: { repo: look, all: look } })).toEqual({
+      1: 'cap',
+      5: `new-runner ${named(wide, 5)}`,
+      9: 'running',
+    });
   });
 });
 
@@ -578,9 +497,14 @@ describe('a job that several groups cover', () => {
 
   it('keeps the runner of the group that it is booked in, when two have one for it', () => {
     const runners = [row(named(narrow, 1)), row(named(wide, 1), { id: 2 })];
-    const planned = planScene({ groups: [narrow, wide], jobs: [ready(1, 60)], runners });
 
-    expect(planned.runners.map(({ emit, runner, because }) => [emit, runner, because])).toEqual([
+    expect(
+      planScene({ groups: [narrow, wide], jobs: [ready(1, 60)], runners }).runners.map(({ emit, runner, because }) => [
+        emit,
+        runner,
+        because,
+      ]),
+    ).toEqual([
       [false, named(wide, 1), 'surplus'],
       [true, named(narrow, 1), 'own-runner'],
     ]);
@@ -590,14 +514,14 @@ describe('a job that several groups cover', () => {
     const jobs = [ended(1, 'elsewhere', 60, 40, 30), ready(2, 55)];
     const runners = [row(named(wide, 1))];
 
-    expect(verdicts(planScene({ groups: [narrow, wide], jobs, runners }))[2]).toBe(`free-runner ${named(wide, 1)}`);
+    expect(verdictsIn({ groups: [narrow, wide], jobs, runners })[2]).toBe(`free-runner ${named(wide, 1)}`);
   });
 
   it('gets no runner of a group that has been suspended since, in the name of the one that was asked', () => {
     const jobs = [ended(1, 'elsewhere', 60, 40, 30), ready(2, 55)];
     const groups = [narrow, { ...wide, suspend: true }];
 
-    expect(emittedNames(planScene({ groups, jobs, runners: [row(named(wide, 1))] }))).toEqual([named(narrow, 1)]);
+    expect(namesIn({ groups, jobs, runners: [row(named(wide, 1))] })).toEqual([named(narrow, 1)]);
   });
 
   it('gets a runner in its own name when it goes to another group than the one that was asked', () => {
@@ -606,15 +530,13 @@ describe('a job that several groups cover', () => {
     const groups = [narrow, last];
     const finishing = row(named(narrow, 77), { busy: true });
 
-    expect(verdicts(planScene({ groups, jobs }))[2]).toBe(`chain ${named(narrow, 1)}`);
-    expect(verdicts(planScene({ groups, jobs, runners: [finishing] }))[2]).toBe(`new-runner ${named(last, 2)}`);
+    expect(told(groups, ...jobs)[2]).toBe(`chain ${named(narrow, 1)}`);
+    expect(verdictsIn({ groups, jobs, runners: [finishing] })[2]).toBe(`new-runner ${named(last, 2)}`);
 
     // Its spawn timeout is over: one should have come.
     const late = [...jobs.slice(0, 2), ready(2, 57)];
     const soon = groups.map((each) => ({ ...each, spawnTimeoutMs: 30_000 }));
-    expect(verdicts(planScene({ groups: soon, jobs: late, runners: [finishing] }))[2]).toBe(
-      `new-runner ${named(last, 2, 1)}`,
-    );
+    expect(verdictsIn({ groups: soon, jobs: late, runners: [finishing] })[2]).toBe(`new-runner ${named(last, 2, 1)}`);
   });
 
   it('is booked where its living runner is, and leaves the room of its first owner to others', () => {
@@ -622,7 +544,7 @@ describe('a job that several groups cover', () => {
     const jobs = [ready(1, 60), ready(2, 50)];
     const look = { jobs, runners: [row(named(second, 1))] };
 
-    expect(verdicts(planScene({ groups: [first, second], looks: { repo: look, acme: look } }))).toEqual({
+    expect(verdictsIn({ groups: [first, second], looks: { repo: look, acme: look } })).toEqual({
       1: `own-runner ${named(second, 1)}`,
       2: `new-runner ${named(first, 2)}`,
     });
@@ -636,9 +558,11 @@ describe('a job that several groups cover', () => {
     // Both runners of the first group were asked for when job 3 came. It has one of that group now, and job 4 has waited in line.
     const gone = [ended(1, 'elsewhere', 100, 50, 45), ended(2, 'elsewhere', 100, 40, 35)];
     const jobs = [...gone, ready(3, 90), ready(4, 80)];
-    const planned = planScene({ groups: [first, second], jobs, runners: [row(named(first, 3))] });
 
-    expect(verdicts(planned)).toMatchObject({ 3: `own-runner ${named(first, 3)}`, 4: `chain ${named(first, 1)}` });
+    expect(verdictsIn({ groups: [first, second], jobs, runners: [row(named(first, 3))] })).toMatchObject({
+      3: `own-runner ${named(first, 3)}`,
+      4: `chain ${named(first, 1)}`,
+    });
   });
 
   it('also where Kubernetes shows it', () => {
@@ -646,7 +570,7 @@ describe('a job that several groups cover', () => {
     const look = { jobs: [ready(1, 60)], runners: [] };
     const liveJobs = [live(named(second, 1), 'starting'), live(named(first, 9), 'complete')];
 
-    expect(verdicts(planScene({ groups: [first, second], looks: { repo: look, acme: look }, liveJobs }))).toEqual({
+    expect(verdictsIn({ groups: [first, second], looks: { repo: look, acme: look }, liveJobs })).toEqual({
       1: `own-runner ${named(second, 1)}`,
     });
   });
@@ -659,7 +583,7 @@ describe('where Kubernetes is seen, nothing is replayed', () => {
   ])('%s', (_, liveJobs) => {
     const jobs = [ended(1, 'elsewhere', 60, 40, 10), ready(2, 50)];
 
-    expect(emittedNames(planScene({ groups: [one], jobs, liveJobs }))).toEqual([named(one, 2)]);
-    expect(emittedNames(planScene({ groups: [one], jobs: [ready(2, 3_000)], liveJobs }))).toEqual([named(one, 2)]);
+    expect(namesIn({ groups: [one], jobs, liveJobs })).toEqual([named(one, 2)]);
+    expect(namesIn({ groups: [one], jobs: [ready(2, 3_000)], liveJobs })).toEqual([named(one, 2)]);
   });
 });

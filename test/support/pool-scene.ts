@@ -1,5 +1,4 @@
 /** Short words for tests of warm pools. */
-import type { Plan } from '../../src/planner/decisions.ts';
 import { runnerName } from '../../src/planner/names.ts';
 import { group, INSTANCE, live, row, type Scene } from './scenario.ts';
 
@@ -18,7 +17,3 @@ export function join(...parts: readonly Pick<Scene, 'runners' | 'liveJobs'>[]): 
     liveJobs: parts.flatMap((part) => part.liveJobs ?? []),
   };
 }
-
-/** Why each runner is in the output, or is not. */
-export const reasons = (planned: Plan) =>
-  Object.fromEntries(planned.runners.map(({ runner, because }) => [runner, because]));

@@ -135,3 +135,17 @@ export function verdicts(planned: Plan): Readonly<Record<number, string>> {
     }),
   );
 }
+
+/** `verdicts` of the plan of a scene. */
+export const verdictsIn = (scene: Scene) => verdicts(planScene(scene));
+/** `emitted` of it. */
+export const emittedIn = (scene: Scene) => emitted(planScene(scene));
+/** `emittedNames` of it. */
+export const namesIn = (scene: Scene) => emittedNames(planScene(scene));
+/** `servedIds` of it. */
+export const servedIn = (scene: Scene) => servedIds(planScene(scene));
+/** Why each of its runners is in the output, or is not. */
+export const reasonsIn = (scene: Scene): Readonly<Record<string, string>> =>
+  Object.fromEntries(planScene(scene).runners.map(({ runner, because }) => [runner, because]));
+/** The same without their names. */
+export const becauseIn = (scene: Scene) => planScene(scene).runners.map(({ because }) => because);

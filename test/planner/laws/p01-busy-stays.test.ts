@@ -2,22 +2,25 @@
 import { describe, expect, it } from 'vitest';
 import type { Group, Job, LiveJob } from '../../../src/planner/evidence.ts';
 import {
+  becauseIn,
   done,
-  emitted,
-  emittedNames,
+  emittedIn,
   group,
   job,
   live,
   NOW,
   named,
+  namesIn,
   planScene,
   row,
   running,
   type Scene,
-  verdicts,
+  verdictsIn,
 } from '../../support/scenario.ts';
 
 const ci = group();
+const name = named(ci, 1);
+const pinned = live(name, 'running', { pinned: true });
 
 describe('P1 a busy runner stays, pinned', () => {
   it.each<[string, Partial<Group>]>([
@@ -26,165 +29,103 @@ describe('P1 a busy runner stays, pinned', () => {
     ['the labels change', { labels: ['other'] }],
     ['the pod template changes', { templateHash: 't2' }],
   ])('when %s', (_, change) => {
-    const planned = planScene({ groups: [group(change)], jobs: [running(1, named(ci, 7))] });
-
-    expect(emitted(planned)).toMatchObject([{ runner: named(ci, 7), pinned: true, because: 'busy', job: { id: 1 } }]);
-  });
-
-  it('when its registration is gone and its Job is being deleted', () => {
-    const planned = planScene({ jobs: [running(1, named(ci, 1))], liveJobs: [live(named(ci, 1), 'deleting')] });
-
-    expect(emitted(planned)).toMatchObject([{ runner: named(ci, 1), pinned: true }]);
-  });
-
-  it('and is kept and not created by Argo CD when its Job is unseen or about to go', () => {
-    const skipped = (...liveJobs: LiveJob[]) =>
-      emitted(planScene({ jobs: [running(1, named(ci, 1))], liveJobs })).map(({ skip = false }) => skip);
-
-    expect(skipped()).toEqual([true]);
-    expect(skipped(live(named(ci, 9), 'complete'))).toEqual([true]);
-    expect(skipped(live(named(ci, 1), 'deleting'))).toEqual([true]);
-    expect(skipped(live(named(ci, 1), 'running'))).toEqual([false]);
-  });
-
-  it('and once it is pinned, so that a sync of old manifests creates no second one', () => {
-    const pinned = live(named(ci, 1), 'running', { pinned: true });
-
-    expect(emitted(planScene({ jobs: [running(1, named(ci, 1))], liveJobs: [pinned] }))).toMatchObject([
-      { because: 'busy', pinned: true, skip: true },
+    expect(emittedIn({ groups: [group(change)], jobs: [running(1, named(ci, 7))] })).toMatchObject([
+      { runner: named(ci, 7), pinned: true, because: 'busy', job: { id: 1 } },
     ]);
   });
 
-  it('the same while it cleans up after a cancel', () => {
-    const runners = [row(named(ci, 1), { busy: true })];
-    const skipped = (...liveJobs: LiveJob[]) =>
-      emitted(planScene({ jobs: [job(2)], runners, liveJobs })).flatMap(({ because, skip = false }) =>
-        because === 'finishing' ? skip : [],
-      );
+  it.each<[string, boolean, readonly LiveJob[]]>([
+    ['no Job is seen', true, []],
+    ['only the Jobs of others are seen', true, [live(named(ci, 9), 'complete')]],
+    ['its Job is being deleted', true, [live(name, 'deleting')]],
+    ['its Job is not pinned yet', false, [live(name, 'running')]],
+    ['its Job is pinned: a sync of old manifests creates no second one', true, [pinned]],
+  ])('and is not created by Argo CD, unless it is to be pinned: %s', (_, isSkipped, liveJobs) => {
+    const cleansUp = { jobs: [job(2)], runners: [row(name, { busy: true })], liveJobs };
+    const stays = (because: string) => ({ runner: name, because, pinned: true, ...(isSkipped && { skip: true }) });
 
-    expect(skipped()).toEqual([true]);
-    expect(skipped(live(named(ci, 1), 'running'))).toEqual([false]);
+    for (const [because, scene] of Object.entries({
+      busy: { jobs: [running(1, name)], liveJobs },
+      finishing: cleansUp,
+    })) {
+      const [first] = emittedIn(scene);
+      expect(first).toMatchObject(stays(because));
+      expect(first?.skip ?? false).toBe(isSkipped);
+    }
   });
 
   it.each([true, false])(
     'while it is silent, which Gitea shows as idle, and its CI job is in no list: its repository went elsewhere',
     (busy) => {
-      const runners = [row(named(ci, 1), { busy })];
-      const liveJobs = [live(named(ci, 1), 'running', { pinned: true })];
+      const planned = planScene({ runners: [row(name, { busy })], liveJobs: [pinned] });
 
-      expect(planScene({ runners, liveJobs }).runners).toMatchObject([{ because: 'finishing', pinned: true }]);
-      expect(planScene({ runners, liveJobs }).groups).toMatchObject([{ busy: 1 }]);
+      expect(planned.runners).toMatchObject([{ because: 'finishing', pinned: true }]);
+      expect(planned.groups).toMatchObject([{ busy: 1 }]);
     },
   );
 
   it('until its CI job is over: nothing protects another runner of its name, and one sync later that goes', () => {
-    const idle = { jobs: [done(1, named(ci, 1))], runners: [row(named(ci, 1))] };
-    const before = planScene({ ...idle, liveJobs: [live(named(ci, 1), 'running', { pinned: true })] });
-    const after = planScene({ ...idle, liveJobs: [live(named(ci, 1), 'running')] });
+    const idle = { jobs: [done(1, name)], runners: [row(name)] };
 
-    expect(before.runners).toMatchObject([{ emit: true, because: 'unpinning', pinned: false }]);
-    expect(after.runners).toMatchObject([{ emit: false, because: 'surplus' }]);
+    expect(planScene({ ...idle, liveJobs: [pinned] }).runners).toMatchObject([
+      { emit: true, because: 'unpinning', pinned: false },
+    ]);
+    expect(becauseIn({ ...idle, liveJobs: [live(name, 'running')] })).toEqual(['surplus']);
+    // That one takes the next job without a pin.
+    expect(emittedIn({ ...idle, jobs: [...idle.jobs, job(2)], liveJobs: [pinned] })).toMatchObject([
+      { runner: name, pinned: false, because: 'free-runner' },
+    ]);
   });
 
   it.each<[string, Partial<Group>, boolean]>([
     ['whose group is suspended', { suspend: true }, false],
     ['that Gitea shows disabled', {}, true],
   ])('until its CI job is over, also one %s', (_, change, disabled) => {
-    const planned = planScene({
-      groups: [group(change)],
-      jobs: [done(1, named(ci, 1))],
-      runners: [row(named(ci, 1), { disabled })],
-      liveJobs: [live(named(ci, 1), 'running', { pinned: true })],
-    });
+    const scene = { jobs: [done(1, name)], runners: [row(name, { disabled })], liveJobs: [pinned] };
 
-    expect(planned.runners).toMatchObject([{ emit: true, because: 'unpinning', pinned: false }]);
-  });
-
-  it('and another runner of its name takes the next job without a pin', () => {
-    const planned = planScene({
-      jobs: [done(1, named(ci, 1)), job(2)],
-      runners: [row(named(ci, 1))],
-      liveJobs: [live(named(ci, 1), 'running', { pinned: true })],
-    });
-
-    expect(emitted(planned)).toMatchObject([{ runner: named(ci, 1), pinned: false, because: 'free-runner' }]);
+    expect(becauseIn({ groups: [group(change)], ...scene })).toEqual(['unpinning']);
   });
 
   it('unless Kubernetes shows that its pod is lost: then its slot is free at once', () => {
     const one = group({ maxActiveRunners: 1 });
-    const planned = planScene({
-      groups: [one],
-      jobs: [running(1, named(one, 1)), job(2)],
-      liveJobs: [live(named(one, 1), 'failed', { finishedAtMs: NOW })],
-    });
+    const liveJobs = [live(name, 'failed', { finishedAtMs: NOW })];
+    const scene = { groups: [one], jobs: [running(1, name), job(2)], liveJobs };
 
-    expect(emittedNames(planned)).toEqual([named(one, 2)]);
-    expect(planned.runners[0]).toMatchObject({ because: 'lost', emit: true, pinned: false, skip: true });
+    expect(namesIn(scene)).toEqual([named(one, 2)]);
+    expect(planScene(scene).runners[0]).toMatchObject({ because: 'lost', emit: true, pinned: false, skip: true });
   });
 });
 
 describe('P1 a busy runner whose Job was re-created', () => {
   const two = group({ maxActiveRunners: 2 });
-  const busy = running(1, named(two, 1), { startedAtMs: NOW - 60_000 });
-  const recreated = (state: LiveJob['state']) => live(named(two, 1), state, { pinned: true });
-  const verdictOfNext = (liveJobs: readonly LiveJob[], listedAtMs = NOW - 1_000) =>
-    verdicts(planScene({ groups: [two], jobs: [busy, job(2)], liveJobs, listedAtMs }))[2];
+  const busy = running(1, name, { startedAtMs: NOW - 60_000 });
+  const recreated = (state: LiveJob['state']) => live(name, state, { pinned: true });
+  const verdictOfNext = (liveJob: LiveJob, listedAtMs = NOW - 1_000, of = two) =>
+    verdictsIn({ groups: [of], jobs: [busy, job(2)], liveJobs: [liveJob], listedAtMs })[2];
+  const fits = `new-runner ${named(two, 2)}`;
 
   it('takes two places under the cap: a pod that has not started is not the one that works', () => {
-    expect(verdictOfNext([recreated('starting')])).toBe('cap');
-    expect(verdictOfNext([recreated('running')])).toBe(`new-runner ${named(two, 2)}`);
-    expect(verdictOfNext([live(named(two, 9), 'complete')])).toBe(`new-runner ${named(two, 2)}`);
+    expect(verdictOfNext(recreated('starting'))).toBe('cap');
+    expect(verdictOfNext(recreated('starting'), NOW, group({ maxActiveRunners: 3 }))).toBe(fits);
+    expect(verdictOfNext(recreated('running'))).toBe(fits);
+    expect(verdictOfNext(live(named(two, 9), 'complete'))).toBe(fits);
   });
 
-  it('takes no more than two', () => {
-    const three = group({ maxActiveRunners: 3 });
-    const planned = planScene({ groups: [three], jobs: [busy, job(2)], liveJobs: [recreated('starting')] });
-
-    expect(verdicts(planned)[2]).toBe(`new-runner ${named(three, 2)}`);
-  });
-
-  it('when nobody says when the Jobs were listed: it was at most 20 s ago, and clocks are 2 s apart', () => {
-    const agoMs = (ms: number) =>
-      verdicts(
-        planScene({
-          groups: [two],
-          jobs: [running(1, named(two, 1), { startedAtMs: NOW - ms }), job(2)],
-          liveJobs: [recreated('starting')],
-        }),
-      )[2];
-
-    expect(agoMs(22_000)).toBe(`new-runner ${named(two, 2)}`);
-    expect(agoMs(22_001)).toBe('cap');
-  });
-
-  it('but only when the Jobs were listed after the CI job had begun', () => {
-    expect(verdictOfNext([recreated('starting')], NOW - 58_000)).toBe(`new-runner ${named(two, 2)}`);
-    expect(verdictOfNext([recreated('starting')], NOW - 57_999)).toBe('cap');
+  it('but only when the Jobs were listed after the CI job had begun: clocks are 2 s apart', () => {
+    expect(verdictOfNext(recreated('starting'), NOW - 58_000)).toBe(fits);
+    expect(verdictOfNext(recreated('starting'), NOW - 57_999)).toBe('cap');
   });
 
   it('is found without a comparison of the clocks of Gitea and Kubernetes', () => {
-    const ahead = { ...recreated('starting'), createdAtMs: NOW + 60_000 };
-    const behind = { ...recreated('running'), createdAtMs: NOW - 300_000 };
-
-    expect(verdictOfNext([ahead])).toBe('cap');
-    expect(verdictOfNext([behind])).toBe(`new-runner ${named(two, 2)}`);
+    expect(verdictOfNext({ ...recreated('starting'), createdAtMs: NOW + 60_000 })).toBe('cap');
+    expect(verdictOfNext({ ...recreated('running'), createdAtMs: NOW - 300_000 })).toBe(fits);
   });
 
-  it('is not ended by the second runner of its name that has run another job', () => {
-    const second = done(2, named(two, 1), { startedAtMs: NOW - 30_000 });
-    const liveJobs = [live(named(two, 1), 'complete')];
-
-    expect(planScene({ groups: [two], jobs: [busy, second], liveJobs }).runners).toMatchObject([{ because: 'busy' }]);
-  });
-
-  it('whichever job of its name was created first: what counts is which one began last', () => {
+  it('is not ended by the second runner of its name, whose job began later, whichever job was created first', () => {
     const began = (id: number, secondsAgo: number) => ({ id, startedAtMs: NOW - secondsAgo * 1000 });
-    const becauseOf = (...jobs: Job[]) =>
-      planScene({ groups: [two], jobs, liveJobs: [live(named(two, 1), 'complete')] }).runners.map(
-        ({ because }) => because,
-      );
-    const hasRun = (id: number, secondsAgo: number) => done(id, named(two, 1), began(id, secondsAgo));
-    const runs = (id: number, secondsAgo: number) => running(id, named(two, 1), began(id, secondsAgo));
+    const becauseOf = (...jobs: Job[]) => becauseIn({ groups: [two], jobs, liveJobs: [live(name, 'complete')] });
+    const hasRun = (id: number, secondsAgo: number) => done(id, name, began(id, secondsAgo));
+    const runs = (id: number, secondsAgo: number) => running(id, name, began(id, secondsAgo));
 
     // The Job that ended ran job 1, which began after job 3: the runner of job 3 still works.
     expect(becauseOf(hasRun(1, 10), hasRun(2, 60), runs(3, 30))).toEqual(['busy']);
@@ -196,46 +137,35 @@ describe('P1 a busy runner whose Job was re-created', () => {
     expect(becauseOf(hasRun(1, 30), runs(2, 30))).toEqual(['lost']);
   });
 
-  it('also when Gitea does not say when its job began', () => {
-    const { startedAtMs: _, ...unknown } = running(1, named(two, 1));
-    const liveJobs = [live(named(two, 1), 'complete')];
-    const becauseOf = (scene: Scene) => planScene({ groups: [two], ...scene }).runners.map(({ because }) => because);
+  it.each<[string, string, Scene]>([
+    ['nothing else is known', 'busy', {}],
+    ['its row is offline', 'busy', { runners: [row(name, { online: false })] }],
+    ['a second runner of its name has ended', 'busy', { jobs: [done(2, name)], liveJobs: [live(name, 'complete')] }],
+    ['its Job has ended', 'lost', { liveJobs: [live(name, 'complete')] }],
+  ])('also when Gitea does not say when its job began: %s', (_, because, { jobs = [], ...seen }) => {
+    const { startedAtMs: _ms, ...unknown } = running(1, name);
 
-    expect(becauseOf({ jobs: [unknown] })).toEqual(['busy']);
-    expect(becauseOf({ jobs: [unknown], runners: [row(named(two, 1), { online: false })] })).toEqual(['busy']);
-    expect(becauseOf({ jobs: [unknown, done(2, named(two, 1))], liveJobs })).toEqual(['busy']);
-    expect(becauseOf({ jobs: [unknown], liveJobs })).toEqual(['lost']);
+    expect(becauseIn({ groups: [two], jobs: [unknown, ...jobs], ...seen })).toEqual([because]);
   });
 
   it('takes a place for each job that runs under its name', () => {
-    const planned = planScene({ groups: [two], jobs: [busy, running(2, named(two, 1)), job(3)] });
-
-    expect(verdicts(planned)[3]).toBe('cap');
+    expect(verdictsIn({ groups: [two], jobs: [busy, running(2, name), job(3)] })[3]).toBe('cap');
   });
 
-  it('is free when Gitea has given up the job and the pod that is seen has not started', () => {
-    const jobs = [done(1, named(ci, 1), { startedAtMs: NOW - 60_000 }), job(2)];
+  it('is free, and loses its pin, when Gitea has given up the job and the pod that is seen has not started', () => {
+    const jobs = [done(1, name, { startedAtMs: NOW - 60_000 })];
+    const verdictAt = (state: LiveJob['state']) =>
+      verdictsIn({ jobs: [...jobs, job(2)], liveJobs: [live(name, state)] })[2];
 
-    expect(verdicts(planScene({ jobs, liveJobs: [live(named(ci, 1), 'starting')] }))[2]).toBe(
-      `free-runner ${named(ci, 1)}`,
-    );
-    expect(verdicts(planScene({ jobs, liveJobs: [live(named(ci, 1), 'running')] }))[2]).toBe(
-      `new-runner ${named(ci, 2)}`,
-    );
-  });
-
-  it('loses its pin then, when no job needs it', () => {
-    const jobs = [done(1, named(ci, 1), { startedAtMs: NOW - 60_000 })];
-    const planned = planScene({ jobs, liveJobs: [live(named(ci, 1), 'starting', { pinned: true })] });
-
-    expect(planned.runners).toMatchObject([{ emit: true, because: 'unpinning', pinned: false }]);
+    expect(verdictAt('starting')).toBe(`free-runner ${name}`);
+    expect(verdictAt('running')).toBe(fits);
+    expect(becauseIn({ jobs, liveJobs: [recreated('starting')] })).toEqual(['unpinning']);
   });
 
   it('loses it also while the row of the first runner is there', () => {
-    const becauseOf = (state: LiveJob['state']) =>
-      planScene({ runners: [row(named(ci, 1))], liveJobs: [live(named(ci, 1), state, { pinned: true })] }).runners;
+    const becauseOf = (state: LiveJob['state']) => becauseIn({ runners: [row(name)], liveJobs: [recreated(state)] });
 
-    expect(becauseOf('starting')).toMatchObject([{ because: 'unpinning' }]);
-    expect(becauseOf('running')).toMatchObject([{ because: 'finishing' }]);
+    expect(becauseOf('starting')).toEqual(['unpinning']);
+    expect(becauseOf('running')).toEqual(['finishing']);
   });
 });

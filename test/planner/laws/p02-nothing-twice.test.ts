@@ -1,97 +1,93 @@
 /** Law P2 (docs/spec.md): nothing is started twice. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
-import type { LiveJob } from '../../../src/planner/evidence.ts';
 import {
   done,
-  emittedNames,
   group,
   job,
   live,
   NOW,
   named,
+  namesIn,
   planScene,
+  reasonsIn,
   row,
   running,
   type Scene,
-  verdicts,
+  verdictsIn,
 } from '../../support/scenario.ts';
 
 const ci = group();
 
 describe('P2 nothing is started twice', () => {
-  it('gives each ready job one runner under its own name', () => {
-    const planned = planScene({ jobs: [job(1), job(2)] });
-
-    expect(emittedNames(planned)).toEqual([named(ci, 1), named(ci, 2)]);
-  });
-
-  it('keeps the registered runner of a job', () => {
-    const planned = planScene({ jobs: [job(1)], runners: [row(named(ci, 1))] });
-
-    expect(verdicts(planned)).toEqual({ 1: `own-runner ${named(ci, 1)}` });
-  });
-
-  it('gives a job whose runner took another job that job’s runner', () => {
-    const planned = planScene({ jobs: [running(1, named(ci, 2)), job(2)] });
-
-    expect(verdicts(planned)).toEqual({ 1: 'running', 2: `chain ${named(ci, 1)}` });
-  });
-
-  it('does not give one job’s own runner to another job', () => {
-    const planned = planScene({ jobs: [job(1), job(2)], runners: [row(named(ci, 1))] });
-
-    expect(verdicts(planned)).toEqual({ 1: `own-runner ${named(ci, 1)}`, 2: `new-runner ${named(ci, 2)}` });
-  });
-
-  it('leaves the runner that a job waits for to that job when it has registered, whoever is younger', () => {
-    const jobs = [running(1, named(ci, 2)), job(2), job(3)];
-
-    expect(verdicts(planScene({ jobs, runners: [row(named(ci, 1))] }))).toEqual({
-      1: 'running',
-      2: `chain ${named(ci, 1)}`,
-      3: `new-runner ${named(ci, 3)}`,
-    });
+  it.each<[string, Scene, Readonly<Record<number, string>>]>([
+    [
+      'gives each ready job one runner under its own name',
+      { jobs: [job(1), job(2)] },
+      { 1: `new-runner ${named(ci, 1)}`, 2: `new-runner ${named(ci, 2)}` },
+    ],
+    [
+      'keeps the registered runner of a job, and does not give it to another one',
+      { jobs: [job(1), job(2)], runners: [row(named(ci, 1))] },
+      { 1: `own-runner ${named(ci, 1)}`, 2: `new-runner ${named(ci, 2)}` },
+    ],
+    [
+      'gives a job whose runner took another job that job’s runner',
+      { jobs: [running(1, named(ci, 2)), job(2)] },
+      { 1: 'running', 2: `chain ${named(ci, 1)}` },
+    ],
+    [
+      'does so over several jobs, also finished ones',
+      { jobs: [done(1, named(ci, 2)), running(2, named(ci, 3)), job(3)] },
+      { 1: 'done', 2: 'running', 3: `chain ${named(ci, 1)}` },
+    ],
+    [
+      'leaves the runner that a job waits for to that job when it has registered, whoever is younger',
+      { jobs: [running(1, named(ci, 2)), job(2), job(3)], runners: [row(named(ci, 1))] },
+      { 1: 'running', 2: `chain ${named(ci, 1)}`, 3: `new-runner ${named(ci, 3)}` },
+    ],
+    [
+      'does not do so with a runner that Kubernetes does not show, when it shows others',
+      { jobs: [running(1, named(ci, 2)), job(2)], liveJobs: [live(named(ci, 2), 'running')] },
+      { 1: 'running', 2: `new-runner ${named(ci, 2, 1)}` },
+    ],
+    [
+      'keeps two starting runners where Kubernetes shows them, whatever they were made for',
+      { jobs: [job(3), job(4)], liveJobs: [live(named(ci, 1), 'starting'), live(named(ci, 77), 'starting')] },
+      { 3: `free-runner ${named(ci, 77)}`, 4: `free-runner ${named(ci, 1)}` },
+    ],
+    [
+      'gives a single free runner to the youngest job, so that the older one keeps the runner that is starting',
+      { jobs: [job(2), job(3)], runners: [row(named(ci, 1))] },
+      { 2: `new-runner ${named(ci, 2)}`, 3: `free-runner ${named(ci, 1)}` },
+    ],
+  ])('%s', (_, scene, expected) => {
+    expect(verdictsIn(scene)).toEqual(expected);
   });
 
   it('keeps one of the runners of a job, when two of its owners have one and the first has none', () => {
-    const [first, second, third] = ['a', 'b', 'c'].map((name) => group({ name }));
-    if (!first || !second || !third) throw new Error('three groups');
+    const [first, second, third] = ['a', 'b', 'c'].map((name) => group({ name })) as [typeof ci, typeof ci, typeof ci];
     const runners = [row(named(second, 1)), row(named(third, 1), { id: 2 })];
+    const liveJobs = [live(named(first, 9), 'complete'), ...runners.map(({ name }) => live(name, 'running'))];
 
-    const keptOf = (liveJobs?: readonly LiveJob[]) =>
-      emittedNames(planScene({ groups: [first, second, third], jobs: [job(1)], runners, liveJobs }));
-
-    expect(keptOf()).toEqual([named(second, 1)]);
-    expect(keptOf([live(named(first, 9), 'complete'), ...runners.map(({ name }) => live(name, 'running'))])).toEqual([
-      named(second, 1),
-    ]);
+    for (const seen of [{}, { liveJobs }])
+      expect(namesIn({ groups: [first, second, third], jobs: [job(1)], runners, ...seen })).toEqual([named(second, 1)]);
   });
 
-  it('does so over several jobs, also finished ones', () => {
-    const jobs = [done(1, named(ci, 2)), running(2, named(ci, 3)), job(3)];
-
-    expect(verdicts(planScene({ jobs }))[3]).toBe(`chain ${named(ci, 1)}`);
-    // Where Kubernetes shows two starting runners, both are kept.
-    const liveJobs = [live(named(ci, 1), 'starting'), live(named(ci, 77), 'starting')];
-    expect(verdicts(planScene({ jobs: [...jobs, job(4)], liveJobs }))).toMatchObject({
-      3: `free-runner ${named(ci, 77)}`,
-      4: `free-runner ${named(ci, 1)}`,
-    });
-  });
-
-  it('does so with a runner of another group, where it was planned', () => {
-    const narrow = group({ name: 'narrow', scope: 'repo', maxActiveRunners: 1 });
-    const wide = group({ name: 'wide', scope: 'global', maxActiveRunners: 1 });
-    const jobs = [running(1, named(ci, 2)), job(2), job(3)];
+  it('passes a runner of another group on, where it was planned', () => {
+    const groups = [
+      group({ name: 'narrow', scope: 'repo', maxActiveRunners: 1 }),
+      group({ maxActiveRunners: 1 }),
+      group({ name: 'wide', scope: 'global', maxActiveRunners: 1 }),
+    ] as const;
+    const [narrow, , wide] = groups;
 
     // At first job 1 went to the narrow group, job 2 to ci, and job 3 found no room but in the wide one.
-    const one = [narrow, group({ maxActiveRunners: 1 }), wide];
-    expect(emittedNames(planScene({ groups: one, jobs: [job(1), job(2), job(3)] }))).toEqual([
+    expect(namesIn({ groups, jobs: [job(1), job(2), job(3)] })).toEqual([
       named(ci, 2),
       named(narrow, 1),
       named(wide, 3),
     ]);
-    expect(verdicts(planScene({ groups: one, jobs }))).toEqual({
+    expect(verdictsIn({ groups, jobs: [running(1, named(ci, 2)), job(2), job(3)] })).toEqual({
       1: 'running',
       2: `chain ${named(narrow, 1)}`,
       3: `new-runner ${named(wide, 3)}`,
@@ -105,10 +101,10 @@ describe('P2 nothing is started twice', () => {
     const full = done(9, named(narrow, 9), { createdAtMs: NOW - 90_000, completedAtMs: NOW - 10_000 });
     const old = running(1, named(wide, 2), { createdAtMs: NOW - 60_000 });
 
-    expect(verdicts(planScene({ groups, jobs: [full, old, job(2, { createdAtMs: NOW - 5_000 })] }))[2]).toBe(
+    expect(verdictsIn({ groups, jobs: [full, old, job(2, { createdAtMs: NOW - 5_000 })] })[2]).toBe(
       `chain ${named(wide, 1)}`,
     );
-    expect(verdicts(planScene({ groups, jobs: [running(1, named(wide, 3)), job(2), job(3)] }))).toEqual({
+    expect(verdictsIn({ groups, jobs: [running(1, named(wide, 3)), job(2), job(3)] })).toEqual({
       1: 'running',
       2: `new-runner ${named(wide, 2)}`,
       3: `chain ${named(narrow, 1)}`,
@@ -121,174 +117,126 @@ describe('P2 nothing is started twice', () => {
     const jobs = [job(1), job(2), running(3, named(two, 1))];
     const liveJobs = [live(named(two, 1), 'running'), live(named(two, 2), 'starting')];
 
-    expect(verdicts(planScene({ groups: [two], jobs, liveJobs }))).toEqual({
+    expect(verdictsIn({ groups: [two], jobs, liveJobs })).toEqual({
       1: `free-runner ${named(two, 2)}`,
       2: 'cap',
       3: 'running',
     });
   });
 
-  it('does not do so with a runner that lacks a label of the job', () => {
-    const small = group({ name: 'a-small' });
+  it('passes no runner on that lacks a label of the job', () => {
     const big = group({ name: 'b-big', labels: ['linux', 'gpu'] });
     const jobs = [running(1, named(big, 2)), job(2, { labels: ['gpu'] })];
 
-    expect(verdicts(planScene({ groups: [small, big], jobs }))[2]).toContain('b-big-');
-  });
-
-  it('does not do so with a runner that Kubernetes does not show, when it shows others', () => {
-    const jobs = [running(1, named(ci, 2)), job(2)];
-    const planned = planScene({ jobs, liveJobs: [live(named(ci, 2), 'running')] });
-
-    expect(verdicts(planned)[2]).toBe(`new-runner ${named(ci, 2, 1)}`);
-  });
-
-  it('gives a free runner whose job was cancelled to a job without one', () => {
-    const planned = planScene({ jobs: [job(2)], runners: [row(named(ci, 1))] });
-
-    expect(verdicts(planned)).toEqual({ 2: `free-runner ${named(ci, 1)}` });
-  });
-
-  it('gives a single free runner to the youngest job, so that the older one keeps the runner that is starting', () => {
-    const planned = planScene({ jobs: [job(2), job(3)], runners: [row(named(ci, 1))] });
-
-    expect(verdicts(planned)).toEqual({ 2: `new-runner ${named(ci, 2)}`, 3: `free-runner ${named(ci, 1)}` });
+    expect(verdictsIn({ groups: [group({ name: 'a-small' }), big], jobs })[2]).toContain('b-big-');
   });
 
   it('drops a free runner that no job needs', () => {
-    const planned = planScene({ runners: [row(named(ci, 1))] });
-
-    expect(planned.runners).toEqual([
+    expect(planScene({ runners: [row(named(ci, 1))] }).runners).toEqual([
       { emit: false, runner: named(ci, 1), group: { namespace: 'runners', name: 'ci' }, because: 'surplus' },
     ]);
   });
 
   it('replaces a starting runner, but not a registered one, when the pod template is corrected', () => {
-    const fixed = group({ templateHash: 't2' });
-    const starting = planScene({ groups: [fixed], jobs: [job(1)], liveJobs: [live(named(ci, 1), 'starting')] });
+    const groups = [group({ templateHash: 't2' })];
+    const fixed = named(group({ templateHash: 't2' }), 1);
 
-    expect(emittedNames(starting)).toEqual([named(fixed, 1)]);
-    expect(starting.runners).toContainEqual(expect.objectContaining({ runner: named(ci, 1), because: 'replaced' }));
-
-    expect(emittedNames(planScene({ groups: [fixed], jobs: [job(1)] }))).toEqual([named(fixed, 1)]);
-    expect(emittedNames(planScene({ groups: [fixed], jobs: [job(1)], runners: [row(named(ci, 1))] }))).toEqual([
-      named(ci, 1),
-    ]);
-  });
-});
-
-describe('P2 nothing is started twice, however many runners of a job took others', () => {
-  const many = Array.from({ length: 40 }, (_, i) => done(100 + i, named(ci, 1, i), { createdAtMs: NOW - 90_000 }));
-
-  it('keeps the one that starts', () => {
-    const liveJobs = [live(named(ci, 1, 40), 'starting')];
-
-    expect(emittedNames(planScene({ jobs: [...many, job(1)], liveJobs }))).toEqual([named(ci, 1, 40)]);
+    expect(reasonsIn({ groups, jobs: [job(1)], liveJobs: [live(named(ci, 1), 'starting')] })).toEqual({
+      [fixed]: 'new-runner',
+      [named(ci, 1)]: 'replaced',
+    });
+    expect(namesIn({ groups, jobs: [job(1)] })).toEqual([fixed]);
+    expect(namesIn({ groups, jobs: [job(1)], runners: [row(named(ci, 1))] })).toEqual([named(ci, 1)]);
   });
 
-  it('waits after the one that failed', () => {
+  it('keeps the runner that starts after 40 runners of its job took others, and waits after those that failed', () => {
+    const many = Array.from({ length: 40 }, (_, i) => done(100 + i, named(ci, 1, i), { createdAtMs: NOW - 90_000 }));
+    const jobs = [...many, job(1)];
     const failed = [41, 42].map((ordinal) => live(named(ci, 1, ordinal), 'failed', { finishedAtMs: NOW - 3_000 }));
 
-    expect(verdicts(planScene({ jobs: [...many, job(1)], liveJobs: failed }))[1]).toBe('backing-off');
+    expect(namesIn({ jobs, liveJobs: [live(named(ci, 1, 40), 'starting')] })).toEqual([named(ci, 1, 40)]);
+    expect(verdictsIn({ jobs, liveJobs: failed })[1]).toBe('backing-off');
   });
 });
 
 describe('P2 a runner that no job needs', () => {
   const starting = live(named(ci, 1), 'starting');
+  const registered = { runners: [row(named(ci, 1))] };
   const elsewhere = running(9, 'build-host-1');
-  const becauseOf = (scene: Scene) =>
-    planScene({ liveJobs: [starting], ...scene }).runners.map(({ runner, because }) => `${because} ${runner}`);
+  const gpuJob = (id: number) => running(id, 'gpu-host-1', { labels: ['gpu'] });
+  const fateIn = (scene: Scene) => reasonsIn({ liveJobs: [starting], ...scene })[named(ci, 1)];
 
   it('is kept while CI goes on that it could have taken', () => {
     const planned = planScene({ jobs: [elsewhere], liveJobs: [starting] });
 
-    expect(planned.runners).toEqual([
-      {
-        emit: true,
-        runner: named(ci, 1),
-        group: { namespace: 'runners', name: 'ci' },
-        because: 'spare',
-        pinned: false,
-        // Argo CD keeps it, and creates none.
-        skip: true,
-      },
-    ]);
+    // Argo CD keeps it, and creates none.
+    const kept = { emit: true, because: 'spare', pinned: false, skip: true };
+    expect(planned.runners).toEqual([{ ...kept, runner: named(ci, 1), group: { namespace: 'runners', name: 'ci' } }]);
     expect(planned.groups).toMatchObject([{ waiting: 0, spare: 1 }]);
+    // Any of the jobs that go on will do.
+    expect(fateIn({ jobs: [gpuJob(8), elsewhere, { ...gpuJob(10), createdAtMs: NOW }] })).toBe('spare');
+    expect(fateIn({ jobs: [gpuJob(8), elsewhere] })).toBe('spare');
   });
 
   it('and serves the next job', () => {
-    const planned = planScene({ jobs: [elsewhere, job(10)], liveJobs: [starting] });
+    const scene = { jobs: [elsewhere, job(10)], liveJobs: [starting] };
 
-    expect(verdicts(planned)[10]).toBe(`free-runner ${named(ci, 1)}`);
-    expect(planned.groups).toMatchObject([{ waiting: 1, spare: 0 }]);
+    expect(verdictsIn(scene)[10]).toBe(`free-runner ${named(ci, 1)}`);
+    expect(planScene(scene).groups).toMatchObject([{ waiting: 1, spare: 0 }]);
   });
 
   it('loses its pin while it is kept', () => {
     const liveJobs = [live(named(ci, 1), 'running', { pinned: true })];
-    const planned = planScene({ jobs: [done(1, named(ci, 1)), elsewhere], runners: [row(named(ci, 1))], liveJobs });
+    const [kept] = planScene({ jobs: [done(1, named(ci, 1)), elsewhere], ...registered, liveJobs }).runners;
 
-    expect(planned.runners).toEqual([expect.objectContaining({ because: 'spare', pinned: false })]);
-    expect(planned.runners).not.toMatchObject([{ skip: true }]);
+    expect(kept).toMatchObject({ because: 'spare', pinned: false });
+    expect(kept).not.toHaveProperty('skip');
   });
 
-  it.each<[string, Scene]>([
-    ['no CI goes on', { jobs: [done(9, 'build-host-1')] }],
-    ['what goes on asks for labels that it lacks', { jobs: [running(9, 'x', { labels: ['gpu'] })] }],
+  it.each<[string, string, Scene]>([
+    ['no CI goes on', 'surplus', { jobs: [done(9, 'build-host-1')] }],
+    ['what goes on asks for labels that it lacks', 'surplus', { jobs: [gpuJob(9)] }],
+    [
+      'what goes on asks for labels that its group got after it registered',
+      'surplus',
+      { groups: [group({ labels: ['linux', 'gpu'], templateHash: 't2' })], jobs: [gpuJob(9)], ...registered },
+    ],
     [
       'what goes on is not for its scope',
+      'surplus',
       {
         groups: [ci, group({ name: 'other', look: 'other' })],
         looks: { acme: { jobs: [], runners: [] }, other: { jobs: [elsewhere], runners: [] } },
       },
     ],
-    ['it is a spawn timeout old', { jobs: [elsewhere], nowMs: starting.createdAtMs + ci.spawnTimeoutMs }],
-    ['its group is suspended', { jobs: [elsewhere], groups: [group({ suspend: true })] }],
-    ['the cap has no room for it', { jobs: [running(9, named(ci, 9))], groups: [group({ maxActiveRunners: 1 })] }],
-  ])('goes when %s', (_, scene) => {
-    const [first] = becauseOf(scene);
-
-    expect(['surplus', 'suspended', 'never-came'].map((because) => `${because} ${named(ci, 1)}`)).toContain(first);
+    ['its group is suspended', 'suspended', { jobs: [elsewhere], groups: [group({ suspend: true })] }],
+    [
+      'the cap has no room for it',
+      'surplus',
+      { jobs: [running(9, named(ci, 9))], groups: [group({ maxActiveRunners: 1 })] },
+    ],
+    ['nobody sees since when it has been there', 'surplus', { jobs: [elsewhere], ...registered, liveJobs: undefined }],
+  ])('goes when %s', (_, because, scene) => {
+    expect(fateIn(scene)).toBe(because);
   });
 
-  it('goes when nobody sees since when it has been there', () => {
-    expect(becauseOf({ jobs: [elsewhere], runners: [row(named(ci, 1))], liveJobs: undefined })).toEqual([
-      `surplus ${named(ci, 1)}`,
-    ]);
-  });
-
-  it('goes at that age also when it is registered', () => {
+  it('goes when it is a spawn timeout old, also when it is registered', () => {
     const nowMs = starting.createdAtMs + ci.spawnTimeoutMs;
 
-    expect(becauseOf({ jobs: [elsewhere], runners: [row(named(ci, 1))], nowMs: nowMs - 1 })).toEqual([
-      `spare ${named(ci, 1)}`,
-    ]);
-    expect(becauseOf({ jobs: [elsewhere], runners: [row(named(ci, 1))], nowMs })).toEqual([`surplus ${named(ci, 1)}`]);
-  });
-
-  it('counts for CI by the labels that it registered with', () => {
-    const wider = group({ labels: ['linux', 'gpu'], templateHash: 't2' });
-    const jobs = [running(9, 'build-host-1', { labels: ['gpu'] })];
-
-    expect(becauseOf({ groups: [wider], jobs, runners: [row(named(ci, 1))] })).toEqual([`surplus ${named(ci, 1)}`]);
-  });
-
-  it('is kept for any of the jobs that go on', () => {
-    const other = running(8, 'gpu-host-1', { labels: ['gpu'] });
-    const later = { ...other, id: 10, createdAtMs: NOW };
-
-    expect(becauseOf({ jobs: [other, elsewhere, later] })).toEqual([`spare ${named(ci, 1)}`]);
-    expect(becauseOf({ jobs: [other, elsewhere] })).toEqual([`spare ${named(ci, 1)}`]);
+    for (const seen of [{}, registered]) {
+      expect(fateIn({ jobs: [elsewhere], ...seen, nowMs: nowMs - 1 })).toBe('spare');
+      expect(fateIn({ jobs: [elsewhere], ...seen, nowMs })).toBe('surplus');
+    }
   });
 
   it('is kept as far as there is room, registered ones first', () => {
-    const two = group({ maxActiveRunners: 2 });
-    const liveJobs = [1, 2, 3].map((id) => live(named(two, id), 'running'));
-    const runners = [row(named(two, 3))];
+    const liveJobs = [1, 2, 3].map((id) => live(named(ci, id), 'running'));
+    const groups = [group({ maxActiveRunners: 2 })];
 
-    expect(becauseOf({ groups: [two], jobs: [elsewhere, job(4)], runners, liveJobs })).toEqual([
-      `spare ${named(two, 1)}`,
-      `surplus ${named(two, 2)}`,
-      `free-runner ${named(two, 3)}`,
-    ]);
+    expect(reasonsIn({ groups, jobs: [elsewhere, job(4)], runners: [row(named(ci, 3))], liveJobs })).toEqual({
+      [named(ci, 1)]: 'spare',
+      [named(ci, 2)]: 'surplus',
+      [named(ci, 3)]: 'free-runner',
+    });
   });
 });

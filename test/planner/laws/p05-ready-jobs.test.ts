@@ -1,6 +1,16 @@
 /** Law P5 (docs/spec.md): only ready jobs get runners. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
-import { done, emittedNames, group, job, named, planScene, running, verdicts } from '../../support/scenario.ts';
+import {
+  done,
+  emittedNames,
+  group,
+  job,
+  named,
+  namesIn,
+  planScene,
+  running,
+  verdicts,
+} from '../../support/scenario.ts';
 
 describe('P5 only ready jobs get runners', () => {
   it.each([
@@ -18,6 +28,6 @@ describe('P5 only ready jobs get runners', () => {
   it('a job without labels only where the group asks for it', () => {
     const open = group({ acceptUnlabelledJobs: true });
 
-    expect(emittedNames(planScene({ groups: [open], jobs: [job(1, { labels: [] })] }))).toEqual([named(open, 1)]);
+    expect(namesIn({ groups: [open], jobs: [job(1, { labels: [] })] })).toEqual([named(open, 1)]);
   });
 });

@@ -1,6 +1,6 @@
 /** Law P6 (docs/spec.md): labels are compared exactly. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
-import { emittedNames, group, job, named, planScene, row, verdicts } from '../../support/scenario.ts';
+import { group, job, named, namesIn, planScene, row, verdicts, verdictsIn } from '../../support/scenario.ts';
 
 const ci = group();
 
@@ -15,16 +15,16 @@ describe('P6 labels are compared exactly', () => {
     [['linux', 'arm'], false],
     [['linux:host'], false],
   ])('%j', (labels, covered) => {
-    expect(emittedNames(planScene({ groups: [both], jobs: [job(1, { labels })] }))).toHaveLength(covered ? 1 : 0);
+    expect(namesIn({ groups: [both], jobs: [job(1, { labels })] })).toHaveLength(covered ? 1 : 0);
   });
 
   it('names the labels that the nearest group lacks', () => {
-    const planned = planScene({
-      groups: [ci, group({ name: 'big', labels: ['linux', 'gpu'] })],
-      jobs: [job(1, { labels: ['linux', 'gpu', 'arm'] })],
-    });
-
-    expect(planned.jobs).toMatchObject([{ because: 'labels-not-covered', missing: ['arm'] }]);
+    expect(
+      planScene({
+        groups: [ci, group({ name: 'big', labels: ['linux', 'gpu'] })],
+        jobs: [job(1, { labels: ['linux', 'gpu', 'arm'] })],
+      }).jobs,
+    ).toMatchObject([{ because: 'labels-not-covered', missing: ['arm'] }]);
   });
 });
 
@@ -40,16 +40,16 @@ describe('P6 a runner serves only jobs that its own registration covers', () => 
   });
 
   it('not even the job that it was made for', () => {
-    const planned = planScene({ groups: [wider], jobs: [gpuJob], runners: [row(named(ci, 2))] });
-
-    expect(verdicts(planned)).toEqual({ 2: `new-runner ${named(wider, 2)}` });
+    expect(verdictsIn({ groups: [wider], jobs: [gpuJob], runners: [row(named(ci, 2))] })).toEqual({
+      2: `new-runner ${named(wider, 2)}`,
+    });
   });
 
   it('while a fitting one goes to the job that it fits', () => {
     const jobs = [job(3), gpuJob];
     const runners = [row(named(ci, 8)), row(named(wider, 9), { labels: ['linux', 'gpu'] })];
 
-    expect(verdicts(planScene({ groups: [wider], jobs, runners }))).toEqual({
+    expect(verdictsIn({ groups: [wider], jobs, runners })).toEqual({
       2: `free-runner ${named(wider, 9)}`,
       3: `free-runner ${named(ci, 8)}`,
     });

@@ -1,14 +1,13 @@
 /** Law P8 (docs/spec.md): time alone changes nothing but at a spawn timeout. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
 import type { LiveJob } from '../../../src/planner/evidence.ts';
-import { done, emittedNames, group, job, live, NOW, named, planScene, row, verdicts } from '../../support/scenario.ts';
+import { done, group, job, live, NOW, named, namesIn, row, verdictsIn } from '../../support/scenario.ts';
 
 const ci = group();
 
 describe('P8 time alone changes nothing but at a spawn timeout', () => {
   it('takes the next name when a runner has not come for a spawn timeout, and again after twice as long each time', () => {
-    const at = (seconds: number) =>
-      emittedNames(planScene({ jobs: [job(1, { createdAtMs: NOW })], nowMs: NOW + seconds * 1000 }));
+    const at = (seconds: number) => namesIn({ jobs: [job(1, { createdAtMs: NOW })], nowMs: NOW + seconds * 1000 });
 
     expect(at(0)).toEqual([named(ci, 1, 0)]);
     expect(at(299)).toEqual([named(ci, 1, 0)]);
@@ -21,9 +20,8 @@ describe('P8 time alone changes nothing but at a spawn timeout', () => {
   it('counts from when the job came within the cap, not from its creation', () => {
     const one = group({ maxActiveRunners: 1 });
     const old = { createdAtMs: NOW - 3_600_000 };
-    const planned = planScene({ groups: [one], jobs: [done(1, named(one, 1), old), job(2, old)] });
 
-    expect(emittedNames(planned)).toEqual([named(one, 2)]);
+    expect(namesIn({ groups: [one], jobs: [done(1, named(one, 1), old), job(2, old)] })).toEqual([named(one, 2)]);
   });
 
   it('counts from the end that freed its own slot, not from a later one', () => {
@@ -37,21 +35,19 @@ describe('P8 time alone changes nothing but at a spawn timeout', () => {
       job(4, old),
     ];
 
-    expect(emittedNames(planScene({ groups: [two], jobs }))).toEqual([named(two, 3, 1), named(two, 4, 0)]);
+    expect(namesIn({ groups: [two], jobs })).toEqual([named(two, 3, 1), named(two, 4, 0)]);
   });
 
   it('counts from the end of the job that it needed', () => {
     const old = { createdAtMs: NOW - 3_600_000, runId: 9 };
 
-    expect(emittedNames(planScene({ jobs: [done(1, 'elsewhere', old), job(2, old)] }))).toEqual([named(ci, 2)]);
+    expect(namesIn({ jobs: [done(1, 'elsewhere', old), job(2, old)] })).toEqual([named(ci, 2)]);
   });
 
   it('counts from what Kubernetes shows of the pod', () => {
     const oldJob = job(1, { createdAtMs: NOW - 3_600_000 });
     const seen = (state: LiveJob['state'], ageMs: number, over: Partial<LiveJob> = {}) =>
-      verdicts(
-        planScene({ jobs: [oldJob], liveJobs: [live(named(ci, 1), state, { createdAtMs: NOW - ageMs, ...over })] }),
-      )[1];
+      verdictsIn({ jobs: [oldJob], liveJobs: [live(named(ci, 1), state, { createdAtMs: NOW - ageMs, ...over })] })[1];
     const own = `own-runner ${named(ci, 1)}`;
     const next = `new-runner ${named(ci, 1, 1)}`;
 
@@ -68,19 +64,19 @@ describe('P8 time alone changes nothing but at a spawn timeout', () => {
 
   it('keeps the same one of two registered runners of a job, in whatever order Gitea lists them', () => {
     const runners = [row(named(ci, 1, 0)), row(named(ci, 1, 1), { id: 2 })];
-    const kept = verdicts(planScene({ jobs: [job(1)], runners }));
+    const kept = verdictsIn({ jobs: [job(1)], runners });
 
-    expect(verdicts(planScene({ jobs: [job(1)], runners: runners.toReversed() }))).toEqual(kept);
+    expect(verdictsIn({ jobs: [job(1)], runners: runners.toReversed() })).toEqual(kept);
   });
 
   it('gives a job the same one of two free runners, in whatever order Gitea lists them', () => {
     const runners = [row(named(ci, 8)), row(named(ci, 9), { id: 2 })];
-    const given = verdicts(planScene({ jobs: [job(1)], runners }));
+    const given = verdictsIn({ jobs: [job(1)], runners });
 
-    expect(verdicts(planScene({ jobs: [job(1)], runners: runners.toReversed() }))).toEqual(given);
+    expect(verdictsIn({ jobs: [job(1)], runners: runners.toReversed() })).toEqual(given);
   });
 
   it('is not upset by a Gitea whose clock is ahead', () => {
-    expect(emittedNames(planScene({ jobs: [job(1, { createdAtMs: NOW + 900_000 })] }))).toEqual([named(ci, 1)]);
+    expect(namesIn({ jobs: [job(1, { createdAtMs: NOW + 900_000 })] })).toEqual([named(ci, 1)]);
   });
 });

@@ -1,7 +1,18 @@
 /** Law P13 (docs/spec.md): a runner keeps its PriorityClass, and no tier gets more runners than it has places. */
 import { describe, expect, it } from 'vitest';
 import type { LiveJob } from '../../../src/planner/evidence.ts';
-import { emitted, group, job, live, NOW, named, planScene, row, running, type Scene } from '../../support/scenario.ts';
+import {
+  emittedIn,
+  group,
+  job,
+  live,
+  NOW,
+  named,
+  planScene,
+  row,
+  running,
+  type Scene,
+} from '../../support/scenario.ts';
 
 const tiers = [
   { priorityClassName: 'critical', threshold: 1 },
@@ -10,9 +21,7 @@ const tiers = [
 const ci = group({ maxActiveRunners: 3, priorityTiers: tiers });
 
 const classesOf = (scene: Scene): Readonly<Record<string, string | undefined>> =>
-  Object.fromEntries(
-    emitted(planScene({ groups: [ci], ...scene })).map(({ runner, priorityClass }) => [runner, priorityClass]),
-  );
+  Object.fromEntries(emittedIn({ groups: [ci], ...scene }).map(({ runner, priorityClass }) => [runner, priorityClass]));
 const alive = (id: number, priorityClass: string, over: Partial<LiveJob> = {}): LiveJob =>
   live(named(ci, id), 'running', { priorityClass, ...over });
 

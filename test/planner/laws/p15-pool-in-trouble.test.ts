@@ -1,60 +1,56 @@
 /** Law P15 (docs/spec.md): what fills a pool besides its own runners, what doubt keeps there, and what happens when its runners fail. */
 import { describe, expect, it } from 'vitest';
 import type { LiveJob } from '../../../src/planner/evidence.ts';
-import { idle, join, pool, reasons, warm } from '../../support/pool-scene.ts';
+import { idle, join, pool, warm } from '../../support/pool-scene.ts';
 import {
   done,
-  emitted,
-  emittedNames,
+  emittedIn,
   group,
   job,
   live,
   NOW,
   named,
-  planScene,
+  namesIn,
+  reasonsIn,
   row,
   running,
   type Scene,
-  verdicts,
+  verdictsIn,
 } from '../../support/scenario.ts';
+
+/** A group that keeps one idle runner. */
+const one = { ...pool, minIdleRunners: 1 };
+const fatesIn = (scene: Scene) => reasonsIn({ groups: [one], ...scene });
 
 describe('P15 a runner that no job needs any more', () => {
   const left = named(pool, 5);
 
   it('fills the pool, is not created again, and nothing else is started for its place', () => {
-    const planned = planScene({ groups: [pool], ...join(idle(left), idle(warm(2))) });
+    const out = emittedIn({ groups: [pool], ...join(idle(left), idle(warm(2))) });
 
-    expect(emitted(planned)).toEqual([
+    expect(out).toEqual([
       expect.objectContaining({ runner: warm(2), because: 'warm' }),
       expect.objectContaining({ runner: left, because: 'warm', skip: true, pinned: false }),
     ]);
-    expect(emitted(planned)[0]).not.toHaveProperty('skip');
+    expect(out[0]).not.toHaveProperty('skip');
   });
 
   it('fills it before one of a slot that is still starting, and after one of a slot that has come', () => {
-    const one = { ...pool, minIdleRunners: 1 };
     const starting = { liveJobs: [live(warm(1), 'starting')] };
 
-    expect(reasons(planScene({ groups: [one], ...join(idle(left), starting) }))).toEqual({
-      [left]: 'warm',
-      [warm(1)]: 'drained',
-    });
-    expect(reasons(planScene({ groups: [one], ...join(idle(left), idle(warm(2))) }))).toEqual({
-      [left]: 'surplus',
-      [warm(2)]: 'warm',
-    });
+    expect(fatesIn(join(idle(left), starting))).toEqual({ [left]: 'warm', [warm(1)]: 'drained' });
+    expect(fatesIn(join(idle(left), idle(warm(2))))).toEqual({ [left]: 'surplus', [warm(2)]: 'warm' });
   });
 
   it('takes no slot: the first one is asked for', () => {
-    expect(emittedNames(planScene({ groups: [pool], ...idle(left) }))).toEqual([warm(1), left].sort());
+    expect(namesIn({ groups: [pool], ...idle(left) })).toEqual([warm(1), left].sort());
   });
 
   it('loses its pin when it has one', () => {
     const liveJobs = [live(left, 'running', { pinned: true }), live(warm(2), 'running')];
-    const rows = { jobs: [done(5, left)], runners: [row(left), row(warm(2))] };
-    const planned = planScene({ groups: [pool], ...rows, liveJobs });
+    const runners = [row(left), row(warm(2))];
+    const [, kept] = emittedIn({ groups: [pool], jobs: [done(5, left)], runners, liveJobs });
 
-    const [, kept] = emitted(planned);
     expect(kept).toMatchObject({ runner: left, pinned: false });
     expect(kept).not.toHaveProperty('skip');
   });
@@ -62,104 +58,73 @@ describe('P15 a runner that no job needs any more', () => {
   it('does not fill it when it is of an older template', () => {
     const old = named({ ...pool, templateHash: 't0' }, 5);
 
-    expect(reasons(planScene({ groups: [pool], ...join(idle(old), idle(warm(2))) }))).toMatchObject({
-      [old]: 'surplus',
-    });
+    expect(fatesIn({ groups: [pool], ...join(idle(old), idle(warm(2))) })).toMatchObject({ [old]: 'surplus' });
   });
 });
 
 describe('P15 doubt keeps an idle runner', () => {
   const minutesAgo = (minutes: number): number => NOW - minutes * 60_000;
-  const old = live(warm(1), 'running', { createdAtMs: minutesAgo(60), runningSinceMs: minutesAgo(59) });
+  const runs = (minutes: number, over: Partial<LiveJob> = {}, name = warm(1)) =>
+    live(name, 'running', { createdAtMs: minutesAgo(minutes), ...over });
+  const old = runs(60, { runningSinceMs: minutesAgo(59) });
   const away = row(warm(1), { online: false });
-  const one = { ...pool, minIdleRunners: 1 };
   /** A CI job of others that began half a minute ago: Gitea was up. */
   const giteaWasUp = running(1, 'someone-else', { startedAtMs: NOW - 30_000, labels: ['other'] });
+  const kept = { [warm(1)]: 'warm' };
+  const exchanged = (because: string) => ({ [warm(1)]: because, [warm(1, 1)]: 'warm' });
+  const days = (count: number) => count * 1440;
 
-  it('whose row is offline when Gitea may have been away', () => {
-    expect(reasons(planScene({ groups: [one], runners: [away], liveJobs: [old] }))).toEqual({ [warm(1)]: 'warm' });
+  it.each<[string, Scene, Readonly<Record<string, string>>]>([
+    ['whose row is offline when Gitea may have been away', { runners: [away], liveJobs: [old] }, kept],
+    [
+      'but not when Gitea was there to hear it',
+      { jobs: [giteaWasUp], runners: [away], liveJobs: [old] },
+      exchanged('never-came'),
+    ],
+    ['whose row nobody may list', { liveJobs: [old] }, kept],
+    ['whose pod has not started', { liveJobs: [{ ...runs(59), state: 'starting' }] }, kept],
+    ['but not in an hour', { liveJobs: [{ ...runs(60), state: 'starting' }] }, exchanged('never-came')],
+    ['until it is seven days old', { runners: [row(warm(1))], liveJobs: [runs(days(6.9))] }, kept],
+    ['but not then', { runners: [row(warm(1))], liveJobs: [runs(days(7))] }, exchanged('drained')],
+    [
+      'at any age when it was made for a job: only the Jobs of slots live longer',
+      { runners: [row(named(one, 5))], liveJobs: [runs(days(8), {}, named(one, 5))] },
+      { [named(one, 5)]: 'warm' },
+    ],
+    [
+      'whose pod cannot start, while no job waits',
+      { liveJobs: [{ ...runs(15), state: 'starting', trouble: { reason: 'Unschedulable' } }] },
+      kept,
+    ],
+    [
+      'but not when its node may be at fault',
+      { liveJobs: [{ ...runs(15), state: 'starting', trouble: { reason: 'ImagePullBackOff', ofNode: true } }] },
+      exchanged('stuck'),
+    ],
+  ])('%s', (_, scene, fates) => {
+    expect(fatesIn(scene)).toEqual(fates);
   });
 
-  it('but not when Gitea was there to hear it', () => {
-    const planned = planScene({ groups: [one], jobs: [giteaWasUp], runners: [away], liveJobs: [old] });
+  it('but a job that it does not take gets another one a spawn timeout after the job came, and after the start', () => {
+    const given = (jobMinutes: number, runner: LiveJob) =>
+      verdictsIn({ groups: [one], jobs: [job(7, { createdAtMs: minutesAgo(jobMinutes) })], liveJobs: [runner] })[7];
+    const slow = (minutes: number) => runs(30, { runningSinceMs: minutesAgo(minutes) });
 
-    expect(reasons(planned)).toEqual({ [warm(1)]: 'never-came', [warm(1, 1)]: 'warm' });
-  });
-
-  it('whose row nobody may list', () => {
-    expect(reasons(planScene({ groups: [one], liveJobs: [old] }))).toEqual({ [warm(1)]: 'warm' });
-  });
-
-  it('but a job that it does not take gets another one after a spawn timeout', () => {
-    const waits = (minutes: number) => job(7, { createdAtMs: minutesAgo(minutes) });
-
-    expect(verdicts(planScene({ groups: [one], jobs: [waits(4)], liveJobs: [old] }))[7]).toContain('free-runner');
-    expect(verdicts(planScene({ groups: [one], jobs: [waits(6)], liveJobs: [old] }))[7]).toContain('new-runner');
-  });
-
-  it('and waits a spawn timeout for its start, not for its creation, before the job gets another one', () => {
-    const slow = (minutes: number) =>
-      live(warm(1), 'running', { createdAtMs: minutesAgo(30), runningSinceMs: minutesAgo(minutes) });
-    const jobs = [job(7, { createdAtMs: minutesAgo(20) })];
-
-    expect(verdicts(planScene({ groups: [one], jobs, liveJobs: [slow(4)] }))[7]).toContain('free-runner');
-    expect(verdicts(planScene({ groups: [one], jobs, liveJobs: [slow(6)] }))[7]).toContain('new-runner');
-  });
-
-  it('but not one whose pod has not started in an hour', () => {
-    const starting = (minutes: number) => [live(warm(1), 'starting', { createdAtMs: minutesAgo(minutes) })];
-
-    expect(reasons(planScene({ groups: [one], liveJobs: starting(59) }))).toEqual({ [warm(1)]: 'warm' });
-    expect(reasons(planScene({ groups: [one], liveJobs: starting(60) }))).toEqual({
-      [warm(1)]: 'never-came',
-      [warm(1, 1)]: 'warm',
-    });
-  });
-
-  it('until it is seven days old', () => {
-    const aged = (days: number) => [live(warm(1), 'running', { createdAtMs: minutesAgo(days * 1440) })];
-    const at = (days: number) => planScene({ groups: [one], runners: [row(warm(1))], liveJobs: aged(days) });
-
-    expect(reasons(at(6.9))).toEqual({ [warm(1)]: 'warm' });
-    expect(reasons(at(7))).toEqual({ [warm(1)]: 'drained', [warm(1, 1)]: 'warm' });
-  });
-
-  it('at any age when it was made for a job: only the Jobs of slots live longer', () => {
-    const left = named(one, 5);
-    const liveJobs = [live(left, 'running', { createdAtMs: minutesAgo(8 * 1440) })];
-
-    expect(reasons(planScene({ groups: [one], runners: [row(left)], liveJobs }))).toEqual({ [left]: 'warm' });
-  });
-});
-
-describe('P15 an idle runner whose pod cannot start', () => {
-  const one = { ...pool, minIdleRunners: 1 };
-  const stuck = (trouble: LiveJob['trouble'] & {}) => [
-    live(warm(1), 'starting', { createdAtMs: NOW - one.pendingDeadlineMs, trouble }),
-  ];
-
-  it('is not exchanged for a twin while no job waits', () => {
-    const liveJobs = stuck({ reason: 'Unschedulable' });
-
-    expect(reasons(planScene({ groups: [one], liveJobs }))).toEqual({ [warm(1)]: 'warm' });
-  });
-
-  it('is tried once more on another node when its node may be at fault', () => {
-    const liveJobs = stuck({ reason: 'ImagePullBackOff', ofNode: true });
-
-    expect(reasons(planScene({ groups: [one], liveJobs }))).toEqual({ [warm(1)]: 'stuck', [warm(1, 1)]: 'warm' });
+    expect(given(4, old)).toContain('free-runner');
+    expect(given(6, old)).toContain('new-runner');
+    expect(given(20, slow(4))).toContain('free-runner');
+    expect(given(20, slow(6))).toContain('new-runner');
   });
 });
 
 describe('P15 runners of a pool that fail', () => {
-  const one = { ...pool, minIdleRunners: 1 };
   const failed = (ordinal: number, secondsAgo: number, over = {}) =>
     live(warm(1, ordinal), 'failed', {
       createdAtMs: NOW - secondsAgo * 1000 - 5_000,
       finishedAtMs: NOW - secondsAgo * 1000,
       ...over,
     });
-  const because = (liveJobs: Scene['liveJobs'] = []) => reasons(planScene({ groups: [one], liveJobs }));
+  const because = (liveJobs: readonly LiveJob[]) => fatesIn({ liveJobs });
 
   it('are replaced at once, then after 10 s, and their records stay for that', () => {
     expect(because([failed(0, 1)])).toEqual({ [warm(1)]: 'back-off-record', [warm(1, 1)]: 'warm' });
@@ -180,7 +145,7 @@ describe('P15 runners of a pool that fail', () => {
     const ofOther = (ordinal: number) => ({ ...failed(ordinal, 1), name: warm(1, ordinal, other) });
     const come = idle(warm(1, 9, other));
     const both = (...parts: readonly Pick<Scene, 'runners' | 'liveJobs'>[]) =>
-      reasons(planScene({ groups: [one, other], ...join(...parts) }));
+      fatesIn({ groups: [one, other], ...join(...parts) });
 
     expect(both({ liveJobs: [ofOther(0), ofOther(1)] })).toHaveProperty(warm(1), 'warm');
     // Nor does a runner of theirs that has come end the back-off of ours.
@@ -190,27 +155,20 @@ describe('P15 runners of a pool that fail', () => {
     });
   });
 
-  it('leave ten records at most, the newest', () => {
-    const many = Array.from({ length: 12 }, (_, ordinal) => failed(ordinal, 400 + (12 - ordinal) * 60));
-    const kept = Object.values(because(many));
-
-    expect(kept.filter((reason) => reason === 'back-off-record')).toHaveLength(10);
-    expect(because(many)).toMatchObject({
-      [warm(1, 0)]: 'failed',
-      [warm(1, 1)]: 'failed',
-      [warm(1, 11)]: 'back-off-record',
-    });
-  });
-
-  it('leave ten records, too, when they failed in the same second, and when runners of the slot have come since', () => {
+  it('leave ten records at most, the newest, also of the same second, and when runners of the slot have come since', () => {
+    const twelve = (endedAgo: (ordinal: number) => number) =>
+      Array.from({ length: 12 }, (_, ordinal) => failed(ordinal, endedAgo(ordinal)));
     const recordsIn = (scene: Scene) =>
-      Object.values(reasons(planScene({ groups: [one], ...scene }))).filter((reason) => reason === 'back-off-record');
-    const liveJobs = Array.from({ length: 12 }, (_, ordinal) => failed(ordinal, 400));
+      Object.entries(fatesIn(scene)).flatMap(([name, reason]) => (reason === 'back-off-record' ? name : []));
+    const same = twelve(() => 400);
     const used = live(warm(1, 12), 'complete', { finishedAtMs: NOW - 1_000 });
 
-    expect(recordsIn({ liveJobs })).toHaveLength(10);
-    expect(because(liveJobs.toReversed())).toEqual(because(liveJobs));
-    expect(recordsIn({ liveJobs: [...liveJobs.slice(0, 10), used], jobs: [done(1, used.name)] })).toHaveLength(10);
+    expect(recordsIn({ liveJobs: twelve((ordinal) => 1_120 - ordinal * 60) })).toEqual(
+      Array.from({ length: 10 }, (_, nth) => warm(1, nth + 2)).sort(),
+    );
+    expect(recordsIn({ liveJobs: same })).toHaveLength(10);
+    expect(because(same.toReversed())).toEqual(because(same));
+    expect(recordsIn({ liveJobs: [...same.slice(0, 10), used], jobs: [done(1, used.name)] })).toHaveLength(10);
   });
 
   it('count for ten seconds when they may have had a CI job that Gitea has forgotten, however many they are', () => {
@@ -230,11 +188,11 @@ describe('P15 runners of a pool that fail', () => {
   });
 
   it('leave none when the slot has a registered runner, the floor is lower, or the group is suspended', () => {
-    const registered = join({ liveJobs: [failed(0, 60)] }, idle(warm(1, 1)));
-    expect(reasons(planScene({ groups: [one], ...registered }))).toMatchObject({ [warm(1)]: 'failed' });
-    for (const groups of [[{ ...one, minIdleRunners: 0 }], [{ ...one, suspend: true }]]) {
-      expect(reasons(planScene({ groups, liveJobs: [failed(0, 60)] }))).toEqual({ [warm(1)]: 'failed' });
-    }
+    const seen = { liveJobs: [failed(0, 60)] };
+
+    expect(fatesIn(join(seen, idle(warm(1, 1))))).toMatchObject({ [warm(1)]: 'failed' });
+    for (const groups of [[group()], [{ ...one, suspend: true }]])
+      expect(fatesIn({ groups, ...seen })).toEqual({ [warm(1)]: 'failed' });
   });
 
   it('are tried one at a time while all runners of the group fail, and a job comes first', () => {
@@ -242,18 +200,14 @@ describe('P15 runners of a pool that fail', () => {
     const liveJobs = [1, 2, 3].map((id) =>
       live(named(pool, id), 'failed', { finishedAtMs: NOW - 200_000, createdAtMs: NOW - 300_000, trouble }),
     );
-    const olderIdle = {
-      runners: [row(named(pool, 9))],
-      liveJobs: [live(named(pool, 9), 'running', { createdAtMs: NOW - 600_000, runningSinceMs: NOW - 600_000 })],
-    };
+    const sinceMs = { createdAtMs: NOW - 600_000, runningSinceMs: NOW - 600_000 };
+    const olderIdle = { runners: [row(named(pool, 9))], liveJobs: [live(named(pool, 9), 'running', sinceMs)] };
 
-    expect(emittedNames(planScene({ groups: [pool], liveJobs }))).toEqual([warm(1)]);
-    expect(emittedNames(planScene({ groups: [pool], jobs: [job(9)], liveJobs }))).toEqual([named(pool, 9)]);
-    const ofOne = { ...pool, minIdleRunners: 1 };
-    expect(emittedNames(planScene({ groups: [ofOne], jobs: [job(9)], liveJobs }))).toEqual([named(pool, 9)]);
+    expect(namesIn({ groups: [pool], liveJobs })).toEqual([warm(1)]);
+    for (const groups of [[pool], [one]])
+      expect(namesIn({ groups, jobs: [job(9)], liveJobs })).toEqual([named(pool, 9)]);
     // A job that has its runner tries none.
-    const served = { jobs: [job(9)], ...join({ liveJobs }, olderIdle) };
-    expect(reasons(planScene({ groups: [pool], ...served }))).toMatchObject({
+    expect(fatesIn({ groups: [pool], jobs: [job(9)], ...join({ liveJobs }, olderIdle) })).toMatchObject({
       [named(pool, 9)]: 'own-runner',
       [warm(1)]: 'warm',
     });

@@ -1,24 +1,33 @@
 /** Law P15 (docs/spec.md): a pool has its idle runners while the cap has room, and each slot its next name when its runner is used up. */
 import { describe, expect, it } from 'vitest';
 import { ORDINALS_SEARCHED } from '../../../src/planner/names.ts';
-import { idle, join, pool, reasons, warm } from '../../support/pool-scene.ts';
+import { idle, join, pool, warm } from '../../support/pool-scene.ts';
 import {
+  becauseIn,
   done,
   emitted,
-  emittedNames,
   group,
   job,
   live,
   NOW,
   named,
+  namesIn,
   planScene,
+  reasonsIn,
   row,
   running,
   type Scene,
-  verdicts,
+  verdictsIn,
 } from '../../support/scenario.ts';
 
 const both = join(idle(warm(1)), idle(warm(2)));
+const starting = (name: string) => ({ liveJobs: [live(name, 'starting')] });
+/** What becomes of the runners of the pool, and of those of jobs. */
+const fatesIn = (scene: Scene) => reasonsIn({ groups: [pool], ...scene });
+const left = named(pool, 5);
+/** CI goes on that runners of the pool could have taken. */
+const elsewhere = { jobs: [running(1, 'someone-else')] };
+
 describe('P15 a pool of two', () => {
   it('asks for a runner per slot when nothing is there', () => {
     const planned = planScene({ groups: [pool] });
@@ -31,38 +40,37 @@ describe('P15 a pool of two', () => {
     expect(planned.groups).toMatchObject([{ warm: 2, minIdle: 2, waiting: 0, spare: 0 }]);
   });
 
-  it.each([1, 2])('asks for the slot that has none when slot %d has its runner', (slot) => {
-    expect(emittedNames(planScene({ groups: [pool], ...idle(warm(slot)) }))).toEqual([warm(1), warm(2)]);
-  });
-
-  it.each<[string, Partial<Scene>]>([
-    ['are starting', { liveJobs: [live(warm(1), 'starting'), live(warm(2), 'starting')] }],
-    ['are starting, of which nobody sees anything', {}],
-    ['are registered', both],
-    ['are registered, and nobody sees Kubernetes', { runners: [row(warm(1)), row(warm(2))] }],
+  it.each<[string, Scene]>([
+    ['its first one is registered', idle(warm(1))],
+    ['its second one is registered', idle(warm(2))],
+    ['both are starting', join(starting(warm(1)), starting(warm(2)))],
+    ['both are registered', both],
+    ['both are registered, and nobody sees Kubernetes', { runners: [row(warm(1)), row(warm(2))] }],
     [
-      'have waited for hours',
+      'both have waited for hours',
       { ...both, liveJobs: [1, 2].map((n) => live(warm(n), 'running', { createdAtMs: NOW - 9e6 })) },
     ],
-  ])('keeps its runners when they %s', (_, scene) => {
-    expect(emittedNames(planScene({ groups: [pool], ...scene }))).toEqual([warm(1), warm(2)]);
+  ])('keeps its runners, and asks for those that lack, when %s', (_, scene) => {
+    expect(namesIn({ groups: [pool], ...scene })).toEqual([warm(1), warm(2)]);
   });
 
-  it('gives a ready job an idle runner before a new one is asked for', () => {
-    const planned = planScene({ groups: [pool], jobs: [job(7)], ...both });
+  it.each<[string, Scene]>([
+    ['idle', both],
+    ['starting', join(starting(warm(1)), starting(warm(2)))],
+  ])('gives a ready job a runner that is %s before a new one is asked for', (_, seen) => {
+    const scene = { groups: [pool], jobs: [job(7)], ...seen };
 
-    expect(verdicts(planned)).toEqual({ 7: `free-runner ${warm(1)}` });
-    expect(emittedNames(planned)).toEqual([warm(1), warm(2)]);
+    expect(verdictsIn(scene)).toEqual({ 7: `free-runner ${warm(1)}` });
+    expect(namesIn(scene)).toEqual([warm(1), warm(2)]);
   });
 
   it('counts an idle runner of a job as far as its name is searched, whatever other runners there are', () => {
-    const others = [5, 6].map((id) => named(pool, id));
+    const [five, six] = [named(pool, 5), named(pool, 6)];
     const warmAt = (ordinal: number) => {
       const runner = named(pool, 7, ordinal);
-      const jobs = [running(5, others[0] ?? ''), running(6, others[1] ?? '')];
-      const liveJobs = [...others, runner].map((name) => live(name, 'running', { pinned: others.includes(name) }));
-      const planned = planScene({ groups: [pool], jobs, liveJobs, runners: [row(runner)] });
-      return planned.runners.find((each) => each.runner === runner)?.because;
+      const working = [five, six].map((name) => live(name, 'running', { pinned: true }));
+      const jobs = [running(5, five), running(6, six)];
+      return fatesIn({ jobs, liveJobs: [...working, live(runner, 'running')], runners: [row(runner)] })[runner];
     };
 
     // It counts itself: a name that is known is passed over.
@@ -70,39 +78,37 @@ describe('P15 a pool of two', () => {
     expect(warmAt(ORDINALS_SEARCHED + 1)).toBe('spare');
   });
 
-  it('gives a ready job a runner that is starting, too', () => {
-    const liveJobs = [live(warm(1), 'starting'), live(warm(2), 'starting')];
-
-    expect(emittedNames(planScene({ groups: [pool], jobs: [job(7)], liveJobs }))).toEqual([warm(1), warm(2)]);
+  it.each<[string, Scene, Readonly<Record<string, string>>]>([
+    [
+      'refills the slot of a runner that is at work',
+      { jobs: [running(7, warm(1))], ...both },
+      { [warm(1)]: 'busy', [warm(1, 1)]: 'warm', [warm(2)]: 'warm' },
+    ],
+    [
+      'asks for no other runner in the place of one that a job was given, and counts what fills the pool beside it',
+      { jobs: [job(7)], ...join(idle(warm(1)), idle(left)) },
+      { [warm(1)]: 'free-runner', [left]: 'warm' },
+    ],
+    [
+      'has its two beside a runner that was made for a job and waits for it',
+      { jobs: [job(7)], ...idle(named(pool, 7)) },
+      { [named(pool, 7)]: 'own-runner', [warm(1)]: 'warm', [warm(2)]: 'warm' },
+    ],
+    [
+      'asks for as many further runners as jobs are left without one',
+      { jobs: [job(7), job(8), job(9)], ...both },
+      { [warm(1)]: 'free-runner', [warm(2)]: 'free-runner', [named(pool, 7)]: 'new-runner' },
+    ],
+    [
+      'knows its runner by any name of the ring: none is drained for a high one',
+      join(idle(warm(1, 127)), idle(warm(2))),
+      { [warm(1, 127)]: 'warm', [warm(2)]: 'warm' },
+    ],
+  ])('%s', (_, scene, fates) => {
+    expect(fatesIn(scene)).toEqual(fates);
   });
 
-  it('refills the slot of a runner that is at work', () => {
-    const planned = planScene({ groups: [pool], jobs: [running(7, warm(1))], ...both });
-
-    expect(reasons(planned)).toEqual({ [warm(1)]: 'busy', [warm(1, 1)]: 'warm', [warm(2)]: 'warm' });
-  });
-
-  it('asks for no other runner in the place of one that a job was given, and counts what fills the pool beside it', () => {
-    const left = named(pool, 5);
-    const planned = planScene({ groups: [pool], jobs: [job(7)], ...join(idle(warm(1)), idle(left)) });
-
-    expect(reasons(planned)).toEqual({ [warm(1)]: 'free-runner', [left]: 'warm' });
-  });
-
-  it('has its two beside a runner that was made for a job and waits for it', () => {
-    const planned = planScene({ groups: [pool], jobs: [job(7)], ...idle(named(pool, 7)) });
-
-    expect(reasons(planned)).toEqual({ [named(pool, 7)]: 'own-runner', [warm(1)]: 'warm', [warm(2)]: 'warm' });
-  });
-
-  it('asks for as many further runners as jobs are left without one', () => {
-    const planned = planScene({ groups: [pool], jobs: [job(7), job(8), job(9)], ...both });
-
-    expect(emittedNames(planned)).toHaveLength(3);
-    expect(emittedNames(planned)).toContain(named(pool, 7));
-  });
-
-  it.each<[string, Partial<Scene>]>([
+  it.each<[string, Scene]>([
     ['was used', { jobs: [done(7, warm(1))], runners: [row(warm(2))] }],
     [
       'was used a second ago and has its Job still',
@@ -120,140 +126,106 @@ describe('P15 a pool of two', () => {
     ],
     ['never registered', join({ liveJobs: [live(warm(1), 'running', { createdAtMs: NOW - 400_000 })] }, idle(warm(2)))],
   ])('gives a slot its next name when its runner %s', (_, scene) => {
-    expect(emittedNames(planScene({ groups: [pool], ...scene }))).toEqual([warm(1, 1), warm(2)].sort());
+    expect(namesIn({ groups: [pool], ...scene })).toEqual([warm(1, 1), warm(2)].sort());
   });
 
-  it('keeps the next name of a slot when Gitea forgets the runners before it', () => {
-    const known = (...ordinals: readonly number[]): Partial<Scene> => ({
-      groups: [pool],
-      jobs: ordinals.map((ordinal, nth) => done(nth + 1, warm(1, ordinal))),
-      runners: [row(warm(2))],
-    });
+  it.each<[readonly number[], number]>([
+    [[3, 4, 5], 6],
+    [[4, 5], 6],
+    [[126, 127], 0],
+    [[127, 0, 1], 2],
+    // All names of the ring.
+    [Array.from({ length: 129 }, (_, ordinal) => ordinal), 129],
+  ])('keeps the next name of a slot when Gitea forgets the runners before it: %j', (ordinals, next) => {
+    const jobs = ordinals.map((ordinal, nth) => done(nth + 1, warm(1, ordinal)));
 
-    expect(emittedNames(planScene(known(3, 4, 5)))).toContain(warm(1, 6));
-    expect(emittedNames(planScene(known(4, 5)))).toContain(warm(1, 6));
-    expect(emittedNames(planScene(known(126, 127)))).toContain(warm(1, 0));
-    expect(emittedNames(planScene(known(127, 0, 1)))).toContain(warm(1, 2));
-  });
-
-  it('knows its runner by any name of the ring: none is drained for a high one', () => {
-    const planned = planScene({ groups: [pool], ...join(idle(warm(1, 127)), idle(warm(2))) });
-
-    expect(reasons(planned)).toEqual({ [warm(1, 127)]: 'warm', [warm(2)]: 'warm' });
-  });
-
-  it('has a name left when all names of the ring are known', () => {
-    const jobs = Array.from({ length: 129 }, (_, ordinal) => done(ordinal + 1, warm(1, ordinal)));
-
-    expect(emittedNames(planScene({ groups: [pool], jobs, runners: [row(warm(2))] }))).toContain(warm(1, 129));
-    const liveJobs = [live(warm(1, 129), 'starting'), live(warm(2), 'running')];
-    expect(emittedNames(planScene({ groups: [pool], jobs, runners: [row(warm(2))], liveJobs }))).toContain(
-      warm(1, 129),
-    );
+    expect(namesIn({ groups: [pool], jobs, runners: [row(warm(2))] })).toContain(warm(1, next));
+    expect(namesIn({ groups: [pool], jobs, ...join(starting(warm(1, next)), idle(warm(2))) })).toContain(warm(1, next));
   });
 });
 
 describe('P15 the floor comes last', () => {
   const tight = group({ minIdleRunners: 2, maxActiveRunners: 3 });
-  const slot = (nth: number, ordinal = 0): string => warm(nth, ordinal, tight);
 
   it('after runners at work', () => {
-    const jobs = [running(1, slot(1)), running(2, slot(2))];
+    const jobs = [running(1, warm(1)), running(2, warm(2))];
 
-    expect(reasons(planScene({ groups: [tight], jobs }))).toEqual({
-      [slot(1)]: 'busy',
-      [slot(2)]: 'busy',
-      [slot(1, 1)]: 'warm',
+    expect(reasonsIn({ groups: [tight], jobs })).toEqual({
+      [warm(1)]: 'busy',
+      [warm(2)]: 'busy',
+      [warm(1, 1)]: 'warm',
     });
-    expect(emitted(planScene({ groups: [tight], jobs: [...jobs, running(3, named(tight, 3))] }))).toHaveLength(3);
+    expect(becauseIn({ groups: [tight], jobs: [...jobs, running(3, left)] })).toEqual(['busy', 'busy', 'busy']);
   });
 
   it('after jobs', () => {
     const planned = planScene({ groups: [tight], jobs: [running(1, named(tight, 1)), job(2), job(3)] });
 
-    expect(
-      emitted(planned)
-        .map(({ because }) => because)
-        .sort(),
-    ).toEqual(['busy', 'new-runner', 'new-runner']);
+    expect(planned.runners.map(({ because }) => because)).toEqual(['busy', 'new-runner', 'new-runner']);
     expect(planned.groups).toMatchObject([{ warm: 0 }]);
   });
 
   it('after suspension: the pool goes, and a runner at work finishes', () => {
-    const off = { ...pool, suspend: true };
-    const planned = planScene({ groups: [off], jobs: [running(1, warm(1))], ...both });
-
-    expect(reasons(planned)).toEqual({ [warm(1)]: 'busy', [warm(2)]: 'suspended' });
-    expect(emittedNames(planned)).toEqual([warm(1)]);
+    expect(fatesIn({ groups: [{ ...pool, suspend: true }], jobs: [running(1, warm(1))], ...both })).toEqual({
+      [warm(1)]: 'busy',
+      [warm(2)]: 'suspended',
+    });
   });
 
-  it('and gives way to a lower floor, the highest slot first', () => {
-    const one = { ...pool, minIdleRunners: 1 };
-    const planned = planScene({ groups: [one], ...both });
+  it('and gives way to a lower floor, the highest slot first, but for a young one that the CI that goes on may need', () => {
+    const groups = [{ ...pool, minIdleRunners: 1 }];
     // By name the tenth comes before the second.
-    const ofTwelve = planScene({ groups: [one], ...join(idle(warm(2)), idle(warm(10)), idle(warm(12))) });
+    const ofTwelve = join(idle(warm(2)), idle(warm(10)), idle(warm(12)));
 
-    expect(reasons(planned)).toEqual({ [warm(1)]: 'warm', [warm(2)]: 'drained' });
-    expect(reasons(ofTwelve)).toEqual({ [warm(2)]: 'warm', [warm(10)]: 'drained', [warm(12)]: 'drained' });
-    expect(planScene({ groups: [{ ...pool, minIdleRunners: 0 }], ...both }).groups).toMatchObject([{ warm: 0 }]);
+    expect(fatesIn({ groups, ...both })).toEqual({ [warm(1)]: 'warm', [warm(2)]: 'drained' });
+    expect(fatesIn({ groups, ...both, ...elsewhere })).toEqual({ [warm(1)]: 'warm', [warm(2)]: 'spare' });
+    expect(fatesIn({ groups, ...ofTwelve })).toEqual({
+      [warm(2)]: 'warm',
+      [warm(10)]: 'drained',
+      [warm(12)]: 'drained',
+    });
+    expect(fatesIn({ groups: [group()], ...both })).toEqual({ [warm(1)]: 'drained', [warm(2)]: 'drained' });
   });
 
   it('before spare runners, and both within the cap', () => {
-    const idleOnes = [6, 7, 8, 9].map((id) => idle(named(tight, id)));
-    const spareBeside = (count: number) =>
-      planScene({ groups: [tight], jobs: [running(1, 'someone-else')], ...join(...idleOnes.slice(0, count)) }).groups;
+    const spareBeside = (count: number) => {
+      const idleOnes = [6, 7, 8, 9].slice(0, count).map((id) => idle(named(tight, id)));
+      return planScene({ groups: [tight], ...elsewhere, ...join(...idleOnes) }).groups;
+    };
 
     expect(spareBeside(2)).toMatchObject([{ warm: 2, spare: 0 }]);
     expect(spareBeside(4)).toMatchObject([{ warm: 2, spare: 1 }]);
-  });
-
-  it('and a lower floor drops no young runner that the CI that goes on may need', () => {
-    const planned = planScene({
-      groups: [{ ...pool, minIdleRunners: 1 }],
-      jobs: [running(1, 'someone-else')],
-      ...both,
-    });
-
-    expect(reasons(planned)).toEqual({ [warm(1)]: 'warm', [warm(2)]: 'spare' });
   });
 });
 
 describe('P15 a change of the group', () => {
   const changed = { ...pool, templateHash: 't2' };
+  const filled = { [warm(1, 0, changed)]: 'warm', [warm(2, 0, changed)]: 'warm' };
 
-  it('drains the pool and fills it again', () => {
-    const planned = planScene({ groups: [changed], ...both });
-
-    expect(emittedNames(planned)).toEqual([warm(1, 0, changed), warm(2, 0, changed)]);
-    expect(reasons(planned)).toMatchObject({ [warm(1)]: 'drained', [warm(2)]: 'drained' });
-  });
-
-  it('drains it while CI goes on, too', () => {
-    const planned = planScene({ groups: [changed], jobs: [running(1, 'someone-else')], ...both });
-
-    expect(planned.groups).toMatchObject([{ warm: 2, spare: 0 }]);
-  });
-
-  it('drops no young runner that was made for a job before it, while CI goes on', () => {
-    const left = named(pool, 5);
-    const planned = planScene({ groups: [changed], jobs: [running(1, 'someone-else')], ...idle(left) });
-
-    expect(reasons(planned)).toMatchObject({ [left]: 'spare' });
-  });
-
-  it('drops runners that are still starting', () => {
-    const planned = planScene({ groups: [changed], liveJobs: [live(warm(1), 'starting')] });
-
-    expect(reasons(planned)).toMatchObject({ [warm(1)]: 'replaced' });
+  it.each<[string, Scene, Readonly<Record<string, string>>]>([
+    ['drains the pool and fills it again', both, { ...filled, [warm(1)]: 'drained', [warm(2)]: 'drained' }],
+    [
+      'drains it while CI goes on, too',
+      { ...elsewhere, ...both },
+      { ...filled, [warm(1)]: 'drained', [warm(2)]: 'drained' },
+    ],
+    [
+      'drops no young runner that was made for a job before it, while CI goes on',
+      { ...elsewhere, ...idle(left) },
+      { ...filled, [left]: 'spare' },
+    ],
+    ['drops runners that are still starting', starting(warm(1)), { ...filled, [warm(1)]: 'replaced' }],
+  ])('%s', (_, scene, fates) => {
+    expect(fatesIn({ groups: [changed], ...scene })).toEqual(fates);
   });
 
   it('a ready job still gets an idle runner of before', () => {
-    expect(verdicts(planScene({ groups: [changed], jobs: [job(7)], ...both }))[7]).toContain('free-runner');
+    expect(verdictsIn({ groups: [changed], jobs: [job(7)], ...both })[7]).toContain('free-runner');
   });
 });
 
 it('P15 two groups keep pools of their own', () => {
   const other = group({ name: 'other', minIdleRunners: 1 });
 
-  expect(emittedNames(planScene({ groups: [pool, other] }))).toEqual([warm(1), warm(2), warm(1, 0, other)]);
+  expect(namesIn({ groups: [pool, other] })).toEqual([warm(1), warm(2), warm(1, 0, other)]);
 });

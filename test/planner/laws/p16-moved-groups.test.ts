@@ -2,30 +2,43 @@
 import { describe, expect, test } from 'vitest';
 import type { LiveJob } from '../../../src/planner/evidence.ts';
 import { warm } from '../../support/pool-scene.ts';
-import { done, group, job, live, NOW, named, ORIGIN, planScene, row, running } from '../../support/scenario.ts';
+import {
+  becauseIn,
+  done,
+  group,
+  job,
+  live,
+  NOW,
+  named,
+  ORIGIN,
+  planScene,
+  reasonsIn,
+  row,
+  running,
+  type Scene,
+} from '../../support/scenario.ts';
 
 const OLD = 'https://old.example.com';
 const ci = group({ covers: 'acme' });
 const name = named({ ...ci, origin: OLD }, 1);
 const atWork: Partial<LiveJob> = { pinned: true, giteaUrl: OLD, repository: 'acme/web' };
-const moved = { runner: name, because: 'moved', emit: true, pinned: true, skip: true };
 
 function fateOf(over: Partial<LiveJob>, state: LiveJob['state'] = 'running', groups = [ci]) {
   return planScene({ groups, liveJobs: [live(name, state, over)] }).runners;
 }
 
 describe('P16 a runner of the place where its group was before', () => {
-  test('stays until its pod ends when it was at work at the last sync: another Gitea', () => {
-    expect(fateOf(atWork)).toMatchObject([moved]);
-    expect(fateOf(atWork, 'unknown')).toMatchObject([moved]);
-  });
-
-  test.each([
-    ['another organization', group({ covers: 'other' })],
-    ['one repository of it', group({ covers: 'acme/api', scope: 'repo' })],
-    ['a repository whose name begins like it', group({ covers: 'acme/we', scope: 'repo' })],
-  ])('the same for %s', (_, to) => {
-    expect(fateOf({ ...atWork, giteaUrl: ORIGIN }, 'running', [to])).toMatchObject([moved]);
+  const fromHere = { ...atWork, giteaUrl: ORIGIN };
+  test.each<[string, Partial<LiveJob>, LiveJob['state'], typeof ci]>([
+    ['another Gitea', atWork, 'running', ci],
+    ['another Gitea, in a state that nobody knows', atWork, 'unknown', ci],
+    ['another organization', fromHere, 'running', group({ covers: 'other' })],
+    ['one repository of it', fromHere, 'running', group({ covers: 'acme/api', scope: 'repo' })],
+    ['a repository whose name begins like it', fromHere, 'running', group({ covers: 'acme/we', scope: 'repo' })],
+  ])('stays until its pod ends when it was at work at the last sync: to %s', (_, over, state, to) => {
+    expect(fateOf(over, state, [to])).toMatchObject([
+      { runner: name, because: 'moved', emit: true, pinned: true, skip: true },
+    ]);
   });
 
   test('takes a place under the cap', () => {
@@ -36,9 +49,12 @@ describe('P16 a runner of the place where its group was before', () => {
     expect(planned.groups).toMatchObject([{ busy: 1 }]);
   });
 
-  test('goes when it was idle at the last sync', () => {
-    expect(fateOf({ ...atWork, pinned: false })).toMatchObject([{ emit: false, because: 'replaced' }]);
-    expect(fateOf({ ...atWork, pinned: false }, 'starting')).toMatchObject([{ emit: false, because: 'replaced' }]);
+  test('goes when it was idle at the last sync, and when its pod has ended', () => {
+    const idle = { ...atWork, pinned: false };
+
+    expect(fateOf(idle)).toMatchObject([{ emit: false, because: 'replaced' }]);
+    expect(fateOf(idle, 'starting')).toMatchObject([{ emit: false, because: 'replaced' }]);
+    expect(fateOf(atWork, 'complete')).toMatchObject([{ emit: false, because: 'used-up' }]);
   });
 
   test('goes when its pod has not started, although it was pinned: it was created again and does nothing', () => {
@@ -55,63 +71,48 @@ describe('P16 a runner of the place where its group was before', () => {
   });
 
   test('serves no job of the new place', () => {
-    const id = 1;
-    const planned = planScene({
-      groups: [ci],
-      jobs: [job(id)],
-      liveJobs: [live(name, 'running', { ...atWork, pinned: false })],
-    });
+    const liveJobs = [live(name, 'running', { ...atWork, pinned: false })];
 
-    expect(planned.jobs).toMatchObject([{ verdict: 'served', by: 'new-runner', runner: named(ci, id) }]);
-  });
-
-  test('is used up when its pod has ended', () => {
-    expect(fateOf(atWork, 'complete')).toMatchObject([{ emit: false, because: 'used-up' }]);
+    expect(planScene({ groups: [ci], jobs: [job(1)], liveJobs }).jobs).toMatchObject([
+      { verdict: 'served', by: 'new-runner', runner: named(ci, 1) },
+    ]);
   });
 });
 
 describe('P16 an idle runner of a pool tells by its name where it is registered', () => {
   const there = group({ covers: 'beta', minIdleRunners: 1 });
   const ofPool = (of = there) => warm(1, 0, of);
-  const idle = (of = there, over: Partial<LiveJob> = {}) => live(ofPool(of), 'running', { giteaUrl: ORIGIN, ...over });
+  const idle = (runner: string, over: Partial<LiveJob> = {}) => live(runner, 'running', { giteaUrl: ORIGIN, ...over });
   const waiting = job(9, { repository: 'beta/x' });
 
   test('it fills no pool and serves no job of the new place, and goes', () => {
-    const liveJobs = [idle({ ...there, covers: 'acme' })];
-    const planned = planScene({ groups: [there], jobs: [waiting], liveJobs });
+    const before = ofPool({ ...there, covers: 'acme' });
 
-    expect(planned.jobs).toMatchObject([{ by: 'new-runner', runner: named(there, 9) }]);
-    expect(planned.runners).toMatchObject([
-      { emit: true, because: 'warm', runner: ofPool() },
-      { emit: false, because: 'replaced', runner: liveJobs[0]?.name },
-      { emit: true, because: 'new-runner', runner: named(there, 9) },
-    ]);
+    expect(reasonsIn({ groups: [there], jobs: [waiting], liveJobs: [idle(before)] })).toEqual({
+      [ofPool()]: 'warm',
+      [before]: 'replaced',
+      [named(there, 9)]: 'new-runner',
+    });
   });
 
   test('one that is registered here does', () => {
-    expect(planScene({ groups: [there], jobs: [waiting], liveJobs: [idle()] }).jobs).toMatchObject([
-      { verdict: 'served', runner: ofPool() },
-    ]);
+    expect(reasonsIn({ groups: [there], jobs: [waiting], liveJobs: [idle(ofPool())] })).toEqual({
+      [ofPool()]: 'free-runner',
+    });
   });
 
-  test('one whose row only a wider scope lists does, too', () => {
+  test('one whose row only a wider scope lists does, too; one of a job also after a change of the template', () => {
     const repo = { ...there, covers: 'beta/x', scope: 'repo', look: 'repo' } as const;
-    const wide = group({ name: 'wide' });
-    const looks = { repo: { jobs: [waiting], runners: [] }, acme: { jobs: [], runners: [row(ofPool(repo))] } };
+    const servedBy = (runner: string, of: typeof there) => {
+      const looks = { repo: { jobs: [waiting], runners: [] }, acme: { jobs: [], runners: [row(runner)] } };
+      const liveJobs = [idle(runner, runner === ofPool(repo) ? {} : { repository: 'beta/x' })];
+      return planScene({ groups: [of, group({ name: 'wide' })], looks, liveJobs }).jobs;
+    };
 
-    expect(planScene({ groups: [repo, wide], looks, liveJobs: [idle(repo)] }).jobs).toMatchObject([
-      { verdict: 'served', runner: ofPool(repo) },
+    expect(servedBy(ofPool(repo), repo)).toMatchObject([{ verdict: 'served', runner: ofPool(repo) }]);
+    expect(servedBy(named(repo, 9), { ...repo, templateHash: 't2' })).toMatchObject([
+      { verdict: 'served', runner: named(repo, 9) },
     ]);
-  });
-
-  test('one of a job whose row only a wider scope lists serves after a change of the template, too', () => {
-    const repo = { ...there, covers: 'beta/x', scope: 'repo', look: 'repo' } as const;
-    const runner = named(repo, 9);
-    const looks = { repo: { jobs: [waiting], runners: [] }, acme: { jobs: [], runners: [row(runner)] } };
-    const liveJobs = [live(runner, 'running', { giteaUrl: ORIGIN, repository: 'beta/x' })];
-    const groups = [{ ...repo, templateHash: 't2' }, group({ name: 'wide' })];
-
-    expect(planScene({ groups, looks, liveJobs }).jobs).toMatchObject([{ verdict: 'served', runner }]);
   });
 
   test('names of runners for jobs are the same in every scope: an upgrade changes none', () => {
@@ -121,60 +122,45 @@ describe('P16 an idle runner of a pool tells by its name where it is registered'
 
 describe('P16 nothing has moved', () => {
   const here: Partial<LiveJob> = { pinned: true, giteaUrl: ORIGIN, repository: 'Acme/Web' };
-  const repo = group({ covers: 'acme/web', scope: 'repo' });
 
   test.each([
     ['the same Gitea and owner', here, ci],
-    ['the same repository', here, repo],
+    ['the same repository', here, group({ covers: 'acme/web', scope: 'repo' })],
     ['the whole instance', here, group()],
     ['a Job that tells nothing', { pinned: true }, ci],
   ])('%s: an idle runner loses its pin', (_, over, to) => {
     expect(fateOf(over, 'running', [to])).toMatchObject([{ because: 'unpinning' }]);
   });
 
-  test('what Gitea shows of a runner counts before what its Job tells', () => {
-    const liveJobs = [live(name, 'running', atWork)];
-
-    expect(planScene({ groups: [ci], jobs: [running(1, name)], liveJobs }).runners).toMatchObject([
-      { because: 'busy' },
-    ]);
-    expect(planScene({ groups: [ci], jobs: [done(1, name)], liveJobs }).runners).toMatchObject([
-      { because: 'used-up' },
-    ]);
-    expect(planScene({ groups: [ci], runners: [row(name)], liveJobs }).runners).toMatchObject([
-      { because: 'finishing' },
-    ]);
+  test.each<[string, Scene]>([
+    ['busy', { jobs: [running(1, name)] }],
+    ['used-up', { jobs: [done(1, name)] }],
+    ['finishing', { runners: [row(name)] }],
+  ])('what Gitea shows of a runner counts before what its Job tells: %s', (because, scene) => {
+    expect(becauseIn({ groups: [ci], liveJobs: [live(name, 'running', atWork)], ...scene })).toEqual([because]);
   });
 });
 
 describe('P16 another group of the old place lists the row of a runner', () => {
   const there = group({ look: 'beta', covers: 'beta', minIdleRunners: 1 });
   const other = group({ name: 'gpu', covers: 'acme', labels: ['gpu'] });
-  const waiting = job(9, { repository: 'beta/x' });
-  const fatesOf = (runner: string, over: Partial<LiveJob>, at: 'acme' | 'beta', busy = false) => {
-    const rows = [row(runner, { busy })];
-    const looks = {
-      acme: { jobs: [], runners: at === 'acme' ? rows : [], rowsWereRead: true as const },
-      beta: { jobs: [waiting], runners: at === 'beta' ? rows : [], rowsWereRead: true as const },
-    };
-    const liveJobs = [live(runner, 'running', { giteaUrl: ORIGIN, ...over })];
-    return planScene({ groups: [there, other], looks, liveJobs }).runners.find(({ runner: each }) => each === runner);
-  };
   const ofPool = warm(1, 0, { ...there, covers: 'acme' });
   const ofJob = named(there, 1);
+  const fromAcme = { repository: 'acme/web' };
 
-  test('an idle one of a pool, or for a CI job, goes', () => {
-    expect(fatesOf(ofPool, {}, 'acme')).toMatchObject({ emit: false, because: 'replaced' });
-    expect(fatesOf(ofJob, { repository: 'acme/web' }, 'acme')).toMatchObject({ emit: false, because: 'replaced' });
-  });
+  test.each<[string, string, 'acme' | 'beta', string, Partial<LiveJob>, boolean]>([
+    ['an idle one of a pool goes', 'replaced', 'acme', ofPool, {}, false],
+    ['an idle one for a CI job goes', 'replaced', 'acme', ofJob, fromAcme, false],
+    ['one of a pool at work stays', 'finishing', 'acme', ofPool, { pinned: true }, true],
+    ['one for a CI job at work stays', 'finishing', 'acme', ofJob, { pinned: true, ...fromAcme }, false],
+    ['one of a pool that is listed at the new place serves there', 'free-runner', 'beta', ofPool, {}, false],
+    ['one for a CI job that is listed at the new place serves there', 'free-runner', 'beta', ofJob, fromAcme, false],
+  ])('%s', (_, because, at, runner, over, busy) => {
+    const empty = { jobs: [], runners: [], rowsWereRead: true } as const;
+    const seen = { acme: empty, beta: { ...empty, jobs: [job(9, { repository: 'beta/x' })] } };
+    const looks = { ...seen, [at]: { ...seen[at], runners: [row(runner, { busy })] } };
+    const liveJobs = [live(runner, 'running', { giteaUrl: ORIGIN, ...over })];
 
-  test('one at work stays', () => {
-    expect(fatesOf(ofPool, { pinned: true }, 'acme', true)).toMatchObject({ because: 'finishing', pinned: true });
-    expect(fatesOf(ofJob, { pinned: true, repository: 'acme/web' }, 'acme')).toMatchObject({ because: 'finishing' });
-  });
-
-  test('one that is listed at the new place serves there', () => {
-    expect(fatesOf(ofPool, {}, 'beta')).toMatchObject({ emit: true, because: 'free-runner' });
-    expect(fatesOf(ofJob, { repository: 'acme/web' }, 'beta')).toMatchObject({ emit: true, because: 'free-runner' });
+    expect(reasonsIn({ groups: [there, other], looks, liveJobs })[runner]).toBe(because);
   });
 });

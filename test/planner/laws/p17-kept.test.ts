@@ -9,6 +9,7 @@ import {
   NOW,
   named,
   planScene,
+  reasonsIn,
   row,
   running,
   type Scene,
@@ -26,68 +27,86 @@ const waiting = (over: Partial<LiveJob> = {}): LiveJob =>
   live(name, 'running', { createdAtMs: FAILED - MINUTE, pinned: true, ...over });
 /** As it stands in the cluster after the first sync. */
 const printed = { endedAtMs: FAILED, keepUntilMs: FAILED + 20 * MINUTE };
-const decided = (scene: Scene) => planScene({ groups: [ci], ...scene }).runners;
+/** What is decided about the runner whose pod waits. */
+const decided = (scene: Scene) =>
+  planScene({ groups: [ci], jobs: [failed()], liveJobs: [waiting()], ...scene }).runners.find(
+    ({ runner }) => runner === name,
+  );
 
 describe('P17 a runner whose CI job failed', () => {
   it('stays, pinned, and says since when and until when', () => {
-    expect(decided({ jobs: [failed()], liveJobs: [waiting()] })).toStrictEqual([
+    expect(decided({})).toStrictEqual({
+      emit: true,
+      runner: name,
+      group: { namespace: 'runners', name: 'ci' },
+      because: 'debugging',
+      pinned: true,
+      job: failed(),
+      keep: { endedAtMs: FAILED, untilMs: FAILED + 20 * MINUTE },
+    });
+  });
+
+  it.each<[string, boolean, Partial<LiveJob>]>([
+    ['says nothing yet', false, {}],
+    ['says so', true, printed],
+    ['is not pinned', false, { ...printed, pinned: false }],
+    ['says another end', false, { ...printed, endedAtMs: NOW + 60 * MINUTE }],
+    ['has got another time', false, { ...printed, extendUntilMs: NOW + 60 * MINUTE }],
+  ])('is not created again once its Job says so: it %s', (_, isSkipped, over) => {
+    const decision = decided({ liveJobs: [waiting(over)] });
+
+    expect(decision?.emit && decision.skip === true).toBe(isSkipped);
+  });
+
+  const late = live(name, 'starting', { createdAtMs: NOW - 4_000 });
+  it.each<[string, string, Scene]>([
+    [
+      'stays when Kubernetes does not know the state of its pod',
+      'debugging',
+      { liveJobs: [waiting({ state: 'unknown' })] },
+    ],
+    [
+      'stays although the kubelet has not told yet that its pod runs',
+      'debugging',
       {
-        emit: true,
-        runner: name,
-        group: { namespace: 'runners', name: 'ci' },
-        because: 'debugging',
-        pinned: true,
-        job: failed(),
-        keep: { endedAtMs: FAILED, untilMs: FAILED + 20 * MINUTE },
+        jobs: [failed({ startedAtMs: NOW - 1_500, completedAtMs: NOW - 500 })],
+        liveJobs: [late],
+        listedAtMs: NOW - 400,
       },
-    ]);
-  });
-
-  it('is not created again once its Job says so', () => {
-    const skipped = (over: Partial<LiveJob>) =>
-      decided({ jobs: [failed()], liveJobs: [waiting(over)] }).map((each) => each.emit && each.skip === true);
-
-    expect(skipped({})).toEqual([false]);
-    expect(skipped(printed)).toEqual([true]);
-    expect(skipped({ ...printed, pinned: false })).toEqual([false]);
-    // Somebody has changed it.
-    expect(skipped({ ...printed, endedAtMs: NOW + 60 * MINUTE })).toEqual([false]);
-    expect(skipped({ ...printed, extendUntilMs: NOW + 60 * MINUTE })).toEqual([false]);
-  });
-
-  it('stays when Kubernetes does not know the state of its pod', () => {
-    expect(decided({ jobs: [failed()], liveJobs: [waiting({ state: 'unknown' })] })).toMatchObject([
-      { because: 'debugging' },
-    ]);
-  });
-
-  it('stays although the kubelet has not told yet that its pod runs', () => {
-    const justFailed = failed({ startedAtMs: NOW - 1_500, completedAtMs: NOW - 500 });
-    const late = live(name, 'starting', { createdAtMs: NOW - 4_000 });
-
-    expect(decided({ jobs: [justFailed], liveJobs: [late], listedAtMs: NOW - 400 })).toMatchObject([
-      { emit: true, runner: name, because: 'debugging', pinned: true },
-    ]);
-  });
-
-  it('is not a second pod under its name, which has not started', () => {
-    const second = live(name, 'starting', { createdAtMs: NOW - 4_000 });
-
-    expect(decided({ jobs: [failed()], liveJobs: [second], listedAtMs: NOW })).not.toMatchObject([
-      { because: 'debugging' },
-    ]);
-  });
-
-  it('is no pinned Job whose pod has not started: nothing has failed there', () => {
-    const again = live(name, 'starting', { pinned: true });
-
-    expect(decided({ jobs: [job(2)], liveJobs: [again] })).toMatchObject([{ because: 'free-runner' }]);
-  });
-
-  it('is none that Gitea shows online and idle: that one takes the next job', () => {
-    const planned = planScene({ groups: [ci], jobs: [failed(), job(2)], runners: [row(name)], liveJobs: [waiting()] });
-
-    expect(verdicts(planned)[2]).toBe(`free-runner ${name}`);
+    ],
+    ['is not a second pod under its name, which has not started', 'surplus', { liveJobs: [late], listedAtMs: NOW }],
+    [
+      'is no pinned Job whose pod has not started: nothing has failed there',
+      'free-runner',
+      { jobs: [job(2)], liveJobs: [live(name, 'starting', { pinned: true })] },
+    ],
+    [
+      'is none that Gitea shows online and idle: that one takes the next job',
+      'free-runner',
+      { jobs: [failed(), job(2)], runners: [row(name)] },
+    ],
+    ['does not stay when its pod has ended by itself', 'used-up', { liveJobs: [waiting({ state: 'complete' })] }],
+    ['does not stay when its pod is being deleted', 'deleting', { liveJobs: [waiting({ state: 'deleting' })] }],
+    ['does not stay when its pod is not seen', 'used-up', { liveJobs: [live(named(ci, 9), 'complete')] }],
+    ['does not stay when it succeeded', 'used-up', { jobs: [done(1, name, { completedAtMs: NOW - 1_000 })] }],
+    ['does not stay in a group that keeps none', 'used-up', { groups: [group()] }],
+    [
+      'is not printed once more, to lose its pin, when its pod has ended',
+      'used-up',
+      { groups: [group()], liveJobs: [waiting({ ...printed, state: 'complete' })] },
+    ],
+    [
+      'is at work as long as Gitea says so',
+      'busy',
+      { jobs: [running(1, name, { startedAtMs: NOW - 1_000 })], liveJobs: [waiting(printed)] },
+    ],
+    [
+      'is at work while its row is busy',
+      'finishing',
+      { jobs: [failed(), job(2)], runners: [row(name, { busy: true })] },
+    ],
+  ])('%s: %s', (_, because, scene) => {
+    expect(decided(scene)?.because).toBe(because);
   });
 
   it('takes a place under the cap, and is counted', () => {
@@ -98,22 +117,17 @@ describe('P17 a runner whose CI job failed', () => {
   });
 
   it('stays when Gitea has forgotten its CI job, e.g. because somebody has run it again', () => {
-    const again = job(1, { attempt: 2 });
-    const planned = planScene({
-      groups: [group({ ...ci, maxActiveRunners: 2 })],
-      jobs: [again],
-      liveJobs: [waiting(printed)],
-    });
+    const groups = [group({ ...ci, maxActiveRunners: 2 })];
 
-    expect(planned.runners).toMatchObject([
-      { because: 'debugging', runner: name },
-      { because: 'new-runner', runner: named(ci, 1, 0, 2) },
-    ]);
+    expect(reasonsIn({ groups, jobs: [job(1, { attempt: 2 })], liveJobs: [waiting(printed)] })).toEqual({
+      [name]: 'debugging',
+      [named(ci, 1, 0, 2)]: 'new-runner',
+    });
   });
 
   it('stays when Gitea has forgotten its CI job before we knew its end: a pin says that it worked', () => {
     const forgotten = (over: Partial<LiveJob>, runners: Scene['runners'] = []) =>
-      decided({ jobs: [job(2)], runners, liveJobs: [waiting(over)] })[0];
+      decided({ jobs: [job(2)], runners, liveJobs: [waiting(over)] });
 
     expect(forgotten({})).toMatchObject({ because: 'debugging', keep: { endedAtMs: NOW } });
     expect(forgotten({ pinned: false })).toMatchObject({ because: 'free-runner' });
@@ -125,7 +139,7 @@ describe('P17 a runner whose CI job failed', () => {
   it('stays when nothing tells that it worked but this: it has run for 90 s, and Gitea lists others of its group only', () => {
     const becauseOf = (seconds: number, ...runners: NonNullable<Scene['runners']>) => {
       const liveJobs = [waiting({ pinned: false, runningSinceMs: NOW - seconds * 1000 })];
-      return decided({ jobs: [job(2)], runners, liveJobs }).find(({ runner }) => runner === name)?.because;
+      return decided({ jobs: [job(2)], runners, liveJobs })?.because;
     };
     const other = row(named(ci, 9));
 
@@ -134,120 +148,95 @@ describe('P17 a runner whose CI job failed', () => {
     expect(becauseOf(91)).toBe('free-runner');
     expect(becauseOf(91, other, row(name, { online: false }))).toBe('free-runner');
   });
-
-  it.each<[string, Scene]>([
-    ['has ended by itself', { jobs: [failed()], liveJobs: [waiting({ state: 'complete' })] }],
-    ['is being deleted', { jobs: [failed()], liveJobs: [waiting({ state: 'deleting' })] }],
-    ['is not seen', { jobs: [failed()], liveJobs: [live(named(ci, 9), 'complete')] }],
-    ['succeeded', { jobs: [done(1, name, { completedAtMs: NOW - 1_000 })], liveJobs: [waiting()] }],
-    ['is of a group that keeps none', { groups: [group()], jobs: [failed()], liveJobs: [waiting()] }],
-  ])('does not stay when its pod %s', (_, scene) => {
-    expect(planScene({ groups: [ci], ...scene }).runners.map(({ because }) => because)).not.toContain('debugging');
-  });
-
-  it('is not printed once more, to lose its pin, when its pod has ended: the Job goes', () => {
-    const over = { ...printed, state: 'complete' } as const;
-
-    expect(decided({ groups: [group()], jobs: [failed()], liveJobs: [waiting(over)] })).toMatchObject([
-      { emit: false, because: 'used-up' },
-    ]);
-  });
-
-  it('is at work as long as Gitea says so', () => {
-    const again = running(1, name, { startedAtMs: NOW - 1_000 });
-    const busy = [row(name, { busy: true })];
-
-    expect(decided({ jobs: [again], liveJobs: [waiting(printed)] })).toMatchObject([{ because: 'busy' }]);
-    expect(decided({ jobs: [failed(), job(2)], runners: busy, liveJobs: [waiting()] })).toMatchObject([
-      { because: 'finishing' },
-    ]);
-  });
 });
 
 describe('P17 the time of a runner that stays', () => {
-  const untilOf = (over: Partial<LiveJob>) =>
-    decided({ jobs: [failed()], liveJobs: [waiting({ ...printed, ...over })] }).map((each) => each.emit && each.keep);
+  const untilOf = (over: Partial<LiveJob>) => {
+    const decision = decided({ liveJobs: [waiting({ ...printed, ...over })] });
+    return decision?.emit ? decision.keep : undefined;
+  };
+  const untilMs = printed.keepUntilMs;
 
-  it('can be extended, up to 24 hours after the failure', () => {
-    const untilMs = FAILED + 3 * 60 * MINUTE;
-
-    expect(untilOf({ extendUntilMs: untilMs })).toEqual([{ endedAtMs: FAILED, untilMs }]);
-    expect(untilOf({ extendUntilMs: FAILED + DAY })).toEqual([{ endedAtMs: FAILED, untilMs: FAILED + DAY }]);
-    expect(untilOf({ extendUntilMs: Date.UTC(9999, 0, 1) })).toEqual([
+  it.each<[string, Partial<LiveJob>, object]>([
+    [
+      'can be extended',
+      { extendUntilMs: FAILED + 180 * MINUTE },
+      { endedAtMs: FAILED, untilMs: FAILED + 180 * MINUTE },
+    ],
+    ['up to 24 hours after the failure', { extendUntilMs: FAILED + DAY }, { endedAtMs: FAILED, untilMs: FAILED + DAY }],
+    [
+      'and no longer',
+      { extendUntilMs: Date.UTC(9999, 0, 1) },
       { endedAtMs: FAILED, untilMs: FAILED + DAY, extension: 'too-long' },
-    ]);
-  });
-
-  it('is not shortened by an earlier time, nor by what is no time', () => {
-    const untilMs = FAILED + 20 * MINUTE;
-
-    expect(untilOf({ extendUntilMs: NOW })).toEqual([{ endedAtMs: FAILED, untilMs }]);
-    expect(untilOf({ extendUntilMs: 'unreadable' })).toEqual([{ endedAtMs: FAILED, untilMs, extension: 'unreadable' }]);
-  });
-
-  it('does not begin in the future, whatever somebody has written: only clocks may be a minute apart', () => {
-    expect(untilOf({ endedAtMs: NOW + MINUTE })).toMatchObject([{ endedAtMs: NOW + MINUTE }]);
-    expect(untilOf({ endedAtMs: NOW + MINUTE + 1_000 })).toMatchObject([{ endedAtMs: FAILED }]);
-    expect(untilOf({ endedAtMs: NOW + 60 * MINUTE })).toEqual([{ endedAtMs: FAILED, untilMs: FAILED + 20 * MINUTE }]);
+    ],
+    ['is not shortened by an earlier time', { extendUntilMs: NOW }, { endedAtMs: FAILED, untilMs }],
+    [
+      'nor by what is no time',
+      { extendUntilMs: 'unreadable' },
+      { endedAtMs: FAILED, untilMs, extension: 'unreadable' },
+    ],
+    ['does not begin in the future', { endedAtMs: NOW + 60 * MINUTE }, { endedAtMs: FAILED, untilMs }],
+    ['nor in a little more than a minute', { endedAtMs: NOW + 61_000 }, { endedAtMs: FAILED, untilMs }],
+    [
+      'but clocks may be a minute apart',
+      { endedAtMs: NOW + MINUTE },
+      { endedAtMs: NOW + MINUTE, untilMs: NOW + 21 * MINUTE },
+    ],
+  ])('%s', (_, over, keep) => {
+    expect(untilOf(over)).toEqual(keep);
   });
 
   it('follows its group: with a new value all that stay have it', () => {
-    const longer = group({ ...ci, keepFailedMs: 60 * MINUTE });
+    const groups = [group({ ...ci, keepFailedMs: 60 * MINUTE })];
 
-    expect(planScene({ groups: [longer], liveJobs: [waiting(printed)] }).runners).toMatchObject([
-      { because: 'debugging', keep: { untilMs: FAILED + 60 * MINUTE } },
-    ]);
+    expect(decided({ groups, jobs: [], liveJobs: [waiting(printed)] })).toMatchObject({
+      because: 'debugging',
+      keep: { untilMs: FAILED + 60 * MINUTE },
+    });
   });
 
   it('is over to the second: the pin goes, then the Job, and the place is free', () => {
     const at = (nowMs: number, over: Partial<LiveJob> = {}) =>
-      planScene({ groups: [ci], jobs: [job(2)], liveJobs: [waiting({ ...printed, ...over })], nowMs });
-    const untilMs = printed.keepUntilMs;
+      planScene({ groups: [ci], jobs: [job(2)], liveJobs: [waiting({ ...printed, ...over })], nowMs }).runners;
+    const next = { because: 'new-runner' };
 
-    expect(at(untilMs - 1).runners).toMatchObject([{ because: 'debugging' }]);
-    expect(at(untilMs).runners).toMatchObject([
-      { emit: true, runner: name, because: 'unpinning', pinned: false },
-      { because: 'new-runner' },
-    ]);
-    expect(at(untilMs, { pinned: false }).runners).toMatchObject([
-      { emit: false, runner: name, because: 'used-up' },
-      { because: 'new-runner' },
-    ]);
+    expect(at(untilMs - 1)).toMatchObject([{ because: 'debugging' }]);
+    expect(at(untilMs)).toMatchObject([{ emit: true, runner: name, because: 'unpinning', pinned: false }, next]);
+    expect(at(untilMs, { pinned: false })).toMatchObject([{ emit: false, runner: name, because: 'used-up' }, next]);
   });
 
   it('ends at once when its group keeps none any more', () => {
-    expect(planScene({ groups: [group()], jobs: [failed()], liveJobs: [waiting(printed)] }).runners).toMatchObject([
-      { because: 'unpinning', pinned: false },
-    ]);
+    expect(decided({ groups: [group()], liveJobs: [waiting(printed)] })).toMatchObject({
+      because: 'unpinning',
+      pinned: false,
+    });
   });
 });
 
 describe('P17 a pod that waits although its CI job did not fail', () => {
-  const cancelled = (agoMs: number) => done(1, name, { completedAtMs: NOW - agoMs });
+  const cancelled = (agoMs: number, ...more: readonly Job[]) => ({
+    jobs: [done(1, name, { completedAtMs: NOW - agoMs }), ...more],
+  });
 
   it('loses its pin 15 s after the end of its CI job: until then it may end by itself', () => {
-    const decisionAfter = (agoMs: number) =>
-      decided({ jobs: [cancelled(agoMs)], liveJobs: [waiting()] }).map(({ because }) => because);
-
-    expect(decisionAfter(15_000)).toEqual(['used-up']);
-    expect(decisionAfter(15_001)).toEqual(['unpinning']);
+    expect(decided(cancelled(15_000))?.because).toBe('used-up');
+    expect(decided(cancelled(15_001))?.because).toBe('unpinning');
   });
 
   it('is known by its annotations from then on, also when Gitea has forgotten its CI job', () => {
-    const [unpinned] = decided({ jobs: [cancelled(20_000)], liveJobs: [waiting()] });
     const keep = { endedAtMs: NOW - 20_000, untilMs: NOW - 20_000 };
-    const annotated = { endedAtMs: keep.endedAtMs, keepUntilMs: keep.untilMs };
+    const annotated = { endedAtMs: keep.endedAtMs, keepUntilMs: keep.untilMs, pinned: false };
 
-    expect(unpinned).toMatchObject({ because: 'unpinning', keep });
-    expect(decided({ jobs: [job(2)], liveJobs: [waiting({ ...annotated, pinned: false })] })).toMatchObject([
-      { emit: false, runner: name, because: 'used-up' },
-      { because: 'new-runner' },
-    ]);
+    expect(decided(cancelled(20_000))).toMatchObject({ because: 'unpinning', keep });
+    expect(reasonsIn({ groups: [ci], jobs: [job(2)], liveJobs: [waiting(annotated)] })).toEqual({
+      [name]: 'used-up',
+      [named(ci, 2)]: 'new-runner',
+    });
   });
 
   it('holds no place', () => {
-    const planned = planScene({ groups: [ci], jobs: [cancelled(1_000), job(2)], liveJobs: [waiting()] });
+    const scene = { groups: [ci], ...cancelled(1_000, job(2)), liveJobs: [waiting()] };
 
-    expect(verdicts(planned)[2]).toBe(`new-runner ${named(ci, 2)}`);
+    expect(reasonsIn(scene)).toMatchObject({ [named(ci, 2)]: 'new-runner' });
   });
 });

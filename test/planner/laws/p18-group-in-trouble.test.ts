@@ -1,7 +1,7 @@
 /** P18: one group's trouble is its own. */
 import { describe, expect, test } from 'vitest';
 import { GroupsCollide } from '../../../src/planner/traces.ts';
-import { group, job, live, NOW, named, ORIGIN, planScene, running, verdicts } from '../../support/scenario.ts';
+import { group, job, live, NOW, named, ORIGIN, planScene, running, verdictsIn } from '../../support/scenario.ts';
 
 const good = group({ name: 'good' });
 const dead = group({ name: 'dead', look: 'nobody' });
@@ -32,7 +32,7 @@ describe('P18 a group that cannot be planned', () => {
   });
 
   test('leaves a job that another group covers to that one, as a full group does', () => {
-    expect(verdicts(planScene({ groups: [good], troubled, jobs: [job(1)] }))).toEqual({
+    expect(verdictsIn({ groups: [good], troubled, jobs: [job(1)] })).toEqual({
       1: `new-runner ${named(good, 1)}`,
     });
   });
@@ -42,12 +42,12 @@ describe('P18 a group that cannot be planned', () => {
     const own = named(dead, 1);
     const printed = { jobUrl: job(1).url, giteaUrl: ORIGIN };
 
-    expect(verdicts(planScene({ groups: [good], troubled, jobs, liveJobs: [live(own, 'starting', printed)] }))).toEqual(
-      { 1: 'served-elsewhere' },
-    );
+    expect(verdictsIn({ groups: [good], troubled, jobs, liveJobs: [live(own, 'starting', printed)] })).toEqual({
+      1: 'served-elsewhere',
+    });
     const old = live(own, 'running', { ...printed, createdAtMs: NOW - 301_000 });
     const longReady = [job(1, { createdAtMs: NOW - 400_000 })];
-    expect(verdicts(planScene({ groups: [good], troubled, jobs: longReady, liveJobs: [old] }))).toEqual({
+    expect(verdictsIn({ groups: [good], troubled, jobs: longReady, liveJobs: [old] })).toEqual({
       1: expect.stringMatching(/^new-runner good-1-1-/),
     });
   });
@@ -56,9 +56,9 @@ describe('P18 a group that cannot be planned', () => {
     const busy = named(dead, 1);
     const jobs = [running(1, busy)];
 
-    const { runners } = planScene({ groups: [good], troubled, jobs, liveJobs: [live(busy, 'running')] });
-
-    expect(runners).toEqual([expect.objectContaining({ runner: busy, because: 'group-in-trouble' })]);
+    expect(planScene({ groups: [good], troubled, jobs, liveJobs: [live(busy, 'running')] }).runners).toEqual([
+      expect.objectContaining({ runner: busy, because: 'group-in-trouble' }),
+    ]);
   });
 
   test('takes no Job of another namespace, of another group or of another installation for its own', () => {
@@ -85,9 +85,11 @@ describe('P18 a group that cannot be planned', () => {
     const third = group({ namespace: 'acme', name: 'zz' });
     const liveJobs = [live(named(second, 5), 'running'), live(named(third, 1), 'running', { namespace: 'acme' })];
 
-    const { runners } = planScene({ groups: [ci], troubled: [second, third], jobs: [job(3)], liveJobs });
-
-    expect(runners.map(({ runner }) => runner)).toEqual([named(third, 1), named(ci, 3), named(second, 5)]);
+    expect(
+      planScene({ groups: [ci], troubled: [second, third], jobs: [job(3)], liveJobs }).runners.map(
+        ({ runner }) => runner,
+      ),
+    ).toEqual([named(third, 1), named(ci, 3), named(second, 5)]);
   });
 
   test('stops everything when its runners could be those of another group', () => {

@@ -2,40 +2,48 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { matchesGlob } from '../../../src/config/policy/patterns.ts';
-import type { Plan } from '../../../src/planner/decisions.ts';
 import type { Group, Job, Limit, LiveJob } from '../../../src/planner/evidence.ts';
 import { limitsBranch } from '../../../src/planner/limits.ts';
 import { ORDINALS_SEARCHED } from '../../../src/planner/names.ts';
 import {
   done,
-  emittedNames,
   group,
   job,
   live,
   NOW,
   named,
+  namesIn,
   planScene,
   row,
   running,
   type Scene,
   servedIds,
+  servedIn,
   verdicts,
+  verdictsIn,
 } from '../../support/scenario.ts';
 
 const gpus: Limit = { key: 'limit gpus', name: 'gpus', most: 2 };
 const perRepository: Limit = { key: 'runners/ci per repository', most: 1, per: 'repository' };
 const perOrganization: Limit = { key: 'runners/ci per organization', most: 2, per: 'organization' };
-const api = { repository: 'acme/api' };
+const arm = { labels: ['arm'] };
+const [api, docs] = ['acme/api', 'acme/docs'].map((repository) => ({ repository }));
+
+/** The Job of a runner at work. */
+const atWork = (of: Group, id: number, over: Partial<LiveJob> = {}) =>
+  live(named(of, id), 'running', { pinned: true, ...over });
+/** Which jobs get runners where Kubernetes shows these Jobs. */
+const served = (groups: readonly Group[], jobs: readonly Job[], liveJobs: readonly LiveJob[] = []) =>
+  servedIn({ groups, jobs, liveJobs, application: 'mine' });
 
 describe('P22 a runner takes places under the cap and under each limit, and none has more than there are', () => {
   const one = group({ name: 'one', limits: [gpus] });
-  const two = group({ name: 'two', labels: ['arm'], limits: [gpus] });
+  const two = group({ name: 'two', ...arm, limits: [gpus] });
+  const withMost = (most: number) => [one, two].map((each) => ({ ...each, limits: [{ ...gpus, most }] }));
 
   it('counts the runners of all groups that share a limit', () => {
-    const jobs = [running(1, named(one, 1)), job(2, { labels: ['arm'] }), job(3)];
-    const liveJobs = [live(named(one, 1), 'running', { pinned: true })];
-
-    const planned = planScene({ groups: [one, two], jobs, liveJobs });
+    const jobs = [running(1, named(one, 1)), job(2, arm), job(3)];
+    const planned = planScene({ groups: [one, two], jobs, liveJobs: [atWork(one, 1)] });
 
     expect(verdicts(planned)).toMatchObject({ 2: `new-runner ${named(two, 2)}`, 3: 'limit' });
     expect(planned.jobs[2]).toMatchObject({ group: { name: 'one' }, limit: { name: 'gpus', most: 2 } });
@@ -43,19 +51,15 @@ describe('P22 a runner takes places under the cap and under each limit, and none
 
   it('counts the lowest number where groups say different ones', () => {
     const low = group({ name: 'two', limits: [{ ...gpus, most: 1 }] });
-    const served = (...groups: readonly Group[]) =>
-      servedIds(planScene({ groups, jobs: [job(1), job(2)], liveJobs: [] }));
 
-    expect(served(one, low)).toEqual([1]);
-    expect(served({ ...low, name: 'first' }, one)).toEqual([1]);
+    expect(served([one, low], [job(1), job(2)])).toEqual([1]);
+    expect(served([{ ...low, name: 'first' }, one], [job(1), job(2)])).toEqual([1]);
   });
 
   describe('further runners of one group leave less for another', () => {
     const twice = (of: Group, id: number) =>
       [0, 1].map((ordinal) => live(named(of, id, ordinal), 'failed', { finishedAtMs: NOW - 1_000 }));
     const idleOf = (of: Group, id: number) => live(named(of, id), 'starting');
-    const withPool = { ...two, minIdleRunners: 2 };
-    const warmOf = (scene: Scene) => planScene({ groups: [one, withPool], ...scene }).groups.map(({ warm }) => warm);
     const elsewhere = running(9, 'someone-else');
 
     it.each<[string, number, Scene]>([
@@ -63,16 +67,14 @@ describe('P22 a runner takes places under the cap and under each limit, and none
       ['one is kept for CI that goes on elsewhere', 1, { jobs: [elsewhere], liveJobs: [idleOf(one, 5)] }],
       ['none is kept', 2, { jobs: [], liveJobs: [] }],
     ])('which has a pool, while %s', (_, warm, scene) => {
-      expect(warmOf(scene)).toEqual([0, warm]);
+      const { groups } = planScene({ groups: [one, { ...two, minIdleRunners: 2 }], ...scene });
+
+      expect(groups.map((each) => each.warm)).toEqual([0, warm]);
     });
 
     it('which has a job that backs off', () => {
       const liveJobs = [...twice(one, 1), idleOf(one, 5), ...twice(two, 2), idleOf(two, 6)];
-      const jobs = [job(1), job(2, { labels: ['arm'] })];
-      const told = (most: number) =>
-        verdicts(
-          planScene({ groups: [one, two].map((each) => ({ ...each, limits: [{ ...gpus, most }] })), jobs, liveJobs }),
-        );
+      const told = (most: number) => verdictsIn({ groups: withMost(most), jobs: [job(1), job(2, arm)], liveJobs });
 
       expect(told(1)).toEqual({ 1: `free-runner ${named(one, 5)}`, 2: 'backing-off' });
       expect(told(2)).toEqual({ 1: `free-runner ${named(one, 5)}`, 2: `free-runner ${named(two, 6)}` });
@@ -80,188 +82,128 @@ describe('P22 a runner takes places under the cap and under each limit, and none
 
     it('but a job with a place counts once', () => {
       const liveJobs = [...twice(two, 2), idleOf(two, 6)];
-      const jobs = [job(1), job(2, { labels: ['arm'] })];
 
-      expect(verdicts(planScene({ groups: [one, two], jobs, liveJobs }))[2]).toBe(`free-runner ${named(two, 6)}`);
+      expect(verdictsIn({ groups: [one, two], jobs: [job(1), job(2, arm)], liveJobs })[2]).toContain('free-runner');
     });
   });
 
   it('does not hold back jobs of a group without the limit', () => {
-    const other = group({ name: 'other', labels: ['arm'] });
-    const jobs = [job(1), job(2), job(3), job(4, { labels: ['arm'] })];
+    const other = group({ name: 'other', ...arm });
 
-    expect(servedIds(planScene({ groups: [one, other], jobs, liveJobs: [] }))).toEqual([1, 2, 4]);
+    expect(served([one, other], [job(1), job(2), job(3), job(4, arm)])).toEqual([1, 2, 4]);
   });
 
   it('passes a job on to the next group that covers it and has room under its own limits', () => {
     const wide = group({ name: 'wide', scope: 'global' });
-    const planned = planScene({ groups: [one, wide], jobs: [job(1), job(2), job(3)], liveJobs: [] });
+    const told = verdictsIn({ groups: [one, wide], jobs: [job(1), job(2), job(3)], liveJobs: [] });
 
-    expect(verdicts(planned)[3]).toBe(`new-runner ${named(wide, 3)}`);
+    expect(told[3]).toBe(`new-runner ${named(wide, 3)}`);
   });
 
   it('counts a runner at work under the limit that its Job says, also when the group has it no more', () => {
-    const former = group({ name: 'former', labels: ['arm'] });
-    const jobs = [running(1, named(former, 1), { labels: ['arm'] }), job(2), job(3)];
-    const liveJobs = [live(named(former, 1), 'running', { pinned: true, limits: ['nobody-has-it', 'gpus'] })];
+    const former = group({ name: 'former', ...arm });
+    const jobs = [running(1, named(former, 1), arm), job(2), job(3)];
 
-    expect(servedIds(planScene({ groups: [one, former], jobs, liveJobs }))).toEqual([2]);
+    expect(served([one, former], jobs, [atWork(former, 1, { limits: ['nobody-has-it', 'gpus'] })])).toEqual([2]);
   });
 
   it('counts the weight that the Job says, also when the group weighs less now', () => {
     const jobs = [running(1, named(one, 1)), job(2)];
-    const liveJobs = [live(named(one, 1), 'running', { pinned: true, weight: 2, limits: ['gpus'] })];
 
-    expect(verdicts(planScene({ groups: [one], jobs, liveJobs }))[2]).toBe('limit');
+    expect(served([one], jobs, [atWork(one, 1, { weight: 2, limits: ['gpus'] })])).toEqual([]);
   });
 
-  it('counts Jobs of other Applications that say the limit, until they have ended', () => {
-    const other = (name: string, state: 'running' | 'complete') =>
-      live(name, state, { limits: ['gpus'], application: 'other', pinned: true });
-    const scene = { groups: [one], jobs: [job(1), job(2)], application: 'mine' };
+  describe('where another Application has a runner that says the limit', () => {
+    const sinceMs = NOW - 5_000;
+    const mine = live(named(one, 1), 'starting', { createdAtMs: sinceMs });
+    const rival = (over: Partial<LiveJob> = {}, name = 'x') =>
+      live(name, 'starting', { limits: ['gpus'], weight: 2, application: 'other', createdAtMs: sinceMs, ...over });
+    const younger = { createdAtMs: sinceMs + 1_000 };
 
-    expect(servedIds(planScene({ ...scene, liveJobs: [other('x', 'running')] }))).toEqual([1]);
-    expect(servedIds(planScene({ ...scene, liveJobs: [other('x', 'complete')] }))).toEqual([1, 2]);
-  });
+    it.each<[string, readonly LiveJob[], readonly number[]]>([
+      ['keeps ours that is older', [mine, rival(younger)], [1]],
+      ['gives up ours that is younger', [mine, rival({ createdAtMs: sinceMs - 1_000 })], []],
+      ['keeps ours of the same second that comes first by name', [mine, rival()], [1]],
+      ['gives up ours of the same second that comes last by name', [mine, rival({}, 'a')], []],
+      ['gives up ours for a younger one that is pinned', [mine, rival({ ...younger, pinned: true })], []],
+      ['gives up ours for a younger one that has a CI job', [mine, rival(younger, 'claimed')], []],
+      ['counts one that works', [rival({ state: 'running', pinned: true })], []],
+      ['counts none that has ended', [rival({ state: 'complete', pinned: true })], [1]],
+    ])('%s', (_, liveJobs, ids) => {
+      expect(served([one], [job(1), running(9, 'claimed', { labels: ['other'] })], liveJobs)).toEqual(ids);
+    });
 
-  it('keeps the older of two runners that two Applications have started for the last place', () => {
-    const mine = live(named(one, 1), 'starting', { createdAtMs: NOW - 5_000 });
-    const rival = (createdAtMs: number) =>
-      live('x', 'starting', { limits: ['gpus'], weight: 2, application: 'other', createdAtMs });
-    const scene = { groups: [one], jobs: [job(1)], application: 'mine' };
+    it('keeps the older of the two although a job that has no runner waits before it', () => {
+      const liveJobs = [live(named(one, 2), 'starting'), rival({ ...younger, weight: 1 })];
 
-    expect(servedIds(planScene({ ...scene, liveJobs: [mine, rival(NOW - 4_000)] }))).toEqual([1]);
-    expect(servedIds(planScene({ ...scene, liveJobs: [mine, rival(NOW - 6_000)] }))).toEqual([]);
-  });
+      expect(served(withMost(1), [job(1), job(2)], liveJobs)).toEqual([2]);
+    });
 
-  it('keeps the one with the first name of two that are of the same second', () => {
-    const mine = live(named(one, 1), 'starting');
-    const served = (name: string) =>
-      servedIds(
-        planScene({
-          groups: [one],
-          jobs: [job(1)],
-          application: 'mine',
-          liveJobs: [mine, live(name, 'starting', { limits: ['gpus'], weight: 2, application: 'other' })],
-        }),
-      );
+    it('starts none for its place, and takes of younger ones only what they weigh', () => {
+      const heavy = { ...one, weight: 2 };
+      const rivals = [rival({ weight: 1, createdAtMs: NOW - 6_000 }), rival({ weight: 1, ...younger }, 'y')];
 
-    expect(served('x')).toEqual([1]);
-    expect(served('a')).toEqual([]);
-  });
-
-  it('keeps the older of the two although a job that has no runner waits before it', () => {
-    const rival = { limits: ['gpus'], application: 'other', createdAtMs: NOW - 4_000 };
-    const liveJobs = [live(named(one, 2), 'starting'), live('x', 'starting', rival)];
-    const groups = [{ ...one, limits: [{ ...gpus, most: 1 }] }];
-
-    expect(servedIds(planScene({ groups, jobs: [job(1), job(2)], application: 'mine', liveJobs }))).toEqual([2]);
-  });
-
-  it.each([
-    ['works, by its Job', { pinned: true }, []],
-    ['works, by a CI job', {}, [running(9, 'x', { labels: ['other'] })]],
-  ] as const)('gives up one that starts for a younger one of another Application that %s', (_, over, jobs) => {
-    const mine = live(named(one, 1), 'starting');
-    const rival = { limits: ['gpus'], weight: 2, application: 'other', createdAtMs: NOW - 4_000 };
-    const liveJobs = [mine, live('x', 'running', { ...rival, ...over })];
-
-    expect(servedIds(planScene({ groups: [one], jobs: [job(1), ...jobs], application: 'mine', liveJobs }))).toEqual([]);
-  });
-
-  it('starts none for a place that another Application has, and takes of younger ones only what they weigh', () => {
-    const rival = (name: string, createdAtMs: number) =>
-      live(name, 'starting', { limits: ['gpus'], application: 'other', createdAtMs });
-    const heavy = group({ name: 'one', limits: [gpus], weight: 2 });
-    const mine = live(named(heavy, 1), 'starting');
-    const rivals = [rival('x', NOW - 11_000), rival('y', NOW - 9_000)];
-    const served = (liveJobs: readonly LiveJob[]) =>
-      servedIds(planScene({ groups: [heavy], jobs: [job(1)], application: 'mine', liveJobs }));
-
-    expect(served([mine, ...rivals])).toEqual([]);
-    expect(served([mine, ...rivals.slice(1)])).toEqual([1]);
-    expect(served(rivals.slice(1))).toEqual([]);
+      expect(served([heavy], [job(1)], [mine, ...rivals])).toEqual([]);
+      expect(served([heavy], [job(1)], [mine, ...rivals.slice(1)])).toEqual([1]);
+      expect(served([heavy], [job(1)], rivals.slice(1))).toEqual([]);
+    });
   });
 
   it('keeps no warm pool beyond a limit that groups share', () => {
     const pools = [one, two].map((each) => ({ ...each, minIdleRunners: 2 }));
+    const [heavy, light] = withMost(6).map((each, nth) => ({ ...each, minIdleRunners: nth === 0 ? 1 : 5 }));
+    const kept = (...groups: readonly Group[]) => namesIn({ groups, liveJobs: [] }).length;
 
-    expect(emittedNames(planScene({ groups: pools, liveJobs: [] }))).toHaveLength(2);
-    expect(emittedNames(planScene({ groups: pools.slice(0, 1), liveJobs: [] }))).toHaveLength(2);
-    const heavy = { ...one, weight: 4, minIdleRunners: 1 };
-    const light = { ...two, minIdleRunners: 5 };
-    const groups = [heavy, light].map((each) => ({ ...each, limits: [{ ...gpus, most: 6 }] }));
-    expect(emittedNames(planScene({ groups, liveJobs: [] }))).toHaveLength(3);
+    expect(kept(...pools)).toBe(2);
+    expect(kept(...pools.slice(0, 1))).toBe(2);
+    expect(kept({ ...(heavy as Group), weight: 4 }, light as Group)).toBe(3);
   });
 
   describe('where an older job of another group needs the place of a runner that lives', () => {
-    const arm = { labels: ['arm'] };
-    const idle = named(two, 4);
-    const served = (groups: readonly Group[], ...more: readonly LiveJob[]) => {
-      const jobs = [job(1), job(2), job(4, arm), job(5, arm)];
-      return servedIds(planScene({ groups, jobs, liveJobs: [live(idle, 'starting'), ...more] }));
-    };
+    const jobs = [job(1), job(2), job(4, arm), job(5, arm)];
+    const idle = live(named(two, 4), 'starting');
 
     it('keeps those that live for one job each, and gives what is left to the oldest', () => {
-      const spare = named(two, 9);
-
-      expect(served([one, two])).toEqual([1, 4]);
-      expect(served([one, two], live(spare, 'starting'))).toEqual([4, 5]);
+      expect(served([one, two], jobs, [idle])).toEqual([1, 4]);
+      expect(served([one, two], jobs, [idle, live(named(two, 9), 'starting')])).toEqual([4, 5]);
     });
 
     it('does the same beside a group that shares nothing, and one with a limit per repository', () => {
       const other = group({ name: 'other', labels: ['mac'] });
-      const jobs = [job(1), job(2), job(3, { labels: ['mac'] }), job(4, arm)];
-      const liveJobs = [live(idle, 'starting'), live(named(other, 3), 'starting')];
       const limited = { ...one, limits: [gpus, { ...perRepository, most: 9 }] };
+      const mixed = [job(1), job(2), job(3, { labels: ['mac'] }), job(4, arm)];
 
-      expect(servedIds(planScene({ groups: [one, two, other], jobs, liveJobs }))).toEqual([1, 3, 4]);
-      expect(servedIds(planScene({ groups: [limited, two, other], jobs, liveJobs }))).toEqual([1, 3, 4]);
+      for (const first of [one, limited])
+        expect(served([first, two, other], mixed, [idle, live(named(other, 3), 'starting')])).toEqual([1, 3, 4]);
     });
 
     it('gives it up where Gitea must not have the choice: with a limit per repository the oldest comes first', () => {
       const limits = [gpus, { ...perRepository, most: 9 }];
       const groups = [one, two].map((each) => ({ ...each, limits }));
 
-      expect(served(groups)).toEqual([1, 2]);
+      expect(served(groups, jobs, [idle])).toEqual([1, 2]);
     });
   });
 });
 
 describe('P23 sizes of a group share its cap, and each runner takes the weight of its size', () => {
   const base = group({ maxActiveRunners: 5 });
-  const large = group({
-    maxActiveRunners: 5,
-    size: 'large',
-    weight: 4,
-    labels: ['linux', 'large'],
-    templateHash: 'big',
-  });
-  const groups = [base, large];
   const big = { labels: ['linux', 'large'] };
+  const size = { size: 'large', weight: 4 };
+  const large = group({ maxActiveRunners: 5, ...size, ...big, templateHash: 'big' });
+  const groups = [base, large];
 
-  it('serves a job that asks for a size by a runner of that size, and no other job', () => {
+  it('serves a job that asks for a size by a runner of that size, and no other job; it is one group in the counts', () => {
     const planned = planScene({ groups, jobs: [job(1, big), job(2)], liveJobs: [] });
 
     expect(verdicts(planned)).toEqual({ 1: `new-runner ${named(large, 1)}`, 2: `new-runner ${named(base, 2)}` });
-    const [first, second] = planned.runners;
-    expect([first, second].map((each) => each?.runner)).toEqual([named(large, 1), named(base, 2)]);
-    expect(first).toMatchObject({ size: 'large', weight: 4 });
-    expect(second).not.toHaveProperty('size');
-  });
-
-  it('is one group in the counts', () => {
-    const planned = planScene({ groups, jobs: [job(1, big), job(2)], liveJobs: [] });
-
+    expect(planned.runners).toMatchObject([{ runner: named(large, 1), ...size }, { runner: named(base, 2) }]);
+    expect(planned.runners[1]).not.toHaveProperty('size');
     expect(planned.groups).toMatchObject([{ group: { name: 'ci' }, cap: 5, waiting: 2 }]);
   });
 
   it('counts the runners of all sizes, and the pool of the group', () => {
     const all = { maxActiveRunners: 50, keepFailedMs: 600_000 };
-    const pooled = [group({ ...all, minIdleRunners: 1 }), { ...large, ...all }];
-    const size = { size: 'large', weight: 4 };
-    const at = (id: number, of: Group, over: Partial<LiveJob> = {}) =>
-      live(named(of, id), 'running', { pinned: true, ...over });
     const failed = { conclusion: 'failure' } as const;
     const jobs = [
       running(1, named(base, 1)),
@@ -271,51 +213,39 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
       done(5, 'other', big),
       running(6, 'another', big),
     ];
-    const liveJobs = [
-      at(1, base),
-      at(2, large, size),
-      at(3, base),
-      at(4, large, size),
-      live(named(large, 5), 'starting', size),
-    ];
-    const free = [8, 9].map((id) => live(named(base, id), 'starting'));
+    const working = [atWork(base, 1), atWork(large, 2, size), atWork(base, 3), atWork(large, 4, size)];
+    const free = [live(named(large, 5), 'starting', size), ...[8, 9].map((id) => live(named(base, id), 'starting'))];
+    const told = planScene({
+      groups: [group({ ...all, minIdleRunners: 1 }), { ...large, ...all }],
+      jobs,
+      liveJobs: [...working, ...free],
+    });
 
-    const { groups: told } = planScene({ groups: pooled, jobs, liveJobs: [...liveJobs, ...free] });
-
-    expect(told).toMatchObject([{ busy: 2, debugging: 2, warm: 1, spare: 2, minIdle: 1 }]);
+    expect(told.groups).toMatchObject([{ busy: 2, debugging: 2, warm: 1, spare: 2, minIdle: 1 }]);
   });
 
   it('says in a Job what its size and limits are, and nothing else', () => {
     const many = { ...perRepository, most: 9 };
-    const told = (of: Partial<Group>) => {
-      const [decision] = planScene({ groups: [group(of)], jobs: [job(1)], liveJobs: [] }).runners;
-      return decision?.emit
-        ? { weight: decision.weight, limits: decision.limits, has: 'limits' in decision }
-        : undefined;
-    };
+    const told = (of: Partial<Group>) => planScene({ groups: [group(of)], jobs: [job(1)], liveJobs: [] }).runners[0];
 
-    expect(told({ limits: [gpus, many], weight: 2 })).toEqual({ weight: 2, limits: ['gpus'], has: true });
-    expect(told({ limits: [many] })).toEqual({ weight: undefined, limits: undefined, has: false });
+    expect(told({ limits: [gpus, many], weight: 2 })).toMatchObject({ weight: 2, limits: ['gpus'] });
+    for (const field of ['weight', 'limits']) expect(told({ limits: [many] })).not.toHaveProperty(field);
   });
 
   it('holds back what the cap has no room for', () => {
-    const jobs = [job(1, big), job(2), job(3)];
-
-    expect(verdicts(planScene({ groups, jobs, liveJobs: [] }))[3]).toBe('cap');
+    expect(verdictsIn({ groups, jobs: [job(1, big), job(2), job(3)], liveJobs: [] })[3]).toBe('cap');
   });
 
   it('lets no younger job pass a heavy one that waits for room', () => {
     const jobs = [running(1, named(base, 1)), running(2, named(base, 2)), job(3, big), job(4)];
-    const liveJobs = [1, 2].map((id) => live(named(base, id), 'running', { pinned: true }));
 
-    expect(verdicts(planScene({ groups, jobs, liveJobs }))).toMatchObject({ 3: 'cap', 4: 'cap' });
+    expect(served(groups, jobs, [atWork(base, 1), atWork(base, 2)])).toEqual([]);
   });
 
   it('keeps a runner that lives for a younger job, when an older heavy one has no room', () => {
     const jobs = [running(1, named(base, 1)), job(2, big), job(3), job(4)];
-    const liveJobs = [live(named(base, 1), 'running', { pinned: true }), live(named(base, 4), 'starting')];
 
-    expect(verdicts(planScene({ groups, jobs, liveJobs }))).toMatchObject({
+    expect(verdictsIn({ groups, jobs, liveJobs: [atWork(base, 1), live(named(base, 4), 'starting')] })).toMatchObject({
       2: 'cap',
       3: 'cap',
       4: `own-runner ${named(base, 4)}`,
@@ -323,37 +253,31 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
   });
 
   it('keeps one that was made for a job that another runner has taken, as long as a job waits that it can serve', () => {
-    const jobs = [running(1, named(large, 2), big), job(2, big), job(3)];
+    const jobs = [running(1, named(large, 2), big), job(2, big)];
     const orphan = named(base, 1);
-    const liveJobs = [
-      live(named(large, 2), 'running', { pinned: true, size: 'large', weight: 4 }),
-      live(orphan, 'starting'),
-    ];
-    const seen = (jobs: readonly Job[]) => verdicts(planScene({ groups, jobs, liveJobs }));
+    const scene = { groups, liveJobs: [atWork(large, 2, size), live(orphan, 'starting')] };
 
-    expect(seen(jobs)).toMatchObject({ 2: 'cap', 3: `free-runner ${orphan}` });
-    expect(emittedNames(planScene({ groups, jobs: jobs.slice(0, 2), liveJobs }))).toEqual([named(large, 2)]);
+    expect(verdictsIn({ ...scene, jobs: [...jobs, job(3)] })).toMatchObject({ 2: 'cap', 3: `free-runner ${orphan}` });
+    expect(namesIn({ ...scene, jobs })).toEqual([named(large, 2)]);
   });
 
   it('leaves a runner that lives to the job that it was made for, when an older one of a wider group could have it', () => {
-    const team: Limit = { key: 'limit team', name: 'team', most: 1 };
-    const narrow = group({ name: 'narrow', limits: [team] });
-    const wide = group({ name: 'wide', scope: 'global', labels: ['linux', 'arm'], limits: [team] });
-    const jobs = [job(1), job(2, { labels: ['arm'] })];
+    const limits: readonly Limit[] = [{ key: 'limit team', name: 'team', most: 1 }];
+    const narrow = group({ name: 'narrow', limits });
+    const wide = group({ name: 'wide', scope: 'global', labels: ['linux', 'arm'], limits });
     const liveJobs = [live(named(wide, 2), 'starting')];
 
-    expect(verdicts(planScene({ groups: [narrow, wide], jobs, liveJobs }))).toEqual({
+    expect(verdictsIn({ groups: [narrow, wide], jobs: [job(1), job(2, arm)], liveJobs })).toEqual({
       1: 'limit',
       2: `own-runner ${named(wide, 2)}`,
     });
   });
 
   describe('where the runner of a heavy job has begun another one', () => {
-    const [light, heavy] = [base, large].map((each) => ({ ...each, maxActiveRunners: 4 })) as [Group, Group];
-    const seen = (other: Partial<Job>) => {
-      const jobs = [job(2, big), job(3), done(1, named(heavy, 2), { createdAtMs: NOW - 10_000, ...other })];
-      return servedIds(planScene({ groups: [light, heavy], jobs, liveJobs: [] }));
-    };
+    const withCap = (maxActiveRunners: number) => groups.map((each) => ({ ...each, maxActiveRunners }));
+    const young = { createdAtMs: NOW - 10_000 };
+    const seen = (other: Partial<Job>) =>
+      served(withCap(4), [job(2, big), job(3), done(1, named(large, 2), { ...young, ...other })]);
 
     it('lets others pass when that one is younger, for half an hour: Gitea may give the heavy one to nobody', () => {
       expect(seen({})).toEqual([3]);
@@ -366,83 +290,57 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
       expect(seen({ createdAtMs: job(2).createdAtMs })).toEqual([2]);
     });
 
-    it('nor when it has not begun any', () => {
-      const [two, four] = [light, heavy] as const;
-      const liveJobs = [live(named(four, 2), 'complete', { size: 'large', weight: 4 })];
+    it('nor when it has not begun any, or its group is suspended', () => {
+      const jobs = [job(2, big), done(1, named(large, 2), young)];
+      const off = groups.map((each) => ({ ...each, suspend: true }));
 
-      expect(servedIds(planScene({ groups: [two, four], jobs: [job(2, big), job(3)], liveJobs }))).toEqual([2]);
-    });
-
-    it('nor in a suspended group', () => {
-      const groups = [light, heavy].map((each) => ({ ...each, suspend: true }));
-      const jobs = [job(2, big), done(1, named(heavy, 2), { createdAtMs: NOW - 10_000 })];
-
-      expect(verdicts(planScene({ groups, jobs, liveJobs: [] }))[2]).toBe('suspended');
+      expect(served(withCap(4), [job(2, big), job(3)], [live(named(large, 2), 'complete', size)])).toEqual([2]);
+      expect(verdictsIn({ groups: off, jobs, liveJobs: [] })[2]).toBe('suspended');
     });
 
     it('nor when the job is light: its runner takes no more places than another one', () => {
-      const jobs = [job(2), job(3), done(1, named(base, 2), { createdAtMs: NOW - 10_000 })];
-      const [one, other] = [light, heavy].map((each) => ({ ...each, maxActiveRunners: 1 })) as [Group, Group];
-
-      expect(servedIds(planScene({ groups: [one, other], jobs, liveJobs: [] }))).toEqual([2]);
+      expect(served(withCap(1), [job(2), job(3), done(1, named(base, 2), young)])).toEqual([2]);
     });
   });
 
   it('knows the size of a runner by its Job, else by the labels that it registered with', () => {
     const jobs = [running(1, named(large, 1)), job(2), job(3)];
-    const runners = [row(named(large, 1), { busy: true, labels: ['linux', 'large'] })];
-    const liveJobs = [live(named(large, 1), 'running', { pinned: true, size: 'large', weight: 4 })];
+    const runners = [row(named(large, 1), { busy: true, ...big })];
 
-    expect(servedIds(planScene({ groups, jobs, runners, liveJobs }))).toEqual([2]);
-    expect(servedIds(planScene({ groups, jobs, runners, liveJobs: [] }))).toEqual([2]);
+    for (const liveJobs of [[atWork(large, 1, size)], []])
+      expect(servedIn({ groups, jobs, runners, liveJobs })).toEqual([2]);
   });
 
-  it('takes no runner for one of another group that has a size of this name', () => {
-    const arm = group({ name: 'other', labels: ['arm'] });
-    const largeArm = group({ name: 'other', labels: ['arm', 'large'], size: 'large', weight: 4, templateHash: 'arm' });
-    const name = named(largeArm, 1);
-    const scene = {
-      groups: [...groups, arm, largeArm],
-      jobs: [running(1, name, { labels: ['arm', 'large'] })],
-      liveJobs: [live(name, 'running', { pinned: true, size: 'large', weight: 4 })],
-    };
+  it.each([
+    ['another group that has a size of this name', { name: 'other' }],
+    ['a group of this name in another namespace', { namespace: 'team-b' }],
+  ])('takes no runner for one of %s', (_, place) => {
+    const others = [base, { ...large, weight: 2 }].map((each) => ({ ...each, ...place }));
+    const runner = named(others[1] as Group, 1);
+    const { namespace } = others[1] as Group;
+    const liveJobs = [live(runner, 'running', { namespace, pinned: true, size: 'large' })];
 
-    expect(planScene(scene).runners).toMatchObject([
-      { group: { name: 'other' }, because: 'busy', size: 'large', weight: 4 },
-    ]);
-  });
-
-  it('takes no runner for one of a group of this name in another namespace', () => {
-    const elsewhere = [base, { ...large, weight: 2 }].map((each) => ({ ...each, namespace: 'team-b' }));
-    const name = named(elsewhere[1] as Group, 1);
-    const liveJobs = [live(name, 'running', { namespace: 'team-b', pinned: true, size: 'large', weight: 2 })];
-    const planned = planScene({ groups: [...groups, ...elsewhere], jobs: [running(1, name, big)], liveJobs });
-
-    expect(planned.runners).toMatchObject([{ group: { namespace: 'team-b' }, size: 'large', weight: 2 }]);
+    expect(
+      planScene({ groups: [...groups, ...others], jobs: [running(1, runner, big)], liveJobs }).runners,
+    ).toMatchObject([{ group: place, because: 'busy', size: 'large', weight: 2 }]);
   });
 
   it('gives a job that asks for two sizes to the first by name, in whatever order they are written', () => {
     const both = { labels: ['linux', 'large', 'small'] };
-    const [one, two] = [large, group({ size: 'small', templateHash: 'small' })].map((of) => ({ ...of, ...both }));
-    if (!one || !two) throw new Error('no sizes');
-    const jobs = [job(1, both), job(2)];
-    const plans = [
-      [base, one, two],
-      [two, one, base],
-    ].map((of) => planScene({ groups: of, jobs, liveJobs: [] }));
+    const sizes = [large, group({ size: 'small', templateHash: 'small' })].map((of) => ({ ...of, ...both }));
+    const planOf = (all: readonly Group[]) => planScene({ groups: all, jobs: [job(1, both), job(2)], liveJobs: [] });
+    const planned = planOf([base, ...sizes]);
 
-    expect(verdicts(plans[0] as Plan)[1]).toBe(`new-runner ${named(large, 1)}`);
-    expect(plans[1]).toEqual(plans[0]);
+    expect(verdicts(planned)[1]).toBe(`new-runner ${named(large, 1)}`);
+    expect(planOf([...sizes.toReversed(), base])).toEqual(planned);
   });
 
   it('still counts the weight of a runner at work whose size is gone', () => {
     const jobs = [running(1, named(large, 1)), job(2), job(3)];
-    const liveJobs = [live(named(large, 1), 'running', { pinned: true, size: 'large', weight: 4 })];
-
-    const planned = planScene({ groups: [base], jobs, liveJobs });
+    const planned = planScene({ groups: [base], jobs, liveJobs: [atWork(large, 1, size)] });
 
     expect(servedIds(planned)).toEqual([2]);
-    expect(emittedNames(planned)).toContain(named(large, 1));
+    expect(planned.runners).toContainEqual(expect.objectContaining({ emit: true, runner: named(large, 1) }));
   });
 
   it('gives no job without a size to a runner of a size, when those without one back off', () => {
@@ -450,28 +348,28 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
       live(named(base, 1, ordinal), 'failed', { finishedAtMs: NOW - 1_000, trouble: { reason: 'Error' } }),
     );
 
-    expect(verdicts(planScene({ groups, jobs: [job(1)], liveJobs: failed }))[1]).toBe('backing-off');
+    expect(verdictsIn({ groups, jobs: [job(1)], liveJobs: failed })[1]).toBe('backing-off');
   });
 
   it('waits for the runner of a size, however many runners of its job have taken other jobs', () => {
     const made = Array.from({ length: ORDINALS_SEARCHED + 3 }, (_each, ordinal) => named(large, 1, ordinal));
     const coming = made.at(-1) as string;
     const jobs = [job(1, big), ...made.slice(0, -1).map((runner, id) => done(id + 2, runner))];
-    const liveJobs = [live(coming, 'starting', { size: 'large', weight: 4 })];
 
-    expect(verdicts(planScene({ groups, jobs, liveJobs }))[1]).toBe(`own-runner ${coming}`);
+    expect(verdictsIn({ groups, jobs, liveJobs: [live(coming, 'starting', size)] })[1]).toBe(`own-runner ${coming}`);
   });
 });
 
 describe('P24 the free runners fit under a limit per repository, whichever jobs Gitea gives them', () => {
-  const limited = group({ limits: [perRepository] });
-  const atWork = [running(1, named(limited, 1))];
-  const liveJobs = [live(named(limited, 1), 'running', { pinned: true })];
+  const upTo = (most: number, over: Partial<Group> = {}) => group({ limits: [{ ...perRepository, most }], ...over });
+  const limited = upTo(1);
+  const busy = running(1, named(limited, 1));
+  const liveJobs = [atWork(limited, 1)];
+  const starting = (id: number) => live(named(limited, id), 'starting');
 
   it('holds back a second job of a repository, and says for which one the limit is', () => {
-    const planned = planScene({ groups: [limited], jobs: [...atWork, job(2)], liveJobs });
+    const [, held] = planScene({ groups: [limited], jobs: [busy, job(2)], liveJobs }).jobs;
 
-    const [, held] = planned.jobs;
     expect(held).toMatchObject({ because: 'limit' });
     expect(held && 'limit' in held && held.limit).toStrictEqual({ most: 1, of: 'acme/web' });
   });
@@ -482,205 +380,164 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
         .groups;
 
     expect(kept(group())).toMatchObject([{ spare: 1 }]);
-    expect(kept(group({ limits: [{ ...perRepository, most: 9 }] }))).toMatchObject([{ spare: 0 }]);
+    expect(kept(upTo(9))).toMatchObject([{ spare: 0 }]);
   });
 
   it('starts no runner for any job while one waits whose repository has no place', () => {
-    const jobs = [...atWork, job(2, api), job(3), job(4, { repository: 'acme/docs' })];
+    const jobs = [busy, job(2, api), job(3), job(4, docs)];
     const planned = planScene({ groups: [limited], jobs, liveJobs });
 
-    expect(servedIds(planned)).toEqual([]);
     for (const { job, ...decision } of planned.jobs.slice(1))
       expect(decision, `job ${job.id}`).toMatchObject({ because: 'limit', limit: { of: 'acme/web' } });
   });
 
   it('has as many free runners as the limit has left, while more jobs wait than that', () => {
-    const two = group({ limits: [{ ...perRepository, most: 2 }] });
-    const seen = (...jobs: readonly Job[]) => servedIds(planScene({ groups: [two], jobs, liveJobs: [] }));
+    const jobs = [job(1, api), job(2), job(3, docs), job(4)];
 
-    expect(seen(job(1, api), job(2), job(3, { repository: 'acme/docs' }), job(4))).toEqual([1, 2, 3, 4]);
-    expect(seen(job(1, api), job(2), job(3, { repository: 'acme/docs' }), job(4), job(5))).toEqual([1, 2]);
+    expect(served([upTo(2)], jobs)).toEqual([1, 2, 3, 4]);
+    expect(served([upTo(2)], [...jobs, job(5)])).toEqual([1, 2]);
   });
 
   it('has as many as the limit that has the least left', () => {
-    const two = group({ limits: [{ ...perRepository, most: 2 }] });
-    const docs = { repository: 'acme/docs' };
-    const jobs = [running(1, named(two, 1)), job(2, docs), job(3, docs), job(4, docs), job(5), job(6)];
-    const planned = planScene({ groups: [two], jobs, liveJobs });
+    const jobs = [busy, job(2, docs), job(3, docs), job(4, docs), job(5), job(6)];
+    const planned = planScene({ groups: [upTo(2)], jobs, liveJobs });
 
     expect(servedIds(planned)).toEqual([2]);
     expect(planned.jobs[2]).toMatchObject({ because: 'limit', limit: { of: 'acme/web' } });
   });
 
   it('says the limit of its own repository to a job that this one holds back, too', () => {
-    const jobs = [...atWork, job(2, api), job(3, api), job(4)];
-    const busy = [running(5, named(limited, 5), api)];
-    const planned = planScene({ groups: [limited], jobs: [...jobs, ...busy], liveJobs });
+    const jobs = [busy, job(2, api), job(3, api), job(4), running(5, named(limited, 5), api)];
+    const { jobs: told } = planScene({ groups: [limited], jobs, liveJobs });
 
-    expect(planned.jobs.find((each) => each.job.id === 3)).toMatchObject({ limit: { of: 'acme/api' } });
-    expect(planned.jobs.find((each) => each.job.id === 4)).toMatchObject({ limit: { of: 'acme/web' } });
+    expect(told.find((each) => each.job.id === 3)).toMatchObject({ limit: { of: 'acme/api' } });
+    expect(told.find((each) => each.job.id === 4)).toMatchObject({ limit: { of: 'acme/web' } });
   });
 
   it('keeps the runners that were started for jobs that wait, and starts none beside them', () => {
-    const own = live(named(limited, 2), 'starting');
-    const jobs = [...atWork, job(2, api), job(3), job(4, { repository: 'acme/docs' })];
-    const planned = planScene({ groups: [limited], jobs, liveJobs: [...liveJobs, own] });
+    const jobs = [busy, job(2, api), job(3), job(4, docs)];
+    const scene = { groups: [limited], jobs, liveJobs: [...liveJobs, starting(2)] };
 
-    expect(emittedNames(planned)).toEqual([named(limited, 1), own.name]);
-    expect(servedIds(planned)).toEqual([2]);
+    expect(namesIn(scene)).toEqual([named(limited, 1), named(limited, 2)]);
+    expect(servedIn(scene)).toEqual([2]);
   });
 
   it('does the same beside other groups, and gives no such runner to an older job without room', () => {
-    const arm = group({ name: 'arm', labels: ['arm'] });
-    const own = live(named(limited, 3), 'starting');
-    const jobs = [...atWork, job(2), job(3, api), job(4, { repository: 'acme/docs' })];
+    const jobs = [busy, job(2), job(3, api), job(4, docs)];
 
-    expect(servedIds(planScene({ groups: [arm, limited], jobs, liveJobs: [...liveJobs, own] }))).toEqual([3]);
+    expect(served([group({ name: 'arm', ...arm }), limited], jobs, [...liveJobs, starting(3)])).toEqual([3]);
   });
 
   it('keeps as many runners of one repository as that has room for', () => {
-    const two = group({ limits: [{ ...perRepository, most: 2 }] });
-    const jobs = [job(1), job(2), job(3, api), job(4), job(5, { repository: 'acme/docs' })];
-    const own = [1, 2, 3].map((id) => live(named(two, id), 'starting'));
+    const jobs = [job(1), job(2), job(3, api), job(4), job(5, docs)];
 
-    expect(servedIds(planScene({ groups: [two], jobs, liveJobs: own }))).toEqual([1, 2, 3]);
+    expect(served([upTo(2)], jobs, [1, 2, 3].map(starting))).toEqual([1, 2, 3]);
   });
 
   it('gives the runner of a job without room to no other job: Gitea could give it to that one', () => {
-    const [first, second] = [live(named(limited, 3), 'starting'), live(named(limited, 4), 'starting')];
-    const docs = { repository: 'acme/docs' };
-    const seen = (...jobs: readonly Job[]) =>
-      servedIds(planScene({ groups: [limited], jobs, liveJobs: [...liveJobs, first, second] }));
+    const seen = (...jobs: readonly Job[]) => served([limited], jobs, [...liveJobs, starting(3), starting(4)]);
 
-    expect(seen(...atWork, job(2, api), job(3))).toEqual([]);
+    expect(seen(busy, job(2, api), job(3))).toEqual([]);
     expect(seen(job(2, api), job(3, docs), job(4, docs))).toEqual([2]);
   });
 
   it('counts a living runner of a job that waits as one of those that there is room for', () => {
-    const two = group({ limits: [{ ...perRepository, most: 2 }] });
-    const jobs = [job(1), job(2, api), job(3), job(4)];
-    const own = live(named(two, 2), 'starting');
-
-    expect(servedIds(planScene({ groups: [two], jobs, liveJobs: [own] }))).toEqual([1, 2]);
+    expect(served([upTo(2)], [job(1), job(2, api), job(3), job(4)], [starting(2)])).toEqual([1, 2]);
   });
 
-  it('drops an idle runner that a job over the limit would get', () => {
+  it('drops an idle runner that a job over the limit would get, and fills no pool meanwhile', () => {
     const idle = named(limited, 9);
+    const jobs = [busy, job(2)];
+    const pool = { groups: [{ ...limited, minIdleRunners: 1 }], liveJobs };
     const planned = planScene({
       groups: [limited],
-      jobs: [...atWork, job(2)],
+      jobs,
       runners: [row(idle)],
       liveJobs: [...liveJobs, live(idle, 'running')],
     });
 
-    expect(emittedNames(planned)).toEqual([named(limited, 1)]);
-    expect(planned.runners.find(({ runner }) => runner === idle)).toMatchObject({ emit: false, because: 'surplus' });
+    expect(planned.runners).toMatchObject([{ emit: true }, { emit: false, runner: idle, because: 'surplus' }]);
+    expect(namesIn({ ...pool, jobs })).toEqual([named(limited, 1)]);
+    expect(namesIn({ ...pool, jobs: [busy] })).toHaveLength(2);
   });
 
-  it('keeps no runner idle meanwhile', () => {
-    const pool = { ...limited, minIdleRunners: 1 };
-
-    expect(emittedNames(planScene({ groups: [pool], jobs: [...atWork, job(2)], liveJobs }))).toEqual([
-      liveJobs[0]?.name,
-    ]);
-    expect(emittedNames(planScene({ groups: [pool], jobs: atWork, liveJobs }))).toHaveLength(2);
-  });
-
-  it('does not stop a group of another owner', () => {
-    const other = group({ name: 'other', look: 'other', limits: [perRepository] });
+  it('does not stop a group of another owner, nor one whose runners cannot take the job', () => {
     const looks = {
-      acme: { jobs: [...atWork, job(2)], runners: [] },
+      acme: { jobs: [busy, job(2)], runners: [] },
       other: { jobs: [job(3, { repository: 'other/x' })], runners: [] },
     };
 
-    expect(servedIds(planScene({ groups: [limited, other], looks, liveJobs }))).toEqual([3]);
+    expect(servedIn({ groups: [limited, upTo(1, { name: 'other', look: 'other' })], looks, liveJobs })).toEqual([3]);
+    expect(served([limited, group({ name: 'arm', ...arm })], [busy, job(2), job(3, arm)], liveJobs)).toEqual([3]);
   });
 
-  it('does not count a pod that cannot start as in the way of a job that waits for its organization', () => {
-    const ofOwner = group({ limits: [perOrganization] });
-    const stuck = live(named(ofOwner, 2), 'starting', {
-      createdAtMs: NOW - 900_000,
-      trouble: { reason: 'Unschedulable' },
-    });
+  it.each<[string, Limit, Partial<Job>]>([
+    ['organization', perOrganization, {}],
+    ['branch', { key: 'of main', most: 2, branches: ['main'] }, { branch: 'main' }],
+  ])('does not count a pod that cannot start as in the way of a job that waits for its %s', (_, limit, on) => {
+    const trouble = { reason: 'Unschedulable' };
+    const stuck = live(named(limited, 2), 'starting', { createdAtMs: NOW - 900_000, trouble });
+    const jobs = [running(1, named(limited, 1), on), job(2, on), job(3, on)];
 
-    expect(
-      servedIds(planScene({ groups: [ofOwner], jobs: [...atWork, job(2), job(3)], liveJobs: [...liveJobs, stuck] })),
-    ).toEqual([2]);
-  });
-
-  it('does not stop another group whose runners cannot take the job', () => {
-    const arm = group({ name: 'arm', labels: ['arm'] });
-    const jobs = [...atWork, job(2), job(3, { labels: ['arm'] })];
-
-    expect(servedIds(planScene({ groups: [limited, arm], jobs, liveJobs }))).toEqual([3]);
+    expect(served([group({ limits: [limit] })], jobs, [...liveJobs, stuck])).toEqual([2]);
   });
 
   it('counts a repository without regard to case, and an organization with all its repositories', () => {
-    const ofOwner = group({ limits: [perOrganization] });
+    const groups = [group({ limits: [perOrganization] })];
     const jobs = [job(1, { repository: 'Acme/web' }), job(2, api), job(3), job(4, { repository: 'other/x' })];
 
-    expect(servedIds(planScene({ groups: [ofOwner], jobs, liveJobs: [] }))).toEqual([1, 2]);
-    expect(servedIds(planScene({ groups: [ofOwner], jobs: jobs.slice(1), liveJobs: [] }))).toEqual([2, 3, 4]);
+    expect(served(groups, jobs)).toEqual([1, 2]);
+    expect(served(groups, jobs.slice(1))).toEqual([2, 3, 4]);
   });
 
-  it('lets a runner of which nobody knows the repository count for all', () => {
-    const finishing = [row(named(limited, 7), { busy: true })];
-    const planned = planScene({
-      groups: [limited],
-      jobs: [job(8)],
-      runners: finishing,
-      liveJobs: [live(named(limited, 7), 'running', { pinned: true })],
+  it('counts a runner without a CI job for the repository that its Job says, or else for all', () => {
+    const runners = [row(named(limited, 7), { busy: true })];
+    const servedBeside = (over: Partial<LiveJob>, on: Partial<Job> = {}) =>
+      servedIn({ groups: [limited], jobs: [job(8, on)], runners, liveJobs: [atWork(limited, 7, over)] });
+
+    expect(servedBeside({})).toEqual([]);
+    expect(servedBeside({ repository: 'acme/web' })).toEqual([]);
+    expect(servedBeside({ repository: 'acme/web' }, api)).toEqual([8]);
+  });
+
+  describe('where a group has sizes', () => {
+    const sized = (most: number, size: string, weight: number) =>
+      upTo(most, { size, weight, labels: ['linux', size], templateHash: size });
+    const big = { labels: ['linux', 'large'] };
+
+    it('counts a job without a size as heavy as the largest runner that a job asks for', () => {
+      const groups = [sized(3, 'huge', 3), upTo(3), sized(3, 'large', 3)];
+      const ofApi = job(2, { ...api, ...big });
+
+      expect(served(groups, [job(1), ofApi])).toEqual([1, 2]);
+      expect(served(groups, [job(1), ofApi, job(3)])).toEqual([1]);
+      expect(
+        served(
+          groups,
+          [1, 3, 4].map((id) => job(id)),
+        ),
+      ).toEqual([1, 3, 4]);
+      expect(
+        served(
+          groups,
+          [1, 3, 4, 5].map((id) => job(id)),
+        ),
+      ).toEqual([1, 3, 4]);
     });
 
-    expect(verdicts(planned)[8]).toBe('limit');
-  });
+    it('counts a job with a size as heavy as that', () => {
+      const jobs = [job(1, big), job(2, big), job(3, { ...api, labels: ['linux', 'huge'] })];
 
-  it('counts a runner for the repository that its Job says, when nobody knows its CI job', () => {
-    const busy = live(named(limited, 7), 'running', { pinned: true, repository: 'acme/web' });
-    const runners = [row(busy.name, { busy: true })];
-    const served = (over: Partial<Job>) =>
-      servedIds(planScene({ groups: [limited], jobs: [job(8, over)], runners, liveJobs: [busy] }));
+      expect(served([upTo(4), sized(4, 'huge', 4), sized(4, 'large', 2)], jobs)).toEqual([1, 2, 3]);
+    });
 
-    expect(served({})).toEqual([]);
-    expect(served(api)).toEqual([8]);
-  });
+    it('counts all sizes of a group together', () => {
+      const groups = [upTo(3), sized(3, 'large', 2)];
+      const jobs = [job(1, big), job(2, api), job(3, docs)];
 
-  it('counts a job without a size as heavy as the largest runner that a job asks for', () => {
-    const most: Limit = { ...perRepository, most: 3 };
-    const base = group({ limits: [most] });
-    const big = { size: 'large', weight: 3, labels: ['linux', 'large'], templateHash: 'big' };
-    const large = group({ limits: [most], ...big });
-    const huge = group({ limits: [most], ...big, size: 'huge', labels: ['linux', 'huge'] });
-    const ofApi = job(2, { ...api, labels: ['linux', 'large'] });
-    const seen = (...jobs: readonly Job[]) =>
-      servedIds(planScene({ groups: [huge, base, large], jobs: [job(1), ...jobs], liveJobs: [] }));
-
-    expect(seen(ofApi)).toEqual([1, 2]);
-    expect(seen(ofApi, job(3))).toEqual([1]);
-    expect(seen(job(3), job(4))).toEqual([1, 3, 4]);
-    expect(seen(job(3), job(4), job(5))).toEqual([1, 3, 4]);
-  });
-
-  it('counts a job with a size as heavy as that', () => {
-    const limits = [{ ...perRepository, most: 4 }];
-    const base = group({ limits });
-    const large = group({ limits, size: 'large', weight: 2, labels: ['linux', 'large'], templateHash: 'large' });
-    const huge = group({ limits, size: 'huge', weight: 4, labels: ['linux', 'huge'], templateHash: 'huge' });
-    const big = { labels: ['linux', 'large'] };
-    const jobs = [job(1, big), job(2, big), job(3, { ...api, labels: ['linux', 'huge'] })];
-
-    expect(servedIds(planScene({ groups: [base, huge, large], jobs, liveJobs: [] }))).toEqual([1, 2, 3]);
-  });
-
-  it('counts all sizes of a group together', () => {
-    const most: Limit = { ...perRepository, most: 3 };
-    const base = group({ limits: [most] });
-    const large = group({ limits: [most], size: 'large', weight: 2, labels: ['linux', 'large'], templateHash: 'big' });
-    const big = { labels: ['linux', 'large'] };
-    const seen = (...jobs: readonly Job[]) => servedIds(planScene({ groups: [base, large], jobs, liveJobs: [] }));
-
-    expect(seen(job(1, big), job(2, api), job(3, { repository: 'acme/docs' }), job(4, big))).toEqual([1, 2]);
-    expect(seen(job(1, big), job(2, api), job(3, { repository: 'acme/docs' }))).toEqual([1, 2, 3]);
+      expect(served(groups, [...jobs, job(4, big)])).toEqual([1, 2]);
+      expect(served(groups, jobs)).toEqual([1, 2, 3]);
+    });
   });
 });
 
@@ -688,79 +545,73 @@ describe('P24 of a limit for branches', () => {
   const ofBranches: Limit = { key: 'runners/ci per ,main,release/*', most: 1, branches: ['main', 'release/*'] };
   const limited = group({ limits: [ofBranches] });
   const on = (branch: string, over: Partial<Job> = {}): Partial<Job> => ({ branch, ...over });
-  const atWork = (branch: string) => [running(1, named(limited, 1), on(branch))];
-  const liveJobs = [live(named(limited, 1), 'running', { pinned: true })];
+  const busyOn = (branch: string) => running(1, named(limited, 1), on(branch));
+  const liveJobs = [atWork(limited, 1)];
+  const servedOf = (...jobs: readonly Job[]) => served([limited], jobs, liveJobs);
 
   it('counts jobs of these branches together, of all repositories, and says which branches', () => {
-    const planned = planScene({ groups: [limited], jobs: [...atWork('main'), job(2, on('release/1', api))], liveJobs });
+    const [, held] = planScene({
+      groups: [limited],
+      jobs: [busyOn('main'), job(2, on('release/1', api))],
+      liveJobs,
+    }).jobs;
 
-    expect(planned.jobs[1]).toMatchObject({ because: 'limit', limit: { most: 1, branches: ['main', 'release/*'] } });
-    expect(planned.jobs[1]).not.toHaveProperty('limit.of');
+    expect(held).toMatchObject({ because: 'limit', limit: { most: 1, branches: ['main', 'release/*'] } });
+    expect(held).not.toHaveProperty('limit.of');
   });
 
   it('starts no runner for jobs of other branches, and of none, while one is held', () => {
-    const others = [job(2, on('fix')), job(3, on(''))];
-    const held = [...atWork('main'), ...others, job(4, on('main'))];
+    const jobs = [busyOn('main'), job(2, on('fix')), job(3, on(''))];
 
-    expect(servedIds(planScene({ groups: [limited], jobs: held, liveJobs }))).toEqual([]);
-    expect(servedIds(planScene({ groups: [limited], jobs: [...atWork('main'), ...others], liveJobs }))).toEqual([2, 3]);
+    expect(servedOf(...jobs, job(4, on('main')))).toEqual([]);
+    expect(servedOf(...jobs)).toEqual([2, 3]);
   });
 
-  it('does not count runners at work for other branches', () => {
-    for (const branch of ['fix', 'release/1/2', ''])
-      expect(
-        servedIds(planScene({ groups: [limited], jobs: [...atWork(branch), job(2, on('main'))], liveJobs })),
-      ).toEqual([2]);
+  it.each(['fix', 'release/1/2', ''])('does not count a runner at work for the branch "%s"', (branch) => {
+    expect(servedOf(busyOn(branch), job(2, on('main')))).toEqual([2]);
   });
 
   it('drops an idle runner that the job over the limit would get', () => {
     const idle = named(limited, 9);
-    const jobs = [...atWork('main'), job(2, on('main'))];
     const lives = [...liveJobs, live(idle, 'running')];
 
-    expect(emittedNames(planScene({ groups: [limited], jobs, runners: [row(idle)], liveJobs: lives }))).toEqual([
-      named(limited, 1),
-    ]);
+    expect(
+      namesIn({ groups: [limited], jobs: [busyOn('main'), job(2, on('main'))], runners: [row(idle)], liveJobs: lives }),
+    ).toEqual([named(limited, 1)]);
   });
 
   it('counts a job and a runner of which nobody knows the branch', () => {
-    const unknown = [running(1, named(limited, 1))];
+    const finishing = { groups: [limited], runners: [row(named(limited, 1), { busy: true })], liveJobs };
 
-    expect(verdicts(planScene({ groups: [limited], jobs: [...unknown, job(2, on('main'))], liveJobs }))[2]).toBe(
-      'limit',
-    );
-    expect(verdicts(planScene({ groups: [limited], jobs: [...atWork('main'), job(2)], liveJobs }))[2]).toBe('limit');
-    const finishing = { runners: [row(named(limited, 1), { busy: true })], liveJobs };
-    expect(verdicts(planScene({ groups: [limited], jobs: [job(2, on('main'))], ...finishing }))[2]).toBe('limit');
-    expect(servedIds(planScene({ groups: [limited], jobs: [job(2, on('fix'))], ...finishing }))).toEqual([2]);
+    expect(servedOf(running(1, named(limited, 1)), job(2, on('main')))).toEqual([]);
+    expect(servedOf(busyOn('main'), job(2))).toEqual([]);
+    expect(servedIn({ ...finishing, jobs: [job(2, on('main'))] })).toEqual([]);
+    expect(servedIn({ ...finishing, jobs: [job(2, on('fix'))] })).toEqual([2]);
   });
 
   it('counts each repository alone where it is also per repository', () => {
-    const each = group({ limits: [{ ...ofBranches, per: 'repository' }] });
-    const jobs = [...atWork('main'), job(2, on('main', api)), job(3, on('fix'))];
-    const seen = (...more: readonly Job[]) => planScene({ groups: [each], jobs: [...jobs, ...more], liveJobs });
+    const groups = [group({ limits: [{ ...ofBranches, per: 'repository' }] })];
+    const jobs = [busyOn('main'), job(2, on('main', api)), job(3, on('fix'))];
 
-    expect(servedIds(seen())).toEqual([2, 3]);
-    expect(seen(job(4, on('release/1'))).jobs[3]).toMatchObject({
+    expect(served(groups, jobs, liveJobs)).toEqual([2, 3]);
+    expect(planScene({ groups, jobs: [...jobs, job(4, on('release/1'))], liveJobs }).jobs[3]).toMatchObject({
       limit: { of: 'acme/web', branches: ['main', 'release/*'] },
     });
   });
 
   it('lets a job take a place under each limit of its branch', () => {
-    const all: Limit = { key: 'all', most: 2, branches: ['**'] };
-    const both = group({ limits: [{ ...ofBranches, most: 2 }, all] });
-    const jobs = [...atWork('main'), job(2, on('fix')), job(3, on(''))];
+    const groups = [
+      group({
+        limits: [
+          { ...ofBranches, most: 2 },
+          { key: 'all', most: 2, branches: ['**'] },
+        ],
+      }),
+    ];
+    const jobs = [busyOn('main'), job(2, on('fix')), job(3, on(''))];
 
-    expect(servedIds(planScene({ groups: [both], jobs, liveJobs }))).toEqual([2, 3]);
-    expect(verdicts(planScene({ groups: [both], jobs: [...jobs, job(4, on('main'))], liveJobs }))[4]).toBe('limit');
-  });
-
-  it('does not count a pod that cannot start as in the way of a job that waits for its branch', () => {
-    const two = group({ limits: [{ ...ofBranches, most: 2 }] });
-    const stuck = live(named(two, 2), 'starting', { createdAtMs: NOW - 900_000, trouble: { reason: 'Unschedulable' } });
-    const jobs = [...atWork('main'), job(2, on('main')), job(3, on('main'))];
-
-    expect(servedIds(planScene({ groups: [two], jobs, liveJobs: [...liveJobs, stuck] }))).toEqual([2]);
+    expect(served(groups, jobs, liveJobs)).toEqual([2, 3]);
+    expect(verdictsIn({ groups, jobs: [...jobs, job(4, on('main'))], liveJobs })[4]).toBe('limit');
   });
 });
 
@@ -810,53 +661,52 @@ describe('a branch fits a pattern', () => {
 
 describe('P25 no job waits for ever for limits that never have room at the same moment', () => {
   const team: Limit = { key: 'limit team', name: 'team', most: 2 };
-  const one = group({ name: 'one', maxActiveRunners: 1, limits: [team] });
-  const two = group({ name: 'two', labels: ['arm'], limits: [team] });
+  const groupsWith = (most: number) => [
+    group({ name: 'one', maxActiveRunners: 1, limits: [{ ...team, most }] }),
+    group({ name: 'two', ...arm, limits: [{ ...team, most }] }),
+  ];
+  const [one, two] = groupsWith(2) as [Group, Group];
   const busy = running(1, named(one, 1));
-  const liveJobs = [live(named(one, 1), 'running', { pinned: true })];
-  const young = job(3, { labels: ['arm'] });
+  const liveJobs = [atWork(one, 1)];
+  const old = job(2, { createdAtMs: NOW - 1_800_000 });
+  const young = job(3, arm);
 
   it('does not stop a job that needs another limit only', () => {
-    expect(servedIds(planScene({ groups: [one, two], jobs: [busy, job(2), young], liveJobs }))).toEqual([3]);
+    expect(served([one, two], [busy, job(2), young], liveJobs)).toEqual([3]);
   });
 
   it('keeps the place of the first in line when that one has waited half an hour', () => {
-    const old = job(2, { createdAtMs: NOW - 1_800_000 });
-
-    expect(servedIds(planScene({ groups: [one, two], jobs: [busy, old, young], liveJobs }))).toEqual([]);
+    expect(served([one, two], [busy, old, young], liveJobs)).toEqual([]);
   });
 
   it('keeps nothing for those behind it', () => {
-    const jobs = [busy, job(2, { createdAtMs: NOW - 1_800_001 }), job(4, { createdAtMs: NOW - 1_800_000 }), young];
-    const wider = { ...team, most: 3 };
-    const groups = [one, two].map((each) => ({ ...each, limits: [wider] }));
+    const jobs = [busy, { ...old, createdAtMs: NOW - 1_800_001 }, { ...old, id: 4 }, young];
 
-    expect(servedIds(planScene({ groups, jobs, liveJobs }))).toEqual([3]);
+    expect(served(groupsWith(3), jobs, liveJobs)).toEqual([3]);
   });
 
   describe('where a job is given to no runner', () => {
-    const single = { ...team, most: 1 };
-    const groups = [one, two].map((each) => ({ ...each, limits: [single] }));
-    const sinceMs = NOW - 400_000;
-    const never = job(2, { createdAtMs: sinceMs });
+    const jobs = [job(2, { createdAtMs: NOW - 400_000 }), young];
     const own = named(one, 2);
-    const idle = (ageMs: number) => ({
-      runners: [row(own)],
-      liveJobs: [live(own, 'running', { createdAtMs: NOW - ageMs, runningSinceMs: NOW - ageMs })],
-    });
 
     it('gives its place to a job of another group, when its runner has been idle for a spawn timeout', () => {
-      const seen = (ageMs: number) => servedIds(planScene({ groups, jobs: [never, young], ...idle(ageMs) }));
+      const seen = (ageMs: number) => {
+        const sinceMs = { createdAtMs: NOW - ageMs, runningSinceMs: NOW - ageMs };
+        return servedIn({
+          groups: groupsWith(1),
+          jobs,
+          runners: [row(own)],
+          liveJobs: [live(own, 'running', sinceMs)],
+        });
+      };
 
       expect(seen(299_000)).toEqual([2]);
       expect(seen(300_000)).toEqual([3]);
     });
 
     it('does not take the place back while the runner of the other job starts', () => {
-      const liveJobs = [live(named(two, 3), 'starting')];
-
-      expect(servedIds(planScene({ groups, jobs: [never, young], liveJobs }))).toEqual([3]);
-      expect(servedIds(planScene({ groups, jobs: [never, young], liveJobs: [] }))).toEqual([2]);
+      expect(served(groupsWith(1), jobs, [live(named(two, 3), 'starting')])).toEqual([3]);
+      expect(served(groupsWith(1), jobs)).toEqual([2]);
     });
   });
 });

@@ -50,13 +50,11 @@ test(
       job: job(100 + nth, { repository, labels: sizeOf(isLarge).labels }),
     }));
 
-    const planned = planScene({
+    const free = planScene({
       groups: [base, large],
       jobs: [...atWork, ...queued].map((each) => each.job),
       liveJobs: atWork.map((each) => each.live),
-    });
-
-    const free = planned.runners.flatMap((each) => (each.emit && each.because !== 'busy' ? each : []));
+    }).runners.flatMap((each) => (each.emit && each.because !== 'busy' ? each : []));
     const sizes = free.map(({ size }) => sizeOf(size !== undefined)).sort((a, b) => a.labels.length - b.labels.length);
     const line = queued.sort((a, b) => a.at - b.at).map((each) => each.job);
     const begun = giveAway(line, isLargeFirst ? sizes.reverse() : sizes);
