@@ -1,7 +1,7 @@
 /** One history as a picture: a row per runner pod, from left to right what it did when. */
 import { escapeXml } from '../../scripts/terminal-svg.ts';
 import type { Pod } from './cluster.ts';
-import { AFTERNOON } from './histories/afternoon.ts';
+import { AFTERNOON } from './histories/named.ts';
 import { POLICIES } from './policies/index.ts';
 import { type Outcome, runHistory } from './run.ts';
 import { START_MS } from './stage.ts';
