@@ -1,15 +1,6 @@
 /** Histories for things that are easy to get wrong, nearly all written by hand. What must come out of each stands in histories.test.ts. */
-import type { JobSpec } from '../../../model/gitea/queue.ts';
-import { groupSpec, type History, ordinaryWake, type Push, quietHistory } from '../history.ts';
+import { groupSpec, type History, job, ordinaryWake, push, quietHistory } from '../history.ts';
 import { makeHistory } from '../make-history.ts';
-
-function job(key: string, ...needs: string[]): JobSpec {
-  return { key, runsOn: ['linux'], needs };
-}
-
-function push(atS: number, ciS: readonly number[], ...jobs: readonly JobSpec[]): Push {
-  return { atS, repo: 'acme/web', run: { jobs }, ciS };
-}
 
 /** The history of the picture in docs/planner.md: a queue longer than the cap, needs, a cancel, a runner that crashes. */
 export const AFTERNOON: History = quietHistory({
