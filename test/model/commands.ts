@@ -67,6 +67,16 @@ const looksTwice: Step = {
 
 const N = fc.nat(15);
 
+/** A step that is the same each time. */
+function always(name: string, act: Doing['act'], needs?: keyof Model): fc.Arbitrary<Step> {
+  return fc.constant(step({ name, act, ...(needs && { needs }) }));
+}
+
+/** Steps that pick their object by number. */
+function picking(what: string, needs: keyof Model, act: (world: World, n: number) => string): fc.Arbitrary<Step> {
+  return N.map((n) => step({ name: `${what}(${n})`, needs, act: (world) => act(world, n) }));
+}
+
 const pushes = fc
   .tuple(N, fc.integer({ min: 1, max: 4 }))
   .map(([n, legs]) => step({ name: `JobsPushed(${n}, ${legs})`, act: (world) => push(world, n, legs, false) }));
@@ -75,43 +85,28 @@ const runsWithNeeds = fc
   .tuple(N, fc.integer({ min: 1, max: 2 }))
   .map(([n, legs]) => step({ name: `RunWithNeedsPushed(${n}, ${legs})`, act: (world) => push(world, n, legs, true) }));
 
-const syncs = fc.constant(
-  step({
-    name: 'ArgoSyncs',
-    act: (world) => {
-      world.sync();
-      return `${world.kubeJobs.size} Jobs`;
-    },
-  }),
-);
+const syncs = always('ArgoSyncs', (world) => {
+  world.sync();
+  return `${world.kubeJobs.size} Jobs`;
+});
 
-const starts = N.map((n) =>
-  step({
-    name: `RunnerStarts(${n})`,
-    needs: 'starting',
-    act: (world) => {
-      const job = nth(world.starting(), n);
-      world.register(job);
-      return job.name;
-    },
-  }),
-);
+const starts = picking('RunnerStarts', 'starting', (world, n) => {
+  const job = nth(world.starting(), n);
+  world.register(job);
+  return job.name;
+});
 
-const takes = N.map((n) =>
-  step({ name: `RunnerTakesJob(${n})`, needs: 'idle', act: (world) => take(world, nth(world.living('idle'), n)) }),
-);
+const takes = picking('RunnerTakesJob', 'idle', (world, n) => take(world, nth(world.living('idle'), n)));
 
-const polls = fc.constant(
-  step({
-    name: 'AllPollTogether',
-    needs: 'idle',
-    act: (world) => {
-      const rows = new Set(world.gitea.runners().map(({ id }) => id));
-      const ids = world.living('idle').flatMap(({ runnerId }) => runnerId ?? []);
-      const taken = world.gitea.pollTogether(ids.filter((id) => rows.has(id)));
-      return `jobs ${taken.map((job) => job?.id ?? 'none').join(', ')}`;
-    },
-  }),
+const polls = always(
+  'AllPollTogether',
+  (world) => {
+    const rows = new Set(world.gitea.runners().map(({ id }) => id));
+    const ids = world.living('idle').flatMap(({ runnerId }) => runnerId ?? []);
+    const taken = world.gitea.pollTogether(ids.filter((id) => rows.has(id)));
+    return `jobs ${taken.map((job) => job?.id ?? 'none').join(', ')}`;
+  },
+  'idle',
 );
 
 const ends = fc.tuple(N, fc.boolean()).map(([n, good]) =>
@@ -122,18 +117,13 @@ const ends = fc.tuple(N, fc.boolean()).map(([n, good]) =>
   }),
 );
 
-const cancels = N.map((n) => step({ name: `JobCancelled(${n})`, needs: 'open', act: (world) => cancel(world, n) }));
-const reruns = N.map((n) => step({ name: `Rerun(${n})`, needs: 'runs', act: (world) => rerun(world, n) }));
+const cancels = picking('JobCancelled', 'open', cancel);
+const reruns = picking('Rerun', 'runs', rerun);
 
-const nights = fc.constant(
-  step({
-    name: 'NightlyCleanUp',
-    act: (world) => {
-      world.gitea.cleanUp();
-      return 'names of used-up runners are gone';
-    },
-  }),
-);
+const nights = always('NightlyCleanUp', (world) => {
+  world.gitea.cleanUp();
+  return 'names of used-up runners are gone';
+});
 
 const failedStarts = fc.tuple(N, fc.boolean()).map(([n, hangs]) =>
   step({
@@ -160,41 +150,24 @@ const deaths = fc.tuple(N, fc.constantFrom<'busy' | 'idle'>('busy', 'idle')).map
   }),
 );
 
-const disabledRows = N.map((n) =>
-  step({
-    name: `RowDisabled(${n})`,
-    needs: 'rows',
-    act: (world) => {
-      const row = nth(world.gitea.runners(), n);
-      if (!world.gitea.state.traits.disabledRunners) return 'this Gitea cannot';
-      world.gitea.setDisabled(row.id, !row.disabled);
-      return `${row.name} is ${row.disabled ? 'off' : 'on'}`;
-    },
-  }),
-);
+const disabledRows = picking('RowDisabled', 'rows', ({ gitea }, n) => {
+  const row = nth(gitea.runners(), n);
+  if (!gitea.state.traits.disabledRunners) return 'this Gitea cannot';
+  gitea.setDisabled(row.id, !row.disabled);
+  return `${row.name} is ${row.disabled ? 'off' : 'on'}`;
+});
 
-const deletedRows = N.map((n) =>
-  step({
-    name: `RowDeleted(${n})`,
-    needs: 'rows',
-    act: (world) => {
-      const row = nth(world.gitea.runners(), n);
-      world.gitea.deleteRunner(row.id);
-      return row.name;
-    },
-  }),
-);
+const deletedRows = picking('RowDeleted', 'rows', ({ gitea }, n) => {
+  const row = nth(gitea.runners(), n);
+  gitea.deleteRunner(row.id);
+  return row.name;
+});
 
-const strangers = fc.constant(
-  step({
-    name: 'StrangerTakesJob',
-    act: (world) => {
-      const scope = { kind: 'owner' as const, owner: 'acme' };
-      const { id } = world.gitea.register({ name: 'build-host-1', scope, labels: ['linux'], ephemeral: false });
-      return `job ${world.gitea.poll(id)?.id ?? 'none'}`;
-    },
-  }),
-);
+const strangers = always('StrangerTakesJob', ({ gitea }) => {
+  const scope = { kind: 'owner' as const, owner: 'acme' };
+  const { id } = gitea.register({ name: 'build-host-1', scope, labels: ['linux'], ephemeral: false });
+  return `job ${gitea.poll(id)?.id ?? 'none'}`;
+});
 
 const times = fc.constantFrom(5, 5, 30, 100, 301, 700).map((seconds) =>
   step({
@@ -208,22 +181,15 @@ const times = fc.constantFrom(5, 5, 30, 100, 301, 700).map((seconds) =>
 
 const groupChanges = fc
   .tuple(N, fc.nat(3), fc.constantFrom(['linux'], ['linux', 'gpu'], ['windows']))
-  .chain(([n, cap, labels]) =>
-    fc.constantFrom(
-      step({
-        name: `CapChanged(${n}, ${cap})`,
-        act: (world) => changeGroup(world, n, () => ({ maxActiveRunners: cap })),
-      }),
-      step({
-        name: `GroupSuspended(${n})`,
-        act: (world) => changeGroup(world, n, ({ suspend }) => ({ suspend: !suspend })),
-      }),
-      step({
-        name: `LabelsChanged(${n}, ${labels.join('+')})`,
-        act: (world) => changeGroup(world, n, () => ({ labels, templateHash: labels.join() })),
-      }),
-    ),
-  );
+  .chain(([n, cap, labels]) => {
+    const changing = (name: string, change: Parameters<typeof changeGroup>[2]): Step =>
+      step({ name, act: (world) => changeGroup(world, n, change) });
+    return fc.constantFrom(
+      changing(`CapChanged(${n}, ${cap})`, () => ({ maxActiveRunners: cap })),
+      changing(`GroupSuspended(${n})`, ({ suspend }) => ({ suspend: !suspend })),
+      changing(`LabelsChanged(${n}, ${labels.join('+')})`, () => ({ labels, templateHash: labels.join() })),
+    );
+  });
 
 const faults = fc
   .constantFrom(...Object.entries(FAULTS))

@@ -4,7 +4,7 @@ import type { GiteaVersion } from '../../model/gitea/versions.ts';
 import { fc, RUNS as PROPERTY_RUNS } from '../support/property.ts';
 import { endInPeace } from './checked.ts';
 import { EMPTY, STEPS } from './commands.ts';
-import { World } from './world.ts';
+import { type Setting, World } from './world.ts';
 
 /** Histories per version: they are long. */
 const RUNS = Math.ceil(PROPERTY_RUNS / 10);
@@ -17,23 +17,27 @@ const anySetting = fc.record({
   explains: fc.boolean(),
 });
 
+const anyCommands = fc.commands(STEPS, { maxCommands: 60, size: 'max' });
+type Commands = ReturnType<typeof anyCommands.generate>['value'];
+
+/** Plays a history; then `end` looks at what has become of the world. */
+async function play(setting: Setting, commands: Commands, end: (world: World) => unknown): Promise<void> {
+  const world = await World.start(setting);
+  try {
+    await fc.asyncModelRun(() => ({ model: { ...EMPTY }, real: world }), commands);
+    await end(world);
+  } finally {
+    await world.close();
+  }
+}
+
 describe('every plan keeps the laws, every failed look gives none, and all jobs end', () => {
   it.concurrent.each<GiteaVersion>(['1.25.4', '1.26.0', '1.27.3'])(
     'with Gitea %s',
     async (version) => {
       await fc.assert(
-        fc.asyncProperty(
-          anySetting,
-          fc.commands(STEPS, { maxCommands: 60, size: 'max' }),
-          async (setting, commands) => {
-            const world = await World.start({ version, ...setting });
-            try {
-              await fc.asyncModelRun(() => ({ model: { ...EMPTY }, real: world }), commands);
-              await endInPeace(world);
-            } finally {
-              await world.close();
-            }
-          },
+        fc.asyncProperty(anySetting, anyCommands, (setting, commands) =>
+          play({ version, ...setting }, commands, endInPeace),
         ),
         { numRuns: RUNS, ...(SEED !== undefined && { seed: Number(SEED) }) },
       );
@@ -44,20 +48,8 @@ describe('every plan keeps the laws, every failed look gives none, and all jobs 
 
 it('has histories in which runners work, die and start again, and looks fail', async () => {
   const told: string[] = [];
-  const histories = fc.sample(fc.tuple(anySetting, fc.commands(STEPS, { maxCommands: 60, size: 'max' })), {
-    numRuns: 20,
-    seed: 4,
-  });
-
-  for (const [setting, commands] of histories) {
-    const world = await World.start({ version: '1.27.3', ...setting });
-    try {
-      await fc.asyncModelRun(() => ({ model: { ...EMPTY }, real: world }), commands);
-      told.push(...world.story);
-    } finally {
-      await world.close();
-    }
-  }
+  for (const [setting, commands] of fc.sample(fc.tuple(anySetting, anyCommands), { numRuns: 20, seed: 4 }))
+    await play({ version: '1.27.3', ...setting }, commands, ({ story }) => told.push(...story));
 
   const text = told.join('\n');
   for (const seen of [

@@ -16,9 +16,20 @@ interface Scene {
   readonly starting: KubeJob;
 }
 
-async function makeScene(over: Partial<Setting> = {}): Promise<Scene> {
+const worlds: World[] = [];
+let given: Scene;
+
+beforeAll(async () => {
+  given = await scene();
+});
+afterAll(async () => {
+  for (const world of worlds) await world.close();
+});
+
+async function scene(over: Partial<Setting> = {}): Promise<Scene> {
   const setting: Setting = { version: '1.27.3', pageSize: 50, twoGroups: false, seesCluster: true, explains: false };
   const world = await World.start({ ...setting, ...over });
+  worlds.push(world);
   push(world, 0, 2, false);
   await lookAndCheck(world);
   world.sync();
@@ -26,22 +37,34 @@ async function makeScene(over: Partial<Setting> = {}): Promise<Scene> {
   if (!busy || !starting) throw new Error('two runners are to start');
   world.register(busy);
   take(world, busy);
+  return { world, plan: await goodPlan(world), busy, starting };
+}
+
+async function goodPlan(world: World): Promise<Plan> {
   const plan = await lookAndCheck(world);
   if (!plan) throw new Error('the look is to succeed');
-  return { world, plan, busy, starting };
+  return plan;
 }
 
-const scenes: Scene[] = [];
-
-async function scene(over?: Partial<Setting>): Promise<Scene> {
-  const made = await makeScene(over);
-  scenes.push(made);
-  return made;
+/** Judges in a world whose groups are changed. */
+function withGroups(world: World, change: object, judge: () => void): void {
+  const before = world.groups;
+  world.groups = before.map((group) => ({ ...group, ...change }));
+  try {
+    judge();
+  } finally {
+    world.groups = before;
+  }
 }
 
-afterAll(async () => {
-  for (const { world } of scenes) await world.close();
-});
+/** Somebody cancels the CI job that this runner works on. */
+function cancelWorkOf({ world, busy }: Scene): void {
+  const open = world.gitea.jobs().filter(({ stopped }) => stopped === 0);
+  cancel(
+    world,
+    open.findIndex(({ id }) => id === world.jobRunBy(busy)?.id),
+  );
+}
 
 /** The plan with the decision about one runner changed; undefined: without it. */
 function withRunner(plan: Plan, name: string, change: object | undefined): Plan {
@@ -67,11 +90,6 @@ const emittedOf = (plan: Plan, name: string): Emitted => {
 };
 
 describe('P1, busy runners', () => {
-  let given: Scene;
-  beforeAll(async () => {
-    given = await scene();
-  });
-
   it('are those that run a job in Gitea and have a Job', () => {
     expect(busyNow(given.world)).toEqual([given.busy.name]);
   });
@@ -126,15 +144,7 @@ describe('P2 and P3, how many runners', () => {
 
   it('P3: more than the cap, or any that do not work in a suspended group; those at work may be more', async () => {
     const { world, plan, busy, starting } = await scene();
-    const judge = (change: object, of = plan) => {
-      const before = world.groups;
-      world.groups = before.map((group) => ({ ...group, ...change }));
-      try {
-        checkCounts(world, of);
-      } finally {
-        world.groups = before;
-      }
-    };
+    const judge = (change: object, of = plan) => withGroups(world, change, () => checkCounts(world, of));
 
     judge({ maxActiveRunners: 2 });
     expect(() => judge({ maxActiveRunners: 1 })).toThrow('P3: group ci has 2 runners, at most 1 may be');
@@ -222,24 +232,13 @@ function jobIdOf(world: World, job: KubeJob): number {
 }
 
 describe('P5 and P9, ready jobs', () => {
-  let given: Scene;
-  beforeAll(async () => {
-    given = await scene();
-  });
-
   const held = (because: HeldBecause) => (of: JobDecision) =>
     ({ job: of.job, origin: of.origin, verdict: 'held', because }) as const;
 
   /** Judges the plan with its ready job changed, in a world whose groups are changed. */
   function judge(change: (decision: JobDecision) => JobDecision | undefined, groups: object = {}): void {
     const { world, plan } = given;
-    const before = world.groups;
-    world.groups = before.map((group) => ({ ...group, ...groups }));
-    try {
-      checkReady(world, withJobs(plan, change));
-    } finally {
-      world.groups = before;
-    }
+    withGroups(world, groups, () => checkReady(world, withJobs(plan, change)));
   }
 
   it('are served in a good plan', () => {
@@ -302,8 +301,7 @@ describe('P5 and P9, ready jobs', () => {
         { key: 'deploy', runsOn: ['linux'], needs: ['build'] },
       ],
     });
-    const plan = await lookAndCheck(world);
-    if (!plan) throw new Error('the look is to succeed');
+    const plan = await goodPlan(world);
 
     expect(world.gitea.jobs().filter(({ caller }) => caller)).toMatchObject([{ status: 'waiting' }]);
     expect(world.gitea.jobs().filter(({ status }) => status === 'blocked')).toHaveLength(1);
@@ -313,8 +311,7 @@ describe('P5 and P9, ready jobs', () => {
   it('are held by the cap only if no group that covers them has room', async () => {
     const { world } = await scene({ twoGroups: true });
     world.groups = world.groups.map((of) => ({ ...of, maxActiveRunners: 2 }));
-    const plan = await lookAndCheck(world);
-    if (!plan) throw new Error('the look is to succeed');
+    const plan = await goodPlan(world);
     const change = (of: JobDecision) => (of.job.status === 'queued' ? held('cap')(of) : of);
 
     expect(() => checkReady(world, { ...plan, jobs: plan.jobs.map(change) })).toThrow('cap, which is not true');
@@ -333,8 +330,7 @@ describe('P5 and P9, ready jobs', () => {
   it('are covered by a group of their repository or of the whole org', async () => {
     const { world } = await scene({ twoGroups: true });
     push(world, 1, 1, false);
-    const plan = await lookAndCheck(world);
-    if (!plan) throw new Error('the look is to succeed');
+    const plan = await goodPlan(world);
     const wrong = plan.jobs.map((of) =>
       of.job.repository === 'acme/api' ? ({ ...of, group: { namespace: 'runners', name: 'web' } } as JobDecision) : of,
     );
@@ -346,13 +342,10 @@ describe('P5 and P9, ready jobs', () => {
 
 describe('P10, a runner that cleans up after a cancel', () => {
   it('keeps its Job while anything else goes on, and its row is busy', async () => {
-    const { world, busy } = await scene();
-    cancel(
-      world,
-      world.gitea.jobs().findIndex(({ id }) => id === world.jobRunBy(busy)?.id),
-    );
-    const plan = await lookAndCheck(world);
-    if (!plan) throw new Error('the look is to succeed');
+    const of = await scene();
+    const { world, busy } = of;
+    cancelWorkOf(of);
+    const plan = await goodPlan(world);
 
     expect(world.jobRunBy(busy)?.status).toBe('cancelling');
     checkCancelling(world, plan);
@@ -367,7 +360,8 @@ describe('P10, a runner that cleans up after a cancel', () => {
     ['both', true, true],
     ['nothing', false, false],
   ])('is judged while anything else goes on: %s', async (_, waits, runs) => {
-    const { world, plan, busy, starting } = await scene();
+    const of = await scene();
+    const { world, plan, busy, starting } = of;
     if (runs) {
       world.register(starting);
       take(world, starting);
@@ -378,13 +372,7 @@ describe('P10, a runner that cleans up after a cancel', () => {
         world.gitea.jobs().findIndex(({ status }) => status === 'waiting'),
       );
     }
-    cancel(
-      world,
-      world.gitea
-        .jobs()
-        .filter(({ stopped }) => stopped === 0)
-        .findIndex(({ id }) => id === world.jobRunBy(busy)?.id),
-    );
+    cancelWorkOf(of);
 
     expect(world.jobRunBy(busy)?.status).toBe('cancelling');
     const judge = () => checkCancelling(world, withRunner(plan, busy.name, undefined));
@@ -392,29 +380,16 @@ describe('P10, a runner that cleans up after a cancel', () => {
     else expect(judge).not.toThrow();
   });
 
-  it('is another law than that of busy runners', async () => {
-    const { world, plan, busy } = await scene();
-
-    checkCancelling(world, withRunner(plan, busy.name, undefined));
-  });
-
-  it('may be dropped once its row is not busy', async () => {
-    const { world, plan, busy } = await scene();
-    cancel(
-      world,
-      world.gitea.jobs().findIndex(({ id }) => id === world.jobRunBy(busy)?.id),
-    );
-    world.clock.now += 11_000;
-
-    checkCancelling(world, withRunner(plan, busy.name, undefined));
-  });
-
-  it('is not judged with two groups, whose runners are not all asked for', async () => {
-    const { world, busy, plan } = await scene({ twoGroups: true });
-    cancel(
-      world,
-      world.gitea.jobs().findIndex(({ id }) => id === world.jobRunBy(busy)?.id),
-    );
+  // A busy one is the matter of P1. Of two groups not all runners are asked for.
+  it.each<[what: string, over: Partial<Setting>, isCancelled: boolean, afterMs: number]>([
+    ['one whose job is not cancelled', {}, false, 0],
+    ['one whose row is not busy any more', {}, true, 11_000],
+    ['one of two groups', { twoGroups: true }, true, 0],
+  ])('may be dropped: %s', async (_, over, isCancelled, afterMs) => {
+    const of = await scene(over);
+    const { world, plan, busy } = of;
+    if (isCancelled) cancelWorkOf(of);
+    world.clock.now += afterMs;
 
     checkCancelling(world, withRunner(plan, busy.name, undefined));
   });

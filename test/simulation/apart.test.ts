@@ -1,6 +1,6 @@
 /** Three groups, each of which cannot be looked at for a while (docs/adr/0036). `SIM_HISTORIES=1000` runs more. */
 import { describe, expect, it } from 'vitest';
-import { groupSpec, quietHistory } from './history.ts';
+import { groupSpec, job, push, quietHistory } from './history.ts';
 import { KINDS } from './kinds.ts';
 import { OURS, POLICIES } from './policies/index.ts';
 import type { Generator } from './policies/policy.ts';
@@ -23,16 +23,15 @@ describe.each(OURS)('%s', (policy) => {
 });
 
 describe('while the Gitea of one group is down for an hour', () => {
-  const repos = ['acme/web', 'acme/api'];
+  const repos = ['acme/api', 'acme/web'];
   const groups = repos.map((repo) => groupSpec({ name: repo.slice(5), scope: { kind: 'repo', repo } }));
-  const push = (atS: number, repo: string, ciS = 30) => ({
-    atS,
-    repo,
-    run: { jobs: [{ key: 'build', runsOn: ['linux'] }] },
-    ciS: [ciS],
-  });
   const outage = { kind: 'group-outage', group: 'api', atS: 60, untilS: 3660 } as const;
-  const pushes = [push(10, 'acme/api', 600), push(100, 'acme/web'), push(110, 'acme/api')];
+  const [api, web] = repos.map((repo) => ({ repo }));
+  const pushes = [
+    { ...push(10, [600]), ...api },
+    { ...push(100, [30]), ...web },
+    { ...push(110, [30]), ...api },
+  ];
   const history = quietHistory({ groups, pushes, troubles: [outage] });
 
   it('the jobs of the other one get their runners as ever, and nothing is killed', () => {
@@ -63,7 +62,7 @@ describe('more runners than the cap allows', () => {
   const capsBroken = (untilS: number): number => {
     const history = quietHistory({
       groups: [groupSpec({ name: 'api', scope: { kind: 'repo', repo: 'acme/api' }, cap: 1 })],
-      pushes: [{ atS: 10, repo: 'acme/api', run: { jobs: [{ key: 'build', runsOn: ['windows'] }] }, ciS: [30] }],
+      pushes: [{ ...push(10, [30], { ...job('build'), runsOn: ['windows'] }), repo: 'acme/api' }],
       troubles: [{ kind: 'group-outage', group: 'api', atS: 0, untilS }],
     });
     return runHistory(history, tooMany).breaches.filter(({ law }) => law === 'cap').length;

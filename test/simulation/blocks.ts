@@ -1,7 +1,7 @@
 /** Runs many histories in blocks, on all processors. Used by `soak.ts` and `ablation/`. */
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
+import { isMainThread, parentPort, Worker } from 'node:worker_threads';
 
 const BLOCK = 20;
 
@@ -13,6 +13,12 @@ export interface Block {
 
 /** The first seed: `FIRST=5001`. */
 export const FIRST = Number(process.env['FIRST'] ?? 1);
+
+/** In the main thread this program's `main`; in a worker what each block gives. */
+export async function startProgram(main: () => Promise<void>, runBlock: (block: Block) => unknown): Promise<void> {
+  if (isMainThread) await main();
+  else parentPort?.on('message', async (block: Block) => parentPort?.postMessage(await runBlock(block)));
+}
 
 /** Hands the blocks to workers, which run this program again, and `add`s what they answer. */
 export async function runBlocks<T>(histories: number, add: (result: T) => void): Promise<void> {

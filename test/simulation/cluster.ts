@@ -143,8 +143,9 @@ export interface KubeJob {
 /** What a sync writes on a Job that is there. */
 export interface Annotations {
   readonly pinned: boolean;
-  /** Id of the CI job that it is for. */
+  /** Id of the CI job that it works on or is wanted for. */
   readonly printedFor?: number | undefined;
+  /** Repository of that CI job. */
   readonly repository?: string | undefined;
   readonly stay?: PrintedStay | undefined;
 }

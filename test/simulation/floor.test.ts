@@ -1,5 +1,5 @@
 /** What the oracle of warm pools calls a gap (floor.ts). */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Gitea, type GiteaJob } from '../../model/gitea/gitea.ts';
 import { NOTHING_YET, type Pod } from './cluster.ts';
 import { gapInPool } from './floor.ts';
@@ -35,7 +35,11 @@ const job = (over: Partial<GiteaJob>): GiteaJob => ({ ...CI_JOB, ...over });
 /** Its CI job is over, 1 s before the look. */
 const done = (over: Partial<Pod> = {}): Pod =>
   pod({ phase: 'ended', end: 'done', claimedMs: 50_000, endedMs: 97_000, job: job({ stopped: 97 }), ...over });
-const gapOf = (pods: readonly Pod[], isForgotten = false): string | undefined =>
+/** It was lost; Gitea has shown its CI job in progress until then. */
+const lost = (stopped: number): Pod =>
+  pod({ phase: 'ended', end: 'lost', claimedMs: 9000, endedMs: 20_000, job: job({ status: 'failure', stopped }) });
+const many = (count: number, one: Pod): readonly Pod[] => Array.from({ length: count }, () => one);
+const gapOf = (pods: readonly Pod[], isForgotten: boolean): string | undefined =>
   gapInPool({ pods: [...pods], jobs: new Map(), madeAgain: new Set() }, GROUP, {
     nowMs: NOW_MS,
     lookedAtMs: LOOKED_AT_MS,
@@ -48,42 +52,33 @@ const gapOf = (pods: readonly Pod[], isForgotten = false): string | undefined =>
     isGhost: () => false,
   });
 
-describe('a pool of one has a gap', () => {
-  it('when it has no idle runner', () => {
-    expect(gapOf([])).toContain('0 idle runners');
-    expect(gapOf([done()])).toContain('0 idle runners');
-    expect(gapOf([pod()])).toBeUndefined();
-  });
+it.each<[what: string, pods: readonly Pod[], isForgotten?: boolean]>([
+  ['there is no runner', []],
+  ['its only runner is done', [done()]],
+  ['its runner had a CI job when the look began', [pod({ phase: 'busy', claimedMs: LOOKED_AT_MS - 1 })]],
+  ['its last runner ended too long ago for its slot to wait', [done({ endedMs: 79_000 })], true],
+  ['its Job was pinned as the look began, which shows that it was at work', [done({ pinnedMs: 60_000 })], true],
+  ['its CI job was cancelled before the look', [done({ job: job({ status: 'cancelled', stopped: 97 }) })]],
+  ['its CI job failed as the look began', [done({ job: job({ status: 'failure', stopped: 98 }) })]],
+  ['lost runners filled all of the cap but one place', many(GROUP.cap - 1, lost(98))],
+  ['lost runners filled the cap until before the look', many(GROUP.cap, lost(97))],
+])('a pool of one has a gap when %s', (_, pods, isForgotten = false) => {
+  expect(gapOf(pods, isForgotten)).toContain('0 idle runners');
+});
 
-  it('not when its runner was idle as the look began', () => {
-    expect(gapOf([pod({ phase: 'busy', claimedMs: LOOKED_AT_MS })])).toBeUndefined();
-    expect(gapOf([pod({ phase: 'busy', claimedMs: LOOKED_AT_MS - 1 })])).toContain('0 idle runners');
-  });
-
-  it('not while a slot may wait, because nothing shows what its last runner did', () => {
-    expect(gapOf([done()], true)).toBeUndefined();
-    expect(gapOf([done({ endedMs: 79_000 })], true)).toContain('0 idle runners');
-  });
-
-  it('but then, too, when its Job was pinned as the look began: that shows that it was at work', () => {
-    expect(gapOf([done({ pinnedMs: 60_000 })], true)).toContain('0 idle runners');
-    expect(gapOf([done({ pinnedMs: LOOKED_AT_MS + 1 })], true)).toBeUndefined();
-    expect(gapOf([done({ pinnedMs: 60_000, unpinnedMs: 90_000 })], true)).toBeUndefined();
-  });
-
-  it('not when the CI job of its runner was being cancelled as the look began: Gitea showed it as idle', () => {
-    expect(gapOf([done({ job: job({ status: 'cancelling', stopped: 0 }) })])).toBeUndefined();
-    expect(gapOf([done({ endedMs: 98_200, job: job({ status: 'cancelled', stopped: 98 }) })])).toBeUndefined();
-    expect(gapOf([done({ job: job({ status: 'cancelled', stopped: 97 }) })])).toContain('0 idle runners');
-    expect(gapOf([done({ job: job({ status: 'failure', stopped: 98 }) })])).toContain('0 idle runners');
-  });
-
-  it('not when lost runners filled the cap as the look began, because Gitea showed their CI jobs in progress', () => {
-    const lost = (stopped: number): Pod =>
-      pod({ phase: 'ended', end: 'lost', claimedMs: 9000, endedMs: 20_000, job: job({ status: 'failure', stopped }) });
-
-    expect(gapOf(Array.from({ length: GROUP.cap }, () => lost(98)))).toBeUndefined();
-    expect(gapOf(Array.from({ length: GROUP.cap - 1 }, () => lost(98)))).toContain('0 idle runners');
-    expect(gapOf(Array.from({ length: GROUP.cap }, () => lost(97)))).toContain('0 idle runners');
-  });
+// Gitea shows a runner as idle whose CI job is being cancelled, and the CI jobs of lost runners in progress.
+it.each<[what: string, pods: readonly Pod[], isForgotten?: boolean]>([
+  ['its runner is idle', [pod()]],
+  ['its runner was idle as the look began', [pod({ phase: 'busy', claimedMs: LOOKED_AT_MS })]],
+  ['a slot may wait, because nothing shows what its last runner did', [done()], true],
+  ['its Job was pinned after the look began', [done({ pinnedMs: LOOKED_AT_MS + 1 })], true],
+  ['its Job had lost its pin when the look began', [done({ pinnedMs: 60_000, unpinnedMs: 90_000 })], true],
+  ['its CI job is being cancelled', [done({ job: job({ status: 'cancelling', stopped: 0 }) })]],
+  [
+    'its CI job was cancelled as the look began',
+    [done({ endedMs: 98_200, job: job({ status: 'cancelled', stopped: 98 }) })],
+  ],
+  ['lost runners filled the cap as the look began', many(GROUP.cap, lost(98))],
+])('a pool of one has no gap when %s', (_, pods, isForgotten = false) => {
+  expect(gapOf(pods, isForgotten)).toBeUndefined();
 });

@@ -1,12 +1,10 @@
 /** The named histories: each under the planner with and without sight of Kubernetes, and what must come out. */
 import { describe, expect, it } from 'vitest';
-import { AFTERNOON } from './histories/afternoon.ts';
+import type { Pod } from './cluster.ts';
 import * as named from './histories/named.ts';
 import type { History } from './history.ts';
 import { OURS, POLICIES, type PolicyName } from './policies/index.ts';
 import { type Outcome, runHistory } from './run.ts';
-
-const ALL: readonly (readonly [string, History])[] = [...Object.entries(named), ['AFTERNOON', AFTERNOON]];
 
 /** With Gitea alone nobody sees the second pod: the cap does not hold (docs/planner.md, "What is open"). */
 const UNSEEN: readonly string[] = ['MADE_ANEW_WITHIN_SECONDS'];
@@ -26,18 +24,32 @@ describe.each(OURS)('%s', (policy) => {
   const storyOf = (history: History): readonly string[] => runHistory(history, POLICIES[policy], true).story;
   const ends = (history: History): readonly unknown[] => run(history).pods.map(({ end }) => end);
 
-  it.each(ALL)('breaks no law in %s', (name, history) => {
+  it.each(Object.entries(named))('breaks no law in %s', (name, history) => {
     const isOpen = policy === 'ours, Gitea alone' && UNSEEN.includes(name);
 
     expect(run(history).breaches.filter(({ law }) => !(isOpen && law === 'cap'))).toEqual([]);
   });
 
-  it('starts nothing needless when jobs become ready late', () => {
-    expect(run(named.UNBLOCKED_BY_NEEDS).needless).toBe(0);
+  it.each<[what: string, history: History, ends: readonly Pod['end'][]]>([
+    ['when runners take each other’s jobs', named.CHAIN_OVER_FINISHED_JOBS, ['done', 'done', 'done']],
+    ['when runners of several groups take each other’s jobs', named.CHAIN_ACROSS_GROUPS, ['done', 'done', 'done']],
+    ['and drops it when the job is cancelled before it comes', named.CANCELLED_BEFORE_PICK_UP, ['dropped']],
+    ['and lets it clean up after a cancel before the next job', named.CANCELLED_AT_WORK, ['done', 'done']],
+    ['and a new one for a rerun that keeps its id', named.RERUN_KEEPS_THE_ID, ['done', 'done']],
+    ['and waits for it when a quota holds it back', named.QUOTA, ['done', 'done']],
+  ])('starts one runner per job %s', (_, history, expected) => {
+    expect(ends(history)).toEqual(expected);
   });
 
-  it('starts one runner per job when runners take each other’s jobs', () => {
-    expect(ends(named.CHAIN_OVER_FINISHED_JOBS)).toEqual(['done', 'done', 'done']);
+  it.each<[what: string, history: History, mostMs: number]>([
+    ['when the second runner never starts', named.SECOND_RUNNER_CRASHES, 400_000],
+    ['at the place where a group with a pool has moved, at once', named.MOVED_WITH_POOL, 2000],
+  ])('serves the next CI job %s', (_, history, mostMs) => {
+    expect(Math.max(...run(history).waitsMs)).toBeLessThan(mostMs);
+  });
+
+  it('starts nothing needless when jobs become ready late', () => {
+    expect(run(named.UNBLOCKED_BY_NEEDS).needless).toBe(0);
   });
 
   it('drops no starting runner again and again when dozens of runners of one job take others', () => {
@@ -49,18 +61,6 @@ describe.each(OURS)('%s', (policy) => {
     const afterMs = policy === 'ours, live Jobs' ? 900_000 : 300_000;
     expect(waitMs).toBeGreaterThan(afterMs);
     expect(waitMs).toBeLessThan(afterMs + 30_000);
-  });
-
-  it('also when the first one took another job', () => {
-    expect(Math.max(...run(named.SECOND_RUNNER_CRASHES).waitsMs)).toBeLessThan(400_000);
-  });
-
-  it('drops the runner of a job that is cancelled before it comes', () => {
-    expect(ends(named.CANCELLED_BEFORE_PICK_UP)).toEqual(['dropped']);
-  });
-
-  it('lets a runner clean up after a cancel and then serves the next job', () => {
-    expect(ends(named.CANCELLED_AT_WORK)).toEqual(['done', 'done']);
   });
 
   it('lets a runner finish whose repository goes elsewhere', () => {
@@ -79,20 +79,8 @@ describe.each(OURS)('%s', (policy) => {
     expect(pods.map(({ closeCall }) => closeCall)).toEqual([policy !== 'ours, live Jobs']);
   });
 
-  it('serves the first CI job of the place where a group with a pool has moved at once', () => {
-    expect(Math.max(...run(named.MOVED_WITH_POOL).waitsMs)).toBeLessThan(2000);
-  });
-
-  it('starts a new runner for a rerun that keeps its id', () => {
-    expect(ends(named.RERUN_KEEPS_THE_ID)).toEqual(['done', 'done']);
-  });
-
   it('needs no runner twice when the clean-up takes names away', () => {
     expect(run(named.CLEAN_UP_IN_THE_MIDDLE).waitsMs).toHaveLength(6);
-  });
-
-  it('starts one runner per job when runners of several groups take each other’s jobs', () => {
-    expect(ends(named.CHAIN_ACROSS_GROUPS)).toEqual(['done', 'done', 'done']);
   });
 
   it('drops the runner whose job a static runner took: with the next sync, or with the end of that job when Kubernetes shows how old it is', () => {
@@ -107,25 +95,28 @@ describe.each(OURS)('%s', (policy) => {
   it('waits for no static runner: one that is idle and takes nothing changes nothing', () => {
     // Gitea lists the runners of all repositories for a global scope, and does not say whose they are.
     const alone = {
-      ...AFTERNOON,
-      groups: AFTERNOON.groups.map((group) => ({ ...group, scope: { kind: 'global' as const } })),
+      ...named.AFTERNOON,
+      groups: named.AFTERNOON.groups.map((group) => ({ ...group, scope: { kind: 'global' as const } })),
     };
     const scope = { kind: 'repo' as const, repo: 'acme/old' };
     const beside = { ...alone, statics: [{ scope, labels: ['linux'], pollEveryS: 5 }] };
 
     expect(storyOf(beside)).toEqual(storyOf(alone));
   });
-
-  it('waits with the runners that a quota holds back', () => {
-    expect(ends(named.QUOTA)).toEqual(['done', 'done']);
-  });
 });
 
 describe('with sight of Kubernetes', () => {
   const run = (history: History): Outcome => runOnce(history, 'ours, live Jobs');
 
-  it('gives the slot of a runner that was lost at work to the next job within seconds', () => {
-    expect(Math.max(...run(named.LOST_AT_WORK).waitsMs)).toBeLessThan(30_000);
+  it.each<[what: string, history: History, mostMs: number]>([
+    ['the slot of a runner that was lost at work, within seconds', named.LOST_AT_WORK, 30_000],
+    [
+      'a runner within a spawn timeout, although its id has come again and one of its name works',
+      named.IDS_COME_AGAIN,
+      330_000,
+    ],
+  ])('gives the next CI job %s', (_, history, mostMs) => {
+    expect(Math.max(...run(history).waitsMs)).toBeLessThan(mostMs);
   });
 
   it('keeps the runners of a group that is renamed while they work, pinned or not, and counts them under its cap', () => {
@@ -134,10 +125,6 @@ describe('with sight of Kubernetes', () => {
     expect(pods.map(({ end }) => end)).toEqual(['done', 'done', 'done']);
     expect(prunedAtWork).toBe(0);
     expect(Math.max(...waitsMs)).toBeGreaterThan(80_000);
-  });
-
-  it('serves a CI job whose id has come again within a spawn timeout, although a runner of its name works', () => {
-    expect(Math.max(...run(named.IDS_COME_AGAIN).waitsMs)).toBeLessThan(330_000);
   });
 
   it('keeps the runner whose job a static runner took for the next job', () => {
@@ -157,6 +144,6 @@ describe('with sight of Kubernetes', () => {
 });
 
 it('comes to the same outcome when a history is run twice', () => {
-  const once = (): Outcome => runHistory(AFTERNOON, POLICIES['ours, Gitea alone'], true);
+  const once = (): Outcome => runHistory(named.AFTERNOON, POLICIES['ours, Gitea alone'], true);
   expect(once().story).toEqual(once().story);
 });

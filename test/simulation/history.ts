@@ -4,7 +4,7 @@
  */
 
 import type { RunnerScope } from '../../model/gitea/model.ts';
-import type { RunSpec } from '../../model/gitea/queue.ts';
+import type { JobSpec, RunSpec } from '../../model/gitea/queue.ts';
 import type { GiteaVersion } from '../../model/gitea/versions.ts';
 import { GRACEFUL_STOP_SECONDS } from '../../src/config/runnergroup/schema.ts';
 import type { Limit, PriorityTier } from '../../src/planner/evidence.ts';
@@ -208,4 +208,13 @@ export function quietHistory(over: Partial<History> = {}): History {
     patienceS: 7200,
     ...over,
   };
+}
+
+export function job(key: string, ...needs: string[]): JobSpec {
+  return { key, runsOn: ['linux'], needs };
+}
+
+/** A push to acme/web. @param ciS how long its CI jobs take. Default jobs: one. */
+export function push(atS: number, ciS: readonly number[], ...jobs: readonly JobSpec[]): Push {
+  return { atS, repo: 'acme/web', run: { jobs: jobs.length > 0 ? jobs : [job('build')] }, ciS };
 }

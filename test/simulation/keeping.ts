@@ -41,11 +41,7 @@ export function staying<P extends Waiting>(pods: readonly P[], group: GroupSpec,
 }
 
 /** The annotations of a Job, as the planner is given them. */
-export function stayOf({
-  stay,
-}: {
-  readonly stay: PrintedStay | undefined;
-}): Pick<LiveJob, 'endedAtMs' | 'keepUntilMs'> {
+export function stayOf(stay: PrintedStay | undefined): Pick<LiveJob, 'endedAtMs' | 'keepUntilMs'> {
   return stay ? { endedAtMs: stay.endedAtMs, keepUntilMs: stay.untilMs } : {};
 }
 

@@ -3,7 +3,7 @@
  * time. `SIM_KEPT=500` runs as many as it says.
  */
 import { describe, expect, it } from 'vitest';
-import { groupSpec, quietHistory } from './history.ts';
+import { type GroupSpec, groupSpec, push, quietHistory } from './history.ts';
 import { makeKeptHistory } from './kinds.ts';
 import { POLICIES } from './policies/index.ts';
 import { type Outcome, runHistory } from './run.ts';
@@ -58,16 +58,12 @@ describe('in histories with failing CI jobs', () => {
 });
 
 describe('one failing CI job and nothing else', () => {
-  const jobs = [{ key: 'build', runsOn: ['linux'], needs: [] }];
-  const push = { atS: 1, repo: 'acme/web', run: { jobs }, ciS: [30], fails: [true] };
-  const outcomeOf = (keepFailedS?: number): Outcome =>
-    runHistory(
-      quietHistory({ pushes: [push], groups: [groupSpec({ ...(keepFailedS !== undefined && { keepFailedS }) })] }),
-      POLICIES[NAME],
-    );
+  const pushes = [{ ...push(1, [30]), fails: [true] }];
+  const outcomeOf = (over: Partial<GroupSpec>): Outcome =>
+    runHistory(quietHistory({ pushes, groups: [groupSpec(over)] }), POLICIES[NAME]);
 
   it('its runner stays as long as its group says, although no job is queued any more', () => {
-    const { stays, pods } = outcomeOf(600);
+    const { stays, pods } = outcomeOf({ keepFailedS: 600 });
 
     expect(stays).toHaveLength(1);
     expect(stays[0]?.waitedMs).toBeGreaterThan(600_000 - 1_000);
@@ -76,6 +72,6 @@ describe('one failing CI job and nothing else', () => {
   });
 
   it('its runner ends with it in a group that keeps none', () => {
-    expect(outcomeOf().stays).toEqual([]);
+    expect(outcomeOf({}).stays).toEqual([]);
   });
 });

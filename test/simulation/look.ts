@@ -49,177 +49,137 @@ export function lookKey(scope: RunnerScope): string {
   return scopeKey(scope);
 }
 
-/** Looks at every scope of the groups of one Application, and at all Jobs. */
-export class Lookout {
-  readonly #stage: Stage;
-  readonly #cluster: Cluster;
-  readonly #groups: readonly GroupSpec[];
-  readonly #readJob: JobReader;
-  readonly #seesJobs: boolean;
+/** Looks for so many ms, and hands over what it found. */
+type LookAt = (lookMs: number, done: (sight: Observation) => void) => void;
 
-  /** @param seesJobs it looks at Kubernetes, too */
-  constructor(stage: Stage, cluster: Cluster, groups: readonly GroupSpec[], seesJobs: boolean) {
-    this.#seesJobs = seesJobs;
-    this.#stage = stage;
-    this.#cluster = cluster;
-    this.#groups = groups;
-    this.#readJob = jobReader(stage);
-  }
-
-  /** Hands over what it found after `lookMs`. */
-  look(lookMs: number, done: (sight: Observation) => void): void {
-    const { timeline, version, commit } = this.#stage;
-    const groups = this.#groups;
+/** Looks at every scope of the groups of one Application, and at all Jobs. @param seesJobs it looks at Kubernetes, too */
+export function lookout(stage: Stage, cluster: Cluster, groups: readonly GroupSpec[], seesJobs: boolean): LookAt {
+  const readJob = jobReader(stage);
+  return (lookMs, done) => {
+    const { timeline, version, commit } = stage;
     const specs = groups.map((group) => specIn(commit, group));
     const scopes = new Map(specs.map(({ scope }) => [lookKey(scope), scope]));
     const looks = new Map<string, Look>();
     let liveJobs: readonly LiveJob[] = [];
     let liveSinceMs = 0;
-    timeline.after((lookMs / 4) * this.#stage.luck('list-lag'), () => {
-      liveSinceMs = this.#stage.nowMs;
-      const held = this.#cluster.heldBy()?.kind;
-      liveJobs = [...this.#cluster.jobs.values()].map((job) => judge(job, this.#stage.history.clockSkewS, held));
+    timeline.after((lookMs / 4) * stage.luck('list-lag'), () => {
+      liveSinceMs = stage.nowMs;
+      const held = cluster.heldBy()?.kind;
+      liveJobs = [...cluster.jobs.values()].map((job) => judge(job, stage.history.clockSkewS, held));
     });
     for (const [key, scope] of scopes) {
       const hasPool = specs.some((group) => lookKey(group.scope) === key && (group.minIdle ?? 0) > 0);
-      const how = { seesJobs: this.#seesJobs, hasPool };
-      new ScopeLook(this.#stage, this.#cluster, scope, lookMs, this.#readJob, how).start((look) => {
+      lookAtScope({ stage, cluster, scope, lookMs, readJob, seesJobs, hasPool }, (look) => {
         looks.set(key, look);
         if (looks.size < scopes.size) return;
         timeline.after(lookMs / 4, () => done({ groups, commit, looks, liveJobs, liveSinceMs, version }));
       });
     }
-  }
+  };
 }
 
-class ScopeLook {
-  readonly #stage: Stage;
-  readonly #cluster: Cluster;
-  readonly #scope: RunnerScope;
-  readonly #lookMs: number;
-  readonly #readJob: JobReader;
-  readonly #jobs = new Map<number, Job>();
-  readonly #seesJobs: boolean;
-  readonly #hasPool: boolean;
+interface ScopeLook {
+  readonly stage: Stage;
+  readonly cluster: Cluster;
+  readonly scope: RunnerScope;
+  readonly lookMs: number;
+  readonly readJob: JobReader;
+  readonly seesJobs: boolean;
+  readonly hasPool: boolean;
+}
 
-  constructor(
-    stage: Stage,
-    cluster: Cluster,
-    scope: RunnerScope,
-    lookMs: number,
-    readJob: JobReader,
-    { seesJobs, hasPool }: { readonly seesJobs: boolean; readonly hasPool: boolean },
-  ) {
-    this.#seesJobs = seesJobs;
-    this.#hasPool = hasPool;
-    this.#readJob = readJob;
-    this.#stage = stage;
-    this.#cluster = cluster;
-    this.#scope = scope;
-    this.#lookMs = lookMs;
-  }
+function lookAtScope(
+  { stage, cluster, scope, lookMs, readJob, seesJobs, hasPool }: ScopeLook,
+  done: (look: Look) => void,
+): void {
+  const { gitea, history } = stage;
+  const jobs = new Map<number, Job>();
+  const later = (run: () => void): void => stage.timeline.after((lookMs / 4) * stage.luck('list-lag'), run);
+  const keep = (found: readonly Job[]): void => {
+    for (const job of found) jobs.set(job.id, job);
+  };
+  /** Jobs that are queued or in progress, by id. */
+  const active = (...wanted: readonly Status[]): readonly Job[] =>
+    [...gitea.state.openJobs.values()]
+      .filter((job) => wanted.includes(job.status) && stage.isSeenBy(scope, job))
+      .sort((a, b) => a.id - b.id)
+      .map(readJob);
+  const completed = (): readonly Job[] => completedRows(stage, scope, seesJobs).map(readJob);
 
-  start(done: (look: Look) => void): void {
-    this.#later(() => this.#readActive(() => this.#readRest(done)));
-  }
-
-  #later(run: () => void): void {
-    this.#stage.timeline.after((this.#lookMs / 4) * this.#stage.luck('list-lag'), run);
-  }
-
-  #readActive(next: () => void): void {
-    const active = this.#active(QUEUED, IN_PROGRESS);
-    if (active.length <= this.#stage.history.pageSize) {
-      this.#keep(active);
-      next();
-      return;
-    }
-    this.#keep(active.slice(0, this.#stage.history.pageSize));
-    this.#later(() => {
-      this.#keep(this.#active(QUEUED));
-      this.#later(() => {
-        this.#keep(this.#active(IN_PROGRESS));
-        next();
-      });
-    });
-  }
-
-  #readRest(done: (look: Look) => void): void {
+  const readRest = (): void => {
     // As `needsRows`: only the row may show that a pinned runner works.
-    const hasPinned = this.#seesJobs && [...this.#cluster.jobs.values()].some(isPinnedAlive);
-    if (this.#jobs.size === 0 && !this.#hasPool && !hasPinned) {
+    const hasPinned = seesJobs && [...cluster.jobs.values()].some(isPinnedAlive);
+    if (jobs.size === 0 && !hasPool && !hasPinned) {
       // As with `readsEnds`.
-      if (this.#stage.history.groups.some(({ keepFailedS }) => keepFailedS)) this.#keep(this.#completed());
-      done({ jobs: [...this.#jobs.values()], runners: [] });
+      if (history.groups.some(({ keepFailedS }) => keepFailedS)) keep(completed());
+      done({ jobs: [...jobs.values()], runners: [] });
       return;
     }
     let left = 2;
     let runners: Look['runners'] = [];
+    const finish = (): void => done({ jobs: [...jobs.values()], runners, rowsWereRead: true });
     const join = (): void => {
       left -= 1;
       if (left > 0) return;
-      const finish = (): void => done({ jobs: [...this.#jobs.values()], runners, rowsWereRead: true });
-      if (!this.#worksUnseen(runners)) {
+      if (!worksUnseen(runners, jobs)) {
         finish();
         return;
       }
-      this.#later(() => {
-        this.#keep(this.#active(IN_PROGRESS));
+      later(() => {
+        keep(active(IN_PROGRESS));
         finish();
       });
     };
-    this.#later(() => {
-      this.#cluster.report(this.#stage.history.silence);
-      runners = this.#runners();
+    later(() => {
+      cluster.report(history.silence);
+      runners = runnersOf(stage, scope);
       join();
     });
-    this.#later(() => {
-      this.#keep(this.#completed());
+    later(() => {
+      keep(completed());
       join();
     });
-  }
+  };
 
-  /** True when a runner is busy of which no job says that it runs it. */
-  #worksUnseen(runners: Look['runners']): boolean {
-    const busy = runners.filter((runner) => runner.online && runner.busy);
-    if (busy.length === 0) return false;
-    const working = new Set<string>();
-    for (const { status, runner } of this.#jobs.values()) if (status === 'in_progress' && runner) working.add(runner);
-    return !busy.every(({ name }) => working.has(name));
-  }
+  later(() => {
+    const first = active(QUEUED, IN_PROGRESS);
+    keep(first.slice(0, history.pageSize));
+    if (first.length <= history.pageSize) {
+      readRest();
+      return;
+    }
+    later(() => {
+      keep(active(QUEUED));
+      later(() => {
+        keep(active(IN_PROGRESS));
+        readRest();
+      });
+    });
+  });
+}
 
-  #runners(): Look['runners'] {
-    const { gitea } = this.#stage;
-    const key = lookKey(this.#scope);
-    return gitea
-      .runners()
-      .filter(({ scope }) => this.#scope.kind === 'global' || lookKey(scope) === key)
-      .map((row) => ({
-        id: row.id,
-        name: row.name,
-        online: gitea.isOnline(row),
-        busy: gitea.isBusy(row),
-        disabled: row.disabled,
-        ephemeral: row.ephemeral,
-        labels: row.labels,
-      }));
-  }
+/** True when a runner is busy of which no job says that it runs it. */
+function worksUnseen(runners: Look['runners'], jobs: ReadonlyMap<number, Job>): boolean {
+  const working = new Set(
+    [...jobs.values()].flatMap(({ status, runner }) => (status === 'in_progress' && runner) || []),
+  );
+  return runners.some(({ name, online, busy }) => online && busy && !working.has(name));
+}
 
-  /** Jobs that are queued or in progress, by id. */
-  #active(...wanted: readonly Status[]): readonly Job[] {
-    return [...this.#stage.gitea.state.openJobs.values()]
-      .filter((job) => wanted.includes(job.status) && this.#stage.isSeenBy(this.#scope, job))
-      .sort((a, b) => a.id - b.id)
-      .map(this.#readJob);
-  }
-
-  #completed(): readonly Job[] {
-    return completedRows(this.#stage, this.#scope, this.#seesJobs).map(this.#readJob);
-  }
-
-  #keep(jobs: readonly Job[]): void {
-    for (const job of jobs) this.#jobs.set(job.id, job);
-  }
+function runnersOf({ gitea }: Stage, scope: RunnerScope): Look['runners'] {
+  const key = lookKey(scope);
+  return gitea
+    .runners()
+    .filter((row) => scope.kind === 'global' || lookKey(row.scope) === key)
+    .map((row) => ({
+      id: row.id,
+      name: row.name,
+      online: gitea.isOnline(row),
+      busy: gitea.isBusy(row),
+      disabled: row.disabled,
+      ephemeral: row.ephemeral,
+      labels: row.labels,
+    }));
 }
 
 /** The completed jobs that a look reads: the newest ones; up to 1.26 the last pages of an order that the database makes up. */
@@ -329,7 +289,7 @@ function judge(job: KubeJob, skewS: number, held: 'quota' | 'full' | undefined):
     ...(repository !== undefined && { repository }),
     application: job.group.application,
     ...placesOf(job.group),
-    ...stayOf(job),
+    ...stayOf(job.stay),
   };
 }
 

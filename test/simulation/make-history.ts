@@ -132,12 +132,15 @@ function makeFate(random: Random, troubled: boolean): PodFate {
   return { startS };
 }
 
+/** When a trouble begins and ends that lasts from `leastS` to `mostS`. */
+export function lasting(random: Random, arrivalsS: number, leastS: number, mostS: number) {
+  const atS = random.seconds(0, arrivalsS);
+  return { atS, untilS: atS + random.whole(leastS, mostS) };
+}
+
 function makeTroubles(random: Random, arrivalsS: number): Trouble[] {
   const troubles: Trouble[] = [];
-  if (random.chance(0.15)) {
-    const atS = random.seconds(0, arrivalsS);
-    troubles.push({ kind: 'quota', atS, untilS: atS + random.whole(20, 240) });
-  }
+  if (random.chance(0.15)) troubles.push({ kind: 'quota', ...lasting(random, arrivalsS, 20, 240) });
   if (random.chance(0.1)) {
     troubles.push({ kind: 'node-loss', atS: random.seconds(0, arrivalsS), node: random.pick([0, 1, 2] as const) });
   }

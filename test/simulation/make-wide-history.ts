@@ -4,7 +4,7 @@
  */
 import type { JobSpec } from '../../model/gitea/queue.ts';
 import type { Act, GroupSpec, History, PodFate, Push, Trouble, Wake } from './history.ts';
-import { makeHistory } from './make-history.ts';
+import { lasting, makeHistory } from './make-history.ts';
 import { Random, type Stream } from './random.ts';
 
 /** 300 jobs, 6 at a time, each in a pod that takes 10 minutes to start: 9 hours of work for any policy. */
@@ -108,13 +108,7 @@ function aged(wake: Wake, random: Random): Wake {
 
 function makeTroubles(random: Random, arrivalsS: number): readonly Trouble[] {
   const troubles: Trouble[] = [];
-  if (random.chance(0.1)) {
-    const atS = random.seconds(0, arrivalsS);
-    troubles.push({ kind: 'quota', atS, untilS: atS + random.whole(240, 1800) });
-  }
-  if (random.chance(0.15)) {
-    const atS = random.seconds(0, arrivalsS);
-    troubles.push({ kind: 'outage', atS, untilS: atS + random.whole(20, 600) });
-  }
+  if (random.chance(0.1)) troubles.push({ kind: 'quota', ...lasting(random, arrivalsS, 240, 1800) });
+  if (random.chance(0.15)) troubles.push({ kind: 'outage', ...lasting(random, arrivalsS, 20, 600) });
   return troubles;
 }

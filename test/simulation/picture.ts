@@ -1,9 +1,9 @@
 /** One history as a picture: a row per runner pod, from left to right what it did when. */
 import { escapeXml } from '../../scripts/terminal-svg.ts';
 import type { Pod } from './cluster.ts';
-import { AFTERNOON } from './histories/afternoon.ts';
+import { AFTERNOON } from './histories/named.ts';
 import { POLICIES } from './policies/index.ts';
-import { type Outcome, runHistory } from './run.ts';
+import { runHistory } from './run.ts';
 import { START_MS } from './stage.ts';
 
 const LEFT = 190;
@@ -16,21 +16,15 @@ const COLOURS = {
   starting: '#c9ced6',
   idle: '#f4d35e',
   busy: '#6aa84f',
-  dropped: '#ffffff',
   killed: '#cc0000',
   failed: '#e69138',
 } as const;
 
+const WORDS = 'Seven minutes of CI with at most 3 runners at a time';
+
 /** docs/img/history.svg. */
 export function drawAfternoon(): string {
-  return drawPicture(
-    runHistory(AFTERNOON, POLICIES['ours, live Jobs']),
-    'Seven minutes of CI with at most 3 runners at a time',
-  );
-}
-
-/** @param words one line of explanation above the picture. */
-export function drawPicture({ pods }: Outcome, words: string): string {
+  const { pods } = runHistory(AFTERNOON, POLICIES['ours, live Jobs']);
   const lastMs = Math.max(...pods.map(({ endedMs, createdMs }) => endedMs ?? createdMs)) - START_MS;
   const minutes = Math.ceil(lastMs / MINUTE_MS);
   const x = (ms: number): number => LEFT + ((ms - START_MS) / (minutes * MINUTE_MS)) * WIDTH;
@@ -40,9 +34,9 @@ export function drawPicture({ pods }: Outcome, words: string): string {
   const ticks = Array.from({ length: Math.floor(minutes / step) + 1 }, (_, i) => drawTick(i * step, x, height));
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${LEFT + WIDTH + 30} ${height}" font-family="system-ui, sans-serif" font-size="11">`,
-    `<title>${escapeXml(words)}</title>`,
+    `<title>${WORDS}</title>`,
     `<rect width="${LEFT + WIDTH + 30}" height="${height}" fill="#fafafa"/>`,
-    `<text x="10" y="20" font-size="13" font-weight="600">${escapeXml(words)}</text>`,
+    `<text x="10" y="20" font-size="13" font-weight="600">${WORDS}</text>`,
     drawLegend(),
     `<text x="${LEFT - 8}" y="${TOP - 4}" text-anchor="end" fill="#555">runner, named after a CI job</text>`,
     ...ticks,

@@ -1,18 +1,12 @@
 /** When is a new pod no start that a plan asked for, but the return of a runner that was there when the plan was made? */
 import type { GiteaJob } from '../../model/gitea/gitea.ts';
+import type { Pod } from './cluster.ts';
 
 /** What of a pod tells it. */
-interface Namesake {
-  readonly nth: number;
-  readonly name: string;
-  readonly createdMs: number;
-  readonly job: Pick<GiteaJob, 'status'> | undefined;
-  readonly claimedMs: number | undefined;
-  readonly endedMs: number | undefined;
-  readonly pinnedMs: number | undefined;
-  readonly unpinnedMs: number | undefined;
-  readonly deletedMs: number | undefined;
-}
+export type Namesake = Pick<
+  Pod,
+  'nth' | 'name' | 'createdMs' | 'claimedMs' | 'endedMs' | 'pinnedMs' | 'unpinnedMs' | 'deletedMs'
+> & { readonly job: Pick<GiteaJob, 'status'> | undefined };
 
 /** The pods, and the Jobs that are there by name. */
 interface Pods {

@@ -2,7 +2,7 @@
 import type { GiteaJob } from '../../model/gitea/gitea.ts';
 import { repoOf } from '../../model/gitea/model.ts';
 import { GRACEFUL_STOP_SECONDS } from '../../src/config/runnergroup/schema.ts';
-import { ArgoCd } from './argo.ts';
+import { startArgoCd } from './argo.ts';
 import { type Ceiling, ceilingsOf, countsJobs, isOverBranch, partOf, weightOf } from './ceilings.ts';
 import { Cluster, isAstray, isElsewhere, isFree, isRenamed, isWarm, type KubeJob, type Pod } from './cluster.ts';
 import { gapsInPools } from './floor.ts';
@@ -12,7 +12,7 @@ import { People } from './people.ts';
 import type { Policy } from './policies/policy.ts';
 import { comesBack, hasOpenJob, isRecreated } from './recreated.ts';
 import { type Claim, START_MS, Stage } from './stage.ts';
-import { Statics } from './statics.ts';
+import { startStatics } from './statics.ts';
 
 /** Something that must not happen, and when. */
 export interface Breach {
@@ -65,7 +65,7 @@ export function runHistory(history: History, policy: Policy, withStory = false):
     fails: (job) => people.fails(job),
   });
   const people: People = new People(stage, cluster);
-  const statics = new Statics(stage, (job) => people.ciTimeMs(job));
+  const statics = startStatics(stage, (job) => people.ciTimeMs(job));
   const watcher = new Watcher(stage, cluster, policy);
   const { breaches } = watcher;
   startPolicy(stage, cluster, policy, watcher);
@@ -121,11 +121,13 @@ function applicationsOf({ groups }: History): readonly (readonly GroupSpec[])[] 
 function startPolicy(stage: Stage, cluster: Cluster, policy: Policy, watcher: Watcher): void {
   if (policy.kind === 'generator') {
     for (const [nth, groups] of applicationsOf(stage.history).entries()) {
-      const onSynced = (lookedAtMs: number, askedAtMs: number): void => {
-        watcher.checkCaps(lookedAtMs, groups);
-        if (policy.keepsPools) watcher.checkFloors(Math.min(lookedAtMs, askedAtMs), groups);
-      };
-      new ArgoCd(stage, cluster, policy, groups, nth * APPLICATIONS_APART_MS, onSynced);
+      startArgoCd({
+        ...{ stage, cluster, generator: policy, groups, delayMs: nth * APPLICATIONS_APART_MS },
+        onSynced: ({ lookedAtMs, askedAtMs }) => {
+          watcher.checkCaps(lookedAtMs, groups);
+          if (policy.keepsPools) watcher.checkFloors(Math.min(lookedAtMs, askedAtMs), groups);
+        },
+      });
     }
     return;
   }

@@ -6,9 +6,8 @@
  * `FIRST=5001` from which seed on. `npm run planner-table` writes table and picture into docs/, too.
  */
 import { writeFileSync } from 'node:fs';
-import { isMainThread, parentPort } from 'node:worker_threads';
 import { judgedIn, missedBars } from './bars.ts';
-import { type Block, FIRST, runBlocks } from './blocks.ts';
+import { type Block, FIRST, runBlocks, startProgram } from './blocks.ts';
 import { KIND_NAMES, KINDS } from './kinds.ts';
 import { drawAfternoon } from './picture.ts';
 import { POLICIES, POLICY_NAMES } from './policies/index.ts';
@@ -73,5 +72,4 @@ async function main(): Promise<void> {
   if (missed.length > 0) process.exitCode = 1;
 }
 
-if (isMainThread) await main();
-else parentPort?.on('message', (block: Block) => parentPort?.postMessage(runBlock(block)));
+await startProgram(main, runBlock);

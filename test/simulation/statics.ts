@@ -10,49 +10,42 @@ import type { Stage } from './stage.ts';
 
 const REPORT_EVERY_MS = 5000;
 
-export class Statics {
-  /** Jobs that they have taken. */
-  taken = 0;
-  readonly #stage: Stage;
-  readonly #ciTime: CiTime;
+/** Begins those of the history. What comes back counts the jobs that they take. */
+export function startStatics(stage: Stage, ciTimeMs: CiTime): { readonly taken: number } {
+  const { gitea, history, timeline } = stage;
+  const counts = { taken: 0 };
 
-  constructor(stage: Stage, ciTime: CiTime) {
-    this.#stage = stage;
-    this.#ciTime = ciTime;
-    stage.history.statics.forEach((runner, nth) => {
-      const { scope, labels, pollEveryS } = runner;
-      const { id } = stage.gitea.register({ name: `static-${nth}`, scope, labels, ephemeral: false });
-      const phase = draw(stage.history.seed, 'static-phase', nth);
-      stage.timeline.after(phase * pollEveryS * 1000, () => this.#fetch(id, runner));
-    });
-  }
-
-  #fetch(id: number, runner: StaticRunner): void {
-    const job = this.#stage.gitea.poll(id);
+  const fetch = (id: number, runner: StaticRunner): void => {
+    const job = gitea.poll(id);
     if (!job) {
-      this.#stage.timeline.after(runner.pollEveryS * 1000, () => this.#fetch(id, runner));
+      timeline.after(runner.pollEveryS * 1000, () => fetch(id, runner));
       return;
     }
-    this.taken += 1;
-    this.#stage.tell(() => `static runner ${id} takes job ${job.id} "${job.name}"`);
-    this.#stage.noteClaim(job);
-    this.#stage.gitea.report(id);
-    this.#work(id, runner, job, this.#stage.nowMs + this.#ciTime(job));
-  }
+    counts.taken += 1;
+    stage.tell(() => `static runner ${id} takes job ${job.id} "${job.name}"`);
+    stage.noteClaim(job);
+    gitea.report(id);
+    work(id, runner, job, stage.nowMs + ciTimeMs(job));
+  };
 
   /** Reports until the CI job is over, or a report says that it was cancelled. */
-  #work(id: number, runner: StaticRunner, job: GiteaJob, untilMs: number): void {
-    const { timeline, gitea } = this.#stage;
+  const work = (id: number, runner: StaticRunner, job: GiteaJob, untilMs: number): void =>
     timeline.at(Math.min(untilMs, timeline.nowMs + REPORT_EVERY_MS), () => {
       const cancelled = gitea.report(id);
       const works = gitea.jobOfRunner(id)?.id === job.id;
       if (works && !cancelled && timeline.nowMs < untilMs) {
-        this.#work(id, runner, job, untilMs);
+        work(id, runner, job, untilMs);
         return;
       }
       if (works) gitea.finish(id, 'success');
-      this.#stage.settle();
-      this.#fetch(id, runner);
+      stage.settle();
+      fetch(id, runner);
     });
-  }
+
+  history.statics.forEach((runner, nth) => {
+    const { scope, labels, pollEveryS } = runner;
+    const { id } = gitea.register({ name: `static-${nth}`, scope, labels, ephemeral: false });
+    timeline.after(draw(history.seed, 'static-phase', nth) * pollEveryS * 1000, () => fetch(id, runner));
+  });
+  return counts;
 }

@@ -1,7 +1,7 @@
 /** Histories in which pods cannot start for an hour, and groups with priority tiers (docs/adr/0034). */
 import { describe, expect, it } from 'vitest';
 import type { Pod } from './cluster.ts';
-import { groupSpec, type History, quietHistory, type Trouble } from './history.ts';
+import { groupSpec, type History, push, quietHistory, type Trouble } from './history.ts';
 import { makeCalmHistory, makeHistory } from './make-history.ts';
 import { POLICIES } from './policies/index.ts';
 import { describeBreach } from './report.ts';
@@ -35,19 +35,14 @@ const FAILING_AFTER = 3;
 const MOST_TRIES = 45;
 
 describe('with sight of Kubernetes, while nothing can start for an hour', () => {
-  it.each(SEEDS)('no node has room, history %d: every job is served in the end, and few pods are tried', (seed) => {
-    const history = troubled(seed, 'full');
-    const { pods } = run(history);
-    const triedInVain = pods.filter(({ isMade }) => !isMade);
-
-    // Each place is given away once per deadline. A job that is cancelled drops its pod, too.
-    expect(triedInVain.length).toBeLessThanOrEqual(capOf(history) * (HOUR / DEADLINE_S) + history.acts.length);
-  });
-
-  it.each(SEEDS.slice(0, 4))('a quota refuses pods, history %d', (seed) => {
-    const history = troubled(seed, 'quota');
+  it.each([
+    ...SEEDS.map((seed) => ['no node has room', 'full', seed] as const),
+    ...SEEDS.slice(0, 4).map((seed) => ['a quota refuses pods', 'quota', seed] as const),
+  ])('%s (%s), history %d: every job is served in the end, and few pods are tried', (_, kind, seed) => {
+    const history = troubled(seed, kind);
     const triedInVain = run(history).pods.filter(({ isMade }) => !isMade);
 
+    // Each place is given away once per deadline. A job that is cancelled drops its pod, too.
     expect(triedInVain.length).toBeLessThanOrEqual(capOf(history) * (HOUR / DEADLINE_S) + history.acts.length);
   });
 
@@ -64,16 +59,10 @@ describe('with sight of Kubernetes, while nothing can start for an hour', () => 
 });
 
 describe('a place that a pod cannot use', () => {
-  const push = (atS: number) => ({
-    atS,
-    repo: 'acme/web',
-    run: { jobs: [{ key: 'build', runsOn: ['linux'] }] },
-    ciS: [30],
-  });
   const one = quietHistory({
     groups: [groupSpec({ cap: 1 })],
     pods: [{ startS: 0, start: 'image' }],
-    pushes: [push(0), push(30)],
+    pushes: [push(0, [30]), push(30, [30])],
   });
 
   it('is free for another job after the deadline', () => {

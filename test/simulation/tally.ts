@@ -5,8 +5,8 @@ import type { Breach, Outcome } from './run.ts';
 /** Laws of which a history can break one. */
 export const LAWS = ['cap', 'double-spawn', 'unserved', 'floor'] as const satisfies readonly Breach['law'][];
 
-/** What is added up. */
-const COUNTS = [
+/** What is added up of outcomes. */
+const SUMS = [
   'prunedAtWork',
   'killed',
   'killedAtDefault',
@@ -15,11 +15,8 @@ const COUNTS = [
   'exchanged',
   'capRaces',
   'overRepository',
-  'podCount',
-  'paired',
-  'later',
-  'earlier',
-] as const;
+] as const satisfies readonly (keyof Outcome)[];
+const COUNTS = [...SUMS, 'podCount', 'paired', 'later', 'earlier'] as const;
 
 export interface Tally extends Record<(typeof COUNTS)[number], number> {
   readonly breaches: Record<Breach['law'], number>;
@@ -49,14 +46,7 @@ export function addOutcome(tally: Tally, outcome: Outcome, seed: number, exact?:
     tally.examples[law] ??= seed;
   }
   for (const waitMs of outcome.waitsMs) tally.waitsMs.push(waitMs);
-  tally.needless += outcome.needless;
-  tally.needlessWarm += outcome.needlessWarm;
-  tally.exchanged += outcome.exchanged;
-  tally.prunedAtWork += outcome.prunedAtWork;
-  tally.killed += outcome.killed;
-  tally.killedAtDefault += outcome.killedAtDefault;
-  tally.capRaces += outcome.capRaces;
-  tally.overRepository += outcome.overRepository;
+  for (const count of SUMS) tally[count] += outcome[count];
   tally.podCount += outcome.pods.length;
   for (const [jobId, waitMs] of outcome.waitMsOf) {
     const bestMs = exact?.waitMsOf.get(jobId);

@@ -1,15 +1,13 @@
-/** Events in the order of their time; those of the same moment in the order in which they were planned. */
 interface Event {
   readonly atMs: number;
-  readonly order: number;
   readonly run: () => void;
 }
 
-/** The clock of a run: it jumps from event to event. A binary heap, because a run has tens of thousands of them. */
+/** The clock of a run: it jumps from event to event. Those of the same moment happen in the order in which they were planned. */
 export class Timeline {
   #nowMs: number;
-  #planned = 0;
-  readonly #heap: Event[] = [];
+  /** The next one is the last: most are planned for soon, and nothing behind them moves then. */
+  readonly #events: Event[] = [];
 
   constructor(startMs: number) {
     this.#nowMs = startMs;
@@ -24,56 +22,24 @@ export class Timeline {
     this.at(this.#nowMs + delayMs, run);
   }
 
-  at(atMs: number, run: () => void): void {
-    const event = { atMs: Math.max(Math.ceil(atMs), this.#nowMs), order: this.#planned, run };
-    this.#planned += 1;
-    this.#heap.push(event);
-    this.#rise(this.#heap.length - 1);
+  at(wantedMs: number, run: () => void): void {
+    const atMs = Math.max(Math.ceil(wantedMs), this.#nowMs);
+    let place = 0;
+    for (let high = this.#events.length; place < high; ) {
+      const middle = (place + high) >> 1;
+      if ((this.#events[middle]?.atMs ?? 0) > atMs) place = middle + 1;
+      else high = middle;
+    }
+    this.#events.splice(place, 0, { atMs, run });
   }
 
   /** Runs the next event. @returns false when there is none up to `untilMs`. */
   step(untilMs: number): boolean {
-    const [first] = this.#heap;
-    if (!first || first.atMs > untilMs) return false;
-    const last = this.#heap.pop();
-    if (last && last !== first) {
-      this.#heap[0] = last;
-      this.#sink(0);
-    }
-    this.#nowMs = first.atMs;
-    first.run();
+    const next = this.#events.at(-1);
+    if (!next || next.atMs > untilMs) return false;
+    this.#events.pop();
+    this.#nowMs = next.atMs;
+    next.run();
     return true;
-  }
-
-  #before(a: number, b: number): boolean {
-    const [left, right] = [this.#heap[a], this.#heap[b]];
-    if (!left || !right) return false;
-    return left.atMs < right.atMs || (left.atMs === right.atMs && left.order < right.order);
-  }
-
-  #swap(a: number, b: number): void {
-    const [left, right] = [this.#heap[a], this.#heap[b]];
-    if (!left || !right) return;
-    this.#heap[a] = right;
-    this.#heap[b] = left;
-  }
-
-  #rise(from: number): void {
-    for (let at = from; at > 0; ) {
-      const parent = (at - 1) >> 1;
-      if (!this.#before(at, parent)) return;
-      this.#swap(at, parent);
-      at = parent;
-    }
-  }
-
-  #sink(from: number): void {
-    for (let at = from; ; ) {
-      let least = at;
-      for (const child of [2 * at + 1, 2 * at + 2]) if (this.#before(child, least)) least = child;
-      if (least === at) return;
-      this.#swap(at, least);
-      at = least;
-    }
   }
 }

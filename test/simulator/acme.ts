@@ -1,5 +1,9 @@
 import { onTestFinished } from 'vitest';
+import type { Gitea } from '../../model/gitea/gitea.ts';
+import type { RunnerSpec } from '../../model/gitea/runners.ts';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../model/gitea/simulator.ts';
+
+export const VERSIONS = ['1.25.4', '1.26.0', '1.27.3'] as const;
 
 /** The fields of Gitea's answers that the tests look at. */
 export interface Body {
@@ -71,6 +75,12 @@ export async function startAcme(options: SimulatorOptions = {}): Promise<Acme> {
       return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text };
     },
   };
+}
+
+/** Registers an ephemeral runner in org acme. @returns its id */
+export function addRunner(gitea: Gitea, over: Partial<RunnerSpec> = {}): number {
+  const scope = { kind: 'owner', owner: 'acme' } as const;
+  return gitea.register({ name: 'r', scope, labels: ['ubuntu-latest'], ...over }).id;
 }
 
 /** `n` jobs without needs. */

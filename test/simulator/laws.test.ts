@@ -1,7 +1,9 @@
+/** Laws of the simulated Gitea's queue, over random histories. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Gitea } from '../../model/gitea/gitea.ts';
 import type { GiteaVersion } from '../../model/gitea/versions.ts';
+import { VERSIONS } from './acme.ts';
 
 const NAMES = ['push', 'poll', 'together', 'register', 'finish', 'cancel', 'rerun', 'clean', 'delete'] as const;
 const LABELS = [['ubuntu-latest'], ['gpu'], ['ubuntu-latest', 'gpu']];
@@ -20,58 +22,33 @@ interface Claim {
   readonly before: string | undefined;
 }
 
-function pollAll(gitea: Gitea, ids: readonly number[]): Claim[] {
-  const before = new Map(gitea.jobs().map((job) => [job.id, job.status]));
-  return gitea.pollTogether(ids).flatMap((job, index) => {
-    return job ? [{ job: job.id, attempt: job.attempt, runner: ids[index] ?? 0, before: before.get(job.id) }] : [];
-  });
-}
+/** These runners ask for work together. */
+type PollAll = (ids: readonly number[]) => void;
 
 /** What each step does; a step that makes no sense at the moment does nothing. */
-const ACTS: Record<Step['what'], (gitea: Gitea, n: number) => Claim[] | undefined> = {
+const ACTS: Record<Step['what'], (gitea: Gitea, n: number, pollAll: PollAll) => unknown> = {
   push: (gitea, n) => {
     const runsOn = LABELS[n % 2] ?? [];
     gitea.push('tom/toys', { jobs: [{ key: 'a', runsOn }, { key: 'b', runsOn, needs: ['a'] }, { key: 'c' }] });
-    return undefined;
   },
-  register: (gitea, n) => {
-    gitea.register({ name: `r${n}`, scope: { kind: 'global' }, labels: LABELS[n % 3] ?? [] });
-    return undefined;
-  },
-  poll: (gitea, n) => pollAll(gitea, pick(gitea.runners(), n)),
-  together: (gitea) =>
-    pollAll(
-      gitea,
-      gitea.runners().map(({ id }) => id),
-    ),
-  finish: (gitea, n) => {
-    for (const id of pick(gitea.runners(), n)) if (gitea.jobOfRunner(id)) gitea.finish(id, n ? 'success' : 'failure');
-    return undefined;
-  },
-  cancel: (gitea, n) => {
-    for (const id of pick(gitea.jobs(), n)) gitea.cancelJob(id);
-    return undefined;
-  },
-  rerun: (gitea, n) => {
-    for (const id of pick(gitea.jobs(), n)) {
+  register: (gitea, n) => gitea.register({ name: `r${n}`, scope: { kind: 'global' }, labels: LABELS[n % 3] ?? [] }),
+  poll: (gitea, n, pollAll) => forOne(gitea.runners(), n, (id) => pollAll([id])),
+  together: (gitea, _, pollAll) => pollAll(gitea.runners().map(({ id }) => id)),
+  finish: (gitea, n) =>
+    forOne(gitea.runners(), n, (id) => gitea.jobOfRunner(id) && gitea.finish(id, n ? 'success' : 'failure')),
+  cancel: (gitea, n) => forOne(gitea.jobs(), n, (id) => gitea.cancelJob(id)),
+  rerun: (gitea, n) =>
+    forOne(gitea.jobs(), n, (id) => {
       const { runId } = gitea.job(id);
       if (gitea.jobsOfRun(runId).every(({ stopped }) => stopped > 0)) gitea.rerun(runId);
-    }
-    return undefined;
-  },
-  delete: (gitea, n) => {
-    for (const id of pick(gitea.runners(), n)) gitea.deleteRunner(id);
-    return undefined;
-  },
-  clean: (gitea) => {
-    gitea.cleanUp();
-    return undefined;
-  },
+    }),
+  delete: (gitea, n) => forOne(gitea.runners(), n, (id) => gitea.deleteRunner(id)),
+  clean: (gitea) => gitea.cleanUp(),
 };
 
-function pick(rows: readonly { readonly id: number }[], n: number): number[] {
+function forOne(rows: readonly { readonly id: number }[], n: number, act: (id: number) => unknown): void {
   const row = rows[n % Math.max(rows.length, 1)];
-  return row ? [row.id] : [];
+  if (row) act(row.id);
 }
 
 /** Plays a history and tells which claims there were. */
@@ -83,72 +60,56 @@ function play(
   const gitea = new Gitea(version, () => now);
   gitea.addUser('tom');
   gitea.addRepo('tom/toys');
-  const claims = steps.flatMap(({ what, n }) => {
+  const claims: Claim[] = [];
+  const pollAll: PollAll = (ids) => {
+    const before = new Map(gitea.jobs().map((job) => [job.id, job.status]));
+    gitea.pollTogether(ids).forEach((job, index) => {
+      if (job) claims.push({ job: job.id, attempt: job.attempt, runner: ids[index] ?? 0, before: before.get(job.id) });
+    });
+  };
+  for (const { what, n } of steps) {
     now += 700;
-    return ACTS[what](gitea, n) ?? [];
-  });
+    ACTS[what](gitea, n, pollAll);
+  }
   return { gitea, claims };
 }
 
-const version: fc.Arbitrary<GiteaVersion> = fc.constantFrom('1.25.4', '1.26.0', '1.27.3');
-const step: fc.Arbitrary<Step> = fc.record({ what: fc.constantFrom(...NAMES), n: fc.nat(5) });
-const histories = [version, fc.array(step, { minLength: 20, maxLength: 60 })] as const;
+const version = fc.constantFrom(...VERSIONS);
+const steps = fc.array(fc.record({ what: fc.constantFrom(...NAMES), n: fc.nat(5) }), { minLength: 20, maxLength: 60 });
 
-it('never hands a job out twice in one attempt', () => {
+function expectUnique(values: readonly unknown[]): void {
+  expect(new Set(values).size).toBe(values.length);
+}
+
+it('hands out only ready jobs, each once per attempt, and each runner gets one', () => {
   fc.assert(
-    fc.property(...histories, (version, steps) => {
-      const { claims } = play(version, steps);
-
-      const stays = claims.map(({ job, attempt }) => `${job}/${attempt}`);
-      expect(new Set(stays).size).toBe(stays.length);
-    }),
-  );
-});
-
-it('never gives an ephemeral runner a second job', () => {
-  fc.assert(
-    fc.property(...histories, (version, steps) => {
-      const { claims } = play(version, steps);
-
-      const runners = claims.map(({ runner }) => runner);
-      expect(new Set(runners).size).toBe(runners.length);
-    }),
-  );
-});
-
-it('never hands out a job that was not ready', () => {
-  fc.assert(
-    fc.property(...histories, (version, steps) => {
-      const { claims } = play(version, steps);
+    fc.property(version, steps, (of, history) => {
+      const { claims } = play(of, history);
 
       expect(claims.map(({ before }) => before).filter((status) => status !== 'waiting')).toEqual([]);
+      expectUnique(claims.map(({ job, attempt }) => `${job}/${attempt}`));
+      expectUnique(claims.map(({ runner }) => runner));
     }),
   );
 });
 
 it('keeps a running job on exactly one runner, and a queued or blocked one on none', () => {
   fc.assert(
-    fc.property(...histories, (version, steps) => {
-      const { gitea } = play(version, steps);
+    fc.property(version, steps, (of, history) => {
+      const { gitea } = play(of, history);
 
       for (const job of gitea.jobs()) {
         const claimed = job.status === 'running' || job.status === 'cancelling';
         if (claimed) expect(job.taskId).toBeGreaterThan(0);
         if (job.status === 'waiting' || job.status === 'blocked') expect(job.taskId).toBe(0);
       }
-      const tasks = gitea
-        .jobs()
-        .map((job) => job.taskId)
-        .filter((id) => id > 0);
-      expect(new Set(tasks).size).toBe(tasks.length);
+      expectUnique(gitea.jobs().flatMap(({ taskId }) => (taskId > 0 ? taskId : [])));
     }),
   );
 });
 
 it('does claim jobs in these histories', () => {
-  const claims = fc
-    .sample(fc.tuple(...histories), { numRuns: 100, seed: 1 })
-    .map(([v, steps]) => play(v, steps).claims.length);
+  const sample = fc.sample(fc.tuple(version, steps), { numRuns: 100, seed: 1 });
 
-  expect(Math.max(...claims)).toBeGreaterThan(3);
+  expect(Math.max(...sample.map(([of, history]) => play(of, history).claims.length))).toBeGreaterThan(3);
 });

@@ -1,14 +1,14 @@
+/** Needs, attempts, cancels and what time does to the CI jobs of the simulated Gitea. */
 import { describe, expect, it } from 'vitest';
-import { type Acme, jobs, startAcme } from './acme.ts';
+import { type Acme, addRunner, jobs, startAcme, VERSIONS } from './acme.ts';
 
 const JOBS = '/repos/acme/web/actions/jobs';
-const VERSIONS = ['1.25.4', '1.26.0', '1.27.3'] as const;
 
 /** A new runner takes the next job and ends it. */
 function work({ gitea }: Acme, result: 'success' | 'failure' = 'success'): string | undefined {
-  const runner = gitea.register({ name: 'w', scope: { kind: 'global' }, labels: ['ubuntu-latest'] });
-  const job = gitea.poll(runner.id);
-  if (job) gitea.finish(runner.id, result);
+  const id = addRunner(gitea, { name: 'w' });
+  const job = gitea.poll(id);
+  if (job) gitea.finish(id, result);
   return job?.name;
 }
 
@@ -69,7 +69,7 @@ describe('run_attempt', () => {
     acme.gitea.push('acme/web', { jobs: jobs(1) });
 
     const before = await attempts(acme);
-    acme.gitea.poll(acme.gitea.register({ name: 'r', scope: { kind: 'global' }, labels: ['ubuntu-latest'] }).id);
+    acme.gitea.poll(addRunner(acme.gitea));
 
     expect([before, await attempts(acme)]).toEqual([queued, running]);
   });
@@ -129,18 +129,16 @@ describe('run_attempt', () => {
     acme.gitea.push('acme/web', { jobs: jobs(1) });
     work(acme);
 
-    const headers = { authorization: 'token root-all' };
-    const { status } = await acme.get('/repos/acme/web/actions/runs/1/jobs/1/rerun', '', { method: 'POST', headers });
+    const { status } = await acme.get('/repos/acme/web/actions/runs/1/jobs/1/rerun', 'root-all', { method: 'POST' });
 
     expect(status).toBe(expected);
   });
 
   it('refuses to rerun a run that is not done', async () => {
-    const acme = await startAcme();
-    acme.gitea.push('acme/web', { jobs: jobs(1) });
+    const { gitea, get } = await startAcme();
+    gitea.push('acme/web', { jobs: jobs(1) });
 
-    const headers = { authorization: 'token root-all' };
-    const { status, body } = await acme.get('/repos/acme/web/actions/runs/1/rerun', '', { method: 'POST', headers });
+    const { status, body } = await get('/repos/acme/web/actions/runs/1/rerun', 'root-all', { method: 'POST' });
 
     expect([status, body.message]).toEqual([400, 'this workflow run is not done']);
   });
@@ -148,66 +146,46 @@ describe('run_attempt', () => {
 
 describe('cancel', () => {
   it('1.27: a running job is in no filtered list, yet in_progress, until its runner reports', async () => {
-    const acme = await startAcme();
-    const { run } = acme.gitea.push('acme/web', { jobs: jobs(1) });
-    const runner = acme.gitea.register({
-      name: 'r',
-      scope: { kind: 'owner', owner: 'acme' },
-      labels: ['ubuntu-latest'],
-    });
-    acme.gitea.poll(runner.id);
-    acme.gitea.cancelRun(run.id);
+    const { gitea, get } = await startAcme();
+    const { run } = gitea.push('acme/web', { jobs: jobs(1) });
+    const runner = addRunner(gitea);
+    gitea.poll(runner);
+    gitea.cancelRun(run.id);
 
     const words = ['queued', 'waiting', 'in_progress', 'completed'].map((word) => `status=${word}`).join('&');
-    const filtered = await acme.get(`${JOBS}?${words}`);
-    const all = await acme.get(JOBS);
-    const runners = await acme.get('/orgs/acme/actions/runners');
-    const told = acme.gitea.report(runner.id);
-    const ended = acme.gitea.finish(runner.id, 'success');
+    const filtered = await get(`${JOBS}?${words}`);
+    const all = await get(JOBS);
+    const runners = await get('/orgs/acme/actions/runners');
 
-    expect([filtered.body.total_count, all.body.jobs[0]?.status, runners.body.total_count]).toEqual([
-      0,
-      'in_progress',
-      1,
-    ]);
-    expect([told, ended.status]).toEqual([true, 'cancelled']);
+    const seen = [filtered.body.total_count, all.body.jobs[0]?.status, runners.body.total_count];
+    expect(seen).toEqual([0, 'in_progress', 1]);
+    expect([gitea.report(runner), gitea.finish(runner, 'success').status]).toEqual([true, 'cancelled']);
   });
 
-  it.each(['1.25.4', '1.26.0'] as const)(
-    '%s: a running job is cancelled at once and its runner cut off',
-    async (version) => {
-      const acme = await startAcme({ version });
-      const { run } = acme.gitea.push('acme/web', { jobs: jobs(1) });
-      const runner = acme.gitea.register({ name: 'r', scope: { kind: 'global' }, labels: ['ubuntu-latest'] });
-      acme.gitea.poll(runner.id);
+  it.each([
+    ['1.25.4', 'its runner', true],
+    ['1.26.0', 'its runner', true],
+    ['1.27.3', 'a runner that does not know the word', false],
+  ] as const)('%s: a running job is cancelled at once and %s cut off', async (version, _, canClean) => {
+    const { gitea, get } = await startAcme({ version });
+    const { run } = gitea.push('acme/web', { jobs: jobs(1) });
+    const runner = addRunner(gitea, { canClean });
+    gitea.poll(runner);
 
-      acme.gitea.cancelRun(run.id);
+    gitea.cancelRun(run.id);
 
-      const { body } = await acme.get(`${JOBS}?status=cancelled`);
-      expect(body.jobs).toMatchObject([{ id: 1, conclusion: 'cancelled' }]);
-      expect(() => acme.gitea.report(runner.id)).toThrow('unregistered runner');
-    },
-  );
-
-  it('1.27: a runner that does not know the word is cut off at once', async () => {
-    const acme = await startAcme();
-    const { run } = acme.gitea.push('acme/web', { jobs: jobs(1) });
-    const scope = { kind: 'global' } as const;
-    const runner = acme.gitea.register({ name: 'old', scope, labels: ['ubuntu-latest'], canClean: false });
-    acme.gitea.poll(runner.id);
-
-    acme.gitea.cancelRun(run.id);
-
-    expect(acme.gitea.job(1).status).toBe('cancelled');
+    const { body } = await get(`${JOBS}?status=cancelled`);
+    expect(body.jobs).toMatchObject([{ id: 1, conclusion: 'cancelled' }]);
+    expect(() => gitea.report(runner)).toThrow('unregistered runner');
   });
 
   it('ends queued and blocked jobs of the run at once', async () => {
-    const acme = await startAcme();
-    const { run } = acme.gitea.push('acme/web', { jobs: [{ key: 'a' }, { key: 'b', needs: ['a'] }] });
+    const { gitea, get } = await startAcme();
+    const { run } = gitea.push('acme/web', { jobs: [{ key: 'a' }, { key: 'b', needs: ['a'] }] });
 
-    acme.gitea.cancelRun(run.id);
+    gitea.cancelRun(run.id);
 
-    const { body } = await acme.get(JOBS);
+    const { body } = await get(JOBS);
     expect(body.jobs.map((job) => job.conclusion)).toEqual(['cancelled', 'cancelled']);
   });
 });
@@ -231,27 +209,26 @@ describe('time', () => {
   );
 
   it('keeps the name of a runner that is not ephemeral through the clean-up', async () => {
-    const acme = await startAcme();
-    acme.gitea.push('acme/web', { jobs: jobs(1) });
-    const scope = { kind: 'global' } as const;
-    const runner = acme.gitea.register({ name: 'stays', scope, labels: ['ubuntu-latest'], ephemeral: false });
-    acme.gitea.poll(runner.id);
-    acme.gitea.finish(runner.id);
+    const { gitea, get } = await startAcme();
+    gitea.push('acme/web', { jobs: jobs(1) });
+    const runner = addRunner(gitea, { name: 'stays', ephemeral: false });
+    gitea.poll(runner);
+    gitea.finish(runner);
 
-    acme.gitea.cleanUp();
+    gitea.cleanUp();
 
-    const { body } = await acme.get(JOBS);
+    const { body } = await get(JOBS);
     expect(body.jobs[0]?.runner_name).toBe('stays');
   });
 
   it('cancels jobs that have waited for a day', async () => {
-    const acme = await startAcme();
-    acme.gitea.push('acme/web', { jobs: jobs(1) });
-    acme.clock.now += 25 * 60 * 60 * 1000;
+    const { clock, gitea } = await startAcme();
+    gitea.push('acme/web', { jobs: jobs(1) });
+    clock.now += 25 * 60 * 60 * 1000;
 
-    acme.gitea.expire();
+    gitea.expire();
 
-    expect(acme.gitea.job(1).status).toBe('cancelled');
+    expect(gitea.job(1).status).toBe('cancelled');
   });
 });
 

@@ -1,7 +1,6 @@
 /** Runs the planners that `build.mjs` has made, each without one rule, over the same histories, and prints what that costs. */
 import { readFileSync } from 'node:fs';
-import { isMainThread, parentPort } from 'node:worker_threads';
-import { type Block, FIRST, runBlocks } from '../blocks.ts';
+import { type Block, FIRST, runBlocks, startProgram } from '../blocks.ts';
 import { KIND_NAMES, KINDS } from '../kinds.ts';
 import { EXACT } from '../policies/exact.ts';
 import type { Generator } from '../policies/policy.ts';
@@ -91,5 +90,4 @@ async function main(): Promise<void> {
   if (process.argv.includes('--docs')) writeTable(`${KIND} ablation`, table);
 }
 
-if (isMainThread) await main();
-else parentPort?.on('message', async (block: Block) => parentPort?.postMessage(await runBlock(block)));
+await startProgram(main, runBlock);

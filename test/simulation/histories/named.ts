@@ -1,15 +1,20 @@
 /** Histories for things that are easy to get wrong, nearly all written by hand. What must come out of each stands in histories.test.ts. */
-import type { JobSpec } from '../../../model/gitea/queue.ts';
-import { groupSpec, type History, ordinaryWake, type Push, quietHistory } from '../history.ts';
+import { groupSpec, type History, job, ordinaryWake, push, quietHistory } from '../history.ts';
 import { makeHistory } from '../make-history.ts';
 
-function job(key: string, ...needs: string[]): JobSpec {
-  return { key, runsOn: ['linux'], needs };
-}
-
-function push(atS: number, ciS: readonly number[], ...jobs: readonly JobSpec[]): Push {
-  return { atS, repo: 'acme/web', run: { jobs }, ciS };
-}
+/** The history of the picture in docs/planner.md: a queue longer than the cap, needs, a cancel, a runner that crashes. */
+export const AFTERNOON: History = quietHistory({
+  groups: [groupSpec({ cap: 3 })],
+  pushes: [
+    push(5, [60, 90, 70, 80], job('build'), { ...job('test', 'build'), matrix: ['a', 'b', 'c'] }),
+    { ...push(20, [80, 110], job('lint'), job('unit')), repo: 'acme/api' },
+    { ...push(60, [50], job('pages')), repo: 'acme/docs' },
+    { ...push(180, [50], job('pages')), repo: 'acme/docs' },
+    { ...push(300, [70, 90], job('lint'), job('unit')), repo: 'acme/api' },
+  ],
+  acts: [{ atS: 190, kind: 'cancel-run', push: 3 }],
+  pods: [12, 25, 9, 15, 60, 11, 20, 14].map((startS, nth) => (nth === 5 ? { startS, start: 'crash' } : { startS })),
+});
 
 /** docs/adr/0004: jobs that become ready late do not jump in front of those whose runners are starting. */
 export const UNBLOCKED_BY_NEEDS: History = quietHistory({

@@ -5,7 +5,7 @@
 import type { GiteaJob } from '../../../model/gitea/gitea.ts';
 import { repoOf } from '../../../model/gitea/model.ts';
 import { type Ceiling, ceilingsOf, countsJobs, isOverBranch, partOf, weightOf } from '../ceilings.ts';
-import { type Cluster, isAstray, type KubeJob, type Pod } from '../cluster.ts';
+import { type Cluster, isAstray, isFree, type KubeJob, type Pod } from '../cluster.ts';
 import type { GroupSpec } from '../history.ts';
 import { staying } from '../keeping.ts';
 import type { Observation } from '../look.ts';
@@ -25,7 +25,7 @@ function decide(stage: Stage, cluster: Cluster, sight: Observation): readonly Wa
     // Those whose Job was deleted while they worked hold their slot, too.
     const busy = cluster.pods.filter((pod) => pod.group === group && pod.phase === 'busy');
     const kept = staying(cluster.pods, group, stage.nowMs);
-    const coming = [...cluster.jobs.values()].flatMap(({ pod }) => (pod.group === group && isAlive(pod) ? pod : []));
+    const coming = [...cluster.jobs.values()].flatMap(({ pod }) => (pod.group === group && isFree(pod) ? pod : []));
     const others = groups.includes(group) ? [] : coming;
     taken.push(...[...busy, ...kept, ...others].map((pod) => ({ pod, group })));
     if (!groups.includes(group)) continue;
@@ -40,10 +40,6 @@ function decide(stage: Stage, cluster: Cluster, sight: Observation): readonly Wa
   for (const [group, share] of shareOut(stage, groups, queue, taken))
     wanted.push(...fill(stage, cluster, group, share));
   return wanted;
-}
-
-function isAlive({ phase }: Pod): boolean {
-  return phase === 'waiting' || phase === 'starting' || phase === 'idle';
 }
 
 /** The jobs that each group has places for. A job over a limit per repository stops younger ones (docs/adr/0072): it knows Gitea's order. */
@@ -116,7 +112,7 @@ export function byOwnership(a: GroupSpec, b: GroupSpec): number {
 /** Keeps as many free runners as there are jobs, registered ones first, and makes what is missing. */
 function fill(stage: Stage, cluster: Cluster, group: GroupSpec, share: readonly GiteaJob[]): readonly Wanted[] {
   const free = [...cluster.jobs.values()]
-    .filter((job) => job.group === group && isFree(job, stage))
+    .filter((job) => job.group === group && mayTakeJob(job, stage))
     .sort((a, b) => Number(b.pod.phase === 'idle') - Number(a.pod.phase === 'idle') || a.createdMs - b.createdMs);
   const kept = free.slice(0, share.length).map(({ name }) => ({ name, group, pinned: false, madeFor: undefined }));
   const missing = share.slice(kept.length).map((job) => {
@@ -132,7 +128,7 @@ function nameOf(group: GroupSpec, job: GiteaJob, ordinal: number): string {
 }
 
 /** Runners of an older pod template that have not come are replaced, as ours are: that is asked for, and costs starts. */
-function isFree({ pod, createdMs, group }: KubeJob, stage: Stage): boolean {
+function mayTakeJob({ pod, createdMs, group }: KubeJob, stage: Stage): boolean {
   const { nowMs } = stage;
   if (isAstray(pod, stage) || (pod.phase !== 'idle' && pod.template !== stage.templateOf(group))) return false;
   switch (pod.phase) {

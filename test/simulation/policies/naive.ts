@@ -5,17 +5,13 @@ import { lookKey, type Observation } from '../look.ts';
 import type { Generator, Wanted } from './policy.ts';
 
 /** A Job for each queued CI job: it is pruned as soon as any runner takes that CI job. */
-export const QUEUED_ONLY: Generator = {
-  kind: 'generator',
-  seesPods: false,
-  decide: (_stage, _cluster, sight) => decide(sight, []),
-};
+export const QUEUED_ONLY = naive([]);
 /** A Job for each queued or running CI job: a queued one may name a Job that is long used up by another. */
-export const QUEUED_AND_RUNNING: Generator = {
-  kind: 'generator',
-  seesPods: false,
-  decide: (_stage, _cluster, sight) => decide(sight, ['in_progress']),
-};
+export const QUEUED_AND_RUNNING = naive(['in_progress']);
+
+function naive(kept: readonly JobStatus[]): Generator {
+  return { kind: 'generator', seesPods: false, decide: (_stage, _cluster, sight) => decide(sight, kept) };
+}
 
 function decide({ groups, looks }: Observation, kept: readonly JobStatus[]): readonly Wanted[] {
   return groups.flatMap((group) => {

@@ -1,16 +1,13 @@
 /** The real planner. */
 
-import type { RunnerScope } from '../../../model/gitea/model.ts';
 import type { Plan } from '../../../src/planner/decisions.ts';
-import type { Evidence, Group, ScopeWidth } from '../../../src/planner/evidence.ts';
+import type { Evidence, Group } from '../../../src/planner/evidence.ts';
 import { parseRunnerName } from '../../../src/planner/names.ts';
 import { plan } from '../../../src/planner/plan.ts';
 import { type GroupSpec, isInTrouble } from '../history.ts';
 import { lookKey } from '../look.ts';
 import { type Commit, specIn } from '../stage.ts';
 import type { Generator } from './policy.ts';
-
-const WIDTH: Readonly<Record<RunnerScope['kind'], ScopeWidth>> = { repo: 'repo', owner: 'owner', global: 'global' };
 
 /** With Gitea alone as evidence. */
 export const OURS_ALONE: Generator = ours(false);
@@ -63,27 +60,15 @@ function ours(seesJobs: boolean): Generator {
   };
 }
 
-function coveredBy(scope: RunnerScope): Pick<Group, 'covers'> {
-  switch (scope.kind) {
-    case 'global':
-      return {};
-    case 'owner':
-      return { covers: scope.owner };
-    case 'repo':
-      return { covers: scope.repo };
-    default:
-      return scope satisfies never;
-  }
-}
-
 /** A history's group as the planner is given it. */
 export function toPlanned(spec: GroupSpec, { template }: Commit): Group {
+  const { scope } = spec;
   return {
     namespace: 'runners',
     name: spec.name,
     origin: 'https://gitea.example.com',
-    look: lookKey(spec.scope),
-    scope: WIDTH[spec.scope.kind],
+    look: lookKey(scope),
+    scope: scope.kind,
     labels: spec.labels,
     maxActiveRunners: spec.cap,
     ...(spec.size !== undefined && { size: spec.size }),
@@ -97,7 +82,7 @@ export function toPlanned(spec: GroupSpec, { template }: Commit): Group {
     pendingDeadlineMs: spec.pendingDeadlineS * 1000,
     priorityTiers: spec.priorityTiers,
     ...(spec.keepFailedS !== undefined && { keepFailedMs: spec.keepFailedS * 1000 }),
-    ...coveredBy(spec.scope),
+    ...(scope.kind !== 'global' && { covers: scope.kind === 'repo' ? scope.repo : scope.owner }),
     templateHash: `${template}${spec.size ?? ''}`,
   };
 }

@@ -1,25 +1,18 @@
 /** Who decides which runners there are. Seven of them are compared over the same histories. */
 import type { MadeFor } from '../../../src/planner/names.ts';
-import type { Cluster } from '../cluster.ts';
+import type { Annotations, Cluster } from '../cluster.ts';
 import type { GroupSpec } from '../history.ts';
-import type { PrintedStay } from '../keeping.ts';
 import type { Observation } from '../look.ts';
 import type { Stage } from '../stage.ts';
 
 /** A Job that is to be there. */
-export interface Wanted {
+export interface Wanted extends Annotations {
   readonly name: string;
   readonly group: GroupSpec;
-  readonly pinned: boolean;
   /** A sync leaves it as it is, and does not make it. */
   readonly skip?: boolean | undefined;
   readonly madeFor: MadeFor | undefined;
-  /** Id of the CI job that it works on or is wanted for, as its annotation tells. */
-  readonly printedFor?: number | undefined;
-  /** Repository of that CI job. */
-  readonly repository?: string | undefined;
   readonly priorityClass?: string | undefined;
-  readonly stay?: PrintedStay | undefined;
 }
 
 /** One that prints the whole set of Jobs, which Argo CD then brings about. */

@@ -91,8 +91,6 @@ export class Application {
   hasSaidBusy = false;
   /** Keys of Jobs that were made when nobody wanted them any more: by a rollback, or from an output that came late. */
   readonly madeLate = new Set<string>();
-  syncs = 0;
-  refreshes = 0;
   readonly #around: Around;
   #git: readonly GroupInGit[];
   #revision = 1;
@@ -211,7 +209,6 @@ export class Application {
     const { world } = this.#around;
     deadline.signal?.addEventListener('abort', () => this.asking.delete(asker), { once: true });
     return await this.#ask(asker, async () => {
-      this.refreshes += 1;
       this.hasSaidBusy = false;
       await this.#request();
       this.#annotate(how);
@@ -234,7 +231,6 @@ export class Application {
 
   async sync(asker: Asker): Promise<SyncStart> {
     return await this.#ask(asker, async () => {
-      this.syncs += 1;
       await this.#request();
       if (this.faults.syncLost > 0) {
         this.faults.syncLost -= 1;

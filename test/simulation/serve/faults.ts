@@ -39,6 +39,12 @@ export function beginFault(fault: Fault, stage: Stage): void {
       world.tell(`end of ${fault.is}`);
     });
   };
+  /** Turns a switch on, of the Application or of all. */
+  const turnOn = <Key extends string>(restMs: number, key: Key, ...of: Record<NoInfer<Key>, boolean>[]): void =>
+    during(restMs, (isOn) => {
+      for (const each of of) each[key] = isOn;
+    });
+  const argocd = (app ? [app] : stage.apps).map(({ faults }) => faults);
   world.tell(`fault: ${JSON.stringify(fault)}`);
   switch (fault.is) {
     case 'watch-cut':
@@ -50,14 +56,10 @@ export function beginFault(fault: Fault, stage: Stage): void {
       world.obstacle(fault.is, SILENT_WATCH_MS);
       return;
     case 'events-late':
-      during(5_000, (isOn) => {
-        kubernetes.eventsAreLate = isOn;
-      });
+      turnOn(5_000, 'eventsAreLate', kubernetes);
       return;
     case 'events-repeated':
-      during(0, (isOn) => {
-        kubernetes.eventsAreRepeated = isOn;
-      });
+      turnOn(0, 'eventsAreRepeated', kubernetes);
       return;
     case 'kubernetes-away':
       during(LIST_AGAIN_MS, (isOn) => kubernetes.setAway(isOn));
@@ -66,19 +68,13 @@ export function beginFault(fault: Fault, stage: Stage): void {
       // Who lists meanwhile does so because its watch ended.
       kubernetes.spoil('jobs', 'expired');
       kubernetes.spoil('pods', 'expired');
-      during(5_000, (isOn) => {
-        kubernetes.listsAreOld = isOn;
-      });
+      turnOn(5_000, 'listsAreOld', kubernetes);
       return;
     case 'status-conflicts':
-      during(10_000, (isOn) => {
-        kubernetes.statusConflicts = isOn;
-      });
+      turnOn(10_000, 'statusConflicts', kubernetes);
       return;
     case 'namespace-refused':
-      during(0, (isOn) => {
-        kubernetes.refuse(isOn ? EMPTY_NAMESPACE : undefined);
-      });
+      during(0, (isOn) => kubernetes.refuse(isOn ? EMPTY_NAMESPACE : undefined));
       return;
     case 'eviction':
       pods.evict();
@@ -87,9 +83,7 @@ export function beginFault(fault: Fault, stage: Stage): void {
       pods.silence(forMs);
       return;
     case 'refresh-lost':
-      during(AGAIN_MS, (isOn) => {
-        if (app) app.faults.refreshLost = isOn;
-      });
+      turnOn(AGAIN_MS, 'refreshLost', ...argocd);
       return;
     case 'refresh-overlooked':
       if (app) app.faults.overlooks = true;
@@ -105,9 +99,7 @@ export function beginFault(fault: Fault, stage: Stage): void {
       if (app) app.faults.syncLost = 1;
       return;
     case 'answers-late':
-      during(AGAIN_MS, (isOn) => {
-        for (const each of stage.apps) each.faults.answersLate = isOn;
-      });
+      turnOn(AGAIN_MS, 'answersLate', ...argocd);
       return;
     case 'comparison-slow':
       during(AGAIN_MS, (isOn) => {
@@ -124,24 +116,16 @@ export function beginFault(fault: Fault, stage: Stage): void {
       app?.syncOld();
       return;
     case 'argocd-away':
-      during(ARGOCD_AGAIN_MS, (isOn) => {
-        for (const each of stage.apps) each.faults.isAway = isOn;
-      });
+      turnOn(ARGOCD_AGAIN_MS, 'isAway', ...argocd);
       return;
     case 'apply-fails':
-      during(FAILED_SYNC_MS, (isOn) => {
-        if (app) app.faults.appliesFail = isOn;
-      });
+      turnOn(FAILED_SYNC_MS, 'appliesFail', ...argocd);
       return;
     case 'others-out-of-sync':
-      during(0, (isOn) => {
-        if (app) app.faults.othersDiffer = isOn;
-      });
+      turnOn(0, 'othersDiffer', ...argocd);
       return;
     case 'gitea-away':
-      during(pausesAfter(server.troubledMs(world.nowMs, forMs)), (isOn) => {
-        server.isAway = isOn;
-      });
+      turnOn(pausesAfter(server.troubledMs(world.nowMs, forMs)), 'isAway', server);
       return;
     case 'looks-fail':
       during(pausesAfter(server.troubledMs(world.nowMs, forMs)), (isOn) => {
@@ -163,9 +147,7 @@ export function beginFault(fault: Fault, stage: Stage): void {
       stage.stopLeader(fault.is, fault.backAfterS * 1000);
       return;
     case 'lease-away':
-      during(LEASE_MS, (isOn) => {
-        kubernetes.leaseIsAway = isOn;
-      });
+      turnOn(LEASE_MS, 'leaseIsAway', kubernetes);
       return;
     case 'clock-set':
       stage.setClock(fault.byS * 1000);

@@ -69,8 +69,7 @@ export class GiteaServer {
     const { status } = shownStatus(job.status);
     const repo = repoOf(state, job);
     const event = { owner: repo.owner, repo: repo.name, status, jobId: job.id, attempt: job.attempt } as WebhookEvent;
-    const { luck } = this.#world;
-    const chance = (): number => luck.call(this.#world, 'serve-gitea');
+    const chance = (): number => this.#world.luck('serve-gitea');
     if (this.webhooks === 'lost') {
       this.#world.obstacle('a webhook is lost', LONGEST_POLL_MS);
       return;
@@ -175,31 +174,21 @@ export class GiteaServer {
     const { state } = this.gitea;
     try {
       const doer = authenticate(state, { headers: { ...(authorization !== undefined && { authorization }) } });
-      const [, ended] = /\/runs\/(\d+)\/force-cancel/.exec(url.pathname) ?? [];
-      const jobs = ended === undefined ? [] : this.gitea.jobsOfRun(Number(ended));
-      const isLiving = jobs.some(({ id }) => this.isWorkedAt(id));
+      const [, id = '', what = ''] = /\/runs\/(\d+)\/(force-cancel|.*rerun)/.exec(url.pathname) ?? [];
+      const run = Number(id);
+      const isEnd = what === 'force-cancel';
+      const isLiving = isEnd && this.gitea.jobsOfRun(run).some((job) => this.isWorkedAt(job.id));
       const found = answer({ state, setup: SETUP, doer, method, path: url.pathname, query: url.searchParams, body });
-      const [, run] = /\/runs\/(\d+)\/.*rerun/.exec(url.pathname) ?? [];
-      if (method === 'POST' && run !== undefined && found.status < 300) this.#noteRerun(Number(run));
-      if (ended !== undefined && found.status < 300) this.#noteEnd(Number(ended), isLiving);
+      if (method !== 'POST' || what === '' || found.status >= 300) return found;
+      (isEnd ? this.ends : this.reruns).push(run);
+      if (isLiving) this.livingEnds.push(run);
+      this.#world.tell(`Gitea ${isEnd ? 'ends' : 're-runs'} run ${run}`);
+      for (const job of this.gitea.jobsOfRun(run)) this.announce(job);
       return found;
     } catch (error) {
       if (error instanceof ErrorAnswer) return { status: error.status, body: { message: error.message } };
       throw error;
     }
-  }
-
-  #noteRerun(run: number): void {
-    this.reruns.push(run);
-    this.#world.tell(`Gitea re-runs run ${run}`);
-    for (const job of this.gitea.jobsOfRun(run)) this.announce(job);
-  }
-
-  #noteEnd(run: number, isLiving: boolean): void {
-    this.ends.push(run);
-    if (isLiving) this.livingEnds.push(run);
-    this.#world.tell(`Gitea ends run ${run}`);
-    for (const job of this.gitea.jobsOfRun(run)) this.announce(job);
   }
 
   async #takeNotice({ body }: WireRequest): Promise<WireAnswer> {

@@ -24,53 +24,68 @@ export type Act = { readonly atS: number } & (
   | { readonly is: 'user-sync'; readonly app: number }
 );
 
-type WatchedKind = 'runnergroups' | 'jobs' | 'pods';
+export type WatchedKind = 'runnergroups' | 'jobs' | 'pods';
 
-/** What goes wrong. `forS`: how long it goes on. */
-export type Fault = { readonly atS: number } & ( // Kubernetes
-  | { readonly is: 'watch-cut'; readonly kind: WatchedKind; readonly how: 'ended' | 'broken' | 'expired' }
+/** What a fault says besides its time. `forS`: how long it goes on. */
+interface Details {
+  readonly nothing: object;
+  readonly watch: { readonly kind: WatchedKind };
+  readonly cut: { readonly kind: WatchedKind; readonly how: 'ended' | 'broken' | 'expired' };
+  readonly time: { readonly forS: number };
+  readonly app: { readonly app: number };
+  readonly 'app and time': { readonly app: number; readonly forS: number };
+  readonly back: { readonly backAfterS: number };
+  readonly clock: { readonly byS: number };
+}
+
+/** What goes wrong, and what each of it says. Seeds draw from these in this order: a new one stands at the end. */
+export const FAULTS = {
+  'watch-cut': 'cut',
   /** Nothing comes from the watches of this kind any more, and they do not end. */
-  | { readonly is: 'watch-silent'; readonly kind: WatchedKind }
-  | { readonly is: 'events-late'; readonly forS: number }
-  | { readonly is: 'events-repeated'; readonly forS: number }
-  | { readonly is: 'kubernetes-away'; readonly forS: number }
+  'watch-silent': 'watch',
+  'events-late': 'time',
+  'events-repeated': 'time',
+  'kubernetes-away': 'time',
   /** Lists come from a copy that is some seconds old. */
-  | { readonly is: 'old-lists'; readonly forS: number }
-  | { readonly is: 'status-conflicts'; readonly forS: number }
+  'old-lists': 'time',
+  'status-conflicts': 'time',
   /** A namespace that is listed, but in which nothing lives, refuses. */
-  | { readonly is: 'namespace-refused'; readonly forS: number }
+  'namespace-refused': 'time',
   /** The pod of a busy runner is evicted. */
-  | { readonly is: 'eviction' }
-  /** The node of a busy runner does not answer Kubernetes for so long. The runner goes on, and Gitea hears it. */
-  | { readonly is: 'node-silent'; readonly forS: number }
-  // Argo CD
-  | { readonly is: 'refresh-lost'; readonly app: number; readonly forS: number }
-  | { readonly is: 'refresh-overlooked'; readonly app: number }
-  | { readonly is: 'refresh-hangs'; readonly app: number; readonly forS: number }
-  | { readonly is: 'read-lost' | 'sync-lost'; readonly app: number }
-  | { readonly is: 'answers-late'; readonly forS: number }
-  | { readonly is: 'comparison-slow'; readonly app: number; readonly forS: number }
-  | { readonly is: 'kept-error'; readonly app: number }
-  | { readonly is: 'operation'; readonly app: number; readonly forS: number }
-  | { readonly is: 'old-sync'; readonly app: number }
-  | { readonly is: 'argocd-away'; readonly forS: number }
-  | { readonly is: 'apply-fails'; readonly app: number; readonly forS: number }
-  | { readonly is: 'others-out-of-sync'; readonly app: number; readonly forS: number }
-  // Gitea
-  | { readonly is: 'gitea-away'; readonly forS: number }
-  | { readonly is: 'looks-fail'; readonly forS: number }
-  | { readonly is: 'webhooks-lost'; readonly forS: number }
-  | { readonly is: 'webhooks-late'; readonly forS: number }
-  | { readonly is: 'webhooks-twice'; readonly forS: number }
-  // serve itself
-  | { readonly is: 'killed' | 'stopped'; readonly backAfterS: number }
+  eviction: 'nothing',
+  'refresh-lost': 'app and time',
+  'refresh-hangs': 'app and time',
+  'read-lost': 'app',
+  'sync-lost': 'app',
+  'answers-late': 'time',
+  'comparison-slow': 'app and time',
+  'kept-error': 'app',
+  operation: 'app and time',
+  'old-sync': 'app',
+  'argocd-away': 'time',
+  'apply-fails': 'app and time',
+  'others-out-of-sync': 'app and time',
+  'gitea-away': 'time',
+  'looks-fail': 'time',
+  'webhooks-lost': 'time',
+  'webhooks-late': 'time',
+  'webhooks-twice': 'time',
+  killed: 'back',
+  stopped: 'back',
   /** The leader cannot renew its Lease for so long. */
-  | { readonly is: 'lease-away'; readonly forS: number }
+  'lease-away': 'time',
   /** The clocks of the machines of `serve` are set. */
-  | { readonly is: 'clock-set'; readonly byS: number }
-);
+  'clock-set': 'clock',
+  'refresh-overlooked': 'app',
+  /** The node of a busy runner does not answer Kubernetes for so long. The runner goes on, and Gitea hears it. */
+  'node-silent': 'time',
+} as const satisfies Readonly<Record<string, keyof Details>>;
 
-export type FaultKind = Fault['is'];
+export type FaultKind = keyof typeof FAULTS;
+
+export type Fault = {
+  [Kind in FaultKind]: { readonly atS: number; readonly is: Kind } & Details[(typeof FAULTS)[Kind]];
+}[FaultKind];
 
 export interface History {
   readonly seed: number;

@@ -79,8 +79,6 @@ export class Kubernetes {
   statusConflicts = false;
   /** Of `serve`, by the part of its path. */
   leaseIsAway = false;
-  /** Statuses that were written. */
-  statusWrites = 0;
   readonly #world: World;
   readonly #log: Readonly<Record<Kind, Logged[]>> = { runnergroups: [], jobs: [], pods: [], leases: [] };
   readonly #connections = new Set<Connection>();
@@ -218,7 +216,6 @@ export class Kubernetes {
   #patchStatus(kind: Kind, known: StoredObject | undefined, body: KubeObject | undefined): Answer {
     if (!known || !body) return [404, {}];
     if (this.statusConflicts || body.metadata.uid !== known.metadata.uid) return [409, {}];
-    this.statusWrites += 1;
     return [200, this.put(kind, { ...known, status: { ...(known.status ?? {}), ...(body.status ?? {}) } })];
   }
 

@@ -164,7 +164,10 @@ export class Laws {
       world.obstacle('a pause after wakes in vain', Math.min(pause.ms, LONGEST_PAUSE_MS), app.name);
     const { nowMs } = world;
     const before = this.#differs.get(app.name);
-    const difference = planning.is === 'planned' ? this.#differenceOf(app, planning, own) : NO_DIFFERENCE;
+    const difference =
+      planning.is === 'planned'
+        ? differenceOf(planning.plan.runners, own, world.clock.now(), app.printed)
+        : NO_DIFFERENCE;
     const due = mayWaitMs(difference) === undefined ? new Map<string, number>() : dueTimes(difference);
     const error = app.error === undefined ? [] : [['an error of Argo CD', KEPT_ERROR_MS] as const];
     const since = new Map([...due, ...error].map(([key]) => [key, before?.get(key) ?? nowMs]));
@@ -199,14 +202,6 @@ export class Laws {
   #wakeRow({ name }: Application, state: QueueRow['is']): QueueRow | undefined {
     const rows = this.#processes().flatMap((process) => process.rows());
     return rows.find(({ is, key, of }) => of === 'wake' && is === state && key === `argocd/${name}`);
-  }
-
-  #differenceOf(
-    app: Application,
-    { plan }: Planning & { readonly is: 'planned' },
-    own: readonly LiveRunner[],
-  ): Difference {
-    return differenceOf(plan.runners, own, this.#stage.world.clock.now(), app.printed);
   }
 
   #checkStatus(app: Application, planning: Planning, own: readonly LiveRunner[]): void {
@@ -256,22 +251,25 @@ export class Laws {
   }
 
   #checkOnce(): void {
-    const { pods, server } = this.#stage;
+    const { server } = this.#stage;
     const [twice] = server.notified.filter((each, index) => server.notified.indexOf(each) < index);
     if (twice !== undefined) this.#break('once', `CI job ${twice} was told twice`);
-    for (const run of new Set(server.reruns)) {
-      const times = server.reruns.filter((each) => each === run).length;
-      if (times > (pods.losses.get(run)?.times ?? 0)) this.#break('once', `run ${run} was re-run ${times} times`);
-    }
+    this.#checkTimes('once', server.reruns, 're-run');
   }
 
   #checkEnds(): void {
-    const { pods, server } = this.#stage;
+    const { server } = this.#stage;
     const [living] = server.livingEnds;
     if (living !== undefined) this.#break('ended', `run ${living} was ended while a runner worked at it`);
-    for (const run of new Set(server.ends)) {
-      const times = server.ends.filter((each) => each === run).length;
-      if (times > (pods.losses.get(run)?.times ?? 0)) this.#break('ended', `run ${run} was ended ${times} times`);
+    this.#checkTimes('ended', server.ends, 'ended');
+  }
+
+  /** Once for each loss at most. */
+  #checkTimes(law: Law, runs: readonly number[], what: string): void {
+    for (const run of new Set(runs)) {
+      const times = runs.filter((each) => each === run).length;
+      const losses = this.#stage.pods.losses.get(run)?.times ?? 0;
+      if (times > losses) this.#break(law, `run ${run} was ${what} ${times} times`);
     }
   }
 

@@ -1,43 +1,27 @@
 /** Histories by seed. */
 import { Random } from '../random.ts';
-import type { Act, AppInGit, Fault, FaultKind, GroupInGit, History } from './history.ts';
+import {
+  type Act,
+  type AppInGit,
+  FAULTS,
+  type Fault,
+  type FaultKind,
+  type GroupInGit,
+  type History,
+} from './history.ts';
 
 const APPS = ['alpha', 'beta', 'gamma'] as const;
 const FIRST_S = 22;
 
-/** All but `refresh-overlooked` and `node-silent`, which come beside them: so a seed gives the history that it always gave. */
-export const FAULT_KINDS: readonly FaultKind[] = [
-  'watch-cut',
-  'watch-silent',
-  'events-late',
-  'events-repeated',
-  'kubernetes-away',
-  'old-lists',
-  'status-conflicts',
-  'namespace-refused',
-  'eviction',
-  'refresh-lost',
-  'refresh-hangs',
-  'read-lost',
-  'sync-lost',
-  'answers-late',
-  'comparison-slow',
-  'kept-error',
-  'operation',
-  'old-sync',
-  'argocd-away',
-  'apply-fails',
-  'others-out-of-sync',
-  'gitea-away',
-  'looks-fail',
-  'webhooks-lost',
-  'webhooks-late',
-  'webhooks-twice',
-  'killed',
-  'stopped',
-  'lease-away',
-  'clock-set',
-];
+/** These come beside the others: so a seed gives the history that it always gave. */
+const BESIDE: readonly FaultKind[] = ['refresh-overlooked', 'node-silent'];
+export const FAULT_KINDS = (Object.keys(FAULTS) as readonly FaultKind[]).filter((kind) => !BESIDE.includes(kind));
+
+/** The kinds that the environment variable `KINDS` names; undefined: all. */
+export function chosenKinds(): readonly FaultKind[] | undefined {
+  const names = process.env['KINDS']?.split(',');
+  return names && FAULT_KINDS.filter((kind) => names.includes(kind));
+}
 
 /** @param kinds faults that it draws from; none: all is well. Default: one to four kinds of all. */
 export function makeHistory(seed: number, kinds?: readonly FaultKind[]): History {
@@ -139,52 +123,16 @@ function makeFault(random: Random, kind: FaultKind, busyS: number): Fault {
   const atS = random.seconds(FIRST_S, busyS);
   const app = random.whole(0, 2);
   const forS = random.chance(0.7) ? random.seconds(2, 20) : random.seconds(20, 70);
-  switch (kind) {
-    case 'watch-cut':
-      return { atS, is: kind, kind: watched(random), how: random.pick(['ended', 'broken', 'expired']) };
-    case 'watch-silent':
-      return { atS, is: kind, kind: watched(random) };
-    case 'eviction':
-      return { atS, is: kind };
-    case 'read-lost':
-    case 'sync-lost':
-    case 'kept-error':
-    case 'old-sync':
-    case 'refresh-overlooked':
-      return { atS, is: kind, app };
-    case 'refresh-lost':
-    case 'refresh-hangs':
-    case 'comparison-slow':
-    case 'operation':
-    case 'apply-fails':
-    case 'others-out-of-sync':
-      return { atS, is: kind, app, forS };
-    case 'killed':
-    case 'stopped':
-      return { atS, is: kind, backAfterS: random.pick([random.seconds(0.1, 2), random.seconds(5, 20)]) };
-    case 'clock-set':
-      return { atS, is: kind, byS: random.whole(-90, 90) };
-    case 'events-late':
-    case 'events-repeated':
-    case 'node-silent':
-    case 'kubernetes-away':
-    case 'old-lists':
-    case 'status-conflicts':
-    case 'namespace-refused':
-    case 'answers-late':
-    case 'argocd-away':
-    case 'gitea-away':
-    case 'looks-fail':
-    case 'webhooks-lost':
-    case 'webhooks-late':
-    case 'webhooks-twice':
-    case 'lease-away':
-      return { atS, is: kind, forS };
-    default:
-      return kind satisfies never;
-  }
-}
-
-function watched(random: Random): 'runnergroups' | 'jobs' | 'pods' {
-  return random.pick(['runnergroups', 'jobs', 'pods']);
+  const watch = () => ({ kind: random.pick(['runnergroups', 'jobs', 'pods']) });
+  const details: Readonly<Record<(typeof FAULTS)[FaultKind], () => object>> = {
+    nothing: () => ({}),
+    watch,
+    cut: () => ({ ...watch(), how: random.pick(['ended', 'broken', 'expired']) }),
+    time: () => ({ forS }),
+    app: () => ({ app }),
+    'app and time': () => ({ app, forS }),
+    back: () => ({ backAfterS: random.pick([random.seconds(0.1, 2), random.seconds(5, 20)]) }),
+    clock: () => ({ byS: random.whole(-90, 90) }),
+  };
+  return { atS, is: kind, ...details[FAULTS[kind]]() } as Fault;
 }

@@ -90,8 +90,7 @@ export class Pods {
   }
 
   async #live(runner: Runner): Promise<void> {
-    const { luck } = this.#world;
-    const chance = (): number => luck.call(this.#world, 'serve-pods');
+    const chance = (): number => this.#world.luck('serve-pods');
     await this.#world.sleep(50 + 300 * chance());
     this.#pod(runner, { phase: 'Pending' });
     await this.#world.sleep(300 + 2_500 * chance() * (chance() < 0.1 ? 4 : 1));

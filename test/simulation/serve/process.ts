@@ -29,7 +29,7 @@ import { never } from './world.ts';
 
 /** Looks at one scope, and questions about ends and re-runs, ms. */
 const TIMEOUT_MS = 20_000;
-export const POLL_MS = 5_000;
+const POLL_MS = 5_000;
 
 /** What can be broken on purpose, to see that the laws notice. */
 export interface Sabotage {
@@ -83,8 +83,6 @@ export class ServeProcess {
   readonly #queue: WorkQueue;
   #isDead = false;
   #leads = 0;
-  /** Resolves when it has ended by itself. */
-  readonly ended: Promise<void>;
 
   constructor(options: ProcessOptions) {
     this.#options = options;
@@ -92,7 +90,7 @@ export class ServeProcess {
     this.beganMs = options.around.world.nowMs;
     const clock = this.#clock();
     this.#queue = new WorkQueue(clock);
-    this.ended = this.#run(clock).catch((error: unknown) => options.onMistake(error));
+    void this.#run(clock).catch((error: unknown) => options.onMistake(error));
   }
 
   get isDead(): boolean {

@@ -564,16 +564,6 @@ it('a look that failed tells of no loss', async () => {
   expect([scene.asked, scene.told, scene.wanted]).toEqual([[], [], 1]);
 });
 
-it('losses beyond the room of the status are told', () => {
-  const scene = new Scene();
-  const names = Array.from({ length: MOST_LOST_JOBS + 1 }, (_, nth) => `build-${nth}`);
-  scene.push(...names.map((key) => ({ ...BUILD, key })));
-  scene.lose('Evicted', ...names);
-
-  expect(scene.told.slice(-2)).toEqual([`0 lost ${MOST_LOST_JOBS}`, `0 no room ${MOST_LOST_JOBS + 1}`]);
-  expect(scene.book.of(KEY)).toHaveLength(MOST_LOST_JOBS);
-});
-
 it('losses that a leader has found in the status take room', () => {
   const scene = new Scene();
   scene.lostJobs = Array.from({ length: MOST_LOST_JOBS - 1 }, (_, nth) => noted({ jobId: 1_000 + nth, runId: 1_000 }));

@@ -12,7 +12,7 @@ import { keyText } from '../../../src/shared/keys.ts';
 import { IS_LONG } from '../../support/long.ts';
 import type { History } from './history.ts';
 import type { Law } from './laws.ts';
-import { FAULT_KINDS, makeHistory } from './make-history.ts';
+import { chosenKinds, makeHistory } from './make-history.ts';
 import type { Sabotage } from './process.ts';
 import { describeBreach } from './report.ts';
 import { type RunOptions, runHistory } from './run.ts';
@@ -20,8 +20,7 @@ import { SCENARIOS } from './scenarios.ts';
 import { shrink } from './shrink.ts';
 
 const SEED = process.env['SEED'];
-const CHOSEN = process.env['KINDS'];
-const KINDS = CHOSEN === undefined ? undefined : FAULT_KINDS.filter((kind) => CHOSEN.split(',').includes(kind));
+const KINDS = chosenKinds();
 /** 200 take a minute: `npm run test:long` plays them. */
 const HISTORIES = Number(process.env['HISTORIES'] ?? (IS_LONG ? 200 : 3));
 

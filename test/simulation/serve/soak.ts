@@ -3,10 +3,9 @@
  *
  * `HISTORIES=500` chooses how many, `FIRST=5001` from which seed on, `KINDS=killed,gitea-away` which faults.
  */
-import { isMainThread, parentPort } from 'node:worker_threads';
-import { type Block, runBlocks } from '../blocks.ts';
+import { type Block, runBlocks, startProgram } from '../blocks.ts';
 import type { FaultKind } from './history.ts';
-import { FAULT_KINDS, makeHistory } from './make-history.ts';
+import { chosenKinds, FAULT_KINDS, makeHistory } from './make-history.ts';
 import { type Outcome, runHistory } from './run.ts';
 
 interface Result extends Omit<Outcome, 'story'> {
@@ -15,8 +14,7 @@ interface Result extends Omit<Outcome, 'story'> {
   readonly ms: number;
 }
 
-const KINDS = process.env['KINDS'];
-const drawn = KINDS === undefined ? undefined : FAULT_KINDS.filter((kind) => KINDS.split(',').includes(kind));
+const drawn = chosenKinds();
 /** `EACH=true`: one kind after the other. */
 const EACH = process.env['EACH'] === 'true';
 
@@ -71,9 +69,4 @@ async function main(): Promise<void> {
   if (all.some(({ breaches }) => breaches.length > 0)) process.exitCode = 1;
 }
 
-if (isMainThread) await main();
-else {
-  parentPort?.on('message', (block: Block) => {
-    void runBlock(block).then((results) => parentPort?.postMessage(results));
-  });
-}
+await startProgram(main, runBlock);
