@@ -1,9 +1,11 @@
 /** What a person is shown of the figures, and what is left out of them. */
 import { describe, expect, it } from 'vitest';
 import type { ExplainedGroup, ExplainedJob, Explanation } from '../../../src/observe/explain/explanation.ts';
+import type { RunnerDecision } from '../../../src/planner/decisions.ts';
 import type { Job } from '../../../src/planner/evidence.ts';
 import { runnerName } from '../../../src/planner/names.ts';
 import { CHART_HOURS, type Figures, groupFor, jobFor, jobsFor, type Reader } from '../../../src/tasks/page/view.ts';
+import { live } from '../../support/scenario.ts';
 
 const NOW = Date.UTC(2026, 10, 25, 12, 30);
 const GROUP = { namespace: 'runners', name: 'ci' };
@@ -127,13 +129,25 @@ describe('what a person may not read', () => {
   });
 });
 
-it('a link is none when it is no address of http', () => {
-  const at = (url: string) =>
-    jobsFor(figures({ jobs: [held(job(1, 'acme/web', { url }), { because: 'blocked' })] }), reader());
+it.each([
+  ['https://gitea.example.com/x', 'https://gitea.example.com/x'],
+  ...['javascript:alert(1)', 'data:text/html,x', '', '//evil.example', `https://a/${'x'.repeat(3_000)}`].map((bad) => [
+    bad,
+  ]),
+])('a link is none when it is no address of http: %s', (url, link) => {
+  const pods = new Map([['runners/r', { pod: 'r-abcde', node: 'node-7' }]]);
+  const runner: RunnerDecision = { emit: true, runner: 'r', group: GROUP, because: 'spare', pinned: false };
+  const shown = {
+    ...figures({
+      jobs: [held(job(1, 'acme/web', { url }), { because: 'blocked' })],
+      runners: [runner],
+      liveJobs: [live('r', 'running')],
+    }),
+    pods,
+  };
 
-  expect(at('https://gitea.example.com/x').jobs[0]?.link).toBe('https://gitea.example.com/x');
-  for (const url of ['javascript:alert(1)', 'data:text/html,x', '', '//evil.example', `https://a/${'x'.repeat(3_000)}`])
-    expect(at(url).jobs[0]?.link).toBeUndefined();
+  expect(jobsFor(shown, reader()).jobs[0]?.link).toBe(link);
+  expect(groupFor(shown, reader(true), 'runners/ci', url)?.runners[0]?.logLink).toBe(link);
 });
 
 it('waiting times are those of jobs that began on runners of the group, by the hour of their begin', () => {

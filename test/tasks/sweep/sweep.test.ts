@@ -1,7 +1,8 @@
 /** The sweeper against Gitea's real answers: what it deletes, what it reads again before, and how it takes refusals. */
 import { describe, expect, it } from 'vitest';
 import type { Intercept } from '../../../model/gitea/simulator.ts';
-import { liveJob, ownName } from './scene.ts';
+import { live as runnerJob } from '../../support/scenario.ts';
+import { ownName } from './scene.ts';
 import { jumpingClock, outcomes, SECRET, startSweepWorld } from './start-sweeper.ts';
 
 const [A, B, C] = [ownName(1), ownName(2), ownName(3)];
@@ -48,7 +49,7 @@ describe.each(['1.25.4', '1.26.0', '1.27.3'] as const)('with Gitea %s', (version
     register(A);
     register(B);
     register(names.started);
-    live.push(liveJob(names.started, 'starting'), liveJob(B, 'complete'));
+    live.push(runnerJob(names.started, 'starting'), runnerJob(B, 'complete'));
     register(names.permanent, undefined, false);
     for (const name of [names.south, names.gpu, 'act-runner']) register(name);
     register(C, { kind: 'global' });
@@ -170,29 +171,6 @@ describe('a pass', () => {
     });
 
     expect(requestsBefore).toBe(1);
-  });
-
-  it('deletes nothing without a view of Kubernetes', async () => {
-    const { clock, group, register, sweeper, left } = await startSweepWorld();
-    register(A);
-    const scene = { groups: [group()], liveJobs: async () => undefined };
-    const own = sweeper();
-
-    clock.now += 61_000;
-    await own.pass(scene);
-    clock.now += 600_000;
-
-    expect(outcomes(await own.pass(scene))).toEqual({ [A]: 'kept cluster-unseen' });
-    expect(left()).toEqual([A]);
-  });
-
-  it('deletes nothing in a dry run', async () => {
-    const { simulator, register, sweeper, sweepTwice, left } = await startSweepWorld();
-    register(A);
-
-    expect(outcomes(await sweepTwice(sweeper({ dryRun: true })))).toEqual({ [A]: 'would-delete' });
-    expect(left()).toEqual([A]);
-    expect(simulator.requests.every(({ method }) => method === 'GET')).toBe(true);
   });
 
   it('spreads its deletions over the minute and leaves what is over the budget to the next', async () => {
