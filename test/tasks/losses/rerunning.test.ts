@@ -23,7 +23,13 @@ it('a Gitea that never answers does not hold up the lost jobs of another one', a
   const look = { jobs: [], runners: [], beganMs: Date.now() };
   const atLoss = [deaf, simulator.url].map((url) => {
     const live = { key: url, object: { metadata: { namespace: 'runners', name: 'ci', uid: url } } };
-    return { live, group: runnerGroup({ evictionRetryDelaySeconds: 0 }), target: targetOf(url), lost, look };
+    return {
+      live,
+      group: runnerGroup({ evictionRetryDelaySeconds: 0 }),
+      target: targetOf(url, undefined, url),
+      lost,
+      look,
+    };
   });
   const losses = { atLoss, settle: () => undefined } as unknown as LossBook;
   const { context, told } = taskContext({ losses });

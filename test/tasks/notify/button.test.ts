@@ -6,7 +6,7 @@ import { EXTEND_ACTION } from '../../../src/tasks/notify/slack-presses.ts';
 import { startRig, until } from '../../serve/rig.ts';
 import { folderWith } from '../../support/run-cli.ts';
 import { notifyOptions, slackArguments, startReceiver } from './receiver.ts';
-import { pressPayload } from './slack-workspace.ts';
+import { EXTENDED, pressPayload, REPLY, startExtender } from './slack-workspace.ts';
 
 const SIGNING = 'signing secret of this test';
 const nowSeconds = () => Math.floor(Date.now() / 1000);
@@ -23,17 +23,14 @@ function signature(body: string, time: number, secret = SIGNING): string {
 async function start() {
   const slack = await startReceiver();
   const folder = folderWith({ token: 'xoxb-1', signing: `${SIGNING}\n` });
-  const extended: string[] = [];
+  const { extend, extended } = startExtender();
   const rig = await startRig();
   const { webhooks: port } = await rig.start({
     notify: notifyOptions({
       tokenFile: join(folder, 'token'),
       signingSecretFile: join(folder, 'signing'),
       apiUrl: `${slack.origin}/api/`,
-      extend: async ({ namespace, name }) => {
-        extended.push(`${namespace}/${name}`);
-        return `job/${name} stays until 2026-11-23T12:00:00Z.`;
-      },
+      extend,
     }),
   });
   const send = async (body: string, headers: Readonly<Record<string, string>>): Promise<number> =>
@@ -50,13 +47,9 @@ describe('the button', () => {
     expect(await sendSigned(press())).toBe(200);
     await until('a reply', () => slack.received.length === 1);
 
-    expect(extended).toEqual(['runners/ci-7-1-9c31e0aa']);
+    expect(extended).toEqual(EXTENDED);
     const [reply] = slack.received;
-    expect(reply && slackArguments(reply)).toMatchObject({
-      channel: 'CBR2V3XEX',
-      thread_ts: '1548261231.000200',
-      text: '<@U024BE7LH> job/ci-7-1-9c31e0aa stays until 2026-11-23T12:00:00Z.',
-    });
+    expect(reply && slackArguments(reply)).toMatchObject(REPLY);
   });
 
   it('refuses what Slack did not sign, what is old, what comes again and what is no press', async () => {
@@ -85,7 +78,7 @@ describe('the button', () => {
     for (const [what, expected, answer] of answers) expect([what, await answer]).toEqual([what, expected]);
 
     expect([await sendSigned(body, time), await sendSigned(body, time)]).toEqual([200, 409]);
-    expect(extended).toEqual(['runners/ci-7-1-9c31e0aa']);
+    expect(extended).toEqual(EXTENDED);
     expect((await fetch(`http://127.0.0.1:${port}/slack/interactive`)).status).toBe(405);
   });
 });

@@ -2,6 +2,7 @@
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttps } from 'node:https';
 import { type WebSocket, WebSocketServer } from 'ws';
+import type { SlackOptions } from '../../../src/tasks/notify/slack.ts';
 import { EXTEND_ACTION } from '../../../src/tasks/notify/slack-presses.ts';
 import { listen } from '../../support/server.ts';
 import { answerJson, bodyOf, type Received } from './receiver.ts';
@@ -81,3 +82,21 @@ export function pressPayload(more: object = {}): object {
 export function pressEnvelope(id: string, payload: object = pressPayload()): string {
   return JSON.stringify({ type: 'interactive', envelope_id: id, payload, accepts_response_payload: true });
 }
+
+/** Keeps no runner, and tells which ones it was asked for. */
+export function startExtender() {
+  const extended: string[] = [];
+  const extend: SlackOptions['extend'] = async ({ namespace, name }) => {
+    extended.push(`${namespace}/${name}`);
+    return `job/${name} stays until 2026-11-23T12:00:00Z.`;
+  };
+  return { extended, extend };
+}
+
+/** What such a press leads to, and the arguments of the reply in Slack. */
+export const EXTENDED = ['runners/ci-7-1-9c31e0aa'];
+export const REPLY = {
+  channel: 'CBR2V3XEX',
+  thread_ts: '1548261231.000200',
+  text: '<@U024BE7LH> job/ci-7-1-9c31e0aa stays until 2026-11-23T12:00:00Z.',
+};

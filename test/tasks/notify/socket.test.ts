@@ -10,7 +10,15 @@ import { makeCertificates } from '../../support/certificate.ts';
 import { proxyServer } from '../../support/proxy-server.ts';
 import { folderWith } from '../../support/run-cli.ts';
 import { answerJson, notifyOptions, slackArguments } from './receiver.ts';
-import { pressEnvelope, pressPayload, startWorkspace, type Workspace } from './slack-workspace.ts';
+import {
+  EXTENDED,
+  pressEnvelope,
+  pressPayload,
+  REPLY,
+  startExtender,
+  startWorkspace,
+  type Workspace,
+} from './slack-workspace.ts';
 
 const APP_TOKEN = 'xapp-1-of-this-test';
 
@@ -18,7 +26,7 @@ async function start(prepare: (slack: Workspace) => void | Promise<void> = () =>
   const slack = await startWorkspace();
   await prepare(slack);
   const folder = folderWith({ token: 'xoxb-1', app: `${APP_TOKEN}\n` });
-  const extended: string[] = [];
+  const { extend, extended } = startExtender();
   const rig = await startRig();
   const replica = await rig.start({
     notify: notifyOptions({
@@ -26,10 +34,7 @@ async function start(prepare: (slack: Workspace) => void | Promise<void> = () =>
       appTokenFile: join(folder, 'app'),
       times: { pauseMs: 10, pingMs: 100 },
       apiUrl: slack.apiUrl,
-      extend: async ({ namespace, name }) => {
-        extended.push(`${namespace}/${name}`);
-        return `job/${name} stays until 2026-11-23T12:00:00Z.`;
-      },
+      extend,
     }),
   });
   const failures = () => replica.log.filter(({ result }) => result === 'unconnected');
@@ -51,14 +56,10 @@ describe('socket mode', () => {
     slack.socket().send(pressEnvelope('e-1'));
     await until('a reply', () => slack.calls.some(({ path }) => path === '/api/chat.postMessage'));
 
-    expect(extended).toEqual(['runners/ci-7-1-9c31e0aa']);
+    expect(extended).toEqual(EXTENDED);
     expect(slack.said).toMatchObject([{ envelope_id: 'e-1' }]);
     const reply = slack.calls.find(({ path }) => path === '/api/chat.postMessage');
-    expect(reply && slackArguments(reply)).toMatchObject({
-      channel: 'CBR2V3XEX',
-      thread_ts: '1548261231.000200',
-      text: '<@U024BE7LH> job/ci-7-1-9c31e0aa stays until 2026-11-23T12:00:00Z.',
-    });
+    expect(reply && slackArguments(reply)).toMatchObject(REPLY);
   });
 
   it('takes what is no press of our button for nothing, and goes on', async () => {
@@ -80,7 +81,7 @@ describe('socket mode', () => {
     slack.socket().send(pressEnvelope('e-5'));
     await until('the good one', () => extended.length > 0);
 
-    expect(extended).toEqual(['runners/ci-7-1-9c31e0aa']);
+    expect(extended).toEqual(EXTENDED);
     expect(slack.opened).toHaveLength(1);
   });
 
@@ -95,7 +96,7 @@ describe('socket mode', () => {
     slack.socket().send(pressEnvelope('e-1'));
     await until('the press', () => extended.length > 0);
 
-    expect(extended).toEqual(['runners/ci-7-1-9c31e0aa']);
+    expect(extended).toEqual(EXTENDED);
   });
 
   it('tries again with the token of the moment when Slack refuses', async () => {

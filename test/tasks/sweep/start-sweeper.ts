@@ -19,6 +19,8 @@ import {
 import { INSTANCE } from './scene.ts';
 
 export const SECRET = 'api-token-of-the-sweeper-0123456789';
+/** Of a site administrator. */
+export const ROOT = 'root-all';
 const ACME: RunnerScope = { kind: 'owner', owner: 'acme' };
 
 export interface SweepWorld {
@@ -44,6 +46,7 @@ export async function startSweepWorld(options: SimulatorOptions = {}): Promise<S
   onTestFinished(() => simulator.close());
   const { gitea } = simulator;
   gitea.addUser('root', { admin: true });
+  gitea.addToken('root', ['all'], ROOT);
   gitea.addUser('olga');
   gitea.addOrg('acme', { owners: ['olga'] });
   gitea.addRepo('acme/web');

@@ -27,7 +27,7 @@ interface Scene {
   readonly pass: () => Promise<void>;
 }
 
-async function start(isWell: boolean, mayRead = () => true): Promise<Scene> {
+async function start(): Promise<Scene> {
   const gitea = await fakeGitea();
   let passes = 0;
   let targets: TargetOf = new Map();
@@ -37,8 +37,8 @@ async function start(isWell: boolean, mayRead = () => true): Promise<Scene> {
       targets = new Map([[runnerGroup(), target]]);
       hear({ is: 'reconciled', verdicts: [], skews: new Map() });
     },
-    isWell: () => isWell,
-    mayRead,
+    isWell: () => true,
+    mayRead: () => true,
     passes: () => passes,
     pass: async () => {
       const end = passes + 2;
@@ -72,18 +72,23 @@ const FAST: Clock = {
   after: (ms, call) => systemClock.after(ms / 1_000, call),
 };
 
-test('a Gitea whose looks fail is not swept until they are good again', async () => {
-  const scene = await start(false);
+test.each<[string, (scene: Scene, isGood: boolean) => unknown]>([
+  ['a Gitea whose looks fail', (scene, isGood) => Object.assign(scene, { isWell: () => isGood })],
+  // Nobody sees its Jobs.
+  ['a namespace that refuses', (scene, isGood) => Object.assign(scene, { mayRead: () => isGood })],
+])('%s is not swept until it is good again', async (_, become) => {
+  const scene = await start();
+  become(scene, false);
   await scene.pass();
   expect(scene.gitea.seen).toEqual([]);
 
-  scene.isWell = () => true;
+  become(scene, true);
   await scene.pass();
   expect(scene.gitea.lines().some((line) => line.includes('/actions/runners'))).toBe(true);
 });
 
 test('a token that was replaced is used no more', async () => {
-  const scene = await start(true);
+  const scene = await start();
   await scene.pass();
   const token = new Token('another-token', scene.gitea.url);
   scene.target({ key: 'new', url: scene.gitea.url, scope: ACME, token });
@@ -95,23 +100,14 @@ test('a token that was replaced is used no more', async () => {
   expect(used).toEqual(new Set(['token another-token']));
 });
 
-test('a namespace that refuses is not swept: nobody sees its Jobs', async () => {
-  const scene = await start(true, () => false);
-  await scene.pass();
-  expect(scene.gitea.seen).toEqual([]);
-
-  scene.mayRead = () => true;
-  await scene.pass();
-  expect(scene.gitea.lines().some((line) => line.includes('/actions/runners'))).toBe(true);
-});
-
 test('a pass deletes nothing when a namespace refuses while it reads', async () => {
   let asks = 0;
+  const scene = await start();
   // Asked before Gitea's lists, and after them.
-  const scene = await start(true, () => {
+  scene.mayRead = () => {
     asks += 1;
     return asks % 2 === 1;
-  });
+  };
   await until('three passes', () => asks >= 6);
 
   expect(scene.gitea.lines().some((line) => line.includes('/actions/runners'))).toBe(true);
