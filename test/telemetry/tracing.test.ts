@@ -17,6 +17,7 @@ const APPLICATION = 'argocd/runners';
 const GROUP = { namespace: 'runners', name: 'ci' };
 const RUNNER = 'ci-7-1-0000cafe';
 const BEGIN_MS = 1_800_000_000_000;
+const ENDING = { is: 'ending', signal: 'SIGTERM' } as const;
 const SEEN = { is: 'runner-seen', uid: 'u1', namespace: 'runners', name: RUNNER } as const;
 
 function job(status: JobStatus, over: Partial<Job> = {}): Job {
@@ -94,6 +95,15 @@ const running: JobDecision = {
   verdict: 'running',
 };
 
+/** A poll finds the CI job, and a runner takes it. */
+function shortWay(way = follow()) {
+  way.looked(20, 60, job('queued'));
+  way.decided(70, served);
+  way.decided(400, running);
+  way.at(500, ENDING);
+  return way;
+}
+
 describe('the way of a CI job', () => {
   it('is one trace, with one span for each phase, from the webhook to the begin of the CI job, and no name of a workflow', async () => {
     const way = follow();
@@ -161,13 +171,7 @@ describe('the way of a CI job', () => {
   });
 
   it('without a webhook begins with the look that found it', async () => {
-    const way = follow();
-    way.looked(20, 60, job('queued'));
-    way.decided(70, served);
-    way.decided(400, running);
-    way.at(500, { is: 'ending', signal: 'SIGTERM' });
-
-    expect((await way.spans()).map(({ name, times }) => [name, ...times])).toEqual([
+    expect((await shortWay().spans()).map(({ name, times }) => [name, ...times])).toEqual([
       ['look', 20, 60],
       ['plan', 60, 70],
       ['claim', 70, 400],
@@ -179,11 +183,8 @@ describe('the way of a CI job', () => {
     const way = follow();
     way.at(0, { ...SEEN, step: 'job' });
     way.at(5, { ...SEEN, step: 'started' });
-    way.looked(20, 60, job('queued'));
-    way.decided(70, served);
-    way.decided(400, running);
 
-    expect((await way.spans()).map(({ name }) => name)).toEqual([
+    expect((await shortWay(way).spans()).map(({ name }) => name)).toEqual([
       'look',
       'plan',
       'claim',
@@ -192,12 +193,7 @@ describe('the way of a CI job', () => {
   });
 
   it('has no trace in a group that has switched tracing off', async () => {
-    const way = follow(false);
-    way.looked(20, 60, job('queued'));
-    way.decided(70, served);
-    way.decided(400, running);
-
-    expect(await way.spans()).toEqual([]);
+    expect(await shortWay(follow(false)).spans()).toEqual([]);
   });
 
   it('that was cancelled ends with the look that no longer shows it', async () => {
@@ -218,7 +214,7 @@ describe('the way of a CI job', () => {
     way.at(90, { is: 'looked', origin: URL_OF_GITEA, target: 'look 1', url: URL_OF_GITEA, ...times });
     way.decided(100, served);
     way.decided(400, running);
-    way.at(500, { is: 'ending', signal: 'SIGTERM' });
+    way.at(500, ENDING);
 
     expect((await way.spans()).at(-1)).toMatchObject({ attributes: { outcome: 'running' } });
   });
@@ -246,7 +242,7 @@ describe('the way of a CI job', () => {
     way.at(100, { ...SEEN, step: 'started' });
     way.at(300, { ...SEEN, uid: 'u2', step: 'started' });
     way.decided(400, running);
-    way.at(500, { is: 'ending', signal: 'SIGTERM' });
+    way.at(500, ENDING);
 
     const start = (await way.spans()).find(({ name }) => name === 'start');
     expect(start?.times).toEqual([90, 300]);
@@ -257,7 +253,7 @@ describe('the way of a CI job', () => {
     way.looked(20, 60, job('queued'));
     way.at(70, { is: 'not-leading' });
     way.decided(400, running);
-    way.at(500, { is: 'ending', signal: 'SIGTERM' });
+    way.at(500, ENDING);
 
     expect(await way.spans()).toEqual([]);
   });

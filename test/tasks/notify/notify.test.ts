@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { NotifyOptions } from '../../../src/tasks/notify/notifier.ts';
 import { type Replica, type Rig, startRig, until } from '../../serve/rig.ts';
+import { json } from '../../support/gitea-stand-in.ts';
 import { folderWith } from '../../support/run-cli.ts';
-import { answerJson, notifyOptions, type Receiver, signed, slackArguments, startReceiver } from './receiver.ts';
+import { notifyOptions, type Receiver, signed, slackArguments, startReceiver } from './receiver.ts';
 
 const SECRET = 'a secret for notifications';
 const TOKEN = 'xoxb-token-of-this-test';
@@ -220,7 +221,7 @@ describe('a Slack that is dead', () => {
 
   it('that refuses is told of with its word, and nothing of its answer besides', async () => {
     const serve = await start(() => CHANNEL, {
-      answer: (_, response) => answerJson(response, { ok: false, error: 'channel_not_found', secret: 'do not tell' }),
+      answer: (_, response) => json(response, { ok: false, error: 'channel_not_found', secret: 'do not tell' }),
     });
     const { log } = serve.replica;
 

@@ -1,11 +1,13 @@
 /** Slack's side of socket mode: `apps.connections.open`, `chat.postMessage`, and the WebSocket. */
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttps } from 'node:https';
+import { text } from 'node:stream/consumers';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { SlackOptions } from '../../../src/tasks/notify/slack.ts';
 import { EXTEND_ACTION } from '../../../src/tasks/notify/slack-presses.ts';
+import { json } from '../../support/gitea-stand-in.ts';
 import { listen } from '../../support/server.ts';
-import { answerJson, bodyOf, type Received } from './receiver.ts';
+import type { Received } from './receiver.ts';
 
 export interface Workspace {
   readonly origin: string;
@@ -34,10 +36,10 @@ export async function startWorkspace(tls?: { readonly key: string; readonly cert
   const said: unknown[] = [];
   const sockets: WebSocket[] = [];
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    calls.push({ path: request.url ?? '', headers: request.headers, body: await bodyOf(request) });
-    if (request.url !== '/api/apps.connections.open') answerJson(response, { ok: true });
+    calls.push({ path: request.url ?? '', headers: request.headers, body: await text(request) });
+    if (request.url !== '/api/apps.connections.open') json(response, { ok: true });
     else if (workspace.refuseWith) workspace.refuseWith(response);
-    else answerJson(response, { ok: true, url: `${origin.replace('http', 'ws')}/link/?ticket=1&app_id=2` });
+    else json(response, { ok: true, url: `${origin.replace('http', 'ws')}/link/?ticket=1&app_id=2` });
   };
   const server = tls ? createHttps(tls, handle) : createHttp(handle);
   const { close, origin } = await listen(server, tls ? 'https://localhost' : 'http://127.0.0.1');
@@ -45,7 +47,7 @@ export async function startWorkspace(tls?: { readonly key: string; readonly cert
     opened.push(request.headers);
     sockets.push(socket);
     socket.on('ping', (data) => workspace.answersPings && socket.pong(data));
-    socket.on('message', (text) => said.push(JSON.parse(String(text))));
+    socket.on('message', (data) => said.push(JSON.parse(String(data))));
     if (workspace.greets) socket.send(JSON.stringify({ type: 'hello', num_connections: 1 }));
   });
   const workspace: Workspace = {

@@ -7,9 +7,10 @@ import { build } from 'esbuild';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startRig, until } from '../../serve/rig.ts';
 import { makeCertificates } from '../../support/certificate.ts';
+import { json } from '../../support/gitea-stand-in.ts';
 import { proxyServer } from '../../support/proxy-server.ts';
 import { folderWith } from '../../support/run-cli.ts';
-import { answerJson, notifyOptions, slackArguments } from './receiver.ts';
+import { notifyOptions, slackArguments } from './receiver.ts';
 import {
   EXTENDED,
   pressEnvelope,
@@ -101,7 +102,7 @@ describe('socket mode', () => {
 
   it('tries again with the token of the moment when Slack refuses', async () => {
     const { failures, folder, slack } = await start((workspace) => {
-      workspace.refuseWith = (response) => answerJson(response, { ok: false, error: 'invalid_auth' });
+      workspace.refuseWith = (response) => json(response, { ok: false, error: 'invalid_auth' });
     });
     await until('it is told', () => failures().length > 0);
 
@@ -122,10 +123,10 @@ describe('socket mode', () => {
   });
 
   it.each([
-    ['status 500', refusing((response) => answerJson(response, {}, 500))],
+    ['status 500', refusing((response) => json(response, {}, 500))],
     ['too many messages (429)', refusing(answer429)],
     ['no JSON', refusing((response) => response.end('<html>'))],
-    ['no address', refusing((response) => answerJson(response, { ok: true }))],
+    ['no address', refusing((response) => json(response, { ok: true }))],
     ['it is gone', (slack: Workspace) => slack.close()],
     ['it greets nobody', greetingNobody],
   ] as const)('a Slack that is not well delays nothing: %s', async (what, makeBad) => {
@@ -194,9 +195,9 @@ describe('socket mode', () => {
   });
 });
 
-function answer429(response: Parameters<typeof answerJson>[0]): void {
+function answer429(response: Parameters<typeof json>[0]): void {
   response.setHeader('retry-after', '30');
-  answerJson(response, { ok: false, error: 'ratelimited' }, 429);
+  json(response, { ok: false, error: 'ratelimited' }, 429);
 }
 
 function refusing(answer: NonNullable<Workspace['refuseWith']>) {

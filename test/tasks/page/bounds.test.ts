@@ -216,9 +216,8 @@ it('tokens that Gitea does not know are limited together', async () => {
 });
 
 async function openStream(page: string, browser: Browser) {
-  const cookie = [...browser.cookies(page)].map(([name, value]) => `${name}=${value}`).join('; ');
   const ending = new AbortController();
-  const response = await fetch(`${page}/events`, { headers: { cookie }, signal: ending.signal });
+  const response = await fetch(`${page}/events`, { headers: browser.headers(page), signal: ending.signal });
   return { status: response.status, end: () => ending.abort() };
 }
 

@@ -1,6 +1,7 @@
 /** Gitea's side of a sign-in, put before a simulator: it knows one client, asks for PKCE, and gives a code away once. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import type { Simulator } from '../../../model/gitea/simulator.ts';
 
 export const CLIENT = { id: 'client-of-the-page', secret: 'client-secret-that-nobody-may-see' } as const;
@@ -46,9 +47,7 @@ export function startProvider(simulator: Simulator, user: string): OAuthProvider
     response.writeHead(303, { location: back.href }).end();
   };
   const exchange = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    let text = '';
-    for await (const chunk of request) text += String(chunk);
-    const form = new URLSearchParams(text);
+    const form = new URLSearchParams(await text(request));
     exchanges.push(form);
     const known = codes.get(form.get('code') ?? '');
     codes.delete(form.get('code') ?? '');

@@ -35,14 +35,17 @@ describe('sign-in', () => {
     expect(provider.exchanges[0]?.get('code_verifier')?.length).toBeGreaterThan(40);
   });
 
-  it('says that it did not work when the person says no at Gitea', async () => {
+  it.each([
+    ['the person says no at Gitea', { refuses: true }, 400, 'Gitea did not confirm this sign-in.'],
+    ['Gitea does not answer', { exchangeFails: 502 }, 503, 'Gitea does not answer'],
+  ])('says that it did not work when %s', async (_, what, status, why) => {
     const { page, provider } = await startAcmePage();
-    provider.refuses = true;
+    Object.assign(provider, what);
 
     const got = await new Browser().open(`${page}/sign-in`);
 
-    expect(got.status).toBe(400);
-    expect(got.text).toContain('Gitea did not confirm this sign-in.');
+    expect(got.status).toBe(status);
+    expect(got.text).toContain(why);
   });
 
   it('ends with the button', async () => {
@@ -132,8 +135,7 @@ it('live updates tell that there are new figures, and the page then shows the ne
   const { page, signIn, got, simulator } = await startAcmePage();
   const browser = await signIn('anna');
   const ending = new AbortController();
-  const cookie = [...browser.cookies(page)].map(([name, value]) => `${name}=${value}`).join('; ');
-  const stream = await fetch(`${page}/events`, { headers: { cookie }, signal: ending.signal });
+  const stream = await fetch(`${page}/events`, { headers: browser.headers(page), signal: ending.signal });
   let told = '';
   const reading = (async () => {
     for await (const chunk of stream.body ?? []) told += Buffer.from(chunk as Uint8Array).toString();

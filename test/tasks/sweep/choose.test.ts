@@ -154,15 +154,6 @@ describe('a runner that is online without a Job', () => {
   });
 });
 
-it('a group whose look is missing has no verdicts, and the others have theirs', () => {
-  const gpu = { ...CI, name: 'gpu', look: 'failed' };
-
-  const found = seenTwice(evidence({ runners: [row(NAME)] }, { groups: [CI, gpu] }));
-
-  expect([...found]).toEqual([[NAME, 'dead']]);
-  expect(deadRegistrations(evidence({}, { groups: [gpu] }), new Map()).registrations).toEqual([]);
-});
-
 it('a row in two lists of one Gitea is judged once', () => {
   const scene = evidence({}, { groups: BOTH, looks: looksAt(OFFLINE, OFFLINE) });
 

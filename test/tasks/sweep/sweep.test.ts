@@ -30,15 +30,6 @@ function answering(method: string, path: RegExp, status: number, body: object = 
   };
 }
 
-it('sends nothing to a Gitea that is to be left alone', async () => {
-  const { simulator, register, sweeper, group } = await startSweepWorld();
-  register(A);
-  const report = await sweeper().pass({ groups: [group()], mayAsk: () => false, liveJobs: async () => [] });
-
-  expect(report).toMatchObject({ registrations: [], failures: [] });
-  expect(simulator.requests).toEqual([]);
-});
-
 describe.each(['1.25.4', '1.26.0', '1.27.3'] as const)('with Gitea %s', (version) => {
   it('deletes the dead rows of the group, and no other', async () => {
     const { simulator, register, live, sweeper, sweepTwice, left } = await startSweepWorld({ version });
