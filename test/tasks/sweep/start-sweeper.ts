@@ -2,7 +2,7 @@
 
 import { onTestFinished } from 'vitest';
 import type { RunnerScope } from '../../../model/gitea/model.ts';
-import { type Simulator, type SimulatorOptions, startSimulator } from '../../../model/gitea/simulator.ts';
+import type { Simulator, SimulatorOptions } from '../../../model/gitea/simulator.ts';
 import type { SweepClock } from '../../../src/cli/sweep.ts';
 import { giteaClient } from '../../../src/clients/gitea/observe.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
@@ -16,6 +16,7 @@ import {
   type SweepGroup,
   type SweepReport,
 } from '../../../src/tasks/sweep/sweep.ts';
+import { startAcme } from '../../support/start-acme.ts';
 import { INSTANCE } from './scene.ts';
 
 export const SECRET = 'api-token-of-the-sweeper-0123456789';
@@ -42,15 +43,11 @@ export interface SweepWorld {
 
 export async function startSweepWorld(options: SimulatorOptions = {}): Promise<SweepWorld> {
   const clock = { now: Date.UTC(2026, 8, 1) };
-  const simulator = await startSimulator({ now: () => clock.now, ...options });
-  onTestFinished(() => simulator.close());
+  const { simulator } = await startAcme({ now: () => clock.now, ...options });
   const { gitea } = simulator;
   gitea.addUser('root', { admin: true });
   gitea.addToken('root', ['all'], ROOT);
-  gitea.addUser('olga');
-  gitea.addOrg('acme', { owners: ['olga'] });
-  gitea.addRepo('acme/web');
-  gitea.addToken('olga', ['write:organization'], SECRET);
+  gitea.addToken('anna', ['write:organization'], SECRET);
   const http = giteaClient({ deadlineMs: 10_000, env: {} });
   onTestFinished(() => http.close());
   const pauses: number[] = [];

@@ -190,15 +190,15 @@ describe('a pass', () => {
 describe('scopes', () => {
   it('sweeps each scope with its own list', async () => {
     const { simulator, register, group, sweeper, sweepTwice, left } = await startSweepWorld();
-    simulator.gitea.addToken('olga', ['all'], 'olga-all');
+    simulator.gitea.addToken('anna', ['all'], 'anna-all');
     const names = ['g', 'u', 'r'].map((name) => ownName(1, { namespace: 'runners', name }));
     register(names[0] ?? '', { kind: 'global' });
-    register(names[1] ?? '', { kind: 'owner', owner: 'olga' });
+    register(names[1] ?? '', { kind: 'owner', owner: 'anna' });
     register(names[2] ?? '', { kind: 'repo', repo: 'acme/web' });
 
     await sweepTwice(sweeper(), [
       group({ name: 'g' }, { kind: 'global' }, ROOT),
-      group({ name: 'u' }, { kind: 'user', user: 'olga' }, 'olga-all'),
+      group({ name: 'u' }, { kind: 'user', user: 'anna' }, 'anna-all'),
       group({ name: 'r' }, { kind: 'repo', owner: 'acme', repo: 'web' }, ROOT),
     ]);
 
@@ -221,11 +221,11 @@ describe('scopes', () => {
 
   it('says that another user’s runners cannot be listed', async () => {
     const { register, group, sweeper, sweepTwice, left } = await startSweepWorld();
-    register(A, { kind: 'owner', owner: 'olga' });
+    register(A, { kind: 'owner', owner: 'anna' });
 
-    const report = await sweepTwice(sweeper(), [group({}, { kind: 'user', user: 'olga' }, ROOT)]);
+    const report = await sweepTwice(sweeper(), [group({}, { kind: 'user', user: 'anna' }, ROOT)]);
 
-    expect(report).toMatchObject({ registrations: [], unlisted: ['user olga'], failures: [] });
+    expect(report).toMatchObject({ registrations: [], unlisted: ['user anna'], failures: [] });
     expect(left()).toEqual([A]);
   });
 });
@@ -233,10 +233,10 @@ describe('scopes', () => {
 describe('trouble', () => {
   it('names the scope that a token lacks for deleting, and does not try the next row', async () => {
     const { simulator, register, group, sweeper, sweepTwice, left } = await startSweepWorld();
-    simulator.gitea.addToken('olga', ['read:organization'], 'olga-reads');
+    simulator.gitea.addToken('anna', ['read:organization'], 'anna-reads');
     for (const name of [A, B]) register(name);
 
-    const report = await sweepTwice(sweeper(), [group({}, undefined, 'olga-reads')]);
+    const report = await sweepTwice(sweeper(), [group({}, undefined, 'anna-reads')]);
 
     expect(outcomes(report)).toEqual({ [A]: 'failed', [B]: 'postponed' });
     expect(report.failures).toMatchObject([{ code: 'GR-GITEA-02', exit: 1 }]);
