@@ -9,28 +9,10 @@ import { json } from '../../support/gitea-stand-in.ts';
 import { listen } from '../../support/server.ts';
 import type { Received } from './receiver.ts';
 
-export interface Workspace {
-  readonly origin: string;
-  readonly apiUrl: string;
-  /** Calls of the Web API. */
-  readonly calls: readonly Received[];
-  /** Headers of each WebSocket that was opened. */
-  readonly opened: readonly IncomingMessage['headers'][];
-  /** The newest connection. */
-  readonly socket: () => WebSocket;
-  /** What came over WebSockets. */
-  readonly said: readonly unknown[];
-  /** Answers `apps.connections.open` with this; undefined: as Slack does. */
-  refuseWith: ((response: ServerResponse) => void) | undefined;
-  /** Whether a new connection is greeted. */
-  greets: boolean;
-  /** Whether a new connection answers pings. */
-  answersPings: boolean;
-  readonly close: () => Promise<void>;
-}
+export type Workspace = Awaited<ReturnType<typeof startWorkspace>>;
 
 /** @param tls key and certificate: https and wss. */
-export async function startWorkspace(tls?: { readonly key: string; readonly cert: string }): Promise<Workspace> {
+export async function startWorkspace(tls?: { readonly key: string; readonly cert: string }) {
   const calls: Received[] = [];
   const opened: IncomingMessage['headers'][] = [];
   const said: unknown[] = [];
@@ -50,16 +32,23 @@ export async function startWorkspace(tls?: { readonly key: string; readonly cert
     socket.on('message', (data) => said.push(JSON.parse(String(data))));
     if (workspace.greets) socket.send(JSON.stringify({ type: 'hello', num_connections: 1 }));
   });
-  const workspace: Workspace = {
+  const workspace = {
     origin,
     apiUrl: `${origin}/api/`,
+    /** Calls of the Web API. */
     calls,
+    /** Headers of each WebSocket that was opened. */
     opened,
+    /** What came over WebSockets. */
     said,
-    refuseWith: undefined,
+    /** Answers `apps.connections.open` with this; undefined: as Slack does. */
+    refuseWith: undefined as ((response: ServerResponse) => void) | undefined,
+    /** Whether a new connection is greeted. */
     greets: true,
+    /** Whether a new connection answers pings. */
     answersPings: true,
     close,
+    /** The newest connection. */
     socket: () => {
       const newest = sockets.at(-1);
       if (!newest) throw new Error('nobody has connected');

@@ -6,24 +6,16 @@ import { settingsFrom } from '../../../src/cli/settings.ts';
 import type { Subscriber } from '../../../src/serve/events.ts';
 import { type Clock, systemClock } from '../../../src/shared/clock.ts';
 import { openPage, type PageOptions } from '../../../src/tasks/page/page.ts';
-import { type Rig, startRig } from '../../serve/rig.ts';
+import { startRig } from '../../serve/rig.ts';
 import { freePort } from '../../servers/process.ts';
 import { printingIo } from '../../support/printing-io.ts';
 import { folderWith } from '../../support/run-cli.ts';
 import { Browser, type Got } from './browser.ts';
-import { CLIENT, type OAuthProvider, startProvider } from './oauth-provider.ts';
+import { CLIENT, startProvider } from './oauth-provider.ts';
 
 export const COOKIE_KEY = 'a-key-of-this-test-that-is-long-enough-0123456789';
 
-export interface PageRig extends Rig {
-  readonly page: string;
-  readonly provider: OAuthProvider;
-  /** A browser in which this person is signed in. */
-  readonly signIn: (user: string) => Promise<Browser>;
-  readonly got: (browser: Browser, path: string) => Promise<Got>;
-  /** Another replica of the page with the same settings, at its own address. */
-  readonly replica: () => Promise<string>;
-}
+export type PageRig = Awaited<ReturnType<typeof startPage>>;
 
 export async function startPage(
   over: Partial<PageOptions> & {
@@ -33,7 +25,7 @@ export async function startPage(
     readonly clock?: Clock;
   } = {},
   simulator: SimulatorOptions = {},
-): Promise<PageRig> {
+) {
   const { clock = systemClock, spec = '', subscribers = [], ...more } = over;
   const rig = await startRig(spec, simulator);
   const provider = startProvider(rig.simulator, 'anna');
@@ -65,9 +57,11 @@ export async function startPage(
     ...rig,
     page,
     provider,
+    /** Another replica of the page with the same settings, at its own address. */
     replica: start,
-    got: (browser, path) => browser.open(`${page}${path}`),
-    signIn: async (user) => {
+    got: (browser: Browser, path: string): Promise<Got> => browser.open(`${page}${path}`),
+    /** A browser in which this person is signed in. */
+    signIn: async (user: string): Promise<Browser> => {
       provider.user = user;
       const browser = new Browser();
       const got = await browser.open(`${page}/sign-in?to=/`);

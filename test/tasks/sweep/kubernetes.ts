@@ -3,18 +3,14 @@
 import { CERTIFICATES, kubeconfigFor, liveJob } from '../../clients/kubernetes/through-cli.ts';
 import { startApiServer } from '../../support/api-server.ts';
 
-export interface Kubernetes {
-  readonly kubeconfig: string;
-  /** Names and states of the Jobs in namespace `runners`. */
-  readonly jobs: Map<string, 'active' | 'Complete'>;
-  readonly close: () => Promise<void>;
-}
-
 const AT = '2026-09-01T00:00:00Z';
 
+export type Kubernetes = Awaited<ReturnType<typeof startKubernetes>>;
+
 /** @param folder where the kubeconfig is put. */
-export async function startKubernetes(folder: string): Promise<Kubernetes> {
-  const jobs: Kubernetes['jobs'] = new Map();
+export async function startKubernetes(folder: string) {
+  /** Names and states of the Jobs in namespace `runners`. */
+  const jobs = new Map<string, 'active' | 'Complete'>();
   const jobOf = ([name, state]: readonly [string, string]): object => {
     const conditions = state === 'active' ? [] : [{ type: state, status: 'True', lastTransitionTime: AT }];
     return liveJob(name, Date.parse(AT), { conditions });

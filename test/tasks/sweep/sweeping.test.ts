@@ -8,39 +8,32 @@ import { WorkQueue } from '../../../src/serve/queue.ts';
 import { type Clock, systemClock } from '../../../src/shared/clock.ts';
 import { type SweepGroup, SweptGroups, sweepDeadRows } from '../../../src/tasks/sweep/sweep.ts';
 import { until } from '../../serve/rig.ts';
-import { type FakeGitea, fakeGitea, type Intercept, runnerRow } from '../../support/gitea-stand-in.ts';
+import { fakeGitea, type Intercept, runnerRow } from '../../support/gitea-stand-in.ts';
 import { ACME, targetOf } from '../../support/looking.ts';
 import { quietGiteas } from '../../support/quiet-giteas.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { taskContext } from '../../support/task-context.ts';
 import { INSTANCE, ownName } from './scene.ts';
 
-interface Scene {
-  readonly gitea: FakeGitea;
-  /** From now on its group has this target. */
-  readonly target: (target: GiteaTarget) => void;
-  isWell: (target: GiteaTarget) => boolean;
-  mayRead: (namespace: string) => boolean;
-  /** How often the Jobs of the cluster were asked for. */
-  readonly passes: () => number;
-  /** Ends when two passes have begun and one of them is over. */
-  readonly pass: () => Promise<void>;
-}
+type Scene = Awaited<ReturnType<typeof start>>;
 
-async function start(): Promise<Scene> {
+async function start() {
   const gitea = await fakeGitea();
   let passes = 0;
   let targets: TargetOf = new Map();
-  const scene: Scene = {
+  const scene = {
     gitea,
-    target: (target) => {
+    /** From now on its group has this target. */
+    target: (target: GiteaTarget): void => {
       targets = new Map([[runnerGroup(), target]]);
       hear({ is: 'reconciled', verdicts: [], skews: new Map() });
     },
-    isWell: () => true,
-    mayRead: () => true,
+    isWell: (): boolean => true,
+    mayRead: (): boolean => true,
+    /** How often the Jobs of the cluster were asked for. */
     passes: () => passes,
-    pass: async () => {
+    /** Ends when two passes have begun and one of them is over. */
+    pass: async (): Promise<void> => {
       const end = passes + 2;
       await until('two passes', () => passes >= end);
     },
@@ -49,10 +42,10 @@ async function start(): Promise<Scene> {
     clock: { ...systemClock, now: () => 0 },
     queue: new WorkQueue(FAST),
     giteas: quietGiteas(10_000),
-    isWell: (target) => scene.isWell(target),
+    isWell: () => scene.isWell(),
     targetOf: () => targets,
     cluster: {
-      mayRead: (namespace) => scene.mayRead(namespace),
+      mayRead: () => scene.mayRead(),
       // Asked for when the lists of a pass were read.
       runners: () => {
         passes += 1;
