@@ -10,13 +10,13 @@ const BUILD = { jobs: [{ key: 'build', runsOn: ['linux'] }] };
 const WORDS = 'secret words of the server';
 const ROW = /runners\/\d+$/;
 
-/** Does something once, just before the first request (or another one) that fits is answered. */
+/** Does something just before the nth request that fits is answered. */
 function justBefore(method: string, path: RegExp, act: () => void, nth = 1): Intercept {
   let seen = 0;
   return (request) => {
-    if (request.method === method && path.test(request.url ?? '')) seen += 1;
-    else return false;
-    if (seen === nth) act();
+    const fits = request.method === method && path.test(request.url ?? '');
+    if (fits) seen += 1;
+    if (fits && seen === nth) act();
     return false;
   };
 }
