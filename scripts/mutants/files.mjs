@@ -44,7 +44,7 @@ const SERVE = {
     /^test\/serve\/planning\/.*\.test\.ts$/,
     /^test\/serve\/looks\/poll-interval\.test\.ts$/,
     /^test\/serve\/losses\/.*\.test\.ts$/,
-    /^test\/tasks\/losses\/(?:decide|due)\.test\.ts$/,
+    /^test\/tasks\/losses\/decide\.test\.ts$/,
     /^test\/clients\/argocd\/(?:wake|app-state)\.test\.ts$/,
     /^test\/clients\/kubernetes\/(?:judge|pods|pod-loss|places)\.test\.ts$/,
     /^test\/simulation\/serve\/reruns\.test\.ts$/,

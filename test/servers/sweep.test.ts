@@ -13,8 +13,8 @@ import { runnerName } from '../../src/planner/names.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { VANISHED_APART_MS } from '../../src/tasks/sweep/choose.ts';
 import { atOnce, Sweeper } from '../../src/tasks/sweep/sweep.ts';
+import { live } from '../support/scenario.ts';
 import { type Kubernetes, startKubernetes } from '../tasks/sweep/kubernetes.ts';
-import { liveJob } from '../tasks/sweep/scene.ts';
 import { GITEA_VERSIONS } from './build.ts';
 import { generate, type TestGroup, writeGroups } from './generate.ts';
 import { type Gitea, startGitea } from './gitea.ts';
@@ -135,7 +135,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     const target = { key: 'acme', url: gitea.url, scope, token: new Token(gitea.admin.token, gitea.url) };
     const before = (await rows()).map(({ name }) => name);
     const vanished = nameOf(1, '', 'gone');
-    const liveJobs = before.filter((name) => name !== vanished).map((name) => liveJob(name, 'running'));
+    const liveJobs = before.filter((name) => name !== vanished).map((name) => live(name, 'running'));
     const scene = {
       groups: [{ namespace: 'runners', name: 'ci', target }],
       areAll: true,

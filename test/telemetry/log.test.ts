@@ -16,38 +16,27 @@ function openTestLog() {
   return { lines, clock, tell: logTo(log, () => clock.nowMs) };
 }
 
-it('warns of dropped connections once a minute per port', () => {
+const dropped = (listener: 'webhooks' | 'metrics') => ({ is: 'connection-dropped', listener }) as const;
+const late = (origin: string) => ({ is: 'visit-waited', origin, ms: 9_000, lateScopes: 60 }) as const;
+const differ = (...origins: readonly string[]): ServeEvent => {
+  const groups = origins.map((giteaUrl) => ({ live: { group: runnerGroup({ giteaUrl }) } }));
+  const clockWarnings = [{ code: 'GR-CLOCK-01', message: 'compare clocks: …' }] as const;
+  return { is: 'planned', verdict: verdictOf({ clockWarnings, groups: groups as never }), ms: 1 };
+};
+
+it.each<[string, ServeEvent, ServeEvent, number]>([
+  ['dropped connections, by port', dropped('webhooks'), dropped('metrics'), 60_000],
+  ['looks that come late, by Gitea', late('https://a'), late('https://b'), 60_000],
+  ['clocks, by servers', differ('https://a'), differ('https://a', 'https://b'), 3_600_000],
+])('warns of %s, and not again for a time', (_, first, other, pauseMs) => {
   const { clock, lines, tell } = openTestLog();
-  const dropped = (listener: 'webhooks' | 'metrics') => tell({ is: 'connection-dropped', listener });
-  dropped('webhooks');
-  dropped('webhooks');
-  expect(lines).toHaveLength(1);
-
-  dropped('metrics');
+  for (const event of [first, first, other]) tell(event);
+  clock.nowMs = pauseMs - 1;
+  tell(first);
   expect(lines).toHaveLength(2);
 
-  clock.nowMs = 59_999;
-  dropped('webhooks');
-  expect(lines).toHaveLength(2);
-  clock.nowMs = 60_000;
-  dropped('webhooks');
-  expect(lines).toHaveLength(3);
-});
-
-it('warns once a minute per Gitea that looks come late, and not when a sweep waits', () => {
-  const { clock, lines, tell } = openTestLog();
-  const waited = (origin: string, lateScopes?: number) =>
-    tell({ is: 'visit-waited', origin, ms: 9_000, ...(lateScopes !== undefined && { lateScopes }) });
-  waited('https://a');
-  expect(lines).toEqual([]);
-
-  waited('https://a', 60);
-  waited('https://a', 60);
-  waited('https://b', 2);
-  expect(lines).toHaveLength(2);
-
-  clock.nowMs = 60_000;
-  waited('https://a', 60);
+  clock.nowMs = pauseMs;
+  tell(first);
   expect(lines).toHaveLength(3);
 });
 
@@ -69,23 +58,6 @@ it('remembers 1,000 warnings at most: an addressee can make each one differ by i
   // It is forgotten, so nothing of it is in memory.
   retried('wait 1 s');
   expect(lines).toHaveLength(1_002);
-});
-
-it('warns of clocks once an hour per servers', () => {
-  const { clock, lines, tell } = openTestLog();
-  const differ = (...origins: readonly string[]) => {
-    const groups = origins.map((giteaUrl) => ({ live: { group: runnerGroup({ giteaUrl }) } }));
-    const clockWarnings = [{ code: 'GR-CLOCK-01', message: 'compare clocks: …' }] as const;
-    tell({ is: 'planned', verdict: verdictOf({ clockWarnings, groups: groups as never }), ms: 1 });
-  };
-  differ('https://a');
-  differ('https://a');
-  differ('https://a', 'https://b');
-  expect(lines).toHaveLength(2);
-
-  clock.nowMs = 3_600_000;
-  differ('https://a');
-  expect(lines).toHaveLength(3);
 });
 
 it('of a wake says why the sync before it has failed, and does not call that an error of the wake', () => {
@@ -113,6 +85,8 @@ it.each<[ServeEvent, readonly string[]]>([
     [],
   ],
   [{ is: 'not-leading' }, ['info not leading any more']],
+  // A sweep.
+  [{ is: 'visit-waited', origin: 'https://a', ms: 9_000 }, []],
   [{ is: 'plan-shown', application: 'argocd/ci', ms: 1 }, []],
 ])('of %j writes %j', (event, expected) => {
   const { lines, tell } = openTestLog();

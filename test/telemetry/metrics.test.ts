@@ -3,8 +3,16 @@ import { expect, it } from 'vitest';
 import { deliveriesIn } from '../../src/cli/doctor/installation.ts';
 import type { Plan } from '../../src/planner/decisions.ts';
 import type { LiveRunner } from '../../src/serve/planning/live.ts';
+import type { GroupVerdict } from '../../src/serve/reconcile.ts';
 import { MOST_LABEL_SETS, openMetrics } from '../../src/telemetry/metrics.ts';
+import { live } from '../support/scenario.ts';
 import { verdictOf } from '../support/verdict.ts';
+
+function groupOf(runners: readonly LiveRunner[], over: Partial<GroupVerdict['facts']>): GroupVerdict {
+  const metadata = { namespace: 'runners', name: 'ci', uid: 'x' };
+  const facts = { generation: 1, suspended: false, activeRunners: 0, argocd: { is: 'unmanaged' }, ...over } as const;
+  return { live: { key: 'runners/ci', object: { metadata } }, runners, facts };
+}
 
 it('the manual lists every metric of ours, and no other, with its labels', async () => {
   const manual = readFileSync('docs/serve.md', 'utf8');
@@ -49,17 +57,9 @@ it('a process that leads no longer shows no figures of groups, but goes on count
     );
   };
   const origin = 'https://gitea.example.com';
-  const metadata = { namespace: 'runners', name: 'ci', uid: 'x' };
   const held = { cap: 0, limit: 0, suspended: 0, 'backing-off': 0 };
-  const facts = {
-    generation: 1,
-    suspended: false,
-    activeRunners: 0,
-    argocd: { is: 'managed' as const, differsForMs: 0 },
-    counts: { queued: 0, held, summary: undefined, stuck: [], debugging: [] },
-  };
-  const group = { live: { key: 'runners/ci', object: { metadata } }, runners: [], facts };
-  const verdict = verdictOf({ groups: [group] });
+  const counts = { queued: 0, held, summary: undefined, stuck: [], debugging: [] };
+  const verdict = verdictOf({ groups: [groupOf([], { argocd: { is: 'managed', differsForMs: 0 }, counts })] });
 
   subscriber({ is: 'looked', origin, target: 'look 1', url: origin, beganMs: 0, endedMs: 1 });
   subscriber({ is: 'reconciled', verdicts: [verdict], skews: new Map([[origin, 1_000]]) });
@@ -72,9 +72,10 @@ it('a process that leads no longer shows no figures of groups, but goes on count
 
 it('shows the runners of a group by what they do, and when Gitea was last looked at', async () => {
   const { render, subscriber } = openMetrics();
-  const metadata = { namespace: 'runners', name: 'ci', uid: 'x' };
-  const job = { namespace: 'runners', createdAtMs: 0, state: 'running' } as const;
-  const runners: readonly LiveRunner[] = ['a', 'b', 'c'].map((name) => ({ job: { ...job, name }, annotations: {} }));
+  const runners: readonly LiveRunner[] = ['a', 'b', 'c'].map((name) => ({
+    job: live(name, 'running'),
+    annotations: {},
+  }));
   const decision = { emit: true, group: { namespace: 'runners', name: 'ci' }, pinned: false } as const;
   const plan: Plan = {
     groups: [],
@@ -85,17 +86,8 @@ it('shows the runners of a group by what they do, and when Gitea was last looked
       { ...decision, runner: 'c', because: 'busy' },
     ],
   };
-  const facts = {
-    generation: 1,
-    suspended: false,
-    activeRunners: 3,
-    checkedAtMs: 9_000,
-    argocd: { is: 'unmanaged' },
-  } as const;
-  const verdict = verdictOf({
-    planning: { is: 'planned', plan, atMs: 0 },
-    groups: [{ live: { key: 'runners/ci', object: { metadata } }, runners, facts }],
-  });
+  const groups = [groupOf(runners, { checkedAtMs: 9_000 })];
+  const verdict = verdictOf({ planning: { is: 'planned', plan, atMs: 0 }, groups });
 
   subscriber({ is: 'reconciled', verdicts: [verdict], skews: new Map() });
 

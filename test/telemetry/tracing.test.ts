@@ -10,28 +10,18 @@ import { openSink } from '../../src/telemetry/tracing/otlp.ts';
 import { contextOf } from '../../src/telemetry/tracing/span.ts';
 import { traceTo } from '../../src/telemetry/tracing.ts';
 import { runnerGroup } from '../support/runner-group.ts';
+import { job as sceneJob, ORIGIN as URL_OF_GITEA } from '../support/scenario.ts';
 import { verdictOf } from '../support/verdict.ts';
 
-const URL_OF_GITEA = 'https://gitea.example.com';
 const APPLICATION = 'argocd/runners';
 const GROUP = { namespace: 'runners', name: 'ci' };
 const RUNNER = 'ci-7-1-0000cafe';
 const BEGIN_MS = 1_800_000_000_000;
+const ENDING = { is: 'ending', signal: 'SIGTERM' } as const;
 const SEEN = { is: 'runner-seen', uid: 'u1', namespace: 'runners', name: RUNNER } as const;
 
 function job(status: JobStatus, over: Partial<Job> = {}): Job {
-  return {
-    id: 7,
-    attempt: 1,
-    runId: 3,
-    repository: 'acme/web',
-    name: 'the token is s3cret',
-    url: '',
-    labels: ['linux'],
-    status,
-    createdAtMs: 0,
-    ...over,
-  };
+  return sceneJob(7, { runId: 3, name: 'the token is s3cret', status, ...over });
 }
 
 /** A subscriber with a clock of its own. Times are ms since the beginning. @param tracing of the group. */
@@ -105,39 +95,44 @@ const running: JobDecision = {
   verdict: 'running',
 };
 
-function fullWay() {
-  const way = follow();
-  way.webhook(0, 'queued');
+/** A poll finds the CI job, and a runner takes it. */
+function shortWay(way = follow()) {
   way.looked(20, 60, job('queued'));
-  way.decided(70, held);
-  way.decided(500, served);
-  way.at(1_500, {
-    is: 'woken',
-    application: APPLICATION,
-    outcome: { is: 'synced' },
-    ms: 900,
-    waitedMs: 40,
-    steps: [
-      { step: 'read', beganMs: BEGIN_MS + 600, endedMs: BEGIN_MS + 620 },
-      { step: 'refresh', beganMs: BEGIN_MS + 620, endedMs: BEGIN_MS + 1_400 },
-      { step: 'sync', beganMs: BEGIN_MS + 1_400, endedMs: BEGIN_MS + 1_500 },
-    ],
-  });
-  way.at(1_700, { ...SEEN, step: 'job' });
-  way.at(1_720, { ...SEEN, step: 'created' });
-  way.at(1_760, { ...SEEN, step: 'scheduled' });
-  way.at(1_900, { ...SEEN, step: 'registering' });
-  way.at(2_100, { ...SEEN, step: 'registered' });
-  way.at(2_300, { ...SEEN, step: 'started' });
-  way.webhook(2_400, 'in_progress');
-  way.looked(2_410, 2_450, running.job);
-  way.decided(2_460, running);
+  way.decided(70, served);
+  way.decided(400, running);
+  way.at(500, ENDING);
   return way;
 }
 
 describe('the way of a CI job', () => {
-  it('is one trace, with one span for each phase, from the webhook to the begin of the CI job', async () => {
-    const spans = await fullWay().spans();
+  it('is one trace, with one span for each phase, from the webhook to the begin of the CI job, and no name of a workflow', async () => {
+    const way = follow();
+    way.webhook(0, 'queued');
+    way.looked(20, 60, job('queued'));
+    way.decided(70, held);
+    way.decided(500, served);
+    way.at(1_500, {
+      is: 'woken',
+      application: APPLICATION,
+      outcome: { is: 'synced' },
+      ms: 900,
+      waitedMs: 40,
+      steps: [
+        { step: 'read', beganMs: BEGIN_MS + 600, endedMs: BEGIN_MS + 620 },
+        { step: 'refresh', beganMs: BEGIN_MS + 620, endedMs: BEGIN_MS + 1_400 },
+        { step: 'sync', beganMs: BEGIN_MS + 1_400, endedMs: BEGIN_MS + 1_500 },
+      ],
+    });
+    way.at(1_700, { ...SEEN, step: 'job' });
+    way.at(1_720, { ...SEEN, step: 'created' });
+    way.at(1_760, { ...SEEN, step: 'scheduled' });
+    way.at(1_900, { ...SEEN, step: 'registering' });
+    way.at(2_100, { ...SEEN, step: 'registered' });
+    way.at(2_300, { ...SEEN, step: 'started' });
+    way.webhook(2_400, 'in_progress');
+    way.looked(2_410, 2_450, running.job);
+    way.decided(2_460, running);
+    const spans = await way.spans();
     const root = spans.find(({ parent }) => parent === undefined);
 
     expect(Object.fromEntries(spans.map(({ name, times }) => [name, times]))).toEqual({
@@ -172,20 +167,11 @@ describe('the way of a CI job', () => {
       runner: RUNNER,
       outcome: 'running',
     });
-  });
-
-  it('holds nothing that the author of a workflow has named', async () => {
-    expect(JSON.stringify(await fullWay().spans())).not.toContain('s3cret');
+    expect(JSON.stringify(spans)).not.toContain('s3cret');
   });
 
   it('without a webhook begins with the look that found it', async () => {
-    const way = follow();
-    way.looked(20, 60, job('queued'));
-    way.decided(70, served);
-    way.decided(400, running);
-    way.at(500, { is: 'ending', signal: 'SIGTERM' });
-
-    expect((await way.spans()).map(({ name, times }) => [name, ...times])).toEqual([
+    expect((await shortWay().spans()).map(({ name, times }) => [name, ...times])).toEqual([
       ['look', 20, 60],
       ['plan', 60, 70],
       ['claim', 70, 400],
@@ -197,11 +183,8 @@ describe('the way of a CI job', () => {
     const way = follow();
     way.at(0, { ...SEEN, step: 'job' });
     way.at(5, { ...SEEN, step: 'started' });
-    way.looked(20, 60, job('queued'));
-    way.decided(70, served);
-    way.decided(400, running);
 
-    expect((await way.spans()).map(({ name }) => name)).toEqual([
+    expect((await shortWay(way).spans()).map(({ name }) => name)).toEqual([
       'look',
       'plan',
       'claim',
@@ -210,12 +193,7 @@ describe('the way of a CI job', () => {
   });
 
   it('has no trace in a group that has switched tracing off', async () => {
-    const way = follow(false);
-    way.looked(20, 60, job('queued'));
-    way.decided(70, served);
-    way.decided(400, running);
-
-    expect(await way.spans()).toEqual([]);
+    expect(await shortWay(follow(false)).spans()).toEqual([]);
   });
 
   it('that was cancelled ends with the look that no longer shows it', async () => {
@@ -236,7 +214,7 @@ describe('the way of a CI job', () => {
     way.at(90, { is: 'looked', origin: URL_OF_GITEA, target: 'look 1', url: URL_OF_GITEA, ...times });
     way.decided(100, served);
     way.decided(400, running);
-    way.at(500, { is: 'ending', signal: 'SIGTERM' });
+    way.at(500, ENDING);
 
     expect((await way.spans()).at(-1)).toMatchObject({ attributes: { outcome: 'running' } });
   });
@@ -264,7 +242,7 @@ describe('the way of a CI job', () => {
     way.at(100, { ...SEEN, step: 'started' });
     way.at(300, { ...SEEN, uid: 'u2', step: 'started' });
     way.decided(400, running);
-    way.at(500, { is: 'ending', signal: 'SIGTERM' });
+    way.at(500, ENDING);
 
     const start = (await way.spans()).find(({ name }) => name === 'start');
     expect(start?.times).toEqual([90, 300]);
@@ -275,7 +253,7 @@ describe('the way of a CI job', () => {
     way.looked(20, 60, job('queued'));
     way.at(70, { is: 'not-leading' });
     way.decided(400, running);
-    way.at(500, { is: 'ending', signal: 'SIGTERM' });
+    way.at(500, ENDING);
 
     expect(await way.spans()).toEqual([]);
   });

@@ -2,17 +2,13 @@ import { expect, it } from 'vitest';
 import type { JobDecision, Plan, RunnerDecision } from '../../src/planner/decisions.ts';
 import type { Job } from '../../src/planner/evidence.ts';
 import { MOST_REPOSITORY_SETS, openMetrics } from '../../src/telemetry/metrics.ts';
+import { NOW as AT_MS, done as doneJob, ORIGIN } from '../support/scenario.ts';
 import { verdictOf } from '../support/verdict.ts';
 
 const GROUP = { namespace: 'runners', name: 'ci' };
-const AT_MS = Date.parse('2026-03-02T10:00:00Z');
-
-function done(id: number, more: Partial<Job> = {}): JobDecision {
-  const times = { createdAtMs: AT_MS, startedAtMs: AT_MS + 1_000, completedAtMs: AT_MS + 61_000 };
-  const texts = { repository: 'acme/web', name: 'build', url: '', labels: ['linux'] };
-  const job: Job = { id, attempt: 1, runId: 1, ...texts, status: 'completed', ...times, runner: `ci-${id}`, ...more };
-  return { verdict: 'done', job, origin: 'https://gitea.example.com' };
-}
+const done = (id: number, more: Partial<Job> = {}): JobDecision => {
+  return { verdict: 'done', job: doneJob(id, `ci-${id}`, more), origin: ORIGIN };
+};
 const busy = (id: number): RunnerDecision => ({
   emit: true,
   runner: `ci-${id}`,
@@ -54,8 +50,8 @@ it('a job that ended on a runner of ours counts once, also when the runner is in
   expect(await shown()).toEqual([
     `ended_jobs_total{${OF_GROUP},repository="acme/web",result="success"} 1`,
     `ended_jobs_total{${OF_GROUP},repository="acme/web",result="failure"} 1`,
-    `ended_job_seconds_total{${OF_GROUP},repository="acme/web",result="success"} 60`,
-    `ended_job_seconds_total{${OF_GROUP},repository="acme/web",result="failure"} 60`,
+    `ended_job_seconds_total{${OF_GROUP},repository="acme/web",result="success"} 8`,
+    `ended_job_seconds_total{${OF_GROUP},repository="acme/web",result="failure"} 8`,
   ]);
 });
 

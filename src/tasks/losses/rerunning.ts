@@ -153,7 +153,7 @@ const FIRST_PAUSE_MS = 15_000;
 const LONGEST_PAUSE_MS = 300_000;
 
 /** `key`: the same while any of its jobs is lost. */
-export function lostRuns(groups: readonly GroupAtLoss[]) {
+function lostRuns(groups: readonly GroupAtLoss[]) {
   return groups.flatMap((at) => {
     const runs = groupBy(at.lost, ({ repository, runId }) => `${at.live.key} ${repository} ${runId}`);
     return [...runs].map(([key, losses]) => {
@@ -171,7 +171,7 @@ export function showsEnd({ at: { look }, losses }: LostRun): boolean {
 }
 
 /** True when the newest look shows nothing of the run ready or at work but lost jobs whose runners have ended. It must be free, too. */
-export function mayEnd({ at: { look }, losses, runId }: LostRun): boolean {
+function mayEnd({ at: { look }, losses, runId }: LostRun): boolean {
   if (!look) return false;
   const ended = new Set(losses.flatMap(({ jobId, runnerEnded }) => (runnerEnded ? [jobId] : [])));
   const open = look.jobs.filter(
@@ -203,11 +203,11 @@ function hasFailed({ conclusion }: JobOfRun): boolean {
 }
 
 /** The pause after so many questions that changed nothing, ms: 15 s, 30 s … 5 minutes. */
-export function laterMs(tries: number): number {
+function laterMs(tries: number): number {
   return doubled(FIRST_PAUSE_MS, tries, LONGEST_PAUSE_MS);
 }
 
-export function isExpired({ lostAt }: LostJob, nowMs: number): boolean {
+function isExpired({ lostAt }: LostJob, nowMs: number): boolean {
   return nowMs - Date.parse(lostAt) > LOSS_EXPIRES_MS;
 }
 

@@ -31,7 +31,7 @@ type LookerOptions = LookSettings &
   Pick<FeatureContext, 'clock' | 'clocks' | 'cluster' | 'env' | 'kubernetes' | 'openTargets' | 'queue' | 'tell'>;
 
 /** What is known, and why it is not newer. */
-export interface Shown {
+interface Shown {
   readonly figures?: Figures;
   /** When the look that made them had ended, by this machine's clock. */
   readonly atMs: number;

@@ -28,7 +28,7 @@ import { type Sessions, SIGN_IN_S } from './session.ts';
 import type { OAuth } from './sign-in.ts';
 import { type Figures, groupFor, groupsFor, jobFor, jobsFor, type Reader } from './view.ts';
 
-export interface PageServerOptions {
+interface PageServerOptions {
   /** Origin of the page, as browsers know it. */
   readonly url: string;
   readonly clock: Clock;

@@ -49,7 +49,7 @@ export interface Reader {
 }
 
 /** Jobs on one page. */
-export const PAGE_ROWS = 100;
+const PAGE_ROWS = 100;
 const MOST_ENDED = 20;
 const MOST_RUNNERS = 200;
 /** Whose waiting times the chart shows. */
@@ -57,7 +57,7 @@ export const CHART_HOURS = 12;
 const HOUR_MS = 3_600_000;
 
 /** What `explain` answers, without all that names a job of a repository that the person may not read, or the scope of a group not his. */
-export function explanationFor({ explanation }: Figures, reader: Reader): Explanation {
+function explanationFor({ explanation }: Figures, reader: Reader): Explanation {
   const jobs = explanation.jobs.flatMap((job): ExplainedJob | readonly [] => {
     if (!reader.mayRead(job.job.repository)) return [];
     if (job.verdict === 'held') return forReader(job, reader);

@@ -6,11 +6,12 @@
  * Bounds: one key per second and Gitea. Each key is asked for again after 5 minutes, after a failure sooner at first and then less
  * often. A token goes from Gitea's answer into the Secret and nowhere else.
  */
+import * as z from 'zod';
 import type { GiteaAccess } from '../../clients/gitea/api.ts';
 import { describeScope } from '../../clients/gitea/endpoints.ts';
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import { readRegistrationToken, registrationLevel } from '../../clients/gitea/registrations.ts';
-import { Deadline } from '../../clients/http/request.ts';
+import { Deadline, parseJson } from '../../clients/http/request.ts';
 import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import { fillSecret, readSecret } from '../../clients/kubernetes/secrets.ts';
 import { URL_KEY } from '../../clients/tokens/api-token.ts';
@@ -63,7 +64,8 @@ export function fillSecrets(names: ReadonlySet<string>, timeoutMs: number): Star
         const what = `its key ${URL_KEY} names another Gitea than ${target.url}`;
         throw refused(tokenKey, `${what}. Correct gitea.url, or name another Secret`);
       }
-      const holders = [...holdersIn(annotations[REGISTRATION_MARK])].filter(([key]) => keys(key)?.trim());
+      const marked = Holders.parse(parseJson(annotations[REGISTRATION_MARK] ?? ''));
+      const holders = Object.entries(marked).filter(([key]) => keys(key)?.trim());
       const own = holderOf({ giteaUrl: target.url, scope: target.scope });
       const isMarked = checkHolder(tokenKey, own, new Map(holders).get(tokenKey.key));
       const token = await giteas.ask(target, timeoutMs, (access) => ask(access, tokenKey, target), signal);
@@ -223,17 +225,9 @@ export function refused({ key, name, namespace }: Pick<TokenKey, 'key' | 'name' 
 export const REGISTRATION_MARK = 'gitea.bpg.pw/registration-tokens';
 
 /** Whose token a group's runners register with. */
-export function holderOf({ giteaUrl, scope }: { readonly giteaUrl: string; readonly scope: Scope }): string {
+function holderOf({ giteaUrl, scope }: { readonly giteaUrl: string; readonly scope: Scope }): string {
   return `${scopeWord(scope)} at ${normalBase(giteaUrl)}`;
 }
 
-/** By key of the Secret. Empty: the annotation is absent, or somebody else has written it. */
-export function holdersIn(mark: string | undefined): ReadonlyMap<string, string> {
-  try {
-    const held: unknown = JSON.parse(mark ?? '{}');
-    const entries: readonly [string, unknown][] = Object.entries(held ?? {});
-    return new Map(entries.flatMap(([key, holder]) => (typeof holder === 'string' ? [[key, holder]] : [])));
-  } catch {
-    return new Map();
-  }
-}
+/** Holders by key of the Secret. What somebody else has written there is none. */
+const Holders = z.record(z.string(), z.string().optional().catch(undefined)).catch({});

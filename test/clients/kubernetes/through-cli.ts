@@ -18,9 +18,13 @@ export async function startCluster(cluster: Cluster = {}): Promise<ApiServer> {
 }
 
 /** Writes a kubeconfig for the server; answers its path. @param user default: the token that the server accepts. */
-export function kubeconfigFor({ config: { url } }: Pick<ApiServer, 'config'>, user: object = { token: TOKEN }): string {
+export function kubeconfigFor(
+  { config: { url } }: Pick<ApiServer, 'config'>,
+  user: object = { token: TOKEN },
+  folder = folderWith({}),
+): string {
   const ca = Buffer.from(CERTIFICATES.ca).toString('base64');
-  const file = join(folderWith({}), 'config');
+  const file = join(folder, 'config');
   const text = stringify({
     apiVersion: 'v1',
     kind: 'Config',

@@ -395,15 +395,15 @@ it('a run of which somebody cancels one job is not ended', async () => {
   expect(scene.told).toEqual(['0 lost 1', '0 lost 2']);
 });
 
-it('a Gitea that says that it has ended a run and shows it at work is asked later and later', async () => {
+it('a Gitea that says that it has ended a run and shows it at work is asked later and later, and at last every 5 minutes', async () => {
   const scene = new Scene();
   scene.answers.set(END, { status: 200, headers: JSON_TYPE });
   scene.push(BUILD);
   scene.lose('Evicted', 'build');
-  await scene.pass(150);
+  await scene.pass(900);
 
   expect(scene.asked.filter((question) => question.includes(END))).toEqual(
-    [1, 6, 21, 51, 111].map((second) => `${second} ${END}`),
+    [1, 6, 21, 51, 111, 231, 471, 771].map((second) => `${second} ${END}`),
   );
   expect(scene.told).toEqual(['0 lost 1', '1 ended 1']);
 });

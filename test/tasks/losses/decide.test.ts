@@ -1,8 +1,11 @@
-/** Law V40 (docs/spec.md): one loss is re-run once, and failures of authors never. */
-import { describe, expect, it } from 'vitest';
+/** Laws V40, V41 and V94 (docs/spec.md): one loss is re-run once, failures of authors never, and Gitea is not asked before a look. */
+import { expect, it } from 'vitest';
 import type { JobOfRun } from '../../../src/clients/gitea/runs.ts';
 import type { LostJob } from '../../../src/config/runnergroup/status.ts';
-import { decideEnd, decideRerun } from '../../../src/tasks/losses/rerunning.ts';
+import { decideEnd, decideRerun, showsEnd } from '../../../src/tasks/losses/rerunning.ts';
+import { targetOf } from '../../support/looking.ts';
+import { runnerGroup } from '../../support/runner-group.ts';
+import { NOW, ORIGIN, running } from '../../support/scenario.ts';
 
 const loss = (jobId: number, over: Partial<LostJob> = {}): LostJob => ({
   runner: `ci-${jobId}`,
@@ -11,139 +14,136 @@ const loss = (jobId: number, over: Partial<LostJob> = {}): LostJob => ({
   jobId,
   attempt: 1,
   reason: 'Evicted',
-  lostAt: '2026-11-21T12:00:00Z',
+  lostAt: new Date(NOW).toISOString(),
   ...over,
 });
-const row = (id: number, over: Partial<JobOfRun> = {}): JobOfRun => ({
-  id,
-  attempt: 1,
-  reruns: 0,
-  isDone: true,
-  conclusion: 'failure',
-  runner: `ci-${id}`,
-  ...over,
-});
-const { conclusion: _, ...open } = row(2, { isDone: false });
-const drops = (...of: Parameters<typeof decideRerun>) => [...decideRerun(...of).drop.values()];
+/** A job without a runner that is not done. */
+const open = (id: number, over: Partial<JobOfRun> = {}): JobOfRun => {
+  return { id, attempt: 1, reruns: 0, isDone: false, ...over };
+};
+/** A job that its runner has ended. */
+const row = (id: number, conclusion = 'failure', over: Partial<JobOfRun> = {}): JobOfRun =>
+  open(id, { isDone: true, conclusion, runner: `ci-${id}`, ...over });
+/** The same after the nightly clean-up: its runner has no name any more. */
+const nameless = (id: number, conclusion = 'failure', over: Partial<JobOfRun> = {}): JobOfRun =>
+  open(id, { isDone: true, conclusion, ...over });
+const busy = open(1, { runner: 'ci-1' });
+const busy2 = open(2, { runner: 'ci-2' });
+const blocked = open(3, { isBlocked: true });
+const cancelled = row(1, 'cancelled');
 
-describe('one lost job', () => {
-  it('is re-run when its run is done and it failed', () => {
-    const lost = loss(1);
+const [lost, lost2] = [loss(1), loss(2)];
+/** Its runner has ended, and then Gitea was asked to end its run. */
+const gone = loss(1, { runnerEnded: true });
+const noted = loss(1, { runnerEnded: true, endAskedAt: '2026-11-21T12:00:05Z' });
 
-    const { drop, rerun } = decideRerun([lost], [row(1), row(2, { conclusion: 'skipped' })], 1);
+type Rerun = ReturnType<typeof decideRerun>['rerun'];
+const alone = (jobId: number, covers = lost): Rerun => ({ request: { jobId }, covers: [covers] });
+const together = (...covers: LostJob[]): Rerun => ({ request: 'failed-jobs', covers });
 
-    expect(rerun).toEqual({ request: { jobId: 1 }, covers: [lost] });
-    expect(drop.size).toBe(0);
-  });
-
-  it('waits while another job of the run is not done', () => {
-    expect(decideRerun([loss(1)], [row(1), open], 1)).toEqual({ drop: new Map() });
-  });
-
-  it('waits while Gitea has not failed it', () => {
-    expect(decideRerun([loss(2)], [open], 1)).toEqual({ drop: new Map() });
-  });
-
-  it.each([
-    ['up to 1.26: the same row, queued again', { id: 1, attempt: 2, reruns: 1, isDone: false }],
-    ['up to 1.26: the same row, failed again on another runner', row(1, { runner: 'ci-x', attempt: 1 })],
-    ['its row is in the queue, and has no runner', { id: 1, attempt: 1, reruns: 0, isDone: false }],
-    ['after the nightly clean-up: another job of the attempt', { id: 2, attempt: 1, reruns: 0, isDone: true }],
-    ['1.27: a new row', { id: 9, attempt: 2, reruns: 1, isDone: false }],
-    [
-      'after the nightly clean-up: the same row, failed again',
-      { id: 1, attempt: 2, reruns: 2, isDone: true, conclusion: 'failure' },
-    ],
-  ] satisfies [string, JobOfRun][])('is not re-run twice (%s)', (_name, again) => {
-    expect(drops([loss(1)], [again], 9)).toEqual(['superseded']);
-    expect(decideRerun([loss(1)], [again], 9).rerun).toBeUndefined();
-  });
-
-  it('is re-run after the nightly clean-up has removed the name of its runner', () => {
-    const { runner: __, ...nameless } = row(1);
-
-    expect(decideRerun([loss(1)], [nameless], 1).rerun?.request).toEqual({ jobId: 1 });
-  });
-
-  it('is re-run after somebody re-ran another job of the run (1.27: its row is a copy)', () => {
-    expect(decideRerun([loss(1)], [row(11, { runner: 'ci-1', attempt: 2, reruns: 1 })], 2).rerun?.request).toEqual({
-      jobId: 11,
-    });
-  });
-
-  it.each(['success', 'cancelled', 'skipped'])('is left alone when it ended with %s', (conclusion) => {
-    expect(drops([loss(1)], [row(1, { conclusion })], 9)).toEqual(['not-failed']);
-  });
-
-  it('is not re-run more often than maxEvictionRetries', () => {
-    expect(decideRerun([loss(1)], [row(1, { reruns: 1 })], 2).rerun?.request).toEqual({ jobId: 1 });
-    expect(drops([loss(1)], [row(1, { reruns: 2 })], 2)).toEqual(['exhausted']);
-  });
+it.each<[string, readonly LostJob[], readonly JobOfRun[], Rerun]>([
+  ['when its run is done and it failed', [lost], [row(1), row(2, 'skipped')], alone(1)],
+  ['after the nightly clean-up', [lost], [nameless(1)], alone(1)],
+  [
+    'after somebody re-ran another job of the run (1.27: its row is a copy)',
+    [lost],
+    [row(11, 'failure', { runner: 'ci-1', attempt: 2, reruns: 1 })],
+    alone(11),
+  ],
+  ['not while another job of the run is not done', [lost], [row(1), busy2], undefined],
+  ['not while Gitea has not failed it', [lost], [busy], undefined],
+  ['with others when nothing else failed', [lost, lost2], [row(1), row(2), row(3, 'success')], together(lost, lost2)],
+  ['before others when a third one failed', [lost, lost2], [row(1), row(2), row(3)], alone(1)],
+  ['before others when a third one was cancelled', [lost, lost2], [row(1), row(2), row(3, 'cancelled')], alone(1)],
+  ['when it was cancelled as its run was ended', [noted], [cancelled], alone(1, noted)],
+  ['with the jobs that it has blocked', [noted], [cancelled, nameless(3, 'cancelled')], together(noted)],
+  [
+    'with all that was ended so and other lost ones',
+    [noted, lost2],
+    [cancelled, row(2), nameless(3, 'cancelled')],
+    together(noted, lost2),
+  ],
+  [
+    'alone when another one was cancelled at work: somebody did that',
+    [noted],
+    [cancelled, row(3, 'cancelled')],
+    alone(1, noted),
+  ],
+  [
+    'alone when another one failed, whose runner nobody knows any more',
+    [noted],
+    [cancelled, nameless(3)],
+    alone(1, noted),
+  ],
+  ['alone when nobody has asked Gitea to end it', [gone], [row(1), nameless(3, 'cancelled')], alone(1, gone)],
+])('a lost job is re-run %s', (_, losses, jobs, rerun) => {
+  expect(decideRerun(losses, jobs, 2)).toEqual({ drop: new Map(), ...(rerun && { rerun }) });
 });
 
-describe('several lost jobs of one run', () => {
-  const both = [loss(1), loss(2)];
-
-  it('are re-run by one request when nothing else failed', () => {
-    const rows = [row(1), row(2), row(3, { conclusion: 'success' }), row(4, { conclusion: 'skipped' })];
-
-    expect(decideRerun(both, rows, 1).rerun).toEqual({ request: 'failed-jobs', covers: both });
-  });
-
-  it.each(['failure', 'cancelled'])('are re-run one after the other when another job ended with %s', (conclusion) => {
-    const rows = [row(1), row(2), row(3, { conclusion, runner: 'ci-3' })];
-
-    expect(decideRerun(both, rows, 2).rerun).toEqual({ request: { jobId: 1 }, covers: [both[0]] });
-  });
+it.each<[string, string, LostJob, JobOfRun]>([
+  ['superseded', 'up to 1.26: the same row, queued again', lost, open(1, { attempt: 2, reruns: 1 })],
+  [
+    'superseded',
+    'up to 1.26: the same row, failed again on another runner',
+    lost,
+    row(1, 'failure', { runner: 'ci-x' }),
+  ],
+  ['superseded', 'its row is in the queue, and has no runner', lost, open(1)],
+  ['superseded', 'after the clean-up: another job of the attempt', lost, nameless(2)],
+  ['superseded', '1.27: a new row', lost, open(9, { attempt: 2, reruns: 1 })],
+  ['superseded', 'after the clean-up: it failed again', lost, nameless(1, 'failure', { attempt: 2, reruns: 1 })],
+  ['not-failed', 'success', lost, row(1, 'success')],
+  ['not-failed', 'cancelled', lost, cancelled],
+  ['not-failed', 'cancelled, though its runner has ended', gone, cancelled],
+  ['not-failed', 'success, though Gitea was asked to end it', noted, row(1, 'success')],
+  ['exhausted', 're-run twice', lost, row(1, 'failure', { reruns: 2 })],
+])('a lost job is not re-run: %s (%s)', (reason, _, one, job) => {
+  expect(decideRerun([one], [job], 2)).toEqual({ drop: new Map([[one, reason]]) });
 });
 
-/** Law V94 (docs/spec.md). */
-describe('Gitea is to end a run', () => {
-  const gone = loss(1, { runnerEnded: true });
-  const { conclusion: __, ...busy } = row(1, { isDone: false });
-  const blocked: JobOfRun = { id: 3, attempt: 1, reruns: 0, isDone: false, isBlocked: true };
-  const noted = loss(1, { runnerEnded: true, endAskedAt: '2026-11-21T12:00:05Z' });
-  const cancelled = row(1, { conclusion: 'cancelled' });
-  const nameless = (conclusion: string): JobOfRun => ({ id: 3, attempt: 1, reruns: 0, isDone: true, conclusion });
-  const queued: JobOfRun = { id: 3, attempt: 1, reruns: 0, isDone: false };
+it('a lost job is re-run as often as maxEvictionRetries says', () => {
+  expect(decideRerun([lost], [row(1, 'failure', { reruns: 1 })], 2).rerun).toEqual(alone(1));
+});
 
-  it('when the runners of all its jobs at work have ended', () => {
-    expect(decideEnd([gone], [busy, row(2, { conclusion: 'success' })], 1)).toEqual([gone]);
-    expect(decideEnd([gone], [busy, blocked], 1)).toEqual([gone]);
-    expect(decideEnd([gone], [busy, row(2)], 1)).toEqual([gone]);
-  });
+it.each([
+  ['the others have ended', row(2, 'success')],
+  ['the others are blocked', blocked],
+  ['another one has failed', row(2)],
+])('Gitea is to end a run in which nothing but a lost job is at work: %s', (_, job) => {
+  expect(decideEnd([gone], [busy, job], 1)).toEqual([gone]);
+});
 
-  it.each<[string, readonly LostJob[], readonly JobOfRun[]]>([
-    ['another job is at work', [gone], [busy, open]],
-    ['another job is ready: a runner may take it at this moment', [gone], [busy, queued]],
-    ['its runner may live', [loss(1)], [busy]],
-    ['another runner has the job now', [gone], [{ ...busy, runner: 'ci-x' }]],
-    ['it was re-run too often', [gone], [{ ...busy, reruns: 1 }]],
-    [
-      'a blocked job would go with it, and others failed before: what is to be re-run cannot be told',
-      [gone],
-      [busy, blocked, row(2)],
-    ],
-    ['nothing is open', [gone], [row(1)]],
-  ])('but not when %s', (_name, losses, jobs) => {
-    expect(decideEnd(losses, jobs, 1)).toEqual([]);
-  });
+it.each<[string, LostJob, readonly JobOfRun[]]>([
+  ['another job is at work', gone, [busy, busy2]],
+  ['another job is ready: a runner may take it at this moment', gone, [busy, open(3)]],
+  ['its runner may live', lost, [busy]],
+  ['another runner has the job now', gone, [{ ...busy, runner: 'ci-x' }]],
+  ['it was re-run too often', gone, [{ ...busy, reruns: 1 }]],
+  [
+    'a blocked job would go with it, and others failed before: what to re-run is unknown',
+    gone,
+    [busy, blocked, row(2)],
+  ],
+  ['nothing is open', gone, [row(1)]],
+])('Gitea is not to end a run when %s', (_, one, jobs) => {
+  expect(decideEnd([one], jobs, 1)).toEqual([]);
+});
 
-  it('and re-runs what was cancelled so, with the jobs that it has blocked', () => {
-    const never = nameless('cancelled');
+it('Gitea is asked only after a look has shown that it has ended a lost job', () => {
+  const shows = (beganMs: number, ...jobs: readonly number[]) => {
+    const look = { jobs: jobs.map((id) => running(id, `ci-${id}`)), runners: [], beganMs };
+    const object = { metadata: { namespace: 'runners', name: 'ci', uid: 'u' } };
+    const at = {
+      live: { key: 'runners/ci', object },
+      group: runnerGroup(),
+      target: targetOf(ORIGIN),
+      lost: [lost],
+      look,
+    };
+    return showsEnd({ key: '', at, repository: 'acme/web', runId: 1, losses: [lost] });
+  };
 
-    expect(decideRerun([noted], [cancelled], 1).rerun?.request).toEqual({ jobId: 1 });
-    expect(decideRerun([noted], [cancelled, never], 1).rerun).toEqual({ request: 'failed-jobs', covers: [noted] });
-    expect(drops([gone], [cancelled], 1)).toEqual(['not-failed']);
-    expect(drops([noted], [row(1, { conclusion: 'success' })], 1)).toEqual(['not-failed']);
-    expect(decideRerun([noted, loss(2)], [cancelled, row(2), never], 1).rerun?.request).toBe('failed-jobs');
-  });
-
-  it.each<[string, LostJob, readonly JobOfRun[]]>([
-    ['another one was cancelled at work: somebody did that', noted, [cancelled, row(3, { conclusion: 'cancelled' })]],
-    ['another one failed, whose runner nobody knows any more', noted, [cancelled, nameless('failure')]],
-    ['nobody has asked Gitea to end it', gone, [row(1), nameless('cancelled')]],
-  ])('and re-runs it alone when %s', (_name, lost, jobs) => {
-    expect(decideRerun([lost], jobs, 1).rerun?.request).toEqual({ jobId: 1 });
-  });
+  expect(shows(NOW + 5, 1)).toBe(false);
+  expect(shows(NOW - 5)).toBe(false);
+  expect(shows(NOW + 5, 2)).toBe(true);
 });

@@ -2,38 +2,52 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { NotifyOptions } from '../../../src/tasks/notify/notifier.ts';
-import type { SlackOptions } from '../../../src/tasks/notify/slack.ts';
-import type { WebhookOptions } from '../../../src/tasks/notify/webhook.ts';
 import { type Replica, type Rig, startRig, until } from '../../serve/rig.ts';
+import { json } from '../../support/gitea-stand-in.ts';
 import { folderWith } from '../../support/run-cli.ts';
 import { notifyOptions, type Receiver, signed, slackArguments, startReceiver } from './receiver.ts';
 
 const SECRET = 'a secret for notifications';
 const TOKEN = 'xoxb-token-of-this-test';
 
-interface More {
-  readonly defaults?: NotifyOptions['defaults'];
-  readonly slack?: Partial<SlackOptions>;
-  readonly webhook?: Partial<WebhookOptions>;
-}
-
-function options(receiver: Receiver, more: More = {}): { readonly notify: NotifyOptions } {
-  const folder = folderWith({ secret: `${SECRET}\n`, token: TOKEN });
-  const slack = { tokenFile: join(folder, 'token'), apiUrl: `${receiver.origin}/api/`, ...more.slack };
-  const allowedUrls = [new URL(`${receiver.origin}/hooks/`)];
-  const webhook = { allowedUrls, secretFile: join(folder, 'secret'), ...more.webhook };
-  const { defaults = [] } = more;
-  return { notify: notifyOptions(slack, webhook, { defaults, times: { gapMs: 1, pausesMs: [1] } }) };
-}
-
-interface Running {
+interface Notifying {
   readonly rig: Rig;
   readonly replica: Replica;
+  readonly receiver: Receiver;
 }
+
+/** `serve` and a receiver that it may tell. @param notify of the group, for the origin of the receiver */
+async function start(
+  notify: (origin: string) => string,
+  more: {
+    readonly answer?: Parameters<typeof startReceiver>[0];
+    readonly defaults?: (origin: string) => NotifyOptions['defaults'];
+    readonly secret?: (origin: string) => string;
+    readonly slackOrigin?: string;
+    readonly pollMs?: number;
+  } = {},
+): Promise<Notifying> {
+  const receiver = await startReceiver(more.answer);
+  const { origin } = receiver;
+  const folder = folderWith({ secret: more.secret?.(origin) ?? `${SECRET}\n`, token: TOKEN });
+  const slack = { tokenFile: join(folder, 'token'), apiUrl: `${more.slackOrigin ?? origin}/api/` };
+  const webhook = { allowedUrls: [new URL(`${origin}/hooks/`)], secretFile: join(folder, 'secret') };
+  const times = { gapMs: 1, pausesMs: [1] };
+  const options = notifyOptions(slack, webhook, { defaults: more.defaults?.(origin) ?? [], times });
+  const rig = await startRig(notify(origin));
+  const replica = await rig.start({ notify: options, ...(more.pollMs && { pollMs: more.pollMs }) });
+  return { rig, replica, receiver };
+}
+
+const webhook =
+  (path: string, more = '') =>
+  (origin: string) =>
+    `  notify: [{webhook: {url: "${origin}${path}"}${more}}]`;
+const CHANNEL = '  notify: [{slack: {channel: "#ci"}}]';
 
 /** A runner of the group takes the one queued job of the workflow and ends it. `fast`: before anybody sees it at work. */
 async function run(
-  { rig, replica }: Running,
+  { rig, replica }: Notifying,
   result: 'success' | 'failure',
   key = 'build',
   fast = false,
@@ -53,11 +67,10 @@ async function run(
 
 describe('serve', () => {
   it('calls a webhook, signed, with everything that is known of a failed job', async () => {
-    const receiver = await startReceiver();
-    const rig = await startRig(`  notify: [{webhook: {url: "${receiver.origin}/hooks/ci?team=web"}}]`);
-    const replica = await rig.start(options(receiver));
+    const serve = await start(webhook('/hooks/ci?team=web'));
+    const { receiver, replica } = serve;
 
-    const runner = await run({ rig, replica }, 'failure');
+    const runner = await run(serve, 'failure');
     await until('a message', () => receiver.received.length > 0);
 
     const [message] = receiver.received;
@@ -79,30 +92,28 @@ describe('serve', () => {
   });
 
   it('posts to Slack with the bot token', async () => {
-    const receiver = await startReceiver();
-    const rig = await startRig('  notify: [{slack: {channel: "#ci"}, "on": always}]');
-    const replica = await rig.start(options(receiver));
+    const serve = await start(() => CHANNEL.replace('}}', '}, "on": always}'));
+    const { received } = serve.receiver;
 
-    await run({ rig, replica }, 'success');
-    await until('a message', () => receiver.received.length > 0);
+    await run(serve, 'success');
+    await until('a message', () => received.length > 0);
 
-    const [message] = receiver.received;
-    if (!message) throw new Error('no message');
-    expect(message.path).toBe('/api/chat.postMessage');
-    expect(message.headers['authorization']).toBe(`Bearer ${TOKEN}`);
-    expect(slackArguments(message)).toMatchObject({
+    expect(received[0]).toMatchObject({
+      path: '/api/chat.postMessage',
+      headers: { authorization: `Bearer ${TOKEN}` },
+    });
+    expect(received[0] && slackArguments(received[0])).toMatchObject({
       channel: '#ci',
       text: expect.stringMatching(/^acme\/web: .*build succeeded$/),
     });
   });
 
   it('tells each job once, and only what was asked for', async () => {
-    const receiver = await startReceiver();
-    const rig = await startRig(`  notify: [{webhook: {url: "${receiver.origin}/hooks/ci"}, "on": success}]`);
-    const replica = await rig.start({ ...options(receiver), pollMs: 20 });
+    const serve = await start(webhook('/hooks/ci', ', "on": success'), { pollMs: 20 });
+    const { receiver, replica } = serve;
 
-    await run({ rig, replica }, 'failure', 'first');
-    await run({ rig, replica }, 'success', 'second');
+    await run(serve, 'failure', 'first');
+    await run(serve, 'success', 'second');
     await until('a message', () => receiver.received.length > 0);
     const looks = await replica.metric('gitea_runners_looks_total');
     await until('ten more looks', async () => (await replica.metric('gitea_runners_looks_total')) > looks + 10);
@@ -111,120 +122,81 @@ describe('serve', () => {
   });
 
   it('tells of a job that came and went between two looks', async () => {
-    const receiver = await startReceiver();
-    const rig = await startRig(`  notify: [{webhook: {url: "${receiver.origin}/hooks/ci"}}]`);
-    const replica = await rig.start(options(receiver));
+    const serve = await start(webhook('/hooks/ci'));
+    const { received } = serve.receiver;
 
-    const runner = await run({ rig, replica }, 'failure', 'build', true);
-    await until('a message', () => receiver.received.length > 0);
+    const runner = await run(serve, 'failure', 'build', true);
+    await until('a message', () => received.length > 0);
 
-    expect(JSON.parse(receiver.received[0]?.body ?? '')).toMatchObject({ job: 'build', runner });
-  });
-
-  it('does not tell of jobs that had ended before it began', async () => {
-    const receiver = await startReceiver();
-    const rig = await startRig(`  notify: [{webhook: {url: "${receiver.origin}/hooks/ci"}, "on": always}]`);
-    const first = await rig.start(options(receiver));
-    await run({ rig, replica: first }, 'failure', 'old');
-    await until('a message', () => receiver.received.length === 1);
-    await first.end();
-
-    const replica = await rig.start({ ...options(receiver), pollMs: 20 });
-    await run({ rig, replica }, 'failure', 'new');
-    await until('a message', () => receiver.received.length > 1);
-
-    expect(receiver.received.map(({ body }) => JSON.parse(body).job)).toEqual(['old', 'new']);
+    expect(JSON.parse(received[0]?.body ?? '')).toMatchObject({ job: 'build', runner });
   });
 
   it('has addressees of its own for groups that name none', async () => {
-    const receiver = await startReceiver();
-    const rig = await startRig();
-    const defaults = [{ webhook: { url: `${receiver.origin}/hooks/all` }, on: 'failure' as const }];
-    const replica = await rig.start(options(receiver, { defaults }));
+    const defaults = (origin: string) => [{ webhook: { url: `${origin}/hooks/all` }, on: 'failure' as const }];
+    const serve = await start(() => '', { defaults });
 
-    await run({ rig, replica }, 'failure');
-    await until('a message', () => receiver.received.length > 0);
+    await run(serve, 'failure');
+    await until('a message', () => serve.receiver.received.length > 0);
 
-    expect(receiver.received[0]?.path).toBe('/hooks/all');
+    expect(serve.receiver.received[0]?.path).toBe('/hooks/all');
   });
 });
 
 describe('a webhook', () => {
   it.each([
-    ['of another server', (origin: string) => origin.replace('127.0.0.1', 'localhost'), '/hooks/ci'],
-    ['beside the allowed path', (origin: string) => origin, '/hooks-of-others/ci'],
-    ['above the allowed path', (origin: string) => origin, '/hooks/../admin'],
-    ['with an encoded slash', (origin: string) => origin, '/hooks/..%2fadmin'],
-  ])('%s is never called, and the log says why', async (_, change, path) => {
-    const receiver = await startReceiver();
-    const rig = await startRig(`  notify: [{webhook: {url: "${change(receiver.origin)}${path}"}}]`);
-    const replica = await rig.start(options(receiver));
+    ['GR-NOTIFY-03', 'beside the allowed path', '/hooks-of-others/ci', SECRET],
+    ['GR-NOTIFY-05', 'whose secret is empty, so everybody knows it,', '/hooks/ci', ' \n'],
+  ])('is never called, and the log says %s: %s', async (errorCode, _, path, secret) => {
+    const serve = await start(webhook(path), { secret: () => secret });
 
-    await run({ rig, replica }, 'failure');
-    await until('the log says it', () => replica.log.some(({ code }) => code === 'GR-NOTIFY-03'));
+    await run(serve, 'failure');
+    await until('the log says it', () => serve.replica.log.some(({ code }) => code === errorCode));
 
-    expect(receiver.received).toEqual([]);
-  });
-
-  it('is not signed with an empty secret, which everybody knows', async () => {
-    const receiver = await startReceiver();
-    const rig = await startRig(`  notify: [{webhook: {url: "${receiver.origin}/hooks/ci"}}]`);
-    const secretFile = join(folderWith({ secret: ' \n' }), 'secret');
-    const replica = await rig.start(options(receiver, { webhook: { secretFile } }));
-
-    await run({ rig, replica }, 'failure');
-    await until('the log says it', () => replica.log.some(({ code }) => code === 'GR-NOTIFY-05'));
-
-    expect(receiver.received).toEqual([]);
+    expect(serve.receiver.received).toEqual([]);
   });
 
   it('is signed with the secret of its receiver, and not at all told where the file has none for it', async () => {
-    const receiver = await startReceiver();
-    const rig = await startRig(
-      `  notify: [{webhook: {url: "${receiver.origin}/hooks/ours/ci"}}, {webhook: {url: "${receiver.origin}/hooks/theirs"}}]`,
+    const serve = await start(
+      (origin) => `  notify: [{webhook: {url: "${origin}/hooks/ours/ci"}}, {webhook: {url: "${origin}/hooks/theirs"}}]`,
+      { secret: (origin) => `${origin}/hooks/ours of ours\n${origin}/hooks/our of nobody\n` },
     );
-    const lines = `${receiver.origin}/hooks/ours of ours\n${receiver.origin}/hooks/our of nobody\n`;
-    const secretFile = join(folderWith({ secret: lines }), 'secret');
-    const replica = await rig.start(options(receiver, { webhook: { secretFile } }));
+    const { received } = serve.receiver;
 
-    await run({ rig, replica }, 'failure');
-    await until('the log says it', () => replica.log.some(({ code }) => code === 'GR-NOTIFY-05'));
-    await until('the message', () => receiver.received.length > 0);
+    await run(serve, 'failure');
+    await until('the log says it', () => serve.replica.log.some(({ code }) => code === 'GR-NOTIFY-05'));
+    await until('the message', () => received.length > 0);
 
-    expect(receiver.received.map(({ path }) => path)).toEqual(['/hooks/ours/ci']);
-    for (const message of receiver.received) {
+    expect(received.map(({ path }) => path)).toEqual(['/hooks/ours/ci']);
+    for (const message of received)
       expect(message.headers['x-gitea-runners-signature']).toBe(signed(message, 'of ours'));
-    }
   });
 
   it('that redirects is not followed', async () => {
     const secret = await startReceiver();
-    const receiver = await startReceiver((_, response) => {
-      response.writeHead(307, { location: `${secret.origin}/hooks/admin` }).end();
+    const serve = await start(webhook('/hooks/ci'), {
+      answer: (_, response) => void response.writeHead(307, { location: `${secret.origin}/hooks/admin` }).end(),
     });
-    const rig = await startRig(`  notify: [{webhook: {url: "${receiver.origin}/hooks/ci"}}]`);
-    const replica = await rig.start(options(receiver));
 
-    await run({ rig, replica }, 'failure');
-    await until('the log says it', () => replica.log.some(({ code }) => code === 'GR-NOTIFY-04'));
+    await run(serve, 'failure');
+    await until('the log says it', () => serve.replica.log.some(({ code }) => code === 'GR-NOTIFY-04'));
 
-    expect(receiver.received).toHaveLength(1);
-    expect(secret.received).toEqual([]);
+    expect([serve.receiver.received.length, secret.received.length]).toEqual([1, 0]);
   });
 
   it('that fails is tried again with the same delivery', async () => {
     let answers = 0;
-    const receiver = await startReceiver((_, response) => {
-      answers += 1;
-      response.writeHead(answers === 1 ? 500 : 204).end();
+    const serve = await start(webhook('/hooks/ci'), {
+      answer: (_, response) => {
+        answers += 1;
+        response.writeHead(answers === 1 ? 500 : 204).end();
+      },
     });
-    const rig = await startRig(`  notify: [{webhook: {url: "${receiver.origin}/hooks/ci"}}]`);
-    const replica = await rig.start(options(receiver));
+    const { received } = serve.receiver;
 
-    await run({ rig, replica }, 'failure');
-    await until('two attempts', () => receiver.received.length === 2);
+    await run(serve, 'failure');
+    await until('two attempts', () => received.length === 2);
 
-    const [first, second] = receiver.received.map(({ headers }) => headers['x-gitea-runners-delivery']);
+    const [first, second] = received.map(({ headers }) => headers['x-gitea-runners-delivery']);
     expect(first).toMatch(/^[0-9a-f]{32}$/);
     expect(second).toBe(first);
   });
@@ -234,33 +206,31 @@ describe('a Slack that is dead', () => {
   it('delays no runner, and another addressee is told', async () => {
     // It takes the request and never answers.
     const slack = await startReceiver(() => undefined);
-    const receiver = await startReceiver();
-    const webhook = `{webhook: {url: "${receiver.origin}/hooks/ci"}}`;
-    const rig = await startRig(`  notify: [{slack: {channel: "#ci"}}, ${webhook}]`);
-    const replica = await rig.start(options(receiver, { slack: { apiUrl: `${slack.origin}/api/` } }));
+    const serve = await start(
+      (origin) => `  notify: [{slack: {channel: "#ci"}}, {webhook: {url: "${origin}/hooks/ci"}}]`,
+      { slackOrigin: slack.origin },
+    );
 
-    await run({ rig, replica }, 'failure', 'one');
+    await run(serve, 'failure', 'one');
     await until('Slack was asked', () => slack.received.length === 1);
-    await run({ rig, replica }, 'failure', 'two');
-    await until('the webhook was told of both', () => receiver.received.length === 2);
+    await run(serve, 'failure', 'two');
+    await until('the webhook was told of both', () => serve.receiver.received.length === 2);
 
     expect(slack.received).toHaveLength(1);
   });
 
   it('that refuses is told of with its word, and nothing of its answer besides', async () => {
-    const receiver = await startReceiver((_, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ ok: false, error: 'channel_not_found', secret: 'do not tell' }));
+    const serve = await start(() => CHANNEL, {
+      answer: (_, response) => json(response, { ok: false, error: 'channel_not_found', secret: 'do not tell' }),
     });
-    const rig = await startRig('  notify: [{slack: {channel: "#ci"}}]');
-    const replica = await rig.start(options(receiver));
+    const { log } = serve.replica;
 
-    await run({ rig, replica }, 'failure');
-    const ofSlack = () => replica.log.filter(({ code }) => code === 'GR-NOTIFY-01');
+    await run(serve, 'failure');
+    const ofSlack = () => log.filter(({ code }) => code === 'GR-NOTIFY-01');
     await until('the log says it', () => ofSlack().length > 0);
 
     expect(ofSlack()[0]?.['error']).toContain('channel_not_found');
-    expect(JSON.stringify(replica.log)).not.toContain('do not tell');
-    expect(JSON.stringify(replica.log)).not.toContain(TOKEN);
+    expect(JSON.stringify(log)).not.toContain('do not tell');
+    expect(JSON.stringify(log)).not.toContain(TOKEN);
   });
 });

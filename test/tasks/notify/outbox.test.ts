@@ -19,9 +19,8 @@ function outboxOf(answer: (name: string) => Promise<Refusal | undefined>) {
   const ended: string[] = [];
   const names = new Map<Message, string>();
   const clock = new VirtualClock();
-  const queue = new WorkQueue(clock);
   const post = openOutbox(
-    queue,
+    new WorkQueue(clock),
     (message, result) => {
       if (result !== 'retried') ended.push(`${names.get(message)} ${result}`);
     },
@@ -36,7 +35,7 @@ function outboxOf(answer: (name: string) => Promise<Refusal | undefined>) {
     names.set(message, name);
     post(message);
   };
-  return { add, attempts, clock, ended, queue };
+  return { add, attempts, clock, ended };
 }
 
 it('sends the messages of an addressee in their order, one at a time', async () => {
@@ -100,13 +99,4 @@ it('has room for another namespace when one fills what it may, and for that one 
   expect(ended).toContain('m0 sent');
   add('to more', 'team-a', 'more');
   expect(ended).toHaveLength(2);
-});
-
-it('sends nothing after its end', async () => {
-  const { add, attempts, clock, queue } = outboxOf(async () => ({ failure: FAILURE, again: true }));
-  await queue.close();
-  add('one', 'team-a', 'late');
-  await clock.pass(1_000);
-
-  expect(attempts).toEqual([]);
 });

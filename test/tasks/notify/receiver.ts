@@ -1,9 +1,11 @@
 /** A server that takes notifications: as a plain webhook, and as Slack's Web API. */
 import { createHmac } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import type { NotifyOptions } from '../../../src/tasks/notify/notifier.ts';
 import { openSlack, type SlackOptions } from '../../../src/tasks/notify/slack.ts';
 import { type WebhookOptions, webhookReceiver } from '../../../src/tasks/notify/webhook.ts';
+import { json } from '../../support/gitea-stand-in.ts';
 import { serve } from '../../support/server.ts';
 
 /** What `src/cli/serve.ts` makes of its flags. */
@@ -37,20 +39,15 @@ export interface Receiver {
 
 /** @param answer answers a request that was read; default: 200 with `{"ok": true}`. */
 export async function startReceiver(
-  answer: (request: Received, response: ServerResponse) => void = (_, response) => answerJson(response, { ok: true }),
+  answer: (request: Received, response: ServerResponse) => void = (_, response) => json(response, { ok: true }),
 ): Promise<Receiver> {
   const received: Received[] = [];
   const { origin } = await serve(async (request, response) => {
-    const one = { path: request.url ?? '', headers: request.headers, body: await bodyOf(request) };
+    const one = { path: request.url ?? '', headers: request.headers, body: await text(request) };
     received.push(one);
     answer(one, response);
   });
   return { origin, received };
-}
-
-export function answerJson(response: ServerResponse, body: unknown, status = 200): void {
-  response.writeHead(status, { 'content-type': 'application/json' });
-  response.end(JSON.stringify(body));
 }
 
 /** What a receiver calculates: docs/notifications.md. */
@@ -62,10 +59,4 @@ export function signed({ headers, body }: Received, secret: string): string {
 /** The arguments of a call of Slack's Web API. */
 export function slackArguments({ body }: Received): Readonly<Record<string, string>> {
   return Object.fromEntries(new URLSearchParams(body));
-}
-
-export async function bodyOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
 }

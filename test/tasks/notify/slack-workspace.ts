@@ -1,42 +1,27 @@
 /** Slack's side of socket mode: `apps.connections.open`, `chat.postMessage`, and the WebSocket. */
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttps } from 'node:https';
+import { text } from 'node:stream/consumers';
 import { type WebSocket, WebSocketServer } from 'ws';
+import type { SlackOptions } from '../../../src/tasks/notify/slack.ts';
 import { EXTEND_ACTION } from '../../../src/tasks/notify/slack-presses.ts';
+import { json } from '../../support/gitea-stand-in.ts';
 import { listen } from '../../support/server.ts';
-import { answerJson, bodyOf, type Received } from './receiver.ts';
+import type { Received } from './receiver.ts';
 
-export interface Workspace {
-  readonly origin: string;
-  readonly apiUrl: string;
-  /** Calls of the Web API. */
-  readonly calls: readonly Received[];
-  /** Headers of each WebSocket that was opened. */
-  readonly opened: readonly IncomingMessage['headers'][];
-  /** The newest connection. */
-  readonly socket: () => WebSocket;
-  /** What came over WebSockets. */
-  readonly said: readonly unknown[];
-  /** Answers `apps.connections.open` with this; undefined: as Slack does. */
-  refuseWith: ((response: ServerResponse) => void) | undefined;
-  /** Whether a new connection is greeted. */
-  greets: boolean;
-  /** Whether a new connection answers pings. */
-  answersPings: boolean;
-  readonly close: () => Promise<void>;
-}
+export type Workspace = Awaited<ReturnType<typeof startWorkspace>>;
 
 /** @param tls key and certificate: https and wss. */
-export async function startWorkspace(tls?: { readonly key: string; readonly cert: string }): Promise<Workspace> {
+export async function startWorkspace(tls?: { readonly key: string; readonly cert: string }) {
   const calls: Received[] = [];
   const opened: IncomingMessage['headers'][] = [];
   const said: unknown[] = [];
   const sockets: WebSocket[] = [];
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    calls.push({ path: request.url ?? '', headers: request.headers, body: await bodyOf(request) });
-    if (request.url !== '/api/apps.connections.open') answerJson(response, { ok: true });
+    calls.push({ path: request.url ?? '', headers: request.headers, body: await text(request) });
+    if (request.url !== '/api/apps.connections.open') json(response, { ok: true });
     else if (workspace.refuseWith) workspace.refuseWith(response);
-    else answerJson(response, { ok: true, url: `${origin.replace('http', 'ws')}/link/?ticket=1&app_id=2` });
+    else json(response, { ok: true, url: `${origin.replace('http', 'ws')}/link/?ticket=1&app_id=2` });
   };
   const server = tls ? createHttps(tls, handle) : createHttp(handle);
   const { close, origin } = await listen(server, tls ? 'https://localhost' : 'http://127.0.0.1');
@@ -44,19 +29,26 @@ export async function startWorkspace(tls?: { readonly key: string; readonly cert
     opened.push(request.headers);
     sockets.push(socket);
     socket.on('ping', (data) => workspace.answersPings && socket.pong(data));
-    socket.on('message', (text) => said.push(JSON.parse(String(text))));
+    socket.on('message', (data) => said.push(JSON.parse(String(data))));
     if (workspace.greets) socket.send(JSON.stringify({ type: 'hello', num_connections: 1 }));
   });
-  const workspace: Workspace = {
+  const workspace = {
     origin,
     apiUrl: `${origin}/api/`,
+    /** Calls of the Web API. */
     calls,
+    /** Headers of each WebSocket that was opened. */
     opened,
+    /** What came over WebSockets. */
     said,
-    refuseWith: undefined,
+    /** Answers `apps.connections.open` with this; undefined: as Slack does. */
+    refuseWith: undefined as ((response: ServerResponse) => void) | undefined,
+    /** Whether a new connection is greeted. */
     greets: true,
+    /** Whether a new connection answers pings. */
     answersPings: true,
     close,
+    /** The newest connection. */
     socket: () => {
       const newest = sockets.at(-1);
       if (!newest) throw new Error('nobody has connected');
@@ -81,3 +73,21 @@ export function pressPayload(more: object = {}): object {
 export function pressEnvelope(id: string, payload: object = pressPayload()): string {
   return JSON.stringify({ type: 'interactive', envelope_id: id, payload, accepts_response_payload: true });
 }
+
+/** Keeps no runner, and tells which ones it was asked for. */
+export function startExtender() {
+  const extended: string[] = [];
+  const extend: SlackOptions['extend'] = async ({ namespace, name }) => {
+    extended.push(`${namespace}/${name}`);
+    return `job/${name} stays until 2026-11-23T12:00:00Z.`;
+  };
+  return { extended, extend };
+}
+
+/** What such a press leads to, and the arguments of the reply in Slack. */
+export const EXTENDED = ['runners/ci-7-1-9c31e0aa'];
+export const REPLY = {
+  channel: 'CBR2V3XEX',
+  thread_ts: '1548261231.000200',
+  text: '<@U024BE7LH> job/ci-7-1-9c31e0aa stays until 2026-11-23T12:00:00Z.',
+};

@@ -7,10 +7,19 @@ import { build } from 'esbuild';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startRig, until } from '../../serve/rig.ts';
 import { makeCertificates } from '../../support/certificate.ts';
+import { json } from '../../support/gitea-stand-in.ts';
 import { proxyServer } from '../../support/proxy-server.ts';
 import { folderWith } from '../../support/run-cli.ts';
-import { answerJson, notifyOptions, slackArguments } from './receiver.ts';
-import { pressEnvelope, pressPayload, startWorkspace, type Workspace } from './slack-workspace.ts';
+import { notifyOptions, slackArguments } from './receiver.ts';
+import {
+  EXTENDED,
+  pressEnvelope,
+  pressPayload,
+  REPLY,
+  startExtender,
+  startWorkspace,
+  type Workspace,
+} from './slack-workspace.ts';
 
 const APP_TOKEN = 'xapp-1-of-this-test';
 
@@ -18,7 +27,7 @@ async function start(prepare: (slack: Workspace) => void | Promise<void> = () =>
   const slack = await startWorkspace();
   await prepare(slack);
   const folder = folderWith({ token: 'xoxb-1', app: `${APP_TOKEN}\n` });
-  const extended: string[] = [];
+  const { extend, extended } = startExtender();
   const rig = await startRig();
   const replica = await rig.start({
     notify: notifyOptions({
@@ -26,10 +35,7 @@ async function start(prepare: (slack: Workspace) => void | Promise<void> = () =>
       appTokenFile: join(folder, 'app'),
       times: { pauseMs: 10, pingMs: 100 },
       apiUrl: slack.apiUrl,
-      extend: async ({ namespace, name }) => {
-        extended.push(`${namespace}/${name}`);
-        return `job/${name} stays until 2026-11-23T12:00:00Z.`;
-      },
+      extend,
     }),
   });
   const failures = () => replica.log.filter(({ result }) => result === 'unconnected');
@@ -40,33 +46,21 @@ const connected = (slack: Workspace, times = 1) =>
   until(`connection ${times}`, () => slack.opened.length >= times && slack.socket().readyState === 1);
 
 describe('socket mode', () => {
-  it('keeps the runner an hour longer, and says in the thread until when', async () => {
-    const { extended, slack } = await start();
+  it("keeps the runner an hour longer, says in the thread until when, and gives the token to Slack's API alone", async () => {
+    const { extended, log, slack } = await start();
     await connected(slack);
+    expect(slack.calls).toMatchObject([
+      { path: '/api/apps.connections.open', headers: { authorization: `Bearer ${APP_TOKEN}` } },
+    ]);
+    expect(JSON.stringify([slack.opened, log, slack.calls[0]?.body])).not.toContain(APP_TOKEN);
 
     slack.socket().send(pressEnvelope('e-1'));
     await until('a reply', () => slack.calls.some(({ path }) => path === '/api/chat.postMessage'));
 
-    expect(extended).toEqual(['runners/ci-7-1-9c31e0aa']);
+    expect(extended).toEqual(EXTENDED);
     expect(slack.said).toMatchObject([{ envelope_id: 'e-1' }]);
     const reply = slack.calls.find(({ path }) => path === '/api/chat.postMessage');
-    expect(reply && slackArguments(reply)).toMatchObject({
-      channel: 'CBR2V3XEX',
-      thread_ts: '1548261231.000200',
-      text: '<@U024BE7LH> job/ci-7-1-9c31e0aa stays until 2026-11-23T12:00:00Z.',
-    });
-  });
-
-  it("gives the app-level token to Slack's API alone", async () => {
-    const { log, slack } = await start();
-    await connected(slack);
-
-    const [call] = slack.calls;
-    expect(call).toMatchObject({
-      path: '/api/apps.connections.open',
-      headers: { authorization: `Bearer ${APP_TOKEN}` },
-    });
-    expect(JSON.stringify([slack.opened, log, call?.body])).not.toContain(APP_TOKEN);
+    expect(reply && slackArguments(reply)).toMatchObject(REPLY);
   });
 
   it('takes what is no press of our button for nothing, and goes on', async () => {
@@ -81,15 +75,14 @@ describe('socket mode', () => {
       '{"type": "error"}',
       '{"type": "interactive"}',
       pressEnvelope('e-1', { type: 'view_submission' }),
-      pressEnvelope('e-2', pressPayload({ actions: [{ action_id: 'other', value: 'runners/ci-7' }] })),
-      pressEnvelope('e-3', pressPayload({ actions: [{}, {}] })),
+      pressEnvelope('e-2', pressPayload({ actions: [{}, {}] })),
     ])
       slack.socket().send(text);
     slack.socket().send(Buffer.from(pressEnvelope('e-4')));
     slack.socket().send(pressEnvelope('e-5'));
     await until('the good one', () => extended.length > 0);
 
-    expect(extended).toEqual(['runners/ci-7-1-9c31e0aa']);
+    expect(extended).toEqual(EXTENDED);
     expect(slack.opened).toHaveLength(1);
   });
 
@@ -104,12 +97,12 @@ describe('socket mode', () => {
     slack.socket().send(pressEnvelope('e-1'));
     await until('the press', () => extended.length > 0);
 
-    expect(extended).toEqual(['runners/ci-7-1-9c31e0aa']);
+    expect(extended).toEqual(EXTENDED);
   });
 
   it('tries again with the token of the moment when Slack refuses', async () => {
     const { failures, folder, slack } = await start((workspace) => {
-      workspace.refuseWith = (response) => answerJson(response, { ok: false, error: 'invalid_auth' });
+      workspace.refuseWith = (response) => json(response, { ok: false, error: 'invalid_auth' });
     });
     await until('it is told', () => failures().length > 0);
 
@@ -130,10 +123,10 @@ describe('socket mode', () => {
   });
 
   it.each([
-    ['status 500', refusing((response) => answerJson(response, {}, 500))],
+    ['status 500', refusing((response) => json(response, {}, 500))],
     ['too many messages (429)', refusing(answer429)],
     ['no JSON', refusing((response) => response.end('<html>'))],
-    ['no address', refusing((response) => answerJson(response, { ok: true }))],
+    ['no address', refusing((response) => json(response, { ok: true }))],
     ['it is gone', (slack: Workspace) => slack.close()],
     ['it greets nobody', greetingNobody],
   ] as const)('a Slack that is not well delays nothing: %s', async (what, makeBad) => {
@@ -158,19 +151,6 @@ describe('socket mode', () => {
     await connected(slack, 2);
 
     expect(failures().length).toBeGreaterThan(0);
-  });
-
-  it('is off without an app-level token', async () => {
-    const slack = await startWorkspace();
-    const folder = folderWith({ token: 'xoxb-1' });
-    const rig = await startRig();
-    const { log } = await rig.start({
-      notify: notifyOptions({ tokenFile: join(folder, 'token'), apiUrl: slack.apiUrl }),
-    });
-
-    await until('it leads', () => log.some(({ message }) => message === 'leading'));
-
-    expect(slack.calls).toEqual([]);
   });
 
   it('goes through the proxy, with TLS', async () => {
@@ -215,9 +195,9 @@ describe('socket mode', () => {
   });
 });
 
-function answer429(response: Parameters<typeof answerJson>[0]): void {
+function answer429(response: Parameters<typeof json>[0]): void {
   response.setHeader('retry-after', '30');
-  answerJson(response, { ok: false, error: 'ratelimited' }, 429);
+  json(response, { ok: false, error: 'ratelimited' }, 429);
 }
 
 function refusing(answer: NonNullable<Workspace['refuseWith']>) {

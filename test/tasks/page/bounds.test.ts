@@ -1,13 +1,11 @@
 /** What the page does when much is asked, when Gitea does not answer, and when rights are taken away. */
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../../model/gitea/simulator.ts';
 import { HttpClient } from '../../../src/clients/http/client.ts';
-import type { Subscriber } from '../../../src/serve/events.ts';
-import { mistakeOf } from '../../../src/serve/events.ts';
+import { mistakeOf, type Subscriber } from '../../../src/serve/events.ts';
 import { WorkQueue } from '../../../src/serve/queue.ts';
 import type { FeatureContext } from '../../../src/serve/task.ts';
 import { secretFiles } from '../../../src/serve/webhook/secrets.ts';
@@ -19,7 +17,7 @@ import { MOST_OF_ONE, MOST_STREAMS, pageRequests } from '../../../src/tasks/page
 import { sessionsOf } from '../../../src/tasks/page/session.ts';
 import { until } from '../../serve/rig.ts';
 import { folderWith } from '../../support/run-cli.ts';
-import { listen } from '../../support/server.ts';
+import { serve } from '../../support/server.ts';
 import { Browser } from './browser.ts';
 import { startPage } from './start-page.ts';
 
@@ -60,57 +58,33 @@ describe('rights', () => {
     };
   }
 
-  it('that are taken away are gone within five minutes', async () => {
-    const { gitea, look, wait } = await startRights();
+  type Rights = Awaited<ReturnType<typeof startRights>>;
+  /** Gitea fails to answer these questions. */
+  const failing =
+    (question: RegExp) =>
+    ({ simulator }: Rights): void =>
+      simulator.intercept(({ url = '' }, response) => {
+        const isFailing = question.test(url);
+        if (isFailing) response.writeHead(500).end();
+        return isFailing;
+      });
+
+  it.each<[string, number, (rights: Rights) => void, unknown]>([
+    ['are taken away', 110_000, ({ gitea }) => gitea.addOrg('acme', { owners: [] }), [false, false]],
+    ['are of a token that is gone', 110_000, ({ gitea }) => gitea.removeToken('token-of-bert'), NotSignedIn],
+    ['nobody confirms, because Gitea is down,', 200_000, failing(/./), GiteaIsDown],
+    ['Gitea does not confirm, although it knows who asks,', 200_000, failing(/tasks|permissions/), [false, false]],
+  ])('that %s are gone within five minutes', async (_, stillMs, change, after) => {
+    const rights = await startRights();
+    const { look, wait } = rights;
     expect(await look()).toEqual([true, true]);
 
-    gitea.addOrg('acme', { owners: [] });
-    wait(119_000);
-    expect(await look()).toEqual([true, true]);
-    wait(2_000);
-
-    expect(await look()).toEqual([false, false]);
-  });
-
-  it('that nobody confirms, because Gitea is down, are gone within five minutes, too', async () => {
-    const { look, simulator, wait } = await startRights();
-    expect(await look()).toEqual([true, true]);
-
-    simulator.intercept((_, response) => {
-      response.writeHead(500).end();
-      return true;
-    });
-    wait(200_000);
-    expect(await look()).toEqual([true, true]);
-    wait(41_000);
-
-    await expect(look()).rejects.toThrow(GiteaIsDown);
-  });
-
-  it('that Gitea does not confirm, although it knows who asks, are gone by then, too', async () => {
-    const { look, simulator, wait } = await startRights();
-    expect(await look()).toEqual([true, true]);
-
-    simulator.intercept(({ url }, response) => {
-      const isRight = /tasks|permissions/.test(url ?? '');
-      if (isRight) response.writeHead(500).end();
-      return isRight;
-    });
-    wait(200_000);
+    change(rights);
+    wait(stillMs);
     expect(await look()).toEqual([true, true]);
     wait(41_000);
 
-    expect(await look()).toEqual([false, false]);
-  });
-
-  it('end with the token', async () => {
-    const { gitea, look, wait } = await startRights();
-    expect(await look()).toEqual([true, true]);
-
-    gitea.removeToken('token-of-bert');
-    wait(121_000);
-
-    await expect(look()).rejects.toThrow(NotSignedIn);
+    expect(await look().catch((error: Error) => error.constructor)).toEqual(after);
   });
 
   it('of five hundred people take less than 10 MiB', async () => {
@@ -241,9 +215,8 @@ it('tokens that Gitea does not know are limited together', async () => {
 });
 
 async function openStream(page: string, browser: Browser) {
-  const cookie = [...browser.cookies(page)].map(([name, value]) => `${name}=${value}`).join('; ');
   const ending = new AbortController();
-  const response = await fetch(`${page}/events`, { headers: { cookie }, signal: ending.signal });
+  const response = await fetch(`${page}/events`, { headers: browser.headers(page), signal: ending.signal });
   return { status: response.status, end: () => ending.abort() };
 }
 
@@ -305,32 +278,22 @@ it.each([
 });
 
 it('a mistake of ours is told with its place, and whoever asks learns nothing of it', async () => {
-  const simulator = await startSimulator();
-  const http = new HttpClient({ env: {} });
-  simulator.gitea.addUser('anna');
-  simulator.gitea.addToken('anna', ['read:user'], 'pat');
   const mistakes: unknown[] = [];
-  const free = await listen(createServer());
-  await free.close();
-  const server = createServer(
-    pageRequests({
-      url: free.origin,
+  const { origin } = await serve((request, response) => {
+    const requests = pageRequests({
+      url: origin,
       clock: systemClock,
-      rights: readerRights(simulator.url, http, systemClock),
+      rights: { isKnown: () => true } as never,
       sessions: sessionsOf({ keys: () => [], clock: systemClock, isSecure: false }),
       logUrl: '',
       onMistake: (error) => void mistakes.push(mistakeOf(error)),
       oauth: undefined as never,
       looker: { shown: () => Promise.reject(new TypeError('a secret')) } as never,
-    }),
-  );
-  await new Promise<void>((resolve) => server.listen(free.port, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    server.close();
-    await Promise.all([http.close(), simulator.close()]);
+    });
+    requests(request, response);
   });
 
-  const response = await fetch(`${free.origin}/api/v1/jobs`, { headers: { authorization: 'token pat' } });
+  const response = await fetch(`${origin}/api/v1/jobs`, { headers: { authorization: 'token pat' } });
   const text = await response.text();
 
   expect(response.status).toBe(500);

@@ -1,5 +1,4 @@
 /** A browser's cookies and redirects over `fetch`, and no more. */
-import { request } from 'node:http';
 
 export interface Got {
   readonly status: number;
@@ -27,8 +26,7 @@ export class Browser {
   /** One request. */
   async ask(url: string, more: RequestInit = {}): Promise<Got> {
     const jar = this.#jarOf(url);
-    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
-    const headers = { ...(more.headers as Record<string, string>), ...(cookie && { cookie }) };
+    const headers = { ...(more.headers as Record<string, string>), ...this.headers(url) };
     const response = await fetch(url, { redirect: 'manual', ...more, headers });
     for (const set of response.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
@@ -36,6 +34,12 @@ export class Browser {
       else jar.set(name, value);
     }
     return { status: response.status, url, headers: response.headers, text: await response.text() };
+  }
+
+  /** With its cookies. */
+  headers(url: string): Readonly<Record<string, string>> {
+    const cookie = [...this.#jarOf(url)].map(([name, value]) => `${name}=${value}`).join('; ');
+    return cookie === '' ? {} : { cookie };
   }
 
   cookies(url: string): ReadonlyMap<string, string> {
@@ -53,16 +57,4 @@ export class Browser {
     this.#jars.set(origin, jar);
     return jar;
   }
-}
-
-/** `fetch` does not let a test choose the header Host. */
-export async function statusWithHost(url: string, host: string): Promise<number> {
-  return await new Promise((resolve, reject) => {
-    const asked = request(url, { headers: { host } }, (response) => {
-      response.resume();
-      resolve(response.statusCode ?? 0);
-    });
-    asked.on('error', reject);
-    asked.end();
-  });
 }

@@ -1,35 +1,29 @@
 /** Gitea's side of a sign-in, put before a simulator: it knows one client, asks for PKCE, and gives a code away once. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import type { Simulator } from '../../../model/gitea/simulator.ts';
 
 export const CLIENT = { id: 'client-of-the-page', secret: 'client-secret-that-nobody-may-see' } as const;
 
-export interface OAuthProvider {
-  /** Who is signed in at Gitea. */
-  user: string;
-  /** The person says no. */
-  refuses: boolean;
-  /** Answers the exchange of a code with this status instead. */
-  exchangeFails: number | undefined;
-  /** Answers every question of the API so, when it returns true. */
-  bend: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** Tokens that were given, the oldest first. */
-  readonly tokens: readonly string[];
-  /** Forms of exchanges. */
-  readonly exchanges: readonly URLSearchParams[];
-}
+export type OAuthProvider = ReturnType<typeof startProvider>;
 
-export function startProvider(simulator: Simulator, user: string): OAuthProvider {
+export function startProvider(simulator: Simulator, user: string) {
   const codes = new Map<string, { readonly challenge: string; readonly redirect: string; readonly user: string }>();
   const tokens: string[] = [];
   const exchanges: URLSearchParams[] = [];
-  const provider: OAuthProvider = {
+  const provider = {
+    /** Who is signed in at Gitea. */
     user,
+    /** The person says no. */
     refuses: false,
-    exchangeFails: undefined,
-    bend: () => false,
+    /** Answers the exchange of a code with this status instead. */
+    exchangeFails: undefined as number | undefined,
+    /** Answers every question of the API so, when it returns true. */
+    bend: (_: IncomingMessage, __: ServerResponse): boolean => false,
+    /** Tokens that were given, the oldest first. */
     tokens,
+    /** Forms of exchanges. */
     exchanges,
   };
   const authorize = (query: URLSearchParams, response: ServerResponse): void => {
@@ -46,9 +40,7 @@ export function startProvider(simulator: Simulator, user: string): OAuthProvider
     response.writeHead(303, { location: back.href }).end();
   };
   const exchange = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    let text = '';
-    for await (const chunk of request) text += String(chunk);
-    const form = new URLSearchParams(text);
+    const form = new URLSearchParams(await text(request));
     exchanges.push(form);
     const known = codes.get(form.get('code') ?? '');
     codes.delete(form.get('code') ?? '');

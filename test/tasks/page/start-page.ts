@@ -1,5 +1,4 @@
 /** `serve` with the page, a simulated Gitea that signs people in, and a small cluster: all real HTTP. */
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import type { SimulatorOptions } from '../../../model/gitea/simulator.ts';
 import { pageFrom } from '../../../src/cli/serve.ts';
@@ -7,24 +6,16 @@ import { settingsFrom } from '../../../src/cli/settings.ts';
 import type { Subscriber } from '../../../src/serve/events.ts';
 import { type Clock, systemClock } from '../../../src/shared/clock.ts';
 import { openPage, type PageOptions } from '../../../src/tasks/page/page.ts';
-import { type Rig, startRig } from '../../serve/rig.ts';
+import { startRig } from '../../serve/rig.ts';
+import { freePort } from '../../servers/process.ts';
 import { printingIo } from '../../support/printing-io.ts';
 import { folderWith } from '../../support/run-cli.ts';
-import { listen } from '../../support/server.ts';
 import { Browser, type Got } from './browser.ts';
-import { CLIENT, type OAuthProvider, startProvider } from './oauth-provider.ts';
+import { CLIENT, startProvider } from './oauth-provider.ts';
 
 export const COOKIE_KEY = 'a-key-of-this-test-that-is-long-enough-0123456789';
 
-export interface PageRig extends Rig {
-  readonly page: string;
-  readonly provider: OAuthProvider;
-  /** A browser in which this person is signed in. */
-  readonly signIn: (user: string) => Promise<Browser>;
-  readonly got: (browser: Browser, path: string) => Promise<Got>;
-  /** Another replica of the page with the same settings, at its own address. */
-  readonly replica: (over?: Partial<PageOptions>) => Promise<string>;
-}
+export type PageRig = Awaited<ReturnType<typeof startPage>>;
 
 export async function startPage(
   over: Partial<PageOptions> & {
@@ -34,16 +25,14 @@ export async function startPage(
     readonly clock?: Clock;
   } = {},
   simulator: SimulatorOptions = {},
-): Promise<PageRig> {
+) {
   const { clock = systemClock, spec = '', subscribers = [], ...more } = over;
   const rig = await startRig(spec, simulator);
   const provider = startProvider(rig.simulator, 'anna');
   const folder = folderWith({ key: COOKIE_KEY, secret: `${CLIENT.secret}\n` });
-  const start = async (own: Partial<PageOptions>): Promise<string> => {
+  const start = async (): Promise<string> => {
     // The page must know its own address.
-    const free = await listen(createServer());
-    await free.close();
-    const { port } = free;
+    const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const { io } = printingIo({
       env: {
@@ -59,18 +48,20 @@ export async function startPage(
     const { page: settings } = pageFrom({}, io, await settingsFrom({}, io));
     if (!settings) throw new Error('no page is asked for');
     // Looks are not held back by their budget here.
-    const options: PageOptions = { ...settings, giteaRequests: 60_000, ...own };
+    const options: PageOptions = { ...settings, giteaRequests: 60_000, ...more };
     await rig.start({ identity: url, subscribers, features: [(context) => openPage(options, { ...context, clock })] });
     return url;
   };
-  const page = await start(more);
+  const page = await start();
   return {
     ...rig,
     page,
     provider,
-    replica: (own = {}) => start({ ...more, ...own }),
-    got: (browser, path) => browser.open(`${page}${path}`),
-    signIn: async (user) => {
+    /** Another replica of the page with the same settings, at its own address. */
+    replica: start,
+    got: (browser: Browser, path: string): Promise<Got> => browser.open(`${page}${path}`),
+    /** A browser in which this person is signed in. */
+    signIn: async (user: string): Promise<Browser> => {
       provider.user = user;
       const browser = new Browser();
       const got = await browser.open(`${page}/sign-in?to=/`);

@@ -1,19 +1,16 @@
 /** What a person is shown of the figures, and what is left out of them. */
 import { describe, expect, it } from 'vitest';
 import type { ExplainedGroup, ExplainedJob, Explanation } from '../../../src/observe/explain/explanation.ts';
+import type { RunnerDecision } from '../../../src/planner/decisions.ts';
 import type { Job } from '../../../src/planner/evidence.ts';
 import { runnerName } from '../../../src/planner/names.ts';
 import { CHART_HOURS, type Figures, groupFor, jobFor, jobsFor, type Reader } from '../../../src/tasks/page/view.ts';
+import { job, live } from '../../support/scenario.ts';
 
 const NOW = Date.UTC(2026, 10, 25, 12, 30);
 const GROUP = { namespace: 'runners', name: 'ci' };
+const HIDDEN = { repository: 'acme/secret' };
 const OTHER = { namespace: 'runners', name: 'theirs' };
-
-function job(id: number, repository: string, more: Partial<Job> = {}): Job {
-  const url = `https://gitea.example.com/${repository}/actions/runs/1/jobs/${id}`;
-  const base = { id, attempt: 1, runId: 1, repository, name: `job-${id}`, url, labels: ['linux'] };
-  return { ...base, status: 'queued', createdAtMs: NOW - 60_000, ...more };
-}
 
 function held(of: Job, more: object): ExplainedJob {
   return { job: of, origin: 'https://gitea.example.com', verdict: 'held', state: 'held', ...more } as ExplainedJob;
@@ -61,12 +58,12 @@ describe('what a person may not read', () => {
     const runner = runnerName('', { ...GROUP, origin: 'o', templateHash: 'h' }, { id: 9, attempt: 1 }, 0);
     const shown = figures({
       jobs: [
-        held(job(1, 'acme/web'), { because: 'cap', group: GROUP, cap: 1, position: 1, next: 'acme/secret' }),
-        held(job(2, 'acme/web', { labels: ['gpu'] }), {
+        held(job(1), { because: 'cap', group: GROUP, cap: 1, position: 1, next: 'acme/secret' }),
+        held(job(2, { labels: ['gpu'] }), {
           because: 'labels-not-covered',
           elsewhere: { is: 'other-scope', group: OTHER, scope: 'org secret-org' },
         }),
-        held(job(3, 'acme/secret'), { because: 'cap', group: GROUP, cap: 1, position: 2 }),
+        held(job(3, HIDDEN), { because: 'cap', group: GROUP, cap: 1, position: 2 }),
       ],
       runners: [
         {
@@ -75,7 +72,7 @@ describe('what a person may not read', () => {
           group: GROUP,
           because: 'busy',
           pinned: true,
-          job: job(9, 'acme/secret', { name: 'hush' }),
+          job: job(9, { ...HIDDEN, name: 'hush' }),
         },
       ],
     });
@@ -96,7 +93,7 @@ describe('what a person may not read', () => {
   it('is no address in the trouble of a group of others, and its owners see it', () => {
     const why = 'RunnerGroup runners/ci is not ready: list jobs of http://gitea.internal/acme/secret';
     const notCreated = { why, next: why, isUnserved: true };
-    const served = { job: job(1, 'acme/web'), origin: 'o', verdict: 'served', by: 'new-runner', group: GROUP };
+    const served = { job: job(1), origin: 'o', verdict: 'served', by: 'new-runner', group: GROUP };
     const shown = figures({ jobs: [{ ...served, runner: 'r', state: 'unserved', notCreated } as ExplainedJob] });
 
     const [ofReader, ofOwner] = [false, true].map((owns) => JSON.stringify(jobFor(shown, reader(owns), 1)));
@@ -108,7 +105,7 @@ describe('what a person may not read', () => {
 
   it('is no job that has ended', () => {
     const ended = { status: 'completed', completedAtMs: NOW } as const;
-    const shown = figures({}, [job(1, 'acme/web', ended), job(2, 'acme/secret', ended)]);
+    const shown = figures({}, [job(1, ended), job(2, { ...HIDDEN, ...ended })]);
 
     expect(jobsFor(shown, reader()).ended.map(({ id }) => id)).toEqual([1]);
     expect(jobFor(shown, reader(), 1)?.title).toContain('has ended');
@@ -116,7 +113,7 @@ describe('what a person may not read', () => {
   });
 
   it('is told where he may read it', () => {
-    const next = held(job(1, 'acme/web'), { because: 'cap', group: GROUP, cap: 1, position: 1, next: 'acme/web' });
+    const next = held(job(1), { because: 'cap', group: GROUP, cap: 1, position: 1, next: 'acme/web' });
 
     expect(jobsFor(figures({ jobs: [next] }), reader()).jobs[0]?.what).toContain('the next slot is for acme/web');
   });
@@ -127,19 +124,31 @@ describe('what a person may not read', () => {
   });
 });
 
-it('a link is none when it is no address of http', () => {
-  const at = (url: string) =>
-    jobsFor(figures({ jobs: [held(job(1, 'acme/web', { url }), { because: 'blocked' })] }), reader());
+it.each([
+  ['https://gitea.example.com/x', 'https://gitea.example.com/x'],
+  ...['javascript:alert(1)', 'data:text/html,x', '', '//evil.example', `https://a/${'x'.repeat(3_000)}`].map((bad) => [
+    bad,
+  ]),
+])('a link is none when it is no address of http: %s', (url, link) => {
+  const pods = new Map([['runners/r', { pod: 'r-abcde', node: 'node-7' }]]);
+  const runner: RunnerDecision = { emit: true, runner: 'r', group: GROUP, because: 'spare', pinned: false };
+  const shown = {
+    ...figures({
+      jobs: [held(job(1, { url }), { because: 'blocked' })],
+      runners: [runner],
+      liveJobs: [live('r', 'running')],
+    }),
+    pods,
+  };
 
-  expect(at('https://gitea.example.com/x').jobs[0]?.link).toBe('https://gitea.example.com/x');
-  for (const url of ['javascript:alert(1)', 'data:text/html,x', '', '//evil.example', `https://a/${'x'.repeat(3_000)}`])
-    expect(at(url).jobs[0]?.link).toBeUndefined();
+  expect(jobsFor(shown, reader()).jobs[0]?.link).toBe(link);
+  expect(groupFor(shown, reader(true), 'runners/ci', url)?.runners[0]?.logLink).toBe(link);
 });
 
 it('waiting times are those of jobs that began on runners of the group, by the hour of their begin', () => {
   const named = { ...GROUP, origin: 'o', templateHash: 'h' };
   const began = (id: number, waitedS: number, agoMs: number, of = named): Job => ({
-    ...job(id, 'acme/secret'),
+    ...job(id, HIDDEN),
     status: 'completed',
     runner: runnerName('', of, { id, attempt: 1 }, 0),
     startedAtMs: NOW - agoMs,

@@ -10,6 +10,7 @@ import { ACME, targetOf } from '../../support/looking.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 
 const URL = 'https://gitea.example.com';
+const GLOBAL: Scope = { kind: 'global' };
 const NAMES = new Set(['gitea-runner']);
 const TOKEN: SecretKey = { name: 'gitea-runner', key: 'token' };
 
@@ -20,6 +21,12 @@ function groupWith(name: string, over: Partial<RunnerGroup> = {}, scope: Scope =
   const metadata = { name, namespace: 'runners', uid: name, resourceVersion: '1' };
   const key = `${group.namespace}/${name}`;
   return { key, object: { metadata } as RunnerGroupObject, group, target: targetOf(url, scope, name) };
+}
+
+/** Its API token cannot be used. */
+function denied(name: string, scope?: Scope): GroupWithToken {
+  const { target: _, ...rest } = groupWith(name, {}, scope);
+  return rest;
 }
 
 function keysOf(groups: readonly GroupWithToken[]): ReturnType<typeof tokenKeys> {
@@ -43,7 +50,7 @@ it('groups of one scope share a key, also where they write the URL in two ways',
 
 it('keys and namespaces are apart', () => {
   const elsewhere = groupWith('c', { namespace: 'others' });
-  const key = groupWith('b', { registrationToken: { ...TOKEN, key: 'second' } }, { kind: 'global' });
+  const key = groupWith('b', { registrationToken: { ...TOKEN, key: 'second' } }, GLOBAL);
 
   expect(choice(groupWith('a'), key, elsewhere).map((slot) => (slot as string[])[0])).toEqual([
     'runners/gitea-runner token',
@@ -52,14 +59,39 @@ it('keys and namespaces are apart', () => {
   ]);
 });
 
+/** A group that takes its own registration token elsewhere. */
+const apart = (over: Partial<RunnerGroup>) =>
+  groupWith('b', { ...over, registrationToken: { ...TOKEN, name: 'other' } });
+const SECRET_VOLUME = { volumes: [{ name: 'v', secret: { secretName: TOKEN.name } }] };
+
 it.each<[string, GroupWithToken[], string]>([
-  ['of two scopes', [groupWith('a'), groupWith('b', {}, { kind: 'global' })], 'org:acme at'],
+  ['of two scopes', [groupWith('a'), groupWith('b', {}, GLOBAL)], `of global at ${URL} and of org:acme at`],
+  [
+    'of two scopes, of which one has an API token that cannot be used',
+    [groupWith('a'), denied('b', GLOBAL)],
+    `of global at ${URL} and of org:acme at`,
+  ],
   ['of two Giteas', [groupWith('a'), groupWith('b', {}, ACME, 'https://other.example.com')], 'other.example.com'],
   ['that binds the Secret', [groupWith('a', { registrationToken: { ...TOKEN, key: 'url' } })], 'names the Gitea'],
   [
     'that is the API token of another group',
     [groupWith('a'), groupWith('b', { authToken: TOKEN, registrationToken: { ...TOKEN, key: 'x' } })],
     'holds an API token',
+  ],
+  [
+    'that another group reads in its cache',
+    [groupWith('a'), apart({ manifest: { spec: { cache: { secretRef: TOKEN } } } })],
+    'RunnerGroup b names it in ',
+  ],
+  [
+    'that another group reads in its proxy',
+    [groupWith('a'), apart({ manifest: { spec: { proxy: { secretRef: { name: TOKEN.name } } } } })],
+    'RunnerGroup b names it in ',
+  ],
+  [
+    'that another group reads in its podTemplate',
+    [groupWith('a'), apart({ podTemplate: { spec: SECRET_VOLUME } })],
+    'RunnerGroup b names it in ',
   ],
 ])('nothing is written into a key %s', (_, groups, because) => {
   const refused = choice(...groups).flatMap((slot) => (slot as unknown[])[1]);
@@ -68,33 +100,8 @@ it.each<[string, GroupWithToken[], string]>([
 });
 
 it('a group that may not look at Gitea gets no token, and takes it from no group of its scope', () => {
-  const { target: _, ...denied } = groupWith('b');
-
-  expect(choice(denied)).toEqual([]);
-  expect(choice(groupWith('a'), denied)).toEqual([['runners/gitea-runner token', ['a', 'b']]]);
-});
-
-it('nothing is written into a key that a group of another scope names whose API token cannot be used', () => {
-  const { target: _, ...failing } = groupWith('b', {}, { kind: 'global' });
-
-  expect(choice(groupWith('a'), failing)).toEqual([
-    [
-      'runners/gitea-runner token',
-      expect.stringContaining('of global at https://gitea.example.com and of org:acme at'),
-    ],
-  ]);
-});
-
-it.each<[string, Partial<RunnerGroup>]>([
-  ['cache', { manifest: { spec: { cache: { secretRef: TOKEN } } } }],
-  ['proxy', { manifest: { spec: { proxy: { secretRef: { name: TOKEN.name } } } } }],
-  ['podTemplate', { podTemplate: { spec: { volumes: [{ name: 'v', secret: { secretName: TOKEN.name } }] } } }],
-])('nothing is written into a key that another group reads in its %s', (_, over) => {
-  const other = groupWith('b', { ...over, registrationToken: { ...TOKEN, name: 'other' } });
-
-  expect(choice(groupWith('a'), other)).toEqual([
-    ['runners/gitea-runner token', expect.stringContaining('RunnerGroup b names it in ')],
-  ]);
+  expect(choice(denied('b'))).toEqual([]);
+  expect(choice(groupWith('a'), denied('b'))).toEqual([['runners/gitea-runner token', ['a', 'b']]]);
 });
 
 it('the keys of a namespace with an invalid group are unclear, and others are not', () => {

@@ -3,10 +3,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { GiteaVersion } from '../../../model/gitea/versions.ts';
 import { secretsClient } from '../../../src/clients/kubernetes/secrets.ts';
-import { Token } from '../../../src/clients/tokens/token.ts';
 import { fillSecrets, REGISTRATION_MARK } from '../../../src/tasks/registration/filling.ts';
 import { managedGroup } from '../../serve/managed-group.ts';
 import { type Replica, type Rig, startRig, until } from '../../serve/rig.ts';
+import { SECRET as API_TOKEN, targetOf } from '../../support/looking.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { serve } from '../../support/server.ts';
 import { SkippingClock } from '../../support/skipping-clock.ts';
@@ -28,24 +28,27 @@ async function openRig(scopes: readonly string[] = ['write:organization'], versi
   return rig;
 }
 
-function putSecret({ cluster }: Rig, keys: Keys, name = SECRET, holder?: string): void {
+function putSecret({ cluster }: Rig, keys: Keys, holder?: string): void {
   const data = Object.entries(keys).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
   const annotations = holder === undefined ? {} : { [REGISTRATION_MARK]: JSON.stringify({ [KEY]: holder }) };
-  cluster.put('secrets', { metadata: { namespace: 'runners', name, annotations }, data: Object.fromEntries(data) });
+  cluster.put('secrets', {
+    metadata: { namespace: 'runners', name: SECRET, annotations },
+    data: Object.fromEntries(data),
+  });
 }
 
 /** Undefined: there is no such Secret. */
-function secret({ cluster }: Rig, name = SECRET): Keys | undefined {
-  const found = cluster.all('secrets').find(({ metadata }) => metadata.name === name);
+function secret({ cluster }: Rig): Keys | undefined {
+  const [found] = cluster.all('secrets');
   if (!found) return undefined;
   const data = Object.entries((found['data'] ?? {}) as Keys);
   return Object.fromEntries(data.map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
 }
 
 /** `serve`, whose clock can be put forward. */
-async function startFilling(rig: Rig, names: readonly string[] = [SECRET]) {
+async function startFilling(rig: Rig) {
   const clock = new SkippingClock();
-  const replica = await rig.start({ registrationSecrets: names, clock });
+  const replica = await rig.start({ registrationSecrets: [SECRET], clock });
   return { clock, replica };
 }
 
@@ -115,18 +118,6 @@ it('a Secret that somebody else writes meanwhile is filled soon after', async ()
   expect(secret(rig)).toMatchObject({ mine: 'stays' });
 });
 
-it('nothing is asked for and no Secret is read without the flag, or for a Secret that it does not name', async () => {
-  const rig = await openRig();
-  putSecret(rig, {});
-  const { replica } = await startFilling(rig, ['another']);
-  await until('a good look', () => rig.conditions()['Ready'] === 'True Serving');
-  await new Promise((resolve) => setTimeout(resolve, 1_500));
-
-  expect(secret(rig)).toEqual({});
-  expect(asked(rig)).toBe(0);
-  expect(failed(replica)).toEqual([]);
-});
-
 it('a Secret that does not exist is not made: Event and log say how, and it is filled once it is there', async () => {
   const rig = await openRig();
   const { clock, replica } = await startFilling(rig);
@@ -168,48 +159,45 @@ it('an API token that may only read is told with the scope that is missing, rare
   expectSilence(rig, replica);
 });
 
-it('a Secret of another Gitea is not written, and Gitea is not asked', async () => {
-  const rig = await openRig();
-  putSecret(rig, { url: 'https://elsewhere.example.com' });
-  const { replica } = await startFilling(rig);
-  await until('the failure', () => failed(replica).length === 1);
-
-  expect(failed(replica)[0]).toMatchObject({ code: 'GR-TOKEN-11' });
-  expect([asked(rig), written(rig)]).toEqual([0, 0]);
-});
-
-it('a key that holds the token of another scope is neither asked for nor written, until it is removed', async () => {
-  const rig = await openRig();
-  putSecret(rig, { [KEY]: 'of-evil' }, SECRET, `org:evil at ${rig.simulator.url}`);
-  const { clock, replica } = await startFilling(rig);
-  await until('the failure', () => failed(replica).length === 1);
-  expect(failed(replica)[0]).toMatchObject({
-    code: 'GR-TOKEN-11',
-    error: expect.stringContaining(`it holds the token of org:evil at ${rig.simulator.url}, not of org:acme at`),
-  });
-  expect([asked(rig), secret(rig)]).toEqual([0, { [KEY]: 'of-evil' }]);
-
-  putSecret(rig, {}, SECRET, `org:evil at ${rig.simulator.url}`);
-  clock.leaveOut(16_000);
-
-  await until('the token', () => secret(rig)?.[KEY] === rig.simulator.gitea.registrationToken(ACME));
-});
-
-it('beside an invalid group a key is written only if it is known to be for this scope', async () => {
-  const rig = await openRig();
-  putSecret(rig, { [KEY]: 'of-whom' });
+/** A group whose spec `generate` has found wrong. */
+function putBrokenGroup(rig: Rig): void {
   const { metadata } = managedGroup(rig.simulator.url);
   const annotations = { ...metadata.annotations, 'gitea.bpg.pw/problem': 'spec.sucpend: unknown field' };
   rig.cluster.put('runnergroups', { metadata: { ...metadata, name: 'broken', annotations }, spec: {} });
+}
+
+it.each<[string, string, (rig: Rig) => void, (rig: Rig) => void]>([
+  [
+    'a Secret of another Gitea',
+    'its key url names another Gitea than',
+    (rig) => putSecret(rig, { url: 'https://elsewhere.example.com' }),
+    (rig) => putSecret(rig, {}),
+  ],
+  [
+    'a key that holds the token of another scope',
+    'it holds the token of org:evil at',
+    (rig) => putSecret(rig, { [KEY]: 'of-evil' }, `org:evil at ${rig.simulator.url}`),
+    (rig) => putSecret(rig, {}, `org:evil at ${rig.simulator.url}`),
+  ],
+  [
+    'a key that may be of another scope, because a group is invalid,',
+    'RunnerGroup broken of this namespace is not valid',
+    (rig) => {
+      putSecret(rig, { [KEY]: 'of-whom' });
+      putBrokenGroup(rig);
+    },
+    (rig) => putSecret(rig, { [KEY]: 'old' }, `org:acme at ${rig.simulator.url}`),
+  ],
+])('%s is neither asked for nor written, until that is mended', async (_, why, prepare, mend) => {
+  const rig = await openRig();
+  prepare(rig);
+  const before = secret(rig);
   const { clock, replica } = await startFilling(rig);
   await until('the failure', () => failed(replica).length === 1);
-  expect(failed(replica)[0]).toMatchObject({
-    code: 'GR-TOKEN-11',
-    error: expect.stringContaining('RunnerGroup broken of this namespace is not valid'),
-  });
-  expect([asked(rig), secret(rig)]).toEqual([0, { [KEY]: 'of-whom' }]);
+  expect(failed(replica)[0]).toMatchObject({ code: 'GR-TOKEN-11', error: expect.stringContaining(why) });
+  expect([asked(rig), secret(rig)]).toEqual([0, before]);
 
-  putSecret(rig, { [KEY]: 'old' }, SECRET, `org:acme at ${rig.simulator.url}`);
+  mend(rig);
   clock.leaveOut(16_000);
 
   await until('the token', () => secret(rig)?.[KEY] === rig.simulator.gitea.registrationToken(ACME));
@@ -254,19 +242,14 @@ it('a replica that does not lead writes nothing', async () => {
 
 it('a Gitea that never answers does not hold up the keys of another one', async () => {
   const { simulator, cluster } = await openRig();
+  simulator.gitea.addToken('anna', ['write:organization'], API_TOKEN);
   const { origin: deaf } = await serve(() => undefined);
   const groups = ['a', 'b', 'c', 'deaf'].map((namespace) => {
     const giteaUrl = namespace === 'deaf' ? deaf : simulator.url;
-    const metadata = { name: 'ci', namespace, uid: namespace };
-    const registrationToken = { name: SECRET, key: KEY };
-    const scope = { kind: 'org', org: 'acme' } as const;
-    const group = runnerGroup({ name: 'ci', namespace, registrationToken, scope, giteaUrl });
+    const group = runnerGroup({ namespace, registrationToken: { name: SECRET, key: KEY }, giteaUrl });
     cluster.put('secrets', { metadata: { namespace, name: SECRET }, data: {} });
-    return {
-      live: { key: `${namespace}/ci`, object: { metadata }, group },
-      group,
-      target: { key: namespace, url: giteaUrl, scope, token: new Token(TOKEN, giteaUrl) },
-    };
+    const live = { key: `${namespace}/ci`, object: { metadata: { name: 'ci', namespace, uid: namespace } }, group };
+    return { live, group, target: targetOf(giteaUrl, undefined, namespace) };
   });
   const client = secretsClient(cluster.config);
   onTestFinished(() => client.close());

@@ -9,7 +9,8 @@ import {
   type SweepEvidence,
 } from '../../../src/tasks/sweep/choose.ts';
 import { fc, test } from '../../support/property.ts';
-import { CI, GITEA, INSTANCE, liveJob, ownName, row, runningJob } from './scene.ts';
+import { live as liveOf, ORIGIN, running } from '../../support/scenario.ts';
+import { CI, INSTANCE, ownName, row } from './scene.ts';
 
 const GPU = { ...CI, name: 'gpu', look: 'all' };
 /** Ours, by group. */
@@ -61,7 +62,7 @@ function toHistory(steps: readonly Step[]): readonly SweepEvidence[] {
       instance: INSTANCE,
       groups: [CI, GPU],
       looks,
-      liveJobs: live?.map(({ name, state }) => liveJob(name, state)),
+      liveJobs: live?.map(({ name, state }) => liveOf(name, state)),
       nowMs,
     };
   });
@@ -70,7 +71,7 @@ function toHistory(steps: readonly Step[]): readonly SweepEvidence[] {
 function toLook({ rows, working }: Step['acme']): Look {
   return {
     runners: rows.map((each) => row(each.name, each)),
-    jobs: working.map(({ name, done }) => runningJob(name, { status: done ? 'completed' : 'in_progress' })),
+    jobs: working.map(({ name, done }) => running(900, name, { status: done ? 'completed' : 'in_progress' })),
   };
 }
 
@@ -149,7 +150,7 @@ describe('for any history of looks', () => {
     const rows = [...(history.at(-1)?.looks.values() ?? [])].flatMap(({ runners }) => runners);
 
     expect(registrations.filter(({ name }) => FOREIGN.includes(name))).toEqual([]);
-    expect(registrations.length + foreign).toBe(new Set(rows.map(({ id }) => `${GITEA} ${id}`)).size);
+    expect(registrations.length + foreign).toBe(new Set(rows.map(({ id }) => `${ORIGIN} ${id}`)).size);
   });
 
   test('the order of rows, jobs, Jobs and groups does not matter', [anyHistory], (history) => {

@@ -1,100 +1,68 @@
 /** Each rule of the choice, one at a time: a row that nothing keeps is dead, and one reason is enough to keep it. */
 import { describe, expect, it } from 'vitest';
+import type { Look } from '../../../src/planner/evidence.ts';
 import {
   deadRegistrations,
   SIGHTINGS_APART_MS,
   type SweepEvidence,
   VANISHED_APART_MS,
 } from '../../../src/tasks/sweep/choose.ts';
-import { CI, evidence, GITEA, liveJob, ownName, row, runningJob, seenTwice, verdicts } from './scene.ts';
+import { done, live, ORIGIN, running } from '../../support/scenario.ts';
+import { CI, evidence, ownName, row, seenTwice, verdicts } from './scene.ts';
 
 const NAME = ownName(7);
+const WIDE = { ...CI, name: 'wide', look: 'all' };
+const BOTH = [CI, WIDE];
 
-describe('a row of ours', () => {
-  it('is dead when it was offline, without a job and without a Job, at both observations', () => {
-    expect(seenTwice(evidence({ runners: [row(NAME)] })).get(NAME)).toBe('dead');
-  });
+/** Looks at both scopes of a Gitea. */
+function looksAt(acme: Partial<Look>, all: Partial<Look>): ReadonlyMap<string, Look> {
+  const none = { runners: [], jobs: [] };
+  return new Map([
+    ['acme', { ...none, ...acme }],
+    ['all', { ...none, ...all }],
+  ]);
+}
 
-  it.each(['complete', 'failed'] as const)('is dead when its Job is %s', (state) => {
-    const scene = evidence({ runners: [row(NAME)] }, { liveJobs: [liveJob(NAME, state)] });
+const [OFFLINE, WORKING] = [{ runners: [row(NAME)] }, { jobs: [running(900, NAME)] }];
 
-    expect(seenTwice(scene).get(NAME)).toBe('dead');
-  });
+it.each<[string, string, Partial<Look>, Partial<SweepEvidence>?]>([
+  ['dead', 'offline, without a job and without a Job', OFFLINE],
+  ['dead', 'its Job is complete', OFFLINE, { liveJobs: [live(NAME, 'complete')] }],
+  ['dead', 'its Job is failed', OFFLINE, { liveJobs: [live(NAME, 'failed')] }],
+  ['job-alive', 'its Job is starting', OFFLINE, { liveJobs: [live(NAME, 'starting')] }],
+  ['job-alive', 'its Job is running', OFFLINE, { liveJobs: [live(NAME, 'running')] }],
+  ['job-alive', 'its Job is deleting', OFFLINE, { liveJobs: [live(NAME, 'deleting')] }],
+  ['job-alive', 'its Job is unknown', OFFLINE, { liveJobs: [live(NAME, 'unknown')] }],
+  ['job-alive', 'a Job in another namespace', OFFLINE, { liveJobs: [live(NAME, 'running', { namespace: 'other' })] }],
+  ['cluster-unseen', 'nobody looked at Kubernetes', OFFLINE, { liveJobs: undefined }],
+  ['job-in-progress', 'a job in progress names it', { ...OFFLINE, ...WORKING }],
+  ['job-in-progress', 'one of another scope does', {}, { groups: BOTH, looks: looksAt(OFFLINE, WORKING) }],
+  ['dead', 'a completed job names it', { ...OFFLINE, jobs: [done(900, NAME)] }],
+  ['online', 'online', { runners: [row(NAME, { online: true })] }, { liveJobs: [live(NAME, 'running')] }],
+  ['online', 'busy', { runners: [row(NAME, { busy: true })] }],
+  ['not-ephemeral', 'not ephemeral', { runners: [row(NAME, { ephemeral: false })] }],
+])('a row of ours is %s: %s', (verdict, _, look, over) => {
+  expect(seenTwice(evidence(look, over)).get(NAME)).toBe(verdict);
+});
 
-  it.each(['starting', 'running', 'deleting', 'unknown'] as const)('stays while its Job is %s', (state) => {
-    const scene = evidence({ runners: [row(NAME)] }, { liveJobs: [liveJob(NAME, state)] });
+it('a row of ours stays while another row of its name is online', () => {
+  const runners = [row(NAME), row(NAME, { id: 2, online: true })];
 
-    expect(seenTwice(scene).get(NAME)).toBe('job-alive');
-  });
+  const { registrations } = deadRegistrations(evidence({ runners }), new Map());
 
-  it('stays while a Job of its name lives in another namespace', () => {
-    const live = { ...liveJob(NAME, 'running'), namespace: 'elsewhere' };
-
-    expect(seenTwice(evidence({ runners: [row(NAME)] }, { liveJobs: [live] })).get(NAME)).toBe('job-alive');
-  });
-
-  it('stays when nobody looked at Kubernetes', () => {
-    expect(seenTwice(evidence({ runners: [row(NAME)] }, { liveJobs: undefined })).get(NAME)).toBe('cluster-unseen');
-  });
-
-  it('stays while a job in progress names it', () => {
-    const scene = evidence({ runners: [row(NAME)], jobs: [runningJob(NAME)] });
-
-    expect(seenTwice(scene).get(NAME)).toBe('job-in-progress');
-  });
-
-  it('stays when a job in progress of another scope of the same Gitea names it', () => {
-    const looks = new Map([
-      ['acme', { runners: [row(NAME)], jobs: [] }],
-      ['all', { runners: [], jobs: [runningJob(NAME)] }],
-    ]);
-    const groups = [CI, { ...CI, name: 'wide', look: 'all' }];
-
-    expect(seenTwice(evidence({}, { looks, groups })).get(NAME)).toBe('job-in-progress');
-  });
-
-  it('is dead although a completed job names it', () => {
-    const scene = evidence({ runners: [row(NAME)], jobs: [runningJob(NAME, { status: 'completed' })] });
-
-    expect(seenTwice(scene).get(NAME)).toBe('dead');
-  });
-
-  it('stays while it is online, or said to be busy', () => {
-    const [online, busy] = [ownName(1), ownName(2)];
-    const runners = [row(online, { online: true }), row(busy, { id: 2, busy: true })];
-    const liveJobs = [liveJob(online, 'running')];
-
-    expect([...seenTwice(evidence({ runners }, { liveJobs })).values()]).toEqual(['online', 'online']);
-  });
-
-  it('stays while another row of its name is online', () => {
-    const runners = [row(NAME), row(NAME, { id: 2, online: true })];
-
-    const { registrations } = deadRegistrations(evidence({ runners }), new Map());
-
-    expect(registrations.map(({ verdict }) => verdict)).toEqual([
-      { is: 'kept', because: 'online' },
-      { is: 'kept', because: 'online' },
-    ]);
-  });
-
-  it('stays when it is not ephemeral', () => {
-    expect(seenTwice(evidence({ runners: [row(NAME, { ephemeral: false })] })).get(NAME)).toBe('not-ephemeral');
-  });
+  const online = { is: 'kept', because: 'online' };
+  expect(registrations.map(({ verdict }) => verdict)).toEqual([online, online]);
 });
 
 describe('two observations', () => {
   const scene = evidence({ runners: [row(NAME)] });
   const first = deadRegistrations(scene, new Map());
 
-  it('are needed', () => {
-    expect(verdicts(first).get(NAME)).toBe('seen-too-briefly');
-  });
-
-  it('must be far enough apart', () => {
+  it('are needed, far enough apart', () => {
     const soon = deadRegistrations({ ...scene, nowMs: SIGHTINGS_APART_MS - 1 }, first.observations);
     const later = deadRegistrations({ ...scene, nowMs: SIGHTINGS_APART_MS }, soon.observations);
 
+    expect(verdicts(first).get(NAME)).toBe('seen-too-briefly');
     expect(verdicts(soon).get(NAME)).toBe('seen-too-briefly');
     expect(verdicts(later).get(NAME)).toBe('dead');
   });
@@ -102,7 +70,7 @@ describe('two observations', () => {
   it.each([
     ['the row was online', { runners: [row(NAME, { online: true })] }, {}],
     ['the row was not listed', { runners: [] }, {}],
-    ['its Job lived', { runners: [row(NAME)] }, { liveJobs: [liveJob(NAME, 'running')] }],
+    ['its Job lived', { runners: [row(NAME)] }, { liveJobs: [live(NAME, 'running')] }],
     ['nobody looked at Kubernetes', { runners: [row(NAME)] }, { liveJobs: undefined }],
     ['the id had another name', { runners: [row(ownName(8))] }, {}],
   ])('begin anew when in between %s', (_, look, over) => {
@@ -140,10 +108,9 @@ describe('rows of others', () => {
   });
 
   it('are those of our name in a scope that is not its group’s, too', () => {
-    const looks = new Map([['all', { runners: [row(NAME)], jobs: [] }]]);
-    const groups = [CI, { ...CI, name: 'wide', look: 'all' }];
+    const scene = evidence({}, { groups: BOTH, looks: looksAt({}, OFFLINE) });
 
-    expect(deadRegistrations(evidence({}, { looks, groups }), new Map()).registrations).toEqual([]);
+    expect(deadRegistrations(scene, new Map()).registrations).toEqual([]);
   });
 });
 
@@ -181,71 +148,41 @@ describe('a runner that is online without a Job', () => {
   });
 
   it('with a Job, even a finished one, is no stray', () => {
-    const liveJobs = [liveJob(stray, 'complete')];
+    const liveJobs = [live(stray, 'complete')];
 
     expect(seenTwice(evidence({ runners }, { liveJobs })).get(NAME)).toBe('dead');
   });
 });
 
-it('a group whose look is missing has no verdicts, and the others have theirs', () => {
-  const gpu = { ...CI, name: 'gpu', look: 'failed' };
-
-  const found = seenTwice(evidence({ runners: [row(NAME)] }, { groups: [CI, gpu] }));
-
-  expect([...found]).toEqual([[NAME, 'dead']]);
-  expect(deadRegistrations(evidence({}, { groups: [gpu] }), new Map()).registrations).toEqual([]);
-});
-
 it('a row in two lists of one Gitea is judged once', () => {
-  const look = { runners: [row(NAME)], jobs: [] };
-  const looks = new Map([
-    ['acme', look],
-    ['all', look],
-  ]);
-  const groups = [CI, { ...CI, name: 'wide', look: 'all' }];
+  const scene = evidence({}, { groups: BOTH, looks: looksAt(OFFLINE, OFFLINE) });
 
-  const choice = deadRegistrations(evidence({}, { looks, groups }), new Map());
+  const choice = deadRegistrations(scene, new Map());
 
-  expect(choice).toMatchObject({ foreign: 0, registrations: [{ id: 1, name: NAME, group: { giteaUrl: GITEA } }] });
+  expect(choice).toMatchObject({ foreign: 0, registrations: [{ id: 1, name: NAME, group: { giteaUrl: ORIGIN } }] });
 });
 
-describe('a row of a group that is gone', () => {
-  const nameOf = (name: string, namespace = 'runners', instance?: string): string =>
-    ownName(7, { namespace, name }, instance);
-  const fateAfter = (ms: number, name: string, over: Partial<SweepEvidence> = {}): unknown => {
-    const scene = evidence({ runners: [row(name)] }, { areAll: true, ...over });
-    const first = deadRegistrations(scene, new Map());
-    return verdicts(deadRegistrations({ ...scene, nowMs: scene.nowMs + ms }, first.observations)).get(name);
-  };
+const ofGroup = (name: string, namespace = 'runners', instance?: string): string =>
+  ownName(7, { namespace, name }, instance);
+const GONE = ofGroup('gone');
 
-  it('is dead after an hour, though nobody remembers the group', () => {
-    expect(fateAfter(VANISHED_APART_MS, nameOf('gone'))).toBe('dead');
-    expect(fateAfter(VANISHED_APART_MS - 1, nameOf('gone'))).toBe('seen-too-briefly');
-  });
+it.each<[string | undefined, string, string, number?, Partial<SweepEvidence>?]>([
+  ['dead', 'an hour after nobody remembers the group', GONE],
+  ['seen-too-briefly', 'before', GONE, VANISHED_APART_MS - 1],
+  ['job-alive', 'while its Job lives', GONE, VANISHED_APART_MS, { liveJobs: [live(GONE, 'running')] }],
+  ['cluster-unseen', 'when nobody looked at Kubernetes', GONE, VANISHED_APART_MS, { liveJobs: undefined }],
+  [undefined, 'where nobody knows all groups', GONE, VANISHED_APART_MS, { areAll: false }],
+  [undefined, 'of a namespace without a group here', ofGroup('gone', 'others')],
+  [undefined, 'of another instance', ofGroup('gone', 'runners', 'other')],
+  [undefined, 'whose group hash is another one', GONE.replace(/[0-9a-f]{8}$/, '00000000')],
+  [
+    undefined,
+    'of a long name, which its runners do not tell',
+    ofGroup('a-very-long-name-of-a-runner-group-that-is-gone'),
+  ],
+  [undefined, 'of a group that is there, but reads another list', ofGroup('wide'), VANISHED_APART_MS, { groups: BOTH }],
+])('a row of a group that is gone is %s: %s', (verdict, _, name, apartMs = VANISHED_APART_MS, over = {}) => {
+  const scene = evidence({ runners: [row(name)] }, { areAll: true, ...over });
 
-  it('is foreign where nobody knows all groups', () => {
-    expect(fateAfter(VANISHED_APART_MS, nameOf('gone'), { areAll: false })).toBeUndefined();
-  });
-
-  it('stays for the reasons for which any row stays', () => {
-    const name = nameOf('gone');
-
-    expect(fateAfter(VANISHED_APART_MS, name, { liveJobs: [liveJob(name, 'running')] })).toBe('job-alive');
-    expect(fateAfter(VANISHED_APART_MS, name, { liveJobs: undefined })).toBe('cluster-unseen');
-  });
-
-  it.each([
-    ['of a namespace without a group here', nameOf('gone', 'others')],
-    ['of another instance', nameOf('gone', 'runners', 'other')],
-    ['whose group hash is another one', nameOf('gone').replace(/[0-9a-f]{8}$/, '00000000')],
-    ['of a long name, which its runners do not tell', nameOf('a-very-long-name-of-a-runner-group-that-is-gone')],
-  ])('%s is foreign', (_, name) => {
-    expect(fateAfter(VANISHED_APART_MS, name)).toBeUndefined();
-  });
-
-  it('of a group that is there, but reads another list, is foreign', () => {
-    const groups = [CI, { ...CI, name: 'wide', look: 'all' }];
-
-    expect(fateAfter(VANISHED_APART_MS, nameOf('wide'), { groups })).toBeUndefined();
-  });
+  expect(seenTwice(scene, apartMs).get(name)).toBe(verdict);
 });

@@ -10,8 +10,8 @@ import { jumpingClock, SECRET, startSweepWorld } from './start-sweeper.ts';
 
 const [A, B] = [ownName(1), ownName(2)];
 
-/** The command in this process, on the simulator's clock. */
-async function startCommand() {
+/** The command in this process, on the simulator's clock. @param names of runners that have registered and gone: Gitea shows them as offline */
+async function startCommand(...names: readonly string[]) {
   const world = await startSweepWorld();
   const folder = folderWith({ 'ci.yaml': groupYaml(world.simulator.url) });
   const kubernetes = await startKubernetes(folderWith({}));
@@ -27,19 +27,15 @@ async function startCommand() {
     const code = await sweep([], flags, io, clock);
     return { code, ...printed };
   };
-  /** Until Gitea shows what was registered as offline. */
-  const wait = () => {
-    world.clock.now += 61_000;
-  };
-  return { ...world, kubernetes, run, wait, printed: () => printed.out };
+  for (const name of names) world.register(name);
+  if (names.length > 0) world.clock.now += 61_000;
+  return { ...world, kubernetes, run, printed: () => printed.out };
 }
 
 describe('sweep', () => {
   it('looks, waits, looks again, deletes and says what stays', async () => {
-    const { register, kubernetes, run, wait, left } = await startCommand();
-    for (const name of [A, B, 'act-runner']) register(name);
+    const { kubernetes, run, left } = await startCommand(A, B, 'act-runner');
     kubernetes.jobs.set(B, 'active').set(A, 'Complete');
-    wait();
 
     const outcome = await run();
 
@@ -69,9 +65,7 @@ Sweep: 1 registration deleted, 1 stays; 1 registration of other runners left alo
   });
 
   it('goes on with fresh looks when the budget of one pass does not suffice', async () => {
-    const { register, kubernetes, run, wait, left } = await startCommand();
-    for (const name of [A, B]) register(name);
-    wait();
+    const { kubernetes, run, left } = await startCommand(A, B);
 
     const { out } = await run({ kubeconfig: kubernetes.kubeconfig, budget: '1' });
 
@@ -80,9 +74,7 @@ Sweep: 1 registration deleted, 1 stays; 1 registration of other runners left alo
   });
 
   it('prints the same as JSON', async () => {
-    const { register, simulator, kubernetes, run, wait } = await startCommand();
-    register(A);
-    wait();
+    const { simulator, kubernetes, run } = await startCommand(A);
 
     const { out } = await run({ kubeconfig: kubernetes.kubeconfig, json: true });
 
@@ -98,9 +90,7 @@ Sweep: 1 registration deleted, 1 stays; 1 registration of other runners left alo
   });
 
   it('deletes nothing in a dry run', async () => {
-    const { register, kubernetes, run, wait, left } = await startCommand();
-    register(A);
-    wait();
+    const { kubernetes, run, left } = await startCommand(A);
 
     const { code, out } = await run({ kubeconfig: kubernetes.kubeconfig, dryRun: true });
 
@@ -111,9 +101,7 @@ Sweep: 1 registration deleted, 1 stays; 1 registration of other runners left alo
   });
 
   it('leaves a failure’s stdout empty and says what was deleted before', async () => {
-    const { simulator, register, run, wait, printed } = await startCommand();
-    for (const name of [A, B]) register(name);
-    wait();
+    const { simulator, run, printed } = await startCommand(A, B);
     simulator.intercept((request, response) => {
       if (request.method !== 'DELETE' || !request.url?.endsWith('/2')) return false;
       response.writeHead(500).end();
@@ -134,9 +122,7 @@ Sweep: 1 registration deleted, 1 stays; 1 registration of other runners left alo
   });
 
   it('ends when Kubernetes refuses, without a deletion', async () => {
-    const { register, kubernetes, run, wait, left } = await startCommand();
-    register(A);
-    wait();
+    const { kubernetes, run, left } = await startCommand(A);
     await kubernetes.close();
 
     await expect(run()).rejects.toMatchObject({ exit: 1, code: 'GR-HTTP-01' });

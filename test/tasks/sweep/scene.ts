@@ -1,5 +1,5 @@
 /** Evidence for the choice of dead registrations, with one group `ci` and names of every kind. */
-import type { Job, LiveJob, LiveState, Look, RegisteredRunner } from '../../../src/planner/evidence.ts';
+import type { Look, RegisteredRunner } from '../../../src/planner/evidence.ts';
 import { runnerName } from '../../../src/planner/names.ts';
 import {
   type ChosenGroup,
@@ -7,40 +7,20 @@ import {
   SIGHTINGS_APART_MS,
   type SweepEvidence,
 } from '../../../src/tasks/sweep/choose.ts';
+import { ORIGIN, row as onlineRow } from '../../support/scenario.ts';
 
-export const GITEA = 'https://gitea.example.com';
 export const INSTANCE = 'north';
-export const CI: ChosenGroup = { namespace: 'runners', name: 'ci', giteaUrl: GITEA, look: 'acme' };
+export const CI: ChosenGroup = { namespace: 'runners', name: 'ci', giteaUrl: ORIGIN, look: 'acme' };
 
 /** A name that `generate` would make for this group. */
 export function ownName(id: number, group: Pick<ChosenGroup, 'namespace' | 'name'> = CI, instance = INSTANCE): string {
-  const named = { namespace: group.namespace, name: group.name, origin: GITEA, templateHash: 't' };
+  const named = { namespace: group.namespace, name: group.name, origin: ORIGIN, templateHash: 't' };
   return runnerName(instance, named, { id, attempt: 1 }, 0);
 }
 
 /** A row that nothing keeps. */
 export function row(name: string, over: Partial<RegisteredRunner> = {}): RegisteredRunner {
-  return { id: 1, name, online: false, busy: false, disabled: false, ephemeral: true, labels: ['linux'], ...over };
-}
-
-export function runningJob(runner: string, over: Partial<Job> = {}): Job {
-  return {
-    id: 900,
-    attempt: 1,
-    runId: 90,
-    repository: 'acme/web',
-    name: 'build',
-    url: '',
-    labels: ['linux'],
-    status: 'in_progress',
-    createdAtMs: 0,
-    runner,
-    ...over,
-  };
-}
-
-export function liveJob(name: string, state: LiveState): LiveJob {
-  return { namespace: 'runners', name, state, createdAtMs: 0 };
+  return onlineRow(name, { online: false, ...over });
 }
 
 /** One look at scope acme. */
@@ -50,9 +30,9 @@ export function evidence(look: Partial<Look>, over: Partial<SweepEvidence> = {})
 }
 
 /** The verdicts by name after the same evidence was seen twice, far enough apart. */
-export function seenTwice(same: SweepEvidence): ReadonlyMap<string, string> {
+export function seenTwice(same: SweepEvidence, apartMs = SIGHTINGS_APART_MS): ReadonlyMap<string, string> {
   const first = deadRegistrations(same, new Map());
-  return verdicts(deadRegistrations({ ...same, nowMs: same.nowMs + SIGHTINGS_APART_MS }, first.observations));
+  return verdicts(deadRegistrations({ ...same, nowMs: same.nowMs + apartMs }, first.observations));
 }
 
 /** `dead`, or what keeps the row, by name. */

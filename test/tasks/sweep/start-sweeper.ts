@@ -2,7 +2,7 @@
 
 import { onTestFinished } from 'vitest';
 import type { RunnerScope } from '../../../model/gitea/model.ts';
-import { type Simulator, type SimulatorOptions, startSimulator } from '../../../model/gitea/simulator.ts';
+import type { SimulatorOptions } from '../../../model/gitea/simulator.ts';
 import type { SweepClock } from '../../../src/cli/sweep.ts';
 import { giteaClient } from '../../../src/clients/gitea/observe.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
@@ -16,44 +16,30 @@ import {
   type SweepGroup,
   type SweepReport,
 } from '../../../src/tasks/sweep/sweep.ts';
+import { ACME as ORG } from '../../support/looking.ts';
+import { startAcme } from '../../support/start-acme.ts';
 import { INSTANCE } from './scene.ts';
 
 export const SECRET = 'api-token-of-the-sweeper-0123456789';
+/** Of a site administrator. */
+export const ROOT = 'root-all';
 const ACME: RunnerScope = { kind: 'owner', owner: 'acme' };
 
-export interface SweepWorld {
-  readonly simulator: Simulator;
-  readonly clock: { now: number };
-  /** Pauses of the sweeper, ms. */
-  readonly pauses: readonly number[];
-  /** Jobs that Kubernetes shows. */
-  readonly live: LiveJob[];
-  readonly group: (over?: Partial<SweepGroup>, scope?: Scope, secret?: string) => SweepGroup;
-  /** A runner that registered and was never heard of again: offline after 60 s. Its id. */
-  readonly register: (name: string, scope?: RunnerScope, ephemeral?: boolean) => number;
-  readonly sweeper: (over?: Partial<SweeperOptions>) => Sweeper;
-  /** Two passes, far enough apart; what the second one did. */
-  readonly sweepTwice: (sweeper: Sweeper, groups?: readonly SweepGroup[]) => Promise<SweepReport>;
-  /** Names of all rows that are left. */
-  readonly left: () => readonly string[];
-}
+export type SweepWorld = Awaited<ReturnType<typeof startSweepWorld>>;
 
-export async function startSweepWorld(options: SimulatorOptions = {}): Promise<SweepWorld> {
+export async function startSweepWorld(options: SimulatorOptions = {}) {
   const clock = { now: Date.UTC(2026, 8, 1) };
-  const simulator = await startSimulator({ now: () => clock.now, ...options });
-  onTestFinished(() => simulator.close());
+  const { simulator } = await startAcme({ now: () => clock.now, ...options });
   const { gitea } = simulator;
   gitea.addUser('root', { admin: true });
-  gitea.addUser('olga');
-  gitea.addOrg('acme', { owners: ['olga'] });
-  gitea.addRepo('acme/web');
-  gitea.addToken('olga', ['write:organization'], SECRET);
+  gitea.addToken('root', ['all'], ROOT);
+  gitea.addToken('anna', ['write:organization'], SECRET);
   const http = giteaClient({ deadlineMs: 10_000, env: {} });
   onTestFinished(() => http.close());
   const pauses: number[] = [];
   const live: LiveJob[] = [];
 
-  const group: SweepWorld['group'] = (over = {}, scope = { kind: 'org', org: 'acme' }, secret = SECRET) => ({
+  const group = (over: Partial<SweepGroup> = {}, scope: Scope = ORG, secret = SECRET): SweepGroup => ({
     namespace: 'runners',
     name: 'ci',
     target: { key: `${scope.kind} ${secret}`, url: simulator.url, scope, token: new Token(secret, simulator.url) },
@@ -62,12 +48,15 @@ export async function startSweepWorld(options: SimulatorOptions = {}): Promise<S
   return {
     simulator,
     clock,
+    /** Pauses of the sweeper, ms. */
     pauses,
+    /** Jobs that Kubernetes shows. */
     live,
     group,
-    register: (name, scope = ACME, ephemeral = true) =>
+    /** A runner that registered and was never heard of again: offline after 60 s. Its id. */
+    register: (name: string, scope: RunnerScope = ACME, ephemeral = true): number =>
       gitea.register({ name, scope, labels: ['linux'], ephemeral }).id,
-    sweeper: (over = {}) =>
+    sweeper: (over: Partial<SweeperOptions> = {}) =>
       new Sweeper({
         instance: INSTANCE,
         ask: atOnce(http, 10_000),
@@ -75,7 +64,8 @@ export async function startSweepWorld(options: SimulatorOptions = {}): Promise<S
         clock: jumpingClock(clock, (ms) => pauses.push(ms)),
         ...over,
       }),
-    sweepTwice: async (sweeper, groups = [group()]) => {
+    /** Two passes, far enough apart; what the second one did. */
+    sweepTwice: async (sweeper: Sweeper, groups = [group()]): Promise<SweepReport> => {
       const scene = { groups, liveJobs: async () => live };
       // From their last sign of life until Gitea shows them as offline.
       clock.now += 61_000;
@@ -83,6 +73,7 @@ export async function startSweepWorld(options: SimulatorOptions = {}): Promise<S
       clock.now += SIGHTINGS_APART_MS;
       return await sweeper.pass(scene);
     },
+    /** Names of all rows that are left. */
     left: () => [...gitea.state.runners.values()].filter(({ deleted }) => !deleted).map(({ name }) => name),
   };
 }

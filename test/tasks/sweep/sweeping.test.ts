@@ -8,39 +8,32 @@ import { WorkQueue } from '../../../src/serve/queue.ts';
 import { type Clock, systemClock } from '../../../src/shared/clock.ts';
 import { type SweepGroup, SweptGroups, sweepDeadRows } from '../../../src/tasks/sweep/sweep.ts';
 import { until } from '../../serve/rig.ts';
-import { type FakeGitea, fakeGitea, type Intercept, runnerRow } from '../../support/gitea-stand-in.ts';
+import { fakeGitea, type Intercept, runnerRow } from '../../support/gitea-stand-in.ts';
 import { ACME, targetOf } from '../../support/looking.ts';
 import { quietGiteas } from '../../support/quiet-giteas.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { taskContext } from '../../support/task-context.ts';
 import { INSTANCE, ownName } from './scene.ts';
 
-interface Scene {
-  readonly gitea: FakeGitea;
-  /** From now on its group has this target. */
-  readonly target: (target: GiteaTarget) => void;
-  isWell: (target: GiteaTarget) => boolean;
-  mayRead: (namespace: string) => boolean;
-  /** How often the Jobs of the cluster were asked for. */
-  readonly passes: () => number;
-  /** Ends when two passes have begun and one of them is over. */
-  readonly pass: () => Promise<void>;
-}
+type Scene = Awaited<ReturnType<typeof start>>;
 
-async function start(isWell: boolean, mayRead = () => true): Promise<Scene> {
+async function start() {
   const gitea = await fakeGitea();
   let passes = 0;
   let targets: TargetOf = new Map();
-  const scene: Scene = {
+  const scene = {
     gitea,
-    target: (target) => {
+    /** From now on its group has this target. */
+    target: (target: GiteaTarget): void => {
       targets = new Map([[runnerGroup(), target]]);
       hear({ is: 'reconciled', verdicts: [], skews: new Map() });
     },
-    isWell: () => isWell,
-    mayRead,
+    isWell: (): boolean => true,
+    mayRead: (): boolean => true,
+    /** How often the Jobs of the cluster were asked for. */
     passes: () => passes,
-    pass: async () => {
+    /** Ends when two passes have begun and one of them is over. */
+    pass: async (): Promise<void> => {
       const end = passes + 2;
       await until('two passes', () => passes >= end);
     },
@@ -49,10 +42,10 @@ async function start(isWell: boolean, mayRead = () => true): Promise<Scene> {
     clock: { ...systemClock, now: () => 0 },
     queue: new WorkQueue(FAST),
     giteas: quietGiteas(10_000),
-    isWell: (target) => scene.isWell(target),
+    isWell: () => scene.isWell(),
     targetOf: () => targets,
     cluster: {
-      mayRead: (namespace) => scene.mayRead(namespace),
+      mayRead: () => scene.mayRead(),
       // Asked for when the lists of a pass were read.
       runners: () => {
         passes += 1;
@@ -72,18 +65,23 @@ const FAST: Clock = {
   after: (ms, call) => systemClock.after(ms / 1_000, call),
 };
 
-test('a Gitea whose looks fail is not swept until they are good again', async () => {
-  const scene = await start(false);
+test.each<[string, (scene: Scene, isGood: boolean) => unknown]>([
+  ['a Gitea whose looks fail', (scene, isGood) => Object.assign(scene, { isWell: () => isGood })],
+  // Nobody sees its Jobs.
+  ['a namespace that refuses', (scene, isGood) => Object.assign(scene, { mayRead: () => isGood })],
+])('%s is not swept until it is good again', async (_, become) => {
+  const scene = await start();
+  become(scene, false);
   await scene.pass();
   expect(scene.gitea.seen).toEqual([]);
 
-  scene.isWell = () => true;
+  become(scene, true);
   await scene.pass();
   expect(scene.gitea.lines().some((line) => line.includes('/actions/runners'))).toBe(true);
 });
 
 test('a token that was replaced is used no more', async () => {
-  const scene = await start(true);
+  const scene = await start();
   await scene.pass();
   const token = new Token('another-token', scene.gitea.url);
   scene.target({ key: 'new', url: scene.gitea.url, scope: ACME, token });
@@ -95,23 +93,14 @@ test('a token that was replaced is used no more', async () => {
   expect(used).toEqual(new Set(['token another-token']));
 });
 
-test('a namespace that refuses is not swept: nobody sees its Jobs', async () => {
-  const scene = await start(true, () => false);
-  await scene.pass();
-  expect(scene.gitea.seen).toEqual([]);
-
-  scene.mayRead = () => true;
-  await scene.pass();
-  expect(scene.gitea.lines().some((line) => line.includes('/actions/runners'))).toBe(true);
-});
-
 test('a pass deletes nothing when a namespace refuses while it reads', async () => {
   let asks = 0;
+  const scene = await start();
   // Asked before Gitea's lists, and after them.
-  const scene = await start(true, () => {
+  scene.mayRead = () => {
     asks += 1;
     return asks % 2 === 1;
-  });
+  };
   await until('three passes', () => asks >= 6);
 
   expect(scene.gitea.lines().some((line) => line.includes('/actions/runners'))).toBe(true);

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Rig, startRig, until } from '../../serve/rig.ts';
 import { TOKEN } from '../../support/start-acme.ts';
 
+const BUILD = { jobs: [{ key: 'build', runsOn: ['linux'] }] };
 const FIELD = '  commitStatusAfterSeconds: 1';
 
 /** @param scopes of the API token besides what looks need */
@@ -14,6 +15,15 @@ async function suspendedRig(spec = FIELD, scopes: readonly string[] = ['write:re
 
 function statuses({ simulator }: Rig) {
   return simulator.gitea.state.commitStatuses;
+}
+
+/** The same, with a job of which is said why it waits. */
+async function waiting(key = 'build') {
+  const rig = await suspendedRig();
+  const { run } = rig.simulator.gitea.push('acme/web', { jobs: [{ key, runsOn: ['linux'] }] });
+  const replica = await rig.start();
+  await until('it is said why', () => statuses(rig).length === 1);
+  return { rig, replica, run };
 }
 
 /** Changes the group as a sync does. */
@@ -30,11 +40,8 @@ function change({ cluster }: Rig, spec: Readonly<Record<string, unknown>>): void
 
 describe('a commit status', () => {
   it('says why a job waits, where it leads, and that it has its runner', async () => {
-    const rig = await suspendedRig();
+    const { replica, rig, run } = await waiting();
     const { gitea } = rig.simulator;
-    const { jobs, run } = gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
-    const replica = await rig.start();
-    await until('it is said why', () => statuses(rig).length === 1);
     expect(statuses(rig)[0]).toMatchObject({
       sha: run.sha,
       state: 'success',
@@ -44,14 +51,9 @@ describe('a commit status', () => {
     });
 
     const name = 'ci-1-1-00000000';
-    const runner = gitea.register({
-      name,
-      labels: ['linux'],
-      scope: { kind: 'owner', owner: 'acme' },
-      ephemeral: true,
-    });
-    gitea.poll(runner.id);
-    expect(gitea.job(jobs[0]?.id ?? 0).status).toBe('running');
+    const scope = { kind: 'owner', owner: 'acme' } as const;
+    gitea.poll(gitea.register({ name, labels: ['linux'], scope, ephemeral: true }).id);
+    expect(gitea.job(1).status).toBe('running');
     await until('it is said that it waits no more', () => statuses(rig).length === 2);
 
     expect(statuses(rig)[1]).toMatchObject({ sha: run.sha, state: 'success', context: 'runner / build' });
@@ -60,10 +62,7 @@ describe('a commit status', () => {
   });
 
   it('changes no word before two minutes, and ends at once when its job is cancelled', async () => {
-    const rig = await suspendedRig();
-    rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
-    await rig.start();
-    await until('it is said why', () => statuses(rig).length === 1);
+    const { rig } = await waiting();
     change(rig, { suspend: false, maxActiveRunners: 0 });
     await until('the group is planned so', () => rig.conditions()['Ready'] === 'True Serving');
 
@@ -77,20 +76,13 @@ describe('a commit status', () => {
   });
 
   it('is one line of printable characters, however a job is called', async () => {
-    const rig = await suspendedRig();
-    const key = `\u001b[2J\u202e${'x'.repeat(5_000)}`;
-    rig.simulator.gitea.push('acme/web', { jobs: [{ key, runsOn: ['linux'] }] });
-    await rig.start();
-    await until('it is said why', () => statuses(rig).length === 1);
+    const { rig } = await waiting(`\u001b[2J\u202e${'x'.repeat(5_000)}`);
 
     expect(statuses(rig)[0]?.context).toMatch(/^runner \/ [\x20-\x7e]{1,100}$/);
   });
 
   it('does not say that a job waits no more while Gitea hides its jobs', async () => {
-    const rig = await suspendedRig();
-    rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
-    const replica = await rig.start();
-    await until('it is said why', () => statuses(rig).length === 1);
+    const { replica, rig } = await waiting();
     rig.simulator.intercept(({ url = '' }, response) => {
       const isList = url.includes('/orgs/acme/actions/jobs');
       if (isList) response.writeHead(500).end();
@@ -126,7 +118,7 @@ describe('a commit status', () => {
 
   it('is not set for a group that does not ask for it, nor before its time', async () => {
     const rig = await suspendedRig('  commitStatusAfterSeconds: 3600');
-    rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+    rig.simulator.gitea.push('acme/web', BUILD);
     const replica = await rig.start();
     const looks = await replica.metric('gitea_runners_looks_total');
     await until('more looks', async () => (await replica.metric('gitea_runners_looks_total')) > looks + 20);
@@ -136,7 +128,7 @@ describe('a commit status', () => {
 
   it('that the token may not set is told once, without the token, and the looks go on', async () => {
     const rig = await suspendedRig(FIELD, []);
-    rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+    rig.simulator.gitea.push('acme/web', BUILD);
     const replica = await rig.start();
     const told = () => replica.log.filter(({ message }) => String(message).startsWith('cannot say beside a commit'));
     await until('it is told', () => told().length > 0);
