@@ -44,7 +44,7 @@ class Argo implements WakeTarget {
   found: AppState | undefined;
   readonly asked: string[] = [];
   /** Thrown instead of an answer. */
-  failure: Failure | undefined;
+  failure: Error | undefined;
   #held: Promise<void> = Promise.resolve();
 
   /** Answers wait until what is returned is called. */
@@ -169,6 +169,17 @@ describe('an Application', () => {
     expect(argocd.asked).toEqual(['read', 'read']);
   });
 
+  it('is not woken for an error while there is no plan: its generator would fail, too', async () => {
+    const argocd = new Argo();
+    const app = await start(argocd);
+    argocd.found = state({ errors: [KEPT_ERROR] });
+    app.apps.follow(KEY, MISSING);
+    await argocd.clock.pass(100);
+    await follow(app, NO_PLAN, 600_000);
+
+    expect(argocd.asked.filter((step) => step === 'refresh')).toHaveLength(1);
+  });
+
   it('is woken when a question has failed', async () => {
     const argocd = new Argo();
     argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
@@ -263,24 +274,6 @@ describe('an Application', () => {
 
     expect(printed(app)).toEqual(['runners/ci-8-1-0123abcd']);
   });
-
-  it('ends quietly when its question to Argo CD is ended with it', async () => {
-    let end: (reason: Error) => void = () => undefined;
-    const asked = new Promise<never>((_, reject) => {
-      end = reject;
-    });
-    const onNews = vi.fn();
-    const clock = new VirtualClock();
-    const argocd = { clock, read: () => asked } as Partial<WakeTarget> as WakeTarget;
-    const { apps } = openApplications(argocd, clock, { onNews });
-    await clock.pass(0);
-    apps.keep(new Map());
-    // As an HTTP client does that is closed while it waits before it tries again. Unhandled, it would fail this run.
-    end(new DOMException('This operation was aborted', 'AbortError'));
-    await clock.pass(0);
-
-    expect(onNews).not.toHaveBeenCalled();
-  });
 });
 
 const never = <T>(): Promise<T> => new Promise(() => undefined);
@@ -355,22 +348,32 @@ describe('what is told', () => {
     expect(told).toEqual([]);
   });
 
-  it('is no question that fails after its Application is gone', async () => {
+  it.each([
+    new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable'),
+    // As an HTTP client does that is closed while it waits before it tries again. Unhandled, it would fail this run.
+    new DOMException('This operation was aborted', 'AbortError'),
+  ])('is no question that fails after its Application is gone: %s', async (error) => {
     const argocd = new Argo();
     const release = argocd.hold();
-    const { apps, told } = await start(argocd);
+    const onNews = vi.fn();
+    const { apps, told } = await start(argocd, { onNews });
     apps.keep(new Map());
-    argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
+    argocd.failure = error;
     release();
     await argocd.clock.pass(100);
 
     expect(told).toEqual([]);
+    expect(onNews).not.toHaveBeenCalled();
   });
 
   it.each([
     [
       { phase: 'Error' as const, message: 'no rights' },
       { is: 'synced', message: 'no rights' },
+    ],
+    [
+      { phase: 'Failed' as const, message: 'not applied' },
+      { is: 'synced', message: 'not applied' },
     ],
     [{ phase: 'Failed' as const, message: '' }, { is: 'synced' }],
     [{ phase: 'Succeeded' as const, message: 'all applied' }, { is: 'synced' }],
