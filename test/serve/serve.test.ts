@@ -283,13 +283,6 @@ describe('serve', () => {
     expect(await rig.once()).toEqual([]);
     expect(rig.cluster.all('jobs')).toHaveLength(1);
   });
-
-  it('ends at its start when the address of Argo CD is no URL', async () => {
-    const rig = await startRig();
-    const argocd = { url: 'file:///etc', tokenFile: '/nowhere', namespace: 'argocd' };
-
-    await expect(rig.once({ argocd })).rejects.toMatchObject({ code: 'GR-ARGOCD-02', exit: 2 });
-  });
 });
 
 /** A port at which somebody listens until the test ends. */

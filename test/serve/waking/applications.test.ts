@@ -159,16 +159,6 @@ describe('an Application', () => {
     expect(late.asked.filter((step) => step === 'refresh')).toHaveLength(1);
   });
 
-  it('is asked after an outage of Gitea, which may have left an error', async () => {
-    const argocd = new Argo();
-    const app = await start(argocd);
-    await follow(app, NO_PLAN, 20_000);
-    expect(argocd.asked).toEqual(['read']);
-
-    await follow(app, WELL, 5_000);
-    expect(argocd.asked).toEqual(['read', 'read']);
-  });
-
   it('is not woken for an error while there is no plan: its generator would fail, too', async () => {
     const argocd = new Argo();
     const app = await start(argocd);
@@ -206,23 +196,6 @@ describe('an Application', () => {
     expect(refreshes).toBeGreaterThan(6);
     // 1 + 2 + 4 + 8 + 16 + 32 s, then 60 s each. Every refresh costs Argo CD seconds of a processor.
     expect(refreshes).toBeLessThan(20);
-  });
-
-  it('begins with short pauses again when Argo CD answers after an outage and is not well at once', async () => {
-    const argocd = new Argo();
-    argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
-    const app = await start(argocd);
-    await follow(app, MISSING, 300_000);
-    argocd.failure = undefined;
-    const { refresh } = argocd;
-    argocd.refresh = async () => {
-      argocd.refresh = refresh;
-      throw new Failure('GR-ARGOCD-07', 1, 'Argo CD is busy or starting (503).', 'rate-limited');
-    };
-    argocd.shown = state({ sync: 'OutOfSync' });
-    await follow(app, MISSING, 5_000);
-
-    expect(argocd.asked).toContain('sync');
   });
 
   it('is left alone when the question of a minute has failed: nothing is known to be wrong', async () => {
@@ -467,7 +440,7 @@ describe('a question', () => {
     expect(argocd.asked).toEqual(['read', 'read', 'refresh', 'read']);
   });
 
-  it('is asked after an outage of Gitea also when a wake is due, and not while there is no plan yet', async () => {
+  it('is asked after an outage of Gitea, which may have left an error, also when a wake is due, and not while there is no plan yet', async () => {
     const argocd = new Argo();
     const app = await start(argocd);
     app.apps.follow(KEY, NO_PLAN);
