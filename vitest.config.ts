@@ -19,7 +19,7 @@ const LONG = [
   'test/config/runnergroup/{budget,memory,plain-yaml.property}.test.ts',
   'test/model/histories.property.test.ts',
   'test/planner/many-labels.test.ts',
-  'test/serve/{ending,lost-jobs,memory,http/crowd,looks/back-off,webhook/hostile-webhooks}.test.ts',
+  'test/serve/{ending,lost-jobs,memory,http/crowd,looks/back-off}.test.ts',
   'test/simulation/{ablation,apart,applications,kept,stuck}.test.ts',
   'test/tasks/{page/{bounds,hostile},waits/commit-status}.test.ts',
 ];

@@ -9,13 +9,11 @@
  */
 import type { WakeTarget } from '../clients/argocd/wake.ts';
 import { isRefusal } from '../clients/gitea/failures.ts';
-import type { KubeApi } from '../clients/kubernetes/client.ts';
 import type { SecretReader, TokenSources } from '../clients/tokens/api-token.ts';
 import { isPinnedAlive } from '../planner/evidence.ts';
 import { untilAborted } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
 import { LOOK_NOW } from '../shared/marks.ts';
-import type { LiveCluster } from './cluster/live-cluster.ts';
 import { type Tell, tellAll } from './events.ts';
 import { originOf } from './looks/giteas.ts';
 import { Poller, type PollerOptions } from './looks/poller.ts';
@@ -24,7 +22,7 @@ import { LossBook } from './losses/follow.ts';
 import { type ClusterSnapshot, groupKeyOfRunner, type LiveGroup, snapshot } from './planning/live.ts';
 import { type Again, type KeyQueue, type QueueRow, WorkQueue } from './queue.ts';
 import { type AppVerdict, judgeApplication, type ReconcileInput, skewsOf, TICK_MS } from './reconcile.ts';
-import type { StartTask } from './task.ts';
+import type { StartTask, TaskContext } from './task.ts';
 import { Applications } from './waking/applications.ts';
 import { concerns, type WebhookEvent } from './webhook/gate.ts';
 
@@ -37,16 +35,15 @@ export interface LeaderSettings
   readonly policyFile?: string;
 }
 
-export interface LeaderOptions extends LeaderSettings, Pick<PollerOptions, 'clocks' | 'wireTo'> {
+export interface LeaderOptions
+  extends LeaderSettings,
+    Pick<PollerOptions, 'clocks' | 'wireTo'>,
+    Pick<TaskContext, 'client' | 'cluster' | 'secretsClient' | 'tell'> {
   /** With `--secrets api`: opens the Secrets of the cluster for one reading of all tokens. Absent: tokens are files. */
   readonly openSecrets?: () => SecretReader;
-  readonly cluster: LiveCluster;
-  readonly client: KubeApi;
-  readonly secretsClient: KubeApi;
   readonly argocd: WakeTarget;
   readonly controlPlaneNamespace: string;
   readonly tasks: readonly StartTask[];
-  readonly tell: Tell;
 }
 
 /** What tokens are found with, for one reading of all of them. */
@@ -165,9 +162,12 @@ export class Leader {
 
   /** At what the groups of this Application look at. */
   #lookAgain(application: string): void {
-    const members = this.#snapshot?.byApp.get(application) ?? [];
-    const targets = new Set(members.map(({ group }) => group && this.#targetOf.get(group)));
+    const targets = this.#targetsOf(this.#snapshot?.byApp.get(application) ?? []);
     this.#poller.nudge((target) => targets.has(target));
+  }
+
+  #targetsOf(groups: readonly LiveGroup[]) {
+    return new Set(groups.map(({ group }) => group && this.#targetOf.get(group)));
   }
 
   get #settled(): boolean {
@@ -219,13 +219,13 @@ export class Leader {
     const doubtful = this.#losses.follow(around);
     // Only a new look tells what the end of a runner means.
     const ended = new Set(seen.ended.map(groupKeyOfRunner));
-    const targets = new Set(groups.map(({ key, group }) => ended.has(key) && group && this.#targetOf.get(group)));
+    const targets = this.#targetsOf(groups.filter(({ key }) => ended.has(key)));
     this.#poller.nudge((target) => targets.has(target) || doubtful.has(target));
     const asked = new Map(groups.map(({ key, object }) => [key, object.metadata.annotations?.[LOOK_NOW]]));
     const before = this.#asked ?? asked;
     const asking = groups.filter(({ key }) => asked.get(key) !== undefined && asked.get(key) !== before.get(key));
     this.#asked = asked;
-    this.#poller.demand(new Set(asking.map(({ group }) => group && this.#targetOf.get(group))));
+    this.#poller.demand(this.#targetsOf(asking));
     return {
       ...around,
       steadyMs: clock.steadyMs(),

@@ -30,15 +30,6 @@ it('tells of clocks that differ, once in its log and as a metric', async () => {
   ]);
 });
 
-it('says nothing of clocks that are equal', async () => {
-  const rig = await startRig();
-  const replica = await rig.start({ pollMs: 20 });
-  await until('ten looks', async () => (await replica.metric('gitea_runners_looks_total')) >= 10);
-
-  expect(Math.abs(await replica.metric('gitea_runners_clock_skew_seconds'))).toBeLessThanOrEqual(1);
-  expect(replica.log.filter(({ code }) => String(code).startsWith('GR-CLOCK'))).toEqual([]);
-});
-
 describe('when the clock of its machine is set back by an hour', () => {
   /** From now on. */
   const setBack = (): void => {

@@ -57,20 +57,3 @@ it.each([
   const told = JSON.stringify([replica.log, rig.cluster.all('runnergroups')]);
   for (const secret of [OLD, NEW]) expect(told).not.toContain(secret);
 });
-
-it('says which Secret cannot be read, and goes on when it can', async () => {
-  const rig = await startRig();
-  const { put, options } = inCluster(rig);
-  rig.simulator.gitea.addToken('anna', ['read:organization'], NEW);
-  let ahead = 0;
-  await rig.start({ ...options, env: {}, clock: { ...systemClock, now: () => Date.now() + ahead } });
-  await until('the missing Secret', () => rig.conditions()['GiteaReachable'] === 'False TokenUnusable');
-  expect(JSON.stringify(rig.cluster.all('runnergroups'))).toContain(
-    'GR-TOKEN-10 read Secret gitea-api of namespace runners',
-  );
-
-  put(NEW);
-  ahead = 6_000;
-
-  await until('a look with it', () => rig.conditions()['Ready'] === 'True Serving');
-});

@@ -72,42 +72,6 @@ describe('serve', () => {
     expect(rig.syncs()).toBe(0);
   });
 
-  it('starts nothing while another Application has a runner for the job, and one of its own when that is gone', async () => {
-    const rig = await startRig();
-    const { id } = rig.simulator.gitea.push('acme/web', linux).jobs[0] ?? { id: 0 };
-    const listed = await fetch(`${rig.simulator.url}/api/v1/orgs/acme/actions/jobs`, {
-      headers: { authorization: `token ${TOKEN}` },
-    });
-    const { jobs } = (await listed.json()) as { readonly jobs: readonly { readonly html_url: string }[] };
-    const theirs = 'team-b-1-1-0000cafe';
-    rig.cluster.put('jobs', {
-      apiVersion: 'batch/v1',
-      kind: 'Job',
-      metadata: {
-        name: theirs,
-        namespace: 'runners',
-        labels: { 'gitea.bpg.pw/managed-by': 'argocd-gitea-runners', 'gitea.bpg.pw/runnergroup-name': 'team-b' },
-        annotations: { 'gitea.bpg.pw/job-url': jobs[0]?.html_url ?? '' },
-      },
-      spec: {
-        template: {
-          spec: {
-            containers: [{ name: 'runner', env: [{ name: 'GITEA_INSTANCE_URL', value: rig.simulator.url }] }],
-          },
-        },
-      },
-    });
-    const replica = await rig.start({ pollMs: 20 });
-    await until('ten looks', async () => (await replica.metric('gitea_runners_looks_total')) >= 10);
-
-    expect(rig.cluster.all('jobs').map(({ metadata }) => metadata.name)).toEqual([theirs]);
-    expect(rig.syncs()).toBe(0);
-
-    rig.cluster.remove('jobs', `runners/${theirs}`);
-    await until('a Job', () => rig.cluster.all('jobs').length === 1);
-    expect(rig.cluster.all('jobs')[0]?.metadata.name).toMatch(new RegExp(`^ci-${id}-`));
-  });
-
   it('makes few looks and no wake of 1000 events that change nothing, and at most three of 1000 that come with jobs', async () => {
     const rig = await startRig();
     const replica = await rig.start({ pollMs: 60_000 });
@@ -318,13 +282,6 @@ describe('serve', () => {
 
     expect(await rig.once()).toEqual([]);
     expect(rig.cluster.all('jobs')).toHaveLength(1);
-  });
-
-  it('ends at its start when the address of Argo CD is no URL', async () => {
-    const rig = await startRig();
-    const argocd = { url: 'file:///etc', tokenFile: '/nowhere', namespace: 'argocd' };
-
-    await expect(rig.once({ argocd })).rejects.toMatchObject({ code: 'GR-ARGOCD-02', exit: 2 });
   });
 });
 

@@ -27,20 +27,6 @@ async function answered(sender: Sender): Promise<void> {
   await expect.poll(() => sender.received()).toContain('200 OK');
 }
 
-it('the longest idle connection goes when there are too many', async () => {
-  const { port, dropped } = await start({ total: 2, perAddress: 2 });
-  const first = await talk(port);
-  const second = await talk(port);
-
-  const third = await talk(port, ASK);
-
-  await answered(third);
-  expect(await first.ended).toBe('');
-  second.write(ASK);
-  await answered(second);
-  expect(dropped()).toBe(1);
-});
-
 it.each([
   ['says nothing', ''],
   ['has not sent all of its headers', 'GET / HTTP/1.1\r\nhost:'],

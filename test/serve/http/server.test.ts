@@ -54,19 +54,6 @@ describe('a server', () => {
     await expect(fetch(`http://127.0.0.1:${server.port}/`)).rejects.toThrow();
   });
 
-  it('counts what is no HTTP', async () => {
-    let malformed = 0;
-    const { port } = await start({
-      onMalformed: () => {
-        malformed += 1;
-      },
-    });
-
-    await (await talk(port, 'hello\r\n\r\n')).ended;
-
-    expect(malformed).toBe(1);
-  });
-
   it.each([
     ['headers', 'GET / HTTP/1.1\r\nhost:'],
     ['a body', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nab'],

@@ -5,10 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { GiteaAccess } from '../../../src/clients/gitea/api.ts';
 import type { GiteaTarget } from '../../../src/clients/gitea/observe.ts';
-import type { Poller } from '../../../src/serve/looks/poller.ts';
 import type { Observation } from '../../../src/serve/planning/live.ts';
 import type { WebhookEvent } from '../../../src/serve/webhook/gate.ts';
-import { type FakeGitea, fakeGitea, type Intercept, json, type Seen } from '../../support/gitea-stand-in.ts';
+import { fakeGitea, type Intercept, json, type Seen } from '../../support/gitea-stand-in.ts';
 import { targetOf } from '../../support/looking.ts';
 import { openPoller } from './open-poller.ts';
 
@@ -21,29 +20,15 @@ afterEach(() => void vi.useRealTimers());
 type Answer = (response: ServerResponse, seen: Seen) => void;
 
 /** A Gitea whose answers the test changes, and looks at scopes of it. */
-interface Scene {
-  readonly gitea: FakeGitea;
-  readonly poller: Poller;
-  /** What the Gitea answers; undefined: as a Gitea does. */
-  answer: Answer | undefined;
-  /** When each request came, ms since the begin. */
-  readonly asked: readonly number[];
-  /** The last look at each scope. */
-  readonly observations: ReadonlyMap<string, Observation>;
-  /** Lets time pass. Looks that become due end before it goes on. */
-  readonly pass: (ms: number) => Promise<void>;
-}
-
-async function start(scopes = 1, random: () => number = () => 0.5): Promise<Scene> {
+async function start(scopes = 1, random: () => number = () => 0.5) {
   const asked: number[] = [];
   const observations = new Map<string, Observation>();
   let looks = 0;
   const began = Date.now();
   const intercept: Intercept = (seen, response) => {
     asked.push(Date.now() - began);
-    if (scene.answer === undefined) return false;
-    scene.answer(response, seen);
-    return true;
+    scene.answer?.(response, seen);
+    return scene.answer !== undefined;
   };
   const gitea = await fakeGitea({ intercept });
   const { poller, queue } = openPoller({
@@ -75,13 +60,17 @@ async function start(scopes = 1, random: () => number = () => 0.5): Promise<Scen
     underWay.add(mine);
     return await visit(target, queue, work).finally(() => underWay.delete(mine));
   };
-  const scene: Scene = {
+  const scene = {
     gitea,
     poller,
-    answer: undefined,
+    /** What the Gitea answers; undefined: as a Gitea does. */
+    answer: undefined as Answer | undefined,
+    /** When each request came, ms since the begin. */
     asked,
+    /** The last look at each scope. */
     observations,
-    pass: async (ms) => {
+    /** Lets time pass. Looks that become due end before it goes on. */
+    pass: async (ms: number): Promise<void> => {
       const end = Date.now() + ms;
       await settled();
       while (Date.now() < end) {
@@ -109,7 +98,7 @@ const limited =
   (response: ServerResponse): true =>
     json(response, { message: 'slow down' }, 429, headers);
 
-const codes = ({ observations }: Scene): readonly (string | undefined)[] =>
+const codes = ({ observations }: Awaited<ReturnType<typeof start>>): readonly (string | undefined)[] =>
   [...observations.values()].map(({ failure }) => failure?.code);
 
 describe('a Gitea that answers 429 with Retry-After: 120', () => {

@@ -31,13 +31,12 @@ function cluster() {
 }
 
 const group = runnerGroup();
-const live: readonly LiveGroup[] = [
-  {
-    key: 'runners/ci',
-    group,
-    object: { metadata: { namespace: 'runners', name: 'ci', uid: 'u' } } as LiveGroup['object'],
-  },
-];
+const only: LiveGroup = {
+  key: 'runners/ci',
+  group,
+  object: { metadata: { namespace: 'runners', name: 'ci', uid: 'u' } },
+};
+const live = [only];
 
 function targetIn(found: TargetOf) {
   const target = found.get(group);
@@ -83,11 +82,9 @@ describe('the looks that groups need', () => {
 
   it('read everything while a group keeps a warm pool, under the same key', async () => {
     const { book } = cluster();
-    const [first] = live;
-    if (!first) throw new Error('no group');
     const withPool = (minIdleRunners: number, suspend = false) => [
-      { ...first, group: runnerGroup({ minIdleRunners, suspend }) },
-      { ...first, key: 'runners/other', group: runnerGroup({ name: 'other' }) },
+      { ...only, group: runnerGroup({ minIdleRunners, suspend }) },
+      { ...only, key: 'runners/other', group: runnerGroup({ name: 'other' }) },
     ];
 
     const marks: unknown[] = [];
@@ -101,11 +98,9 @@ describe('the looks that groups need', () => {
 
   it('have the labels of all their groups, and stay the same object while these do', async () => {
     const { book } = cluster();
-    const [first] = live;
-    if (!first) throw new Error('no group');
     const withLabels = (...labels: readonly string[]) =>
       labels.map((name) => ({
-        ...first,
+        ...only,
         key: `runners/${name}`,
         group: runnerGroup({ name, labels: [{ name, text: `${name}:host` }] }),
       }));

@@ -17,22 +17,19 @@ const rowOf = (online: boolean, name = 'ci-1') => {
   return { id: 1, name, online, busy: false, disabled: false, ephemeral: true, labels: [] };
 };
 
-/** By default no pod is there whose Job has gone. */
-function follow(before: GroupLosses, scene: Omit<FollowInput, 'hasPod' | 'endToldBy'> & Partial<FollowInput>) {
-  return followLosses(before, { hasPod: () => false, endToldBy: () => undefined, ...scene });
+/** By default ci-1 was evicted, nobody tells of its end, and no pod is there whose Job has gone. */
+function follow(before: GroupLosses, scene: Partial<FollowInput> = {}) {
+  const evicted = { runners: [lostRunner('ci-1')], nowMs: NOW + 900 };
+  return followLosses(before, { ...evicted, hasPod: () => false, endToldBy: () => undefined, ...scene });
 }
 
 /** A runner was seen lost at NOW. */
-const noticed = (): GroupLosses => follow(NO_LOSSES, { runners: [lostRunner('ci-1')], nowMs: NOW }).losses;
+const noticed = (): GroupLosses => follow(NO_LOSSES, { nowMs: NOW }).losses;
 
 describe('a CI job is lost', () => {
   it('when a look that began after the end of its runner shows it in progress', () => {
-    const scene = {
-      runners: [lostRunner('ci-1')],
-      nowMs: NOW + 900,
-      look: lookAt(NOW + 500, running(7, 'ci-1'), running(8, 'ci-2')),
-    };
-    const { losses, found } = follow(noticed(), scene);
+    const look = lookAt(NOW + 500, running(7, 'ci-1'), running(8, 'ci-2'));
+    const { losses, found } = follow(noticed(), { look });
 
     const lost = {
       runner: 'ci-1',
@@ -45,18 +42,14 @@ describe('a CI job is lost', () => {
     };
     expect(found).toEqual([lost]);
     expect(losses.lost).toEqual([lost]);
-    expect(follow(losses, scene).found).toEqual([]);
-    expect(follow(losses, scene).losses.lost).toBe(losses.lost);
+    expect(follow(losses, { look }).found).toEqual([]);
+    expect(follow(losses, { look }).losses.lost).toBe(losses.lost);
   });
 
   it('also when Argo CD has removed its Job before that look', () => {
     const before = follow(noticed(), { runners: [], nowMs: NOW + 100 }).losses;
 
-    const { found } = follow(before, {
-      runners: [],
-      nowMs: NOW + 900,
-      look: lookAt(NOW + 500, running(7, 'ci-1')),
-    });
+    const { found } = follow(before, { runners: [], look: lookAt(NOW + 500, running(7, 'ci-1')) });
 
     expect(found.map(({ jobId }) => jobId)).toEqual([7]);
   });
@@ -64,9 +57,7 @@ describe('a CI job is lost', () => {
 
 describe('a CI job is not lost', () => {
   it('when only a look from before the end shows it in progress: the runner may have reported its end', () => {
-    const stale = lookAt(NOW - 1, running(7, 'ci-1'));
-
-    const { losses, found } = follow(noticed(), { runners: [lostRunner('ci-1')], nowMs: NOW + 900, look: stale });
+    const { losses, found } = follow(noticed(), { look: lookAt(NOW - 1, running(7, 'ci-1')) });
 
     expect(found).toEqual([]);
     expect(losses.suspects.get('ci-1')?.isChecked).toBe(false);
@@ -74,29 +65,21 @@ describe('a CI job is not lost', () => {
 
   it('when its runner has reported a failure: that is the author’s', () => {
     const look = lookAt(NOW + 500, done(7, 'ci-1'));
-    const after = follow(noticed(), { runners: [lostRunner('ci-1', 'OOMKilled')], nowMs: NOW + 900, look });
+    const after = follow(noticed(), { runners: [lostRunner('ci-1', 'OOMKilled')], look });
 
     // A later job under the same name is not that runner's.
-    const later = lookAt(NOW + 9_000, running(9, 'ci-1'));
-    const again = follow(after.losses, { runners: [lostRunner('ci-1')], nowMs: NOW + 9_900, look: later });
+    const again = follow(after.losses, { nowMs: NOW + 9_900, look: lookAt(NOW + 9_000, running(9, 'ci-1')) });
 
     expect([...after.found, ...again.found]).toEqual([]);
   });
 
   it('when its runner was idle', () => {
-    const look = lookAt(NOW + 500, running(8, 'ci-2'));
-
-    expect(follow(noticed(), { runners: [lostRunner('ci-1')], nowMs: NOW + 900, look }).found).toEqual([]);
+    expect(follow(noticed(), { look: lookAt(NOW + 500, running(8, 'ci-2')) }).found).toEqual([]);
   });
 
   it('when its runner lives', () => {
     const runners = [{ job: live('ci-1', 'running'), annotations: {} }];
-
-    const { losses, found } = follow(NO_LOSSES, {
-      runners,
-      nowMs: NOW,
-      look: lookAt(NOW + 1, running(7, 'ci-1')),
-    });
+    const { losses, found } = follow(NO_LOSSES, { runners, nowMs: NOW, look: lookAt(NOW + 1, running(7, 'ci-1')) });
 
     expect([losses.lost, found]).toEqual([[], []]);
   });
@@ -153,10 +136,8 @@ describe('a runner whose Job has gone', () => {
     expect(found(withoutPod)).toHaveLength(1);
 
     const told = { runners: [], endToldBy: () => 'kubelet' as const };
-    const gone = follow(
-      statesSeen(() => false, 'running'),
-      { ...told, nowMs: NOW + 9_000 },
-    ).losses;
+    const unseen = statesSeen(() => false, 'running');
+    const gone = follow(unseen, { ...told, nowMs: NOW + 9_000 }).losses;
     expect(follow(gone, { ...told, nowMs: NOW + 9_900, look }).found).toHaveLength(1);
   });
 
@@ -195,7 +176,7 @@ describe('a runner whose node does not answer', () => {
   const look = (beganMs: number, ...rows: readonly ReturnType<typeof rowOf>[]) => {
     return { ...lookAt(beganMs, running(7, 'ci-1')), runners: rows };
   };
-  const scene = (look: FollowInput['look']) => ({ runners: [silent], nowMs: NOW + 900, ...(look && { look }) });
+  const scene = (look: FollowInput['look']) => ({ runners: [silent], ...(look && { look }) });
 
   it('is lost only when Gitea has not heard of it for a minute', () => {
     const heard = follow(seen(), scene(look(NOW + 500, rowOf(true))));
@@ -237,6 +218,7 @@ describe('a runner whose node does not answer', () => {
     const told = follow(heard, evicted);
     expect([told.needsLook, follow(told.losses, evicted).needsLook]).toEqual([true, false]);
     const { found } = follow(told.losses, { ...evicted, look: look(NOW + 2_500, rowOf(true)) });
+
     expect(found).toMatchObject([{ jobId: 7, reason: 'Evicted' }]);
   });
 
@@ -261,32 +243,24 @@ describe('a runner whose node does not answer', () => {
 
 describe('a runner whose node answers again', () => {
   const back: LiveRunner = { job: live('ci-1', 'deleting'), annotations: {}, isBack: true };
-  const lostAtLook = () =>
-    follow(noticed(), {
-      runners: [lostRunner('ci-1', 'NodeLost')],
-      nowMs: NOW + 900,
-      look: { ...lookAt(NOW + 500, running(7, 'ci-1'), running(8, 'ci-2')), runners: [rowOf(false)] },
-    }).losses;
+  const silent = [lostRunner('ci-1', 'NodeLost')];
+  const seen = { ...lookAt(NOW + 500, running(7, 'ci-1'), running(8, 'ci-2')), runners: [rowOf(false)] };
+  const { losses: before } = follow(noticed(), { runners: silent, look: seen });
+  const later = (job: Job) => ({ runners: [back], nowMs: NOW + 61_000, look: lookAt(NOW + 60_500, job) });
 
   it('reports the end of its CI job itself, so that is no longer lost', () => {
-    const lost = lostAtLook();
-    const look = lookAt(NOW + 60_500, running(7, 'ci-1'));
+    const { losses, returned } = follow(before, later(running(7, 'ci-1')));
 
-    const { losses, returned } = follow(lost, { runners: [back], nowMs: NOW + 61_000, look });
-
-    expect([losses.lost, returned]).toEqual([[], lost.lost]);
+    expect([losses.lost, returned]).toEqual([[], before.lost]);
     // A leader that is new has no reason to suspect it.
-    const next = { ...NO_LOSSES, lost: lost.lost };
-    expect(follow(next, { runners: [back], nowMs: NOW + 61_000, look }).losses.suspects.size).toBe(0);
+    const next = { ...NO_LOSSES, lost: before.lost };
+    expect(follow(next, later(running(7, 'ci-1'))).losses.suspects.size).toBe(0);
   });
 
   it('is too late for a CI job that Gitea has ended meanwhile', () => {
-    const lost = lostAtLook();
-    const look = lookAt(NOW + 60_500, done(7, 'ci-1'));
+    const { losses, returned } = follow(before, later(done(7, 'ci-1')));
 
-    const { losses, returned } = follow(lost, { runners: [back], nowMs: NOW + 61_000, look });
-
-    expect([losses.lost, returned]).toEqual([lost.lost, []]);
+    expect([losses.lost, returned]).toEqual([before.lost, []]);
   });
 });
 
@@ -296,7 +270,7 @@ it(`a group notes at most ${MOST_LOST_JOBS} losses, and names the others`, () =>
   const { losses: before } = follow(NO_LOSSES, { runners, nowMs: NOW });
 
   const look = lookAt(NOW + 500, ...names.map((name, at) => running(at + 1, name)));
-  const { losses, found, more } = follow(before, { runners, nowMs: NOW + 900, look });
+  const { losses, found, more } = follow(before, { runners, look });
 
   expect([losses.lost.length, found.length]).toEqual([MOST_LOST_JOBS, MOST_LOST_JOBS]);
   expect(more.map(({ runner }) => runner)).toEqual(names.slice(MOST_LOST_JOBS));
@@ -309,9 +283,8 @@ describe('the runner of a lost CI job has ended', () => {
   };
   /** Whether it is noted so at the look that finds the loss, and with the next one. */
   const isEnded = (scene: Partial<FollowInput>, later: Partial<FollowInput> = scene): readonly unknown[] => {
-    const around = { runners: [lostRunner('ci-1')], nowMs: NOW + 900, look: look() };
-    const first = follow(noticed(), { ...around, ...scene });
-    const next = follow(first.losses, { ...around, ...later });
+    const first = follow(noticed(), { look: look(), ...scene });
+    const next = follow(first.losses, { look: look(), ...later });
     return [first, next].map(({ losses }) => losses.lost[0]?.runnerEnded);
   };
 
@@ -326,7 +299,7 @@ describe('the runner of a lost CI job has ended', () => {
     const both = lookAt(NOW + 500, running(7, 'ci-1'), running(8, 'ci-2'));
     const endToldBy = (name: string) => (name === 'ci-1' ? ('kubelet' as const) : undefined);
     const { losses } = follow(NO_LOSSES, { runners, nowMs: NOW });
-    const found = follow(losses, { runners, nowMs: NOW + 900, look: both, endToldBy });
+    const found = follow(losses, { runners, look: both, endToldBy });
 
     expect(found.losses.lost.map(({ runnerEnded }) => runnerEnded)).toEqual([true, undefined]);
   });

@@ -96,6 +96,7 @@ const SAID: Readonly<Record<string, readonly (readonly [string, Partial<GroupFac
     ['False Unauthorized', failing('forbidden')],
     ['False ServerError', failing('server-error')],
     ['False BadAnswer', failing('other')],
+    ['False TokenUnusable', failing('token-unseen')],
     ['False Unreachable', failing('unreachable')],
     ['False Unreachable', failing('timeout')],
   ],

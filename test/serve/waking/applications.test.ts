@@ -44,7 +44,7 @@ class Argo implements WakeTarget {
   found: AppState | undefined;
   readonly asked: string[] = [];
   /** Thrown instead of an answer. */
-  failure: Failure | undefined;
+  failure: Error | undefined;
   #held: Promise<void> = Promise.resolve();
 
   /** Answers wait until what is returned is called. */
@@ -159,14 +159,15 @@ describe('an Application', () => {
     expect(late.asked.filter((step) => step === 'refresh')).toHaveLength(1);
   });
 
-  it('is asked after an outage of Gitea, which may have left an error', async () => {
+  it('is not woken for an error while there is no plan: its generator would fail, too', async () => {
     const argocd = new Argo();
     const app = await start(argocd);
-    await follow(app, NO_PLAN, 20_000);
-    expect(argocd.asked).toEqual(['read']);
+    argocd.found = state({ errors: [KEPT_ERROR] });
+    app.apps.follow(KEY, MISSING);
+    await argocd.clock.pass(100);
+    await follow(app, NO_PLAN, 600_000);
 
-    await follow(app, WELL, 5_000);
-    expect(argocd.asked).toEqual(['read', 'read']);
+    expect(argocd.asked.filter((step) => step === 'refresh')).toHaveLength(1);
   });
 
   it('is woken when a question has failed', async () => {
@@ -195,23 +196,6 @@ describe('an Application', () => {
     expect(refreshes).toBeGreaterThan(6);
     // 1 + 2 + 4 + 8 + 16 + 32 s, then 60 s each. Every refresh costs Argo CD seconds of a processor.
     expect(refreshes).toBeLessThan(20);
-  });
-
-  it('begins with short pauses again when Argo CD answers after an outage and is not well at once', async () => {
-    const argocd = new Argo();
-    argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
-    const app = await start(argocd);
-    await follow(app, MISSING, 300_000);
-    argocd.failure = undefined;
-    const { refresh } = argocd;
-    argocd.refresh = async () => {
-      argocd.refresh = refresh;
-      throw new Failure('GR-ARGOCD-07', 1, 'Argo CD is busy or starting (503).', 'rate-limited');
-    };
-    argocd.shown = state({ sync: 'OutOfSync' });
-    await follow(app, MISSING, 5_000);
-
-    expect(argocd.asked).toContain('sync');
   });
 
   it('is left alone when the question of a minute has failed: nothing is known to be wrong', async () => {
@@ -262,24 +246,6 @@ describe('an Application', () => {
     await argocd.clock.pass(2_800);
 
     expect(printed(app)).toEqual(['runners/ci-8-1-0123abcd']);
-  });
-
-  it('ends quietly when its question to Argo CD is ended with it', async () => {
-    let end: (reason: Error) => void = () => undefined;
-    const asked = new Promise<never>((_, reject) => {
-      end = reject;
-    });
-    const onNews = vi.fn();
-    const clock = new VirtualClock();
-    const argocd = { clock, read: () => asked } as Partial<WakeTarget> as WakeTarget;
-    const { apps } = openApplications(argocd, clock, { onNews });
-    await clock.pass(0);
-    apps.keep(new Map());
-    // As an HTTP client does that is closed while it waits before it tries again. Unhandled, it would fail this run.
-    end(new DOMException('This operation was aborted', 'AbortError'));
-    await clock.pass(0);
-
-    expect(onNews).not.toHaveBeenCalled();
   });
 });
 
@@ -355,22 +321,32 @@ describe('what is told', () => {
     expect(told).toEqual([]);
   });
 
-  it('is no question that fails after its Application is gone', async () => {
+  it.each([
+    new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable'),
+    // As an HTTP client does that is closed while it waits before it tries again. Unhandled, it would fail this run.
+    new DOMException('This operation was aborted', 'AbortError'),
+  ])('is no question that fails after its Application is gone: %s', async (error) => {
     const argocd = new Argo();
     const release = argocd.hold();
-    const { apps, told } = await start(argocd);
+    const onNews = vi.fn();
+    const { apps, told } = await start(argocd, { onNews });
     apps.keep(new Map());
-    argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
+    argocd.failure = error;
     release();
     await argocd.clock.pass(100);
 
     expect(told).toEqual([]);
+    expect(onNews).not.toHaveBeenCalled();
   });
 
   it.each([
     [
       { phase: 'Error' as const, message: 'no rights' },
       { is: 'synced', message: 'no rights' },
+    ],
+    [
+      { phase: 'Failed' as const, message: 'not applied' },
+      { is: 'synced', message: 'not applied' },
     ],
     [{ phase: 'Failed' as const, message: '' }, { is: 'synced' }],
     [{ phase: 'Succeeded' as const, message: 'all applied' }, { is: 'synced' }],
@@ -464,7 +440,7 @@ describe('a question', () => {
     expect(argocd.asked).toEqual(['read', 'read', 'refresh', 'read']);
   });
 
-  it('is asked after an outage of Gitea also when a wake is due, and not while there is no plan yet', async () => {
+  it('is asked after an outage of Gitea, which may have left an error, also when a wake is due, and not while there is no plan yet', async () => {
     const argocd = new Argo();
     const app = await start(argocd);
     app.apps.follow(KEY, NO_PLAN);

@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import type { WakeTarget } from '../../../src/clients/argocd/wake.ts';
 import { NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
 import { hangsAfterMs } from '../../../src/serve/waking/applications.ts';
-import { Failure } from '../../../src/shared/failure.ts';
 import { keyOf, openApplications, PLANNED } from '../../support/applications.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { BusyArgoCd } from './busy-argocd.ts';
@@ -114,32 +113,6 @@ describe('an Application that hangs', () => {
 
     // Six hang, four at a time, 5 s each; then it is their turn.
     expect(Math.max(...doneAtMs.values()) - beganMs).toBeLessThanOrEqual(60_000);
-  });
-
-  it('does not take a wake that has failed for one that was fast', async () => {
-    const clock = new VirtualClock();
-    const wokenMs: number[] = [];
-    let isAway = true;
-    const argocd = {
-      clock,
-      read: async ({ name }: { readonly name: string }) => {
-        if (isAway) throw new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
-        if (apps.wakes.get(keyOf(name))?.state.is === 'waking') wokenMs.push(clock.steadyMs());
-        return await new Promise(() => undefined);
-      },
-    } as unknown as WakeTarget;
-    const { apps, told } = openApplications(argocd, clock, { names: ['one', 'other'], wakes: 1 });
-    for (const name of ['one', 'other']) {
-      const difference = { ...NO_DIFFERENCE, missing: ['a'] };
-      apps.follow(keyOf(name), { planning: PLANNED, difference, settled: true });
-    }
-    await clock.pass(60_000);
-    expect(told.filter(({ is }) => is === 'woken').length).toBeGreaterThan(16);
-
-    isAway = false;
-    await clock.pass(100_000);
-    const [first = 0, next] = wokenMs;
-    expect(next).toBe(first + 60_000);
   });
 
   it('counts as one that hangs after four times what others take, between 5 and 60 s', () => {

@@ -183,12 +183,13 @@ describe('the table', () => {
     expect(shownAfterMs(ended, played(ended, NOTHING), NOW)).toBeUndefined();
   });
 
-  it('pauses twice as long after each wake that did not help, and begins anew after a plan that was shown', () => {
+  it('pauses twice as long after each wake that did not help, and begins anew for something new, and after a plan that was shown', () => {
     const turn: WakeNews = { is: 'its-turn' };
     const wakeEnds: WakeNews = { is: 'woken', outcome: { is: 'error', message: 'no Gitea' } };
 
     expect(dueMs(played(AT.pausing, turn, SYNCED))).toBe(NOW + 4_000);
     expect(dueMs(played(AT.pausing, turn, SYNCED, turn, SYNCED))).toBe(NOW + 8_000);
+    expect(dueMs(played(AT.pausing, wants('a', 'b'), turn, SYNCED))).toBe(NOW + 2_000);
     expect(dueMs(played(NEVER_WOKEN, ILL, turn, wakeEnds))).toBe(NOW + 5_000);
     expect(dueMs(played(AT.pausing, turn, SYNCED, NOTHING, ILL, turn, wakeEnds))).toBe(NOW + 5_000);
   });

@@ -1,7 +1,5 @@
 import { request as httpRequest } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { HttpClient } from '../../../src/clients/http/client.ts';
-import { Deadline } from '../../../src/clients/http/request.ts';
 import { startHttpServer } from '../../../src/serve/http/server.ts';
 import { type Delivery, type WebhookEvent, WebhookGate } from '../../../src/serve/webhook/gate.ts';
 import { Forwarder, MAX_WEBHOOK_BYTES, webhookListener } from '../../../src/serve/webhook/listener.ts';
@@ -76,24 +74,6 @@ describe('the webhook server', () => {
 
     expect(await status).toBe(202);
     expect(to.events).toHaveLength(1);
-  });
-
-  it('takes 1000 deliveries that come at once over a few connections', async () => {
-    const to = await receiver();
-    const deliveries = Array.from({ length: 1000 }, (_, index) => delivery(payload({ id: index + 1 })));
-    const gitea = new HttpClient({ env: {}, connections: 10 });
-    onTestFinished(() => gitea.close());
-
-    const statuses = await Promise.all(
-      deliveries.map(async ({ headers, body }) => {
-        const url = new URL(to.url);
-        const request = { what: 'send', method: 'POST', url, headers, body: body.toString() } as const;
-        return (await gitea.send(request, new Deadline(20_000))).status;
-      }),
-    );
-
-    expect(new Set(statuses)).toEqual(new Set([202]));
-    expect(to.events).toHaveLength(1000);
   });
 
   it.each([
