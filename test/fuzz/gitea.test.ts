@@ -12,7 +12,7 @@ import type { Scope } from '../../src/shared/scope.ts';
 import { jobRow, runnerRow } from '../support/gitea-stand-in.ts';
 import { serve } from '../support/server.ts';
 import { expectShowable, runCampaign, TIMEOUT_MS } from './campaign.ts';
-import { byteChanges, nodeChanges } from './mutate.ts';
+import { byteChanges, nodeChanges, sometimes } from './mutate.ts';
 
 const SECRET = 's3cret-t0ken-of-the-fuzzer';
 /** Stands in every body and in headers: no part of an answer may be shown. */
@@ -88,14 +88,8 @@ const bend: fc.Arbitrary<Bend> = fc.record({
       ),
     },
   ),
-  change: fc.oneof(
-    { weight: 3, arbitrary: nodeChanges },
-    { weight: 1, arbitrary: fc.constant((value: unknown) => value) },
-  ),
-  bytes: fc.oneof(
-    { weight: 6, arbitrary: fc.constant((input: Uint8Array) => input) },
-    { weight: 1, arbitrary: byteChanges(TOKENS) },
-  ),
+  change: sometimes(nodeChanges, 3, 1),
+  bytes: sometimes(byteChanges(TOKENS), 1, 6),
   end: fc.oneof(
     { weight: 12, arbitrary: fc.constant<'whole'>('whole') },
     { weight: 2, arbitrary: fc.constantFrom('cut', 'reset', 'again') },

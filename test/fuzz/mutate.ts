@@ -1,6 +1,11 @@
 /** Valid input -> input that is wrong in a few places: in its bytes, in its tokens, in its structure. All by fast-check, so it shrinks. */
 import * as fc from 'fast-check';
 
+/** The change `weight` times, and no change `unchanged` times. */
+export function sometimes<T>(change: fc.Arbitrary<(value: T) => T>, weight: number, unchanged: number) {
+  return fc.oneof({ weight: unchanged, arbitrary: fc.constant((value: T) => value) }, { weight, arbitrary: change });
+}
+
 /** Longest input, in bytes: what is longer is cut. */
 const LONGEST = 200_000;
 

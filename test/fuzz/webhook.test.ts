@@ -8,7 +8,7 @@ import { type Delivery, type WebhookEvent, WebhookGate } from '../../src/serve/w
 import { webhookListener } from '../../src/serve/webhook/listener.ts';
 import { delivery, payload, SECRET, sign } from '../serve/deliveries.ts';
 import { expectShowable, runCampaign, TIMEOUT_MS } from './campaign.ts';
-import { byteChanges, nodeChanges } from './mutate.ts';
+import { byteChanges, nodeChanges, sometimes } from './mutate.ts';
 
 const OLD_SECRET = 'the webhook secret before';
 /** For a whole request; node:http answers 408 then. */
@@ -50,11 +50,8 @@ const request: fc.Arbitrary<Request> = fc.record({
   body: fc
     .tuple(
       fc.nat(1e9).map((id) => payload({ id: id + 1 })),
-      fc.oneof({ weight: 1, arbitrary: nodeChanges }, { weight: 1, arbitrary: fc.constant((value: unknown) => value) }),
-      fc.oneof(
-        { weight: 1, arbitrary: byteChanges(TOKENS) },
-        { weight: 2, arbitrary: fc.constant((bytes: Uint8Array) => bytes) },
-      ),
+      sometimes(nodeChanges, 1, 1),
+      sometimes(byteChanges(TOKENS), 1, 2),
     )
     .map(([seed, change, bytes]) => bytes(Buffer.from(JSON.stringify(change(seed)) ?? ''))),
   secret: fc.constantFrom(SECRET, SECRET, OLD_SECRET, 'another secret', undefined),
@@ -82,13 +79,7 @@ function bytesOf({ line, body, secret, headers }: Request): Uint8Array {
 
 /** Several requests on one connection, perhaps with changed bytes. */
 const conversation = fc
-  .tuple(
-    fc.array(request, { minLength: 1, maxLength: 3 }),
-    fc.oneof(
-      { weight: 2, arbitrary: fc.constant((bytes: Uint8Array) => bytes) },
-      { weight: 1, arbitrary: byteChanges(TOKENS) },
-    ),
-  )
+  .tuple(fc.array(request, { minLength: 1, maxLength: 3 }), sometimes(byteChanges(TOKENS), 1, 2))
   .map(([requests, change]) => change(Buffer.concat(requests.map(bytesOf))));
 
 /** Sends the bytes and reads until the server closes the connection. */

@@ -7,7 +7,7 @@ import { type ReadResult, readRunnerGroups } from '../../src/config/runnergroup/
 import { inFolder, readFiles } from '../support/group-files.ts';
 import { groupYaml } from '../support/run-cli.ts';
 import { expectShowable, runCampaign, TIMEOUT_MS } from './campaign.ts';
-import { byteChanges, nodeChanges } from './mutate.ts';
+import { byteChanges, nodeChanges, sometimes } from './mutate.ts';
 
 /** Pieces of text that mean something there, between `¦`. */
 const TOKENS = [
@@ -62,10 +62,7 @@ const file = fc
       { weight: 2, arbitrary: structured },
       { weight: 1, arbitrary: anything },
     ),
-    fc.oneof(
-      { weight: 1, arbitrary: fc.constant((bytes: Uint8Array) => bytes) },
-      { weight: 2, arbitrary: byteChanges(TOKENS) },
-    ),
+    sometimes(byteChanges(TOKENS), 2, 1),
   )
   .map(([text, change]) => change(Buffer.from(text)));
 

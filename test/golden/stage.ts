@@ -7,15 +7,16 @@
  * The proxy lets every case say `https://gitea.example.com`: the address enters runner names, so it must not change.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
-import { connect } from 'node:net';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { createServer as createTls } from 'node:tls';
 import { onTestFinished } from 'vitest';
+import { groupBy } from '../../src/shared/keys.ts';
 import { TOKEN as CLUSTER_TOKEN, startApiServer, status } from '../support/api-server.ts';
 import { makeCertificates } from '../support/certificate.ts';
-import { listen, serve, serveTls } from '../support/server.ts';
+import { proxyServer } from '../support/proxy-server.ts';
+import { serve, serveTls } from '../support/server.ts';
+import { TlsFront } from '../support/tls-front.ts';
 import type { Exchange } from './answers.ts';
 
 /** The API token of every case that names no other. It must be seen in no output. */
@@ -65,7 +66,10 @@ export async function openStage(
     for (const [key, text] of Object.entries(keys)) write(join('secrets', secret, key), text);
   }
   const gitea = new AnsweringGitea(exchanges);
-  const proxy = await openProxy((request, response) => gitea.answer(request, response), certificate);
+  const answer: RequestListener = (request, response) => gitea.answer(request, response);
+  const [plain, secure] = [await serve(answer), await serveTls(certificate, answer)];
+  const ports = { 'gitea.example.com:80': plain.port, 'gitea.example.com:443': secure.port };
+  const { origin: proxy } = await proxyServer(undefined, ports);
   return {
     env: {
       HTTP_PROXY: proxy,
@@ -125,40 +129,6 @@ class AnsweringGitea {
   }
 }
 
-/** A forward proxy that takes gitea.example.com, and nothing else, to the handler: https by CONNECT, http by forwarding. */
-async function openProxy(
-  handler: (request: IncomingMessage, response: ServerResponse) => void,
-  tls: { readonly key: string; readonly cert: string },
-): Promise<string> {
-  const [plain, secure] = [await serve(handler), await serveTls(tls, handler)];
-  const server = createServer((incoming, response) => {
-    const { host, pathname, search } = new URL(incoming.url ?? '', 'http://nowhere');
-    if (host !== 'gitea.example.com') {
-      response.writeHead(502).end();
-      return;
-    }
-    const { method, headers } = incoming;
-    const onward = send(plain.origin + pathname + search, { method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 500, answer.headers);
-      answer.pipe(response);
-    });
-    incoming.pipe(onward);
-  });
-  server.on('connect', (incoming, socket, head) => {
-    if (incoming.url !== 'gitea.example.com:443') {
-      socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
-      return;
-    }
-    const onward = connect(secure.port, '127.0.0.1', () => {
-      socket.write('HTTP/1.1 200 OK\r\n\r\n');
-      onward.write(head);
-      onward.pipe(socket).pipe(onward);
-    });
-    onward.on('error', () => socket.destroy());
-  });
-  return (await listen(server)).origin;
-}
-
 /** An API server behind TLS and a service account's folder, as in a pod. */
 async function openCluster(
   { jobs, pods, refused }: ClusterFile,
@@ -175,13 +145,8 @@ async function openCluster(
     },
   });
   onTestFinished(api.close);
-  const front = await listen(
-    createTls({ key, cert }, (socket) => {
-      const onward = connect(Number(new URL(api.config.url).port), '127.0.0.1');
-      for (const end of [socket, onward]) end.on('error', () => [socket, onward].map((each) => each.destroy()));
-      socket.pipe(onward).pipe(socket);
-    }),
-  );
+  const front = await TlsFront.start(api.config.url, { key, cert });
+  onTestFinished(() => front.close());
   write('service-account/ca.crt', ca);
   return {
     GITEA_RUNNERS_KUBERNETES_DIR: dirname(write('service-account/token', CLUSTER_TOKEN)),
@@ -193,10 +158,5 @@ async function openCluster(
 function byNamespace<T extends { readonly metadata: { readonly namespace: string } }>(
   items: readonly T[],
 ): Readonly<Record<string, readonly T[]>> {
-  return Object.fromEntries(
-    items.map(({ metadata: { namespace } }) => [
-      namespace,
-      items.filter((item) => item.metadata.namespace === namespace),
-    ]),
-  );
+  return Object.fromEntries(groupBy(items, ({ metadata }) => metadata.namespace));
 }

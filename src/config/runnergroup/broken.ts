@@ -74,7 +74,6 @@ export function standIn({ namespace, name, labels, annotations, problems }: Brok
   return { apiVersion: API_VERSION, kind: KIND, metadata, spec: SILENT_SPEC };
 }
 
-/** The first problems in one line. */
 export function problemText(problems: readonly Problem[]): string {
   return cut(firstLines(problems.map(formatProblem), SHOWN, 'gitea-runners validate').join('; '), LONGEST);
 }

@@ -48,7 +48,6 @@ export function wordsOf(lexeme: string): number {
   return Math.ceil(lexeme.length / WORD_CHARACTERS);
 }
 
-/** The message when one document has more than `MOST_DOCUMENT_WORDS`. */
 export function tooMuchInOne(what: string): string {
   return `${what} more than ${MOST_DOCUMENT_WORDS} words and signs: divide it, or keep it out of these files`;
 }

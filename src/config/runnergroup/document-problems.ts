@@ -30,14 +30,11 @@ export interface TextProblem {
 /** What each alias means. Asking the package costs a walk through the whole document each time. */
 export type Meanings = ReadonlyMap<Alias, Node>;
 
-/** What is wrong in a document, and what its aliases mean. Of what the package says only the first counts. @param text the whole file */
+/** Of what the package says only the first counts. @param text the whole file */
 export function judgeDocument(
   document: Document.Parsed,
   text: string,
-): {
-  readonly problems: readonly TextProblem[];
-  readonly meanings: Meanings;
-} {
+): { readonly problems: readonly TextProblem[]; readonly meanings: Meanings } {
   const [first] = [...document.errors, ...document.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
   const meanings = new Map<Alias, Node>();
   if (first) return { problems: [inWords(first, text)], meanings };

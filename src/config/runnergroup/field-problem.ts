@@ -124,7 +124,6 @@ const OF_OTHERS: Readonly<Record<string, string>> = {
     'spec.cache names a shared cache server; cache.enabled of the runner is runnerConfig.cache.enabled',
 };
 
-/** Other words for values. */
 const OTHER_VALUES: Readonly<Record<string, string>> = {
   organization: 'org',
   organisation: 'org',

@@ -228,7 +228,6 @@ class Reader {
     return true;
   }
 
-  /** True when nothing but a comment is left of the line. */
   #isDone(): boolean {
     return this.#sees(REST);
   }

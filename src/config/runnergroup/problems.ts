@@ -20,7 +20,6 @@ export interface Problem {
 
 const SHOWN = 15;
 
-/** What was read besides the problems. */
 export interface ReadInSpite {
   /** RunnerGroups, broken ones too. */
   readonly count: number;

@@ -353,18 +353,19 @@ function ruleCap({ spec, unclear }: Draft, report: Report): number | undefined {
 }
 
 function wrongTiers(tiers: WrittenSpec['priorityTiers']): [Path, string][] {
-  const steps = tiers.flatMap(({ threshold }, nth): [Path, string][] => {
+  return tiers.flatMap(({ threshold, priorityClassName }, nth) => {
     const before = tiers[nth - 1]?.threshold ?? 0;
-    if (threshold > before) return [];
-    const message = `is ${threshold}, but must be greater than ${before}, the threshold of the tier before it`;
-    return [[['priorityTiers', nth, 'threshold'], message]];
+    const wrong: [Path, string][] = [];
+    if (threshold <= before) {
+      const message = `is ${threshold}, but must be greater than ${before}, the threshold of the tier before it`;
+      wrong.push([['priorityTiers', nth, 'threshold'], message]);
+    }
+    if (priorityClassName.startsWith(OF_KUBERNETES)) {
+      const message = "is a class of Kubernetes' own parts: a runner with it could push them off their node";
+      wrong.push([['priorityTiers', nth, 'priorityClassName'], message]);
+    }
+    return wrong;
   });
-  const classes = tiers.flatMap(({ priorityClassName }, nth): [Path, string][] => {
-    if (!priorityClassName.startsWith(OF_KUBERNETES)) return [];
-    const message = "is a class of Kubernetes' own parts: a runner with it could push them off their node";
-    return [[['priorityTiers', nth, 'priorityClassName'], message]];
-  });
-  return [...steps, ...classes];
 }
 
 /** A pod is not late before its spawn timeout. */

@@ -97,7 +97,6 @@ function checkSize(config: object): string | undefined {
   return `has ${bytes} bytes, more than ${RUNNER_CONFIG_LIMIT}: keep long values in the runner's image, e.g. in runner.env_file`;
 }
 
-/** Schema of `spec.runnerConfig`. */
 export const RunnerConfigKeys = whenWritten(keys);
 
 export type RunnerConfig = Readonly<z.output<typeof RunnerConfigKeys>>;

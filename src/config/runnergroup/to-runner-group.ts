@@ -63,7 +63,10 @@ export function toRunnerGroup(
     return {
       problems: withoutRepeats(problems)
         .slice(0, MOST_FIELD_PROBLEMS)
-        .map((problem) => toProblem(problem, source)),
+        .map(({ path, message, code }) => {
+          const full = [...base, ...path];
+          return { place: document.placeOf(full), path: pathText(full), message, code };
+        }),
       wrong: problems.flatMap((problem) => [problem.path, meantPath(problem) ?? []]),
     };
   }
@@ -154,11 +157,6 @@ function withoutRepeats(problems: readonly FieldProblem[]): readonly FieldProble
     seen.add(key);
     return true;
   });
-}
-
-function toProblem({ path, message, code }: FieldProblem, { document, base }: SourceObject): Problem {
-  const full = [...base, ...path];
-  return { place: document.placeOf(full), path: pathText(full), message, code };
 }
 
 function manifestOf(value: unknown): Readonly<Record<string, unknown>> {

@@ -63,7 +63,6 @@ export const LONGEST_IMAGE = 512;
 
 const LABEL_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 
-/** What Kubernetes takes as the value of a label. */
 export function isLabelValue(text: string): boolean {
   return text === '' || LABEL_NAME.test(text);
 }

@@ -69,11 +69,9 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
   ],
   giteaURL: [
     ['https://other.example.com', 'differs from gitea.url: remove one of the two spellings [GR-INPUT-06]'],
-    ['https://user:pw@x', `${URL_RULE}`],
-    ['https://x?token=1', `${URL_RULE}`],
-    ['https://x#a', `${URL_RULE}`],
-    ['https://x\\@evil', `${URL_RULE}`],
-    ['https://a b', `${URL_RULE}`],
+    ...['https://user:pw@x', 'https://x?token=1', 'https://x#a', 'https://x\\@evil', 'https://a b'].map(
+      (address): Refused => [address, URL_RULE],
+    ),
     ['https://x:99999', 'must be a URL with a host, e.g. https://gitea.example.com'],
   ],
   labels: [
@@ -207,7 +205,6 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
   image: [
     ['a b', `${NO_IMAGE}; got the string "a b"`],
     ['a@sha256:00', `${NO_IMAGE}; got the string "a@sha256:00"`],
-    ['a@sha256:', `${NO_IMAGE}; got the string "a@sha256:"`],
     ['a@b', `${NO_IMAGE}; got the string "a@b"`],
     ['', 'must not be empty'],
   ],

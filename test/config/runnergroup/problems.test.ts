@@ -116,16 +116,6 @@ test('problems are sorted by file, line and column, and the message shows the fi
   ]);
 });
 
-test('a line is never longer than a screen, whatever a file holds', async () => {
-  const yaml = `apiVersion: v1\nkind: 1\n---\n? ${'k'.repeat(900)}\n: 1\nspec: 1\n`;
-  const file = { 'ci.yaml': `apiVersion: gitea.bpg.pw/v1alpha1\nkind: ${'K'.repeat(5000)}\n---\n${yaml}` };
-
-  const lines = await problemsIn(file);
-
-  expect(lines).toHaveLength(3);
-  expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(620);
-});
-
 test('a token or password that somebody wrote into a RunnerGroup is never repeated', async () => {
   const secret = 'deadbeef';
   const specs = [

@@ -195,14 +195,6 @@ test('empty files, empty documents and comments are nothing', async () => {
   });
 });
 
-test('YAML is read as kubectl reads it', async () => {
-  const yaml = `${EXAMPLE}  suspend: yes\n  ttlSecondsAfterFinished: 0777\n  image: 2020-01-01\n`;
-
-  const { groups } = await readFiles({ 'ci.yaml': yaml });
-
-  expect(groups).toMatchObject([{ suspend: true, ttlSecondsAfterFinished: 511, image: '2020-01-01' }]);
-});
-
 test('anchors and merges work', async () => {
   const yaml = EXAMPLE.replace('spec:', 'spec:\n  <<: {suspend: true}')
     .replace('registrationToken: {', 'registrationToken: &token {')
