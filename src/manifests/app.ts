@@ -27,7 +27,6 @@ interface RunnersAppOptions {
   readonly finish?: FinishPod | undefined;
 }
 
-/** The tree of constructs. */
 export class RunnersApp extends App {
   /** By namespace and name, the sizes of a group behind it. */
   readonly groupCharts: readonly RunnerGroupChart[];
@@ -90,7 +89,6 @@ class RunnerGroupChart extends Chart {
     return JSON.parse(this.templateJson) as JobManifest;
   }
 
-  /** Adds the objects of the output. Called once. */
   emit({ runnersOf, emitGroups }: Output): void {
     if (emitGroups && !this.group.size) new Manifest(this, 'runner-group', groupManifest(this.group));
     const runners = runnersOf(this.group);
@@ -168,13 +166,10 @@ export function podTemplate(group: RunnerGroup, finish?: FinishPod): JobManifest
   return chartOf(group, finish).template;
 }
 
-/** The hash of that template. */
 export function templateHash(group: RunnerGroup, finish?: FinishPod): string {
   return chartOf(group, finish).templateHash;
 }
 
 function chartOf(group: RunnerGroup, finish: FinishPod | undefined): RunnerGroupChart {
-  const [chart] = new RunnersApp([group], { finish }).groupCharts;
-  if (!chart) throw new Error('an app without the chart of its group');
-  return chart;
+  return new RunnerGroupChart(new App(), group.name, group, finish);
 }

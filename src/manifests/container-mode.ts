@@ -23,7 +23,7 @@ export interface ModeParts {
   readonly env: Texts;
   readonly mounts: readonly Mount[];
   readonly securityContext: k8s.SecurityContext;
-  /** Annotations of the pod. */
+  /** Of the pod. */
   readonly annotations?: Texts;
   /** Shell lines of the init container that registers: what must be there before a runner may take a CI job. */
   readonly prepare?: string;
@@ -77,7 +77,6 @@ export function runnerProgram(image: string): string {
   return /(?:^|\/)act_runner(?:[:@]|$)/.test(image) ? 'act_runner' : 'gitea-runner';
 }
 
-/** The parts of the group's mode. */
 export function modeParts(group: JobGroup): ModeParts {
   const { env, securityContext } = CONFINED;
   const confined = { securityContext, registerSecurityContext: securityContext };

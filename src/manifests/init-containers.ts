@@ -16,7 +16,6 @@ import { CONFIG_FILE } from './runner-config.ts';
 export const TOKEN_VARIABLE = 'GITEA_RUNNER_REGISTRATION_TOKEN';
 /** The Gitea that the token is bound to: key `url` of its Secret. Not set when the Secret has no such key. */
 export const BOUND_VARIABLE = 'GITEA_RUNNER_REGISTRATION_URL';
-/** Key of the Secret that names the Gitea. */
 export const BOUND_KEY = 'url';
 
 /** Tries and the pause between them are those of `scripts/run.sh` (runner 1.0.8), where the number of tries has no effect. */
@@ -71,7 +70,6 @@ export function registerCommand(program: string, before: string): readonly strin
   return ['sh', '-c', withoutExpansion(registerScript(program, before))];
 }
 
-/** Name of the init container. */
 export const SETUP = 'setup';
 
 /** A shell is process 1, and the kernel ends the command with it: few commands handle SIGTERM. */

@@ -35,7 +35,6 @@ export interface JobManifest {
   };
 }
 
-/** The `spec.template` of a Job. */
 export type PodTemplate = JobManifest['spec']['template'];
 
 /**
@@ -44,7 +43,7 @@ export type PodTemplate = JobManifest['spec']['template'];
  */
 export type FinishPod = (group: RunnerGroup, ours: PodTemplate) => PodTemplate;
 
-/** The same value with all keys in order. */
+/** With all keys in order. */
 export function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(sorted);

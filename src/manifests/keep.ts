@@ -80,14 +80,10 @@ const ENTRY_POINTS: Readonly<Record<JobGroup['containerMode'], readonly string[]
 
 /** What the container `runner` runs. Undefined: the entry point of its image. */
 export function runnerCommand({ containerMode, keepFailedSeconds }: JobGroup): readonly string[] | undefined {
-  if (keepFailedSeconds > 0) return keepCommand(containerMode);
+  const entryPoint = ENTRY_POINTS[containerMode];
+  if (keepFailedSeconds > 0) return ['sh', '-c', COMMAND, RUN, ...entryPoint].map(withoutExpansion);
   const isOfImage = containerMode === 'dind' || containerMode === 'host';
-  return isOfImage ? undefined : ENTRY_POINTS[containerMode].map(withoutExpansion);
-}
-
-/** The same in a group with `keepFailedSeconds`. */
-export function keepCommand(mode: JobGroup['containerMode']): readonly string[] {
-  return ['sh', '-c', COMMAND, RUN, ...ENTRY_POINTS[mode]].map(withoutExpansion);
+  return isOfImage ? undefined : entryPoint.map(withoutExpansion);
 }
 
 /** The Job's own deadline: that of the runner, and the longest stay after it. */

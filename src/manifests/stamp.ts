@@ -94,7 +94,6 @@ export function inOrder<T>(...parts: readonly Readonly<Record<string, T>>[]): Re
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** What every Kubernetes object has. */
 export interface ObjectManifest {
   readonly apiVersion: string;
   readonly kind: string;

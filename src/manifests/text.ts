@@ -45,7 +45,6 @@ const PLAIN_CLASS = /^[a-z0-9.-]+$/;
 /** Words that stand in no Job; one of several, because a label might contain anything. */
 const MARKS = ['zzzmarkzzz', 'qqqmarkqqq', 'xxxmarkxxx'];
 
-/** Writes the Jobs of one group. */
 function writeJobs(json: string, runners: readonly RunnerParts[], pieces: string[]): void {
   const template = JSON.parse(json) as JobManifest;
   const mark = MARKS.find((candidate) => !json.includes(candidate));

@@ -29,7 +29,7 @@ export class Container {
   }
 
   close(): void {
-    for (const { pid } of this.#started) if (pid !== undefined) endGroup(pid);
+    for (const child of this.#started) endGroup(child);
     rmSync(this.folder, { recursive: true, force: true });
   }
 
@@ -67,18 +67,19 @@ export class Container {
         const ours = lives.split('\n').filter((line) => line.trim().split(/\s+/)[2] === String(child.pid));
         reject(new Error(`the container lives after 60 s. It said: ${said}\n${ours.join('\n')}`));
       }, 60_000);
-      // Not `close`: a `sleep` that nobody waits for holds the pipes. In a pod it ends with the container, here in `close`.
-      child.on('exit', (code) => {
+      child.on('exit', () => {
         clearTimeout(tooLong);
-        resolve({ code, said });
+        // What nobody waits for holds the pipes, e.g. a `sleep`. In a pod it ends with the container.
+        endGroup(child);
       });
+      child.on('close', (code) => resolve({ code, said }));
     });
   }
 }
 
-function endGroup(pid: number): void {
+function endGroup({ pid }: ChildProcess): void {
   try {
-    process.kill(-pid, 'SIGKILL');
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
   } catch {
     // All of it has ended.
   }

@@ -2,12 +2,16 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { jobDeadlineSeconds, keepCommand, LONGEST_KEEP_SECONDS, runnerCommand } from '../../src/manifests/keep.ts';
+import type { ContainerMode } from '../../src/config/runnergroup/runner-group.ts';
+import { jobDeadlineSeconds, LONGEST_KEEP_SECONDS, runnerCommand } from '../../src/manifests/keep.ts';
 import { LONGEST_KEEP_MS } from '../../src/planner/debugging.ts';
 import { Container } from './container.ts';
 import { group } from './fixtures.ts';
 
 const WAITS = 'This pod waits for people';
+
+const keepCommand = (containerMode: ContainerMode) =>
+  runnerCommand(group({ containerMode, keepFailedSeconds: 1 })) ?? [];
 
 let container: Container;
 

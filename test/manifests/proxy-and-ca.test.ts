@@ -1,14 +1,14 @@
 /** `proxy` and `caBundle` in the pod, and what `register` makes of them in a real shell, with paths moved into a folder of the test. */
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { proxyFor } from '../../src/clients/http/proxy.ts';
 import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
 import { podTemplate } from '../../src/manifests/app.ts';
+import { withoutExpansion } from '../../src/manifests/job-manifest.ts';
 import { podParts, preparation } from '../../src/manifests/proxy-and-ca.ts';
 import { runnerGroup } from '../support/runner-group.ts';
+import { Container } from './container.ts';
 
 const URL_OF_PROXY = 'http://proxy.example.com:3128';
 const LOGIN = {
@@ -87,34 +87,26 @@ describe('the pod', () => {
 });
 
 describe('what register prepares', () => {
+  let container: Container;
   let folder = '';
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'prepare-'));
-    for (const path of ['/data/x', CA_FILE, BUNDLE]) mkdirSync(dirname(join(folder, path)), { recursive: true });
+    container = new Container();
+    folder = container.folder;
+    for (const path of [CA_FILE, BUNDLE]) mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, CA_FILE), '-----BEGIN CERTIFICATE-----\nours\n');
   });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  afterEach(() => container.close());
 
-  function prepare(
-    group: RunnerGroup,
-    env: Readonly<Record<string, string>>,
-    shell = 'sh',
-  ): { code: number | null; said: string } {
-    const script = preparation(group).replaceAll(/(\/data|\/usr\/local\/share)/g, (path) => folder + path);
-    const { status, stdout, stderr } = spawnSync(shell, ['-c', script], {
-      env: { PATH: process.env['PATH'], ...env },
-      encoding: 'utf8',
-      // Else bash takes it for a remote shell, and reads .bashrc.
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    return { code: status, said: stdout + stderr };
+  function prepare(group: RunnerGroup, env: Readonly<Record<string, string>>, shell = 'sh') {
+    const script = preparation(group).replaceAll('/usr/local/share', (path) => folder + path);
+    return container.start([shell, '-c', withoutExpansion(script)], { env });
   }
 
-  test('are all variables for CI jobs, in a form that the runner reads', () => {
+  test('are all variables for CI jobs, in a form that the runner reads', async () => {
     const env = environmentOf(runnerGroup({ ...LOGIN, ...CA }), { username: 'me', password: 'p%40!*' });
 
-    expect(prepare(runnerGroup({ ...LOGIN, ...CA }), env)).toEqual({ code: 0, said: '' });
+    expect(await prepare(runnerGroup({ ...LOGIN, ...CA }), env)).toEqual({ code: 0, said: '' });
 
     const lines = readFileSync(join(folder, 'data/runner.env'), 'utf8').trim().split('\n');
     const wanted = Object.entries(env).filter(([name]) => !name.startsWith('GITEA_RUNNER_'));
@@ -122,18 +114,18 @@ describe('what register prepares', () => {
     expect(wanted.length).toBe(12);
   });
 
-  test('is a bundle of the public CAs of the image and those of the group', () => {
-    expect(prepare(runnerGroup(CA), environmentOf(runnerGroup(CA))).code).toBe(0);
+  test('is a bundle of the public CAs of the image and those of the group', async () => {
+    expect((await prepare(runnerGroup(CA), environmentOf(runnerGroup(CA)))).code).toBe(0);
 
     const bundle = readFileSync(join(folder, BUNDLE), 'utf8');
     expect(bundle).toMatch(/\n-----BEGIN CERTIFICATE-----\nours\n$/);
     expect(bundle.startsWith(readFileSync('/etc/ssl/certs/ca-certificates.crt', 'utf8'))).toBe(true);
   });
 
-  test('is nothing when the ConfigMap holds no certificate', () => {
+  test('is nothing when the ConfigMap holds no certificate', async () => {
     writeFileSync(join(folder, CA_FILE), 'something else');
 
-    expect(prepare(runnerGroup(CA), environmentOf(runnerGroup(CA)))).toEqual({
+    expect(await prepare(runnerGroup(CA), environmentOf(runnerGroup(CA)))).toEqual({
       code: 1,
       said: 'Not registered: the key of spec.caBundle.configMapRef holds no PEM certificate.\n',
     });
@@ -144,14 +136,14 @@ describe('what register prepares', () => {
   const BAD_ESCAPES = ['', 's3cret\n', 's3cret%', 's3cret%4', 's3%zzcret', 's3%4zcret'];
   test.each([...BAD, ...BAD_ESCAPES].flatMap((bad) => ['sh', 'bash'].map((shell) => [bad, shell] as const)))(
     'is nothing with the login %j, and no message repeats it (%s)',
-    (bad, shell) => {
+    async (bad, shell) => {
       for (const [username, password] of [
         [bad, 'good'],
         ['good', bad],
       ]) {
         const env = environmentOf(runnerGroup(LOGIN), { username: username ?? '', password: password ?? '' });
 
-        const { code, said } = prepare(runnerGroup(LOGIN), env, shell);
+        const { code, said } = await prepare(runnerGroup(LOGIN), env, shell);
 
         expect(code).toBe(1);
         expect(said).toMatch(/^Not registered: in the Secret of spec\.proxy\.secretRef, username and password must/);

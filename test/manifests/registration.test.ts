@@ -161,12 +161,10 @@ exit 1`);
     ['while the runner registers', 'echo waiting; exec tail -f /dev/null', 'exit 0'],
     ['between two tries', 'exit 1', 'echo waiting; exec tail -f /dev/null'],
   ])('ends when its pod is deleted %s', async (_when, ofRunner, ofSleep) => {
-    // Both have the output of the script: the test would not see its end before theirs.
-    container.program('sleep', `echo $$ > '${folder}/pid'\n${ofSleep}`);
-    runner(`echo $$ > '${folder}/pid'\n${ofRunner}`);
+    container.program('sleep', ofSleep);
+    runner(ofRunner);
 
-    const { code } = await register((line, stop) => line.includes('waiting') && stop());
-    process.kill(Number(readFileSync(join(folder, 'pid'), 'utf8')));
+    const { code } = await register((said, stop) => said.includes('waiting') && stop());
 
     expect(code).toBe(143);
     expect(calls()).toHaveLength(1);

@@ -1,13 +1,13 @@
 /** The runner's configuration file, and the second one that holds the secret of the cache server. */
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { podTemplate } from '../../src/manifests/app.ts';
 import { WRITE_SECRET_CONFIG } from '../../src/manifests/init-containers.ts';
+import { withoutExpansion } from '../../src/manifests/job-manifest.ts';
 import { CONFIG_FILE, runnerConfig } from '../../src/manifests/runner-config.ts';
+import { Container } from './container.ts';
 import { group } from './fixtures.ts';
 
 const CACHE = { url: 'http://cache.ci.svc:8088', secretRef: { name: 'the-secret', key: 'the-key' } };
@@ -101,50 +101,43 @@ describe('the secret of the cache', () => {
     },
   );
 
-  let folder = '';
+  let container: Container;
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'runner-config-'));
+    container = new Container();
   });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  afterEach(() => container.close());
 
   /** Runs the lines of the script on a configuration of a group with a cache. */
   function write(secret: string | undefined, shell: string) {
-    const base = join(folder, 'base.yaml');
-    const file = join(folder, 'config.yaml');
+    const base = join(container.folder, 'base.yaml');
+    const file = join(container.folder, 'config.yaml');
     writeFileSync(base, runnerConfig(group({ cache: CACHE })));
-    const script = WRITE_SECRET_CONFIG.replaceAll(CONFIG_FILE, base);
-    const env = { PATH: process.env['PATH'], CONFIG_FILE: file, GITEA_RUNNER_CACHE_SECRET: secret };
-    // No socket as stdin: bash would take itself for a remote shell and read .bashrc.
-    const stdio = ['ignore', 'pipe', 'pipe'] as const;
-    return {
-      file,
-      ...spawnSync(shell, ['-c', `${script}echo registers`], { encoding: 'utf8', env, stdio: [...stdio] }),
-    };
+    const script = `${WRITE_SECRET_CONFIG.replaceAll(CONFIG_FILE, base)}echo registers`;
+    const env = { CONFIG_FILE: file, ...(secret !== undefined && { GITEA_RUNNER_CACHE_SECRET: secret }) };
+    return { file, ended: container.start([shell, '-c', withoutExpansion(script)], { env }) };
   }
 
   describe.each(['sh', 'bash'])('in %s', (shell) => {
     test.each(['0f3a', "it's '", 'a\n', '"\\n: # $HOME $(date) `x` %s %%', '- {', '12345', ' a '])(
       'is written as it is: %j',
-      (secret) => {
-        const { file, stdout } = write(secret, shell);
+      async (secret) => {
+        const { file, ended } = write(secret, shell);
 
+        expect(await ended).toEqual({ code: 0, said: 'registers\n' });
         expect(parse(readFileSync(file, 'utf8'))).toMatchObject({
           cache: { external_server: 'http://cache.ci.svc:8088/', external_secret: secret.replace(/\n$/, '') },
         });
         expect(statSync(file).mode & 0o777).toBe(0o600);
-        expect(stdout).toBe('registers\n');
       },
     );
 
     test.each(['', '\n', undefined, 'two\nlines', 'tab\there', 'ü', 'esc\u001b[0m'])(
       'is refused, and nothing is registered: %j',
-      (secret) => {
-        const { status, stdout, stderr } = write(secret, shell);
-
-        expect([status, stdout]).toEqual([1, '']);
-        expect(stderr).toBe(
-          'The secret of the cache server must be one line of printable ASCII, and not empty. Correct its Secret.\n',
-        );
+      async (secret) => {
+        expect(await write(secret, shell).ended).toEqual({
+          code: 1,
+          said: 'The secret of the cache server must be one line of printable ASCII, and not empty. Correct its Secret.\n',
+        });
       },
     );
   });

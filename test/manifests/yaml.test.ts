@@ -14,57 +14,12 @@ function read(text: string, version: '1.1' | '1.2'): unknown[] {
   });
 }
 
+/** Words of YAML 1.1, what is no word, what has a meaning in YAML, and what cannot be printed. */
 const WORDS = [
-  ...[
-    '035e2982',
-    'on',
-    'off',
-    'yes',
-    'no',
-    'y',
-    'n',
-    'true',
-    '~',
-    'null',
-    '',
-    '1e3',
-    '0x1f',
-    '0o17',
-    '017',
-    '1_000',
-    '.inf',
-  ],
-  ...[
-    '2001-01-01',
-    '2001-12-14t21:59:43.10-05:00',
-    '190:20:30',
-    '<<',
-    '=',
-    '---',
-    '...',
-    '- x',
-    '? x',
-    ': ',
-    'a: b',
-    '# c',
-  ],
-  ...[
-    '&a',
-    '*a',
-    '!!binary x',
-    '|',
-    '>',
-    '%YAML 1.1',
-    '@x',
-    '`x',
-    '"',
-    "'",
-    '\\',
-    '\n---\nkind: Secret\n',
-    'a\u2028b',
-    'a\u0085b',
-  ],
-  ...['\u0000', '\u001b[2J', '\ufeff', '\ufffe', '😀', '\u007f', '\u009b', ' x ', '\t', '__proto__', 'x'.repeat(2000)],
+  ...['y', 'n', 'yes', 'no', 'on', 'off', 'true', 'false', 'null', '~', '', '<<', '035e2982', '1e3', '.inf'],
+  ...['2001-01-01', '---', '- x', '? x', 'a: b', '# c', '&a', '!!binary x', '|', '@x', '"', "'", '\\', ' x ', '\t'],
+  ...['\n---\nkind: Secret\n', 'a\u2028b', 'a\u0085b', '\u0000', '\u001b[2J', '\u007f', '\u009b'],
+  ...['\ufeff', '\ufffe', '😀', '__proto__', 'x'.repeat(2000)],
 ];
 const hostile = fc.oneof(fc.constantFrom(...WORDS), fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }));
 const values = fc.letrec((tie) => ({

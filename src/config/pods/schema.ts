@@ -116,48 +116,39 @@ function ofValue<T>(value: Value, type: ValueType, path: FieldPath, visit: Struc
 
 type Json = Readonly<Record<string, unknown>>;
 
-type Definitions = Map<string, Json>;
-
 /** A PodTemplateSpec as JSON Schema (draft-07) for editors. It takes all that `validate` takes: null may take any field away. */
 export function podTemplateSchema(): { readonly template: Json; readonly definitions: Readonly<Record<string, Json>> } {
-  const definitions: Definitions = new Map();
-  return { template: refTo(TEMPLATE_TYPE, definitions), definitions: Object.fromEntries(definitions) };
-}
-
-function refTo(struct: string, definitions: Definitions): Json {
-  if (!definitions.has(struct)) {
-    // A struct may hold itself.
-    definitions.set(struct, {});
-    definitions.set(struct, definitionOf(struct, definitions));
-  }
-  return { $ref: `#/definitions/${struct}` };
-}
-
-function definitionOf(struct: string, definitions: Definitions): Json {
-  const fields = [...fieldsOf(struct)];
-  const properties = fields.map(([name, { type }]) => [name, nullable(schemaOf(type, definitions))]);
-  const required = requiredFields(struct);
-  return {
-    type: 'object',
-    properties: Object.fromEntries(properties),
-    additionalProperties: false,
-    ...(required.length > 0 && { required }),
+  const definitions: Record<string, Json> = {};
+  const schemaOf = (type: ValueType): Json => {
+    switch (type.is) {
+      case 'scalar':
+        return { type: type.jsonTypes };
+      case 'mapping':
+        return { type: 'object', additionalProperties: nullable(schemaOf(type.of)) };
+      case 'list':
+        return { type: 'array', items: schemaOf(type.of) };
+      case 'struct':
+        return structSchema(type.name);
+      default:
+        return type satisfies never;
+    }
   };
-}
-
-function schemaOf(type: ValueType, definitions: Definitions): Json {
-  switch (type.is) {
-    case 'scalar':
-      return { type: type.jsonTypes };
-    case 'mapping':
-      return { type: 'object', additionalProperties: nullable(schemaOf(type.of, definitions)) };
-    case 'list':
-      return { type: 'array', items: schemaOf(type.of, definitions) };
-    case 'struct':
-      return refTo(type.name, definitions);
-    default:
-      return type satisfies never;
-  }
+  const structSchema = (name: string): Json => {
+    const reference = { $ref: `#/definitions/${name}` };
+    if (name in definitions) return reference;
+    // A struct may hold itself.
+    definitions[name] = {};
+    const properties = [...fieldsOf(name)].map(([field, { type }]) => [field, nullable(schemaOf(type))]);
+    const required = requiredFields(name);
+    definitions[name] = {
+      type: 'object',
+      properties: Object.fromEntries(properties),
+      additionalProperties: false,
+      ...(required.length > 0 && { required }),
+    };
+    return reference;
+  };
+  return { template: structSchema(TEMPLATE_TYPE), definitions };
 }
 
 function nullable(schema: Json): Json {

@@ -30,31 +30,14 @@ describe('reservedFields', () => {
   });
 
   it('takes the names of our variables, volumes and mounts from our pod, so that a new one is reserved, too', () => {
-    const ours: Mapping = {
+    const pod = (value: string, mountPath: string, source: Mapping): Mapping => ({
       spec: {
-        containers: [
-          {
-            name: 'runner',
-            env: [{ name: 'NEW', value: 'a' }],
-            volumeMounts: [{ mountPath: '/new', name: 'new' }],
-          },
-        ],
-        volumes: [{ name: 'new', configMap: { name: 'a' } }],
+        containers: [{ name: 'runner', env: [{ name: 'NEW', value }], volumeMounts: [{ mountPath, name: 'new' }] }],
+        volumes: [{ name: 'new', ...source }],
       },
-    };
-    const template: Mapping = {
-      spec: {
-        containers: [
-          {
-            name: 'runner',
-            env: [{ name: 'NEW', value: 'b' }],
-            volumeMounts: [{ mountPath: '/new/', name: 'b' }],
-          },
-        ],
-        volumes: [{ name: 'new', emptyDir: {} }],
-      },
-    };
-    const hits = reservedFields(ours, template, []).map(({ path }) => path.join('.'));
+    });
+    const ours = pod('a', '/new', { configMap: { name: 'a' } });
+    const hits = reservedFields(ours, pod('b', '/new/', { emptyDir: {} }), []).map(({ path }) => path.join('.'));
 
     expect(hits.toSorted()).toEqual([
       'spec.containers.0.env.0',

@@ -21,11 +21,8 @@ async function run(args: readonly string[], spec: string, env: Readonly<Record<s
   return { ...outcome, policy };
 }
 
-const LOOKING = [
-  ['generate', '--cluster', 'off'],
-  ['explain', '--cluster', 'off'],
-  ['sweep', '--cluster', 'off', '--dry-run'],
-];
+const GENERATE = ['generate', '--cluster', 'off'];
+const LOOKING = [GENERATE, ['explain', '--cluster', 'off'], ['sweep', '--cluster', 'off', '--dry-run']];
 
 describe('a group that the policy denies', () => {
   it.each([...LOOKING.map((args) => [args] as const)])('is refused by %j before Gitea is asked', async (args) => {
@@ -77,11 +74,11 @@ describe('a group that the policy denies', () => {
 describe('a group that the policy allows', () => {
   it('is served as without a policy', async () => {
     const allowed = await run(
-      ['generate', '--cluster', 'off'],
+      GENERATE,
       '{images: [docker.io/gitea/*], projects: [ci], repositories: ["https://gitea.example.com/ops/*"]}',
       ARGOCD,
     );
-    const { code, stdout } = await run(['generate', '--cluster', 'off'], '{}', ARGOCD);
+    const { code, stdout } = await run(GENERATE, '{}', ARGOCD);
 
     expect(allowed.code, allowed.stderr).toBe(0);
     expect(code).toBe(0);
@@ -94,12 +91,10 @@ describe('a group that the policy allows', () => {
   it('may live in a namespace that the policy opens to the destination of the Application', async () => {
     const from = { ...ARGOCD, ARGOCD_APP_NAMESPACE: 'control' };
 
-    expect(
-      await run(['generate', '--cluster', 'off'], '{namespaces: [{name: runners, destinations: [control]}]}', from),
-    ).toMatchObject({
+    expect(await run(GENERATE, '{namespaces: [{name: runners, destinations: [control]}]}', from)).toMatchObject({
       code: 0,
     });
-    expect(await run(['generate', '--cluster', 'off'], '{}', from)).toMatchObject({
+    expect(await run(GENERATE, '{}', from)).toMatchObject({
       code: 3,
       stdout: '',
       stderr: expect.stringContaining('[namespaces.destinations]'),
@@ -130,7 +125,7 @@ describe('without Argo CD', () => {
   it.each(['ARGOCD_APP_PROJECT_NAME', 'ARGOCD_APP_SOURCE_REPO_URL'])(
     'nothing is skipped when Argo CD asks and %s is missing',
     async (name) => {
-      const outcome = await run(['generate', '--cluster', 'off'], SPEC, { ...ARGOCD, [name]: '' });
+      const outcome = await run(GENERATE, SPEC, { ...ARGOCD, [name]: '' });
 
       expect(outcome).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining(`${name} is not set`) });
     },
@@ -144,7 +139,7 @@ describe('without Argo CD', () => {
       PARAM_PROJECT: 'ci',
     };
 
-    expect((await run(['generate', '--cluster', 'off'], SPEC, env)).code).toBe(3);
+    expect((await run(GENERATE, SPEC, env)).code).toBe(3);
   });
 });
 

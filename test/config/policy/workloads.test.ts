@@ -96,7 +96,6 @@ describe('what would start pods is refused', () => {
 
   // For the reader of Argo CD each of them is a Job, or a list with one (go-yaml v2, run).
   it.each([
-    ['a merge behind the kind, which overwrites it', 'kind: ConfigMap\n<<: {kind: Job}\n', '"<<" must come first'],
     ['a quoted merge with the tag "!"', 'kind: ConfigMap\n! "<<": {kind: Job}\n', 'a merge is written "<<"'],
     ['a plain merge with the tag "!"', 'kind: ConfigMap\n! <<: {kind: Job}\n', 'a merge is written "<<"'],
     [
