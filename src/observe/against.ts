@@ -29,7 +29,6 @@ import { hasJobsOf, scopeWord } from '../shared/scope.ts';
 import { partsOf } from './output-of-plan.ts';
 import { planOrRefuse, toPlanned } from './plan-groups.ts';
 
-/** The RunnerGroups of one side. */
 export interface GroupsOfSide {
   readonly groups: readonly RunnerGroup[];
   readonly finish?: FinishPod | undefined;
@@ -115,7 +114,6 @@ export function compareGroups(
   return { changes, unchanged: keys.length - changed.size, ...(living && { unknownJobs: living.unknown }) };
 }
 
-/** A group with what is made of it. */
 interface SideGroup {
   readonly group: RunnerGroup;
   readonly planned: Group;

@@ -6,7 +6,7 @@ import { Deadline } from '../clients/http/request.ts';
 import { findToken, type TokenSources } from '../clients/tokens/api-token.ts';
 import type { Token } from '../clients/tokens/token.ts';
 import { keepsPool, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import { Failure } from '../shared/failure.ts';
+import { Failure, successes } from '../shared/failure.ts';
 import { groupBy } from '../shared/keys.ts';
 import { findCluster, type Settings } from './settings.ts';
 import { isOwnTrouble } from './troubles.ts';
@@ -20,9 +20,11 @@ export async function findTargets(groups: readonly RunnerGroup[], settings: Sett
 
 /** The same, but a token that is missing concerns its group alone. @throws Failure that concerns more than one group. */
 export async function findTargetsOf(groups: readonly RunnerGroup[], settings: Settings, deadline: Deadline) {
-  const found = [...targetsByGroup(await tokensOf(groups, settings, deadline))];
-  const targetOf = new Map(found.flatMap(([group, seen]) => (seen instanceof Failure ? [] : [[group, seen] as const])));
-  const failed = new Map(found.flatMap(([group, seen]) => (seen instanceof Failure ? [[group, seen] as const] : [])));
+  const found = targetsByGroup(await tokensOf(groups, settings, deadline));
+  const targetOf = successes(found);
+  const failed = new Map(
+    [...found].flatMap(([group, seen]) => (seen instanceof Failure ? [[group, seen] as const] : [])),
+  );
   const lookOf = (group: RunnerGroup): string => targetOf.get(group)?.key ?? '';
   return { targets: [...new Set(targetOf.values())], failed, lookOf };
 }

@@ -59,7 +59,6 @@ export function ownTemplate(group: RunnerGroup): PodTemplate {
   return podTemplate(group, finishOwn).spec.template;
 }
 
-/** The hash of that template. */
 export function ownTemplateHash(group: RunnerGroup): string {
   return templateHash(group, finishOwn);
 }

@@ -5,7 +5,7 @@ import { type BrokenGroup, brokenGroup, problemsOf, problemText } from '../confi
 import { InputProblems } from '../config/runnergroup/problems.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { Look } from '../planner/evidence.ts';
-import { Failure } from '../shared/failure.ts';
+import { Failure, successes } from '../shared/failure.ts';
 import { keyText } from '../shared/keys.ts';
 import { count, shortLine } from '../shared/printable.ts';
 import type { Pods } from './pods.ts';
@@ -55,7 +55,7 @@ export function sortOut(
   broken: readonly BrokenGroup[],
   { answers, failed, lookOf }: Seen,
 ) {
-  const looks = new Map([...answers].flatMap(([key, look]) => (look instanceof Failure ? [] : [[key, look] as const])));
+  const looks = successes(answers);
   if (looks.size === answers.size && failed.size + broken.length === 0) {
     return { looks, troubles: [], isPlanned: () => true };
   }

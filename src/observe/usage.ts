@@ -24,7 +24,6 @@ import { groupBy, keyText } from '../shared/keys.ts';
 import { hasJobsOf } from '../shared/scope.ts';
 import { ownTemplate } from './own-pod.ts';
 
-/** By what usage is summed up. */
 export type Dimension = 'group' | 'organization' | 'repository' | 'workflow';
 
 /** What a runner asks for: CPUs, and GiB of memory. */
@@ -186,7 +185,6 @@ function nameOf({ gitea, group, repository, runId }: Use, by: Dimension): string
   return { organization, repository, workflow }[by];
 }
 
-/** A job that a runner took. */
 type RanJob = EndedJob & Required<Pick<EndedJob, 'ran'>>;
 
 /** From 1.27 on a re-run copies the rows of jobs that are not re-run (services/actions/rerun.go `execRerunPlan`), with runner and times. */
@@ -234,13 +232,11 @@ function knownGroups({ groups, instance }: UsageEvidence) {
   };
 }
 
-/** What the pod with this spec asks for. */
 export function askedIn(podSpec: unknown): Asked {
   const requests = requestsOf(podSpec);
   return { cpu: requests.get('cpu') ?? 0, memoryGib: (requests.get('memory') ?? 0) / 1024 ** 3 };
 }
 
-/** How long a job waited. */
 function waits(jobs: readonly EndedJob[], { fromMs }: Period): (job: RanJob) => Range {
   const lastFirst = jobs.toSorted((a, b) => b.completedAtMs - a.completedAtMs);
   const endsOf = groupBy(lastFirst, ({ runId }) => runId);

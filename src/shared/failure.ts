@@ -78,6 +78,10 @@ export async function orFailure<T>(asked: Promise<T>): Promise<T | Failure> {
   }
 }
 
+export function successes<K, V>(found: ReadonlyMap<K, V | Failure>): ReadonlyMap<K, V> {
+  return new Map([...found].flatMap(([key, value]) => (value instanceof Failure ? [] : [[key, value] as const])));
+}
+
 /** `ENOENT`: why the operating system has refused something. `failed`: it does not say. */
 export function systemCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'failed';

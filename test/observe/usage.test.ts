@@ -61,29 +61,32 @@ function usage(
 }
 
 describe('the wait of a CI job', () => {
-  it('is known when no other job of its run ended before its start', () => {
-    const { total } = usage([job({ id: 1, times: [0, 3, 9], runner: nameFor(1) })]);
+  const first: Row = { id: 1, runId: 7, times: [0, 0, 10], runner: nameFor(1) };
 
-    expect(total.waitP50).toEqual({ atLeast: 180, atMost: 180 });
-  });
+  it.each<[string, readonly Row[], atLeast: number, atMost: number]>([
+    ['is known when no other job of its run ended before its start', [{ id: 1, times: [0, 3, 9] }], 180, 180],
+    [
+      'is at least the time since the last end in its run, which it may have needed',
+      [first, { id: 2, runId: 7, times: [0, 12, 20] }],
+      120,
+      720,
+    ],
+    [
+      'may have begun at the begin of the period when the job was created before',
+      [{ id: 1, times: [-30, 5, 9] }],
+      300,
+      2100,
+    ],
+    [
+      'of a re-run that keeps its row is nothing at least',
+      [{ id: 1, times: [0, 50, 59], isRerunInPlace: true }],
+      0,
+      3000,
+    ],
+  ])('%s', (_, rows, atLeast, atMost) => {
+    const jobs = rows.map((row) => job({ runner: nameFor(row.id), ...row }));
 
-  it('is at least the time since the last end in its run, which it may have needed', () => {
-    const first = job({ id: 1, runId: 7, times: [0, 0, 10], runner: nameFor(1) });
-    const second = job({ id: 2, runId: 7, times: [0, 12, 20], runner: nameFor(2) });
-
-    expect(usage([first, second]).total.waitP95).toEqual({ atLeast: 120, atMost: 720 });
-  });
-
-  it('may have begun at the begin of the period when the job was created before', () => {
-    const { total } = usage([job({ id: 1, times: [-30, 5, 9], runner: nameFor(1) })]);
-
-    expect(total.waitP50).toEqual({ atLeast: 300, atMost: 2100 });
-  });
-
-  it('of a re-run that keeps its row is nothing at least', () => {
-    const { total } = usage([job({ id: 1, times: [0, 50, 59], runner: nameFor(1), isRerunInPlace: true })]);
-
-    expect(total.waitP50).toEqual({ atLeast: 0, atMost: 3000 });
+    expect(usage(jobs).total.waitP95).toEqual({ atLeast, atMost });
   });
 });
 

@@ -36,7 +36,6 @@ export type VersionCache = Map<string, Promise<VersionFacts>>;
 
 export interface GiteaAccess {
   readonly http: HttpClient;
-  /** Base URL, perhaps with a path. */
   readonly url: string;
   readonly token: Token;
   readonly deadline: Deadline;
@@ -54,7 +53,6 @@ export interface GiteaAccess {
 /** Requests of one look. The longest list that is read (20,000 rows) needs 400. */
 const MOST_REQUESTS = 2_000;
 
-/** Reads for one look. */
 export class GiteaApi {
   readonly #access: GiteaAccess;
   readonly #base: string;

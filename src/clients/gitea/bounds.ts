@@ -42,7 +42,6 @@ export function shareOutBytes(targets: readonly WithUrl[]): (target: WithUrl) =>
 /** What of a look's bytes such rows may fill. `needed`: without it the look fails. No group covers `uncovered` ones. */
 const SHARES = { needed: 1, optional: 1 / 2, uncovered: 1 / 4 } as const;
 
-/** What one look keeps. */
 export class Shelf {
   readonly #bytes: number;
   readonly #labels: ReadonlySet<string> | undefined;

@@ -38,7 +38,6 @@ export function orgLevel(org: string): Level {
   return level(`org ${org}`, `/orgs/${segment(org)}`, missing, rights);
 }
 
-/** The user the token belongs to. */
 export function ownUserLevel(user: string): Level {
   return level(`user ${user}`, '/user', 'Check spec.gitea.url', { scope: 'scope read:user without public-only' });
 }

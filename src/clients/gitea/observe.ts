@@ -14,7 +14,7 @@
  */
 
 import type { Job, Look, RegisteredRunner } from '../../planner/evidence.ts';
-import { Failure, joinFailures, orFailure } from '../../shared/failure.ts';
+import { Failure, joinFailures, orFailure, successes } from '../../shared/failure.ts';
 import type { Scope } from '../../shared/scope.ts';
 import { normalBase } from '../../shared/url.ts';
 import { HttpClient, type HttpOptions } from '../http/client.ts';
@@ -125,7 +125,7 @@ function refuseForeignToken({ url, scope, token }: GiteaTarget): void {
 export function collectLooks(looks: ReadonlyMap<string, Look | Failure>): ReadonlyMap<string, Look> {
   const [first, ...others] = [...looks.values()].filter((look) => look instanceof Failure);
   if (first) throw joinFailures([first, ...others]);
-  return new Map([...looks].flatMap(([key, look]) => (look instanceof Failure ? [] : [[key, look] as const])));
+  return successes(looks);
 }
 
 interface OneLookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'ahead' | 'needsHistory' | 'needsRows'> {

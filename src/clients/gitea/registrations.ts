@@ -43,18 +43,16 @@ export async function readRegistration(access: GiteaAccess, level: Level, id: nu
   }
 }
 
-/**
- * The token with which runners of a level register now. Gitea has POST for it from 1.24 on: it makes one where there is none. It needs the
- * right to write. @throws Failure
- */
-export async function readRegistrationToken(
-  access: GiteaAccess,
-  level: Level,
-  what = `ask for the registration token of ${level.name}`,
-): Promise<string> {
+/** The token with which runners of a level register now. Gitea has POST for it from 1.24 on: it makes one where there is none. @throws Failure */
+export async function readRegistrationToken(access: GiteaAccess, level: Level): Promise<string> {
+  const question = registrationTokenQuestion(level, `ask for the registration token of ${level.name}`);
+  return await new GiteaApi(access).get(question, (json) => readShape(TokenAnswer, json, 'it').token);
+}
+
+/** The question for it, which needs the right to write. */
+export function registrationTokenQuestion(level: Level, what: string) {
   const { path, missing } = level.runners;
-  const place = { method: 'POST', path: `${path}/registration-token`, rights: writeRights(level), missing } as const;
-  return await new GiteaApi(access).get({ what, ...place }, (json) => readShape(TokenAnswer, json, 'it').token);
+  return { what, method: 'POST', path: `${path}/registration-token`, rights: writeRights(level), missing } as const;
 }
 
 /** As an environment variable can hold it; Gitea's have 40 characters. */

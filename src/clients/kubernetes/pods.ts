@@ -10,7 +10,6 @@ export function runnerState({ status }: Pick<KubePod, 'status'>) {
   return status?.containerStatuses?.find(({ name }) => name === 'runner')?.state;
 }
 
-/** A condition whose status is True. */
 export function conditionMet({ status: shown }: KubeJob | KubePod, wanted: string): Condition | undefined {
   return shown?.conditions?.find(({ type, status }) => type === wanted && status === 'True');
 }

@@ -16,7 +16,6 @@ import type { ClusterConfig } from './config.ts';
 
 /** Kubernetes limits a Secret to 1 MiB, which Base64 makes 1.4 MiB; metadata may add a quarter of a MiB. */
 const BODY_LIMIT = 2 * 1024 * 1024;
-/** The field manager of what is written. */
 const FIELD_MANAGER = 'gitea-runners-serve';
 
 const texts = z.record(z.string(), z.string());

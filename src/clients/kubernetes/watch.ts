@@ -137,7 +137,6 @@ export class Watch<T extends Named> {
     }
   }
 
-  /** Waits, longer each time. */
   async #pause(signal: AbortSignal): Promise<void> {
     const ms = this.#pauseMs;
     this.#pauseMs = Math.min(ms * 2, LONGEST_PAUSE_MS);

@@ -30,10 +30,7 @@ describe('an Application', () => {
       sync: 'OutOfSync',
       health: 'Healthy',
       errors: [],
-      operation: {
-        phase: 'Failed',
-        message: 'one or more objects failed to apply',
-      },
+      operation: { phase: 'Failed', message: 'one or more objects failed to apply' },
       reconciledAtMs: Date.parse('2026-11-20T10:00:05Z'),
       refreshPending: false,
     });
@@ -45,16 +42,13 @@ describe('an Application', () => {
     expect(state).toMatchObject({ sync: 'Unknown', errors: [] });
     expect(state.manages(GROUP)).toBe(false);
   });
-
-  it('says that a refresh is under way while its annotation is there', () => {
-    const state = readApplication(application(status('Synced'), { 'argocd.argoproj.io/refresh': 'normal' }));
-
-    expect(state.refreshPending).toBe(true);
-  });
 });
 
 describe('the fields of an Application', () => {
-  it('are a time in any zone, an operation without a message, and no time at all', () => {
+  it('are an annotation while a refresh is under way, a time in any zone, an operation without a message, and no time', () => {
+    const pending = application(status('Synced'), { 'argocd.argoproj.io/refresh': 'normal' });
+    expect(readApplication(pending).refreshPending).toBe(true);
+
     const operationState = { phase: 'Running', startedAt: '2026-11-20T09:00:00Z' };
     const state = readApplication(
       application(status('Synced', { reconciledAt: '2026-11-20T12:00:05+02:00', operationState })),
@@ -114,16 +108,14 @@ describe('what an Application manages', () => {
 });
 
 describe('errors of an Application', () => {
-  it.each(['ComparisonError', 'InvalidSpecError', 'UnknownError'])('%s stops a sync', (type) => {
-    expect(readApplication(withConditions({ type, message: 'm' })).errors).toEqual([
-      { type, message: 'm', stops: true },
-    ]);
-  });
-
-  it.each(['SyncError', 'DeletionError'])('%s stops nothing', (type) => {
-    expect(readApplication(withConditions({ type, message: 'm' })).errors).toEqual([
-      { type, message: 'm', stops: false },
-    ]);
+  it.each([
+    ['ComparisonError', true],
+    ['InvalidSpecError', true],
+    ['UnknownError', true],
+    ['SyncError', false],
+    ['DeletionError', false],
+  ])('%s stops a sync: %s', (type, stops) => {
+    expect(readApplication(withConditions({ type, message: 'm' })).errors).toEqual([{ type, message: 'm', stops }]);
   });
 
   it('are not the warnings', () => {

@@ -80,27 +80,12 @@ it('names the namespace of an Application outside that of Argo CD, in queries an
   expect(server.seen.at(-1)?.body).toBe('{"prune":true,"retryStrategy":{"limit":0},"appNamespace":"team-a"}');
 });
 
-it('leaves the namespace out when it is that of Argo CD', async () => {
+it('leaves the namespace out when it is that of Argo CD, and keeps the root path if there is one', async () => {
   const server = await fakeArgoCd();
 
-  await client(server.origin).read({ namespace: 'argocd', name: 'runners' }, TEN_SECONDS());
-
-  expect(server.lines()).toEqual(['GET /api/v1/applications/runners']);
-});
-
-it('keeps the root path of an Argo CD that has one', async () => {
-  const server = await fakeArgoCd();
-
-  await client(`${server.origin}/argo/cd/`).read(APP, TEN_SECONDS());
+  await client(`${server.origin}/argo/cd/`).read({ namespace: 'argocd', name: 'runners' }, TEN_SECONDS());
 
   expect(server.lines()).toEqual(['GET /argo/cd/api/v1/applications/runners']);
-});
-
-it('is busy when another operation is under way', async () => {
-  const server = await fakeArgoCd();
-  server.application.busy = true;
-
-  expect(await client(server.origin).sync(APP, TEN_SECONDS())).toBe('busy');
 });
 
 it.each([
@@ -162,6 +147,12 @@ it.each([
   ['GR-ARGOCD-11', 'no Application', (response: ServerResponse) => json(response, { items: ['secret words'] })],
   [
     'GR-ARGOCD-11',
+    'an Application of the same name in another namespace',
+    (response: ServerResponse) =>
+      json(response, { ...application(status('Synced')), metadata: { name: 'runners', namespace: 'secret words' } }),
+  ],
+  [
+    'GR-ARGOCD-11',
     'another Application',
     (response: ServerResponse) =>
       json(response, { ...application(status('Synced')), metadata: { name: 'secret words', namespace: 'argocd' } }),
@@ -173,17 +164,9 @@ it.each([
     return true;
   });
 
-  expect((await harmlessFailureOf(client(server.origin).read(APP, TEN_SECONDS()))).code).toBe(code);
-});
-
-it('takes no Application of the same name in another namespace for the one asked for', async () => {
-  const server = await fakeArgoCd();
-
-  const failure = await harmlessFailureOf(
-    client(server.origin).read({ namespace: 'team-a', name: 'runners' }, TEN_SECONDS()),
-  );
-
-  expect(failure.code).toBe('GR-ARGOCD-11');
+  expect(
+    (await harmlessFailureOf(client(server.origin).read({ namespace: 'argocd', ...APP }, TEN_SECONDS()))).code,
+  ).toBe(code);
 });
 
 it('follows no redirect to another server, as an Argo CD with TLS gives it to http', async () => {

@@ -31,6 +31,11 @@ const REFRESH = 'GET /api/v1/applications/runners?refresh=hard';
 const READ = 'GET /api/v1/applications/runners';
 const CHANGE = 'GET /api/v1/applications/runners?refresh=normal';
 const SYNC = 'POST /api/v1/applications/runners/sync';
+const PENDING = { 'argocd.argoproj.io/refresh': 'hard' };
+const at = (second: number) => ({ reconciledAt: `2026-11-23T10:00:0${second}Z` });
+const earlier = application(status('Synced', at(1)));
+const pending = application(status('Synced', at(1)), PENDING);
+const done = application(status('OutOfSync', at(9)));
 const COMPARISON_ERROR = { conditions: [{ type: 'ComparisonError', message: 'GR-GITEA-01 list jobs' }] };
 
 /** Waits for nothing that is not there at once. */
@@ -41,32 +46,28 @@ async function wakeUp(server: FakeArgoCd, groups = [GROUP], patience: Partial<Wa
 }
 
 describe('a wake', () => {
-  it('refreshes and syncs an Application that is out of sync', async () => {
+  it.each<[string, Partial<FakeArgoCd['application']>, object, readonly string[]]>([
+    ['syncs an Application that is out of sync', {}, { is: 'synced', app: { sync: 'OutOfSync' } }, [SYNC]],
+    ['does not sync one that is in sync', { after: application(status('Synced')) }, { is: 'in-sync' }, []],
+    [
+      'does not sync after a failed comparison, which would wipe the error away',
+      { after: application(status('OutOfSync', COMPARISON_ERROR)) },
+      { is: 'error', errors: [{ type: 'ComparisonError', message: 'GR-GITEA-01 list jobs' }] },
+      [],
+    ],
+    ['says busy when another operation is under way', { busy: true }, { is: 'busy' }, [SYNC]],
+    [
+      'does not sync one that has just let go of the RunnerGroup',
+      { after: application({ sync: { status: 'OutOfSync' }, resources: [] }) },
+      { is: 'foreign' },
+      [],
+    ],
+  ])('%s', async (_, shown, result, then) => {
     const server = await fakeArgoCd();
+    Object.assign(server.application, shown);
 
-    const result = await wakeUp(server);
-
-    expect(result).toMatchObject({ is: 'synced', app: { sync: 'OutOfSync' } });
-    expect(server.lines()).toEqual([READ, REFRESH, SYNC]);
-  });
-
-  it('does not sync an Application that is in sync', async () => {
-    const server = await fakeArgoCd();
-    server.application.after = application(status('Synced'));
-
-    expect((await wakeUp(server)).is).toBe('in-sync');
-    expect(server.lines()).toEqual([READ, REFRESH]);
-  });
-
-  it('does not sync after a failed comparison, which would wipe the error away', async () => {
-    const server = await fakeArgoCd();
-    server.application.after = application(status('OutOfSync', COMPARISON_ERROR));
-
-    expect(await wakeUp(server)).toMatchObject({
-      is: 'error',
-      errors: [{ type: 'ComparisonError', message: 'GR-GITEA-01 list jobs' }],
-    });
-    expect(server.lines()).toEqual([READ, REFRESH]);
+    expect(await wakeUp(server)).toMatchObject(result);
+    expect(server.lines()).toEqual([READ, REFRESH, ...then]);
   });
 
   it('gets an Application out of an earlier error', async () => {
@@ -85,18 +86,10 @@ describe('a wake', () => {
     expect((await wakeUp(server)).is).toBe('synced');
   });
 
-  it('says busy when another operation is under way', async () => {
-    const server = await fakeArgoCd();
-    server.application.busy = true;
-
-    expect((await wakeUp(server)).is).toBe('busy');
-    expect(server.lines()).toEqual([READ, REFRESH, SYNC]);
-  });
-
-  it('does not even refresh an Application that manages none of the RunnerGroups', async () => {
+  it.each([[[STRANGER]], [[]]])('does not even refresh an Application that manages none of %j', async (groups) => {
     const server = await fakeArgoCd();
 
-    expect((await wakeUp(server, [STRANGER])).is).toBe('foreign');
+    expect((await wakeUp(server, groups)).is).toBe('foreign');
     expect(server.lines()).toEqual([READ]);
   });
 
@@ -104,14 +97,6 @@ describe('a wake', () => {
     const server = await fakeArgoCd();
 
     expect((await wakeUp(server, [STRANGER, GROUP])).is).toBe('synced');
-  });
-
-  it('does not sync an Application that has just let go of the RunnerGroup', async () => {
-    const server = await fakeArgoCd();
-    server.application.after = application({ sync: { status: 'OutOfSync' }, resources: [] });
-
-    expect((await wakeUp(server)).is).toBe('foreign');
-    expect(server.lines()).toEqual([READ, REFRESH]);
   });
 
   it('refreshes twice when a refresh was under way, which would swallow the first', async () => {
@@ -133,11 +118,6 @@ describe('a wake', () => {
 
 describe('a wake of a slow Argo CD', () => {
   const HASTY = { answerMs: 5_000, readEveryMs: 5, askAgainMs: 5_000 };
-  const PENDING = { 'argocd.argoproj.io/refresh': 'hard' };
-  const at = (second: number) => ({ reconciledAt: `2026-11-23T10:00:0${second}Z` });
-  const earlier = application(status('Synced', at(1)));
-  const pending = application(status('Synced', at(1)), PENDING);
-  const done = application(status('OutOfSync', at(9)));
 
   /** No refresh is ever answered; reads show these, one after the other, the last one for ever. */
   async function slow(...shown: readonly (object | number)[]): Promise<FakeArgoCd> {
@@ -150,13 +130,6 @@ describe('a wake of a slow Argo CD', () => {
       return typeof now === 'number' ? json(response, {}, now) : json(response, now);
     });
   }
-
-  it('syncs after a refresh that came back late, and asks for no other one', async () => {
-    const server = await slow(earlier, pending, pending, done);
-
-    expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('synced');
-    expect(server.lines()).toEqual([READ, REFRESH, READ, READ, READ, SYNC]);
-  });
 
   it('goes on while the API server of Argo CD does not answer', async () => {
     const server = await slow(earlier, pending, 503, 503, done);
@@ -213,15 +186,6 @@ describe('a wake of a slow Argo CD', () => {
     expect(limits).toEqual([30_000, 30_000, 30_000, 30_000]);
   });
 
-  it('ends with a Failure that names the Application when the refresh does not end', async () => {
-    const server = await slow(earlier, pending);
-
-    await expect(wakeUp(server, [GROUP], HASTY, 200)).rejects.toMatchObject({
-      code: 'GR-ARGOCD-14',
-      message: expect.stringContaining('refresh Application runners'),
-    });
-  });
-
   it('tries the sync again while another operation is under way, without another refresh', async () => {
     let syncs = 0;
     const server = await fakeArgoCd(({ line }, response) => {
@@ -236,12 +200,6 @@ describe('a wake of a slow Argo CD', () => {
 });
 
 describe('the times of a wake', () => {
-  const at = (second: number) => ({ reconciledAt: `2026-11-23T10:00:0${second}Z` });
-  const PENDING = { 'argocd.argoproj.io/refresh': 'hard' };
-  const earlier = application(status('Synced', at(1)));
-  const pending = application(status('Synced', at(1)), PENDING);
-  const done = application(status('OutOfSync', at(9)));
-
   /** Reads show what is there at that moment. A refresh is answered when `answers` says so; else it is late. */
   function timed(
     shown: (ms: number) => object,
@@ -268,32 +226,44 @@ describe('the times of a wake', () => {
     return { argocd, asked, begin, clock };
   }
 
-  it('are a read every 5 s beside a refresh that is not answered', async () => {
-    const { asked, begin, clock } = timed((ms) => (ms === 0 ? earlier : ms < 12_000 ? pending : done));
+  it.each<[string, Parameters<typeof timed>, ms: number, tail: readonly string[]]>([
+    [
+      'are a read every 5 s beside a refresh that is not answered',
+      [(ms) => (ms === 0 ? earlier : ms < 12_000 ? pending : done)],
+      20_000,
+      ['0 read', '0 hard for 30000', '5000 read', '10000 read', '15000 read', '15000 sync'],
+    ],
+    [
+      'are another way to ask after a minute, when Argo CD has overlooked the refresh, and the first one again',
+      [(ms) => (ms === 0 ? earlier : pending), (how, ms) => (how === 'hard' && ms > 0 ? done : undefined)],
+      70_000,
+      ['55000 read', '60000 read', '60000 normal for 1000', '61000 hard for 30000', '61000 sync'],
+    ],
+    [
+      'are the same way to ask when Argo CD has not taken it in',
+      [() => earlier, (_, ms) => (ms > 0 ? done : undefined)],
+      61_000,
+      ['10000 read', '10000 hard for 30000', '10000 sync'],
+    ],
+    [
+      'end with the read after a minute, if that shows the result',
+      [(ms) => (ms === 0 ? earlier : ms < 60_000 ? pending : done)],
+      61_000,
+      ['60000 read', '60000 sync'],
+    ],
+    [
+      'do not end with the comparison of somebody else while the refresh is pending',
+      [(ms) => (ms === 0 ? earlier : ms < 12_000 ? application(status('Synced', at(5)), PENDING) : done)],
+      20_000,
+      ['15000 read', '15000 sync'],
+    ],
+  ])('%s', async (_, scene, ms, tail) => {
+    const { asked, begin, clock } = timed(...scene);
     const waking = begin();
-    await clock.pass(20_000);
+    await clock.pass(ms);
 
     expect((await waking).is).toBe('synced');
-    expect(asked).toEqual(['0 read', '0 hard for 30000', '5000 read', '10000 read', '15000 read', '15000 sync']);
-  });
-
-  it('are another way to ask after a minute, when Argo CD has overlooked the refresh, and the first one again', async () => {
-    const { asked, begin, clock } = timed(
-      (ms) => (ms === 0 ? earlier : pending),
-      (how, ms) => (how === 'hard' && ms > 0 ? done : undefined),
-    );
-    const waking = begin();
-    await clock.pass(70_000);
-
-    expect((await waking).is).toBe('synced');
-    expect(asked.slice(-5)).toEqual([
-      '55000 read',
-      '60000 read',
-      '60000 normal for 1000',
-      '61000 hard for 30000',
-      '61000 sync',
-    ]);
-    expect(asked).toHaveLength(17);
+    expect(asked.slice(-tail.length)).toEqual(tail);
   });
 
   it('compare with what the other way has shown, also when it was not answered', async () => {
@@ -309,27 +279,6 @@ describe('the times of a wake', () => {
       expect((await waking).is).toBe('synced');
       expect(asked.at(-1)).toBe(answer ? '70000 sync' : '71000 sync');
     }
-  });
-
-  it('are the same way to ask when Argo CD has not taken it in', async () => {
-    const { asked, begin, clock } = timed(
-      () => earlier,
-      (_, ms) => (ms > 0 ? done : undefined),
-    );
-    const waking = begin();
-    await clock.pass(61_000);
-
-    expect((await waking).is).toBe('synced');
-    expect(asked.slice(-3)).toEqual(['10000 read', '10000 hard for 30000', '10000 sync']);
-  });
-
-  it('end with the read after a minute, if that shows the result', async () => {
-    const { asked, begin, clock } = timed((ms) => (ms === 0 ? earlier : ms < 60_000 ? pending : done));
-    const waking = begin();
-    await clock.pass(61_000);
-
-    expect((await waking).is).toBe('synced');
-    expect(asked.slice(-2)).toEqual(['60000 read', '60000 sync']);
   });
 
   it('go on when Argo CD is away after a minute', async () => {
@@ -350,22 +299,12 @@ describe('the times of a wake', () => {
     expect(asked.slice(-2)).toEqual(['60000 hard for 30000', '60000 sync']);
   });
 
-  it('do not end with the comparison of somebody else while the refresh is pending', async () => {
-    const others = application(status('Synced', at(5)), PENDING);
-    const { asked, begin, clock } = timed((ms) => (ms === 0 ? earlier : ms < 12_000 ? others : done));
-    const waking = begin();
-    await clock.pass(20_000);
-
-    expect((await waking).is).toBe('synced');
-    expect(asked.at(-1)).toBe('15000 sync');
-  });
-
   it('are up when less is left than a read needs', async () => {
     const { begin, clock } = timed((ms) => (ms === 0 ? earlier : pending));
     const waking = expect(begin(65_000)).rejects.toMatchObject({
       code: 'GR-ARGOCD-14',
       exit: 1,
-      message: expect.stringContaining('within 65 s'),
+      message: expect.stringMatching(/refresh Application runners.* within 65 s/),
     });
     await clock.pass(60_000);
     await waking;
@@ -402,13 +341,6 @@ describe('the times of a wake', () => {
 });
 
 describe('the decision', () => {
-  it('asks for no refresh without a RunnerGroup to wake for', async () => {
-    const server = await fakeArgoCd();
-
-    expect(await wakeUp(server, [])).toMatchObject({ is: 'foreign' });
-    expect(server.lines()).toEqual([READ]);
-  });
-
   it('is an error with a reason of its own when Argo CD gives none for Unknown', () => {
     const verdict = afterRefresh(readApplication(application(status('Unknown'))), [GROUP]);
 

@@ -110,15 +110,6 @@ describe('asking ahead', () => {
     },
   );
 
-  test('fails when a list that is needed is refused', async () => {
-    const gitea = await fakeGitea({
-      jobs: [jobRow(1)],
-      intercept: ({ path }, response) => path === RUNNERS && json(response, { message: 'no' }, 403),
-    });
-
-    expect((await failureOf(lookAt(gitea.url, ACME, AHEAD))).code).toBe('GR-GITEA-02');
-  });
-
   test.concurrent.each(FAULTS)('fails as a patient look does: $name', async ({ handler, code, message, lasts }) => {
     const seconds = lasts ? 1 : 30;
     const server = await serve(handler());

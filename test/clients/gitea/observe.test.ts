@@ -298,8 +298,4 @@ describe('several targets', () => {
     expect(most).toBeLessThanOrEqual(8);
     expect(gitea.lines()).toHaveLength(40);
   });
-
-  test('may be none', async () => {
-    expect(await observe([], OPTIONS)).toEqual(new Map());
-  });
 });

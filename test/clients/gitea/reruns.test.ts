@@ -1,6 +1,7 @@
 /** Re-runs through a simulated Gitea: what is read, what is asked, what each refusal says. */
 import { describe, expect, it } from 'vitest';
 import type { Simulator, SimulatorOptions } from '../../../model/gitea/simulator.ts';
+import type { GiteaAccess } from '../../../src/clients/gitea/api.ts';
 import { askForRerun, canEndRuns, endRun, readRunJobs } from '../../../src/clients/gitea/runs.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import { failureOf } from '../../support/failure-of.ts';
@@ -74,18 +75,6 @@ describe.each(VERSIONS)('Gitea %s', (version) => {
     const [job] = await readRunJobs(access, PLACE);
 
     expect(await askForRerun(access, PLACE, { jobId: job?.id ?? 0 })).toBe('not-done');
-  });
-
-  it('names the scope that a token lacks', async () => {
-    const { simulator, access } = await open({ version }, ['read:repository']);
-    simulator.gitea.push('acme/web', pushed('a'));
-    work(simulator, 'one', 'failure');
-    const [job] = await readRunJobs(access, PLACE);
-
-    const failure = await failureOf(askForRerun(access, PLACE, { jobId: job?.id ?? 0 }));
-
-    expect(failure.code).toBe('GR-GITEA-02');
-    expect(failure.message).toContain('the token lacks scope write:repository');
   });
 
   it('reads a run that is longer than a page', async () => {
@@ -183,14 +172,15 @@ it('Gitea 28.0 ends all jobs of a run at once, and one that is over stays as it 
   ]);
 });
 
-it('names the scope that a token lacks to end a run', async () => {
+it.each<[string, (access: GiteaAccess) => Promise<unknown>]>([
+  ['re-run', (access) => askForRerun(access, PLACE, { jobId: 1 })],
+  ['end', (access) => endRun(access, PLACE)],
+])('names the scope that a token lacks to %s a run', async (_, ask) => {
   const { simulator, access } = await open({ version: '28.0.0' }, ['read:repository']);
   simulator.gitea.push('acme/web', pushed('a'));
 
-  const failure = await failureOf(endRun(access, PLACE));
-
-  expect([failure.code, failure.message]).toEqual([
-    'GR-GITEA-02',
-    expect.stringContaining('the token lacks scope write:repository'),
-  ]);
+  expect(await failureOf(ask(access))).toMatchObject({
+    code: 'GR-GITEA-02',
+    message: expect.stringContaining('the token lacks scope write:repository'),
+  });
 });

@@ -95,10 +95,10 @@ describe('the registration token', () => {
   const PATH = '/orgs/acme/actions/runners/registration-token';
 
   it('is compared with that of the scope, which a POST gives', async () => {
-    const { access, requests } = await open((path) => (path === PATH ? { token: 'of acme' } : undefined));
+    const { access, requests } = await open((path) => (path === PATH ? { token: 'token-of-acme' } : undefined));
 
-    expect(await isRegistrationToken(access, orgLevel('acme'), 'of acme')).toBe(true);
-    expect(await isRegistrationToken(access, orgLevel('acme'), 'of ops')).toBe(false);
+    expect(await isRegistrationToken(access, orgLevel('acme'), 'token-of-acme')).toBe(true);
+    expect(await isRegistrationToken(access, orgLevel('acme'), 'token-of-ops')).toBe(false);
     expect(requests.flatMap(({ method, target }) => (target.endsWith(PATH) ? method : []))).toEqual(['POST', 'POST']);
   });
 
@@ -108,7 +108,7 @@ describe('the registration token', () => {
   ] as const)('cannot be compared by %s', async (_, answer, code, text) => {
     const { access } = await open((path) => (path === PATH ? answer : undefined));
 
-    const failure = await orFailure(isRegistrationToken(access, orgLevel('acme'), 'of acme'));
+    const failure = await orFailure(isRegistrationToken(access, orgLevel('acme'), 'token-of-acme'));
 
     expect(failure).toMatchObject({ code, message: expect.stringContaining(text) });
   });

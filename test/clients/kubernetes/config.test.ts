@@ -1,16 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { clusterConfig } from '../../../src/clients/kubernetes/config.ts';
 import { failureOf } from '../../support/failure-of.ts';
+import { folderWith } from '../../support/run-cli.ts';
 
 let dir = '';
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'service-account-'));
-});
-afterEach(() => {
-  rmSync(dir, { recursive: true });
+  dir = folderWith({ token: 'sa-token\n' });
 });
 
 const env = (change: Record<string, string> = {}) => ({
@@ -21,17 +18,16 @@ const env = (change: Record<string, string> = {}) => ({
 });
 
 test('no token file means nothing to look at, and no word about it', async () => {
+  rmSync(join(dir, 'token'));
+
   expect(await clusterConfig('auto', env())).toBeUndefined();
 });
 
 test('off never looks, although everything is there', async () => {
-  writeFileSync(join(dir, 'token'), 'sa-token');
-
   expect(await clusterConfig('off', env())).toBeUndefined();
 });
 
 test('a service account gives address, CA and token', async () => {
-  writeFileSync(join(dir, 'token'), 'sa-token\n');
   writeFileSync(join(dir, 'ca.crt'), 'PEM');
 
   const config = await clusterConfig('auto', env());
@@ -42,15 +38,12 @@ test('a service account gives address, CA and token', async () => {
 });
 
 test('an IPv6 address is put in brackets', async () => {
-  writeFileSync(join(dir, 'token'), 'sa-token');
-
   expect((await clusterConfig('auto', env({ KUBERNETES_SERVICE_HOST: 'fd00::1' })))?.url).toBe(
     'https://[fd00::1]:6443',
   );
 });
 
 test('a token that Kubernetes has replaced is read anew', async () => {
-  writeFileSync(join(dir, 'token'), 'first');
   const config = await clusterConfig('auto', env());
 
   writeFileSync(join(dir, 'token'), 'second');
@@ -59,8 +52,6 @@ test('a token that Kubernetes has replaced is read anew', async () => {
 });
 
 test('a token without an API server is an error: somebody wanted us to look', async () => {
-  writeFileSync(join(dir, 'token'), 'sa-token');
-
   const failure = await failureOf(clusterConfig('auto', env({ KUBERNETES_SERVICE_HOST: '' })));
 
   expect(failure).toMatchObject({ exit: 1, code: 'GR-CLUSTER-01' });
@@ -68,6 +59,7 @@ test('a token without an API server is an error: somebody wanted us to look', as
 });
 
 test('a token file that cannot be read is an error', async () => {
+  rmSync(join(dir, 'token'));
   mkdirSync(join(dir, 'token'));
 
   const failure = await failureOf(clusterConfig('auto', env()));
