@@ -22,7 +22,7 @@ function standInObject(name: string): object {
   return { ...object, metadata: { ...object.metadata, uid: `uid-${name}` } };
 }
 
-const LEASE = { spec: { holderIdentity: 'gitea-runners-7c9_ab12', renewTime: new Date().toISOString() } };
+const lease = () => ({ spec: { holderIdentity: 'gitea-runners-7c9_ab12', renewTime: new Date().toISOString() } });
 const APPLICATION = {
   metadata: { name: 'runners', namespace: 'argocd' },
   spec: { project: 'runners' },
@@ -66,7 +66,7 @@ describe('without PATH and without files here', () => {
   it('explains the RunnerGroups of the cluster, and what serve and Argo CD say', async () => {
     const { run, kubeconfig, server } = await scene((url) => ({
       groups: [groupObject(groupYaml(url)), groupObject(groupYaml(url, '  maxWorkers: 7\n', 'broken'))],
-      lease: LEASE,
+      lease: lease(),
       application: APPLICATION,
     }));
 
@@ -116,7 +116,7 @@ describe('without PATH and without files here', () => {
   it('says on stderr what it knows when Gitea does not answer', async () => {
     const { run, kubeconfig, url } = await scene((gitea) => ({
       groups: [groupObject(groupYaml(gitea))],
-      lease: LEASE,
+      lease: lease(),
       application: APPLICATION,
     }));
 
@@ -177,7 +177,7 @@ describe('without PATH and without files here', () => {
 
   it('works as serve in its pod: service account, its namespaces, its Secrets', async () => {
     const { simulator, env } = await startWithJob();
-    const found = { groups: [groupObject(groupYaml(simulator.url))], lease: LEASE };
+    const found = { groups: [groupObject(groupYaml(simulator.url))], lease: lease() };
     const server = await startCluster({ override: objects(simulator.url, found) });
     const { hostname, port } = new URL(server.config.url);
     const account = folderWith({ token: TOKEN, 'ca.crt': CERTIFICATES.ca });

@@ -52,26 +52,19 @@ describe('generate', () => {
     expect(server.spans).toEqual([]);
   });
 
-  it('joins the trace of TRACEPARENT', async () => {
-    const { generate } = await twoJobs();
-    const server = await collector();
-    const [traceId, spanId] = ['1'.repeat(32), '2'.repeat(16)];
+  const [TRACE_ID, SPAN_ID] = ['1'.repeat(32), '2'.repeat(16)];
 
-    await generate({ OTEL_EXPORTER_OTLP_ENDPOINT: server.url, TRACEPARENT: `00-${traceId}-${spanId}-01` });
-
-    expect(server.spans).toMatchObject([{ name: 'generate', traceId, parentSpanId: spanId }]);
-  });
-
-  it('sends nothing for a caller that does not sample', async () => {
+  it.each([
+    ['joins the trace of TRACEPARENT', '01', [{ name: 'generate', traceId: TRACE_ID, parentSpanId: SPAN_ID }]],
+    ['sends nothing for a caller that does not sample', '00', []],
+  ])('%s', async (_, flags, spans) => {
     const { generate } = await twoJobs();
     const server = await collector();
 
-    await generate({
-      OTEL_EXPORTER_OTLP_ENDPOINT: server.url,
-      TRACEPARENT: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-00`,
-    });
+    await generate({ OTEL_EXPORTER_OTLP_ENDPOINT: server.url, TRACEPARENT: `00-${TRACE_ID}-${SPAN_ID}-${flags}` });
 
-    expect(server.bodies).toEqual([]);
+    expect(server.spans).toMatchObject(spans);
+    expect(server.bodies).toHaveLength(spans.length);
   });
 
   it.each(['refuses', 'never answers', 'answers 500'])('prints the same when the collector %s', async (how) => {
