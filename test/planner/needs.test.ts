@@ -88,7 +88,8 @@ describe('a job is ready since its run was pushed', () => {
     completedAtMs: ago(endedAgo),
   });
   const { completedAtMs: _, ...timeless } = leg(-4, 0);
-  const legs = [leg(-2, 3_000), leg(-3, 3_050), olderUnit(3_020)];
+  // The first one ended last.
+  const legs = [leg(-3, 3_000), leg(-2, 3_050), olderUnit(3_020)];
 
   it.each<[string, readonly Job[]]>([
     ['when it once began before the other one had ended', [lint, unit, olderLint, olderUnit(3_001)]],

@@ -31,6 +31,7 @@ describe('P14 a pod that cannot start', () => {
     expect(planScene(stuckFor(14.9)).verdicts).toEqual({ 1: OWN, 2: 'cap' });
     expect(planScene(stuckFor(15)).verdicts).toEqual({ 1: 'cap', 2: `new-runner ${named(one, 2)}` });
     expect(planScene(stuckFor(15)).reasons).toMatchObject({ [named(one, 1)]: 'stuck' });
+    expect(planScene(stuckFor(15)).names).toEqual([named(one, 2)]);
   });
 
   it.each<[string, Scene, Readonly<Record<number, string>>]>([

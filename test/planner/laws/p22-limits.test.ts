@@ -96,15 +96,17 @@ describe('P22 a runner takes places under the cap and under each limit, and none
 
   it('counts the weight that the Job says, also when the group weighs less now', () => {
     const jobs = [running(1, named(one, 1)), job(2)];
+    const liveJobs = [atWork(one, 1, { weight: 2, limits: ['gpus'] })];
 
-    expect(served([one], jobs, [atWork(one, 1, { weight: 2, limits: ['gpus'] })])).toEqual([]);
+    expect(planScene({ groups: [one], jobs, liveJobs }).verdicts[2]).toBe('limit');
   });
 
   describe('where another Application has a runner that says the limit', () => {
     const sinceMs = NOW - 5_000;
     const mine = live(named(one, 1), 'starting', { createdAtMs: sinceMs });
-    const rival = (over: Partial<LiveJob> = {}, name = 'x') =>
-      live(name, 'starting', { limits: ['gpus'], weight: 2, application: 'other', createdAtMs: sinceMs, ...over });
+    const light = (over: Partial<LiveJob>) =>
+      live('x', 'starting', { limits: ['gpus'], application: 'other', createdAtMs: sinceMs, ...over });
+    const rival = (over: Partial<LiveJob> = {}, name = 'x') => light({ weight: 2, name, ...over });
     const younger = { createdAtMs: sinceMs + 1_000 };
 
     it.each<[string, readonly LiveJob[], readonly number[]]>([
@@ -115,20 +117,21 @@ describe('P22 a runner takes places under the cap and under each limit, and none
       ['gives up ours for a younger one that is pinned', [mine, rival({ ...younger, pinned: true })], []],
       ['gives up ours for a younger one that has a CI job', [mine, rival(younger, 'claimed')], []],
       ['counts one that works', [rival({ state: 'running', pinned: true })], []],
+      ['counts what it weighs', [light({ state: 'running', pinned: true })], [1]],
       ['counts none that has ended', [rival({ state: 'complete', pinned: true })], [1]],
     ])('%s', (_, liveJobs, ids) => {
       expect(served([one], [job(1), running(9, 'claimed', { labels: ['other'] })], liveJobs)).toEqual(ids);
     });
 
     it('keeps the older of the two although a job that has no runner waits before it', () => {
-      const liveJobs = [live(named(one, 2), 'starting'), rival({ ...younger, weight: 1 })];
+      const liveJobs = [live(named(one, 2), 'starting'), light(younger)];
 
-      expect(served(withMost(1), [job(1), job(2)], liveJobs)).toEqual([2]);
+      expect(served(withMost(1).slice(0, 1), [job(1), job(2)], liveJobs)).toEqual([2]);
     });
 
     it('starts none for its place, and takes of younger ones only what they weigh', () => {
       const heavy = { ...one, weight: 2 };
-      const rivals = [rival({ weight: 1, createdAtMs: NOW - 6_000 }), rival({ weight: 1, ...younger }, 'y')];
+      const rivals = [light({ createdAtMs: NOW - 6_000 }), light({ ...younger, name: 'y' })];
 
       expect(served([heavy], [job(1)], [mine, ...rivals])).toEqual([]);
       expect(served([heavy], [job(1)], [mine, ...rivals.slice(1)])).toEqual([1]);
@@ -226,7 +229,10 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
   it('lets no younger job pass a heavy one that waits for room', () => {
     const jobs = [running(1, named(base, 1)), running(2, named(base, 2)), job(3, big), job(4)];
 
-    expect(served(groups, jobs, [atWork(base, 1), atWork(base, 2)])).toEqual([]);
+    expect(planScene({ groups, jobs, liveJobs: [atWork(base, 1), atWork(base, 2)] }).verdicts).toMatchObject({
+      3: 'cap',
+      4: 'cap',
+    });
   });
 
   it('keeps a runner that lives for a younger job, when an older heavy one has no room', () => {
@@ -484,12 +490,12 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
 
   it('counts a runner without a CI job for the repository that its Job says, or else for all', () => {
     const runners = [row(named(limited, 7), { busy: true })];
-    const servedBeside = (over: Partial<LiveJob>, on: Partial<Job> = {}) =>
-      planScene({ groups: [limited], jobs: [job(8, on)], runners, liveJobs: [atWork(limited, 7, over)] }).served;
+    const verdictBeside = (over: Partial<LiveJob>, on: Partial<Job> = {}) =>
+      planScene({ groups: [limited], jobs: [job(8, on)], runners, liveJobs: [atWork(limited, 7, over)] }).verdicts[8];
 
-    expect(servedBeside({})).toEqual([]);
-    expect(servedBeside({ repository: 'acme/web' })).toEqual([]);
-    expect(servedBeside({ repository: 'acme/web' }, api)).toEqual([8]);
+    expect(verdictBeside({})).toBe('limit');
+    expect(verdictBeside({ repository: 'acme/web' })).toBe('limit');
+    expect(verdictBeside({ repository: 'acme/web' }, api)).toContain('new-runner');
   });
 
   describe('where a group has sizes', () => {
@@ -578,12 +584,14 @@ describe('P24 of a limit for branches', () => {
   });
 
   it('counts a job and a runner of which nobody knows the branch', () => {
-    const finishing = { groups: [limited], runners: [row(named(limited, 1), { busy: true })], liveJobs };
+    const verdictOf = (jobs: readonly Job[], runners: Scene['runners'] = []) =>
+      planScene({ groups: [limited], jobs, runners, liveJobs }).verdicts[2];
+    const finishing = [row(named(limited, 1), { busy: true })];
 
-    expect(servedOf(running(1, named(limited, 1)), job(2, on('main')))).toEqual([]);
-    expect(servedOf(busyOn('main'), job(2))).toEqual([]);
-    expect(planScene({ ...finishing, jobs: [job(2, on('main'))] }).served).toEqual([]);
-    expect(planScene({ ...finishing, jobs: [job(2, on('fix'))] }).served).toEqual([2]);
+    expect(verdictOf([running(1, named(limited, 1)), job(2, on('main'))])).toBe('limit');
+    expect(verdictOf([busyOn('main'), job(2)])).toBe('limit');
+    expect(verdictOf([job(2, on('main'))], finishing)).toBe('limit');
+    expect(verdictOf([job(2, on('fix'))], finishing)).toContain('new-runner');
   });
 
   it('counts each repository alone where it is also per repository', () => {
