@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { Simulator, SimulatorOptions } from '../model/gitea/simulator.ts';
 import { folderWith, groupYaml, type Outcome, runHere } from './support/run-cli.ts';
-import { emittedNames, group, job, live, NOW, named, planScene, row, running, verdicts } from './support/scenario.ts';
+import { group, job, live, NOW, named, planScene, row, running } from './support/scenario.ts';
 import { startAcme, TOKEN } from './support/start-acme.ts';
 
 const ci = group();
@@ -42,7 +42,7 @@ describe('where the operator fails', () => {
     const forward = planScene({ groups: [ci, other, wide], looks });
     const backward = planScene({ groups: [wide, other, ci], looks });
 
-    expect(emittedNames(forward)).toEqual([named(ci, 1), named(other, 1)]);
+    expect(forward.names).toEqual([named(ci, 1), named(other, 1)]);
     expect(backward).toEqual(forward);
   });
 
@@ -76,10 +76,8 @@ describe('where the operator fails', () => {
     const one = group({ maxActiveRunners: 1 });
     const failed = (ordinal: number) => live(named(one, 1, ordinal), 'failed', { finishedAtMs: NOW });
 
-    expect(emittedNames(planScene({ groups: [one], jobs: [job(1)], liveJobs: [failed(0)] }))).toEqual([
-      named(one, 1, 1),
-    ]);
-    expect(verdicts(planScene({ groups: [one], jobs: [job(1), job(2)], liveJobs: [failed(0), failed(1)] }))).toEqual({
+    expect(planScene({ groups: [one], jobs: [job(1)], liveJobs: [failed(0)] }).names).toEqual([named(one, 1, 1)]);
+    expect(planScene({ groups: [one], jobs: [job(1), job(2)], liveJobs: [failed(0), failed(1)] }).verdicts).toEqual({
       1: 'backing-off',
       2: `new-runner ${named(one, 2)}`,
     });
@@ -103,7 +101,7 @@ describe('where the operator fails', () => {
       runners: [row(named(ci, 2), { busy: true })],
     });
 
-    expect(emittedNames(planned)).toEqual([named(ci, 1), named(ci, 2)].sort());
+    expect(planned.names).toEqual([named(ci, 1), named(ci, 2)].sort());
     expect(planned.runners).toMatchObject(
       [{ pinned: false }, { pinned: true }].sort(() => (named(ci, 1) < named(ci, 2) ? 0 : -1)),
     );

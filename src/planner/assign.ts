@@ -127,18 +127,19 @@ function newName({ nameOf }: Allotment, { job }: ListedJob, missed: number, fact
   }
 }
 
-/** Names the runner of another Application for a job. `spawnTimeoutMs`: of the group that would serve it. */
-type ElsewhereFinder = (listed: ListedJob, spawnTimeoutMs: number) => string | undefined;
-
 /**
- * Ready jobs for which another Application has a runner, because a group of that one covers them, too. No second one is started.
+ * Names the runner that another Application has for a ready job, because a group of that one covers it, too. No second one is started.
+ * `spawnTimeoutMs` is that of the group that would serve the job.
  *
  * What counts is the Job of that runner: alive, unpinned, of the Gitea of this CI job, and printed for its page. It counts for one spawn
  * timeout, and longer while its pod starts. In all a job waits for 12 spawn timeouts since it became ready, however many such Jobs come.
  * Then it gets a runner of ours, so nothing waits for ever. A runner of ours that is there already stays: what one Application leaves to the
  * other, the other may be leaving, too. Rows in Gitea's list do not count: the owner of a repository can register a runner of any name.
  */
-function elsewhereFinder(evidence: Evidence, facts: Facts): ElsewhereFinder {
+function elsewhereFinder(
+  evidence: Evidence,
+  facts: Facts,
+): (listed: ListedJob, spawnTimeoutMs: number) => string | undefined {
   const { application } = evidence;
   const { jobs, findRunner, readySinceMs, nowMs } = facts;
   // One of this Application is of a group that is gone, and goes.

@@ -38,9 +38,7 @@ const TRYING_MS = 10_000;
  * the runner fails. A new runner for another job would fail as well. So the failures of all jobs count together, and one runner at a time is
  * tried (docs/adr/0034).
  */
-export type GroupBackOff = (group: Group) => BackOff | undefined;
-
-export function groupBackOff({ byGroup, nowMs }: Facts): GroupBackOff {
+export function groupBackOff({ byGroup, nowMs }: Facts): (group: Group) => BackOff | undefined {
   const holds = new Map<Group, { readonly untilMs: number; tries: number }>();
   for (const ofGroup of byGroup.values()) {
     const untilMs = failingUntilMs(ofGroup, nowMs);

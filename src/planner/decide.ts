@@ -300,7 +300,7 @@ const POD_WITHIN_MS = 30_000;
  * The decisions with their details, by name.
  * @param decisions about runners of this group; those that jobs were given come first, in the order of their jobs
  */
-export function withDetails(
+function withDetails(
   decisions: readonly RunnerDecision[],
   { group, runners }: GroupRunners,
   nowMs: number,

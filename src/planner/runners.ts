@@ -60,8 +60,6 @@ export interface Runners {
   readonly madeFor: (origin: string, stay: Stay) => readonly Runner[];
 }
 
-const NONE: readonly Runner[] = [];
-
 /** Indexes the runners of all groups. */
 export function indexRunners(judged: readonly GroupRunners[]): Runners {
   const byName = new Map<string, Runner>();
@@ -79,7 +77,7 @@ export function indexRunners(judged: readonly GroupRunners[]): Runners {
       byJob
         .get(origin, stay.id)
         ?.filter(({ madeFor }) => isMadeForSame(madeFor, stay))
-        .sort(byReadiness) ?? NONE,
+        .sort(byReadiness) ?? [],
   };
 }
 

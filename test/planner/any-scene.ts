@@ -74,14 +74,13 @@ const anyLook = fc.record({
   rows: fc.array(anyRow, { maxLength: 6 }),
 });
 
-export const anyScene = fc
-  .record({
-    groups: fc.array(anyGroup, { minLength: 1, maxLength: 3 }),
-    looks: fc.record({ one: anyLook, two: anyLook }),
-    live: fc.array(anyLive, { maxLength: 8 }),
-    isSeen: fc.constantFrom(true, true, false),
-  })
-  .map(buildScene);
+const anyParts = fc.record({
+  groups: fc.array(anyGroup, { minLength: 1, maxLength: 3 }),
+  looks: fc.record({ one: anyLook, two: anyLook }),
+  live: fc.array(anyLive, { maxLength: 8 }),
+  isSeen: fc.constantFrom(true, true, false),
+});
+export const anyScene = anyParts.map(buildScene);
 
 export interface Scene {
   readonly groups: readonly Group[];
@@ -90,12 +89,7 @@ export interface Scene {
 
 type Of<T> = T extends fc.Arbitrary<infer V> ? V : never;
 
-function buildScene(raw: {
-  groups: Of<typeof anyGroup>[];
-  looks: { one: Of<typeof anyLook>; two: Of<typeof anyLook> };
-  live: Of<typeof anyLive>[];
-  isSeen: boolean;
-}): Scene {
+function buildScene(raw: Of<typeof anyParts>): Scene {
   const groups: Group[] = raw.groups.map(({ tierPlaces, ...group }, i) => ({
     ...group,
     namespace: 'runners',
@@ -156,14 +150,16 @@ function buildScene(raw: {
       ...(printedFor !== undefined && { jobUrl: urlOf(printedFor), giteaUrl: ORIGIN }),
     });
   }
-  const looks = new Map([
-    ['one', lookOf(raw.looks.one)],
-    ['two', lookOf(raw.looks.two)],
-  ]);
+  const looks = new Map(Object.entries(raw.looks).map(([key, look]) => [key, lookOf(look)]));
   const cluster: Evidence['cluster'] = raw.isSeen
     ? { is: 'seen', jobs: [...liveJobs.values()], listedAtMs: NOW - 20_000 }
     : { is: 'unseen' };
   return { groups, evidence: { instance: INSTANCE, looks, cluster, nowMs: NOW } };
+}
+
+/** The same evidence with every look changed in the same way. */
+export function changeLooks(evidence: Evidence, change: (look: Look) => Look): Evidence {
+  return { ...evidence, looks: new Map([...evidence.looks].map(([key, look]) => [key, change(look)])) };
 }
 
 /** The same evidence with other Jobs, where they are seen. */

@@ -1,20 +1,7 @@
 /** P11: jobs for which a runner of another Application is there (src/planner/assign.ts). */
 import { describe, expect, it } from 'vitest';
 import type { LiveJob } from '../../src/planner/evidence.ts';
-import {
-  group,
-  job,
-  live,
-  NOW,
-  named,
-  namesIn,
-  ORIGIN,
-  planScene,
-  row,
-  running,
-  type Scene,
-  verdictsIn,
-} from '../support/scenario.ts';
+import { group, job, live, NOW, named, ORIGIN, planScene, row, running, type Scene } from '../support/scenario.ts';
 
 const ci = group();
 /** A group of another Application that covers the same jobs: this plan does not know it. */
@@ -22,7 +9,7 @@ const theirs = group({ name: 'team-b' });
 const printed = (over: Partial<LiveJob> = {}): LiveJob =>
   live(named(theirs, 1), 'starting', { jobUrl: job(1).url, giteaUrl: ORIGIN, ...over });
 const verdictWith = (over: Partial<LiveJob>, scene: Scene = {}) =>
-  verdictsIn({ jobs: [job(1)], liveJobs: [printed(over)], ...scene })[1];
+  planScene({ jobs: [job(1)], liveJobs: [printed(over)], ...scene }).verdicts[1];
 const ELSEWHERE = 'served-elsewhere';
 const OURS = `new-runner ${named(ci, 1)}`;
 
@@ -36,8 +23,8 @@ describe('a Job of another Application was printed for the job', () => {
   ])('and %s: no second runner', (_, over) => {
     const scene = { jobs: [job(1), job(2)], liveJobs: [printed(over)] };
 
-    expect(verdictsIn(scene)).toEqual({ 1: ELSEWHERE, 2: `new-runner ${named(ci, 2)}` });
-    expect(namesIn(scene)).toEqual([named(ci, 2)]);
+    expect(planScene(scene).verdicts).toEqual({ 1: ELSEWHERE, 2: `new-runner ${named(ci, 2)}` });
+    expect(planScene(scene).names).toEqual([named(ci, 2)]);
     expect(planScene(scene).jobs[0]).toMatchObject({ runner: printed(over).name });
   });
 
@@ -73,7 +60,9 @@ describe('a Job of another Application was printed for the job', () => {
   });
 
   it('but it works on another job already', () => {
-    expect(verdictWith({ state: 'running' }, { jobs: [job(1), running(2, named(theirs, 1))] })).toBe(OURS);
+    const jobs = [job(1), running(2, named(theirs, 1))];
+
+    expect(planScene({ jobs, liveJobs: [printed({ state: 'running' })] }).names).toEqual([named(ci, 1)]);
   });
 
   it.each<[string, Scene, string]>([
@@ -92,7 +81,7 @@ describe('a Job of another Application was printed for the job', () => {
     const one = group({ maxActiveRunners: 1 });
     const liveJobs = [printed(), printed({ name: named(theirs, 2), jobUrl: job(2).url })];
 
-    expect(verdictsIn({ groups: [one], jobs: [job(1), job(2), job(3)], liveJobs })).toEqual({
+    expect(planScene({ groups: [one], jobs: [job(1), job(2), job(3)], liveJobs }).verdicts).toEqual({
       1: ELSEWHERE,
       2: ELSEWHERE,
       3: `new-runner ${named(one, 3)}`,
@@ -132,5 +121,5 @@ describe('several Jobs of other Applications were printed for the job', () => {
 });
 
 it('Gitea lists an idle runner of our form that was made for the job, but no Job: anybody may have registered it', () => {
-  expect(verdictsIn({ jobs: [job(1)], runners: [row(named(theirs, 1))] })).toEqual({ 1: OURS });
+  expect(planScene({ jobs: [job(1)], runners: [row(named(theirs, 1))] }).verdicts).toEqual({ 1: OURS });
 });

@@ -1,21 +1,7 @@
 /** P12: `fairness: per-repository` shares the slots by repository when the cap holds jobs back (src/planner/queue.ts). */
 import { describe, expect, it } from 'vitest';
 import type { Job, LiveJob } from '../../src/planner/evidence.ts';
-import {
-  done,
-  emittedNames,
-  group,
-  job,
-  live,
-  NOW,
-  named,
-  namesIn,
-  ORIGIN,
-  planScene,
-  row,
-  running,
-  servedIn,
-} from '../support/scenario.ts';
+import { done, group, job, live, NOW, named, ORIGIN, planScene, row, running } from '../support/scenario.ts';
 
 const fair = group({ fairness: 'per-repository', maxActiveRunners: 3 });
 const [web, api, docs] = ['acme/web', 'acme/api', 'acme/docs'].map((repository) => ({ repository }));
@@ -32,19 +18,19 @@ describe.each<[string, { readonly liveJobs?: readonly LiveJob[] }]>([
   ['where Kubernetes shows Jobs', { liveJobs: [live(named(fair, 77), 'complete')] }],
 ])('P12 by turns %s', (_, seen) => {
   it('each repository gets its first slot before one gets its second', () => {
-    expect(namesIn({ groups: [fair], jobs: flood, ...seen })).toEqual(inOrder(1, 6, 8));
+    expect(planScene({ groups: [fair], jobs: flood, ...seen }).names).toEqual(inOrder(1, 6, 8));
   });
 
   it('within a turn the job that has been ready longest comes first', () => {
     const five = { ...fair, maxActiveRunners: 5 };
 
-    expect(namesIn({ groups: [five], jobs: flood, ...seen })).toEqual(inOrder(1, 2, 6, 7, 8));
+    expect(planScene({ groups: [five], jobs: flood, ...seen }).names).toEqual(inOrder(1, 2, 6, 7, 8));
   });
 
   it('a claim changes no turn: the starting runners stay wanted', () => {
     const claimed = flood.map((each) => (each.id === 1 ? running(1, named(fair, 1), web) : each));
 
-    expect(namesIn({ groups: [fair], jobs: claimed, ...seen })).toEqual(inOrder(1, 6, 8));
+    expect(planScene({ groups: [fair], jobs: claimed, ...seen }).names).toEqual(inOrder(1, 6, 8));
   });
 
   it('says whose job gets the next slot', () => {
@@ -64,7 +50,8 @@ describe.each<[string, { readonly liveJobs?: readonly LiveJob[] }]>([
       done(23, named(fair, 23), docs),
       ...[job(1, web), job(6, api), job(7, api), job(8, docs), job(9, docs)],
     ];
-    const served = (slots: number) => servedIn({ groups: [{ ...fair, maxActiveRunners: 3 + slots }], jobs, ...seen });
+    const served = (slots: number) =>
+      planScene({ groups: [{ ...fair, maxActiveRunners: 3 + slots }], jobs, ...seen }).served;
 
     expect([1, 2, 3, 4].map(served)).toEqual([[8], [6, 8], [6, 8, 9], [1, 6, 8, 9]]);
   });
@@ -106,7 +93,7 @@ describe('P12 the next repository is that of a job that the cap holds back, not 
 it('P12 a living runner is kept, whoever it was started for', () => {
   const groups = [{ ...fair, maxActiveRunners: 1 }];
 
-  expect(namesIn({ groups, jobs: flood, runners: [row(named(fair, 5))] })).toEqual([named(fair, 5)]);
+  expect(planScene({ groups, jobs: flood, runners: [row(named(fair, 5))] }).names).toEqual([named(fair, 5)]);
 });
 
 describe('without it', () => {
@@ -114,7 +101,7 @@ describe('without it', () => {
     const oldest = group({ maxActiveRunners: 3 });
     const planned = planScene({ groups: [oldest], jobs: flood });
 
-    expect(emittedNames(planned)).toEqual(inOrder(1, 2, 3));
+    expect(planned.names).toEqual(inOrder(1, 2, 3));
     for (const decision of planned.jobs) expect(decision).not.toHaveProperty('next');
   });
 
@@ -129,7 +116,7 @@ describe('without it', () => {
     });
 
     for (const decision of planned.jobs) if (decision.job.id > 100) expect(decision).not.toHaveProperty('next');
-    expect(emittedNames(planned).filter((name) => name.startsWith('other-'))).toEqual(
+    expect(planned.names.filter((name) => name.startsWith('other-'))).toEqual(
       [named(other, 101), named(other, 102)].sort(),
     );
   });
@@ -143,6 +130,6 @@ describe('where a job may go to a group with turns and to one without', () => {
     const looks = { repo: { jobs: mine, runners: [] }, acme: { jobs: [...mine, job(3)], runners: [] } };
     const liveJobs = [plain, turns].map((of) => live(named(of, 77), 'complete'));
 
-    expect(servedIn({ groups: [plain, turns], looks, liveJobs })).toEqual([1, 2]);
+    expect(planScene({ groups: [plain, turns], looks, liveJobs }).served).toEqual([1, 2]);
   });
 });

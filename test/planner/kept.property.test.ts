@@ -5,7 +5,7 @@ import type { EmittedRunner, Plan } from '../../src/planner/decisions.ts';
 import { type Job, type LiveJob, liveJobsOf } from '../../src/planner/evidence.ts';
 import { fc, test } from '../support/property.ts';
 import { NOW } from '../support/scenario.ts';
-import { anyScene, looksOf, planOf, type Scene, withLiveJobs } from './any-scene.ts';
+import { anyScene, changeLooks, looksOf, planOf, type Scene, withLiveJobs } from './any-scene.ts';
 
 const anyTime = fc.oneof(fc.integer({ min: -90_000, max: 90_000 }), fc.integer({ min: -2_000, max: 2_000 }));
 const anyStay = fc.record({
@@ -35,10 +35,8 @@ const anyKeptScene = fc.record({ scene: anyScene, stay: anyStay }).map(({ scene,
       ...(extended !== undefined && { extendUntilMs: extended === 'unreadable' ? extended : at(extended) }),
     };
   };
-  const looks = new Map(
-    [...scene.evidence.looks].map(([key, look]) => [key, { ...look, jobs: look.jobs.map(withEnd) }]),
-  );
-  return { groups, evidence: withLiveJobs({ ...scene.evidence, looks }, liveJobsOf(scene.evidence).map(withStay)) };
+  const evidence = changeLooks(scene.evidence, (look) => ({ ...look, jobs: look.jobs.map(withEnd) }));
+  return { groups, evidence: withLiveJobs(evidence, liveJobsOf(evidence).map(withStay)) };
 });
 
 function debugging(planned: Plan): readonly EmittedRunner[] {

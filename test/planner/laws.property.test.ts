@@ -6,7 +6,7 @@ import { parseRunnerName, poolIndexOf } from '../../src/planner/names.ts';
 import { plan } from '../../src/planner/plan.ts';
 import { fc, test as property } from '../support/property.ts';
 import { emitted } from '../support/scenario.ts';
-import { anyScene, looksOf, planOf, type Scene, withLiveJobs } from './any-scene.ts';
+import { anyScene, changeLooks, looksOf, planOf, type Scene, withLiveJobs } from './any-scene.ts';
 
 /** A law that the plan of any scene keeps. */
 function test(name: string, law: (planned: Plan, scene: Scene) => void): void {
@@ -236,15 +236,14 @@ describe('for any groups and any evidence', () => {
       const sorted = list.map((item, i) => ({ item, key: (i * 7919 + seed * 104_729) % 1_009 }));
       return sorted.sort((a, b) => a.key - b.key).map(({ item }) => item);
     };
-    const looks = new Map(
-      shuffled([...scene.evidence.looks]).map(([key, { jobs, runners }]) => [
-        key,
-        { jobs: shuffled(jobs), runners: shuffled(runners) },
-      ]),
-    );
-    const evidence = withLiveJobs({ ...scene.evidence, looks }, shuffled(liveJobsOf(scene.evidence)));
+    const { looks } = changeLooks(scene.evidence, ({ jobs, runners }) => ({
+      jobs: shuffled(jobs),
+      runners: shuffled(runners),
+    }));
+    const evidence = { ...scene.evidence, looks: new Map(shuffled([...looks])) };
 
-    expect(plan(shuffled(scene.groups), evidence)).toEqual(planOf(scene));
+    const liveJobs = shuffled(liveJobsOf(evidence));
+    expect(plan(shuffled(scene.groups), withLiveJobs(evidence, liveJobs))).toEqual(planOf(scene));
   });
 
   test('P9 every ready job is served, or is held for a reason that is true', (planned, scene) => {
@@ -289,13 +288,11 @@ describe('for any groups and any evidence', () => {
     );
     // The same, as if nobody else had a runner and those jobs could not run: what is dropped then is dropped for another reason.
     const liveJobs = liveJobsOf(scene.evidence).map((live) => ({ ...live, jobUrl: '' }));
-    const looks = new Map(
-      [...scene.evidence.looks].map(([key, look]) => [
-        key,
-        { ...look, jobs: look.jobs.map((job) => (left.has(job.id) ? { ...job, status: 'blocked' as const } : job)) },
-      ]),
-    );
-    const unseen = plan(scene.groups, withLiveJobs({ ...scene.evidence, looks }, liveJobs));
+    const blocked = changeLooks(scene.evidence, (look) => ({
+      ...look,
+      jobs: look.jobs.map((job) => (left.has(job.id) ? { ...job, status: 'blocked' } : job)),
+    }));
+    const unseen = plan(scene.groups, withLiveJobs(blocked, liveJobs));
 
     expect(living(planned).length).toBeGreaterThanOrEqual(living(unseen).length);
   });

@@ -4,20 +4,7 @@ import type { Group, Job } from '../../src/planner/evidence.ts';
 import { establishFacts } from '../../src/planner/facts.ts';
 import { eventsOf } from '../../src/planner/unseen/replay.ts';
 import type { PastJob } from '../../src/planner/unseen/requests.ts';
-import {
-  done,
-  evidenceOfScene,
-  group,
-  job,
-  live,
-  NOW,
-  named,
-  namesIn,
-  planScene,
-  row,
-  running,
-  verdictsIn,
-} from '../support/scenario.ts';
+import { done, evidenceOfScene, group, job, live, NOW, named, planScene, row, running } from '../support/scenario.ts';
 
 const ci = group();
 const one = group({ maxActiveRunners: 1 });
@@ -38,8 +25,8 @@ const began = (id: number, runner: string, seconds: number, at: number, over: Pa
 const ended = (id: number, runner: string, seconds: number, at: number, till: number, over: Partial<Job> = {}): Job =>
   done(id, runner, { createdAtMs: ago(seconds), startedAtMs: ago(at), completedAtMs: ago(till), ...over });
 
-const names = (groups: readonly Group[], ...jobs: readonly Job[]) => namesIn({ groups, jobs });
-const told = (groups: readonly Group[], ...jobs: readonly Job[]) => verdictsIn({ groups, jobs });
+const names = (groups: readonly Group[], ...jobs: readonly Job[]) => planScene({ groups, jobs }).names;
+const told = (groups: readonly Group[], ...jobs: readonly Job[]) => planScene({ groups, jobs }).verdicts;
 
 describe('a runner that was asked for is kept', () => {
   it('for the next in line, when somebody else takes its job', () => {
@@ -95,7 +82,7 @@ describe('a runner that was asked for is kept', () => {
       const unused = row(named(one, 1, 1, attempt - 1), { online: false });
 
       for (const runners of [[], [unused]])
-        expect(verdictsIn({ groups: [one], jobs: [other, rerun, ready(3, 400)], runners })[1]).toBe('cap');
+        expect(planScene({ groups: [one], jobs: [other, rerun, ready(3, 400)], runners }).verdicts[1]).toBe('cap');
     }
   });
 
@@ -129,17 +116,10 @@ describe('a runner that was asked for is kept', () => {
       other: { jobs: [], runners: [row(named(other, 1))] },
     };
 
-    expect(verdictsIn({ groups: [two, other], looks })).toMatchObject({
+    expect(planScene({ groups: [two, other], looks }).verdicts).toMatchObject({
       1: `new-runner ${named(two, 1)}`,
       6: `chain ${named(two, 5)}`,
     });
-  });
-
-  it('for the job that waits for it: a claim passes the runner of the claimed job on', () => {
-    const jobs = [began(1, named(two, 2), 60, 20), ready(2, 55), ready(3, 50)];
-
-    expect(names([two], ...jobs)).toEqual([named(two, 1), named(two, 2)]);
-    expect(told([two], ...jobs)).toMatchObject({ 2: `chain ${named(two, 1)}`, 3: 'cap' });
   });
 
   it('in the group that had room when its job became ready, whatever has room now', () => {
@@ -185,7 +165,7 @@ describe('the slot of a runner that is lost without a word', () => {
     const jobs = [began(1, named(one, 1), 1010, 860), ready(2, 1000), job(9, { labels: ['elsewhere'] })];
 
     // Asked for 800 s ago, and once more 500 s ago. That one has 600 s.
-    expect(verdictsIn({ groups: [one], jobs, runners: [row(named(one, 1), { online: false })] })[2]).toBe(
+    expect(planScene({ groups: [one], jobs, runners: [row(named(one, 1), { online: false })] }).verdicts[2]).toBe(
       `new-runner ${named(one, 2, 1)}`,
     );
   });
@@ -199,7 +179,7 @@ describe('the slot of a runner that is lost without a word', () => {
     ];
 
     // Job 4 waited, and has the runner of job 3 since that one was cancelled.
-    expect(verdictsIn({ groups: [one], jobs, runners: [row(name, { online: false })] })[4]).toBe(
+    expect(planScene({ groups: [one], jobs, runners: [row(name, { online: false })] }).verdicts[4]).toBe(
       `chain ${named(one, 3)}`,
     );
   });
@@ -221,22 +201,11 @@ describe('the slot of a runner that is lost without a word', () => {
 });
 
 describe('a slot', () => {
-  it('that is freed goes to the first in line', () => {
-    expect(names([one], ended(1, named(one, 1), 60, 50, 10), ready(3, 41), ready(2, 42))).toEqual([named(one, 2)]);
-  });
-
   it('is free from its begin on when Gitea does not say when the job ended', () => {
     const { completedAtMs: _, ...ran } = ended(1, named(one, 1), 500, 200, 1);
 
     // Asked for 200 s ago.
     expect(names([one], ran, ready(2, 400))).toEqual([named(one, 2)]);
-  });
-
-  it('is lost by the last in line, when a runner takes a job that nobody remembers', () => {
-    expect(names([two], began(1, named(two, 99), 60, 20), ready(2, 50), ready(3, 45))).toEqual([
-      named(two, 2),
-      named(two, 99),
-    ]);
   });
 
   it('goes to the one that has been ready longest of all who wait for the group, also for others', () => {
@@ -402,7 +371,7 @@ describe('a runner that does not come', () => {
   it('also when the first one in that name has come, and has taken another job', () => {
     const unlabelled = ended(2, named(ci, 1), 690, 660, 640, { labels: [] });
 
-    expect(namesIn({ jobs: [ready(1, 700), unlabelled] })).toEqual([named(ci, 1, 2)]);
+    expect(planScene({ jobs: [ready(1, 700), unlabelled] }).names).toEqual([named(ci, 1, 2)]);
   });
 
   it('has longer than the slowest one of its group took, when that was longer than a spawn timeout', () => {
@@ -440,14 +409,10 @@ describe('a runner that does not come', () => {
 
   it('is asleep when it is registered and idle all the same, and leaves its job to the next one', () => {
     const verdictAfter = (waitS: number) =>
-      verdictsIn({ groups: [one], jobs: [ready(2, waitS)], runners: [row(named(one, 2))] })[2];
+      planScene({ groups: [one], jobs: [ready(2, waitS)], runners: [row(named(one, 2))] }).verdicts[2];
 
     expect(verdictAfter(899)).toBe(`own-runner ${named(one, 2)}`);
     expect(verdictAfter(901)).toBe(`new-runner ${named(one, 2, 3)}`);
-  });
-
-  it('also when another job waits for it', () => {
-    expect(names([one], ended(1, 'elsewhere', 400, 390, 380), ready(2, 395))).toEqual([named(one, 1, 1)]);
   });
 });
 
@@ -473,7 +438,7 @@ describe('whether starts are slow is told by no runner', () => {
     ];
 
     // It had half as long again as the 350 s.
-    expect(namesIn({ jobs })).toEqual([named(ci, 4, 1)]);
+    expect(planScene({ jobs }).names).toEqual([named(ci, 4, 1)]);
   });
 });
 
@@ -484,7 +449,7 @@ describe('a claim by a runner of another group than was thought', () => {
     const look = { jobs, runners: [] };
     const wide = { ...all, look: 'all' };
 
-    expect(verdictsIn({ groups: [{ ...web, look: 'repo' }, wide], looks: { repo: look, all: look } })).toEqual({
+    expect(planScene({ groups: [{ ...web, look: 'repo' }, wide], looks: { repo: look, all: look } }).verdicts).toEqual({
       1: 'cap',
       5: `new-runner ${named(wide, 5)}`,
       9: 'running',
@@ -514,14 +479,14 @@ describe('a job that several groups cover', () => {
     const jobs = [ended(1, 'elsewhere', 60, 40, 30), ready(2, 55)];
     const runners = [row(named(wide, 1))];
 
-    expect(verdictsIn({ groups: [narrow, wide], jobs, runners })[2]).toBe(`free-runner ${named(wide, 1)}`);
+    expect(planScene({ groups: [narrow, wide], jobs, runners }).verdicts[2]).toBe(`free-runner ${named(wide, 1)}`);
   });
 
   it('gets no runner of a group that has been suspended since, in the name of the one that was asked', () => {
     const jobs = [ended(1, 'elsewhere', 60, 40, 30), ready(2, 55)];
     const groups = [narrow, { ...wide, suspend: true }];
 
-    expect(namesIn({ groups, jobs, runners: [row(named(wide, 1))] })).toEqual([named(narrow, 1)]);
+    expect(planScene({ groups, jobs, runners: [row(named(wide, 1))] }).names).toEqual([named(narrow, 1)]);
   });
 
   it('gets a runner in its own name when it goes to another group than the one that was asked', () => {
@@ -531,12 +496,14 @@ describe('a job that several groups cover', () => {
     const finishing = row(named(narrow, 77), { busy: true });
 
     expect(told(groups, ...jobs)[2]).toBe(`chain ${named(narrow, 1)}`);
-    expect(verdictsIn({ groups, jobs, runners: [finishing] })[2]).toBe(`new-runner ${named(last, 2)}`);
+    expect(planScene({ groups, jobs, runners: [finishing] }).verdicts[2]).toBe(`new-runner ${named(last, 2)}`);
 
     // Its spawn timeout is over: one should have come.
     const late = [...jobs.slice(0, 2), ready(2, 57)];
     const soon = groups.map((each) => ({ ...each, spawnTimeoutMs: 30_000 }));
-    expect(verdictsIn({ groups: soon, jobs: late, runners: [finishing] })[2]).toBe(`new-runner ${named(last, 2, 1)}`);
+    expect(planScene({ groups: soon, jobs: late, runners: [finishing] }).verdicts[2]).toBe(
+      `new-runner ${named(last, 2, 1)}`,
+    );
   });
 
   it('is booked where its living runner is, and leaves the room of its first owner to others', () => {
@@ -544,7 +511,7 @@ describe('a job that several groups cover', () => {
     const jobs = [ready(1, 60), ready(2, 50)];
     const look = { jobs, runners: [row(named(second, 1))] };
 
-    expect(verdictsIn({ groups: [first, second], looks: { repo: look, acme: look } })).toEqual({
+    expect(planScene({ groups: [first, second], looks: { repo: look, acme: look } }).verdicts).toEqual({
       1: `own-runner ${named(second, 1)}`,
       2: `new-runner ${named(first, 2)}`,
     });
@@ -559,19 +526,9 @@ describe('a job that several groups cover', () => {
     const gone = [ended(1, 'elsewhere', 100, 50, 45), ended(2, 'elsewhere', 100, 40, 35)];
     const jobs = [...gone, ready(3, 90), ready(4, 80)];
 
-    expect(verdictsIn({ groups: [first, second], jobs, runners: [row(named(first, 3))] })).toMatchObject({
+    expect(planScene({ groups: [first, second], jobs, runners: [row(named(first, 3))] }).verdicts).toMatchObject({
       3: `own-runner ${named(first, 3)}`,
       4: `chain ${named(first, 1)}`,
-    });
-  });
-
-  it('also where Kubernetes shows it', () => {
-    const [first, second] = [group({ name: 'web', look: 'repo', scope: 'repo', maxActiveRunners: 1 }), group()];
-    const look = { jobs: [ready(1, 60)], runners: [] };
-    const liveJobs = [live(named(second, 1), 'starting'), live(named(first, 9), 'complete')];
-
-    expect(verdictsIn({ groups: [first, second], looks: { repo: look, acme: look }, liveJobs })).toEqual({
-      1: `own-runner ${named(second, 1)}`,
     });
   });
 });
@@ -583,7 +540,7 @@ describe('where Kubernetes is seen, nothing is replayed', () => {
   ])('%s', (_, liveJobs) => {
     const jobs = [ended(1, 'elsewhere', 60, 40, 10), ready(2, 50)];
 
-    expect(namesIn({ groups: [one], jobs, liveJobs })).toEqual([named(one, 2)]);
-    expect(namesIn({ groups: [one], jobs: [ready(2, 3_000)], liveJobs })).toEqual([named(one, 2)]);
+    expect(planScene({ groups: [one], jobs, liveJobs }).names).toEqual([named(one, 2)]);
+    expect(planScene({ groups: [one], jobs: [ready(2, 3_000)], liveJobs }).names).toEqual([named(one, 2)]);
   });
 });

@@ -26,14 +26,6 @@ describe('the plan tells', () => {
     expect(other).not.toHaveProperty('group');
   });
 
-  it('of an idle runner that goes, whether its group is suspended', () => {
-    const becauseOf = (suspend: boolean) =>
-      planScene({ groups: [group({ suspend })], runners: [row(named(ci, 1))] }).runners.map(({ because }) => because);
-
-    expect(becauseOf(true)).toEqual(['suspended']);
-    expect(becauseOf(false)).toEqual(['surplus']);
-  });
-
   it('of a job that no group covers the labels that its nearest group lacks, sorted', () => {
     const [decision] = planScene({ jobs: [job(1, { labels: ['z', 'linux', 'a', 'z'] })] }).jobs;
 

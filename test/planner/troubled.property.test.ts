@@ -1,10 +1,10 @@
 /** P18 as properties: any groups, any evidence, and one of the groups cannot be planned. */
 import { expect } from 'vitest';
 import type { Plan } from '../../src/planner/decisions.ts';
-import { type Evidence, type Group, type Look, liveJobsOf } from '../../src/planner/evidence.ts';
+import { type Evidence, type Group, liveJobsOf } from '../../src/planner/evidence.ts';
 import { plan } from '../../src/planner/plan.ts';
 import { test } from '../support/property.ts';
-import { anyScene, type Scene, withLiveJobs } from './any-scene.ts';
+import { anyScene, changeLooks, type Scene, withLiveJobs } from './any-scene.ts';
 
 /** All groups read one look; the first one is in trouble. */
 function inTrouble({ groups, evidence: seen }: Scene) {
@@ -20,15 +20,12 @@ function runnersOf({ runners }: Plan, isMeant: (name: string) => boolean) {
 
 function withoutRunnersOf({ name }: Group, evidence: Evidence): Evidence {
   const isOwn = (runner: string): boolean => runner.startsWith(`${name}-`);
-  const looks = [...evidence.looks].map(([key, { jobs, runners }]): [string, Look] => [
-    key,
-    {
-      jobs: jobs.map((job) => (job.runner !== undefined && isOwn(job.runner) ? { ...job, runner: 'stranger' } : job)),
-      runners: runners.filter((row) => !isOwn(row.name)),
-    },
-  ]);
+  const others = changeLooks(evidence, ({ jobs, runners }) => ({
+    jobs: jobs.map((job) => (job.runner !== undefined && isOwn(job.runner) ? { ...job, runner: 'stranger' } : job)),
+    runners: runners.filter((row) => !isOwn(row.name)),
+  }));
   return withLiveJobs(
-    { ...evidence, looks: new Map(looks) },
+    others,
     liveJobsOf(evidence).filter((live) => !isOwn(live.name)),
   );
 }

@@ -1,5 +1,5 @@
 /** Short words for planner tests: a group, jobs, rows and Jobs with defaults that say nothing. */
-import type { EmittedBecause, GroupKey, Plan, RunnerDecision } from '../../src/planner/decisions.ts';
+import type { EmittedBecause, EmittedRunner, GroupKey, JobDecision, Plan } from '../../src/planner/decisions.ts';
 import type { Evidence, Group, Job, LiveJob, Look, RegisteredRunner } from '../../src/planner/evidence.ts';
 import { runnerName } from '../../src/planner/names.ts';
 import { plan } from '../../src/planner/plan.ts';
@@ -79,8 +79,36 @@ export interface Scene {
   readonly application?: string;
 }
 
-export function planScene(scene: Scene): Plan {
-  return plan(scene.groups ?? [group()], evidenceOfScene(scene));
+/** The plan of a scene, and what tests ask of it. */
+export interface ScenePlan extends Plan {
+  /** One word per job: what happens to it. */
+  readonly verdicts: Readonly<Record<number, string>>;
+  /** Ids of the ready jobs that have a runner, whatever its name. */
+  readonly served: readonly number[];
+  /** Runners in the output that are wanted there, and their names. */
+  readonly emitted: readonly EmittedRunner[];
+  readonly names: readonly string[];
+  /** Why each runner is in the output, or is not: by name, and in the order of the plan. */
+  readonly reasons: Readonly<Record<string, string>>;
+  readonly because: readonly string[];
+}
+
+export function planScene(scene: Scene): ScenePlan {
+  const planned = plan(scene.groups ?? [group()], evidenceOfScene(scene));
+  return {
+    ...planned,
+    verdicts: Object.fromEntries(planned.jobs.map((decision) => [decision.job.id, verdictOf(decision)])),
+    served: planned.jobs.flatMap(({ job: { id }, verdict }) => (verdict === 'served' ? id : [])),
+    emitted: emitted(planned),
+    names: emitted(planned).map(({ runner }) => runner),
+    reasons: Object.fromEntries(planned.runners.map(({ runner, because }) => [runner, because])),
+    because: planned.runners.map(({ because }) => because),
+  };
+}
+
+function verdictOf(decision: JobDecision): string {
+  if (decision.verdict === 'served') return `${decision.by} ${decision.runner}`;
+  return decision.verdict === 'held' ? decision.because : decision.verdict;
 }
 
 /** What the planner may know in this scene. */
@@ -110,42 +138,8 @@ const NOT_WANTED: readonly string[] = [
 ] satisfies EmittedBecause[];
 
 /** Runners in the output that are wanted there. */
-export function emitted(planned: Plan): readonly (RunnerDecision & { emit: true })[] {
-  return planned.runners.filter(
-    (decision): decision is RunnerDecision & { emit: true } => decision.emit && !NOT_WANTED.includes(decision.because),
+export function emitted({ runners }: Plan): readonly EmittedRunner[] {
+  return runners.filter(
+    (decision): decision is EmittedRunner => decision.emit && !NOT_WANTED.includes(decision.because),
   );
 }
-
-export function emittedNames(planned: Plan): readonly string[] {
-  return emitted(planned).map(({ runner }) => runner);
-}
-
-/** Ids of the ready jobs that have a runner, whatever its name. */
-export function servedIds(planned: Plan): readonly number[] {
-  return planned.jobs.flatMap(({ job: { id }, verdict }) => (verdict === 'served' ? id : []));
-}
-
-/** One word per job: what happens to it. */
-export function verdicts(planned: Plan): Readonly<Record<number, string>> {
-  return Object.fromEntries(
-    planned.jobs.map((decision) => {
-      if (decision.verdict === 'served') return [decision.job.id, `${decision.by} ${decision.runner}`];
-      if (decision.verdict === 'held') return [decision.job.id, decision.because];
-      return [decision.job.id, decision.verdict];
-    }),
-  );
-}
-
-/** `verdicts` of the plan of a scene. */
-export const verdictsIn = (scene: Scene) => verdicts(planScene(scene));
-/** `emitted` of it. */
-export const emittedIn = (scene: Scene) => emitted(planScene(scene));
-/** `emittedNames` of it. */
-export const namesIn = (scene: Scene) => emittedNames(planScene(scene));
-/** `servedIds` of it. */
-export const servedIn = (scene: Scene) => servedIds(planScene(scene));
-/** Why each of its runners is in the output, or is not. */
-export const reasonsIn = (scene: Scene): Readonly<Record<string, string>> =>
-  Object.fromEntries(planScene(scene).runners.map(({ runner, because }) => [runner, because]));
-/** The same without their names. */
-export const becauseIn = (scene: Scene) => planScene(scene).runners.map(({ because }) => because);

@@ -1,6 +1,6 @@
 /** Which runners are ours, by prefix, form and group hash of the name. */
 import { describe, expect, it } from 'vitest';
-import { group, job, live, named, namesIn, planScene, row, running } from '../../support/scenario.ts';
+import { group, job, live, named, planScene, row, running } from '../../support/scenario.ts';
 
 const ci = group();
 
@@ -28,18 +28,11 @@ describe('a runner is ours only when prefix, form and group hash fit', () => {
     expect(planScene({ groups: [ci, two], looks }).runners).toEqual([]);
   });
 
-  it('not a Job of that name in another namespace', () => {
-    expect(namesIn({ jobs: [job(1)], liveJobs: [live(named(ci, 1), 'failed', { namespace: 'elsewhere' })] })).toEqual([
-      named(ci, 1),
-    ]);
-  });
-
-  it('nor when a CI job names our runner: a Job elsewhere does not end it', () => {
+  it('not a Job of that name in another namespace, also when a CI job names our runner', () => {
     const liveJobs = [live(named(ci, 1), 'failed', { namespace: 'elsewhere' })];
 
-    expect(planScene({ jobs: [running(1, named(ci, 1))], liveJobs }).runners).toMatchObject([
-      { because: 'busy', pinned: true },
-    ]);
+    expect(planScene({ jobs: [job(1)], liveJobs }).verdicts).toEqual({ 1: `new-runner ${named(ci, 1)}` });
+    expect(planScene({ jobs: [running(1, named(ci, 1))], liveJobs }).because).toEqual(['busy']);
   });
 
   it('and two groups that could not be told apart are refused', () => {

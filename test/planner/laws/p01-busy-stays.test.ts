@@ -1,22 +1,7 @@
 /** Law P1 (docs/spec.md): a busy runner stays, pinned. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
 import type { Group, Job, LiveJob } from '../../../src/planner/evidence.ts';
-import {
-  becauseIn,
-  done,
-  emittedIn,
-  group,
-  job,
-  live,
-  NOW,
-  named,
-  namesIn,
-  planScene,
-  row,
-  running,
-  type Scene,
-  verdictsIn,
-} from '../../support/scenario.ts';
+import { done, group, job, live, NOW, named, planScene, row, running, type Scene } from '../../support/scenario.ts';
 
 const ci = group();
 const name = named(ci, 1);
@@ -29,7 +14,7 @@ describe('P1 a busy runner stays, pinned', () => {
     ['the labels change', { labels: ['other'] }],
     ['the pod template changes', { templateHash: 't2' }],
   ])('when %s', (_, change) => {
-    expect(emittedIn({ groups: [group(change)], jobs: [running(1, named(ci, 7))] })).toMatchObject([
+    expect(planScene({ groups: [group(change)], jobs: [running(1, named(ci, 7))] }).emitted).toMatchObject([
       { runner: named(ci, 7), pinned: true, because: 'busy', job: { id: 1 } },
     ]);
   });
@@ -48,7 +33,7 @@ describe('P1 a busy runner stays, pinned', () => {
       busy: { jobs: [running(1, name)], liveJobs },
       finishing: cleansUp,
     })) {
-      const [first] = emittedIn(scene);
+      const [first] = planScene(scene).emitted;
       expect(first).toMatchObject(stays(because));
       expect(first?.skip ?? false).toBe(isSkipped);
     }
@@ -70,9 +55,9 @@ describe('P1 a busy runner stays, pinned', () => {
     expect(planScene({ ...idle, liveJobs: [pinned] }).runners).toMatchObject([
       { emit: true, because: 'unpinning', pinned: false },
     ]);
-    expect(becauseIn({ ...idle, liveJobs: [live(name, 'running')] })).toEqual(['surplus']);
+    expect(planScene({ ...idle, liveJobs: [live(name, 'running')] }).because).toEqual(['surplus']);
     // That one takes the next job without a pin.
-    expect(emittedIn({ ...idle, jobs: [...idle.jobs, job(2)], liveJobs: [pinned] })).toMatchObject([
+    expect(planScene({ ...idle, jobs: [...idle.jobs, job(2)], liveJobs: [pinned] }).emitted).toMatchObject([
       { runner: name, pinned: false, because: 'free-runner' },
     ]);
   });
@@ -83,7 +68,7 @@ describe('P1 a busy runner stays, pinned', () => {
   ])('until its CI job is over, also one %s', (_, change, disabled) => {
     const scene = { jobs: [done(1, name)], runners: [row(name, { disabled })], liveJobs: [pinned] };
 
-    expect(becauseIn({ groups: [group(change)], ...scene })).toEqual(['unpinning']);
+    expect(planScene({ groups: [group(change)], ...scene }).because).toEqual(['unpinning']);
   });
 
   it('unless Kubernetes shows that its pod is lost: then its slot is free at once', () => {
@@ -91,7 +76,7 @@ describe('P1 a busy runner stays, pinned', () => {
     const liveJobs = [live(name, 'failed', { finishedAtMs: NOW })];
     const scene = { groups: [one], jobs: [running(1, name), job(2)], liveJobs };
 
-    expect(namesIn(scene)).toEqual([named(one, 2)]);
+    expect(planScene(scene).names).toEqual([named(one, 2)]);
     expect(planScene(scene).runners[0]).toMatchObject({ because: 'lost', emit: true, pinned: false, skip: true });
   });
 });
@@ -101,7 +86,7 @@ describe('P1 a busy runner whose Job was re-created', () => {
   const busy = running(1, name, { startedAtMs: NOW - 60_000 });
   const recreated = (state: LiveJob['state']) => live(name, state, { pinned: true });
   const verdictOfNext = (liveJob: LiveJob, listedAtMs = NOW - 1_000, of = two) =>
-    verdictsIn({ groups: [of], jobs: [busy, job(2)], liveJobs: [liveJob], listedAtMs })[2];
+    planScene({ groups: [of], jobs: [busy, job(2)], liveJobs: [liveJob], listedAtMs }).verdicts[2];
   const fits = `new-runner ${named(two, 2)}`;
 
   it('takes two places under the cap: a pod that has not started is not the one that works', () => {
@@ -123,7 +108,8 @@ describe('P1 a busy runner whose Job was re-created', () => {
 
   it('is not ended by the second runner of its name, whose job began later, whichever job was created first', () => {
     const began = (id: number, secondsAgo: number) => ({ id, startedAtMs: NOW - secondsAgo * 1000 });
-    const becauseOf = (...jobs: Job[]) => becauseIn({ groups: [two], jobs, liveJobs: [live(name, 'complete')] });
+    const becauseOf = (...jobs: Job[]) =>
+      planScene({ groups: [two], jobs, liveJobs: [live(name, 'complete')] }).because;
     const hasRun = (id: number, secondsAgo: number) => done(id, name, began(id, secondsAgo));
     const runs = (id: number, secondsAgo: number) => running(id, name, began(id, secondsAgo));
 
@@ -145,25 +131,26 @@ describe('P1 a busy runner whose Job was re-created', () => {
   ])('also when Gitea does not say when its job began: %s', (_, because, { jobs = [], ...seen }) => {
     const { startedAtMs: _ms, ...unknown } = running(1, name);
 
-    expect(becauseIn({ groups: [two], jobs: [unknown, ...jobs], ...seen })).toEqual([because]);
+    expect(planScene({ groups: [two], jobs: [unknown, ...jobs], ...seen }).because).toEqual([because]);
   });
 
   it('takes a place for each job that runs under its name', () => {
-    expect(verdictsIn({ groups: [two], jobs: [busy, running(2, name), job(3)] })[3]).toBe('cap');
+    expect(planScene({ groups: [two], jobs: [busy, running(2, name), job(3)] }).verdicts[3]).toBe('cap');
   });
 
   it('is free, and loses its pin, when Gitea has given up the job and the pod that is seen has not started', () => {
     const jobs = [done(1, name, { startedAtMs: NOW - 60_000 })];
     const verdictAt = (state: LiveJob['state']) =>
-      verdictsIn({ jobs: [...jobs, job(2)], liveJobs: [live(name, state)] })[2];
+      planScene({ jobs: [...jobs, job(2)], liveJobs: [live(name, state)] }).verdicts[2];
 
     expect(verdictAt('starting')).toBe(`free-runner ${name}`);
     expect(verdictAt('running')).toBe(fits);
-    expect(becauseIn({ jobs, liveJobs: [recreated('starting')] })).toEqual(['unpinning']);
+    expect(planScene({ jobs, liveJobs: [recreated('starting')] }).because).toEqual(['unpinning']);
   });
 
   it('loses it also while the row of the first runner is there', () => {
-    const becauseOf = (state: LiveJob['state']) => becauseIn({ runners: [row(name)], liveJobs: [recreated(state)] });
+    const becauseOf = (state: LiveJob['state']) =>
+      planScene({ runners: [row(name)], liveJobs: [recreated(state)] }).because;
 
     expect(becauseOf('starting')).toEqual(['unpinning']);
     expect(becauseOf('running')).toEqual(['finishing']);

@@ -1,20 +1,6 @@
 /** Law P2 (docs/spec.md): nothing is started twice. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
-import {
-  done,
-  group,
-  job,
-  live,
-  NOW,
-  named,
-  namesIn,
-  planScene,
-  reasonsIn,
-  row,
-  running,
-  type Scene,
-  verdictsIn,
-} from '../../support/scenario.ts';
+import { done, group, job, live, NOW, named, planScene, row, running, type Scene } from '../../support/scenario.ts';
 
 const ci = group();
 
@@ -61,7 +47,7 @@ describe('P2 nothing is started twice', () => {
       { 2: `new-runner ${named(ci, 2)}`, 3: `free-runner ${named(ci, 1)}` },
     ],
   ])('%s', (_, scene, expected) => {
-    expect(verdictsIn(scene)).toEqual(expected);
+    expect(planScene(scene).verdicts).toEqual(expected);
   });
 
   it('keeps one of the runners of a job, when two of its owners have one and the first has none', () => {
@@ -70,7 +56,9 @@ describe('P2 nothing is started twice', () => {
     const liveJobs = [live(named(first, 9), 'complete'), ...runners.map(({ name }) => live(name, 'running'))];
 
     for (const seen of [{}, { liveJobs }])
-      expect(namesIn({ groups: [first, second, third], jobs: [job(1)], runners, ...seen })).toEqual([named(second, 1)]);
+      expect(planScene({ groups: [first, second, third], jobs: [job(1)], runners, ...seen }).names).toEqual([
+        named(second, 1),
+      ]);
   });
 
   it('passes a runner of another group on, where it was planned', () => {
@@ -82,12 +70,12 @@ describe('P2 nothing is started twice', () => {
     const [narrow, , wide] = groups;
 
     // At first job 1 went to the narrow group, job 2 to ci, and job 3 found no room but in the wide one.
-    expect(namesIn({ groups, jobs: [job(1), job(2), job(3)] })).toEqual([
+    expect(planScene({ groups, jobs: [job(1), job(2), job(3)] }).names).toEqual([
       named(ci, 2),
       named(narrow, 1),
       named(wide, 3),
     ]);
-    expect(verdictsIn({ groups, jobs: [running(1, named(ci, 2)), job(2), job(3)] })).toEqual({
+    expect(planScene({ groups, jobs: [running(1, named(ci, 2)), job(2), job(3)] }).verdicts).toEqual({
       1: 'running',
       2: `chain ${named(narrow, 1)}`,
       3: `new-runner ${named(wide, 3)}`,
@@ -101,10 +89,10 @@ describe('P2 nothing is started twice', () => {
     const full = done(9, named(narrow, 9), { createdAtMs: NOW - 90_000, completedAtMs: NOW - 10_000 });
     const old = running(1, named(wide, 2), { createdAtMs: NOW - 60_000 });
 
-    expect(verdictsIn({ groups, jobs: [full, old, job(2, { createdAtMs: NOW - 5_000 })] })[2]).toBe(
+    expect(planScene({ groups, jobs: [full, old, job(2, { createdAtMs: NOW - 5_000 })] }).verdicts[2]).toBe(
       `chain ${named(wide, 1)}`,
     );
-    expect(verdictsIn({ groups, jobs: [running(1, named(wide, 3)), job(2), job(3)] })).toEqual({
+    expect(planScene({ groups, jobs: [running(1, named(wide, 3)), job(2), job(3)] }).verdicts).toEqual({
       1: 'running',
       2: `new-runner ${named(wide, 2)}`,
       3: `chain ${named(narrow, 1)}`,
@@ -117,7 +105,7 @@ describe('P2 nothing is started twice', () => {
     const jobs = [job(1), job(2), running(3, named(two, 1))];
     const liveJobs = [live(named(two, 1), 'running'), live(named(two, 2), 'starting')];
 
-    expect(verdictsIn({ groups: [two], jobs, liveJobs })).toEqual({
+    expect(planScene({ groups: [two], jobs, liveJobs }).verdicts).toEqual({
       1: `free-runner ${named(two, 2)}`,
       2: 'cap',
       3: 'running',
@@ -128,7 +116,7 @@ describe('P2 nothing is started twice', () => {
     const big = group({ name: 'b-big', labels: ['linux', 'gpu'] });
     const jobs = [running(1, named(big, 2)), job(2, { labels: ['gpu'] })];
 
-    expect(verdictsIn({ groups: [group({ name: 'a-small' }), big], jobs })[2]).toContain('b-big-');
+    expect(planScene({ groups: [group({ name: 'a-small' }), big], jobs }).verdicts[2]).toContain('b-big-');
   });
 
   it('drops a free runner that no job needs', () => {
@@ -141,12 +129,12 @@ describe('P2 nothing is started twice', () => {
     const groups = [group({ templateHash: 't2' })];
     const fixed = named(group({ templateHash: 't2' }), 1);
 
-    expect(reasonsIn({ groups, jobs: [job(1)], liveJobs: [live(named(ci, 1), 'starting')] })).toEqual({
+    expect(planScene({ groups, jobs: [job(1)], liveJobs: [live(named(ci, 1), 'starting')] }).reasons).toEqual({
       [fixed]: 'new-runner',
       [named(ci, 1)]: 'replaced',
     });
-    expect(namesIn({ groups, jobs: [job(1)] })).toEqual([fixed]);
-    expect(namesIn({ groups, jobs: [job(1)], runners: [row(named(ci, 1))] })).toEqual([named(ci, 1)]);
+    expect(planScene({ groups, jobs: [job(1)] }).names).toEqual([fixed]);
+    expect(planScene({ groups, jobs: [job(1)], runners: [row(named(ci, 1))] }).names).toEqual([named(ci, 1)]);
   });
 
   it('keeps the runner that starts after 40 runners of its job took others, and waits after those that failed', () => {
@@ -154,8 +142,8 @@ describe('P2 nothing is started twice', () => {
     const jobs = [...many, job(1)];
     const failed = [41, 42].map((ordinal) => live(named(ci, 1, ordinal), 'failed', { finishedAtMs: NOW - 3_000 }));
 
-    expect(namesIn({ jobs, liveJobs: [live(named(ci, 1, 40), 'starting')] })).toEqual([named(ci, 1, 40)]);
-    expect(verdictsIn({ jobs, liveJobs: failed })[1]).toBe('backing-off');
+    expect(planScene({ jobs, liveJobs: [live(named(ci, 1, 40), 'starting')] }).names).toEqual([named(ci, 1, 40)]);
+    expect(planScene({ jobs, liveJobs: failed }).verdicts[1]).toBe('backing-off');
   });
 });
 
@@ -164,7 +152,7 @@ describe('P2 a runner that no job needs', () => {
   const registered = { runners: [row(named(ci, 1))] };
   const elsewhere = running(9, 'build-host-1');
   const gpuJob = (id: number) => running(id, 'gpu-host-1', { labels: ['gpu'] });
-  const fateIn = (scene: Scene) => reasonsIn({ liveJobs: [starting], ...scene })[named(ci, 1)];
+  const fateIn = (scene: Scene) => planScene({ liveJobs: [starting], ...scene }).reasons[named(ci, 1)];
 
   it('is kept while CI goes on that it could have taken', () => {
     const planned = planScene({ jobs: [elsewhere], liveJobs: [starting] });
@@ -181,7 +169,7 @@ describe('P2 a runner that no job needs', () => {
   it('and serves the next job', () => {
     const scene = { jobs: [elsewhere, job(10)], liveJobs: [starting] };
 
-    expect(verdictsIn(scene)[10]).toBe(`free-runner ${named(ci, 1)}`);
+    expect(planScene(scene).verdicts[10]).toBe(`free-runner ${named(ci, 1)}`);
     expect(planScene(scene).groups).toMatchObject([{ waiting: 1, spare: 0 }]);
   });
 
@@ -233,7 +221,7 @@ describe('P2 a runner that no job needs', () => {
     const liveJobs = [1, 2, 3].map((id) => live(named(ci, id), 'running'));
     const groups = [group({ maxActiveRunners: 2 })];
 
-    expect(reasonsIn({ groups, jobs: [elsewhere, job(4)], runners: [row(named(ci, 3))], liveJobs })).toEqual({
+    expect(planScene({ groups, jobs: [elsewhere, job(4)], runners: [row(named(ci, 3))], liveJobs }).reasons).toEqual({
       [named(ci, 1)]: 'spare',
       [named(ci, 2)]: 'surplus',
       [named(ci, 3)]: 'free-runner',

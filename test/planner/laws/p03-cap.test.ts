@@ -1,7 +1,7 @@
 /** Law P3 (docs/spec.md): the cap holds. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
 import type { Job, LiveJob } from '../../../src/planner/evidence.ts';
-import { done, group, job, live, NOW, named, namesIn, planScene, running, servedIn } from '../../support/scenario.ts';
+import { done, group, job, live, NOW, named, planScene, running } from '../../support/scenario.ts';
 
 const two = group({ maxActiveRunners: 2 });
 const one = group({ maxActiveRunners: 1 });
@@ -12,7 +12,7 @@ describe.each<[string, readonly LiveJob[] | undefined]>([
   ['where Kubernetes shows Jobs', [live(named(two, 77), 'complete')]],
 ])('P3 the cap holds %s', (_, liveJobs) => {
   const served = (jobs: readonly Job[], of = two, ...more: readonly LiveJob[]) =>
-    servedIn({ groups: [of], jobs, liveJobs: liveJobs && [...liveJobs, ...more] });
+    planScene({ groups: [of], jobs, liveJobs: liveJobs && [...liveJobs, ...more] }).served;
 
   it('serves the jobs first that have been ready longest, and holds back the others', () => {
     const jobs = [job(3), job(1), job(2)];
@@ -26,7 +26,7 @@ describe.each<[string, readonly LiveJob[] | undefined]>([
   it('counts busy runners, and lets more than the cap live only while they are busy', () => {
     const jobs = [1, 2, 3].map((id) => running(id, named(two, id)));
 
-    expect(namesIn({ groups: [two], jobs: [...jobs, job(4)], liveJobs })).toHaveLength(3);
+    expect(planScene({ groups: [two], jobs: [...jobs, job(4)], liveJobs }).names).toHaveLength(3);
   });
 
   it('puts a job that needed another one behind those that were ready before, whatever its id', () => {

@@ -1,21 +1,7 @@
 /** Law P4 (docs/spec.md): a used-up name does not stand for a runner again. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
 import type { Job, LiveJob } from '../../../src/planner/evidence.ts';
-import {
-  becauseIn,
-  done,
-  group,
-  job,
-  live,
-  NOW,
-  named,
-  namesIn,
-  planScene,
-  row,
-  running,
-  type Scene,
-  verdictsIn,
-} from '../../support/scenario.ts';
+import { done, group, job, live, NOW, named, planScene, row, running, type Scene } from '../../support/scenario.ts';
 
 const ci = group();
 const one = group({ maxActiveRunners: 1 });
@@ -24,13 +10,13 @@ const failed = (ordinal: number, finishedAtMs = NOW, over: Partial<LiveJob> = {}
   live(named(ci, 1, ordinal), 'failed', { finishedAtMs, ...over });
 /** What job 1 is told, beside these Jobs. */
 const toldBeside = (liveJobs: readonly LiveJob[], scene: Scene = {}) =>
-  verdictsIn({ jobs: [job(1)], liveJobs, ...scene })[1];
+  planScene({ jobs: [job(1)], liveJobs, ...scene }).verdicts[1];
 
 describe('P4 a used-up name is not emitted again', () => {
   it('takes the next ordinal when the runner of that name has finished a job', () => {
     const liveJobs = [live(named(ci, 2), 'complete')];
 
-    expect(namesIn({ jobs: [done(1, named(ci, 2)), job(2)], liveJobs })).toEqual([named(ci, 2, 1)]);
+    expect(planScene({ jobs: [done(1, named(ci, 2)), job(2)], liveJobs }).names).toEqual([named(ci, 2, 1)]);
   });
 
   it.each(['failed', 'complete'] as const)(
@@ -78,12 +64,12 @@ describe('P4 a used-up name is not emitted again', () => {
   ])('does not count runners of the job that %s', (_, over, others) => {
     const scene = { jobs: [job(1), ...others], liveJobs: [failed(0, NOW - 1_000, over), failed(1, NOW - 1_000, over)] };
 
-    expect(verdictsIn(scene)[1]).toBe(`new-runner ${named(ci, 1, 2)}`);
-    expect(becauseIn(scene)).not.toContain('back-off-record');
+    expect(planScene(scene).verdicts[1]).toBe(`new-runner ${named(ci, 1, 2)}`);
+    expect(planScene(scene).because).not.toContain('back-off-record');
   });
 
   it('keeps the record of a failure only while this stay of the job waits', () => {
-    const becauseOf = (...jobs: Job[]) => becauseIn({ jobs, liveJobs: [failed(0)] });
+    const becauseOf = (...jobs: Job[]) => planScene({ jobs, liveJobs: [failed(0)] }).because;
 
     expect(becauseOf(job(1))).toContain('back-off-record');
     for (const jobs of [[job(1, { attempt: 2 })], [running(1, 'elsewhere')], []])
@@ -93,7 +79,8 @@ describe('P4 a used-up name is not emitted again', () => {
   it('does not take an offline row for a used-up name, also where Kubernetes shows other Jobs', () => {
     const runners = [row(named(ci, 1), { online: false })];
 
-    expect(toldBeside([live(named(ci, 9), 'complete')], { runners })).toBe(`new-runner ${named(ci, 1)}`);
+    for (const liveJobs of [undefined, [live(named(ci, 9), 'complete')]])
+      expect(toldBeside([], { runners, liveJobs })).toBe(`new-runner ${named(ci, 1)}`);
   });
 
   it('does not wait for a failure that lies far ahead: that clock is wrong', () => {
@@ -111,7 +98,7 @@ describe('P4 a used-up name is not emitted again', () => {
   it('gives the slot of a job that backs off to the next one, and a free runner to the job', () => {
     const liveJobs = [failed(0), failed(1)];
 
-    expect(verdictsIn({ groups: [one], jobs: [job(1), job(2)], liveJobs })).toEqual({
+    expect(planScene({ groups: [one], jobs: [job(1), job(2)], liveJobs }).verdicts).toEqual({
       1: 'backing-off',
       2: `new-runner ${named(one, 2)}`,
     });
@@ -125,7 +112,7 @@ describe('P4 a used-up name is not emitted again', () => {
     const liveJobs = [failed(0), failed(1), ...idle.map((name) => live(name, 'running'))];
     const scene = { groups: [one], jobs: [job(1), job(2)], liveJobs, runners: idle.map((name) => row(name)) };
 
-    expect(verdictsIn(scene)).toEqual({ 1: 'backing-off', 2: `free-runner ${named(one, 8)}` });
+    expect(planScene(scene).verdicts).toEqual({ 1: 'backing-off', 2: `free-runner ${named(one, 8)}` });
   });
 
   it('passes a job whose first owner backs off on to the next one', () => {
@@ -143,12 +130,12 @@ describe('P4 a used-up name is not emitted again', () => {
     const idle = { jobs: [done(2, named(ci, 2)), job(3)], runners: [row(ghost)] };
     const liveJobs = [live(named(ci, 2), 'complete', { finishedAtMs: NOW })];
 
-    expect(verdictsIn({ ...idle, liveJobs })[3]).toBe(`new-runner ${named(ci, 3)}`);
+    expect(planScene({ ...idle, liveJobs }).verdicts[3]).toBe(`new-runner ${named(ci, 3)}`);
     // Without any Job in sight this cluster may be another one.
-    expect(verdictsIn(idle)[3]).toBe(`free-runner ${ghost}`);
+    expect(planScene(idle).verdicts[3]).toBe(`free-runner ${ghost}`);
     // A runner that works is never given up for what is not seen.
     const busy = { jobs: [running(4, ghost), job(3)], runners: [row(ghost, { busy: true })] };
-    expect(namesIn({ ...busy, liveJobs })).toContain(ghost);
+    expect(planScene({ ...busy, liveJobs }).names).toContain(ghost);
   });
 
   it('does not take a runner that was lost while it ran a job for one that failed to start', () => {
@@ -158,6 +145,6 @@ describe('P4 a used-up name is not emitted again', () => {
   it('takes a name that lives again, because Gitea shows its row online, for alive', () => {
     const jobs = [done(1, named(ci, 1)), job(2)];
 
-    expect(verdictsIn({ jobs, runners: [row(named(ci, 1))] })[2]).toBe(`free-runner ${named(ci, 1)}`);
+    expect(planScene({ jobs, runners: [row(named(ci, 1))] }).verdicts[2]).toBe(`free-runner ${named(ci, 1)}`);
   });
 });

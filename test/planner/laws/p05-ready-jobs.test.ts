@@ -1,16 +1,6 @@
 /** Law P5 (docs/spec.md): only ready jobs get runners. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
-import {
-  done,
-  emittedNames,
-  group,
-  job,
-  named,
-  namesIn,
-  planScene,
-  running,
-  verdicts,
-} from '../../support/scenario.ts';
+import { done, group, job, named, planScene, running } from '../../support/scenario.ts';
 
 describe('P5 only ready jobs get runners', () => {
   it.each([
@@ -19,15 +9,13 @@ describe('P5 only ready jobs get runners', () => {
     ['in progress elsewhere', running(1, 'someone-else'), 'running'],
     ['without labels', job(1, { labels: [] }), 'no-labels'],
   ])('not a job that is %s', (_, it_, verdict) => {
-    const planned = planScene({ jobs: [it_] });
-
-    expect(emittedNames(planned)).toEqual([]);
-    expect(verdicts(planned)).toEqual({ 1: verdict });
+    expect(planScene({ jobs: [it_] }).because).toEqual([]);
+    expect(planScene({ jobs: [it_] }).verdicts).toEqual({ 1: verdict });
   });
 
   it('a job without labels only where the group asks for it', () => {
     const open = group({ acceptUnlabelledJobs: true });
 
-    expect(namesIn({ groups: [open], jobs: [job(1, { labels: [] })] })).toEqual([named(open, 1)]);
+    expect(planScene({ groups: [open], jobs: [job(1, { labels: [] })] }).names).toEqual([named(open, 1)]);
   });
 });

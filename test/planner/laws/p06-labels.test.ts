@@ -1,6 +1,6 @@
 /** Law P6 (docs/spec.md): labels are compared exactly. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
-import { group, job, named, namesIn, planScene, row, verdicts, verdictsIn } from '../../support/scenario.ts';
+import { group, job, named, planScene, row } from '../../support/scenario.ts';
 
 const ci = group();
 
@@ -15,7 +15,7 @@ describe('P6 labels are compared exactly', () => {
     [['linux', 'arm'], false],
     [['linux:host'], false],
   ])('%j', (labels, covered) => {
-    expect(namesIn({ groups: [both], jobs: [job(1, { labels })] })).toHaveLength(covered ? 1 : 0);
+    expect(planScene({ groups: [both], jobs: [job(1, { labels })] }).names).toHaveLength(covered ? 1 : 0);
   });
 
   it('names the labels that the nearest group lacks', () => {
@@ -35,12 +35,12 @@ describe('P6 a runner serves only jobs that its own registration covers', () => 
   it('not a label that its group got later', () => {
     const planned = planScene({ groups: [wider], jobs: [gpuJob], runners: [row(named(ci, 1))] });
 
-    expect(verdicts(planned)).toEqual({ 2: `new-runner ${named(wider, 2)}` });
+    expect(planned.verdicts).toEqual({ 2: `new-runner ${named(wider, 2)}` });
     expect(planned.runners).toContainEqual(expect.objectContaining({ runner: named(ci, 1), because: 'surplus' }));
   });
 
   it('not even the job that it was made for', () => {
-    expect(verdictsIn({ groups: [wider], jobs: [gpuJob], runners: [row(named(ci, 2))] })).toEqual({
+    expect(planScene({ groups: [wider], jobs: [gpuJob], runners: [row(named(ci, 2))] }).verdicts).toEqual({
       2: `new-runner ${named(wider, 2)}`,
     });
   });
@@ -49,7 +49,7 @@ describe('P6 a runner serves only jobs that its own registration covers', () => 
     const jobs = [job(3), gpuJob];
     const runners = [row(named(ci, 8)), row(named(wider, 9), { labels: ['linux', 'gpu'] })];
 
-    expect(verdictsIn({ groups: [wider], jobs, runners })).toEqual({
+    expect(planScene({ groups: [wider], jobs, runners }).verdicts).toEqual({
       2: `free-runner ${named(wider, 9)}`,
       3: `free-runner ${named(ci, 8)}`,
     });

@@ -1,7 +1,7 @@
 /** Law P7 (docs/spec.md): a job has one owner. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
 import type { Group } from '../../../src/planner/evidence.ts';
-import { done, emittedIn, group, job, live, NOW, named, namesIn, row } from '../../support/scenario.ts';
+import { done, group, job, live, NOW, named, planScene, row, type Scene } from '../../support/scenario.ts';
 
 const ci = group();
 
@@ -11,7 +11,8 @@ describe('P7 a job that several groups cover has one owner', () => {
   const small = group({ name: 'x-small' });
   const same = group({ name: 'w-same' });
   const global = group({ name: 'a-global', scope: 'global' });
-  const ownerAmong = (...groups: Group[]) => emittedIn({ groups, jobs: [job(1)] }).map(({ group: { name } }) => name);
+  const ownerAmong = (...groups: Group[]) =>
+    planScene({ groups, jobs: [job(1)] }).emitted.map(({ group: { name } }) => name);
 
   it('narrowest scope, then fewest labels, then name', () => {
     expect(ownerAmong(global, org, small, same, repo)).toEqual(['z-repo']);
@@ -31,8 +32,8 @@ describe('P7 a job that several groups cover has one owner', () => {
     const old = { createdAtMs: NOW - 60_000 };
     const scene = { groups, jobs: [done(1, named(ci, 1), old), job(2, old)] };
 
-    expect(namesIn(scene)).toEqual([named(global, 2)]);
-    expect(namesIn({ ...scene, liveJobs: [live(named(ci, 1), 'complete')] })).toEqual([named(ci, 2)]);
+    expect(planScene(scene).names).toEqual([named(global, 2)]);
+    expect(planScene({ ...scene, liveJobs: [live(named(ci, 1), 'complete')] }).names).toEqual([named(ci, 2)]);
   });
 
   it('keeps no runner of the group where it backs off, when another one serves it', () => {
@@ -41,23 +42,26 @@ describe('P7 a job that several groups cover has one owner', () => {
     );
     const liveJobs = [...failed, live(named(ci, 9), 'starting')];
 
-    expect(namesIn({ groups: [ci, global], jobs: [job(1)], liveJobs })).toEqual([named(global, 1)]);
+    expect(planScene({ groups: [ci, global], jobs: [job(1)], liveJobs }).names).toEqual([named(global, 1)]);
   });
 
-  it('stays with the group that already has a living runner for it', () => {
-    expect(namesIn({ groups: [ci, global], jobs: [job(1)], runners: [row(named(global, 1))] })).toEqual([
-      named(global, 1),
-    ]);
+  it.each<[string, Scene]>([
+    ['registered', { runners: [row(named(global, 1))] }],
+    ['starting', { liveJobs: [live(named(global, 1), 'starting'), live(named(ci, 9), 'complete')] }],
+  ])('stays with the group that already has a living runner for it, which is %s', (_, seen) => {
+    expect(planScene({ groups: [ci, global], jobs: [job(1)], ...seen }).verdicts).toEqual({
+      1: `own-runner ${named(global, 1)}`,
+    });
   });
 
   it('is not shared with a group of another Gitea that has a job of the same id', () => {
     const other = group({ name: 'other', origin: 'https://two.example.com', look: 'two' });
 
     expect(
-      namesIn({
+      planScene({
         groups: [ci, other],
         looks: { acme: { jobs: [job(1)], runners: [] }, two: { jobs: [job(1)], runners: [] } },
-      }),
+      }).names,
     ).toEqual([named(ci, 1), named(other, 1)]);
   });
 
@@ -65,10 +69,10 @@ describe('P7 a job that several groups cover has one owner', () => {
     const narrow = group({ name: 'narrow', scope: 'repo', look: 'repo' });
 
     expect(
-      namesIn({
+      planScene({
         groups: [narrow, ci],
         looks: { acme: { jobs: [job(1)], runners: [] }, repo: { jobs: [], runners: [] } },
-      }),
+      }).names,
     ).toEqual([named(ci, 1)]);
   });
 });

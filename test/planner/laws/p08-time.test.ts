@@ -1,27 +1,25 @@
 /** Law P8 (docs/spec.md): time alone changes nothing but at a spawn timeout. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
-import type { LiveJob } from '../../../src/planner/evidence.ts';
-import { done, group, job, live, NOW, named, namesIn, row, verdictsIn } from '../../support/scenario.ts';
+import { done, group, job, NOW, named, planScene, row } from '../../support/scenario.ts';
 
 const ci = group();
 
 describe('P8 time alone changes nothing but at a spawn timeout', () => {
   it('takes the next name when a runner has not come for a spawn timeout, and again after twice as long each time', () => {
-    const at = (seconds: number) => namesIn({ jobs: [job(1, { createdAtMs: NOW })], nowMs: NOW + seconds * 1000 });
+    const at = (seconds: number) =>
+      planScene({ jobs: [job(1, { createdAtMs: NOW })], nowMs: NOW + seconds * 1000 }).names;
 
-    expect(at(0)).toEqual([named(ci, 1, 0)]);
-    expect(at(299)).toEqual([named(ci, 1, 0)]);
-    expect(at(300)).toEqual([named(ci, 1, 1)]);
-    expect(at(899)).toEqual([named(ci, 1, 1)]);
-    expect(at(900)).toEqual([named(ci, 1, 2)]);
-    expect(at(2100)).toEqual([named(ci, 1, 3)]);
+    const ordinals = [0, 0, 1, 1, 2, 3];
+    expect([0, 299, 300, 899, 900, 2100].map(at)).toEqual(ordinals.map((ordinal) => [named(ci, 1, ordinal)]));
   });
 
   it('counts from when the job came within the cap, not from its creation', () => {
     const one = group({ maxActiveRunners: 1 });
     const old = { createdAtMs: NOW - 3_600_000 };
 
-    expect(namesIn({ groups: [one], jobs: [done(1, named(one, 1), old), job(2, old)] })).toEqual([named(one, 2)]);
+    expect(planScene({ groups: [one], jobs: [done(1, named(one, 1), old), job(2, old)] }).names).toEqual([
+      named(one, 2),
+    ]);
   });
 
   it('counts from the end that freed its own slot, not from a later one', () => {
@@ -35,48 +33,28 @@ describe('P8 time alone changes nothing but at a spawn timeout', () => {
       job(4, old),
     ];
 
-    expect(namesIn({ groups: [two], jobs })).toEqual([named(two, 3, 1), named(two, 4, 0)]);
+    expect(planScene({ groups: [two], jobs }).names).toEqual([named(two, 3, 1), named(two, 4, 0)]);
   });
 
   it('counts from the end of the job that it needed', () => {
     const old = { createdAtMs: NOW - 3_600_000, runId: 9 };
 
-    expect(namesIn({ jobs: [done(1, 'elsewhere', old), job(2, old)] })).toEqual([named(ci, 2)]);
+    expect(planScene({ jobs: [done(1, 'elsewhere', old), job(2, old)] }).names).toEqual([named(ci, 2)]);
   });
 
-  it('counts from what Kubernetes shows of the pod', () => {
-    const oldJob = job(1, { createdAtMs: NOW - 3_600_000 });
-    const seen = (state: LiveJob['state'], ageMs: number, over: Partial<LiveJob> = {}) =>
-      verdictsIn({ jobs: [oldJob], liveJobs: [live(named(ci, 1), state, { createdAtMs: NOW - ageMs, ...over })] })[1];
-    const own = `own-runner ${named(ci, 1)}`;
-    const next = `new-runner ${named(ci, 1, 1)}`;
+  it('gives a job the same one of two runners, its own or free ones, in whatever order Gitea lists them', () => {
+    for (const names of [
+      [named(ci, 1, 0), named(ci, 1, 1)],
+      [named(ci, 8), named(ci, 9)],
+    ]) {
+      const runners = names.map((name, nth) => row(name, { id: nth + 1 }));
+      const given = planScene({ jobs: [job(1)], runners }).verdicts;
 
-    // Its container runs, and it does not register.
-    expect(seen('running', 299_000)).toBe(own);
-    expect(seen('running', 300_000)).toBe(next);
-    expect(seen('running', 400_000, { runningSinceMs: NOW - 299_000 })).toBe(own);
-    expect(seen('running', 400_000, { runningSinceMs: NOW - 300_000 })).toBe(next);
-    // An image that cannot be pulled: the next pod would be as stuck.
-    const trouble = { reason: 'ImagePullBackOff' };
-    expect(seen('starting', 3_599_000, { trouble })).toBe(own);
-    expect(seen('starting', 3_600_000, { trouble })).toBe(next);
-  });
-
-  it('keeps the same one of two registered runners of a job, in whatever order Gitea lists them', () => {
-    const runners = [row(named(ci, 1, 0)), row(named(ci, 1, 1), { id: 2 })];
-    const kept = verdictsIn({ jobs: [job(1)], runners });
-
-    expect(verdictsIn({ jobs: [job(1)], runners: runners.toReversed() })).toEqual(kept);
-  });
-
-  it('gives a job the same one of two free runners, in whatever order Gitea lists them', () => {
-    const runners = [row(named(ci, 8)), row(named(ci, 9), { id: 2 })];
-    const given = verdictsIn({ jobs: [job(1)], runners });
-
-    expect(verdictsIn({ jobs: [job(1)], runners: runners.toReversed() })).toEqual(given);
+      expect(planScene({ jobs: [job(1)], runners: runners.toReversed() }).verdicts).toEqual(given);
+    }
   });
 
   it('is not upset by a Gitea whose clock is ahead', () => {
-    expect(namesIn({ jobs: [job(1, { createdAtMs: NOW + 900_000 })] })).toEqual([named(ci, 1)]);
+    expect(planScene({ jobs: [job(1, { createdAtMs: NOW + 900_000 })] }).names).toEqual([named(ci, 1)]);
   });
 });

@@ -1,22 +1,7 @@
 /** Law P10 (docs/spec.md): doubt keeps. Each scene made it necessary. */
 import { describe, expect, it } from 'vitest';
 import type { Job, LiveJob, RegisteredRunner } from '../../../src/planner/evidence.ts';
-import {
-  becauseIn,
-  done,
-  emittedIn,
-  group,
-  job,
-  live,
-  NOW,
-  named,
-  planScene,
-  reasonsIn,
-  row,
-  running,
-  type Scene,
-  verdictsIn,
-} from '../../support/scenario.ts';
+import { done, group, job, live, NOW, named, planScene, row, running, type Scene } from '../../support/scenario.ts';
 
 const ci = group();
 const one = group({ maxActiveRunners: 1 });
@@ -31,7 +16,7 @@ describe('P10 a runner at work of which Gitea hears nothing', () => {
     runners: [row(name, { online: false })],
     ...scene,
   });
-  const room = (scene: Scene = {}) => verdictsIn(silent(scene))[2];
+  const room = (scene: Scene = {}) => planScene(silent(scene)).verdicts[2];
   /** Job 2 shows that Gitea was there so many seconds ago. */
   const whenUp = (seconds: number) => room({ jobs: [begun(61), job(2, { createdAtMs: NOW - seconds * 1000 })] });
   const isFree = `new-runner ${named(one, 2)}`;
@@ -72,8 +57,8 @@ describe('P10 doubt keeps', () => {
   ])('a runner that Gitea shows busy though it lists no job (%s), with its place under the cap', (_, liveJobs) => {
     const scene = { groups: [one], jobs: [job(2)], runners: [row(name, { busy: true })], liveJobs };
 
-    expect(emittedIn(scene)).toMatchObject([{ runner: name, because: 'finishing', pinned: true, skip: true }]);
-    expect(verdictsIn(scene)).toEqual({ 2: 'cap' });
+    expect(planScene(scene).emitted).toMatchObject([{ runner: name, because: 'finishing', pinned: true, skip: true }]);
+    expect(planScene(scene).verdicts).toEqual({ 2: 'cap' });
   });
 
   describe('of two looks', () => {
@@ -88,7 +73,7 @@ describe('P10 doubt keeps', () => {
       }));
 
     it('a runner that one shows busy and the other one finished', () => {
-      for (const scene of bothWays(done(1, name), running(1, name))) expect(becauseIn(scene)).toEqual(['busy']);
+      for (const scene of bothWays(done(1, name), running(1, name))) expect(planScene(scene).because).toEqual(['busy']);
     });
 
     it.each<[Job['status'], Job['status']]>([
@@ -107,7 +92,7 @@ describe('P10 doubt keeps', () => {
 
     it('a job that one shows queued again after a rerun, and the other one in its first stay', () => {
       for (const scene of bothWays(job(1, { attempt: 2 }), done(1, name)))
-        expect(verdictsIn(scene)[1]).toContain('new-runner');
+        expect(planScene(scene).verdicts[1]).toContain('new-runner');
     });
   });
 
@@ -139,7 +124,7 @@ describe('P10 doubt keeps', () => {
 
       for (const all of [rows, rows.toReversed()]) {
         const runners = all.map((over) => row(name, over));
-        expect(reasonsIn({ groups, jobs: [job(2, { labels: ['gpu'] })], runners })[name]).toBe(because);
+        expect(planScene({ groups, jobs: [job(2, { labels: ['gpu'] })], runners }).reasons[name]).toBe(because);
       }
     },
   );

@@ -1,18 +1,7 @@
 /** Law P13 (docs/spec.md): a runner keeps its PriorityClass, and no tier gets more runners than it has places. */
 import { describe, expect, it } from 'vitest';
 import type { LiveJob } from '../../../src/planner/evidence.ts';
-import {
-  emittedIn,
-  group,
-  job,
-  live,
-  NOW,
-  named,
-  planScene,
-  row,
-  running,
-  type Scene,
-} from '../../support/scenario.ts';
+import { group, job, live, NOW, named, planScene, row, running, type Scene } from '../../support/scenario.ts';
 
 const tiers = [
   { priorityClassName: 'critical', threshold: 1 },
@@ -21,7 +10,9 @@ const tiers = [
 const ci = group({ maxActiveRunners: 3, priorityTiers: tiers });
 
 const classesOf = (scene: Scene): Readonly<Record<string, string | undefined>> =>
-  Object.fromEntries(emittedIn({ groups: [ci], ...scene }).map(({ runner, priorityClass }) => [runner, priorityClass]));
+  Object.fromEntries(
+    planScene({ groups: [ci], ...scene }).emitted.map(({ runner, priorityClass }) => [runner, priorityClass]),
+  );
 const alive = (id: number, priorityClass: string, over: Partial<LiveJob> = {}): LiveJob =>
   live(named(ci, id), 'running', { priorityClass, ...over });
 
@@ -35,21 +26,20 @@ describe('P13 priority tiers', () => {
     });
   });
 
-  it('never change the class of a runner that exists, nor its name, when an earlier place becomes free', () => {
+  it('never change the class of a runner that exists, and give a new one the lowest place that no runner has', () => {
+    const atWork = (priorityClass: string) => [alive(2, priorityClass, { pinned: true })];
     const jobs = [running(2, named(ci, 2)), job(3)];
-    const liveJobs = [alive(2, 'standard', { pinned: true }), alive(3, 'standard')];
+    const [two, three, four] = [2, 3, 4].map((id) => named(ci, id)) as [string, string, string];
 
-    expect(classesOf({ jobs, liveJobs })).toEqual({ [named(ci, 2)]: 'standard', [named(ci, 3)]: 'standard' });
-  });
-
-  it('give a new runner the lowest place that no runner has', () => {
-    const jobs = [running(2, named(ci, 2)), job(3)];
-
-    expect(classesOf({ jobs, liveJobs: [alive(2, 'standard')] })).toMatchObject({ [named(ci, 3)]: 'critical' });
-    expect(classesOf({ jobs, liveJobs: [alive(2, 'critical')] })).toMatchObject({ [named(ci, 3)]: 'standard' });
-    expect(classesOf({ jobs: [...jobs, job(4)], liveJobs: [alive(2, 'standard')] })).toMatchObject({
-      [named(ci, 3)]: 'critical',
-      [named(ci, 4)]: 'standard',
+    expect(classesOf({ jobs, liveJobs: [...atWork('standard'), alive(3, 'standard')] })).toEqual({
+      [two]: 'standard',
+      [three]: 'standard',
+    });
+    expect(classesOf({ jobs, liveJobs: atWork('critical') })).toEqual({ [two]: 'critical', [three]: 'standard' });
+    expect(classesOf({ jobs: [...jobs, job(4)], liveJobs: atWork('standard') })).toEqual({
+      [two]: 'standard',
+      [three]: 'critical',
+      [four]: 'standard',
     });
   });
 
@@ -107,11 +97,5 @@ describe('P13 priority tiers', () => {
     const liveJobs = [live(named(ci, 9), 'complete')];
 
     expect(classesOf({ jobs, liveJobs })).toMatchObject({ [named(ci, 2)]: 'standard' });
-  });
-
-  it('take no part in the names of runners', () => {
-    expect(Object.keys(classesOf({ groups: [group({ maxActiveRunners: 3 })], jobs: [job(1)] }))).toEqual([
-      named(ci, 1),
-    ]);
   });
 });

@@ -1,20 +1,7 @@
 /** Law P14 (docs/spec.md): a pod that cannot start is waited for, and keeps no place that others wait for. */
 import { describe, expect, it } from 'vitest';
 import { type LiveJob, NO_POD } from '../../../src/planner/evidence.ts';
-import {
-  group,
-  job,
-  live,
-  NOW,
-  named,
-  namesIn,
-  planScene,
-  reasonsIn,
-  row,
-  running,
-  type Scene,
-  verdictsIn,
-} from '../../support/scenario.ts';
+import { group, job, live, NOW, named, planScene, row, running, type Scene } from '../../support/scenario.ts';
 
 const one = group({ maxActiveRunners: 1 });
 const two = group({ maxActiveRunners: 2 });
@@ -31,7 +18,7 @@ const OWN = `own-runner ${named(ci, 1)}`;
 
 describe('P14 a pod that cannot start', () => {
   it.each([10, 15, 59])('is not exchanged for a twin after %d minutes while no other job waits', (minutes) => {
-    expect(verdictsIn({ jobs: [old(1)], liveJobs: [stuck(named(ci, 1), minutes)] })).toEqual({ 1: OWN });
+    expect(planScene({ jobs: [old(1)], liveJobs: [stuck(named(ci, 1), minutes)] }).verdicts).toEqual({ 1: OWN });
   });
 
   it('loses its place to the job that waits for it, after pendingDeadlineMs and not before', () => {
@@ -41,9 +28,10 @@ describe('P14 a pod that cannot start', () => {
       liveJobs: [stuck(named(one, 1), minutes)],
     });
 
-    expect(verdictsIn(stuckFor(14.9))).toEqual({ 1: OWN, 2: 'cap' });
-    expect(verdictsIn(stuckFor(15))).toEqual({ 1: 'cap', 2: `new-runner ${named(one, 2)}` });
-    expect(reasonsIn(stuckFor(15))).toMatchObject({ [named(one, 1)]: 'stuck' });
+    expect(planScene(stuckFor(14.9)).verdicts).toEqual({ 1: OWN, 2: 'cap' });
+    expect(planScene(stuckFor(15)).verdicts).toEqual({ 1: 'cap', 2: `new-runner ${named(one, 2)}` });
+    expect(planScene(stuckFor(15)).reasons).toMatchObject({ [named(one, 1)]: 'stuck' });
+    expect(planScene(stuckFor(15)).names).toEqual([named(one, 2)]);
   });
 
   it.each<[string, Scene, Readonly<Record<number, string>>]>([
@@ -90,7 +78,7 @@ describe('P14 a pod that cannot start', () => {
       { 1: OWN, 2: `new-runner ${named(other, 2)}` },
     ],
   ])('%s', (_, scene, expected) => {
-    expect(verdictsIn(scene)).toEqual(expected);
+    expect(planScene(scene).verdicts).toEqual(expected);
   });
 
   it('takes no place from a runner that starts well: neither from that of another job nor from the second one of its own', () => {
@@ -99,11 +87,11 @@ describe('P14 a pod that cannot start', () => {
     const besideAnother = [stuck(named(two, 1), 20), starting(named(two, 2))];
     const besideItsOwn = [stuck(named(one, 1), 20, ofNode), starting(named(one, 1, 1))];
 
-    expect(verdictsIn({ groups: [two], jobs: [...jobs, old(3)], liveJobs: besideAnother })).toMatchObject({
+    expect(planScene({ groups: [two], jobs: [...jobs, old(3)], liveJobs: besideAnother }).verdicts).toMatchObject({
       1: 'cap',
       2: `own-runner ${named(two, 2)}`,
     });
-    expect(verdictsIn({ groups: [one], jobs, liveJobs: besideItsOwn })).toEqual({
+    expect(planScene({ groups: [one], jobs, liveJobs: besideItsOwn }).verdicts).toEqual({
       1: `own-runner ${named(one, 1, 1)}`,
       2: 'cap',
     });
@@ -114,8 +102,8 @@ describe('P14 a pod that cannot start', () => {
     const liveJobs = [stuck(named(off, 1), 20), live(named(one, 9), 'complete')];
     const scene = { groups: [off, one], jobs: [old(1), old(2)], liveJobs };
 
-    expect(verdictsIn(scene)).toEqual({ 1: `new-runner ${named(one, 1)}`, 2: 'cap' });
-    expect(reasonsIn(scene)).toMatchObject({ [named(off, 1)]: 'suspended' });
+    expect(planScene(scene).verdicts).toEqual({ 1: `new-runner ${named(one, 1)}`, 2: 'cap' });
+    expect(planScene(scene).reasons).toMatchObject({ [named(off, 1)]: 'suspended' });
   });
 
   it('does not cost its job the turn on its next node when its group holds nobody back', () => {
@@ -123,7 +111,7 @@ describe('P14 a pod that cannot start', () => {
     const jobs = [job(1, { labels: ['gpu'], createdAtMs: NOW - 120 * MINUTE }), old(2)];
     const liveJobs = [stuck(named(gpu, 1), 20, ofNode), live(named(one, 9), 'complete')];
 
-    expect(verdictsIn({ groups: [gpu, one], jobs, liveJobs })).toEqual({
+    expect(planScene({ groups: [gpu, one], jobs, liveJobs }).verdicts).toEqual({
       1: `new-runner ${named(gpu, 1, 1)}`,
       2: `new-runner ${named(one, 2)}`,
     });
@@ -132,9 +120,9 @@ describe('P14 a pod that cannot start', () => {
   it('is tried once more on another node when the kubelet says what is wrong', () => {
     const stuckFor = (minutes: number) => ({ jobs: [old(1)], liveJobs: [stuck(named(ci, 1), minutes, ofNode)] });
 
-    expect(verdictsIn(stuckFor(14.9))).toEqual({ 1: OWN });
-    expect(verdictsIn(stuckFor(15))).toEqual({ 1: `new-runner ${named(ci, 1, 1)}` });
-    expect(reasonsIn(stuckFor(15))).toMatchObject({ [named(ci, 1)]: 'stuck' });
+    expect(planScene(stuckFor(14.9)).verdicts).toEqual({ 1: OWN });
+    expect(planScene(stuckFor(15)).verdicts).toEqual({ 1: `new-runner ${named(ci, 1, 1)}` });
+    expect(planScene(stuckFor(15)).reasons).toMatchObject({ [named(ci, 1)]: 'stuck' });
   });
 
   it('is told with its reason, and as late after a spawn timeout', () => {
@@ -182,7 +170,8 @@ describe('P14 a group whose runners fail before they start', () => {
     [1, 2, 3].map((id) => refused(id, secondsAgo, over));
   const jobs = [1, 2, 3, 4, 5].map(old);
   const newOnes = (liveJobs: readonly LiveJob[], runners: Scene['runners'] = []) =>
-    Object.values(verdictsIn({ jobs, liveJobs, runners })).filter((verdict) => verdict.startsWith('new-runner')).length;
+    Object.values(planScene({ jobs, liveJobs, runners }).verdicts).filter((verdict) => verdict.startsWith('new-runner'))
+      .length;
 
   it('starts none for other jobs while it backs off, from the last failure on, whenever the others were', () => {
     expect(newOnes(three(19).slice(1))).toBe(5);
@@ -239,6 +228,8 @@ describe('P14 a group whose runners fail before they start', () => {
     const working = live(named(ci, 7), 'running', { createdAtMs: NOW - MINUTE });
     const liveJobs = [...three(5), live(named(ci, 5), 'starting'), working];
 
-    expect(namesIn({ jobs: [...jobs, running(7, named(ci, 7))], liveJobs })).toEqual(expect.arrayContaining(names));
+    expect(planScene({ jobs: [...jobs, running(7, named(ci, 7))], liveJobs }).names).toEqual(
+      expect.arrayContaining(names),
+    );
   });
 });

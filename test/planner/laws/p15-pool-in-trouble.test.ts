@@ -2,31 +2,17 @@
 import { describe, expect, it } from 'vitest';
 import type { LiveJob } from '../../../src/planner/evidence.ts';
 import { idle, join, pool, warm } from '../../support/pool-scene.ts';
-import {
-  done,
-  emittedIn,
-  group,
-  job,
-  live,
-  NOW,
-  named,
-  namesIn,
-  reasonsIn,
-  row,
-  running,
-  type Scene,
-  verdictsIn,
-} from '../../support/scenario.ts';
+import { done, group, job, live, NOW, named, planScene, row, running, type Scene } from '../../support/scenario.ts';
 
 /** A group that keeps one idle runner. */
 const one = { ...pool, minIdleRunners: 1 };
-const fatesIn = (scene: Scene) => reasonsIn({ groups: [one], ...scene });
+const fatesIn = (scene: Scene) => planScene({ groups: [one], ...scene }).reasons;
 
 describe('P15 a runner that no job needs any more', () => {
   const left = named(pool, 5);
 
   it('fills the pool, is not created again, and nothing else is started for its place', () => {
-    const out = emittedIn({ groups: [pool], ...join(idle(left), idle(warm(2))) });
+    const out = planScene({ groups: [pool], ...join(idle(left), idle(warm(2))) }).emitted;
 
     expect(out).toEqual([
       expect.objectContaining({ runner: warm(2), because: 'warm' }),
@@ -43,13 +29,13 @@ describe('P15 a runner that no job needs any more', () => {
   });
 
   it('takes no slot: the first one is asked for', () => {
-    expect(namesIn({ groups: [pool], ...idle(left) })).toEqual([warm(1), left].sort());
+    expect(planScene({ groups: [pool], ...idle(left) }).names).toEqual([warm(1), left].sort());
   });
 
   it('loses its pin when it has one', () => {
     const liveJobs = [live(left, 'running', { pinned: true }), live(warm(2), 'running')];
     const runners = [row(left), row(warm(2))];
-    const [, kept] = emittedIn({ groups: [pool], jobs: [done(5, left)], runners, liveJobs });
+    const [, kept] = planScene({ groups: [pool], jobs: [done(5, left)], runners, liveJobs }).emitted;
 
     expect(kept).toMatchObject({ runner: left, pinned: false });
     expect(kept).not.toHaveProperty('skip');
@@ -107,7 +93,8 @@ describe('P15 doubt keeps an idle runner', () => {
 
   it('but a job that it does not take gets another one a spawn timeout after the job came, and after the start', () => {
     const given = (jobMinutes: number, runner: LiveJob) =>
-      verdictsIn({ groups: [one], jobs: [job(7, { createdAtMs: minutesAgo(jobMinutes) })], liveJobs: [runner] })[7];
+      planScene({ groups: [one], jobs: [job(7, { createdAtMs: minutesAgo(jobMinutes) })], liveJobs: [runner] })
+        .verdicts[7];
     const slow = (minutes: number) => runs(30, { runningSinceMs: minutesAgo(minutes) });
 
     expect(given(4, old)).toContain('free-runner');
@@ -203,9 +190,9 @@ describe('P15 runners of a pool that fail', () => {
     const sinceMs = { createdAtMs: NOW - 600_000, runningSinceMs: NOW - 600_000 };
     const olderIdle = { runners: [row(named(pool, 9))], liveJobs: [live(named(pool, 9), 'running', sinceMs)] };
 
-    expect(namesIn({ groups: [pool], liveJobs })).toEqual([warm(1)]);
+    expect(planScene({ groups: [pool], liveJobs }).names).toEqual([warm(1)]);
     for (const groups of [[pool], [one]])
-      expect(namesIn({ groups, jobs: [job(9)], liveJobs })).toEqual([named(pool, 9)]);
+      expect(planScene({ groups, jobs: [job(9)], liveJobs }).names).toEqual([named(pool, 9)]);
     // A job that has its runner tries none.
     expect(fatesIn({ groups: [pool], jobs: [job(9)], ...join({ liveJobs }, olderIdle) })).toMatchObject({
       [named(pool, 9)]: 'own-runner',

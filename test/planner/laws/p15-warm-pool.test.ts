@@ -1,29 +1,13 @@
 /** Law P15 (docs/spec.md): a pool has its idle runners while the cap has room, and each slot its next name when its runner is used up. */
 import { describe, expect, it } from 'vitest';
-import { ORDINALS_SEARCHED } from '../../../src/planner/names.ts';
+import { ORDINALS_SEARCHED, RING } from '../../../src/planner/names.ts';
 import { idle, join, pool, warm } from '../../support/pool-scene.ts';
-import {
-  becauseIn,
-  done,
-  emitted,
-  group,
-  job,
-  live,
-  NOW,
-  named,
-  namesIn,
-  planScene,
-  reasonsIn,
-  row,
-  running,
-  type Scene,
-  verdictsIn,
-} from '../../support/scenario.ts';
+import { done, group, job, live, NOW, named, planScene, row, running, type Scene } from '../../support/scenario.ts';
 
 const both = join(idle(warm(1)), idle(warm(2)));
 const starting = (name: string) => ({ liveJobs: [live(name, 'starting')] });
 /** What becomes of the runners of the pool, and of those of jobs. */
-const fatesIn = (scene: Scene) => reasonsIn({ groups: [pool], ...scene });
+const fatesIn = (scene: Scene) => planScene({ groups: [pool], ...scene }).reasons;
 const left = named(pool, 5);
 /** CI goes on that runners of the pool could have taken. */
 const elsewhere = { jobs: [running(1, 'someone-else')] };
@@ -32,7 +16,7 @@ describe('P15 a pool of two', () => {
   it('asks for a runner per slot when nothing is there', () => {
     const planned = planScene({ groups: [pool] });
 
-    expect(emitted(planned)).toMatchObject([
+    expect(planned.emitted).toMatchObject([
       { runner: warm(1), because: 'warm', pinned: false },
       { runner: warm(2), because: 'warm', pinned: false },
     ]);
@@ -51,7 +35,7 @@ describe('P15 a pool of two', () => {
       { ...both, liveJobs: [1, 2].map((n) => live(warm(n), 'running', { createdAtMs: NOW - 9e6 })) },
     ],
   ])('keeps its runners, and asks for those that lack, when %s', (_, scene) => {
-    expect(namesIn({ groups: [pool], ...scene })).toEqual([warm(1), warm(2)]);
+    expect(planScene({ groups: [pool], ...scene }).names).toEqual([warm(1), warm(2)]);
   });
 
   it.each<[string, Scene]>([
@@ -60,8 +44,8 @@ describe('P15 a pool of two', () => {
   ])('gives a ready job a runner that is %s before a new one is asked for', (_, seen) => {
     const scene = { groups: [pool], jobs: [job(7)], ...seen };
 
-    expect(verdictsIn(scene)).toEqual({ 7: `free-runner ${warm(1)}` });
-    expect(namesIn(scene)).toEqual([warm(1), warm(2)]);
+    expect(planScene(scene).verdicts).toEqual({ 7: `free-runner ${warm(1)}` });
+    expect(planScene(scene).names).toEqual([warm(1), warm(2)]);
   });
 
   it('counts an idle runner of a job as far as its name is searched, whatever other runners there are', () => {
@@ -126,21 +110,29 @@ describe('P15 a pool of two', () => {
     ],
     ['never registered', join({ liveJobs: [live(warm(1), 'running', { createdAtMs: NOW - 400_000 })] }, idle(warm(2)))],
   ])('gives a slot its next name when its runner %s', (_, scene) => {
-    expect(namesIn({ groups: [pool], ...scene })).toEqual([warm(1, 1), warm(2)].sort());
+    expect(planScene({ groups: [pool], ...scene }).names).toEqual([warm(1, 1), warm(2)].sort());
   });
 
-  it.each<[readonly number[], number]>([
-    [[3, 4, 5], 6],
-    [[4, 5], 6],
-    [[126, 127], 0],
-    [[127, 0, 1], 2],
-    // All names of the ring.
-    [Array.from({ length: 129 }, (_, ordinal) => ordinal), 129],
-  ])('keeps the next name of a slot when Gitea forgets the runners before it: %j', (ordinals, next) => {
+  const allBut = (free: number) =>
+    Array.from({ length: RING }, (_, ordinal) => ordinal).filter((each) => each !== free);
+  it.each<[string, readonly number[], number]>([
+    ['begins the ring', [], 0],
+    ['follows the known ones', [3, 4, 5], 6],
+    ['is the same when Gitea forgets the runners before it', [4, 5], 6],
+    ['begins again behind the end of the ring', [RING - 1], 0],
+    ['follows the known ones round that end', [RING - 1, 0, 1], 2],
+    ['follows those with the most free names behind them, in the ring', [0, 70], 1],
+    ['follows those with the most free names behind them, round its end', [40, 90], 91],
+    ['is the only one that is free: the first', allBut(0), 0],
+    ['is the only one that is free: in the middle', allBut(60), 60],
+    ['is the only one that is free: the last', allBut(RING - 1), RING - 1],
+    ['is behind the ring when all its names are known', [...allBut(0), 0, RING], RING + 1],
+  ])('the next name of a slot %s', (_, ordinals, next) => {
     const jobs = ordinals.map((ordinal, nth) => done(nth + 1, warm(1, ordinal)));
 
-    expect(namesIn({ groups: [pool], jobs, runners: [row(warm(2))] })).toContain(warm(1, next));
-    expect(namesIn({ groups: [pool], jobs, ...join(starting(warm(1, next)), idle(warm(2))) })).toContain(warm(1, next));
+    expect(planScene({ groups: [pool], jobs, runners: [row(warm(2))] }).names).toContain(warm(1, next));
+    const seen = join(starting(warm(1, next)), idle(warm(2)));
+    expect(planScene({ groups: [pool], jobs, ...seen }).names).toContain(warm(1, next));
   });
 });
 
@@ -150,12 +142,12 @@ describe('P15 the floor comes last', () => {
   it('after runners at work', () => {
     const jobs = [running(1, warm(1)), running(2, warm(2))];
 
-    expect(reasonsIn({ groups: [tight], jobs })).toEqual({
+    expect(planScene({ groups: [tight], jobs }).reasons).toEqual({
       [warm(1)]: 'busy',
       [warm(2)]: 'busy',
       [warm(1, 1)]: 'warm',
     });
-    expect(becauseIn({ groups: [tight], jobs: [...jobs, running(3, left)] })).toEqual(['busy', 'busy', 'busy']);
+    expect(planScene({ groups: [tight], jobs: [...jobs, running(3, left)] }).because).toEqual(['busy', 'busy', 'busy']);
   });
 
   it('after jobs', () => {
@@ -220,12 +212,12 @@ describe('P15 a change of the group', () => {
   });
 
   it('a ready job still gets an idle runner of before', () => {
-    expect(verdictsIn({ groups: [changed], jobs: [job(7)], ...both })[7]).toContain('free-runner');
+    expect(planScene({ groups: [changed], jobs: [job(7)], ...both }).verdicts[7]).toContain('free-runner');
   });
 });
 
 it('P15 two groups keep pools of their own', () => {
   const other = group({ name: 'other', minIdleRunners: 1 });
 
-  expect(namesIn({ groups: [pool, other] })).toEqual([warm(1), warm(2), warm(1, 0, other)]);
+  expect(planScene({ groups: [pool, other] }).names).toEqual([warm(1), warm(2), warm(1, 0, other)]);
 });

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import type { LiveJob } from '../../../src/planner/evidence.ts';
 import { warm } from '../../support/pool-scene.ts';
 import {
-  becauseIn,
   done,
   group,
   job,
@@ -12,7 +11,6 @@ import {
   named,
   ORIGIN,
   planScene,
-  reasonsIn,
   row,
   running,
   type Scene,
@@ -88,7 +86,7 @@ describe('P16 an idle runner of a pool tells by its name where it is registered'
   test('it fills no pool and serves no job of the new place, and goes', () => {
     const before = ofPool({ ...there, covers: 'acme' });
 
-    expect(reasonsIn({ groups: [there], jobs: [waiting], liveJobs: [idle(before)] })).toEqual({
+    expect(planScene({ groups: [there], jobs: [waiting], liveJobs: [idle(before)] }).reasons).toEqual({
       [ofPool()]: 'warm',
       [before]: 'replaced',
       [named(there, 9)]: 'new-runner',
@@ -96,7 +94,7 @@ describe('P16 an idle runner of a pool tells by its name where it is registered'
   });
 
   test('one that is registered here does', () => {
-    expect(reasonsIn({ groups: [there], jobs: [waiting], liveJobs: [idle(ofPool())] })).toEqual({
+    expect(planScene({ groups: [there], jobs: [waiting], liveJobs: [idle(ofPool())] }).reasons).toEqual({
       [ofPool()]: 'free-runner',
     });
   });
@@ -137,7 +135,7 @@ describe('P16 nothing has moved', () => {
     ['used-up', { jobs: [done(1, name)] }],
     ['finishing', { runners: [row(name)] }],
   ])('what Gitea shows of a runner counts before what its Job tells: %s', (because, scene) => {
-    expect(becauseIn({ groups: [ci], liveJobs: [live(name, 'running', atWork)], ...scene })).toEqual([because]);
+    expect(planScene({ groups: [ci], liveJobs: [live(name, 'running', atWork)], ...scene }).because).toEqual([because]);
   });
 });
 
@@ -161,6 +159,6 @@ describe('P16 another group of the old place lists the row of a runner', () => {
     const looks = { ...seen, [at]: { ...seen[at], runners: [row(runner, { busy })] } };
     const liveJobs = [live(runner, 'running', { giteaUrl: ORIGIN, ...over })];
 
-    expect(reasonsIn({ groups: [there, other], looks, liveJobs })[runner]).toBe(because);
+    expect(planScene({ groups: [there, other], looks, liveJobs }).reasons[runner]).toBe(because);
   });
 });

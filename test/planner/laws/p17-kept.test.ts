@@ -1,20 +1,7 @@
 /** Law P17 (docs/spec.md): a runner whose CI job failed stays for a look, for as long as its group says, with a place under the cap. */
 import { describe, expect, it } from 'vitest';
 import type { Job, LiveJob } from '../../../src/planner/evidence.ts';
-import {
-  done,
-  group,
-  job,
-  live,
-  NOW,
-  named,
-  planScene,
-  reasonsIn,
-  row,
-  running,
-  type Scene,
-  verdicts,
-} from '../../support/scenario.ts';
+import { done, group, job, live, NOW, named, planScene, row, running, type Scene } from '../../support/scenario.ts';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
@@ -112,14 +99,14 @@ describe('P17 a runner whose CI job failed', () => {
   it('takes a place under the cap, and is counted', () => {
     const planned = planScene({ groups: [ci], jobs: [failed(), job(2)], liveJobs: [waiting()] });
 
-    expect(verdicts(planned)).toEqual({ 1: 'done', 2: 'cap' });
+    expect(planned.verdicts).toEqual({ 1: 'done', 2: 'cap' });
     expect(planned.groups).toMatchObject([{ busy: 0, waiting: 0, debugging: 1, held: 1 }]);
   });
 
   it('stays when Gitea has forgotten its CI job, e.g. because somebody has run it again', () => {
     const groups = [group({ ...ci, maxActiveRunners: 2 })];
 
-    expect(reasonsIn({ groups, jobs: [job(1, { attempt: 2 })], liveJobs: [waiting(printed)] })).toEqual({
+    expect(planScene({ groups, jobs: [job(1, { attempt: 2 })], liveJobs: [waiting(printed)] }).reasons).toEqual({
       [name]: 'debugging',
       [named(ci, 1, 0, 2)]: 'new-runner',
     });
@@ -228,7 +215,7 @@ describe('P17 a pod that waits although its CI job did not fail', () => {
     const annotated = { endedAtMs: keep.endedAtMs, keepUntilMs: keep.untilMs, pinned: false };
 
     expect(decided(cancelled(20_000))).toMatchObject({ because: 'unpinning', keep });
-    expect(reasonsIn({ groups: [ci], jobs: [job(2)], liveJobs: [waiting(annotated)] })).toEqual({
+    expect(planScene({ groups: [ci], jobs: [job(2)], liveJobs: [waiting(annotated)] }).reasons).toEqual({
       [name]: 'used-up',
       [named(ci, 2)]: 'new-runner',
     });
@@ -237,6 +224,6 @@ describe('P17 a pod that waits although its CI job did not fail', () => {
   it('holds no place', () => {
     const scene = { groups: [ci], ...cancelled(1_000, job(2)), liveJobs: [waiting()] };
 
-    expect(reasonsIn(scene)).toMatchObject({ [named(ci, 2)]: 'new-runner' });
+    expect(planScene(scene).reasons).toMatchObject({ [named(ci, 2)]: 'new-runner' });
   });
 });

@@ -1,7 +1,7 @@
 /** P18: one group's trouble is its own. */
 import { describe, expect, test } from 'vitest';
 import { GroupsCollide } from '../../../src/planner/traces.ts';
-import { group, job, live, NOW, named, ORIGIN, planScene, running, verdictsIn } from '../../support/scenario.ts';
+import { group, job, live, NOW, named, ORIGIN, planScene, running } from '../../support/scenario.ts';
 
 const good = group({ name: 'good' });
 const dead = group({ name: 'dead', look: 'nobody' });
@@ -32,7 +32,7 @@ describe('P18 a group that cannot be planned', () => {
   });
 
   test('leaves a job that another group covers to that one, as a full group does', () => {
-    expect(verdictsIn({ groups: [good], troubled, jobs: [job(1)] })).toEqual({
+    expect(planScene({ groups: [good], troubled, jobs: [job(1)] }).verdicts).toEqual({
       1: `new-runner ${named(good, 1)}`,
     });
   });
@@ -42,12 +42,12 @@ describe('P18 a group that cannot be planned', () => {
     const own = named(dead, 1);
     const printed = { jobUrl: job(1).url, giteaUrl: ORIGIN };
 
-    expect(verdictsIn({ groups: [good], troubled, jobs, liveJobs: [live(own, 'starting', printed)] })).toEqual({
+    expect(planScene({ groups: [good], troubled, jobs, liveJobs: [live(own, 'starting', printed)] }).verdicts).toEqual({
       1: 'served-elsewhere',
     });
     const old = live(own, 'running', { ...printed, createdAtMs: NOW - 301_000 });
     const longReady = [job(1, { createdAtMs: NOW - 400_000 })];
-    expect(verdictsIn({ groups: [good], troubled, jobs: longReady, liveJobs: [old] })).toEqual({
+    expect(planScene({ groups: [good], troubled, jobs: longReady, liveJobs: [old] }).verdicts).toEqual({
       1: expect.stringMatching(/^new-runner good-1-1-/),
     });
   });

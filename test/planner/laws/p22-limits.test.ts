@@ -5,23 +5,7 @@ import { matchesGlob } from '../../../src/config/policy/patterns.ts';
 import type { Group, Job, Limit, LiveJob } from '../../../src/planner/evidence.ts';
 import { limitsBranch } from '../../../src/planner/limits.ts';
 import { ORDINALS_SEARCHED } from '../../../src/planner/names.ts';
-import {
-  done,
-  group,
-  job,
-  live,
-  NOW,
-  named,
-  namesIn,
-  planScene,
-  row,
-  running,
-  type Scene,
-  servedIds,
-  servedIn,
-  verdicts,
-  verdictsIn,
-} from '../../support/scenario.ts';
+import { done, group, job, live, NOW, named, planScene, row, running, type Scene } from '../../support/scenario.ts';
 
 const gpus: Limit = { key: 'limit gpus', name: 'gpus', most: 2 };
 const perRepository: Limit = { key: 'runners/ci per repository', most: 1, per: 'repository' };
@@ -34,7 +18,7 @@ const atWork = (of: Group, id: number, over: Partial<LiveJob> = {}) =>
   live(named(of, id), 'running', { pinned: true, ...over });
 /** Which jobs get runners where Kubernetes shows these Jobs. */
 const served = (groups: readonly Group[], jobs: readonly Job[], liveJobs: readonly LiveJob[] = []) =>
-  servedIn({ groups, jobs, liveJobs, application: 'mine' });
+  planScene({ groups, jobs, liveJobs, application: 'mine' }).served;
 
 describe('P22 a runner takes places under the cap and under each limit, and none has more than there are', () => {
   const one = group({ name: 'one', limits: [gpus] });
@@ -45,7 +29,7 @@ describe('P22 a runner takes places under the cap and under each limit, and none
     const jobs = [running(1, named(one, 1)), job(2, arm), job(3)];
     const planned = planScene({ groups: [one, two], jobs, liveJobs: [atWork(one, 1)] });
 
-    expect(verdicts(planned)).toMatchObject({ 2: `new-runner ${named(two, 2)}`, 3: 'limit' });
+    expect(planned.verdicts).toMatchObject({ 2: `new-runner ${named(two, 2)}`, 3: 'limit' });
     expect(planned.jobs[2]).toMatchObject({ group: { name: 'one' }, limit: { name: 'gpus', most: 2 } });
   });
 
@@ -74,7 +58,8 @@ describe('P22 a runner takes places under the cap and under each limit, and none
 
     it('which has a job that backs off', () => {
       const liveJobs = [...twice(one, 1), idleOf(one, 5), ...twice(two, 2), idleOf(two, 6)];
-      const told = (most: number) => verdictsIn({ groups: withMost(most), jobs: [job(1), job(2, arm)], liveJobs });
+      const told = (most: number) =>
+        planScene({ groups: withMost(most), jobs: [job(1), job(2, arm)], liveJobs }).verdicts;
 
       expect(told(1)).toEqual({ 1: `free-runner ${named(one, 5)}`, 2: 'backing-off' });
       expect(told(2)).toEqual({ 1: `free-runner ${named(one, 5)}`, 2: `free-runner ${named(two, 6)}` });
@@ -83,7 +68,9 @@ describe('P22 a runner takes places under the cap and under each limit, and none
     it('but a job with a place counts once', () => {
       const liveJobs = [...twice(two, 2), idleOf(two, 6)];
 
-      expect(verdictsIn({ groups: [one, two], jobs: [job(1), job(2, arm)], liveJobs })[2]).toContain('free-runner');
+      expect(planScene({ groups: [one, two], jobs: [job(1), job(2, arm)], liveJobs }).verdicts[2]).toContain(
+        'free-runner',
+      );
     });
   });
 
@@ -95,7 +82,7 @@ describe('P22 a runner takes places under the cap and under each limit, and none
 
   it('passes a job on to the next group that covers it and has room under its own limits', () => {
     const wide = group({ name: 'wide', scope: 'global' });
-    const told = verdictsIn({ groups: [one, wide], jobs: [job(1), job(2), job(3)], liveJobs: [] });
+    const told = planScene({ groups: [one, wide], jobs: [job(1), job(2), job(3)], liveJobs: [] }).verdicts;
 
     expect(told[3]).toBe(`new-runner ${named(wide, 3)}`);
   });
@@ -109,15 +96,17 @@ describe('P22 a runner takes places under the cap and under each limit, and none
 
   it('counts the weight that the Job says, also when the group weighs less now', () => {
     const jobs = [running(1, named(one, 1)), job(2)];
+    const liveJobs = [atWork(one, 1, { weight: 2, limits: ['gpus'] })];
 
-    expect(served([one], jobs, [atWork(one, 1, { weight: 2, limits: ['gpus'] })])).toEqual([]);
+    expect(planScene({ groups: [one], jobs, liveJobs }).verdicts[2]).toBe('limit');
   });
 
   describe('where another Application has a runner that says the limit', () => {
     const sinceMs = NOW - 5_000;
     const mine = live(named(one, 1), 'starting', { createdAtMs: sinceMs });
-    const rival = (over: Partial<LiveJob> = {}, name = 'x') =>
-      live(name, 'starting', { limits: ['gpus'], weight: 2, application: 'other', createdAtMs: sinceMs, ...over });
+    const light = (over: Partial<LiveJob>) =>
+      live('x', 'starting', { limits: ['gpus'], application: 'other', createdAtMs: sinceMs, ...over });
+    const rival = (over: Partial<LiveJob> = {}, name = 'x') => light({ weight: 2, name, ...over });
     const younger = { createdAtMs: sinceMs + 1_000 };
 
     it.each<[string, readonly LiveJob[], readonly number[]]>([
@@ -128,20 +117,21 @@ describe('P22 a runner takes places under the cap and under each limit, and none
       ['gives up ours for a younger one that is pinned', [mine, rival({ ...younger, pinned: true })], []],
       ['gives up ours for a younger one that has a CI job', [mine, rival(younger, 'claimed')], []],
       ['counts one that works', [rival({ state: 'running', pinned: true })], []],
+      ['counts what it weighs', [light({ state: 'running', pinned: true })], [1]],
       ['counts none that has ended', [rival({ state: 'complete', pinned: true })], [1]],
     ])('%s', (_, liveJobs, ids) => {
       expect(served([one], [job(1), running(9, 'claimed', { labels: ['other'] })], liveJobs)).toEqual(ids);
     });
 
     it('keeps the older of the two although a job that has no runner waits before it', () => {
-      const liveJobs = [live(named(one, 2), 'starting'), rival({ ...younger, weight: 1 })];
+      const liveJobs = [live(named(one, 2), 'starting'), light(younger)];
 
-      expect(served(withMost(1), [job(1), job(2)], liveJobs)).toEqual([2]);
+      expect(served(withMost(1).slice(0, 1), [job(1), job(2)], liveJobs)).toEqual([2]);
     });
 
     it('starts none for its place, and takes of younger ones only what they weigh', () => {
       const heavy = { ...one, weight: 2 };
-      const rivals = [rival({ weight: 1, createdAtMs: NOW - 6_000 }), rival({ weight: 1, ...younger }, 'y')];
+      const rivals = [light({ createdAtMs: NOW - 6_000 }), light({ ...younger, name: 'y' })];
 
       expect(served([heavy], [job(1)], [mine, ...rivals])).toEqual([]);
       expect(served([heavy], [job(1)], [mine, ...rivals.slice(1)])).toEqual([1]);
@@ -152,7 +142,7 @@ describe('P22 a runner takes places under the cap and under each limit, and none
   it('keeps no warm pool beyond a limit that groups share', () => {
     const pools = [one, two].map((each) => ({ ...each, minIdleRunners: 2 }));
     const [heavy, light] = withMost(6).map((each, nth) => ({ ...each, minIdleRunners: nth === 0 ? 1 : 5 }));
-    const kept = (...groups: readonly Group[]) => namesIn({ groups, liveJobs: [] }).length;
+    const kept = (...groups: readonly Group[]) => planScene({ groups, liveJobs: [] }).names.length;
 
     expect(kept(...pools)).toBe(2);
     expect(kept(...pools.slice(0, 1))).toBe(2);
@@ -196,7 +186,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
   it('serves a job that asks for a size by a runner of that size, and no other job; it is one group in the counts', () => {
     const planned = planScene({ groups, jobs: [job(1, big), job(2)], liveJobs: [] });
 
-    expect(verdicts(planned)).toEqual({ 1: `new-runner ${named(large, 1)}`, 2: `new-runner ${named(base, 2)}` });
+    expect(planned.verdicts).toEqual({ 1: `new-runner ${named(large, 1)}`, 2: `new-runner ${named(base, 2)}` });
     expect(planned.runners).toMatchObject([{ runner: named(large, 1), ...size }, { runner: named(base, 2) }]);
     expect(planned.runners[1]).not.toHaveProperty('size');
     expect(planned.groups).toMatchObject([{ group: { name: 'ci' }, cap: 5, waiting: 2 }]);
@@ -233,19 +223,24 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
   });
 
   it('holds back what the cap has no room for', () => {
-    expect(verdictsIn({ groups, jobs: [job(1, big), job(2), job(3)], liveJobs: [] })[3]).toBe('cap');
+    expect(planScene({ groups, jobs: [job(1, big), job(2), job(3)], liveJobs: [] }).verdicts[3]).toBe('cap');
   });
 
   it('lets no younger job pass a heavy one that waits for room', () => {
     const jobs = [running(1, named(base, 1)), running(2, named(base, 2)), job(3, big), job(4)];
 
-    expect(served(groups, jobs, [atWork(base, 1), atWork(base, 2)])).toEqual([]);
+    expect(planScene({ groups, jobs, liveJobs: [atWork(base, 1), atWork(base, 2)] }).verdicts).toMatchObject({
+      3: 'cap',
+      4: 'cap',
+    });
   });
 
   it('keeps a runner that lives for a younger job, when an older heavy one has no room', () => {
     const jobs = [running(1, named(base, 1)), job(2, big), job(3), job(4)];
 
-    expect(verdictsIn({ groups, jobs, liveJobs: [atWork(base, 1), live(named(base, 4), 'starting')] })).toMatchObject({
+    expect(
+      planScene({ groups, jobs, liveJobs: [atWork(base, 1), live(named(base, 4), 'starting')] }).verdicts,
+    ).toMatchObject({
       2: 'cap',
       3: 'cap',
       4: `own-runner ${named(base, 4)}`,
@@ -257,8 +252,11 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     const orphan = named(base, 1);
     const scene = { groups, liveJobs: [atWork(large, 2, size), live(orphan, 'starting')] };
 
-    expect(verdictsIn({ ...scene, jobs: [...jobs, job(3)] })).toMatchObject({ 2: 'cap', 3: `free-runner ${orphan}` });
-    expect(namesIn({ ...scene, jobs })).toEqual([named(large, 2)]);
+    expect(planScene({ ...scene, jobs: [...jobs, job(3)] }).verdicts).toMatchObject({
+      2: 'cap',
+      3: `free-runner ${orphan}`,
+    });
+    expect(planScene({ ...scene, jobs }).names).toEqual([named(large, 2)]);
   });
 
   it('leaves a runner that lives to the job that it was made for, when an older one of a wider group could have it', () => {
@@ -267,7 +265,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     const wide = group({ name: 'wide', scope: 'global', labels: ['linux', 'arm'], limits });
     const liveJobs = [live(named(wide, 2), 'starting')];
 
-    expect(verdictsIn({ groups: [narrow, wide], jobs: [job(1), job(2, arm)], liveJobs })).toEqual({
+    expect(planScene({ groups: [narrow, wide], jobs: [job(1), job(2, arm)], liveJobs }).verdicts).toEqual({
       1: 'limit',
       2: `own-runner ${named(wide, 2)}`,
     });
@@ -295,7 +293,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
       const off = groups.map((each) => ({ ...each, suspend: true }));
 
       expect(served(withCap(4), [job(2, big), job(3)], [live(named(large, 2), 'complete', size)])).toEqual([2]);
-      expect(verdictsIn({ groups: off, jobs, liveJobs: [] })[2]).toBe('suspended');
+      expect(planScene({ groups: off, jobs, liveJobs: [] }).verdicts[2]).toBe('suspended');
     });
 
     it('nor when the job is light: its runner takes no more places than another one', () => {
@@ -308,7 +306,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     const runners = [row(named(large, 1), { busy: true, ...big })];
 
     for (const liveJobs of [[atWork(large, 1, size)], []])
-      expect(servedIn({ groups, jobs, runners, liveJobs })).toEqual([2]);
+      expect(planScene({ groups, jobs, runners, liveJobs }).served).toEqual([2]);
   });
 
   it.each([
@@ -331,7 +329,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     const planOf = (all: readonly Group[]) => planScene({ groups: all, jobs: [job(1, both), job(2)], liveJobs: [] });
     const planned = planOf([base, ...sizes]);
 
-    expect(verdicts(planned)[1]).toBe(`new-runner ${named(large, 1)}`);
+    expect(planned.verdicts[1]).toBe(`new-runner ${named(large, 1)}`);
     expect(planOf([...sizes.toReversed(), base])).toEqual(planned);
   });
 
@@ -339,7 +337,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     const jobs = [running(1, named(large, 1)), job(2), job(3)];
     const planned = planScene({ groups: [base], jobs, liveJobs: [atWork(large, 1, size)] });
 
-    expect(servedIds(planned)).toEqual([2]);
+    expect(planned.served).toEqual([2]);
     expect(planned.runners).toContainEqual(expect.objectContaining({ emit: true, runner: named(large, 1) }));
   });
 
@@ -348,7 +346,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
       live(named(base, 1, ordinal), 'failed', { finishedAtMs: NOW - 1_000, trouble: { reason: 'Error' } }),
     );
 
-    expect(verdictsIn({ groups, jobs: [job(1)], liveJobs: failed })[1]).toBe('backing-off');
+    expect(planScene({ groups, jobs: [job(1)], liveJobs: failed }).verdicts[1]).toBe('backing-off');
   });
 
   it('waits for the runner of a size, however many runners of its job have taken other jobs', () => {
@@ -356,7 +354,9 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     const coming = made.at(-1) as string;
     const jobs = [job(1, big), ...made.slice(0, -1).map((runner, id) => done(id + 2, runner))];
 
-    expect(verdictsIn({ groups, jobs, liveJobs: [live(coming, 'starting', size)] })[1]).toBe(`own-runner ${coming}`);
+    expect(planScene({ groups, jobs, liveJobs: [live(coming, 'starting', size)] }).verdicts[1]).toBe(
+      `own-runner ${coming}`,
+    );
   });
 });
 
@@ -402,7 +402,7 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
     const jobs = [busy, job(2, docs), job(3, docs), job(4, docs), job(5), job(6)];
     const planned = planScene({ groups: [upTo(2)], jobs, liveJobs });
 
-    expect(servedIds(planned)).toEqual([2]);
+    expect(planned.served).toEqual([2]);
     expect(planned.jobs[2]).toMatchObject({ because: 'limit', limit: { of: 'acme/web' } });
   });
 
@@ -418,8 +418,8 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
     const jobs = [busy, job(2, api), job(3), job(4, docs)];
     const scene = { groups: [limited], jobs, liveJobs: [...liveJobs, starting(2)] };
 
-    expect(namesIn(scene)).toEqual([named(limited, 1), named(limited, 2)]);
-    expect(servedIn(scene)).toEqual([2]);
+    expect(planScene(scene).names).toEqual([named(limited, 1), named(limited, 2)]);
+    expect(planScene(scene).served).toEqual([2]);
   });
 
   it('does the same beside other groups, and gives no such runner to an older job without room', () => {
@@ -441,10 +441,6 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
     expect(seen(job(2, api), job(3, docs), job(4, docs))).toEqual([2]);
   });
 
-  it('counts a living runner of a job that waits as one of those that there is room for', () => {
-    expect(served([upTo(2)], [job(1), job(2, api), job(3), job(4)], [starting(2)])).toEqual([1, 2]);
-  });
-
   it('drops an idle runner that a job over the limit would get, and fills no pool meanwhile', () => {
     const idle = named(limited, 9);
     const jobs = [busy, job(2)];
@@ -457,8 +453,8 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
     });
 
     expect(planned.runners).toMatchObject([{ emit: true }, { emit: false, runner: idle, because: 'surplus' }]);
-    expect(namesIn({ ...pool, jobs })).toEqual([named(limited, 1)]);
-    expect(namesIn({ ...pool, jobs: [busy] })).toHaveLength(2);
+    expect(planScene({ ...pool, jobs }).names).toEqual([named(limited, 1)]);
+    expect(planScene({ ...pool, jobs: [busy] }).names).toHaveLength(2);
   });
 
   it('does not stop a group of another owner, nor one whose runners cannot take the job', () => {
@@ -467,7 +463,9 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
       other: { jobs: [job(3, { repository: 'other/x' })], runners: [] },
     };
 
-    expect(servedIn({ groups: [limited, upTo(1, { name: 'other', look: 'other' })], looks, liveJobs })).toEqual([3]);
+    expect(planScene({ groups: [limited, upTo(1, { name: 'other', look: 'other' })], looks, liveJobs }).served).toEqual(
+      [3],
+    );
     expect(served([limited, group({ name: 'arm', ...arm })], [busy, job(2), job(3, arm)], liveJobs)).toEqual([3]);
   });
 
@@ -492,12 +490,12 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
 
   it('counts a runner without a CI job for the repository that its Job says, or else for all', () => {
     const runners = [row(named(limited, 7), { busy: true })];
-    const servedBeside = (over: Partial<LiveJob>, on: Partial<Job> = {}) =>
-      servedIn({ groups: [limited], jobs: [job(8, on)], runners, liveJobs: [atWork(limited, 7, over)] });
+    const verdictBeside = (over: Partial<LiveJob>, on: Partial<Job> = {}) =>
+      planScene({ groups: [limited], jobs: [job(8, on)], runners, liveJobs: [atWork(limited, 7, over)] }).verdicts[8];
 
-    expect(servedBeside({})).toEqual([]);
-    expect(servedBeside({ repository: 'acme/web' })).toEqual([]);
-    expect(servedBeside({ repository: 'acme/web' }, api)).toEqual([8]);
+    expect(verdictBeside({})).toBe('limit');
+    expect(verdictBeside({ repository: 'acme/web' })).toBe('limit');
+    expect(verdictBeside({ repository: 'acme/web' }, api)).toContain('new-runner');
   });
 
   describe('where a group has sizes', () => {
@@ -576,17 +574,24 @@ describe('P24 of a limit for branches', () => {
     const lives = [...liveJobs, live(idle, 'running')];
 
     expect(
-      namesIn({ groups: [limited], jobs: [busyOn('main'), job(2, on('main'))], runners: [row(idle)], liveJobs: lives }),
+      planScene({
+        groups: [limited],
+        jobs: [busyOn('main'), job(2, on('main'))],
+        runners: [row(idle)],
+        liveJobs: lives,
+      }).names,
     ).toEqual([named(limited, 1)]);
   });
 
   it('counts a job and a runner of which nobody knows the branch', () => {
-    const finishing = { groups: [limited], runners: [row(named(limited, 1), { busy: true })], liveJobs };
+    const verdictOf = (jobs: readonly Job[], runners: Scene['runners'] = []) =>
+      planScene({ groups: [limited], jobs, runners, liveJobs }).verdicts[2];
+    const finishing = [row(named(limited, 1), { busy: true })];
 
-    expect(servedOf(running(1, named(limited, 1)), job(2, on('main')))).toEqual([]);
-    expect(servedOf(busyOn('main'), job(2))).toEqual([]);
-    expect(servedIn({ ...finishing, jobs: [job(2, on('main'))] })).toEqual([]);
-    expect(servedIn({ ...finishing, jobs: [job(2, on('fix'))] })).toEqual([2]);
+    expect(verdictOf([running(1, named(limited, 1)), job(2, on('main'))])).toBe('limit');
+    expect(verdictOf([busyOn('main'), job(2)])).toBe('limit');
+    expect(verdictOf([job(2, on('main'))], finishing)).toBe('limit');
+    expect(verdictOf([job(2, on('fix'))], finishing)).toContain('new-runner');
   });
 
   it('counts each repository alone where it is also per repository', () => {
@@ -611,7 +616,7 @@ describe('P24 of a limit for branches', () => {
     const jobs = [busyOn('main'), job(2, on('fix')), job(3, on(''))];
 
     expect(served(groups, jobs, liveJobs)).toEqual([2, 3]);
-    expect(verdictsIn({ groups, jobs: [...jobs, job(4, on('main'))], liveJobs })[4]).toBe('limit');
+    expect(planScene({ groups, jobs: [...jobs, job(4, on('main'))], liveJobs }).verdicts[4]).toBe('limit');
   });
 });
 
@@ -692,12 +697,12 @@ describe('P25 no job waits for ever for limits that never have room at the same 
     it('gives its place to a job of another group, when its runner has been idle for a spawn timeout', () => {
       const seen = (ageMs: number) => {
         const sinceMs = { createdAtMs: NOW - ageMs, runningSinceMs: NOW - ageMs };
-        return servedIn({
+        return planScene({
           groups: groupsWith(1),
           jobs,
           runners: [row(own)],
           liveJobs: [live(own, 'running', sinceMs)],
-        });
+        }).served;
       };
 
       expect(seen(299_000)).toEqual([2]);
