@@ -22,7 +22,7 @@ interface Manifests {
 const OLDEST_MANIFESTS_MS = 600_000;
 
 /** Told of a sync that has brought about all that a look asked for. */
-interface Synced {
+interface Applied {
   /** When that look began. */
   readonly lookedAtMs: number;
   /** When the look of the manifests began: it may be an earlier one that took longer. */
@@ -37,7 +37,7 @@ interface ApplicationParts {
   readonly groups: readonly GroupSpec[];
   /** How much later than the others it is woken. */
   readonly delayMs: number;
-  readonly onSynced: (synced: Synced) => void;
+  readonly onSynced: (applied: Applied) => void;
 }
 
 /** Begins the wakes of one Application. */
@@ -73,7 +73,7 @@ export function startArgoCd({ stage, cluster, generator, groups, delayMs, onSync
     });
   };
 
-  const create = (wake: Wake, wanted: readonly Wanted[], synced: Synced): void => {
+  const create = (wake: Wake, wanted: readonly Wanted[], applied: Applied): void => {
     syncing -= 1;
     if (wake.fault === 'prunes-only') return;
     // Resources of one kind are applied in the order of their names.
@@ -81,11 +81,11 @@ export function startArgoCd({ stage, cluster, generator, groups, delayMs, onSync
     for (const { name, group, skip, madeFor, priorityClass, ...annotations } of byName) {
       if (skip) continue;
       if (wake.fault === 'partial' && stage.luck('partial') < 0.5) continue;
-      cluster.create(name, group, madeFor, synced.askedAtMs, priorityClass);
+      cluster.create(name, group, madeFor, applied.askedAtMs, priorityClass);
       const job = cluster.jobs.get(name);
       if (job) cluster.annotate(job, annotations);
     }
-    if (wake.fault !== 'partial') onSynced(synced);
+    if (wake.fault !== 'partial') onSynced(applied);
   };
 
   const sync = (wake: Wake, version: number, lookedAtMs: number): void => {

@@ -2,16 +2,12 @@
 import type { GiteaJob } from '../../model/gitea/gitea.ts';
 import { RerunRefused } from '../../model/gitea/reruns.ts';
 import { backUp, deleteRepo } from './backup.ts';
+import type { Cluster } from './cluster.ts';
 import type { Act, GroupSpec } from './history.ts';
 import { ELSEWHERE, type Stage } from './stage.ts';
 
 /** What the runners are told. */
-export interface Runners {
-  /** Running jobs may have been cancelled. */
-  readonly notice: () => void;
-  readonly beforeLoss: () => void;
-  readonly afterLoss: () => void;
-}
+type Runners = Pick<Cluster, 'notice' | 'beforeLoss' | 'afterLoss'>;
 
 export class People {
   readonly #stage: Stage;

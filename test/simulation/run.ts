@@ -7,7 +7,7 @@ import { type Ceiling, ceilingsOf, countsJobs, isOverBranch, partOf, weightOf } 
 import { Cluster, isAstray, isElsewhere, isFree, isRenamed, isWarm, type KubeJob, type Pod } from './cluster.ts';
 import { gapsInPools } from './floor.ts';
 import { type GroupSpec, type History, isInTrouble } from './history.ts';
-import { type Stay, staying } from './keeping.ts';
+import { staying } from './keeping.ts';
 import { People } from './people.ts';
 import type { Policy } from './policies/policy.ts';
 import { comesBack, hasOpenJob, isRecreated } from './recreated.ts';
@@ -21,36 +21,26 @@ export interface Breach {
   readonly words: string;
 }
 
-export interface Outcome {
-  readonly breaches: readonly Breach[];
+type OfCluster = Pick<Cluster, 'pods' | 'exchanged' | 'reclassed' | 'stays'>;
+type OfWatcher = Pick<Watcher, 'breaches' | 'capRaces' | 'overRepository'>;
+
+export interface Outcome extends Readonly<OfCluster>, Readonly<OfWatcher> {
   /** Waits of all jobs that were claimed, ms. */
   readonly waitsMs: readonly number[];
   /** The same by job; the waits of all attempts of one are added up. */
   readonly waitMsOf: ReadonlyMap<number, number>;
   /** How many of these static runners took. */
   readonly takenByStatics: number;
-  readonly pods: readonly Pod[];
   /** Pods that ended without a CI job, and not by bad luck from outside. */
   readonly needless: number;
   /** The same of runners that were started for a warm pool. */
   readonly needlessWarm: number;
-  /** Runners that might have taken a job soon, and that a sync dropped for new ones of the same group. */
-  readonly exchanged: number;
-  /** Times at which a sync would have changed the PriorityClass of a Job that exists. */
-  readonly reclassed: number;
-  /** Times at which there were more runners than the cap allows, until the next sync. */
-  readonly capRaces: number;
-  /** Claims by which more jobs of a repository run than its limit allows. */
-  readonly overRepository: number;
   /** Pods whose Job was deleted while they worked. */
   readonly prunedAtWork: number;
   /** Those of them whose grace period was too short. */
   readonly killed: number;
   /** Those of them whose group has the default grace period. */
   readonly killedAtDefault: number;
-  /** Runners that waited after their CI job until their Jobs were deleted. */
-  readonly stays: readonly Stay[];
-  readonly durationS: number;
   readonly story: readonly string[];
 }
 
@@ -99,7 +89,6 @@ export function runHistory(history: History, policy: Policy, withStory = false):
     killed: killed.length,
     killedAtDefault: killed.filter(({ group }) => group.gracefulStopS === GRACEFUL_STOP_SECONDS).length,
     stays: cluster.stays,
-    durationS: stage.nowS,
     story: stage.story ?? [],
   };
 }
@@ -146,6 +135,7 @@ function startPolicy(stage: Stage, cluster: Cluster, policy: Policy, watcher: Wa
  */
 class Watcher {
   readonly breaches: Breach[] = [];
+  /** Times at which there were more runners than the cap allows, until the next sync. */
   capRaces = 0;
   readonly #stage: Stage;
   readonly #cluster: Cluster;

@@ -34,7 +34,6 @@ function outcome(waitMsOf: ReadonlyMap<number, number>, over: Partial<Outcome> =
     prunedAtWork: 0,
     killed: 0,
     killedAtDefault: 0,
-    durationS: 0,
     story: [],
     ...over,
   };

@@ -21,7 +21,6 @@ export interface JobBody {
   readonly id: number;
   readonly name: string;
   readonly url: string;
-  readonly html_url: string;
   readonly labels: readonly string[] | null;
   readonly status: string;
   readonly conclusion?: string;

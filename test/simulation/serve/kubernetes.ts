@@ -177,16 +177,17 @@ export class Kubernetes {
   }
 
   async #send({ body, method = 'GET', path }: KubeQuestion, deadline: Deadline): Promise<HttpAnswer> {
-    const { luck, sleep } = bound(this.#world);
-    await sleep(1 + 15 * luck('serve-kubernetes'));
+    const world = this.#world;
+    const luck = (): number => world.luck('serve-kubernetes');
+    await world.sleep(1 + 15 * luck());
     const [, namespace, kind = '', name] = PATH.exec(path) ?? [];
     if (this.isAway || (kind === 'leases' && this.leaseIsAway)) {
       // Now and then nothing comes back at all.
-      if (luck('serve-kubernetes') < 0.3) await sleep(deadline.remainingMs());
+      if (luck() < 0.3) await world.sleep(deadline.remainingMs());
       throw new Failure('GR-HTTP-01', 1, 'the API server is away', 'unreachable');
     }
     const [status, answer] = this.#answer(method, kind, namespace, name, body as KubeObject | undefined);
-    await sleep(1 + 5 * luck('serve-kubernetes'));
+    await world.sleep(1 + 5 * luck());
     const text = JSON.stringify(answer);
     return { status, text, mediaType: 'application/json', header: () => undefined };
   }
@@ -237,10 +238,9 @@ export class Kubernetes {
   }
 
   async *#stream(question: KubeQuestion, idleMs: number, signal: AbortSignal): AsyncGenerator<string> {
-    const { luck, sleep } = bound(this.#world);
     const [, namespace, found = ''] = PATH.exec(question.path) ?? [];
     if (!isKind(found)) throw new Error(`no watch of ${question.path}`);
-    await sleep(1 + 10 * luck('serve-kubernetes'));
+    await this.#world.sleep(1 + 10 * this.#world.luck('serve-kubernetes'));
     if (this.isAway) throw new Failure('GR-HTTP-01', 1, 'the API server is away', 'unreachable');
     if (namespace !== undefined && namespace === this.#refused) throw new Failure('GR-CLUSTER-07', 1, '403', 'cluster');
     const log = this.#log[found];
@@ -315,8 +315,4 @@ function wokenAfter(clock: World['clock'], ms: number, connection: Connection): 
 
 function isKind(kind: string): kind is Kind {
   return kind === 'runnergroups' || kind === 'jobs' || kind === 'pods' || kind === 'leases';
-}
-
-function bound(world: World): Pick<World, 'luck' | 'sleep'> {
-  return { luck: (stream) => world.luck(stream), sleep: (ms) => world.sleep(ms) };
 }

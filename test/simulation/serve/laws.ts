@@ -168,7 +168,7 @@ export class Laws {
       planning.is === 'planned'
         ? differenceOf(planning.plan.runners, own, world.clock.now(), app.printed)
         : NO_DIFFERENCE;
-    const due = mayWaitMs(difference) === undefined ? new Map<string, number>() : dueTimes(difference);
+    const due = dueTimes(difference);
     const error = app.error === undefined ? [] : [['an error of Argo CD', KEPT_ERROR_MS] as const];
     const since = new Map([...due, ...error].map(([key]) => [key, before?.get(key) ?? nowMs]));
     this.#differs.set(app.name, since);

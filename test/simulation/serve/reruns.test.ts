@@ -21,9 +21,11 @@ const KEY = 'runners/ci';
 const BUILD = { key: 'build', runsOn: ['linux'] };
 const LINT = { key: 'lint', runsOn: ['linux'] };
 const TEST = { key: 'test', runsOn: ['linux'] };
+const GPU = { key: 'gpu', runsOn: ['gpu'] };
 const DEPLOY = { key: 'deploy', runsOn: ['linux'], needs: ['build', 'test'] };
 const SCOPE = { kind: 'org', org: 'acme' } as const;
 const TARGET = { key: 'acme', url: GITEA_URL, scope: SCOPE, token: new Token(TOKEN, GITEA_URL) };
+const GROUP = runnerGroup({ scope: SCOPE, maxEvictionRetries: 2 });
 const RECONCILED = { is: 'reconciled', verdicts: [], skews: new Map() } as const;
 /** Without an event serve reconciles so often. */
 const TICK_MS = 5_000;
@@ -56,7 +58,7 @@ class Scene {
   constructor(over: Partial<RunnerGroup> = {}, version: '1.27.3' | '28.0.0' = '28.0.0') {
     const { clock } = this.world;
     this.server = new GiteaServer(this.world, ['acme'], version);
-    this.group = runnerGroup({ scope: SCOPE, maxEvictionRetries: 2, ...over });
+    this.group = { ...GROUP, ...over };
     const tell: Tell = (event) => {
       if (event.is === 'runner-lost') this.#tell(event.isNoted ? 'lost' : 'no room', event.lost);
       if (event.is === 'rerun') this.#tell(event.failure?.code ?? event.outcome, event.lost);
@@ -104,24 +106,21 @@ class Scene {
     this.runners.set(name, { job: live(name, 'running'), annotations: {}, groupName: 'ci' });
   }
 
-  /** Kubernetes shows that these runners were lost. */
-  lose(reason: LiveRunner['loss'] & string, ...names: readonly string[]): void {
+  /** Kubernetes shows that this runner was lost. */
+  show(name: string, loss: LiveRunner['loss'] & string): void {
+    this.runners.set(name, { job: live(name, 'failed'), annotations: {}, groupName: 'ci', loss });
+  }
+
+  lose(loss: LiveRunner['loss'] & string, ...names: readonly string[]): void {
     for (const name of names) {
-      this.runners.set(name, { job: live(name, 'failed'), annotations: {}, groupName: 'ci', loss: reason });
-      if (reason !== 'NodeLost') this.ended.add(name);
+      this.show(name, loss);
+      if (loss !== 'NodeLost') this.ended.add(name);
     }
     this.reconcile();
   }
 
-  /** The runner of this name reports the end of its CI job, or Gitea gives it up. */
-  finish(name: string, result: 'success' | 'failure'): void {
-    this.server.gitea.finish(this.rowOf(name), result);
-  }
-
   /** Id of its row in Gitea. */
-  rowOf(name: string): number {
-    return this.server.gitea.runners().find((each) => each.name === name)?.id ?? 0;
-  }
+  readonly rowOf = (name: string): number => this.server.gitea.runners().find((each) => each.name === name)?.id ?? 0;
 
   reconcile(): void {
     const { group, lookFailure, target } = this;
@@ -175,410 +174,347 @@ const JOBS = 'GET runs/1/jobs';
 const AT_WORK = [JOBS, 'GET version', `${JOBS} in_progress`];
 const RERUN = 'POST runs/1/jobs/1/rerun';
 const END = 'POST runs/1/force-cancel';
-const JSON_TYPE = { 'content-type': 'application/json' };
+const RERUN_ALL = 'POST runs/1/rerun-failed-jobs';
 const at = (second: number, ...questions: readonly string[]) => questions.map((question) => `${second} ${question}`);
 
-/** Ten seconds after its begin, the runner of the only CI job of a run is evicted. */
-async function evicted(...of: ConstructorParameters<typeof Scene>): Promise<Scene> {
-  const scene = new Scene(...of);
-  scene.push(BUILD);
-  await scene.pass(10);
-  scene.lose('Evicted', 'build');
-  return scene;
+type Act = (scene: Scene) => unknown;
+
+interface Story {
+  readonly scene?: ConstructorParameters<typeof Scene>;
+  /** What happens, by second. */
+  readonly acts: Readonly<Record<number, readonly Act[]>>;
+  /** Its end. Default: 300. */
+  readonly untilS?: number;
+  /** All that Gitea was asked, or only what changes something. */
+  readonly asked?: readonly string[];
+  readonly posts?: readonly string[];
+  readonly told: readonly string[];
+  /** CI jobs that are lost at the end. Default: none. */
+  readonly left?: readonly number[];
 }
 
-/** Gitea has given the CI job up meanwhile. */
-async function givenUp(): Promise<Scene> {
-  const scene = await evicted({}, '1.27.3');
-  scene.finish('build', 'failure');
-  return scene;
+async function play({ scene: of = [], acts, untilS = 300, asked, posts, told, left = [] }: Story): Promise<void> {
+  const scene = new Scene(...of);
+  for (const [second, each] of Object.entries(acts)) {
+    if (Number(second) > 0) await scene.pass(Number(second) - scene.second);
+    for (const act of each) act(scene);
+  }
+  await scene.pass(untilS - scene.second);
+
+  expect(scene.told).toEqual(told);
+  if (asked) expect(scene.asked).toEqual(asked);
+  if (posts) expect(scene.asked.filter((question) => question.includes('POST'))).toEqual(posts);
+  expect(scene.book.of(KEY).map(({ jobId }) => jobId)).toEqual(left);
 }
+
+const set =
+  (change: Partial<Scene>): Act =>
+  (scene) =>
+    Object.assign(scene, change);
+const push =
+  (...jobs: readonly (typeof BUILD | typeof DEPLOY)[]): Act =>
+  (scene) =>
+    scene.push(...jobs);
+const lose =
+  (...of: Parameters<Scene['lose']>): Act =>
+  (scene) =>
+    scene.lose(...of);
+const evict = (...names: readonly string[]): Act => lose('Evicted', ...names);
+/** The runner of this name reports the end of its CI job, or Gitea gives it up. */
+const finish =
+  (name: string, result: 'success' | 'failure'): Act =>
+  ({ server, rowOf }) =>
+    server.gitea.finish(rowOf(name), result);
+const answer =
+  (question: string, status: number, headers = {}): Act =>
+  ({ answers }) =>
+    answers.set(question, { status, headers: { 'content-type': 'application/json', ...headers } });
+/** The group changes before Gitea answers. */
+const meanwhile =
+  (question: string, group: RunnerGroup | undefined): Act =>
+  (scene) =>
+    scene.meanwhile.set(question, () => {
+      scene.group = group;
+      scene.reconcile();
+    });
+const answerAgain: Act = (scene) => {
+  scene.answers.clear();
+  scene.meanwhile.clear();
+};
+const isAway =
+  (away: boolean): Act =>
+  ({ server }) => {
+    server.isAway = away;
+  };
+
+const OLD = '1.27.3';
+/** The runner of the only CI job of a run is evicted. */
+const EVICTED = { 0: [push(BUILD)], 10: [evict('build')] };
+/** Gitea has given the CI job up meanwhile. */
+const GIVEN_UP = { 0: [push(BUILD)], 10: [evict('build'), finish('build', 'failure')] };
 
 function noted(over: Partial<LostJob> = {}): LostJob {
   const job = { runner: 'build', repository: 'acme/web', runId: 1, jobId: 1, attempt: 1, reason: 'Evicted' };
   return { ...job, lostAt: '2026-11-24T23:59:50Z', ...over };
 }
 
-it('a Gitea that cannot end runs is asked for its version once, and for the re-run so long after it has given the job up', async () => {
-  const scene = await evicted({ evictionRetryDelaySeconds: 7 }, '1.27.3');
-  await scene.pass(11);
-  scene.finish('build', 'failure');
-  await scene.pass(12);
-  expect(scene.lostJobs).toEqual([]);
-  await scene.pass(300);
+const ASKED_TO_END = { runnerEnded: true, endAskedAt: '2026-11-24T23:59:59Z' };
+const FOUND = Array.from({ length: MOST_LOST_JOBS - 1 }, (_, nth) => 1_000 + nth);
+const UNREACHABLE = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
+/** Gitea 28 is asked about a run, and, when that is noted, to end it. */
+const firstLook = (second: number) => at(second, 'GET version', 'GET version', ...AT_WORK);
+const end = (second: number) => at(second, 'GET version', ...AT_WORK, END);
 
-  expect(scene.asked).toEqual([...at(10, 'GET version'), ...at(32, 'GET version', JOBS, RERUN)]);
-  expect(scene.told).toEqual(['10 lost 1', '32 rerun 1']);
-  expect(scene.book.of(KEY)).toEqual([]);
-  expect(scene.wanted).toBe(1);
+const STORIES: Readonly<Record<string, Story>> = {
+  'a Gitea that cannot end runs is asked for its version once, and for the re-run so long after it has given the job up':
+    {
+      scene: [{ evictionRetryDelaySeconds: 7 }, OLD],
+      acts: {
+        ...EVICTED,
+        21: [finish('build', 'failure')],
+        33: [({ lostJobs }) => expect(lostJobs).toEqual([])],
+        299: [({ wanted }) => expect(wanted).toBe(1)],
+      },
+      asked: [...at(10, 'GET version'), ...at(32, 'GET version', JOBS, RERUN)],
+      told: ['10 lost 1', '32 rerun 1'],
+    },
+  'a newer one ends the run once the note about it is in the cluster, and is asked for the re-run after the delay': {
+    scene: [{ evictionRetryDelaySeconds: 7 }],
+    acts: EVICTED,
+    asked: [...firstLook(10), ...end(11), ...at(18, JOBS, RERUN)],
+    told: ['10 lost 1', '11 ended 1', '18 rerun 1'],
+  },
+  'no run is ended before that note is written': {
+    acts: {
+      0: [push(BUILD)],
+      10: [evict('build'), set({ canWriteStatus: false })],
+      70: [set({ canWriteStatus: true })],
+    },
+    asked: [...firstLook(10), ...end(75), ...at(80, JOBS, RERUN)],
+    told: ['10 lost 1', '75 ended 1', '80 rerun 1'],
+  },
+  'a leader that follows reads the note, and that the runner has ended': {
+    acts: { 0: [push(BUILD), (scene) => scene.show('build', 'Evicted'), set({ lostJobs: [noted(ASKED_TO_END)] })] },
+    asked: [...at(0, 'GET version', 'GET version', ...AT_WORK, END), ...at(5, JOBS, RERUN)],
+    told: ['0 ended 1', '5 rerun 1'],
+  },
+  'a run with two lost jobs is not ended before both notes are in the cluster': {
+    acts: {
+      0: [
+        push(BUILD, TEST),
+        set({ lostJobs: [noted(ASKED_TO_END), noted({ runnerEnded: true, jobId: 2, runner: 'test' })] }),
+        set({ canWriteStatus: false }),
+      ],
+      60: [set({ canWriteStatus: true })],
+    },
+    asked: [...firstLook(0), ...end(65), ...at(70, JOBS, RERUN_ALL)],
+    told: ['65 ended 1', '65 ended 2', '70 rerun 1', '70 rerun 2'],
+  },
+  'the note is about the lost jobs of one run': {
+    acts: {
+      0: [push(BUILD), push(TEST, LINT), evict('build', 'test')],
+      1: [
+        ({ book }) =>
+          expect(book.of(KEY).map(({ endAskedAt }) => endAskedAt)).toEqual(['2026-11-25T00:00:00Z', undefined]),
+      ],
+    },
+    untilS: 31,
+    told: ['0 lost 1', '0 lost 2', '1 ended 1', '6 rerun 1'],
+    left: [2],
+  },
+  'nothing is asked while another job of the run is at work, and what it blocks is re-run, too': {
+    acts: { 0: [push(BUILD, TEST, DEPLOY)], 10: [evict('build')], 40: [finish('test', 'success')] },
+    asked: [...firstLook(45), ...end(46), ...at(51, JOBS, RERUN_ALL)],
+    told: ['10 lost 1', '46 ended 1', '51 rerun 1'],
+  },
+  'nothing is asked while a job of the run is ready: a runner may take it': {
+    acts: { 0: [push(BUILD, GPU), ({ server, rowOf }) => server.gitea.deleteRunner(rowOf('gpu')), evict('build')] },
+    asked: [],
+    told: ['0 lost 1'],
+    left: [1],
+  },
+  'nothing is asked about a runner that may live, or while looks fail': {
+    acts: {
+      0: [push(BUILD), set({ lostJobs: [noted()] })],
+      30: [set({ lookFailure: UNREACHABLE }), lose('NodeLost', 'build'), ({ ended }) => ended.add('build')],
+      60: [set({ lookFailure: undefined })],
+    },
+    asked: [...firstLook(65), ...end(66), ...at(71, JOBS, RERUN)],
+    told: ['66 ended 1', '71 rerun 1'],
+  },
+  'a look that failed tells of no loss': {
+    acts: {
+      0: [set({ lookFailure: UNREACHABLE }), push(BUILD), evict('build')],
+      29: [({ wanted }) => expect(wanted).toBe(1)],
+    },
+    asked: [],
+    told: [],
+  },
+  'all lost jobs of a run are ended and re-run together': {
+    acts: { 0: [push(BUILD, TEST)], 10: [evict('build', 'test')] },
+    posts: [`11 ${END}`, `16 ${RERUN_ALL}`],
+    told: ['10 lost 1', '10 lost 2', '11 ended 1', '11 ended 2', '16 rerun 1', '16 rerun 2'],
+  },
+  'where a job failed by itself, lost jobs are re-run one after the other, with longer and longer pauses': {
+    scene: [{}, OLD],
+    acts: {
+      0: [push(BUILD, TEST, LINT)],
+      10: [evict('build', 'test'), finish('lint', 'failure')],
+      13: [finish('build', 'failure')],
+      43: [finish('test', 'failure')],
+    },
+    untilS: 143,
+    asked: [
+      ...at(10, 'GET version'),
+      ...at(20, 'GET version', JOBS, 'GET version'),
+      ...at(35, JOBS, 'GET version'),
+      ...at(65, JOBS, RERUN),
+      ...at(125, JOBS),
+    ],
+    told: ['10 lost 1', '10 lost 2', '65 rerun 1'],
+    left: [2],
+  },
+  'a run that somebody cancels is not ended, and not re-run': {
+    acts: {
+      0: [push(BUILD)],
+      10: [({ server }) => server.gitea.cancelRun(1), evict('build')],
+      70: [finish('build', 'failure')],
+    },
+    asked: [
+      ...firstLook(10),
+      ...at(25, 'GET version', ...AT_WORK),
+      ...at(55, 'GET version', ...AT_WORK),
+      ...at(115, JOBS),
+    ],
+    told: ['10 lost 1', '115 not-failed 1'],
+  },
+  'a run of which somebody cancels one job is not ended': {
+    acts: { 0: [push(BUILD, TEST), ({ server }) => server.gitea.cancelJob(2), evict('build', 'test')] },
+    untilS: 10,
+    told: ['0 lost 1', '0 lost 2'],
+    left: [1, 2],
+  },
+  'a Gitea that says that it has ended a run and shows it at work is asked later and later, and at last every 5 minutes': {
+    acts: { 0: [answer(END, 200), push(BUILD), evict('build')] },
+    untilS: 900,
+    posts: [1, 6, 21, 51, 111, 231, 471, 771].map((second) => `${second} ${END}`),
+    told: ['0 lost 1', '1 ended 1'],
+    left: [1],
+  },
+  'a Gitea that is down is asked again, and the failure is told once': {
+    scene: [{}, OLD],
+    acts: { ...GIVEN_UP, 11: [isAway(true)], 81: [isAway(false)] },
+    asked: [...[10, 20, 35, 65].flatMap((second) => at(second, 'GET version')), ...at(125, 'GET version', JOBS, RERUN)],
+    told: ['10 lost 1', '20 GR-HTTP-01 1', '125 rerun 1'],
+  },
+  'a Gitea that asks for a pause is left alone, for the lost jobs of all runs': {
+    scene: [{}, OLD],
+    acts: {
+      0: [push(BUILD), push(TEST)],
+      10: [evict('build', 'test'), finish('build', 'failure'), finish('test', 'failure')],
+      16: [answer(JOBS, 429, { 'retry-after': '60' })],
+      21: [answerAgain],
+    },
+    asked: [
+      ...[10, 11, 20].flatMap((second) => at(second, 'GET version')),
+      ...at(20, JOBS),
+      ...at(80, 'GET version', JOBS, RERUN),
+      ...at(81, 'GET runs/2/jobs', 'POST runs/2/jobs/2/rerun'),
+    ],
+    told: ['10 lost 1', '10 lost 2', '20 GR-HTTP-10 1', '80 rerun 1', '81 rerun 2'],
+  },
+  'a job that somebody has re-run meanwhile is not re-run': {
+    scene: [{}, OLD],
+    acts: { ...GIVEN_UP, 12: [({ server }) => server.gitea.rerun(1)] },
+    asked: [...at(10, 'GET version'), ...at(20, 'GET version', JOBS)],
+    told: ['10 lost 1', '20 superseded 1'],
+  },
+  'a re-run that Gitea cannot do yet is asked for again': {
+    scene: [{}, OLD],
+    acts: { ...GIVEN_UP, 11: [answer(RERUN, 409)], 40: [answerAgain] },
+    posts: [20, 35, 65].map((second) => `${second} ${RERUN}`),
+    told: ['10 lost 1', '65 rerun 1'],
+  },
+  'a group that is gone as Gitea answers has nothing re-run; when it is valid again, its losses are still known': {
+    scene: [{}, OLD],
+    acts: {
+      ...GIVEN_UP,
+      11: [meanwhile(JOBS, undefined)],
+      40: [({ book }) => expect(book.atLoss).toEqual([]), answerAgain, set({ group: GROUP })],
+    },
+    asked: [...at(10, 'GET version'), ...at(20, 'GET version', JOBS), ...at(50, JOBS, RERUN)],
+    told: ['10 lost 1', '50 rerun 1'],
+  },
+  'a re-run that Gitea has taken is told, although the group wants none any more': {
+    scene: [{}, OLD],
+    acts: { ...GIVEN_UP, 11: [meanwhile(RERUN, runnerGroup({ scope: SCOPE }))] },
+    told: ['10 lost 1', '20 rerun 1'],
+  },
+  'a loss expires after a day, and others of the group do not': {
+    scene: [{}, OLD],
+    acts: {
+      0: [
+        push(BUILD, TEST),
+        set({ lostJobs: [noted({ lostAt: '2026-11-24T00:00:20Z' }), noted({ jobId: 2, runner: 'test' })] }),
+      ],
+    },
+    untilS: 30,
+    told: ['25 expired 1'],
+    left: [2],
+  },
+  'a group without maxEvictionRetries follows no losses': {
+    scene: [{ maxEvictionRetries: 0 }],
+    acts: {
+      0: [set({ lostJobs: [noted()] }), push(BUILD), evict('build')],
+      29: [({ wanted }) => expect(wanted).toBe(0)],
+    },
+    asked: [],
+    told: [],
+  },
+  'a lost job is re-run as often as maxEvictionRetries says': {
+    scene: [{ maxEvictionRetries: 1 }],
+    acts: { ...EVICTED, 40: [(scene) => scene.take('second'), evict('second')], 45: [finish('second', 'failure')] },
+    told: ['10 lost 1', '11 ended 1', '16 rerun 1', '40 lost 2', '55 exhausted 2'],
+  },
+  'losses that a leader has found in the status take room': {
+    acts: {
+      0: [
+        set({ lostJobs: FOUND.map((jobId) => noted({ jobId, runId: 1_000 })) }),
+        push(BUILD, TEST),
+        evict('build', 'test'),
+      ],
+    },
+    untilS: 0,
+    told: ['0 lost 1', '0 no room 2'],
+    left: [...FOUND, 1],
+  },
+  'a runner of which Gitea hears again is told of, and its CI job is no longer lost': {
+    acts: { 0: [push(BUILD), set({ lostJobs: [noted({ reason: 'NodeLost' })] })] },
+    told: ['0 returned 1'],
+  },
+};
+
+it.each(Object.entries(STORIES))('%s', async (_, story) => {
+  await play(story);
 });
 
-it('a newer one ends the run once the note about it is in the cluster, and is asked for the re-run after the delay', async () => {
-  const scene = await evicted({ evictionRetryDelaySeconds: 7 });
-  await scene.pass(300);
-
-  expect(scene.asked).toEqual([
-    ...at(10, 'GET version', 'GET version', ...AT_WORK),
-    ...at(11, 'GET version', ...AT_WORK, END),
-    ...at(18, JOBS, RERUN),
-  ]);
-  expect(scene.told).toEqual(['10 lost 1', '11 ended 1', '18 rerun 1']);
-});
-
-it('no run is ended before that note is written', async () => {
-  const scene = await evicted();
-  scene.canWriteStatus = false;
-  await scene.pass(60);
-  expect(scene.asked).toEqual(at(10, 'GET version', 'GET version', ...AT_WORK));
-
-  scene.canWriteStatus = true;
-  await scene.pass(60);
-  expect(scene.told).toEqual(['10 lost 1', '75 ended 1', '80 rerun 1']);
-});
-
-it('a leader that follows reads the note, and that the runner has ended', async () => {
-  const scene = new Scene();
-  scene.push(BUILD);
-  scene.runners.set('build', { job: live('build', 'failed'), annotations: {}, groupName: 'ci', loss: 'Evicted' });
-  scene.lostJobs = [noted({ runnerEnded: true, endAskedAt: '2026-11-24T23:59:59Z' })];
-  await scene.pass(30);
-
-  expect(scene.asked).toEqual([...at(0, 'GET version', 'GET version', ...AT_WORK, END), ...at(5, JOBS, RERUN)]);
-  expect(scene.told).toEqual(['0 ended 1', '5 rerun 1']);
-});
-
-it('a run with two lost jobs is not ended before both notes are in the cluster', async () => {
-  const scene = new Scene();
-  scene.push(BUILD, TEST);
-  const ended = { runnerEnded: true };
-  scene.lostJobs = [
-    noted({ ...ended, endAskedAt: '2026-11-24T23:59:59Z' }),
-    noted({ ...ended, jobId: 2, runner: 'test' }),
-  ];
-  scene.canWriteStatus = false;
-  await scene.pass(60);
-  expect(scene.asked).toEqual(at(0, 'GET version', 'GET version', ...AT_WORK));
-
-  scene.canWriteStatus = true;
-  await scene.pass(60);
-  expect(scene.told).toEqual(['65 ended 1', '65 ended 2', '70 rerun 1', '70 rerun 2']);
-});
-
-it('the note is about the lost jobs of one run', async () => {
-  const scene = new Scene();
-  scene.push(BUILD);
-  scene.push(TEST, LINT);
-  scene.lose('Evicted', 'build', 'test');
-  await scene.pass(1);
-
-  expect(scene.book.of(KEY).map(({ endAskedAt, runId }) => [runId, endAskedAt])).toEqual([
-    [1, '2026-11-25T00:00:00Z'],
-    [2, undefined],
-  ]);
-  await scene.pass(30);
-  expect(scene.told).toEqual(['0 lost 1', '0 lost 2', '1 ended 1', '6 rerun 1']);
-});
-
-it.each([undefined, 'rubbish'])('a leader that follows on a status of %j begins without losses', async (written) => {
-  const scene = new Scene();
-  scene.lostJobs = written;
-  scene.reconcile();
-  expect(scene.book.of(KEY)).toEqual([]);
-
-  scene.push(BUILD);
-  scene.lose('Evicted', 'build');
-  expect(scene.told).toEqual(['0 lost 1']);
-});
-
-it('nothing is asked while another job of the run is at work, and what it blocks is re-run, too', async () => {
-  const scene = new Scene();
-  scene.push(BUILD, TEST, DEPLOY);
-  await scene.pass(10);
-  scene.lose('Evicted', 'build');
-  await scene.pass(30);
-  expect(scene.asked).toEqual([]);
-
-  scene.finish('test', 'success');
-  await scene.pass(30);
-  expect(scene.told).toEqual(['10 lost 1', '46 ended 1', '51 rerun 1']);
-  expect(scene.asked.at(-1)).toBe('51 POST runs/1/rerun-failed-jobs');
-});
-
-it('nothing is asked while a job of the run is ready: a runner may take it', async () => {
-  const scene = new Scene();
-  scene.push(BUILD, { key: 'gpu', runsOn: ['gpu'] });
-  scene.server.gitea.deleteRunner(scene.rowOf('gpu'));
-  scene.lose('Evicted', 'build');
-  await scene.pass(30);
-
-  expect([scene.asked, scene.told]).toEqual([[], ['0 lost 1']]);
-});
-
-it('nothing is asked about a runner that may live, or while looks fail', async () => {
-  const scene = new Scene();
-  scene.push(BUILD);
-  scene.lostJobs = [noted()];
-  await scene.pass(30);
-  scene.lookFailure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
-  scene.lose('NodeLost', 'build');
-  scene.ended.add('build');
-  await scene.pass(30);
-  expect(scene.asked).toEqual([]);
-
-  scene.lookFailure = undefined;
-  await scene.pass(30);
-  expect(scene.told).toEqual(['66 ended 1', '71 rerun 1']);
-});
-
-it('all lost jobs of a run are ended and re-run together', async () => {
-  const scene = new Scene();
-  scene.push(BUILD, TEST);
-  await scene.pass(10);
-  scene.lose('Evicted', 'build', 'test');
-  await scene.pass(300);
-
-  const told = ['10 lost 1', '10 lost 2', '11 ended 1', '11 ended 2', '16 rerun 1', '16 rerun 2'];
-  expect(scene.told).toEqual(told);
-  expect(scene.asked.filter((question) => question.includes('POST'))).toEqual([
-    `11 ${END}`,
-    '16 POST runs/1/rerun-failed-jobs',
-  ]);
-});
-
-it('where a job failed by itself, lost jobs are re-run one after the other, with longer and longer pauses', async () => {
-  const scene = new Scene({}, '1.27.3');
-  scene.push(BUILD, TEST, LINT);
-  await scene.pass(10);
-  scene.lose('Evicted', 'build', 'test');
-  scene.finish('lint', 'failure');
-  await scene.pass(3);
-  scene.finish('build', 'failure');
-  await scene.pass(30);
-  scene.finish('test', 'failure');
-  await scene.pass(100);
-
-  expect(scene.asked.filter((question) => !question.includes('version'))).toEqual([
-    ...at(20, JOBS),
-    ...at(35, JOBS),
-    ...at(65, JOBS, RERUN),
-    ...at(125, JOBS),
-  ]);
-  expect(scene.told).toEqual(['10 lost 1', '10 lost 2', '65 rerun 1']);
-  expect(scene.book.of(KEY).map(({ jobId }) => jobId)).toEqual([2]);
-});
-
-it('a run that somebody cancels is not ended, and not re-run', async () => {
-  const scene = new Scene();
-  scene.push(BUILD);
-  await scene.pass(10);
-  scene.server.gitea.cancelRun(1);
-  scene.lose('Evicted', 'build');
-  await scene.pass(60);
-  expect(scene.asked).toEqual([
-    ...at(10, 'GET version', 'GET version', ...AT_WORK),
-    ...at(25, 'GET version', ...AT_WORK),
-    ...at(55, 'GET version', ...AT_WORK),
-  ]);
-
-  scene.finish('build', 'failure');
-  await scene.pass(100);
-  expect(scene.told).toEqual(['10 lost 1', '115 not-failed 1']);
-});
-
-it('a run of which somebody cancels one job is not ended', async () => {
-  const scene = new Scene();
-  const [, second = 0] = scene.push(BUILD, TEST);
-  scene.server.gitea.cancelJob(second);
-  scene.lose('Evicted', 'build', 'test');
-  await scene.pass(10);
-
-  expect(scene.told).toEqual(['0 lost 1', '0 lost 2']);
-});
-
-it('a Gitea that says that it has ended a run and shows it at work is asked later and later, and at last every 5 minutes', async () => {
-  const scene = new Scene();
-  scene.answers.set(END, { status: 200, headers: JSON_TYPE });
-  scene.push(BUILD);
-  scene.lose('Evicted', 'build');
-  await scene.pass(900);
-
-  expect(scene.asked.filter((question) => question.includes(END))).toEqual(
-    [1, 6, 21, 51, 111, 231, 471, 771].map((second) => `${second} ${END}`),
-  );
-  expect(scene.told).toEqual(['0 lost 1', '1 ended 1']);
-});
-
-it('a Gitea that is down is asked again, and the failure is told once', async () => {
-  const scene = await givenUp();
-  await scene.pass(1);
-  scene.server.isAway = true;
-  await scene.pass(70);
-  scene.server.isAway = false;
-  await scene.pass(300);
-
-  expect(scene.asked).toEqual([
-    ...at(10, 'GET version'),
-    ...[20, 35, 65].flatMap((second) => at(second, 'GET version')),
-    ...at(125, 'GET version', JOBS, RERUN),
-  ]);
-  expect(scene.told).toEqual(['10 lost 1', '20 GR-HTTP-01 1', '125 rerun 1']);
-});
-
-it('a Gitea that asks for a pause is left alone, for the lost jobs of all runs', async () => {
-  const scene = new Scene({}, '1.27.3');
-  scene.push(BUILD);
-  scene.push(TEST);
-  await scene.pass(10);
-  scene.lose('Evicted', 'build', 'test');
-  scene.finish('build', 'failure');
-  scene.finish('test', 'failure');
-  await scene.pass(6);
-  scene.answers.set(JOBS, { status: 429, headers: { ...JSON_TYPE, 'retry-after': '60' } });
-  await scene.pass(5);
-  scene.answers.clear();
-  await scene.pass(300);
-
-  expect(scene.told).toEqual(['10 lost 1', '10 lost 2', '20 GR-HTTP-10 1', '80 rerun 1', '81 rerun 2']);
-  expect(scene.asked.slice(-5)).toEqual([
-    ...at(80, 'GET version', JOBS, RERUN),
-    ...at(81, 'GET runs/2/jobs', 'POST runs/2/jobs/2/rerun'),
-  ]);
-});
-
-it('a job that somebody has re-run meanwhile is not re-run', async () => {
-  const scene = await givenUp();
-  await scene.pass(2);
-  scene.server.gitea.rerun(1);
-  await scene.pass(30);
-
-  expect(scene.asked).toEqual([...at(10, 'GET version'), ...at(20, 'GET version', JOBS)]);
-  expect(scene.told).toEqual(['10 lost 1', '20 superseded 1']);
-  expect(scene.book.of(KEY)).toEqual([]);
-});
-
-it('a re-run that Gitea cannot do yet is asked for again', async () => {
-  const scene = await givenUp();
-  scene.answers.set(RERUN, { status: 409, headers: JSON_TYPE });
-  await scene.pass(30);
-  scene.answers.clear();
-  await scene.pass(60);
-
-  expect(scene.asked.filter((question) => question.includes('POST'))).toEqual(
-    [20, 35, 65].map((second) => `${second} ${RERUN}`),
-  );
-  expect(scene.told).toEqual(['10 lost 1', '65 rerun 1']);
-});
-
-it('a group that is gone as Gitea answers has nothing re-run; when it is valid again, its losses are still known', async () => {
-  const scene = await givenUp();
-  const { group } = scene;
-  scene.meanwhile.set(JOBS, () => {
-    scene.group = undefined;
-    scene.reconcile();
-  });
-  await scene.pass(30);
-  expect(scene.asked).toEqual([...at(10, 'GET version'), ...at(20, 'GET version', JOBS)]);
-  expect(scene.book.atLoss).toEqual([]);
-
-  scene.meanwhile.clear();
-  scene.group = group;
-  await scene.pass(30);
-  expect(scene.told).toEqual(['10 lost 1', '50 rerun 1']);
-});
-
-it('a re-run that Gitea has taken is told, although the group wants none any more', async () => {
-  const scene = await givenUp();
-  scene.meanwhile.set(RERUN, () => {
-    scene.group = runnerGroup({ scope: SCOPE });
-    scene.reconcile();
-  });
-  await scene.pass(30);
-
-  expect(scene.told).toEqual(['10 lost 1', '20 rerun 1']);
-});
-
-it('a loss expires after a day, and others of the group do not', async () => {
-  const scene = new Scene({}, '1.27.3');
-  scene.push(BUILD, TEST);
-  scene.lostJobs = [noted({ lostAt: '2026-11-24T00:00:20Z' }), noted({ jobId: 2, runner: 'test' })];
-  await scene.pass(30);
-
-  expect(scene.told).toEqual(['25 expired 1']);
-  expect(scene.book.of(KEY).map(({ jobId }) => jobId)).toEqual([2]);
-});
-
-it('a group without maxEvictionRetries follows no losses', async () => {
-  const scene = new Scene({ maxEvictionRetries: 0 });
-  scene.lostJobs = [noted()];
-  scene.push(BUILD);
-  scene.lose('Evicted', 'build');
-  await scene.pass(30);
-
-  expect([scene.asked, scene.told, scene.wanted, scene.book.of(KEY)]).toEqual([[], [], 0, []]);
-});
-
-it('a lost job is re-run as often as maxEvictionRetries says', async () => {
-  const scene = await evicted({ maxEvictionRetries: 1 });
-  await scene.pass(30);
-  const [again] = scene.server.gitea.jobs().filter(({ status }) => status === 'waiting');
-  scene.take('second');
-  scene.lose('Evicted', 'second');
-  await scene.pass(5);
-  scene.finish('second', 'failure');
-  await scene.pass(300);
-
-  expect(scene.told.slice(0, 3)).toEqual(['10 lost 1', '11 ended 1', '16 rerun 1']);
-  expect(scene.told.slice(3).map((each) => each.replace(/\d+ /, ''))).toEqual([
-    `lost ${again?.id}`,
-    `exhausted ${again?.id}`,
-  ]);
+it.each([undefined, 'rubbish'])('a leader that follows on a status of %j begins without losses', async (lostJobs) => {
+  const isEmpty: Act = ({ book }) => expect(book.of(KEY)).toEqual([]);
+  const acts = { 0: [set({ lostJobs }), (scene: Scene) => scene.reconcile(), isEmpty, push(BUILD), evict('build')] };
+  await play({ acts, untilS: 0, told: ['0 lost 1'], left: [1] });
 });
 
 it.each([
   ['its token cannot be read', new Failure('GR-TOKEN-01', 3, 'no token.', 'token-unseen')],
   ['nobody has resolved it yet', undefined],
 ])('nothing is asked for a group while %s', async (_, target) => {
-  const scene = new Scene();
-  scene.target = target;
-  scene.push(BUILD);
-  scene.lose('Evicted', 'build');
-  await scene.pass(30);
-  expect([scene.asked, scene.told, scene.wanted]).toEqual([[], [], 0]);
-  const next = new Scene();
-  Object.assign(next, { target, lostJobs: [noted({ runnerEnded: true })] });
-  next.push(BUILD);
-  await next.pass(30);
-  expect([next.asked, next.book.of(KEY).length]).toEqual([[], 1]);
-
-  scene.target = TARGET;
-  await scene.pass(30);
-  expect(scene.told).toEqual(['35 lost 1', '36 ended 1', '41 rerun 1']);
-});
-
-it('a look that failed tells of no loss', async () => {
-  const scene = new Scene();
-  scene.lookFailure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
-  scene.push(BUILD);
-  scene.lose('Evicted', 'build');
-  await scene.pass(30);
-  expect([scene.asked, scene.told, scene.wanted]).toEqual([[], [], 1]);
-});
-
-it('losses that a leader has found in the status take room', () => {
-  const scene = new Scene();
-  scene.lostJobs = Array.from({ length: MOST_LOST_JOBS - 1 }, (_, nth) => noted({ jobId: 1_000 + nth, runId: 1_000 }));
-  scene.push(BUILD, TEST);
-  scene.lose('Evicted', 'build', 'test');
-
-  expect(scene.told).toEqual(['0 lost 1', '0 no room 2']);
-});
-
-it('a runner of which Gitea hears again is told of, and its CI job is no longer lost', async () => {
-  const scene = new Scene();
-  scene.push(BUILD);
-  scene.lostJobs = [noted({ reason: 'NodeLost' })];
-  await scene.pass(10);
-
-  expect(scene.told).toEqual(['0 returned 1']);
-  expect(scene.book.of(KEY)).toEqual([]);
+  await play({
+    acts: {
+      0: [set({ target }), push(BUILD), evict('build')],
+      30: [({ asked, told, wanted }) => expect([asked, told, wanted]).toEqual([[], [], 0]), set({ target: TARGET })],
+    },
+    told: ['35 lost 1', '36 ended 1', '41 rerun 1'],
+  });
+  const lostJobs = [noted({ runnerEnded: true })];
+  await play({ acts: { 0: [set({ target, lostJobs }), push(BUILD)] }, untilS: 30, asked: [], told: [], left: [1] });
 });
