@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { longestFirst } from '../servers/longest-first.ts';
 
 /** As in .ci/run: without the files that take longest, an hour together. */
 const short = process.env['CLUSTER_SCENARIOS'] === 'short';
@@ -27,7 +28,9 @@ export default defineConfig({
     globalSetup: ['test/build-first.ts', 'test/cluster/build-cluster.ts'],
     // A process of its own: it notices when vitest is gone, and ends (test/servers/process.ts).
     pool: 'forks',
-    fileParallelism: false,
+    // They wait most of the time: for a poll, a pod, a timeout.
+    maxWorkers: 2,
+    sequence: { sequencer: longestFirst('scenarios', 'docker-modes', 'registration') },
     testTimeout: 600_000,
     hookTimeout: 300_000,
     teardownTimeout: 60_000,

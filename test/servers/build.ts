@@ -24,7 +24,7 @@ interface Recipe {
   /** Folder below `go/`. */
   readonly name: string;
   readonly title: string;
-  /** Binary to package. */
+  /** Binary to package. Of several, each is named as Go names it: the end of its package. */
   readonly binaries: Readonly<Record<string, string>>;
   readonly cgo: boolean;
   readonly flags: readonly string[];
@@ -311,6 +311,8 @@ function build(recipe: Recipe, say: (line: string) => void): string {
       CGO_ENABLED: recipe.cgo ? '1' : '0',
       GOFLAGS: '-mod=mod',
       GOWORK: 'off',
+      // The compiler tidies its memory less often: a quarter less time, some hundred MiB more.
+      GOGC: '800',
     };
     const go = (...args: string[]): string =>
       execFileSync('go', args, { cwd: work, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim();
@@ -322,8 +324,10 @@ function build(recipe: Recipe, say: (line: string) => void): string {
     say(`${recipe.title}: building (minutes when Go's cache is empty)`);
     const started = Date.now();
     const out = join(work, 'out');
-    for (const [binary, path] of Object.entries(recipe.binaries))
-      go('build', ...recipe.flags, '-o', join(out, binary), path);
+    const [name = '', ...more] = Object.keys(recipe.binaries);
+    // Several at once: Go compiles for one while it links another.
+    const to = more.length > 0 ? `${out}/` : join(out, name);
+    go('build', ...recipe.flags, '-o', to, ...Object.values(recipe.binaries));
     const source = go('list', '-m', '-f', '{{.Dir}}', recipe.module);
     for (const folder of recipe.assets) cpSync(join(source, folder), join(out, folder), { recursive: true });
     makeReadable(out);

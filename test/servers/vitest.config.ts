@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { longestFirst } from './longest-first.ts';
 
 const other = process.env['RECORD_GITEA'] === '1' ? 'record.ts' : process.env['PAGE_PICTURES'] && 'page-pictures.ts';
 
@@ -9,7 +10,9 @@ export default defineConfig({
     globalSetup: ['test/build-first.ts', 'test/servers/build-servers.ts'],
     // A process of its own: it notices when vitest is gone, and ends (process.ts).
     pool: 'forks',
-    fileParallelism: false,
+    // They wait most of the time: for a poll, a pod, a timeout.
+    maxWorkers: 3,
+    sequence: { sequencer: longestFirst('sweep', 'load', 'project-workflows') },
     testTimeout: 600_000,
     hookTimeout: 120_000,
     teardownTimeout: 60_000,
