@@ -394,13 +394,14 @@ const STORIES: Readonly<Record<string, Story>> = {
     told: ['0 lost 1', '0 lost 2'],
     left: [1, 2],
   },
-  'a Gitea that says that it has ended a run and shows it at work is asked later and later, and at last every 5 minutes': {
-    acts: { 0: [answer(END, 200), push(BUILD), evict('build')] },
-    untilS: 900,
-    posts: [1, 6, 21, 51, 111, 231, 471, 771].map((second) => `${second} ${END}`),
-    told: ['0 lost 1', '1 ended 1'],
-    left: [1],
-  },
+  'a Gitea that says that it has ended a run and shows it at work is asked later and later, and at last every 5 minutes':
+    {
+      acts: { 0: [answer(END, 200), push(BUILD), evict('build')] },
+      untilS: 900,
+      posts: [1, 6, 21, 51, 111, 231, 471, 771].map((second) => `${second} ${END}`),
+      told: ['0 lost 1', '1 ended 1'],
+      left: [1],
+    },
   'a Gitea that is down is asked again, and the failure is told once': {
     scene: [{}, OLD],
     acts: { ...GIVEN_UP, 11: [isAway(true)], 81: [isAway(false)] },
