@@ -21,6 +21,7 @@ import type { Look } from '../../planner/evidence.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
 
 export interface ScopeSeen {
+  /** `org acme` */
   readonly name: string;
   readonly url: string;
   readonly groups: readonly RunnerGroup[];

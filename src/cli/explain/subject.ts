@@ -101,11 +101,14 @@ function readAddress(text: string): What {
 }
 
 export type Subject =
+  /** Unfinished jobs, the worst first. */
   | { readonly is: 'jobs'; readonly jobs: readonly ExplainedJob[]; readonly run?: Run }
   /** Only finished jobs, or none. */
   | { readonly is: 'finished'; readonly jobs: readonly Job[]; readonly run?: Run }
+  /** No group has jobs of the repository. */
   | { readonly is: 'out-of-scope'; readonly repository: string }
   | { readonly is: 'group'; readonly group: ExplainedGroup }
+  /** A RunnerGroup of the cluster that cannot be served. */
   | { readonly is: 'broken'; readonly group: string; readonly problem: string }
   | { readonly is: 'runner'; readonly runner: string; readonly decision?: RunnerDecision; readonly live?: LiveJob };
 
@@ -122,6 +125,7 @@ const WHY_UNSEEN =
 
 const NOT_NEWEST = 'not among the newest finished ones';
 
+/** Names that the error of an unknown name lists. */
 const SHOWN = 5;
 
 /** @throws Failure exit 2 when nothing has that name. */

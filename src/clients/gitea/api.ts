@@ -36,6 +36,7 @@ export type VersionCache = Map<string, Promise<VersionFacts>>;
 
 export interface GiteaAccess {
   readonly http: HttpClient;
+  /** Base URL, perhaps with a path. */
   readonly url: string;
   readonly token: Token;
   readonly deadline: Deadline;

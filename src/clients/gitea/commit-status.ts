@@ -10,6 +10,7 @@ const JobRow = z.object({ head_sha: z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{
 export interface CommitStatus {
   /** `owner/name`. */
   readonly repository: string;
+  /** Of the commit, in hex. */
   readonly sha: string;
   /** One text stands there for each context. */
   readonly context: string;
@@ -18,6 +19,7 @@ export interface CommitStatus {
   readonly url: string;
 }
 
+/** The commit that a CI job is for. @throws Failure */
 export async function readCommit(access: GiteaAccess, repository: string, jobId: number): Promise<string> {
   const question = questionOf(repository, `read job ${jobId} of ${repository}`, `actions/jobs/${jobId}`);
   const read = (json: unknown) => readShape(JobRow, json, 'the job').head_sha;

@@ -111,6 +111,7 @@ class DocumentReader {
     return undefined;
   }
 
+  /** @returns what there is too much of */
   #count(lexeme: string): string | undefined {
     const words = wordsOf(lexeme);
     this.#words += words;
