@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { GENERATE_FLAGS } from '../packaging/names.ts';
 import { type Case, once } from './measure.ts';
 import { type StandIn, standIn } from './stand-in.ts';
 
@@ -29,14 +30,14 @@ export class Scene {
   generate(name: string, { url }: StandIn, more = ''): Case {
     const file = this.#write(`${name}.yaml`, runnerGroup(url, 'ci', 'acme') + more);
     const env = { ARGOCD_APP_NAME: 'bench', ...access(url) };
-    return { name, program: process.execPath, args: [PROGRAM, 'generate', file], env };
+    return { name, program: process.execPath, args: [...GENERATE_FLAGS, PROGRAM, 'generate', file], env };
   }
 
   /** 100 groups of five organisations. */
   generateMany(name: string, { url }: StandIn): Case {
     const folder = this.#folderOfGroups(name, url, 5);
     const env = { ARGOCD_APP_NAME: 'bench', ...access(url) };
-    return { name, program: process.execPath, args: [PROGRAM, 'generate', folder], env };
+    return { name, program: process.execPath, args: [...GENERATE_FLAGS, PROGRAM, 'generate', folder], env };
   }
 
   /** `validate` over 100 files. Groups of one organisation would be warned of, which takes a second reading. */

@@ -24,7 +24,7 @@ import { argoCdCmPatch, argoCdRbacPatch, helmValues, repoServerPatch } from './a
 import { crd } from './crd.ts';
 import { exampleFiles } from './examples.ts';
 import { comment, HEADER, ManifestFile } from './manifest-file.ts';
-import { BUNDLE, NODE } from './names.ts';
+import { BUNDLE, GENERATE_FLAGS, NODE } from './names.ts';
 import { cache, ownObjects, page, registrationSecrets, runnersNamespace, secretsApi, slackExtend } from './objects.ts';
 
 /** File name below `install/` -> text. */
@@ -106,7 +106,7 @@ const plugin = {
   kind: 'ConfigManagementPlugin',
   metadata: { name: PLUGIN },
   spec: {
-    generate: { command: [NODE, BUNDLE, 'generate'] },
+    generate: { command: [NODE, ...GENERATE_FLAGS, BUNDLE, 'generate'] },
     preserveFileMode: false,
     provideGitCreds: false,
   },

@@ -68,7 +68,12 @@ describe('plugin.yaml', () => {
         kind: 'ConfigManagementPlugin',
         metadata: { name: 'gitea-runners' },
         spec: {
-          generate: { command: ['/usr/local/bin/node', '/opt/gitea-runners/gitea-runners.cjs', 'generate'] },
+          generate: {
+            command: [
+              ...['/usr/local/bin/node', '--max-semi-space-size=2'],
+              ...['/opt/gitea-runners/gitea-runners.cjs', 'generate'],
+            ],
+          },
           preserveFileMode: false,
           provideGitCreds: false,
         },
