@@ -5,9 +5,10 @@
  */
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
 import { waitUntil } from '../servers/process.ts';
+import { closeAfterTests } from './close-after-tests.ts';
 import { PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
 import {
   buildkitImage,
@@ -28,14 +29,13 @@ let rig: PodsRig;
 let bases: Registry;
 let images: LoginRegistry;
 let base: string;
-let passed = true;
 
 beforeAll(async () => {
   const { runner, buildkit: builds } = inject('clusterBuilds');
   if (!builds) throw new Error('this file needs BuildKit: name it on the command line, or leave out CLUSTER_SCENARIOS');
   rig = await PodsRig.start('buildkit', `${builds.containerd}:${builds.runc}`);
   const { gitea, kubernetes, machine, playground } = rig;
-  const archive = join(playground.folder, 'images', 'image.tar');
+  const archive = join(rig.images, 'image.tar');
   for (const write of [
     () => buildkitImage(archive, builds.buildkit),
     () => runnerWithBuildxImage(archive, runner, builds.buildkit),
@@ -45,9 +45,9 @@ beforeAll(async () => {
   }
   bases = await Registry.start(machine.outside);
   await ciImage(archive);
-  base = bases.add('ci:1', archive, join(playground.folder, 'images', 'ci'));
+  base = bases.add('ci:1', archive, join(rig.images, 'ci'));
   images = await startLoginRegistry(playground, machine.outside);
-  await rig.kubernetes.kubectl(['apply', '-f', '-'], JSON.stringify(objects()));
+  await kubernetes.apply(...objects());
 
   const { admin } = gitea;
   const login = JSON.stringify({
@@ -60,14 +60,9 @@ beforeAll(async () => {
   for (const [file, name, script] of WORKFLOWS()) await admin.addWorkflow(REPOSITORY, file, workflow(name, script));
 });
 
-afterEach(({ task }) => {
-  passed &&= task.result?.state !== 'fail';
-});
+closeAfterTests(() => rig);
 
-afterAll(async () => {
-  bases?.close();
-  await rig?.close(passed);
-});
+afterAll(() => bases?.close());
 
 function plainRegistries(): string {
   return [bases.name, images.host].map((host) => `[registry."${host}"]\n  http = true\n`).join('');
@@ -80,7 +75,7 @@ function objects() {
   chmodSync(folder, 0o777);
   const capacity = { storage: '1Gi' };
   const claimed = { accessModes: ['ReadWriteMany'], storageClassName: '', volumeName: 'layers' };
-  const items = [
+  return [
     {
       apiVersion: 'v1',
       kind: 'ConfigMap',
@@ -100,7 +95,6 @@ function objects() {
       spec: { ...claimed, resources: { requests: capacity } },
     },
   ];
-  return { apiVersion: 'v1', kind: 'List', items };
 }
 
 /** As a team would run one for all: the pod of mode `buildkit` without the runner. */
@@ -115,7 +109,7 @@ function builder() {
     securityContext: { capabilities: { add: ['SETGID', 'SETUID'], drop: ['ALL'] } },
     volumeMounts: [config, { name: 'data', mountPath: '/home/user/.local/share/buildkit' }],
   };
-  const items = [
+  return [
     {
       apiVersion: 'v1',
       kind: 'Namespace',
@@ -145,7 +139,6 @@ function builder() {
       },
     },
   ];
-  return { apiVersion: 'v1', kind: 'List', items };
 }
 
 /** Two stages, a cache mount, a secret, a file of another user, and how the ids of the build are mapped. */
@@ -234,19 +227,16 @@ function wanted({ securityProfile, hostUsers }: Kind): Wanted {
   };
 }
 
-/** Runs the CI job of a workflow. Answers what it said, and how many seconds it and the start of its runner took. */
-async function ran(file: string, of: Wanted) {
-  const { name, manifest } = await rig.queue(file, of);
+/** Runs the CI job of a workflow. Answers what it said, and prints how many seconds it and the start of its runner took. */
+async function ran(file: string, of: Wanted): Promise<string> {
+  const printed = await rig.queue(file, of);
   const appliedAt = Date.now();
-  await rig.apply(manifest);
-  const job = await rig.done(name);
-  const log = await rig.logOfJob(job);
-  expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
+  const { job, log } = await rig.run(printed);
   const times = z.object({ started_at: z.coerce.date(), completed_at: z.coerce.date() }).parse(job);
   const start = (times.started_at.getTime() - appliedAt) / 1000;
   const work = (times.completed_at.getTime() - times.started_at.getTime()) / 1000;
   process.stdout.write(`${task(of)} ${file}: starts in ${start.toFixed(1)} s, works ${work.toFixed(1)} s\n`);
-  return { log, manifest };
+  return log;
 }
 
 function task({ mode = 'host', spec }: Wanted): string {
@@ -299,7 +289,7 @@ describe.each([
   it(`builds with docker buildx and pushes, in a namespace that enforces ${level}`, async () => {
     await enforce(level);
 
-    const { log } = await ran('buildx.yml', wanted(kind));
+    const log = await ran('buildx.yml', wanted(kind));
 
     expect(await pushed('1')).toBe(true);
     expect(log).not.toContain(SECRET);
@@ -316,14 +306,14 @@ describe('containerMode buildkit', () => {
     const second = await ran('buildctl.yml', wanted({}));
 
     expect(await pushed('2')).toBe(true);
-    expect([first, second].map(({ log }) => /\bCACHED\b/.test(log))).toEqual([false, true]);
+    expect([first, second].map((log) => /\bCACHED\b/.test(log))).toEqual([false, true]);
   });
 
   it('finds the layers of the runner before in a volume that all share', async () => {
     const first = await ran('volume.yml', wanted({}));
     const second = await ran('volume.yml', wanted({}));
 
-    expect([first, second].map(({ log }) => /\bCACHED\b/.test(log))).toEqual([false, true]);
+    expect([first, second].map((log) => /\bCACHED\b/.test(log))).toEqual([false, true]);
   });
 
   it('lets a build end when its pod is pruned', async () => {
@@ -349,18 +339,16 @@ describe('containerMode buildkit', () => {
     const { status } = await rig.openJob();
     await rig.remove(name);
     expect(status).toBe('queued');
-    await waitUntil('the pod is gone', async () => (await rig.podOf(name)) === '', within);
+    await rig.podGoes(name);
     // The CI job is still there for a good one.
-    const next = await rig.generate(of);
-    await rig.apply(next.manifest);
-    expect((await rig.done(next.name)).conclusion).toBe('success');
+    await rig.run(await rig.generate(of));
   });
 });
 
 describe('containerMode host with a builder elsewhere', () => {
   it('builds from a namespace that enforces restricted, with a BuildKit in one that enforces baseline', async () => {
     await enforce('restricted');
-    await rig.kubernetes.kubectl(['apply', '-f', '-'], JSON.stringify(builder()));
+    await rig.kubernetes.apply(...builder());
     await rig.kubernetes.kubectl(['wait', '-n', 'elsewhere', '--for=condition=Ready', 'pod/buildkitd', '--timeout=2m']);
     await rig.kubernetes.refreshDns();
     const env = [{ name: 'BUILDKIT_HOST', value: 'tcp://buildkitd.elsewhere.svc:1234' }];
@@ -380,7 +368,7 @@ describe('containerMode dind in a user namespace', () => {
   it('has a dockerd that answers and pulls, and root of the pod is nobody on the node', async () => {
     await enforce('privileged');
 
-    const { log } = await ran('pull.yml', {
+    const log = await ran('pull.yml', {
       mode: 'dind',
       image: RUNNER_WITH_CLIENT_IMAGE,
       seesJobs: true,

@@ -26,9 +26,9 @@ let image: string;
 beforeAll(async () => {
   rig = await PodsRig.start('docker-modes');
   registry = await Registry.start(rig.machine.outside);
-  const archive = join(rig.playground.folder, 'images', 'ci.tar');
+  const archive = join(rig.images, 'ci.tar');
   await ciImage(archive);
-  image = registry.add('ci:1', archive, join(rig.playground.folder, 'images', 'ci'));
+  image = registry.add('ci:1', archive, join(rig.images, 'ci'));
   const { admin } = rig.gitea;
   const compose = stringify({
     services: {
@@ -74,15 +74,8 @@ async function hold(pod: string): Promise<void> {
 
 /** Ends `hold`. */
 async function release(pod: string): Promise<void> {
-  await rig.kubernetes.kubectl([
-    'patch',
-    '-n',
-    'runners',
-    pod,
-    '--type=merge',
-    '-p',
-    '{"metadata":{"finalizers":null}}',
-  ]);
+  const patch = ['--type=merge', '-p', '{"metadata":{"finalizers":null}}'];
+  await rig.kubernetes.kubectl(['patch', '-n', 'runners', pod, ...patch]);
 }
 
 /** When and how the containers of a pod ended. @throws when one has not ended. */
@@ -92,58 +85,26 @@ async function endsOf(pod: string): Promise<ReadonlyMap<string, z.infer<typeof E
   return new Map(all.map(({ name, state }) => [name, state.terminated]));
 }
 
-async function phaseOf(pod: string): Promise<string> {
-  return await rig.kubernetes.kubectl(['get', '-n', 'runners', pod, '-o', 'jsonpath={.status.phase}']);
-}
-
-/** As `kubectl drain` does it. */
-async function evict(pod: string): Promise<void> {
-  const name = pod.replace('pod/', '');
-  const text = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: 'runners' } };
-  const path = `/api/v1/namespaces/runners/pods/${name}/eviction`;
-  await rig.kubernetes.kubectl(['create', '--raw', path, '-f', '-'], JSON.stringify(text));
-}
-
 describe.each(MODES)('containerMode $mode', (mode) => {
-  it('runs containers of a step', async () => {
-    const { name, manifest } = await rig.queue('docker.yml', wanted(mode));
+  it.each([
+    ['containers of a step', 'docker.yml', 'from 42 containers'],
+    ['a CI job in a container, beside its service', 'service.yml', HELLO],
+    // Not `skipIf`: a test that is not run fails .ci/run.
+    ...(HAS_COMPOSE
+      ? [['the containers of a compose file', 'compose.yml', new RegExp(`ask-1 +\\| ${HELLO}`)] as const]
+      : []),
+  ] as const)('runs %s', async (_, file, said) => {
+    const { log } = await rig.run(await rig.queue(file, wanted(mode)));
 
-    await rig.apply(manifest);
-    const job = await rig.done(name);
-
-    const log = await rig.logOfJob(job);
-    expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
-    expect(log).toContain('from 42 containers');
-  });
-
-  // Not `skipIf`: a test that is not run fails .ci/run.
-  if (HAS_COMPOSE) {
-    it('runs the containers of a compose file', async () => {
-      const { name, manifest } = await rig.queue('compose.yml', wanted(mode));
-
-      await rig.apply(manifest);
-      const job = await rig.done(name);
-
-      const log = await rig.logOfJob(job);
-      expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
-      expect(log).toMatch(new RegExp(`ask-1 +\\| ${HELLO}`));
-    });
-  }
-
-  it('runs a CI job in a container, beside its service', async () => {
-    const { name, manifest } = await rig.queue('service.yml', wanted(mode));
-
-    await rig.apply(manifest);
-    const job = await rig.done(name);
-
-    const log = await rig.logOfJob(job);
-    expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
-    expect(log).toContain(HELLO);
+    expect(log).toMatch(said);
   });
 
   it.each([
     ['pruned', (name: string) => rig.remove(name)],
-    ['drained from its node', async (name: string) => evict(await rig.podOf(name))],
+    [
+      'drained from its node',
+      async (name: string) => rig.kubernetes.evict((await rig.podOf(name)).replace('pod/', '')),
+    ],
   ] as const)('lets a CI job and its service end when the pod is %s', async (_, stop) => {
     const { name, manifest } = await rig.queue('long.yml', wanted(mode));
     await rig.apply(manifest);
@@ -155,7 +116,11 @@ describe.each(MODES)('containerMode $mode', (mode) => {
     await stop(name);
     const atStop = await rig.openJob();
     const { conclusion } = await rig.ended(job);
-    await waitUntil('the pod ends', async () => /Succeeded|Failed/.test(await phaseOf(pod)), within);
+    await waitUntil(
+      'the pod ends',
+      async () => /Succeeded|Failed/.test(await rig.kubernetes.field('{.status.phase}', '-n', 'runners', pod)),
+      within,
+    );
 
     const ends = await endsOf(pod);
     await release(pod);
@@ -181,12 +146,10 @@ describe.each(MODES)('containerMode $mode', (mode) => {
     await waitUntil('the runner waits for jobs', online, within);
 
     await rig.remove(name);
-    await waitUntil('the pod is gone', async () => (await rig.podOf(name)) === '', { timeoutMs: 60_000 });
+    await rig.podGoes(name, 60_000);
 
     expect(manifest).toContain('terminationGracePeriodSeconds: 10830');
-    const next = await rig.generate(wanted(mode));
-    await rig.apply(next.manifest);
-    expect((await rig.done(next.name)).conclusion).toBe('success');
+    await rig.run(await rig.generate(wanted(mode)));
     expect(await rig.gitea.admin.jobs(LEVEL, 'queued')).toEqual([]);
   });
 });

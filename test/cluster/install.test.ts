@@ -1,8 +1,8 @@
 /** docs/install.md on a real, stock Argo CD: every command that is marked to be run, in the order of the manual. */
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { parse, parseAllDocuments, stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { docBlocks } from '../packaging/doc-blocks.ts';
 import { waitUntil } from '../servers/process.ts';
 import { runCli } from '../support/run-cli.ts';
@@ -14,8 +14,6 @@ import { type Stack, startStack } from './stack/stack.ts';
 let stack: Stack;
 let installation: Installation;
 
-/** No objects for the API server: these files are for kustomize, Helm and cmp-server. So is the folder chart. Those of monitoring are for operators that are not here. */
-const NO_OBJECTS = ['helm-values.yaml', 'kustomization.yaml', 'plugin.yaml'];
 const manual = readFileSync('docs/install.md', 'utf8');
 
 function kubectl(...args: readonly string[]): Promise<string> {
@@ -27,9 +25,7 @@ async function until(what: string, check: () => Promise<boolean>): Promise<void>
 }
 
 async function commit(file: string, text: string): Promise<void> {
-  const content = Buffer.from(text).toString('base64');
-  const body = { content, message: `Add ${file}`, branch: 'main' };
-  await stack.gitea.admin.call('POST', `/repos/${GROUPS_REPOSITORY}/contents/${file}`, body);
+  await stack.gitea.admin.putFile(GROUPS_REPOSITORY, file, text);
 }
 
 async function jsonPath(path: string, ...what: readonly string[]): Promise<string> {
@@ -90,23 +86,6 @@ describe('docs/install.md', () => {
     expect(text).toMatch(/^runners\/ci +\S+ org /m);
   });
 
-  it.each(readdirSync('install', { recursive: true, encoding: 'utf8' }).filter(isManifest))(
-    'has a manifest %s that the API server takes as it is',
-    async (file) => {
-      const args = [
-        '--server-side',
-        '--field-manager=gitea-runners',
-        '--dry-run=server',
-        '--validate=strict',
-        '--force-conflicts',
-      ];
-
-      const printed = await kubectl('apply', ...args, '-f', join(process.cwd(), 'install', file));
-
-      expect(printed).toMatch(/serverside-applied \(server dry run\)/);
-    },
-  );
-
   it('makes a webhook whose events serve accepts', async () => {
     await installation.webhook();
     await oneJobSucceeds(stack);
@@ -146,25 +125,6 @@ describe('docs/install.md', () => {
     await until('the Application is Healthy', async () => (await health('status')) === 'Healthy');
   });
 
-  it.each([
-    ['server-side', ['--server-side']],
-    ['client-side', ['--server-side=false']],
-  ])('keeps its part when stock Argo CD is applied again, %s', async (_, how) => {
-    const before = await sidecarImage();
-    const stock = readFileSync(join(stack.machine.folder, 'argocd-install.yaml'), 'utf8');
-    // Client-side, the long CRDs cannot be applied by anyone.
-    const small = parseAllDocuments(stock).filter((document) => document.get('kind') !== 'CustomResourceDefinition');
-    const file = stack.machine.write('argocd-again.yaml', small.map(String).join('---\n'));
-
-    await kubectl('apply', '-n', 'argocd', ...how, '-f', file);
-    await kubectl('rollout', 'status', '-n', 'argocd', 'deployment/argocd-repo-server', '--timeout=120s');
-
-    expect(before).not.toBe('');
-    expect(await sidecarImage()).toBe(before);
-    expect(await jsonPath('{.data.accounts\\.gitea-runners}', '-n', 'argocd', 'configmap', 'argocd-cm')).toBe('apiKey');
-    await oneJobSucceeds(stack);
-  });
-
   it('takes settings', async () => {
     await installation.block('settings');
 
@@ -192,9 +152,7 @@ describe('docs/install.md', () => {
   });
 
   it('is uninstalled without a trace', async () => {
-    const file = `/repos/${GROUPS_REPOSITORY}/contents/ci.yaml`;
-    const { sha } = (await stack.gitea.admin.call('GET', file)) as { sha: string };
-    await stack.gitea.admin.call('DELETE', file, { sha, message: 'Remove the group', branch: 'main' });
+    await stack.gitea.admin.deleteFile(GROUPS_REPOSITORY, 'ci.yaml');
     await refresh(stack);
     await until('no Job is left', async () => (await kubectl('get', 'jobs', '-n', 'runners', '-o', 'name')) === '');
 
@@ -246,7 +204,3 @@ describe('docs/install.md', () => {
     expect([...new Set(installation.done)].sort()).toEqual(here.sort());
   });
 });
-
-function isManifest(file: string): boolean {
-  return file.endsWith('.yaml') && !NO_OBJECTS.includes(file) && !/^(?:chart|monitoring)\//.test(file);
-}

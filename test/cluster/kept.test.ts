@@ -4,10 +4,9 @@
  * `generate` prints, as Argo CD does.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import * as z from 'zod';
 import { sleep, waitUntil } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { LEVEL, PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
+import { Job, LEVEL, PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
 import { ROOTLESS_IMAGE, RUNNER_WITH_CLIENT_IMAGE } from './stack/docker-images.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
 
@@ -34,9 +33,6 @@ beforeAll(async () => {
 });
 
 closeAfterTests(() => rig);
-
-const Annotations = z.record(z.string(), z.string()).default({});
-const Job = z.object({ metadata: z.object({ name: z.string(), annotations: Annotations }) });
 
 const SYNC_OPTIONS = 'argocd.argoproj.io/sync-options';
 const KEEP_UNTIL = 'gitea.bpg.pw/keep-until';
@@ -71,8 +67,8 @@ describe.each(MODES)('containerMode $mode', ({ mode, image }) => {
     const enter = ['exec', '-n', 'runners', pod, '-c', 'runner', '--', 'cat', '/data/left'];
     expect(await rig.kubernetes.kubectl(enter)).toBe('left\n');
 
-    const flags = ['--for', '80s', '-n', 'runners', '--kubeconfig', rig.kubernetes.kubeconfig];
-    expect(await rig.ours(rig.gitea.url, 'extend', pod, ...flags)).toContain(`job/${name} stays until `);
+    const extend = ['extend', pod, '--for', '80s', '-n', 'runners', ...rig.seen];
+    expect(await rig.ours(extend)).toContain(`job/${name} stays until `);
 
     // Its place is taken: the cap is 1.
     await rig.gitea.admin.dispatch(REPOSITORY, 'good.yml');
@@ -96,7 +92,7 @@ describe.each(MODES)('containerMode $mode', ({ mode, image }) => {
     await waitUntil('the next runner has the place', placeIsGiven, { timeoutMs: 60_000 });
     expect(Date.now()).toBeGreaterThanOrEqual(untilMs);
     // No sync from here on: it would prune the next Job as soon as that is complete, and then nobody sees how it ended.
-    await waitUntil('the pod goes', async () => (await rig.podOf(name)) === '', { timeoutMs: 60_000 });
+    await rig.podGoes(name, 60_000);
 
     const ended = await rig.ended(good);
     expect(ended.conclusion).toBe('success');

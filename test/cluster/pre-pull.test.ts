@@ -33,7 +33,7 @@ afterAll(() => registry?.close());
 
 /** A runner's image with so much in it that does not compress: no two have a layer in common. */
 async function largeImage(name: string): Promise<string> {
-  const unpacked = join(rig.playground.folder, 'images', name);
+  const unpacked = join(rig.images, name);
   const [out, data] = [`${unpacked}.tar`, `${unpacked}.data`];
   writeFileSync(data, '');
   for (let nth = 0; nth < MIB; nth += 1) writeFileSync(data, randomBytes(1024 ** 2), { flag: 'a' });
@@ -58,19 +58,13 @@ async function firstStart(image: string): Promise<string> {
     (await rig.gitea.admin.jobs(LEVEL, 'in_progress', 'completed')).some(({ id }) => id === job.id);
   await waitUntil('the CI job starts', isStarted, within);
   const seconds = (Date.now() - appliedMs) / 1000;
-  const events = await rig.kubernetes.kubectl([
-    ...['get', 'events', '-n', 'runners', '--field-selector', 'reason=Pulled'],
-    ...['-o', 'jsonpath={range .items[*]}{.involvedObject.name} {.message}{"\\n"}{end}'],
-  ]);
+  const told = '{range .items[*]}{.involvedObject.name} {.message}{"\\n"}{end}';
+  const events = await rig.kubernetes.field(told, 'events', '-n', 'runners', '--field-selector', 'reason=Pulled');
   const [said = ''] = events.split('\n').filter((line) => line.startsWith(name));
   await rig.ended(job);
   await waitUntil('its Job ends', async () => (await rig.conditions(name)).includes('Complete'), within);
   process.stdout.write(`pre-pull: ${MIB} MiB: ${seconds.toFixed(1)} s: ${said}\n`);
   return said;
-}
-
-async function apply(object: object): Promise<void> {
-  await rig.kubernetes.kubectl(['apply', '-f', '-'], stringify(object));
 }
 
 /** The DaemonSet of the chart, and nothing else of it. */
@@ -91,17 +85,10 @@ it('a runner pulls its image before it first starts on a node, and with prePull 
   const [cold, warm] = [await largeImage('cold'), await largeImage('warm')];
 
   const pulled = await firstStart(cold);
-  await apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'argocd' } });
+  await rig.kubernetes.kubectl(['create', 'namespace', 'argocd']);
   const askedMs = Date.now();
-  await apply(daemonSet(warm));
-  await rig.kubernetes.kubectl([
-    'rollout',
-    'status',
-    '-n',
-    'argocd',
-    'daemonset/gitea-runners-pre-pull',
-    '--timeout=300s',
-  ]);
+  await rig.kubernetes.apply(daemonSet(warm));
+  await rig.kubernetes.rolledOut('argocd', 'daemonset/gitea-runners-pre-pull');
   process.stdout.write(`pre-pull: DaemonSet ready after ${((Date.now() - askedMs) / 1000).toFixed(1)} s\n`);
   const there = await firstStart(warm);
 

@@ -11,8 +11,6 @@ import { type Playground, type Running, waitUntil } from '../../servers/process.
 import { makeControlGroups } from './cgroups.ts';
 import { connect, type Net } from './network.ts';
 
-export { needPackages } from './packages.ts';
-
 const run = promisify(execFile);
 
 export interface Service {
@@ -62,12 +60,10 @@ export class Machine {
     playground.makeFolder('settings');
     const first = playground.start({
       command: 'unshare',
-      args: ['--mount', '--pid', '--net', '--uts', '--ipc', '--fork', '--kill-child=SIGKILL', '--mount-proc'].concat([
-        'tini',
-        '--',
-        'sleep',
-        'infinity',
-      ]),
+      args: [
+        ...['--mount', '--pid', '--net', '--uts', '--ipc', '--fork', '--kill-child=SIGKILL', '--mount-proc'],
+        ...['tini', '--', 'sleep', 'infinity'],
+      ],
       cwd: playground.folder,
       env: {},
       logFile: join(playground.folder, 'machine.log'),
