@@ -3,7 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from '
 import { closeAfterTests } from './close-after-tests.ts';
 import { changeGitea, QUICK_ZOMBIES } from './scenarios-faults.ts';
 import { conclusions, expectAllDone } from './scenarios-load.ts';
-import { GROUP, leader, Rig } from './scenarios-rig.ts';
+import { GROUP, Rig } from './scenarios-rig.ts';
 
 let rig: Rig;
 const startedMs = Date.now();
@@ -24,40 +24,19 @@ describe('a cluster that takes runners away', () => {
     rig.begin();
   });
 
-  afterEach(async () => {
-    await rig.restoreGroup();
-  });
+  afterEach(() => rig.restoreGroup());
 
   closeAfterTests(() => rig);
 
-  /** Name of the one busy runner. */
-  async function busyRunner(): Promise<string> {
-    await rig.until('a job runs', () => rig.world.inState('in_progress').length === 1);
-    const [runner = ''] = rig.world.inState('in_progress').flatMap(({ runner_name = '' }) => runner_name);
-    return runner;
-  }
-
   /** Evicts the pod of the one busy runner; the kubelet gives it a second. Its CI job must last longer than these calls take. */
-  async function evictBusy(): Promise<string> {
-    const runner = await busyRunner();
-    const name = await podOf(runner, '.metadata.name');
-    const eviction = {
-      apiVersion: 'policy/v1',
-      kind: 'Eviction',
-      metadata: { name, namespace: 'runners' },
-      deleteOptions: { gracePeriodSeconds: 1 },
-    };
-    const file = rig.stack.machine.write('eviction.json', JSON.stringify(eviction));
-    await rig.kubectl('create', `--raw=/api/v1/namespaces/runners/pods/${name}/eviction`, '-f', file);
+  async function evictBusy(): Promise<void> {
+    const runner = await rig.busyRunner();
+    await rig.stack.kubernetes.evict(await rig.ofPod(runner, '.metadata.name'), { gracePeriodSeconds: 1 });
     await rig.until('the status names the job', async () => (await lostJobs()).includes(runner));
-    return runner;
   }
 
-  const podOf = (runner: string, field: string) =>
-    rig.kubectl('get', 'pods', '-n', 'runners', '-l', `job-name=${runner}`, '-o', `jsonpath={.items[0]${field}}`);
-  const killPod = (runner: string) =>
-    rig.kubectl('delete', 'pod', '-n', 'runners', '-l', `job-name=${runner}`, '--grace-period=0', '--force');
-  const lostJobs = () => rig.kubectl('get', 'runnergroup', '-n', 'runners', GROUP, '-o', 'jsonpath={.status.lostJobs}');
+  const killPod = (runner: string) => rig.killPods('runners', '-l', `job-name=${runner}`);
+  const lostJobs = () => rig.field('{.status.lostJobs}', 'runnergroup', '-n', 'runners', GROUP);
   const events = (reason: string) =>
     rig.kubectl('get', 'events', '-n', 'runners', '--field-selector', `reason=${reason}`, '-o', 'name');
 
@@ -85,12 +64,12 @@ describe('a cluster that takes runners away', () => {
 
   it('re-runs it once, too, when the leader is killed before Gitea has noticed the loss', async () => {
     await rig.commitGroup({ maxEvictionRetries: 2 });
-    await rig.until('one leads', async () => (await leader(rig)) !== '');
-    const [pod = ''] = (await leader(rig)).split('_');
+    await rig.until('one leads', async () => (await rig.leader()) !== '');
+    const pod = await rig.leadingPod();
     await rig.dispatch('long.yml');
 
     await evictBusy();
-    await rig.kubectl('delete', 'pod', '-n', 'argocd', pod, '--grace-period=0', '--force');
+    await rig.killPods('argocd', pod);
 
     await expectOneRerun();
   });
@@ -98,12 +77,10 @@ describe('a cluster that takes runners away', () => {
   it('re-runs the CI job of a runner whose Job was deleted, once its pod is killed, too', async () => {
     await rig.commitGroup({ maxEvictionRetries: 2 });
     await rig.dispatch('long.yml');
-    const runner = await busyRunner();
+    const runner = await rig.busyRunner();
     await rig.kubectl('delete', 'job', '-n', 'runners', runner, '--cascade=background');
-    await rig.until(
-      'its pod alone is told to stop',
-      async () => (await podOf(runner, '.metadata.deletionTimestamp')) !== '',
-    );
+    const told = async (): Promise<boolean> => (await rig.ofPod(runner, '.metadata.deletionTimestamp')) !== '';
+    await rig.until('its pod alone is told to stop', told);
     expect(['', '[]']).toContain(await lostJobs());
 
     await killPod(runner);
@@ -114,7 +91,7 @@ describe('a cluster that takes runners away', () => {
 
   it('re-runs nothing without maxEvictionRetries', async () => {
     await rig.dispatch('busy.yml');
-    const runner = await busyRunner();
+    const runner = await rig.busyRunner();
 
     await killPod(runner);
 
