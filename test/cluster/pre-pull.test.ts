@@ -8,11 +8,10 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
-import { writeImage } from '../../scripts/oci-image.mjs';
 import { waitUntil } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
 import { LEVEL, PodsRig, REPOSITORY, within, workflowOf } from './pods-rig.ts';
-import { PATH, runnerFiles } from './stack/images.ts';
+import { runnerImage } from './stack/images.ts';
 import { Registry } from './stack/registry.ts';
 
 const MIB = Number(process.env['PRE_PULL_MIB'] ?? 32);
@@ -37,12 +36,7 @@ async function largeImage(name: string): Promise<string> {
   const [out, data] = [`${unpacked}.tar`, `${unpacked}.data`];
   writeFileSync(data, '');
   for (let nth = 0; nth < MIB; nth += 1) writeFileSync(data, randomBytes(1024 ** 2), { flag: 'a' });
-  await writeImage({
-    out,
-    name: `${name}:1`,
-    layers: [{ files: [...runnerFiles(inject('clusterBuilds').runner), { path: '/opt/tools', source: data }] }],
-    config: { Entrypoint: ['/sbin/tini', '--', '/usr/local/bin/run.sh'], Env: [PATH], WorkingDir: '/data' },
-  });
+  await runnerImage(out, inject('clusterBuilds').runner, `${name}:1`, [{ path: '/opt/tools', source: data }]);
   const added = registry.add(`${name}:1`, out, unpacked);
   for (const file of [out, data, unpacked]) rmSync(file, { recursive: true });
   return added;

@@ -5,7 +5,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ImageEntry, withLibraries, writeImage } from '../../../scripts/oci-image.mjs';
-import { busybox, PATH, runnerFiles, TOOLS, USERS } from './images.ts';
+import { busybox, PATH, runnerFiles, runnerImage, TOOLS, USERS } from './images.ts';
 
 /** The name that the product gives its sidecar (src/manifests/container-mode.ts). */
 const SIDECAR_IMAGE = 'docker:29.5.2-dind';
@@ -67,12 +67,8 @@ export async function sidecarImage(out: string): Promise<void> {
 }
 
 export async function runnerWithClientImage(out: string, build: string, compose?: string): Promise<void> {
-  await writeImage({
-    out,
-    name: RUNNER_WITH_CLIENT_IMAGE,
-    layers: [{ files: [...runnerFiles(build), ...withLibraries([CLIENT]), ...composePlugin(compose)] }],
-    config: { Entrypoint: ['/sbin/tini', '--', '/usr/local/bin/run.sh'], Env: [PATH], WorkingDir: '/data' },
-  });
+  const docker = [...withLibraries([CLIENT]), ...composePlugin(compose)];
+  await runnerImage(out, build, RUNNER_WITH_CLIENT_IMAGE, docker);
 }
 
 /**
@@ -136,21 +132,11 @@ exec rootlesskit --net=slirp4netns --mtu=1500 --disable-host-loopback --port-dri
 /** With the clients of BuildKit. @param clients folder with `buildctl` and `docker-buildx`. */
 export async function runnerWithBuildxImage(out: string, build: string, clients: string): Promise<void> {
   const client = (name: string, path: string): ImageEntry => ({ path, source: join(clients, name), mode: 0o755 });
-  await writeImage({
-    out,
-    name: RUNNER_WITH_BUILDX_IMAGE,
-    layers: [
-      {
-        files: [
-          ...runnerFiles(build),
-          ...withLibraries([CLIENT]),
-          client('docker-buildx', `${PLUGINS}/docker-buildx`),
-          client('buildctl', '/usr/bin/buildctl'),
-        ],
-      },
-    ],
-    config: { Entrypoint: ['/sbin/tini', '--', '/usr/local/bin/run.sh'], Env: [PATH], WorkingDir: '/data' },
-  });
+  await runnerImage(out, build, RUNNER_WITH_BUILDX_IMAGE, [
+    ...withLibraries([CLIENT]),
+    client('docker-buildx', `${PLUGINS}/docker-buildx`),
+    client('buildctl', '/usr/bin/buildctl'),
+  ]);
 }
 
 /** Numbers of linux/capability.h. */

@@ -87,14 +87,18 @@ export function runnerFiles(build: string): readonly ImageEntry[] {
   ];
 }
 
-/** The runner as its project starts it: `run.sh` reads the environment, registers if nobody has, and runs. */
-export async function runnerImage(out: string, build: string): Promise<void> {
-  await writeImage({
-    out,
-    name: RUNNER_IMAGE,
-    layers: [{ files: runnerFiles(build) }],
-    config: { Entrypoint: ['/sbin/tini', '--', '/usr/local/bin/run.sh'], Env: [PATH], WorkingDir: '/data' },
-  });
+/**
+ * The runner as its project starts it: `run.sh` reads the environment, registers if nobody has, and runs.
+ * @param more layers over it.
+ */
+export async function runnerImage(
+  out: string,
+  build: string,
+  name = RUNNER_IMAGE,
+  ...more: readonly (readonly ImageEntry[])[]
+): Promise<void> {
+  const config = { Entrypoint: ['/sbin/tini', '--', '/usr/local/bin/run.sh'], Env: [PATH], WorkingDir: '/data' };
+  await writeImage({ out, name, layers: [runnerFiles(build), ...more].map((files) => ({ files })), config });
 }
 
 /** The runner with Node.js, GNU tar and gzip, and an action in /opt/action: what `actions/cache` needs on the host. */
@@ -107,16 +111,8 @@ export async function runnerWithNodeImage(
   const node = withLibraries([process.execPath]).map((file) =>
     file.path === process.execPath ? { ...file, path: '/usr/bin/node' } : file,
   );
-  await writeImage({
-    out,
-    name: RUNNER_WITH_NODE_IMAGE,
-    layers: [
-      { files: runnerFiles(build) },
-      { files: [...node, ...withLibraries(['/bin/tar', '/bin/gzip'])] },
-      { files },
-    ],
-    config: { Entrypoint: ['/sbin/tini', '--', '/usr/local/bin/run.sh'], Env: [PATH], WorkingDir: '/data' },
-  });
+  const tools = [...node, ...withLibraries(['/bin/tar', '/bin/gzip'])];
+  await runnerImage(out, build, RUNNER_WITH_NODE_IMAGE, tools, files);
 }
 
 /** Argo CD under the name that its stock manifests ask for. */
