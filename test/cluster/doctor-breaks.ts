@@ -9,7 +9,6 @@ import {
   hookWith,
   type Json,
   kept,
-  kubectl,
   lateJob,
   patched,
   patchedUntilMended,
@@ -17,6 +16,7 @@ import {
   tokenOfMember,
 } from './doctor-breaking.ts';
 import { ORG } from './install.ts';
+import { oneJobSucceeds } from './one-job.ts';
 
 const GROUP = 'RunnerGroup runners/ci';
 
@@ -29,16 +29,11 @@ export const BREAKS: readonly Break[] = [
     make: async (patient) => {
       const path = '/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/setupCommand';
       const patch = JSON.stringify([{ op: 'remove', path }]);
-      await kubectl(patient, 'patch', 'crd', 'runnergroups.gitea.bpg.pw', '--type=json', '-p', patch);
+      await patient.kubectl('patch', 'crd', 'runnergroups.gitea.bpg.pw', '--type=json', '-p', patch);
       return () =>
-        kubectl(
-          patient,
-          'apply',
-          '--server-side',
-          '--force-conflicts',
-          '--field-manager=gitea-runners',
-          '-f',
-          join(process.cwd(), 'install/crd.yaml'),
+        patient.kubectl(
+          ...['apply', '--server-side', '--force-conflicts', '--field-manager=gitea-runners'],
+          ...['-f', join(process.cwd(), 'install/crd.yaml')],
         );
     },
     crosses: cross('CustomResourceDefinition', 'it lacks setupCommand', '-f install/crd.yaml'),
@@ -85,8 +80,8 @@ export const BREAKS: readonly Break[] = [
     name: 'the sidecar may make Jobs',
     make: async (patient) => {
       const account = '--serviceaccount=argocd:argocd-repo-server';
-      await kubectl(patient, 'create', 'rolebinding', 'too-much', '-n', 'runners', '--clusterrole=edit', account);
-      return () => kubectl(patient, 'delete', 'rolebinding', 'too-much', '-n', 'runners');
+      await patient.kubectl('create', 'rolebinding', 'too-much', '-n', 'runners', '--clusterrole=edit', account);
+      return () => patient.kubectl('delete', 'rolebinding', 'too-much', '-n', 'runners');
     },
     crosses: cross('rights in Kubernetes', 'sidecar in namespace runners may create jobs.batch', 'Remove the binding'),
   },
@@ -184,9 +179,9 @@ export const BREAKS: readonly Break[] = [
     make: async (patient) => {
       const back = await groupWith({ containerMode: 'dind' })(patient);
       const label = 'pod-security.kubernetes.io/enforce';
-      await kubectl(patient, 'label', '--overwrite', 'namespace', 'runners', `${label}=restricted`);
+      await patient.kubectl('label', '--overwrite', 'namespace', 'runners', `${label}=restricted`);
       return async () => {
-        await kubectl(patient, 'label', '--overwrite', 'namespace', 'runners', `${label}=privileged`);
+        await patient.kubectl('label', '--overwrite', 'namespace', 'runners', `${label}=privileged`);
         await back?.();
       };
     },
@@ -210,9 +205,8 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'the only node is cordoned',
     make: async (patient) => {
-      const node = await kubectl(patient, 'get', 'nodes', '-o', 'jsonpath={.items[0].metadata.name}');
-      await kubectl(patient, 'cordon', node);
-      return () => kubectl(patient, 'uncordon', node);
+      await patient.kubectl('cordon', 'node1');
+      return () => patient.kubectl('uncordon', 'node1');
     },
     crosses: cross(`${GROUP}, nodes`, 'taint node.kubernetes.io/unschedulable:NoSchedule', 'untaint'),
   },
@@ -232,7 +226,7 @@ export const BREAKS: readonly Break[] = [
       await lateJob(patient);
       return async () => {
         await patient.installation.webhook();
-        await patient.oneJobSucceeds();
+        await oneJobSucceeds(patient.stack);
       };
     },
     crosses: cross(`webhook of org ${ORG}`, 'there is none', 'docs/install.md'),
@@ -258,14 +252,14 @@ export const BREAKS: readonly Break[] = [
   },
   {
     name: 'the webhook has another secret',
-    make: hookWith({}, { after: (patient) => patient.oneJobSucceeds() }),
+    make: hookWith({}, { after: ({ stack }) => oneJobSucceeds(stack) }),
     crosses: cross(`webhook of org ${ORG}`, 'its secret is another one than that of serve', 'Delete it in Gitea'),
   },
   {
     name: 'the sidecar does not share the folder of plugins',
     make: async (patient) => {
       const deployment = ['-n', 'argocd', 'deployment/argocd-repo-server'];
-      const { spec } = JSON.parse(await kubectl(patient, 'get', ...deployment, '-o', 'json'));
+      const { spec } = JSON.parse(await patient.kubectl('get', ...deployment, '-o', 'json'));
       const containers: readonly Json[] = spec.template.spec.containers;
       const at = containers.findIndex(({ name }) => name === 'gitea-runners');
       const volumes = `/spec/template/spec/containers/${at}/volumeMounts`;
@@ -273,10 +267,10 @@ export const BREAKS: readonly Break[] = [
       const index = mounts.findIndex(({ mountPath }) => mountPath === '/home/argocd/cmp-server/plugins');
       const back = await kept(patient, 'argocd', 'deployment/argocd-repo-server');
       const patch = JSON.stringify([{ op: 'remove', path: `${volumes}/${index}` }]);
-      await kubectl(patient, 'patch', ...deployment, '--type=json', '-p', patch);
+      await patient.kubectl('patch', ...deployment, '--type=json', '-p', patch);
       return async () => {
         await back();
-        await kubectl(patient, 'rollout', 'status', '--timeout=120s', ...deployment);
+        await patient.stack.kubernetes.rolledOut('argocd', 'deployment/argocd-repo-server');
       };
     },
     crosses: cross(

@@ -1,53 +1,35 @@
 /** docs/install.md on a real, stock Argo CD: every command that is marked to be run, in the order of the manual. */
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { docBlocks } from '../packaging/doc-blocks.ts';
 import { waitUntil } from '../servers/process.ts';
 import { runCli } from '../support/run-cli.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { exampleGroup, GROUPS_REPOSITORY, Installation, refresh } from './install.ts';
-import { addBuild, oneJobSucceeds } from './one-job.ts';
-import { type Stack, startStack } from './stack/stack.ts';
+import { GROUPS_REPOSITORY, type Installation, refresh } from './install.ts';
+import { addGroup, type Begun, begin, groupIsReady, oneJobSucceeds } from './one-job.ts';
+import type { Stack } from './stack/stack.ts';
 
 let stack: Stack;
 let installation: Installation;
+let kubectl: Begun['kubectl'];
+let say: Begun['say'];
 
 const manual = readFileSync('docs/install.md', 'utf8');
-
-function kubectl(...args: readonly string[]): Promise<string> {
-  return stack.kubernetes.kubectl(args);
-}
 
 async function until(what: string, check: () => Promise<boolean>): Promise<void> {
   await waitUntil(what, check, { timeoutMs: 120_000 });
 }
 
-async function commit(file: string, text: string): Promise<void> {
-  await stack.gitea.admin.putFile(GROUPS_REPOSITORY, file, text);
-}
-
-async function jsonPath(path: string, ...what: readonly string[]): Promise<string> {
-  return await kubectl('get', ...what, '-o', `jsonpath=${path}`);
-}
-
 /** A field of the Application's health: `status` or `message`. */
 async function health(field: string): Promise<string> {
-  return await jsonPath(`{.status.health.${field}}`, '-n', 'argocd', 'application', 'runners');
-}
-
-async function sidecarImage(): Promise<string> {
-  const path = '{.spec.template.spec.containers[?(@.name=="gitea-runners")].image}';
-  return await jsonPath(path, '-n', 'argocd', 'deployment', 'argocd-repo-server');
+  return await stack.kubernetes.field(`{.status.health.${field}}`, '-n', 'argocd', 'application', 'runners');
 }
 
 describe('docs/install.md', () => {
   beforeAll(async () => {
-    const say = (line: string): void => void process.stdout.write(`install: ${line}\n`);
-    stack = await startStack(inject('clusterBuilds'), say);
-    installation = await Installation.prepare(stack, inject('clusterBuilds'));
-    await addBuild(stack);
+    ({ stack, installation, kubectl, say } = await begin('install'));
   });
 
   closeAfterTests(() => stack);
@@ -56,15 +38,12 @@ describe('docs/install.md', () => {
     const started = Date.now();
     await installation.block('install');
     await stack.kubernetes.refreshDns();
-    await installation.block('secrets');
-    await installation.block('application');
-    await commit('ci.yaml', exampleGroup(stack));
-    await refresh(stack);
-    await kubectl('wait', '-n', 'runners', 'runnergroup/ci', '--for=create', '--timeout=60s');
-    await kubectl('wait', '-n', 'runners', 'runnergroup/ci', '--for=condition=Ready', '--timeout=60s');
+    await installation.block('secrets', 'application');
+    await addGroup(stack);
+    await groupIsReady(stack);
 
     await oneJobSucceeds(stack);
-    process.stdout.write(`install: from nothing to the first CI job: ${Math.round((Date.now() - started) / 1000)} s\n`);
+    say(`from nothing to the first CI job: ${Math.round((Date.now() - started) / 1000)} s`);
   });
 
   it('shows a line per RunnerGroup and Application that says how it is', async () => {
@@ -138,14 +117,20 @@ describe('docs/install.md', () => {
       ([, text]) => text,
     );
     writeFileSync(join(installation.folder, 'patch.yaml'), patch ?? '');
-    const literals = ['--from-literal=token=x', '--from-literal=url=https://second.example.com'];
-    await kubectl('create', 'secret', 'generic', '-n', 'argocd', 'gitea-second', ...literals);
+    const second = { token: 'x', url: 'https://second.example.com' };
+    await stack.kubernetes.putSecret('argocd', 'gitea-second', second);
 
     await installation.block('second-gitea');
 
     for (const name of ['argocd-repo-server', 'gitea-runners']) {
-      await kubectl('rollout', 'status', '-n', 'argocd', `deployment/${name}`, '--timeout=120s');
-      const volumes = await jsonPath('{.spec.template.spec.volumes[*].name}', '-n', 'argocd', 'deployment', name);
+      await stack.kubernetes.rolledOut('argocd', `deployment/${name}`);
+      const volumes = await stack.kubernetes.field(
+        '{.spec.template.spec.volumes[*].name}',
+        '-n',
+        'argocd',
+        'deployment',
+        name,
+      );
       expect(volumes.split(' ')).toContain('gitea-second');
     }
     await oneJobSucceeds(stack);
@@ -158,17 +143,13 @@ describe('docs/install.md', () => {
 
     await installation.block('uninstall');
 
-    expect(await sidecarImage()).toBe('');
+    expect(await installation.sidecarImage()).toBe('');
     const kinds = 'deployments,services,configmaps,serviceaccounts,roles,rolebindings,networkpolicies';
     const left = await kubectl('get', kinds, '-n', 'argocd', '-o', 'name');
     expect(left.split('\n').filter((name) => /gitea/.test(name))).toEqual([]);
-    expect(await jsonPath('{.data}', '-n', 'argocd', 'configmap', 'argocd-cm')).not.toContain('gitea');
-    const wide = await kubectl(
-      'get',
-      'customresourcedefinitions,clusterroles,clusterrolebindings,namespaces',
-      '-o',
-      'name',
-    );
+    expect(await stack.kubernetes.field('{.data}', '-n', 'argocd', 'configmap', 'argocd-cm')).not.toContain('gitea');
+    const wideKinds = 'customresourcedefinitions,clusterroles,clusterrolebindings,namespaces';
+    const wide = await kubectl('get', wideKinds, '-o', 'name');
     expect(wide.split('\n').filter((name) => /gitea|\/runners$/.test(name))).toEqual([]);
   });
 
@@ -180,18 +161,16 @@ describe('docs/install.md', () => {
     const [text] = [...manual.matchAll(/```yaml\n(# kustomization\.yaml\n[\s\S]*?)```/g)].map(([, yaml]) => yaml);
     const kustomization = parse(text ?? '');
     kustomization.resources = ['argocd.yaml'];
-    const [name, tag] = installation.image.split(/:(?=[^:/]*$)/);
-    Object.assign(kustomization.images[0], { newName: name, newTag: tag });
+    const { repository, tag } = installation.image;
+    Object.assign(kustomization.images[0], { newName: repository, newTag: tag });
     writeFileSync(join(folder, 'kustomization.yaml'), stringify(kustomization));
     installation.set('KUSTOMIZATION', folder);
 
     await installation.block('kustomize');
     await stack.kubernetes.refreshDns();
-    await installation.block('secrets');
-    await installation.block('application');
-    await kubectl('rollout', 'status', '-n', 'argocd', 'deployment/argocd-repo-server', '--timeout=120s');
-    await commit('ci.yaml', exampleGroup(stack));
-    await refresh(stack);
+    await installation.block('secrets', 'application');
+    await stack.kubernetes.rolledOut('argocd', 'deployment/argocd-repo-server');
+    await addGroup(stack);
 
     await oneJobSucceeds(stack);
   });
