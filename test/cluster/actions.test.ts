@@ -82,7 +82,7 @@ it('suspends a group: the busy runner finishes, the idle one goes, nothing new s
 it('resumes it: the job that waited gets its runner', async () => {
   await run('resume');
   await rig.until('the job that waited has a runner', () => rig.world.leftJobs().length > 0);
-  await rig.commitGroup({ minIdle: 0 });
+  await rig.commitGroup({ minIdleRunners: 0 });
   await rig.calm(0);
 
   expect(await annotation()).toBe('');

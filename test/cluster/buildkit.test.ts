@@ -5,20 +5,18 @@
  */
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
 import { waitUntil } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
 import { PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
 import {
   buildkitImage,
-  ciImage,
   RUNNER_WITH_BUILDX_IMAGE,
   RUNNER_WITH_CLIENT_IMAGE,
   runnerWithBuildxImage,
 } from './stack/docker-images.ts';
 import { type LoginRegistry, startLoginRegistry } from './stack/login-registry.ts';
-import { Registry } from './stack/registry.ts';
 
 /** Where rootless BuildKit looks for its configuration, and where runners keep a cache of layers. */
 const CONFIG = '/home/user/.config/buildkit';
@@ -26,7 +24,6 @@ const CACHE = '/cache';
 const SECRET = 's3cret-of-the-build';
 
 let rig: PodsRig;
-let bases: Registry;
 let images: LoginRegistry;
 let base: string;
 
@@ -43,9 +40,7 @@ beforeAll(async () => {
     await write();
     await kubernetes.importImage(archive);
   }
-  bases = await Registry.start(machine.outside);
-  await ciImage(archive);
-  base = bases.add('ci:1', archive, join(rig.images, 'ci'));
+  base = await rig.serveCiImage();
   images = await startLoginRegistry(playground, machine.outside);
   await kubernetes.apply(...objects());
 
@@ -62,10 +57,8 @@ beforeAll(async () => {
 
 closeAfterTests(() => rig);
 
-afterAll(() => bases?.close());
-
 function plainRegistries(): string {
-  return [bases.name, images.host].map((host) => `[registry."${host}"]\n  http = true\n`).join('');
+  return [base.split('/', 1), images.host].map((host) => `[registry."${host}"]\n  http = true\n`).join('');
 }
 
 /** BuildKit's configuration, and a volume that all runners of the group share. */
@@ -227,20 +220,9 @@ function wanted({ securityProfile, hostUsers }: Kind): Wanted {
   };
 }
 
-/** Runs the CI job of a workflow. Answers what it said, and prints how many seconds it and the start of its runner took. */
+/** Runs the CI job of a workflow. Answers what it said. */
 async function ran(file: string, of: Wanted): Promise<string> {
-  const printed = await rig.queue(file, of);
-  const appliedAt = Date.now();
-  const { job, log } = await rig.run(printed);
-  const times = z.object({ started_at: z.coerce.date(), completed_at: z.coerce.date() }).parse(job);
-  const start = (times.started_at.getTime() - appliedAt) / 1000;
-  const work = (times.completed_at.getTime() - times.started_at.getTime()) / 1000;
-  process.stdout.write(`${task(of)} ${file}: starts in ${start.toFixed(1)} s, works ${work.toFixed(1)} s\n`);
-  return log;
-}
-
-function task({ mode = 'host', spec }: Wanted): string {
-  return `${mode} ${JSON.stringify(spec?.['securityProfile'] ?? '')} ${JSON.stringify(spec?.['podTemplate'] ?? '').includes('hostUsers') ? 'user namespace' : ''}`;
+  return (await rig.run(await rig.queue(file, of))).log;
 }
 
 async function enforce(level: string): Promise<void> {

@@ -12,7 +12,6 @@ const manual = readFileSync('docs/install.md', 'utf8');
 let stack: Stack;
 let installation: Installation;
 let kubectl: Begun['kubectl'];
-let say: Begun['say'];
 let values: Record<string, unknown>;
 
 async function names(kinds: string, ...where: readonly string[]): Promise<readonly string[]> {
@@ -29,7 +28,7 @@ async function ofServe(path: string): Promise<string> {
 
 describe('the Helm chart', () => {
   beforeAll(async () => {
-    ({ stack, installation, kubectl, say } = await begin('chart'));
+    ({ stack, installation, kubectl } = await begin('chart'));
     const [, written = ''] = /```yaml\n# values\.yaml\n([\s\S]*?)```/.exec(manual) ?? [];
     values = parse(written);
     Object.assign(values['image'] ?? {}, installation.image);
@@ -39,7 +38,6 @@ describe('the Helm chart', () => {
   closeAfterTests(() => stack);
 
   it('leads by the commands of the manual from nothing to the first CI job', async () => {
-    const started = Date.now();
     const notes = await installation.block('helm');
     await installation.block('helm-sidecar');
     await stack.kubernetes.refreshDns();
@@ -48,7 +46,6 @@ describe('the Helm chart', () => {
     await groupIsReady(stack);
 
     await oneJobSucceeds(stack);
-    say(`from nothing to the first CI job: ${Math.round((Date.now() - started) / 1000)} s`);
 
     expect(notes).toContain('STATUS: deployed');
     expect(notes).toContain('argocd: gitea-runners-serve (keys argocd-token, webhook-secret)');

@@ -1,34 +1,18 @@
-/**
- * Docker in a runner's pod, on a real kubelet: what CI jobs can do with it in `dind` and `dind-rootless`, and what becomes of their
- * containers when the pod is asked to end. dockerd is Debian's 20.10, the scripts around it are the runner project's own.
- * DOCKER_COMPOSE=build adds `docker compose`, which is built for it.
- */
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import * as z from 'zod';
 import { waitUntil } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { HAS_COMPOSE, LEVEL, PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
-import { ciImage, ROOTLESS_IMAGE, RUNNER_WITH_CLIENT_IMAGE } from './stack/docker-images.ts';
-import { Registry } from './stack/registry.ts';
+import { DOCKER_MODES, HAS_COMPOSE, LEVEL, PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
 
-const MODES = [
-  { mode: 'dind', image: RUNNER_WITH_CLIENT_IMAGE },
-  { mode: 'dind-rootless', image: ROOTLESS_IMAGE },
-] as const;
 const HELLO = 'hello from a service';
 
 let rig: PodsRig;
-let registry: Registry;
 let image: string;
 
 beforeAll(async () => {
   rig = await PodsRig.start('docker-modes');
-  registry = await Registry.start(rig.machine.outside);
-  const archive = join(rig.images, 'ci.tar');
-  await ciImage(archive);
-  image = registry.add('ci:1', archive, join(rig.images, 'ci'));
+  image = await rig.serveCiImage();
   const { admin } = rig.gitea;
   const compose = stringify({
     services: {
@@ -49,11 +33,7 @@ beforeAll(async () => {
 
 closeAfterTests(() => rig);
 
-afterAll(async () => {
-  registry?.close();
-});
-
-function wanted(mode: (typeof MODES)[number]): Wanted {
+function wanted(mode: (typeof DOCKER_MODES)[number]): Wanted {
   return { ...mode, labels: ['linux:host', `container:docker://${image}`], seesJobs: true };
 }
 
@@ -85,7 +65,7 @@ async function endsOf(pod: string): Promise<ReadonlyMap<string, z.infer<typeof E
   return new Map(all.map(({ name, state }) => [name, state.terminated]));
 }
 
-describe.each(MODES)('containerMode $mode', (mode) => {
+describe.each(DOCKER_MODES)('containerMode $mode', (mode) => {
   it.each([
     ['containers of a step', 'docker.yml', 'from 42 containers'],
     ['a CI job in a container, beside its service', 'service.yml', HELLO],

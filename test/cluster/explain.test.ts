@@ -52,12 +52,6 @@ const SITUATIONS: readonly Situation[] = [
     next: DESCRIBE_POD,
   },
   {
-    name: 'large',
-    podSpec: runnerWith({ resources: { requests: { cpu: '1000' } } }),
-    cause: 'its pod cannot start: Unschedulable: 0/1 nodes are available: 1 Insufficient cpu',
-    next: DESCRIBE_POD,
-  },
-  {
     name: 'secretless',
     secret: 'nowhere',
     cause: 'its pod cannot start: CreateContainerConfigError: secret "nowhere" not found',
@@ -68,12 +62,6 @@ const SITUATIONS: readonly Situation[] = [
     secret: 'empty',
     cause: "its pod cannot start: CreateContainerConfigError: couldn't find key token in Secret runners/empty",
     next: DESCRIBE_POD,
-  },
-  {
-    name: 'bare',
-    namespace: 'bare',
-    cause: 'its pod cannot start: CreateContainerConfigError: secret "good" not found',
-    next: 'see why RUNNER cannot start: kubectl -n bare describe pods -l job-name=RUNNER',
   },
   {
     name: 'quota',
@@ -215,7 +203,7 @@ async function explained(name: string, ...where: readonly string[]): Promise<Tol
 beforeAll(async () => {
   rig = await PodsRig.start('explain');
   kubectl = rig.kubernetes.kubectl;
-  for (const namespace of ['bare', 'full', 'strict']) await kubectl(['create', 'namespace', namespace]);
+  for (const namespace of ['full', 'strict']) await kubectl(['create', 'namespace', namespace]);
   await kubectl(['create', 'quota', 'no-pods', '-n', 'full', '--hard=pods=0']);
   await kubectl(['label', 'namespace', 'strict', 'pod-security.kubernetes.io/enforce=baseline']);
   await kubectl(['create', 'secret', 'generic', 'empty', '-n', 'runners']);

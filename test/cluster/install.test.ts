@@ -14,7 +14,6 @@ import type { Stack } from './stack/stack.ts';
 let stack: Stack;
 let installation: Installation;
 let kubectl: Begun['kubectl'];
-let say: Begun['say'];
 
 const manual = readFileSync('docs/install.md', 'utf8');
 
@@ -29,13 +28,12 @@ async function health(field: string): Promise<string> {
 
 describe('docs/install.md', () => {
   beforeAll(async () => {
-    ({ stack, installation, kubectl, say } = await begin('install'));
+    ({ stack, installation, kubectl } = await begin('install'));
   });
 
   closeAfterTests(() => stack);
 
   it('leads in three steps from nothing to the first runner', async () => {
-    const started = Date.now();
     await installation.block('install');
     await stack.kubernetes.refreshDns();
     await installation.block('secrets', 'application');
@@ -43,7 +41,6 @@ describe('docs/install.md', () => {
     await groupIsReady(stack);
 
     await oneJobSucceeds(stack);
-    say(`from nothing to the first CI job: ${Math.round((Date.now() - started) / 1000)} s`);
   });
 
   it('shows a line per RunnerGroup and Application that says how it is', async () => {

@@ -6,15 +6,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { sleep, waitUntil } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { Job, LEVEL, PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
-import { ROOTLESS_IMAGE, RUNNER_WITH_CLIENT_IMAGE } from './stack/docker-images.ts';
+import { DOCKER_MODES, Job, LEVEL, PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
 
-const MODES = [
-  { mode: 'host', image: RUNNER_IMAGE },
-  { mode: 'dind', image: RUNNER_WITH_CLIENT_IMAGE },
-  { mode: 'dind-rootless', image: ROOTLESS_IMAGE },
-] as const;
+const MODES = [{ mode: 'host', image: RUNNER_IMAGE }, ...DOCKER_MODES] as const;
 
 let rig: PodsRig;
 

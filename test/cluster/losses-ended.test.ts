@@ -4,19 +4,13 @@ import { sleep } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
 import { type Gitea28, putBehind28 } from './gitea-28.ts';
 import { ORG } from './install.ts';
-import { GROUP, Rig } from './scenarios-rig.ts';
+import { GROUP, Rig, say } from './scenarios-rig.ts';
 
 const LOSSES = 4;
 const NODE = 'node.kubernetes.io/unreachable:NoExecute';
 
 let rig: Rig;
 let gitea: Gitea28;
-const startedMs = Date.now();
-
-function say(line: string): void {
-  process.stdout.write(`cluster ${((Date.now() - startedMs) / 1000).toFixed(1)} s: ${line}\n`);
-}
-
 describe('a Gitea that can end runs', () => {
   beforeAll(async () => {
     rig = await Rig.open(inject('clusterBuilds'), say, {}, ['write:organization', 'write:repository']);
@@ -68,7 +62,7 @@ describe('a Gitea that can end runs', () => {
   });
 
   it('the Eviction API lets an idle runner go at once, and a busy one end its job', async () => {
-    await rig.commitGroup({ minIdle: 1 });
+    await rig.commitGroup({ minIdleRunners: 1 });
     rig.begin();
     const runners = () => rig.field('{.items[*].metadata.labels.job-name}', 'pods', '-n', 'runners');
     const isOnline = async (): Promise<boolean> => (await rig.admin.runnerNames(`/orgs/${ORG}`)).length > 0;
@@ -84,7 +78,7 @@ describe('a Gitea that can end runs', () => {
     await rig.until('it goes', async () => !(await runners()).split(' ').includes(idle));
     say(`an idle runner went ${((Date.now() - beganMs) / 1000).toFixed(1)} s after its eviction`);
 
-    await rig.commitGroup({ minIdle: 0 });
+    await rig.commitGroup({ minIdleRunners: 0 });
     await rig.dispatch('busy.yml');
     await rig.until('the job runs', () => atWork(1) !== undefined);
     await evict(atWork(1)?.runner_name ?? '', {});

@@ -3,15 +3,9 @@ import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from '
 import { closeAfterTests } from './close-after-tests.ts';
 import { changeGitea, QUICK_ZOMBIES } from './scenarios-faults.ts';
 import { conclusions, expectAllDone } from './scenarios-load.ts';
-import { GROUP, Rig } from './scenarios-rig.ts';
+import { GROUP, Rig, say } from './scenarios-rig.ts';
 
 let rig: Rig;
-const startedMs = Date.now();
-
-function say(line: string): void {
-  process.stdout.write(`cluster ${((Date.now() - startedMs) / 1000).toFixed(1)} s: ${line}\n`);
-}
-
 describe('a cluster that takes runners away', () => {
   beforeAll(async () => {
     const scopes = ['write:organization', 'write:repository'];
@@ -101,7 +95,6 @@ describe('a cluster that takes runners away', () => {
   it('does three jobs under a quota of one pod, and says that pods are refused', async () => {
     await rig.commitGroup({ spawnTimeoutSeconds: 30, pendingDeadlineSeconds: 30 });
     await rig.kubectl('create', 'quota', 'one-pod', '-n', 'runners', '--hard=pods=1');
-    const beganMs = Date.now();
     try {
       await rig.dispatch('long.yml');
       await rig.until('it runs', () => rig.world.inState('in_progress').length === 1);
@@ -110,7 +103,6 @@ describe('a cluster that takes runners away', () => {
       await rig.until('an Event says so', async () => (await events('WorkerPodStuckPending')) !== '');
 
       await rig.until('all are done', async () => (await rig.ended()).length === 3, 300_000);
-      say(`three jobs of 65, 8 and 8 s under a quota of one pod: done after ${(Date.now() - beganMs) / 1000} s`);
       expect(rig.world.mostAtWork).toBe(1);
       await expectAllDone(rig, 3);
     } finally {

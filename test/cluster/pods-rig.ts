@@ -15,6 +15,7 @@ import { type Playground, waitUntil } from '../servers/process.ts';
 import { runCli } from '../support/run-cli.ts';
 import { type Cluster, startCluster } from './stack/cluster.ts';
 import {
+  ciImage,
   ROOTLESS_IMAGE,
   RUNNER_WITH_CLIENT_IMAGE,
   rootlessImage,
@@ -25,12 +26,18 @@ import { PAUSE_IMAGE, pauseImage, RUNNER_IMAGE, runnerImage } from './stack/imag
 import type { Kubernetes } from './stack/kubernetes.ts';
 import { collectLogs } from './stack/logs.ts';
 import type { Machine } from './stack/machine.ts';
+import { Registry } from './stack/registry.ts';
 
 const ORG = 'acme';
 export const REPOSITORY = `${ORG}/web`;
 export const LEVEL = `/orgs/${ORG}` as const;
 /** `docker compose` is in the images with docker's client. It is built for it. */
 export const HAS_COMPOSE = process.env['DOCKER_COMPOSE'] === 'build';
+/** The modes with docker, and an image with a client of it. */
+export const DOCKER_MODES = [
+  { mode: 'dind', image: RUNNER_WITH_CLIENT_IMAGE },
+  { mode: 'dind-rootless', image: ROOTLESS_IMAGE },
+] as const;
 /** How long a step of a test may take. */
 export const within = { timeoutMs: 240_000 };
 
@@ -86,14 +93,15 @@ export class PodsRig {
   readonly kubernetes: Kubernetes;
   readonly images: string;
   readonly gitea: Gitea;
-  readonly close: Cluster['close'];
+  readonly #close: Cluster['close'];
+  #registry: Registry | undefined;
 
   private constructor(cluster: Cluster, gitea: Gitea) {
     this.playground = cluster.playground;
     this.machine = cluster.machine;
     this.kubernetes = cluster.kubernetes;
     this.images = cluster.images;
-    this.close = cluster.close;
+    this.#close = cluster.close;
     this.gitea = gitea;
   }
 
@@ -128,6 +136,24 @@ export class PodsRig {
       await cluster.close(true);
       throw error;
     }
+  }
+
+  async close(keep: boolean): Promise<void> {
+    this.#registry?.close();
+    await this.#close(keep);
+  }
+
+  /** Starts a registry that runners and their CI jobs reach. */
+  async startRegistry(): Promise<Registry> {
+    this.#registry = await Registry.start(this.machine.outside);
+    return this.#registry;
+  }
+
+  /** Starts it with the image of CI jobs, and more programs in that. Answers the image's whole name. */
+  async serveCiImage(...programs: readonly string[]): Promise<string> {
+    const archive = join(this.images, 'ci.tar');
+    await ciImage(archive, ...programs);
+    return (await this.startRegistry()).add('ci:1', archive, join(this.images, 'ci'));
   }
 
   collectLogs(): Promise<string> {

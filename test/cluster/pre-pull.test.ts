@@ -6,13 +6,13 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { beforeAll, expect, inject, it } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import { waitUntil } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
 import { LEVEL, PodsRig, REPOSITORY, within, workflowOf } from './pods-rig.ts';
 import { runnerImage } from './stack/images.ts';
-import { Registry } from './stack/registry.ts';
+import type { Registry } from './stack/registry.ts';
 
 const MIB = Number(process.env['PRE_PULL_MIB'] ?? 32);
 
@@ -21,16 +21,14 @@ let registry: Registry;
 
 beforeAll(async () => {
   rig = await PodsRig.start('pre-pull');
-  registry = await Registry.start(rig.machine.outside);
+  registry = await rig.startRegistry();
   rig.kubernetes.allowPlainRegistry(registry.name);
   await rig.gitea.admin.addWorkflow(REPOSITORY, 'short.yml', workflowOf('short', 'true'));
 });
 
 closeAfterTests(() => rig);
 
-afterAll(() => registry?.close());
-
-/** A runner's image with so much in it that does not compress: no two have a layer in common. */
+/** A runner's image with a layer of its own, which does not compress. */
 async function largeImage(name: string): Promise<string> {
   const unpacked = join(rig.images, name);
   const [out, data] = [`${unpacked}.tar`, `${unpacked}.data`];

@@ -9,19 +9,12 @@ import { GITEA_NAME, type Squid, startSquid } from '../servers/squid.ts';
 import { makeCertificates } from '../support/certificate.ts';
 import { TlsFront } from '../support/tls-front.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { PodsRig, REPOSITORY, type Wanted, workflowOf } from './pods-rig.ts';
-import { ciImage, ROOTLESS_IMAGE, RUNNER_WITH_CLIENT_IMAGE } from './stack/docker-images.ts';
-import { Registry } from './stack/registry.ts';
+import { DOCKER_MODES, PodsRig, REPOSITORY, type Wanted, workflowOf } from './pods-rig.ts';
 
-const MODES = [
-  { mode: 'dind', image: RUNNER_WITH_CLIENT_IMAGE },
-  { mode: 'dind-rootless', image: ROOTLESS_IMAGE },
-] as const;
 const USERNAME = 'runners';
 const PASSWORD = 'p@ss:w/rd';
 
 let rig: PodsRig;
-let registry: Registry;
 let squid: Squid;
 let front: TlsFront;
 let image: string;
@@ -37,10 +30,7 @@ beforeAll(async () => {
   front = await TlsFront.start(gitea.url, certificates, machine.outside);
   url = `https://${GITEA_NAME}:${front.port}`;
   squid = await startSquid(playground, { username: USERNAME, password: PASSWORD, address: machine.outside });
-  registry = await Registry.start(machine.outside);
-  const archive = join(rig.images, 'ci.tar');
-  await ciImage(archive, '/usr/bin/curl');
-  image = registry.add('ci:1', archive, join(rig.images, 'ci'));
+  image = await rig.serveCiImage('/usr/bin/curl');
   const login = [`--from-literal=username=${USERNAME}`, `--from-literal=password=${encodeURIComponent(PASSWORD)}`];
   const secret = ['create', 'secret', 'generic', 'proxy-login', '-n', 'runners', '--type=kubernetes.io/basic-auth'];
   await kubernetes.kubectl([...secret, ...login]);
@@ -52,12 +42,9 @@ beforeAll(async () => {
 
 closeAfterTests(() => rig);
 
-afterAll(async () => {
-  registry?.close();
-  front?.close();
-});
+afterAll(() => front?.close());
 
-function wanted(mode: (typeof MODES)[number]): Wanted {
+function wanted(mode: (typeof DOCKER_MODES)[number]): Wanted {
   const proxy = `http://${squid.host}`;
   return {
     ...mode,
@@ -75,7 +62,7 @@ function wanted(mode: (typeof MODES)[number]): Wanted {
   };
 }
 
-describe.each(MODES)('containerMode $mode', (mode) => {
+describe.each(DOCKER_MODES)('containerMode $mode', (mode) => {
   it('registers, pulls an image and runs a CI job in a container, all of it through the proxy', async () => {
     const before = squid.log().length;
     const printed = await rig.queue('ask.yml', wanted(mode));
@@ -88,7 +75,7 @@ describe.each(MODES)('containerMode $mode', (mode) => {
       .filter((line) => line.includes(` ${USERNAME} 200`));
     expect(log).toContain('"version":"1.27.3"');
     // dockerd, for the image.
-    expect(asked.join('\n')).toContain(`GET http://${registry.name}/v2/ci/blobs/`);
+    expect(asked.join('\n')).toContain(`GET http://${image.split('/', 1)}/v2/ci/blobs/`);
     expect(asked.join('\n')).toContain(`CONNECT ${new URL(url).host} `);
     expect(await rig.logOf(name, 'register')).not.toContain(encodeURIComponent(PASSWORD));
   });

@@ -9,8 +9,7 @@ import { waitUntil } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
 import { HUNT, hunted } from './hunt.ts';
 import { LossyProxy } from './lossy-proxy.ts';
-import { LEVEL, PodsRig, REPOSITORY, within, workflowOf } from './pods-rig.ts';
-import { ROOTLESS_IMAGE, RUNNER_WITH_CLIENT_IMAGE } from './stack/docker-images.ts';
+import { DOCKER_MODES, LEVEL, PodsRig, REPOSITORY, within, workflowOf } from './pods-rig.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
 
 /** A label that looks like a registration token: the hunt must find it, else it would find no token either. */
@@ -57,27 +56,26 @@ describe('a CI job that searches environment, processes, files, mounts and docke
     for (const { id } of runners) await gitea.admin.call('DELETE', `${LEVEL}/actions/runners/${id}`);
   });
 
-  it.each([
-    ['host', RUNNER_IMAGE, false],
-    ['dind', RUNNER_WITH_CLIENT_IMAGE, true],
-    ['dind-rootless', ROOTLESS_IMAGE, true],
-  ] as const)('finds no token that can register (%s)', async (mode, image, hasDocker) => {
-    const printed = await rig.queue('hunt.yml', { mode, image, labels: ['linux:host', `${CANARY}:host`] });
+  it.each([{ mode: 'host', image: RUNNER_IMAGE }, ...DOCKER_MODES] as const)(
+    'finds no token that can register ($mode)',
+    async ({ mode, image }) => {
+      const printed = await rig.queue('hunt.yml', { mode, image, labels: ['linux:host', `${CANARY}:host`] });
 
-    const { name, log } = await rig.run(printed);
+      const { name, log } = await rig.run(printed);
 
-    const { places, candidates, environmentsSeenByDocker } = hunted(log);
-    // It searches where the token was, and where the runner's own one is.
-    expect(candidates).toContain(CANARY);
-    expect(places).toEqual(expect.arrayContaining(['/proc/1/environ', '/data/.runner']));
-    expect(environmentsSeenByDocker > 0, log).toBe(hasDocker);
-    expect(log).not.toContain(token);
-    expect(candidates).not.toContain(token);
-    const able = await Promise.all(candidates.map(registers));
-    expect(candidates.filter((_, index) => able[index])).toEqual([]);
-    expect(await rig.logOf(name, 'register')).not.toContain(token);
-    expect(await gitea.admin.runnerNames(LEVEL)).toEqual([]);
-  });
+      const { places, candidates, environmentsSeenByDocker } = hunted(log);
+      // It searches where the token was, and where the runner's own one is.
+      expect(candidates).toContain(CANARY);
+      expect(places).toEqual(expect.arrayContaining(['/proc/1/environ', '/data/.runner']));
+      expect(environmentsSeenByDocker > 0, log).toBe(mode !== 'host');
+      expect(log).not.toContain(token);
+      expect(candidates).not.toContain(token);
+      const able = await Promise.all(candidates.map(registers));
+      expect(candidates.filter((_, index) => able[index])).toEqual([]);
+      expect(await rig.logOf(name, 'register')).not.toContain(token);
+      expect(await gitea.admin.runnerNames(LEVEL)).toEqual([]);
+    },
+  );
 });
 
 describe('a registration', () => {

@@ -109,9 +109,9 @@ export function apartScenarios(scenario: Scenario): void {
       await rig.until('the other one says why', () => world.condition(WRONG, 'Ready')?.reason === 'SyncFailed');
       expect(world.condition(WRONG, 'Ready')?.message).toContain('mountPropagation');
       expect(world.condition(GROUP, 'Ready')).toMatchObject({ status: 'True', reason: 'Serving' });
-      await rig.commitGroup({ minIdle: 1 });
+      await rig.commitGroup({ minIdleRunners: 1 });
       await rig.until('an idle runner is there', () => world.unfinished().length === 1);
-      await rig.commitGroup({ minIdle: 0 });
+      await rig.commitGroup({ minIdleRunners: 0 });
       await rig.until('it is pruned', () => world.unfinished().length === 0);
 
       await rig.commitFile('wrong.yaml', groupYaml(WRONG, spec));

@@ -24,7 +24,7 @@ export function editScenarios(scenario: Scenario): void {
           // The same image by its full name.
           image: `docker.io/${RUNNER_IMAGE}`,
           labels: ['linux:host', 'edited:host'],
-          resources: { requests: { cpu: '11m' } },
+          resources: { requests: { cpu: '11m' }, limits: {} },
           podTemplate: { metadata: { annotations: { edited: 'once' } } },
         };
 
@@ -55,7 +55,7 @@ export function editScenarios(scenario: Scenario): void {
         });
         await rig.dispatch('single.yml');
         await rig.until('new jobs are served', async () => (await rig.ended()).length >= 3);
-        await rig.commitGroup({ minIdle: 0 });
+        await rig.commitGroup({ minIdleRunners: 0 });
 
         const jobs = await rig.calm(4);
         expect(conclusions(jobs)).toEqual(['busy success', 'busy success', 'long success', 'single success']);

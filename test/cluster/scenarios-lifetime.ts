@@ -15,7 +15,7 @@ const OTHER_ORG = 'beta';
 /** A runner that works, whose Job is pinned, and an idle one. */
 export async function busyAndIdle(rig: Rig, file: string): Promise<{ readonly busy: string; readonly idle: string }> {
   const { world } = rig;
-  await rig.commitGroup({ minIdle: 1 });
+  await rig.commitGroup({ minIdleRunners: 1 });
   await rig.dispatch(file);
   const busy = await rig.busyRunner();
   await rig.until('its Job is pinned', () =>
@@ -62,7 +62,7 @@ export function lifetimeScenarios(scenario: Scenario): void {
       const { busy, idle } = await busyAndIdle(rig, 'long.yml');
 
       const secretRef = { name: `gitea-runner-${OTHER_ORG}`, key: 'registration-token' };
-      await rig.commitGroup({ minIdle: 0, org: OTHER_ORG, registrationToken: { secretRef } });
+      await rig.commitGroup({ minIdleRunners: 0, org: OTHER_ORG, registrationToken: { secretRef } });
       await gone(rig, idle);
       await admin.dispatch(`${OTHER_ORG}/web`, 'single.yml');
       const there = async () => await admin.jobs(`/orgs/${OTHER_ORG}`, 'completed');
@@ -105,7 +105,7 @@ export function lifetimeScenarios(scenario: Scenario): void {
     await rig.until('all that was in it is gone', () => world.groups.size + world.leftJobs().length === 0);
     await rig.installation.block('install');
     await rig.installation.block('secrets');
-    await rig.commitGroup({ minIdle: 0 });
+    await rig.commitGroup({ minIdleRunners: 0 });
     await rig.isReady();
     await rig.dispatch('single.yml');
     expect(conclusions(await rig.calm(2))).toEqual(['single success', 'stopped success']);

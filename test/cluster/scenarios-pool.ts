@@ -33,7 +33,7 @@ export function poolScenarios(scenario: Scenario): void {
   scenario('starts CI jobs on runners that wait for them, refills the pool, and drains it', async (rig, world) => {
     // The scenario before may have had a pool.
     await rig.until('no idle runner is left', async () => (await idleRunners(rig)).length === 0);
-    await rig.commitGroup({ minIdle: POOL });
+    await rig.commitGroup({ minIdleRunners: POOL });
     const warm: { readonly job: CiJob; readonly idle: readonly string[] }[] = [];
     for (let run = 0; run < RUNS; run += 1) {
       let idle: readonly string[] = [];
@@ -48,7 +48,7 @@ export function poolScenarios(scenario: Scenario): void {
     expect(warm.filter(({ job, idle }) => !idle.includes(job.runner ?? ''))).toEqual([]);
     expect(new Set(warm.map(({ job }) => job.runner)).size).toBe(RUNS);
 
-    await rig.commitGroup({ minIdle: 0 });
+    await rig.commitGroup({ minIdleRunners: 0 });
     const jobs = await rig.calm(RUNS);
     expect(jobs.filter(({ conclusion }) => conclusion !== 'success')).toEqual([]);
     // No two CI jobs had runners of one name. A Job that goes before its runner registers leaves its name to a later one.

@@ -1,7 +1,7 @@
 /** What the scenarios and the bench share: one stack, the product in it, one RunnerGroup in git, workflows, a witness. */
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
-import type { NotifyTarget } from '../../src/config/runnergroup/notify-fields.ts';
+import type { WrittenSpec } from '../../src/config/runnergroup/schema.ts';
 import { SERVE_SELECTOR } from '../../src/shared/installed/names.ts';
 import type { Account, ApiJob } from '../servers/account.ts';
 import type { ClusterBuilds } from '../servers/build.ts';
@@ -13,23 +13,8 @@ import { type Stack, startStack } from './stack/stack.ts';
 import { WebSession } from './web-session.ts';
 import { World } from './world.ts';
 
-/** What scenarios change in the RunnerGroup: `cap`, and fields by their names. */
-export interface GroupChange {
-  readonly cap?: number;
-  readonly maxEvictionRetries?: number;
-  readonly spawnTimeoutSeconds?: number;
-  readonly pendingDeadlineSeconds?: number;
-  readonly suspend?: boolean;
-  readonly gracefulStopSeconds?: number;
-  readonly minIdle?: number;
-  readonly image?: string;
-  readonly labels?: readonly string[];
-  readonly resources?: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  readonly podTemplate?: Readonly<Record<string, unknown>>;
-  readonly org?: string;
-  readonly notify?: readonly NotifyTarget[];
-  readonly registrationToken?: { readonly secretRef: { readonly name: string; readonly key: string } };
-}
+/** Fields of the RunnerGroup that a scenario changes. */
+export type GroupChange = Partial<WrittenSpec>;
 
 export const GROUP = 'ci';
 export const APPLICATION = 'runners';
@@ -54,6 +39,12 @@ const WORKFLOWS: Readonly<Record<string, string>> = {
   'second.yml': workflow({ second: { runsOn: 'second', seconds: 45 } }),
   'replace.yml': workflow({ replace: { runsOn: 'linux', seconds: 10, lastSeconds: 2 } }, 'replace'),
 };
+
+const startedMs = Date.now();
+
+export function say(line: string): void {
+  process.stdout.write(`cluster ${((Date.now() - startedMs) / 1000).toFixed(1)} s: ${line}\n`);
+}
 
 /** Adds one: what happens in it, with the rig of all. */
 export type Scenario = (name: string, run: (rig: Rig, world: World) => Promise<void>) => void;
@@ -167,21 +158,12 @@ export class Rig {
 
   /** The file of the RunnerGroup with these fields changed. */
   groupText(change: GroupChange = {}): string {
-    return groupYaml(GROUP, this.#changed(change));
-  }
-
-  #changed({ cap, minIdle, ...fields }: GroupChange): Readonly<Record<string, unknown>> {
-    return {
-      ...this.#spec,
-      ...fields,
-      ...(cap !== undefined && { maxActiveRunners: cap }),
-      ...(minIdle !== undefined && { minIdleRunners: minIdle }),
-    };
+    return groupYaml(GROUP, { ...this.#spec, ...change });
   }
 
   /** Commits the RunnerGroup with these fields changed, and waits until the cluster has it. What was changed before stays. */
   async commitGroup(change: GroupChange): Promise<void> {
-    this.#spec = this.#changed(change);
+    this.#spec = { ...this.#spec, ...change };
     await this.commitFile(GROUP_FILE, this.groupText());
     const wanted = this.#spec;
     await this.until('the cluster has the new RunnerGroup', () => {

@@ -12,7 +12,7 @@ import { faultScenarios } from './scenarios-faults.ts';
 import { lifetimeScenarios } from './scenarios-lifetime.ts';
 import { loadScenarios } from './scenarios-load.ts';
 import { poolScenarios } from './scenarios-pool.ts';
-import { Rig, type Scenario } from './scenarios-rig.ts';
+import { Rig, type Scenario, say } from './scenarios-rig.ts';
 
 let rig: Rig | undefined;
 /**
@@ -34,12 +34,6 @@ function leaderDiesIn(scenario: string): void {
       .catch((error: unknown) => say(`the leader was not killed: ${error}`));
   }, afterMs);
 }
-const startedMs = Date.now();
-
-function say(line: string): void {
-  process.stdout.write(`cluster ${((Date.now() - startedMs) / 1000).toFixed(1)} s: ${line}\n`);
-}
-
 function theRig(): Rig {
   if (!rig) throw new Error('the stack did not start');
   return rig;
@@ -77,10 +71,10 @@ describe('a cluster with the product in it', () => {
 
   const scenario: Scenario = (name, run) => it(name, () => run(theRig(), theRig().world));
   const short = process.env['CLUSTER_SCENARIOS'] === 'short';
-  loadScenarios(scenario, say, short);
+  loadScenarios(scenario, short);
   editScenarios(scenario);
   if (!short) poolScenarios(scenario);
   if (!short) lifetimeScenarios(scenario);
-  faultScenarios(scenario, say, short);
+  faultScenarios(scenario, short);
   if (!short) apartScenarios(scenario);
 });

@@ -81,10 +81,9 @@ export class World {
   active: readonly ApiJob[] = [];
   /** What Applications said went wrong since `mark`. */
   readonly errors = new Set<string>();
-  /** The most since `mark`: CI jobs at work, runners that wait or work, and unfinished Jobs, each at one time. */
+  /** The most since `mark`, at one time: CI jobs at work, and runners that wait or work. */
   mostAtWork = 0;
   mostRunners = 0;
-  mostJobs = 0;
   readonly #admin: Account;
   readonly #org: string;
   readonly #ending = new AbortController();
@@ -127,7 +126,6 @@ export class World {
     this.errors.clear();
     this.mostAtWork = 0;
     this.mostRunners = 0;
-    this.mostJobs = 0;
   }
 
   /** Names of the Jobs that were made since `mark`; one that was made twice is there twice. */
@@ -238,7 +236,6 @@ export class World {
     const pinned = metadata.annotations?.['argocd.argoproj.io/sync-options'] === 'Prune=false';
     note(this.jobs, metadata, { gone, ended, marked: pinned });
     this.mostRunners = Math.max(this.mostRunners, this.runners().length);
-    this.mostJobs = Math.max(this.mostJobs, this.unfinished().length);
   }
 
   #notePod(object: unknown, gone: boolean): void {
