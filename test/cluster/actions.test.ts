@@ -44,14 +44,6 @@ it('links each Job to its CI job in Gitea', async () => {
   expect(conclusions(await rig.calm(1))).toEqual(['busy success']);
 });
 
-it('offers what can be done', async () => {
-  const listed = await rig.stack.argocd.cli('app', 'actions', 'list', APPLICATION, '--kind', 'RunnerGroup');
-
-  expect(listed).toMatch(/ look-now +false/);
-  expect(listed).toMatch(/ resume +true/);
-  expect(listed).toMatch(/ suspend +false/);
-});
-
 it('suspends a group: the busy runner finishes, the idle one goes, nothing new starts, and no sync takes it back', async () => {
   const { world } = rig;
   const { busy, idle } = await busyAndIdle(rig, 'long.yml');

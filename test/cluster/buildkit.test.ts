@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
 import { waitUntil } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
+import { PodsRig, REPOSITORY, type Wanted, within } from './pods-rig.ts';
 import {
   buildkitImage,
   RUNNER_WITH_BUILDX_IMAGE,
@@ -52,7 +52,9 @@ beforeAll(async () => {
   });
   for (const [name, data] of Object.entries({ LOGIN: login, TOKEN: SECRET }))
     await admin.call('PUT', `/repos/${REPOSITORY}/actions/secrets/${name}`, { data });
-  for (const [file, name, script] of WORKFLOWS()) await admin.addWorkflow(REPOSITORY, file, workflow(name, script));
+  const secret = (key: string): string => `\${{ secrets.${key} }}`;
+  const env = { LOGIN: secret('LOGIN'), TOKEN: secret('TOKEN') };
+  for (const [file, script] of WORKFLOWS()) await rig.addWorkflow(file, script, { env });
 });
 
 closeAfterTests(() => rig);
@@ -151,49 +153,38 @@ ${dockerfile()}END
 mkdir -p "$HOME/.docker" && printf %s "$LOGIN" > "$HOME/.docker/config.json"
 `;
 
-const WORKFLOWS = (): readonly (readonly [file: string, job: string, script: string])[] => [
+const WORKFLOWS = (): readonly (readonly [file: string, script: string])[] => [
   [
     'buildx.yml',
-    'buildx',
     `${WRITE()}docker buildx build --progress plain --secret id=token,env=TOKEN --push -t ${images.host}/acme/web:1 .`,
   ],
   [
     'buildctl.yml',
-    'buildctl',
     `${WRITE()}buildctl build --progress plain --frontend dockerfile.v0 --local context=. --local dockerfile=. \\
   --secret id=token,env=TOKEN --output type=image,name=${images.host}/acme/web:2,push=true \\
   --export-cache type=registry,ref=${images.host}/acme/web:cache,mode=max --import-cache type=registry,ref=${images.host}/acme/web:cache`,
   ],
   [
     'volume.yml',
-    'volume',
     `${WRITE()}docker buildx build --progress plain --secret id=token,env=TOKEN --output type=oci,dest=../image.tar \\
   --cache-to type=local,dest=${CACHE}/web,mode=max --cache-from type=local,src=${CACHE}/web .`,
   ],
   [
     'once.yml',
-    'once',
     `${WRITE()}buildctl build --progress plain --frontend dockerfile.v0 --local context=. --local dockerfile=. \\
   --secret id=token,env=TOKEN --output type=image,name=${images.host}/acme/web:3,push=true`,
   ],
   [
     'slow.yml',
-    'slow',
     `mkdir context && cd context && printf 'FROM ${base}\\nRUN echo it runs && sleep 20\\n' > Dockerfile
 docker buildx build --progress plain --output type=oci,dest=../image.tar .`,
   ],
   [
     'pull.yml',
-    'pull',
     `docker pull ${base} && echo "pulled $(docker images --format '{{.Repository}}:{{.Tag}}')"
 echo "the ids are" $(head -n 1 /proc/self/uid_map)`,
   ],
 ];
-
-function workflow(name: string, script: string): string {
-  const secret = (key: string): string => `\${{ secrets.${key} }}`;
-  return workflowOf(name, script, { env: { LOGIN: secret('LOGIN'), TOKEN: secret('TOKEN') } });
-}
 
 interface Kind {
   readonly securityProfile?: string;

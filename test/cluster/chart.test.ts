@@ -82,15 +82,6 @@ describe('the Helm chart', () => {
     expect(await stack.kubernetes.field('{.spec.versions[0].additionalPrinterColumns[0].name}', crd)).not.toBe('');
   });
 
-  it('refuses a value that it does not know, and changes nothing', async () => {
-    const before = await ofServe('{.metadata.generation}');
-    writeValues({ serve: { replica: 5 } });
-
-    await expect(installation.block('helm')).rejects.toThrow("additional properties 'replica' not allowed");
-
-    expect(await ofServe('{.metadata.generation}')).toBe(before);
-  });
-
   it('is uninstalled: the CRD, RunnerGroups and the namespace stay, everything else is gone', async () => {
     await installation.block('helm-uninstall');
 

@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import * as z from 'zod';
 import { waitUntil } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { DOCKER_MODES, HAS_COMPOSE, LEVEL, PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
+import { DOCKER_MODES, HAS_COMPOSE, LEVEL, PodsRig, type Wanted, within } from './pods-rig.ts';
 
 const HELLO = 'hello from a service';
 
@@ -13,7 +13,6 @@ let image: string;
 beforeAll(async () => {
   rig = await PodsRig.start('docker-modes');
   image = await rig.serveCiImage();
-  const { admin } = rig.gitea;
   const compose = stringify({
     services: {
       web: { image },
@@ -21,14 +20,14 @@ beforeAll(async () => {
     },
   });
   const up = `cat > compose.yaml <<'EOF'\n${compose}EOF\ndocker compose up --quiet-pull --exit-code-from ask\ndocker compose down`;
-  await admin.addWorkflow(REPOSITORY, 'compose.yml', workflowOf('compose', up));
+  await rig.addWorkflow('compose.yml', up);
   const inContainer = { 'runs-on': 'container', services: { web: { image } } };
   const ask = 'wget -q -O - http://web:8080/';
   const steps = `docker run --rm ${image} echo "from $((40 + 2)) containers"`;
-  await admin.addWorkflow(REPOSITORY, 'docker.yml', workflowOf('docker', steps));
-  await admin.addWorkflow(REPOSITORY, 'service.yml', workflowOf('service', ask, inContainer));
+  await rig.addWorkflow('docker.yml', steps);
+  await rig.addWorkflow('service.yml', ask, inContainer);
   const long = `echo "the step has begun"; sleep 30; ${ask}`;
-  await admin.addWorkflow(REPOSITORY, 'long.yml', workflowOf('long', long, inContainer));
+  await rig.addWorkflow('long.yml', long, inContainer);
 });
 
 closeAfterTests(() => rig);

@@ -12,7 +12,6 @@ import { waitUntil } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
 import { LEVEL, PodsRig, REPOSITORY, within } from './pods-rig.ts';
 import { installCrd } from './stack/crd.ts';
-import { RUNNER_IMAGE } from './stack/images.ts';
 
 /** One group `name` with the label `name`, and one CI job of that name. */
 interface Situation {
@@ -142,28 +141,10 @@ const runners = new Map<string, string>();
 /** All situations are made by then. */
 let madeByMs = 0;
 
-function groupOf({ name, namespace = 'runners', secret = 'good', spec, podSpec }: Omit<Situation, 'cause' | 'next'>) {
-  return {
-    apiVersion: 'gitea.bpg.pw/v1alpha1',
-    kind: 'RunnerGroup',
-    metadata: { name, namespace },
-    spec: {
-      scope: 'org',
-      org: 'acme',
-      gitea: { url: rig.gitea.url },
-      labels: [`${name}:host`],
-      defaultLabels: false,
-      containerMode: 'host',
-      image: RUNNER_IMAGE,
-      maxActiveRunners: 1,
-      spawnTimeoutSeconds: 30,
-      pendingDeadlineSeconds: 1800,
-      registrationToken: { secretRef: { name: secret, key: 'token' } },
-      authToken: { secretRef: { name: 'not-mounted', key: 'token' } },
-      ...(podSpec && { podTemplate: { spec: podSpec } }),
-      ...spec,
-    },
-  };
+function groupOf({ name, namespace, secret, spec, podSpec }: Omit<Situation, 'cause' | 'next'>): object {
+  const waits = { spawnTimeoutSeconds: 30, pendingDeadlineSeconds: 1800 };
+  const more = { ...waits, ...(podSpec && { podTemplate: { spec: podSpec } }), ...spec };
+  return rig.group({ labels: [`${name}:host`], ...(secret && { secret }), spec: more }, name, namespace);
 }
 
 function workflowWith(jobs: Readonly<Record<string, string>>): string {

@@ -5,7 +5,6 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { docBlocks } from '../packaging/doc-blocks.ts';
 import { waitUntil } from '../servers/process.ts';
-import { runCli } from '../support/run-cli.ts';
 import { closeAfterTests } from './close-after-tests.ts';
 import { GROUPS_REPOSITORY, type Installation, refresh } from './install.ts';
 import { addGroup, type Begun, begin, groupIsReady, oneJobSucceeds } from './one-job.ts';
@@ -71,20 +70,11 @@ describe('docs/install.md', () => {
     await until('a delivery is accepted', async () => accepted.test(await kubectl('get', '--raw', metrics)));
   });
 
-  it('is found good by doctor, for an administrator and in the pod of serve', async () => {
-    const { kubeconfig } = stack.kubernetes;
+  it('is found good by doctor in the pod of serve', async () => {
+    const found = await kubectl('exec', '-n', 'argocd', 'deploy/gitea-runners', '--', 'gitea-runners', 'doctor');
 
-    const outside = await runCli(['doctor', '--kubeconfig', kubeconfig, '-A']);
-    const inside = await kubectl('exec', '-n', 'argocd', 'deploy/gitea-runners', '--', 'gitea-runners', 'doctor');
-
-    expect(outside.stdout).toMatch(/ 0 bad, 1 not known\n$/);
-    expect(outside.stdout).toMatch(
-      /^\? RunnerGroup runners\/ci: Secret gitea-runner has a registration token; whether /m,
-    );
-    expect(outside.stdout).toMatch(/^✓ webhook of org acme: to http:\S+\/webhook; the last delivery came at /m);
-    expect(outside.code).toBe(0);
-    expect(inside).toMatch(/^✓ Gitea, org acme: \S+ \(Gitea [\d.]+\) answers, and shows its jobs and runners$/m);
-    expect(inside).toMatch(/ 0 bad, \d+ not known\n$/);
+    expect(found).toMatch(/^✓ Gitea, org acme: \S+ \(Gitea [\d.]+\) answers, and shows its jobs and runners$/m);
+    expect(found).toMatch(/ 0 bad, \d+ not known\n$/);
   });
 
   it('shows in Argo CD that Gitea cannot be reached, and why', async () => {

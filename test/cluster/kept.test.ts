@@ -16,9 +16,9 @@ let rig: PodsRig;
 beforeAll(async () => {
   rig = await PodsRig.start('kept');
   const { admin } = rig.gitea;
-  await admin.addWorkflow(REPOSITORY, 'fail.yml', workflowOf('fail', 'echo left > /data/left; exit 1'));
+  await rig.addWorkflow('fail.yml', 'echo left > /data/left; exit 1');
   // Longer than two syncs: the next runner must not end while the place is still being given to it.
-  await admin.addWorkflow(REPOSITORY, 'good.yml', workflowOf('good', 'sleep 20'));
+  await rig.addWorkflow('good.yml', 'sleep 20');
   const replaced = workflowOf('replaced', 'echo begun; sleep 600');
   await admin.addWorkflow(
     REPOSITORY,

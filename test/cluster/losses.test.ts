@@ -2,7 +2,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { closeAfterTests } from './close-after-tests.ts';
 import { changeGitea, QUICK_ZOMBIES } from './scenarios-faults.ts';
-import { conclusions, expectAllDone } from './scenarios-load.ts';
+import { expectAllDone } from './scenarios-load.ts';
 import { GROUP, Rig, say } from './scenarios-rig.ts';
 
 let rig: Rig;
@@ -81,15 +81,6 @@ describe('a cluster that takes runners away', () => {
     await rig.until('the status names the job', async () => (await lostJobs()).includes('JobDeleted'));
 
     await expectOneRerun();
-  });
-
-  it('re-runs nothing without maxEvictionRetries', async () => {
-    await rig.dispatch('busy.yml');
-    const runner = await rig.busyRunner();
-
-    await killPod(runner);
-
-    expect(conclusions(await rig.calm(1))).toEqual(['busy failure']);
   });
 
   it('does three jobs under a quota of one pod, and says that pods are refused', async () => {

@@ -160,15 +160,14 @@ export class PodsRig {
     return collectLogs(this.machine, this.kubernetes);
   }
 
-  /** The folder with the one RunnerGroup. */
-  groupFolder(wanted: Wanted): string {
+  /** A RunnerGroup. */
+  group(wanted: Wanted, name = 'ci', namespace = 'runners'): object {
     const { mode = 'host', image = RUNNER_IMAGE, labels = ['linux:host'] } = wanted;
     const { secret = 'good', url = this.gitea.url } = wanted;
-    const folder = this.playground.makeFolder('groups');
-    const group = {
+    return {
       apiVersion: 'gitea.bpg.pw/v1alpha1',
       kind: 'RunnerGroup',
-      metadata: { name: 'ci', namespace: 'runners' },
+      metadata: { name, namespace },
       spec: {
         scope: 'org',
         org: ORG,
@@ -183,8 +182,18 @@ export class PodsRig {
         ...wanted.spec,
       },
     };
-    writeFileSync(join(folder, 'ci.yaml'), stringify(group));
+  }
+
+  /** The folder with the one RunnerGroup. */
+  groupFolder(wanted: Wanted): string {
+    const folder = this.playground.makeFolder('groups');
+    writeFileSync(join(folder, 'ci.yaml'), stringify(this.group(wanted)));
     return folder;
+  }
+
+  /** A workflow with one job of one step, in `file`; the job has the file's name. @param more of the job */
+  async addWorkflow(file: string, script: string, more: Readonly<Record<string, unknown>> = {}): Promise<void> {
+    await this.gitea.admin.addWorkflow(REPOSITORY, file, workflowOf(file.replace('.yml', ''), script, more));
   }
 
   /** Flags with which our program sees the cluster. */

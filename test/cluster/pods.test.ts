@@ -11,7 +11,7 @@ import { cacheAction } from '../servers/actions-cache.ts';
 import { waitUntil } from '../servers/process.ts';
 import { startQuietServe } from '../support/quiet-serve.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { LEVEL, PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
+import { LEVEL, PodsRig, REPOSITORY, type Wanted, within } from './pods-rig.ts';
 import { ROOTLESS_IMAGE } from './stack/docker-images.ts';
 import { RUNNER_IMAGE, RUNNER_WITH_NODE_IMAGE, runnerWithNodeImage } from './stack/images.ts';
 import { startLoginRegistry } from './stack/login-registry.ts';
@@ -60,11 +60,7 @@ describe('examples/pods/gpu.yaml', () => {
     await kubectl(['patch', 'node', 'node1', '--subresource=status', '--type=json', '-p', JSON.stringify(capacity)]);
     await kubectl(['taint', 'node', 'node1', TAINT]);
     try {
-      await rig.gitea.admin.addWorkflow(
-        REPOSITORY,
-        'gpu.yml',
-        workflowOf('gpu', 'echo "on the GPU"', { 'runs-on': 'gpu' }),
-      );
+      await rig.addWorkflow('gpu.yml', 'echo "on the GPU"', { 'runs-on': 'gpu' });
       const without = await rig.queue('gpu.yml', example(GPU, { image: ROOTLESS_IMAGE, podTemplate: undefined }));
       await rig.apply(without.manifest);
       const unschedulable = async (): Promise<boolean> =>

@@ -10,7 +10,7 @@ import { beforeAll, expect, inject, it } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import { waitUntil } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { LEVEL, PodsRig, REPOSITORY, within, workflowOf } from './pods-rig.ts';
+import { LEVEL, PodsRig, within } from './pods-rig.ts';
 import { runnerImage } from './stack/images.ts';
 import type { Registry } from './stack/registry.ts';
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   rig = await PodsRig.start('pre-pull');
   registry = await rig.startRegistry();
   rig.kubernetes.allowPlainRegistry(registry.name);
-  await rig.gitea.admin.addWorkflow(REPOSITORY, 'short.yml', workflowOf('short', 'true'));
+  await rig.addWorkflow('short.yml', 'true');
 });
 
 closeAfterTests(() => rig);

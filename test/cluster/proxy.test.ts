@@ -9,7 +9,7 @@ import { GITEA_NAME, type Squid, startSquid } from '../servers/squid.ts';
 import { makeCertificates } from '../support/certificate.ts';
 import { TlsFront } from '../support/tls-front.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { DOCKER_MODES, PodsRig, REPOSITORY, type Wanted, workflowOf } from './pods-rig.ts';
+import { DOCKER_MODES, PodsRig, type Wanted } from './pods-rig.ts';
 
 const USERNAME = 'runners';
 const PASSWORD = 'p@ss:w/rd';
@@ -37,7 +37,7 @@ beforeAll(async () => {
   const ca = ['create', 'configmap', 'private-ca', '-n', 'runners', `--from-file=ca.crt=${caFile}`];
   await kubernetes.kubectl(ca);
   const ask = `curl -fsS ${url}/api/v1/version; grep -c BEGIN /usr/local/share/ca-certificates/gitea-runner/ca.crt`;
-  await gitea.admin.addWorkflow(REPOSITORY, 'ask.yml', workflowOf('ask', ask, { 'runs-on': 'container' }));
+  await rig.addWorkflow('ask.yml', ask, { 'runs-on': 'container' });
 });
 
 closeAfterTests(() => rig);

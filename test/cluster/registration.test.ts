@@ -9,7 +9,7 @@ import { waitUntil } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
 import { HUNT, hunted } from './hunt.ts';
 import { LossyProxy } from './lossy-proxy.ts';
-import { DOCKER_MODES, LEVEL, PodsRig, REPOSITORY, within, workflowOf } from './pods-rig.ts';
+import { DOCKER_MODES, LEVEL, PodsRig, within } from './pods-rig.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
 
 /** A label that looks like a registration token: the hunt must find it, else it would find no token either. */
@@ -22,8 +22,8 @@ let token: string;
 beforeAll(async () => {
   rig = await PodsRig.start('registration');
   gitea = rig.gitea;
-  await gitea.admin.addWorkflow(REPOSITORY, 'hunt.yml', workflowOf('hunt', HUNT));
-  await gitea.admin.addWorkflow(REPOSITORY, 'short.yml', workflowOf('short', 'true'));
+  await rig.addWorkflow('hunt.yml', HUNT);
+  await rig.addWorkflow('short.yml', 'true');
   token = await gitea.admin.registrationToken(LEVEL);
   await rig.kubernetes.putSecret('runners', 'bad', { token: 'x'.repeat(40) });
 });

@@ -60,7 +60,7 @@ export function faultScenarios(scenario: Scenario, short: boolean): void {
     await rig.until('one leads', async () => (await rig.leader()) !== '');
     const before = await rig.leader();
 
-    await crash(rig, await rig.leadingPod());
+    await crash(rig, before.split('_', 1).join(''));
     await rig.dispatch('single.yml', 3);
     await rig.until('another one leads', async () => !['', before].includes(await rig.leader()));
 

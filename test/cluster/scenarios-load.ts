@@ -46,14 +46,6 @@ export function loadScenarios(scenario: Scenario, short: boolean): void {
 
   if (short) return;
 
-  scenario('serves a matrix of 30 and keeps to the cap', async (rig) => {
-    await rig.dispatch('matrix.yml');
-
-    await expectAllDone(rig, 30);
-    expect(rig.world.mostAtWork).toBeLessThanOrEqual(CAP);
-    expect(rig.world.mostRunners).toBeLessThanOrEqual(CAP);
-  });
-
   scenario('takes back the runner of a job that is cancelled before any runner registers', async (rig, world) => {
     await rig.whilePodsWait(async () => {
       await rig.dispatch('single.yml');

@@ -30,7 +30,6 @@ const WORKFLOWS: Readonly<Record<string, string>> = {
     build: { runsOn: 'linux', seconds: 6 },
     after: { runsOn: 'linux', seconds: 6, needs: 'build' },
   }),
-  'matrix.yml': workflow({ leg: { runsOn: 'linux', seconds: 2, matrix: 30 } }),
   'busy.yml': workflow({ busy: { runsOn: 'linux', seconds: 8 } }),
   // Ends within `gracefulStopSeconds`, whenever its runner is stopped.
   'stopped.yml': workflow({ stopped: { runsOn: 'linux', seconds: 25 } }),

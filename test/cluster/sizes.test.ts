@@ -26,7 +26,7 @@ beforeAll(async () => {
   rig = await PodsRig.start('sizes');
   const { admin } = rig.gitea;
   await admin.createRepo('api', 'acme');
-  await admin.addWorkflow(REPOSITORY, 'large.yml', workflowOf('large', 'sleep 15', { 'runs-on': ['linux', 'large'] }));
+  await rig.addWorkflow('large.yml', 'sleep 15', { 'runs-on': ['linux', 'large'] });
   for (const repository of [REPOSITORY, OTHER])
     await admin.addWorkflow(repository, 'small.yml', workflowOf('small', 'sleep 5'));
 });
