@@ -54,7 +54,8 @@ export class Installation {
   readonly #stack: Stack;
   readonly #options: InstallOptions;
   readonly #variables = new Map<string, string>();
-  readonly #done: string[] = [];
+  /** Names of the blocks that were run, in order. */
+  readonly done: string[] = [];
   readonly #tools: string;
   /** The reader's folder: the repository is in it, and files that the reader writes. */
   readonly folder: string;
@@ -98,11 +99,6 @@ export class Installation {
     return made;
   }
 
-  /** Names of the blocks that were run, in order. */
-  get done(): readonly string[] {
-    return this.#done;
-  }
-
   /** Sets a variable of the shell. */
   set(name: string, value: string): void {
     this.#variables.set(name, value);
@@ -136,7 +132,7 @@ export class Installation {
       const started = Date.now();
       printed = await this.shell(name, docScript(readFileSync(join(ROOT, 'docs', 'install.md'), 'utf8'), name));
       process.stdout.write(`manual: ${name}: ${Math.round((Date.now() - started) / 1000)} s\n`);
-      this.#done.push(name);
+      this.done.push(name);
     }
     return printed;
   }

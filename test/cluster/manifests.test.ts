@@ -57,7 +57,7 @@ async function patched(): Promise<unknown> {
 
 /** How often the specs of the Deployments were changed. */
 async function generations(): Promise<string> {
-  return await kubectl(['get', 'deployments', '-n', 'argocd', '-o', 'jsonpath={.items[*].metadata.generation}']);
+  return await cluster.kubernetes.field('{.items[*].metadata.generation}', 'deployments', '-n', 'argocd');
 }
 
 describe('install.yaml beside stock Argo CD', () => {

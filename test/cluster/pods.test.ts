@@ -180,8 +180,7 @@ describe('serve --registration-secrets', () => {
       .filter(({ kind }) => kind === 'ServiceAccount' || /Role/.test(kind));
     await kubernetes.apply(...rights);
     const token = (await kubectl(['create', 'token', ACCOUNT, '-n', 'argocd'])).trim();
-    const config = JSON.parse(await kubectl(['config', 'view', '--raw', '-o', 'json', '--flatten']));
-    const ca = Buffer.from(config.clusters[0].cluster['certificate-authority-data'], 'base64').toString();
+    const ca = readFileSync(kubernetes.caFile, 'utf8');
     const apiToken = await gitea.admin.createToken(['write:organization']);
     return startQuietServe({
       cluster: { url: kubernetes.url, token: async () => token, ca },
@@ -214,7 +213,7 @@ describe('serve --registration-secrets', () => {
       expect(metadata.managedFields.map(({ manager }: { manager: string }) => manager)).toContain(
         'gitea-runners-serve',
       );
-      const told = await kubectl(['get', 'events', '-n', 'runners', '-o', 'jsonpath={.items[*].reason}']);
+      const told = await rig.kubernetes.field('{.items[*].reason}', 'events', '-n', 'runners');
       expect(told.split(' ').filter((reason) => reason === 'RegistrationTokenWritten')).toHaveLength(1);
     } finally {
       await end();

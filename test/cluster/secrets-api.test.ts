@@ -1,5 +1,5 @@
 /** `--secrets api` on a real API server, with the Role of install/secrets-api.yaml and the account of Argo CD's repo-server. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { installText } from '../packaging/manifests.ts';
@@ -23,9 +23,7 @@ beforeAll(async () => {
   const account = join(playground.folder, 'account');
   mkdirSync(account);
   writeFileSync(join(account, 'token'), await kubectl(['create', 'token', 'argocd-repo-server', '-n', 'argocd']));
-  const config = JSON.parse(await kubectl(['config', 'view', '--raw', '-o', 'json', '--flatten']));
-  const ca = config.clusters[0].cluster['certificate-authority-data'];
-  writeFileSync(join(account, 'ca.crt'), Buffer.from(ca, 'base64'));
+  copyFileSync(kubernetes.caFile, join(account, 'ca.crt'));
   const { hostname, port } = new URL(kubernetes.url);
   env = {
     GITEA_RUNNERS_KUBERNETES_DIR: account,

@@ -10,6 +10,8 @@ import type { Machine, Service } from './machine.ts';
 export interface Kubernetes {
   /** `https://<machine>:6443`. */
   readonly url: string;
+  /** The file with the certificate of its CA. */
+  readonly caFile: string;
   /** Of an administrator; readable from the test too. */
   readonly kubeconfig: string;
   /** Runs kubectl as an administrator and answers its stdout. */
@@ -56,7 +58,8 @@ export async function startKubernetes(machine: Machine, build: string, runtime?:
   writeFileSync(tokens, `${admin},admin,admin,"system:masters"\n`);
   const url = `https://${machine.ip}:6443`;
   const kubeconfig = join(folder, 'kubeconfig');
-  writeFileSync(kubeconfig, kubeconfigText(url, join(folder, 'ca.crt'), admin));
+  const caFile = join(folder, 'ca.crt');
+  writeFileSync(kubeconfig, kubeconfigText(url, caFile, admin));
 
   machine.start({
     name: 'etcd',
@@ -119,6 +122,7 @@ export async function startKubernetes(machine: Machine, build: string, runtime?:
     machine.run('ctr', ['--address', socket, '--namespace', 'k8s.io', ...args]);
   return {
     url,
+    caFile,
     kubeconfig,
     kubectl,
     apply,
