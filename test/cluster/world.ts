@@ -12,7 +12,6 @@ import { followObjects } from './world-watch.ts';
 export interface CiJob {
   readonly id: number;
   readonly name: string;
-  readonly seenAtMs: number;
   queuedAtMs?: number;
   startedAtMs?: number;
   runner?: string;
@@ -216,7 +215,7 @@ export class World {
   #noteActive(active: readonly ApiJob[], nowMs: number): void {
     this.active = active;
     for (const { id, name, status, runner_name } of active) {
-      const job = this.ciJobs.get(id) ?? { id, name, seenAtMs: nowMs };
+      const job = this.ciJobs.get(id) ?? { id, name };
       this.ciJobs.set(id, job);
       if (status !== 'waiting') job.queuedAtMs ??= nowMs;
       if (status !== 'in_progress') continue;

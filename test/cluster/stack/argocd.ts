@@ -7,8 +7,6 @@ import { type Kubernetes, succeeds } from './kubernetes.ts';
 import type { Machine } from './machine.ts';
 
 export interface ArgoCd {
-  /** `https://argocd-server.argocd.svc`, as pods reach it; its certificate is self-signed, as stock. */
-  readonly url: string;
   /** Runs Argo CD's own command line as the administrator. */
   readonly cli: (...args: readonly string[]) => Promise<string>;
 }
@@ -35,7 +33,7 @@ export async function startArgoCd(machine: Machine, kubernetes: Kubernetes, buil
   for (const name of ['redis', 'repo-server', 'server'])
     await kubernetes.rolledOut('argocd', `deployment/argocd-${name}`);
   await kubernetes.rolledOut('argocd', 'statefulset/argocd-application-controller');
-  return { url: 'https://argocd-server.argocd.svc', cli: await login(machine, kubernetes, build) };
+  return { cli: await login(machine, kubernetes, build) };
 }
 
 /** Stock, but for what this machine lacks: a registry. */
