@@ -44,21 +44,6 @@ export const BREAKS: readonly Break[] = [
     crosses: cross('serve', 'it has 0 replicas', 'scale deployment/gitea-runners --replicas=2'),
   },
   {
-    name: 'the Secret of serve is gone',
-    make: deleted('argocd', 'secret/gitea-runners-serve'),
-    crosses: cross('Secret of serve', 'it does not exist', 'step 2'),
-  },
-  {
-    name: "Argo CD's token is empty",
-    make: patched('argocd', 'secret/gitea-runners-serve', { data: { 'argocd-token': '' } }),
-    crosses: cross('Secret of serve', 'has no value at argocd-token', 'step 2'),
-  },
-  {
-    name: 'the Service for webhooks is gone',
-    make: deleted('argocd', 'service/gitea-runners'),
-    crosses: cross('Service for webhooks', 'it does not exist', 'install/gitea-runners.yaml'),
-  },
-  {
     name: 'serve has no rights in the namespace',
     make: deleted('runners', 'rolebinding/gitea-runners-serve'),
     crosses: cross(
@@ -96,11 +81,6 @@ export const BREAKS: readonly Break[] = [
     crosses: cross('rights in Argo CD', 'may not get and sync Applications', 'install/argocd-rbac-cm.yaml'),
   },
   {
-    name: 'the account is an administrator of Argo CD',
-    make: patched('argocd', 'configmap/argocd-rbac-cm', { data: { 'policy.csv': 'g, gitea-runners, role:admin\n' } }),
-    crosses: cross('rights in Argo CD', 'may do more than it needs: g, gitea-runners, role:admin', 'edit configmap'),
-  },
-  {
     name: 'the Application does not prune',
     make: patchedUntilMended('argocd', 'application/runners', {
       spec: { syncPolicy: { automated: { prune: false } } },
@@ -117,11 +97,6 @@ export const BREAKS: readonly Break[] = [
       'selfHeal must not be true; PrunePropagationPolicy=background',
       'patch application',
     ),
-  },
-  {
-    name: 'the Secret with the API token is gone',
-    make: deleted('argocd', 'secret/gitea-api'),
-    crosses: ofGroup('API token: GR-TOKEN-10', 'step 1'),
   },
   {
     name: 'the API token is another one',
@@ -150,16 +125,6 @@ export const BREAKS: readonly Break[] = [
       { check: GROUP, says: 'API token: GR-TOKEN-05', fix: 'step 1' },
       { check: GROUP, says: 'is for another Gitea than https://other.example.com', fix: 'gitea.url' },
     ],
-  },
-  {
-    name: 'the registration Secret is gone',
-    make: deleted('runners', 'secret/gitea-runner'),
-    crosses: ofGroup('Secret gitea-runner: it does not exist', 'step 2'),
-  },
-  {
-    name: 'the registration token is empty',
-    make: patched('runners', 'secret/gitea-runner', { data: { 'registration-token': '' } }),
-    crosses: ofGroup('Secret gitea-runner has no value at registration-token', 'step 2'),
   },
   {
     name: 'the registration token is that of another org',
@@ -278,10 +243,5 @@ export const BREAKS: readonly Break[] = [
       'Argo CD cannot know the plugin: no /home/argocd/cmp-server/plugins',
       'step 1',
     ),
-  },
-  {
-    name: 'the Application is gone',
-    make: deleted('argocd', 'application/runners'),
-    crosses: cross('Application', 'no Application has the plugin', 'step 3'),
   },
 ];
