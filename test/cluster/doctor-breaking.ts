@@ -45,20 +45,12 @@ export async function kept(
   };
 }
 
-/** A merge patch that is taken back by putting back the whole object. */
-export function patched(namespace: string, what: string, patch: Json): Break['make'] {
+/** A merge patch that the advice mends, or that is taken back by putting back the whole object. */
+export function patched(namespace: string, what: string, patch: Json, mendedBy?: 'advice'): Break['make'] {
   return async (patient) => {
-    const back = await kept(patient, namespace, what);
+    const back = mendedBy === 'advice' ? undefined : await kept(patient, namespace, what);
     await patient.kubectl('patch', '-n', namespace, what, '--type=merge', '-p', JSON.stringify(patch));
     return back;
-  };
-}
-
-/** The same, mended by the advice. */
-export function patchedUntilMended(namespace: string, what: string, patch: Json): Break['make'] {
-  return async (patient) => {
-    await patient.kubectl('patch', '-n', namespace, what, '--type=merge', '-p', JSON.stringify(patch));
-    return undefined;
   };
 }
 

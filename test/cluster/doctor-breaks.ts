@@ -11,7 +11,6 @@ import {
   kept,
   lateJob,
   patched,
-  patchedUntilMended,
   removeHook,
   tokenOfMember,
 } from './doctor-breaking.ts';
@@ -40,7 +39,7 @@ export const BREAKS: readonly Break[] = [
   },
   {
     name: 'serve is scaled to 0',
-    make: patchedUntilMended('argocd', 'deployment/gitea-runners', { spec: { replicas: 0 } }),
+    make: patched('argocd', 'deployment/gitea-runners', { spec: { replicas: 0 } }, 'advice'),
     crosses: cross('serve', 'it has 0 replicas', 'scale deployment/gitea-runners --replicas=2'),
   },
   {
@@ -72,26 +71,27 @@ export const BREAKS: readonly Break[] = [
   },
   {
     name: 'the account is gone from argocd-cm',
-    make: patchedUntilMended('argocd', 'configmap/argocd-cm', { data: { 'accounts.gitea-runners': null } }),
+    make: patched('argocd', 'configmap/argocd-cm', { data: { 'accounts.gitea-runners': null } }, 'advice'),
     crosses: cross('account in Argo CD', 'no accounts.gitea-runners', 'install/argocd-cm.yaml'),
   },
   {
     name: 'the account has no rights in Argo CD',
-    make: patchedUntilMended('argocd', 'configmap/argocd-rbac-cm', { data: { 'policy.gitea-runners.csv': null } }),
+    make: patched('argocd', 'configmap/argocd-rbac-cm', { data: { 'policy.gitea-runners.csv': null } }, 'advice'),
     crosses: cross('rights in Argo CD', 'may not get and sync Applications', 'install/argocd-rbac-cm.yaml'),
   },
   {
     name: 'the Application does not prune',
-    make: patchedUntilMended('argocd', 'application/runners', {
-      spec: { syncPolicy: { automated: { prune: false } } },
-    }),
+    make: patched('argocd', 'application/runners', { spec: { syncPolicy: { automated: { prune: false } } } }, 'advice'),
     crosses: cross('Application runners', 'automated.prune must be true', 'patch application runners --type=merge'),
   },
   {
     name: 'the Application heals itself and prunes in the foreground',
-    make: patchedUntilMended('argocd', 'application/runners', {
-      spec: { syncPolicy: { automated: { selfHeal: true }, syncOptions: ['PrunePropagationPolicy=foreground'] } },
-    }),
+    make: patched(
+      'argocd',
+      'application/runners',
+      { spec: { syncPolicy: { automated: { selfHeal: true }, syncOptions: ['PrunePropagationPolicy=foreground'] } } },
+      'advice',
+    ),
     crosses: cross(
       'Application runners',
       'selfHeal must not be true; PrunePropagationPolicy=background',

@@ -19,11 +19,11 @@ export async function expectAllDone(rig: Rig, count: number): Promise<readonly A
   return jobs;
 }
 
-/** The one that waits for a runner. */
-function queuedJob(world: World): ApiJob {
-  const [job] = world.inState('queued');
+/** Cancels the CI job that waits for a runner. */
+async function cancelQueued(rig: Rig): Promise<void> {
+  const [job] = rig.world.inState('queued');
   if (!job) throw new Error('the job is not queued');
-  return job;
+  await rig.cancel(job);
 }
 
 export function loadScenarios(scenario: Scenario, short: boolean): void {
@@ -50,7 +50,7 @@ export function loadScenarios(scenario: Scenario, short: boolean): void {
     await rig.whilePodsWait(async () => {
       await rig.dispatch('single.yml');
       await rig.until('the job has a Job', () => world.runners().length === 1);
-      await rig.cancel(queuedJob(world));
+      await cancelQueued(rig);
       await rig.until('its Job is gone', () => world.leftJobs().length === 0);
     });
 
@@ -63,7 +63,7 @@ export function loadScenarios(scenario: Scenario, short: boolean): void {
       await rig.until('the job has a Job', () => world.runners().length === 1);
     });
 
-    await rig.cancel(queuedJob(world));
+    await cancelQueued(rig);
 
     expect(conclusions(await rig.calm(1))).toEqual(['single cancelled']);
   });
@@ -75,7 +75,7 @@ export function loadScenarios(scenario: Scenario, short: boolean): void {
     await rig.whilePodsWait(async () => {
       await rig.dispatch('single.yml');
       await rig.until('the next job has a Job', () => world.runners().length === 2);
-      await rig.cancel(queuedJob(world));
+      await cancelQueued(rig);
       // More than serve waits before it has a Job pruned or tidied.
       await sleep(12_000);
     });
