@@ -88,9 +88,9 @@ describe('install.yaml beside stock Argo CD', () => {
   it.each(installFileNames().filter((file) => file.endsWith('.yaml') && !NO_OBJECTS.test(file)))(
     'has a manifest %s that the API server takes as it is',
     async (file) => {
-      const args = [...OURS, '--dry-run=server', '--force-conflicts', '-f', join('install', file)];
+      const apply = ['apply', ...OURS, '--dry-run=server', '--force-conflicts', '-f', '-'];
 
-      expect(await kubectl(['apply', ...args])).toMatch(/serverside-applied \(server dry run\)/);
+      expect(await kubectl(apply, installText(file))).toMatch(/serverside-applied \(server dry run\)/);
     },
   );
 
