@@ -15,9 +15,7 @@ beforeAll(async () => {
 
 beforeEach(() => rig.begin());
 
-afterEach(async ({ task }) => {
-  await rig.saveServeLogs(task.name);
-});
+afterEach(({ task }) => rig.saveServeLogs(task.name));
 
 closeAfterTests(() => rig);
 
@@ -26,12 +24,8 @@ async function run(action: string): Promise<void> {
   await rig.stack.argocd.cli('app', 'actions', 'run', APPLICATION, action, ...resource);
 }
 
-async function jsonPath(path: string, ...what: readonly string[]): Promise<string> {
-  return await rig.kubectl('get', ...what, '-o', `jsonpath=${path}`);
-}
-
 async function annotation(): Promise<string> {
-  return await jsonPath('{.metadata.annotations.gitea\\.bpg\\.pw/suspended}', '-n', 'runners', 'runnergroup', GROUP);
+  return await rig.field('{.metadata.annotations.gitea\\.bpg\\.pw/suspended}', '-n', 'runners', 'runnergroup', GROUP);
 }
 
 it('links each Job to its CI job in Gitea', async () => {
@@ -43,19 +37,11 @@ it('links each Job to its CI job in Gitea', async () => {
 
   expect(page).toMatch(/^http:/);
   const link = '{.metadata.annotations.link\\.argocd\\.argoproj\\.io/external-link}';
-  expect(await jsonPath(link, '-n', 'runners', 'job', runner)).toBe(page);
+  expect(await rig.field(link, '-n', 'runners', 'job', runner)).toBe(page);
   await rig.until('Argo CD shows it', async () =>
-    (await jsonPath('{.status.summary.externalURLs}', '-n', 'argocd', 'application', APPLICATION)).includes(page),
+    (await rig.field('{.status.summary.externalURLs}', '-n', 'argocd', 'application', APPLICATION)).includes(page),
   );
   expect(conclusions(await rig.calm(1))).toEqual(['busy success']);
-});
-
-it('offers what can be done', async () => {
-  const listed = await rig.stack.argocd.cli('app', 'actions', 'list', APPLICATION, '--kind', 'RunnerGroup');
-
-  expect(listed).toMatch(/ look-now +false/);
-  expect(listed).toMatch(/ resume +true/);
-  expect(listed).toMatch(/ suspend +false/);
 });
 
 it('suspends a group: the busy runner finishes, the idle one goes, nothing new starts, and no sync takes it back', async () => {
@@ -88,7 +74,7 @@ it('suspends a group: the busy runner finishes, the idle one goes, nothing new s
 it('resumes it: the job that waited gets its runner', async () => {
   await run('resume');
   await rig.until('the job that waited has a runner', () => rig.world.leftJobs().length > 0);
-  await rig.commitGroup({ minIdle: 0 });
+  await rig.commitGroup({ minIdleRunners: 0 });
   await rig.calm(0);
 
   expect(await annotation()).toBe('');
@@ -96,9 +82,8 @@ it('resumes it: the job that waited gets its runner', async () => {
 });
 
 it('looks now, when no webhook told of a job and the next poll is far away', async () => {
-  const { admin, world } = rig;
-  const hooks = (await admin.call('GET', '/orgs/acme/hooks')) as readonly { readonly id: number }[];
-  for (const { id } of hooks) await admin.call('DELETE', `/orgs/acme/hooks/${id}`);
+  const { world } = rig;
+  await rig.removeWebhooks();
   await rig.dispatch('single.yml');
   await rig.until('a job is queued', () => world.inState('queued').length === 1);
 

@@ -1,4 +1,5 @@
 /** Addressees of notifications on this side of a stack: a webhook that takes all of them, and a Slack that is down. */
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcp, type Server, type Socket } from 'node:net';
 
@@ -28,8 +29,13 @@ export class Addressees {
   static async start(address: string): Promise<Addressees> {
     const webhook = createServer();
     const slack = createTcp();
-    await listen(webhook, 0, address);
-    await listen(slack, SLACK_PORT, address);
+    for (const [server, port] of [
+      [webhook, 0],
+      [slack, SLACK_PORT],
+    ] as const) {
+      server.listen(port, address);
+      await once(server, 'listening');
+    }
     const made = new Addressees(webhook, slack, `http://${address}:${(webhook.address() as AddressInfo).port}/ci`);
     webhook.on('request', async (request, response) => {
       made.told.push((await request.toArray()).join(''));
@@ -48,11 +54,4 @@ export class Addressees {
     socket.on('error', () => undefined);
     socket.on('close', () => this.#sockets.delete(socket));
   }
-}
-
-async function listen(server: Server, port: number, address: string): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, address, resolve);
-  });
 }

@@ -8,31 +8,30 @@ import { KubeClient } from '../../src/clients/kubernetes/client.ts';
 import { readKubeconfig } from '../../src/clients/kubernetes/kubeconfig.ts';
 import { readOneDocument } from '../../src/config/runnergroup/documents.ts';
 import { runnerGroupFromObject } from '../../src/config/runnergroup/from-object.ts';
-import { Playground } from '../servers/process.ts';
 import { BAD, EDGES, GOOD, type SpecValues, writtenSpecs } from './admission-groups.ts';
+import { closeAfterTests } from './close-after-tests.ts';
+import { type Cluster, startCluster } from './stack/cluster.ts';
 import { installCrd } from './stack/crd.ts';
-import { type Kubernetes, startKubernetes } from './stack/kubernetes.ts';
-import { Machine, needPackages } from './stack/machine.ts';
+import type { Kubernetes } from './stack/kubernetes.ts';
 
-let playground: Playground;
-let machine: Machine;
+let cluster: Cluster;
 let kubectl: Kubernetes['kubectl'];
 let client: KubeClient;
 
 beforeAll(async () => {
-  needPackages();
-  playground = new Playground('admission');
-  machine = await Machine.start(playground);
-  const kubernetes = await startKubernetes(machine, inject('clusterBuilds').kubernetes);
-  kubectl = kubernetes.kubectl;
-  client = new KubeClient(await readKubeconfig(kubernetes.kubeconfig, readOneDocument));
-  await installCrd(kubectl);
+  cluster = await startCluster('admission', inject('clusterBuilds').kubernetes);
+  kubectl = cluster.kubernetes.kubectl;
+  client = new KubeClient(await readKubeconfig(cluster.kubernetes.kubeconfig, readOneDocument));
+  await installCrd(cluster.kubernetes);
 });
-afterAll(async () => {
-  await client?.close();
-  await machine?.close();
-  await playground?.close();
-});
+
+closeAfterTests(() => cluster);
+
+afterAll(async () => await client?.close());
+
+function groupOf(name: string, spec: unknown): object {
+  return { apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerGroup', metadata: { name }, spec };
+}
 
 const Status = z.object({ message: z.string() });
 
@@ -43,7 +42,7 @@ async function refusal(spec: unknown): Promise<string | undefined> {
     method: 'POST',
     path: '/apis/gitea.bpg.pw/v1alpha1/namespaces/default/runnergroups',
     query: { dryRun: 'All', fieldValidation: 'Strict' },
-    body: { apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerGroup', metadata: { name: 'ci' }, spec },
+    body: groupOf('ci', spec),
   } as const;
   const { status, text } = await client.send(question, new Deadline(30_000));
   return status === 201 ? undefined : Status.parse(JSON.parse(text)).message;
@@ -101,10 +100,9 @@ describe('a group that validate accepts', () => {
 
 describe('a group in the cluster', () => {
   it('is listed with the category gitea and its reason', async () => {
-    const group = { apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerGroup', metadata: { name: 'told' }, spec: GOOD };
     const condition = { type: 'Ready', status: 'False', reason: 'Unauthorized', message: 'x' };
     const status = { conditions: [{ ...condition, lastTransitionTime: '2026-11-22T10:00:00Z' }] };
-    await kubectl(['create', '-f', '-'], JSON.stringify(group));
+    await cluster.kubernetes.apply(groupOf('told', GOOD));
     await kubectl(['patch', 'rg', 'told', '--subresource=status', '--type=merge', '-p', JSON.stringify({ status })]);
 
     const table = await kubectl(['get', 'gitea']);
@@ -115,23 +113,15 @@ describe('a group in the cluster', () => {
 
   it('that an older CRD let in can still get a status', async () => {
     const crd = 'runnergroups.gitea.bpg.pw';
-    const group = {
-      apiVersion: 'gitea.bpg.pw/v1alpha1',
-      kind: 'RunnerGroup',
-      metadata: { name: 'old' },
-      spec: specWith({ repo: 'web' }),
-    };
+    const spec = specWith({ repo: 'web' });
     const rules = '/spec/versions/0/schema/openAPIV3Schema/properties/spec/x-kubernetes-validations';
     await kubectl(['patch', 'crd', crd, '--type=json', '-p', JSON.stringify([{ op: 'remove', path: rules }])]);
-    await expect.poll(async () => await refusal(group.spec), { timeout: 30_000 }).toBeUndefined();
-    await kubectl(['create', '-f', '-'], JSON.stringify(group));
+    await expect.poll(async () => await refusal(spec), { timeout: 30_000 }).toBeUndefined();
+    await cluster.kubernetes.apply(groupOf('old', spec));
     await kubectl(['apply', '--server-side', '--force-conflicts', '-f', resolve('install/crd.yaml')]);
-    await expect.poll(async () => await refusal(group.spec), { timeout: 30_000 }).toContain('repo does not go');
+    await expect.poll(async () => await refusal(spec), { timeout: 30_000 }).toContain('repo does not go');
 
-    const answer = await kubectl([
-      ...['patch', 'rg', 'old', '--subresource=status', '--type=merge', '-p', '{"status":{"activeRunners":1}}'],
-    ]);
-
-    expect(answer).toContain('patched');
+    const patch = ['--subresource=status', '--type=merge', '-p', '{"status":{"activeRunners":1}}'];
+    expect(await kubectl(['patch', 'rg', 'old', ...patch])).toContain('patched');
   });
 });

@@ -1,24 +1,17 @@
 /** install/install.sh on a real, stock Argo CD, as README and docs/install.md show it: by Helm, and by plain YAML. It says how long each took. */
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { beforeAll, expect, inject, it } from 'vitest';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { closeAfterTests } from './close-after-tests.ts';
-import { GROUPS_REPOSITORY, Installation } from './install.ts';
-import { addBuild, oneJobSucceeds } from './one-job.ts';
+import { GROUPS_REPOSITORY, type Installation } from './install.ts';
+import { type Begun, begin, groupIsReady, oneJobSucceeds } from './one-job.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
-import { type Stack, startStack } from './stack/stack.ts';
+import type { Stack } from './stack/stack.ts';
 
 let stack: Stack;
 let installation: Installation;
-
-function say(line: string): void {
-  process.stdout.write(`at once: ${line}\n`);
-}
-
-function kubectl(...args: readonly string[]): Promise<string> {
-  return stack.kubernetes.kubectl(args);
-}
+let say: Begun['say'];
 
 /** A new folder of `init`, whose group this machine can run. */
 async function init(): Promise<string> {
@@ -37,8 +30,7 @@ async function installAndRun(how: string): Promise<string> {
   const started = Date.now();
   const printed = await installation.block('at-once');
   const installed = Date.now();
-  await kubectl('wait', '-n', 'runners', 'runnergroup/ci', '--for=create', '--timeout=180s');
-  await kubectl('wait', '-n', 'runners', 'runnergroup/ci', '--for=condition=Ready', '--timeout=180s');
+  await groupIsReady(stack);
   await oneJobSucceeds(stack);
   const seconds = (ms: number): number => Math.round((ms - started) / 1000);
   say(`${how}: ${seconds(installed)} s for the command, ${seconds(Date.now())} s to the end of the first CI job`);
@@ -46,39 +38,28 @@ async function installAndRun(how: string): Promise<string> {
 }
 
 beforeAll(async () => {
-  stack = await startStack(inject('clusterBuilds'), say);
-  installation = await Installation.prepare(stack, inject('clusterBuilds'));
-  symlinkSync(resolve('lib'), join(installation.folder, 'lib'));
-  await addBuild(stack);
+  ({ stack, installation, say } = await begin('at once'));
 });
 
 closeAfterTests(() => stack);
 
 it('leads with Helm and one values file from nothing to the first CI job, and can be run again', async () => {
   const folder = await init();
-  const [repository, tag] = installation.image.split(/:(?=[^:/]*$)/);
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'values.yaml'), stringify({ image: { repository, tag } }));
+  writeFileSync(join(folder, 'values.yaml'), stringify({ image: installation.image }));
 
   const printed = await installAndRun('Helm');
 
+  const { repository, tag } = installation.image;
+  expect(await installation.sidecarImage()).toBe(`${repository}:${tag}`);
   expect(printed).toContain('STATUS: deployed');
   expect(printed).toContain('application.argoproj.io/runners created');
   expect(await installation.block('at-once')).toContain('application.argoproj.io/runners unchanged');
   await oneJobSucceeds(stack);
 });
 
-it('gives the sidecar the image of the values', async () => {
-  const path = '{.spec.template.spec.containers[?(@.name=="gitea-runners")].image}';
-
-  expect(await kubectl('get', '-n', 'argocd', 'deployment', 'argocd-repo-server', '-o', `jsonpath=${path}`)).toBe(
-    installation.image,
-  );
-});
-
 it('leads with plain YAML to the first CI job, after Helm has left', async () => {
-  await installation.block('helm-uninstall');
-  await installation.block('helm-remove');
+  await installation.block('helm-uninstall', 'helm-remove');
   await init();
 
   const printed = await installAndRun('plain YAML');

@@ -5,19 +5,18 @@
  */
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
 import { waitUntil } from '../servers/process.ts';
-import { PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
+import { closeAfterTests } from './close-after-tests.ts';
+import { PodsRig, REPOSITORY, type Wanted, within } from './pods-rig.ts';
 import {
   buildkitImage,
-  ciImage,
   RUNNER_WITH_BUILDX_IMAGE,
   RUNNER_WITH_CLIENT_IMAGE,
   runnerWithBuildxImage,
 } from './stack/docker-images.ts';
 import { type LoginRegistry, startLoginRegistry } from './stack/login-registry.ts';
-import { Registry } from './stack/registry.ts';
 
 /** Where rootless BuildKit looks for its configuration, and where runners keep a cache of layers. */
 const CONFIG = '/home/user/.config/buildkit';
@@ -25,17 +24,15 @@ const CACHE = '/cache';
 const SECRET = 's3cret-of-the-build';
 
 let rig: PodsRig;
-let bases: Registry;
 let images: LoginRegistry;
 let base: string;
-let passed = true;
 
 beforeAll(async () => {
   const { runner, buildkit: builds } = inject('clusterBuilds');
   if (!builds) throw new Error('this file needs BuildKit: name it on the command line, or leave out CLUSTER_SCENARIOS');
   rig = await PodsRig.start('buildkit', `${builds.containerd}:${builds.runc}`);
   const { gitea, kubernetes, machine, playground } = rig;
-  const archive = join(playground.folder, 'images', 'image.tar');
+  const archive = join(rig.images, 'image.tar');
   for (const write of [
     () => buildkitImage(archive, builds.buildkit),
     () => runnerWithBuildxImage(archive, runner, builds.buildkit),
@@ -43,11 +40,9 @@ beforeAll(async () => {
     await write();
     await kubernetes.importImage(archive);
   }
-  bases = await Registry.start(machine.outside);
-  await ciImage(archive);
-  base = bases.add('ci:1', archive, join(playground.folder, 'images', 'ci'));
+  base = await rig.serveCiImage();
   images = await startLoginRegistry(playground, machine.outside);
-  await rig.kubernetes.kubectl(['apply', '-f', '-'], JSON.stringify(objects()));
+  await kubernetes.apply(...objects());
 
   const { admin } = gitea;
   const login = JSON.stringify({
@@ -57,20 +52,15 @@ beforeAll(async () => {
   });
   for (const [name, data] of Object.entries({ LOGIN: login, TOKEN: SECRET }))
     await admin.call('PUT', `/repos/${REPOSITORY}/actions/secrets/${name}`, { data });
-  for (const [file, name, script] of WORKFLOWS()) await admin.addWorkflow(REPOSITORY, file, workflow(name, script));
+  const secret = (key: string): string => `\${{ secrets.${key} }}`;
+  const env = { LOGIN: secret('LOGIN'), TOKEN: secret('TOKEN') };
+  for (const [file, script] of WORKFLOWS()) await rig.addWorkflow(file, script, { env });
 });
 
-afterEach(({ task }) => {
-  passed &&= task.result?.state !== 'fail';
-});
-
-afterAll(async () => {
-  bases?.close();
-  await rig?.close(passed);
-});
+closeAfterTests(() => rig);
 
 function plainRegistries(): string {
-  return [bases.name, images.host].map((host) => `[registry."${host}"]\n  http = true\n`).join('');
+  return [base.split('/', 1), images.host].map((host) => `[registry."${host}"]\n  http = true\n`).join('');
 }
 
 /** BuildKit's configuration, and a volume that all runners of the group share. */
@@ -80,7 +70,7 @@ function objects() {
   chmodSync(folder, 0o777);
   const capacity = { storage: '1Gi' };
   const claimed = { accessModes: ['ReadWriteMany'], storageClassName: '', volumeName: 'layers' };
-  const items = [
+  return [
     {
       apiVersion: 'v1',
       kind: 'ConfigMap',
@@ -100,7 +90,6 @@ function objects() {
       spec: { ...claimed, resources: { requests: capacity } },
     },
   ];
-  return { apiVersion: 'v1', kind: 'List', items };
 }
 
 /** As a team would run one for all: the pod of mode `buildkit` without the runner. */
@@ -115,7 +104,7 @@ function builder() {
     securityContext: { capabilities: { add: ['SETGID', 'SETUID'], drop: ['ALL'] } },
     volumeMounts: [config, { name: 'data', mountPath: '/home/user/.local/share/buildkit' }],
   };
-  const items = [
+  return [
     {
       apiVersion: 'v1',
       kind: 'Namespace',
@@ -145,7 +134,6 @@ function builder() {
       },
     },
   ];
-  return { apiVersion: 'v1', kind: 'List', items };
 }
 
 /** Two stages, a cache mount, a secret, a file of another user, and how the ids of the build are mapped. */
@@ -165,49 +153,38 @@ ${dockerfile()}END
 mkdir -p "$HOME/.docker" && printf %s "$LOGIN" > "$HOME/.docker/config.json"
 `;
 
-const WORKFLOWS = (): readonly (readonly [file: string, job: string, script: string])[] => [
+const WORKFLOWS = (): readonly (readonly [file: string, script: string])[] => [
   [
     'buildx.yml',
-    'buildx',
     `${WRITE()}docker buildx build --progress plain --secret id=token,env=TOKEN --push -t ${images.host}/acme/web:1 .`,
   ],
   [
     'buildctl.yml',
-    'buildctl',
     `${WRITE()}buildctl build --progress plain --frontend dockerfile.v0 --local context=. --local dockerfile=. \\
   --secret id=token,env=TOKEN --output type=image,name=${images.host}/acme/web:2,push=true \\
   --export-cache type=registry,ref=${images.host}/acme/web:cache,mode=max --import-cache type=registry,ref=${images.host}/acme/web:cache`,
   ],
   [
     'volume.yml',
-    'volume',
     `${WRITE()}docker buildx build --progress plain --secret id=token,env=TOKEN --output type=oci,dest=../image.tar \\
   --cache-to type=local,dest=${CACHE}/web,mode=max --cache-from type=local,src=${CACHE}/web .`,
   ],
   [
     'once.yml',
-    'once',
     `${WRITE()}buildctl build --progress plain --frontend dockerfile.v0 --local context=. --local dockerfile=. \\
   --secret id=token,env=TOKEN --output type=image,name=${images.host}/acme/web:3,push=true`,
   ],
   [
     'slow.yml',
-    'slow',
     `mkdir context && cd context && printf 'FROM ${base}\\nRUN echo it runs && sleep 20\\n' > Dockerfile
 docker buildx build --progress plain --output type=oci,dest=../image.tar .`,
   ],
   [
     'pull.yml',
-    'pull',
     `docker pull ${base} && echo "pulled $(docker images --format '{{.Repository}}:{{.Tag}}')"
 echo "the ids are" $(head -n 1 /proc/self/uid_map)`,
   ],
 ];
-
-function workflow(name: string, script: string): string {
-  const secret = (key: string): string => `\${{ secrets.${key} }}`;
-  return workflowOf(name, script, { env: { LOGIN: secret('LOGIN'), TOKEN: secret('TOKEN') } });
-}
 
 interface Kind {
   readonly securityProfile?: string;
@@ -234,23 +211,9 @@ function wanted({ securityProfile, hostUsers }: Kind): Wanted {
   };
 }
 
-/** Runs the CI job of a workflow. Answers what it said, and how many seconds it and the start of its runner took. */
-async function ran(file: string, of: Wanted) {
-  const { name, manifest } = await rig.queue(file, of);
-  const appliedAt = Date.now();
-  await rig.apply(manifest);
-  const job = await rig.done(name);
-  const log = await rig.logOfJob(job);
-  expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
-  const times = z.object({ started_at: z.coerce.date(), completed_at: z.coerce.date() }).parse(job);
-  const start = (times.started_at.getTime() - appliedAt) / 1000;
-  const work = (times.completed_at.getTime() - times.started_at.getTime()) / 1000;
-  process.stdout.write(`${task(of)} ${file}: starts in ${start.toFixed(1)} s, works ${work.toFixed(1)} s\n`);
-  return { log, manifest };
-}
-
-function task({ mode = 'host', spec }: Wanted): string {
-  return `${mode} ${JSON.stringify(spec?.['securityProfile'] ?? '')} ${JSON.stringify(spec?.['podTemplate'] ?? '').includes('hostUsers') ? 'user namespace' : ''}`;
+/** Runs the CI job of a workflow. Answers what it said. */
+async function ran(file: string, of: Wanted): Promise<string> {
+  return (await rig.run(await rig.queue(file, of))).log;
 }
 
 async function enforce(level: string): Promise<void> {
@@ -299,7 +262,7 @@ describe.each([
   it(`builds with docker buildx and pushes, in a namespace that enforces ${level}`, async () => {
     await enforce(level);
 
-    const { log } = await ran('buildx.yml', wanted(kind));
+    const log = await ran('buildx.yml', wanted(kind));
 
     expect(await pushed('1')).toBe(true);
     expect(log).not.toContain(SECRET);
@@ -316,14 +279,14 @@ describe('containerMode buildkit', () => {
     const second = await ran('buildctl.yml', wanted({}));
 
     expect(await pushed('2')).toBe(true);
-    expect([first, second].map(({ log }) => /\bCACHED\b/.test(log))).toEqual([false, true]);
+    expect([first, second].map((log) => /\bCACHED\b/.test(log))).toEqual([false, true]);
   });
 
   it('finds the layers of the runner before in a volume that all share', async () => {
     const first = await ran('volume.yml', wanted({}));
     const second = await ran('volume.yml', wanted({}));
 
-    expect([first, second].map(({ log }) => /\bCACHED\b/.test(log))).toEqual([false, true]);
+    expect([first, second].map((log) => /\bCACHED\b/.test(log))).toEqual([false, true]);
   });
 
   it('lets a build end when its pod is pruned', async () => {
@@ -349,18 +312,16 @@ describe('containerMode buildkit', () => {
     const { status } = await rig.openJob();
     await rig.remove(name);
     expect(status).toBe('queued');
-    await waitUntil('the pod is gone', async () => (await rig.podOf(name)) === '', within);
+    await rig.podGoes(name);
     // The CI job is still there for a good one.
-    const next = await rig.generate(of);
-    await rig.apply(next.manifest);
-    expect((await rig.done(next.name)).conclusion).toBe('success');
+    await rig.run(await rig.generate(of));
   });
 });
 
 describe('containerMode host with a builder elsewhere', () => {
   it('builds from a namespace that enforces restricted, with a BuildKit in one that enforces baseline', async () => {
     await enforce('restricted');
-    await rig.kubernetes.kubectl(['apply', '-f', '-'], JSON.stringify(builder()));
+    await rig.kubernetes.apply(...builder());
     await rig.kubernetes.kubectl(['wait', '-n', 'elsewhere', '--for=condition=Ready', 'pod/buildkitd', '--timeout=2m']);
     await rig.kubernetes.refreshDns();
     const env = [{ name: 'BUILDKIT_HOST', value: 'tcp://buildkitd.elsewhere.svc:1234' }];
@@ -380,7 +341,7 @@ describe('containerMode dind in a user namespace', () => {
   it('has a dockerd that answers and pulls, and root of the pod is nobody on the node', async () => {
     await enforce('privileged');
 
-    const { log } = await ran('pull.yml', {
+    const log = await ran('pull.yml', {
       mode: 'dind',
       image: RUNNER_WITH_CLIENT_IMAGE,
       seesJobs: true,

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { KubeClient } from '../../src/clients/kubernetes/client.ts';
 import { readKubeconfig } from '../../src/clients/kubernetes/kubeconfig.ts';
@@ -7,44 +6,29 @@ import { RUNNER_GROUPS } from '../../src/clients/kubernetes/resources.ts';
 import { Watch } from '../../src/clients/kubernetes/watch.ts';
 import { readOneDocument } from '../../src/config/runnergroup/documents.ts';
 import { Failure } from '../../src/shared/failure.ts';
-import { Playground, waitUntil } from '../servers/process.ts';
+import { sleep, waitUntil } from '../servers/process.ts';
+import { GOOD } from './admission-groups.ts';
+import { closeAfterTests } from './close-after-tests.ts';
+import { type Cluster, startCluster } from './stack/cluster.ts';
 import { installCrd } from './stack/crd.ts';
-import { type Kubernetes, startKubernetes } from './stack/kubernetes.ts';
-import { Machine, needPackages } from './stack/machine.ts';
 
-let playground: Playground;
-let machine: Machine;
-let kubernetes: Kubernetes;
+let cluster: Cluster;
 let client: KubeClient;
 
 beforeAll(async () => {
-  needPackages();
-  playground = new Playground('control-plane');
-  machine = await Machine.start(playground);
-  kubernetes = await startKubernetes(machine, inject('clusterBuilds').kubernetes);
-  client = new KubeClient(await readKubeconfig(kubernetes.kubeconfig, readOneDocument));
-  await installCrd(kubernetes.kubectl);
-});
-afterAll(async () => {
-  await client?.close();
-  await machine?.close();
-  await playground?.close();
+  cluster = await startCluster('control-plane', inject('clusterBuilds').kubernetes);
+  client = new KubeClient(await readKubeconfig(cluster.kubernetes.kubeconfig, readOneDocument));
+  await installCrd(cluster.kubernetes);
 });
 
-function runnerGroup(name: string, cap: number): string {
-  return JSON.stringify({
-    apiVersion: 'gitea.bpg.pw/v1alpha1',
-    kind: 'RunnerGroup',
-    metadata: { name, namespace: 'default' },
-    spec: {
-      scope: 'org',
-      org: 'acme',
-      gitea: { url: 'https://gitea.example.com' },
-      maxActiveRunners: cap,
-      registrationToken: { secretRef: { name: 'r', key: 'k' } },
-      authToken: { secretRef: { name: 'a', key: 'k' } },
-    },
-  });
+closeAfterTests(() => cluster);
+
+afterAll(async () => await client?.close());
+
+async function applyGroup(name: string, cap: number): Promise<void> {
+  const metadata = { name, namespace: 'default' };
+  const spec = { ...GOOD, maxActiveRunners: cap };
+  await cluster.kubernetes.apply({ apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerGroup', metadata, spec });
 }
 
 const within = { timeoutMs: 60_000 };
@@ -63,18 +47,18 @@ describe('a copy of a kind', () => {
       (watch.objects.get(`default/${name}`)?.spec as { maxActiveRunners?: number } | undefined)?.maxActiveRunners;
     try {
       await waitUntil('list', async () => watch.fresh, within);
-      await kubernetes.kubectl(['apply', '-f', '-'], runnerGroup('one', 1));
+      await applyGroup('one', 1);
       await waitUntil('see a new group', async () => names() === 'default/one', within);
-      await kubernetes.kubectl(['apply', '-f', '-'], runnerGroup('one', 2));
+      await applyGroup('one', 2);
       await waitUntil('see the change', async () => capOf('one') === 2, within);
 
-      await machine.stop('kube-apiserver', 'KILL');
+      await cluster.machine.stop('kube-apiserver', 'KILL');
       await waitUntil('notice the end', async () => !watch.fresh, within);
       expect(names()).toBe('default/one');
       expect(failures.length).toBeGreaterThan(0);
-      await kubernetes.restartApiServer();
-      await kubernetes.kubectl(['apply', '-f', '-'], runnerGroup('two', 1));
-      await kubernetes.kubectl(['delete', 'runnergroup', 'one']);
+      await cluster.kubernetes.restartApiServer();
+      await applyGroup('two', 1);
+      await cluster.kubernetes.kubectl(['delete', 'runnergroup', 'one']);
       await waitUntil('catch up', async () => watch.fresh && names() === 'default/two', within);
     } finally {
       life.abort();
@@ -135,7 +119,7 @@ describe('a Lease', () => {
       },
       spec: { holderIdentity: 'dead', leaseDurationSeconds: 3, renewTime: '2026-11-21T10:00:00.000000Z' },
     });
-    await kubernetes.kubectl(['create', '-f', '-'], dead);
+    await cluster.kubernetes.kubectl(['create', '-f', '-'], dead);
     const heir = replica('heir', log);
     await waitUntil('know the dead leader', async () => heir.lease.otherHolder === 'http://dead', within);
     expect(log).toEqual([]);
@@ -150,9 +134,9 @@ describe('a Lease', () => {
     const log: string[] = [];
     const holder = replica('holder', log);
     await waitUntil('lead', async () => log.length === 1, within);
-    await machine.stop('kube-apiserver', 'KILL');
+    await cluster.machine.stop('kube-apiserver', 'KILL');
     await waitUntil('give up', async () => log.length === 2, within);
-    await kubernetes.restartApiServer();
+    await cluster.kubernetes.restartApiServer();
     await waitUntil('lead again', async () => log.length === 3, within);
     await holder.end();
 

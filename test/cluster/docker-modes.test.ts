@@ -1,35 +1,18 @@
-/**
- * Docker in a runner's pod, on a real kubelet: what CI jobs can do with it in `dind` and `dind-rootless`, and what becomes of their
- * containers when the pod is asked to end. dockerd is Debian's 20.10, the scripts around it are the runner project's own.
- * DOCKER_COMPOSE=build adds `docker compose`, which is built for it.
- */
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import * as z from 'zod';
 import { waitUntil } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { HAS_COMPOSE, LEVEL, PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
-import { ciImage, ROOTLESS_IMAGE, RUNNER_WITH_CLIENT_IMAGE } from './stack/docker-images.ts';
-import { Registry } from './stack/registry.ts';
+import { DOCKER_MODES, HAS_COMPOSE, LEVEL, PodsRig, type Wanted, within } from './pods-rig.ts';
 
-const MODES = [
-  { mode: 'dind', image: RUNNER_WITH_CLIENT_IMAGE },
-  { mode: 'dind-rootless', image: ROOTLESS_IMAGE },
-] as const;
 const HELLO = 'hello from a service';
 
 let rig: PodsRig;
-let registry: Registry;
 let image: string;
 
 beforeAll(async () => {
   rig = await PodsRig.start('docker-modes');
-  registry = await Registry.start(rig.machine.outside);
-  const archive = join(rig.playground.folder, 'images', 'ci.tar');
-  await ciImage(archive);
-  image = registry.add('ci:1', archive, join(rig.playground.folder, 'images', 'ci'));
-  const { admin } = rig.gitea;
+  image = await rig.serveCiImage();
   const compose = stringify({
     services: {
       web: { image },
@@ -37,23 +20,19 @@ beforeAll(async () => {
     },
   });
   const up = `cat > compose.yaml <<'EOF'\n${compose}EOF\ndocker compose up --quiet-pull --exit-code-from ask\ndocker compose down`;
-  await admin.addWorkflow(REPOSITORY, 'compose.yml', workflowOf('compose', up));
+  await rig.addWorkflow('compose.yml', up);
   const inContainer = { 'runs-on': 'container', services: { web: { image } } };
   const ask = 'wget -q -O - http://web:8080/';
   const steps = `docker run --rm ${image} echo "from $((40 + 2)) containers"`;
-  await admin.addWorkflow(REPOSITORY, 'docker.yml', workflowOf('docker', steps));
-  await admin.addWorkflow(REPOSITORY, 'service.yml', workflowOf('service', ask, inContainer));
+  await rig.addWorkflow('docker.yml', steps);
+  await rig.addWorkflow('service.yml', ask, inContainer);
   const long = `echo "the step has begun"; sleep 30; ${ask}`;
-  await admin.addWorkflow(REPOSITORY, 'long.yml', workflowOf('long', long, inContainer));
+  await rig.addWorkflow('long.yml', long, inContainer);
 });
 
 closeAfterTests(() => rig);
 
-afterAll(async () => {
-  registry?.close();
-});
-
-function wanted(mode: (typeof MODES)[number]): Wanted {
+function wanted(mode: (typeof DOCKER_MODES)[number]): Wanted {
   return { ...mode, labels: ['linux:host', `container:docker://${image}`], seesJobs: true };
 }
 
@@ -74,15 +53,8 @@ async function hold(pod: string): Promise<void> {
 
 /** Ends `hold`. */
 async function release(pod: string): Promise<void> {
-  await rig.kubernetes.kubectl([
-    'patch',
-    '-n',
-    'runners',
-    pod,
-    '--type=merge',
-    '-p',
-    '{"metadata":{"finalizers":null}}',
-  ]);
+  const patch = ['--type=merge', '-p', '{"metadata":{"finalizers":null}}'];
+  await rig.kubernetes.kubectl(['patch', '-n', 'runners', pod, ...patch]);
 }
 
 /** When and how the containers of a pod ended. @throws when one has not ended. */
@@ -92,58 +64,26 @@ async function endsOf(pod: string): Promise<ReadonlyMap<string, z.infer<typeof E
   return new Map(all.map(({ name, state }) => [name, state.terminated]));
 }
 
-async function phaseOf(pod: string): Promise<string> {
-  return await rig.kubernetes.kubectl(['get', '-n', 'runners', pod, '-o', 'jsonpath={.status.phase}']);
-}
+describe.each(DOCKER_MODES)('containerMode $mode', (mode) => {
+  it.each([
+    ['containers of a step', 'docker.yml', 'from 42 containers'],
+    ['a CI job in a container, beside its service', 'service.yml', HELLO],
+    // Not `skipIf`: a test that is not run fails .ci/run.
+    ...(HAS_COMPOSE
+      ? [['the containers of a compose file', 'compose.yml', new RegExp(`ask-1 +\\| ${HELLO}`)] as const]
+      : []),
+  ] as const)('runs %s', async (_, file, said) => {
+    const { log } = await rig.run(await rig.queue(file, wanted(mode)));
 
-/** As `kubectl drain` does it. */
-async function evict(pod: string): Promise<void> {
-  const name = pod.replace('pod/', '');
-  const text = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: 'runners' } };
-  const path = `/api/v1/namespaces/runners/pods/${name}/eviction`;
-  await rig.kubernetes.kubectl(['create', '--raw', path, '-f', '-'], JSON.stringify(text));
-}
-
-describe.each(MODES)('containerMode $mode', (mode) => {
-  it('runs containers of a step', async () => {
-    const { name, manifest } = await rig.queue('docker.yml', wanted(mode));
-
-    await rig.apply(manifest);
-    const job = await rig.done(name);
-
-    const log = await rig.logOfJob(job);
-    expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
-    expect(log).toContain('from 42 containers');
-  });
-
-  // Not `skipIf`: a test that is not run fails .ci/run.
-  if (HAS_COMPOSE) {
-    it('runs the containers of a compose file', async () => {
-      const { name, manifest } = await rig.queue('compose.yml', wanted(mode));
-
-      await rig.apply(manifest);
-      const job = await rig.done(name);
-
-      const log = await rig.logOfJob(job);
-      expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
-      expect(log).toMatch(new RegExp(`ask-1 +\\| ${HELLO}`));
-    });
-  }
-
-  it('runs a CI job in a container, beside its service', async () => {
-    const { name, manifest } = await rig.queue('service.yml', wanted(mode));
-
-    await rig.apply(manifest);
-    const job = await rig.done(name);
-
-    const log = await rig.logOfJob(job);
-    expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
-    expect(log).toContain(HELLO);
+    expect(log).toMatch(said);
   });
 
   it.each([
     ['pruned', (name: string) => rig.remove(name)],
-    ['drained from its node', async (name: string) => evict(await rig.podOf(name))],
+    [
+      'drained from its node',
+      async (name: string) => rig.kubernetes.evict((await rig.podOf(name)).replace('pod/', '')),
+    ],
   ] as const)('lets a CI job and its service end when the pod is %s', async (_, stop) => {
     const { name, manifest } = await rig.queue('long.yml', wanted(mode));
     await rig.apply(manifest);
@@ -155,7 +95,11 @@ describe.each(MODES)('containerMode $mode', (mode) => {
     await stop(name);
     const atStop = await rig.openJob();
     const { conclusion } = await rig.ended(job);
-    await waitUntil('the pod ends', async () => /Succeeded|Failed/.test(await phaseOf(pod)), within);
+    await waitUntil(
+      'the pod ends',
+      async () => /Succeeded|Failed/.test(await rig.kubernetes.field('{.status.phase}', '-n', 'runners', pod)),
+      within,
+    );
 
     const ends = await endsOf(pod);
     await release(pod);
@@ -181,12 +125,10 @@ describe.each(MODES)('containerMode $mode', (mode) => {
     await waitUntil('the runner waits for jobs', online, within);
 
     await rig.remove(name);
-    await waitUntil('the pod is gone', async () => (await rig.podOf(name)) === '', { timeoutMs: 60_000 });
+    await rig.podGoes(name, 60_000);
 
     expect(manifest).toContain('terminationGracePeriodSeconds: 10830');
-    const next = await rig.generate(wanted(mode));
-    await rig.apply(next.manifest);
-    expect((await rig.done(next.name)).conclusion).toBe('success');
+    await rig.run(await rig.generate(wanted(mode)));
     expect(await rig.gitea.admin.jobs(LEVEL, 'queued')).toEqual([]);
   });
 });

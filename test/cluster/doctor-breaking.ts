@@ -1,13 +1,10 @@
 /** How a real installation is broken and put back, for doctor-breaks.ts. */
-import { exampleGroup, GROUPS_REPOSITORY, type Installation, ORG } from './install.ts';
-import type { Stack } from './stack/stack.ts';
+import { sleep } from '../servers/process.ts';
+import { ORG } from './install.ts';
+import { type Begun, oneJobSucceeds } from './one-job.ts';
 
-/** What a test does with the installation. */
-export interface Patient {
-  readonly stack: Stack;
-  readonly installation: Installation;
-  readonly oneJobSucceeds: () => Promise<void>;
-}
+/** A broken installation. */
+export type Patient = Begun;
 
 /** What was printed about it. */
 export interface Cross {
@@ -30,50 +27,37 @@ export interface Break {
 
 export type Json = Record<string, unknown>;
 
-export function kubectl({ stack }: Patient, ...args: readonly string[]): Promise<string> {
-  return stack.kubernetes.kubectl(args);
-}
-
 /** The object as it is, to be put back. */
 export async function kept(
   patient: Patient,
   namespace: string,
   ...what: readonly string[]
 ): Promise<() => Promise<unknown>> {
-  const object = JSON.parse(await kubectl(patient, 'get', '-n', namespace, ...what, '-o', 'json')) as Json;
+  const object = JSON.parse(await patient.kubectl('get', '-n', namespace, ...what, '-o', 'json')) as Json;
   const { resourceVersion, uid, creationTimestamp, managedFields, ...metadata } = object['metadata'] as Json;
   const file = patient.stack.machine.write(
     `kept-${what.join('-').replaceAll('/', '-')}.json`,
     JSON.stringify({ ...object, metadata }),
   );
   return async () => {
-    const isThere =
-      (await kubectl(patient, 'get', '-n', namespace, ...what, '--ignore-not-found', '-o', 'name')) !== '';
-    await kubectl(patient, isThere ? 'replace' : 'create', '-f', file);
+    const isThere = (await patient.kubectl('get', '-n', namespace, ...what, '--ignore-not-found', '-o', 'name')) !== '';
+    await patient.kubectl(isThere ? 'replace' : 'create', '-f', file);
   };
 }
 
-/** A merge patch that is taken back by putting back the whole object. */
-export function patched(namespace: string, what: string, patch: Json): Break['make'] {
+/** A merge patch that the advice mends, or that is taken back by putting back the whole object. */
+export function patched(namespace: string, what: string, patch: Json, mendedBy?: 'advice'): Break['make'] {
   return async (patient) => {
-    const back = await kept(patient, namespace, what);
-    await kubectl(patient, 'patch', '-n', namespace, what, '--type=merge', '-p', JSON.stringify(patch));
+    const back = mendedBy === 'advice' ? undefined : await kept(patient, namespace, what);
+    await patient.kubectl('patch', '-n', namespace, what, '--type=merge', '-p', JSON.stringify(patch));
     return back;
-  };
-}
-
-/** The same, mended by the advice. */
-export function patchedUntilMended(namespace: string, what: string, patch: Json): Break['make'] {
-  return async (patient) => {
-    await kubectl(patient, 'patch', '-n', namespace, what, '--type=merge', '-p', JSON.stringify(patch));
-    return undefined;
   };
 }
 
 export function deleted(namespace: string, what: string): Break['make'] {
   return async (patient) => {
     const back = await kept(patient, namespace, what);
-    await kubectl(patient, 'delete', '-n', namespace, what, '--wait=true');
+    await patient.kubectl('delete', '-n', namespace, what, '--wait=true');
     return back;
   };
 }
@@ -81,21 +65,12 @@ export function deleted(namespace: string, what: string): Break['make'] {
 /** The RunnerGroup as the cluster has it is changed, and put back by git's. */
 export function groupWith(spec: Json): Break['make'] {
   return async (patient) => {
-    const old = JSON.parse(await kubectl(patient, 'get', '-n', 'runners', 'runnergroup/ci', '-o', 'json')) as Json;
-    await kubectl(patient, 'patch', '-n', 'runners', 'runnergroup/ci', '--type=merge', '-p', JSON.stringify({ spec }));
+    const old = JSON.parse(await patient.kubectl('get', '-n', 'runners', 'runnergroup/ci', '-o', 'json')) as Json;
+    await patient.kubectl('patch', '-n', 'runners', 'runnergroup/ci', '--type=merge', '-p', JSON.stringify({ spec }));
     const before = old['spec'] as Json;
     const undo = Object.fromEntries(Object.keys(spec).map((key) => [key, before[key] ?? null]));
-    return () =>
-      kubectl(
-        patient,
-        'patch',
-        '-n',
-        'runners',
-        'runnergroup/ci',
-        '--type=merge',
-        '-p',
-        JSON.stringify({ spec: undo }),
-      );
+    const patch = ['patch', '-n', 'runners', 'runnergroup/ci', '--type=merge', '-p'];
+    return () => patient.kubectl(...patch, JSON.stringify({ spec: undo }));
   };
 }
 
@@ -135,7 +110,7 @@ export function hookWith(
     return async () => {
       await removeHook(patient);
       await patient.installation.webhook();
-      await patient.oneJobSucceeds();
+      await oneJobSucceeds(patient.stack);
     };
   };
 }
@@ -157,11 +132,6 @@ export async function tokenOfMember({ stack }: Patient): Promise<string> {
 
 /** A CI job that ends clearly after the last delivery. */
 export async function lateJob(patient: Patient): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 20_000));
-  await patient.oneJobSucceeds();
-}
-
-/** Puts the group into git, where the Application finds it. */
-export async function commitGroup({ stack }: Patient): Promise<void> {
-  await stack.gitea.admin.putFile(GROUPS_REPOSITORY, 'ci.yaml', exampleGroup(stack));
+  await sleep(20_000);
+  await oneJobSucceeds(patient.stack);
 }

@@ -9,14 +9,13 @@ import {
   hookWith,
   type Json,
   kept,
-  kubectl,
   lateJob,
   patched,
-  patchedUntilMended,
   removeHook,
   tokenOfMember,
 } from './doctor-breaking.ts';
 import { ORG } from './install.ts';
+import { oneJobSucceeds } from './one-job.ts';
 
 const GROUP = 'RunnerGroup runners/ci';
 
@@ -29,39 +28,19 @@ export const BREAKS: readonly Break[] = [
     make: async (patient) => {
       const path = '/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/setupCommand';
       const patch = JSON.stringify([{ op: 'remove', path }]);
-      await kubectl(patient, 'patch', 'crd', 'runnergroups.gitea.bpg.pw', '--type=json', '-p', patch);
+      await patient.kubectl('patch', 'crd', 'runnergroups.gitea.bpg.pw', '--type=json', '-p', patch);
       return () =>
-        kubectl(
-          patient,
-          'apply',
-          '--server-side',
-          '--force-conflicts',
-          '--field-manager=gitea-runners',
-          '-f',
-          join(process.cwd(), 'install/crd.yaml'),
+        patient.kubectl(
+          ...['apply', '--server-side', '--force-conflicts', '--field-manager=gitea-runners'],
+          ...['-f', join(process.cwd(), 'install/crd.yaml')],
         );
     },
     crosses: cross('CustomResourceDefinition', 'it lacks setupCommand', '-f install/crd.yaml'),
   },
   {
     name: 'serve is scaled to 0',
-    make: patchedUntilMended('argocd', 'deployment/gitea-runners', { spec: { replicas: 0 } }),
+    make: patched('argocd', 'deployment/gitea-runners', { spec: { replicas: 0 } }, 'advice'),
     crosses: cross('serve', 'it has 0 replicas', 'scale deployment/gitea-runners --replicas=2'),
-  },
-  {
-    name: 'the Secret of serve is gone',
-    make: deleted('argocd', 'secret/gitea-runners-serve'),
-    crosses: cross('Secret of serve', 'it does not exist', 'step 2'),
-  },
-  {
-    name: "Argo CD's token is empty",
-    make: patched('argocd', 'secret/gitea-runners-serve', { data: { 'argocd-token': '' } }),
-    crosses: cross('Secret of serve', 'has no value at argocd-token', 'step 2'),
-  },
-  {
-    name: 'the Service for webhooks is gone',
-    make: deleted('argocd', 'service/gitea-runners'),
-    crosses: cross('Service for webhooks', 'it does not exist', 'install/gitea-runners.yaml'),
   },
   {
     name: 'serve has no rights in the namespace',
@@ -85,48 +64,39 @@ export const BREAKS: readonly Break[] = [
     name: 'the sidecar may make Jobs',
     make: async (patient) => {
       const account = '--serviceaccount=argocd:argocd-repo-server';
-      await kubectl(patient, 'create', 'rolebinding', 'too-much', '-n', 'runners', '--clusterrole=edit', account);
-      return () => kubectl(patient, 'delete', 'rolebinding', 'too-much', '-n', 'runners');
+      await patient.kubectl('create', 'rolebinding', 'too-much', '-n', 'runners', '--clusterrole=edit', account);
+      return () => patient.kubectl('delete', 'rolebinding', 'too-much', '-n', 'runners');
     },
     crosses: cross('rights in Kubernetes', 'sidecar in namespace runners may create jobs.batch', 'Remove the binding'),
   },
   {
     name: 'the account is gone from argocd-cm',
-    make: patchedUntilMended('argocd', 'configmap/argocd-cm', { data: { 'accounts.gitea-runners': null } }),
+    make: patched('argocd', 'configmap/argocd-cm', { data: { 'accounts.gitea-runners': null } }, 'advice'),
     crosses: cross('account in Argo CD', 'no accounts.gitea-runners', 'install/argocd-cm.yaml'),
   },
   {
     name: 'the account has no rights in Argo CD',
-    make: patchedUntilMended('argocd', 'configmap/argocd-rbac-cm', { data: { 'policy.gitea-runners.csv': null } }),
+    make: patched('argocd', 'configmap/argocd-rbac-cm', { data: { 'policy.gitea-runners.csv': null } }, 'advice'),
     crosses: cross('rights in Argo CD', 'may not get and sync Applications', 'install/argocd-rbac-cm.yaml'),
   },
   {
-    name: 'the account is an administrator of Argo CD',
-    make: patched('argocd', 'configmap/argocd-rbac-cm', { data: { 'policy.csv': 'g, gitea-runners, role:admin\n' } }),
-    crosses: cross('rights in Argo CD', 'may do more than it needs: g, gitea-runners, role:admin', 'edit configmap'),
-  },
-  {
     name: 'the Application does not prune',
-    make: patchedUntilMended('argocd', 'application/runners', {
-      spec: { syncPolicy: { automated: { prune: false } } },
-    }),
+    make: patched('argocd', 'application/runners', { spec: { syncPolicy: { automated: { prune: false } } } }, 'advice'),
     crosses: cross('Application runners', 'automated.prune must be true', 'patch application runners --type=merge'),
   },
   {
     name: 'the Application heals itself and prunes in the foreground',
-    make: patchedUntilMended('argocd', 'application/runners', {
-      spec: { syncPolicy: { automated: { selfHeal: true }, syncOptions: ['PrunePropagationPolicy=foreground'] } },
-    }),
+    make: patched(
+      'argocd',
+      'application/runners',
+      { spec: { syncPolicy: { automated: { selfHeal: true }, syncOptions: ['PrunePropagationPolicy=foreground'] } } },
+      'advice',
+    ),
     crosses: cross(
       'Application runners',
       'selfHeal must not be true; PrunePropagationPolicy=background',
       'patch application',
     ),
-  },
-  {
-    name: 'the Secret with the API token is gone',
-    make: deleted('argocd', 'secret/gitea-api'),
-    crosses: ofGroup('API token: GR-TOKEN-10', 'step 1'),
   },
   {
     name: 'the API token is another one',
@@ -157,16 +127,6 @@ export const BREAKS: readonly Break[] = [
     ],
   },
   {
-    name: 'the registration Secret is gone',
-    make: deleted('runners', 'secret/gitea-runner'),
-    crosses: ofGroup('Secret gitea-runner: it does not exist', 'step 2'),
-  },
-  {
-    name: 'the registration token is empty',
-    make: patched('runners', 'secret/gitea-runner', { data: { 'registration-token': '' } }),
-    crosses: ofGroup('Secret gitea-runner has no value at registration-token', 'step 2'),
-  },
-  {
     name: 'the registration token is that of another org',
     make: async (patient) => {
       const path = '/orgs/ops/actions/runners/registration-token';
@@ -184,9 +144,9 @@ export const BREAKS: readonly Break[] = [
     make: async (patient) => {
       const back = await groupWith({ containerMode: 'dind' })(patient);
       const label = 'pod-security.kubernetes.io/enforce';
-      await kubectl(patient, 'label', '--overwrite', 'namespace', 'runners', `${label}=restricted`);
+      await patient.kubectl('label', '--overwrite', 'namespace', 'runners', `${label}=restricted`);
       return async () => {
-        await kubectl(patient, 'label', '--overwrite', 'namespace', 'runners', `${label}=privileged`);
+        await patient.kubectl('label', '--overwrite', 'namespace', 'runners', `${label}=privileged`);
         await back?.();
       };
     },
@@ -210,9 +170,8 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'the only node is cordoned',
     make: async (patient) => {
-      const node = await kubectl(patient, 'get', 'nodes', '-o', 'jsonpath={.items[0].metadata.name}');
-      await kubectl(patient, 'cordon', node);
-      return () => kubectl(patient, 'uncordon', node);
+      await patient.kubectl('cordon', 'node1');
+      return () => patient.kubectl('uncordon', 'node1');
     },
     crosses: cross(`${GROUP}, nodes`, 'taint node.kubernetes.io/unschedulable:NoSchedule', 'untaint'),
   },
@@ -232,7 +191,7 @@ export const BREAKS: readonly Break[] = [
       await lateJob(patient);
       return async () => {
         await patient.installation.webhook();
-        await patient.oneJobSucceeds();
+        await oneJobSucceeds(patient.stack);
       };
     },
     crosses: cross(`webhook of org ${ORG}`, 'there is none', 'docs/install.md'),
@@ -258,14 +217,14 @@ export const BREAKS: readonly Break[] = [
   },
   {
     name: 'the webhook has another secret',
-    make: hookWith({}, { after: (patient) => patient.oneJobSucceeds() }),
+    make: hookWith({}, { after: ({ stack }) => oneJobSucceeds(stack) }),
     crosses: cross(`webhook of org ${ORG}`, 'its secret is another one than that of serve', 'Delete it in Gitea'),
   },
   {
     name: 'the sidecar does not share the folder of plugins',
     make: async (patient) => {
       const deployment = ['-n', 'argocd', 'deployment/argocd-repo-server'];
-      const { spec } = JSON.parse(await kubectl(patient, 'get', ...deployment, '-o', 'json'));
+      const { spec } = JSON.parse(await patient.kubectl('get', ...deployment, '-o', 'json'));
       const containers: readonly Json[] = spec.template.spec.containers;
       const at = containers.findIndex(({ name }) => name === 'gitea-runners');
       const volumes = `/spec/template/spec/containers/${at}/volumeMounts`;
@@ -273,10 +232,10 @@ export const BREAKS: readonly Break[] = [
       const index = mounts.findIndex(({ mountPath }) => mountPath === '/home/argocd/cmp-server/plugins');
       const back = await kept(patient, 'argocd', 'deployment/argocd-repo-server');
       const patch = JSON.stringify([{ op: 'remove', path: `${volumes}/${index}` }]);
-      await kubectl(patient, 'patch', ...deployment, '--type=json', '-p', patch);
+      await patient.kubectl('patch', ...deployment, '--type=json', '-p', patch);
       return async () => {
         await back();
-        await kubectl(patient, 'rollout', 'status', '--timeout=120s', ...deployment);
+        await patient.stack.kubernetes.rolledOut('argocd', 'deployment/argocd-repo-server');
       };
     },
     crosses: cross(
@@ -284,10 +243,5 @@ export const BREAKS: readonly Break[] = [
       'Argo CD cannot know the plugin: no /home/argocd/cmp-server/plugins',
       'step 1',
     ),
-  },
-  {
-    name: 'the Application is gone',
-    make: deleted('argocd', 'application/runners'),
-    crosses: cross('Application', 'no Application has the plugin', 'step 3'),
   },
 ];

@@ -1,14 +1,13 @@
 /** `doctor` on a real cluster: before anything is installed, when all is well, and when one thing is broken. One stack for all. */
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { waitUntil } from '../servers/process.ts';
 import { runCli } from '../support/run-cli.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { commitGroup, type Patient } from './doctor-breaking.ts';
 import { BREAKS } from './doctor-breaks.ts';
-import { Installation, ORG, refresh } from './install.ts';
-import { addBuild, oneJobSucceeds } from './one-job.ts';
-import { type Stack, startStack } from './stack/stack.ts';
+import { ORG } from './install.ts';
+import { addGroup, type Begun, begin, groupIsReady, oneJobSucceeds } from './one-job.ts';
+import type { Stack } from './stack/stack.ts';
 
 const Findings = z.object({
   findings: z.array(
@@ -23,11 +22,7 @@ const Findings = z.object({
 type Found = z.infer<typeof Findings>['findings'][number];
 
 let stack: Stack;
-let patient: Patient;
-
-function say(line: string): void {
-  process.stdout.write(`doctor: ${line}\n`);
-}
+let patient: Begun;
 
 async function examine(env: Readonly<Record<string, string>> = {}): Promise<readonly Found[]> {
   const { stdout, stderr } = await runCli(['doctor', '--kubeconfig', stack.kubernetes.kubeconfig, '-A', '--json'], env);
@@ -51,10 +46,8 @@ async function whole(): Promise<void> {
 
 describe('doctor', () => {
   beforeAll(async () => {
-    stack = await startStack(inject('clusterBuilds'), say);
-    const installation = await Installation.prepare(stack, inject('clusterBuilds'));
-    patient = { stack, installation, oneJobSucceeds: () => oneJobSucceeds(stack) };
-    await addBuild(stack);
+    patient = await begin('doctor');
+    stack = patient.stack;
   });
 
   closeAfterTests(() => stack);
@@ -76,12 +69,10 @@ describe('doctor', () => {
   });
 
   it('finds all good when the manual was followed', async () => {
-    const { kubernetes, gitea } = stack;
+    const { gitea } = stack;
     await patient.installation.install();
-    await commitGroup(patient);
-    await refresh(stack);
-    await kubernetes.kubectl(['wait', '-n', 'runners', 'runnergroup/ci', '--for=create', '--timeout=60s']);
-    await kubernetes.kubectl(['wait', '-n', 'runners', 'runnergroup/ci', '--for=condition=Ready', '--timeout=60s']);
+    await addGroup(stack);
+    await groupIsReady(stack);
     await oneJobSucceeds(stack);
     await whole();
 

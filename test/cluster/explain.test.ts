@@ -6,14 +6,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { parseAllDocuments, stringify } from 'yaml';
-import * as z from 'zod';
+import { stringify } from 'yaml';
 import type { ApiJob } from '../servers/account.ts';
 import { waitUntil } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
 import { LEVEL, PodsRig, REPOSITORY, within } from './pods-rig.ts';
 import { installCrd } from './stack/crd.ts';
-import { RUNNER_IMAGE } from './stack/images.ts';
 
 /** One group `name` with the label `name`, and one CI job of that name. */
 interface Situation {
@@ -53,12 +51,6 @@ const SITUATIONS: readonly Situation[] = [
     next: DESCRIBE_POD,
   },
   {
-    name: 'large',
-    podSpec: runnerWith({ resources: { requests: { cpu: '1000' } } }),
-    cause: 'its pod cannot start: Unschedulable: 0/1 nodes are available: 1 Insufficient cpu',
-    next: DESCRIBE_POD,
-  },
-  {
     name: 'secretless',
     secret: 'nowhere',
     cause: 'its pod cannot start: CreateContainerConfigError: secret "nowhere" not found',
@@ -69,12 +61,6 @@ const SITUATIONS: readonly Situation[] = [
     secret: 'empty',
     cause: "its pod cannot start: CreateContainerConfigError: couldn't find key token in Secret runners/empty",
     next: DESCRIBE_POD,
-  },
-  {
-    name: 'bare',
-    namespace: 'bare',
-    cause: 'its pod cannot start: CreateContainerConfigError: secret "good" not found',
-    next: 'see why RUNNER cannot start: kubectl -n bare describe pods -l job-name=RUNNER',
   },
   {
     name: 'quota',
@@ -147,11 +133,6 @@ const SITUATIONS: readonly Situation[] = [
 /** Its first CI job fails, and its runner stays for people to look at. */
 const KEPT: Omit<Situation, 'cause' | 'next'> = { name: 'kept', spec: { keepFailedSeconds: 1800 }, script: 'exit 1' };
 
-const Job = z.object({
-  kind: z.literal('Job'),
-  metadata: z.object({ name: z.string(), annotations: z.record(z.string(), z.string()).default({}) }),
-});
-
 let rig: PodsRig;
 let kubectl: PodsRig['kubernetes']['kubectl'];
 let folder: string;
@@ -160,28 +141,10 @@ const runners = new Map<string, string>();
 /** All situations are made by then. */
 let madeByMs = 0;
 
-function groupOf({ name, namespace = 'runners', secret = 'good', spec, podSpec }: Omit<Situation, 'cause' | 'next'>) {
-  return {
-    apiVersion: 'gitea.bpg.pw/v1alpha1',
-    kind: 'RunnerGroup',
-    metadata: { name, namespace },
-    spec: {
-      scope: 'org',
-      org: 'acme',
-      gitea: { url: rig.gitea.url },
-      labels: [`${name}:host`],
-      defaultLabels: false,
-      containerMode: 'host',
-      image: RUNNER_IMAGE,
-      maxActiveRunners: 1,
-      spawnTimeoutSeconds: 30,
-      pendingDeadlineSeconds: 1800,
-      registrationToken: { secretRef: { name: secret, key: 'token' } },
-      authToken: { secretRef: { name: 'not-mounted', key: 'token' } },
-      ...(podSpec && { podTemplate: { spec: podSpec } }),
-      ...spec,
-    },
-  };
+function groupOf({ name, namespace, secret, spec, podSpec }: Omit<Situation, 'cause' | 'next'>): object {
+  const waits = { spawnTimeoutSeconds: 30, pendingDeadlineSeconds: 1800 };
+  const more = { ...waits, ...(podSpec && { podTemplate: { spec: podSpec } }), ...spec };
+  return rig.group({ labels: [`${name}:host`], ...(secret && { secret }), spec: more }, name, namespace);
 }
 
 function workflowWith(jobs: Readonly<Record<string, string>>): string {
@@ -195,16 +158,10 @@ async function jobsNamed(name: string): Promise<readonly ApiJob[]> {
 
 /** Applies what `generate` prints, but no Job of the group `unapplied`. Answers the names of the Jobs. */
 async function sync(): Promise<readonly string[]> {
-  const printed = await rig.ours(rig.gitea.url, 'generate', '--kubeconfig', rig.kubernetes.kubeconfig, folder);
-  const objects: unknown[] = parseAllDocuments(printed).map((document) => document.toJS());
-  const jobs = objects.map((object) => ({ object, ...Job.parse(object) }));
-  const applied = jobs.filter(
-    ({ metadata: { name, annotations } }) =>
-      !name.startsWith('unapplied-') && annotations['argocd.argoproj.io/hook'] !== 'Skip',
-  );
-  const list = { apiVersion: 'v1', kind: 'List', items: applied.map(({ object }) => object) };
-  await rig.apply(JSON.stringify(list));
-  return jobs.map(({ metadata }) => metadata.name);
+  const printed = await rig.printed(folder);
+  const applied = printed.filter(({ name, isSkipped }) => !name.startsWith('unapplied-') && !isSkipped);
+  await rig.apply(applied.map(({ manifest }) => manifest).join('\n---\n'));
+  return printed.map(({ name }) => name);
 }
 
 interface Told {
@@ -217,8 +174,7 @@ interface Told {
 /** What `explain` says of the newest CI job of this name. @param where groups of files, unless it says others. */
 async function explained(name: string, ...where: readonly string[]): Promise<Told> {
   const job = (await jobsNamed(name)).at(-1);
-  const words = ['explain', '--kubeconfig', rig.kubernetes.kubeconfig, ...(where.length > 0 ? where : [folder])];
-  const text = await rig.ours(rig.gitea.url, ...words, String(job?.id));
+  const text = await rig.ours(['explain', ...rig.seen, ...(where.length > 0 ? where : [folder]), String(job?.id)]);
   const line = text.replaceAll(/\s+/g, ' ');
   const cause = /Cause: (.*?) Since: /.exec(line)?.[1] ?? '';
   const next = /Next: (.*?) (?:Next|Link): /.exec(line)?.[1] ?? '';
@@ -228,11 +184,11 @@ async function explained(name: string, ...where: readonly string[]): Promise<Tol
 beforeAll(async () => {
   rig = await PodsRig.start('explain');
   kubectl = rig.kubernetes.kubectl;
-  for (const namespace of ['bare', 'full', 'strict']) await kubectl(['create', 'namespace', namespace]);
+  for (const namespace of ['full', 'strict']) await kubectl(['create', 'namespace', namespace]);
   await kubectl(['create', 'quota', 'no-pods', '-n', 'full', '--hard=pods=0']);
   await kubectl(['label', 'namespace', 'strict', 'pod-security.kubernetes.io/enforce=baseline']);
   await kubectl(['create', 'secret', 'generic', 'empty', '-n', 'runners']);
-  await rig.secret('bad', 'x'.repeat(40));
+  await rig.kubernetes.putSecret('runners', 'bad', { token: 'x'.repeat(40) });
   folder = rig.playground.makeFolder('groups');
   const groups = [...SITUATIONS, KEPT];
   for (const each of groups) writeFileSync(join(folder, `${each.name}.yaml`), stringify(groupOf(each)));
@@ -294,7 +250,7 @@ describe('explain on a real cluster, when', () => {
   });
 
   it('the RunnerGroups are read from the cluster: serve does not run, and an Application is gone', async () => {
-    await installCrd(kubectl);
+    await installCrd(rig.kubernetes);
     await kubectl(['apply', '-f', join(folder, 'unapplied.yaml')]);
     const withoutServe = await explained('unapplied', '-n', 'runners');
     const tracking = 'argocd.argoproj.io/tracking-id=runners:gitea.bpg.pw/RunnerGroup:runners/unapplied';

@@ -5,9 +5,10 @@
  * runner declares (services/actions/cancel.go).
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { freePort } from '../servers/process.ts';
+import { passOn } from './lossy-proxy.ts';
 import { REPOSITORY, type Rig } from './scenarios-rig.ts';
 import { WebSession } from './web-session.ts';
 
@@ -36,19 +37,15 @@ export async function putBehind28(rig: Rig, more: string): Promise<Gitea28> {
     await session.post(`/${REPOSITORY}/actions/runs/${run}/cancel`);
   };
 
-  const pass = (asked: IncomingMessage, answer: ServerResponse, method = asked.method, path = asked.url): void => {
-    const { headers } = asked;
-    const passed = request({ host: hostname, port, method, path, headers }, (found) => {
-      if (asked.url === '/api/v1/version' && found.statusCode === 200) {
-        found.resume();
-        answer.writeHead(200, { 'content-type': 'application/json' }).end('{"version":"28.0.0"}');
-        return;
-      }
-      answer.writeHead(found.statusCode ?? 502, found.headers);
-      found.pipe(answer);
-    });
-    passed.on('error', () => answer.destroy());
-    asked.pipe(passed);
+  const pass = (asked: IncomingMessage, answer: ServerResponse, other = {}): void => {
+    const isVersion = asked.url === '/api/v1/version';
+    const take = (found: IncomingMessage): boolean => {
+      if (!isVersion || found.statusCode !== 200) return false;
+      found.resume();
+      answer.writeHead(200, { 'content-type': 'application/json' }).end('{"version":"28.0.0"}');
+      return true;
+    };
+    passOn(`http://${hostname}:${port}`, asked, answer, take, other);
   };
   const server = createServer((asked, answer) => {
     const [, run] = FORCE_CANCEL.exec(asked.url ?? '') ?? [];
@@ -57,9 +54,9 @@ export async function putBehind28(rig: Rig, more: string): Promise<Gitea28> {
       return;
     }
     ended.push(Number(run));
-    const shown = asked.url?.replace('/force-cancel', '');
+    const shown = { method: 'GET', url: asked.url?.replace('/force-cancel', '') };
     void cancel(Number(run)).then(
-      () => pass(asked, answer, 'GET', shown),
+      () => pass(asked, answer, shown),
       () => answer.writeHead(500).end(),
     );
   });

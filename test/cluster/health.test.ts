@@ -43,46 +43,52 @@ function checked(secondsAgo: number): string {
   return new Date(Date.now() - secondsAgo * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-function ready(status: string, secondsAgo: number): object {
-  return {
-    lastCheckTime: checked(secondsAgo),
-    conditions: [{ type: 'Ready', status, reason: 'Serving', message: 'Jobs get runners.' }],
-  };
+function ready(
+  status: string,
+  secondsAgo: number,
+): { readonly lastCheckTime: string; readonly conditions: readonly object[] } {
+  const other = { type: 'GiteaReachable', status: 'False', reason: 'Other', message: 'not this one' };
+  const own = { type: 'Ready', status, reason: 'Serving', message: 'Jobs get runners.' };
+  return { lastCheckTime: checked(secondsAgo), conditions: [other, own] };
 }
 
 describe('Argo CD says of a RunnerGroup', () => {
-  it('Healthy while somebody looks', () => {
-    expect(healthOf(ready('True', 0))).toBe('Healthy Jobs get runners.');
-    expect(healthOf(ready('True', 240))).toBe('Healthy Jobs get runners.');
-  });
+  const suspended = { 'gitea.bpg.pw/suspended': 'since noon' };
+
+  const CASES: readonly (readonly [expected: string, why: string, ...group: Parameters<typeof healthOf>])[] = [
+    ['Healthy Jobs get runners.', 'somebody looks', ready('True', 0)],
+    ['Healthy Jobs get runners.', 'somebody has looked', ready('True', 240)],
+    ['Healthy Jobs get runners.', 'a clock is ahead', ready('True', -3_600)],
+    ['Degraded Serving: Jobs get runners.', 'that is the reason of Ready', ready('False', 0)],
+    ['Degraded Serving: Jobs get runners.', 'that is the reason of Ready, however old', ready('False', 3_600)],
+    ['Degraded Serving: Jobs get runners.', 'a suspended group is in trouble', ready('False', 0), { suspend: true }],
+    ['Progressing Waiting for gitea-runners serve', 'there is no status', undefined],
+    ['Progressing Waiting for gitea-runners serve', 'there is no condition', { activeRunners: 1 }, { suspend: false }],
+    ['Progressing Jobs get runners.', 'nobody knows yet', ready('Unknown', 0)],
+    [
+      'Progressing Not yet.',
+      'nobody has looked',
+      { conditions: [{ type: 'Ready', status: 'Unknown', message: 'Not yet.' }] },
+    ],
+    ['Suspended No new runners: spec.suspend is true', 'there is no status', undefined, { suspend: true }],
+    ['Suspended No new runners: spec.suspend is true', 'Ready is True', ready('True', 0), { suspend: true }],
+    ['Suspended No new runners: suspended in the cluster: since noon', 'noted', ready('True', 0), {}, suspended],
+  ];
+
+  it.each(CASES.map(([expected, why, ...group]) => ({ expected, why, group })))(
+    '$expected, when $why',
+    ({ expected, group }) => {
+      expect(healthOf(...group)).toBe(expected);
+    },
+  );
 
   it('Degraded when nobody has looked for more than five minutes, although Ready is still True', () => {
-    const status = ready('True', 310) as { readonly lastCheckTime: string };
+    const status = ready('True', 310);
 
     expect(healthOf(status)).toBe(
       `Degraded NotChecked: nobody has looked at Gitea since ${status.lastCheckTime}: is gitea-runners serve running?`,
     );
     expect(healthOf(ready('Unknown', 310))).toContain('Degraded NotChecked');
-  });
-
-  it('Degraded with the reason of Ready, however old it is', () => {
-    expect(healthOf(ready('False', 0))).toBe('Degraded Serving: Jobs get runners.');
-    expect(healthOf(ready('False', 3_600))).toBe('Degraded Serving: Jobs get runners.');
-  });
-
-  it('Healthy when a clock is ahead', () => {
-    expect(healthOf(ready('True', -3_600))).toBe('Healthy Jobs get runners.');
-  });
-
-  it('Progressing before the first look, and Suspended', () => {
-    expect(healthOf(undefined)).toBe('Progressing Waiting for gitea-runners serve');
-    expect(healthOf({ conditions: [{ type: 'Ready', status: 'Unknown', message: 'Not yet.' }] })).toBe(
-      'Progressing Not yet.',
-    );
-    expect(healthOf(undefined, { suspend: true })).toBe('Suspended No new runners: spec.suspend is true');
-    expect(healthOf(ready('True', 0), {}, { 'gitea.bpg.pw/suspended': 'since noon' })).toBe(
-      'Suspended No new runners: suspended in the cluster: since noon',
-    );
   });
 });
 

@@ -13,6 +13,7 @@ let folder = '';
 let root = '';
 let config: z.output<typeof Config>;
 let files: readonly string[];
+let layers: readonly string[];
 
 const Manifest = z.tuple([
   z.object({ Config: z.string(), Layers: z.array(z.string()), RepoTags: z.array(z.string()) }),
@@ -26,26 +27,26 @@ const Config = z.object({
   }),
 });
 
-function build(name: string): string {
-  const out = join(folder, name);
-  execFileSync(process.execPath, ['scripts/image.mjs', '--out', out, '--tag', 'argocd-gitea-runners:test']);
-  return out;
+/** Makes the image, unpacks it into a folder, and answers the paths of its layers there. A layer is named by the hash of its content. */
+function unpacked(name: string): z.output<typeof Manifest>[0] {
+  const [tar, into] = [join(folder, `${name}.tar`), join(folder, name)];
+  execFileSync(process.execPath, ['scripts/image.mjs', '--out', tar, '--tag', 'argocd-gitea-runners:test']);
+  mkdirSync(into);
+  execFileSync('tar', ['-xf', tar, '-C', into]);
+  return Manifest.parse(JSON.parse(readFileSync(join(into, 'manifest.json'), 'utf8')))[0];
 }
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'image-'));
   root = join(folder, 'root');
-  const unpacked = join(folder, 'unpacked');
-  for (const made of [root, unpacked]) mkdirSync(made);
-  execFileSync('tar', ['-xf', build('first.tar'), '-C', unpacked]);
-  const read = (file: string): unknown => JSON.parse(readFileSync(join(unpacked, file), 'utf8'));
-  const [manifest] = Manifest.parse(read('manifest.json'));
-  config = Config.parse(read(manifest.Config));
-  files = manifest.Layers.flatMap((layer) => {
-    execFileSync('tar', ['-xf', join(unpacked, layer), '-C', root]);
-    return execFileSync('tar', ['-tvf', join(unpacked, layer)], { encoding: 'utf8' })
-      .trim()
-      .split('\n');
+  mkdirSync(root);
+  const { Config: file, Layers } = unpacked('first');
+  layers = Layers;
+  config = Config.parse(JSON.parse(readFileSync(join(folder, 'first', file), 'utf8')));
+  files = layers.flatMap((layer) => {
+    const path = join(folder, 'first', layer);
+    execFileSync('tar', ['-xf', path, '-C', root]);
+    return execFileSync('tar', ['-tvf', path], { encoding: 'utf8' }).trim().split('\n');
   });
 });
 
@@ -61,20 +62,17 @@ function inImage(...command: readonly string[]): string {
 
 describe('the image', () => {
   it('is the same when it is made again, but for the code caches, which have a layer of their own', () => {
-    const again = join(folder, 'again');
-    mkdirSync(again);
-    execFileSync('tar', ['-xf', build('second.tar'), '-C', again]);
-    const layersOf = (unpacked: string): readonly string[] =>
-      Manifest.parse(JSON.parse(readFileSync(join(unpacked, 'manifest.json'), 'utf8')))[0].Layers;
-    // A layer is named by the hash of its content.
-    const [first, second] = [layersOf(join(folder, 'unpacked')), layersOf(again)];
+    const { Layers: again } = unpacked('again');
 
-    expect(first).toHaveLength(3);
-    expect(second.slice(0, 2)).toEqual(first.slice(0, 2));
-    const caches = execFileSync('tar', ['-tf', join(again, second[2] ?? '')], { encoding: 'utf8' });
-    expect(caches.split('\n').filter((name) => name !== '' && !name.endsWith('/') && !name.endsWith('.cache'))).toEqual(
-      [],
-    );
+    expect(layers).toHaveLength(3);
+    expect(again.slice(0, 2)).toEqual(layers.slice(0, 2));
+    const caches = execFileSync('tar', ['-tf', join(folder, 'again', again[2] ?? '')], { encoding: 'utf8' });
+    expect(
+      caches
+        .trim()
+        .split('\n')
+        .filter((name) => !/(?:\/|\.cache)$/.test(name)),
+    ).toEqual([]);
   });
 
   it('holds code caches that its own Node takes', () => {

@@ -1,74 +1,45 @@
 /** docs/install.md on a real, stock Argo CD: every command that is marked to be run, in the order of the manual. */
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { parse, parseAllDocuments, stringify } from 'yaml';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { docBlocks } from '../packaging/doc-blocks.ts';
 import { waitUntil } from '../servers/process.ts';
-import { runCli } from '../support/run-cli.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { exampleGroup, GROUPS_REPOSITORY, Installation, refresh } from './install.ts';
-import { addBuild, oneJobSucceeds } from './one-job.ts';
-import { type Stack, startStack } from './stack/stack.ts';
+import { GROUPS_REPOSITORY, type Installation, refresh } from './install.ts';
+import { addGroup, type Begun, begin, groupIsReady, oneJobSucceeds } from './one-job.ts';
+import type { Stack } from './stack/stack.ts';
 
 let stack: Stack;
 let installation: Installation;
+let kubectl: Begun['kubectl'];
 
-/** No objects for the API server: these files are for kustomize, Helm and cmp-server. So is the folder chart. Those of monitoring are for operators that are not here. */
-const NO_OBJECTS = ['helm-values.yaml', 'kustomization.yaml', 'plugin.yaml'];
 const manual = readFileSync('docs/install.md', 'utf8');
-
-function kubectl(...args: readonly string[]): Promise<string> {
-  return stack.kubernetes.kubectl(args);
-}
 
 async function until(what: string, check: () => Promise<boolean>): Promise<void> {
   await waitUntil(what, check, { timeoutMs: 120_000 });
 }
 
-async function commit(file: string, text: string): Promise<void> {
-  const content = Buffer.from(text).toString('base64');
-  const body = { content, message: `Add ${file}`, branch: 'main' };
-  await stack.gitea.admin.call('POST', `/repos/${GROUPS_REPOSITORY}/contents/${file}`, body);
-}
-
-async function jsonPath(path: string, ...what: readonly string[]): Promise<string> {
-  return await kubectl('get', ...what, '-o', `jsonpath=${path}`);
-}
-
 /** A field of the Application's health: `status` or `message`. */
 async function health(field: string): Promise<string> {
-  return await jsonPath(`{.status.health.${field}}`, '-n', 'argocd', 'application', 'runners');
-}
-
-async function sidecarImage(): Promise<string> {
-  const path = '{.spec.template.spec.containers[?(@.name=="gitea-runners")].image}';
-  return await jsonPath(path, '-n', 'argocd', 'deployment', 'argocd-repo-server');
+  return await stack.kubernetes.field(`{.status.health.${field}}`, '-n', 'argocd', 'application', 'runners');
 }
 
 describe('docs/install.md', () => {
   beforeAll(async () => {
-    const say = (line: string): void => void process.stdout.write(`install: ${line}\n`);
-    stack = await startStack(inject('clusterBuilds'), say);
-    installation = await Installation.prepare(stack, inject('clusterBuilds'));
-    await addBuild(stack);
+    ({ stack, installation, kubectl } = await begin('install'));
   });
 
   closeAfterTests(() => stack);
 
   it('leads in three steps from nothing to the first runner', async () => {
-    const started = Date.now();
     await installation.block('install');
     await stack.kubernetes.refreshDns();
-    await installation.block('secrets');
-    await installation.block('application');
-    await commit('ci.yaml', exampleGroup(stack));
-    await refresh(stack);
-    await kubectl('wait', '-n', 'runners', 'runnergroup/ci', '--for=create', '--timeout=60s');
-    await kubectl('wait', '-n', 'runners', 'runnergroup/ci', '--for=condition=Ready', '--timeout=60s');
+    await installation.block('secrets', 'application');
+    await addGroup(stack);
+    await groupIsReady(stack);
 
     await oneJobSucceeds(stack);
-    process.stdout.write(`install: from nothing to the first CI job: ${Math.round((Date.now() - started) / 1000)} s\n`);
   });
 
   it('shows a line per RunnerGroup and Application that says how it is', async () => {
@@ -90,23 +61,6 @@ describe('docs/install.md', () => {
     expect(text).toMatch(/^runners\/ci +\S+ org /m);
   });
 
-  it.each(readdirSync('install', { recursive: true, encoding: 'utf8' }).filter(isManifest))(
-    'has a manifest %s that the API server takes as it is',
-    async (file) => {
-      const args = [
-        '--server-side',
-        '--field-manager=gitea-runners',
-        '--dry-run=server',
-        '--validate=strict',
-        '--force-conflicts',
-      ];
-
-      const printed = await kubectl('apply', ...args, '-f', join(process.cwd(), 'install', file));
-
-      expect(printed).toMatch(/serverside-applied \(server dry run\)/);
-    },
-  );
-
   it('makes a webhook whose events serve accepts', async () => {
     await installation.webhook();
     await oneJobSucceeds(stack);
@@ -116,20 +70,11 @@ describe('docs/install.md', () => {
     await until('a delivery is accepted', async () => accepted.test(await kubectl('get', '--raw', metrics)));
   });
 
-  it('is found good by doctor, for an administrator and in the pod of serve', async () => {
-    const { kubeconfig } = stack.kubernetes;
+  it('is found good by doctor in the pod of serve', async () => {
+    const found = await kubectl('exec', '-n', 'argocd', 'deploy/gitea-runners', '--', 'gitea-runners', 'doctor');
 
-    const outside = await runCli(['doctor', '--kubeconfig', kubeconfig, '-A']);
-    const inside = await kubectl('exec', '-n', 'argocd', 'deploy/gitea-runners', '--', 'gitea-runners', 'doctor');
-
-    expect(outside.stdout).toMatch(/ 0 bad, 1 not known\n$/);
-    expect(outside.stdout).toMatch(
-      /^\? RunnerGroup runners\/ci: Secret gitea-runner has a registration token; whether /m,
-    );
-    expect(outside.stdout).toMatch(/^✓ webhook of org acme: to http:\S+\/webhook; the last delivery came at /m);
-    expect(outside.code).toBe(0);
-    expect(inside).toMatch(/^✓ Gitea, org acme: \S+ \(Gitea [\d.]+\) answers, and shows its jobs and runners$/m);
-    expect(inside).toMatch(/ 0 bad, \d+ not known\n$/);
+    expect(found).toMatch(/^✓ Gitea, org acme: \S+ \(Gitea [\d.]+\) answers, and shows its jobs and runners$/m);
+    expect(found).toMatch(/ 0 bad, \d+ not known\n$/);
   });
 
   it('shows in Argo CD that Gitea cannot be reached, and why', async () => {
@@ -146,25 +91,6 @@ describe('docs/install.md', () => {
     await until('the Application is Healthy', async () => (await health('status')) === 'Healthy');
   });
 
-  it.each([
-    ['server-side', ['--server-side']],
-    ['client-side', ['--server-side=false']],
-  ])('keeps its part when stock Argo CD is applied again, %s', async (_, how) => {
-    const before = await sidecarImage();
-    const stock = readFileSync(join(stack.machine.folder, 'argocd-install.yaml'), 'utf8');
-    // Client-side, the long CRDs cannot be applied by anyone.
-    const small = parseAllDocuments(stock).filter((document) => document.get('kind') !== 'CustomResourceDefinition');
-    const file = stack.machine.write('argocd-again.yaml', small.map(String).join('---\n'));
-
-    await kubectl('apply', '-n', 'argocd', ...how, '-f', file);
-    await kubectl('rollout', 'status', '-n', 'argocd', 'deployment/argocd-repo-server', '--timeout=120s');
-
-    expect(before).not.toBe('');
-    expect(await sidecarImage()).toBe(before);
-    expect(await jsonPath('{.data.accounts\\.gitea-runners}', '-n', 'argocd', 'configmap', 'argocd-cm')).toBe('apiKey');
-    await oneJobSucceeds(stack);
-  });
-
   it('takes settings', async () => {
     await installation.block('settings');
 
@@ -178,39 +104,39 @@ describe('docs/install.md', () => {
       ([, text]) => text,
     );
     writeFileSync(join(installation.folder, 'patch.yaml'), patch ?? '');
-    const literals = ['--from-literal=token=x', '--from-literal=url=https://second.example.com'];
-    await kubectl('create', 'secret', 'generic', '-n', 'argocd', 'gitea-second', ...literals);
+    const second = { token: 'x', url: 'https://second.example.com' };
+    await stack.kubernetes.putSecret('argocd', 'gitea-second', second);
 
     await installation.block('second-gitea');
 
     for (const name of ['argocd-repo-server', 'gitea-runners']) {
-      await kubectl('rollout', 'status', '-n', 'argocd', `deployment/${name}`, '--timeout=120s');
-      const volumes = await jsonPath('{.spec.template.spec.volumes[*].name}', '-n', 'argocd', 'deployment', name);
+      await stack.kubernetes.rolledOut('argocd', `deployment/${name}`);
+      const volumes = await stack.kubernetes.field(
+        '{.spec.template.spec.volumes[*].name}',
+        '-n',
+        'argocd',
+        'deployment',
+        name,
+      );
       expect(volumes.split(' ')).toContain('gitea-second');
     }
     await oneJobSucceeds(stack);
   });
 
   it('is uninstalled without a trace', async () => {
-    const file = `/repos/${GROUPS_REPOSITORY}/contents/ci.yaml`;
-    const { sha } = (await stack.gitea.admin.call('GET', file)) as { sha: string };
-    await stack.gitea.admin.call('DELETE', file, { sha, message: 'Remove the group', branch: 'main' });
+    await stack.gitea.admin.deleteFile(GROUPS_REPOSITORY, 'ci.yaml');
     await refresh(stack);
     await until('no Job is left', async () => (await kubectl('get', 'jobs', '-n', 'runners', '-o', 'name')) === '');
 
     await installation.block('uninstall');
 
-    expect(await sidecarImage()).toBe('');
+    expect(await installation.sidecarImage()).toBe('');
     const kinds = 'deployments,services,configmaps,serviceaccounts,roles,rolebindings,networkpolicies';
     const left = await kubectl('get', kinds, '-n', 'argocd', '-o', 'name');
     expect(left.split('\n').filter((name) => /gitea/.test(name))).toEqual([]);
-    expect(await jsonPath('{.data}', '-n', 'argocd', 'configmap', 'argocd-cm')).not.toContain('gitea');
-    const wide = await kubectl(
-      'get',
-      'customresourcedefinitions,clusterroles,clusterrolebindings,namespaces',
-      '-o',
-      'name',
-    );
+    expect(await stack.kubernetes.field('{.data}', '-n', 'argocd', 'configmap', 'argocd-cm')).not.toContain('gitea');
+    const wideKinds = 'customresourcedefinitions,clusterroles,clusterrolebindings,namespaces';
+    const wide = await kubectl('get', wideKinds, '-o', 'name');
     expect(wide.split('\n').filter((name) => /gitea|\/runners$/.test(name))).toEqual([]);
   });
 
@@ -222,18 +148,16 @@ describe('docs/install.md', () => {
     const [text] = [...manual.matchAll(/```yaml\n(# kustomization\.yaml\n[\s\S]*?)```/g)].map(([, yaml]) => yaml);
     const kustomization = parse(text ?? '');
     kustomization.resources = ['argocd.yaml'];
-    const [name, tag] = installation.image.split(/:(?=[^:/]*$)/);
-    Object.assign(kustomization.images[0], { newName: name, newTag: tag });
+    const { repository, tag } = installation.image;
+    Object.assign(kustomization.images[0], { newName: repository, newTag: tag });
     writeFileSync(join(folder, 'kustomization.yaml'), stringify(kustomization));
     installation.set('KUSTOMIZATION', folder);
 
     await installation.block('kustomize');
     await stack.kubernetes.refreshDns();
-    await installation.block('secrets');
-    await installation.block('application');
-    await kubectl('rollout', 'status', '-n', 'argocd', 'deployment/argocd-repo-server', '--timeout=120s');
-    await commit('ci.yaml', exampleGroup(stack));
-    await refresh(stack);
+    await installation.block('secrets', 'application');
+    await stack.kubernetes.rolledOut('argocd', 'deployment/argocd-repo-server');
+    await addGroup(stack);
 
     await oneJobSucceeds(stack);
   });
@@ -246,7 +170,3 @@ describe('docs/install.md', () => {
     expect([...new Set(installation.done)].sort()).toEqual(here.sort());
   });
 });
-
-function isManifest(file: string): boolean {
-  return file.endsWith('.yaml') && !NO_OBJECTS.includes(file) && !/^(?:chart|monitoring)\//.test(file);
-}

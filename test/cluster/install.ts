@@ -1,6 +1,6 @@
 /** Installs the product into a stack with the commands of docs/install.md, as the reader runs them. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { docScript } from '../packaging/doc-blocks.ts';
@@ -10,7 +10,9 @@ import { RUNNER_IMAGE } from './stack/images.ts';
 import type { Stack } from './stack/stack.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
-const IMAGE = 'registry.example.com/argocd-gitea-runners:test';
+const REPOSITORY = 'registry.example.com/argocd-gitea-runners';
+const TAG = 'test';
+const IMAGE = `${REPOSITORY}:${TAG}`;
 /** Organisation whose jobs get runners, and the repository with the RunnerGroups. */
 export const ORG = 'acme';
 export const GROUPS_REPOSITORY = 'ops/runners';
@@ -35,7 +37,7 @@ export async function refresh({ gitea, kubernetes }: Stack): Promise<void> {
   const seen = async (): Promise<boolean> => {
     await kubernetes.kubectl(['annotate', ...application, '--overwrite', 'argocd.argoproj.io/refresh=normal']);
     await sleep(1_000);
-    return (await kubernetes.kubectl(['get', ...application, '-o', 'jsonpath={.status.sync.revision}'])) === id;
+    return (await kubernetes.field('{.status.sync.revision}', ...application)) === id;
   };
   await waitUntil('Argo CD sees the newest commit', seen, { timeoutMs: 120_000 });
 }
@@ -52,11 +54,13 @@ export class Installation {
   readonly #stack: Stack;
   readonly #options: InstallOptions;
   readonly #variables = new Map<string, string>();
-  readonly #done: string[] = [];
+  /** Names of the blocks that were run, in order. */
+  readonly done: string[] = [];
   readonly #tools: string;
   /** The reader's folder: the repository is in it, and files that the reader writes. */
   readonly folder: string;
-  readonly image = IMAGE;
+  /** Of the product, as the chart takes it. */
+  readonly image = { repository: REPOSITORY, tag: TAG };
 
   private constructor(stack: Stack, options: InstallOptions) {
     this.#stack = stack;
@@ -71,13 +75,14 @@ export class Installation {
     const { gitea, kubernetes, machine } = stack;
     mkdirSync(made.#tools);
     mkdirSync(made.folder);
-    for (const name of ['install', 'scripts']) symlinkSync(join(ROOT, name), join(made.folder, name));
+    for (const name of ['install', 'scripts', 'lib']) symlinkSync(join(ROOT, name), join(made.folder, name));
     const cli = `${machine.folder}/argocd-cli`;
     made.program('kubectl', `exec ${builds.kubernetes}/kubectl --kubeconfig ${kubernetes.kubeconfig} "$@"`);
     const home = join(machine.folder, 'helm');
     const helmHome = ['CACHE', 'CONFIG', 'DATA'].map((name) => `HELM_${name}_HOME='${home}'`).join(' ');
     made.program('helm', `${helmHome} exec ${builds.helm}/helm --kubeconfig ${kubernetes.kubeconfig} "$@"`);
     made.program('argocd', `exec ${builds.argocd}/argocd "$@" --config ${cli}`);
+    made.program('gitea-runners', `exec ${process.execPath} ${join(ROOT, 'lib', 'gitea-runners.cjs')} "$@"`);
     const tar = join(machine.folder, 'product.tar');
     execFileSync(process.execPath, ['scripts/image.mjs', '--out', tar, '--tag', IMAGE], { cwd: ROOT, stdio: 'pipe' });
     await kubernetes.importImage(tar);
@@ -94,11 +99,6 @@ export class Installation {
     return made;
   }
 
-  /** Names of the blocks that were run, in order. */
-  get done(): readonly string[] {
-    return this.#done;
-  }
-
   /** Sets a variable of the shell. */
   set(name: string, value: string): void {
     this.#variables.set(name, value);
@@ -109,36 +109,45 @@ export class Installation {
     const { settings } = this.#options;
     if (settings && Object.keys(settings).length > 0) {
       const literals = Object.entries(settings).map(([name, value]) => `--from-literal=${name}=${value}`);
-      await this.#stack.kubernetes.kubectl([
-        'create',
-        'configmap',
-        'gitea-runners-settings',
-        '-n',
-        'argocd',
-        ...literals,
-      ]);
+      const create = ['create', 'configmap', 'gitea-runners-settings', '-n', 'argocd', ...literals];
+      await this.#stack.kubernetes.kubectl(create);
     }
     await this.block('install');
     await this.#stack.kubernetes.refreshDns();
-    await this.block('secrets');
-    await this.block('application');
+    await this.block('secrets', 'application');
     await this.webhook();
   }
 
   /** The webhook, to the address under which Gitea, outside the cluster, reaches `serve`. */
   async webhook(): Promise<void> {
-    const service = ['get', 'service', 'gitea-runners', '-n', 'argocd', '-o', 'jsonpath={.spec.clusterIP}'];
-    this.set('WEBHOOK_URL', `http://${await this.#stack.kubernetes.kubectl(service)}/webhook`);
+    const ip = await this.#stack.kubernetes.field('{.spec.clusterIP}', 'service', 'gitea-runners', '-n', 'argocd');
+    this.set('WEBHOOK_URL', `http://${ip}/webhook`);
     await this.block('webhook');
   }
 
-  /** Runs one marked block of the manual and answers what it prints. Says how long it took. @throws with its stderr. */
-  async block(name: string): Promise<string> {
-    const started = Date.now();
-    const printed = await this.shell(name, docScript(readFileSync(join(ROOT, 'docs', 'install.md'), 'utf8'), name));
-    process.stdout.write(`manual: ${name}: ${Math.round((Date.now() - started) / 1000)} s\n`);
-    this.#done.push(name);
+  /** Runs marked blocks of the manual and answers what the last one prints. Says how long each took. @throws with its stderr. */
+  async block(...names: readonly string[]): Promise<string> {
+    let printed = '';
+    for (const name of names) {
+      const started = Date.now();
+      printed = await this.shell(name, docScript(readFileSync(join(ROOT, 'docs', 'install.md'), 'utf8'), name));
+      process.stdout.write(`manual: ${name}: ${Math.round((Date.now() - started) / 1000)} s\n`);
+      this.done.push(name);
+    }
     return printed;
+  }
+
+  /** The values of the chart, and the variables of its blocks. */
+  writeValues(more: Readonly<Record<string, unknown>>): void {
+    writeFileSync(join(this.folder, 'values.yaml'), stringify({ image: this.image, ...more }));
+    this.set('VALUES', 'values.yaml');
+    this.set('CHART', 'install/chart');
+  }
+
+  /** Image of the sidecar in Argo CD's repo-server; empty without one. */
+  async sidecarImage(): Promise<string> {
+    const path = '{.spec.template.spec.containers[?(@.name=="gitea-runners")].image}';
+    return await this.#stack.kubernetes.field(path, 'deployment', 'argocd-repo-server', '-n', 'argocd');
   }
 
   /** Runs a script in the reader's shell. @throws with its stderr. */

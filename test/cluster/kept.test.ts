@@ -4,27 +4,21 @@
  * `generate` prints, as Argo CD does.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import * as z from 'zod';
 import { sleep, waitUntil } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { LEVEL, PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
-import { ROOTLESS_IMAGE, RUNNER_WITH_CLIENT_IMAGE } from './stack/docker-images.ts';
+import { DOCKER_MODES, Job, LEVEL, PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
 
-const MODES = [
-  { mode: 'host', image: RUNNER_IMAGE },
-  { mode: 'dind', image: RUNNER_WITH_CLIENT_IMAGE },
-  { mode: 'dind-rootless', image: ROOTLESS_IMAGE },
-] as const;
+const MODES = [{ mode: 'host', image: RUNNER_IMAGE }, ...DOCKER_MODES] as const;
 
 let rig: PodsRig;
 
 beforeAll(async () => {
   rig = await PodsRig.start('kept');
   const { admin } = rig.gitea;
-  await admin.addWorkflow(REPOSITORY, 'fail.yml', workflowOf('fail', 'echo left > /data/left; exit 1'));
+  await rig.addWorkflow('fail.yml', 'echo left > /data/left; exit 1');
   // Longer than two syncs: the next runner must not end while the place is still being given to it.
-  await admin.addWorkflow(REPOSITORY, 'good.yml', workflowOf('good', 'sleep 20'));
+  await rig.addWorkflow('good.yml', 'sleep 20');
   const replaced = workflowOf('replaced', 'echo begun; sleep 600');
   await admin.addWorkflow(
     REPOSITORY,
@@ -34,9 +28,6 @@ beforeAll(async () => {
 });
 
 closeAfterTests(() => rig);
-
-const Annotations = z.record(z.string(), z.string()).default({});
-const Job = z.object({ metadata: z.object({ name: z.string(), annotations: Annotations }) });
 
 const SYNC_OPTIONS = 'argocd.argoproj.io/sync-options';
 const KEEP_UNTIL = 'gitea.bpg.pw/keep-until';
@@ -71,8 +62,8 @@ describe.each(MODES)('containerMode $mode', ({ mode, image }) => {
     const enter = ['exec', '-n', 'runners', pod, '-c', 'runner', '--', 'cat', '/data/left'];
     expect(await rig.kubernetes.kubectl(enter)).toBe('left\n');
 
-    const flags = ['--for', '80s', '-n', 'runners', '--kubeconfig', rig.kubernetes.kubeconfig];
-    expect(await rig.ours(rig.gitea.url, 'extend', pod, ...flags)).toContain(`job/${name} stays until `);
+    const extend = ['extend', pod, '--for', '80s', '-n', 'runners', ...rig.seen];
+    expect(await rig.ours(extend)).toContain(`job/${name} stays until `);
 
     // Its place is taken: the cap is 1.
     await rig.gitea.admin.dispatch(REPOSITORY, 'good.yml');
@@ -96,7 +87,7 @@ describe.each(MODES)('containerMode $mode', ({ mode, image }) => {
     await waitUntil('the next runner has the place', placeIsGiven, { timeoutMs: 60_000 });
     expect(Date.now()).toBeGreaterThanOrEqual(untilMs);
     // No sync from here on: it would prune the next Job as soon as that is complete, and then nobody sees how it ended.
-    await waitUntil('the pod goes', async () => (await rig.podOf(name)) === '', { timeoutMs: 60_000 });
+    await rig.podGoes(name, 60_000);
 
     const ended = await rig.ended(good);
     expect(ended.conclusion).toBe('success');

@@ -1,22 +1,16 @@
 /** Law V94 (docs/spec.md) on the real stack: a lost CI job is over in seconds, and one that works is never ended. */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { sleep } from '../servers/process.ts';
+import { closeAfterTests } from './close-after-tests.ts';
 import { type Gitea28, putBehind28 } from './gitea-28.ts';
 import { ORG } from './install.ts';
-import { GROUP, Rig } from './scenarios-rig.ts';
+import { GROUP, Rig, say } from './scenarios-rig.ts';
 
 const LOSSES = 4;
 const NODE = 'node.kubernetes.io/unreachable:NoExecute';
 
 let rig: Rig;
 let gitea: Gitea28;
-let passed = false;
-const startedMs = Date.now();
-
-function say(line: string): void {
-  process.stdout.write(`cluster ${((Date.now() - startedMs) / 1000).toFixed(1)} s: ${line}\n`);
-}
-
 describe('a Gitea that can end runs', () => {
   beforeAll(async () => {
     rig = await Rig.open(inject('clusterBuilds'), say, {}, ['write:organization', 'write:repository']);
@@ -25,24 +19,17 @@ describe('a Gitea that can end runs', () => {
     await rig.commitGroup({ maxEvictionRetries: 5 });
   }, 900_000);
 
-  afterAll(async () => {
-    // Gitea waits for its connections before it ends.
-    await gitea?.close();
-    await rig?.close(!passed || process.env['KEEP'] === '1');
-  }, 600_000);
+  closeAfterTests(() => rig);
+
+  // Before the rig: Gitea waits for its connections before it ends.
+  afterAll(() => gitea?.close());
 
   const atWork = (attempt: number) =>
     rig.world.inState('in_progress').find(({ run_attempt }) => run_attempt === attempt);
-  const pod = (runner: string, field: string) =>
-    rig.kubectl('get', 'pods', '-n', 'runners', '-l', `job-name=${runner}`, '-o', `jsonpath={.items[0]${field}}`);
 
   /** Evicts the pod through the Eviction API. By default the kubelet gives it a second. */
   async function evict(runner: string, deleteOptions: object = { gracePeriodSeconds: 1 }): Promise<void> {
-    const name = await pod(runner, '.metadata.name');
-    const metadata = { name, namespace: 'runners' };
-    const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata, deleteOptions };
-    const file = rig.stack.machine.write('eviction.json', JSON.stringify(eviction));
-    await rig.kubectl('create', `--raw=/api/v1/namespaces/runners/pods/${name}/eviction`, '-f', file);
+    await rig.stack.kubernetes.evict(await rig.ofPod(runner, '.metadata.name'), deleteOptions);
   }
 
   it(`a lost CI job runs again within seconds, ${LOSSES} times of ${LOSSES}`, async () => {
@@ -66,23 +53,18 @@ describe('a Gitea that can end runs', () => {
       await gitea.cancel(again?.run_id ?? 0);
       await rig.until('no pod is left', () => rig.world.leftPods().length === 0);
     }
-    const sorted = [...waits].sort((a, b) => a - b);
-    const p50 = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-    say(
-      `lost until running again: p50 ${p50.toFixed(1)} s, longest ${sorted.at(-1)?.toFixed(1)} s, of ${waits.length}`,
-    );
+    const p50 = waits.sort((a, b) => a - b)[Math.floor(waits.length / 2)];
     expect(p50).toBeLessThanOrEqual(30);
   });
 
   it('the Eviction API lets an idle runner go at once, and a busy one end its job', async () => {
-    await rig.commitGroup({ minIdle: 1 });
+    await rig.commitGroup({ minIdleRunners: 1 });
     rig.begin();
-    const runners = () =>
-      rig.kubectl('get', 'pods', '-n', 'runners', '-o', 'jsonpath={.items[*].metadata.labels.job-name}');
+    const runners = () => rig.field('{.items[*].metadata.labels.job-name}', 'pods', '-n', 'runners');
     const isOnline = async (): Promise<boolean> => (await rig.admin.runnerNames(`/orgs/${ORG}`)).length > 0;
     await rig.until('one is idle', isOnline);
     const [idle = ''] = (await runners()).split(' ');
-    const marks = JSON.parse(await pod(idle, '.metadata.annotations'));
+    const marks = JSON.parse(await rig.ofPod(idle, '.metadata.annotations'));
     expect(marks).toMatchObject({
       'karpenter.sh/do-not-disrupt': 'true',
       'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
@@ -92,7 +74,7 @@ describe('a Gitea that can end runs', () => {
     await rig.until('it goes', async () => !(await runners()).split(' ').includes(idle));
     say(`an idle runner went ${((Date.now() - beganMs) / 1000).toFixed(1)} s after its eviction`);
 
-    await rig.commitGroup({ minIdle: 0 });
+    await rig.commitGroup({ minIdleRunners: 0 });
     await rig.dispatch('busy.yml');
     await rig.until('the job runs', () => atWork(1) !== undefined);
     await evict(atWork(1)?.runner_name ?? '', {});
@@ -111,13 +93,12 @@ describe('a Gitea that can end runs', () => {
     await rig.dispatch('slow.yml');
     await rig.until('the job runs', () => atWork(1) !== undefined);
     const runner = atWork(1)?.runner_name ?? '';
-    const lostJobs = () =>
-      rig.kubectl('get', 'runnergroup', '-n', 'runners', GROUP, '-o', 'jsonpath={.status.lostJobs}');
+    const lostJobs = () => rig.field('{.status.lostJobs}', 'runnergroup', '-n', 'runners', GROUP);
 
     await rig.stack.machine.signal('kubelet', 'STOP');
     try {
       await rig.kubectl('taint', 'node', 'node1', NODE);
-      await rig.until('its pod is to go', async () => (await pod(runner, '.metadata.deletionTimestamp')) !== '');
+      await rig.until('its pod is to go', async () => (await rig.ofPod(runner, '.metadata.deletionTimestamp')) !== '');
       say('its node does not answer');
       await sleep(30_000);
       // Gitea hears of it all the time.
@@ -134,6 +115,5 @@ describe('a Gitea that can end runs', () => {
     const jobs = await rig.ended();
     expect(jobs.map(({ conclusion, run_attempt }) => [conclusion, run_attempt])).toEqual([['success', 1]]);
     expect(gitea.ended.length).toBe(endedBefore);
-    passed = true;
   });
 });

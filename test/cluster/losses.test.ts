@@ -2,16 +2,10 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { closeAfterTests } from './close-after-tests.ts';
 import { changeGitea, QUICK_ZOMBIES } from './scenarios-faults.ts';
-import { conclusions, expectAllDone } from './scenarios-load.ts';
-import { GROUP, leader, Rig } from './scenarios-rig.ts';
+import { expectAllDone } from './scenarios-load.ts';
+import { GROUP, Rig, say } from './scenarios-rig.ts';
 
 let rig: Rig;
-const startedMs = Date.now();
-
-function say(line: string): void {
-  process.stdout.write(`cluster ${((Date.now() - startedMs) / 1000).toFixed(1)} s: ${line}\n`);
-}
-
 describe('a cluster that takes runners away', () => {
   beforeAll(async () => {
     const scopes = ['write:organization', 'write:repository'];
@@ -24,40 +18,19 @@ describe('a cluster that takes runners away', () => {
     rig.begin();
   });
 
-  afterEach(async () => {
-    await rig.restoreGroup();
-  });
+  afterEach(() => rig.restoreGroup());
 
   closeAfterTests(() => rig);
 
-  /** Name of the one busy runner. */
-  async function busyRunner(): Promise<string> {
-    await rig.until('a job runs', () => rig.world.inState('in_progress').length === 1);
-    const [runner = ''] = rig.world.inState('in_progress').flatMap(({ runner_name = '' }) => runner_name);
-    return runner;
-  }
-
   /** Evicts the pod of the one busy runner; the kubelet gives it a second. Its CI job must last longer than these calls take. */
-  async function evictBusy(): Promise<string> {
-    const runner = await busyRunner();
-    const name = await podOf(runner, '.metadata.name');
-    const eviction = {
-      apiVersion: 'policy/v1',
-      kind: 'Eviction',
-      metadata: { name, namespace: 'runners' },
-      deleteOptions: { gracePeriodSeconds: 1 },
-    };
-    const file = rig.stack.machine.write('eviction.json', JSON.stringify(eviction));
-    await rig.kubectl('create', `--raw=/api/v1/namespaces/runners/pods/${name}/eviction`, '-f', file);
+  async function evictBusy(): Promise<void> {
+    const runner = await rig.busyRunner();
+    await rig.stack.kubernetes.evict(await rig.ofPod(runner, '.metadata.name'), { gracePeriodSeconds: 1 });
     await rig.until('the status names the job', async () => (await lostJobs()).includes(runner));
-    return runner;
   }
 
-  const podOf = (runner: string, field: string) =>
-    rig.kubectl('get', 'pods', '-n', 'runners', '-l', `job-name=${runner}`, '-o', `jsonpath={.items[0]${field}}`);
-  const killPod = (runner: string) =>
-    rig.kubectl('delete', 'pod', '-n', 'runners', '-l', `job-name=${runner}`, '--grace-period=0', '--force');
-  const lostJobs = () => rig.kubectl('get', 'runnergroup', '-n', 'runners', GROUP, '-o', 'jsonpath={.status.lostJobs}');
+  const killPod = (runner: string) => rig.killPods('runners', '-l', `job-name=${runner}`);
+  const lostJobs = () => rig.field('{.status.lostJobs}', 'runnergroup', '-n', 'runners', GROUP);
   const events = (reason: string) =>
     rig.kubectl('get', 'events', '-n', 'runners', '--field-selector', `reason=${reason}`, '-o', 'name');
 
@@ -85,12 +58,12 @@ describe('a cluster that takes runners away', () => {
 
   it('re-runs it once, too, when the leader is killed before Gitea has noticed the loss', async () => {
     await rig.commitGroup({ maxEvictionRetries: 2 });
-    await rig.until('one leads', async () => (await leader(rig)) !== '');
-    const [pod = ''] = (await leader(rig)).split('_');
+    await rig.until('one leads', async () => (await rig.leader()) !== '');
+    const pod = await rig.leadingPod();
     await rig.dispatch('long.yml');
 
     await evictBusy();
-    await rig.kubectl('delete', 'pod', '-n', 'argocd', pod, '--grace-period=0', '--force');
+    await rig.killPods('argocd', pod);
 
     await expectOneRerun();
   });
@@ -98,12 +71,10 @@ describe('a cluster that takes runners away', () => {
   it('re-runs the CI job of a runner whose Job was deleted, once its pod is killed, too', async () => {
     await rig.commitGroup({ maxEvictionRetries: 2 });
     await rig.dispatch('long.yml');
-    const runner = await busyRunner();
+    const runner = await rig.busyRunner();
     await rig.kubectl('delete', 'job', '-n', 'runners', runner, '--cascade=background');
-    await rig.until(
-      'its pod alone is told to stop',
-      async () => (await podOf(runner, '.metadata.deletionTimestamp')) !== '',
-    );
+    const told = async (): Promise<boolean> => (await rig.ofPod(runner, '.metadata.deletionTimestamp')) !== '';
+    await rig.until('its pod alone is told to stop', told);
     expect(['', '[]']).toContain(await lostJobs());
 
     await killPod(runner);
@@ -112,19 +83,9 @@ describe('a cluster that takes runners away', () => {
     await expectOneRerun();
   });
 
-  it('re-runs nothing without maxEvictionRetries', async () => {
-    await rig.dispatch('busy.yml');
-    const runner = await busyRunner();
-
-    await killPod(runner);
-
-    expect(conclusions(await rig.calm(1))).toEqual(['busy failure']);
-  });
-
   it('does three jobs under a quota of one pod, and says that pods are refused', async () => {
     await rig.commitGroup({ spawnTimeoutSeconds: 30, pendingDeadlineSeconds: 30 });
     await rig.kubectl('create', 'quota', 'one-pod', '-n', 'runners', '--hard=pods=1');
-    const beganMs = Date.now();
     try {
       await rig.dispatch('long.yml');
       await rig.until('it runs', () => rig.world.inState('in_progress').length === 1);
@@ -133,7 +94,6 @@ describe('a cluster that takes runners away', () => {
       await rig.until('an Event says so', async () => (await events('WorkerPodStuckPending')) !== '');
 
       await rig.until('all are done', async () => (await rig.ended()).length === 3, 300_000);
-      say(`three jobs of 65, 8 and 8 s under a quota of one pod: done after ${(Date.now() - beganMs) / 1000} s`);
       expect(rig.world.mostAtWork).toBe(1);
       await expectAllDone(rig, 3);
     } finally {

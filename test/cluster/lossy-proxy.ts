@@ -42,24 +42,36 @@ export class LossyProxy {
   }
 
   #pass(target: string, asked: IncomingMessage, answer: ServerResponse): void {
-    const { method, headers, url = '' } = asked;
-    const onward = request(`${target}${url}`, { method: method ?? 'GET', headers }, (came) => {
-      if (url.endsWith('/Register') && came.statusCode === 200 && this.next !== 'pass') {
-        const what = this.next;
-        this.next = 'pass';
-        came.resume();
-        if (what === 'hold') this.held += 1;
-        else {
-          this.lost += 1;
-          answer.destroy();
-        }
-        return;
-      }
+    const { url = '' } = asked;
+    passOn(target, asked, answer, (came) => {
       if (url.endsWith('/UpdateTask')) this.reports += 1;
-      answer.writeHead(came.statusCode ?? 502, came.headers);
-      came.pipe(answer);
+      if (!url.endsWith('/Register') || came.statusCode !== 200 || this.next === 'pass') return false;
+      const what = this.next;
+      this.next = 'pass';
+      came.resume();
+      if (what === 'hold') this.held += 1;
+      else {
+        this.lost += 1;
+        answer.destroy();
+      }
+      return true;
     });
-    onward.on('error', () => answer.destroy());
-    asked.pipe(onward);
   }
+}
+
+/** Asks `target` the same, or what `other` says, and sends its answer back, unless `take` has done something else with it. */
+export function passOn(
+  target: string,
+  asked: IncomingMessage,
+  answer: ServerResponse,
+  take: (came: IncomingMessage) => boolean,
+  { method = asked.method, url = asked.url } = {},
+): void {
+  const onward = request(`${target}${url}`, { method, headers: asked.headers }, (came) => {
+    if (take(came)) return;
+    answer.writeHead(came.statusCode ?? 502, came.headers);
+    came.pipe(answer);
+  });
+  onward.on('error', () => answer.destroy());
+  asked.pipe(onward);
 }

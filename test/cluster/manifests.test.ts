@@ -6,51 +6,45 @@ import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { goldenPods } from '../golden/golden-pods.ts';
-import { Deployment, installText, objects, podOf } from '../packaging/manifests.ts';
-import { Playground } from '../servers/process.ts';
-import { type Kubernetes, startKubernetes } from './stack/kubernetes.ts';
-import { Machine, needPackages } from './stack/machine.ts';
+import { Deployment, installFileNames, installText, objects, podOf } from '../packaging/manifests.ts';
+import { closeAfterTests } from './close-after-tests.ts';
+import { type Cluster, startCluster } from './stack/cluster.ts';
+import type { Kubernetes } from './stack/kubernetes.ts';
 
 const run = promisify(execFile);
 const builds = inject('clusterBuilds');
 const STOCK = join(builds.argocd, 'manifests', 'install.yaml');
 const OURS = ['--server-side', '--field-manager=gitea-runners', '--validate=strict'];
 
-let playground: Playground;
-let machine: Machine;
+/** As Argo CD's manual applies its manifests. */
+const SERVER_SIDE = ['--server-side', '--force-conflicts'];
+/** No objects for the API server: these are for kustomize, Helm and cmp-server, and those of monitoring for operators that are not here. */
+const NO_OBJECTS = /^(?:helm-values|kustomization|plugin)\.yaml$|^(?:chart|monitoring)\//;
+
+let cluster: Cluster;
 let kubectl: Kubernetes['kubectl'];
 /** Argo CD's command line, as an administrator of the cluster. */
 let argocd: (...args: readonly string[]) => Promise<string>;
 let stock: unknown;
 
 beforeAll(async () => {
-  needPackages();
-  playground = new Playground('manifests');
-  machine = await Machine.start(playground);
-  const kubernetes = await startKubernetes(machine, builds.kubernetes);
+  cluster = await startCluster('manifests', builds.kubernetes);
+  const { kubernetes } = cluster;
   kubectl = kubernetes.kubectl;
   const env = { ...process.env, KUBECONFIG: kubernetes.kubeconfig, ARGOCD_BINARY_NAME: 'argocd' };
   argocd = async (...args) => (await run(join(builds.argocd, 'argocd'), args, { env })).stdout;
   await kubectl(['create', 'namespace', 'argocd']);
-  await applyStock();
+  await kubectl(['apply', '-n', 'argocd', ...SERVER_SIDE, '-f', STOCK]);
   stock = await patched();
   await kubectl(['apply', ...OURS, '-f', '-'], installText('install.yaml'));
 });
 
-afterAll(async () => {
-  await machine?.close();
-  await playground?.close();
-});
-
-/** As Argo CD's manual has it. */
-async function applyStock(...flags: readonly string[]): Promise<void> {
-  await kubectl(['apply', '-n', 'argocd', '--server-side', '--force-conflicts', ...flags, '-f', STOCK]);
-}
+closeAfterTests(() => cluster);
 
 /** What a person sees of the three objects that we add to. */
 async function patched(): Promise<unknown> {
@@ -63,7 +57,7 @@ async function patched(): Promise<unknown> {
 
 /** How often the specs of the Deployments were changed. */
 async function generations(): Promise<string> {
-  return await kubectl(['get', 'deployments', '-n', 'argocd', '-o', 'jsonpath={.items[*].metadata.generation}']);
+  return await cluster.kubernetes.field('{.items[*].metadata.generation}', 'deployments', '-n', 'argocd');
 }
 
 describe('install.yaml beside stock Argo CD', () => {
@@ -75,23 +69,28 @@ describe('install.yaml beside stock Argo CD', () => {
     expect(await generations()).toEqual(before);
   });
 
-  it('stays when Argo CD’s own manifests are applied again', async () => {
+  it.each([
+    ['server-side', SERVER_SIDE],
+    ['client-side', ['--server-side=false']],
+  ])('stays when Argo CD’s own manifests are applied again, %s', async (_, how) => {
     const before = await patched();
+    // Client-side, the long CRDs cannot be applied by anyone.
+    const small = parseAllDocuments(readFileSync(STOCK, 'utf8')).filter(
+      (document) => document.get('kind') !== 'CustomResourceDefinition',
+    );
 
-    await applyStock();
+    await kubectl(['apply', '-n', 'argocd', ...how, '-f', '-'], small.map(String).join('---\n'));
 
     expect(await patched()).toEqual(before);
     expect(JSON.stringify(before)).toContain('"name":"gitea-runners-kube"');
   });
 
-  it.each(['project', 'application', 'applicationset', 'runnergroup'])(
-    'has an example %s that the API server takes without a remark',
-    async (name) => {
-      const file = installText(`examples/${name}.yaml`);
+  it.each(installFileNames().filter((file) => file.endsWith('.yaml') && !NO_OBJECTS.test(file)))(
+    'has a manifest %s that the API server takes as it is',
+    async (file) => {
+      const apply = ['apply', ...OURS, '--dry-run=server', '--force-conflicts', '-f', '-'];
 
-      const answer = await kubectl(['create', '--dry-run=server', '--validate=strict', '-f', '-'], file);
-
-      expect(answer).toContain('created (server dry run)');
+      expect(await kubectl(apply, installText(file))).toMatch(/serverside-applied \(server dry run\)/);
     },
   );
 
@@ -106,7 +105,7 @@ describe('install.yaml beside stock Argo CD', () => {
         metadata: { name: 'x' },
         spec: { serviceAccountName: 'somebody', containers, volumes: own },
       };
-      await kubectl(['apply', '-f', '-'], NARROW);
+      await cluster.kubernetes.apply(NARROW);
 
       const answer = await kubectl(['create', '-n', 'narrow', '--dry-run=server', '-f', '-'], JSON.stringify(pod));
 
@@ -120,16 +119,14 @@ describe('pods of golden cases', () => {
     const all = await goldenPods();
 
     expect([...all.keys()].sort()).toEqual(['baseline', 'privileged', 'restricted']);
-    await kubectl(['apply', '-f', '-'], JSON.stringify(priorityClassesOf([...all.values()].flat())));
+    await cluster.kubernetes.apply(priorityClassesOf([...all.values()].flat()));
     for (const [level, pods] of all) {
       const namespace = `level-${level}`;
-      await kubectl(['apply', '-f', '-'], NARROW.replaceAll('narrow', namespace).replace('restricted}', `${level}}`));
+      await cluster.kubernetes.apply(NARROW.replaceAll('narrow', namespace).replace('restricted}', `${level}}`));
       const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: pods });
+      const create = ['create', '-n', namespace, '--dry-run=server', '--validate=strict', '-f', '-'];
 
-      const answer = await kubectl(
-        ['create', '-n', namespace, '--dry-run=server', '--validate=strict', '-f', '-'],
-        list,
-      );
+      const answer = await kubectl(create, list);
 
       expect(answer.split('created (server dry run)').length - 1).toBe(pods.length);
     }
@@ -203,24 +200,10 @@ describe('rights, as the API server sees them', () => {
   it.each(RIGHTS)('%s: %s %s in %s: %s', async (account, verb, what, namespace, allowed) => {
     const [, resource = '', name = ''] = /^([^/]+)(?:\/(.+))?$/.exec(what) ?? [];
     const [plural = '', ...group] = resource.split('.');
-    const question = {
-      apiVersion: 'authorization.k8s.io/v1',
-      kind: 'SubjectAccessReview',
-      spec: {
-        user: `system:serviceaccount:argocd:${account}`,
-        resourceAttributes: {
-          namespace,
-          verb,
-          group: group.join('.'),
-          resource: plural,
-          ...(name === 'status' ? { subresource: name } : { name }),
-        },
-      },
-    };
+    const part = name === 'status' ? { subresource: name } : { name };
+    const attributes = { namespace, verb, group: group.join('.'), resource: plural, ...part };
 
-    const answer = JSON.parse(await kubectl(['create', '-o', 'json', '-f', '-'], JSON.stringify(question)));
-
-    expect(answer.status.allowed).toBe(allowed);
+    expect(await cluster.kubernetes.may(account, attributes)).toBe(allowed);
   });
 });
 
@@ -238,58 +221,19 @@ describe('rights, as Argo CD sees them', () => {
   ] as const;
 
   it.each(RIGHTS)('the account: %s %s %s: %s', async (action, resource, object, expected) => {
+    const can = ['admin', 'settings', 'rbac', 'can', '-n', 'argocd', 'gitea-runners', action, resource, object];
     // Exit code 1 is its way to say No.
-    const answer = await argocd(
-      'admin',
-      'settings',
-      'rbac',
-      'can',
-      '-n',
-      'argocd',
-      'gitea-runners',
-      action,
-      resource,
-      object,
-    ).catch((error: unknown) => z.object({ code: z.literal(1), stdout: z.string() }).parse(error).stdout);
+    const answer = await argocd(...can).catch(
+      (error: unknown) => z.object({ code: z.literal(1), stdout: z.string() }).parse(error).stdout,
+    );
 
     expect(answer.trim()).toBe(expected);
   });
 });
 
-describe('the health of a RunnerGroup in Argo CD', () => {
-  const ready = (status: string): unknown => ({
-    conditions: [
-      { type: 'GiteaReachable', status: 'False', reason: 'Other', message: 'not this one' },
-      { type: 'Ready', status, reason: 'GiteaFailed', message: 'list jobs: 401' },
-    ],
-  });
-  const CASES = [
-    ['Progressing', 'Waiting for gitea-runners serve', {}],
-    ['Progressing', 'Waiting for gitea-runners serve', { spec: { suspend: false }, status: { activeRunners: 1 } }],
-    ['Progressing', 'list jobs: 401', { status: ready('Unknown') }],
-    ['Degraded', 'GiteaFailed: list jobs: 401', { status: ready('False') }],
-    ['Degraded', 'GiteaFailed: list jobs: 401', { spec: { suspend: true }, status: ready('False') }],
-    ['Suspended', 'No new runners: spec.suspend is true', { spec: { suspend: true }, status: ready('True') }],
-    ['Healthy', 'list jobs: 401', { status: ready('True') }],
-  ] as const;
-
-  it.each(CASES)('is %s, "%s"', async (status, message, parts) => {
-    const group = { apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerGroup', metadata: { name: 'ci' }, ...parts };
-    const file = join(playground.folder, 'group.json');
-    writeFileSync(file, JSON.stringify(group));
-
-    const answer = await argocd(
-      ...['admin', 'settings', 'resource-overrides', 'health', file],
-      ...['--argocd-cm-path', join('install', 'argocd-cm.yaml')],
-    );
-
-    expect(answer.trim().split('\n')).toEqual([`STATUS: ${status}`, `MESSAGE: ${message}`]);
-  });
-});
-
 describe('the kustomize component', () => {
   it('makes the same of Argo CD as install.yaml, with the image that was asked for', async () => {
-    const folder = join(playground.folder, 'kustomize');
+    const folder = join(cluster.playground.folder, 'kustomize');
     mkdirSync(folder);
     cpSync('install', join(folder, 'install'), { recursive: true });
     cpSync(STOCK, join(folder, 'argocd.yaml'));
@@ -302,7 +246,8 @@ describe('the kustomize component', () => {
     const found = parseAllDocuments(rendered.replaceAll('registry.example.com/', '')).map((document): unknown =>
       document.toJS(),
     );
-    const repoServer = found.flatMap((object) => Deployment.safeParse(object).data ?? []).filter(isRepoServer);
+    const deployments = found.flatMap((object) => Deployment.safeParse(object).data ?? []);
+    const repoServer = deployments.filter(({ metadata }) => metadata.name === 'argocd-repo-server');
     expect(rendered.split(`image: registry.example.com/argocd-gitea-runners:${packageJson.version}\n`).length - 1).toBe(
       2,
     );
@@ -316,16 +261,9 @@ describe('the kustomize component', () => {
         volumes: expect.arrayContaining([...podOf('argocd-repo-server').volumes]),
       }),
     ]);
-    await kubectl(
-      ['apply', '--server-side', '--force-conflicts', '--dry-run=server', '--validate=strict', '-f', '-'],
-      rendered,
-    );
+    await kubectl(['apply', ...SERVER_SIDE, '--dry-run=server', '--validate=strict', '-f', '-'], rendered);
   });
 });
-
-function isRepoServer({ metadata }: { readonly metadata: { readonly name: string } }): boolean {
-  return metadata.name === 'argocd-repo-server';
-}
 
 describe('remove-from-argocd.yaml', () => {
   it('leaves Argo CD as its own manifests made it', async () => {

@@ -14,16 +14,7 @@ export async function apply({ kubernetes }: Stack, ...items: readonly object[]):
   await kubernetes.kubectl(['apply', '--server-side', '-f', '-'], JSON.stringify(list));
 }
 
-/** The Secret with the registration token, and the container of a runner that reads it. */
-export async function registrationSecret({ gitea }: Stack, namespace: string): Promise<object> {
-  return {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { name: 'gitea-runner', namespace },
-    stringData: { 'registration-token': await gitea.admin.registrationToken(`/orgs/${ORG}`) },
-  };
-}
-
+/** Of a runner, with the token of Secret gitea-runner. */
 function container({ gitea }: Stack, label: string, ephemeral: boolean): object {
   return {
     name: 'runner',
@@ -170,13 +161,9 @@ export async function startKeda(stack: Stack, label: string): Promise<void> {
     }
     await apply(stack, object);
   }
-  await kubernetes.kubectl(['rollout', 'status', '-n', 'keda', 'deployment/keda-operator', '--timeout=180s']);
-  const secret = {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { name: 'keda-gitea', namespace: 'ci' },
-    stringData: { token: await gitea.admin.createToken(['read:organization', 'read:repository', 'read:user']) },
-  };
+  await kubernetes.rolledOut('keda', 'deployment/keda-operator');
+  const token = await gitea.admin.createToken(['read:organization', 'read:repository', 'read:user']);
+  await kubernetes.putSecret('ci', 'keda-gitea', { token });
   const authentication = {
     apiVersion: 'keda.sh/v1alpha1',
     kind: 'TriggerAuthentication',
@@ -205,5 +192,5 @@ export async function startKeda(stack: Stack, label: string): Promise<void> {
       triggers: [trigger],
     },
   };
-  await apply(stack, secret, authentication, scaled);
+  await apply(stack, authentication, scaled);
 }

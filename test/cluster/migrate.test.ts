@@ -3,37 +3,28 @@
  * from KEDA, which is built for it.
  */
 import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { beforeAll, expect, inject, it, onTestFinished } from 'vitest';
+import { join } from 'node:path';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { docScript } from '../packaging/doc-blocks.ts';
 import type { ApiJob } from '../servers/account.ts';
 import { sleep, waitUntil } from '../servers/process.ts';
 import { workflow } from '../servers/workflows.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { GROUPS_REPOSITORY, Installation, ORG, refresh } from './install.ts';
-import {
-  apply,
-  OPERATOR_NAMESPACE,
-  registrationSecret,
-  startKeda,
-  startOperator,
-  staticRunners,
-} from './migrate-old.ts';
+import { GROUPS_REPOSITORY, type Installation, ORG, refresh } from './install.ts';
+import { apply, OPERATOR_NAMESPACE, startKeda, startOperator, staticRunners } from './migrate-old.ts';
+import { type Begun, begin } from './one-job.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
-import { type Stack, startStack } from './stack/stack.ts';
+import type { Stack } from './stack/stack.ts';
 
 let stack: Stack;
 let installation: Installation;
+let kubectl: Begun['kubectl'];
 
 interface Row {
   readonly id: number;
   readonly name: string;
   readonly busy: boolean;
-}
-
-function kubectl(...args: readonly string[]): Promise<string> {
-  return stack.kubernetes.kubectl(args);
 }
 
 async function until(what: string, check: () => Promise<boolean>): Promise<void> {
@@ -140,8 +131,9 @@ async function runners(): Promise<readonly Row[]> {
 
 /** Waits for the Jobs of busy runners, and deletes those of idle ones by name. A runner's name begins with that of its Job. */
 async function endJobs(namespace: string): Promise<void> {
-  const path = 'jsonpath={.items[?(@.status.active)].metadata.name}';
-  const active = async () => (await kubectl('get', 'jobs', '-n', namespace, '-o', path)).split(' ').filter(Boolean);
+  const path = '{.items[?(@.status.active)].metadata.name}';
+  const names = () => stack.kubernetes.field(path, 'jobs', '-n', namespace);
+  const active = async () => (await names()).split(' ').filter(Boolean);
   await until('no old runner is busy', async () => {
     const [left, rows] = [await active(), await runners()];
     return left.every((job) => rows.some(({ name, busy }) => name.startsWith(job) && !busy));
@@ -150,11 +142,10 @@ async function endJobs(namespace: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  stack = await startStack(inject('clusterBuilds'), (line) => void process.stdout.write(`migrate: ${line}\n`));
-  installation = await Installation.prepare(stack, inject('clusterBuilds'));
-  installation.program('gitea-runners', `exec ${process.execPath} ${resolve('lib/gitea-runners.cjs')} "$@"`);
+  ({ stack, installation, kubectl } = await begin('migrate'));
   await kubectl('create', 'namespace', 'ci');
-  await apply(stack, await registrationSecret(stack, 'ci'));
+  const token = await stack.gitea.admin.registrationToken(`/orgs/${ORG}`);
+  await stack.kubernetes.putSecret('ci', 'gitea-runner', { 'registration-token': token });
 });
 
 closeAfterTests(() => stack);

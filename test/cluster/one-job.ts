@@ -1,13 +1,37 @@
-import { expect } from 'vitest';
+import { expect, inject } from 'vitest';
 import { waitUntil } from '../servers/process.ts';
 import { workflow } from '../servers/workflows.ts';
-import { ORG } from './install.ts';
-import type { Stack } from './stack/stack.ts';
+import { exampleGroup, GROUPS_REPOSITORY, Installation, ORG, refresh } from './install.ts';
+import { type Stack, startStack } from './stack/stack.ts';
 
-/** A repository whose CI job of so many seconds a person can start. */
-export async function addBuild({ gitea: { admin } }: Stack, seconds = 1): Promise<void> {
+/** What tests of an installation begin with. */
+export interface Begun {
+  readonly stack: Stack;
+  readonly installation: Installation;
+  readonly kubectl: (...args: readonly string[]) => Promise<string>;
+  readonly say: (line: string) => void;
+}
+
+/** A stack, the reader's shell in it, and a repository whose CI job of so many seconds a person can start. @param name before each line */
+export async function begin(name: string, seconds = 1): Promise<Begun> {
+  const say = (line: string): void => void process.stdout.write(`${name}: ${line}\n`);
+  const stack = await startStack(inject('clusterBuilds'), say);
+  const installation = await Installation.prepare(stack, inject('clusterBuilds'));
+  const { admin } = stack.gitea;
   await admin.createRepo('web', ORG);
   await admin.addWorkflow(`${ORG}/web`, 'build.yml', workflow({ build: { runsOn: 'linux', seconds } }));
+  return { stack, installation, kubectl: (...args) => stack.kubernetes.kubectl(args), say };
+}
+
+/** Puts the example's group into git, and has Argo CD look. */
+export async function addGroup(stack: Stack): Promise<void> {
+  await stack.gitea.admin.putFile(GROUPS_REPOSITORY, 'ci.yaml', exampleGroup(stack));
+  await refresh(stack);
+}
+
+export async function groupIsReady({ kubernetes }: Stack): Promise<void> {
+  for (const what of ['create', 'condition=Ready'])
+    await kubernetes.kubectl(['wait', '-n', 'runners', 'runnergroup/ci', `--for=${what}`, '--timeout=180s']);
 }
 
 /** One CI job, from its start by a person to its success. */

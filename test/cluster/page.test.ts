@@ -1,48 +1,39 @@
 /** docs/page.md, walked on a real cluster: the page comes with the chart, behind an Ingress with TLS, and a person signs in with Gitea. */
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { stringify } from 'yaml';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SERVE_SELECTOR } from '../../src/shared/installed/names.ts';
 import { docScript } from '../packaging/doc-blocks.ts';
 import { addPerson, registerPage, signIn, startChromium } from '../servers/page-rig.ts';
 import { makeCertificates } from '../support/certificate.ts';
 import { TlsFront } from '../support/tls-front.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { exampleGroup, GROUPS_REPOSITORY, Installation, ORG, refresh } from './install.ts';
-import { addBuild } from './one-job.ts';
-import { type Stack, startStack } from './stack/stack.ts';
+import { type Installation, ORG } from './install.ts';
+import { addGroup, type Begun, begin } from './one-job.ts';
+import { succeeds } from './stack/kubernetes.ts';
+import type { Stack } from './stack/stack.ts';
 
 const HOST = 'runners.example.com';
-const SERVE = ['-n', 'argocd', '-l', 'app.kubernetes.io/component=serve'];
 
 let stack: Stack;
 let installation: Installation;
+let kubectl: Begun['kubectl'];
 let ingress: TlsFront;
 let browser: Browser;
 let page: Page;
 let url: string;
 
-function kubectl(...args: readonly string[]): Promise<string> {
-  return stack.kubernetes.kubectl(args);
-}
-
 /** Whether a replica answers behind the Service. */
 function answers(): Promise<boolean> {
-  return stack.machine.run('curl', ['--silent', '--max-time', '1', ingress.target]).then(
-    () => true,
-    () => false,
-  );
+  return succeeds(stack.machine.run('curl', ['--silent', '--max-time', '1', ingress.target]));
 }
 
 beforeAll(async () => {
-  stack = await startStack(inject('clusterBuilds'), (line) => void process.stdout.write(`page: ${line}\n`));
-  installation = await Installation.prepare(stack, inject('clusterBuilds'));
+  ({ stack, installation, kubectl } = await begin('page', 600));
   const { gitea, machine } = stack;
   ingress = await TlsFront.start('', makeCertificates(HOST), machine.outside);
   url = `https://${HOST}:${ingress.port}`;
   browser = await startChromium(`MAP ${HOST} ${machine.outside}`);
-  await addBuild(stack, 600);
   await addPerson(gitea, 'olga');
   const [team] = (await gitea.admin.call('GET', `/orgs/${ORG}/teams`)) as readonly { readonly id: number }[];
   await gitea.admin.call('PUT', `/teams/${team?.id}/members/olga`);
@@ -57,25 +48,20 @@ afterAll(async () => {
 
 it('comes with the chart of an installation that had none', async () => {
   const { client_id: clientId, client_secret: secret } = await registerPage(stack.gitea, url);
-  const [repository, tag] = installation.image.split(/:(?=[^:/]*$)/);
-  const values = join(installation.folder, 'values.yaml');
-  const write = (more: object): void => writeFileSync(values, stringify({ image: { repository, tag }, ...more }));
-  installation.set('VALUES', 'values.yaml');
-  installation.set('CHART', 'install/chart');
   installation.set('PAGE_CLIENT_SECRET', secret);
-  write({});
-  for (const name of ['helm', 'helm-sidecar']) await installation.block(name);
+  installation.writeValues({});
+  await installation.block('helm', 'helm-sidecar');
   await stack.kubernetes.refreshDns();
-  for (const name of ['secrets', 'application']) await installation.block(name);
-  await stack.gitea.admin.putFile(GROUPS_REPOSITORY, 'ci.yaml', exampleGroup(stack));
-  await refresh(stack);
+  await installation.block('secrets', 'application');
+  await addGroup(stack);
 
   await installation.shell('page-secret', docScript(readFileSync('docs/page.md', 'utf8'), 'page-secret'));
-  write({ page: { enabled: true, url, gitea: stack.gitea.url, clientId } });
+  installation.writeValues({ page: { enabled: true, url, gitea: stack.gitea.url, clientId } });
   // Until the old pods are gone the Service leads to them, too: it has the port as a number, and only the new ones answer there.
   await stack.replacePods('argocd', 'gitea-runners', () => installation.block('helm'));
 
-  ingress.target = `http://${await kubectl('get', 'service', 'gitea-runners-page', '-n', 'argocd', '-o', 'jsonpath={.spec.clusterIP}')}`;
+  const { field } = stack.kubernetes;
+  ingress.target = `http://${await field('{.spec.clusterIP}', 'service', 'gitea-runners-page', '-n', 'argocd')}`;
   // The pod is ready a moment before kube-proxy leads its Service there. A connection of that moment is lost for two minutes.
   await stack.machine.until('the page', answers);
   page = await signIn(browser, url, 'olga', { ignoreHTTPSErrors: true });
@@ -85,7 +71,7 @@ it('shows the job of the person with its runner, and an owner of the group sees 
   await stack.gitea.admin.dispatch(`${ORG}/web`, 'build.yml');
   const row = page.locator('li', { has: page.locator('.running') });
   await row.getByRole('link', { name: `${ORG}/web build` }).waitFor({ timeout: 120_000 });
-  const pod = await kubectl('get', 'pods', '-n', 'runners', '-o', 'jsonpath={.items[0].metadata.name}');
+  const pod = await stack.kubernetes.field('{.items[0].metadata.name}', 'pods', '-n', 'runners');
 
   await page.getByRole('link', { name: `${ORG}/web build` }).click();
   await page.getByRole('heading', { name: 'Why' }).waitFor();
@@ -112,7 +98,14 @@ it('loses no request while its replicas are replaced', async () => {
 });
 
 it('is the same on each replica of serve, for one who signed in at another', async () => {
-  const addresses = await kubectl('get', 'pods', ...SERVE, '-o', 'jsonpath={.items[*].status.podIP}');
+  const addresses = await stack.kubernetes.field(
+    '{.items[*].status.podIP}',
+    'pods',
+    '-n',
+    'argocd',
+    '-l',
+    SERVE_SELECTOR,
+  );
 
   expect(addresses.split(' ')).toHaveLength(2);
   for (const address of addresses.split(' ')) {

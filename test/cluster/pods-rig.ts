@@ -2,18 +2,20 @@
  * Pods of runners on a real kubelet, with the real runner and a real Gitea, without Argo CD: what a CI job is given, and what becomes
  * of its pod.
  */
-import { execFile } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { inject } from 'vitest';
+import { expect, inject } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import * as z from 'zod';
 import type { ContainerMode } from '../../src/config/runnergroup/runner-group.ts';
 import type { ApiJob } from '../servers/account.ts';
 import { buildCompose } from '../servers/build.ts';
 import { type Gitea, startGitea } from '../servers/gitea.ts';
-import { Playground, waitUntil } from '../servers/process.ts';
+import { type Playground, waitUntil } from '../servers/process.ts';
+import { runCli } from '../support/run-cli.ts';
+import { type Cluster, startCluster } from './stack/cluster.ts';
 import {
+  ciImage,
   ROOTLESS_IMAGE,
   RUNNER_WITH_CLIENT_IMAGE,
   rootlessImage,
@@ -21,15 +23,21 @@ import {
   sidecarImage,
 } from './stack/docker-images.ts';
 import { PAUSE_IMAGE, pauseImage, RUNNER_IMAGE, runnerImage } from './stack/images.ts';
-import { type Kubernetes, startKubernetes } from './stack/kubernetes.ts';
+import type { Kubernetes } from './stack/kubernetes.ts';
 import { collectLogs } from './stack/logs.ts';
-import { Machine, needPackages } from './stack/machine.ts';
+import type { Machine } from './stack/machine.ts';
+import { Registry } from './stack/registry.ts';
 
 const ORG = 'acme';
 export const REPOSITORY = `${ORG}/web`;
 export const LEVEL = `/orgs/${ORG}` as const;
 /** `docker compose` is in the images with docker's client. It is built for it. */
 export const HAS_COMPOSE = process.env['DOCKER_COMPOSE'] === 'build';
+/** The modes with docker, and an image with a client of it. */
+export const DOCKER_MODES = [
+  { mode: 'dind', image: RUNNER_WITH_CLIENT_IMAGE },
+  { mode: 'dind-rootless', image: ROOTLESS_IMAGE },
+] as const;
 /** How long a step of a test may take. */
 export const within = { timeoutMs: 240_000 };
 
@@ -51,41 +59,59 @@ export interface Wanted {
 }
 
 const Annotations = z.record(z.string(), z.string()).default({});
-const Job = z.object({ metadata: z.object({ name: z.string(), annotations: Annotations }) });
+export const Job = z.object({ metadata: z.object({ name: z.string(), annotations: Annotations }) });
 const Jobs = z.object({ items: z.array(Job) });
 
 /** A Job that `generate` printed. */
 export interface PrintedJob {
   readonly name: string;
   readonly manifest: string;
+  /** Argo CD leaves it as it is, and makes none. */
+  readonly isSkipped?: boolean;
+}
+
+function printedJobs(text: string): readonly PrintedJob[] {
+  return parseAllDocuments(text).flatMap((document) => {
+    const { data } = Job.safeParse(document.toJS());
+    if (!data) return [];
+    const { name, annotations } = data.metadata;
+    const isSkipped = annotations['argocd.argoproj.io/hook'] === 'Skip';
+    return [{ name, manifest: document.toString({ lineWidth: 0 }), isSkipped }];
+  });
+}
+
+/** A CI job that succeeded on the runner of this name, and what it said. */
+export interface Ran {
+  readonly name: string;
+  readonly job: ApiJob;
+  readonly log: string;
 }
 
 export class PodsRig {
   readonly playground: Playground;
   readonly machine: Machine;
   readonly kubernetes: Kubernetes;
+  readonly images: string;
   readonly gitea: Gitea;
+  readonly #close: Cluster['close'];
+  #registry: Registry | undefined;
 
-  private constructor(playground: Playground, machine: Machine, kubernetes: Kubernetes, gitea: Gitea) {
-    this.playground = playground;
-    this.machine = machine;
-    this.kubernetes = kubernetes;
+  private constructor(cluster: Cluster, gitea: Gitea) {
+    this.playground = cluster.playground;
+    this.machine = cluster.machine;
+    this.kubernetes = cluster.kubernetes;
+    this.images = cluster.images;
+    this.#close = cluster.close;
     this.gitea = gitea;
   }
 
   /** Starts all of it, about half a minute. `name` names its folder. Ends what it has started when it fails. @param runtime of the node */
   static async start(name: string, runtime?: string): Promise<PodsRig> {
-    needPackages();
     const builds = inject('clusterBuilds');
     const compose = HAS_COMPOSE ? buildCompose((line) => process.stdout.write(`servers: ${line}\n`)) : undefined;
-    const playground = new Playground(name);
-    let machine: Machine | undefined;
+    const cluster = await startCluster(name, builds.kubernetes, runtime);
     try {
-      const images = join(playground.folder, 'images');
-      for (const large of [images, join(playground.folder, 'kubernetes')]) playground.removeAtEnd(large);
-      mkdirSync(images);
-      machine = await Machine.start(playground);
-      const kubernetes = await startKubernetes(machine, builds.kubernetes, runtime);
+      const { images, kubernetes, machine, playground } = cluster;
       await kubernetes.startNode();
       const writers = {
         [PAUSE_IMAGE]: pauseImage,
@@ -101,51 +127,47 @@ export class PodsRig {
         rmSync(tar);
       }
       const gitea = await startGitea('1.27.3', builds.gitea, playground, { address: machine.outside });
-      const rig = new PodsRig(playground, machine, kubernetes, gitea);
       await gitea.admin.createOrg(ORG);
       await gitea.admin.createRepo('web', ORG);
       await kubernetes.kubectl(['create', 'namespace', 'runners']);
-      await rig.secret('good', await gitea.admin.registrationToken(LEVEL));
-      return rig;
+      await kubernetes.putSecret('runners', 'good', { token: await gitea.admin.registrationToken(LEVEL) });
+      return new PodsRig(cluster, gitea);
     } catch (error) {
-      await machine?.close();
-      await playground.close(true);
+      await cluster.close(true);
       throw error;
     }
   }
 
-  /** Ends everything. Of the folder the logs stay when `keep`, and what they say is printed. */
   async close(keep: boolean): Promise<void> {
-    if (keep)
-      process.stdout.write(`${await collectLogs(this.machine, this.kubernetes)}\nlogs: ${this.playground.folder}\n`);
-    await this.machine.close();
-    await this.playground.close(keep);
+    this.#registry?.close();
+    await this.#close(keep);
   }
 
-  async secret(name: string, value: string): Promise<void> {
-    const text = {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { name, namespace: 'runners' },
-      stringData: { token: value },
-    };
-    await this.kubernetes.kubectl(['apply', '-f', '-'], JSON.stringify(text));
+  /** Starts a registry that runners and their CI jobs reach. */
+  async startRegistry(): Promise<Registry> {
+    this.#registry = await Registry.start(this.machine.outside);
+    return this.#registry;
   }
 
-  /** The folder with the one RunnerGroup. */
-  groupFolder(wanted: Wanted): string {
-    const {
-      mode = 'host',
-      image = RUNNER_IMAGE,
-      labels = ['linux:host'],
-      secret = 'good',
-      url = this.gitea.url,
-    } = wanted;
-    const folder = this.playground.makeFolder('groups');
-    const group = {
+  /** Starts it with the image of CI jobs, and more programs in that. Answers the image's whole name. */
+  async serveCiImage(...programs: readonly string[]): Promise<string> {
+    const archive = join(this.images, 'ci.tar');
+    await ciImage(archive, ...programs);
+    return (await this.startRegistry()).add('ci:1', archive, join(this.images, 'ci'));
+  }
+
+  collectLogs(): Promise<string> {
+    return collectLogs(this.machine, this.kubernetes);
+  }
+
+  /** A RunnerGroup. */
+  group(wanted: Wanted, name = 'ci', namespace = 'runners'): object {
+    const { mode = 'host', image = RUNNER_IMAGE, labels = ['linux:host'] } = wanted;
+    const { secret = 'good', url = this.gitea.url } = wanted;
+    return {
       apiVersion: 'gitea.bpg.pw/v1alpha1',
       kind: 'RunnerGroup',
-      metadata: { name: 'ci', namespace: 'runners' },
+      metadata: { name, namespace },
       spec: {
         scope: 'org',
         org: ORG,
@@ -160,24 +182,31 @@ export class PodsRig {
         ...wanted.spec,
       },
     };
-    writeFileSync(join(folder, 'ci.yaml'), stringify(group));
+  }
+
+  /** The folder with the one RunnerGroup. */
+  groupFolder(wanted: Wanted): string {
+    const folder = this.playground.makeFolder('groups');
+    writeFileSync(join(folder, 'ci.yaml'), stringify(this.group(wanted)));
     return folder;
   }
 
-  /** Our program, with a token for the Gitea at `url`. */
-  ours(url: string, ...words: readonly string[]): Promise<string> {
-    return this.#ours({ GITEA_URL: url }, words);
+  /** A workflow with one job of one step, in `file`; the job has the file's name. @param more of the job */
+  async addWorkflow(file: string, script: string, more: Readonly<Record<string, unknown>> = {}): Promise<void> {
+    await this.gitea.admin.addWorkflow(REPOSITORY, file, workflowOf(file.replace('.yml', ''), script, more));
   }
 
-  #ours(more: Readonly<Record<string, string>>, words: readonly string[]): Promise<string> {
-    const program = join(import.meta.dirname, '..', '..', 'lib', 'gitea-runners.cjs');
-    const env = { PATH: process.env['PATH'] ?? '', GITEA_TOKEN: this.gitea.admin.token, ...more };
-    return new Promise((resolve, reject) => {
-      execFile(process.execPath, [program, ...words], { env, timeout: 240_000 }, (error, stdout, stderr) => {
-        if (error) reject(new Error(`${words.join(' ')}: ${stderr}`));
-        else resolve(stdout);
-      });
-    });
+  /** Flags with which our program sees the cluster. */
+  get seen(): readonly string[] {
+    return ['--kubeconfig', this.kubernetes.kubeconfig];
+  }
+
+  /** What our program prints, with a token for Gitea. @throws with what it says */
+  async ours(words: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<string> {
+    const env = { GITEA_URL: this.gitea.url, GITEA_TOKEN: this.gitea.admin.token, ...more };
+    const { code, stdout, stderr } = await runCli(words, env, '.', 240_000);
+    if (code !== 0) throw new Error(`${words.join(' ')}: ${stderr}`);
+    return stdout;
   }
 
   /** Queues a CI job of the workflow `file`. Answers the Job that `generate` prints for it. */
@@ -190,15 +219,12 @@ export class PodsRig {
 
   /** The Job that `generate` prints for the only CI job that is queued. */
   async generate(wanted: Wanted): Promise<PrintedJob> {
-    const url = wanted.url ?? this.gitea.url;
-    const sight = wanted.seesJobs ? ['--kubeconfig', this.kubernetes.kubeconfig] : ['--cluster', 'off'];
-    const words = ['generate', ...sight, this.groupFolder(wanted)];
-    const printed = await this.#ours({ GITEA_URL: url, ...wanted.env }, words);
+    const sight = wanted.seesJobs ? this.seen : ['--cluster', 'off'];
+    const env = { ...(wanted.url !== undefined && { GITEA_URL: wanted.url }), ...wanted.env };
+    const printed = await this.ours(['generate', ...sight, this.groupFolder(wanted)], env);
     const there = wanted.seesJobs ? await this.kubernetes.kubectl(['get', 'jobs', '-n', 'runners', '-o', 'name']) : '';
-    for (const document of parseAllDocuments(printed)) {
-      const { metadata } = z.object({ metadata: z.object({ name: z.string() }) }).parse(document.toJS());
-      if (!there.includes(metadata.name)) return { name: metadata.name, manifest: document.toString({ lineWidth: 0 }) };
-    }
+    const made = printedJobs(printed).find(({ name }) => !there.includes(name));
+    if (made) return made;
     throw new Error(`no new Job is printed:\n${printed}`);
   }
 
@@ -232,6 +258,20 @@ export class PodsRig {
     return ended;
   }
 
+  /** The same for a CI job that succeeds on this runner. */
+  async succeeded(name: string): Promise<Ran> {
+    const job = await this.done(name);
+    const log = await this.logOfJob(job);
+    expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
+    return { name, job, log };
+  }
+
+  /** Starts the runner of the only CI job that is not over, and waits for their success. */
+  async run({ name, manifest }: PrintedJob): Promise<Ran> {
+    await this.apply(manifest);
+    return await this.succeeded(name);
+  }
+
   /** What a CI job has said so far. */
   async logOfJob({ id }: ApiJob): Promise<string> {
     const { status, body } = await this.gitea.admin.ask('GET', `/repos/${REPOSITORY}/actions/jobs/${id}/logs`);
@@ -239,8 +279,8 @@ export class PodsRig {
   }
 
   async conditions(name: string): Promise<string> {
-    const path = 'jsonpath={.status.conditions[?(@.status=="True")].type}';
-    return await this.kubernetes.kubectl(['get', 'job', '-n', 'runners', name, '--ignore-not-found', '-o', path]);
+    const path = '{.status.conditions[?(@.status=="True")].type}';
+    return await this.kubernetes.field(path, 'job', '-n', 'runners', name, '--ignore-not-found');
   }
 
   async logOf(name: string, container: string): Promise<string> {
@@ -253,25 +293,30 @@ export class PodsRig {
     return (await this.kubernetes.kubectl(words)).trim();
   }
 
+  /** A field of the Job's pod; empty when there is none. @param path below the pod, such as `.spec.nodeName` */
+  async ofPod(name: string, path: string): Promise<string> {
+    return await this.kubernetes.field(`{.items[*]${path}}`, 'pods', '-n', 'runners', '-l', `job-name=${name}`);
+  }
+
+  async podGoes(name: string, timeoutMs = within.timeoutMs): Promise<void> {
+    await waitUntil('the pod is gone', async () => (await this.podOf(name)) === '', { timeoutMs });
+  }
+
   /** A sync as Argo CD does it: what is printed and not skipped is applied, what is not printed and not pinned is pruned. */
   async sync(wanted: Wanted): Promise<readonly string[]> {
-    const folder = this.groupFolder(wanted);
-    const text = await this.ours(this.gitea.url, 'generate', '--kubeconfig', this.kubernetes.kubeconfig, folder);
-    const printed = new Map<string, { readonly skip: boolean; readonly text: string }>();
-    for (const document of parseAllDocuments(text)) {
-      const parsed = Job.safeParse(document.toJS());
-      if (!parsed.success) continue;
-      const { name, annotations } = parsed.data.metadata;
-      const skip = annotations['argocd.argoproj.io/hook'] === 'Skip';
-      printed.set(name, { skip, text: document.toString({ lineWidth: 0 }) });
-    }
+    const printed = await this.printed(this.groupFolder(wanted));
     const live = Jobs.parse(JSON.parse(await this.kubernetes.kubectl(['get', 'jobs', '-n', 'runners', '-o', 'json'])));
     for (const { metadata } of live.items) {
       const isPinned = metadata.annotations['argocd.argoproj.io/sync-options'] === 'Prune=false';
-      if (!printed.has(metadata.name) && !isPinned) await this.remove(metadata.name);
+      if (!printed.some(({ name }) => name === metadata.name) && !isPinned) await this.remove(metadata.name);
     }
-    for (const { skip, text: manifest } of printed.values()) if (!skip) await this.apply(manifest);
-    return [...printed.keys()];
+    for (const { isSkipped, manifest } of printed) if (!isSkipped) await this.apply(manifest);
+    return printed.map(({ name }) => name);
+  }
+
+  /** The Jobs that `generate` prints for the groups of a folder and the cluster. */
+  async printed(folder: string): Promise<readonly PrintedJob[]> {
+    return printedJobs(await this.ours(['generate', ...this.seen, folder]));
   }
 
   /** As Argo CD's prune: the Job goes, and its pod is asked to end. */

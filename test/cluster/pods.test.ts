@@ -7,12 +7,11 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { installText } from '../packaging/manifests.ts';
-import type { ApiJob } from '../servers/account.ts';
 import { cacheAction } from '../servers/actions-cache.ts';
 import { waitUntil } from '../servers/process.ts';
 import { startQuietServe } from '../support/quiet-serve.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { LEVEL, PodsRig, REPOSITORY, type Wanted, within, workflowOf } from './pods-rig.ts';
+import { LEVEL, PodsRig, REPOSITORY, type Wanted, within } from './pods-rig.ts';
 import { ROOTLESS_IMAGE } from './stack/docker-images.ts';
 import { RUNNER_IMAGE, RUNNER_WITH_NODE_IMAGE, runnerWithNodeImage } from './stack/images.ts';
 import { startLoginRegistry } from './stack/login-registry.ts';
@@ -27,7 +26,7 @@ let kubectl: PodsRig['kubernetes']['kubectl'];
 beforeAll(async () => {
   rig = await PodsRig.start('pods');
   kubectl = rig.kubernetes.kubectl;
-  await kubectl(['apply', '-f', '-'], installText('crd.yaml'));
+  await rig.kubernetes.apply(installText('crd.yaml'));
 });
 
 closeAfterTests(() => rig);
@@ -46,23 +45,10 @@ async function addWorkflow(file: string, label: string, ...steps: readonly objec
   await rig.gitea.admin.addWorkflow(REPOSITORY, file, JSON.stringify({ on: 'workflow_dispatch', jobs: { job } }));
 }
 
-/** Queues a CI job, runs its runner, and answers both with the job's log. */
-async function ran(file: string, wanted: Wanted): Promise<{ job: ApiJob; name: string; log: string }> {
-  const { name, manifest } = await rig.queue(file, wanted);
-  await rig.apply(manifest);
-  const job = await rig.done(name);
-  return { job, name, log: await rig.logOfJob(job) };
-}
-
-/** Of the Job's pod: a field, as kubectl prints it. */
-async function ofPod(name: string, path: string): Promise<string> {
-  return await kubectl(['get', 'pods', '-n', 'runners', '-l', `job-name=${name}`, '-o', `jsonpath={.items[*]${path}}`]);
-}
-
 /** The Job's pod will not start. It is removed, so that the CI job waits for another runner. */
 async function removeStuck(name: string): Promise<void> {
   await rig.remove(name);
-  await waitUntil('the pod is gone', async () => (await rig.podOf(name)) === '', within);
+  await rig.podGoes(name);
 }
 
 describe('examples/pods/gpu.yaml', () => {
@@ -74,28 +60,20 @@ describe('examples/pods/gpu.yaml', () => {
     await kubectl(['patch', 'node', 'node1', '--subresource=status', '--type=json', '-p', JSON.stringify(capacity)]);
     await kubectl(['taint', 'node', 'node1', TAINT]);
     try {
-      await rig.gitea.admin.addWorkflow(
-        REPOSITORY,
-        'gpu.yml',
-        workflowOf('gpu', 'echo "on the GPU"', { 'runs-on': 'gpu' }),
-      );
+      await rig.addWorkflow('gpu.yml', 'echo "on the GPU"', { 'runs-on': 'gpu' });
       const without = await rig.queue('gpu.yml', example(GPU, { image: ROOTLESS_IMAGE, podTemplate: undefined }));
       await rig.apply(without.manifest);
       const unschedulable = async (): Promise<boolean> =>
-        (await ofPod(without.name, '.status.conditions[?(@.type=="PodScheduled")].reason')) === 'Unschedulable';
+        (await rig.ofPod(without.name, '.status.conditions[?(@.type=="PodScheduled")].reason')) === 'Unschedulable';
       await waitUntil('a runner without the toleration cannot be placed', unschedulable, within);
       await removeStuck(without.name);
 
-      const { name, manifest } = await rig.generate(example(GPU, { image: ROOTLESS_IMAGE }));
-      await rig.apply(manifest);
-      const job = await rig.done(name);
+      const { name, log } = await rig.run(await rig.generate(example(GPU, { image: ROOTLESS_IMAGE })));
 
-      const log = await rig.logOfJob(job);
-      expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
       expect(log).toContain('on the GPU');
-      expect(await ofPod(name, '.spec.nodeName')).toBe('node1');
+      expect(await rig.ofPod(name, '.spec.nodeName')).toBe('node1');
       const gpus = '.spec.containers[?(@.name=="runner")].resources.limits.nvidia\\.com/gpu';
-      expect(await ofPod(name, gpus)).toBe('1');
+      expect(await rig.ofPod(name, gpus)).toBe('1');
     } finally {
       await kubectl(['taint', 'node', 'node1', `${TAINT}-`]);
     }
@@ -119,17 +97,14 @@ describe('examples/pods/private-registry.yaml', () => {
 
     const refused = await rig.queue('own-image.yml', example(OWN_IMAGE, { podTemplate: secretless }));
     await rig.apply(refused.manifest);
-    const why = (): Promise<string> => ofPod(refused.name, '.status.initContainerStatuses[*].state.waiting.message');
+    const why = (): Promise<string> =>
+      rig.ofPod(refused.name, '.status.initContainerStatuses[*].state.waiting.message');
     await waitUntil('the registry wants a login', async () => (await why()).includes('401 Unauthorized'), within);
     await removeStuck(refused.name);
-    const { name, manifest } = await rig.generate(example(OWN_IMAGE, { podTemplate }));
-    await rig.apply(manifest);
-    const job = await rig.done(name);
+    const { name, log } = await rig.run(await rig.generate(example(OWN_IMAGE, { podTemplate })));
 
-    const log = await rig.logOfJob(job);
-    expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
     expect(log).toContain('from the registry');
-    expect(await ofPod(name, '.spec.containers[?(@.name=="runner")].image')).toBe(image);
+    expect(await rig.ofPod(name, '.spec.containers[?(@.name=="runner")].image')).toBe(image);
   });
 });
 
@@ -140,15 +115,11 @@ describe('examples/pods/restricted.yaml', () => {
     try {
       await addWorkflow('small.yml', 'small', { run: 'echo "$PIP_INDEX_URL as $(id -u)"; touch /cache/written' });
 
-      const { job, name, log } = await ran(
-        'small.yml',
-        example('examples/pods/restricted.yaml', { image: RUNNER_IMAGE }),
-      );
+      const wanted = example('examples/pods/restricted.yaml', { image: RUNNER_IMAGE });
+      const { name, log } = await rig.run(await rig.queue('small.yml', wanted));
 
-      expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
       expect(log).toContain('https://pypi.example.com/simple as 1000');
-      const privileged = 'jsonpath={.items[*].metadata.name}';
-      expect(await kubectl(['get', 'pods', '-n', 'runners', '-o', privileged])).toContain(name);
+      expect(await rig.podOf(name)).toContain(name);
     } finally {
       await kubectl(['label', 'namespace', 'runners', `${enforce}-`, `${enforce}-version-`]);
     }
@@ -157,14 +128,14 @@ describe('examples/pods/restricted.yaml', () => {
 
 describe('install/examples/runnergroup-with-a-cache.yaml', () => {
   it('lets a second runner restore what the first one saved, by the server of install/cache.yaml', async () => {
-    const { machine, playground, kubernetes } = rig;
-    const tar = join(playground.folder, 'images', 'node.tar');
+    const { machine, kubernetes } = rig;
+    const tar = join(rig.images, 'node.tar');
     await runnerWithNodeImage(tar, inject('clusterBuilds').runner, cacheAction());
     await kubernetes.importImage(tar);
     const disk = join(machine.folder, 'cache-disk');
     mkdirSync(disk, { mode: 0o777 });
     await machine.run('chmod', ['777', disk]);
-    const volume = {
+    await kubernetes.apply({
       apiVersion: 'v1',
       kind: 'PersistentVolume',
       metadata: { name: 'cache' },
@@ -174,36 +145,22 @@ describe('install/examples/runnergroup-with-a-cache.yaml', () => {
         claimRef: { namespace: 'runners', name: 'gitea-runner-cache' },
         hostPath: { path: disk },
       },
-    };
-    await kubectl(['apply', '-f', '-'], JSON.stringify(volume));
-    const secret = [
-      'create',
-      'secret',
-      'generic',
-      'gitea-runner-cache',
-      '-n',
-      'runners',
-      '--from-literal=secret=s3cret',
-    ];
-    await kubectl(secret);
-    await kubectl(['apply', '-f', '-'], installText('cache.yaml').replace('gitea/runner:1.0.8', RUNNER_IMAGE));
-    await kubectl(['rollout', 'status', 'deployment/gitea-runner-cache', '-n', 'runners', '--timeout=2m']);
+    });
+    await kubernetes.putSecret('runners', 'gitea-runner-cache', { secret: 's3cret' });
+    await kubernetes.apply(installText('cache.yaml').replace('gitea/runner:1.0.8', RUNNER_IMAGE));
+    await kubernetes.rolledOut('runners', 'deployment/gitea-runner-cache');
     await kubernetes.refreshDns();
     const action = { run: 'cp -r /opt/action cache' };
     const use = (what: string) => ({ shell: undefined, uses: './cache', with: { do: what, path: 'kept', key: 'k1' } });
     const note = { run: 'mkdir kept && echo "written by the first runner" > kept/note' };
     await addWorkflow('save.yml', 'cached', action, note, use('save'));
     await addWorkflow('restore.yml', 'cached', action, use('restore'), { run: 'cat kept/note' });
-    const wanted = example(CACHED, {
-      image: RUNNER_WITH_NODE_IMAGE,
-      containerMode: 'host',
-      labels: ['cached:host'],
-    });
+    const host = { image: RUNNER_WITH_NODE_IMAGE, containerMode: 'host', labels: ['cached:host'] };
+    const wanted = example(CACHED, host);
 
-    const first = await ran('save.yml', wanted);
-    const second = await ran('restore.yml', wanted);
+    const first = await rig.run(await rig.queue('save.yml', wanted));
+    const second = await rig.run(await rig.queue('restore.yml', wanted));
 
-    expect([first.job.conclusion, second.job.conclusion], first.log + second.log).toEqual(['success', 'success']);
     expect(second.name).not.toBe(first.name);
     expect(second.log).toContain('the cache answered: k1');
     expect(second.log).toContain('written by the first runner');
@@ -221,10 +178,9 @@ describe('serve --registration-secrets', () => {
     const rights = ['gitea-runners.yaml', 'runners.yaml', 'registration-secrets.yaml']
       .flatMap((file) => parseAllDocuments(installText(file)).map((document) => document.toJS()))
       .filter(({ kind }) => kind === 'ServiceAccount' || /Role/.test(kind));
-    await kubectl(['apply', '-f', '-'], rights.map((object) => JSON.stringify(object)).join('\n---\n'));
+    await kubernetes.apply(...rights);
     const token = (await kubectl(['create', 'token', ACCOUNT, '-n', 'argocd'])).trim();
-    const config = JSON.parse(await kubectl(['config', 'view', '--raw', '-o', 'json', '--flatten']));
-    const ca = Buffer.from(config.clusters[0].cluster['certificate-authority-data'], 'base64').toString();
+    const ca = readFileSync(kubernetes.caFile, 'utf8');
     const apiToken = await gitea.admin.createToken(['write:organization']);
     return startQuietServe({
       cluster: { url: kubernetes.url, token: async () => token, ca },
@@ -242,7 +198,7 @@ describe('serve --registration-secrets', () => {
     await kubectl(['apply', '-f', rig.groupFolder(wanted)]);
     const { name, manifest } = await rig.queue('short.yml', wanted);
     await rig.apply(manifest);
-    const waits = (): Promise<string> => ofPod(name, '.status.initContainerStatuses[*].state.waiting.reason');
+    const waits = (): Promise<string> => rig.ofPod(name, '.status.initContainerStatuses[*].state.waiting.reason');
     await waitUntil('the pod waits', async () => (await waits()) === 'CreateContainerConfigError', within);
 
     const { events, end } = await startServe();
@@ -257,7 +213,7 @@ describe('serve --registration-secrets', () => {
       expect(metadata.managedFields.map(({ manager }: { manager: string }) => manager)).toContain(
         'gitea-runners-serve',
       );
-      const told = await kubectl(['get', 'events', '-n', 'runners', '-o', 'jsonpath={.items[*].reason}']);
+      const told = await rig.kubernetes.field('{.items[*].reason}', 'events', '-n', 'runners');
       expect(told.split(' ').filter((reason) => reason === 'RegistrationTokenWritten')).toHaveLength(1);
     } finally {
       await end();
@@ -273,17 +229,8 @@ describe('serve --registration-secrets', () => {
     ['create', '', false],
     ['list', '', false],
   ])('its rights: %s Secret "%s": %s', async (verb, name, allowed) => {
-    const question = {
-      apiVersion: 'authorization.k8s.io/v1',
-      kind: 'SubjectAccessReview',
-      spec: {
-        user: `system:serviceaccount:argocd:${ACCOUNT}`,
-        resourceAttributes: { namespace: 'runners', verb, resource: 'secrets', name },
-      },
-    };
+    const attributes = { namespace: 'runners', verb, resource: 'secrets', name };
 
-    const answer = JSON.parse(await kubectl(['create', '-o', 'json', '-f', '-'], JSON.stringify(question)));
-
-    expect(answer.status.allowed).toBe(allowed);
+    expect(await rig.kubernetes.may(ACCOUNT, attributes)).toBe(allowed);
   });
 });

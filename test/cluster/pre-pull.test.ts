@@ -6,14 +6,13 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { parseAllDocuments, stringify } from 'yaml';
-import { writeImage } from '../../scripts/oci-image.mjs';
+import { beforeAll, expect, inject, it } from 'vitest';
+import { stringify } from 'yaml';
 import { waitUntil } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { LEVEL, PodsRig, REPOSITORY, within, workflowOf } from './pods-rig.ts';
-import { PATH, runnerFiles } from './stack/images.ts';
-import { Registry } from './stack/registry.ts';
+import { LEVEL, PodsRig, within } from './pods-rig.ts';
+import { runnerImage } from './stack/images.ts';
+import type { Registry } from './stack/registry.ts';
 
 const MIB = Number(process.env['PRE_PULL_MIB'] ?? 32);
 
@@ -22,27 +21,20 @@ let registry: Registry;
 
 beforeAll(async () => {
   rig = await PodsRig.start('pre-pull');
-  registry = await Registry.start(rig.machine.outside);
+  registry = await rig.startRegistry();
   rig.kubernetes.allowPlainRegistry(registry.name);
-  await rig.gitea.admin.addWorkflow(REPOSITORY, 'short.yml', workflowOf('short', 'true'));
+  await rig.addWorkflow('short.yml', 'true');
 });
 
 closeAfterTests(() => rig);
 
-afterAll(() => registry?.close());
-
-/** A runner's image with so much in it that does not compress: no two have a layer in common. */
+/** A runner's image with a layer of its own, which does not compress. */
 async function largeImage(name: string): Promise<string> {
-  const unpacked = join(rig.playground.folder, 'images', name);
+  const unpacked = join(rig.images, name);
   const [out, data] = [`${unpacked}.tar`, `${unpacked}.data`];
   writeFileSync(data, '');
   for (let nth = 0; nth < MIB; nth += 1) writeFileSync(data, randomBytes(1024 ** 2), { flag: 'a' });
-  await writeImage({
-    out,
-    name: `${name}:1`,
-    layers: [{ files: [...runnerFiles(inject('clusterBuilds').runner), { path: '/opt/tools', source: data }] }],
-    config: { Entrypoint: ['/sbin/tini', '--', '/usr/local/bin/run.sh'], Env: [PATH], WorkingDir: '/data' },
-  });
+  await runnerImage(out, inject('clusterBuilds').runner, `${name}:1`, [{ path: '/opt/tools', source: data }]);
   const added = registry.add(`${name}:1`, out, unpacked);
   for (const file of [out, data, unpacked]) rmSync(file, { recursive: true });
   return added;
@@ -58,10 +50,8 @@ async function firstStart(image: string): Promise<string> {
     (await rig.gitea.admin.jobs(LEVEL, 'in_progress', 'completed')).some(({ id }) => id === job.id);
   await waitUntil('the CI job starts', isStarted, within);
   const seconds = (Date.now() - appliedMs) / 1000;
-  const events = await rig.kubernetes.kubectl([
-    ...['get', 'events', '-n', 'runners', '--field-selector', 'reason=Pulled'],
-    ...['-o', 'jsonpath={range .items[*]}{.involvedObject.name} {.message}{"\\n"}{end}'],
-  ]);
+  const told = '{range .items[*]}{.involvedObject.name} {.message}{"\\n"}{end}';
+  const events = await rig.kubernetes.field(told, 'events', '-n', 'runners', '--field-selector', 'reason=Pulled');
   const [said = ''] = events.split('\n').filter((line) => line.startsWith(name));
   await rig.ended(job);
   await waitUntil('its Job ends', async () => (await rig.conditions(name)).includes('Complete'), within);
@@ -69,39 +59,23 @@ async function firstStart(image: string): Promise<string> {
   return said;
 }
 
-async function apply(object: object): Promise<void> {
-  await rig.kubernetes.kubectl(['apply', '-f', '-'], stringify(object));
-}
-
 /** The DaemonSet of the chart, and nothing else of it. */
-function daemonSet(image: string): object {
+function daemonSet(image: string): string {
   const values = join(rig.playground.folder, 'values.yaml');
   writeFileSync(values, stringify({ prePull: { images: [image] } }));
-  const helm = join(inject('clusterBuilds').helm, 'helm');
   const words = ['template', 'gitea-runners', 'install/chart', '--namespace', 'argocd', '--values', values];
-  const objects = parseAllDocuments(execFileSync(helm, words, { encoding: 'utf8' })).map(
-    (document) => document.toJS() as { readonly kind?: string } | null,
-  );
-  const found = objects.find((object) => object?.kind === 'DaemonSet');
-  if (!found) throw new Error('the chart has no DaemonSet');
-  return found;
+  const helm = join(inject('clusterBuilds').helm, 'helm');
+  return execFileSync(helm, [...words, '--show-only', 'templates/pre-pull.yaml'], { encoding: 'utf8' });
 }
 
 it('a runner pulls its image before it first starts on a node, and with prePull it does not', async () => {
   const [cold, warm] = [await largeImage('cold'), await largeImage('warm')];
 
   const pulled = await firstStart(cold);
-  await apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'argocd' } });
+  await rig.kubernetes.kubectl(['create', 'namespace', 'argocd']);
   const askedMs = Date.now();
-  await apply(daemonSet(warm));
-  await rig.kubernetes.kubectl([
-    'rollout',
-    'status',
-    '-n',
-    'argocd',
-    'daemonset/gitea-runners-pre-pull',
-    '--timeout=300s',
-  ]);
+  await rig.kubernetes.apply(daemonSet(warm));
+  await rig.kubernetes.rolledOut('argocd', 'daemonset/gitea-runners-pre-pull');
   process.stdout.write(`pre-pull: DaemonSet ready after ${((Date.now() - askedMs) / 1000).toFixed(1)} s\n`);
   const there = await firstStart(warm);
 

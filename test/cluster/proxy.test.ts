@@ -9,19 +9,12 @@ import { GITEA_NAME, type Squid, startSquid } from '../servers/squid.ts';
 import { makeCertificates } from '../support/certificate.ts';
 import { TlsFront } from '../support/tls-front.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { PodsRig, REPOSITORY, type Wanted, workflowOf } from './pods-rig.ts';
-import { ciImage, ROOTLESS_IMAGE, RUNNER_WITH_CLIENT_IMAGE } from './stack/docker-images.ts';
-import { Registry } from './stack/registry.ts';
+import { DOCKER_MODES, PodsRig, type Wanted } from './pods-rig.ts';
 
-const MODES = [
-  { mode: 'dind', image: RUNNER_WITH_CLIENT_IMAGE },
-  { mode: 'dind-rootless', image: ROOTLESS_IMAGE },
-] as const;
 const USERNAME = 'runners';
 const PASSWORD = 'p@ss:w/rd';
 
 let rig: PodsRig;
-let registry: Registry;
 let squid: Squid;
 let front: TlsFront;
 let image: string;
@@ -37,32 +30,21 @@ beforeAll(async () => {
   front = await TlsFront.start(gitea.url, certificates, machine.outside);
   url = `https://${GITEA_NAME}:${front.port}`;
   squid = await startSquid(playground, { username: USERNAME, password: PASSWORD, address: machine.outside });
-  registry = await Registry.start(machine.outside);
-  const archive = join(playground.folder, 'images', 'ci.tar');
-  await ciImage(archive, '/usr/bin/curl');
-  image = registry.add('ci:1', archive, join(playground.folder, 'images', 'ci'));
-  const login = {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    type: 'kubernetes.io/basic-auth',
-    metadata: { name: 'proxy-login', namespace: 'runners' },
-    stringData: { username: USERNAME, password: encodeURIComponent(PASSWORD) },
-  };
-  await kubernetes.kubectl(['apply', '-f', '-'], JSON.stringify(login));
+  image = await rig.serveCiImage('/usr/bin/curl');
+  const login = [`--from-literal=username=${USERNAME}`, `--from-literal=password=${encodeURIComponent(PASSWORD)}`];
+  const secret = ['create', 'secret', 'generic', 'proxy-login', '-n', 'runners', '--type=kubernetes.io/basic-auth'];
+  await kubernetes.kubectl([...secret, ...login]);
   const ca = ['create', 'configmap', 'private-ca', '-n', 'runners', `--from-file=ca.crt=${caFile}`];
   await kubernetes.kubectl(ca);
   const ask = `curl -fsS ${url}/api/v1/version; grep -c BEGIN /usr/local/share/ca-certificates/gitea-runner/ca.crt`;
-  await gitea.admin.addWorkflow(REPOSITORY, 'ask.yml', workflowOf('ask', ask, { 'runs-on': 'container' }));
+  await rig.addWorkflow('ask.yml', ask, { 'runs-on': 'container' });
 });
 
 closeAfterTests(() => rig);
 
-afterAll(async () => {
-  registry?.close();
-  front?.close();
-});
+afterAll(() => front?.close());
 
-function wanted(mode: (typeof MODES)[number]): Wanted {
+function wanted(mode: (typeof DOCKER_MODES)[number]): Wanted {
   const proxy = `http://${squid.host}`;
   return {
     ...mode,
@@ -80,23 +62,20 @@ function wanted(mode: (typeof MODES)[number]): Wanted {
   };
 }
 
-describe.each(MODES)('containerMode $mode', (mode) => {
+describe.each(DOCKER_MODES)('containerMode $mode', (mode) => {
   it('registers, pulls an image and runs a CI job in a container, all of it through the proxy', async () => {
     const before = squid.log().length;
-    const { name, manifest } = await rig.queue('ask.yml', wanted(mode));
+    const printed = await rig.queue('ask.yml', wanted(mode));
 
-    await rig.apply(manifest);
-    const job = await rig.done(name);
+    const { name, log } = await rig.run(printed);
 
-    const log = await rig.logOfJob(job);
     const asked = squid
       .log()
       .slice(before)
       .filter((line) => line.includes(` ${USERNAME} 200`));
-    expect([job.conclusion, job.runner_name], log).toEqual(['success', name]);
     expect(log).toContain('"version":"1.27.3"');
     // dockerd, for the image.
-    expect(asked.join('\n')).toContain(`GET http://${registry.name}/v2/ci/blobs/`);
+    expect(asked.join('\n')).toContain(`GET http://${image.split('/', 1)}/v2/ci/blobs/`);
     expect(asked.join('\n')).toContain(`CONNECT ${new URL(url).host} `);
     expect(await rig.logOf(name, 'register')).not.toContain(encodeURIComponent(PASSWORD));
   });

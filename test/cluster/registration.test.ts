@@ -9,8 +9,7 @@ import { waitUntil } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
 import { HUNT, hunted } from './hunt.ts';
 import { LossyProxy } from './lossy-proxy.ts';
-import { LEVEL, PodsRig, REPOSITORY, within, workflowOf } from './pods-rig.ts';
-import { ROOTLESS_IMAGE, RUNNER_WITH_CLIENT_IMAGE } from './stack/docker-images.ts';
+import { DOCKER_MODES, LEVEL, PodsRig, within } from './pods-rig.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
 
 /** A label that looks like a registration token: the hunt must find it, else it would find no token either. */
@@ -23,18 +22,17 @@ let token: string;
 beforeAll(async () => {
   rig = await PodsRig.start('registration');
   gitea = rig.gitea;
-  await gitea.admin.addWorkflow(REPOSITORY, 'hunt.yml', workflowOf('hunt', HUNT));
-  await gitea.admin.addWorkflow(REPOSITORY, 'short.yml', workflowOf('short', 'true'));
+  await rig.addWorkflow('hunt.yml', HUNT);
+  await rig.addWorkflow('short.yml', 'true');
   token = await gitea.admin.registrationToken(LEVEL);
-  await rig.secret('bad', 'x'.repeat(40));
+  await rig.kubernetes.putSecret('runners', 'bad', { token: 'x'.repeat(40) });
 });
 
 closeAfterTests(() => rig);
 
 /** State of the init container: `waiting`, `running` or `terminated`; empty before there is one. */
 async function registering(name: string): Promise<string> {
-  const path = 'jsonpath={range .items[*].status.initContainerStatuses[?(@.name=="register")]}{.state}{end}';
-  const state = await rig.kubernetes.kubectl(['get', 'pods', '-n', 'runners', '-l', `job-name=${name}`, '-o', path]);
+  const state = await rig.ofPod(name, '.status.initContainerStatuses[?(@.name=="register")].state');
   return /^\{"(\w+)"/.exec(state)?.[1] ?? '';
 }
 
@@ -58,31 +56,26 @@ describe('a CI job that searches environment, processes, files, mounts and docke
     for (const { id } of runners) await gitea.admin.call('DELETE', `${LEVEL}/actions/runners/${id}`);
   });
 
-  it.each([
-    ['host', RUNNER_IMAGE, false],
-    ['dind', RUNNER_WITH_CLIENT_IMAGE, true],
-    ['dind-rootless', ROOTLESS_IMAGE, true],
-  ] as const)('finds no token that can register (%s)', async (mode, image, hasDocker) => {
-    const { name, manifest } = await rig.queue('hunt.yml', { mode, image, labels: ['linux:host', `${CANARY}:host`] });
+  it.each([{ mode: 'host', image: RUNNER_IMAGE }, ...DOCKER_MODES] as const)(
+    'finds no token that can register ($mode)',
+    async ({ mode, image }) => {
+      const printed = await rig.queue('hunt.yml', { mode, image, labels: ['linux:host', `${CANARY}:host`] });
 
-    await rig.apply(manifest);
-    const job = await rig.done(name);
+      const { name, log } = await rig.run(printed);
 
-    const log = await rig.logOfJob(job);
-    const { places, candidates, environmentsSeenByDocker } = hunted(log);
-    expect(job.conclusion, log).toBe('success');
-    expect(job.runner_name).toBe(name);
-    // It searches where the token was, and where the runner's own one is.
-    expect(candidates).toContain(CANARY);
-    expect(places).toEqual(expect.arrayContaining(['/proc/1/environ', '/data/.runner']));
-    expect(environmentsSeenByDocker > 0, log).toBe(hasDocker);
-    expect(log).not.toContain(token);
-    expect(candidates).not.toContain(token);
-    const able = await Promise.all(candidates.map(registers));
-    expect(candidates.filter((_, index) => able[index])).toEqual([]);
-    expect(await rig.logOf(name, 'register')).not.toContain(token);
-    expect(await gitea.admin.runnerNames(LEVEL)).toEqual([]);
-  });
+      const { places, candidates, environmentsSeenByDocker } = hunted(log);
+      // It searches where the token was, and where the runner's own one is.
+      expect(candidates).toContain(CANARY);
+      expect(places).toEqual(expect.arrayContaining(['/proc/1/environ', '/data/.runner']));
+      expect(environmentsSeenByDocker > 0, log).toBe(mode !== 'host');
+      expect(log).not.toContain(token);
+      expect(candidates).not.toContain(token);
+      const able = await Promise.all(candidates.map(registers));
+      expect(candidates.filter((_, index) => able[index])).toEqual([]);
+      expect(await rig.logOf(name, 'register')).not.toContain(token);
+      expect(await gitea.admin.runnerNames(LEVEL)).toEqual([]);
+    },
+  );
 });
 
 describe('a registration', () => {
@@ -95,9 +88,8 @@ describe('a registration', () => {
       (await registering(name)) === 'running' ? await rig.logOf(name, 'register') : '';
     await waitUntil('it tries again', async () => (await said()).includes('Try 1 of 10 to register failed.'), within);
     await gitea.restart();
-    const job = await rig.done(name);
+    await rig.succeeded(name);
 
-    expect([job.conclusion, job.runner_name]).toEqual(['success', name]);
     expect(await gitea.admin.runnerNames(LEVEL)).toEqual([]);
     expect((await rig.logOf(name, 'register')).split('Runner registered successfully')).toHaveLength(2);
     expect(await rig.logOf(name, 'runner')).not.toContain('Registering runner');
@@ -117,9 +109,7 @@ describe('a registration', () => {
     expect(await gitea.admin.runnerNames(LEVEL)).toEqual([]);
     // The next runner serves the job.
     await rig.remove(name);
-    const next = await rig.generate({});
-    await rig.apply(next.manifest);
-    expect((await rig.done(next.name)).conclusion).toBe('success');
+    await rig.run(await rig.generate({}));
   });
 
   it('whose pod is deleted ends at once, whatever the grace period, and leaves no row', async () => {
@@ -129,13 +119,12 @@ describe('a registration', () => {
     await waitUntil('the pod registers', async () => (await registering(name)) === 'running', within);
 
     await rig.remove(name);
-    await waitUntil('the pod is gone', async () => (await rig.podOf(name)) === '', { timeoutMs: 30_000 });
+    await rig.podGoes(name, 30_000);
     await gitea.restart();
 
     expect(manifest).toContain('terminationGracePeriodSeconds: 10830');
     expect(await gitea.admin.runnerNames(LEVEL)).toEqual([]);
-    await rig.apply(manifest);
-    expect((await rig.done(name)).conclusion).toBe('success');
+    await rig.run({ name, manifest });
   });
 
   it('whose answer is lost, or whose pod is deleted before it comes, leaves a row that the sweep removes', async () => {
@@ -146,21 +135,13 @@ describe('a registration', () => {
       await rig.apply(manifest);
       await waitUntil('Gitea has registered it', async () => proxy.held > 0, within);
       await rig.remove(name);
-      await waitUntil('the pod is gone', async () => (await rig.podOf(name)) === '', { timeoutMs: 30_000 });
+      await rig.podGoes(name, 30_000);
       proxy.next = 'lose';
-      await rig.apply(manifest);
-      const job = await rig.done(name);
+      await rig.run({ name, manifest });
 
-      expect([job.conclusion, job.runner_name]).toEqual(['success', name]);
       expect(proxy.lost).toBe(1);
       expect(await gitea.admin.runnerNames(LEVEL)).toEqual([name, name]);
-      await rig.ours(
-        proxy.url,
-        'sweep',
-        '--kubeconfig',
-        rig.kubernetes.kubeconfig,
-        rig.groupFolder({ url: proxy.url }),
-      );
+      await rig.ours(['sweep', ...rig.seen, rig.groupFolder({ url: proxy.url })], { GITEA_URL: proxy.url });
       expect(await gitea.admin.runnerNames(LEVEL)).toEqual([]);
     } finally {
       await proxy.close();

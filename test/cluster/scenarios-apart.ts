@@ -1,42 +1,25 @@
 /** One group's trouble is its own (docs/adr/0036): beside the good group there is one whose Gitea dies, and one that is not valid. */
-import { expect, it } from 'vitest';
-import { stringify } from 'yaml';
+import { expect } from 'vitest';
 import { sleep } from '../servers/process.ts';
 import { ORG } from './install.ts';
 import { LossyProxy } from './lossy-proxy.ts';
 import { conclusions } from './scenarios-load.ts';
-import { APPLICATION, GROUP, groupSpec, type Rig } from './scenarios-rig.ts';
+import { APPLICATION, GROUP, groupSpec, groupYaml, type Rig, type Scenario } from './scenarios-rig.ts';
 
 const SECOND = 'second';
 const WRONG = 'wrong';
-
-function groupYaml(name: string, spec: Readonly<Record<string, unknown>>): string {
-  const metadata = { name, namespace: 'runners' };
-  return stringify({ apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerGroup', metadata, spec });
-}
-
-/** A Secret with these keys. */
-export async function putSecret(
-  rig: Rig,
-  namespace: string,
-  name: string,
-  keys: Readonly<Record<string, string>>,
-): Promise<void> {
-  const literals = Object.entries(keys).map(([key, value]) => `--from-literal=${key}=${value}`);
-  await rig.kubectl('create', 'secret', 'generic', name, '-n', namespace, ...literals);
-}
 
 /** Port of the way to the same Gitea that `second` uses; undefined: its Secrets are not there yet. */
 let port: number | undefined;
 
 /** The Secrets of group `second`, for the Gitea at `url`. */
 async function addSecrets(rig: Rig, url: string): Promise<void> {
-  await putSecret(rig, 'argocd', 'gitea-second', { token: await rig.admin.createToken(['read:organization']), url });
+  const { putSecret, rolledOut } = rig.stack.kubernetes;
+  await putSecret('argocd', 'gitea-second', { token: await rig.admin.createToken(['read:organization']), url });
   const token = await rig.admin.registrationToken(`/orgs/${ORG}`);
-  await putSecret(rig, 'runners', 'gitea-runner-second', { 'registration-token': token, url });
+  await putSecret('runners', 'gitea-runner-second', { 'registration-token': token, url });
   await rig.installation.block('second-gitea');
-  for (const deployment of ['argocd-repo-server', 'gitea-runners'])
-    await rig.kubectl('rollout', 'status', `deployment/${deployment}`, '-n', 'argocd', '--timeout=180s');
+  for (const name of ['argocd-repo-server', 'gitea-runners']) await rolledOut('argocd', `deployment/${name}`);
 }
 
 /** The way to the same Gitea that can be cut, and group `second` that uses it. */
@@ -53,63 +36,61 @@ async function addSecondGroup(rig: Rig): Promise<LossyProxy> {
     authToken: { secretRef: { name: 'gitea-second', key: 'token' } },
   };
   await rig.commitFile('second.yaml', groupYaml(SECOND, spec));
-  await rig.until('the second group is ready', () => rig.world.condition(SECOND, 'Ready')?.status === 'True');
+  await rig.isReady(SECOND);
   return proxy;
 }
 
-export function apartScenarios(theRig: () => Rig): void {
-  it('serves the good group while another one loses its Gitea and a third one is not valid', async () => {
-    const rig = theRig();
-    const { world } = rig;
-    const proxy = await addSecondGroup(rig);
-    let again: LossyProxy | undefined;
-    try {
-      await rig.dispatch('second.yml');
-      await rig.until('the job of the second group runs', () => world.inState('in_progress').length === 1);
-      const [{ runner_name: busy = '' } = {}] = world.inState('in_progress');
-      // Else the answer that gives it the job may be lost.
-      await rig.until('its runner has it', () => proxy.reports > 0);
+export function apartScenarios(scenario: Scenario): void {
+  scenario(
+    'serves the good group while another one loses its Gitea and a third one is not valid',
+    async (rig, world) => {
+      const proxy = await addSecondGroup(rig);
+      let again: LossyProxy | undefined;
+      try {
+        await rig.dispatch('second.yml');
+        const busy = await rig.busyRunner();
+        // Else the answer that gives it the job may be lost.
+        await rig.until('its runner has it', () => proxy.reports > 0);
 
-      await proxy.close();
-      await rig.commitFile('wrong.yaml', groupYaml(WRONG, { ...groupSpec(rig.stack.gitea.url), sucpend: true }));
-      await rig.until('both say so', () =>
-        [SECOND, WRONG].every((group) => world.condition(group, 'Ready')?.status === 'False'),
-      );
-      await rig.dispatch('single.yml', 3);
-      await rig.until('the jobs of the good group are over', async () => (await rig.ended()).length === 3);
+        await proxy.close();
+        await rig.commitFile('wrong.yaml', groupYaml(WRONG, { ...groupSpec(rig.stack.gitea.url), sucpend: true }));
+        await rig.until('both say so', () =>
+          [SECOND, WRONG].every((group) => world.condition(group, 'Ready')?.status === 'False'),
+        );
+        await rig.dispatch('single.yml', 3);
+        await rig.until('the jobs of the good group are over', async () => (await rig.ended()).length === 3);
 
-      expect(world.condition(GROUP, 'Ready')).toMatchObject({ status: 'True', reason: 'Serving' });
-      expect(world.condition(SECOND, 'Ready')).toMatchObject({ status: 'False', reason: 'GiteaFailed' });
-      expect(world.condition(WRONG, 'Ready')).toMatchObject({ status: 'False', reason: 'InvalidSpec' });
-      expect(world.condition(WRONG, 'Ready')?.message).toContain('spec.sucpend: unknown field');
-      const { status } = world.applications.get(APPLICATION) ?? {};
-      expect(status?.health?.status).toBe('Degraded');
-      expect((status?.conditions ?? []).filter(({ type }) => type.endsWith('Error'))).toEqual([]);
+        expect(world.condition(GROUP, 'Ready')).toMatchObject({ status: 'True', reason: 'Serving' });
+        expect(world.condition(SECOND, 'Ready')).toMatchObject({ status: 'False', reason: 'GiteaFailed' });
+        expect(world.condition(WRONG, 'Ready')).toMatchObject({ status: 'False', reason: 'InvalidSpec' });
+        expect(world.condition(WRONG, 'Ready')?.message).toContain('spec.sucpend: unknown field');
+        const { status } = world.applications.get(APPLICATION) ?? {};
+        expect(status?.health?.status).toBe('Degraded');
+        expect((status?.conditions ?? []).filter(({ type }) => type.endsWith('Error'))).toEqual([]);
 
-      // Longer than Argo CD needs to prune.
-      await sleep(10_000);
-      expect(world.unfinished().filter(({ name, deletedAtMs }) => name === busy && !deletedAtMs)).toHaveLength(1);
+        // Longer than Argo CD needs to prune.
+        await sleep(10_000);
+        expect(world.unfinished().filter(({ name, deletedAtMs }) => name === busy && !deletedAtMs)).toHaveLength(1);
 
-      again = await LossyProxy.start(rig.stack.machine.outside, rig.stack.gitea.url, port);
-      await rig.commitFile('wrong.yaml', undefined);
-      await rig.until('the second group is ready again', () => world.condition(SECOND, 'Ready')?.status === 'True');
-      expect(conclusions(await rig.calm(4))).toEqual([
-        'second success',
-        'single success',
-        'single success',
-        'single success',
-      ]);
-      expect([...world.jobs.values()].filter(({ name }) => name === busy)).toHaveLength(1);
-    } finally {
-      await rig.commitFile('second.yaml', undefined).catch(() => undefined);
-      await rig.commitFile('wrong.yaml', undefined).catch(() => undefined);
-      await again?.close();
-    }
-  });
+        again = await LossyProxy.start(rig.stack.machine.outside, rig.stack.gitea.url, port);
+        await rig.commitFile('wrong.yaml', undefined);
+        await rig.isReady(SECOND);
+        expect(conclusions(await rig.calm(4))).toEqual([
+          'second success',
+          'single success',
+          'single success',
+          'single success',
+        ]);
+        expect([...world.jobs.values()].filter(({ name }) => name === busy)).toHaveLength(1);
+      } finally {
+        await rig.commitFile('second.yaml', undefined).catch(() => undefined);
+        await rig.commitFile('wrong.yaml', undefined).catch(() => undefined);
+        await again?.close();
+      }
+    },
+  );
 
-  it('serves the good group while Kubernetes refuses the Jobs of another one', async () => {
-    const rig = theRig();
-    const { world } = rig;
+  scenario('serves the good group while Kubernetes refuses the Jobs of another one', async (rig, world) => {
     const spec = { ...groupSpec(rig.stack.gitea.url), labels: ['second:host'] };
     // `validate` does not know that this needs a privileged container.
     const mount = { name: 'shared', mountPath: '/shared', mountPropagation: 'Bidirectional' };
@@ -119,7 +100,7 @@ export function apartScenarios(theRig: () => Rig): void {
     };
     try {
       await rig.commitFile('wrong.yaml', groupYaml(WRONG, { ...spec, podTemplate: { spec: pod } }));
-      await rig.until('the other group is seen', () => world.condition(WRONG, 'Ready')?.status === 'True');
+      await rig.isReady(WRONG);
       await rig.dispatch('second.yml');
       await sleep(10_000);
       await rig.dispatch('single.yml', 3);
@@ -128,9 +109,9 @@ export function apartScenarios(theRig: () => Rig): void {
       await rig.until('the other one says why', () => world.condition(WRONG, 'Ready')?.reason === 'SyncFailed');
       expect(world.condition(WRONG, 'Ready')?.message).toContain('mountPropagation');
       expect(world.condition(GROUP, 'Ready')).toMatchObject({ status: 'True', reason: 'Serving' });
-      await rig.commitGroup({ minIdle: 1 });
+      await rig.commitGroup({ minIdleRunners: 1 });
       await rig.until('an idle runner is there', () => world.unfinished().length === 1);
-      await rig.commitGroup({ minIdle: 0 });
+      await rig.commitGroup({ minIdleRunners: 0 });
       await rig.until('it is pruned', () => world.unfinished().length === 0);
 
       await rig.commitFile('wrong.yaml', groupYaml(WRONG, spec));
@@ -141,30 +122,31 @@ export function apartScenarios(theRig: () => Rig): void {
     }
   });
 
-  it('serves each job once while Gitea takes 5 s for each answer, and after it has asked to be left alone', async () => {
-    const rig = theRig();
-    const { world } = rig;
-    const proxy = await addSecondGroup(rig);
-    try {
-      proxy.delayMs = 5_000;
-      await rig.dispatch('second.yml', 2);
-      await rig.dispatch('single.yml');
-      await rig.until('all jobs are over', async () => (await rig.ended()).length === 3);
+  scenario(
+    'serves each job once while Gitea takes 5 s for each answer, and after it has asked to be left alone',
+    async (rig, world) => {
+      const proxy = await addSecondGroup(rig);
+      try {
+        proxy.delayMs = 5_000;
+        await rig.dispatch('second.yml', 2);
+        await rig.dispatch('single.yml');
+        await rig.until('all jobs are over', async () => (await rig.ended()).length === 3);
 
-      proxy.delayMs = 0;
-      proxy.retryAfterSeconds = 60;
-      await rig.until('the group says so', () => world.condition(SECOND, 'Ready')?.reason === 'RateLimited');
-      await rig.dispatch('second.yml');
-      await rig.dispatch('single.yml');
-      await rig.until('the job of the good group is over', async () => (await rig.ended()).length === 4);
-      proxy.retryAfterSeconds = 0;
+        proxy.delayMs = 0;
+        proxy.retryAfterSeconds = 60;
+        await rig.until('the group says so', () => world.condition(SECOND, 'Ready')?.reason === 'RateLimited');
+        await rig.dispatch('second.yml');
+        await rig.dispatch('single.yml');
+        await rig.until('the job of the good group is over', async () => (await rig.ended()).length === 4);
+        proxy.retryAfterSeconds = 0;
 
-      const jobs = await rig.calm(5);
-      expect(conclusions(jobs)).toEqual([...Array(3).fill('second success'), ...Array(2).fill('single success')]);
-      expect(world.made()).toHaveLength(5);
-    } finally {
-      await rig.commitFile('second.yaml', undefined);
-      await proxy.close();
-    }
-  });
+        const jobs = await rig.calm(5);
+        expect(conclusions(jobs)).toEqual([...Array(3).fill('second success'), ...Array(2).fill('single success')]);
+        expect(world.made()).toHaveLength(5);
+      } finally {
+        await rig.commitFile('second.yaml', undefined);
+        await proxy.close();
+      }
+    },
+  );
 }

@@ -4,63 +4,68 @@
  */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import * as z from 'zod';
 import { runCli } from '../support/run-cli.ts';
 import { busyAndIdle } from './scenarios-lifetime.ts';
 import { conclusions } from './scenarios-load.ts';
-import { APPLICATION, type GroupChange, type Rig } from './scenarios-rig.ts';
+import { APPLICATION, type GroupChange, type Rig, type Scenario } from './scenarios-rig.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
 
-export function editScenarios(theRig: () => Rig): void {
-  it('goes on while image, resources, podTemplate and labels of a group change under busy, idle and starting runners', async () => {
-    const rig = theRig();
-    const { world } = rig;
-    // As an Application that was made before its annotation: to Argo CD 3.6 that is the default.
-    await compare(rig, true);
-    try {
-      const { busy } = await busyAndIdle(rig, 'long.yml');
-      const edit = {
-        // The same image by its full name.
-        image: `docker.io/${RUNNER_IMAGE}`,
-        labels: ['linux:host', 'edited:host'],
-        resources: { requests: { cpu: '11m' } },
-        podTemplate: { metadata: { annotations: { edited: 'once' } } },
-      };
+export function editScenarios(scenario: Scenario): void {
+  scenario(
+    'goes on while image, resources, podTemplate and labels of a group change under busy, idle and starting runners',
+    async (rig, world) => {
+      // As an Application that was made before its annotation: to Argo CD 3.6 that is the default.
+      await compare(rig, true);
+      try {
+        const { busy } = await busyAndIdle(rig, 'long.yml');
+        const edit = {
+          // The same image by its full name.
+          image: `docker.io/${RUNNER_IMAGE}`,
+          labels: ['linux:host', 'edited:host'],
+          resources: { requests: { cpu: '11m' }, limits: {} },
+          podTemplate: { metadata: { annotations: { edited: 'once' } } },
+        };
 
-      await rig.whilePodsWait(async () => {
-        const before = world.unfinished().length;
-        await rig.dispatch('busy.yml', 2);
-        await rig.until('new Jobs wait for a node', () => world.unfinished().length > before);
-        const living = world.unfinished();
-        const said = await saidBefore(rig, edit);
-        const lived = living.flatMap(({ name }) => (world.unfinished().some((job) => job.name === name) ? [name] : []));
-        const starting = said.filter(({ now }) => now === 'starting');
-        expect(said.map(({ runner }) => runner)).toEqual(expect.arrayContaining(lived));
-        expect(said.find(({ runner }) => runner === busy)).toMatchObject({ outcome: 'finishes', argocd: 'nothing' });
-        expect(starting.length).toBeGreaterThan(0);
-        expect(starting.filter(({ outcome, argocd }) => outcome !== 'replaced' || argocd !== 'prunes-it')).toEqual([]);
-        await rig.commitGroup(edit);
-        await rig.commitGroup({ podTemplate: { metadata: { annotations: { edited: 'twice' } } } });
-        await rig.until(
-          'all go that were said to go',
-          () => !said.some(({ runner, argocd }) => argocd === 'prunes-it' && world.leftJobs().includes(runner)),
-        );
-        expect(await differences(rig)).not.toContain(busy);
-        expect(world.leftJobs()).toContain(busy);
-      });
-      await rig.dispatch('single.yml');
-      await rig.until('new jobs are served', async () => (await rig.ended()).length >= 3);
-      await rig.commitGroup({ minIdle: 0 });
+        await rig.whilePodsWait(async () => {
+          const before = world.unfinished().length;
+          await rig.dispatch('busy.yml', 2);
+          await rig.until('new Jobs wait for a node', () => world.unfinished().length > before);
+          const living = world.unfinished();
+          const said = await saidBefore(rig, edit);
+          const lived = living.flatMap(({ name }) =>
+            world.unfinished().some((job) => job.name === name) ? [name] : [],
+          );
+          const starting = said.filter(({ now }) => now === 'starting');
+          expect(said.map(({ runner }) => runner)).toEqual(expect.arrayContaining(lived));
+          expect(said.find(({ runner }) => runner === busy)).toMatchObject({ outcome: 'finishes', argocd: 'nothing' });
+          expect(starting.length).toBeGreaterThan(0);
+          expect(starting.filter(({ outcome, argocd }) => outcome !== 'replaced' || argocd !== 'prunes-it')).toEqual(
+            [],
+          );
+          await rig.commitGroup(edit);
+          await rig.commitGroup({ podTemplate: { metadata: { annotations: { edited: 'twice' } } } });
+          await rig.until(
+            'all go that were said to go',
+            () => !said.some(({ runner, argocd }) => argocd === 'prunes-it' && world.leftJobs().includes(runner)),
+          );
+          expect(await differences(rig)).not.toContain(busy);
+          expect(world.leftJobs()).toContain(busy);
+        });
+        await rig.dispatch('single.yml');
+        await rig.until('new jobs are served', async () => (await rig.ended()).length >= 3);
+        await rig.commitGroup({ minIdleRunners: 0 });
 
-      const jobs = await rig.calm(4);
-      expect(conclusions(jobs)).toEqual(['busy success', 'busy success', 'long success', 'single success']);
-      expect(jobs.find(({ name }) => name === 'long')?.runner_name).toBe(busy);
-      expect([...world.errors]).toEqual([]);
-    } finally {
-      await compare(rig, false);
-    }
-  });
+        const jobs = await rig.calm(4);
+        expect(conclusions(jobs)).toEqual(['busy success', 'busy success', 'long success', 'single success']);
+        expect(jobs.find(({ name }) => name === 'long')?.runner_name).toBe(busy);
+        expect([...world.errors]).toEqual([]);
+      } finally {
+        await compare(rig, false);
+      }
+    },
+  );
 }
 
 const Said = z.object({
@@ -88,12 +93,8 @@ async function saidBefore(rig: Rig, change: GroupChange) {
 
 /** What Argo CD shows as OutOfSync. */
 async function differences(rig: Rig): Promise<readonly string[]> {
-  const text = await rig.kubectl('get', 'application', APPLICATION, '-n', 'argocd', '-o', 'json');
-  const Application = z.object({
-    status: z.object({ resources: z.array(z.object({ name: z.string(), status: z.string().optional() })) }),
-  });
-  const { resources } = Application.parse(JSON.parse(text)).status;
-  return resources.flatMap(({ name, status }) => (status === 'OutOfSync' ? [name] : []));
+  const path = '{.status.resources[?(@.status=="OutOfSync")].name}';
+  return (await rig.field(path, 'application', APPLICATION, '-n', 'argocd')).split(' ');
 }
 
 /** Whether Kubernetes judges the differences of living Jobs. */

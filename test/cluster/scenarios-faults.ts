@@ -16,7 +16,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { SERVE_SELECTOR } from '../../src/shared/installed/names.ts';
 import type { ApiJob } from '../servers/account.ts';
 import { sleep } from '../servers/process.ts';
@@ -24,28 +24,24 @@ import { Addressees } from './addressees.ts';
 import { GROUPS_REPOSITORY, ORG } from './install.ts';
 import { conclusions, expectAllDone } from './scenarios-load.ts';
 import { idleRunners } from './scenarios-pool.ts';
-import { APPLICATION, CAP, GROUP, leader, type Rig } from './scenarios-rig.ts';
+import { APPLICATION, CAP, GROUP, type Rig, type Scenario } from './scenarios-rig.ts';
 
 const REPO_SERVER = 'app.kubernetes.io/name=argocd-repo-server';
 const CONTROLLER = 'app.kubernetes.io/name=argocd-application-controller';
 
-export function faultScenarios(theRig: () => Rig, say: (line: string) => void, short: boolean): void {
-  it('loses nothing when both replicas of serve are killed while jobs are queued', async () => {
-    const rig = theRig();
+export function faultScenarios(scenario: Scenario, short: boolean): void {
+  scenario('loses nothing when both replicas of serve are killed while jobs are queued', async (rig) => {
     await rig.dispatch('busy.yml', 8);
     await rig.until('jobs are queued', () => rig.world.inState('queued').length > 0);
 
-    await killPods(rig, SERVE_SELECTOR);
+    await rig.killPods('argocd', '-l', SERVE_SELECTOR);
 
     await expectEachOnce(rig, 8);
   });
 
-  it('lets a runner whose Job somebody deletes end its CI job, and makes no second one', async () => {
-    const rig = theRig();
-    const { world } = rig;
+  scenario('lets a runner whose Job somebody deletes end its CI job, and makes no second one', async (rig, world) => {
     await rig.dispatch('busy.yml');
-    await rig.until('a job runs', () => world.inState('in_progress').length === 1);
-    const [name = ''] = world.inState('in_progress').flatMap(({ runner_name = '' }) => runner_name);
+    const name = await rig.busyRunner();
 
     await rig.kubectl('delete', 'job', '-n', 'runners', name, '--wait=false');
 
@@ -55,58 +51,47 @@ export function faultScenarios(theRig: () => Rig, say: (line: string) => void, s
 
   if (short) return;
 
-  it('goes on with another replica when the process that leads crashes', async () => {
-    const rig = theRig();
-    await rig.until('both replicas are ready', async () => (await readyPods(rig, SERVE_SELECTOR)) === 2);
-    await rig.until('one leads', async () => (await leader(rig)) !== '');
-    const before = await leader(rig);
+  scenario('goes on with another replica when the process that leads crashes', async (rig) => {
+    const serve = ['-n', 'argocd', 'deployment/gitea-runners'];
+    await rig.until(
+      'both replicas are ready',
+      async () => (await rig.field('{.status.readyReplicas}', ...serve)) === '2',
+    );
+    await rig.until('one leads', async () => (await rig.leader()) !== '');
+    const before = await rig.leader();
 
     await crash(rig, before.split('_', 1).join(''));
-    const crashedMs = Date.now();
     await rig.dispatch('single.yml', 3);
-    await rig.until('another one leads', async () => !['', before].includes(await leader(rig)));
-    say(`another replica leads after ${((Date.now() - crashedMs) / 1000).toFixed(1)} s`);
+    await rig.until('another one leads', async () => !['', before].includes(await rig.leader()));
 
     await expectAllDone(rig, 3);
   });
 
-  it('loses nothing when the repo-server is killed', async () => {
-    const rig = theRig();
-    await rig.dispatch('busy.yml', 8);
-    await rig.until('jobs run', () => rig.world.inState('in_progress').length > 0);
+  const outages: readonly (readonly [what: string, make: (rig: Rig) => Promise<void>])[] = [
+    ['the repo-server is killed', (rig) => rig.killPods('argocd', '-l', REPO_SERVER)],
+    ['the application controller is killed', (rig) => rig.killPods('argocd', '-l', CONTROLLER)],
+    [
+      'the API server is restarted in the middle of a burst',
+      async ({ stack: { kubernetes, machine } }) => {
+        await machine.stop('kube-apiserver', 'KILL');
+        await sleep(5_000);
+        await kubernetes.restartApiServer();
+      },
+    ],
+  ];
+  for (const [what, make] of outages) {
+    scenario(`loses nothing when ${what}`, async (rig, world) => {
+      await rig.dispatch('busy.yml', 8);
+      await rig.until('jobs run', () => world.inState('in_progress').length > 0);
 
-    await killPods(rig, REPO_SERVER);
+      await make(rig);
 
-    await expectEachOnce(rig, 8);
-  });
+      await expectEachOnce(rig, 8);
+      expect(world.mostAtWork).toBeLessThanOrEqual(CAP);
+    });
+  }
 
-  it('loses nothing when the application controller is killed', async () => {
-    const rig = theRig();
-    await rig.dispatch('busy.yml', 8);
-    await rig.until('jobs run', () => rig.world.inState('in_progress').length > 0);
-
-    await killPods(rig, CONTROLLER);
-
-    await expectEachOnce(rig, 8);
-  });
-
-  it('loses nothing when the API server is restarted in the middle of a burst', async () => {
-    const rig = theRig();
-    const { kubernetes, machine } = rig.stack;
-    await rig.dispatch('busy.yml', 8);
-    await rig.until('jobs run', () => rig.world.inState('in_progress').length > 0);
-
-    await machine.stop('kube-apiserver', 'KILL');
-    await sleep(5_000);
-    await kubernetes.restartApiServer();
-
-    await expectEachOnce(rig, 8);
-    expect(rig.world.mostAtWork).toBeLessThanOrEqual(CAP);
-  });
-
-  it('loses the CI job of a runner whose pod is killed, and no other', async () => {
-    const rig = theRig();
-    const { world } = rig;
+  scenario('loses the CI job of a runner whose pod is killed, and no other', async (rig, world) => {
     await changeGitea(rig, QUICK_ZOMBIES);
     try {
       await rig.dispatch('busy.yml', 8);
@@ -114,8 +99,7 @@ export function faultScenarios(theRig: () => Rig, say: (line: string) => void, s
       const [victim] = world.inState('in_progress');
       if (!victim?.runner_name) throw new Error('no job runs');
 
-      const pods = ['-n', 'runners', '-l', `job-name=${victim.runner_name}`];
-      await rig.kubectl('delete', 'pod', ...pods, '--grace-period=0', '--force');
+      await rig.killPods('runners', '-l', `job-name=${victim.runner_name}`);
       const jobs = await rig.calm(8);
 
       expect(jobs.filter(({ id, conclusion }) => id !== victim.id && conclusion !== 'success')).toEqual([]);
@@ -125,9 +109,7 @@ export function faultScenarios(theRig: () => Rig, say: (line: string) => void, s
     }
   });
 
-  it('says so while Gitea is down, removes nothing, and goes on afterwards', async () => {
-    const rig = theRig();
-    const { world } = rig;
+  scenario('says so while Gitea is down, removes nothing, and goes on afterwards', async (rig, world) => {
     const { gitea } = rig.stack;
     await rig.dispatch('long.yml');
     await rig.until('a job runs', () => world.inState('in_progress').length === 1);
@@ -146,50 +128,43 @@ export function faultScenarios(theRig: () => Rig, say: (line: string) => void, s
 
     expect(kept.group).toBe(true);
     expect(kept.runners).toBeGreaterThan(0);
-    await rig.until('the group is well', () => world.condition(GROUP, 'Ready')?.status === 'True');
+    await rig.isReady();
     await rig.dispatch('single.yml');
     expect(conclusions(await rig.calm(4))).toEqual(['busy success', 'busy success', 'long success', 'single success']);
   });
 
-  it('serves as usual while Slack does not answer, and tells the other addressee of each job once', async () => {
-    const rig = theRig();
-    const addressees = await Addressees.start(rig.stack.machine.outside);
-    try {
-      await letNotify(rig, addressees.url);
-      await rig.commitGroup({
-        notify: [
-          { slack: { channel: '#ci' }, on: 'always' },
-          { webhook: { url: addressees.url }, on: 'always' },
-        ],
-      });
-      const beganMs = Date.now();
-      await rig.dispatch('busy.yml', 8);
+  scenario(
+    'serves as usual while Slack does not answer, and tells the other addressee of each job once',
+    async (rig) => {
+      const addressees = await Addressees.start(rig.stack.machine.outside);
+      try {
+        await letNotify(rig, addressees.url);
+        await rig.commitGroup({
+          notify: [
+            { slack: { channel: '#ci' }, on: 'always' },
+            { webhook: { url: addressees.url }, on: 'always' },
+          ],
+        });
+        await rig.dispatch('busy.yml', 8);
 
-      await rig.until('all are done', async () => (await rig.ended()).length === 8);
-      const seconds = ((Date.now() - beganMs) / 1000).toFixed(1);
-      say(
-        `8 CI jobs of 8 s, cap ${CAP}, Slack down: all done after ${seconds} s; Slack was asked ${addressees.asked} times`,
-      );
+        const jobs = await expectEachOnce(rig, 8);
+        const told = () => addressees.told.map((body) => JSON.parse(body));
+        const ids = () => told().map(({ jobId }) => jobId);
+        await rig.until('the webhook is told of all', async () =>
+          (await endedWhileLed(rig, jobs)).every(({ id }) => ids().includes(id)),
+        );
+        expect(new Set(ids()).size).toBe(ids().length);
+        expect(jobs.map(({ id }) => id)).toEqual(expect.arrayContaining(ids()));
+        expect(told().filter(({ result }) => result !== 'success')).toEqual([]);
+        expect(addressees.asked).toBeGreaterThan(0);
+      } finally {
+        await addressees.close();
+      }
+    },
+  );
 
-      const jobs = await expectEachOnce(rig, 8);
-      const told = () => addressees.told.map((body) => JSON.parse(body));
-      const ids = () => told().map(({ jobId }) => jobId);
-      await rig.until('the webhook is told of all', async () =>
-        (await endedWhileLed(rig, jobs)).every(({ id }) => ids().includes(id)),
-      );
-      expect(new Set(ids()).size).toBe(ids().length);
-      expect(jobs.map(({ id }) => id)).toEqual(expect.arrayContaining(ids()));
-      expect(told().filter(({ result }) => result !== 'success')).toEqual([]);
-      expect(addressees.asked).toBeGreaterThan(0);
-    } finally {
-      await addressees.close();
-    }
-  });
-
-  it('serves by polling alone when there is no webhook', async () => {
-    const rig = theRig();
-    const hooks = (await rig.admin.call('GET', `/orgs/${ORG}/hooks`)) as { id: number }[];
-    for (const { id } of hooks) await rig.admin.call('DELETE', `/orgs/${ORG}/hooks/${id}`);
+  scenario('serves by polling alone when there is no webhook', async (rig) => {
+    await rig.removeWebhooks();
 
     for (let run = 0; run < 3; run += 1) {
       await rig.dispatch('single.yml');
@@ -200,35 +175,26 @@ export function faultScenarios(theRig: () => Rig, say: (line: string) => void, s
     await rig.installation.webhook();
   });
 
-  it('sweeps a dead row, though the leader is killed between the two looks at it', async () => {
-    const rig = theRig();
-    await rig.commitGroup({ minIdle: 1 });
+  scenario('sweeps a dead row, though the leader is killed between the two looks at it', async (rig) => {
+    await rig.commitGroup({ minIdleRunners: 1 });
     let idle: readonly string[] = [];
     await rig.until('one runner is idle', async () => {
       idle = await idleRunners(rig);
       return idle.length === 1;
     });
-    await rig.commitGroup({ minIdle: 0 });
+    await rig.commitGroup({ minIdleRunners: 0 });
     await rig.until('it goes', () => rig.world.unfinished().length === 0);
     // Its row is offline after 60 s. Then the next pass, a minute later at most, sees it for the first time.
     await sleep(130_000);
-    const rows = async (): Promise<readonly string[]> => await rig.admin.runnerNames(`/orgs/${ORG}`);
-    expect(await rows()).toEqual(expect.arrayContaining([...idle]));
+    expect(await rig.admin.runnerNames(`/orgs/${ORG}`)).toEqual(expect.arrayContaining([...idle]));
 
-    const [pod = ''] = (await leader(rig)).split('_');
-    await rig.kubectl('delete', 'pod', '-n', 'argocd', pod, '--grace-period=0', '--force');
+    await rig.killPods('argocd', await rig.leadingPod());
 
-    await rig.until('the row goes', async () => (await rows()).length === 0, 300_000);
+    await rig.rowsGo();
   });
 
-  it('leaves no registration behind', async () => {
-    const rig = theRig();
-
-    await rig.until(
-      'Gitea has no runner',
-      async () => (await rig.admin.runnerNames(`/orgs/${ORG}`)).length === 0,
-      300_000,
-    );
+  scenario('leaves no registration behind', async (rig) => {
+    await rig.rowsGo();
     expect(await rig.admin.ask('GET', `/repos/${GROUPS_REPOSITORY}/contents/ci.yaml`)).toMatchObject({ status: 200 });
     expect(rig.world.leftJobs()).toEqual([]);
   });
@@ -270,10 +236,10 @@ async function letNotify(rig: Rig, webhook: string): Promise<void> {
   const hostAliases = [{ ip: rig.stack.machine.outside, hostnames: ['slack.com'] }];
   const old = await rig.kubectl('get', 'pods', '-n', 'argocd', '-l', SERVE_SELECTOR, '-o', 'name');
   await patch('deployment/gitea-runners', { spec: { template: { spec: { hostAliases } } } });
-  await rig.kubectl('rollout', 'status', 'deployment/gitea-runners', '-n', 'argocd', '--timeout=180s');
+  await rig.stack.kubernetes.rolledOut('argocd', 'deployment/gitea-runners');
   // Its first plan is of an empty queue: it must not tell of the jobs of other scenarios, which Gitea lists with the next job.
   await rig.until('a new pod leads', async () => {
-    const [pod = ''] = (await leader(rig)).split('_');
+    const pod = await rig.leadingPod();
     return pod !== '' && !old.includes(pod);
   });
   await sleep(3_000);
@@ -283,28 +249,18 @@ async function letNotify(rig: Rig, webhook: string): Promise<void> {
 async function endedWhileLed(rig: Rig, jobs: readonly ApiJob[]): Promise<readonly ApiJob[]> {
   const { leaderDiedMs } = rig;
   if (leaderDiedMs === undefined) return jobs;
-  const since = ['-o', 'jsonpath={.spec.acquireTime}'];
-  const leadsMs = Date.parse(await rig.kubectl('get', 'lease', '-n', 'argocd', 'gitea-runners-serve', ...since));
+  const since = await rig.field('{.spec.acquireTime}', 'lease', '-n', 'argocd', 'gitea-runners-serve');
+  const leadsMs = Date.parse(since);
   return jobs.filter(({ completed_at: at }) => {
     const endedMs = Date.parse(at);
     return endedMs < leaderDiedMs - 10_000 || endedMs > leadsMs + 5_000;
   });
 }
 
-async function killPods(rig: Rig, selector: string): Promise<void> {
-  await rig.kubectl('delete', 'pod', '-n', 'argocd', '-l', selector, '--grace-period=0', '--force');
-}
-
-async function readyPods(rig: Rig, selector: string): Promise<number> {
-  const ready = '{range .items[*]}{.status.conditions[?(@.type=="Ready")].status}{" "}{end}';
-  const text = await rig.kubectl('get', 'pods', '-n', 'argocd', '-l', selector, '-o', `jsonpath=${ready}`);
-  return text.split(' ').filter((status) => status === 'True').length;
-}
-
 /** Ends the process of a pod of serve as a crash would: nothing is given back. */
 async function crash({ stack: { kubernetes, machine } }: Rig, pod: string): Promise<void> {
-  const path = 'jsonpath={.status.containerStatuses[?(@.name=="serve")].containerID}';
-  const id = (await kubernetes.kubectl(['get', 'pod', '-n', 'argocd', pod, '-o', path])).replace('containerd://', '');
+  const path = '{.status.containerStatuses[?(@.name=="serve")].containerID}';
+  const id = (await kubernetes.field(path, 'pod', '-n', 'argocd', pod)).replace('containerd://', '');
   const socket = join(machine.folder, 'kubernetes', 'containerd.sock');
   const kill = ['task', 'kill', '--all', '--signal', 'SIGKILL', id];
   await machine.run('ctr', ['--address', socket, '--namespace', 'k8s.io', ...kill]);

@@ -2,31 +2,22 @@
  * The end of groups: each time one runner is busy and one is idle. The idle one goes and the busy one finishes. No row is left in Gitea:
  * one scenario waits for that, and for all others the last one of scenarios-faults.ts does.
  */
-import { expect, it } from 'vitest';
-import * as z from 'zod';
+import { expect } from 'vitest';
 import { workflow } from '../servers/workflows.ts';
 import { ORG } from './install.ts';
-import { putSecret } from './scenarios-apart.ts';
 import { conclusions } from './scenarios-load.ts';
 import { idleRunners } from './scenarios-pool.ts';
-import { APPLICATION, GROUP, type Rig } from './scenarios-rig.ts';
+import { APPLICATION, GROUP, type Rig, type Scenario } from './scenarios-rig.ts';
 
 /** Where the group moves to. */
 const OTHER_ORG = 'beta';
-/** A row stays for 60 s as online; then the sweep sees it twice, 120 s apart at most. */
-const SWEPT_WITHIN_MS = 300_000;
-
-const Jobs = z.object({
-  items: z.array(z.object({ metadata: z.object({ name: z.string(), annotations: z.record(z.string(), z.string()) }) })),
-});
 
 /** A runner that works, whose Job is pinned, and an idle one. */
 export async function busyAndIdle(rig: Rig, file: string): Promise<{ readonly busy: string; readonly idle: string }> {
   const { world } = rig;
-  await rig.commitGroup({ minIdle: 1 });
+  await rig.commitGroup({ minIdleRunners: 1 });
   await rig.dispatch(file);
-  await rig.until('a job runs', () => world.inState('in_progress').length === 1);
-  const [{ runner_name: busy = '' } = {}] = world.inState('in_progress');
+  const busy = await rig.busyRunner();
   await rig.until('its Job is pinned', () =>
     [...world.jobs.values()].some(({ name, markedAtMs }) => name === busy && markedAtMs !== undefined),
   );
@@ -51,11 +42,6 @@ async function finishes(rig: Rig, busy: string): Promise<void> {
   expect([job?.conclusion, job?.runner_name]).toEqual(['success', busy]);
 }
 
-async function rowsGo(rig: Rig): Promise<void> {
-  const rows = async (): Promise<readonly string[]> => await rig.admin.runnerNames(`/orgs/${ORG}`);
-  await rig.until('no row is left', async () => (await rows()).length === 0, SWEPT_WITHIN_MS);
-}
-
 /** An organization with a workflow, and the Secret with which runners register there. */
 async function addOtherOrg(rig: Rig): Promise<void> {
   const { admin, stack } = rig;
@@ -63,33 +49,34 @@ async function addOtherOrg(rig: Rig): Promise<void> {
   await admin.createRepo('web', OTHER_ORG);
   await admin.addWorkflow(`${OTHER_ORG}/web`, 'single.yml', workflow({ moved: { runsOn: 'linux', seconds: 1 } }));
   const token = await admin.registrationToken(`/orgs/${OTHER_ORG}`);
-  await putSecret(rig, 'runners', `gitea-runner-${OTHER_ORG}`, { 'registration-token': token, url: stack.gitea.url });
+  const values = { 'registration-token': token, url: stack.gitea.url };
+  await stack.kubernetes.putSecret('runners', `gitea-runner-${OTHER_ORG}`, values);
 }
 
-export function lifetimeScenarios(theRig: () => Rig): void {
-  it('lets a busy runner finish when its group moves, replaces the idle one, and serves the new place', async () => {
-    const rig = theRig();
-    const { admin, world } = rig;
-    await addOtherOrg(rig);
-    const { busy, idle } = await busyAndIdle(rig, 'long.yml');
+export function lifetimeScenarios(scenario: Scenario): void {
+  scenario(
+    'lets a busy runner finish when its group moves, replaces the idle one, and serves the new place',
+    async (rig, world) => {
+      const { admin } = rig;
+      await addOtherOrg(rig);
+      const { busy, idle } = await busyAndIdle(rig, 'long.yml');
 
-    const secretRef = { name: `gitea-runner-${OTHER_ORG}`, key: 'registration-token' };
-    await rig.commitGroup({ minIdle: 0, org: OTHER_ORG, registrationToken: { secretRef } });
-    await gone(rig, idle);
-    await admin.dispatch(`${OTHER_ORG}/web`, 'single.yml');
-    const there = async () => await admin.jobs(`/orgs/${OTHER_ORG}`, 'completed');
-    await rig.until('the new place is served', async () => (await there()).length === 1);
+      const secretRef = { name: `gitea-runner-${OTHER_ORG}`, key: 'registration-token' };
+      await rig.commitGroup({ minIdleRunners: 0, org: OTHER_ORG, registrationToken: { secretRef } });
+      await gone(rig, idle);
+      await admin.dispatch(`${OTHER_ORG}/web`, 'single.yml');
+      const there = async () => await admin.jobs(`/orgs/${OTHER_ORG}`, 'completed');
+      await rig.until('the new place is served', async () => (await there()).length === 1);
 
-    expect(conclusions(await there())).toEqual(['moved success']);
-    expect(world.inState('in_progress').map(({ runner_name }) => runner_name)).toEqual([busy]);
-    await finishes(rig, busy);
-    await rig.calm(1);
-    expect(world.condition(GROUP, 'Ready')).toMatchObject({ status: 'True' });
-  });
+      expect(conclusions(await there())).toEqual(['moved success']);
+      expect(world.inState('in_progress').map(({ runner_name }) => runner_name)).toEqual([busy]);
+      await finishes(rig, busy);
+      await rig.calm(1);
+      expect(world.condition(GROUP, 'Ready')).toMatchObject({ status: 'True' });
+    },
+  );
 
-  it('lets a busy runner finish when the Application is deleted with all that it manages', async () => {
-    const rig = theRig();
-    const { world } = rig;
+  scenario('lets a busy runner finish when the Application is deleted with all that it manages', async (rig, world) => {
     const { busy, idle } = await busyAndIdle(rig, 'stopped.yml');
     const finalizers = ['resources-finalizer.argocd.argoproj.io'];
     const patch = JSON.stringify({ metadata: { finalizers } });
@@ -102,12 +89,10 @@ export function lifetimeScenarios(theRig: () => Rig): void {
     await rig.until('the Application is gone', () => !world.applications.has(APPLICATION));
     await rig.until('all that it managed is gone', () => world.groups.size + world.leftJobs().length === 0);
     await rig.installation.block('application');
-    await rig.until('the group is back', () => world.condition(GROUP, 'Ready')?.status === 'True');
+    await rig.isReady();
   });
 
-  it('lets a busy runner finish when the namespace is deleted', async () => {
-    const rig = theRig();
-    const { world } = rig;
+  scenario('lets a busy runner finish when the namespace is deleted', async (rig, world) => {
     const { busy, idle } = await busyAndIdle(rig, 'stopped.yml');
 
     await rig.kubectl('delete', 'namespace', 'runners', '--wait=false');
@@ -120,35 +105,36 @@ export function lifetimeScenarios(theRig: () => Rig): void {
     await rig.until('all that was in it is gone', () => world.groups.size + world.leftJobs().length === 0);
     await rig.installation.block('install');
     await rig.installation.block('secrets');
-    await rig.commitGroup({ minIdle: 0 });
-    await rig.until('the group is ready', () => world.condition(GROUP, 'Ready')?.status === 'True');
+    await rig.commitGroup({ minIdleRunners: 0 });
+    await rig.isReady();
     await rig.dispatch('single.yml');
     expect(conclusions(await rig.calm(2))).toEqual(['single success', 'stopped success']);
   });
 
-  it('shows what a busy runner works on after the file of its group is gone, until it has ended', async () => {
-    const rig = theRig();
-    const { world } = rig;
-    const { busy, idle } = await busyAndIdle(rig, 'long.yml');
+  scenario(
+    'shows what a busy runner works on after the file of its group is gone, until it has ended',
+    async (rig, world) => {
+      const { busy, idle } = await busyAndIdle(rig, 'long.yml');
 
-    await rig.removeGroup();
-    await gone(rig, idle);
+      await rig.removeGroup();
+      await gone(rig, idle);
 
-    const labelled = ['-l', `gitea.bpg.pw/runnergroup-name=${GROUP}`, '-o', 'json'];
-    const { items } = Jobs.parse(JSON.parse(await rig.kubectl('get', 'jobs', '-n', 'runners', ...labelled)));
-    expect(items.map(({ metadata }) => metadata.name)).toEqual([busy]);
-    expect(items[0]?.metadata.annotations['gitea.bpg.pw/job-url']).toContain(`/${ORG}/web/actions/runs/`);
-    await rig.until('Argo CD shows that Job alone, and is content', () => {
-      const { sync, health, resources } = world.applications.get(APPLICATION)?.status ?? {};
-      const shown = (resources ?? []).map(({ kind, name }) => `${kind} ${name}`);
-      return `${sync?.status} ${health?.status} ${shown}` === `Synced Healthy Job ${busy}`;
-    });
-    expect(world.inState('in_progress').map(({ runner_name }) => runner_name)).toEqual([busy]);
-    await finishes(rig, busy);
-    // Another leader knows neither the group nor its scope (law V9).
-    if (process.env['CLUSTER_LEADER_DIES'] === undefined) await rowsGo(rig);
-    await rig.calm(1);
-    const shown = () => world.applications.get(APPLICATION)?.status?.resources ?? [];
-    await rig.until('Argo CD shows nothing', () => shown().length === 0);
-  });
+      const labelled = ['jobs', '-n', 'runners', '-l', `gitea.bpg.pw/runnergroup-name=${GROUP}`];
+      expect(await rig.field('{.items[*].metadata.name}', ...labelled)).toBe(busy);
+      const page = await rig.field('{.items[0].metadata.annotations.gitea\\.bpg\\.pw/job-url}', ...labelled);
+      expect(page).toContain(`/${ORG}/web/actions/runs/`);
+      await rig.until('Argo CD shows that Job alone, and is content', () => {
+        const { sync, health, resources } = world.applications.get(APPLICATION)?.status ?? {};
+        const shown = (resources ?? []).map(({ kind, name }) => `${kind} ${name}`);
+        return `${sync?.status} ${health?.status} ${shown}` === `Synced Healthy Job ${busy}`;
+      });
+      expect(world.inState('in_progress').map(({ runner_name }) => runner_name)).toEqual([busy]);
+      await finishes(rig, busy);
+      // Another leader knows neither the group nor its scope (law V9).
+      if (process.env['CLUSTER_LEADER_DIES'] === undefined) await rig.rowsGo();
+      await rig.calm(1);
+      const shown = () => world.applications.get(APPLICATION)?.status?.resources ?? [];
+      await rig.until('Argo CD shows nothing', () => shown().length === 0);
+    },
+  );
 }

@@ -1,8 +1,8 @@
 /** Scenarios of ordinary days: load, and people who change their mind. */
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import type { ApiJob } from '../servers/account.ts';
 import { sleep } from '../servers/process.ts';
-import { CAP, type Rig } from './scenarios-rig.ts';
+import { CAP, type GroupChange, REPOSITORY, type Rig, type Scenario } from './scenarios-rig.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
 import type { Seen, World } from './world.ts';
 
@@ -19,17 +19,15 @@ export async function expectAllDone(rig: Rig, count: number): Promise<readonly A
   return jobs;
 }
 
-/** The one that waits for a runner. */
-function queuedJob(world: World): ApiJob {
-  const [job] = world.inState('queued');
+/** Cancels the CI job that waits for a runner. */
+async function cancelQueued(rig: Rig): Promise<void> {
+  const [job] = rig.world.inState('queued');
   if (!job) throw new Error('the job is not queued');
-  return job;
+  await rig.cancel(job);
 }
 
-export function loadScenarios(theRig: () => Rig, say: (line: string) => void, short: boolean): void {
-  it('serves single runs, one every 4 s', async () => {
-    const rig = theRig();
-
+export function loadScenarios(scenario: Scenario, short: boolean): void {
+  scenario('serves single runs, one every 4 s', async (rig) => {
     for (let run = 0; run < 6; run += 1) {
       await rig.dispatch('single.yml');
       await sleep(4_000);
@@ -38,17 +36,8 @@ export function loadScenarios(theRig: () => Rig, say: (line: string) => void, sh
     await expectAllDone(rig, 6);
   });
 
-  it('serves a burst of 12 runs with two jobs each and keeps to the cap', async () => {
-    const rig = theRig();
-    const beganMs = Date.now();
-
+  scenario('serves a burst of 12 runs with two jobs each and keeps to the cap', async (rig) => {
     await rig.dispatch('pair.yml', 12);
-    await rig.until('24 jobs end', async () => (await rig.ended()).length === 24);
-    const { mostJobs } = rig.world;
-    const seconds = ((Date.now() - beganMs) / 1000).toFixed(1);
-    say(
-      `24 CI jobs of 6 s, cap ${CAP}: all done after ${seconds} s; unfinished Jobs at one time, ending ones too: ${mostJobs}`,
-    );
 
     await expectAllDone(rig, 24);
     expect(rig.world.mostAtWork).toBe(CAP);
@@ -57,52 +46,36 @@ export function loadScenarios(theRig: () => Rig, say: (line: string) => void, sh
 
   if (short) return;
 
-  it('serves a matrix of 30 and keeps to the cap', async () => {
-    const rig = theRig();
-
-    await rig.dispatch('matrix.yml');
-
-    await expectAllDone(rig, 30);
-    expect(rig.world.mostAtWork).toBeLessThanOrEqual(CAP);
-    expect(rig.world.mostRunners).toBeLessThanOrEqual(CAP);
-  });
-
-  it('takes back the runner of a job that is cancelled before any runner registers', async () => {
-    const rig = theRig();
-    const { world } = rig;
+  scenario('takes back the runner of a job that is cancelled before any runner registers', async (rig, world) => {
     await rig.whilePodsWait(async () => {
       await rig.dispatch('single.yml');
       await rig.until('the job has a Job', () => world.runners().length === 1);
-      await rig.cancel(queuedJob(world));
+      await cancelQueued(rig);
       await rig.until('its Job is gone', () => world.leftJobs().length === 0);
     });
 
     expect(conclusions(await rig.calm(1))).toEqual(['single cancelled']);
   });
 
-  it('takes back the runner of a job that is cancelled while the runner registers', async () => {
-    const rig = theRig();
-    const { world } = rig;
+  scenario('takes back the runner of a job that is cancelled while the runner registers', async (rig, world) => {
     await rig.whilePodsWait(async () => {
       await rig.dispatch('single.yml');
       await rig.until('the job has a Job', () => world.runners().length === 1);
     });
 
-    await rig.cancel(queuedJob(world));
+    await cancelQueued(rig);
 
     expect(conclusions(await rig.calm(1))).toEqual(['single cancelled']);
   });
 
-  it('keeps the runner of a cancelled job for the next one while CI goes on', async () => {
-    const rig = theRig();
-    const { world } = rig;
+  scenario('keeps the runner of a cancelled job for the next one while CI goes on', async (rig, world) => {
     await rig.dispatch('long.yml');
     await rig.until('it runs', () => world.inState('in_progress').length === 1);
     const before = world.jobs.size;
     await rig.whilePodsWait(async () => {
       await rig.dispatch('single.yml');
       await rig.until('the next job has a Job', () => world.runners().length === 2);
-      await rig.cancel(queuedJob(world));
+      await cancelQueued(rig);
       // More than serve waits before it has a Job pruned or tidied.
       await sleep(12_000);
     });
@@ -113,9 +86,7 @@ export function loadScenarios(theRig: () => Rig, say: (line: string) => void, sh
     expect(world.jobs.size).toBe(before + 1);
   });
 
-  it('lets a newer run cancel one that runs, and serves the newer one', async () => {
-    const rig = theRig();
-    const { world } = rig;
+  scenario('lets a newer run cancel one that runs, and serves the newer one', async (rig, world) => {
     await rig.dispatch('replace.yml');
     await rig.until('it runs', () => world.inState('in_progress').length === 1);
 
@@ -124,65 +95,52 @@ export function loadScenarios(theRig: () => Rig, say: (line: string) => void, sh
     expect(conclusions(await rig.calm(2))).toEqual(['replace cancelled', 'replace success']);
   });
 
-  it('serves a rerun', async () => {
-    const rig = theRig();
+  scenario('serves a rerun', async (rig) => {
     await rig.dispatch('single.yml');
     const [first] = await expectAllDone(rig, 1);
     if (!first) throw new Error('no job ended');
 
-    await rig.rerun(first);
+    await rig.admin.rerun(REPOSITORY, first);
 
     await expectAllDone(rig, 2);
   });
 
-  it('kills nothing when the cap is lowered, and starts no more than the new cap', async () => {
-    const rig = theRig();
-    const { world } = rig;
+  scenario('kills nothing when the cap is lowered, and starts no more than the new cap', async (rig, world) => {
     await rig.dispatch('busy.yml', 9);
     await rig.until('the cap is reached', () => world.inState('in_progress').length === CAP);
 
-    await rig.commitGroup({ cap: 2 });
+    await rig.commitGroup({ maxActiveRunners: 2 });
     const begun = new Set([...world.jobs.keys()]);
     await expectAllDone(rig, 9);
 
     expect(mostNewAtOnce(world, begun)).toBe(2);
   });
 
-  it('lets busy runners finish when the RunnerGroup is removed from git, and starts no others until it is back', async () => {
-    const rig = theRig();
-    const { world } = rig;
-    await rig.dispatch('busy.yml', CAP + 2);
-    await rig.until('the cap is reached', () => world.inState('in_progress').length === CAP);
+  const stops: readonly (readonly [how: string, stop: (rig: Rig) => Promise<void>, start: GroupChange])[] = [
+    ['RunnerGroup is removed from git, and starts no others until it is back', (rig) => rig.removeGroup(), {}],
+    [
+      'group is suspended, and starts no others until it is resumed',
+      (rig) => rig.commitGroup({ suspend: true }),
+      { suspend: false },
+    ],
+  ];
+  for (const [how, stop, start] of stops) {
+    scenario(`lets busy runners finish when the ${how}`, async (rig, world) => {
+      await rig.dispatch('busy.yml', CAP + 2);
+      await rig.until('the cap is reached', () => world.inState('in_progress').length === CAP);
 
-    await rig.removeGroup();
-    const begun = new Set([...world.jobs.keys()]);
-    await rig.until('the busy ones end', async () => (await rig.ended()).length === CAP);
-    const without = [...world.jobs.keys()].filter((uid) => !begun.has(uid));
-    await rig.commitGroup({});
+      await stop(rig);
+      const begun = new Set([...world.jobs.keys()]);
+      await rig.until('the busy ones end', async () => (await rig.ended()).length === CAP);
+      const without = [...world.jobs.keys()].filter((uid) => !begun.has(uid));
+      await rig.commitGroup(start);
 
-    await expectAllDone(rig, CAP + 2);
-    expect(without).toEqual([]);
-  });
+      await expectAllDone(rig, CAP + 2);
+      expect(without).toEqual([]);
+    });
+  }
 
-  it('lets busy runners finish when the group is suspended, and starts no others until it is resumed', async () => {
-    const rig = theRig();
-    const { world } = rig;
-    await rig.dispatch('busy.yml', CAP + 2);
-    await rig.until('the cap is reached', () => world.inState('in_progress').length === CAP);
-
-    await rig.commitGroup({ suspend: true });
-    const begun = new Set([...world.jobs.keys()]);
-    await rig.until('the busy ones end', async () => (await rig.ended()).length === CAP);
-    const without = [...world.jobs.keys()].filter((uid) => !begun.has(uid));
-    await rig.commitGroup({ suspend: false });
-
-    await expectAllDone(rig, CAP + 2);
-    expect(without).toEqual([]);
-  });
-
-  it('starts the runners anew when a wrong image is corrected', async () => {
-    const rig = theRig();
-    const { world } = rig;
+  scenario('starts the runners anew when a wrong image is corrected', async (rig, world) => {
     await rig.commitGroup({ image: 'local/no-such-image:1' });
     await rig.dispatch('single.yml', 2);
     await rig.until('both have a Job', () => world.runners().length === 2);

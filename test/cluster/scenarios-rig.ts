@@ -1,7 +1,8 @@
 /** What the scenarios and the bench share: one stack, the product in it, one RunnerGroup in git, workflows, a witness. */
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
-import type { NotifyTarget } from '../../src/config/runnergroup/notify-fields.ts';
+import type { WrittenSpec } from '../../src/config/runnergroup/schema.ts';
+import { SERVE_SELECTOR } from '../../src/shared/installed/names.ts';
 import type { Account, ApiJob } from '../servers/account.ts';
 import type { ClusterBuilds } from '../servers/build.ts';
 import { sleep } from '../servers/process.ts';
@@ -12,23 +13,8 @@ import { type Stack, startStack } from './stack/stack.ts';
 import { WebSession } from './web-session.ts';
 import { World } from './world.ts';
 
-/** What scenarios change in the RunnerGroup: `cap`, and fields by their names. */
-export interface GroupChange {
-  readonly cap?: number;
-  readonly maxEvictionRetries?: number;
-  readonly spawnTimeoutSeconds?: number;
-  readonly pendingDeadlineSeconds?: number;
-  readonly suspend?: boolean;
-  readonly gracefulStopSeconds?: number;
-  readonly minIdle?: number;
-  readonly image?: string;
-  readonly labels?: readonly string[];
-  readonly resources?: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  readonly podTemplate?: Readonly<Record<string, unknown>>;
-  readonly org?: string;
-  readonly notify?: readonly NotifyTarget[];
-  readonly registrationToken?: { readonly secretRef: { readonly name: string; readonly key: string } };
-}
+/** Fields of the RunnerGroup that a scenario changes. */
+export type GroupChange = Partial<WrittenSpec>;
 
 export const GROUP = 'ci';
 export const APPLICATION = 'runners';
@@ -44,7 +30,6 @@ const WORKFLOWS: Readonly<Record<string, string>> = {
     build: { runsOn: 'linux', seconds: 6 },
     after: { runsOn: 'linux', seconds: 6, needs: 'build' },
   }),
-  'matrix.yml': workflow({ leg: { runsOn: 'linux', seconds: 2, matrix: 30 } }),
   'busy.yml': workflow({ busy: { runsOn: 'linux', seconds: 8 } }),
   // Ends within `gracefulStopSeconds`, whenever its runner is stopped.
   'stopped.yml': workflow({ stopped: { runsOn: 'linux', seconds: 25 } }),
@@ -53,6 +38,15 @@ const WORKFLOWS: Readonly<Record<string, string>> = {
   'second.yml': workflow({ second: { runsOn: 'second', seconds: 45 } }),
   'replace.yml': workflow({ replace: { runsOn: 'linux', seconds: 10, lastSeconds: 2 } }, 'replace'),
 };
+
+const startedMs = Date.now();
+
+export function say(line: string): void {
+  process.stdout.write(`cluster ${((Date.now() - startedMs) / 1000).toFixed(1)} s: ${line}\n`);
+}
+
+/** Adds one: what happens in it, with the rig of all. */
+export type Scenario = (name: string, run: (rig: Rig, world: World) => Promise<void>) => void;
 
 export class Rig {
   readonly stack: Stack;
@@ -97,7 +91,7 @@ export class Rig {
       world = new World(stack.kubernetes, admin, ORG);
       const rig = new Rig(stack, installation, world, web);
       await rig.commitGroup({});
-      await rig.until('the group is ready', () => rig.world.condition(GROUP, 'Ready')?.status === 'True');
+      await rig.isReady();
       say('the first RunnerGroup is ready');
       return rig;
     } catch (error) {
@@ -109,8 +103,14 @@ export class Rig {
 
   async close(keep: boolean): Promise<void> {
     await this.world.stop();
-    if (keep) await this.#saveLogs();
+    if (keep) await this.collectLogs();
     await this.stack.close(keep);
+  }
+
+  /** As that of the stack, with what the witness has seen. */
+  async collectLogs(): Promise<string> {
+    this.stack.machine.write('log/world.txt', `${this.world.describe()}\n${this.world.history()}`);
+    return await this.stack.collectLogs();
   }
 
   get admin(): Account {
@@ -121,13 +121,23 @@ export class Rig {
     return this.stack.kubernetes.kubectl(args);
   }
 
+  field(path: string, ...what: readonly string[]): Promise<string> {
+    return this.stack.kubernetes.field(path, ...what);
+  }
+
+  /** A field of the pod of a runner. @param path below the pod, such as `.metadata.name` */
+  ofPod(runner: string, path: string): Promise<string> {
+    return this.field(`{.items[0]${path}}`, 'pods', '-n', 'runners', '-l', `job-name=${runner}`);
+  }
+
+  /** Ends the pods that fit at once: nothing in them hears of it. */
+  async killPods(namespace: string, ...which: readonly string[]): Promise<void> {
+    await this.kubectl('delete', 'pod', '-n', namespace, ...which, '--grace-period=0', '--force');
+  }
+
   /** Starts a workflow so many times at once. */
   async dispatch(file: string, times = 1): Promise<void> {
     await Promise.all(Array.from({ length: times }, () => this.admin.dispatch(REPOSITORY, file)));
-  }
-
-  async rerun(job: ApiJob): Promise<void> {
-    await this.admin.rerun(REPOSITORY, job);
   }
 
   /** Presses "Cancel" on the run's page: the API has no such call. */
@@ -147,28 +157,12 @@ export class Rig {
 
   /** The file of the RunnerGroup with these fields changed. */
   groupText(change: GroupChange = {}): string {
-    const manifest = {
-      apiVersion: 'gitea.bpg.pw/v1alpha1',
-      kind: 'RunnerGroup',
-      metadata: { name: GROUP, namespace: 'runners' },
-      spec: this.#changed(change),
-    };
-    // 1.1: the key `on` needs quotes there.
-    return stringify(manifest, { version: '1.1' });
-  }
-
-  #changed({ cap, minIdle, ...fields }: GroupChange): Readonly<Record<string, unknown>> {
-    return {
-      ...this.#spec,
-      ...fields,
-      ...(cap !== undefined && { maxActiveRunners: cap }),
-      ...(minIdle !== undefined && { minIdleRunners: minIdle }),
-    };
+    return groupYaml(GROUP, { ...this.#spec, ...change });
   }
 
   /** Commits the RunnerGroup with these fields changed, and waits until the cluster has it. What was changed before stays. */
   async commitGroup(change: GroupChange): Promise<void> {
-    this.#spec = this.#changed(change);
+    this.#spec = { ...this.#spec, ...change };
     await this.commitFile(GROUP_FILE, this.groupText());
     const wanted = this.#spec;
     await this.until('the cluster has the new RunnerGroup', () => {
@@ -244,62 +238,66 @@ export class Rig {
   /** Commits a file of the repository with the RunnerGroups; undefined removes it. */
   async commitFile(file: string, text: string | undefined): Promise<void> {
     if (file === GROUP_FILE) this.#isInGit = text !== undefined;
-    const path = `/repos/${GROUPS_REPOSITORY}/contents/${file}`;
-    const found = await this.admin.ask('GET', path);
-    const sha = (found.body as { sha?: string }).sha;
-    const change = { message: 'Change the group', branch: 'main', ...(found.status === 200 && { sha }) };
-    if (text === undefined) await this.admin.call('DELETE', path, change);
-    else {
-      const content = Buffer.from(text).toString('base64');
-      await this.admin.call(found.status === 200 ? 'PUT' : 'POST', path, { ...change, content });
-    }
+    if (text === undefined) await this.admin.deleteFile(GROUPS_REPOSITORY, file);
+    else await this.admin.putFile(GROUPS_REPOSITORY, file, text);
     await refresh(this.stack);
+  }
+
+  /** Who leads, as `<pod>_<something of its start>`; empty when nobody does. */
+  leader(): Promise<string> {
+    return this.field('{.spec.holderIdentity}', 'lease', '-n', 'argocd', 'gitea-runners-serve');
+  }
+
+  /** The pod of `leader`. */
+  async leadingPod(): Promise<string> {
+    return (await this.leader()).split('_', 1).join('');
+  }
+
+  /** Waits until one CI job is at work. Answers its runner. */
+  async busyRunner(): Promise<string> {
+    await this.until('a job runs', () => this.world.inState('in_progress').length === 1);
+    const [{ runner_name: runner = '' } = {}] = this.world.inState('in_progress');
+    return runner;
+  }
+
+  async isReady(group = GROUP): Promise<void> {
+    await this.until(`${group} is ready`, () => this.world.condition(group, 'Ready')?.status === 'True');
+  }
+
+  /** Waits until Gitea has no row of a runner: one is online for 60 s, then the sweep sees it twice, 120 s apart at most. */
+  async rowsGo(): Promise<void> {
+    const rows = (): Promise<readonly string[]> => this.admin.runnerNames(`/orgs/${ORG}`);
+    await this.until('no row is left', async () => (await rows()).length === 0, 300_000);
+  }
+
+  /** From here on `serve` learns of CI jobs by asking. */
+  async removeWebhooks(): Promise<void> {
+    const hooks = (await this.admin.call('GET', `/orgs/${ORG}/hooks`)) as readonly { readonly id: number }[];
+    for (const { id } of hooks) await this.admin.call('DELETE', `/orgs/${ORG}/hooks/${id}`);
   }
 
   /** Ends the leading `serve` without warning, if one leads. Its log is kept: it goes with the pod. */
   async killLeader(scenario: string): Promise<void> {
-    const [pod = ''] = (await leader(this)).split('_');
+    const pod = await this.leadingPod();
     if (pod === '') return;
     await this.saveServeLogs(`${scenario}, before its end`);
     this.leaderDiedMs = Date.now();
-    await this.kubectl('delete', 'pod', '-n', 'argocd', pod, '--grace-period=0', '--force');
+    await this.killPods('argocd', pod);
   }
 
   /** Writes what both replicas of `serve` have said since the scenario began into `log/serve-….log`. */
   async saveServeLogs(scenario: string): Promise<void> {
     const since = `--since-time=${new Date(this.#beganMs).toISOString()}`;
-    const ofServe = ['-n', 'argocd', '-l', 'app.kubernetes.io/component=serve'];
-    const text = await this.kubectl('logs', ...ofServe, '--tail=-1', '--prefix', '--ignore-errors', since).catch(
-      String,
-    );
+    const ofServe = ['-n', 'argocd', '-l', SERVE_SELECTOR, '--tail=-1', '--prefix', '--ignore-errors'];
+    const text = await this.kubectl('logs', ...ofServe, since).catch(String);
     this.stack.machine.write(`log/serve-${scenario.replaceAll(/[^\w]+/g, '-').slice(0, 100)}.log`, text);
-  }
-
-  /** What a person would look at first. */
-  async #saveLogs(): Promise<void> {
-    const { machine } = this.stack;
-    const selectors = { serve: 'app.kubernetes.io/component=serve', repo: 'app.kubernetes.io/name=argocd-repo-server' };
-    for (const [name, selector] of Object.entries(selectors)) {
-      const text = await this.kubectl(
-        'logs',
-        '-n',
-        'argocd',
-        '-l',
-        selector,
-        '--all-containers',
-        '--tail=-1',
-        '--prefix',
-      ).catch(String);
-      machine.write(`log/pods-${name}.log`, text);
-    }
-    machine.write('log/world.txt', `${this.world.describe()}\n${this.world.history()}`);
   }
 }
 
-/** Who leads, as `<pod>_<something of its start>`; empty when nobody does. */
-export async function leader(rig: Rig): Promise<string> {
-  const holder = ['-o', 'jsonpath={.spec.holderIdentity}'];
-  return await rig.kubectl('get', 'lease', '-n', 'argocd', 'gitea-runners-serve', ...holder);
+export function groupYaml(name: string, spec: Readonly<Record<string, unknown>>): string {
+  const metadata = { name, namespace: 'runners' };
+  // 1.1: the key `on` needs quotes there.
+  return stringify({ apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerGroup', metadata, spec }, { version: '1.1' });
 }
 
 export function groupSpec(url: string): Readonly<Record<string, unknown>> {

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { SERVE_SELECTOR } from '../../src/shared/installed/names.ts';
 import { closeAfterTests } from './close-after-tests.ts';
 import { apartScenarios } from './scenarios-apart.ts';
 import { editScenarios } from './scenarios-edit.ts';
@@ -11,7 +12,7 @@ import { faultScenarios } from './scenarios-faults.ts';
 import { lifetimeScenarios } from './scenarios-lifetime.ts';
 import { loadScenarios } from './scenarios-load.ts';
 import { poolScenarios } from './scenarios-pool.ts';
-import { Rig } from './scenarios-rig.ts';
+import { Rig, type Scenario, say } from './scenarios-rig.ts';
 
 let rig: Rig | undefined;
 /**
@@ -33,12 +34,6 @@ function leaderDiesIn(scenario: string): void {
       .catch((error: unknown) => say(`the leader was not killed: ${error}`));
   }, afterMs);
 }
-const startedMs = Date.now();
-
-function say(line: string): void {
-  process.stdout.write(`cluster ${((Date.now() - startedMs) / 1000).toFixed(1)} s: ${line}\n`);
-}
-
 function theRig(): Rig {
   if (!rig) throw new Error('the stack did not start');
   return rig;
@@ -69,15 +64,17 @@ describe('a cluster with the product in it', () => {
   closeAfterTests(() => rig);
 
   it('has set the namespace aside that refuses', async () => {
-    const ofServe = ['-n', 'argocd', '-l', 'app.kubernetes.io/component=serve', '--tail=-1'];
-    expect(await theRig().kubectl('logs', ...ofServe)).toMatch(/GR-CLUSTER-06[^\n]* of namespace was-deleted/);
+    const logs = await theRig().stack.podLogs('argocd', SERVE_SELECTOR);
+
+    expect(logs).toMatch(/GR-CLUSTER-06[^\n]* of namespace was-deleted/);
   });
 
+  const scenario: Scenario = (name, run) => it(name, () => run(theRig(), theRig().world));
   const short = process.env['CLUSTER_SCENARIOS'] === 'short';
-  loadScenarios(theRig, say, short);
-  editScenarios(theRig);
-  if (!short) poolScenarios(theRig, say);
-  if (!short) lifetimeScenarios(theRig);
-  faultScenarios(theRig, say, short);
-  if (!short) apartScenarios(theRig);
+  loadScenarios(scenario, short);
+  editScenarios(scenario);
+  if (!short) poolScenarios(scenario);
+  if (!short) lifetimeScenarios(scenario);
+  faultScenarios(scenario, short);
+  if (!short) apartScenarios(scenario);
 });

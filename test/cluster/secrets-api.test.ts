@@ -1,38 +1,29 @@
 /** `--secrets api` on a real API server, with the Role of install/secrets-api.yaml and the account of Argo CD's repo-server. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { installText } from '../packaging/manifests.ts';
-import { Playground } from '../servers/process.ts';
 import { folderWith, groupYaml, type Outcome, runCli } from '../support/run-cli.ts';
 import { startAcme, TOKEN } from '../support/start-acme.ts';
-import { type Kubernetes, startKubernetes } from './stack/kubernetes.ts';
-import { Machine, needPackages } from './stack/machine.ts';
+import { closeAfterTests } from './close-after-tests.ts';
+import { type Cluster, startCluster } from './stack/cluster.ts';
+import type { Kubernetes } from './stack/kubernetes.ts';
 
-let playground: Playground;
-let machine: Machine;
+let cluster: Cluster;
 let kubectl: Kubernetes['kubectl'];
 let env: Readonly<Record<string, string>>;
 
-const ACCOUNT = 'system:serviceaccount:argocd:argocd-repo-server';
-
 beforeAll(async () => {
-  needPackages();
-  playground = new Playground('secrets-api');
-  machine = await Machine.start(playground);
-  const kubernetes = await startKubernetes(machine, inject('clusterBuilds').kubernetes);
+  cluster = await startCluster('secrets-api', inject('clusterBuilds').kubernetes);
+  const { kubernetes, playground } = cluster;
   kubectl = kubernetes.kubectl;
   await kubectl(['create', 'namespace', 'argocd']);
   await kubectl(['create', 'serviceaccount', 'argocd-repo-server', '-n', 'argocd']);
-  await kubectl(['apply', '-f', '-'], installText('gitea-runners.yaml'));
-  await kubectl(['apply', '-f', '-'], installText('runners.yaml'));
-  await kubectl(['apply', '-f', '-'], installText('secrets-api.yaml'));
+  await kubernetes.apply(...['gitea-runners.yaml', 'runners.yaml', 'secrets-api.yaml'].map(installText));
   const account = join(playground.folder, 'account');
   mkdirSync(account);
   writeFileSync(join(account, 'token'), await kubectl(['create', 'token', 'argocd-repo-server', '-n', 'argocd']));
-  const config = JSON.parse(await kubectl(['config', 'view', '--raw', '-o', 'json', '--flatten']));
-  const ca = config.clusters[0].cluster['certificate-authority-data'];
-  writeFileSync(join(account, 'ca.crt'), Buffer.from(ca, 'base64'));
+  copyFileSync(kubernetes.caFile, join(account, 'ca.crt'));
   const { hostname, port } = new URL(kubernetes.url);
   env = {
     GITEA_RUNNERS_KUBERNETES_DIR: account,
@@ -41,14 +32,12 @@ beforeAll(async () => {
     GITEA_RUNNERS_SECRETS: 'api',
   };
 });
-afterAll(async () => {
-  await machine?.close();
-  await playground?.close();
-});
+
+closeAfterTests(() => cluster);
 
 async function putSecret(name: string, keys: Readonly<Record<string, string>>): Promise<void> {
   const metadata = { name, namespace: 'runners' };
-  await kubectl(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata, stringData: keys }));
+  await cluster.kubernetes.apply({ apiVersion: 'v1', kind: 'Secret', metadata, stringData: keys });
 }
 
 /** `generate` for a group that names this Secret. */
@@ -66,15 +55,9 @@ describe('the Role for --secrets api', () => {
     ['watch', 'gitea-api', 'runners', false],
     ['update', 'gitea-api', 'runners', false],
   ] as const)('lets the sidecar %s Secret "%s" of %s: %s', async (verb, name, namespace, allowed) => {
-    const question = {
-      apiVersion: 'authorization.k8s.io/v1',
-      kind: 'SubjectAccessReview',
-      spec: { user: ACCOUNT, resourceAttributes: { namespace, verb, resource: 'secrets', name } },
-    };
+    const attributes = { namespace, verb, resource: 'secrets', name };
 
-    const answer = JSON.parse(await kubectl(['create', '-o', 'json', '-f', '-'], JSON.stringify(question)));
-
-    expect(answer.status.allowed).toBe(allowed);
+    expect(await cluster.kubernetes.may('argocd-repo-server', attributes)).toBe(allowed);
   });
 
   it('is enough: a new group needs no more than its Secret, and a rotated token is used at the next run', async () => {

@@ -2,8 +2,9 @@
  * A group with a large size and a limit per repository, on a real kubelet with the real runner and a real Gitea (docs/limits.md). The test
  * applies and prunes what `generate` prints, as Argo CD does.
  */
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { sleep } from '../servers/process.ts';
+import { closeAfterTests } from './close-after-tests.ts';
 import { LEVEL, PodsRig, REPOSITORY, type Wanted, workflowOf } from './pods-rig.ts';
 
 const OTHER = 'acme/api';
@@ -20,24 +21,17 @@ const wanted: Wanted = {
 };
 
 let rig: PodsRig;
-let passed = true;
 
 beforeAll(async () => {
   rig = await PodsRig.start('sizes');
   const { admin } = rig.gitea;
   await admin.createRepo('api', 'acme');
-  await admin.addWorkflow(REPOSITORY, 'large.yml', workflowOf('large', 'sleep 15', { 'runs-on': ['linux', 'large'] }));
+  await rig.addWorkflow('large.yml', 'sleep 15', { 'runs-on': ['linux', 'large'] });
   for (const repository of [REPOSITORY, OTHER])
     await admin.addWorkflow(repository, 'small.yml', workflowOf('small', 'sleep 5'));
 });
 
-afterEach(({ task }) => {
-  passed &&= task.result?.state !== 'fail';
-});
-
-afterAll(async () => {
-  await rig?.close(passed);
-});
+closeAfterTests(() => rig);
 
 it('gives the large job its resources, and no repository more places than its limit', async () => {
   const { admin } = rig.gitea;
@@ -53,13 +47,7 @@ it('gives the large job its resources, and no repository more places than its li
 
   const [large = '', ...more] = await rig.sync(wanted);
   expect(more).toEqual([]);
-  const explained = await rig.ours(
-    rig.gitea.url,
-    'explain',
-    '--kubeconfig',
-    rig.kubernetes.kubeconfig,
-    rig.groupFolder(wanted),
-  );
+  const explained = await rig.ours(['explain', ...rig.seen, rig.groupFolder(wanted)]);
   expect(explained).toContain(`held back by the limit for ${REPOSITORY} (${MOST})`);
   expect(explained).toContain(`Gitea could give its runner to a job of ${REPOSITORY}`);
 
@@ -71,10 +59,7 @@ it('gives the large job its resources, and no repository more places than its li
     const ofLimited = running.filter(({ url }) => url.includes(`/${REPOSITORY}/`));
     const places = ofLimited.map(({ name }) => (name === 'large' ? LARGE : 1)).reduce((sum, each) => sum + each, 0);
     expect(places).toBeLessThanOrEqual(MOST);
-    const path = 'jsonpath={.items[*].spec.containers[0].resources.requests.cpu}';
-    requests.push(
-      await rig.kubernetes.kubectl(['get', 'pods', '-n', 'runners', '-l', `job-name=${large}`, '-o', path]),
-    );
+    requests.push(await rig.ofPod(large, '.spec.containers[0].resources.requests.cpu'));
   }
 
   const ended = await admin.jobs(LEVEL, 'completed');

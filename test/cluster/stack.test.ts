@@ -50,7 +50,7 @@ describe('a stack', () => {
     await gitea.admin.dispatch('acme/web', 'one.yml');
     const token = await gitea.admin.registrationToken('/orgs/acme');
 
-    await kubernetes.kubectl(['apply', '-f', '-'], runnerJob(gitea.url, token));
+    await kubernetes.apply(...runnerJob(gitea.url, token));
     await kubernetes.kubectl(['wait', '-n', 'runners', '--for=condition=complete', '--timeout=60s', 'job/one']);
 
     const jobs = await gitea.admin.jobs('/orgs/acme', 'completed');
@@ -59,14 +59,14 @@ describe('a stack', () => {
     expect(await podLogs('runners', 'job-name=one')).toMatch(/^\[pod\/one-\w+\/runner\] .*Runner registered/m);
   });
 
-  it('has an Argo CD that applies, changes and prunes what is committed to Gitea', async () => {
+  it('has an Argo CD that applies, changes and prunes what is committed to Gitea, and passes over what it is to skip', async () => {
     const { kubernetes, argocd, gitea } = stack;
     const admin = gitea.admin;
     const repository = { name: 'deploy', auto_init: true, default_branch: 'main', private: false };
     await admin.call('POST', '/orgs/acme/repos', repository);
-    const [one, two] = [1, 2].map((number) => `apps/${number}.yaml`) as [string, string];
-    await admin.putFile('acme/deploy', one, configMap('one', 'first'));
-    await admin.putFile('acme/deploy', two, configMap('two', 'first'));
+    const put = (file: number, text: string): Promise<void> => admin.putFile('acme/deploy', `apps/${file}.yaml`, text);
+    await put(1, configMap('one', 'first'));
+    await put(2, configMap('two', 'first'));
     const source = ['--repo', `${gitea.url}/acme/deploy.git`, '--path', 'apps'];
     const destination = ['--dest-server', 'https://kubernetes.default.svc', '--dest-namespace', 'default'];
     await argocd.cli('app', 'create', 'plain', ...source, ...destination);
@@ -74,45 +74,27 @@ describe('a stack', () => {
       await argocd.cli('app', 'get', 'plain', '--hard-refresh');
       await argocd.cli('app', 'sync', 'plain', '--prune', '--timeout', '60');
       const fields = '{range .items[*]}{.metadata.name}={.data.text} {end}';
-      const own = ['-l', 'app=stack-test', '-o', `jsonpath=${fields}`];
-      return await kubernetes.kubectl(['get', 'configmaps', '-n', 'default', ...own]);
+      return await kubernetes.field(fields, 'configmaps', '-n', 'default', '-l', 'app=stack-test');
     };
+    const state = (): Promise<string> =>
+      kubernetes.field('{.status.sync.status} {.status.health.status}', 'application', '-n', 'argocd', 'plain');
 
     expect(await sync()).toBe('one=first two=first ');
-    await admin.putFile('acme/deploy', one, configMap('one', 'second'));
-    await admin.deleteFile('acme/deploy', two);
+    await put(1, configMap('one', 'second'));
+    await admin.deleteFile('acme/deploy', 'apps/2.yaml');
     expect(await sync()).toBe('one=second ');
-  });
 
-  it('has an Argo CD that leaves what it is to skip as it is, makes none, and misses none', async () => {
-    const { kubernetes, argocd, gitea } = stack;
+    // It leaves them as they are, makes none, and misses none.
     const skipped = (name: string): string => configMap(name, 'third', { 'argocd.argoproj.io/hook': 'Skip' });
-    await gitea.admin.putFile('acme/deploy', 'apps/1.yaml', skipped('one'));
-    await gitea.admin.putFile('acme/deploy', 'apps/3.yaml', skipped('three'));
-    const own = async (): Promise<string> => {
-      await argocd.cli('app', 'get', 'plain', '--hard-refresh');
-      await argocd.cli('app', 'sync', 'plain', '--prune', '--timeout', '60');
-      const fields = '{range .items[*]}{.metadata.name}={.data.text} {end}';
-      const query = ['-l', 'app=stack-test', '-o', `jsonpath=${fields}`];
-      const state = [
-        'get',
-        'application',
-        '-n',
-        'argocd',
-        'plain',
-        '-o',
-        'jsonpath={.status.sync.status} {.status.health.status}',
-      ];
-      return `${await kubernetes.kubectl(['get', 'configmaps', '-n', 'default', ...query])}${await kubernetes.kubectl(state)}`;
-    };
-
-    expect(await own()).toBe('one=second Synced Healthy');
+    await put(1, skipped('one'));
+    await put(3, skipped('three'));
+    expect([await sync(), await state()]).toEqual(['one=second ', 'Synced Healthy']);
     await kubernetes.kubectl(['delete', 'configmap', '-n', 'default', 'one']);
-    expect(await own()).toBe('Synced Healthy');
+    expect([await sync(), await state()]).toEqual(['', 'Synced Healthy']);
   });
 
   it('tells pods the name of a Service that was made a moment ago, until it is deleted', async () => {
-    const { kubectl } = stack.kubernetes;
+    const { apply, kubectl } = stack.kubernetes;
     const hosts = join(stack.machine.folder, 'kubernetes', 'hosts');
     // Where the name is known before the way to the Service, a connection hangs for two minutes.
     const attempt = 'busybox timeout 2 bash -c "</dev/tcp/another.argocd.svc/443"';
@@ -120,7 +102,7 @@ describe('a stack', () => {
     const service = ['create', 'service', 'clusterip', 'another', '-n', 'argocd', '--tcp=443:8080'];
 
     const text = await kubectl([...service, '-o', 'yaml', '--dry-run=client']);
-    await kubectl(['apply', '-f', '-'], text.replaceAll('app: another', 'app.kubernetes.io/name: argocd-server'));
+    await apply(text.replaceAll('app: another', 'app.kubernetes.io/name: argocd-server'));
     const pod = ['run', 'client', '-n', 'default', '--restart=Never', `--image=${RUNNER_IMAGE}`];
     await kubectl([...pod, '--command', '--', 'sh', '-c', script]);
     const done = ['wait', '-n', 'default', '--timeout=60s', 'pod/client', '--for=jsonpath={.status.phase}=Succeeded'];
@@ -261,16 +243,11 @@ describe('.ci/run', () => {
   it.each(PACKAGES)('installs %s', (name) => {
     const [, needed = ''] = /^needed=\(\n(.*?)^\)/ms.exec(readFileSync('.ci/run', 'utf8')) ?? [];
 
-    expect(
-      needed
-        .trim()
-        .split(/\s+/)
-        .map((pair) => pair.split(':')[1]),
-    ).toContain(name);
+    expect(needed.match(/(?<=:)\S+/g)).toContain(name);
   });
 });
 
-function runnerJob(url: string, token: string): string {
+function runnerJob(url: string, token: string): readonly object[] {
   const env = {
     GITEA_INSTANCE_URL: url,
     GITEA_RUNNER_REGISTRATION_TOKEN: token,
@@ -287,8 +264,7 @@ function runnerJob(url: string, token: string): string {
   const spec = { restartPolicy: 'Never', automountServiceAccountToken: false, containers: [container] };
   const job = { apiVersion: 'batch/v1', kind: 'Job', spec: { backoffLimit: 0, template: { spec } } };
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'runners' } };
-  const items = [namespace, { ...job, metadata: { name: 'one', namespace: 'runners' } }];
-  return JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+  return [namespace, { ...job, metadata: { name: 'one', namespace: 'runners' } }];
 }
 
 function configMap(name: string, text: string, annotations: Readonly<Record<string, string>> = {}): string {

@@ -2,22 +2,28 @@
  * docs/tutorial.md on a real, stock Argo CD: each command that is marked to be run, and the lines that the page shows. Then the recipes
  * that need such an installation: each token is rotated, and kubectl takes the place of Argo CD.
  */
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { beforeAll, expect, inject, it } from 'vitest';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeAll, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
+import * as z from 'zod';
 import { docBlocks, docScript, fencedBlocks } from '../packaging/doc-blocks.ts';
 import { waitUntil } from '../servers/process.ts';
 import { workflow } from '../servers/workflows.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { GROUPS_REPOSITORY, Installation, ORG } from './install.ts';
-import { addBuild, oneJobSucceeds } from './one-job.ts';
+import { GROUPS_REPOSITORY, type Installation, ORG } from './install.ts';
+import { begin, oneJobSucceeds } from './one-job.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
-import { type Stack, startStack } from './stack/stack.ts';
+import type { Stack } from './stack/stack.ts';
 
 const tutorial = readFileSync('docs/tutorial.md', 'utf8');
 const tokens = readFileSync('docs/recipes/tokens.md', 'utf8');
 const withoutArgo = readFileSync('docs/recipes/without-argo-cd.md', 'utf8');
+
+const Data = z.record(z.string(), z.string());
+const Secrets = z.object({
+  items: z.array(z.object({ metadata: z.object({ name: z.string() }), data: Data.optional() })),
+});
 
 let stack: Stack;
 let installation: Installation;
@@ -30,12 +36,8 @@ async function block(name: string): Promise<string> {
 }
 
 beforeAll(async () => {
-  stack = await startStack(inject('clusterBuilds'), (line) => void process.stdout.write(`tutorial: ${line}\n`));
-  installation = await Installation.prepare(stack, inject('clusterBuilds'));
-  symlinkSync(resolve('lib'), join(installation.folder, 'lib'));
-  installation.program('gitea-runners', `exec ${process.execPath} ${resolve('lib/gitea-runners.cjs')} "$@"`);
+  ({ stack, installation } = await begin('tutorial', 5));
   installation.set('KUBECONFIG', stack.kubernetes.kubeconfig);
-  await addBuild(stack, 5);
 });
 
 closeAfterTests(() => stack);
@@ -57,9 +59,7 @@ it('leads from a cluster with Argo CD to the first runner, and prints what it sh
 
   const group = parse(readFileSync(join(installation.folder, 'my-runners', 'groups', 'ci.yaml'), 'utf8'));
   const text = stringify({ ...group, spec: { ...group.spec, image: RUNNER_IMAGE } });
-  const content = Buffer.from(text).toString('base64');
-  const body = { content, message: 'Add the first RunnerGroup', branch: 'main' };
-  await stack.gitea.admin.call('POST', `/repos/${GROUPS_REPOSITORY}/contents/groups/ci.yaml`, body);
+  await stack.gitea.admin.putFile(GROUPS_REPOSITORY, 'groups/ci.yaml', text);
   const ready = await block('refresh');
   expect(ready).toMatch(/^NAME +SCOPE +CAP +ACTIVE +QUEUED +HELD +READY +REASON +CHECKED +AGE *$/m);
   expect(ready).toMatch(/^\S*ci +org +10 +0 +0 +0 +True +Serving /m);
@@ -148,19 +148,11 @@ it('runs a CI job without Argo CD, and leaves no Job behind', async () => {
 
 /** The values of the Secrets that the tutorial makes, by `name key`. */
 async function secretKeys(): Promise<ReadonlyMap<string, string>> {
-  const printed = await stack.kubernetes.kubectl(['get', 'secrets', '-A', '-o', 'json']);
-  const { items } = JSON.parse(printed) as {
-    readonly items: readonly {
-      readonly metadata: { name: string };
-      readonly data?: Readonly<Record<string, string>>;
-    }[];
-  };
+  const { items } = Secrets.parse(JSON.parse(await stack.kubernetes.kubectl(['get', 'secrets', '-A', '-o', 'json'])));
+  const plain = (value: string): string => Buffer.from(value, 'base64').toString().trim();
   return new Map(
-    items.flatMap(({ metadata, data = {} }) =>
-      Object.entries(data).map(([key, value]): [string, string] => [
-        `${metadata.name} ${key}`,
-        Buffer.from(value, 'base64').toString().trim(),
-      ]),
+    items.flatMap(({ metadata: { name }, data = {} }) =>
+      Object.entries(data).map(([key, value]) => [`${name} ${key}`, plain(value)] as const),
     ),
   );
 }

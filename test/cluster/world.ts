@@ -12,7 +12,6 @@ import { followObjects } from './world-watch.ts';
 export interface CiJob {
   readonly id: number;
   readonly name: string;
-  readonly seenAtMs: number;
   queuedAtMs?: number;
   startedAtMs?: number;
   runner?: string;
@@ -81,10 +80,9 @@ export class World {
   active: readonly ApiJob[] = [];
   /** What Applications said went wrong since `mark`. */
   readonly errors = new Set<string>();
-  /** The most since `mark`: CI jobs at work, runners that wait or work, and unfinished Jobs, each at one time. */
+  /** The most since `mark`, at one time: CI jobs at work, and runners that wait or work. */
   mostAtWork = 0;
   mostRunners = 0;
-  mostJobs = 0;
   readonly #admin: Account;
   readonly #org: string;
   readonly #ending = new AbortController();
@@ -127,7 +125,6 @@ export class World {
     this.errors.clear();
     this.mostAtWork = 0;
     this.mostRunners = 0;
-    this.mostJobs = 0;
   }
 
   /** Names of the Jobs that were made since `mark`; one that was made twice is there twice. */
@@ -218,7 +215,7 @@ export class World {
   #noteActive(active: readonly ApiJob[], nowMs: number): void {
     this.active = active;
     for (const { id, name, status, runner_name } of active) {
-      const job = this.ciJobs.get(id) ?? { id, name, seenAtMs: nowMs };
+      const job = this.ciJobs.get(id) ?? { id, name };
       this.ciJobs.set(id, job);
       if (status !== 'waiting') job.queuedAtMs ??= nowMs;
       if (status !== 'in_progress') continue;
@@ -238,7 +235,6 @@ export class World {
     const pinned = metadata.annotations?.['argocd.argoproj.io/sync-options'] === 'Prune=false';
     note(this.jobs, metadata, { gone, ended, marked: pinned });
     this.mostRunners = Math.max(this.mostRunners, this.runners().length);
-    this.mostJobs = Math.max(this.mostJobs, this.unfinished().length);
   }
 
   #notePod(object: unknown, gone: boolean): void {

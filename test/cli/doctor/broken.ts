@@ -49,11 +49,16 @@ export function wrongToken(world: World): World {
   return put([API_TOKEN], secret({ token: 'wrong', url: String(url) }))(world);
 }
 
-function withoutMount(world: World): World {
-  const mounts = at(world[REPO_SERVER], 'spec', 'template', 'spec', 'containers', 0)['volumeMounts'] as readonly Json[];
-  const others = mounts.filter(({ name }) => name !== 'gitea-runners-api');
-  return put([...CONTAINER, 'volumeMounts'], others)(world);
-}
+const withoutMount =
+  (isIt: (mount: Json) => boolean) =>
+  (world: World): World => {
+    const container = at(world[REPO_SERVER], 'spec', 'template', 'spec', 'containers', 0);
+    const mounts = container['volumeMounts'] as readonly Json[];
+    return put(
+      [...CONTAINER, 'volumeMounts'],
+      mounts.filter((mount) => !isIt(mount)),
+    )(world);
+  };
 
 /** What is broken, what the cross says, and a word of the advice. */
 export const BROKEN: readonly (readonly [string, (world: World) => World, string, string])[] = [
@@ -148,7 +153,7 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
   [
     'a sidecar whose plugin Argo CD cannot see',
     all(
-      put([...CONTAINER, 'volumeMounts'], [{ name: 'var-files', mountPath: '/var/run/argocd/' }]),
+      withoutMount(({ mountPath }) => mountPath === '/home/argocd/cmp-server/plugins'),
       put([...CONTAINER, 'command'], ['/usr/bin/tini', '--', 'sh']),
     ),
     'sidecar in argocd-repo-server: Argo CD cannot know the plugin: no /home/argocd/cmp-server/plugins; its command is not ',
@@ -264,7 +269,7 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
   ],
   [
     'a Secret with the API token that is not mounted',
-    withoutMount,
+    withoutMount(({ name }) => name === 'gitea-runners-api'),
     'RunnerGroup runners/ci: API token: GR-DOCTOR-02 ',
     'Correct authToken in git.',
   ],

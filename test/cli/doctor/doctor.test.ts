@@ -55,6 +55,8 @@ describe('says with a cross what is broken, and how to mend it', () => {
     const at = lines.findIndex((line) => line.startsWith(`✗ ${cross}`));
     expect(at, stdout).toBeGreaterThanOrEqual(0);
     expect(lines[at + 1]).toContain(advice);
+    const [own] = cross.split(':');
+    expect(lines.filter((line) => line.startsWith('✗') && !line.startsWith(`✗ ${own}:`))).toEqual([]);
   });
 });
 

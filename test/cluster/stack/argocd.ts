@@ -3,12 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { argoCdImage, imagesIn, redisImage } from './images.ts';
-import type { Kubernetes } from './kubernetes.ts';
+import { type Kubernetes, succeeds } from './kubernetes.ts';
 import type { Machine } from './machine.ts';
 
 export interface ArgoCd {
-  /** `https://argocd-server.argocd.svc`, as pods reach it; its certificate is self-signed, as stock. */
-  readonly url: string;
   /** Runs Argo CD's own command line as the administrator. */
   readonly cli: (...args: readonly string[]) => Promise<string>;
 }
@@ -32,14 +30,10 @@ export async function startArgoCd(machine: Machine, kubernetes: Kubernetes, buil
   const file = machine.write('argocd-install.yaml', install(readFileSync(stock, 'utf8')));
   await kubectl(['apply', '--namespace', 'argocd', '--server-side', '--filename', file]);
   await kubernetes.refreshDns();
-  const rollouts = [
-    'deployment/argocd-redis',
-    'deployment/argocd-repo-server',
-    'deployment/argocd-server',
-    'statefulset/argocd-application-controller',
-  ];
-  for (const what of rollouts) await kubectl(['rollout', 'status', '-n', 'argocd', '--timeout=120s', what]);
-  return { url: 'https://argocd-server.argocd.svc', cli: await login(machine, kubernetes, build) };
+  for (const name of ['redis', 'repo-server', 'server'])
+    await kubernetes.rolledOut('argocd', `deployment/argocd-${name}`);
+  await kubernetes.rolledOut('argocd', 'statefulset/argocd-application-controller');
+  return { cli: await login(machine, kubernetes, build) };
 }
 
 /** Stock, but for what this machine lacks: a registry. */
@@ -54,16 +48,11 @@ function install(stock: string): string {
     .replaceAll('imagePullPolicy: Always', 'imagePullPolicy: IfNotPresent');
 }
 
-async function login(machine: Machine, { kubectl }: Kubernetes, build: string): Promise<ArgoCd['cli']> {
-  const field = ['-o', 'jsonpath={.data.password}'];
-  await machine.until('argocd-server', () =>
-    kubectl(['get', 'secret', '-n', 'argocd', 'argocd-initial-admin-secret']).then(
-      () => true,
-      () => false,
-    ),
-  );
-  const password = await kubectl(['get', 'secret', '-n', 'argocd', 'argocd-initial-admin-secret', ...field]);
-  const ip = await kubectl(['get', 'service', '-n', 'argocd', 'argocd-server', '-o', 'jsonpath={.spec.clusterIP}']);
+async function login(machine: Machine, { kubectl, field }: Kubernetes, build: string): Promise<ArgoCd['cli']> {
+  const secret = ['secret', '-n', 'argocd', 'argocd-initial-admin-secret'];
+  await machine.until('argocd-server', () => succeeds(kubectl(['get', ...secret])));
+  const password = await field('{.data.password}', ...secret);
+  const ip = await field('{.spec.clusterIP}', 'service', '-n', 'argocd', 'argocd-server');
   const program = join(build, 'argocd');
   const settings = ['--config', join(machine.folder, 'argocd-cli')];
   const plain = Buffer.from(password, 'base64').toString();

@@ -4,8 +4,8 @@
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ImageEntry, withLibraries, writeImage } from '../../../scripts/oci-image.mjs';
-import { busybox, PATH, runnerFiles, TOOLS, USERS } from './images.ts';
+import { type ImageEntry, withLibraries } from '../../../scripts/oci-image.mjs';
+import { busybox, imageOf, PATH, program, runnerFiles, runnerImage, TOOLS, USERS } from './images.ts';
 
 /** The name that the product gives its sidecar (src/manifests/container-mode.ts). */
 const SIDECAR_IMAGE = 'docker:29.5.2-dind';
@@ -19,7 +19,7 @@ const PLUGINS = '/usr/libexec/docker/cli-plugins';
 
 /** @param compose `docker compose`, as it was built; undefined: without it */
 function composePlugin(compose: string | undefined): readonly ImageEntry[] {
-  return compose === undefined ? [] : [{ path: `${PLUGINS}/docker-compose`, source: compose, mode: 0o755 }];
+  return compose === undefined ? [] : [program(`${PLUGINS}/docker-compose`, compose)];
 }
 
 const DAEMON = [
@@ -48,31 +48,18 @@ const S6 = ['svscan', 'supervise', 'svscanctl', 'svc', 'svwait', 'notifyoncheck'
 /** dockerd as the product's sidecar. */
 export async function sidecarImage(out: string): Promise<void> {
   const entry = '#!/bin/sh\nexec "$@"\n';
-  await writeImage({
-    out,
-    name: SIDECAR_IMAGE,
-    layers: [
-      {
-        files: [
-          ...USERS,
-          ...busybox('sh', 'cat', 'grep', 'env'),
-          ...withLibraries([...DAEMON, ...NETWORK_TOOLS]),
-          SETTINGS,
-          { path: '/usr/local/bin/dockerd-entrypoint.sh', content: entry, mode: 0o755 },
-        ],
-      },
-    ],
-    config: { Entrypoint: ['dockerd-entrypoint.sh'], Env: [PATH] },
-  });
+  await imageOf(out, SIDECAR_IMAGE, { Entrypoint: ['dockerd-entrypoint.sh'], Env: [PATH] }, [
+    ...USERS,
+    ...busybox('sh', 'cat', 'grep', 'env'),
+    ...withLibraries([...DAEMON, ...NETWORK_TOOLS]),
+    SETTINGS,
+    { path: '/usr/local/bin/dockerd-entrypoint.sh', content: entry, mode: 0o755 },
+  ]);
 }
 
 export async function runnerWithClientImage(out: string, build: string, compose?: string): Promise<void> {
-  await writeImage({
-    out,
-    name: RUNNER_WITH_CLIENT_IMAGE,
-    layers: [{ files: [...runnerFiles(build), ...withLibraries([CLIENT]), ...composePlugin(compose)] }],
-    config: { Entrypoint: ['/sbin/tini', '--', '/usr/local/bin/run.sh'], Env: [PATH], WorkingDir: '/data' },
-  });
+  const docker = [...withLibraries([CLIENT]), ...composePlugin(compose)];
+  await runnerImage(out, build, RUNNER_WITH_CLIENT_IMAGE, docker);
 }
 
 /**
@@ -80,77 +67,58 @@ export async function runnerWithClientImage(out: string, build: string, compose?
  * the image has it would have given up.
  */
 export async function rootlessImage(out: string, build: string, compose?: string): Promise<void> {
-  const script = (path: string): ImageEntry => ({
-    path: `/etc/s6/${path}`,
-    source: join(build, 'scripts', 's6', path),
-    mode: 0o755,
-  });
+  const script = (path: string): ImageEntry => program(`/etc/s6/${path}`, join(build, 'scripts', 's6', path));
   const entry = `#!/bin/sh
 export XDG_RUNTIME_DIR=/run/user/1000
 mkdir -p "$XDG_RUNTIME_DIR"
 sleep 9
 exec rootlesskit --net=slirp4netns --mtu=1500 --disable-host-loopback --port-driver=builtin --copy-up=/etc --copy-up=/run dockerd --host="$DOCKER_HOST" --config-file=/etc/docker/daemon.json
 `;
-  await writeImage({
+  await imageOf(
     out,
-    name: ROOTLESS_IMAGE,
-    layers: [
-      {
-        files: [
-          ...runnerFiles(build),
-          ...withLibraries([
-            ...DAEMON,
-            ...NETWORK_TOOLS,
-            '/usr/bin/slirp4netns',
-            '/usr/bin/nsenter',
-            '/usr/bin/rootlesskit',
-            '/usr/bin/rootlesskit-docker-proxy',
-            ...S6.map((tool) => `/usr/bin/s6-${tool}`),
-          ]),
-          ...withLibraries(['/usr/bin/newuidmap', '/usr/bin/newgidmap']).map((file) =>
-            /new.idmap$/.test(file.path) ? { ...file, mode: 0o4755 } : file,
-          ),
-          ...composePlugin(compose),
-          SETTINGS,
-          { path: '/etc/subuid', content: 'runner:100000:65536\n' },
-          { path: '/etc/subgid', content: 'runner:100000:65536\n' },
-          { path: '/run/user', mode: 0o1777, directory: true },
-          { path: '/usr/local/bin/dockerd-entrypoint.sh', content: entry, mode: 0o755 },
-          ...['', '/docker', '/gitea-runner', '/docker/data'].map(
-            (path): ImageEntry => ({ path: `/etc/s6${path}`, mode: 0o777, directory: true }),
-          ),
-          ...['docker/run', 'docker/finish', 'docker/notification-fd', 'docker/data/check'].map(script),
-          ...['gitea-runner/run', 'gitea-runner/finish'].map(script),
-        ],
-      },
-    ],
-    config: {
+    ROOTLESS_IMAGE,
+    {
       Entrypoint: ['s6-svscan', '/etc/s6'],
       Env: [PATH, 'DOCKER_HOST=unix:///run/user/1000/docker.sock'],
       User: '1000:1000',
       WorkingDir: '/data',
     },
-  });
+    [
+      ...runnerFiles(build),
+      ...withLibraries([
+        ...DAEMON,
+        ...NETWORK_TOOLS,
+        '/usr/bin/slirp4netns',
+        '/usr/bin/nsenter',
+        '/usr/bin/rootlesskit',
+        '/usr/bin/rootlesskit-docker-proxy',
+        ...S6.map((tool) => `/usr/bin/s6-${tool}`),
+      ]),
+      ...withLibraries(['/usr/bin/newuidmap', '/usr/bin/newgidmap']).map((file) =>
+        /new.idmap$/.test(file.path) ? { ...file, mode: 0o4755 } : file,
+      ),
+      ...composePlugin(compose),
+      SETTINGS,
+      { path: '/etc/subuid', content: 'runner:100000:65536\n' },
+      { path: '/etc/subgid', content: 'runner:100000:65536\n' },
+      { path: '/run/user', mode: 0o1777, directory: true },
+      { path: '/usr/local/bin/dockerd-entrypoint.sh', content: entry, mode: 0o755 },
+      ...['', '/docker', '/gitea-runner', '/docker/data'].map(
+        (path): ImageEntry => ({ path: `/etc/s6${path}`, mode: 0o777, directory: true }),
+      ),
+      ...['docker/run', 'docker/finish', 'docker/notification-fd', 'docker/data/check'].map(script),
+      ...['gitea-runner/run', 'gitea-runner/finish'].map(script),
+    ],
+  );
 }
 
 /** With the clients of BuildKit. @param clients folder with `buildctl` and `docker-buildx`. */
 export async function runnerWithBuildxImage(out: string, build: string, clients: string): Promise<void> {
-  const client = (name: string, path: string): ImageEntry => ({ path, source: join(clients, name), mode: 0o755 });
-  await writeImage({
-    out,
-    name: RUNNER_WITH_BUILDX_IMAGE,
-    layers: [
-      {
-        files: [
-          ...runnerFiles(build),
-          ...withLibraries([CLIENT]),
-          client('docker-buildx', `${PLUGINS}/docker-buildx`),
-          client('buildctl', '/usr/bin/buildctl'),
-        ],
-      },
-    ],
-    config: { Entrypoint: ['/sbin/tini', '--', '/usr/local/bin/run.sh'], Env: [PATH], WorkingDir: '/data' },
-  });
+  await runnerImage(out, build, RUNNER_WITH_BUILDX_IMAGE, [
+    ...withLibraries([CLIENT]),
+    program(`${PLUGINS}/docker-buildx`, join(clients, 'docker-buildx')),
+    program('/usr/bin/buildctl', join(clients, 'buildctl')),
+  ]);
 }
 
 /** Numbers of linux/capability.h. */
@@ -161,39 +129,31 @@ const CAP_SETUID = 7;
 export async function buildkitImage(out: string, build: string): Promise<void> {
   const ids: ImageEntry[] = ['/etc/subuid', '/etc/subgid'].map((path) => ({ path, content: 'user:100000:65536\n' }));
   const home = '/home/user';
-  await writeImage({
+  await imageOf(
     out,
-    name: 'docker.io/moby/buildkit:v0.34.2-rootless',
-    layers: [
-      {
-        files: [
-          { path: '/etc/passwd', content: `root:x:0:0::/root:/bin/sh\nuser:x:1000:1000::${home}:/bin/sh\n` },
-          { path: '/etc/group', content: 'root:x:0:\nuser:x:1000:\n' },
-          ...ids,
-          { path: '/tmp', mode: 0o1777, directory: true },
-          ...busybox('sh'),
-          ...withLibraries(['/usr/bin/rootlesskit', '/usr/sbin/runc', '/usr/bin/newuidmap', '/usr/bin/newgidmap']).map(
-            withCapability,
-          ),
-          ...['buildkitd', 'buildctl'].map((name) => ({
-            path: `/usr/bin/${name}`,
-            source: join(build, name),
-            mode: 0o755,
-          })),
-          ...['/run/user/1000', home, `${home}/.local/tmp`].map((path) => ({
-            path,
-            mode: 0o777,
-            directory: true as const,
-          })),
-        ],
-      },
-    ],
-    config: {
+    'docker.io/moby/buildkit:v0.34.2-rootless',
+    {
       Entrypoint: ['rootlesskit', 'buildkitd'],
       User: '1000:1000',
       Env: [PATH, `HOME=${home}`, 'USER=user', 'XDG_RUNTIME_DIR=/run/user/1000', `TMPDIR=${home}/.local/tmp`],
     },
-  });
+    [
+      { path: '/etc/passwd', content: `root:x:0:0::/root:/bin/sh\nuser:x:1000:1000::${home}:/bin/sh\n` },
+      { path: '/etc/group', content: 'root:x:0:\nuser:x:1000:\n' },
+      ...ids,
+      { path: '/tmp', mode: 0o1777, directory: true },
+      ...busybox('sh'),
+      ...withLibraries(['/usr/bin/rootlesskit', '/usr/sbin/runc', '/usr/bin/newuidmap', '/usr/bin/newgidmap']).map(
+        withCapability,
+      ),
+      ...['buildkitd', 'buildctl'].map((name) => program(`/usr/bin/${name}`, join(build, name))),
+      ...['/run/user/1000', home, `${home}/.local/tmp`].map((path) => ({
+        path,
+        mode: 0o777,
+        directory: true as const,
+      })),
+    ],
+  );
 }
 
 function withCapability(file: ImageEntry): ImageEntry {
@@ -203,20 +163,11 @@ function withCapability(file: ImageEntry): ImageEntry {
 
 /** What CI jobs run in, and a web server that says `hello from a service` on port 8080. `programs`: more of this machine's. */
 export async function ciImage(out: string, ...programs: readonly string[]): Promise<void> {
-  await writeImage({
-    out,
-    name: 'ci:1',
-    layers: [
-      {
-        files: [
-          ...USERS,
-          ...busybox(...TOOLS, 'httpd', 'wget', 'nslookup'),
-          ...withLibraries([...programs]),
-          { path: '/bin/bash', source: '/bin/bash-static', mode: 0o755 },
-          { path: '/www/index.html', content: 'hello from a service\n' },
-        ],
-      },
-    ],
-    config: { Cmd: ['httpd', '-f', '-p', '8080', '-h', '/www'], Env: [PATH] },
-  });
+  await imageOf(out, 'ci:1', { Cmd: ['httpd', '-f', '-p', '8080', '-h', '/www'], Env: [PATH] }, [
+    ...USERS,
+    ...busybox(...TOOLS, 'httpd', 'wget', 'nslookup'),
+    ...withLibraries([...programs]),
+    program('/bin/bash', '/bin/bash-static'),
+    { path: '/www/index.html', content: 'hello from a service\n' },
+  ]);
 }

@@ -19,14 +19,26 @@ export const USERS: readonly ImageEntry[] = [
 ];
 export const PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
+/** A program as a file of an image. */
+export function program(path: string, source: string): ImageEntry {
+  return { path, source, mode: 0o755 };
+}
+
+export async function imageOf(
+  out: string,
+  name: string,
+  config: Parameters<typeof writeImage>[0]['config'],
+  ...layers: readonly (readonly ImageEntry[])[]
+): Promise<void> {
+  await writeImage({ out, name, layers: layers.map((files) => ({ files })), config });
+}
+
 /** The container that holds a pod's network; stock Kubernetes has one of its own. */
 export async function pauseImage(out: string): Promise<void> {
-  await writeImage({
-    out,
-    name: PAUSE_IMAGE,
-    layers: [{ files: [{ path: '/pause', source: '/usr/bin/tini-static', mode: 0o755 }, ...busybox('sleep')] }],
-    config: { Entrypoint: ['/pause', '--', '/bin/sleep', '2147483647'] },
-  });
+  await imageOf(out, PAUSE_IMAGE, { Entrypoint: ['/pause', '--', '/bin/sleep', '2147483647'] }, [
+    program('/pause', '/usr/bin/tini-static'),
+    ...busybox('sleep'),
+  ]);
 }
 
 /** Tools that CI jobs of the tests use. */
@@ -78,23 +90,27 @@ export function runnerFiles(build: string): readonly ImageEntry[] {
   return [
     ...USERS,
     ...busybox(...TOOLS),
-    { path: '/bin/bash', source: '/bin/bash-static', mode: 0o755 },
+    program('/bin/bash', '/bin/bash-static'),
     { path: '/usr/bin/env', link: '/bin/busybox' },
-    { path: '/sbin/tini', source: '/usr/bin/tini-static', mode: 0o755 },
-    { path: '/usr/local/bin/gitea-runner', source: join(build, 'gitea-runner'), mode: 0o755 },
-    { path: '/usr/local/bin/run.sh', source: join(build, 'scripts', 'run.sh'), mode: 0o755 },
+    program('/sbin/tini', '/usr/bin/tini-static'),
+    program('/usr/local/bin/gitea-runner', join(build, 'gitea-runner')),
+    program('/usr/local/bin/run.sh', join(build, 'scripts', 'run.sh')),
     { path: '/data', mode: 0o777, directory: true },
   ];
 }
 
-/** The runner as its project starts it: `run.sh` reads the environment, registers if nobody has, and runs. */
-export async function runnerImage(out: string, build: string): Promise<void> {
-  await writeImage({
-    out,
-    name: RUNNER_IMAGE,
-    layers: [{ files: runnerFiles(build) }],
-    config: { Entrypoint: ['/sbin/tini', '--', '/usr/local/bin/run.sh'], Env: [PATH], WorkingDir: '/data' },
-  });
+/**
+ * The runner as its project starts it: `run.sh` reads the environment, registers if nobody has, and runs.
+ * @param more layers over it.
+ */
+export async function runnerImage(
+  out: string,
+  build: string,
+  name = RUNNER_IMAGE,
+  ...more: readonly (readonly ImageEntry[])[]
+): Promise<void> {
+  const config = { Entrypoint: ['/sbin/tini', '--', '/usr/local/bin/run.sh'], Env: [PATH], WorkingDir: '/data' };
+  await imageOf(out, name, config, runnerFiles(build), ...more);
 }
 
 /** The runner with Node.js, GNU tar and gzip, and an action in /opt/action: what `actions/cache` needs on the host. */
@@ -107,16 +123,8 @@ export async function runnerWithNodeImage(
   const node = withLibraries([process.execPath]).map((file) =>
     file.path === process.execPath ? { ...file, path: '/usr/bin/node' } : file,
   );
-  await writeImage({
-    out,
-    name: RUNNER_WITH_NODE_IMAGE,
-    layers: [
-      { files: runnerFiles(build) },
-      { files: [...node, ...withLibraries(['/bin/tar', '/bin/gzip'])] },
-      { files },
-    ],
-    config: { Entrypoint: ['/sbin/tini', '--', '/usr/local/bin/run.sh'], Env: [PATH], WorkingDir: '/data' },
-  });
+  const tools = [...node, ...withLibraries(['/bin/tar', '/bin/gzip'])];
+  await runnerImage(out, build, RUNNER_WITH_NODE_IMAGE, tools, files);
 }
 
 /** Argo CD under the name that its stock manifests ask for. */
@@ -137,75 +145,61 @@ export async function argoCdImage(out: string, build: string, name: string): Pro
     'k8s-auth',
     'commit-server',
   ];
-  await writeImage({
+  await imageOf(
     out,
     name,
-    layers: [
-      {
-        files: [
-          ...USERS,
-          ...withLibraries([
-            '/bin/sh',
-            '/bin/cp',
-            '/bin/ln',
-            '/bin/cat',
-            '/bin/ls',
-            '/usr/bin/env',
-            '/usr/bin/gpg',
-            '/usr/bin/gpg-agent',
-            '/usr/bin/git',
-            '/usr/bin/tini',
-            ...gitPrograms.map((file) => join(git, file)),
-          ]),
-          { path: '/etc/ssl/certs/ca-certificates.crt', source: '/etc/ssl/certs/ca-certificates.crt' },
-          { path: '/home/argocd', mode: 0o777, directory: true },
-          { path: '/app/config', mode: 0o777, directory: true },
-          ...['git-verify-wrapper.sh', 'gpg-wrapper.sh'].map((file) => ({
-            path: `/usr/local/bin/${file}`,
-            source: join(hack, file),
-            mode: 0o755,
-          })),
-        ],
-      },
-      {
-        files: [
-          { path: '/usr/local/bin/argocd', source: join(build, 'argocd'), mode: 0o755 },
-          ...roles.map((role) => ({ path: `/usr/local/bin/argocd-${role}`, link: '/usr/local/bin/argocd' })),
-        ],
-      },
-    ],
-    config: {
+    {
       Entrypoint: ['/usr/bin/tini', '--'],
       Env: [PATH, 'HOME=/home/argocd', 'USER=argocd'],
       User: '999',
       WorkingDir: '/home/argocd',
     },
-  });
+    [
+      ...USERS,
+      ...withLibraries([
+        '/bin/sh',
+        '/bin/cp',
+        '/bin/ln',
+        '/bin/cat',
+        '/bin/ls',
+        '/usr/bin/env',
+        '/usr/bin/gpg',
+        '/usr/bin/gpg-agent',
+        '/usr/bin/git',
+        '/usr/bin/tini',
+        ...gitPrograms.map((file) => join(git, file)),
+      ]),
+      { path: '/etc/ssl/certs/ca-certificates.crt', source: '/etc/ssl/certs/ca-certificates.crt' },
+      { path: '/home/argocd', mode: 0o777, directory: true },
+      { path: '/app/config', mode: 0o777, directory: true },
+      ...['git-verify-wrapper.sh', 'gpg-wrapper.sh'].map((file) => program(`/usr/local/bin/${file}`, join(hack, file))),
+    ],
+    [
+      program('/usr/local/bin/argocd', join(build, 'argocd')),
+      ...roles.map((role) => ({ path: `/usr/local/bin/argocd-${role}`, link: '/usr/local/bin/argocd' })),
+    ],
+  );
 }
 
 /** Redis under the name that Argo CD's stock manifests ask for; their entry point is the official image's. */
 export async function redisImage(out: string, name: string): Promise<void> {
   const entry = '#!/bin/sh\nexec redis-server "$@"\n';
-  await writeImage({
+  await imageOf(
     out,
     name,
-    layers: [
-      {
-        files: [
-          ...USERS,
-          ...busybox('sh'),
-          ...withLibraries(['/usr/bin/redis-server']),
-          { path: '/usr/local/bin/docker-entrypoint.sh', content: entry, mode: 0o755 },
-        ],
-      },
+    { Entrypoint: ['docker-entrypoint.sh'], Cmd: ['redis-server'], Env: [PATH], WorkingDir: '/tmp' },
+    [
+      ...USERS,
+      ...busybox('sh'),
+      ...withLibraries(['/usr/bin/redis-server']),
+      { path: '/usr/local/bin/docker-entrypoint.sh', content: entry, mode: 0o755 },
     ],
-    config: { Entrypoint: ['docker-entrypoint.sh'], Cmd: ['redis-server'], Env: [PATH], WorkingDir: '/tmp' },
-  });
+  );
 }
 
 export function busybox(...tools: readonly string[]): readonly ImageEntry[] {
   return [
-    { path: '/bin/busybox', source: '/bin/busybox', mode: 0o755 },
+    program('/bin/busybox', '/bin/busybox'),
     ...tools.map((tool) => ({ path: `/bin/${tool}`, link: '/bin/busybox' })),
   ];
 }

@@ -10,10 +10,24 @@ import type { Machine, Service } from './machine.ts';
 export interface Kubernetes {
   /** `https://<machine>:6443`. */
   readonly url: string;
+  /** The file with the certificate of its CA. */
+  readonly caFile: string;
   /** Of an administrator; readable from the test too. */
   readonly kubeconfig: string;
   /** Runs kubectl as an administrator and answers its stdout. */
   readonly kubectl: (args: readonly string[], stdin?: string) => Promise<string>;
+  /** Applies objects, or texts of some. Answers what kubectl says. */
+  readonly apply: (...objects: readonly (object | string)[]) => Promise<string>;
+  /** A field as kubectl prints it. @param path such as `{.spec.clusterIP}`. @param what the words behind `kubectl get`. */
+  readonly field: (path: string, ...what: readonly string[]) => Promise<string>;
+  /** Waits until what rolls out, e.g. `deployment/argocd-server`, has done so. */
+  readonly rolledOut: (namespace: string, what: string) => Promise<void>;
+  /** Makes a Secret, or gives it these values, too. */
+  readonly putSecret: (namespace: string, name: string, values: Readonly<Record<string, string>>) => Promise<void>;
+  /** Evicts a pod of namespace runners, as `kubectl drain` does. */
+  readonly evict: (pod: string, deleteOptions?: object) => Promise<void>;
+  /** Whether a service account of namespace argocd may do that. @param attributes of a SubjectAccessReview. */
+  readonly may: (account: string, attributes: Readonly<Record<string, string>>) => Promise<boolean>;
   /** Starts the API server again after `machine.stop('kube-apiserver')`. */
   readonly restartApiServer: () => Promise<void>;
   /** Loads an image (a tar) into the node. */
@@ -44,7 +58,8 @@ export async function startKubernetes(machine: Machine, build: string, runtime?:
   writeFileSync(tokens, `${admin},admin,admin,"system:masters"\n`);
   const url = `https://${machine.ip}:6443`;
   const kubeconfig = join(folder, 'kubeconfig');
-  writeFileSync(kubeconfig, kubeconfigText(url, join(folder, 'ca.crt'), admin));
+  const caFile = join(folder, 'ca.crt');
+  writeFileSync(kubeconfig, kubeconfigText(url, caFile, admin));
 
   machine.start({
     name: 'etcd',
@@ -76,6 +91,10 @@ export async function startKubernetes(machine: Machine, build: string, runtime?:
   machine.start(apiServer);
   const kubectl: Kubernetes['kubectl'] = (args, stdin) =>
     machine.run(bin('kubectl'), ['--kubeconfig', kubeconfig, ...args], stdin);
+  const apply: Kubernetes['apply'] = (...objects) => {
+    const texts = objects.map((object) => (typeof object === 'string' ? object : JSON.stringify(object)));
+    return kubectl(['apply', '-f', '-'], texts.join('\n---\n'));
+  };
   const apiServerAnswers = (): Promise<void> =>
     machine.until('kube-apiserver', () => succeeds(kubectl(['get', '--raw', '/readyz'])));
   await apiServerAnswers();
@@ -103,8 +122,28 @@ export async function startKubernetes(machine: Machine, build: string, runtime?:
     machine.run('ctr', ['--address', socket, '--namespace', 'k8s.io', ...args]);
   return {
     url,
+    caFile,
     kubeconfig,
     kubectl,
+    apply,
+    field: (path, ...what) => kubectl(['get', ...what, '-o', `jsonpath=${path}`]),
+    rolledOut: async (namespace, what) => {
+      await kubectl(['rollout', 'status', '-n', namespace, '--timeout=180s', what]);
+    },
+    putSecret: async (namespace, name, stringData) => {
+      await apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, stringData });
+    },
+    evict: async (name, deleteOptions) => {
+      const metadata = { name, namespace: 'runners' };
+      const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata, deleteOptions };
+      const path = `/api/v1/namespaces/runners/pods/${name}/eviction`;
+      await kubectl(['create', '--raw', path, '-f', '-'], JSON.stringify(eviction));
+    },
+    may: async (account, resourceAttributes) => {
+      const spec = { user: `system:serviceaccount:argocd:${account}`, resourceAttributes };
+      const question = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec };
+      return JSON.parse(await kubectl(['create', '-o', 'json', '-f', '-'], JSON.stringify(question))).status.allowed;
+    },
     restartApiServer: async () => {
       machine.start(apiServer);
       await apiServerAnswers();
@@ -156,18 +195,15 @@ async function startNode(machine: Machine, node: Node): Promise<Dns> {
   });
   await machine.until('containerd', () => succeeds(ctr('version')));
   // The bridge is made with the first pod; DNS must be reachable before.
-  await machine.run('sh', [
-    '-ec',
-    // With an address of its own: else it has that of one of the pods' cards, and pods lose it when that pod goes.
-    `ip link add cni0 address 0a:00:00:00:00:01 type bridge; ip address add ${machine.pods}.1/24 dev cni0; ip link set cni0 up`,
-  ]);
+  // With an address of its own: else it has that of one of the pods' cards, and pods lose it when that pod goes.
+  const bridge = `ip link add cni0 address 0a:00:00:00:00:01 type bridge; ip address add ${machine.pods}.1/24 dev cni0; ip link set cni0 up`;
+  await machine.run('sh', ['-ec', bridge]);
   const dns = startDns(machine, bin('kubectl'), kubeconfig);
   machine.start({
     name: 'kubelet',
     command: bin('kubelet'),
     args: [
-      '--kubeconfig',
-      kubeconfig,
+      `--kubeconfig=${kubeconfig}`,
       `--config=${machine.write('kubernetes/kubelet.yaml', kubeletYaml(machine, folder, socket))}`,
       '--hostname-override=node1',
       `--node-ip=${machine.ip}`,
@@ -186,12 +222,7 @@ async function startNode(machine: Machine, node: Node): Promise<Dns> {
   const ready = ['get', 'node', 'node1', '-o', 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'];
   // Made by a controller a moment after its namespace; pods need it.
   await machine.until('kube-controller-manager', () => succeeds(kubectl(['get', 'serviceaccount', 'default'])));
-  await machine.until('kubelet', () =>
-    kubectl(ready).then(
-      (text) => text === 'True',
-      () => false,
-    ),
-  );
+  await machine.until('kubelet', async () => (await kubectl(ready).catch(String)) === 'True');
   return dns;
 }
 
@@ -297,7 +328,8 @@ function proxyYaml(machine: Machine, kubeconfig: string): string {
   });
 }
 
-function succeeds(work: Promise<unknown>): Promise<boolean> {
+/** Whether it ends without an error. */
+export function succeeds(work: Promise<unknown>): Promise<boolean> {
   return work.then(
     () => true,
     () => false,

@@ -11,8 +11,6 @@ import { type Playground, type Running, waitUntil } from '../../servers/process.
 import { makeControlGroups } from './cgroups.ts';
 import { connect, type Net } from './network.ts';
 
-export { needPackages } from './packages.ts';
-
 const run = promisify(execFile);
 
 export interface Service {
@@ -22,8 +20,6 @@ export interface Service {
   readonly env?: Readonly<Record<string, string>>;
   /** Folders of programs, put before PATH. */
   readonly binaries?: string;
-  /** User and group in the machine; default root. */
-  readonly user?: { readonly uid: number; readonly gid: number };
 }
 
 export class Machine {
@@ -62,12 +58,10 @@ export class Machine {
     playground.makeFolder('settings');
     const first = playground.start({
       command: 'unshare',
-      args: ['--mount', '--pid', '--net', '--uts', '--ipc', '--fork', '--kill-child=SIGKILL', '--mount-proc'].concat([
-        'tini',
-        '--',
-        'sleep',
-        'infinity',
-      ]),
+      args: [
+        ...['--mount', '--pid', '--net', '--uts', '--ipc', '--fork', '--kill-child=SIGKILL', '--mount-proc'],
+        ...['tini', '--', 'sleep', 'infinity'],
+      ],
       cwd: playground.folder,
       env: {},
       logFile: join(playground.folder, 'machine.log'),
@@ -86,17 +80,16 @@ export class Machine {
   }
 
   /** Starts a process that stays. Its log is `log/<name>.log`. */
-  start({ name, command, args, env = {}, binaries, user }: Service): void {
+  start({ name, command, args, env = {}, binaries }: Service): void {
     const pidFile = this.#pidFile(name);
-    const as = user ? ['setpriv', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups', '--'] : [];
     // The shell writes its id as the machine sees it, then becomes the program.
-    const shell = ['sh', '-c', `echo $$ > ${pidFile}; exec "$@"`, 'sh', ...as, command, ...args];
+    const shell = ['sh', '-c', `echo $$ > ${pidFile}; exec "$@"`, 'sh', command, ...args];
     const running = this.#playground.start({
       command: 'nsenter',
       args: [...this.#enter(), ...shell],
       cwd: this.folder,
       env: { HOME: this.folder, ...env },
-      logFile: this.logOf(name),
+      logFile: join(this.folder, 'log', `${name}.log`),
       ...(binaries !== undefined && { binaries }),
       asMyself: true,
     });
@@ -112,7 +105,7 @@ export class Machine {
   }
 
   /** Sends a signal to a process that `start` started. */
-  async signal(name: string, signal: 'TERM' | 'KILL' | 'HUP' | 'STOP' | 'CONT'): Promise<void> {
+  async signal(name: string, signal: 'TERM' | 'KILL' | 'STOP' | 'CONT'): Promise<void> {
     const pid = readFileSync(this.#pidFile(name), 'utf8').trim();
     await this.run('sh', ['-c', `kill -${signal} ${pid} || true`]);
     // nsenter stops with its child, and does not go on with it.
@@ -138,10 +131,6 @@ export class Machine {
    */
   async until(name: string, check: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
     await waitUntil(`start ${name}`, check, { timeoutMs, running: this.#services.get(name) ?? this.#first });
-  }
-
-  logOf(name: string): string {
-    return join(this.folder, 'log', `${name}.log`);
   }
 
   /** Writes a file into the folder and answers its path. */

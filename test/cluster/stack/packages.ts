@@ -6,7 +6,6 @@ import { existsSync } from 'node:fs';
 const NEEDED: Readonly<Record<string, string>> = {
   unshare: 'util-linux',
   nsenter: 'util-linux',
-  setpriv: 'util-linux',
   ip: 'iproute2',
   iptables: 'iptables',
   tini: 'tini',
