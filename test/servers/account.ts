@@ -94,9 +94,7 @@ export class Account {
 
   /** `repository` is `owner/name`; the workflow is `.gitea/workflows/<file>`. */
   async addWorkflow(repository: string, file: string, text: string): Promise<void> {
-    const content = Buffer.from(text).toString('base64');
-    const path = `/repos/${repository}/contents/.gitea/workflows/${file}`;
-    await this.call('POST', path, { content, message: `Add ${file}`, branch: 'main' });
+    await this.putFile(repository, `.gitea/workflows/${file}`, text);
   }
 
   /** Commits a file to `main`: a new one, or new text for one that exists. `path` is relative to the root of `owner/name`. */
@@ -151,6 +149,12 @@ export class Account {
   async #list(path: string): Promise<unknown> {
     const answer = await this.ask('GET', path);
     return answer.status === 200 ? answer.body : await this.call('GET', path);
+  }
+
+  /** What a job has written so far; nothing before it runs. */
+  async logOf(job: ApiJob): Promise<string> {
+    const { body, status } = await this.ask('GET', `/repos/${repositoryOf(job)}/actions/jobs/${job.id}/logs`);
+    return status === 200 ? String(body) : '';
   }
 
   /** Names of the runners registered at a level, and below it for `/admin`. */

@@ -7,19 +7,21 @@ import { type Ran, runProgram } from './program.ts';
 /** A RunnerGroup of the tests: host mode, so no docker is needed. */
 export interface TestGroup {
   readonly name: string;
-  /** `{scope: org, org: acme}` and the like. */
-  readonly scope: Readonly<Record<string, string>>;
+  /** `{scope: 'user', user: 'mia'}` and the like. Default: org acme. */
+  readonly scope?: Readonly<Record<string, string>>;
   readonly labels: readonly string[];
   readonly cap: number;
-  /** Secret with the registration token of the scope; its key is `token`. */
-  readonly secret: string;
+  /** Secret with the registration token of the scope; its key is `token`. Default: `runner`. */
+  readonly secret?: string;
   /** More of the spec. */
   readonly more?: Readonly<Record<string, unknown>>;
 }
 
+const ACME = { scope: 'org', org: 'acme' };
+
 /** Writes one file per group into `folder`. */
 export function writeGroups(folder: string, url: string, groups: readonly TestGroup[]): void {
-  for (const { name, scope, labels, cap, secret, more } of groups) {
+  for (const { name, scope = ACME, labels, cap, secret = 'runner', more } of groups) {
     const spec = {
       ...scope,
       gitea: { url },
@@ -32,12 +34,8 @@ export function writeGroups(folder: string, url: string, groups: readonly TestGr
       authToken: { secretRef: { name: 'not-mounted', key: 'token' } },
       ...more,
     };
-    const group = {
-      apiVersion: 'gitea.bpg.pw/v1alpha1',
-      kind: 'RunnerGroup',
-      metadata: { name, namespace: 'runners' },
-      spec,
-    };
+    const metadata = { name, namespace: 'runners' };
+    const group = { apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerGroup', metadata, spec };
     writeFileSync(join(folder, `${name}.yaml`), stringify(group));
   }
 }

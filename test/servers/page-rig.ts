@@ -6,12 +6,11 @@ import { type BrowserContextOptions, type Browser as Chromium, chromium, type Pa
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { type FakeCluster, type KubeObject, startFakeCluster } from '../serve/fake-cluster.ts';
-import { until } from '../serve/rig.ts';
 import { startQuietServe } from '../support/quiet-serve.ts';
 import { groupYaml } from '../support/run-cli.ts';
 import { type AtEnd, serve as serveHttp } from '../support/server.ts';
 import type { Gitea } from './gitea.ts';
-import { freePort, type Playground } from './process.ts';
+import { freePort, type Playground, statusOf, waitUntil } from './process.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
 export const PASSWORD = 'a-password-of-this-test';
@@ -63,12 +62,7 @@ export async function startRealPage(gitea: Gitea, playground: Playground, atEnd:
     atEnd,
   );
   atEnd(end);
-  const answers = async (): Promise<boolean> =>
-    await fetch(url).then(
-      ({ body }) => body !== null,
-      () => false,
-    );
-  await until('the page answers', answers);
+  await waitUntil('the page answers', () => statusOf(url));
   return { url, cluster };
 }
 

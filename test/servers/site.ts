@@ -1,0 +1,148 @@
+/** What most tests here begin with: a real Gitea with repositories and RunnerGroups, and what people, runners and Argo CD do with it. */
+import { afterAll, afterEach, beforeAll, inject } from 'vitest';
+import type { GiteaAccess } from '../../src/clients/gitea/api.ts';
+import { Token } from '../../src/clients/tokens/token.ts';
+import { accessTo } from '../support/looking.ts';
+import type { Account, ApiJob } from './account.ts';
+import { IdleRunner } from './bare-runner.ts';
+import type { GiteaVersion } from './build.ts';
+import { Cluster, type ClusterOptions } from './cluster.ts';
+import { generate, type TestGroup, writeGroups } from './generate.ts';
+import { type Gitea, startGitea } from './gitea.ts';
+import { Loop } from './loop.ts';
+import { type RunnerJob, readManifests } from './manifest.ts';
+import { type Pod, type PodWorld, startPod } from './pod.ts';
+import { Playground, waitUntil } from './process.ts';
+import { type Ran, runProgram } from './program.ts';
+
+const ORG = '/orgs/acme';
+
+export interface Plan {
+  readonly version: GiteaVersion;
+  /** Repositories of org acme: their workflows, by file. */
+  readonly repositories?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly groups?: readonly TestGroup[];
+  /** More of app.ini. */
+  readonly config?: string;
+}
+
+export class Site {
+  playground!: Playground;
+  gitea!: Gitea;
+  /** With the files of the RunnerGroups. */
+  folder!: string;
+  #groups: readonly TestGroup[] = [];
+
+  get admin(): Account {
+    return this.gitea.admin;
+  }
+
+  get url(): string {
+    return this.gitea.url;
+  }
+
+  async start(name: string, { version, repositories = {}, groups = [], config = '' }: Plan): Promise<void> {
+    this.playground = new Playground(`${name}-${version}`);
+    this.gitea = await startGitea(version, inject('builds').gitea[version], this.playground, { config });
+    this.folder = this.playground.makeFolder('groups');
+    this.writeGroups(groups);
+    await this.admin.createOrg('acme');
+    for (const [repository, files] of Object.entries(repositories)) await this.addRepository(repository, files);
+  }
+
+  writeGroups(groups: readonly TestGroup[]): void {
+    this.#groups = groups;
+    writeGroups(this.folder, this.url, groups);
+  }
+
+  /** A private repository of org acme, with these workflows. */
+  async addRepository(name: string, workflows: Readonly<Record<string, string>> = {}): Promise<void> {
+    await this.admin.createRepo(name, 'acme');
+    for (const [file, text] of Object.entries(workflows)) await this.admin.addWorkflow(`acme/${name}`, file, text);
+  }
+
+  /** Our program, with the administrator's token unless `env` has another. */
+  ours(args: readonly string[], env: Readonly<Record<string, string>> = {}, timeoutMs?: number): Promise<Ran> {
+    return runProgram(args, { GITEA_URL: this.url, GITEA_TOKEN: this.admin.token, ...env }, timeoutMs);
+  }
+
+  /** The Jobs that `generate` prints. @throws when it fails */
+  async manifests(): Promise<readonly RunnerJob[]> {
+    const { exit, stdout, stderr } = await generate(this.folder, this.url, this.admin.token);
+    if (exit !== 0) throw new Error(`generate ended with ${exit}: ${stderr}`);
+    return readManifests(stdout);
+  }
+
+  /** What pods need. `secrets` besides the registration token of the org, in the Secret `runner`. */
+  async world(secrets: Readonly<Record<string, string>> = {}): Promise<PodWorld> {
+    const all = { 'runner/token': await this.admin.registrationToken(ORG), ...secrets };
+    return { playground: this.playground, runner: inject('builds').runner, secrets: new Map(Object.entries(all)) };
+  }
+
+  /** Starts the pod of the one Job that `generate` prints. */
+  async startOnlyPod(
+    more: Partial<PodWorld> = {},
+    before?: () => Promise<unknown>,
+  ): Promise<Pod & { readonly name: string }> {
+    const [job] = await this.manifests();
+    if (!job) throw new Error('generate printed no Job');
+    const world = await this.world();
+    await before?.();
+    return { ...startPod(job, { ...world, ...more }), name: job.metadata.name };
+  }
+
+  /** Argo CD and a cluster for the RunnerGroups. */
+  async loop(
+    options: ClusterOptions & { readonly secrets?: Readonly<Record<string, string>>; readonly token?: string } = {},
+  ) {
+    const cluster = new Cluster(await this.world(options.secrets), options);
+    const { folder, url } = this;
+    return {
+      cluster,
+      loop: new Loop({ cluster, folder, groups: this.#groups, url, token: options.token ?? this.admin.token }),
+    };
+  }
+
+  /** CI jobs of the org with this name, oldest first. Without states: those that have not ended. */
+  async jobsNamed(name: string, ...states: readonly string[]): Promise<readonly ApiJob[]> {
+    const wanted = states.length > 0 ? states : ['queued', 'in_progress', 'waiting'];
+    return (await this.admin.jobs(ORG, ...wanted)).filter((job) => job.name === name);
+  }
+
+  /** The newest CI job with this name, as soon as it is in one of the states. */
+  async job(name: string, ...states: readonly string[]): Promise<ApiJob> {
+    return await waitUntil(`${name} is ${states.join(' or ')}`, async () =>
+      (await this.jobsNamed(name, ...states)).at(-1),
+    );
+  }
+
+  /** A runner of the org that does no work. */
+  async idleRunner(name: string, label: string): Promise<IdleRunner> {
+    const registrationToken = await this.admin.registrationToken(ORG);
+    return await IdleRunner.register(this.url, { name, registrationToken, labels: [label] });
+  }
+
+  /** Access with this token. Its connections are closed with the test. */
+  access(apiToken: string): GiteaAccess {
+    return accessTo(this.url, new Token(apiToken, this.url));
+  }
+}
+
+/** Starts a site before the tests of this file or `describe`, and ends it after them. Its logs stay when one fails. */
+export function useSite(name: string, plan: Plan, prepare: (site: Site) => unknown = () => undefined): Site {
+  const site = new Site();
+  let failed = true;
+  beforeAll(async () => {
+    await site.start(name, plan);
+    await prepare(site);
+    failed = false;
+  });
+  afterEach(({ task }) => {
+    failed ||= task.result?.state === 'fail';
+  });
+  afterAll(async () => {
+    await site.playground.close(failed);
+    if (failed) process.stdout.write(`logs: ${site.playground.folder}\n`);
+  });
+  return site;
+}
