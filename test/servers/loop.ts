@@ -39,6 +39,20 @@ export class Loop {
     this.#world = world;
   }
 
+  get cluster(): Cluster {
+    return this.#world.cluster;
+  }
+
+  /** Goes on until nothing is printed and no runner is left. */
+  async untilIdle(): Promise<void> {
+    const { cluster } = this.#world;
+    await this.until(
+      'every runner ends',
+      ({ generated }) => generated.stdout === '' && cluster.unfinished === 0,
+      60_000,
+    );
+  }
+
   /** Runs passes until `done`. A failing `generate` changes nothing and is kept as a pass, as with Argo CD. @throws after `timeoutMs`. */
   async until(what: string, done: (pass: Pass) => boolean | Promise<boolean>, timeoutMs: number): Promise<void> {
     const until = Date.now() + timeoutMs;

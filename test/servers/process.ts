@@ -180,7 +180,7 @@ export async function freePort(): Promise<number> {
 export async function waitUntil<T>(
   what: string,
   check: () => T | false | undefined | Promise<T | false | undefined>,
-  { timeoutMs = 60_000, running }: { readonly timeoutMs?: number; readonly running?: Running } = {},
+  { timeoutMs = 120_000, running }: { readonly timeoutMs?: number; readonly running?: Running } = {},
 ): Promise<T> {
   const until = Date.now() + timeoutMs;
   for (;;) {

@@ -1,17 +1,19 @@
 /** What most tests here begin with: a real Gitea with repositories and RunnerGroups, and what people, runners and Argo CD do with it. */
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, inject } from 'vitest';
 import type { GiteaAccess } from '../../src/clients/gitea/api.ts';
 import { Token } from '../../src/clients/tokens/token.ts';
 import { accessTo } from '../support/looking.ts';
-import type { Account, ApiJob } from './account.ts';
+import type { Account, ApiJob, LevelPath } from './account.ts';
 import { IdleRunner } from './bare-runner.ts';
 import type { GiteaVersion } from './build.ts';
-import { Cluster, type ClusterOptions } from './cluster.ts';
+import { Cluster } from './cluster.ts';
 import { generate, type TestGroup, writeGroups } from './generate.ts';
 import { type Gitea, startGitea } from './gitea.ts';
 import { Loop } from './loop.ts';
 import { type RunnerJob, readManifests } from './manifest.ts';
-import { type Pod, type PodWorld, startPod } from './pod.ts';
+import type { PodWorld } from './pod.ts';
 import { Playground, waitUntil } from './process.ts';
 import { type Ran, runProgram } from './program.ts';
 
@@ -44,14 +46,15 @@ export class Site {
   async start(name: string, { version, repositories = {}, groups = [], config = '' }: Plan): Promise<void> {
     this.playground = new Playground(`${name}-${version}`);
     this.gitea = await startGitea(version, inject('builds').gitea[version], this.playground, { config });
-    this.folder = this.playground.makeFolder('groups');
     this.writeGroups(groups);
     await this.admin.createOrg('acme');
     for (const [repository, files] of Object.entries(repositories)) await this.addRepository(repository, files);
   }
 
+  /** From now on these are the RunnerGroups. */
   writeGroups(groups: readonly TestGroup[]): void {
     this.#groups = groups;
+    this.folder = mkdtempSync(join(this.playground.folder, 'groups-'));
     writeGroups(this.folder, this.url, groups);
   }
 
@@ -79,28 +82,18 @@ export class Site {
     return { playground: this.playground, runner: inject('builds').runner, secrets: new Map(Object.entries(all)) };
   }
 
-  /** Starts the pod of the one Job that `generate` prints. */
-  async startOnlyPod(
-    more: Partial<PodWorld> = {},
-    before?: () => Promise<unknown>,
-  ): Promise<Pod & { readonly name: string }> {
-    const [job] = await this.manifests();
-    if (!job) throw new Error('generate printed no Job');
-    const world = await this.world();
-    await before?.();
-    return { ...startPod(job, { ...world, ...more }), name: job.metadata.name };
+  /** Argo CD and a cluster for the RunnerGroups. */
+  async startLoop(secrets: Readonly<Record<string, string>> = {}): Promise<Loop> {
+    const cluster = new Cluster(await this.world(secrets));
+    return new Loop({ cluster, folder: this.folder, groups: this.#groups, url: this.url, token: this.admin.token });
   }
 
-  /** Argo CD and a cluster for the RunnerGroups. */
-  async loop(
-    options: ClusterOptions & { readonly secrets?: Readonly<Record<string, string>>; readonly token?: string } = {},
-  ) {
-    const cluster = new Cluster(await this.world(options.secrets), options);
-    const { folder, url } = this;
-    return {
-      cluster,
-      loop: new Loop({ cluster, folder, groups: this.#groups, url, token: options.token ?? this.admin.token }),
-    };
+  /** Does what Argo CD does until this many CI jobs have ended. */
+  async runAll(level: LevelPath, count: number, timeoutMs = 300_000): Promise<readonly ApiJob[]> {
+    const ended = () => this.admin.jobs(level, 'completed');
+    const loop = await this.startLoop();
+    await loop.until(`${count} CI jobs end`, async () => (await ended()).length === count, timeoutMs);
+    return await ended();
   }
 
   /** CI jobs of the org with this name, oldest first. Without states: those that have not ended. */

@@ -2,8 +2,6 @@
  * What an engineer meets at 3 a.m., on real Gitea: each situation is made, and `explain` must tell its true cause and the next step.
  * Situations of pods, Argo CD and serve: test/cluster and test/cli/explain-cluster.test.ts.
  */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { ApiJob } from './account.ts';
@@ -165,7 +163,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   }
 
   async function lineOf(job: ApiJob | undefined): Promise<string> {
-    return await lineOf(job);
+    return (await explain([String(job?.id)])).line;
   }
 
   /** Adds a workflow unless its text is empty, starts it, and waits until Gitea has its jobs. @returns those of this name, oldest first */
