@@ -26,6 +26,14 @@ const Job = z.object({
 /** A job as Gitea's API shows it. */
 export type ApiJob = z.infer<typeof Job>;
 
+const Runner = z.object({
+  id: z.number(),
+  name: z.string(),
+  status: z.string(),
+  busy: z.boolean(),
+  ephemeral: z.boolean(),
+});
+
 /** Where runners register and jobs are listed: the path of its API. */
 export type LevelPath = '/admin' | '/user' | `/orgs/${string}` | `/repos/${string}/${string}`;
 
@@ -157,11 +165,14 @@ export class Account {
     return status === 200 ? String(body) : '';
   }
 
-  /** Names of the runners registered at a level, and below it for `/admin`. */
-  async runnerNames(level: LevelPath): Promise<readonly string[]> {
+  /** The runners registered at a level, and below it for `/admin`. */
+  async runners(level: LevelPath): Promise<readonly z.infer<typeof Runner>[]> {
     const body = await this.call('GET', `${level}/actions/runners?limit=50`);
-    const runners = z.object({ runners: z.array(z.object({ name: z.string() })).nullable() }).parse(body).runners;
-    return (runners ?? []).map((runner) => runner.name);
+    return z.object({ runners: z.array(Runner).nullable() }).parse(body).runners ?? [];
+  }
+
+  async runnerNames(level: LevelPath): Promise<readonly string[]> {
+    return (await this.runners(level)).map(({ name }) => name);
   }
 
   /** The token with which runners of this level register. */

@@ -1,35 +1,20 @@
 /**
  * A morning of CI on a real Gitea with real runners, in small: what `generate` prints is all that starts and stops runners.
- * One minute per version; the figures are printed at the end.
+ * One minute per version.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { GITEA_VERSIONS } from './build.ts';
-import { type LoadResult, runLoad } from './load.ts';
-import { Playground } from './process.ts';
-import { report } from './report.ts';
+import { type LoadResult, PLAN, runLoad } from './load.ts';
+import { useSite } from './site.ts';
 
 /** The watcher sees the end of a job this much too late at most. */
 const WATCH_BLUR_MS = 1000;
 
 describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
-  let playground: Playground;
   let result: LoadResult;
-  let passed = true;
 
-  beforeAll(async () => {
-    playground = new Playground(`load-${version}`);
-    result = await runLoad(version, inject('builds'), playground);
-    process.stdout.write(report(version, result));
-  }, 480_000);
-
-  afterEach(({ task }) => {
-    passed &&= task.result?.state !== 'fail';
-  });
-
-  afterAll(async () => {
-    const keep = !passed || result === undefined;
-    await playground.close(keep);
-    if (keep) process.stdout.write(`logs: ${playground.folder}\n`);
+  useSite('load', { version, ...PLAN }, async (site) => {
+    result = await runLoad(site);
   });
 
   it('knows every job that was dispatched, and all of them have ended', () => {

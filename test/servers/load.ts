@@ -1,12 +1,10 @@
 /** The morning: what people do, in order, while the loop runs. */
 import type { Account, ApiJob } from './account.ts';
-import type { Builds, GiteaVersion } from './build.ts';
-import { Cluster, type RunnerRecord } from './cluster.ts';
-import { type TestGroup, writeGroups } from './generate.ts';
-import { startGitea } from './gitea.ts';
-import { type GroupPass, Loop, type Pass } from './loop.ts';
+import type { GiteaVersion } from './build.ts';
+import type { RunnerRecord } from './cluster.ts';
+import type { GroupPass, Loop, Pass } from './loop.ts';
 import { groupOf, type RunnerJob } from './manifest.ts';
-import type { Playground } from './process.ts';
+import type { Plan, Site } from './site.ts';
 import { type Stay, Watcher } from './watcher.ts';
 import { workflow } from './workflows.ts';
 
@@ -20,65 +18,57 @@ export interface LoadResult {
   readonly stays: readonly Stay[];
 }
 
-const GROUPS: readonly TestGroup[] = [
-  { name: 'linux', scope: { scope: 'org', org: 'acme' }, labels: ['linux:host'], cap: 6, secret: 'org-runners' },
-  { name: 'slow', scope: { scope: 'org', org: 'acme' }, labels: ['slow:host'], cap: 2, secret: 'org-runners' },
-  {
-    name: 'gpu',
-    scope: { scope: 'org', org: 'acme' },
-    labels: ['gpu:host', 'cuda:host'],
-    cap: 3,
-    secret: 'org-runners',
-  },
-];
 const REPOSITORIES = ['web', 'api', 'app'];
-
 const CHAIN = workflow({
-  first: { runsOn: 'linux', seconds: 1 },
-  second: { runsOn: 'linux', seconds: 1, needs: 'first' },
-  third: { runsOn: 'linux', seconds: 1, needs: 'second' },
+  first: { runsOn: 'linux' },
+  second: { runsOn: 'linux', needs: 'first' },
+  third: { runsOn: 'linux', needs: 'second' },
 });
 const MATRIX = workflow({ legs: { runsOn: 'linux', seconds: 2, matrix: 12 } });
 const GPU = workflow({
   train: { runsOn: '[gpu, cuda]', seconds: 3, matrix: 4 },
-  publish: { runsOn: 'linux', seconds: 1, needs: 'train' },
+  publish: { runsOn: 'linux', needs: 'train' },
 });
 const LONG = workflow({
   long: { runsOn: 'linux', seconds: 15 },
-  'after-long': { runsOn: 'linux', seconds: 1, needs: 'long' },
+  'after-long': { runsOn: 'linux', needs: 'long' },
 });
-const VANISHING = workflow({ vanishing: { runsOn: 'slow', seconds: 1 } });
+const VANISHING = workflow({ vanishing: { runsOn: 'slow' } });
 const REPLACE = workflow({ replace: { runsOn: 'linux', seconds: 8, lastSeconds: 3 } }, 'replace');
-const REPLACE_EARLY = workflow({ 'replace-early': { runsOn: 'gpu', seconds: 1 } }, 'replace-early');
+const REPLACE_EARLY = workflow({ 'replace-early': { runsOn: 'gpu' } }, 'replace-early');
 
-/** @throws when Gitea or a runner cannot be started, or something that must come does not come in time. */
-export async function runLoad(version: GiteaVersion, builds: Builds, playground: Playground): Promise<LoadResult> {
-  const gitea = await startGitea(version, builds.gitea[version], playground);
-  const { admin, url } = gitea;
-  await prepare(admin);
-  const secrets = new Map([['org-runners/token', await admin.registrationToken('/orgs/acme')]]);
-  const cluster = new Cluster({ playground, runner: builds.runner, secrets }, { startDelayMs });
-  const folder = playground.makeFolder('groups');
-  writeGroups(folder, url, GROUPS);
-  const token = await admin.createToken(['read:organization']);
-  const loop = new Loop({ cluster, folder, groups: GROUPS, url, token });
+/** Where the morning takes place. */
+export const PLAN: Omit<Plan, 'version'> = {
+  groups: [
+    { name: 'linux', labels: ['linux:host'], cap: 6 },
+    { name: 'slow', labels: ['slow:host'], cap: 2 },
+    { name: 'gpu', labels: ['gpu:host', 'cuda:host'], cap: 3 },
+  ],
+  repositories: {
+    web: { 'chain.yml': CHAIN, 'matrix.yml': MATRIX },
+    api: { 'chain.yml': CHAIN, 'gpu.yml': GPU, 'long.yml': LONG },
+    app: { 'chain.yml': CHAIN, 'replace.yml': REPLACE, 'replace-early.yml': REPLACE_EARLY },
+    gone: { 'vanishing.yml': VANISHING },
+  },
+};
+
+/** @throws when a runner cannot be started, or something that must come does not come in time. */
+export async function runLoad(site: Site): Promise<LoadResult> {
+  const { admin } = site;
+  const loop = await site.startLoop({ token: await admin.createToken(['read:organization']), startDelayMs });
   const watcher = new Watcher(admin);
   watcher.start();
   try {
     await live(admin, loop);
-    await loop.until(
-      'every runner ends',
-      ({ generated }) => generated.stdout === '' && cluster.unfinished === 0,
-      60_000,
-    );
+    await loop.untilIdle();
   } finally {
     await watcher.stop();
   }
   return {
     jobs: await admin.jobs('/admin', 'queued', 'in_progress', 'waiting', 'completed'),
-    expectedJobs: expectedJobs(version),
+    expectedJobs: expectedJobs(site.gitea.version),
     passes: loop.passes,
-    runners: cluster.records,
+    runners: loop.cluster.records,
     stays: watcher.stays,
   };
 }
@@ -87,21 +77,6 @@ export async function runLoad(version: GiteaVersion, builds: Builds, playground:
 function startDelayMs(manifest: RunnerJob): number {
   if (groupOf(manifest) === 'slow') return 60_000;
   return 200 + (Number.parseInt(manifest.metadata.name.slice(-4), 16) % 1200);
-}
-
-async function prepare(admin: Account): Promise<void> {
-  await admin.createOrg('acme');
-  for (const repository of REPOSITORIES) {
-    await admin.createRepo(repository, 'acme');
-    await admin.addWorkflow(`acme/${repository}`, 'chain.yml', CHAIN);
-  }
-  await admin.addWorkflow('acme/web', 'matrix.yml', MATRIX);
-  await admin.addWorkflow('acme/api', 'gpu.yml', GPU);
-  await admin.addWorkflow('acme/api', 'long.yml', LONG);
-  await admin.createRepo('gone', 'acme');
-  await admin.addWorkflow('acme/gone', 'vanishing.yml', VANISHING);
-  await admin.addWorkflow('acme/app', 'replace.yml', REPLACE);
-  await admin.addWorkflow('acme/app', 'replace-early.yml', REPLACE_EARLY);
 }
 
 async function live(admin: Account, loop: Loop): Promise<void> {

@@ -150,12 +150,13 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
       await by.dispatch(repository, 'only.yml');
     }
     site.writeGroups([GLOBAL, ORG, USER, REPO].map((group) => ({ ...group, labels: [`only-${group.name}:host`] })));
-    const loop = await site.startLoop({
+    const secrets = {
       'global/token': await admin.registrationToken('/admin'),
       'org/token': await admin.registrationToken('/orgs/acme'),
       'user/token': await mia.registrationToken('/user'),
       'repo/token': await admin.registrationToken('/repos/acme/web'),
-    });
+    };
+    const loop = await site.startLoop({ secrets });
 
     await loop.untilIdle();
 

@@ -8,7 +8,7 @@ import { accessTo } from '../support/looking.ts';
 import type { Account, ApiJob, LevelPath } from './account.ts';
 import { IdleRunner } from './bare-runner.ts';
 import type { GiteaVersion } from './build.ts';
-import { Cluster } from './cluster.ts';
+import { Cluster, type ClusterOptions } from './cluster.ts';
 import { generate, type TestGroup, writeGroups } from './generate.ts';
 import { type Gitea, startGitea } from './gitea.ts';
 import { Loop } from './loop.ts';
@@ -26,6 +26,11 @@ export interface Plan {
   readonly groups?: readonly TestGroup[];
   /** More of app.ini. */
   readonly config?: string;
+}
+
+interface LoopOptions extends ClusterOptions {
+  readonly secrets?: Readonly<Record<string, string>>;
+  readonly token?: string;
 }
 
 export class Site {
@@ -82,10 +87,10 @@ export class Site {
     return { playground: this.playground, runner: inject('builds').runner, secrets: new Map(Object.entries(all)) };
   }
 
-  /** Argo CD and a cluster for the RunnerGroups. */
-  async startLoop(secrets: Readonly<Record<string, string>> = {}): Promise<Loop> {
-    const cluster = new Cluster(await this.world(secrets));
-    return new Loop({ cluster, folder: this.folder, groups: this.#groups, url: this.url, token: this.admin.token });
+  /** Argo CD with this token, and a cluster for the RunnerGroups. */
+  async startLoop({ secrets = {}, token = this.admin.token, ...options }: LoopOptions = {}): Promise<Loop> {
+    const cluster = new Cluster(await this.world(secrets), options);
+    return new Loop({ cluster, folder: this.folder, groups: this.#groups, url: this.url, token });
   }
 
   /** Does what Argo CD does until this many CI jobs have ended. */

@@ -261,9 +261,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     await start('acme/busy', 'disabled.yml', oneJob('disabled', 'disabled'), 'disabled');
     const [runner = ''] = await runnersOf('disabled');
     await site.idleRunner(runner, 'disabled');
-    const body = await site.admin.call('GET', '/orgs/acme/actions/runners?limit=50');
-    const { runners } = z.object({ runners: z.array(z.object({ id: z.number(), name: z.string() })) }).parse(body);
-    const id = runners.find(({ name }) => name === runner)?.id;
+    const id = (await site.admin.runners('/orgs/acme')).find(({ name }) => name === runner)?.id;
     await site.admin.call('PATCH', `/orgs/acme/actions/runners/${id}`, { disabled: true });
 
     const { line } = await explain([`runner/${runner}`]);

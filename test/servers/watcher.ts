@@ -1,15 +1,9 @@
-/** Watches Gitea's queue beside the test and measures how long jobs wait: Gitea's own times are whole seconds. */
+/** Watches Gitea's queue beside the test, and notes when runners are at work: Gitea's own times are whole seconds. */
 import type { Account, ApiJob } from './account.ts';
 import { sleep } from './process.ts';
 
 /** One stay of a job in the queue. */
 export interface Stay {
-  readonly id: number;
-  readonly name: string;
-  readonly labels: readonly string[];
-  readonly queuedAtMs: number;
-  /** Jobs with the same labels that waited or ran when it came. */
-  readonly ahead: number;
   /** Absent while it waits, and when it was cancelled before any runner took it. */
   startedAtMs?: number;
   runner?: string;
@@ -48,9 +42,8 @@ export class Watcher {
   }
 
   #note(jobs: readonly ApiJob[], nowMs: number): void {
-    for (const job of jobs) {
-      const { id, status, runner_name } = job;
-      const stay = this.#open.get(id) ?? this.#begin(job, nowMs);
+    for (const { id, status, runner_name } of jobs) {
+      const stay = this.#open.get(id) ?? this.#begin(id);
       if (status !== 'in_progress') continue;
       stay.startedAtMs ??= nowMs;
       if (runner_name !== undefined) stay.runner = runner_name;
@@ -63,10 +56,8 @@ export class Watcher {
     }
   }
 
-  #begin({ id, name, labels }: ApiJob, queuedAtMs: number): Stay {
-    const key = String(labels);
-    const ahead = [...this.#open.values()].filter((stay) => String(stay.labels) === key).length;
-    const stay: Stay = { id, name, labels: labels ?? [], queuedAtMs, ahead };
+  #begin(id: number): Stay {
+    const stay: Stay = {};
     this.stays.push(stay);
     this.#open.set(id, stay);
     return stay;
