@@ -121,7 +121,8 @@ const Explainable = z.object({
   job: z.object({ id: z.number(), name: z.string(), url: z.string() }),
 });
 const OfRun = z.object({
-  run: z.object({ number: z.number(), repository: z.string(), workflow: z.string(), event: z.string() }),
+  /** Absent for an address: only a number is looked up. */
+  run: z.object({ number: z.number(), repository: z.string(), workflow: z.string(), event: z.string() }).optional(),
   jobs: z.array(Explainable).min(1),
 });
 

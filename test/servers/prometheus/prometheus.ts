@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments, stringify } from 'yaml';
 import * as z from 'zod';
-import { freePort, type Playground, waitUntil } from '../process.ts';
+import { freePort, type Playground, statusOf, waitUntil } from '../process.ts';
 
 /** `spec` of install/monitoring/prometheusrule.yaml: a rule file of Prometheus. */
 export const RuleFile = z.object({
@@ -68,12 +68,8 @@ export async function startPrometheus(playground: Playground, target: string, ru
     logFile: join(folder, 'log'),
   });
   const ask = async (path: string): Promise<unknown> => (await fetch(`http://${listen}${path}`)).json();
-  const isReady = () =>
-    fetch(`http://${listen}/-/ready`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  await waitUntil('prometheus is ready', isReady, { timeoutMs: 60_000, running });
+  const isReady = async () => (await statusOf(`http://${listen}/-/ready`)) === 200;
+  await waitUntil('prometheus is ready', isReady, { running });
   return {
     firing: async () => {
       const { alerts } = Alerts.parse(await ask('/api/v1/alerts')).data;
