@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { type Ran, runProgram } from './program.ts';
+import { type Outcome, runCli } from '../support/run-cli.ts';
 
 /** A RunnerGroup of the tests: host mode, so no docker is needed. */
 export interface TestGroup {
@@ -41,6 +41,6 @@ export function writeGroups(folder: string, url: string, groups: readonly TestGr
 }
 
 /** `gitea-runners generate FOLDER` with a token for the Gitea at `url`. */
-export function generate(folder: string, url: string, token: string): Promise<Ran> {
-  return runProgram(['generate', '--cluster', 'off', folder], { GITEA_URL: url, GITEA_TOKEN: token });
+export function generate(folder: string, url: string, token: string): Promise<Outcome> {
+  return runCli(['generate', '--cluster', 'off', folder], { GITEA_URL: url, GITEA_TOKEN: token }, '.', 60_000);
 }

@@ -72,13 +72,13 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   it('never emits more Jobs than the cap, nor are there more runner processes', () => {
     const over = result.passes
       .flatMap(({ groups }) => groups)
-      .filter(({ cap, emitted, pinned, census }) => emitted > Math.max(cap, pinned.length) || census.wanted > cap);
+      .filter(({ cap, emitted, pinned, active }) => emitted > Math.max(cap, pinned.length) || active > cap);
 
     expect(over).toEqual([]);
   });
 
   it('prints manifests and exit code 0 in every pass, and nothing at the end', () => {
-    const failed = result.passes.filter(({ generated }) => generated.exit !== 0);
+    const failed = result.passes.filter(({ generated }) => generated.code !== 0);
 
     expect(failed.map(({ generated }) => generated.stderr)).toEqual([]);
     expect(result.passes.at(-1)?.generated.stdout).toBe('');

@@ -8,12 +8,12 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { makeCertificates } from '../support/certificate.ts';
+import type { Outcome } from '../support/run-cli.ts';
 import { TlsFront } from '../support/tls-front.ts';
 import { writeGroups } from './generate.ts';
 import { readManifests } from './manifest.ts';
 import { type Pod, startPod } from './pod.ts';
 import { tail, waitUntil } from './process.ts';
-import type { Ran } from './program.ts';
 import { useSite } from './site.ts';
 import { GITEA_NAME, type Squid, startSquid } from './squid.ts';
 
@@ -53,7 +53,7 @@ const site = useSite('proxy', { version: '1.27.3' }, async ({ admin, gitea, play
 afterAll(() => front?.close());
 
 /** `gitea-runners` with the proxy and the CA of an installation. */
-function ours(command: string, password: string): Promise<Ran> {
+function ours(command: string, password: string): Promise<Outcome> {
   return site.ours([command, '--cluster', 'off', folder], {
     GITEA_URL: url,
     HTTPS_PROXY: `http://${LOGIN.username}:${password}@${squid.host}`,
@@ -73,17 +73,17 @@ async function startRunner(password: string): Promise<Pod & { readonly name: str
 
 describe('through a proxy that wants a login, to a Gitea with a private CA', () => {
   it.each(['generate', 'explain'])('%s looks at Gitea', async (command) => {
-    const { exit, stdout, stderr } = await ours(command, ENCODED);
+    const { code, stdout, stderr } = await ours(command, ENCODED);
 
-    expect(exit, stderr).toBe(0);
+    expect(code, stderr).toBe(0);
     expect(stdout).toContain('ci-');
     expect(squid.log()).toContain(`CONNECT ${new URL(url).host} ${LOGIN.username} 200`);
   });
 
   it('says which proxy refuses the login, and never the login', async () => {
-    const { exit, stdout, stderr } = await ours('generate', 'wr0ng');
+    const { code, stdout, stderr } = await ours('generate', 'wr0ng');
 
-    expect([exit, stdout]).toEqual([1, '']);
+    expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toContain(`GR-HTTP-08`);
     expect(stderr).toContain(`the proxy ${squid.host} wants a login, or another one (407)`);
     expect(stderr).not.toMatch(/wr0ng|runners:/);

@@ -31,8 +31,8 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
 
   async function report(by: string): Promise<Usage & { readonly isWhole: boolean }> {
     const words = ['report', '--cluster', 'off', '--since', '1h', '--by', by, '-o', 'json'];
-    const { exit, stderr, stdout } = await site.ours([...words, site.folder]);
-    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+    const { code, stderr, stdout } = await site.ours([...words, site.folder]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     return JSON.parse(stdout) as Usage & { readonly isWhole: boolean };
   }
 

@@ -60,9 +60,9 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     async (_, group, by, scopes, expected) => {
       const token = await (by === 'mia' ? mia : site.admin).createToken(scopes);
 
-      const { exit, stdout, stderr } = await look([group], token);
+      const { code, stdout, stderr } = await look([group], token);
 
-      expect(exit, stderr).toBe(0);
+      expect(code, stderr).toBe(0);
       const repositories = readManifests(stdout).map(({ metadata }) => metadata.annotations[REPOSITORY]);
       expect(repositories.sort()).toEqual([...expected].sort());
     },
@@ -122,9 +122,9 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   ])('fails for %s, and says so without the token', async (_, group, tokenOf, says) => {
     const token = await tokenOf();
 
-    const { exit, stdout, stderr } = await look([group], token);
+    const { code, stdout, stderr } = await look([group], token);
 
-    expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     for (const words of says) expect(stderr).toContain(words);
     expect(stderr).not.toContain(token);
   });
@@ -134,10 +134,10 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   });
 
   it('gives every job to the narrowest scope when all four cover it', async () => {
-    const { exit, stdout } = await look([GLOBAL, ORG, USER, REPO], site.admin.token);
+    const { code, stdout } = await look([GLOBAL, ORG, USER, REPO], site.admin.token);
 
     const owners = readManifests(stdout).map((job) => `${job.metadata.annotations[REPOSITORY]} ${groupOf(job)}`);
-    expect(exit).toBe(0);
+    expect(code).toBe(0);
     expect(owners.sort()).toEqual(['acme/api org', 'acme/web repo', 'chief/own global', 'mia/mine user']);
   });
 
@@ -168,7 +168,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
       'chief/own global success',
       'mia/mine user success',
     ]);
-    expect(loop.passes.filter(({ generated }) => generated.exit !== 0)).toEqual([]);
+    expect(loop.passes.filter(({ generated }) => generated.code !== 0)).toEqual([]);
     expect(loop.cluster.records.length).toBe(4);
   });
 });

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, inject } from 'vitest';
 import type { GiteaAccess } from '../../src/clients/gitea/api.ts';
 import { Token } from '../../src/clients/tokens/token.ts';
 import { accessTo } from '../support/looking.ts';
+import { type Outcome, runCli } from '../support/run-cli.ts';
 import type { Account, ApiJob, LevelPath } from './account.ts';
 import { IdleRunner } from './bare-runner.ts';
 import type { GiteaVersion } from './build.ts';
@@ -15,7 +16,6 @@ import { Loop } from './loop.ts';
 import { type RunnerJob, readManifests } from './manifest.ts';
 import type { PodWorld } from './pod.ts';
 import { Playground, waitUntil } from './process.ts';
-import { type Ran, runProgram } from './program.ts';
 
 const ORG = '/orgs/acme';
 
@@ -70,14 +70,14 @@ export class Site {
   }
 
   /** Our program, with the administrator's token unless `env` has another. */
-  ours(args: readonly string[], env: Readonly<Record<string, string>> = {}, timeoutMs?: number): Promise<Ran> {
-    return runProgram(args, { GITEA_URL: this.url, GITEA_TOKEN: this.admin.token, ...env }, timeoutMs);
+  ours(args: readonly string[], env: Readonly<Record<string, string>> = {}, timeoutMs = 60_000): Promise<Outcome> {
+    return runCli(args, { GITEA_URL: this.url, GITEA_TOKEN: this.admin.token, ...env }, '.', timeoutMs);
   }
 
   /** The Jobs that `generate` prints. @throws when it fails */
   async manifests(): Promise<readonly RunnerJob[]> {
-    const { exit, stdout, stderr } = await generate(this.folder, this.url, this.admin.token);
-    if (exit !== 0) throw new Error(`generate ended with ${exit}: ${stderr}`);
+    const { code, stdout, stderr } = await generate(this.folder, this.url, this.admin.token);
+    if (code !== 0) throw new Error(`generate ended with ${code}: ${stderr}`);
     return readManifests(stdout);
   }
 

@@ -4,11 +4,11 @@
  */
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import type { Outcome } from '../support/run-cli.ts';
 import type { ApiJob } from './account.ts';
 import { GITEA_VERSIONS } from './build.ts';
 import { type TestGroup, writeGroups } from './generate.ts';
 import { waitUntil } from './process.ts';
-import type { Ran } from './program.ts';
 import { useSite } from './site.ts';
 import { workflow } from './workflows.ts';
 
@@ -111,7 +111,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   'legs (2)': { ...WAITS, cause: 'owned by group runners/wide' },
 };
 
-interface Explained extends Ran {
+interface Explained extends Outcome {
   /** stdout without line breaks. */
   readonly line: string;
 }
@@ -197,9 +197,9 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect(run).toEqual({ number: 1, repository: 'acme/api', workflow: 'ci.yml', event: 'workflow_dispatch' });
     expect(jobs.map(({ job }) => job.name).sort()).toEqual(Object.keys(ANSWERS).sort());
     for (const { job, state } of jobs) {
-      const { exit, line, stdout, stderr } = await explain([String(job.id)]);
+      const { code, line, stdout, stderr } = await explain([String(job.id)]);
       const answer = ANSWERS[job.name] as Answer;
-      expect({ exit, stderr, state }, job.name).toEqual({ exit: 0, stderr: '', state: answer.state });
+      expect({ code, stderr, state }, job.name).toEqual({ code: 0, stderr: '', state: answer.state });
       expect(line, job.name).toMatch(answer.title);
       expect(/Cause: (.*?) Since: /.exec(line)?.[1], job.name).toContain(answer.cause);
       expect(/Next: (.*?) Link: /.exec(line)?.[1], job.name).toContain(answer.next);
@@ -220,8 +220,8 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   });
 
   it('ends with 4 where a job is unserved', async () => {
-    expect((await explain(['--exit-code', '--repository', 'acme/api'])).exit).toBe(4);
-    expect((await explain(['--exit-code', '--state', 'held'])).exit).toBe(0);
+    expect((await explain(['--exit-code', '--repository', 'acme/api'])).code).toBe(4);
+    expect((await explain(['--exit-code', '--state', 'held'])).code).toBe(0);
   });
 
   it('tells who holds the slots of a full group, and that a job runs', async () => {
@@ -345,10 +345,10 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     await site.admin.addWorkflow('other/web', 'ci.yml', oneJob('one', 'linux'));
     await site.admin.dispatch('other/web', 'ci.yml');
 
-    const { exit, line } = await explain(['--exit-code', 'other/web#1']);
+    const { code, line } = await explain(['--exit-code', 'other/web#1']);
     const page = await explain([`${site.url}/other/web/actions/runs/1`]);
 
-    expect(exit).toBe(4);
+    expect(code).toBe(4);
     expect(line).toContain(
       'No RunnerGroup here has jobs of other/web. Cause: the scope of no RunnerGroup has other/web',
     );
@@ -381,8 +381,8 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     ];
 
     expect(before).toContain('Cause: dark-');
-    for (const { exit, line } of [byJob, byRun, byPage]) {
-      expect(exit).toBe(4);
+    for (const { code, line } of [byJob, byRun, byPage]) {
+      expect(code).toBe(4);
       expect(line).toContain(
         'Cause: Actions is switched off in the settings of acme/dark: Gitea gives its jobs to no runner Since:',
       );
@@ -395,9 +395,9 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   });
 
   it('tells that Gitea shows no such run', async () => {
-    const { exit, stdout, stderr } = await explain(['acme/api#99']);
+    const { code, stdout, stderr } = await explain(['acme/api#99']);
 
-    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr.replaceAll(/\s+/g, ' ')).toContain(
       'Gitea shows no run 99 of acme/api among the unfinished and the newest ones',
     );
@@ -414,8 +414,8 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
       [{ GITEA_URL: url }, elsewhere, /127\.0\.0\.1:1/],
     ] as const;
     for (const [env, folder, said] of cases) {
-      const { exit, stdout, stderr } = await explain([], env, folder);
-      expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
+      const { code, stdout, stderr } = await explain([], env, folder);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(stderr.replaceAll(/\s+/g, ' ')).toMatch(said);
     }
   });

@@ -9,13 +9,13 @@ import { runnerName } from '../../src/planner/names.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { VANISHED_APART_MS } from '../../src/tasks/sweep/choose.ts';
 import { atOnce, Sweeper } from '../../src/tasks/sweep/sweep.ts';
+import type { Outcome } from '../support/run-cli.ts';
 import { live } from '../support/scenario.ts';
 import { type Kubernetes, startKubernetes } from '../tasks/sweep/kubernetes.ts';
 import { GITEA_VERSIONS } from './build.ts';
 import type { Container, RunnerJob } from './manifest.ts';
 import { type Pod, startPod } from './pod.ts';
 import { waitUntil } from './process.ts';
-import type { Ran } from './program.ts';
 import { useSite } from './site.ts';
 import { workflow } from './workflows.ts';
 
@@ -38,7 +38,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     return runnerName(instance, group, { id, attempt: 1 }, 0);
   }
 
-  function runSweep(...flags: readonly string[]): Promise<Ran> {
+  function runSweep(...flags: readonly string[]): Promise<Outcome> {
     return site.ours(['sweep', '--kubeconfig', kubernetes.kubeconfig, ...flags, site.folder], {}, 180_000);
   }
 
@@ -71,10 +71,10 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     await waitUntil('Gitea shows the killed ones as offline', offline);
     kubernetes.jobs.set(living, 'active').set(lost, 'active').set(dead, 'Complete');
     const before = await rows();
-    const { exit, stdout, stderr: talk } = await runSweep('--json');
+    const { code, stdout, stderr: talk } = await runSweep('--json');
 
     expect(before.every(({ ephemeral }) => ephemeral)).toBe(true);
-    expect(exit, talk).toBe(0);
+    expect(code, talk).toBe(0);
     const result = JSON.parse(stdout) as { registrations: { name: string; outcome: object }[]; foreign: number };
     expect(Object.fromEntries(result.registrations.map(({ name, outcome }) => [name, outcome]))).toEqual({
       [busy]: { is: 'kept', because: 'job-in-progress' },
