@@ -76,23 +76,19 @@ export class Recording {
     const unfit = await mia.createToken(['read:issue']);
     const queued = 'actions/jobs?status=queued&limit=50&page=1';
     const runners = 'actions/runners?limit=50&page=1';
-    const questions: readonly (readonly [name: string, path: string, by: Account, token?: string])[] = [
-      ...Object.entries(LEVELS).flatMap(([name, level]) => [
-        [`403-scope-${name}-jobs`, `${level}/${queued}`, mia, unfit] as const,
-        [`403-scope-${name}-runners`, `${level}/${runners}`, mia, unfit] as const,
-        [`401-${name}-jobs`, `${level}/${queued}`, mia, 'x'.repeat(40)] as const,
-      ]),
-      ['guest-global-jobs', `/admin/${queued}`, mia],
-      ['guest-org-jobs', `/orgs/acme/${queued}`, mia],
-      ['guest-org-runners', `/orgs/acme/${runners}`, mia],
-      ['guest-repo-jobs', `/repos/acme/web/${queued}`, mia],
-      ['404-org-jobs', `/orgs/nowhere/${queued}`, admin],
-      ['404-repo-jobs', `/repos/acme/nothing/${queued}`, admin],
-      ['404-user-repos', '/users/nobody-here/repos?limit=50&page=1', admin],
-      ['400-status', '/orgs/acme/actions/jobs?status=running', admin],
-    ];
-    for (const [name, path, by, token = by.token] of questions)
-      await this.#save({ name: `error-${name}`, path, by, token });
+    for (const [name, level] of Object.entries(LEVELS)) {
+      await this.#save({ name: `error-403-scope-${name}-jobs`, path: `${level}/${queued}`, by: mia, token: unfit });
+      await this.#save({ name: `error-403-scope-${name}-runners`, path: `${level}/${runners}`, by: mia, token: unfit });
+      await this.#save({ name: `error-401-${name}-jobs`, path: `${level}/${queued}`, by: mia, token: 'x'.repeat(40) });
+    }
+    await this.#save({ name: 'error-guest-global-jobs', path: `/admin/${queued}`, by: mia });
+    await this.#save({ name: 'error-guest-org-jobs', path: `/orgs/acme/${queued}`, by: mia });
+    await this.#save({ name: 'error-guest-org-runners', path: `/orgs/acme/${runners}`, by: mia });
+    await this.#save({ name: 'error-guest-repo-jobs', path: `/repos/acme/web/${queued}`, by: mia });
+    await this.#save({ name: 'error-404-org-jobs', path: `/orgs/nowhere/${queued}`, by: admin });
+    await this.#save({ name: 'error-404-repo-jobs', path: `/repos/acme/nothing/${queued}`, by: admin });
+    await this.#save({ name: 'error-404-user-repos', path: '/users/nobody-here/repos?limit=50&page=1', by: admin });
+    await this.#save({ name: 'error-400-status', path: '/orgs/acme/actions/jobs?status=running', by: admin });
   }
 
   async #save({ name, path, by, token = by.token }: Question): Promise<void> {

@@ -46,69 +46,54 @@ const JOBS = {
   legs: { runsOn: 'wide', matrix: 2 },
 };
 
-interface Answer {
-  readonly state: string;
-  readonly title: RegExp;
-  readonly cause: string;
-  readonly next: string;
-}
+const TITLES = {
+  starting: /waits for its runner/,
+  held: /is held back/,
+  blocked: /is blocked in Gitea/,
+  unserved: /is unserved/,
+};
 
-const WAITS = { state: 'starting', title: /waits for its runner/, next: 'add --kubeconfig' };
-const UNSERVED = { state: 'unserved', title: /is unserved/ };
+type Answer = readonly [state: keyof typeof TITLES, cause: string, next: string];
 
 /** Jobs of one run: why each waits, and what helps. */
 const ANSWERS: Readonly<Record<string, Answer>> = {
-  first: {
-    ...WAITS,
-    cause: 'owned by group runners/ci; would be started; the cluster was not looked at',
-    next: 'to see whether its runner starts, have the cluster looked at: add --kubeconfig',
-  },
-  second: {
-    state: 'held',
-    title: /is held back/,
-    cause: 'held back by the cap of group runners/ci; 1st in line',
-    next: 'group runners/ci has no free slot (1 wanted): wait, or raise spec.maxActiveRunners in',
-  },
-  after: {
-    state: 'blocked',
-    title: /is blocked in Gitea/,
-    cause: 'blocked: probably needs first (queued)',
-    next: 'see what first waits for: gitea-runners explain',
-  },
-  misspelt: {
-    ...UNSERVED,
-    cause: 'labels not covered: linus (did you mean linux (runners/ci)?)',
-    next: 'Correct it in the workflow',
-  },
-  unknown: {
-    ...UNSERVED,
-    cause: 'labels not covered: mainframe',
-    next: 'add mainframe to spec.labels of a group whose scope has the job, or correct its runs-on',
-  },
-  suspended: {
-    ...UNSERVED,
-    cause: 'held back: group runners/idle is suspended',
-    next: 'remove spec.suspend in',
-  },
-  capped: {
-    ...UNSERVED,
-    cause: 'held back: group runners/zero starts no runners, because its cap is 0',
-    next: 'raise spec.maxActiveRunners in',
-  },
-  several: {
-    ...UNSERVED,
-    cause: 'no group has all of them: linux is in runners/ci, paused is in runners/idle',
-    next: 'one runner must have all labels of runs-on',
-  },
-  elsewhere: {
-    ...UNSERVED,
-    cause: 'runners/ml has them, but its scope, repository acme/ml, does not have acme/api',
-    next: 'widen the scope of runners/ml',
-  },
-  twice: { ...WAITS, cause: 'owned by group runners/twin-a' },
+  first: [
+    'starting',
+    'owned by group runners/ci; would be started; the cluster was not looked at',
+    'to see whether its runner starts, have the cluster looked at: add --kubeconfig',
+  ],
+  second: [
+    'held',
+    'held back by the cap of group runners/ci; 1st in line',
+    'group runners/ci has no free slot (1 wanted): wait, or raise spec.maxActiveRunners in',
+  ],
+  after: ['blocked', 'blocked: probably needs first (queued)', 'see what first waits for: gitea-runners explain'],
+  misspelt: ['unserved', 'labels not covered: linus (did you mean linux (runners/ci)?)', 'Correct it in the workflow'],
+  unknown: [
+    'unserved',
+    'labels not covered: mainframe',
+    'add mainframe to spec.labels of a group whose scope has the job, or correct its runs-on',
+  ],
+  suspended: ['unserved', 'held back: group runners/idle is suspended', 'remove spec.suspend in'],
+  capped: [
+    'unserved',
+    'held back: group runners/zero starts no runners, because its cap is 0',
+    'raise spec.maxActiveRunners in',
+  ],
+  several: [
+    'unserved',
+    'no group has all of them: linux is in runners/ci, paused is in runners/idle',
+    'one runner must have all labels of runs-on',
+  ],
+  elsewhere: [
+    'unserved',
+    'runners/ml has them, but its scope, repository acme/ml, does not have acme/api',
+    'widen the scope of runners/ml',
+  ],
+  twice: ['starting', 'owned by group runners/twin-a', 'add --kubeconfig'],
   // Gitea does not keep to max-parallel: all legs are ready at once.
-  'legs (1)': { ...WAITS, cause: 'owned by group runners/wide' },
-  'legs (2)': { ...WAITS, cause: 'owned by group runners/wide' },
+  'legs (1)': ['starting', 'owned by group runners/wide', 'add --kubeconfig'],
+  'legs (2)': ['starting', 'owned by group runners/wide', 'add --kubeconfig'],
 };
 
 interface Explained extends Outcome {
@@ -198,11 +183,11 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect(jobs.map(({ job }) => job.name).sort()).toEqual(Object.keys(ANSWERS).sort());
     for (const { job, state } of jobs) {
       const { code, line, stdout, stderr } = await explain([String(job.id)]);
-      const answer = ANSWERS[job.name] as Answer;
-      expect({ code, stderr, state }, job.name).toEqual({ code: 0, stderr: '', state: answer.state });
-      expect(line, job.name).toMatch(answer.title);
-      expect(/Cause: (.*?) Since: /.exec(line)?.[1], job.name).toContain(answer.cause);
-      expect(/Next: (.*?) Link: /.exec(line)?.[1], job.name).toContain(answer.next);
+      const [expected, cause, next] = ANSWERS[job.name] as Answer;
+      expect({ code, stderr, state }, job.name).toEqual({ code: 0, stderr: '', state: expected });
+      expect(line, job.name).toMatch(TITLES[expected]);
+      expect(/Cause: (.*?) Since: /.exec(line)?.[1], job.name).toContain(cause);
+      expect(/Next: (.*?) Link: /.exec(line)?.[1], job.name).toContain(next);
       expect(stdout).toContain(`Link:     ${job.url}`);
     }
   });
