@@ -26,14 +26,14 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     hidden: { 'ci.yml': workflow({ 'hidden-job': { runsOn: 'linux' } }) },
     many: { 'many.yml': workflow({ part: { runsOn: 'linux', matrix: 250 } }) },
   };
-  const site = useSite('page', { version, repositories }, async ({ admin, gitea, playground }) => {
+  const site = useSite('page', { version, repositories }, async ({ admin, gitea }) => {
     for (const username of ['dora', 'olga']) await addPerson(gitea, username);
     await admin.call('PUT', '/repos/acme/api/collaborators/dora', { permission: 'read' });
     const teams = (await admin.call('GET', '/orgs/acme/teams')) as readonly { readonly id: number }[];
     await admin.call('PUT', `/teams/${teams[0]?.id}/members/olga`);
     for (const file of ['ci.yml', 'evil.yml']) await admin.dispatch('acme/api', file);
     await admin.dispatch('acme/hidden', 'ci.yml');
-    served = await startRealPage(gitea, playground, (end) => void ends.push(end));
+    served = await startRealPage(gitea, (end) => void ends.push(end));
     browser = await startChromium();
   });
   // Before Gitea ends: hooks of the end run from the last one on.
