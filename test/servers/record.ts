@@ -21,7 +21,7 @@ import { runnerName } from '../../src/planner/names.ts';
 import type { Account, ApiJob } from './account.ts';
 import { takeJob } from './bare-runner.ts';
 import { GITEA_VERSIONS } from './build.ts';
-import type { RunnerJob } from './manifest.ts';
+import { type RunnerJob, variantOf } from './manifest.ts';
 import { startPod } from './pod.ts';
 import { waitUntil } from './process.ts';
 import { EXAMPLE, LEVELS, Recording } from './recording.ts';
@@ -29,24 +29,24 @@ import { type Site, useSite } from './site.ts';
 import { workflow } from './workflows.ts';
 
 /** Starts a runner for a job. */
-type Run = (job: ApiJob) => void;
+type Run = (job: ApiJob) => Promise<void>;
 
 describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
-  const site = useSite('record', { version });
+  const site = useSite('record', { version, groups: [{ name: 'linux', labels: ['linux:host'], cap: 9 }] });
 
   it('is recorded', async () => {
     const { admin, gitea } = site;
     const mia = await prepare(site);
-    const secrets: Record<string, string> = {};
-    for (const [name, level] of Object.entries(LEVELS))
-      secrets[`${name}/token`] = await (name === 'user' ? mia : admin).registrationToken(level);
-    const world = await site.world(secrets);
-    const start = (wanted: Wanted): void => {
-      const { running } = startPod(runnerJob(gitea.url, wanted), world);
+    let model: RunnerJob | undefined;
+    const start = async (level: string, name: string, labels: string): Promise<void> => {
+      model ??= (await site.manifests())[0];
+      if (!model) throw new Error('generate printed no Job');
+      const by = level === 'user' ? mia : admin;
+      const world = await site.world({ 'runner/token': await by.registrationToken(LEVELS[level] ?? '/admin') });
+      const { running } = startPod(variantOf(model, { GITEA_RUNNER_NAME: name, GITEA_RUNNER_LABELS: labels }), world);
       void running.exited.then(() => site.playground.endSession(running));
     };
-    const run: Run = ({ id, run_attempt }) =>
-      start({ group: 'linux', level: 'org', labels: 'linux:host', id, run_attempt });
+    const run: Run = (job) => start('org', nameFor('linux', 'org', job), 'linux:host');
     const recording = new Recording(gitea, mia);
 
     await recording.lists('org', 'idle-');
@@ -54,9 +54,8 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     await cancelSlowly(site, run, () => recording.lists('org', 'cancelled-'));
     await fillQueue(site, run);
     await mia.dispatch('mia/mine', 'quick.yml');
-    let slot = 900;
-    for (const level of Object.keys(LEVELS))
-      start({ group: 'spare', level, labels: 'spare:host', id: slot++, run_attempt: 1 });
+    for (const [index, level] of Object.keys(LEVELS).entries())
+      await start(level, nameFor('spare', level, { id: 900 + index, run_attempt: 1 }), 'spare:host');
     await waitUntil('idle runners register', async () => (await admin.runners('/admin')).length === 5);
     for (const level of Object.keys(LEVELS)) await recording.lists(level);
     await recording.rest();
@@ -94,34 +93,34 @@ async function runTwice(site: Site, run: Run, queuedAgain: () => Promise<void>):
   const { admin } = site;
   await admin.dispatch('acme/web', 'quick.yml');
   const quick = await site.job('quick', 'queued');
-  run(quick);
+  await run(quick);
   await finished(admin);
   await admin.dispatch('acme/web', 'broken.yml');
-  run(await site.job('broken', 'queued'));
+  await run(await site.job('broken', 'queued'));
   await finished(admin);
   await admin.rerun('acme/web', quick);
   const again = await site.job('quick', 'queued');
   await queuedAgain();
-  run(again);
+  await run(again);
   await finished(admin);
 }
 
 async function cancelSlowly(site: Site, run: Run, justCancelled: () => Promise<void>): Promise<void> {
   const { admin } = site;
   await admin.dispatch('acme/web', 'cleanup.yml');
-  run(await site.job('cleanup', 'queued'));
+  await run(await site.job('cleanup', 'queued'));
   await site.job('cleanup', 'in_progress');
   await admin.dispatch('acme/web', 'cleanup.yml');
   const next = await site.job('cleanup', 'queued');
   await waitUntil('the first is cancelled', async () => (await count(admin, 'in_progress')) === 0);
   await justCancelled();
-  run(next);
+  await run(next);
   await finished(admin);
 }
 
 async function fillQueue(site: Site, run: Run): Promise<void> {
   await site.admin.dispatch('acme/web', 'build.yml');
-  run(await site.job('build', 'queued'));
+  await run(await site.job('build', 'queued'));
   await site.job('build', 'in_progress');
   for (const file of ['odd.yml', 'replace.yml', 'replace.yml']) await site.admin.dispatch('acme/web', file);
 }
@@ -147,42 +146,7 @@ async function count(admin: Account, ...states: readonly string[]): Promise<numb
   return (await admin.jobs('/orgs/acme', ...states)).length;
 }
 
-interface Wanted {
-  readonly group: string;
-  readonly level: string;
-  readonly labels: string;
-  readonly id: number;
-  readonly run_attempt: number;
-}
-
 function nameFor(group: string, level: string, job: Pick<ApiJob, 'id' | 'run_attempt'>): string {
   const key = { namespace: 'runners', name: group, origin: EXAMPLE, templateHash: level };
   return runnerName('', key, { id: job.id, attempt: job.run_attempt }, 0);
-}
-
-function runnerJob(url: string, { group, level, labels, id, run_attempt }: Wanted): RunnerJob {
-  const name = nameFor(group, level, { id, run_attempt });
-  const env = [
-    { name: 'GITEA_INSTANCE_URL', value: url },
-    { name: 'GITEA_RUNNER_REGISTRATION_TOKEN', valueFrom: { secretKeyRef: { name: level, key: 'token' } } },
-    { name: 'GITEA_RUNNER_EPHEMERAL', value: 'true' },
-    { name: 'GITEA_RUNNER_NAME', value: name },
-    { name: 'GITEA_RUNNER_LABELS', value: labels },
-    { name: 'HOME', value: '/data' },
-  ];
-  const container = { name: 'runner', env, volumeMounts: [{ name: 'data', mountPath: '/data' }] };
-  // The runner's own script registers.
-  const register = { ...container, name: 'register', command: ['true'] };
-  return {
-    apiVersion: 'batch/v1',
-    kind: 'Job',
-    metadata: { name, namespace: 'runners', labels: {}, annotations: {} },
-    spec: {
-      ttlSecondsAfterFinished: 600,
-      template: {
-        metadata: { annotations: {} },
-        spec: { terminationGracePeriodSeconds: 30, initContainers: [register], containers: [container] },
-      },
-    },
-  };
 }

@@ -13,7 +13,7 @@ import type { Outcome } from '../support/run-cli.ts';
 import { live } from '../support/scenario.ts';
 import { type Kubernetes, startKubernetes } from '../tasks/sweep/kubernetes.ts';
 import { GITEA_VERSIONS } from './build.ts';
-import type { Container, RunnerJob } from './manifest.ts';
+import { variantOf } from './manifest.ts';
 import { type Pod, startPod } from './pod.ts';
 import { waitUntil } from './process.ts';
 import { useSite } from './site.ts';
@@ -60,7 +60,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
       (await admin.jobs('/orgs/acme', 'in_progress')).some(({ runner_name }) => runner_name === busy);
     await waitUntil('the first runner takes the job', works);
     for (const name of [dead, living, lost, south, vanished, foreign])
-      pods.set(name, startPod(renamed(model, name), world));
+      pods.set(name, startPod(variantOf(model, { GITEA_RUNNER_NAME: name }), world));
     const online = async (): Promise<boolean> =>
       (await rows()).filter(({ status }) => status === 'online').length === 7;
     await waitUntil('all runners are online', online);
@@ -136,23 +136,3 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect((await readRegistration(writer, level, id)).row).toBeUndefined();
   });
 });
-
-/** The same Job for a runner of another name. */
-function renamed(job: RunnerJob, name: string): RunnerJob {
-  const rename = (container: Container): Container => ({
-    ...container,
-    env: container.env.map((each) => (each.name === 'GITEA_RUNNER_NAME' ? { ...each, value: name } : each)),
-  });
-  const { initContainers, containers, ...rest } = job.spec.template.spec;
-  const [runner] = containers;
-  const spec: typeof job.spec.template.spec = {
-    ...rest,
-    initContainers: initContainers.map(rename),
-    containers: [rename(runner)],
-  };
-  return {
-    ...job,
-    metadata: { ...job.metadata, name },
-    spec: { ...job.spec, template: { ...job.spec.template, spec } },
-  };
-}

@@ -39,13 +39,20 @@ describe('promtool', () => {
   it('sees each alert begin when it should, with two replicas', () => {
     const group = 'namespace="runners",group="ci"';
     const series = (name: string, values: string) => ({ series: `gitea_runners_${name}`, values });
-    const firing = (alertname: string, at: string, ...labels: readonly object[]) => ({
-      eval_time: at,
-      alertname,
-      exp_alerts: labels.map((exp_labels) => ({ exp_labels })),
-    });
     const ofGroup = { namespace: 'runners', group: 'ci', severity: 'warning' };
-    const silent = (alertname: string, at: string) => firing(alertname, at);
+    const ofAll = { severity: 'critical' };
+    /** Each alert: the minute in which it begins, and its labels. */
+    const begins: Readonly<Record<string, readonly [minute: number, labels: object]>> = {
+      GiteaRunnersServeDown: [36, ofAll],
+      GiteaRunnersGroupNotChecked: [17, { ...ofGroup, ...ofAll }],
+      GiteaRunnersGroupNotReady: [16, ofGroup],
+      GiteaRunnersRateLimited: [11, { ...ofGroup, ...ofAll }],
+      GiteaRunnersJobsNotCovered: [16, { application: 'argocd/runners', severity: 'warning' }],
+      GiteaRunnersCapReached: [60, ofGroup],
+      GiteaRunnersPodsStuck: [15, { ...ofGroup, reason: 'Unschedulable' }],
+      GiteaRunnersFail: [30, ofGroup],
+      GiteaRunnersClockSkew: [10, { origin: 'https://g', severity: 'warning' }],
+    };
     const test = {
       interval: '1m',
       input_series: [
@@ -61,27 +68,10 @@ describe('promtool', () => {
         series(`runner_states{${group},state="retryable",pod="a"}`, '1x70'),
         series('clock_skew_seconds{origin="https://g",pod="a"}', '-11x70'),
       ],
-      alert_rule_test: [
-        silent('GiteaRunnersServeDown', '30m'),
-        silent('GiteaRunnersServeDown', '35m'),
-        firing('GiteaRunnersServeDown', '36m', { severity: 'critical' }),
-        silent('GiteaRunnersGroupNotChecked', '16m'),
-        firing('GiteaRunnersGroupNotChecked', '17m', { ...ofGroup, severity: 'critical' }),
-        silent('GiteaRunnersGroupNotReady', '15m'),
-        firing('GiteaRunnersGroupNotReady', '16m', ofGroup),
-        silent('GiteaRunnersRateLimited', '10m'),
-        firing('GiteaRunnersRateLimited', '11m', { ...ofGroup, severity: 'critical' }),
-        silent('GiteaRunnersJobsNotCovered', '15m'),
-        firing('GiteaRunnersJobsNotCovered', '16m', { application: 'argocd/runners', severity: 'warning' }),
-        silent('GiteaRunnersCapReached', '59m'),
-        firing('GiteaRunnersCapReached', '60m', ofGroup),
-        silent('GiteaRunnersPodsStuck', '14m'),
-        firing('GiteaRunnersPodsStuck', '15m', { ...ofGroup, reason: 'Unschedulable' }),
-        silent('GiteaRunnersFail', '29m'),
-        firing('GiteaRunnersFail', '30m', ofGroup),
-        silent('GiteaRunnersClockSkew', '9m'),
-        firing('GiteaRunnersClockSkew', '10m', { origin: 'https://g', severity: 'warning' }),
-      ],
+      alert_rule_test: Object.entries(begins).flatMap(([alertname, [minute, labels]]) => [
+        { eval_time: `${minute - 1}m`, alertname, exp_alerts: [] },
+        { eval_time: `${minute}m`, alertname, exp_alerts: [{ exp_labels: labels }] },
+      ]),
     };
     // promtool compares annotations, too, so it gets alerts without them.
     const plain = installed.groups.map((each) => ({
