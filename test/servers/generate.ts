@@ -1,7 +1,7 @@
 /** Runs the program that users run, as Argo CD runs it: one process per look. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { stringify } from 'yaml';
+import { document } from '../support/group-files.ts';
 import { type Outcome, runCli } from '../support/run-cli.ts';
 
 /** A RunnerGroup of the tests: host mode, so no docker is needed. */
@@ -17,13 +17,11 @@ export interface TestGroup {
   readonly more?: Readonly<Record<string, unknown>>;
 }
 
-const ACME = { scope: 'org', org: 'acme' };
-
 /** Writes one file per group into `folder`. */
 export function writeGroups(folder: string, url: string, groups: readonly TestGroup[]): void {
-  for (const { name, scope = ACME, labels, cap, secret = 'runner', more } of groups) {
+  for (const { name, scope, labels, cap, secret = 'runner', more } of groups) {
     const spec = {
-      ...scope,
+      ...(scope && { org: undefined, ...scope }),
       gitea: { url },
       labels,
       defaultLabels: false,
@@ -31,12 +29,9 @@ export function writeGroups(folder: string, url: string, groups: readonly TestGr
       maxActiveRunners: cap,
       gracefulStopSeconds: 60,
       registrationToken: { secretRef: { name: secret, key: 'token' } },
-      authToken: { secretRef: { name: 'not-mounted', key: 'token' } },
       ...more,
     };
-    const metadata = { name, namespace: 'runners' };
-    const group = { apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerGroup', metadata, spec };
-    writeFileSync(join(folder, `${name}.yaml`), stringify(group));
+    writeFileSync(join(folder, `${name}.yaml`), document(spec, { name, namespace: 'runners' }));
   }
 }
 

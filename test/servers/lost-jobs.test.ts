@@ -7,8 +7,8 @@ import { describe, expect, it } from 'vitest';
 import type { ServeEvent } from '../../src/serve/events.ts';
 import { type FakeCluster, type KubeObject, startFakeCluster } from '../serve/fake-cluster.ts';
 import { managedGroup } from '../serve/managed-group.ts';
-import { application, type FakeArgoCd, fakeArgoCd, json, status, TOKEN } from '../support/fake-argocd.ts';
-import { type QuietServe, startQuietServe } from '../support/quiet-serve.ts';
+import { application, fakeArgoCd, json, status, TOKEN } from '../support/fake-argocd.ts';
+import { startQuietServe } from '../support/quiet-serve.ts';
 import { folderWith } from '../support/run-cli.ts';
 import { GITEA_VERSIONS } from './build.ts';
 import { waitUntil } from './process.ts';
@@ -20,22 +20,12 @@ const QUICK_ZOMBIES = '[actions]\nZOMBIE_TASK_TIMEOUT = 5s\n[cron.stop_zombie_ta
 const JOBS = workflow({ lost: { runsOn: 'linux' }, after: { runsOn: 'linux', needs: 'lost' } });
 
 describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
-  let argocd: FakeArgoCd;
   let apiToken: string;
 
   const repositories = { web: { 'lost.yml': JOBS } };
   const site = useSite('lost-jobs', { version, repositories, config: QUICK_ZOMBIES }, async ({ admin }) => {
     apiToken = await admin.createToken(['read:organization', 'write:repository']);
   });
-
-  /** A replica of `serve` that leads; it ends with `end`. */
-  function startServe(cluster: FakeCluster): QuietServe {
-    return startQuietServe({
-      cluster: cluster.config,
-      env: { GITEA_URL: site.url, GITEA_TOKEN: apiToken },
-      argocd: { url: argocd.origin, tokenFile: join(folderWith({ token: TOKEN }), 'token'), namespace: 'argocd' },
-    });
-  }
 
   const outcomes = (events: readonly ServeEvent[]) =>
     events.flatMap((event) => (event.is === 'rerun' ? [event.outcome] : []));
@@ -46,13 +36,21 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   const loseOn = async (runner: string) => (await site.idleRunner(runner, 'linux')).take();
 
   it('re-runs the lost job once, although the leader dies before it can note so, and the job fails again', async () => {
-    argocd = await fakeArgoCd((_, response) => json(response, application(status('Synced', { conditions: [] }))));
+    const synced = application(status('Synced', { conditions: [] }));
+    const argocd = await fakeArgoCd((_, response) => json(response, synced));
     const cluster = await startFakeCluster();
+    /** A replica of `serve` that leads; it ends with `end`. */
+    const startServe = () =>
+      startQuietServe({
+        cluster: cluster.config,
+        env: { GITEA_URL: site.url, GITEA_TOKEN: apiToken },
+        argocd: { url: argocd.origin, tokenFile: join(folderWith({ token: TOKEN }), 'token'), namespace: 'argocd' },
+      });
     cluster.put('runnergroups', managedGroup(site.url, { maxEvictionRetries: 3, evictionRetryDelaySeconds: 1 }));
     await site.admin.dispatch('acme/web', 'lost.yml');
     await site.job('lost', 'queued');
     await loseOn('ci-1');
-    const first = startServe(cluster);
+    const first = startServe();
     putEvicted(cluster, 'ci-1');
     const lostJobs = (): readonly unknown[] =>
       (cluster.all('runnergroups')[0]?.['status'] as { lostJobs?: readonly unknown[] } | undefined)?.lostJobs ?? [];
@@ -69,7 +67,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     await waitUntil('it failed again', async () => (await newest('queued', 'in_progress')) === undefined);
     const before = await newest('completed');
     cluster.put('runnergroups', noted as KubeObject);
-    const second = startServe(cluster);
+    const second = startServe();
     await waitUntil('the next leader settles it', async () => outcomes(second.events).length === 1);
     await second.end();
 

@@ -19,7 +19,6 @@
 import { describe, it } from 'vitest';
 import { runnerName } from '../../src/planner/names.ts';
 import type { Account, ApiJob } from './account.ts';
-import { takeJob } from './bare-runner.ts';
 import { GITEA_VERSIONS } from './build.ts';
 import { type RunnerJob, variantOf } from './manifest.ts';
 import { startPod } from './pod.ts';
@@ -125,7 +124,8 @@ async function fillQueue(site: Site, run: Run): Promise<void> {
   for (const file of ['odd.yml', 'replace.yml', 'replace.yml']) await site.admin.dispatch('acme/web', file);
 }
 
-async function cancelBareRunner({ admin, url }: Site): Promise<void> {
+async function cancelBareRunner(site: Site): Promise<void> {
+  const { admin } = site;
   await admin.createOrg('beta');
   await admin.createRepo('web', 'beta');
   await admin.addWorkflow('beta/web', 'stay.yml', workflow({ stay: { runsOn: 'linux', seconds: 60 } }, 'stay'));
@@ -133,7 +133,8 @@ async function cancelBareRunner({ admin, url }: Site): Promise<void> {
   const [job] = await admin.jobs('/orgs/beta', 'queued');
   if (job === undefined) throw new Error('no job of beta is queued');
   const registrationToken = await admin.registrationToken('/orgs/beta');
-  await takeJob(url, { name: nameFor('linux', 'org', job), registrationToken, labels: ['linux'] });
+  const runner = await site.idleRunner(nameFor('linux', 'org', job), 'linux', registrationToken);
+  await runner.take();
   await admin.dispatch('beta/web', 'stay.yml');
 }
 

@@ -7,7 +7,6 @@ import { managedGroup } from '../serve/managed-group.ts';
 import { failureOf } from '../support/failure-of.ts';
 import { startQuietServe } from '../support/quiet-serve.ts';
 import type { Account } from './account.ts';
-import { takeJob } from './bare-runner.ts';
 import { GITEA_VERSIONS } from './build.ts';
 import { waitUntil } from './process.ts';
 import { useSite } from './site.ts';
@@ -71,7 +70,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     const registrationToken = Buffer.from(filled, 'base64').toString();
     await admin.dispatch('acme/web', 'one.yml');
     await site.job('one', 'queued');
-    await takeJob(url, { name: 'with-that-token', registrationToken, labels: ['linux'] });
+    await (await site.idleRunner('with-that-token', 'linux', registrationToken)).take();
 
     const [job] = await admin.jobs('/orgs/acme', 'in_progress');
     expect(job?.runner_name).toBe('with-that-token');

@@ -61,12 +61,10 @@ async function podFor(
   return startPod(job, world);
 }
 
-/** A private repository with these files. */
-async function repository(name: string, files: Readonly<Record<string, string>>): Promise<`${string}/${string}`> {
-  const path = `acme/${name}` as const;
-  await site.addRepository(name);
-  for (const [file, text] of Object.entries(files)) await site.admin.putFile(path, file, text);
-  return path;
+/** A private repository with a workflow `ci.yml` of these steps. */
+async function repository(label: string, steps: readonly object[]): Promise<`${string}/${string}`> {
+  await site.addRepository(label, { 'ci.yml': workflow(label, steps) });
+  return `acme/${label}`;
 }
 
 /** A workflow of one job, started by hand. */
@@ -100,22 +98,20 @@ it('lets a second runner restore what the first one saved, and no other reposito
   const clone = {
     run: `git clone -q "$(echo "$GITHUB_SERVER_URL" | sed "s|//|//x:${'$'}{{ github.token }}@|")/$GITHUB_REPOSITORY" .`,
   };
-  const action = Object.fromEntries(Object.entries(cacheAction()).map(([file, text]) => [`cache/${file}`, text]));
   const use = (what: string) => ({ uses: './cache', with: { do: what, path: 'kept', key: 'k1' } });
   const note = { run: 'mkdir kept && echo "written by the first runner" > kept/note' };
   const show = { run: 'cat kept/note || echo "nothing is kept"' };
   const restore = (label: string) => workflow(label, [clone, use('restore'), show]);
-  const web = await repository('web', {
-    ...action,
-    '.gitea/workflows/save.yml': workflow('saver', [clone, note, use('save')]),
-    '.gitea/workflows/restore.yml': restore('restorer'),
-  });
-  const other = await repository('other', { ...action, '.gitea/workflows/restore.yml': restore('stranger') });
+  const save = workflow('saver', [clone, note, use('save')]);
+  await site.addRepository('web', { 'save.yml': save, 'restore.yml': restore('restorer') });
+  await site.addRepository('other', { 'restore.yml': restore('stranger') });
+  for (const [file, text] of Object.entries(cacheAction()))
+    for (const path of ['acme/web', 'acme/other']) await site.admin.putFile(path, `cache/${file}`, text);
   const cache = { url: cacheUrl, secretRef: { name: 'cache', key: 'secret' } };
 
-  const first = await ran(web, 'save.yml', 'saver', { cache });
-  const second = await ran(web, 'restore.yml', 'restorer', { cache });
-  const third = await ran(other, 'restore.yml', 'stranger', { cache });
+  const first = await ran('acme/web', 'save.yml', 'saver', { cache });
+  const second = await ran('acme/web', 'restore.yml', 'restorer', { cache });
+  const third = await ran('acme/other', 'restore.yml', 'stranger', { cache });
 
   expect([first.conclusion, second.conclusion, third.conclusion], first.log + second.log + third.log).toEqual(
     Array(3).fill('success'),
@@ -128,9 +124,7 @@ it('lets a second runner restore what the first one saved, and no other reposito
 });
 
 it('runs setupCommand before it registers; the CI job finds what that left, and the variables of runnerConfig', async () => {
-  const path = await repository('prepared', {
-    '.gitea/workflows/ci.yml': workflow('prepared', [{ run: 'echo "$(cat "$HOME/note") and $FROM_CONFIG"' }]),
-  });
+  const path = await repository('prepared', [{ run: 'echo "$(cat "$HOME/note") and $FROM_CONFIG"' }]);
 
   const { conclusion, log } = await ran(path, 'ci.yml', 'prepared', {
     setupCommand: ['sh', '-c', 'echo "set up, token: $GITEA_RUNNER_REGISTRATION_TOKEN." > note'],
@@ -143,9 +137,7 @@ it('runs setupCommand before it registers; the CI job finds what that left, and 
 
 it("shows the runner's own metrics when the group switches them on", async () => {
   const addr = `127.0.0.1:${await freePort()}`;
-  const path = await repository('metered', {
-    '.gitea/workflows/ci.yml': workflow('metered', [{ run: `curl -sS http://${addr}/metrics` }]),
-  });
+  const path = await repository('metered', [{ run: `curl -sS http://${addr}/metrics` }]);
 
   const { conclusion, log } = await ran(path, 'ci.yml', 'metered', {
     runnerConfig: { metrics: { enabled: true, addr } },
@@ -162,7 +154,7 @@ describe('gracefulStopSeconds', () => {
     const step = {
       run: `echo "the step has begun"; until [ -e '${go}' ]; do sleep 0.1; done; echo "the step has ended"`,
     };
-    const path = await repository(label, { '.gitea/workflows/ci.yml': workflow(label, [step]) });
+    const path = await repository(label, [step]);
     await site.admin.dispatch(path, 'ci.yml');
     const pod = await podFor(label, { gracefulStopSeconds: seconds });
     const begun = async () => (await logOf(await newest(path))).includes('the step has begun');
@@ -212,7 +204,7 @@ describe('gracefulStopSeconds', () => {
   });
 
   it('10800: an idle runner ends at once, and its row stays in Gitea, offline or about to be', async () => {
-    const path = await repository('idle', { '.gitea/workflows/ci.yml': workflow('idle', [{ run: 'true' }]) });
+    const path = await repository('idle', [{ run: 'true' }]);
     await site.admin.dispatch(path, 'ci.yml');
     const jobIsGone = () => site.admin.call('DELETE', `/repos/${path}`);
     const pod = await podFor('idle', { gracefulStopSeconds: 10_800 }, jobIsGone);

@@ -114,9 +114,9 @@ export class Site {
     );
   }
 
-  /** A runner of the org that does no work. */
-  async idleRunner(name: string, label: string): Promise<IdleRunner> {
-    const registrationToken = await this.admin.registrationToken(ORG);
+  /** A runner that does no work. Without a token it is one of the org. */
+  async idleRunner(name: string, label: string, token?: string): Promise<IdleRunner> {
+    const registrationToken = token ?? (await this.admin.registrationToken(ORG));
     return await IdleRunner.register(this.url, { name, registrationToken, labels: [label] });
   }
 
