@@ -33,6 +33,7 @@ interface LoopOptions extends ClusterOptions {
   readonly token?: string;
 }
 
+/** It has all of this once `start` has ended. */
 export class Site {
   playground!: Playground;
   gitea!: Gitea;
@@ -139,8 +140,8 @@ export function useSite(name: string, plan: Plan, prepare: (site: Site) => unkno
     failed ||= task.result?.state === 'fail';
   });
   afterAll(async () => {
-    await site.playground.close(failed);
-    if (failed) process.stdout.write(`logs: ${site.playground.folder}\n`);
+    await site.playground?.close(failed);
+    if (failed) process.stdout.write(`logs: ${site.playground?.folder}\n`);
   });
   return site;
 }

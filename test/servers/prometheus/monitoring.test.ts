@@ -1,16 +1,31 @@
 /** install/monitoring/ with Debian's promtool and a real Prometheus that scrapes a real `serve`. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
+import * as z from 'zod';
 import { managedGroup } from '../../serve/managed-group.ts';
 import { DASHBOARD_QUERIES } from '../../support/monitoring.ts';
 import { type ServeProcess, startServeProcess } from '../../support/serve-process.ts';
 import { startAcme } from '../../support/start-acme.ts';
-import { freePort, Playground, waitUntil } from '../process.ts';
-import { promtool, type RuleFile, rulesOf, startPrometheus } from './prometheus.ts';
+import { freePort, Playground, statusOf, waitUntil } from '../process.ts';
 
-const installed = rulesOf(readFileSync('install/monitoring/prometheusrule.yaml', 'utf8'));
+/** `spec` of install/monitoring/prometheusrule.yaml: a rule file of Prometheus. */
+const RuleFile = z.object({
+  groups: z.array(
+    z.object({
+      name: z.string(),
+      rules: z.array(z.looseObject({ alert: z.string(), expr: z.string(), for: z.string() })),
+    }),
+  ),
+});
+type RuleFile = z.output<typeof RuleFile>;
+
+/** The rules as they are installed. */
+const installed = z
+  .object({ spec: RuleFile })
+  .parse(parse(readFileSync('install/monitoring/prometheusrule.yaml', 'utf8'))).spec;
 
 let playground: Playground;
 beforeAll(() => {
@@ -29,6 +44,11 @@ function withFor(rules: RuleFile, duration: string): RuleFile {
   return {
     groups: rules.groups.map((group) => ({ ...group, rules: group.rules.map((rule) => ({ ...rule, for: duration })) })),
   };
+}
+
+/** Runs promtool, and answers what it prints. @throws when it finds a fault. */
+function promtool(...args: readonly string[]): string {
+  return execFileSync('promtool', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
 describe('promtool', () => {
@@ -84,10 +104,59 @@ describe('promtool', () => {
   });
 });
 
+const Alerts = z.object({
+  data: z.object({
+    alerts: z.array(z.object({ state: z.string(), labels: z.looseObject({ alertname: z.string() }) })),
+  }),
+});
+const Result = z.object({
+  data: z.object({ result: z.array(z.object({ value: z.tuple([z.number(), z.string()]) })) }),
+});
+
+/** Starts a Prometheus that scrapes `target` and judges the rules each second. It ends with the playground. */
+async function startPrometheus(target: string, rules: RuleFile) {
+  const port = await freePort();
+  const folder = playground.makeFolder(`prometheus-${port}`);
+  const settings = {
+    global: { scrape_interval: '1s', evaluation_interval: '1s' },
+    rule_files: ['rules.yaml'],
+    scrape_configs: [{ job_name: 'gitea-runners', honor_labels: true, static_configs: [{ targets: [target] }] }],
+  };
+  writeFileSync(join(folder, 'rules.yaml'), stringify(rules));
+  writeFileSync(join(folder, 'prometheus.yml'), stringify(settings));
+  const listen = `127.0.0.1:${port}`;
+  const running = playground.start({
+    command: 'prometheus',
+    args: [
+      `--config.file=${join(folder, 'prometheus.yml')}`,
+      `--storage.tsdb.path=${join(folder, 'data')}`,
+      `--web.listen-address=${listen}`,
+    ],
+    cwd: folder,
+    env: {},
+    logFile: join(folder, 'log'),
+  });
+  const ask = async (path: string): Promise<unknown> => (await fetch(`http://${listen}${path}`)).json();
+  const isReady = async () => (await statusOf(`http://${listen}/-/ready`)) === 200;
+  await waitUntil('prometheus is ready', isReady, { running });
+  return {
+    /** Names of the alerts that fire now. */
+    firing: async (): Promise<readonly string[]> => {
+      const { alerts } = Alerts.parse(await ask('/api/v1/alerts')).data;
+      return alerts.flatMap(({ state, labels }) => (state === 'firing' ? labels.alertname : [])).sort();
+    },
+    /** Values of an expression. */
+    query: async (expression: string): Promise<readonly number[]> => {
+      const { result } = Result.parse(await ask(`/api/v1/query?query=${encodeURIComponent(expression)}`)).data;
+      return result.map(({ value: [, text] }) => Number(text));
+    },
+  };
+}
+
 describe('a real Prometheus', () => {
   it('scrapes a real serve: no alert while all is well but for a job that nobody covers, and one when serve is killed', async () => {
     const serve = await startServe();
-    const { firing, query } = await startPrometheus(playground, serve.metrics, withFor(installed, '2s'));
+    const { firing, query } = await startPrometheus(serve.metrics, withFor(installed, '2s'));
     const fires = (name: string) => waitUntil(`only ${name} fires`, async () => (await firing()).join() === name);
     await fires('GiteaRunnersJobsNotCovered');
     expect(await query('gitea_runners_group_ready{namespace="runners",group="ci"}')).toEqual([1]);
