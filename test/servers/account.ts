@@ -26,6 +26,14 @@ const Job = z.object({
 /** A job as Gitea's API shows it. */
 export type ApiJob = z.infer<typeof Job>;
 
+const Runner = z.object({
+  id: z.number(),
+  name: z.string(),
+  status: z.string(),
+  busy: z.boolean(),
+  ephemeral: z.boolean(),
+});
+
 /** Where runners register and jobs are listed: the path of its API. */
 export type LevelPath = '/admin' | '/user' | `/orgs/${string}` | `/repos/${string}/${string}`;
 
@@ -94,9 +102,7 @@ export class Account {
 
   /** `repository` is `owner/name`; the workflow is `.gitea/workflows/<file>`. */
   async addWorkflow(repository: string, file: string, text: string): Promise<void> {
-    const content = Buffer.from(text).toString('base64');
-    const path = `/repos/${repository}/contents/.gitea/workflows/${file}`;
-    await this.call('POST', path, { content, message: `Add ${file}`, branch: 'main' });
+    await this.putFile(repository, `.gitea/workflows/${file}`, text);
   }
 
   /** Commits a file to `main`: a new one, or new text for one that exists. `path` is relative to the root of `owner/name`. */
@@ -153,11 +159,20 @@ export class Account {
     return answer.status === 200 ? answer.body : await this.call('GET', path);
   }
 
-  /** Names of the runners registered at a level, and below it for `/admin`. */
-  async runnerNames(level: LevelPath): Promise<readonly string[]> {
+  /** What a job has written so far; nothing before it runs. */
+  async logOf(job: ApiJob): Promise<string> {
+    const { body, status } = await this.ask('GET', `/repos/${repositoryOf(job)}/actions/jobs/${job.id}/logs`);
+    return status === 200 ? String(body) : '';
+  }
+
+  /** The runners registered at a level, and below it for `/admin`. */
+  async runners(level: LevelPath): Promise<readonly z.infer<typeof Runner>[]> {
     const body = await this.call('GET', `${level}/actions/runners?limit=50`);
-    const runners = z.object({ runners: z.array(z.object({ name: z.string() })).nullable() }).parse(body).runners;
-    return (runners ?? []).map((runner) => runner.name);
+    return z.object({ runners: z.array(Runner).nullable() }).parse(body).runners ?? [];
+  }
+
+  async runnerNames(level: LevelPath): Promise<readonly string[]> {
+    return (await this.runners(level)).map(({ name }) => name);
   }
 
   /** The token with which runners of this level register. */

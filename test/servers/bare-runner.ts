@@ -63,8 +63,3 @@ export class IdleRunner {
     await this.#call('UpdateTask', { state: { ...this.#task, result, stoppedAt: new Date().toISOString() } });
   }
 }
-
-/** Registers, takes a job that is queued and keeps it; nothing is left running. @throws when there is none for it. */
-export async function takeJob(url: string, bare: BareRunner): Promise<void> {
-  await (await IdleRunner.register(url, bare)).take();
-}

@@ -52,30 +52,41 @@ export interface Builds {
 export const GITEA_VERSIONS = ['1.27.3', '1.26.0'] as const;
 export type GiteaVersion = (typeof GITEA_VERSIONS)[number];
 
-const RUNNER: Recipe = {
+/** A program in Go alone, without debug information, unless something else is said. A build's hash counts the fields in this order. */
+function recipe({
+  name,
+  title,
+  binaries,
+  cgo = false,
+  flags = ['-ldflags', '-s -w'],
+  module,
+  assets = [],
+}: Pick<Recipe, 'name' | 'title' | 'binaries' | 'module'> & Partial<Recipe>): Recipe {
+  return { name, title, binaries, cgo, flags, module, assets };
+}
+
+const RUNNER = recipe({
   name: 'runner',
   title: 'Gitea runner 1.0.8',
   binaries: { 'gitea-runner': 'gitea.com/gitea/runner' },
-  cgo: false,
   flags: [],
   module: 'gitea.com/gitea/runner',
   assets: ['scripts'],
-};
+});
 
 /** Without a built web frontend the API works; it needs these folders (`STATIC_ROOT_PATH`). */
 const GITEA_ASSETS = ['options', 'public', 'templates'];
 
 const GITEA: Readonly<Record<GiteaVersion, Recipe>> = {
-  '1.27.3': {
+  '1.27.3': recipe({
     name: 'gitea127',
     title: 'Gitea 1.27.3',
     binaries: { gitea: 'gitea.dev' },
-    cgo: false,
     flags: ['-ldflags', '-X main.Version=1.27.3'],
     module: 'gitea.dev',
     assets: GITEA_ASSETS,
-  },
-  '1.26.0': {
+  }),
+  '1.26.0': recipe({
     name: 'gitea126',
     title: 'Gitea 1.26.0',
     binaries: { gitea: 'code.gitea.io/gitea' },
@@ -84,12 +95,12 @@ const GITEA: Readonly<Record<GiteaVersion, Recipe>> = {
     flags: ['-tags', 'sqlite sqlite_unlock_notify', '-ldflags', '-X main.Version=1.26.0'],
     module: 'code.gitea.io/gitea',
     assets: GITEA_ASSETS,
-  },
+  }),
 };
 
 const KUBERNETES_VERSION = 'k8s.io/component-base/version';
 
-const KUBERNETES: Recipe = {
+const KUBERNETES = recipe({
   name: 'k8s',
   title: 'Kubernetes 1.34.4',
   binaries: {
@@ -100,14 +111,12 @@ const KUBERNETES: Recipe = {
     'kube-proxy': 'k8s.io/kubernetes/cmd/kube-proxy',
     kubectl: 'k8s.io/kubernetes/cmd/kubectl',
   },
-  cgo: false,
   flags: [
     '-ldflags',
     `-s -w -X ${KUBERNETES_VERSION}.gitVersion=v1.34.4 -X ${KUBERNETES_VERSION}.gitMajor=1 -X ${KUBERNETES_VERSION}.gitMinor=34`,
   ],
   module: 'k8s.io/kubernetes',
-  assets: [],
-};
+});
 
 /** `ARGOCD_VERSION` chooses one of them; default: 3.5. */
 const ARGOCD: Readonly<Record<string, Recipe>> = {
@@ -116,29 +125,27 @@ const ARGOCD: Readonly<Record<string, Recipe>> = {
 };
 
 function argoCd(name: string, version: string): Recipe {
-  return {
+  return recipe({
     name,
     title: `Argo CD ${version}`,
     binaries: { argocd: 'github.com/argoproj/argo-cd/v3/cmd' },
-    cgo: false,
     flags: ['-ldflags', `-s -w -X github.com/argoproj/argo-cd/v3/common.version=${version}`],
     module: 'github.com/argoproj/argo-cd/v3',
     assets: ['manifests', 'hack'],
-  };
+  });
 }
 
 function chosenArgoCd(): Recipe {
   const version = process.env['ARGOCD_VERSION'] ?? '3.5';
-  const recipe = ARGOCD[version];
-  if (recipe) return recipe;
+  const chosen = ARGOCD[version];
+  if (chosen) return chosen;
   throw new Error(`ARGOCD_VERSION is ${version}. Set it to ${Object.keys(ARGOCD).join(' or ')}, or leave it out.`);
 }
 
-const HELM: Recipe = {
+const HELM = recipe({
   name: 'helm',
   title: 'Helm 3.22.0',
   binaries: { helm: 'helm.sh/helm/v3/cmd/helm' },
-  cgo: false,
   // As in Helm's Makefile: its version, and the Kubernetes that "helm template" takes for the cluster's.
   flags: [
     '-ldflags',
@@ -149,51 +156,39 @@ const HELM: Recipe = {
         .join(' '),
   ],
   module: 'helm.sh/helm/v3',
-  assets: [],
-};
+});
 
-const ACTIONLINT: Recipe = {
+const ACTIONLINT = recipe({
   name: 'actionlint',
   title: 'actionlint 1.7.12',
   binaries: { actionlint: 'github.com/rhysd/actionlint/cmd/actionlint' },
-  cgo: false,
-  flags: ['-ldflags', '-s -w'],
   module: 'github.com/rhysd/actionlint',
-  assets: [],
-};
+});
 
 /** OpenTelemetry's collector is made to measure: `main.go` has the receiver and the exporter that the test needs. */
-const COLLECTOR: Recipe = {
+const COLLECTOR = recipe({
   name: 'collector',
   title: 'OpenTelemetry collector 0.160.0',
   binaries: { collector: '.' },
-  cgo: false,
-  flags: ['-ldflags', '-s -w'],
   module: 'go.opentelemetry.io/collector/otelcol',
-  assets: [],
-};
+});
 
 /** Its operator alone. */
-const KEDA: Recipe = {
+const KEDA = recipe({
   name: 'keda',
   title: 'KEDA 2.21.0',
   binaries: { keda: 'github.com/kedacore/keda/v2/cmd/operator' },
-  cgo: false,
-  flags: ['-ldflags', '-s -w'],
   module: 'github.com/kedacore/keda/v2',
   assets: ['config'],
-};
+});
 
 /** The last one that talks to Debian's dockerd 20.10. */
-const COMPOSE: Recipe = {
+const COMPOSE = recipe({
   name: 'compose',
   title: 'docker compose 2.40.3',
   binaries: { 'docker-compose': 'github.com/docker/compose/v2/cmd' },
-  cgo: false,
-  flags: ['-ldflags', '-s -w'],
   module: 'github.com/docker/compose/v2',
-  assets: [],
-};
+});
 
 /** Where the parts of the cluster lie. */
 export interface ClusterBuilds {
@@ -209,7 +204,7 @@ export interface ClusterBuilds {
   readonly buildkit?: { readonly buildkit: string; readonly containerd: string; readonly runc: string };
 }
 
-const BUILDKIT: Recipe = {
+const BUILDKIT = recipe({
   name: 'buildkit',
   title: 'BuildKit 0.34.2 and buildx 0.38.2',
   binaries: {
@@ -217,35 +212,29 @@ const BUILDKIT: Recipe = {
     buildctl: 'github.com/moby/buildkit/cmd/buildctl',
     'docker-buildx': 'github.com/docker/buildx/cmd/buildx',
   },
-  cgo: false,
-  flags: ['-ldflags', '-s -w'],
   module: 'github.com/moby/buildkit',
-  assets: [],
-};
+});
 
 /** Debian 12 has containerd 1.6, which knows no user namespaces. */
-const CONTAINERD: Recipe = {
+const CONTAINERD = recipe({
   name: 'containerd',
   title: 'containerd 2.4.2',
   binaries: {
     containerd: 'github.com/containerd/containerd/v2/cmd/containerd',
     'containerd-shim-runc-v2': 'github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2',
   },
-  cgo: false,
   flags: ['-tags', 'no_btrfs no_devmapper no_zfs', '-ldflags', '-s -w'],
   module: 'github.com/containerd/containerd/v2',
-  assets: [],
-};
+});
 
-const RUNC: Recipe = {
+const RUNC = recipe({
   name: 'runc',
   title: 'runc 1.5.2',
   binaries: { runc: 'github.com/opencontainers/runc' },
   cgo: true,
   flags: ['-tags', 'seccomp', '-ldflags', '-s -w'],
   module: 'github.com/opencontainers/runc',
-  assets: [],
-};
+});
 
 /** @param buildkit also what test/cluster/buildkit.test.ts needs. */
 export function buildCluster(say: (line: string) => void, buildkit = false): ClusterBuilds {
@@ -299,16 +288,16 @@ function needTools(): void {
   }
 }
 
-function build(recipe: Recipe, say: (line: string) => void): string {
+function build(wanted: Recipe, say: (line: string) => void): string {
   const root = cacheRoot();
   const work = mkdtempSync(join(root, 'build-'));
   try {
     // A copy, because -mod=mod may write to go.mod.
-    cpSync(join(import.meta.dirname, 'go', recipe.name), work, { recursive: true });
+    cpSync(join(import.meta.dirname, 'go', wanted.name), work, { recursive: true });
     const env = {
       ...process.env,
-      ...(recipe.toolchain !== undefined && { GOTOOLCHAIN: recipe.toolchain }),
-      CGO_ENABLED: recipe.cgo ? '1' : '0',
+      ...(wanted.toolchain !== undefined && { GOTOOLCHAIN: wanted.toolchain }),
+      CGO_ENABLED: wanted.cgo ? '1' : '0',
       GOFLAGS: '-mod=mod',
       GOWORK: 'off',
       // The compiler tidies its memory less often: a quarter less time, some hundred MiB more.
@@ -316,32 +305,32 @@ function build(recipe: Recipe, say: (line: string) => void): string {
     };
     const go = (...args: string[]): string =>
       execFileSync('go', args, { cwd: work, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim();
-    const target = join(root, `${recipe.name}-${hashOf(recipe, go('env', 'GOVERSION', 'GOOS', 'GOARCH'))}`);
+    const target = join(root, `${wanted.name}-${hashOf(wanted, go('env', 'GOVERSION', 'GOOS', 'GOARCH'))}`);
     if (existsSync(target)) {
-      say(`${recipe.title}: built before`);
+      say(`${wanted.title}: built before`);
       return target;
     }
-    say(`${recipe.title}: building (minutes when Go's cache is empty)`);
+    say(`${wanted.title}: building (minutes when Go's cache is empty)`);
     const started = Date.now();
     const out = join(work, 'out');
-    const [name = '', ...more] = Object.keys(recipe.binaries);
+    const [name = '', ...more] = Object.keys(wanted.binaries);
     // Several at once: Go compiles for one while it links another.
     const to = more.length > 0 ? `${out}/` : join(out, name);
-    go('build', ...recipe.flags, '-o', to, ...Object.values(recipe.binaries));
-    const source = go('list', '-m', '-f', '{{.Dir}}', recipe.module);
-    for (const folder of recipe.assets) cpSync(join(source, folder), join(out, folder), { recursive: true });
+    go('build', ...wanted.flags, '-o', to, ...Object.values(wanted.binaries));
+    const source = go('list', '-m', '-f', '{{.Dir}}', wanted.module);
+    for (const folder of wanted.assets) cpSync(join(source, folder), join(out, folder), { recursive: true });
     makeReadable(out);
     if (!existsSync(target)) renameSync(out, target);
-    say(`${recipe.title}: built in ${Math.round((Date.now() - started) / 1000)} s`);
+    say(`${wanted.title}: built in ${Math.round((Date.now() - started) / 1000)} s`);
     return target;
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
 }
 
-function hashOf(recipe: Recipe, goVersion: string): string {
-  const hash = createHash('sha256').update(JSON.stringify(recipe)).update(goVersion);
-  const folder = join(import.meta.dirname, 'go', recipe.name);
+function hashOf(wanted: Recipe, goVersion: string): string {
+  const hash = createHash('sha256').update(JSON.stringify(wanted)).update(goVersion);
+  const folder = join(import.meta.dirname, 'go', wanted.name);
   for (const file of readdirSync(folder).sort()) hash.update(readFileSync(join(folder, file)));
   return hash.digest('hex').slice(0, 16);
 }

@@ -34,6 +34,14 @@ function find(found: readonly KubeObject[], kind: string, name: string, namespac
   );
 }
 
+/** What `serve` reads as its settings; undefined when there are none. */
+function settingsOf(values: unknown): unknown {
+  return (find(render(values), 'ConfigMap', 'gitea-runners-settings') as { readonly data: unknown } | undefined)?.data;
+}
+
+/** The Deployment of `serve` as JSON. */
+const serveOf = (values: unknown) => JSON.stringify(find(render(values), 'Deployment', 'gitea-runners'));
+
 const PAGE = { enabled: true, url: 'https://runners.example.com', gitea: 'http://gitea:3000', clientId: 'id' };
 
 describe('the chart', () => {
@@ -63,71 +71,56 @@ describe('the chart', () => {
   });
 
   it('writes the values of tracing into the settings, and none without an endpoint', () => {
-    const settings = (tracing: unknown) => find(render({ tracing }), 'ConfigMap', 'gitea-runners-settings');
-    const attributes = { 'deployment.environment': 'prod', team: 'a, b' };
+    const sampled = {
+      sampler: 'parentbased_traceidratio',
+      samplerArg: '0.1',
+      resourceAttributes: { 'deployment.environment': 'prod', team: 'a, b' },
+    };
 
-    expect(settings({ sampler: 'always_on', resourceAttributes: attributes })).toBeUndefined();
-    expect(
-      settings({
-        endpoint: 'http://collector:4318',
-        insecure: true,
-        sampler: 'parentbased_traceidratio',
-        samplerArg: '0.1',
-        resourceAttributes: attributes,
-      }),
-    ).toMatchObject({
-      data: {
-        GITEA_RUNNERS_TRACING_ENDPOINT: 'http://collector:4318',
-        GITEA_RUNNERS_TRACING_INSECURE: 'true',
-        GITEA_RUNNERS_TRACING_SAMPLER: 'parentbased_traceidratio',
-        GITEA_RUNNERS_TRACING_SAMPLER_ARG: '0.1',
-        GITEA_RUNNERS_TRACING_RESOURCE_ATTRIBUTES: 'deployment.environment=prod,team=a%2C%20b',
-      },
+    expect(settingsOf({ tracing: sampled })).toBeUndefined();
+    expect(settingsOf({ tracing: { ...sampled, endpoint: 'http://collector:4318', insecure: true } })).toMatchObject({
+      GITEA_RUNNERS_TRACING_ENDPOINT: 'http://collector:4318',
+      GITEA_RUNNERS_TRACING_INSECURE: 'true',
+      GITEA_RUNNERS_TRACING_SAMPLER: 'parentbased_traceidratio',
+      GITEA_RUNNERS_TRACING_SAMPLER_ARG: '0.1',
+      GITEA_RUNNERS_TRACING_RESOURCE_ATTRIBUTES: 'deployment.environment=prod,team=a%2C%20b',
     });
-    expect(() => settings({ headers: 'x' })).toThrow();
   });
 
   it('writes the values of the page into the settings, and refuses to go without one that it needs', () => {
-    const settings = (page: unknown) => find(render({ page }), 'ConfigMap', 'gitea-runners-settings');
-
-    expect(settings({ ...PAGE, logUrl: 'https://logs/{pod}' })).toMatchObject({
-      data: {
-        GITEA_RUNNERS_PAGE_LISTEN: ':8082',
-        GITEA_RUNNERS_PAGE_URL: 'https://runners.example.com',
-        GITEA_RUNNERS_PAGE_GITEA: 'http://gitea:3000',
-        GITEA_RUNNERS_PAGE_CLIENT_ID: 'id',
-        GITEA_RUNNERS_PAGE_LOG_URL: 'https://logs/{pod}',
-      },
+    expect(settingsOf({ page: { ...PAGE, logUrl: 'https://logs/{pod}' } })).toMatchObject({
+      GITEA_RUNNERS_PAGE_LISTEN: ':8082',
+      GITEA_RUNNERS_PAGE_URL: 'https://runners.example.com',
+      GITEA_RUNNERS_PAGE_GITEA: 'http://gitea:3000',
+      GITEA_RUNNERS_PAGE_CLIENT_ID: 'id',
+      GITEA_RUNNERS_PAGE_LOG_URL: 'https://logs/{pod}',
     });
-    expect(settings({ ...PAGE, enabled: false })).toBeUndefined();
+    expect(settingsOf({ page: { ...PAGE, enabled: false } })).toBeUndefined();
     for (const name of ['url', 'gitea', 'clientId'])
-      expect(() => settings({ ...PAGE, [name]: '' })).toThrow(`page.${name}`);
+      expect(() => render({ page: { ...PAGE, [name]: '' } })).toThrow(`page.${name}`);
   });
 
   it('writes what follows from several values into the settings at once, and a setting of a person wins', () => {
-    const found = render({
+    const values = {
       tracing: { endpoint: 'http://collector:4318', samplerArg: '0.1' },
       registrationSecrets: { enabled: true, secretNames: ['one', 'two'] },
       secretsApi: { enabled: true },
       settings: { GITEA_RUNNERS_TRACING_SAMPLER_ARG: '0.5', GITEA_RUNNERS_SWEEP: 'true' },
-    });
+    };
 
-    expect(find(found, 'ConfigMap', 'gitea-runners-settings')).toMatchObject({
-      data: {
-        GITEA_RUNNERS_REGISTRATION_SECRETS: 'one,two',
-        GITEA_RUNNERS_SECRETS: 'api',
-        GITEA_RUNNERS_SWEEP: 'true',
-        GITEA_RUNNERS_TRACING_ENDPOINT: 'http://collector:4318',
-        GITEA_RUNNERS_TRACING_SAMPLER_ARG: '0.5',
-      },
+    expect(settingsOf(values)).toMatchObject({
+      GITEA_RUNNERS_REGISTRATION_SECRETS: 'one,two',
+      GITEA_RUNNERS_SECRETS: 'api',
+      GITEA_RUNNERS_SWEEP: 'true',
+      GITEA_RUNNERS_TRACING_ENDPOINT: 'http://collector:4318',
+      GITEA_RUNNERS_TRACING_SAMPLER_ARG: '0.5',
     });
   });
 
   it('is of the version of the product, and so is its image', () => {
     const shown = execFileSync(helm, ['show', 'chart', CHART], { encoding: 'utf8' });
     const digest = `sha256:${'0'.repeat(64)}`;
-    const image = (values: unknown) =>
-      JSON.stringify(find(render(values), 'Deployment', 'gitea-runners')).match(/"image":"([^"]*)"/)?.[1];
+    const image = (values: unknown) => /"image":"([^"]*)"/.exec(serveOf(values))?.[1];
 
     expect(shown).toContain(`version: ${packageJson.version}\n`);
     expect(image({})).toBe(`argocd-gitea-runners:${packageJson.version}`);
@@ -155,14 +148,12 @@ describe('the chart', () => {
   });
 
   it('replaces the pods of serve when the settings change, and has no such mark without settings', () => {
-    const annotations = (settings: Readonly<Record<string, string>>) =>
-      JSON.stringify(find(render({ settings }), 'Deployment', 'gitea-runners')).match(
-        /gitea.bpg.pw\/settings":"\w+/,
-      )?.[0];
+    const mark = (settings: Readonly<Record<string, string>>) =>
+      /gitea.bpg.pw\/settings":"(\w+)/.exec(serveOf({ settings }))?.[1];
 
-    expect(annotations({})).toBeUndefined();
-    expect(annotations({ GITEA_RUNNERS_INSTANCE: 'a' })).toMatch(/settings":"[0-9a-f]{16}$/);
-    expect(annotations({ GITEA_RUNNERS_INSTANCE: 'a' })).not.toBe(annotations({ GITEA_RUNNERS_INSTANCE: 'b' }));
+    expect(mark({})).toBeUndefined();
+    expect(mark({ GITEA_RUNNERS_INSTANCE: 'a' })).toMatch(/^[0-9a-f]{16}$/);
+    expect(mark({ GITEA_RUNNERS_INSTANCE: 'a' })).not.toBe(mark({ GITEA_RUNNERS_INSTANCE: 'b' }));
   });
 
   it('puts every value of serve into its pod', () => {
@@ -261,6 +252,7 @@ describe('values that the chart refuses', () => {
       { runners: { namespaces: ['ci', 'team-b'] }, cache: { enabled: true } },
       'cache.namespace is runners, but must be one of runners.namespaces: ci, team-b',
     ],
+    ['headers of traces, which hold tokens', { tracing: { headers: 'x' } }, "'headers' not allowed"],
     ['a URL without a scheme', { argocd: { url: 'argocd-server' } }, 'does not match pattern'],
   ])('%s', (_, values, words) => {
     expect(() => render(values)).toThrow(words);

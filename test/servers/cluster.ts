@@ -39,16 +39,6 @@ export interface ClusterOptions {
   readonly startDelayMs?: (manifest: RunnerJob) => number;
 }
 
-/** Unfinished Jobs of one group right after a sync. */
-export interface Census {
-  /** That the sync wants. */
-  readonly wanted: number;
-  /** That it does not want but that are pinned. */
-  readonly pinned: number;
-  /** Told to stop, still there. */
-  readonly stopping: number;
-}
-
 export class Cluster {
   readonly records: RunnerRecord[] = [];
   readonly #jobs = new Map<string, LiveJob>();
@@ -75,14 +65,13 @@ export class Cluster {
     }
   }
 
-  /** Counts the unfinished Jobs of a group, given what the last sync wanted. */
-  census(group: string, manifests: readonly RunnerJob[]): Census {
+  /** How many Jobs of a group, of those that the last sync wanted, have not come to their end and were not told to. */
+  active(group: string, manifests: readonly RunnerJob[]): number {
     const names = namesOf(manifests);
-    const own = [...this.#jobs].filter(([, { manifest }]) => groupOf(manifest) === group);
-    const stopping = own.filter(([, { state }]) => state.is === 'deleting');
-    const active = own.filter(([, { state }]) => state.is === 'starting' || state.is === 'running');
-    const wanted = active.filter(([name]) => names.has(name));
-    return { wanted: wanted.length, pinned: active.length - wanted.length, stopping: stopping.length };
+    return [...this.#jobs].filter(
+      ([name, { manifest, state }]) =>
+        names.has(name) && groupOf(manifest) === group && (state.is === 'starting' || state.is === 'running'),
+    ).length;
   }
 
   /** How many Jobs have not come to their end. */

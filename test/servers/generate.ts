@@ -1,27 +1,27 @@
 /** Runs the program that users run, as Argo CD runs it: one process per look. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { stringify } from 'yaml';
-import { type Ran, runProgram } from './program.ts';
+import { document } from '../support/group-files.ts';
+import { type Outcome, runCli } from '../support/run-cli.ts';
 
 /** A RunnerGroup of the tests: host mode, so no docker is needed. */
 export interface TestGroup {
   readonly name: string;
-  /** `{scope: org, org: acme}` and the like. */
-  readonly scope: Readonly<Record<string, string>>;
+  /** `{scope: 'user', user: 'mia'}` and the like. Default: org acme. */
+  readonly scope?: Readonly<Record<string, string>>;
   readonly labels: readonly string[];
   readonly cap: number;
-  /** Secret with the registration token of the scope; its key is `token`. */
-  readonly secret: string;
+  /** Secret with the registration token of the scope; its key is `token`. Default: `runner`. */
+  readonly secret?: string;
   /** More of the spec. */
   readonly more?: Readonly<Record<string, unknown>>;
 }
 
 /** Writes one file per group into `folder`. */
 export function writeGroups(folder: string, url: string, groups: readonly TestGroup[]): void {
-  for (const { name, scope, labels, cap, secret, more } of groups) {
+  for (const { name, scope, labels, cap, secret = 'runner', more } of groups) {
     const spec = {
-      ...scope,
+      ...(scope && { org: undefined, ...scope }),
       gitea: { url },
       labels,
       defaultLabels: false,
@@ -29,20 +29,13 @@ export function writeGroups(folder: string, url: string, groups: readonly TestGr
       maxActiveRunners: cap,
       gracefulStopSeconds: 60,
       registrationToken: { secretRef: { name: secret, key: 'token' } },
-      authToken: { secretRef: { name: 'not-mounted', key: 'token' } },
       ...more,
     };
-    const group = {
-      apiVersion: 'gitea.bpg.pw/v1alpha1',
-      kind: 'RunnerGroup',
-      metadata: { name, namespace: 'runners' },
-      spec,
-    };
-    writeFileSync(join(folder, `${name}.yaml`), stringify(group));
+    writeFileSync(join(folder, `${name}.yaml`), document(spec, { name, namespace: 'runners' }));
   }
 }
 
 /** `gitea-runners generate FOLDER` with a token for the Gitea at `url`. */
-export function generate(folder: string, url: string, token: string): Promise<Ran> {
-  return runProgram(['generate', '--cluster', 'off', folder], { GITEA_URL: url, GITEA_TOKEN: token });
+export function generate(folder: string, url: string, token: string): Promise<Outcome> {
+  return runCli(['generate', '--cluster', 'off', folder], { GITEA_URL: url, GITEA_TOKEN: token }, '.', 60_000);
 }

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Account } from './account.ts';
 import type { GiteaVersion } from './build.ts';
-import { freePort, type Playground, type Running, waitUntil } from './process.ts';
+import { freePort, type Playground, type Running, statusOf, waitUntil } from './process.ts';
 
 export interface GiteaOptions {
   /** Address to listen on; default loopback. */
@@ -57,7 +57,8 @@ export async function startGitea(
   const admin = new Account(url, ADMIN, readFileSync(token.logFile, 'utf8').trim().split('\n').at(-1) ?? '', password);
   const serve = async (): Promise<Running> => {
     const started = playground.start(start('web', 'web'));
-    await waitUntil(`start Gitea ${version}`, () => answers(url), { timeoutMs: 60_000, running: started });
+    const isUp = async () => (await statusOf(`${url}/api/v1/version`)) === 200;
+    await waitUntil(`start Gitea ${version}`, isUp, { running: started });
     return started;
   };
   let running = await serve();
@@ -76,14 +77,6 @@ export async function startGitea(
       running = await serve();
     },
   };
-}
-
-async function answers(url: string): Promise<boolean> {
-  try {
-    return (await fetch(`${url}/api/v1/version`)).ok;
-  } catch {
-    return false;
-  }
 }
 
 function appIni(at: { home: string; address: string; port: number; url: string; build: string }): string {

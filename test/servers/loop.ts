@@ -1,9 +1,10 @@
 /** generate, sync, again: what Argo CD does for as long as something is queued. Every pass is kept for the verdict. */
-import type { Census, Cluster } from './cluster.ts';
+
+import type { Outcome } from '../support/run-cli.ts';
+import type { Cluster } from './cluster.ts';
 import { generate, type TestGroup } from './generate.ts';
 import { groupOf, isPinned, readManifests } from './manifest.ts';
 import { sleep } from './process.ts';
-import type { Ran } from './program.ts';
 
 /** One group in one pass. */
 export interface GroupPass {
@@ -12,11 +13,12 @@ export interface GroupPass {
   readonly emitted: number;
   /** Names of the emitted Jobs that say Prune=false. */
   readonly pinned: readonly string[];
-  readonly census: Census;
+  /** Runners that live and are wanted, right after the sync. */
+  readonly active: number;
 }
 
 export interface Pass {
-  readonly generated: Ran;
+  readonly generated: Outcome;
   readonly groups: readonly GroupPass[];
 }
 
@@ -39,6 +41,20 @@ export class Loop {
     this.#world = world;
   }
 
+  get cluster(): Cluster {
+    return this.#world.cluster;
+  }
+
+  /** Goes on until nothing is printed and no runner is left. */
+  async untilIdle(): Promise<void> {
+    const { cluster } = this.#world;
+    await this.until(
+      'every runner ends',
+      ({ generated }) => generated.stdout === '' && cluster.unfinished === 0,
+      60_000,
+    );
+  }
+
   /** Runs passes until `done`. A failing `generate` changes nothing and is kept as a pass, as with Argo CD. @throws after `timeoutMs`. */
   async until(what: string, done: (pass: Pass) => boolean | Promise<boolean>, timeoutMs: number): Promise<void> {
     const until = Date.now() + timeoutMs;
@@ -56,7 +72,7 @@ export class Loop {
     const { cluster, folder, groups, url, token } = this.#world;
     const lookedAtMs = Date.now();
     const generated = await generate(folder, url, token);
-    if (generated.exit !== 0) return { generated, groups: [] };
+    if (generated.code !== 0) return { generated, groups: [] };
     const manifests = readManifests(generated.stdout);
     cluster.sync(manifests, lookedAtMs);
     return {
@@ -64,7 +80,7 @@ export class Loop {
       groups: groups.map(({ name, cap }) => {
         const own = manifests.filter((manifest) => groupOf(manifest) === name);
         const pinned = own.filter(isPinned).map(({ metadata }) => metadata.name);
-        return { group: name, cap, emitted: own.length, pinned, census: cluster.census(name, manifests) };
+        return { group: name, cap, emitted: own.length, pinned, active: cluster.active(name, manifests) };
       }),
     };
   }

@@ -3,104 +3,78 @@
  * good (bare-runner.ts); the cluster that shows its pod evicted is a small one of the tests.
  */
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ServeEvent } from '../../src/serve/events.ts';
 import { type FakeCluster, type KubeObject, startFakeCluster } from '../serve/fake-cluster.ts';
 import { managedGroup } from '../serve/managed-group.ts';
-import { application, type FakeArgoCd, fakeArgoCd, json, status, TOKEN } from '../support/fake-argocd.ts';
-import { type QuietServe, startQuietServe } from '../support/quiet-serve.ts';
+import { application, fakeArgoCd, json, status, TOKEN } from '../support/fake-argocd.ts';
+import { startQuietServe } from '../support/quiet-serve.ts';
 import { folderWith } from '../support/run-cli.ts';
-import type { ApiJob } from './account.ts';
-import { takeJob } from './bare-runner.ts';
-import { type Gitea, startGitea } from './gitea.ts';
-import { Playground, waitUntil } from './process.ts';
+import { GITEA_VERSIONS } from './build.ts';
+import { waitUntil } from './process.ts';
+import { useSite } from './site.ts';
 import { workflow } from './workflows.ts';
 
 /** Gitea fails a task that it has not heard of for 5 s, instead of 10 minutes. */
 const QUICK_ZOMBIES = '[actions]\nZOMBIE_TASK_TIMEOUT = 5s\n[cron.stop_zombie_tasks]\nSCHEDULE = @every 1s\n';
-const within = { timeoutMs: 60_000 };
-const REPOSITORY = 'acme/web';
+const JOBS = workflow({ lost: { runsOn: 'linux' }, after: { runsOn: 'linux', needs: 'lost' } });
 
-describe.each(['1.26.0', '1.27.3'] as const)('Gitea %s', (version) => {
-  let playground: Playground;
-  let gitea: Gitea;
-  let argocd: FakeArgoCd;
+describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   let apiToken: string;
-  let passed = false;
 
-  beforeAll(async () => {
-    playground = new Playground(`lost-jobs-${version}`);
-    const build = inject('builds').gitea[version];
-    gitea = await startGitea(version, build, playground, { config: QUICK_ZOMBIES });
-    const { admin } = gitea;
-    await admin.createOrg('acme');
-    await admin.createRepo('web', 'acme');
-    const jobs = { lost: { runsOn: 'linux', seconds: 1 }, after: { runsOn: 'linux', seconds: 1, needs: 'lost' } };
-    await admin.addWorkflow(REPOSITORY, 'lost.yml', workflow(jobs));
+  const repositories = { web: { 'lost.yml': JOBS } };
+  const site = useSite('lost-jobs', { version, repositories, config: QUICK_ZOMBIES }, async ({ admin }) => {
     apiToken = await admin.createToken(['read:organization', 'write:repository']);
   });
-
-  afterAll(async () => {
-    await playground.close(!passed);
-    if (!passed) process.stdout.write(`logs: ${playground.folder}\n`);
-  });
-
-  /** A replica of `serve` that leads; it ends with `end`. */
-  function startServe(cluster: FakeCluster): QuietServe {
-    return startQuietServe({
-      cluster: cluster.config,
-      env: { GITEA_URL: gitea.url, GITEA_TOKEN: apiToken },
-      argocd: { url: argocd.origin, tokenFile: join(folderWith({ token: TOKEN }), 'token'), namespace: 'argocd' },
-    });
-  }
 
   const outcomes = (events: readonly ServeEvent[]) =>
     events.flatMap((event) => (event.is === 'rerun' ? [event.outcome] : []));
 
   /** The job `lost` in the newest attempt. */
-  async function newest(...states: readonly string[]): Promise<ApiJob | undefined> {
-    const jobs = await gitea.admin.jobs('/orgs/acme', ...states);
-    return jobs.filter(({ name }) => name === 'lost').at(-1);
-  }
+  const newest = async (...states: readonly string[]) => (await site.jobsNamed('lost', ...states)).at(-1);
 
-  async function loseOn(runner: string): Promise<void> {
-    const registrationToken = await gitea.admin.registrationToken('/orgs/acme');
-    await takeJob(gitea.url, { name: runner, registrationToken, labels: ['linux'] });
-  }
+  const loseOn = async (runner: string) => (await site.idleRunner(runner, 'linux')).take();
 
   it('re-runs the lost job once, although the leader dies before it can note so, and the job fails again', async () => {
-    argocd = await fakeArgoCd((_, response) => json(response, application(status('Synced', { conditions: [] }))));
+    const synced = application(status('Synced', { conditions: [] }));
+    const argocd = await fakeArgoCd((_, response) => json(response, synced));
     const cluster = await startFakeCluster();
-    cluster.put('runnergroups', managedGroup(gitea.url, { maxEvictionRetries: 3, evictionRetryDelaySeconds: 1 }));
-    await gitea.admin.dispatch(REPOSITORY, 'lost.yml');
-    await waitUntil('a job is queued', async () => (await newest('queued')) !== undefined, within);
+    /** A replica of `serve` that leads; it ends with `end`. */
+    const startServe = () =>
+      startQuietServe({
+        cluster: cluster.config,
+        env: { GITEA_URL: site.url, GITEA_TOKEN: apiToken },
+        argocd: { url: argocd.origin, tokenFile: join(folderWith({ token: TOKEN }), 'token'), namespace: 'argocd' },
+      });
+    cluster.put('runnergroups', managedGroup(site.url, { maxEvictionRetries: 3, evictionRetryDelaySeconds: 1 }));
+    await site.admin.dispatch('acme/web', 'lost.yml');
+    await site.job('lost', 'queued');
     await loseOn('ci-1');
-    const first = startServe(cluster);
+    const first = startServe();
     putEvicted(cluster, 'ci-1');
     const lostJobs = (): readonly unknown[] =>
       (cluster.all('runnergroups')[0]?.['status'] as { lostJobs?: readonly unknown[] } | undefined)?.lostJobs ?? [];
-    await waitUntil('the loss is noted', async () => lostJobs().length === 1, within);
+    await waitUntil('the loss is noted', async () => lostJobs().length === 1);
     const [noted] = cluster.all('runnergroups');
 
-    await waitUntil('the re-run', async () => outcomes(first.events).length === 1, within);
+    await waitUntil('the re-run', async () => outcomes(first.events).length === 1);
     await first.end();
     expect(outcomes(first.events)).toEqual(['rerun']);
     expect(await newest('queued')).toBeDefined();
 
     // The second attempt fails, too. The note is as it was before the leader died.
     await loseOn('another-runner');
-    await waitUntil('it failed again', async () => (await newest('queued', 'in_progress')) === undefined, within);
+    await waitUntil('it failed again', async () => (await newest('queued', 'in_progress')) === undefined);
     const before = await newest('completed');
     cluster.put('runnergroups', noted as KubeObject);
-    const second = startServe(cluster);
-    await waitUntil('the next leader settles it', async () => outcomes(second.events).length === 1, within);
+    const second = startServe();
+    await waitUntil('the next leader settles it', async () => outcomes(second.events).length === 1);
     await second.end();
 
     expect(before).toMatchObject({ conclusion: 'failure', run_attempt: 2 });
     expect(outcomes(second.events)).toEqual(['superseded']);
     expect(await newest('completed', 'queued', 'in_progress')).toEqual(before);
-    expect((await gitea.admin.jobs('/orgs/acme', 'queued', 'in_progress')).length).toBe(0);
-    passed = true;
+    expect((await site.admin.jobs('/orgs/acme', 'queued', 'in_progress')).length).toBe(0);
   });
 });
 

@@ -86,3 +86,23 @@ export function isPinned(job: RunnerJob): boolean {
 export function isSkipped(job: RunnerJob): boolean {
   return job.metadata.annotations['argocd.argoproj.io/hook'] === 'Skip';
 }
+
+/** The same Job with other values of variables. Its name is that of its runner. */
+export function variantOf(
+  job: RunnerJob,
+  values: Readonly<Record<string, string>> & { GITEA_RUNNER_NAME: string },
+): RunnerJob {
+  const changed = (container: Container): Container => ({
+    ...container,
+    env: container.env.map((each) => ({ ...each, ...(each.name in values && { value: values[each.name] }) })),
+  });
+  const { initContainers, containers, ...rest } = job.spec.template.spec;
+  const [runner] = containers;
+  const spec: typeof job.spec.template.spec = {
+    ...rest,
+    initContainers: initContainers.map(changed),
+    containers: [changed(runner)],
+  };
+  const template = { ...job.spec.template, spec };
+  return { ...job, metadata: { ...job.metadata, name: values.GITEA_RUNNER_NAME }, spec: { ...job.spec, template } };
+}

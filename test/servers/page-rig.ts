@@ -1,17 +1,16 @@
 /** `serve` with the page beside a real Gitea, and Chromium in which people look at it. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BrowserContextOptions, type Browser as Chromium, chromium, type Page } from 'playwright-core';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { type FakeCluster, type KubeObject, startFakeCluster } from '../serve/fake-cluster.ts';
-import { until } from '../serve/rig.ts';
 import { startQuietServe } from '../support/quiet-serve.ts';
-import { groupYaml } from '../support/run-cli.ts';
+import { folderWith, groupYaml } from '../support/run-cli.ts';
 import { type AtEnd, serve as serveHttp } from '../support/server.ts';
 import type { Gitea } from './gitea.ts';
-import { freePort, type Playground } from './process.ts';
+import { freePort, statusOf, waitUntil } from './process.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
 export const PASSWORD = 'a-password-of-this-test';
@@ -30,15 +29,11 @@ export async function registerPage({ admin }: Gitea, url: string): Promise<z.out
 }
 
 /** Registers the page, and serves it. */
-export async function startRealPage(gitea: Gitea, playground: Playground, atEnd: AtEnd): Promise<RealPage> {
+export async function startRealPage(gitea: Gitea, atEnd: AtEnd): Promise<RealPage> {
   const port = await freePort();
   const url = `http://localhost:${port}`;
   const made = await registerPage(gitea, url);
-  const folder = playground.makeFolder('page');
-  const write = (name: string, text: string): string => {
-    writeFileSync(join(folder, name), text);
-    return join(folder, name);
-  };
+  const folder = folderWith({ secret: made.client_secret, key: randomBytes(32).toString('hex') }, atEnd);
   const cluster = await startFakeCluster({ listen: (handler) => serveHttp(handler, atEnd) });
   cluster.put('runnergroups', parse(groupYaml(gitea.url)) as KubeObject);
   const { end } = startQuietServe(
@@ -52,8 +47,8 @@ export async function startRealPage(gitea: Gitea, playground: Playground, atEnd:
         gitea: gitea.url,
         giteaPublic: gitea.url,
         clientId: made.client_id,
-        clientSecretFile: write('client-secret', made.client_secret),
-        keyFile: write('key', randomBytes(32).toString('hex')),
+        clientSecretFile: join(folder, 'secret'),
+        keyFile: join(folder, 'key'),
         logUrl: 'https://logs.example.com/?pod={pod}',
         instance: '',
         timeoutMs: 20_000,
@@ -63,12 +58,7 @@ export async function startRealPage(gitea: Gitea, playground: Playground, atEnd:
     atEnd,
   );
   atEnd(end);
-  const answers = async (): Promise<boolean> =>
-    await fetch(url).then(
-      ({ body }) => body !== null,
-      () => false,
-    );
-  await until('the page answers', answers);
+  await waitUntil('the page answers', () => statusOf(url));
   return { url, cluster };
 }
 

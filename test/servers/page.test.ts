@@ -1,11 +1,11 @@
 /** The page for developers with a real Gitea that signs people in, in real Chromium. */
 import axe from 'axe-core';
 import type { BrowserContext, BrowserContextOptions, Browser as Chromium, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
+import { Account } from './account.ts';
 import { GITEA_VERSIONS } from './build.ts';
-import { type Gitea, startGitea } from './gitea.ts';
 import { addPerson, PASSWORD, type RealPage, signIn as signInTo, startChromium, startRealPage } from './page-rig.ts';
-import { Playground } from './process.ts';
+import { useSite } from './site.ts';
 import { workflow } from './workflows.ts';
 
 /** What tells a job from an element. */
@@ -13,44 +13,33 @@ const HOSTILE = '<img src=x onerror=window.evil=1>';
 
 describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   const ends: (() => void | Promise<void>)[] = [];
-  let playground: Playground;
-  let gitea: Gitea;
   let browser: Chromium;
-  let site: RealPage;
+  let served: RealPage;
 
-  beforeAll(async () => {
-    playground = new Playground(`page-${version}`);
-    gitea = await startGitea(version, inject('builds').gitea[version], playground);
-    const { admin } = gitea;
+  const evil = workflow({ evil: { runsOn: 'linux' } }).replace('  evil:', `  evil:\n    name: "${HOSTILE}"`);
+  const repositories = {
+    api: {
+      'ci.yml': workflow({ build: { runsOn: 'linux' } }),
+      'late.yml': workflow({ late: { runsOn: 'mainframe' } }),
+      'evil.yml': evil,
+    },
+    hidden: { 'ci.yml': workflow({ 'hidden-job': { runsOn: 'linux' } }) },
+    many: { 'many.yml': workflow({ part: { runsOn: 'linux', matrix: 250 } }) },
+  };
+  const site = useSite('page', { version, repositories }, async ({ admin, gitea }) => {
     for (const username of ['dora', 'olga']) await addPerson(gitea, username);
-    await admin.createOrg('acme');
-    for (const name of ['api', 'hidden', 'many']) await admin.createRepo(name, 'acme');
     await admin.call('PUT', '/repos/acme/api/collaborators/dora', { permission: 'read' });
     const teams = (await admin.call('GET', '/orgs/acme/teams')) as readonly { readonly id: number }[];
     await admin.call('PUT', `/teams/${teams[0]?.id}/members/olga`);
-    await admin.addWorkflow('acme/api', 'ci.yml', workflow({ build: { runsOn: 'linux', seconds: 1 } }));
-    await admin.addWorkflow('acme/api', 'late.yml', workflow({ late: { runsOn: 'mainframe', seconds: 1 } }));
-    await admin.addWorkflow(
-      'acme/api',
-      'evil.yml',
-      `on: workflow_dispatch\njobs:\n  evil:\n    name: "${HOSTILE}"\n    runs-on: linux\n    steps: [{run: "true"}]\n`,
-    );
-    await admin.addWorkflow('acme/hidden', 'ci.yml', workflow({ 'hidden-job': { runsOn: 'linux', seconds: 1 } }));
-    await admin.addWorkflow('acme/many', 'many.yml', workflow({ part: { runsOn: 'linux', seconds: 1, matrix: 250 } }));
-    for (const [repository, file] of [
-      ['acme/api', 'ci.yml'],
-      ['acme/api', 'evil.yml'],
-      ['acme/hidden', 'ci.yml'],
-    ] as const)
-      await admin.dispatch(repository, file);
-    site = await startRealPage(gitea, playground, (end) => void ends.push(end));
+    for (const file of ['ci.yml', 'evil.yml']) await admin.dispatch('acme/api', file);
+    await admin.dispatch('acme/hidden', 'ci.yml');
+    served = await startRealPage(gitea, (end) => void ends.push(end));
     browser = await startChromium();
   });
-
+  // Before Gitea ends: hooks of the end run from the last one on.
   afterAll(async () => {
     await browser?.close();
     for (const end of ends.reverse()) await end();
-    await playground.close();
   });
 
   /** A browser in which this person has signed in, and all that went wrong in it. */
@@ -58,12 +47,12 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     login: string,
     options: BrowserContextOptions = {},
   ): Promise<{ readonly context: BrowserContext; readonly page: Page; readonly wrong: readonly string[] }> {
-    const page = await signInTo(browser, site.url, login, options);
+    const page = await signInTo(browser, served.url, login, options);
     const wrong: string[] = [];
     // From here on only the page itself.
     page.on('console', (message) => message.type() === 'error' && wrong.push(message.text()));
     page.on('pageerror', (error) => wrong.push(String(error)));
-    page.on('request', (request) => request.url().startsWith(site.url) || wrong.push(`asked ${request.url()}`));
+    page.on('request', (request) => request.url().startsWith(served.url) || wrong.push(`asked ${request.url()}`));
     return { context: page.context(), page, wrong };
   }
 
@@ -78,7 +67,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     const { context, page, wrong } = await signIn('dora');
 
     const text = await page.innerText('main');
-    const cookies = await context.cookies(site.url);
+    const cookies = await context.cookies(served.url);
 
     expect(text).toContain('acme/api build');
     expect(text).toContain(HOSTILE);
@@ -89,7 +78,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     await page.getByRole('link', { name: 'acme/api build' }).first().click();
     await page.getByRole('link', { name: 'This job in Gitea' }).waitFor();
     expect(await page.innerText('main')).toContain('Cause');
-    expect(await page.getAttribute('text=This job in Gitea', 'href')).toMatch(`${gitea.url}/acme/api/actions/runs/`);
+    expect(await page.getAttribute('text=This job in Gitea', 'href')).toMatch(`${site.url}/acme/api/actions/runs/`);
     expect(wrong).toEqual([]);
     await context.close();
   });
@@ -99,7 +88,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     await page.evaluate('window.isSame = true');
     await page.getByRole('link', { name: 'acme/api build' }).first().focus();
 
-    await gitea.admin.dispatch('acme/api', 'late.yml');
+    await site.admin.dispatch('acme/api', 'late.yml');
     await page.getByRole('link', { name: 'acme/api late' }).waitFor({ timeout: 60_000 });
 
     expect(await page.evaluate('window.isSame')).toBe(true);
@@ -112,13 +101,13 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   it('is used by keyboard alone', async () => {
     const { context, page } = await signIn('olga');
     const focused = () => page.evaluate('document.activeElement.textContent');
-    await page.goto(site.url);
+    await page.goto(served.url);
 
     await page.keyboard.press('Tab');
     expect(await focused()).toContain('Skip to content');
     await page.keyboard.press('Enter');
     expect(await page.evaluate('document.activeElement.id')).toBe('main');
-    await page.goto(site.url);
+    await page.goto(served.url);
     for (const name of ['Skip to content', 'My jobs', 'Groups']) {
       await page.keyboard.press('Tab');
       expect(await focused()).toContain(name);
@@ -131,7 +120,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     for (let tab = 0; tab < 12 && (await focused()) !== 'Sign out'; tab += 1) await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.getByRole('link', { name: 'Sign in with Gitea' }).waitFor();
-    expect((await context.cookies(site.url)).some(({ name }) => name === 'gitea-runners')).toBe(false);
+    expect((await context.cookies(served.url)).some(({ name }) => name === 'gitea-runners')).toBe(false);
     await context.close();
   });
 
@@ -146,7 +135,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   });
 
   it('shows 1,000 jobs, and an accessibility checker finds nothing, also on a phone and in the dark', async () => {
-    for (let run = 0; run < 4; run += 1) await gitea.admin.dispatch('acme/many', 'many.yml');
+    for (let run = 0; run < 4; run += 1) await site.admin.dispatch('acme/many', 'many.yml');
     const { context, page, wrong } = await signIn('olga');
     await expect
       .poll(() => page.innerText('#counts').catch(() => ''), { timeout: 120_000, interval: 1_000 })
@@ -162,7 +151,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
         await page.emulateMedia({ colorScheme });
         await page.setViewportSize({ width, height: 800 });
         for (const path of ['/', `${job}`, '/groups', '/groups/runners/ci', '/nothing']) {
-          await page.goto(`${site.url}${path}`);
+          await page.goto(`${served.url}${path}`);
           found.push(...(await findings(page)));
           const isTooWide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
           if (await page.evaluate(isTooWide)) found.push(`${path} is wider than ${width}`);
@@ -172,29 +161,26 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect(found).toEqual([]);
     expect(wrong.filter((each) => !each.includes('404'))).toEqual([]);
     const stranger = await browser.newPage();
-    await stranger.goto(site.url);
+    await stranger.goto(served.url);
     expect(await findings(stranger)).toEqual([]);
     await Promise.all([context.close(), stranger.close()]);
   });
 
   it('answers scripts with a token of the reader', async () => {
     const ask = async (token: string, path: string) => {
-      const response = await fetch(`${site.url}/api/v1${path}`, { headers: { authorization: `token ${token}` } });
+      const response = await fetch(`${served.url}/api/v1${path}`, { headers: { authorization: `token ${token}` } });
       return { status: response.status, body: JSON.stringify(await response.json()) };
     };
-    const { admin } = gitea;
-    const basic = `Basic ${Buffer.from(`dora:${PASSWORD}`).toString('base64')}`;
-    const scopes = ['read:user', 'read:repository', 'read:organization'];
-    const made = await admin.ask('POST', '/users/dora/tokens', { name: 'script', scopes }, basic);
-    const { sha1 } = made.body as { readonly sha1: string };
+    const dora = new Account(site.url, 'dora', '', PASSWORD);
+    const token = await dora.createToken(['read:user', 'read:repository', 'read:organization']);
 
-    const ofDora = await ask(sha1, '/jobs');
-    const ofChief = await ask(admin.token, '/groups');
+    const ofDora = await ask(token, '/jobs');
+    const ofChief = await ask(site.admin.token, '/groups');
 
     expect(ofDora.status).toBe(200);
     expect(ofDora.body).toContain('acme/api');
     expect(ofDora.body).not.toContain('acme/hidden');
-    expect((await ask(sha1, '/groups')).body).toContain('"groups":[]');
+    expect((await ask(token, '/groups')).body).toContain('"groups":[]');
     expect(ofChief.body).toContain('runners/ci');
     expect((await ask('0123456789abcdef0123456789abcdef01234567', '/jobs')).status).toBe(401);
   });

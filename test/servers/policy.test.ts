@@ -5,17 +5,12 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { groupYaml } from '../support/run-cli.ts';
-import type { ApiJob } from './account.ts';
 import { GITEA_VERSIONS } from './build.ts';
-import { generate, type TestGroup, writeGroups } from './generate.ts';
-import { type Gitea, startGitea } from './gitea.ts';
-import { readManifests } from './manifest.ts';
-import { type Pod, startPod } from './pod.ts';
-import { Playground, waitUntil } from './process.ts';
+import { useSite } from './site.ts';
 import { PLAIN_GIT } from './workflows.ts';
 
 const PUBLISHED = join(import.meta.dirname, '..', '..', 'docs', 'examples', 'check-runnergroups.yml');
@@ -32,67 +27,23 @@ spec:
   images: [docker.io/gitea/runner]
   maxActiveRunners: 10
 `;
-const RUNNERS: TestGroup = {
-  name: 'ci',
-  scope: { scope: 'org', org: 'acme' },
-  labels: ['ubuntu-latest:host'],
-  cap: 2,
-  secret: 'runner',
-};
+const RUNNERS = { name: 'ci', labels: ['ubuntu-latest:host'], cap: 2 };
 const REPOSITORY = 'acme/runners';
 const LEVEL = '/repos/acme/runners';
 
 describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
-  let playground: Playground;
-  let gitea: Gitea;
-  let passed = false;
-
-  beforeAll(async () => {
-    playground = new Playground(`policy-${version}`);
-    gitea = await startGitea(version, inject('builds').gitea[version], playground);
-  });
-
-  afterAll(async () => {
-    await playground.close(!passed);
-    if (!passed) process.stdout.write(`logs: ${playground.folder}\n`);
-  });
+  const site = useSite('policy', { version, repositories: { runners: {} }, groups: [RUNNERS] });
 
   /** A branch with a RunnerGroup, as a pull request. */
   async function propose(branch: string, spec: string): Promise<void> {
     const content = Buffer.from(groupYaml('https://gitea.example.com', spec, branch)).toString('base64');
     const file = { content, message: `Add ${branch}`, branch: 'main', new_branch: branch };
-    await gitea.admin.call('POST', `/repos/${REPOSITORY}/contents/groups/${branch}.yaml`, file);
-    await gitea.admin.call('POST', `/repos/${REPOSITORY}/pulls`, { title: branch, head: branch, base: 'main' });
-  }
-
-  /** Does what Argo CD does until both CI jobs have ended. */
-  async function runAll(): Promise<readonly ApiJob[]> {
-    const { admin, url } = gitea;
-    const folder = playground.makeFolder('groups');
-    writeGroups(folder, url, [RUNNERS]);
-    const secrets = new Map([['runner/token', await admin.registrationToken('/orgs/acme')]]);
-    const pods = new Map<string, Pod>();
-    await waitUntil(
-      'both CI jobs end',
-      async () => {
-        const { stdout } = await generate(folder, url, admin.token);
-        for (const job of readManifests(stdout)) {
-          const { name } = job.metadata;
-          if (!pods.has(name)) pods.set(name, startPod(job, { playground, runner: inject('builds').runner, secrets }));
-        }
-        return (await admin.jobs(LEVEL, 'completed')).length === 2;
-      },
-      { timeoutMs: 300_000 },
-    );
-    return await admin.jobs(LEVEL, 'completed');
-  }
-
-  async function logOf({ id }: ApiJob): Promise<string> {
-    return String(await gitea.admin.call('GET', `${LEVEL}/actions/jobs/${id}/logs`));
+    await site.admin.call('POST', `/repos/${REPOSITORY}/contents/groups/${branch}.yaml`, file);
+    await site.admin.call('POST', `/repos/${REPOSITORY}/pulls`, { title: branch, head: branch, base: 'main' });
   }
 
   it('the published workflow lets a good RunnerGroup pass, and fails for one that the policy denies', async () => {
-    const { admin, url } = gitea;
+    const { admin, playground, url } = site;
     const packages = playground.makeFolder('package');
     execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', packages]);
     const published = readFileSync(PUBLISHED, 'utf8');
@@ -101,9 +52,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
       .replace(/PACKAGE: .*/, `PACKAGE: ${packages}/argocd-gitea-runners-${packageJson.version}.tgz`)
       .replace('https://gitea.example.com', url);
     expect(published).toContain(CHECKOUT);
-    await admin.createOrg('acme');
     await admin.createOrg('platform');
-    await admin.createRepo('runners', 'acme');
     await admin.createRepo('policies', 'platform');
     await admin.call('PATCH', '/repos/platform/policies', { private: false });
     await admin.putFile('platform/policies', 'runners.yaml', POLICY);
@@ -112,9 +61,9 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     await admin.putFile(REPOSITORY, 'groups/ci.yaml', groupYaml('https://gitea.example.com').replace('linux', 'other'));
     await propose('good', '');
     await propose('bad', '  image: registry.evil.example.com/miner:1\n');
-    const jobs = await runAll();
+    const jobs = await site.runAll(LEVEL, 2);
 
-    const logs = await Promise.all(jobs.map(logOf));
+    const logs = await Promise.all(jobs.map((job) => admin.logOf(job)));
     const outcomes = jobs.map(
       ({ conclusion }, index) => `${conclusion} ${/groups\/\w+\.yaml|are valid/.exec(logs[index] ?? '')?.[0]}`,
     );
@@ -130,6 +79,5 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect(good[0]?.body).toContain('1 RunnerGroup would change, 1 would not');
     expect(good[0]?.body).toContain('| `runners/good` | `new` |');
     expect(bad[0]?.body).toContain('error: `groups/bad.yaml:15: spec.image: is "registry.evil');
-    passed = true;
   });
 });

@@ -173,19 +173,32 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Asks `check` every 100 ms until it is true. @throws after `timeoutMs`, or as soon as `running` has ended. */
-export async function waitUntil(
+/**
+ * Asks `check` every 100 ms until there is something, and returns that.
+ * @throws after `timeoutMs`, or as soon as `running` has ended.
+ */
+export async function waitUntil<T>(
   what: string,
-  check: () => Promise<boolean>,
-  { timeoutMs, running }: { readonly timeoutMs: number; readonly running?: Running },
-): Promise<void> {
+  check: () => T | false | undefined | Promise<T | false | undefined>,
+  { timeoutMs = 120_000, running }: { readonly timeoutMs?: number; readonly running?: Running } = {},
+): Promise<T> {
   const until = Date.now() + timeoutMs;
-  while (!(await check())) {
+  for (;;) {
+    const found = await check();
+    if (found) return found;
     const log = running ? `\n${tail(running.logFile)}` : '';
     if (running?.hasExited()) throw new Error(`${what}: the process has ended:${log}`);
     if (Date.now() > until) throw new Error(`${what}: not after ${timeoutMs / 1000} s${log}`);
     await sleep(100);
   }
+}
+
+/** The status of what is at this address; 0 while nobody answers. */
+export async function statusOf(url: string): Promise<number> {
+  return await fetch(url).then(
+    ({ status }) => status,
+    () => 0,
+  );
 }
 
 export function sleep(ms: number): Promise<void> {

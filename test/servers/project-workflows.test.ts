@@ -5,14 +5,10 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
-import type { ApiJob } from './account.ts';
-import { generate, type TestGroup, writeGroups } from './generate.ts';
-import { type Gitea, startGitea } from './gitea.ts';
-import { readManifests } from './manifest.ts';
-import { type Pod, startPod } from './pod.ts';
-import { Playground, waitUntil } from './process.ts';
+import { waitUntil } from './process.ts';
+import { useSite } from './site.ts';
 import { PLAIN_GIT } from './workflows.ts';
 
 const FOLDERS = ['.gitea/workflows', '.github/workflows'];
@@ -21,24 +17,14 @@ const VERSION = '1.27.3';
 const REPOSITORY = 'acme/product';
 /** Four jobs install the packages and build the program, two at a time. */
 const LONGEST_MS = 900_000;
-const RUNNERS: TestGroup = {
-  name: 'ci',
-  scope: { scope: 'org', org: 'acme' },
-  labels: ['ubuntu-latest:host'],
-  cap: 2,
-  secret: 'runner',
-};
+const RUNNERS = { name: 'ci', labels: ['ubuntu-latest:host'], cap: 2 };
 
 describe('the workflows', () => {
   it('are correct for actionlint', () => {
     const actionlint = join(inject('builds').actionlint, 'actionlint');
 
-    const printed = execFileSync(actionlint, [
-      '-shellcheck=',
-      '-pyflakes=',
-      ...files,
-      'docs/examples/check-runnergroups.yml',
-    ]);
+    const all = [...files, 'docs/examples/check-runnergroups.yml'];
+    const printed = execFileSync(actionlint, ['-shellcheck=', '-pyflakes=', ...all]);
 
     expect(printed.toString()).toBe('');
     expect(files).toHaveLength(6);
@@ -62,28 +48,13 @@ describe('the workflows', () => {
 });
 
 describe(`Gitea ${VERSION}`, () => {
-  let playground: Playground;
-  let gitea: Gitea;
-  let passed = true;
-
-  beforeAll(async () => {
-    playground = new Playground('project');
-    gitea = await startGitea(VERSION, inject('builds').gitea[VERSION], playground);
-    await gitea.admin.createOrg('acme');
-    await gitea.admin.call('POST', '/orgs/acme/repos', { name: 'product', default_branch: 'main', private: true });
+  const site = useSite('project', { version: VERSION, groups: [RUNNERS] }, async ({ admin }) => {
+    await admin.call('POST', '/orgs/acme/repos', { name: 'product', default_branch: 'main', private: true });
     push(adapted(readFileSync('.gitea/workflows/ci.yaml', 'utf8')));
     // Gitea notices a moment after the push that the repository is not empty any more.
     const Repository = z.object({ empty: z.boolean() });
-    await waitUntil(
-      'Gitea has the commit',
-      async () => !Repository.parse(await gitea.admin.call('GET', `/repos/${REPOSITORY}`)).empty,
-      { timeoutMs: 60_000 },
-    );
-  });
-
-  afterAll(async () => {
-    await playground.close(!passed);
-    if (!passed) process.stdout.write(`logs: ${playground.folder}\n`);
+    const isPushed = async () => !Repository.parse(await admin.call('GET', `/repos/${REPOSITORY}`)).empty;
+    await waitUntil('Gitea has the commit', isPushed);
   });
 
   /** The CI workflow as it can run here. */
@@ -97,7 +68,7 @@ describe(`Gitea ${VERSION}`, () => {
     ];
     for (const part of [checkouts, setups, tests, slowTests]) expect(text).toMatch(part);
     return text
-      .replaceAll(checkouts, () => PLAIN_GIT.replace('$RUNNER_TEMP/npm', playground.makeFolder('npm')))
+      .replaceAll(checkouts, () => PLAIN_GIT.replace('$RUNNER_TEMP/npm', site.playground.makeFolder('npm')))
       .replaceAll(setups, '')
       .replaceAll(tests, 'npx vitest run test/clients/tokens')
       .replaceAll(slowTests, '$1 -- test/planner/many-labels.test.ts\n$2 -- test/package/packed.test.ts\n')
@@ -108,7 +79,7 @@ describe(`Gitea ${VERSION}`, () => {
   /** The files of this folder as one commit. */
   function push(ci: string): void {
     // A folder of this process' own user inside: git asks for that.
-    const folder = join(playground.makeFolder('product'), 'files');
+    const folder = join(site.playground.makeFolder('product'), 'files');
     const list = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
       encoding: 'utf8',
     });
@@ -121,45 +92,16 @@ describe(`Gitea ${VERSION}`, () => {
     git('init', '--quiet', '--initial-branch=main');
     git('add', '--all');
     git('-c', 'user.name=t', '-c', 'user.email=t@example.com', 'commit', '--quiet', '--message=All');
-    const { host } = new URL(gitea.url);
-    git('push', '--quiet', `http://${gitea.admin.name}:${gitea.admin.token}@${host}/${REPOSITORY}.git`, 'main');
-  }
-
-  /** Does what Argo CD does until this many CI jobs have ended. */
-  async function runAll(count: number): Promise<readonly ApiJob[]> {
-    const { admin, url } = gitea;
-    const groups = playground.makeFolder('groups');
-    writeGroups(groups, url, [RUNNERS]);
-    const secrets = new Map([['runner/token', await admin.registrationToken('/orgs/acme')]]);
-    const pods = new Map<string, Pod>();
-    const ended = () => admin.jobs(`/repos/${REPOSITORY}`, 'completed');
-    await waitUntil(
-      `${count} CI jobs end`,
-      async () => {
-        const { stdout } = await generate(groups, url, admin.token);
-        for (const job of readManifests(stdout)) {
-          const { name } = job.metadata;
-          if (!pods.has(name)) pods.set(name, startPod(job, { playground, runner: inject('builds').runner, secrets }));
-        }
-        return (await ended()).length === count;
-      },
-      { timeoutMs: LONGEST_MS },
-    );
-    return await ended();
+    const { host } = new URL(site.url);
+    git('push', '--quiet', `http://${site.admin.name}:${site.admin.token}@${host}/${REPOSITORY}.git`, 'main');
   }
 
   it(
     'runs the CI workflow: check, tests on two versions of Node, packages',
     async () => {
-      passed = false;
+      const jobs = await site.runAll(`/repos/${REPOSITORY}`, 4, LONGEST_MS);
 
-      const jobs = await runAll(4);
-
-      const logs = await Promise.all(
-        jobs.map(async ({ id }) =>
-          String(await gitea.admin.call('GET', `/repos/${REPOSITORY}/actions/jobs/${id}/logs`)),
-        ),
-      );
+      const logs = await Promise.all(jobs.map((job) => site.admin.logOf(job)));
       const outcomes = jobs.map(({ name, conclusion }) => `${name}: ${conclusion}`);
       expect(outcomes.sort(), logs.map((log) => log.slice(-3000)).join('\n')).toEqual([
         'check: success',
@@ -170,7 +112,6 @@ describe(`Gitea ${VERSION}`, () => {
       expect(logs.join('\n')).toMatch(
         /Successfully packaged chart and saved it to: \S+gitea-runners-\d+\.\d+\.\d+\.tgz/,
       );
-      passed = true;
     },
     LONGEST_MS + 60_000,
   );
@@ -180,8 +121,8 @@ describe(`Gitea ${VERSION}`, () => {
       z.object({ file_name: z.string(), name: z.string(), about: z.string(), body: z.array(z.unknown()) }),
     );
 
-    const found = Templates.parse(await gitea.admin.call('GET', `/repos/${REPOSITORY}/issue_templates`));
-    const config = await gitea.admin.call('GET', `/repos/${REPOSITORY}/issue_config/validate`);
+    const found = Templates.parse(await site.admin.call('GET', `/repos/${REPOSITORY}/issue_templates`));
+    const config = await site.admin.call('GET', `/repos/${REPOSITORY}/issue_config/validate`);
 
     expect(found.map(({ file_name, body }) => [file_name, body.length])).toEqual([
       ['.github/ISSUE_TEMPLATE/bug.yml', 6],
@@ -191,14 +132,14 @@ describe(`Gitea ${VERSION}`, () => {
   });
 
   it('gets the page of a release, with its files', async () => {
-    const folder = playground.makeFolder('release');
+    const folder = site.playground.makeFolder('release');
     writeFileSync(join(folder, 'notes.md'), '### Added\n\n- A release.\n');
     writeFileSync(join(folder, 'gitea-runners-9.9.9.tgz'), 'not really');
-    const env = { PATH: process.env['PATH'], API: `${gitea.url}/api/v1`, REPOSITORY, TOKEN: gitea.admin.token };
+    const env = { PATH: process.env['PATH'], API: `${site.url}/api/v1`, REPOSITORY, TOKEN: site.admin.token };
 
     execFileSync(process.execPath, ['scripts/gitea-release.mjs', 'v9.9.9', folder], { env, stdio: 'pipe' });
 
-    const release = await gitea.admin.call('GET', `/repos/${REPOSITORY}/releases/tags/v9.9.9`);
+    const release = await site.admin.call('GET', `/repos/${REPOSITORY}/releases/tags/v9.9.9`);
     expect(release).toMatchObject({
       body: '### Added\n\n- A release.\n',
       draft: false,

@@ -16,129 +16,116 @@
  *                 queued; an older replace was cancelled; quick twice and broken are done; mia's quick is queued; one idle
  *                 runner at each level
  */
-import { inject, it } from 'vitest';
+import { describe, it } from 'vitest';
 import { runnerName } from '../../src/planner/names.ts';
 import type { Account, ApiJob } from './account.ts';
-import { takeJob } from './bare-runner.ts';
 import { GITEA_VERSIONS } from './build.ts';
-import { Cluster } from './cluster.ts';
-import { type Gitea, startGitea } from './gitea.ts';
-import type { RunnerJob } from './manifest.ts';
-import { Playground, waitUntil } from './process.ts';
+import { type RunnerJob, variantOf } from './manifest.ts';
+import { startPod } from './pod.ts';
+import { waitUntil } from './process.ts';
 import { EXAMPLE, LEVELS, Recording } from './recording.ts';
+import { type Site, useSite } from './site.ts';
 import { workflow } from './workflows.ts';
 
-const PATIENCE = { timeoutMs: 60_000 };
-
 /** Starts a runner for a job. */
-type Run = (job: ApiJob) => void;
+type Run = (job: ApiJob) => Promise<void>;
 
-it.each(GITEA_VERSIONS)('records Gitea %s', async (version) => {
-  const builds = inject('builds');
-  const playground = new Playground('record');
-  try {
-    const gitea = await startGitea(version, builds.gitea[version], playground);
-    const { admin } = gitea;
-    const mia = await prepare(admin);
-    const secrets = new Map<string, string>();
-    for (const [name, level] of Object.entries(LEVELS)) {
-      secrets.set(`${name}/token`, await (name === 'user' ? mia : admin).registrationToken(level));
-    }
-    const cluster = new Cluster({ playground, runner: builds.runner, secrets });
-    const jobs: RunnerJob[] = [];
-    const start = (wanted: Wanted): void => {
-      jobs.push(runnerJob(gitea.url, wanted));
-      cluster.sync(jobs, Date.now());
+describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
+  const site = useSite('record', { version, groups: [{ name: 'linux', labels: ['linux:host'], cap: 9 }] });
+
+  it('is recorded', async () => {
+    const { admin, gitea } = site;
+    const mia = await prepare(site);
+    let model: RunnerJob | undefined;
+    const start = async (level: string, name: string, labels: string): Promise<void> => {
+      model ??= (await site.manifests())[0];
+      if (!model) throw new Error('generate printed no Job');
+      const by = level === 'user' ? mia : admin;
+      const world = await site.world({ 'runner/token': await by.registrationToken(LEVELS[level] ?? '/admin') });
+      const { running } = startPod(variantOf(model, { GITEA_RUNNER_NAME: name, GITEA_RUNNER_LABELS: labels }), world);
+      void running.exited.then(() => site.playground.endSession(running));
     };
-    const run: Run = ({ id, run_attempt }) =>
-      start({ group: 'linux', level: 'org', labels: 'linux:host', id, run_attempt });
+    const run: Run = (job) => start('org', nameFor('linux', 'org', job), 'linux:host');
     const recording = new Recording(gitea, mia);
 
     await recording.lists('org', 'idle-');
-    await runTwice(admin, run, () => recording.lists('org', 'rerun-'));
-    await cancelSlowly(admin, run, () => recording.lists('org', 'cancelled-'));
-    await fillQueue(admin, run);
+    await runTwice(site, run, () => recording.lists('org', 'rerun-'));
+    await cancelSlowly(site, run, () => recording.lists('org', 'cancelled-'));
+    await fillQueue(site, run);
     await mia.dispatch('mia/mine', 'quick.yml');
-    let slot = 900;
-    for (const level of Object.keys(LEVELS)) {
-      start({ group: 'spare', level, labels: 'spare:host', id: slot++, run_attempt: 1 });
-    }
-    await waitUntil('idle runners register', async () => (await admin.runnerNames('/admin')).length === 5, PATIENCE);
+    for (const [index, level] of Object.keys(LEVELS).entries())
+      await start(level, nameFor('spare', level, { id: 900 + index, run_attempt: 1 }), 'spare:host');
+    await waitUntil('idle runners register', async () => (await admin.runners('/admin')).length === 5);
     for (const level of Object.keys(LEVELS)) await recording.lists(level);
     await recording.rest();
     await recording.errors();
-    if (version !== '1.26.0') {
-      await cancelBareRunner(gitea);
-      await recording.lists('org', 'cancelling-', '/orgs/beta');
-    }
-  } finally {
-    await playground.close();
-  }
+    if (version === '1.26.0') return;
+    await cancelBareRunner(site);
+    await recording.lists('org', 'cancelling-', '/orgs/beta');
+  });
 });
 
-async function prepare(admin: Account): Promise<Account> {
-  await admin.createOrg('acme');
-  await admin.createRepo('web', 'acme');
-  const mia = await admin.createUser('mia');
+async function prepare(site: Site): Promise<Account> {
+  const mia = await site.admin.createUser('mia');
   await mia.createRepo('mine');
   const name = JSON.stringify('x: "y"\n---\n# {{ }} \u001b[31m ../../etc');
   const runsOn = JSON.stringify(['linux', 'a: b', "it's", '{{ .x }}', '- y']);
-  const odd = workflow({ odd: { runsOn, seconds: 1 } }).replace('    steps:', `    name: ${name}\n    steps:`);
+  const odd = workflow({ odd: { runsOn } }).replace('    steps:', `    name: ${name}\n    steps:`);
   const files = {
-    'quick.yml': workflow({ quick: { runsOn: 'linux', seconds: 1 } }),
-    'broken.yml': workflow({ broken: { runsOn: 'linux', seconds: 1 } }).replace(/run: .*/, 'run: exit 1'),
+    'quick.yml': workflow({ quick: { runsOn: 'linux' } }),
+    'broken.yml': workflow({ broken: { runsOn: 'linux' } }).replace(/run: .*/, 'run: exit 1'),
     'cleanup.yml': workflow({ cleanup: { runsOn: 'linux', seconds: 6, lastSeconds: 5 } }, 'cleanup'),
     'build.yml': workflow({
       build: { runsOn: 'linux', seconds: 30 },
-      test: { runsOn: 'linux', seconds: 1, needs: 'build' },
-      gpu: { runsOn: 'gpu', seconds: 1, matrix: 3 },
+      test: { runsOn: 'linux', needs: 'build' },
+      gpu: { runsOn: 'gpu', matrix: 3 },
     }),
     'odd.yml': odd,
-    'replace.yml': workflow({ replace: { runsOn: 'gpu', seconds: 1 } }, 'replace'),
+    'replace.yml': workflow({ replace: { runsOn: 'gpu' } }, 'replace'),
   };
-  for (const [file, text] of Object.entries(files)) await admin.addWorkflow('acme/web', file, text);
+  await site.addRepository('web', files);
   await mia.addWorkflow('mia/mine', 'quick.yml', files['quick.yml']);
   return mia;
 }
 
-async function runTwice(admin: Account, run: Run, queuedAgain: () => Promise<void>): Promise<void> {
+async function runTwice(site: Site, run: Run, queuedAgain: () => Promise<void>): Promise<void> {
+  const { admin } = site;
   await admin.dispatch('acme/web', 'quick.yml');
-  const quick = await queuedJob(admin, 'quick');
-  run(quick);
+  const quick = await site.job('quick', 'queued');
+  await run(quick);
   await finished(admin);
   await admin.dispatch('acme/web', 'broken.yml');
-  run(await queuedJob(admin, 'broken'));
+  await run(await site.job('broken', 'queued'));
   await finished(admin);
   await admin.rerun('acme/web', quick);
-  const again = await queuedJob(admin, 'quick');
+  const again = await site.job('quick', 'queued');
   await queuedAgain();
-  run(again);
+  await run(again);
   await finished(admin);
 }
 
-async function cancelSlowly(admin: Account, run: Run, justCancelled: () => Promise<void>): Promise<void> {
+async function cancelSlowly(site: Site, run: Run, justCancelled: () => Promise<void>): Promise<void> {
+  const { admin } = site;
   await admin.dispatch('acme/web', 'cleanup.yml');
-  run(await queuedJob(admin, 'cleanup'));
-  await running(admin);
+  await run(await site.job('cleanup', 'queued'));
+  await site.job('cleanup', 'in_progress');
   await admin.dispatch('acme/web', 'cleanup.yml');
-  const next = await queuedJob(admin, 'cleanup');
-  await waitUntil('the first is cancelled', async () => (await count(admin, 'in_progress')) === 0, PATIENCE);
+  const next = await site.job('cleanup', 'queued');
+  await waitUntil('the first is cancelled', async () => (await count(admin, 'in_progress')) === 0);
   await justCancelled();
-  run(next);
+  await run(next);
   await finished(admin);
 }
 
-async function fillQueue(admin: Account, run: Run): Promise<void> {
-  await admin.dispatch('acme/web', 'build.yml');
-  run(await queuedJob(admin, 'build'));
-  await running(admin);
-  await admin.dispatch('acme/web', 'odd.yml');
-  await admin.dispatch('acme/web', 'replace.yml');
-  await admin.dispatch('acme/web', 'replace.yml');
+async function fillQueue(site: Site, run: Run): Promise<void> {
+  await site.admin.dispatch('acme/web', 'build.yml');
+  await run(await site.job('build', 'queued'));
+  await site.job('build', 'in_progress');
+  for (const file of ['odd.yml', 'replace.yml', 'replace.yml']) await site.admin.dispatch('acme/web', file);
 }
 
-async function cancelBareRunner({ admin, url }: Gitea): Promise<void> {
-  const labels = ['linux'];
+async function cancelBareRunner(site: Site): Promise<void> {
+  const { admin } = site;
   await admin.createOrg('beta');
   await admin.createRepo('web', 'beta');
   await admin.addWorkflow('beta/web', 'stay.yml', workflow({ stay: { runsOn: 'linux', seconds: 60 } }, 'stay'));
@@ -146,67 +133,21 @@ async function cancelBareRunner({ admin, url }: Gitea): Promise<void> {
   const [job] = await admin.jobs('/orgs/beta', 'queued');
   if (job === undefined) throw new Error('no job of beta is queued');
   const registrationToken = await admin.registrationToken('/orgs/beta');
-  await takeJob(url, { name: nameFor('linux', 'org', job), registrationToken, labels });
+  const runner = await site.idleRunner(nameFor('linux', 'org', job), 'linux', registrationToken);
+  await runner.take();
   await admin.dispatch('beta/web', 'stay.yml');
 }
 
-async function queuedJob(admin: Account, name: string): Promise<ApiJob> {
-  for (;;) {
-    const job = (await admin.jobs('/orgs/acme', 'queued')).find((one) => one.name === name);
-    if (job) return job;
-    await waitUntil(`${name} is queued`, async () => (await count(admin, 'queued')) > 0, PATIENCE);
-  }
-}
-
-async function running(admin: Account): Promise<void> {
-  await waitUntil('a job runs', async () => (await count(admin, 'in_progress')) > 0, PATIENCE);
-}
-
 async function finished(admin: Account): Promise<void> {
-  await waitUntil('all jobs end', async () => (await count(admin, 'queued', 'in_progress')) === 0, PATIENCE);
-  await waitUntil('all runners end', async () => (await admin.runnerNames('/admin')).length === 0, PATIENCE);
+  await waitUntil('all jobs end', async () => (await count(admin, 'queued', 'in_progress')) === 0);
+  await waitUntil('all runners end', async () => (await admin.runners('/admin')).length === 0);
 }
 
 async function count(admin: Account, ...states: readonly string[]): Promise<number> {
   return (await admin.jobs('/orgs/acme', ...states)).length;
 }
 
-interface Wanted {
-  readonly group: string;
-  readonly level: string;
-  readonly labels: string;
-  readonly id: number;
-  readonly run_attempt: number;
-}
-
 function nameFor(group: string, level: string, job: Pick<ApiJob, 'id' | 'run_attempt'>): string {
   const key = { namespace: 'runners', name: group, origin: EXAMPLE, templateHash: level };
   return runnerName('', key, { id: job.id, attempt: job.run_attempt }, 0);
-}
-
-function runnerJob(url: string, { group, level, labels, id, run_attempt }: Wanted): RunnerJob {
-  const name = nameFor(group, level, { id, run_attempt });
-  const env = [
-    { name: 'GITEA_INSTANCE_URL', value: url },
-    { name: 'GITEA_RUNNER_REGISTRATION_TOKEN', valueFrom: { secretKeyRef: { name: level, key: 'token' } } },
-    { name: 'GITEA_RUNNER_EPHEMERAL', value: 'true' },
-    { name: 'GITEA_RUNNER_NAME', value: name },
-    { name: 'GITEA_RUNNER_LABELS', value: labels },
-    { name: 'HOME', value: '/data' },
-  ];
-  const container = { name: 'runner', env, volumeMounts: [{ name: 'data', mountPath: '/data' }] };
-  // The runner's own script registers.
-  const register = { ...container, name: 'register', command: ['true'] };
-  return {
-    apiVersion: 'batch/v1',
-    kind: 'Job',
-    metadata: { name, namespace: 'runners', labels: {}, annotations: {} },
-    spec: {
-      ttlSecondsAfterFinished: 600,
-      template: {
-        metadata: { annotations: {} },
-        spec: { terminationGracePeriodSeconds: 30, initContainers: [register], containers: [container] },
-      },
-    },
-  };
 }

@@ -1,56 +1,32 @@
 /** Registration tokens of a real Gitea: which rights they need, and `serve`, which puts them into a Secret. */
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { giteaClient } from '../../src/clients/gitea/observe.ts';
+import { describe, expect, it } from 'vitest';
 import { readRegistrationToken, registrationLevel } from '../../src/clients/gitea/registrations.ts';
-import { Deadline } from '../../src/clients/http/request.ts';
-import { Token } from '../../src/clients/tokens/token.ts';
 import type { Scope } from '../../src/shared/scope.ts';
 import { startFakeCluster } from '../serve/fake-cluster.ts';
 import { managedGroup } from '../serve/managed-group.ts';
 import { failureOf } from '../support/failure-of.ts';
 import { startQuietServe } from '../support/quiet-serve.ts';
 import type { Account } from './account.ts';
-import { takeJob } from './bare-runner.ts';
-import { type Gitea, startGitea } from './gitea.ts';
-import { Playground, waitUntil } from './process.ts';
+import { GITEA_VERSIONS } from './build.ts';
+import { waitUntil } from './process.ts';
+import { useSite } from './site.ts';
 import { workflow } from './workflows.ts';
 
-const within = { timeoutMs: 60_000 };
-const REPOSITORY = 'acme/web';
-
-describe.each(['1.26.0', '1.27.3'] as const)('Gitea %s', (version) => {
-  let playground: Playground;
-  let gitea: Gitea;
+describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   let mia: Account;
-  let passed = false;
 
-  beforeAll(async () => {
-    playground = new Playground(`registration-secrets-${version}`);
-    gitea = await startGitea(version, inject('builds').gitea[version], playground);
-    const { admin } = gitea;
+  const repositories = { web: { 'one.yml': workflow({ one: { runsOn: 'linux' } }) } };
+  const site = useSite('registration-secrets', { version, repositories }, async ({ admin }) => {
     mia = await admin.createUser('mia');
-    await admin.createOrg('acme');
-    await admin.createRepo('web', 'acme');
-    await admin.addWorkflow(REPOSITORY, 'one.yml', workflow({ one: { runsOn: 'linux', seconds: 1 } }));
   });
-
-  afterAll(async () => {
-    await playground.close(!passed);
-    if (!passed) process.stdout.write(`logs: ${playground.folder}\n`);
-  });
+  const whoMay = ({ kind }: Scope): Account => (kind === 'user' ? mia : site.admin);
 
   /** What `serve` asks. */
   async function ask(scope: Scope, apiToken: string): Promise<string> {
-    const http = giteaClient({ deadlineMs: 10_000, env: {} });
-    try {
-      const token = new Token(apiToken, gitea.url);
-      const access = { http, url: gitea.url, token, deadline: new Deadline(10_000), versions: new Map() };
-      const level = await registrationLevel(access, scope);
-      if (!level) throw new Error('no level');
-      return await readRegistrationToken(access, level);
-    } finally {
-      await http.close();
-    }
+    const access = site.access(apiToken);
+    const level = await registrationLevel(access, scope);
+    if (!level) throw new Error('no level');
+    return await readRegistrationToken(access, level);
   }
 
   const scopes = [
@@ -60,28 +36,27 @@ describe.each(['1.26.0', '1.27.3'] as const)('Gitea %s', (version) => {
     ['user', '/user', { kind: 'user', user: 'mia' }],
   ] as const;
 
-  it.each(scopes)('write:%s is enough at %s, and the same token comes each time', async (scope, level, of) => {
-    const by = of.kind === 'user' ? mia : gitea.admin;
-    const apiToken = await by.createToken([`write:${scope}`]);
+  it.each(scopes)('write:%s is enough at %s, and the same token comes each time', async (right, level, scope) => {
+    const by = whoMay(scope);
+    const apiToken = await by.createToken([`write:${right}`]);
 
-    const tokens = [await ask(of, apiToken), await ask(of, apiToken)];
+    const tokens = [await ask(scope, apiToken), await ask(scope, apiToken)];
 
     expect(tokens).toEqual(Array(2).fill(await by.registrationToken(level)));
   });
 
-  it.each(scopes)('a token with read:%s is refused, and the message names the scope', async (scope, _, of) => {
-    const by = of.kind === 'user' ? mia : gitea.admin;
-    const apiToken = await by.createToken([`read:${scope}`]);
+  it.each(scopes)('a token with read:%s is refused, and the message names the scope', async (right, _, scope) => {
+    const apiToken = await whoMay(scope).createToken([`read:${right}`]);
 
-    const { code, message } = await failureOf(ask(of, apiToken));
+    const { code, message } = await failureOf(ask(scope, apiToken));
 
     expect(code).toBe('GR-GITEA-02');
-    expect(message).toContain(`the token lacks scope write:${scope}`);
+    expect(message).toContain(`the token lacks scope write:${right}`);
     expect(message).not.toContain(apiToken);
   });
 
   it('serve fills an empty Secret, and a runner registers with what is in it', async () => {
-    const { admin, url } = gitea;
+    const { admin, url } = site;
     const cluster = await startFakeCluster();
     cluster.put('runnergroups', managedGroup(url));
     cluster.put('secrets', { metadata: { namespace: 'runners', name: 'gitea-runner' } });
@@ -90,20 +65,15 @@ describe.each(['1.26.0', '1.27.3'] as const)('Gitea %s', (version) => {
       env: { GITEA_URL: url, GITEA_TOKEN: await admin.createToken(['write:organization']) },
       registrationSecrets: ['gitea-runner'],
     });
-    const found = (): string =>
-      Buffer.from((cluster.all('secrets')[0]?.['data'] as { token?: string })?.token ?? '', 'base64').toString();
-    try {
-      await waitUntil('the Secret is filled', async () => found() !== '', within);
-    } finally {
-      await end();
-    }
-    await admin.dispatch(REPOSITORY, 'one.yml');
-    await waitUntil('a job', async () => (await admin.jobs('/orgs/acme', 'queued')).length === 1, within);
-    await takeJob(url, { name: 'with-that-token', registrationToken: found(), labels: ['linux'] });
+    const written = () => (cluster.all('secrets')[0]?.['data'] as { token?: string } | undefined)?.token;
+    const filled = await waitUntil('the Secret is filled', written).finally(end);
+    const registrationToken = Buffer.from(filled, 'base64').toString();
+    await admin.dispatch('acme/web', 'one.yml');
+    await site.job('one', 'queued');
+    await (await site.idleRunner('with-that-token', 'linux', registrationToken)).take();
 
     const [job] = await admin.jobs('/orgs/acme', 'in_progress');
     expect(job?.runner_name).toBe('with-that-token');
-    expect(JSON.stringify(events)).not.toContain(found());
-    passed = true;
+    expect(JSON.stringify(events)).not.toContain(registrationToken);
   });
 });

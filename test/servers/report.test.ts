@@ -1,66 +1,26 @@
 /** `report` on a real Gitea: a chain of jobs, a failure, a re-run, and the nightly clean-up; compared with what the test's own clock saw. */
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Usage } from '../../src/observe/usage.ts';
 import { runnerName } from '../../src/planner/names.ts';
-import type { ApiJob } from './account.ts';
-import { IdleRunner, type Result } from './bare-runner.ts';
-import { writeGroups } from './generate.ts';
-import { type Gitea, startGitea } from './gitea.ts';
-import { Playground, sleep, waitUntil } from './process.ts';
-import { runProgram } from './program.ts';
+import type { Result } from './bare-runner.ts';
+import { GITEA_VERSIONS } from './build.ts';
+import { sleep, waitUntil } from './process.ts';
+import { useSite } from './site.ts';
 import { workflow } from './workflows.ts';
 
 const REPOSITORY = 'acme/web';
-const within = { timeoutMs: 60_000 };
-const GROUP = { name: 'ci', scope: { scope: 'org', org: 'acme' }, labels: ['linux:host'], cap: 9, secret: 'runner' };
+const CHAIN = workflow({ build: { runsOn: 'linux' }, test: { runsOn: 'linux', needs: 'build' } });
+const GROUP = { name: 'ci', labels: ['linux:host'], cap: 9 };
 
-describe.each(['1.26.0', '1.27.3'] as const)('Gitea %s', (version) => {
-  let playground: Playground;
-  let gitea: Gitea;
-  let folder: string;
-  let passed = false;
-
-  beforeAll(async () => {
-    playground = new Playground(`report-${version}`);
-    gitea = await startGitea(version, inject('builds').gitea[version], playground);
-    folder = playground.makeFolder('groups');
-    writeGroups(folder, gitea.url, [GROUP]);
-    const { admin } = gitea;
-    await admin.createOrg('acme');
-    await admin.createRepo('web', 'acme');
-    const jobs = { build: { runsOn: 'linux', seconds: 1 }, test: { runsOn: 'linux', seconds: 1, needs: 'build' } };
-    await admin.addWorkflow(REPOSITORY, 'chain.yml', workflow(jobs));
-  });
-
-  afterAll(async () => {
-    await playground.close(!passed);
-    if (!passed) process.stdout.write(`logs: ${playground.folder}\n`);
-  });
-
-  async function queued(name: string): Promise<ApiJob> {
-    let found: ApiJob | undefined;
-    await waitUntil(
-      `${name} is queued`,
-      async () => {
-        found = (await gitea.admin.jobs('/orgs/acme', 'queued')).find((job) => job.name === name);
-        return found !== undefined;
-      },
-      within,
-    );
-    if (!found) throw new Error(`no job ${name}`);
-    return found;
-  }
+describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
+  const site = useSite('report', { version, repositories: { web: { 'chain.yml': CHAIN } }, groups: [GROUP] });
 
   /** Lets the job wait, and run, for so many seconds. */
   async function runJob(name: string, waitS: number, runS: number, result: Result) {
     const readyMs = Date.now();
-    const { id, run_attempt: attempt } = await queued(name);
-    const named = { namespace: 'runners', name: 'ci', origin: gitea.url, templateHash: '' };
-    const runner = await IdleRunner.register(gitea.url, {
-      name: runnerName('', named, { id, attempt }, 0),
-      registrationToken: await gitea.admin.registrationToken('/orgs/acme'),
-      labels: ['linux'],
-    });
+    const { id, run_attempt: attempt } = await site.job(name, 'queued');
+    const named = { namespace: 'runners', name: 'ci', origin: site.url, templateHash: '' };
+    const runner = await site.idleRunner(runnerName('', named, { id, attempt }, 0), 'linux');
     await sleep(waitS * 1000);
     const startedMs = Date.now();
     await runner.take();
@@ -70,30 +30,22 @@ describe.each(['1.26.0', '1.27.3'] as const)('Gitea %s', (version) => {
   }
 
   async function report(by: string): Promise<Usage & { readonly isWhole: boolean }> {
-    const env = { GITEA_URL: gitea.url, GITEA_TOKEN: gitea.admin.token };
-    const { exit, stderr, stdout } = await runProgram(
-      ['report', '--cluster', 'off', '--since', '1h', '--by', by, '-o', 'json', folder],
-      env,
-    );
-    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+    const words = ['report', '--cluster', 'off', '--since', '1h', '--by', by, '-o', 'json'];
+    const { code, stderr, stdout } = await site.ours([...words, site.folder]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     return JSON.parse(stdout) as Usage & { readonly isWhole: boolean };
   }
 
   it('tells what the clock of the test saw, counts a copied row once, and says what Gitea forgets', async () => {
-    const { admin } = gitea;
+    const { admin } = site;
     await admin.dispatch(REPOSITORY, 'chain.yml');
     const build = await runJob('build', 4, 6, 'RESULT_SUCCESS');
     const failed = await runJob('test', 3, 5, 'RESULT_FAILURE');
-    const done = async (): Promise<ApiJob | undefined> =>
-      (await admin.jobs('/orgs/acme', 'failure')).find(({ name }) => name === 'test');
-    await waitUntil('the failure is shown', async () => (await done()) !== undefined, within);
-    const job = await done();
-    if (!job) throw new Error('no failed job');
-    await admin.rerun(REPOSITORY, job);
+    await admin.rerun(REPOSITORY, await site.job('test', 'failure'));
     const again = await runJob('test', 5, 7, 'RESULT_SUCCESS');
     // Up to 1.26 the re-run has taken the row of the failure.
     const seen = version === '1.26.0' ? [build, again] : [build, failed, again];
-    await waitUntil('all have ended', async () => (await admin.jobs('/orgs/acme', 'in_progress')).length === 0, within);
+    await waitUntil('all have ended', async () => (await admin.jobs('/orgs/acme', 'in_progress')).length === 0);
 
     const usage = await report('workflow');
 
@@ -111,11 +63,10 @@ describe.each(['1.26.0', '1.27.3'] as const)('Gitea %s', (version) => {
     await admin.call('POST', '/admin/cron/cleanup_actions');
     const forgotten = async (): Promise<boolean> =>
       (await admin.jobs('/orgs/acme', 'completed')).every(({ runner_name }) => !runner_name);
-    await waitUntil('Gitea has forgotten the runners', forgotten, within);
+    await waitUntil('Gitea has forgotten the runners', forgotten);
 
     expect((await report('group')).rows).toMatchObject([
       { name: 'runners/ci', jobs: seen.length, byLabels: seen.length, ciMinutes: usage.total.ciMinutes },
     ]);
-    passed = true;
   });
 });

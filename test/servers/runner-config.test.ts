@@ -2,42 +2,20 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import type { ApiJob } from './account.ts';
 import { cacheAction } from './actions-cache.ts';
-import { generate, writeGroups } from './generate.ts';
-import { type Gitea, startGitea } from './gitea.ts';
-import { readManifests } from './manifest.ts';
 import { type Pod, startPod } from './pod.ts';
-import { freePort, Playground, tail, waitUntil } from './process.ts';
+import { freePort, statusOf, tail, waitUntil } from './process.ts';
+import { useSite } from './site.ts';
 
-const VERSION = '1.27.3';
 const SECRET = "it's the 'secret' of the cache";
-const within = { timeoutMs: 90_000 };
 
-let playground: Playground;
-let gitea: Gitea;
 let cacheUrl: string;
-let passed = true;
-
-beforeAll(async () => {
-  playground = new Playground('runner-config');
-  gitea = await startGitea(VERSION, inject('builds').gitea[VERSION], playground);
-  await gitea.admin.createOrg('acme');
+const site = useSite('runner-config', { version: '1.27.3' }, async () => {
   cacheUrl = await startCacheServer();
-});
-
-afterEach(({ task }) => {
-  passed &&= task.result?.state !== 'fail';
-});
-
-afterAll(async () => {
-  await playground.close(!passed);
-  if (!passed)
-    process.stdout.write(`logs: ${playground.folder}
-`);
 });
 
 const Deployment = z.object({
@@ -53,6 +31,7 @@ async function startCacheServer(): Promise<string> {
   const [found] = documents.map((each) => Deployment.safeParse(each.toJS())).filter(({ success }) => success);
   const [shell = '', flag = '', script = '', name = ''] = found?.data?.spec.template.spec.containers[0].command ?? [];
   const port = await freePort();
+  const { playground } = site;
   const config = join(playground.makeFolder('cache-config'), 'config.yaml');
   const words = [name, config, playground.makeFolder('cache'), '127.0.0.1', String(port)];
   const running = playground.start({
@@ -64,12 +43,7 @@ async function startCacheServer(): Promise<string> {
     logFile: join(playground.folder, 'cache.log'),
   });
   const url = `http://127.0.0.1:${port}`;
-  const answers = () =>
-    fetch(url).then(
-      () => true,
-      () => false,
-    );
-  await waitUntil('the cache server answers', answers, { ...within, running });
+  await waitUntil('the cache server answers', () => statusOf(url), { running });
   return url;
 }
 
@@ -77,29 +51,20 @@ async function startCacheServer(): Promise<string> {
 async function podFor(
   name: string,
   more: Readonly<Record<string, unknown>>,
-  before: () => Promise<unknown> = async () => undefined,
+  before?: () => Promise<unknown>,
 ): Promise<Pod> {
-  const { admin, url } = gitea;
-  const folder = playground.makeFolder('groups', name);
-  const scope = { scope: 'org', org: 'acme' };
-  writeGroups(folder, url, [{ name, scope, labels: [`${name}:host`], cap: 1, secret: 'runner', more }]);
-  const { stdout, stderr } = await generate(folder, url, admin.token);
-  const [job] = readManifests(stdout);
-  if (!job) throw new Error(`generate printed no Job: ${stderr}`);
-  const secrets = new Map([
-    ['runner/token', await admin.registrationToken('/orgs/acme')],
-    ['cache/secret', SECRET],
-  ]);
-  await before();
-  return startPod(job, { playground, runner: inject('builds').runner, secrets });
+  site.writeGroups([{ name, labels: [`${name}:host`], cap: 1, more }]);
+  const [job] = await site.manifests();
+  if (!job) throw new Error('generate printed no Job');
+  const world = await site.world({ 'cache/secret': SECRET });
+  await before?.();
+  return startPod(job, world);
 }
 
-/** A private repository with these files. */
-async function repository(name: string, files: Readonly<Record<string, string>>): Promise<`${string}/${string}`> {
-  const path = `acme/${name}` as const;
-  await gitea.admin.createRepo(name, 'acme');
-  for (const [file, text] of Object.entries(files)) await gitea.admin.putFile(path, file, text);
-  return path;
+/** A private repository with a workflow `ci.yml` of these steps. */
+async function repository(label: string, steps: readonly object[]): Promise<`${string}/${string}`> {
+  await site.addRepository(label, { 'ci.yml': workflow(label, steps) });
+  return `acme/${label}`;
 }
 
 /** A workflow of one job, started by hand. */
@@ -108,20 +73,17 @@ function workflow(label: string, steps: readonly object[]): string {
 }
 
 const newest = async (path: `${string}/${string}`): Promise<ApiJob | undefined> =>
-  (await gitea.admin.jobs(`/repos/${path}`)).at(-1);
+  (await site.admin.jobs(`/repos/${path}`)).at(-1);
 
-async function logOf(path: string, job: ApiJob | undefined): Promise<string> {
-  const { body, status } = await gitea.admin.ask('GET', `/repos/${path}/actions/jobs/${job?.id}/logs`);
-  return status === 200 ? String(body) : '';
-}
+const logOf = async (job: ApiJob | undefined): Promise<string> => (job ? await site.admin.logOf(job) : '');
 
 /** Starts a workflow and the runner for it, and waits until both have ended. */
 async function ran(path: `${string}/${string}`, file: string, label: string, more: Readonly<Record<string, unknown>>) {
-  await gitea.admin.dispatch(path, file);
+  await site.admin.dispatch(path, file);
   const pod = await podFor(label, more);
-  await waitUntil(`the runner ${label} ends`, async () => pod.running.hasExited(), { timeoutMs: 180_000 });
+  await waitUntil(`the runner ${label} ends`, pod.running.hasExited, { timeoutMs: 180_000 });
   const job = await newest(path);
-  return { conclusion: job?.conclusion, log: await logOf(path, job) };
+  return { conclusion: job?.conclusion, log: await logOf(job) };
 }
 
 it('knows the keys that the runner itself lists', () => {
@@ -136,22 +98,20 @@ it('lets a second runner restore what the first one saved, and no other reposito
   const clone = {
     run: `git clone -q "$(echo "$GITHUB_SERVER_URL" | sed "s|//|//x:${'$'}{{ github.token }}@|")/$GITHUB_REPOSITORY" .`,
   };
-  const action = Object.fromEntries(Object.entries(cacheAction()).map(([file, text]) => [`cache/${file}`, text]));
   const use = (what: string) => ({ uses: './cache', with: { do: what, path: 'kept', key: 'k1' } });
   const note = { run: 'mkdir kept && echo "written by the first runner" > kept/note' };
   const show = { run: 'cat kept/note || echo "nothing is kept"' };
   const restore = (label: string) => workflow(label, [clone, use('restore'), show]);
-  const web = await repository('web', {
-    ...action,
-    '.gitea/workflows/save.yml': workflow('saver', [clone, note, use('save')]),
-    '.gitea/workflows/restore.yml': restore('restorer'),
-  });
-  const other = await repository('other', { ...action, '.gitea/workflows/restore.yml': restore('stranger') });
+  const save = workflow('saver', [clone, note, use('save')]);
+  await site.addRepository('web', { 'save.yml': save, 'restore.yml': restore('restorer') });
+  await site.addRepository('other', { 'restore.yml': restore('stranger') });
+  for (const [file, text] of Object.entries(cacheAction()))
+    for (const path of ['acme/web', 'acme/other']) await site.admin.putFile(path, `cache/${file}`, text);
   const cache = { url: cacheUrl, secretRef: { name: 'cache', key: 'secret' } };
 
-  const first = await ran(web, 'save.yml', 'saver', { cache });
-  const second = await ran(web, 'restore.yml', 'restorer', { cache });
-  const third = await ran(other, 'restore.yml', 'stranger', { cache });
+  const first = await ran('acme/web', 'save.yml', 'saver', { cache });
+  const second = await ran('acme/web', 'restore.yml', 'restorer', { cache });
+  const third = await ran('acme/other', 'restore.yml', 'stranger', { cache });
 
   expect([first.conclusion, second.conclusion, third.conclusion], first.log + second.log + third.log).toEqual(
     Array(3).fill('success'),
@@ -164,9 +124,7 @@ it('lets a second runner restore what the first one saved, and no other reposito
 });
 
 it('runs setupCommand before it registers; the CI job finds what that left, and the variables of runnerConfig', async () => {
-  const path = await repository('prepared', {
-    '.gitea/workflows/ci.yml': workflow('prepared', [{ run: 'echo "$(cat "$HOME/note") and $FROM_CONFIG"' }]),
-  });
+  const path = await repository('prepared', [{ run: 'echo "$(cat "$HOME/note") and $FROM_CONFIG"' }]);
 
   const { conclusion, log } = await ran(path, 'ci.yml', 'prepared', {
     setupCommand: ['sh', '-c', 'echo "set up, token: $GITEA_RUNNER_REGISTRATION_TOKEN." > note'],
@@ -179,9 +137,7 @@ it('runs setupCommand before it registers; the CI job finds what that left, and 
 
 it("shows the runner's own metrics when the group switches them on", async () => {
   const addr = `127.0.0.1:${await freePort()}`;
-  const path = await repository('metered', {
-    '.gitea/workflows/ci.yml': workflow('metered', [{ run: `curl -sS http://${addr}/metrics` }]),
-  });
+  const path = await repository('metered', [{ run: `curl -sS http://${addr}/metrics` }]);
 
   const { conclusion, log } = await ran(path, 'ci.yml', 'metered', {
     runnerConfig: { metrics: { enabled: true, addr } },
@@ -194,17 +150,26 @@ it("shows the runner's own metrics when the group switches them on", async () =>
 describe('gracefulStopSeconds', () => {
   /** A runner at work; its CI job ends when the file `go` is there. */
   async function atWork(label: string, seconds: number) {
-    const go = join(playground.makeFolder('released', label), 'go');
+    const go = join(site.playground.makeFolder('released', label), 'go');
     const step = {
       run: `echo "the step has begun"; until [ -e '${go}' ]; do sleep 0.1; done; echo "the step has ended"`,
     };
-    const path = await repository(label, { '.gitea/workflows/ci.yml': workflow(label, [step]) });
-    await gitea.admin.dispatch(path, 'ci.yml');
+    const path = await repository(label, [step]);
+    await site.admin.dispatch(path, 'ci.yml');
     const pod = await podFor(label, { gracefulStopSeconds: seconds });
-    const begun = async () => (await logOf(path, await newest(path))).includes('the step has begun');
-    await waitUntil('the step begins', begun, { ...within, running: pod.running });
+    const begun = async () => (await logOf(await newest(path))).includes('the step has begun');
+    await waitUntil('the step begins', begun, { running: pod.running });
     return { path, pod, go };
   }
+
+  /** The runner is told to end, and says how long it has. */
+  async function stop({ running }: Pod, patience: string): Promise<void> {
+    running.signal('SIGTERM');
+    const waits = () => tail(running.logFile).includes(`waiting ${patience} for running jobs`);
+    await waitUntil('the runner is asked to end', waits, { running });
+  }
+
+  const hasEnded = (log: string) => log.split('\n').some((line) => line.endsWith('Z the step has ended'));
 
   // The runner 1.0.8 forgets the error of a CI job that it cuts (act/runner/job_executor.go makes a new context for the last steps).
   it.each([
@@ -213,17 +178,15 @@ describe('gracefulStopSeconds', () => {
   ])('%i: a CI job that takes longer ends with its pod, and is never a success', async (seconds, patience) => {
     const { path, pod } = await atWork(`cut-${seconds}`, seconds);
 
-    pod.running.signal('SIGTERM');
-    const waits = async () => tail(pod.running.logFile).includes(`waiting ${patience} for running jobs`);
-    await waitUntil('the runner is asked to end', waits, { ...within, running: pod.running });
+    await stop(pod, patience);
     expect(pod.graceSeconds).toBe(seconds + 30);
     // What the kubelet does after `graceSeconds`.
     pod.running.signal('SIGKILL');
-    await waitUntil('the runner ends', async () => pod.running.hasExited(), within);
+    await waitUntil('the runner ends', pod.running.hasExited);
 
     const job = await newest(path);
     // The log has the command, too.
-    expect((await logOf(path, job)).split('\n').some((line) => line.endsWith('Z the step has ended'))).toBe(false);
+    expect(hasEnded(await logOf(job))).toBe(false);
     // Gitea shows it as failed after ZOMBIE_TASK_TIMEOUT, 10 minutes.
     expect([job?.status, job?.conclusion ?? '']).toEqual(['in_progress', '']);
   });
@@ -231,29 +194,27 @@ describe('gracefulStopSeconds', () => {
   it('30: a stopped runner finishes a CI job that ends within it', async () => {
     const { path, pod, go } = await atWork('kept', 30);
 
-    pod.running.signal('SIGTERM');
-    const waits = async () => tail(pod.running.logFile).includes('waiting 2m0s for running jobs');
-    await waitUntil('the runner is asked to end', waits, within);
+    await stop(pod, '2m0s');
     writeFileSync(go, '');
-    await waitUntil('the runner ends', async () => pod.running.hasExited(), within);
+    await waitUntil('the runner ends', pod.running.hasExited);
 
     const job = await newest(path);
     expect(job?.conclusion).toBe('success');
-    expect((await logOf(path, job)).split('\n').some((line) => line.endsWith('Z the step has ended'))).toBe(true);
+    expect(hasEnded(await logOf(job))).toBe(true);
   });
 
   it('10800: an idle runner ends at once, and its row stays in Gitea, offline or about to be', async () => {
-    const path = await repository('idle', { '.gitea/workflows/ci.yml': workflow('idle', [{ run: 'true' }]) });
-    await gitea.admin.dispatch(path, 'ci.yml');
-    const jobIsGone = () => gitea.admin.call('DELETE', `/repos/${path}`);
+    const path = await repository('idle', [{ run: 'true' }]);
+    await site.admin.dispatch(path, 'ci.yml');
+    const jobIsGone = () => site.admin.call('DELETE', `/repos/${path}`);
     const pod = await podFor('idle', { gracefulStopSeconds: 10_800 }, jobIsGone);
-    const here = async () => (await gitea.admin.runnerNames('/orgs/acme')).some((name) => name.startsWith('idle-'));
-    await waitUntil('it registers', here, { ...within, running: pod.running });
-    const idles = async () => tail(pod.running.logFile).includes('declare successfully');
-    await waitUntil('it waits for work', idles, { ...within, running: pod.running });
+    const here = async () => (await site.admin.runnerNames('/orgs/acme')).some((name) => name.startsWith('idle-'));
+    await waitUntil('it registers', here, { running: pod.running });
+    const idles = () => tail(pod.running.logFile).includes('declare successfully');
+    await waitUntil('it waits for work', idles, { running: pod.running });
 
     pod.running.signal('SIGTERM');
-    await waitUntil('the runner ends', async () => pod.running.hasExited(), within);
+    await waitUntil('the runner ends', pod.running.hasExited);
 
     expect(await pod.running.exited).toBe(0);
     expect(await here()).toBe(true);

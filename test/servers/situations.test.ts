@@ -2,24 +2,18 @@
  * What an engineer meets at 3 a.m., on real Gitea: each situation is made, and `explain` must tell its true cause and the next step.
  * Situations of pods, Argo CD and serve: test/cluster and test/cli/explain-cluster.test.ts.
  */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import type { Outcome } from '../support/run-cli.ts';
 import type { ApiJob } from './account.ts';
-import { IdleRunner } from './bare-runner.ts';
 import { GITEA_VERSIONS } from './build.ts';
-import { generate, type TestGroup, writeGroups } from './generate.ts';
-import { type Gitea, startGitea } from './gitea.ts';
-import { Playground, waitUntil } from './process.ts';
-import { type Ran, runProgram } from './program.ts';
+import { type TestGroup, writeGroups } from './generate.ts';
+import { waitUntil } from './process.ts';
+import { useSite } from './site.ts';
 import { workflow } from './workflows.ts';
 
-const ACME = { scope: 'org', org: 'acme' };
-
 function groupOf(name: string, label: string, cap: number, more: Partial<TestGroup> = {}): TestGroup {
-  return { name, scope: ACME, labels: [`${label}:host`], cap, secret: 'org', ...more };
+  return { name, labels: [`${label}:host`], cap, ...more };
 }
 
 const GROUPS: readonly TestGroup[] = [
@@ -39,180 +33,195 @@ const GROUPS: readonly TestGroup[] = [
 ];
 
 const JOBS = {
-  first: { runsOn: 'linux', seconds: 1 },
-  second: { runsOn: 'linux', seconds: 1 },
-  after: { runsOn: 'linux', seconds: 1, needs: 'first' },
-  misspelt: { runsOn: 'linus', seconds: 1 },
-  unknown: { runsOn: 'mainframe', seconds: 1 },
-  suspended: { runsOn: 'paused', seconds: 1 },
-  capped: { runsOn: 'zero', seconds: 1 },
-  several: { runsOn: '[linux, paused]', seconds: 1 },
-  elsewhere: { runsOn: 'gpu', seconds: 1 },
-  twice: { runsOn: 'twin', seconds: 1 },
-  legs: { runsOn: 'wide', seconds: 1, matrix: 2 },
-} as const;
+  first: { runsOn: 'linux' },
+  second: { runsOn: 'linux' },
+  after: { runsOn: 'linux', needs: 'first' },
+  misspelt: { runsOn: 'linus' },
+  unknown: { runsOn: 'mainframe' },
+  suspended: { runsOn: 'paused' },
+  capped: { runsOn: 'zero' },
+  several: { runsOn: '[linux, paused]' },
+  elsewhere: { runsOn: 'gpu' },
+  twice: { runsOn: 'twin' },
+  legs: { runsOn: 'wide', matrix: 2 },
+};
 
-interface Answer {
-  readonly title: RegExp;
-  readonly cause: string;
-  readonly next: string;
-}
+const TITLES = {
+  starting: /waits for its runner/,
+  held: /is held back/,
+  blocked: /is blocked in Gitea/,
+  unserved: /is unserved/,
+};
+
+type Answer = readonly [state: keyof typeof TITLES, cause: string, next: string];
 
 /** Jobs of one run: why each waits, and what helps. */
 const ANSWERS: Readonly<Record<string, Answer>> = {
-  first: {
-    title: /waits for its runner/,
-    cause: 'owned by group runners/ci; would be started; the cluster was not looked at',
-    next: 'to see whether its runner starts, have the cluster looked at: add --kubeconfig',
-  },
-  second: {
-    title: /is held back/,
-    cause: 'held back by the cap of group runners/ci; 1st in line',
-    next: 'group runners/ci has no free slot (1 wanted): wait, or raise spec.maxActiveRunners in',
-  },
-  after: {
-    title: /is blocked in Gitea/,
-    cause: 'blocked: probably needs first (queued)',
-    next: 'see what first waits for: gitea-runners explain',
-  },
-  misspelt: {
-    title: /is unserved/,
-    cause: 'labels not covered: linus (did you mean linux (runners/ci)?)',
-    next: 'Correct it in the workflow',
-  },
-  unknown: {
-    title: /is unserved/,
-    cause: 'labels not covered: mainframe',
-    next: 'add mainframe to spec.labels of a group whose scope has the job, or correct its runs-on',
-  },
-  suspended: {
-    title: /is unserved/,
-    cause: 'held back: group runners/idle is suspended',
-    next: 'remove spec.suspend in',
-  },
-  capped: {
-    title: /is unserved/,
-    cause: 'held back: group runners/zero starts no runners, because its cap is 0',
-    next: 'raise spec.maxActiveRunners in',
-  },
-  several: {
-    title: /is unserved/,
-    cause: 'no group has all of them: linux is in runners/ci, paused is in runners/idle',
-    next: 'one runner must have all labels of runs-on',
-  },
-  elsewhere: {
-    title: /is unserved/,
-    cause: 'runners/ml has them, but its scope, repository acme/ml, does not have acme/api',
-    next: 'widen the scope of runners/ml',
-  },
-  twice: { title: /waits for its runner/, cause: 'owned by group runners/twin-a', next: 'add --kubeconfig' },
+  first: [
+    'starting',
+    'owned by group runners/ci; would be started; the cluster was not looked at',
+    'to see whether its runner starts, have the cluster looked at: add --kubeconfig',
+  ],
+  second: [
+    'held',
+    'held back by the cap of group runners/ci; 1st in line',
+    'group runners/ci has no free slot (1 wanted): wait, or raise spec.maxActiveRunners in',
+  ],
+  after: ['blocked', 'blocked: probably needs first (queued)', 'see what first waits for: gitea-runners explain'],
+  misspelt: ['unserved', 'labels not covered: linus (did you mean linux (runners/ci)?)', 'Correct it in the workflow'],
+  unknown: [
+    'unserved',
+    'labels not covered: mainframe',
+    'add mainframe to spec.labels of a group whose scope has the job, or correct its runs-on',
+  ],
+  suspended: ['unserved', 'held back: group runners/idle is suspended', 'remove spec.suspend in'],
+  capped: [
+    'unserved',
+    'held back: group runners/zero starts no runners, because its cap is 0',
+    'raise spec.maxActiveRunners in',
+  ],
+  several: [
+    'unserved',
+    'no group has all of them: linux is in runners/ci, paused is in runners/idle',
+    'one runner must have all labels of runs-on',
+  ],
+  elsewhere: [
+    'unserved',
+    'runners/ml has them, but its scope, repository acme/ml, does not have acme/api',
+    'widen the scope of runners/ml',
+  ],
+  twice: ['starting', 'owned by group runners/twin-a', 'add --kubeconfig'],
   // Gitea does not keep to max-parallel: all legs are ready at once.
-  'legs (1)': { title: /waits for its runner/, cause: 'owned by group runners/wide', next: 'add --kubeconfig' },
-  'legs (2)': { title: /waits for its runner/, cause: 'owned by group runners/wide', next: 'add --kubeconfig' },
+  'legs (1)': ['starting', 'owned by group runners/wide', 'add --kubeconfig'],
+  'legs (2)': ['starting', 'owned by group runners/wide', 'add --kubeconfig'],
 };
 
-interface Explained extends Ran {
+interface Explained extends Outcome {
   /** stdout without line breaks. */
   readonly line: string;
 }
 
-const Named = z.object({ metadata: z.object({ name: z.string() }) });
+const Explainable = z.object({
+  state: z.string(),
+  job: z.object({ id: z.number(), name: z.string(), url: z.string() }),
+});
+const OfRun = z.object({
+  /** Absent for an address: only a number is looked up. */
+  run: z.object({ number: z.number(), repository: z.string(), workflow: z.string(), event: z.string() }).optional(),
+  jobs: z.array(Explainable).min(1),
+});
 
-const PULL_REQUEST = workflow({ check: { runsOn: 'old', seconds: 1 } }).replace('workflow_dispatch', 'pull_request');
+/** A workflow with one CI job. */
+const oneJob = (name: string, label: string) => workflow({ [name]: { runsOn: label } });
+
+const PULL_REQUEST = oneJob('check', 'old').replace('workflow_dispatch', 'pull_request');
 
 describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
-  let playground: Playground;
-  let gitea: Gitea;
-  let folder: string;
   let token: string;
-  let registration: string;
 
-  beforeAll(async () => {
-    playground = new Playground(`situations-${version}`);
-    gitea = await startGitea(version, inject('builds').gitea[version], playground);
-    const { admin } = gitea;
-    await admin.createOrg('acme');
+  const first = { 'one.yml': oneJob('before', 'nobody') };
+  const repositories = {
+    first,
+    api: { 'ci.yml': workflow(JOBS) },
+    busy: {},
+    line: {},
+    ml: {},
+    open: {},
+    shelf: {},
+    dark: {},
+  };
+  const site = useSite('situations', { version, repositories, groups: GROUPS }, async ({ admin }) => {
     await admin.createOrg('other');
-    for (const name of ['api', 'busy', 'line', 'ml', 'open']) await admin.createRepo(name, 'acme');
     await admin.createRepo('web', 'other');
-    await admin.addWorkflow('acme/api', 'ci.yml', workflow(JOBS));
+    // The number of a run counts in its repository, its id in all of Gitea.
+    await admin.dispatch('acme/first', 'one.yml');
     await admin.dispatch('acme/api', 'ci.yml');
-    folder = playground.makeFolder('groups');
-    writeGroups(folder, gitea.url, GROUPS);
     token = await admin.createToken(['read:organization', 'read:repository']);
-    registration = await admin.registrationToken('/orgs/acme');
   });
-
-  afterAll(() => playground.close());
 
   async function explain(
     words: readonly string[],
     env: Readonly<Record<string, string>> = {},
-    path = folder,
+    path = site.folder,
   ): Promise<Explained> {
-    const all = { GITEA_URL: gitea.url, GITEA_TOKEN: token, ...env };
-    const ran = await runProgram(['explain', '--cluster', 'off', path, ...words], all);
+    const ran = await site.ours(['explain', '--cluster', 'off', path, ...words], { GITEA_TOKEN: token, ...env });
     return { ...ran, line: ran.stdout.replaceAll(/\s+/g, ' ') };
   }
 
-  /** Unfinished jobs with this name, oldest first. */
-  async function jobsNamed(name: string, ...states: readonly string[]): Promise<readonly ApiJob[]> {
-    const wanted = states.length > 0 ? states : ['queued', 'in_progress', 'waiting'];
-    return (await gitea.admin.jobs('/orgs/acme', ...wanted)).filter((job) => job.name === name);
+  async function lineOf(job: ApiJob | undefined): Promise<string> {
+    return (await explain([String(job?.id)])).line;
   }
 
-  /** Starts a workflow with one job, and waits until Gitea has its jobs. */
+  /** Adds a workflow unless its text is empty, starts it, and waits until Gitea has its jobs. @returns those of this name, oldest first */
   async function start(repository: string, file: string, text: string, name: string): Promise<readonly ApiJob[]> {
-    const before = (await jobsNamed(name)).length;
-    if (text !== '') await gitea.admin.addWorkflow(repository, file, text);
-    await gitea.admin.dispatch(repository, file);
-    await waitUntil(`${name} is there`, async () => (await jobsNamed(name)).length > before, { timeoutMs: 30_000 });
-    return await jobsNamed(name);
-  }
-
-  function bare(name: string, label: string): Promise<IdleRunner> {
-    return IdleRunner.register(gitea.url, { name, registrationToken: registration, labels: [label] });
+    const before = (await site.jobsNamed(name)).length;
+    if (text !== '') await site.admin.addWorkflow(repository, file, text);
+    await site.admin.dispatch(repository, file);
+    await waitUntil(`${name} is there`, async () => (await site.jobsNamed(name)).length > before);
+    return await site.jobsNamed(name);
   }
 
   /** The names that `generate` gives the runners of a group. */
   async function runnersOf(group: string): Promise<readonly string[]> {
-    const { exit, stdout, stderr } = await generate(folder, gitea.url, token);
-    expect(exit, stderr).toBe(0);
-    const names = parseAllDocuments(stdout).map((document) => Named.parse(document.toJS()).metadata.name);
+    const names = (await site.manifests()).map(({ metadata }) => metadata.name);
     return names.filter((name) => name.startsWith(`${group}-`));
   }
 
-  it('tells the cause and the next step of each job of a run', async () => {
-    const jobs = (await gitea.admin.jobs('/orgs/acme', 'queued', 'waiting')).filter(({ url }) =>
-      url.includes('/api/actions'),
-    );
-    expect(jobs.map(({ name }) => name).sort()).toEqual(Object.keys(ANSWERS).sort());
-    for (const { id, name } of jobs) {
-      const { exit, line, stderr } = await explain([String(id)]);
-      const { title, cause, next } = ANSWERS[name] as Answer;
-      expect({ exit, stderr }, name).toEqual({ exit: 0, stderr: '' });
-      expect(line, name).toMatch(title);
-      expect(/Cause: (.*?) Since: /.exec(line)?.[1], name).toContain(cause);
-      expect(/Next: (.*?) Link: /.exec(line)?.[1], name).toContain(next);
+  async function ofRun(
+    words: readonly string[],
+    env?: Readonly<Record<string, string>>,
+  ): Promise<z.infer<typeof OfRun>> {
+    return OfRun.parse(JSON.parse((await explain([...words, '-o', 'json'], env)).stdout));
+  }
+
+  it('tells by the number of a run its jobs, and of each the cause, the next step and the link', async () => {
+    const all = await explain(['acme/api#1']);
+    const { run, jobs } = await ofRun(['acme/api#1']);
+
+    expect(all.stdout).toMatch(/^Run acme\/api#1 \(ci\.yml, workflow_dispatch, branch main\): /);
+    expect(run).toEqual({ number: 1, repository: 'acme/api', workflow: 'ci.yml', event: 'workflow_dispatch' });
+    expect(jobs.map(({ job }) => job.name).sort()).toEqual(Object.keys(ANSWERS).sort());
+    for (const { job, state } of jobs) {
+      const { code, line, stdout, stderr } = await explain([String(job.id)]);
+      const [expected, cause, next] = ANSWERS[job.name] as Answer;
+      expect({ code, stderr, state }, job.name).toEqual({ code: 0, stderr: '', state: expected });
+      expect(line, job.name).toMatch(TITLES[expected]);
+      expect(/Cause: (.*?) Since: /.exec(line)?.[1], job.name).toContain(cause);
+      expect(/Next: (.*?) Link: /.exec(line)?.[1], job.name).toContain(next);
+      expect(stdout).toContain(`Link:     ${job.url}`);
     }
   });
 
+  it('takes the addresses that Gitea shows, with a token that reads the organization alone', async () => {
+    const env = { GITEA_TOKEN: await site.admin.createToken(['read:organization']) };
+    const { jobs } = await ofRun(['acme/api#1'], env);
+    const [{ job }] = jobs as [z.infer<typeof Explainable>];
+
+    const byJob = await explain([job.url], env);
+    const byRun = await ofRun([job.url.replace(/\/jobs\/\d+$/, '')], env);
+
+    expect(byJob.stdout).toContain(`Job ${job.id} "${job.name}" of acme/api`);
+    expect(byRun.jobs).toEqual(jobs);
+  });
+
+  it('ends with 4 where a job is unserved', async () => {
+    expect((await explain(['--exit-code', '--repository', 'acme/api'])).code).toBe(4);
+    expect((await explain(['--exit-code', '--state', 'held'])).code).toBe(0);
+  });
+
   it('tells who holds the slots of a full group, and that a job runs', async () => {
-    const text = workflow({ busy: { runsOn: 'full', seconds: 1 } });
-    const [first] = await start('acme/busy', 'busy.yml', text, 'busy');
+    const [first] = await start('acme/busy', 'busy.yml', oneJob('busy', 'full'), 'busy');
     const [runner = ''] = await runnersOf('full');
-    await (await bare(runner, 'full')).take();
+    await (await site.idleRunner(runner, 'full')).take();
     const [, second] = await start('acme/busy', 'busy.yml', '', 'busy');
 
-    const runs = await explain([String(first?.id)]);
-    expect(runs.line).toContain(`Cause: runs on ${runner} Since: it has run for`);
-    expect(runs.line).toContain('Next: nothing: it runs');
-    const waits = await explain([String(second?.id)]);
-    expect(waits.line).toContain('Cause: held back by the cap of group runners/full; 1st in line');
-    expect(waits.line).toContain(`Slot: ${runner} stays: it runs job ${first?.id} "busy" of acme/busy`);
-    expect(waits.line).toMatch(
-      /Next: group runners\/full has no free slot \(1 busy\): raise spec\.maxActiveRunners in/,
-    );
+    const runs = await lineOf(first);
+    expect(runs).toContain(`Cause: runs on ${runner} Since: it has run for`);
+    expect(runs).toContain('Next: nothing: it runs');
+    const waits = await lineOf(second);
+    expect(waits).toContain('Cause: held back by the cap of group runners/full; 1st in line');
+    expect(waits).toContain(`Slot: ${runner} stays: it runs job ${first?.id} "busy" of acme/busy`);
+    expect(waits).toContain('Next: group runners/full has no free slot (1 busy): raise spec.maxActiveRunners in');
     const group = await explain(['runners/full']);
     expect(group.line).toContain(
       'RunnerGroup runners/full holds back 1 job. Runners: runners/full: 1 of 1 runners (1 busy)',
@@ -220,33 +229,26 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   });
 
   it('tells that a runner took another job than its own', async () => {
-    const jobs = await start(
-      'acme/busy',
-      'swap.yml',
-      workflow({ one: { runsOn: 'swap', seconds: 1 }, two: { runsOn: 'swap', seconds: 1 } }),
-      'two',
-    );
-    const [one] = await jobsNamed('one');
-    const [two] = jobs;
+    const text = workflow({ one: { runsOn: 'swap' }, two: { runsOn: 'swap' } });
+    const [two] = await start('acme/busy', 'swap.yml', text, 'two');
+    const [one] = await site.jobsNamed('one');
     const names = await runnersOf('swap');
     const ofTwo = names.find((name) => name.startsWith(`swap-${two?.id}-`)) ?? '';
     // The oldest job comes first.
-    await (await bare(ofTwo, 'swap')).take();
+    await (await site.idleRunner(ofTwo, 'swap')).take();
 
-    expect((await explain([String(one?.id)])).line).toContain(`Cause: runs on ${ofTwo}`);
-    expect((await explain([String(two?.id)])).line).toMatch(
+    expect(await lineOf(one)).toContain(`Cause: runs on ${ofTwo}`);
+    expect(await lineOf(two)).toMatch(
       /Cause: swap-\d+-\S+ \(owned by group runners\/swap; takes over the runner of another job\)/,
     );
   });
 
   it('tells of a runner that somebody has disabled', async () => {
-    await start('acme/busy', 'disabled.yml', workflow({ disabled: { runsOn: 'disabled', seconds: 1 } }), 'disabled');
+    await start('acme/busy', 'disabled.yml', oneJob('disabled', 'disabled'), 'disabled');
     const [runner = ''] = await runnersOf('disabled');
-    await bare(runner, 'disabled');
-    const body = await gitea.admin.call('GET', '/orgs/acme/actions/runners?limit=50');
-    const { runners } = z.object({ runners: z.array(z.object({ id: z.number(), name: z.string() })) }).parse(body);
-    const id = runners.find(({ name }) => name === runner)?.id;
-    await gitea.admin.call('PATCH', `/orgs/acme/actions/runners/${id}`, { disabled: true });
+    await site.idleRunner(runner, 'disabled');
+    const id = (await site.admin.runners('/orgs/acme')).find(({ name }) => name === runner)?.id;
+    await site.admin.call('PATCH', `/orgs/acme/actions/runners/${id}`, { disabled: true });
 
     const { line } = await explain([`runner/${runner}`]);
 
@@ -254,27 +256,19 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   });
 
   it('tells that a runner of somebody else has the job', async () => {
-    const [job] = await start(
-      'acme/busy',
-      'static.yml',
-      workflow({ static: { runsOn: 'static', seconds: 1 } }),
-      'static',
-    );
-    await (await bare('build-host', 'static')).take();
+    const [job] = await start('acme/busy', 'static.yml', oneJob('static', 'static'), 'static');
+    await (await site.idleRunner('build-host', 'static')).take();
 
-    expect((await explain([String(job?.id)])).line).toContain(
-      'Cause: runs on build-host (not a runner of these groups)',
-    );
+    expect(await lineOf(job)).toContain('Cause: runs on build-host (not a runner of these groups)');
   });
 
   it('tells that a job waits for its concurrency group', async () => {
-    const text = `${workflow({ deploy: { runsOn: 'old', seconds: 1 } })}concurrency:\n  group: deploy\n`;
+    const text = `${oneJob('deploy', 'old')}concurrency:\n  group: deploy\n`;
     await start('acme/line', 'deploy.yml', text, 'deploy');
-    await (await bare('holder', 'old')).take();
-    const jobs = await start('acme/line', 'deploy.yml', '', 'deploy');
-    const blocked = jobs.at(-1);
+    await (await site.idleRunner('holder', 'old')).take();
+    const blocked = (await start('acme/line', 'deploy.yml', '', 'deploy')).at(-1);
 
-    const { line } = await explain([String(blocked?.id)]);
+    const line = await lineOf(blocked);
 
     expect(line).toContain('is blocked in Gitea');
     expect(line).toContain(
@@ -289,20 +283,19 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   });
 
   it('tells that the run of a pull request waits for an approval', async () => {
-    await gitea.admin.call('PATCH', '/repos/acme/open', { private: false });
-    await gitea.admin.addWorkflow('acme/open', 'check.yml', PULL_REQUEST);
-    const bob = await gitea.admin.createUser('bob');
+    await site.admin.call('PATCH', '/repos/acme/open', { private: false });
+    await site.admin.addWorkflow('acme/open', 'check.yml', PULL_REQUEST);
+    const bob = await site.admin.createUser('bob');
     await bob.call('POST', '/repos/acme/open/forks', { name: 'open' });
     await bob.putFile('bob/open', 'new.txt', 'new');
     await bob.call('POST', '/repos/acme/open/pulls', { title: 'New', head: 'bob:main', base: 'main' });
-    await waitUntil('check is there', async () => (await jobsNamed('check')).length > 0, { timeoutMs: 30_000 });
-    const [check] = await jobsNamed('check');
+    const check = await site.job('check', 'queued', 'waiting');
 
-    const { line } = await explain([String(check?.id)]);
+    const line = await lineOf(check);
 
     // No limit for branches counts it.
-    expect(check?.head_branch ?? '').toBe('');
-    const others = (await gitea.admin.jobs('/orgs/acme', 'completed', 'queued')).map((job) => job.head_branch);
+    expect(check.head_branch ?? '').toBe('');
+    const others = (await site.admin.jobs('/orgs/acme', 'completed', 'queued')).map((job) => job.head_branch);
     expect(new Set(others)).toEqual(new Set(['main']));
     expect(line).toContain(
       'Cause: blocked: it waits for an approval: no other job of its run or repository is ready or runs',
@@ -312,41 +305,35 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   });
 
   it('tells how finished jobs ended: done, failed, cancelled, skipped', async () => {
-    const cancel = workflow({ gone: { runsOn: 'old', seconds: 1 } }, 'gone');
-    const [gone] = await start('acme/line', 'gone.yml', cancel, 'gone');
-    await gitea.admin.dispatch('acme/line', 'gone.yml');
-    const isCancelled = async () =>
-      (await gitea.admin.jobs('/orgs/acme', 'completed')).some(({ id }) => id === gone?.id);
-    await waitUntil('the first run is cancelled', isCancelled, { timeoutMs: 30_000 });
+    const cancel = workflow({ gone: { runsOn: 'old' } }, 'gone');
+    await start('acme/line', 'gone.yml', cancel, 'gone');
+    await site.admin.dispatch('acme/line', 'gone.yml');
+    const gone = await site.job('gone', 'completed');
     // The second run of it has no runner yet, and its job would be taken first.
-    await (await bare('ender-1', 'old')).take('RESULT_SUCCESS');
-    const [good] = await start('acme/line', 'good.yml', workflow({ good: { runsOn: 'old', seconds: 1 } }), 'good');
-    await (await bare('ender-2', 'old')).take('RESULT_SUCCESS');
-    const text = workflow({ bad: { runsOn: 'old', seconds: 1 }, next: { runsOn: 'old', seconds: 1, needs: 'bad' } });
+    await (await site.idleRunner('ender-1', 'old')).take('RESULT_SUCCESS');
+    const [good] = await start('acme/line', 'good.yml', oneJob('good', 'old'), 'good');
+    await (await site.idleRunner('ender-2', 'old')).take('RESULT_SUCCESS');
+    const text = workflow({ bad: { runsOn: 'old' }, next: { runsOn: 'old', needs: 'bad' } });
     const [bad] = await start('acme/line', 'bad.yml', text, 'bad');
-    const [next] = await jobsNamed('next');
-    await (await bare('ender-3', 'old')).take('RESULT_FAILURE');
-    const isSkipped = async () => (await gitea.admin.jobs('/orgs/acme', 'completed')).some(({ id }) => id === next?.id);
-    await waitUntil('the job that needs it is skipped', isSkipped, { timeoutMs: 30_000 });
+    await (await site.idleRunner('ender-3', 'old')).take('RESULT_FAILURE');
+    const next = await site.job('next', 'completed');
 
-    expect((await explain([String(gone?.id)])).line).toMatch(
-      /It has finished: it waits for nothing\. Job \d+:? "gone" was cancelled/,
-    );
-    expect((await explain([String(good?.id)])).line).toMatch(/"good" finished \d+s ago on ender-2/);
-    expect((await explain([String(bad?.id)])).line).toMatch(/"bad" failed \d+s ago on ender-3/);
-    expect((await explain([String(next?.id)])).line).toContain(
+    expect(await lineOf(gone)).toMatch(/It has finished: it waits for nothing\. Job \d+:? "gone" was cancelled/);
+    expect(await lineOf(good)).toMatch(/"good" finished \d+s ago on ender-2/);
+    expect(await lineOf(bad)).toMatch(/"bad" failed \d+s ago on ender-3/);
+    expect(await lineOf(next)).toContain(
       '"next" was skipped: its condition was false, or a job that it needs did not succeed',
     );
   });
 
   it('tells that no group has the repository', async () => {
-    await gitea.admin.addWorkflow('other/web', 'ci.yml', workflow({ one: { runsOn: 'linux', seconds: 1 } }));
-    await gitea.admin.dispatch('other/web', 'ci.yml');
+    await site.admin.addWorkflow('other/web', 'ci.yml', oneJob('one', 'linux'));
+    await site.admin.dispatch('other/web', 'ci.yml');
 
-    const { exit, line } = await explain(['--exit-code', 'other/web#1']);
-    const page = await explain([`${gitea.url}/other/web/actions/runs/1`]);
+    const { code, line } = await explain(['--exit-code', 'other/web#1']);
+    const page = await explain([`${site.url}/other/web/actions/runs/1`]);
 
-    expect(exit).toBe(4);
+    expect(code).toBe(4);
     expect(line).toContain(
       'No RunnerGroup here has jobs of other/web. Cause: the scope of no RunnerGroup has other/web',
     );
@@ -356,87 +343,65 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   });
 
   it('serves jobs of an archived repository, as Gitea does', async () => {
-    await gitea.admin.createRepo('shelf', 'acme');
-    const text = workflow({ shelf: { runsOn: 'shelf', seconds: 1 } });
-    const [job] = await start('acme/shelf', 'one.yml', text, 'shelf');
-    await gitea.admin.call('PATCH', '/repos/acme/shelf', { archived: true });
+    const [job] = await start('acme/shelf', 'one.yml', oneJob('shelf', 'shelf'), 'shelf');
+    await site.admin.call('PATCH', '/repos/acme/shelf', { archived: true });
 
-    const waits = await explain([String(job?.id)]);
-    await (await bare('archivist', 'shelf')).take();
-    const runs = await explain([String(job?.id)]);
+    const waits = await lineOf(job);
+    await (await site.idleRunner('archivist', 'shelf')).take();
+    const runs = await lineOf(job);
 
-    expect(waits.line).toContain('owned by group runners/shelf; would be started; the cluster was not looked at');
-    expect(runs.line).toContain('Cause: runs on archivist');
+    expect(waits).toContain('owned by group runners/shelf; would be started; the cluster was not looked at');
+    expect(runs).toContain('Cause: runs on archivist');
   });
 
   it('tells that Actions is switched off in the repository, although Gitea lists the job', async () => {
-    await gitea.admin.createRepo('dark', 'acme');
-    const text = workflow({ dark: { runsOn: 'dark', seconds: 1 } });
-    const [job] = await start('acme/dark', 'one.yml', text, 'dark');
-    const before = await explain([String(job?.id)]);
-    await gitea.admin.call('PATCH', '/repos/acme/dark', { has_actions: false });
+    const [job] = await start('acme/dark', 'one.yml', oneJob('dark', 'dark'), 'dark');
+    const before = await lineOf(job);
+    await site.admin.call('PATCH', '/repos/acme/dark', { has_actions: false });
 
     const [byJob, byRun, byPage] = [
       await explain(['--exit-code', String(job?.id)]),
       await explain(['--exit-code', 'acme/dark#1']),
-      await explain(['--exit-code', `${gitea.url}/acme/dark/actions/runs/${job?.run_id}`]),
+      await explain(['--exit-code', `${site.url}/acme/dark/actions/runs/${job?.run_id}`]),
     ];
 
-    expect(before.line).toContain('Cause: dark-');
-    for (const { exit, line } of [byJob, byRun, byPage]) {
-      expect(exit).toBe(4);
+    expect(before).toContain('Cause: dark-');
+    for (const { code, line } of [byJob, byRun, byPage]) {
+      expect(code).toBe(4);
       expect(line).toContain(
         'Cause: Actions is switched off in the settings of acme/dark: Gitea gives its jobs to no runner Since:',
       );
       expect(line).toContain('Next: switch Actions on in the settings of acme/dark');
     }
-    await expect((await bare('waiter', 'dark')).take()).rejects.toThrow();
-    await gitea.admin.call('PATCH', '/repos/acme/dark', { has_actions: true });
-    await (await bare('worker', 'dark')).take();
-    expect((await explain([String(job?.id)])).line).toContain('Cause: runs on w');
+    await expect((await site.idleRunner('waiter', 'dark')).take()).rejects.toThrow();
+    await site.admin.call('PATCH', '/repos/acme/dark', { has_actions: true });
+    await (await site.idleRunner('worker', 'dark')).take();
+    expect(await lineOf(job)).toContain('Cause: runs on w');
   });
 
   it('tells that Gitea shows no such run', async () => {
-    const { exit, stdout, stderr } = await explain(['acme/api#99']);
+    const { code, stdout, stderr } = await explain(['acme/api#99']);
 
-    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr.replaceAll(/\s+/g, ' ')).toContain(
       'Gitea shows no run 99 of acme/api among the unfinished and the newest ones',
     );
   });
 
-  it('tells what is wrong with the token, and with Gitea', async () => {
-    const weak = await gitea.admin.createToken(['read:user']);
-    const cases: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
-      [{ GITEA_TOKEN: weak }, /GR-GITEA-\d+ .*read:organization/],
-      [{ GITEA_TOKEN: 'a'.repeat(40) }, /GR-GITEA-\d+ .*401/],
-    ];
-    for (const [env, said] of cases) {
-      const { exit, stdout, stderr } = await explain([], env);
-      expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
+  it('tells what is wrong with the token, and that Gitea does not answer', async () => {
+    const weak = await site.admin.createToken(['read:user']);
+    const url = 'http://127.0.0.1:1';
+    const elsewhere = site.playground.makeFolder('elsewhere');
+    writeGroups(elsewhere, url, GROUPS.slice(0, 1));
+    const cases = [
+      [{ GITEA_TOKEN: weak }, site.folder, /GR-GITEA-\d+ .*read:organization/],
+      [{ GITEA_TOKEN: 'a'.repeat(40) }, site.folder, /GR-GITEA-\d+ .*401/],
+      [{ GITEA_URL: url }, elsewhere, /127\.0\.0\.1:1/],
+    ] as const;
+    for (const [env, folder, said] of cases) {
+      const { code, stdout, stderr } = await explain([], env, folder);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(stderr.replaceAll(/\s+/g, ' ')).toMatch(said);
     }
-    const nowhere = playground.makeFolder('nowhere');
-    writeGroups(nowhere, 'http://127.0.0.1:1', GROUPS.slice(0, 1));
-    const { exit, stdout, stderr } = await explain([], { GITEA_URL: 'http://127.0.0.1:1' }, nowhere);
-    expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
-    expect(stderr).toMatch(/127\.0\.0\.1:1/);
-  });
-
-  it('tells what is wrong with a RunnerGroup, and what the policy refuses', async () => {
-    const wrong = playground.makeFolder('wrong');
-    writeGroups(wrong, gitea.url, [groupOf('ci', 'linux', 1, { more: { maxRunners: 3 } })]);
-    const invalid = await explain([], {}, wrong);
-    expect({ exit: invalid.exit, stdout: invalid.stdout }).toEqual({ exit: 2, stdout: '' });
-    expect(invalid.stderr).toContain('maxRunners');
-
-    const policy = join(playground.folder, 'policy.yaml');
-    writeFileSync(
-      policy,
-      'apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\nspec:\n  namespaces:\n    - name: elsewhere\n',
-    );
-    const denied = await explain(['--policy', policy]);
-    expect({ exit: denied.exit, stdout: denied.stdout }).toEqual({ exit: 3, stdout: '' });
-    expect(denied.stderr).toContain('runners');
   });
 });

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort, type Playground, waitUntil } from './process.ts';
+import { freePort, type Playground, statusOf, waitUntil } from './process.ts';
 
 export const GITEA_NAME = 'gitea.test';
 const PROGRAM = '/usr/sbin/squid';
@@ -62,14 +62,7 @@ shutdown_lifetime 1 seconds
     env: {},
     logFile: file('output.log'),
   });
-  const answers = async (): Promise<boolean> => {
-    try {
-      return (await fetch(`http://${address}:${port}/`)).status > 0;
-    } catch {
-      return false;
-    }
-  };
-  await waitUntil('squid answers', answers, { timeoutMs: 30_000, running });
+  await waitUntil('squid answers', () => statusOf(`http://${address}:${port}/`), { running });
   return {
     host: `${address}:${port}`,
     log: () => (existsSync(file('access.log')) ? readFileSync(file('access.log'), 'utf8').trim().split('\n') : []),

@@ -3,91 +3,51 @@
  * per version: Gitea shows a killed runner as online for 60 s, and the two looks are 75 s apart.
  */
 
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import * as z from 'zod';
-import { giteaClient } from '../../src/clients/gitea/observe.ts';
+import { afterAll, describe, expect, it } from 'vitest';
 import { deleteRegistration, readRegistration, registrationLevel } from '../../src/clients/gitea/registrations.ts';
-import { Deadline } from '../../src/clients/http/request.ts';
-import { Token } from '../../src/clients/tokens/token.ts';
 import { runnerName } from '../../src/planner/names.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { VANISHED_APART_MS } from '../../src/tasks/sweep/choose.ts';
 import { atOnce, Sweeper } from '../../src/tasks/sweep/sweep.ts';
+import type { Outcome } from '../support/run-cli.ts';
 import { live } from '../support/scenario.ts';
 import { type Kubernetes, startKubernetes } from '../tasks/sweep/kubernetes.ts';
 import { GITEA_VERSIONS } from './build.ts';
-import { generate, type TestGroup, writeGroups } from './generate.ts';
-import { type Gitea, startGitea } from './gitea.ts';
-import { type Container, type RunnerJob, readManifests } from './manifest.ts';
+import { variantOf } from './manifest.ts';
 import { type Pod, startPod } from './pod.ts';
-import { Playground, waitUntil } from './process.ts';
-import { type Ran, runProgram } from './program.ts';
+import { waitUntil } from './process.ts';
+import { useSite } from './site.ts';
 import { workflow } from './workflows.ts';
 
-const GROUP: TestGroup = {
-  name: 'ci',
-  scope: { scope: 'org', org: 'acme' },
-  labels: ['any:host'],
-  cap: 9,
-  secret: 'runner',
-};
-const RUNNERS = '/orgs/acme/actions/runners';
-
-const RunnerRow = z.object({
-  id: z.number(),
-  name: z.string(),
-  status: z.string(),
-  busy: z.boolean(),
-  ephemeral: z.boolean(),
-});
+const GROUP = { name: 'ci', labels: ['any:host'], cap: 9 };
+const ACME = { kind: 'org', org: 'acme' } as const;
 
 describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
-  let playground: Playground;
-  let gitea: Gitea;
   let kubernetes: Kubernetes;
-  let folder: string;
-  let passed = false;
 
-  beforeAll(async () => {
-    playground = new Playground(`sweep-${version}`);
-    gitea = await startGitea(version, inject('builds').gitea[version], playground);
+  const repositories = { web: { 'long.yml': workflow({ long: { runsOn: 'any', seconds: 900 } }) } };
+  const site = useSite('sweep', { version, repositories, groups: [GROUP] }, async ({ playground }) => {
     kubernetes = await startKubernetes(playground.makeFolder('kubernetes'));
-    folder = playground.makeFolder('groups');
-    writeGroups(folder, gitea.url, [GROUP]);
-    await gitea.admin.createOrg('acme');
-    await gitea.admin.createRepo('web', 'acme');
-    await gitea.admin.addWorkflow('acme/web', 'long.yml', workflow({ long: { runsOn: 'any', seconds: 900 } }));
   });
+  afterAll(() => kubernetes?.close());
 
-  afterAll(async () => {
-    await kubernetes?.close();
-    await playground.close(!passed);
-    if (!passed) process.stdout.write(`logs: ${playground.folder}\n`);
-  });
-
-  async function rows(): Promise<readonly z.infer<typeof RunnerRow>[]> {
-    const body = await gitea.admin.call('GET', `${RUNNERS}?limit=50`);
-    return z.object({ runners: z.array(RunnerRow) }).parse(body).runners;
-  }
+  const rows = () => site.admin.runners('/orgs/acme');
 
   function nameOf(id: number, instance = '', name = 'ci'): string {
-    const group = { namespace: 'runners', name, origin: gitea.url, templateHash: 'of the test' };
+    const group = { namespace: 'runners', name, origin: site.url, templateHash: 'of the test' };
     return runnerName(instance, group, { id, attempt: 1 }, 0);
   }
 
-  function runSweep(...flags: readonly string[]): Promise<Ran> {
-    const env = { GITEA_URL: gitea.url, GITEA_TOKEN: gitea.admin.token };
-    return runProgram(['sweep', '--kubeconfig', kubernetes.kubeconfig, ...flags, folder], env, 180_000);
+  function runSweep(...flags: readonly string[]): Promise<Outcome> {
+    return site.ours(['sweep', '--kubeconfig', kubernetes.kubeconfig, ...flags, site.folder], {}, 180_000);
   }
 
   it('deletes the killed runner’s row, and leaves the busy, starting, living and foreign ones alone', async () => {
-    const { admin } = gitea;
-    const secrets = new Map([['runner/token', await admin.registrationToken('/orgs/acme')]]);
-    const world = { playground, runner: inject('builds').runner, secrets };
+    const { admin, playground } = site;
+    const world = await site.world();
     await admin.dispatch('acme/web', 'long.yml');
-    const { stdout: manifests, stderr } = await generate(folder, gitea.url, admin.token);
-    const [model] = readManifests(manifests);
-    if (!model) throw new Error(`generate printed no Job: ${stderr}`);
+    const [model] = await site.manifests();
+    if (!model) throw new Error('generate printed no Job');
     const busy = model.metadata.name;
     const dead = nameOf(1);
     const living = nameOf(2);
@@ -98,23 +58,23 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     const pods = new Map<string, Pod>([[busy, startPod(model, world)]]);
     const works = async (): Promise<boolean> =>
       (await admin.jobs('/orgs/acme', 'in_progress')).some(({ runner_name }) => runner_name === busy);
-    await waitUntil('the first runner takes the job', works, { timeoutMs: 60_000 });
+    await waitUntil('the first runner takes the job', works);
     for (const name of [dead, living, lost, south, vanished, foreign])
-      pods.set(name, startPod(renamed(model, name), world));
+      pods.set(name, startPod(variantOf(model, { GITEA_RUNNER_NAME: name }), world));
     const online = async (): Promise<boolean> =>
       (await rows()).filter(({ status }) => status === 'online').length === 7;
-    await waitUntil('all runners are online', online, { timeoutMs: 60_000 });
+    await waitUntil('all runners are online', online);
 
     for (const [name, { running }] of pods) if (name !== living) playground.endSession(running);
     const offline = async (): Promise<boolean> =>
       (await rows()).filter(({ status }) => status === 'offline').length === 6;
-    await waitUntil('Gitea shows the killed ones as offline', offline, { timeoutMs: 120_000 });
+    await waitUntil('Gitea shows the killed ones as offline', offline);
     kubernetes.jobs.set(living, 'active').set(lost, 'active').set(dead, 'Complete');
     const before = await rows();
-    const { exit, stdout, stderr: talk } = await runSweep('--json');
+    const { code, stdout, stderr: talk } = await runSweep('--json');
 
     expect(before.every(({ ephemeral }) => ephemeral)).toBe(true);
-    expect(exit, talk).toBe(0);
+    expect(code, talk).toBe(0);
     const result = JSON.parse(stdout) as { registrations: { name: string; outcome: object }[]; foreign: number };
     expect(Object.fromEntries(result.registrations.map(({ name, outcome }) => [name, outcome]))).toEqual({
       [busy]: { is: 'kept', because: 'job-in-progress' },
@@ -130,9 +90,8 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   });
 
   it('deletes the row of a group that went while nobody swept, an hour after it was first seen', async () => {
-    const http = giteaClient({ deadlineMs: 20_000, env: {} });
-    const scope = { kind: 'org', org: 'acme' } as const;
-    const target = { key: 'acme', url: gitea.url, scope, token: new Token(gitea.admin.token, gitea.url) };
+    const { http, token, url } = site.access(site.admin.token);
+    const target = { key: 'acme', url, scope: ACME, token };
     const before = (await rows()).map(({ name }) => name);
     const vanished = nameOf(1, '', 'gone');
     const liveJobs = before.filter((name) => name !== vanished).map((name) => live(name, 'running'));
@@ -153,68 +112,27 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
       expect((await sweeper.pass(scene)).failures).toEqual([]);
       return (await rows()).map(({ name }) => name);
     };
-    try {
-      expect(before).toContain(vanished);
-      expect(await left(0)).toEqual(before);
-      expect(await left(VANISHED_APART_MS - 1)).toEqual(before);
-      expect(await left(VANISHED_APART_MS)).toEqual(before.filter((name) => name !== vanished));
-    } finally {
-      await http.close();
-    }
+    expect(before).toContain(vanished);
+    expect(await left(0)).toEqual(before);
+    expect(await left(VANISHED_APART_MS - 1)).toEqual(before);
+    expect(await left(VANISHED_APART_MS)).toEqual(before.filter((name) => name !== vanished));
   });
 
   it('is told by Gitea what a token may not do, and that a row is gone', async () => {
-    const scope = { kind: 'org', org: 'acme' } as const;
-    const http = giteaClient({ deadlineMs: 20_000, env: {} });
-    const accessWith = (secret: string) => ({
-      http,
-      url: gitea.url,
-      token: new Token(secret, gitea.url),
-      deadline: new Deadline(20_000),
-      versions: new Map(),
-    });
-    const reader = accessWith(await gitea.admin.createToken(['read:organization']));
-    const writer = accessWith(await gitea.admin.createToken(['write:organization']));
+    const reader = site.access(await site.admin.createToken(['read:organization']));
+    const writer = site.access(await site.admin.createToken(['write:organization']));
     const id = (await rows()).find(({ name }) => name === 'act-runner-1')?.id ?? 0;
-    try {
-      const level = await registrationLevel(writer, scope);
-      if (!level) throw new Error('an org has a level');
+    const level = await registrationLevel(writer, ACME);
+    if (!level) throw new Error('an org has a level');
 
-      await expect(deleteRegistration(reader, level, id)).rejects.toMatchObject({
-        code: 'GR-GITEA-02',
-        message: expect.stringContaining('The token needs scope write:organization'),
-      });
-      expect((await readRegistration(reader, level, id)).row).toMatchObject({
-        id,
-        name: 'act-runner-1',
-        online: false,
-      });
-      expect(await deleteRegistration(writer, level, id)).toBe('deleted');
-      expect(await deleteRegistration(writer, level, id)).toBe('gone');
-      expect((await readRegistration(writer, level, id)).row).toBeUndefined();
-    } finally {
-      await http.close();
-    }
-    passed = true;
+    await expect(deleteRegistration(reader, level, id)).rejects.toMatchObject({
+      code: 'GR-GITEA-02',
+      message: expect.stringContaining('The token needs scope write:organization'),
+    });
+    const { row } = await readRegistration(reader, level, id);
+    expect(row).toMatchObject({ id, name: 'act-runner-1', online: false });
+    expect(await deleteRegistration(writer, level, id)).toBe('deleted');
+    expect(await deleteRegistration(writer, level, id)).toBe('gone');
+    expect((await readRegistration(writer, level, id)).row).toBeUndefined();
   });
 });
-
-/** The same Job for a runner of another name. */
-function renamed(job: RunnerJob, name: string): RunnerJob {
-  const rename = (container: Container): Container => ({
-    ...container,
-    env: container.env.map((each) => (each.name === 'GITEA_RUNNER_NAME' ? { ...each, value: name } : each)),
-  });
-  const { initContainers, containers, ...rest } = job.spec.template.spec;
-  const [runner] = containers;
-  const spec: typeof job.spec.template.spec = {
-    ...rest,
-    initContainers: initContainers.map(rename),
-    containers: [rename(runner)],
-  };
-  return {
-    ...job,
-    metadata: { ...job.metadata, name },
-    spec: { ...job.spec, template: { ...job.spec.template, spec } },
-  };
-}

@@ -5,11 +5,9 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { stringify } from 'yaml';
 import { openSink } from '../../src/telemetry/tracing/otlp.ts';
 import { contextOf } from '../../src/telemetry/tracing/span.ts';
-import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
-import { startAcme } from '../support/start-acme.ts';
+import { runCli } from '../support/run-cli.ts';
+import { startWithJob } from '../support/start-acme.ts';
 import { freePort, Playground, waitUntil } from './process.ts';
-
-const within = { timeoutMs: 20_000 };
 
 let playground: Playground;
 let url: string;
@@ -29,16 +27,15 @@ beforeAll(async () => {
   };
   writeFileSync(file, stringify(config));
   logFile = join(playground.folder, 'collector.log');
-  const command = join(inject('builds').collector, 'collector');
   const running = playground.start({
-    command,
+    command: join(inject('builds').collector, 'collector'),
     args: [`--config=file:${file}`],
     cwd: playground.folder,
     env: {},
     logFile,
   });
   url = `http://${endpoint}`;
-  await waitUntil('the collector listens', async () => log().includes('Everything is ready'), { ...within, running });
+  await waitUntil('the collector listens', async () => log().includes('Everything is ready'), { running });
 });
 afterAll(() => playground?.close());
 
@@ -55,13 +52,8 @@ function textOf(spanName: string, traceId: string): string {
 describe('the collector', () => {
   it('takes the spans of serve with ids, times, attributes and errors', async () => {
     const context = contextOf({ origin: 'https://gitea.example.com', job: { id: 7, attempt: 1 } });
-    const settings = {
-      url: new URL(`${url}/v1/traces`),
-      sampler: 'always_on',
-      ratio: 1,
-      attributes: { team: 'a' },
-    } as const;
-    const sink = openSink(settings);
+    const to = new URL(`${url}/v1/traces`);
+    const sink = openSink({ url: to, sampler: 'always_on', ratio: 1, attributes: { team: 'a' } });
     const child = { name: 'wake', beganMs: 1_800_000_000_100, endedMs: 1_800_000_000_900, error: 'failed' };
     sink.record(
       {
@@ -75,7 +67,7 @@ describe('the collector', () => {
     );
 
     expect(await sink.close()).toBe(true);
-    await waitUntil('both spans', async () => textOf('wake', context.traceId) !== '', within);
+    await waitUntil('both spans', async () => textOf('wake', context.traceId) !== '');
     const root = textOf('CI job waits for its runner', context.traceId);
     expect(root).toContain(`ID             : ${context.spanId}\n`);
     expect(root).toMatch(
@@ -89,15 +81,13 @@ describe('the collector', () => {
   });
 
   it('takes the spans of generate, in the trace of the CI job', async () => {
-    const { simulator, env } = await startAcme();
-    const job = simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] }).jobs[0];
-    const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
-    const { traceId, spanId } = contextOf({ origin: simulator.url, job: { id: job?.id ?? 0, attempt: 1 } });
+    const { simulator, env, folder, jobId = 0 } = await startWithJob();
+    const { traceId, spanId } = contextOf({ origin: simulator.url, job: { id: jobId, attempt: 1 } });
 
     const { code } = await runCli(['generate', folder], { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: url });
 
     expect(code).toBe(0);
-    await waitUntil('its span', async () => textOf('generate', traceId) !== '', within);
+    await waitUntil('its span', async () => textOf('generate', traceId) !== '');
     expect(textOf('generate', traceId)).toContain(`Parent ID      : ${spanId}\n`);
     expect(textOf('generate', traceId)).toContain('-> groups: Int(1)');
   });

@@ -14,7 +14,8 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: longestFirst('sweep', 'load', 'project-workflows') },
     testTimeout: 600_000,
-    hookTimeout: 120_000,
+    // The load runs in one.
+    hookTimeout: 480_000,
     teardownTimeout: 60_000,
   },
 });

@@ -7,7 +7,8 @@ export function work(seconds: number): string {
 
 interface JobText {
   readonly runsOn: string;
-  readonly seconds: number;
+  /** Default: 1. */
+  readonly seconds?: number;
   readonly needs?: string;
   /** Number of matrix legs. */
   readonly matrix?: number;
@@ -20,7 +21,7 @@ export function workflow(jobs: Readonly<Record<string, JobText>>, cancelGroup?: 
   const lines = ['on: workflow_dispatch'];
   if (cancelGroup !== undefined) lines.push('concurrency:', `  group: ${cancelGroup}`, '  cancel-in-progress: true');
   lines.push('jobs:');
-  for (const [name, { runsOn, seconds, needs, matrix, lastSeconds }] of Object.entries(jobs)) {
+  for (const [name, { runsOn, seconds = 1, needs, matrix, lastSeconds }] of Object.entries(jobs)) {
     lines.push(`  ${name}:`, `    runs-on: ${runsOn}`);
     if (needs !== undefined) lines.push(`    needs: ${needs}`);
     if (matrix !== undefined) {
