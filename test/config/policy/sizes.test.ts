@@ -22,23 +22,6 @@ const withTemplate = (spec: object, over: Partial<RunnerGroup> = {}): RunnerGrou
     ...over,
   });
 
-test('the policy holds for the podTemplate of a size, and says where it stands', () => {
-  const group = withTemplate({
-    priorityClassName: 'high',
-    serviceAccountName: 'admin',
-    containers: [{ name: 'runner', image: 'evil.example.com/x' }],
-  });
-
-  const denials = check({ images: ['docker.io/gitea/runner'], priorityClasses: ['low'] }, [group], BY_HAND);
-
-  expect(denials.map(({ rule, path }) => `${rule} ${path}`)).toEqual([
-    'images spec.image',
-    'images spec.sizes[1].podTemplate.spec.containers[0].image',
-    'priorityClasses spec.sizes[1].podTemplate.spec.priorityClassName',
-    'serviceAccounts spec.sizes[1].podTemplate.spec.serviceAccountName',
-  ]);
-});
-
 /** What each rule about pods denies in the podTemplate of a group. Rules about the group alone deny it whatever sizes it has. */
 const NAMED = { namespaces: [{ name: '**', secrets: ['allowed', 'gitea-*'] }] };
 const runner = (fields: object): object => ({ spec: { containers: [{ name: 'runner', ...fields }] } });
