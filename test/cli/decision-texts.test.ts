@@ -1,4 +1,4 @@
-/** The sentences of decisions, as people read them: those that no golden case and no row of `explain-jobs.test.ts` shows. Each kind of decision is in one (`test/golden/coverage.ts`). */
+/** The sentences of decisions that no golden case and no other test of `explain` shows. Each kind of decision is in one (`test/golden/coverage.ts`). */
 import { describe, expect, it } from 'vitest';
 import { runnerText, verdictText } from '../../src/observe/explain/causes.ts';
 import type { ExplainedJob } from '../../src/observe/explain/explanation.ts';
@@ -25,7 +25,6 @@ const build = { id: 8, name: 'build', status: 'in_progress' } as const;
 
 /** A decision about a job, and its sentence. */
 const JOBS: readonly (readonly [object, string])[] = [
-  [{ verdict: 'running', job: job(7, { runner: 'build-host' }) }, 'runs on build-host (not a runner of these groups)'],
   [{ verdict: 'running', job: job(7) }, 'runs on <unknown> (not a runner of these groups)'],
   [served('new-runner'), `${RUNNER} (owned by group runners/ci; asked for, not registered yet)`],
   [
@@ -39,10 +38,6 @@ const JOBS: readonly (readonly [object, string])[] = [
   [
     held('limit', { group: GROUP, limit: { name: 'gpus', most: 20 }, job: job(7) }),
     'held back by limit gpus (20) of group runners/ci',
-  ],
-  [
-    held('limit', { group: GROUP, limit: { most: 1, branches: ['main', 'fix/*'] }, job: job(7, { branch: 'main' }) }),
-    'held back by the limit for branches main, fix/* (1) of group runners/ci',
   ],
   [
     held('limit', {
@@ -93,15 +88,6 @@ const JOBS: readonly (readonly [object, string])[] = [
     held('backing-off', { group: GROUP, untilMs: NOW + 7000 }),
     'held back: the Job of its last runner ended without a CI job; group runners/ci tries again in 7s',
   ],
-  [
-    held('backing-off', {
-      group: GROUP,
-      untilMs: NOW + 7000,
-      ended: { runner: RUNNER, reason: 'RegistrationFailed', message: 'container register ended with exit code 1' },
-    }),
-    'held back: its last runner failed: RegistrationFailed: container register ended with exit code 1; group runners/ci tries again in 7s',
-  ],
-  [held('served-elsewhere', { runner: 'other-1' }), 'other-1 is there for it (not a runner of these groups)'],
 ];
 
 /** About a runner. */
@@ -113,13 +99,7 @@ const RUNNERS: readonly (readonly [RunnerDecision, string])[] = [
     'stays as a record: its Job ended without a CI job, it holds no slot; its pod cannot start: ImagePullBackOff: not found',
   ],
   [{ emit: false, runner: RUNNER, group: GROUP, because: 'used-up' }, 'goes: it has done its job'],
-  [emitted('warm'), 'kept warm: one of 0'],
   [emitted('group-in-trouble'), 'stays as it is: its RunnerGroup cannot be planned now'],
-  [
-    emitted('debugging', { job: job(7), keep: { endedAtMs: 0, untilMs: 1_200_000 } }),
-    'debugging: its CI job acme/web job 7 (job 7) failed; stays until 1970-01-01T00:20:00Z (20m00s); ' +
-      'kubectl exec -it -n runners job/ci-7-1-9c31e0aa -c runner -- sh',
-  ],
 ];
 
 describe('a job', () => {
