@@ -13,14 +13,14 @@ import { runnerGroup } from '../../support/runner-group.ts';
 import { pick, randomFrom, randomTemplate } from '../pods/random-template.ts';
 import { BY_HAND, denialsOf, policyOf } from './support.ts';
 
+/** Two sizes. The second one has this podTemplate. */
+const sizesWith = (podTemplate: unknown) =>
+  [
+    { name: 'a', weight: 1 },
+    { name: 'large', weight: 4, podTemplate },
+  ] as RunnerGroup['sizes'];
 const withTemplate = (spec: object, over: Partial<RunnerGroup> = {}): RunnerGroup =>
-  runnerGroup({
-    sizes: [
-      { name: 'a', weight: 1 },
-      { name: 'large', weight: 4, podTemplate: { spec } },
-    ],
-    ...over,
-  });
+  runnerGroup({ sizes: sizesWith({ spec }), ...over });
 
 /** What each rule about pods denies in the podTemplate of a group. Rules about the group alone deny it whatever sizes it has. */
 const NAMED = { namespaces: [{ name: '**', secrets: ['allowed', 'gitea-*'] }] };
@@ -62,11 +62,7 @@ function bothWays(policy: object, podTemplate: unknown, over: Partial<RunnerGrou
   // As the reader does it: the image of container `runner` is that of the group.
   const { image } = imageInTemplate(podTemplate) ?? {};
   const ofGroup = denialsOf(policy, { ...over, podTemplate, ...(image && { image }) });
-  const sizes = [
-    { name: 'a', weight: 1 },
-    { name: 'large', weight: 4, podTemplate },
-  ] as RunnerGroup['sizes'];
-  const ofSize = denialsOf(policy, { ...over, sizes });
+  const ofSize = denialsOf(policy, { ...over, sizes: sizesWith(podTemplate) });
   return {
     ofGroup,
     ofSize,

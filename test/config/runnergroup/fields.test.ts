@@ -205,13 +205,9 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
   ],
   podTemplate: [
     ['x', 'must be a mapping, not the string "x"'],
-    [[], 'must be a mapping, not a list'],
     [null, 'must be a mapping, not empty'],
   ],
-  securityProfile: [
-    ['strict', 'must be one of privileged, baseline, restricted, not the string "strict"'],
-    [null, 'must be one of privileged, baseline, restricted, not empty'],
-  ],
+  securityProfile: [['strict', 'must be one of privileged, baseline, restricted, not the string "strict"']],
   resources: [
     [{ limits: { cpu: 0.5 } }, '.limits.cpu: must be a whole number or quoted: "0.5"'],
     [{ limits: { cpu: 'two' } }, `.limits.cpu: ${QUANTITY}; got the string "two"`],
