@@ -7,8 +7,9 @@ import { execLogin } from '../../src/clients/kubernetes/exec-login.ts';
 import { readKubeconfig } from '../../src/clients/kubernetes/kubeconfig.ts';
 import { readOneDocument } from '../../src/config/runnergroup/documents.ts';
 import { CERTIFICATES, kubeconfigFor, startCluster } from '../clients/kubernetes/through-cli.ts';
-import { send, TOKEN } from '../support/api-server.ts';
+import { TOKEN } from '../support/api-server.ts';
 import { failureOf } from '../support/failure-of.ts';
+import { answering } from '../support/kube-objects.ts';
 import { folderWith, runCli, runHere } from '../support/run-cli.ts';
 import { startWithJob } from '../support/start-acme.ts';
 
@@ -89,10 +90,7 @@ describe('a login', () => {
   it('may be a client certificate', async () => {
     const server = await startCluster({
       tls: { ...CERTIFICATES, requestCert: true },
-      override: (_, response) => {
-        send(response, 200, { kind: 'Status', gitVersion: 'v1.34.0' });
-        return true;
-      },
+      override: answering({ '': { kind: 'Status', gitVersion: 'v1.34.0' } }),
     });
     const { cert, key } = CERTIFICATES;
     const file = printing(credential({ clientCertificateData: cert, clientKeyData: key }));

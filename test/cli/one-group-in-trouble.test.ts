@@ -7,6 +7,7 @@ import { parseAllDocuments } from 'yaml';
 import { runnerName } from '../../src/planner/names.ts';
 import { kubeconfigFor, liveJob, startCluster } from '../clients/kubernetes/through-cli.ts';
 import type { Cluster } from '../support/api-server.ts';
+import { answering } from '../support/kube-objects.ts';
 import { folderWith, groupYaml, runHere, runNode } from '../support/run-cli.ts';
 import { listen } from '../support/server.ts';
 import { startAcme, TOKEN } from '../support/start-acme.ts';
@@ -142,9 +143,6 @@ describe('where live Jobs are seen, generate plans the others and keeps the Jobs
       'annotations: {argocd.argoproj.io/hook: PreSync}',
       /metadata\.annotations\["argocd\.argoproj\.io\/hook"\]: /,
     ],
-    ['a wave', 'annotations: {argocd.argoproj.io/sync-wave: "-5"}', /sync-wave"\]: /],
-    ['options of a sync', 'annotations: {argocd.argoproj.io/sync-options: Replace=true}', /sync-options"\]: /],
-    ['a hook of Helm', 'annotations: {helm.sh/hook: pre-install}', /helm\.sh\/hook"\]: /],
   ])('whose object has %s, which is not printed', async (_, metadata, why) => {
     const { env, folder } = await stage((good) => good);
     const file = join(folder, 'bad.yaml');
@@ -191,11 +189,7 @@ describe('nothing is printed', () => {
   });
 
   it('when the live Jobs cannot be listed either', async () => {
-    const override: Cluster['override'] = (_, response) => {
-      response.writeHead(403).end('{}');
-      return true;
-    };
-    const { env, folder } = await stage(() => DEAD, { override });
+    const { env, folder } = await stage(() => DEAD, { override: answering({ '/jobs': 403 }) });
 
     expect(await runHere(['generate', folder], env)).toEqual(nothing(1));
   });

@@ -1,16 +1,16 @@
 /** What the program prints arrives whole, whoever reads it and however slowly. */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { buildSync } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runNode } from '../support/run-cli.ts';
+import { folderWith, runNode } from '../support/run-cli.ts';
+import { listen } from '../support/server.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'printing-'));
+const folder = folderWith({}, afterAll);
 const program = join(folder, 'prints.mjs');
 
 /** Prints pieces as `generate` does, short and long, ASCII and not, some too long for any buffer; then a line on stderr. */
@@ -42,7 +42,6 @@ beforeAll(() => {
     format: 'esm',
   });
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the output', () => {
   test('is whole through a pipe', async () => {
@@ -57,12 +56,9 @@ describe('the output', () => {
   });
 
   test('is whole through a connection that does not block and is read late', async () => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const address = server.address();
-    if (address === null || typeof address === 'string') throw new Error('no port');
+    const { server, port } = await listen(createServer());
     const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
-    const ours = connect(address.port, '127.0.0.1');
+    const ours = connect(port, '127.0.0.1');
     await new Promise((resolve) => ours.once('connect', resolve));
     const reader = await accepted;
     // Node makes sockets non-blocking, and the child gets this very one as its stdout.
@@ -75,7 +71,6 @@ describe('the output', () => {
     reader.on('data', (chunk: Buffer) => chunks.push(chunk));
     const code = await closed;
     await new Promise((resolve) => (reader.readableEnded ? resolve(undefined) : reader.once('end', resolve)));
-    server.close();
 
     expect(code).toBe(0);
     expect(hash(Buffer.concat(chunks))).toBe(hash(expected(400)));

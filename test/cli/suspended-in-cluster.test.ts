@@ -1,7 +1,8 @@
 /** A RunnerGroup that is suspended by an annotation in the cluster (ADR 68). Real program, real Gitea simulator, real API server stand-in. */
 import { expect, it } from 'vitest';
 import { kubeconfigFor, newRunnerIn, startCluster } from '../clients/kubernetes/through-cli.ts';
-import { type Cluster, status } from '../support/api-server.ts';
+import type { Cluster } from '../support/api-server.ts';
+import { answering } from '../support/kube-objects.ts';
 import { runHere } from '../support/run-cli.ts';
 import { startWithJob } from '../support/start-acme.ts';
 
@@ -16,16 +17,6 @@ async function stage(cluster: Cluster) {
   const kubeconfig = kubeconfigFor(await startCluster(cluster));
   return (command: 'generate' | 'explain', ...args: readonly string[]) =>
     runHere([command, '--kubeconfig', kubeconfig, folder, ...args], env);
-}
-
-function refusing(code: number): Cluster {
-  return {
-    override: ({ pathname }, response) => {
-      if (!pathname.endsWith('/runnergroups')) return false;
-      status(response, code, 'Refused');
-      return true;
-    },
-  };
 }
 
 it.each(['since noon', ''])('gets no new runner, suspended by "%s"', async (text) => {
@@ -47,7 +38,7 @@ it.each([
 });
 
 it('gets one where RunnerGroups may not be read, as before there was that right, with a warning', async () => {
-  const { code, stdout, stderr } = await (await stage(refusing(403)))('generate');
+  const { code, stdout, stderr } = await (await stage({ override: answering({ '/runnergroups': 403 }) }))('generate');
 
   expect(code).toBe(0);
   expect(newRunnerIn(stdout)).toMatch(/^ci-/);
@@ -56,7 +47,7 @@ it('gets one where RunnerGroups may not be read, as before there was that right,
 });
 
 it('stops the run when nobody knows whether it is suspended', async () => {
-  const { code, stdout } = await (await stage(refusing(500)))('generate');
+  const { code, stdout } = await (await stage({ override: answering({ '/runnergroups': 500 }) }))('generate');
 
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
 });

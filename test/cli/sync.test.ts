@@ -1,19 +1,19 @@
 /** What a sync by Argo CD asks of Gitea. */
 import { describe, expect, it } from 'vitest';
 import { fakeGitea, jobRow } from '../support/gitea-stand-in.ts';
-import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { folderWith, groupYaml, type Outcome, runCli } from '../support/run-cli.ts';
 
-const SYNC = { ARGOCD_APP_NAME: 'ci' };
+/** `generate` as Argo CD starts it. */
+function sync(url: string, files: Readonly<Record<string, string>>): Promise<Outcome> {
+  const env = { ARGOCD_APP_NAME: 'ci', GITEA_URL: url, GITEA_TOKEN: 'token' };
+  return runCli(['generate'], env, folderWith(files));
+}
 
 describe('a sync', () => {
   it('asks for everything at once, because something woke it', async () => {
     const gitea = await fakeGitea();
 
-    const outcome = await runCli(
-      ['generate'],
-      { ...SYNC, GITEA_URL: gitea.url, GITEA_TOKEN: 'token' },
-      folderWith({ 'ci.yaml': groupYaml(gitea.url) }),
-    );
+    const outcome = await sync(gitea.url, { 'ci.yaml': groupYaml(gitea.url) });
 
     expect(outcome).toMatchObject({ code: 0, stdout: '' });
     expect(
@@ -38,11 +38,7 @@ describe('a sync', () => {
       ]),
     );
 
-    const outcome = await runCli(
-      ['generate'],
-      { ...SYNC, GITEA_URL: gitea.url, GITEA_TOKEN: 'token' },
-      folderWith(files),
-    );
+    const outcome = await sync(gitea.url, files);
 
     expect(outcome.code, outcome.stderr).toBe(0);
     const further = gitea.lines().filter((line) => !line.endsWith('page=1'));

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
 import { durationsIn, estimateWaits } from '../../src/observe/explain/wait-estimate.ts';
 import type { Job } from '../../src/planner/evidence.ts';
+import { randomFrom } from '../config/pods/random-template.ts';
 import { done, job, NOW, running } from '../support/scenario.ts';
 
 const MINUTE = 60_000;
@@ -69,17 +70,6 @@ describe('a wait', () => {
   });
 });
 
-/** Numbers from 0 to 1, the same for each seed (mulberry32). */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 interface Outcome {
   readonly estimatedMs: number;
   readonly actualMs: number;
@@ -96,7 +86,7 @@ const SPREAD = 0.4;
 
 /** One queue at one moment: what is estimated, and what comes of it when each runner takes the next job. Starts take 2 to 10 s. */
 function simulate(seed: number): readonly Outcome[] {
-  const next = random(seed);
+  const next = randomFrom(seed);
   const normal = (): number => Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next());
   const pick = () => NAMES[Math.floor(next() * NAMES.length)] ?? ['test', MINUTE];
   const time = (median: number): number => median * Math.exp(SPREAD * normal());

@@ -6,15 +6,14 @@
  *
  * The proxy lets every case say `https://gitea.example.com`: the address enters runner names, so it must not change.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { groupBy } from '../../src/shared/keys.ts';
 import { TOKEN as CLUSTER_TOKEN, startApiServer, status } from '../support/api-server.ts';
 import { makeCertificates } from '../support/certificate.ts';
 import { proxyServer } from '../support/proxy-server.ts';
+import { folderWith } from '../support/run-cli.ts';
 import { serve, serveTls } from '../support/server.ts';
 import { TlsFront } from '../support/tls-front.ts';
 import type { Exchange } from './answers.ts';
@@ -54,17 +53,10 @@ export async function openStage(
   cluster: ClusterFile | undefined,
 ): Promise<Stage> {
   const certificate = makeCertificates('gitea.example.com');
-  const folder = mkdtempSync(join(tmpdir(), 'golden-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const write = (name: string, text: string): string => {
-    const path = join(folder, name);
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text);
-    return path;
-  };
-  for (const [secret, keys] of Object.entries(secrets)) {
-    for (const [key, text] of Object.entries(keys)) write(join('secrets', secret, key), text);
-  }
+  const mounted = Object.entries(secrets).flatMap(([secret, keys]) =>
+    Object.entries(keys).map(([key, text]) => [join('secrets', secret, key), text] as const),
+  );
+  const folder = folderWith({ 'gitea-ca.pem': certificate.ca, ...Object.fromEntries(mounted) });
   const gitea = new AnsweringGitea(exchanges);
   const answer: RequestListener = (request, response) => gitea.answer(request, response);
   const [plain, secure] = [await serve(answer), await serveTls(certificate, answer)];
@@ -74,10 +66,10 @@ export async function openStage(
     env: {
       HTTP_PROXY: proxy,
       HTTPS_PROXY: proxy,
-      ...(cluster ? await openCluster(cluster, makeCertificates(), write) : { GITEA_RUNNERS_CLUSTER: 'off' }),
+      ...(cluster ? await openCluster(cluster) : { GITEA_RUNNERS_CLUSTER: 'off' }),
     },
     secretsDir: join(folder, 'secrets'),
-    caFile: write('gitea-ca.pem', certificate.ca),
+    caFile: join(folder, 'gitea-ca.pem'),
     beginLook: () => gitea.beginLook(),
     unexpected: () => gitea.unexpected(),
     unasked: () => gitea.unasked(),
@@ -130,11 +122,8 @@ class AnsweringGitea {
 }
 
 /** An API server behind TLS and a service account's folder, as in a pod. */
-async function openCluster(
-  { jobs, pods, refused }: ClusterFile,
-  { ca, key, cert }: ReturnType<typeof makeCertificates>,
-  write: (name: string, text: string) => string,
-): Promise<Readonly<Record<string, string>>> {
+async function openCluster({ jobs, pods, refused }: ClusterFile): Promise<Readonly<Record<string, string>>> {
+  const { ca, key, cert } = makeCertificates();
   const api = await startApiServer({
     jobs: byNamespace(jobs),
     pods: byNamespace(pods),
@@ -147,9 +136,8 @@ async function openCluster(
   onTestFinished(api.close);
   const front = await TlsFront.start(api.config.url, { key, cert });
   onTestFinished(() => front.close());
-  write('service-account/ca.crt', ca);
   return {
-    GITEA_RUNNERS_KUBERNETES_DIR: dirname(write('service-account/token', CLUSTER_TOKEN)),
+    GITEA_RUNNERS_KUBERNETES_DIR: folderWith({ 'ca.crt': ca, token: CLUSTER_TOKEN }),
     KUBERNETES_SERVICE_HOST: 'localhost',
     KUBERNETES_SERVICE_PORT: String(front.port),
   };

@@ -1,29 +1,34 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { documents, installFileNames, installText, objects } from './manifests.ts';
+import { folderWith } from '../support/run-cli.ts';
+import { documents, installFileNames, objects } from './manifests.ts';
 
-let folder = '';
+const folder = folderWith({}, afterAll);
 /** Files of install/monitoring and install.sh are nobody's output, and of the chart only the CRD is one. */
 const generated = installFileNames().filter(
   (file) => !/^(?:monitoring|chart)\/(?!templates\/crd\.yaml$)|\.sh$/.test(file),
 );
 
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'install-'));
   execFileSync(process.execPath, ['scripts/run-ts.mjs', 'packaging/generated.ts', folder]);
 }, 60_000);
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test('install/ holds what "npm run generated" makes, and nothing else', () => {
   expect(generated).toEqual(installFileNames(folder));
 });
 
-test.each(generated)('install/%s is what "npm run generated" makes', (file) => {
-  expect(installText(file)).toBe(readFileSync(join(folder, 'install', file), 'utf8'));
+test.each([
+  ...generated.map((file) => `install/${file}`),
+  'src/config/runnergroup/crd.json',
+  'imports/gitea.bpg.pw.ts',
+  'imports/construct.d.cts',
+  'docs/runnergroup.md',
+  'docs/commands.md',
+  'docs/helm.md',
+])('%s is what "npm run generated" makes', (file) => {
+  expect(readFileSync(file, 'utf8')).toBe(readFileSync(join(folder, file), 'utf8'));
 });
 
 test('install.yaml holds the CRD and the objects of the files it is made of, each once', () => {

@@ -3,20 +3,10 @@
  * would have changed in a cluster is kept in files, so that a second run finds it.
  */
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { onTestFinished } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
+import { folderWith } from '../support/run-cli.ts';
 import { docScript } from './doc-blocks.ts';
 
 /** `create` prints an object, as the real one with a dry run. `apply` and others without a dry run change the cluster. */
@@ -91,13 +81,12 @@ export interface BlockResult {
 
 /** A reader with a cluster of their own, removed at the end of the test. */
 export class Reader {
-  readonly #folder = mkdtempSync(join(tmpdir(), 'reader-'));
+  readonly #folder = folderWith({});
 
   constructor() {
     mkdirSync(join(this.#folder, 'cluster'));
     // Blocks write files, and these are not for the repository.
     symlinkSync(resolve('install'), join(this.#folder, 'install'));
-    onTestFinished(() => rmSync(this.#folder, { recursive: true, force: true }));
   }
 
   /** Pastes the block of docs/install.md. Throws when the shell itself is gone afterwards: the reader's terminal would have closed. */
@@ -106,8 +95,7 @@ export class Reader {
     rmSync(bin, { recursive: true, force: true });
     mkdirSync(bin);
     for (const [tool, script] of Object.entries({ ...TOOLS, ...tools })) {
-      writeFileSync(join(bin, tool), `#!/bin/sh\n${script}\n`);
-      chmodSync(join(bin, tool), 0o755);
+      writeFileSync(join(bin, tool), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     }
     const cluster = join(this.#folder, 'cluster');
     const set = Object.entries({ ...VARIABLES, ...variables }).flatMap(([key, value]) =>

@@ -1,14 +1,11 @@
 /** An installation that `doctor` looks at: a real HTTPS server for the cluster, and a simulated Gitea. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { doctor } from '../../../src/cli/doctor.ts';
-import { exitCodeOf } from '../../../src/cli/process.ts';
 import { kubeconfigFor, startCluster } from '../../clients/kubernetes/through-cli.ts';
 import { documents } from '../../packaging/manifests.ts';
 import { send, status } from '../../support/api-server.ts';
 import { groupList, groupObject, secretObject } from '../../support/kube-objects.ts';
-import { printingIo } from '../../support/printing-io.ts';
-import { folderWith, groupYaml, type Outcome, runCli } from '../../support/run-cli.ts';
+import { folderWith, groupYaml, runHere } from '../../support/run-cli.ts';
 import { TOKEN as GITEA_TOKEN, startAcme } from '../../support/start-acme.ts';
 
 export type Json = Record<string, unknown>;
@@ -163,15 +160,8 @@ export async function examine(change: (world: World, url: string) => World | und
     return true;
   });
   const run = (...flags: readonly string[]) =>
-    runCli(['doctor', '--kubeconfig', kubeconfigFor(server), '-A', ...flags], {}, folderWith({}));
-  /** The same in this process: a table of installations need not start a process for each. */
-  const runHere = async (): Promise<Outcome> => {
-    const { io, printed } = printingIo({ cwd: folderWith({}) });
-    const flags = { kubeconfig: kubeconfigFor(server), allNamespaces: true };
-    const code = await exitCodeOf(() => doctor(flags, io), {}, io);
-    return { code, stdout: printed.out, stderr: printed.err };
-  };
-  return { run, runHere, requests: acme.simulator.requests };
+    runHere(['doctor', '--kubeconfig', kubeconfigFor(server), '-A', ...flags], {}, folderWith({}));
+  return { run, requests: acme.simulator.requests };
 }
 
 type Key = string | number;

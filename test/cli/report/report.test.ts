@@ -7,7 +7,7 @@ import { runnerName } from '../../../src/planner/names.ts';
 import { SIZE } from '../../../src/shared/marks.ts';
 import { kubeconfigFor, startCluster } from '../../clients/kubernetes/through-cli.ts';
 import { fencedBlocks } from '../../packaging/doc-blocks.ts';
-import { fakeGitea, jobRow, json } from '../../support/gitea-stand-in.ts';
+import { type FakeGitea, fakeGitea, jobRow, json } from '../../support/gitea-stand-in.ts';
 import { answering, groupList, groupObject } from '../../support/kube-objects.ts';
 import { folderWith, groupYaml, runHere } from '../../support/run-cli.ts';
 import { startAcme, TOKEN } from '../../support/start-acme.ts';
@@ -43,6 +43,12 @@ async function acme() {
   const { env, simulator } = await startAcme({ now: () => nowMs });
   const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url), 'prices.yaml': manualBlock('prices') });
   return { env, simulator, folder, run: (...args: readonly string[]) => runHere(['report', ...args], env, folder) };
+}
+
+/** The report on a small Gitea's runners; Kubernetes is not looked at. */
+function reportOn({ url }: FakeGitea, group = groupYaml(url), ...flags: readonly string[]) {
+  const env = { GITEA_URL: url, GITEA_TOKEN: TOKEN };
+  return runHere(['report', '--cluster', 'off', ...flags], env, folderWith({ 'ci.yaml': group }));
 }
 
 /** A Job that took twelve minutes and asks for two CPUs. */
@@ -113,10 +119,9 @@ it('an owner whose name begins like a formula is a text in CSV', async () => {
   const gitea = await fakeGitea({
     jobs: [jobRow(1, 'completed', { conclusion: 'success', labels: ['linux'], runner_id: 4, url, ...times })],
   });
-  const folder = folderWith({ 'ci.yaml': groupYaml(gitea.url).replace('scope: org\n  org: acme', 'scope: global') });
-  const env = { GITEA_URL: gitea.url, GITEA_TOKEN: TOKEN };
+  const group = groupYaml(gitea.url).replace('scope: org\n  org: acme', 'scope: global');
 
-  const { stdout } = await runHere(['report', '--by', 'organization', '-o', 'csv', '--cluster', 'off'], env, folder);
+  const { stdout } = await reportOn(gitea, group, '--by', 'organization', '-o', 'csv');
 
   expect(stdout.split('\r\n')[1]).toContain(`${gitea.url},'-1-1,1,0,`);
 });
@@ -204,10 +209,8 @@ it.each([
 it('warns when the history is not whole, and marks it', async () => {
   const jobs = [jobRow(1, 'completed', { conclusion: 'odd' })];
   const gitea = await fakeGitea({ jobs });
-  const folder = folderWith({ 'ci.yaml': groupYaml(gitea.url) });
-  const env = { GITEA_URL: gitea.url, GITEA_TOKEN: TOKEN };
 
-  const { code, stdout, stderr } = await runHere(['report', '--cluster', 'off', '-o', 'json'], env, folder);
+  const { code, stdout, stderr } = await reportOn(gitea, groupYaml(gitea.url), '-o', 'json');
 
   expect(code).toBe(0);
   expect(stderr).toMatch(/^warning: GR-REPORT-02 the history of org acme at http\S+ is not whole/);
@@ -225,10 +228,8 @@ it('ends with 1 and nothing on stdout when Gitea fails in the middle, and never 
       return true;
     },
   });
-  const folder = folderWith({ 'ci.yaml': groupYaml(gitea.url) });
-  const env = { GITEA_URL: gitea.url, GITEA_TOKEN: TOKEN };
 
-  const { code, stdout, stderr } = await runHere(['report', '--cluster', 'off'], env, folder);
+  const { code, stdout, stderr } = await reportOn(gitea);
 
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^error: GR-GITEA-/);

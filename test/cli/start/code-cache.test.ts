@@ -1,13 +1,12 @@
 /** A code cache makes a start quicker and changes nothing else, whatever has become of its file. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openCache, sealed } from '../../../src/cli/start/code-cache.ts';
-import { groupYaml, type Outcome, runNode } from '../../support/run-cli.ts';
+import { folderWith, groupYaml, type Outcome, runNode } from '../../support/run-cli.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'code-cache-test-'));
+const folder = folderWith({ 'ci.yaml': groupYaml('https://gitea.example.com') }, afterAll);
 const lib = join(folder, 'lib');
 const cache = join(lib, 'validate.cjs.cache');
 const group = join(folder, 'ci.yaml');
@@ -16,12 +15,8 @@ let made: Buffer;
 beforeAll(() => {
   cpSync('lib', lib, { recursive: true });
   made = readFileSync(cache);
-  writeFileSync(group, groupYaml('https://gitea.example.com'));
 });
-afterAll(() => {
-  chmodSync(lib, 0o755);
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => chmodSync(lib, 0o755));
 
 function validate(...flags: readonly string[]): Promise<Outcome> {
   return runNode([...flags, join(lib, 'gitea-runners.cjs'), 'validate', group], {});

@@ -180,12 +180,6 @@ describe('a policy that cannot be used', () => {
       stderr: expect.stringContaining('GR-FLAG-09'),
     });
   });
-
-  it('a policy among the RunnerGroups is no RunnerGroup', async () => {
-    const folder = folderWith({ 'policy.yaml': policyYaml('{}') });
-
-    expect(await runHere(['generate', '.'], {}, folder)).toMatchObject({ code: 2, stdout: '' });
-  });
 });
 
 describe('schema', () => {

@@ -239,16 +239,12 @@ describe('podTemplate', () => {
     expect(denials.every((denial) => denial.startsWith('podTemplateFields spec.podTemplate'))).toBe(true);
   });
 
-  it('one that refers to itself, and one that is too deep or too large', () => {
-    const circle: Record<string, unknown> = {};
-    circle['spec'] = circle;
-    const deep = JSON.parse(`${'{"spec":'.repeat(500)}{}${'}'.repeat(500)}`) as unknown;
-    const large = {
-      spec: { nodeSelector: Object.fromEntries(Array.from({ length: 20_000 }, (_, key) => [`k${key}`, ''])) },
-    };
+  // The other bounds: test/config/pods/value.test.ts.
+  it('one that refers to itself', () => {
+    const podTemplate: Record<string, unknown> = {};
+    podTemplate['spec'] = podTemplate;
 
-    for (const podTemplate of [circle, deep, large])
-      expect(denialsOf({}, { podTemplate })).toEqual([expect.stringMatching(/^podTemplateFields spec\.podTemplate/)]);
+    expect(denialsOf({}, { podTemplate })).toEqual([expect.stringMatching(/^podTemplateFields spec\.podTemplate/)]);
   });
 });
 
@@ -281,25 +277,8 @@ describe('patterns', () => {
     ['\\*', 'x'],
     ['a', 'A'],
     ['é', 'e\u0301'],
-    ['*', 'a/b'],
-    ['a*b', 'a/b'],
-    ['a/*', 'a/b/c'],
-    ['', 'a'],
-    ['a', ''],
   ])('%j does not fit %j: only stars are special', (pattern, text) => {
     expect(matchesGlob(pattern, text)).toBe(false);
-  });
-
-  it.each([
-    ['*', ''],
-    ['**', 'a/b'],
-    ['a**c', 'ac'],
-    ['a/**/c', 'a/b/b/c'],
-    ['***', 'a/b'],
-    ['*.*', '.'],
-    ['a*b*', 'axbxb'],
-  ])('%j fits %j', (pattern, text) => {
-    expect(matchesGlob(pattern, text)).toBe(true);
   });
 
   it('says the same as a regular expression', () => {

@@ -15,6 +15,7 @@ import {
 } from '../../../src/config/runnergroup/budget.ts';
 import { readFiles as find } from '../../../src/config/runnergroup/files.ts';
 import { type Files, inFolder, problemsIn, readFiles } from '../../support/group-files.ts';
+import { groupYaml } from '../../support/run-cli.ts';
 
 const OTHER = 'apiVersion: v1\nkind: X\n';
 
@@ -84,12 +85,12 @@ test('all documents have at most 400,000 words', async () => {
 
 test('all files have at most 3,000 documents, however they are read', async () => {
   const full = { 'a.yaml': `---\n${OTHER}`.repeat(MOST_DOCUMENTS) };
-  const group = (name: string) =>
-    `apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerGroup\nmetadata: {name: ${name}}\nspec:\n  scope: global\n  gitea: {url: https://gitea.example.com}\n  maxActiveRunners: 1\n  registrationToken: {name: a, key: b}\n  authToken: {name: a, key: b}\n`;
 
   expect((await readFiles(full)).others).toHaveLength(MOST_DOCUMENTS);
   expect(await problemsIn({ ...full, 'b.yaml': OTHER })).toEqual([`b.yaml:1:1: ${together('3000 documents')}`]);
-  expect(await problemsIn({ ...full, 'b.yaml': group('b') })).toEqual([`b.yaml:1:1: ${together('3000 documents')}`]);
+  expect(await problemsIn({ ...full, 'b.yaml': groupYaml('https://gitea.example.com') })).toEqual([
+    `b.yaml:1:1: ${together('3000 documents')}`,
+  ]);
 });
 
 test('at most 5,000 files are read', async () => {

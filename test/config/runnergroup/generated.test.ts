@@ -1,9 +1,6 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { Chart, Testing } from 'cdk8s';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { RunnerGroup } from '../../../imports/gitea.bpg.pw.ts';
@@ -12,27 +9,6 @@ import { withPart } from '../../../packaging/generated-part.ts';
 import { jsonSchema } from '../../../src/config/runnergroup/json-schema.ts';
 import { Metadata, RunnerGroupDocument, Spec } from '../../../src/config/runnergroup/schema.ts';
 import { document, problemsIn } from '../../support/group-files.ts';
-
-let folder = '';
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'generated-'));
-  execFileSync(process.execPath, ['scripts/run-ts.mjs', 'packaging/generated.ts', folder]);
-}, 60_000);
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-test.each([
-  'install/crd.yaml',
-  'src/config/runnergroup/crd.json',
-  'imports/gitea.bpg.pw.ts',
-  'imports/construct.d.cts',
-  'docs/runnergroup.md',
-  'docs/commands.md',
-  'docs/helm.md',
-])('%s is what "npm run generated" makes', (file) => {
-  expect(readFileSync(file, 'utf8')).toBe(readFileSync(join(folder, file), 'utf8'));
-});
 
 /** Every schema in a schema, with its path. */
 function* walk(schema: unknown, path: string): Generator<readonly [string, Readonly<Record<string, unknown>>]> {

@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { readRunnerGroups } from '../../../src/config/runnergroup/read.ts';
 import { document, groupOf, inFolder, problemsIn, readFiles } from '../../support/group-files.ts';
 import { RUNS } from '../../support/property.ts';
+import { runnerGroup } from '../../support/runner-group.ts';
 
 const EXAMPLE = `apiVersion: gitea.bpg.pw/v1alpha1
 kind: RunnerGroup
@@ -22,77 +23,37 @@ test('a group has its own values, one spelling and all defaults', async () => {
   const { groups, others, files } = await readFiles({ 'ci.yaml': EXAMPLE });
 
   expect({ others, files }).toEqual({ others: [], files: 1 });
-  expect(groups).toEqual([
-    {
-      place: { file: 'ci.yaml', line: 1, column: 1 },
-      namespace: 'runners',
-      name: 'ci',
-      scope: { kind: 'org', org: 'acme' },
-      giteaUrl: 'https://gitea.example.com',
-      labels: [
-        { name: 'gpu', text: 'gpu' },
-        { name: 'ubuntu-latest', text: 'ubuntu-latest:docker://example.com/own:1' },
-        { name: 'ubuntu-24.04', text: 'ubuntu-24.04:docker://docker.gitea.com/runner-images:ubuntu-24.04' },
-        { name: 'ubuntu-22.04', text: 'ubuntu-22.04:docker://docker.gitea.com/runner-images:ubuntu-22.04' },
-      ],
-      maxActiveRunners: 10,
-      registrationToken: { name: 'gitea-runner', key: 'registration-token' },
-      authToken: { name: 'gitea-api', key: 'token' },
-      suspend: false,
-      acceptUnlabelledJobs: false,
-      minIdleRunners: 0,
-      sizes: [],
-      limits: [],
-      idleSchedule: [],
-      groupLabel: false,
-      tracing: true,
-      fairness: 'oldest',
-      image: 'gitea/runner:1.0.8-dind-rootless',
-      containerMode: 'dind-rootless',
-      resources: { requests: {}, limits: {} },
-      runnerConfig: {},
-      setupCommand: [],
-      commitStatusAfterSeconds: 0,
-      keepFailedSeconds: 0,
-      notify: [],
-      spawnTimeoutSeconds: 300,
-      pendingDeadlineSeconds: 900,
-      priorityTiers: [],
-      activeDeadlineSeconds: 21_600,
-      ttlSecondsAfterFinished: 600,
-      maxEvictionRetries: 0,
-      evictionRetryDelaySeconds: 5,
-      gracefulStopSeconds: 10_800,
-      manifest: parse(EXAMPLE),
-    },
-  ]);
+  const own = runnerGroup({
+    labels: [
+      { name: 'gpu', text: 'gpu' },
+      { name: 'ubuntu-latest', text: 'ubuntu-latest:docker://example.com/own:1' },
+      { name: 'ubuntu-24.04', text: 'ubuntu-24.04:docker://docker.gitea.com/runner-images:ubuntu-24.04' },
+      { name: 'ubuntu-22.04', text: 'ubuntu-22.04:docker://docker.gitea.com/runner-images:ubuntu-22.04' },
+    ],
+    image: 'gitea/runner:1.0.8-dind-rootless',
+    containerMode: 'dind-rootless',
+    gracefulStopSeconds: 10_800,
+    manifest: parse(EXAMPLE),
+  });
+  expect(groups).toEqual([own]);
 });
 
+const SECRET = { name: 's', key: 'k' };
+const GITEA = { url: 'https://g.example.com/' };
+
 test.each([
-  ['specification', 'gitea: {url: https://g.example.com/}', '{secretRef: {name: s, key: k}}'],
-  ['code', 'giteaURL: https://g.example.com', '{name: s, key: k}'],
-  ['README', 'giteaURL: https://G.example.com:443', '{secretRef: {name: s, key: k}}'],
-  [
-    'both',
-    'giteaURL: https://g.example.com/\n  gitea: {url: https://g.example.com}',
-    '{secretRef: {name: s, key: k}, name: s, key: k}',
-  ],
+  ['specification', { gitea: GITEA }, { secretRef: SECRET }],
+  ['code', { gitea: undefined, giteaURL: 'https://g.example.com' }, SECRET],
+  ['README', { gitea: undefined, giteaURL: 'https://G.example.com:443' }, { secretRef: SECRET }],
+  ['both', { gitea: GITEA, giteaURL: 'https://g.example.com' }, { secretRef: SECRET, ...SECRET }],
 ])("the operator's spelling in its %s means the same", async (_where, gitea, token) => {
-  const yaml = `apiVersion: gitea.bpg.pw/v1alpha1
-kind: RunnerGroup
-metadata: {name: ci}
-spec:
-  scope: global
-  maxActiveRunners: 1
-  ${gitea}
-  registrationToken: ${token}
-  authToken: ${token}
-`;
+  const group = await groupOf({ ...gitea, registrationToken: token, authToken: token });
 
-  const { groups } = await readFiles({ 'ci.yaml': yaml });
-
-  const secret = { name: 's', key: 'k' };
-  expect(groups).toMatchObject([{ giteaUrl: 'https://g.example.com', registrationToken: secret, authToken: secret }]);
+  expect(group).toMatchObject({
+    giteaUrl: 'https://g.example.com',
+    registrationToken: SECRET,
+    authToken: SECRET,
+  });
 });
 
 test.each([

@@ -106,8 +106,6 @@ export const TAGS: readonly Case[] = [
     noYaml('1:13', 'Unresolved tag: tag:yaml.org,2002:js/function'),
   ],
   ['a binary', withCap('!!binary NQ=='), noYaml('11:21', 'Unresolved tag: tag:yaml.org,2002:binary')],
-  ['a time', `${OTHER}a: !!timestamp 2026-01-01\n`, noYaml('4:4', 'Unresolved tag: tag:yaml.org,2002:timestamp')],
-  ['a set', `${OTHER}a: !!set {x, y}\n`, noYaml('4:4', 'Unresolved tag: tag:yaml.org,2002:set')],
   ['a number that is called text', withCap('!!str 5'), noCap('the string "5"; remove the quotes: maxActiveRunners: 5')],
   ['a text that is called a number', withCap('!!int "5"'), 'runners/ci cap 5'],
   ['no tag at all', withCap('! 5'), noCap('the string "5"; remove the quotes: maxActiveRunners: 5')],
