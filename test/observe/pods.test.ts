@@ -91,16 +91,9 @@ describe('the hash of the template', () => {
   });
 });
 
-const OF_RUNNER = (fields: string) => `
-  podTemplate:
-    spec:
-      containers:
-        - name: runner
-${fields
-  .split('\n')
-  .map((line) => `          ${line}`)
-  .join('\n')}
-`;
+/** A podTemplate whose pod has these fields. */
+const template = (pod: object): string => `  podTemplate: ${JSON.stringify({ spec: pod })}\n`;
+const ofRunner = (fields: object): string => template({ containers: [{ name: 'runner', ...fields }] });
 
 describe('all podTemplates together', () => {
   const long = `  podTemplate: {metadata: {annotations: {example.com/a: ${'x'.repeat(131_000)}}}}\n`;
@@ -123,25 +116,22 @@ describe('all podTemplates together', () => {
 
 describe('the init container that registers', () => {
   it('has the image, pull policy, resources and user of the runner', async () => {
-    const { register, runner } = await containers(
-      OF_RUNNER(`image: registry.example.com/runner:1
-imagePullPolicy: Always
-resources: {limits: {memory: 1Gi}}
-securityContext: {runAsUser: 2000, runAsGroup: 2000}`),
-    );
+    const fields = {
+      image: 'registry.example.com/runner:1',
+      imagePullPolicy: 'Always',
+      resources: { limits: { memory: '1Gi' } },
+      securityContext: { runAsUser: 2000, runAsGroup: 2000 },
+    };
+    const { register, runner } = await containers(ofRunner(fields));
 
     for (const container of [register, runner]) {
-      expect(container).toMatchObject({
-        image: 'registry.example.com/runner:1',
-        imagePullPolicy: 'Always',
-        resources: { limits: { memory: '1Gi' } },
-        securityContext: { runAsUser: 2000, runAsGroup: 2000, allowPrivilegeEscalation: false },
-      });
+      expect(container).toMatchObject(fields);
+      expect(container?.securityContext).toMatchObject({ allowPrivilegeEscalation: false });
     }
   });
 
   it('has no user either when the runner has none, as OpenShift wants it', async () => {
-    const { register } = await containers(OF_RUNNER('securityContext: {runAsUser: null, runAsGroup: null}'));
+    const { register } = await containers(ofRunner({ securityContext: { runAsUser: null, runAsGroup: null } }));
 
     expect(register?.securityContext).not.toHaveProperty('runAsUser');
     expect(register?.securityContext).not.toHaveProperty('runAsGroup');
@@ -149,9 +139,8 @@ securityContext: {runAsUser: 2000, runAsGroup: 2000}`),
   });
 
   it('gets no privileges of a privileged runner', async () => {
-    const { register, runner } = await containers(
-      `${OF_RUNNER('securityContext: {privileged: true, runAsUser: 1001}')}  containerMode: dind-rootless\n`,
-    );
+    const privileged = ofRunner({ securityContext: { privileged: true, runAsUser: 1001 } });
+    const { register, runner } = await containers(`${privileged}  containerMode: dind-rootless\n`);
 
     expect(runner?.securityContext).toMatchObject({ privileged: true, runAsUser: 1001 });
     expect(register?.securityContext).toMatchObject({ allowPrivilegeEscalation: false, runAsUser: 1001 });
@@ -162,68 +151,60 @@ securityContext: {runAsUser: 2000, runAsGroup: 2000}`),
 describe('a profile', () => {
   const DIND = '  containerMode: dind\n';
   const BUILDKIT = '  containerMode: buildkit\n';
-  const sidecar = (fields: string) => `
-  podTemplate:
-    spec:
-      containers:
-        - {name: side, image: x${fields}}
-`;
+  const profile = (name: string): string => `  securityProfile: ${name}\n`;
+  const sidecar = (securityContext = {}) => template({ containers: [{ name: 'side', image: 'x', securityContext }] });
+  const buildkit = (securityContext: object) =>
+    template({ initContainers: [{ name: 'buildkit', securityContext }] }) + BUILDKIT;
+  const UNCONFINED = { seccompProfile: { type: 'Unconfined' } };
+  const OF_NODE = { seccompProfile: { type: 'Localhost', localhostProfile: 'buildkit.json' } };
 
-  it.each([
-    ['restricted', DIND, /docker.*privileged.*restricted/],
-    ['baseline', DIND, /spec\.securityProfile .*\[docker\]\.securityContext\.privileged must not be true/],
-    ['privileged', DIND, undefined],
-    ['restricted', '  containerMode: host\n', undefined],
+  it.each<[string, string, RegExp?]>([
+    ['restricted, beside dockerd', profile('restricted') + DIND, /docker.*privileged.*restricted/],
     [
-      'restricted',
-      BUILDKIT,
+      'baseline, beside dockerd',
+      profile('baseline') + DIND,
+      /spec\.securityProfile .*\[docker\]\.securityContext\.privileged must not be true/,
+    ],
+    ['privileged, beside dockerd', profile('privileged') + DIND],
+    ['restricted, in host mode', `${profile('restricted')}  containerMode: host\n`],
+    [
+      'restricted, beside BuildKit',
+      profile('restricted') + BUILDKIT,
       /buildkit\].* containerMode buildkit meets baseline at most: set that, or containerMode: host$/,
     ],
-    ['baseline', BUILDKIT, undefined],
-    ['privileged', BUILDKIT, undefined],
-  ])('%s and %s', async (profile, mode, problem) => {
-    const found = podProblem(await read(`  securityProfile: ${profile}\n${mode}`));
+    ['baseline, beside BuildKit', profile('baseline') + BUILDKIT],
+    ['privileged, beside BuildKit', profile('privileged') + BUILDKIT],
+    [
+      'restricted by default in host mode, where a sidecar must be hardened',
+      sidecar(),
+      /the default of containerMode host/,
+    ],
+    ['baseline where the group asks for less in host mode', sidecar() + profile('baseline')],
+    ['baseline by default beside dockerd, where a plain sidecar may come', sidecar() + DIND],
+    [
+      'baseline by default beside dockerd, where a privileged sidecar may not come',
+      sidecar({ privileged: true }) + DIND,
+      /^spec\.podTemplate\.spec\.containers\[0\]\.securityContext\.privileged must not be true \(rule privileged of securityProfile baseline, the default of containerMode dind\)$/,
+    ],
+    ['baseline by default beside BuildKit', sidecar() + BUILDKIT],
+    [
+      'baseline by default beside BuildKit, where no other container may be unconfined',
+      sidecar(UNCONFINED) + BUILDKIT,
+      /rule seccompProfile_baseline/,
+    ],
+    ['baseline with a profile of the node for BuildKit', buildkit(OF_NODE) + profile('baseline')],
+    ['baseline with another profile for BuildKit', buildkit(UNCONFINED) + profile('baseline'), /must be Runt/],
+    [
+      'baseline with a BuildKit that has privileges',
+      buildkit({ privileged: true }) + profile('baseline'),
+      /is reserved/,
+    ],
+    ['baseline by default beside BuildKit, which is unconfined already', buildkit(OF_NODE), /is reserved/],
+  ])('%s', async (_, spec, problem) => {
+    const found = podProblem(await read(spec));
 
     if (problem) expect(found).toMatch(problem);
     else expect(found).toBeUndefined();
-  });
-
-  it('that nobody wrote is restricted in host mode: a sidecar must be hardened, or the group asks for less', async () => {
-    expect(podProblem(await read(sidecar('')))).toContain('the default of containerMode host');
-    expect(podProblem(await read(`${sidecar('')}  securityProfile: baseline\n`))).toBeUndefined();
-  });
-
-  it('that nobody wrote is baseline beside dockerd: a plain sidecar may come, a privileged one may not', async () => {
-    expect(podProblem(await read(sidecar('') + DIND))).toBeUndefined();
-    expect(podProblem(await read(sidecar(', securityContext: {privileged: true}') + DIND))).toBe(
-      'spec.podTemplate.spec.containers[0].securityContext.privileged must not be true (rule privileged of securityProfile baseline, the default of containerMode dind)',
-    );
-  });
-
-  it('that nobody wrote is baseline beside BuildKit: no other container may be unconfined', async () => {
-    const unconfined = ', securityContext: {seccompProfile: {type: Unconfined}}';
-
-    expect(podProblem(await read(sidecar('') + BUILDKIT))).toBeUndefined();
-    expect(podProblem(await read(sidecar(unconfined) + BUILDKIT))).toMatch(/rule seccompProfile_baseline/);
-  });
-
-  it('baseline takes profiles of the node for BuildKit from the template, and nothing else of its security', async () => {
-    const context = (text: string) => `
-  podTemplate:
-    spec:
-      initContainers:
-        - {name: buildkit, securityContext: ${text}}
-`;
-    const profile = '{seccompProfile: {type: Localhost, localhostProfile: buildkit.json}}';
-    const found = async (text: string, more: string) => podProblem(await read(context(text) + BUILDKIT + more));
-
-    expect(await found(profile, '  securityProfile: baseline\n')).toBeUndefined();
-    expect(await found('{seccompProfile: {type: Unconfined}}', '  securityProfile: baseline\n')).toMatch(
-      /must be Runt/,
-    );
-    expect(await found('{privileged: true}', '  securityProfile: baseline\n')).toMatch(/is reserved/);
-    // It is unconfined already.
-    expect(await found(profile, '')).toMatch(/is reserved/);
   });
 });
 

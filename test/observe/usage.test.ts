@@ -204,12 +204,6 @@ describe('what a runner asked for that Kubernetes shows no more', () => {
       2,
       1,
     ],
-    [
-      'the least of all sizes when the size that its job names is gone',
-      [hour(1, { runner: nameFor(9), labels: ['linux', 'old'] })],
-      2,
-      1,
-    ],
   ])('is %s', (_, jobs, cpu, memoryGib) => {
     const { total } = usage(jobs, undefined, { groups: [SIZED] });
 

@@ -28,6 +28,7 @@ export async function lookAt(url: string, scope: Scope = ACME, options: Partial<
   return found;
 }
 
-export const idsOf = ({ jobs }: Look): readonly number[] => jobs.map(({ id }) => id).sort((a, b) => a - b);
+export const idsOf = ({ jobs }: Record<'jobs', readonly { readonly id: number }[]>): readonly number[] =>
+  jobs.map(({ id }) => id).sort((a, b) => a - b);
 
 export const upTo = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index + 1);

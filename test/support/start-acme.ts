@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../model/gitea/simulator.ts';
 import { folderWith, groupYaml } from './run-cli.ts';
@@ -23,4 +24,13 @@ export async function startWithJob(spec = '', options: SimulatorOptions = {}) {
   const acme = await startAcme(options, spec);
   const { jobs } = acme.simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
   return { ...acme, jobId: jobs[0]?.id };
+}
+
+/** For `simulator.intercept`: requests like `GET /api/…` that fit are answered with this status. */
+export function refusing(line: RegExp, status: number) {
+  return ({ method, url }: IncomingMessage, response: ServerResponse): boolean => {
+    const fits = line.test(`${method} ${url}`);
+    if (fits) response.writeHead(status).end();
+    return fits;
+  };
 }

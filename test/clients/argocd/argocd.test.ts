@@ -10,6 +10,7 @@ import { application, BUSY, client, fakeArgoCd, gatewayError, json, status, TOKE
 const SYNC = '{"prune":true,"retryStrategy":{"limit":0}}';
 
 const APP = { name: 'runners' };
+const SYNCED = application(status('Synced'));
 const TEN_SECONDS = () => new Deadline(10_000);
 
 async function harmlessFailureOf(work: Promise<unknown>): Promise<Failure> {
@@ -63,7 +64,7 @@ it('starts a sync with prune, and says so', async () => {
 it('names the namespace of an Application outside that of Argo CD, in queries and body', async () => {
   const server = await fakeArgoCd((seen, response) => {
     if (seen.line.startsWith('POST')) return undefined;
-    return json(response, { ...application(status('Synced')), metadata: { name: 'runners', namespace: 'team-a' } });
+    return json(response, { ...SYNCED, metadata: { name: 'runners', namespace: 'team-a' } });
   });
   const argocd = client(server.origin);
   const app = { namespace: 'team-a', name: 'runners' };
@@ -133,34 +134,26 @@ it('names the RBAC line for reading, with the namespace of the Application', asy
   expect(failure.message).toContain('application.namespaces');
 });
 
-it.each([
-  [
-    'GR-ARGOCD-10',
-    'a web page',
-    (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>secret words'),
-  ],
-  [
-    'GR-ARGOCD-10',
-    'half a JSON',
-    (response: ServerResponse) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"secret words'),
-  ],
-  ['GR-ARGOCD-11', 'no Application', (response: ServerResponse) => json(response, { items: ['secret words'] })],
+it.each<[string, string, type: string, body: string | object]>([
+  ['GR-ARGOCD-10', 'a web page', 'text/html', '<p>secret words'],
+  ['GR-ARGOCD-10', 'half a JSON', 'application/json', '{"secret words'],
+  ['GR-ARGOCD-11', 'no Application', 'application/json', { items: ['secret words'] }],
   [
     'GR-ARGOCD-11',
     'an Application of the same name in another namespace',
-    (response: ServerResponse) =>
-      json(response, { ...application(status('Synced')), metadata: { name: 'runners', namespace: 'secret words' } }),
+    'application/json',
+    { ...SYNCED, metadata: { name: 'runners', namespace: 'secret words' } },
   ],
   [
     'GR-ARGOCD-11',
     'another Application',
-    (response: ServerResponse) =>
-      json(response, { ...application(status('Synced')), metadata: { name: 'secret words', namespace: 'argocd' } }),
+    'application/json',
+    { ...SYNCED, metadata: { name: 'secret words', namespace: 'argocd' } },
   ],
-  ['GR-HTTP-12', 'an endless answer', (response: ServerResponse) => json(response, { x: 'x'.repeat(9 * 1024 * 1024) })],
-])('says %s for %s', async (code, _, answer) => {
+  ['GR-HTTP-12', 'an endless answer', 'application/json', { x: 'x'.repeat(9 * 1024 * 1024) }],
+])('says %s for %s', async (code, _, type, body) => {
   const server = await fakeArgoCd((_seen, response) => {
-    answer(response);
+    response.writeHead(200, { 'content-type': type }).end(typeof body === 'string' ? body : JSON.stringify(body));
     return true;
   });
 

@@ -113,9 +113,8 @@ describe('asking ahead', () => {
   test.concurrent.each(FAULTS)('fails as a patient look does: $name', async ({ handler, code, message, lasts }) => {
     const seconds = lasts ? 1 : 30;
     const server = await serve(handler());
-    const options = { ...OPTIONS, ...AHEAD, deadlineMs: seconds * 1000 };
 
-    const failure = await failureOf(observe([targetOf(server.origin)], options));
+    const failure = await failureOf(lookAt(server.origin, ACME, { ...AHEAD, deadlineMs: seconds * 1000 }));
 
     expect([failure.code, failure.message]).toEqual([code, message(server.origin, seconds)]);
   });
@@ -139,6 +138,7 @@ describe('the number of requests', () => {
       const looks = await observe(targets, { ...OPTIONS, ahead });
 
       const first = gitea.seen.filter(({ query }) => (query.get('page') ?? '1') === '1');
+      // The version is asked for once.
       expect(first.length).toBe(1 + 3 * SCOPES.length);
       expect(gitea.seen.length).toBe(first.length + further * SCOPES.length);
       expect([...looks.values()].map(({ jobs }) => jobs.length)).toEqual(SCOPES.map(() => completed + 1));

@@ -18,7 +18,8 @@ function past(count: number): JobRow[] {
 }
 
 const waiting = (minutesAgo: number): JobRow => jobRow(10_000, 'queued', { created_at: at(minutesAgo) });
-const ALONE = { clock: { ...systemClock, now: () => NOW }, needsHistory: async () => true };
+const AT_NOW = { clock: { ...systemClock, now: () => NOW } };
+const ALONE = { ...AT_NOW, needsHistory: async () => true };
 
 describe.each(['1.27.3', '1.26.0'])('completed jobs of Gitea %s', (version) => {
   const pagesOf = (lines: readonly string[]): number =>
@@ -53,27 +54,22 @@ describe.each(['1.27.3', '1.26.0'])('completed jobs of Gitea %s', (version) => {
     expect(pagesOf(gitea.lines())).toBeLessThanOrEqual(1500 / maxItems + firstPage);
   });
 
-  test('are 150 when the active jobs are young', async () => {
-    const gitea = await fakeGitea({ version, jobs: [...past(1000), waiting(60)] });
+  test.each([
+    ['the active jobs are young', 60, ALONE],
+    ['Kubernetes shows the Jobs', 300, { ...AT_NOW, needsHistory: async () => false }],
+    ['nobody says whether Kubernetes does', 300, AT_NOW],
+  ])('are 150 when %s', async (_, minutesAgo, options) => {
+    const gitea = await fakeGitea({ version, jobs: [...past(1000), waiting(minutesAgo)] });
 
-    await lookAt(gitea.url, ACME, ALONE);
+    await lookAt(gitea.url, ACME, options);
 
     expect(pagesOf(gitea.lines())).toBe(version === '1.27.3' ? 3 : 4);
-  });
-
-  test('are 150 where Kubernetes shows the Jobs', async () => {
-    const gitea = await fakeGitea({ version, jobs: [...past(1000), waiting(300)] });
-
-    await lookAt(gitea.url, ACME, { clock: { ...systemClock, now: () => NOW }, needsHistory: async () => false });
-    await lookAt(gitea.url, ACME, { clock: { ...systemClock, now: () => NOW } });
-
-    expect(pagesOf(gitea.lines())).toBe(2 * (version === '1.27.3' ? 3 : 4));
   });
 
   test.each([false, true])('are read without any active job where a group keeps runners (ahead: %s)', async (ahead) => {
     const failed = { runner_name: 'ci-1000', conclusion: 'failure' };
     const gitea = await fakeGitea({ version, jobs: [...past(999), { ...past(1000).at(-1), ...failed } as JobRow] });
-    const options = { ...OPTIONS, clock: { ...systemClock, now: () => NOW }, ahead };
+    const options = { ...OPTIONS, ...AT_NOW, ahead };
     const target = targetOf(gitea.url);
 
     const without = await observe([target], options);

@@ -1,22 +1,10 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-
-import { observe } from '../../../src/clients/gitea/observe.ts';
-import { Token } from '../../../src/clients/tokens/token.ts';
-import { type Failure, type FailureKind, isOfConnection } from '../../../src/shared/failure.ts';
+import { type FailureKind, isOfConnection } from '../../../src/shared/failure.ts';
 import { failureOf } from '../../support/failure-of.ts';
+import { ACME, lookAt, SECRET } from '../../support/looking.ts';
 import { serve } from '../../support/server.ts';
-
 import { FAULTS, LEAK } from './faults.ts';
-
-const SECRET = 's3cret-t0ken';
-
-async function failureAt(url: string, seconds: number): Promise<Failure> {
-  const token = new Token(SECRET, url);
-  const scope = { kind: 'org', org: 'acme' } as const;
-  const options = { deadlineMs: seconds * 1000, includeBlocked: false, env: {} };
-  return await failureOf(observe([{ key: 'k', url, scope, token }], options));
-}
 
 test('holds at least 25 kinds of fault, each under its own name', () => {
   expect(new Set(FAULTS.map(({ name }) => name)).size).toBe(FAULTS.length);
@@ -42,7 +30,7 @@ test.concurrent.each(FAULTS)(
     const seconds = lasts ? 1 : 30;
     const server = await serve(handler());
 
-    const failure = await failureAt(server.origin, seconds);
+    const failure = await failureOf(lookAt(server.origin, ACME, { deadlineMs: seconds * 1000 }));
 
     expect(failure.message).toBe(message(server.origin, seconds));
     const kind = KINDS[code] ?? (code.startsWith('GR-HTTP') ? 'unreachable' : 'other');

@@ -6,7 +6,7 @@ import { readScopeHistory } from '../../../src/clients/gitea/history.ts';
 import type { Scope } from '../../../src/shared/scope.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { fakeGitea, type JobRow, jobRow, json } from '../../support/gitea-stand-in.ts';
-import { ACME, accessTo, SECRET, upTo } from '../../support/looking.ts';
+import { ACME, accessTo, idsOf, SECRET, upTo } from '../../support/looking.ts';
 
 const TO_MS = Date.parse('2026-08-10T00:00:00Z');
 const HOUR_MS = 3_600_000;
@@ -38,8 +38,6 @@ async function read(url: string, days: number, { bytes, mostPages, scope = ACME 
   return await readScopeHistory(api, scope, { workflows: false, ...period, ...(mostPages && { mostPages }) });
 }
 
-const idsOf = ({ jobs }: { readonly jobs: readonly { readonly id: number }[] }): readonly number[] =>
-  jobs.map(({ id }) => id).sort((a, b) => a - b);
 const completedPages = (lines: readonly string[]): number =>
   lines.filter((line) => line.includes('status=completed')).length;
 

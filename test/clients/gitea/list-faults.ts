@@ -32,13 +32,6 @@ export const LIST_FAULTS: readonly Fault[] = [
     jobRows(1, 60),
   ),
   contradicts(
-    'a second page that repeats the first (a cache that ignores the query)',
-    onState('queued', '2'),
-    { jobs: jobRows(1, 50), total_count: 60 },
-    incomplete(QUEUED, JOBS, 'is 60', 50),
-    jobRows(1, 60),
-  ),
-  contradicts(
     'a running job that stays missing',
     onState('in_progress', '2'),
     { jobs: jobRows(51, 9, 'in_progress'), total_count: 60 },

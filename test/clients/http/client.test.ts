@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { Deadline, type RequestLine } from '../../../src/clients/http/request.ts';
 import { failureOf } from '../../support/failure-of.ts';
@@ -171,13 +172,8 @@ test('tells -v method, address, status and time of each attempt, and nothing els
 });
 
 test('sends JSON with a POST', async () => {
-  const server = await serve((incoming, response) => {
-    incoming.setEncoding('utf8');
-    let body = '';
-    incoming.on('data', (chunk: string) => {
-      body += chunk;
-    });
-    incoming.on('end', () => response.end(`${incoming.headers['content-type']} ${body}`));
+  const server = await serve(async (incoming, response) => {
+    response.end(`${incoming.headers['content-type']} ${await text(incoming)}`);
   });
 
   expect((await send(request(server.origin, { method: 'POST', body: '{"a":1}' }))).text).toBe(

@@ -1,5 +1,6 @@
 /** Secrets that `serve` writes keys into: what is sent, what each answer of the API server means, and that no value is told. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
 import { Deadline } from '../../../src/clients/http/request.ts';
 import { fillSecret, readSecret, secretsClient } from '../../../src/clients/kubernetes/secrets.ts';
@@ -20,7 +21,7 @@ interface Sent {
 async function start(answer: (response: ServerResponse) => void) {
   const sent: Sent[] = [];
   const { origin } = await serve((request, response) => {
-    void bodyOf(request).then((body) => {
+    void text(request).then((body) => {
       sent.push({ line: `${request.method} ${request.url}`, type: request.headers['content-type'], body });
       answer(response);
     });
@@ -33,12 +34,6 @@ async function start(answer: (response: ServerResponse) => void) {
     read: () => readSecret(client, PLACE, deadline),
     fill: () => fillSecret(client, PLACE, '7', { data: { token: VALUE }, annotations: { a: 'b' } }, deadline),
   };
-}
-
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  let text = '';
-  for await (const chunk of request) text += String(chunk);
-  return text;
 }
 
 it('only the keys that are given are written, and only over the version that was read', async () => {
@@ -73,14 +68,14 @@ it.each([
   [404, 'GR-TOKEN-10', 'Create it: kubectl create secret generic gitea-runner --namespace runners'],
   [422, 'GR-CLUSTER-07', 'status 422'],
   [500, 'GR-CLUSTER-07', 'status 500'],
-])('%i is %s, for reading and writing, and says what to do', async (code, expected, text) => {
+])('%i is %s, for reading and writing, and says what to do', async (code, expected, remedy) => {
   const message = `User "${WHO}" cannot patch resource "secrets" ${VALUE}`;
   const { fill, read } = await start((response) => send(response, code, { kind: 'Status', message, code }));
 
   const failures = [await failureOf(read()), await failureOf(fill())];
 
   for (const failure of failures) {
-    expect(failure).toMatchObject({ code: expected, message: expect.stringContaining(text) });
+    expect(failure).toMatchObject({ code: expected, message: expect.stringContaining(remedy) });
     expect(failure.message).toContain('Secret gitea-runner of namespace runners');
     expect(failure.message).not.toContain(VALUE);
   }

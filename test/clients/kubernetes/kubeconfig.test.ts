@@ -1,19 +1,17 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { readKubeconfig } from '../../../src/clients/kubernetes/kubeconfig.ts';
 import { readOneDocument } from '../../../src/config/runnergroup/documents.ts';
 import { failureOf } from '../../support/failure-of.ts';
+import { folderWith } from '../../support/run-cli.ts';
 
 let folder = '';
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'kubeconfig-'));
-  for (const file of ['ca.pem', 'cert.pem', 'key.pem']) writeFileSync(join(folder, file), `the ${file}`);
-  writeFileSync(join(folder, 'token'), 'from-a-file\n');
+beforeEach(() => {
+  const pems = Object.fromEntries(['ca.pem', 'cert.pem', 'key.pem'].map((file) => [file, `the ${file}`]));
+  folder = folderWith({ ...pems, token: 'from-a-file\n' });
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
@@ -35,14 +33,12 @@ function write(parts: { readonly cluster?: object; readonly user?: object; reado
   return file;
 }
 
-const failure = (file: string) => failureOf(readKubeconfig(file, readOneDocument));
+const read = (file: string) => readKubeconfig(file, readOneDocument);
+const failure = (file: string) => failureOf(read(file));
 
 describe('a kubeconfig', () => {
   it('gives server, CA and token of its current context', async () => {
-    const config = await readKubeconfig(
-      write({ cluster: { 'certificate-authority-data': base64('the CA') } }),
-      readOneDocument,
-    );
+    const config = await read(write({ cluster: { 'certificate-authority-data': base64('the CA') } }));
 
     expect({ ...config, token: await config.token?.() }).toEqual({
       url: 'https://api.example.com:6443',
@@ -54,10 +50,7 @@ describe('a kubeconfig', () => {
 
   it('may name files, seen from its own folder', async () => {
     const user = { 'client-certificate': 'cert.pem', 'client-key': 'key.pem', tokenFile: 'token' };
-    const config = await readKubeconfig(
-      write({ cluster: { 'certificate-authority': 'ca.pem' }, user }),
-      readOneDocument,
-    );
+    const config = await read(write({ cluster: { 'certificate-authority': 'ca.pem' }, user }));
 
     expect(config).toMatchObject({
       ca: 'the ca.pem',
@@ -69,7 +62,7 @@ describe('a kubeconfig', () => {
   it('may hold a client certificate instead of a token', async () => {
     const user = { 'client-certificate-data': base64('c'), 'client-key-data': base64('k') };
 
-    expect(await readKubeconfig(write({ user }), readOneDocument)).toEqual({
+    expect(await read(write({ user }))).toEqual({
       url: 'https://api.example.com:6443',
       context: { name: 'here', namespace: 'ci' },
       clientCertificate: { cert: 'c', key: 'k' },
@@ -128,11 +121,11 @@ describe('a kubeconfig', () => {
       ],
     };
 
-    expect(await readKubeconfig(write({ over }), readOneDocument)).toMatchObject({ url: 'https://api.example.com' });
+    expect(await read(write({ over }))).toMatchObject({ url: 'https://api.example.com' });
   });
 
   it('never shows its token in an error', async () => {
-    const config = await readKubeconfig(write({ user: { token: 'very secret\u0000' } }), readOneDocument);
+    const config = await read(write({ user: { token: 'very secret\u0000' } }));
 
     expect((await failureOf(config.token?.() ?? Promise.resolve())).message).not.toContain('very secret');
   });

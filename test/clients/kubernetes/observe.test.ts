@@ -9,6 +9,7 @@ import type { Failure } from '../../../src/shared/failure.ts';
 import { groupLabels } from '../../../src/shared/marks.ts';
 import { type ApiServer, type Cluster, send, startApiServer, status, TOKEN } from '../../support/api-server.ts';
 import { failureOf } from '../../support/failure-of.ts';
+import { podOf, runsSince } from '../../support/kube-objects.ts';
 
 async function start(cluster: Cluster): Promise<ApiServer> {
   const server = await startApiServer(cluster);
@@ -23,19 +24,6 @@ function kubeJob(name: string, namespace = 'runners', more: object = {}): object
   return { metadata: { name, namespace, uid: `uid-${name}`, creationTimestamp: CREATED }, status: {}, ...more };
 }
 
-function kubePod(job: string, phase: string): object {
-  return {
-    metadata: {
-      name: `${job}-x1y2z`,
-      namespace: 'runners',
-      uid: `uid-pod-${job}`,
-      creationTimestamp: CREATED,
-      ownerReferences: [{ apiVersion: 'batch/v1', kind: 'Job', name: job, uid: `uid-${job}`, controller: true }],
-    },
-    status: { phase, containerStatuses: [{ name: 'runner', state: { running: { startedAt: CREATED } } }] },
-  };
-}
-
 async function failureAt(server: ApiServer, namespaces = ['runners'], deadlineMs = 20_000): Promise<Failure> {
   const error = await failureOf(observeCluster(namespaces, server.config, { deadlineMs }));
   expect(error.exit).toBe(1);
@@ -45,14 +33,14 @@ async function failureAt(server: ApiServer, namespaces = ['runners'], deadlineMs
 }
 
 test('a Job is judged with its own pods, found by owner', async () => {
+  const createdAtMs = Date.parse(CREATED);
   const server = await start({
     jobs: { runners: [kubeJob('b'), kubeJob('a')] },
-    pods: { runners: [kubePod('b', 'Running'), kubePod('other', 'Running')] },
+    pods: { runners: ['b', 'other'].map((job) => podOf(job, runsSince(createdAtMs), createdAtMs)) },
   });
 
   const found = await observeCluster(['runners'], server.config, OPTIONS);
 
-  const createdAtMs = Date.parse(CREATED);
   expect(found).toEqual([
     {
       namespace: 'runners',
@@ -219,32 +207,10 @@ test.each([404, 422])('status %i is an error', async (code) => {
   expect(failure.message).toContain(String(code));
 });
 
-test('a busy server is obeyed, then asked again', async () => {
-  let refusals = 0;
-  const server = await start({
-    jobs: { runners: [kubeJob('a')] },
-    override: (url, response) => {
-      if (!url.pathname.endsWith('jobs') || refusals > 0) return false;
-      refusals += 1;
-      response.setHeader('retry-after', '0');
-      return status(response, 429, 'TooManyRequests');
-    },
-  });
-
-  expect(await observeCluster(['runners'], server.config, OPTIONS)).toHaveLength(1);
-});
-
 test('a server that never answers ends in an error when the time is up', async () => {
   const server = await start({ override: () => true });
 
   expect((await failureAt(server, ['runners'], 300)).message).toContain('0.3 s');
-});
-
-test('a cluster that is not there is an error', async () => {
-  const server = await start({});
-  await server.close();
-
-  expect(await failureAt(server)).toMatchObject({ exit: 1 });
 });
 
 test('a page that leads to itself is no list', async () => {

@@ -1,11 +1,12 @@
 /** `--secrets api`: the real program between a simulated Gitea and an API server that holds Secrets. */
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { type ApiServer, send, startApiServer, status } from '../../support/api-server.ts';
+import { describe, expect, it } from 'vitest';
+import { type ApiServer, send, status } from '../../support/api-server.ts';
+import { secretObject } from '../../support/kube-objects.ts';
 import { folderWith, groupYaml, type Outcome, runHere } from '../../support/run-cli.ts';
 import { startAcme, TOKEN } from '../../support/start-acme.ts';
-import { CERTIFICATES, kubeconfigFor } from './through-cli.ts';
+import { kubeconfigFor, startCluster } from './through-cli.ts';
 
 const ACCOUNT = 'system:serviceaccount:argocd:argocd-repo-server';
 const AUTH = '/api/v1/namespaces/runners/secrets/gitea-api';
@@ -24,10 +25,13 @@ interface Scene {
 
 const secret =
   (keys: Keys): Answer =>
-  (response) => {
-    const data = Object.entries(keys).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
-    send(response, 200, { kind: 'Secret', data: Object.fromEntries(data) });
-  };
+  (response) =>
+    send(response, 200, secretObject(keys));
+
+const refusing =
+  (code: number): Answer =>
+  (response) =>
+    status(response, code, 'Refused');
 
 const forbidden: Answer = (response) =>
   send(response, 403, {
@@ -44,15 +48,13 @@ async function sceneWith(
   const { simulator } = await startAcme();
   simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
   const answers = secrets(simulator.url);
-  const api = await startApiServer({
-    tls: CERTIFICATES,
+  const api = await startCluster({
     override: ({ pathname }, response) => {
       if (!pathname.includes('/secrets')) return false;
       (answers[pathname] ?? forbidden)(response);
       return true;
     },
   });
-  onTestFinished(() => api.close());
   const kubeconfig = kubeconfigFor(api);
   const folder = folderWith(groups(simulator.url));
   return {
@@ -125,8 +127,7 @@ describe('--secrets api', () => {
   });
 
   it('goes on without a registration Secret: its pod checks that', async () => {
-    const missing: Answer = (response) => status(response, 404, 'NotFound');
-    const scene = await sceneWith((url) => ({ [AUTH]: secret({ token: TOKEN, url }), [REGISTRATION]: missing }));
+    const scene = await sceneWith((url) => ({ [AUTH]: secret({ token: TOKEN, url }), [REGISTRATION]: refusing(404) }));
 
     const { code, stderr } = await scene.run();
 
@@ -140,13 +141,9 @@ describe('--secrets api', () => {
       'kubectl create role gitea-runners-gitea-api --namespace runners --verb=get --resource=secrets --resource-name=gitea-api && ' +
         'kubectl create rolebinding gitea-runners-gitea-api --namespace runners --role=gitea-runners-gitea-api --serviceaccount=argocd:argocd-repo-server',
     ],
-    [
-      404,
-      ((response) => status(response, 404, 'NotFound')) as Answer,
-      'kubectl create secret generic gitea-api --namespace runners',
-    ],
-    [401, ((response) => status(response, 401, 'Unauthorized')) as Answer, 'GR-CLUSTER-05'],
-    [418, ((response) => status(response, 418, 'Teapot')) as Answer, 'GR-CLUSTER-07'],
+    [404, refusing(404), 'kubectl create secret generic gitea-api --namespace runners'],
+    [401, refusing(401), 'GR-CLUSTER-05'],
+    [418, refusing(418), 'GR-CLUSTER-07'],
   ] as const)('says for %i which Secret and what to do', async (_, answer, remedy) => {
     const scene = await sceneWith(() => ({ [AUTH]: answer }));
 
@@ -169,18 +166,15 @@ describe('--secrets api', () => {
     expect(outcome.stderr).not.toContain('rm -rf');
   });
 
-  it.each([
+  it.each<[string, Answer, string]>([
     ['is no Secret', (response) => send(response, 200, { data: { [TOKEN]: 1 } }), 'GR-CLUSTER-08'],
     ['is not Base64', (response) => send(response, 200, { data: { token: `*${TOKEN}` } }), 'GR-CLUSTER-08'],
     ['is longer than 2 MiB', (response) => send(response, 200, { data: { token: 'A'.repeat(2 << 20) } }), 'GR-HTTP-12'],
-  ] as const satisfies readonly (readonly [string, Answer, string])[])(
-    'fails when the answer %s',
-    async (_, answer, code) => {
-      const scene = await sceneWith(() => ({ [AUTH]: answer }));
+  ])('fails when the answer %s', async (_, answer, code) => {
+    const scene = await sceneWith(() => ({ [AUTH]: answer }));
 
-      expectRefused(await scene.run(), 1, code);
-    },
-  );
+    expectRefused(await scene.run(), 1, code);
+  });
 
   it('waits for Secrets no longer than --timeout', async () => {
     const silent: Answer = () => undefined;

@@ -1,5 +1,6 @@
 /** The copy of a kind against a real HTTP server that plays the API server's worst days; its good days: test/cluster. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { KubeClient } from '../../../src/clients/kubernetes/client.ts';
 import { RUNNER_GROUPS } from '../../../src/clients/kubernetes/resources.ts';
@@ -31,6 +32,7 @@ async function start(
   onList: (nth: number) => Handler,
   onWatch: (nth: number) => Handler,
   pause?: (ms: number, signal: AbortSignal) => Promise<void>,
+  onChange = (): void => undefined,
 ) {
   const asked: URL[] = [];
   let lists = 0;
@@ -53,15 +55,8 @@ async function start(
   };
   const client = new KubeClient({ url: origin, token: async () => 'token' }, { clock });
   const failures: Failure[] = [];
-  let changed: () => void = () => undefined;
-  let onEach: () => void = () => undefined;
-  const watch = new Watch(client, RUNNER_GROUPS, undefined, {
-    onChange: () => {
-      onEach();
-      changed();
-    },
-    onFailure: (failure) => failures.push(failure),
-  });
+  const onFailure = (failure: Failure): void => void failures.push(failure);
+  const watch = new Watch(client, RUNNER_GROUPS, undefined, { onChange, onFailure });
   const running = watch.run(life.signal);
   onTestFinished(async () => {
     life.abort();
@@ -70,17 +65,9 @@ async function start(
   });
   /** Waits until the copy is as wanted. */
   const until = async (check: () => boolean): Promise<void> => {
-    while (!check()) {
-      await new Promise<void>((resolve) => {
-        changed = resolve;
-        setTimeout(resolve, 20);
-      });
-    }
+    while (!check()) await sleep(5);
   };
-  const onEachChange = (listener: () => void): void => {
-    onEach = listener;
-  };
-  return { watch, failures, asked, until, life, running, onEachChange, names: () => [...watch.objects.keys()].sort() };
+  return { watch, failures, asked, until, life, running, names: () => [...watch.objects.keys()].sort() };
 }
 
 const answer =
@@ -229,13 +216,14 @@ describe('a watch', () => {
     };
     turn();
     const flood = Array.from({ length: 5000 }, (_, nth) => event('MODIFIED', group('a', String(nth + 2)))).join('');
-    const { watch, until, onEachChange } = await start(
+    const { watch, until } = await start(
       () => answer(list('1', 'a')),
       () => hold(flood, event('ADDED', group('last', '9000'))),
+      undefined,
+      () => {
+        events += 1;
+      },
     );
-    onEachChange(() => {
-      events += 1;
-    });
     await until(() => watch.objects.has('ci/last'));
     turning = false;
 

@@ -1,6 +1,4 @@
 /** `proxy` and `caBundle` of a RunnerGroup change nothing about where the generator sends the API token (docs/adr/0032). */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeCertificates } from '../../support/certificate.ts';
 import { fakeGitea, jobRow } from '../../support/gitea-stand-in.ts';
@@ -16,17 +14,20 @@ function spec(proxy: string): string {
 `;
 }
 
+type Texts = Readonly<Record<string, string>>;
+
+/** In a folder with a group of this Gitea. @param files besides it */
+async function generate(gitea: string, spec: string, env: Texts = {}, files: Texts = {}) {
+  const folder = folderWith({ 'ci.yaml': groupYaml(gitea, spec), ...files });
+  return await runHere(['generate', '--cluster', 'off'], { GITEA_URL: gitea, GITEA_TOKEN: SECRET, ...env }, folder);
+}
+
 describe('the generator, with a group that names a proxy', () => {
   test('asks Gitea itself: the proxy of the group sees nothing', async () => {
     const gitea = await fakeGitea({ jobs: [jobRow(7, 'queued', { labels: ['linux'] })] });
     const proxy = await proxyServer();
-    const folder = folderWith({ 'ci.yaml': groupYaml(gitea.origin, spec(proxy.origin)) });
 
-    const outcome = await runHere(
-      ['generate', '--cluster', 'off'],
-      { GITEA_URL: gitea.origin, GITEA_TOKEN: SECRET },
-      folder,
-    );
+    const outcome = await generate(gitea.origin, spec(proxy.origin));
 
     expect(outcome).toMatchObject({ code: 0, stderr: expect.stringContaining('1 runner') });
     expect(outcome.stdout).toContain(`"http_proxy"\n              value: "${proxy.origin}"`);
@@ -36,10 +37,9 @@ describe('the generator, with a group that names a proxy', () => {
   test('goes through the proxy of its environment and through no other one', async () => {
     const gitea = await fakeGitea({ jobs: [] });
     const [own, ofGroup] = [await proxyServer(), await proxyServer()];
-    const folder = folderWith({ 'ci.yaml': groupYaml(gitea.origin, spec(ofGroup.origin)) });
-    const env = { GITEA_URL: gitea.origin, GITEA_TOKEN: SECRET, HTTP_PROXY: own.origin };
+    const env = { HTTP_PROXY: own.origin };
 
-    expect(await runHere(['generate', '--cluster', 'off'], env, folder)).toMatchObject({ code: 0 });
+    expect(await generate(gitea.origin, spec(ofGroup.origin), env)).toMatchObject({ code: 0 });
 
     expect(own.lines.length).toBeGreaterThan(0);
     expect(ofGroup.lines).toEqual([]);
@@ -48,16 +48,14 @@ describe('the generator, with a group that names a proxy', () => {
   test('takes no proxy from what Argo CD hands on from an Application', async () => {
     const gitea = await fakeGitea({ jobs: [] });
     const proxy = await proxyServer();
-    const folder = folderWith({ 'ci.yaml': groupYaml(gitea.origin) });
     const ofTenant = Object.fromEntries(
       ['HTTP_PROXY', 'http_proxy'].flatMap((name) => [
         [`ARGOCD_ENV_${name}`, proxy.origin],
         [`PARAM_${name}`, proxy.origin],
       ]),
     );
-    const env = { GITEA_URL: gitea.origin, GITEA_TOKEN: SECRET, ...ofTenant };
 
-    expect(await runHere(['generate', '--cluster', 'off'], env, folder)).toMatchObject({ code: 0 });
+    expect(await generate(gitea.origin, '', ofTenant)).toMatchObject({ code: 0 });
 
     expect(proxy.lines).toEqual([]);
   });
@@ -69,12 +67,9 @@ describe('the generator, with a group that names a proxy', () => {
       asked.push(incoming.headers.authorization);
       response.end();
     });
-    const folder = folderWith({ 'ci.yaml': groupYaml(gitea.origin, spec('http://127.0.0.1:1')) });
-    mkdirSync(join(folder, 'private-ca'));
-    for (const file of ['ca.crt', 'private-ca/ca.crt']) writeFileSync(join(folder, file), certificates.ca);
-    const env = { GITEA_URL: gitea.origin, GITEA_TOKEN: SECRET };
+    const files = { 'ca.crt': certificates.ca, 'private-ca/ca.crt': certificates.ca };
 
-    const outcome = await runHere(['generate', '--cluster', 'off'], env, folder);
+    const outcome = await generate(gitea.origin, spec('http://127.0.0.1:1'), {}, files);
 
     expect(outcome).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('GR-HTTP-05') });
     expect(asked).toEqual([]);

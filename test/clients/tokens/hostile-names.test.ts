@@ -1,17 +1,15 @@
 /** Names of Secrets, keys and namespaces become a path. None may lead out of the folder of the Secrets, nor to another kind of file in it. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { findToken } from '../../../src/clients/tokens/api-token.ts';
 import { InputProblems } from '../../../src/config/runnergroup/problems.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { groupOf } from '../../support/group-files.ts';
+import { folderWith } from '../../support/run-cli.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 
 const BAIT = 'bait-that-no-group-may-find';
 const URL_OF_GITEA = 'https://gitea.example.com';
-let dir = '';
 let secretsDir = '';
 
 /**
@@ -20,22 +18,19 @@ let secretsDir = '';
  *     secrets/gitea-api/..data/token     where Kubernetes keeps the files themselves: bait
  *     secrets/team-b/gitea-api/token     of another namespace: bait
  */
-beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'hostile-names-'));
-  secretsDir = join(dir, 'secrets');
-  const put = (folder: string, file: string, text: string) => {
-    mkdirSync(join(dir, folder), { recursive: true });
-    writeFileSync(join(dir, folder, file), text);
-    writeFileSync(join(dir, folder, 'url'), URL_OF_GITEA);
-  };
-  put('etc', 'passwd', BAIT);
-  put('.', 'token', BAIT);
-  put('secrets', 'token', BAIT);
-  put('secrets/gitea-api/..data', 'token', BAIT);
-  put('secrets/team-b/gitea-api', 'token', BAIT);
-  put('secrets/gitea-api', 'token', 'good-token');
+beforeEach(() => {
+  const baits = [
+    'etc/passwd',
+    'token',
+    'secrets/token',
+    'secrets/gitea-api/..data/token',
+    'secrets/team-b/gitea-api/token',
+  ];
+  const files = Object.fromEntries(baits.map((bait) => [bait, BAIT]));
+  const urls = [...baits, 'secrets/gitea-api/token'].map((file) => [join(file, '..', 'url'), URL_OF_GITEA]);
+  const folder = folderWith({ ...files, 'secrets/gitea-api/token': 'good-token', ...Object.fromEntries(urls) });
+  secretsDir = join(folder, 'secrets');
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 interface Names {
   readonly namespace?: string;

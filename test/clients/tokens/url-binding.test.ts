@@ -2,16 +2,14 @@
  * The red team's list of URLs: what the Secret's key `url` says, what the group's `gitea.url` says, and whether the token may go there.
  * Two spellings of one URL are one Gitea. Everything else is another one, however alike it looks.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { findToken } from '../../../src/clients/tokens/api-token.ts';
 import { InputProblems } from '../../../src/config/runnergroup/problems.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { normalBase } from '../../../src/shared/url.ts';
 import { groupOf } from '../../support/group-files.ts';
+import { folderWith } from '../../support/run-cli.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 
 const SECRET = 'gitea-token-0123456789abcdef';
@@ -95,12 +93,6 @@ const PAIRS: readonly (readonly [bound: string, group: string, verdict: Verdict]
   ['https://git.example.com', 'javascript:alert(1)', 'invalid'],
 ];
 
-let dir = '';
-beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'url-binding-'));
-});
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-
 /** What the program does with this pair, from the group's YAML to the header of a request. */
 async function verdictOf(bound: string, url: string): Promise<Verdict> {
   const read = await readGroup(url);
@@ -128,11 +120,7 @@ async function readGroup(url: string): Promise<RunnerGroup | undefined> {
 }
 
 function secretBoundTo(url: string): string {
-  const folder = join(dir, 'gitea-api');
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'token'), SECRET);
-  writeFileSync(join(folder, 'url'), url);
-  return dir;
+  return folderWith({ 'gitea-api/token': SECRET, 'gitea-api/url': url });
 }
 
 describe('a token bound to', () => {

@@ -18,6 +18,7 @@ import { sessionsOf } from '../../../src/tasks/page/session.ts';
 import { until } from '../../serve/rig.ts';
 import { folderWith } from '../../support/run-cli.ts';
 import { serve } from '../../support/server.ts';
+import { refusing } from '../../support/start-acme.ts';
 import { Browser } from './browser.ts';
 import { startPage } from './start-page.ts';
 
@@ -63,11 +64,7 @@ describe('rights', () => {
   const failing =
     (question: RegExp) =>
     ({ simulator }: Rights): void =>
-      simulator.intercept(({ url = '' }, response) => {
-        const isFailing = question.test(url);
-        if (isFailing) response.writeHead(500).end();
-        return isFailing;
-      });
+      simulator.intercept(refusing(question, 500));
 
   it.each<[string, number, (rights: Rights) => void, unknown]>([
     ['are taken away', 110_000, ({ gitea }) => gitea.addOrg('acme', { owners: [] }), [false, false]],
@@ -123,11 +120,7 @@ describe('Gitea down', () => {
     const browser = await signIn('anna');
     expect((await got(browser, '/')).text).toContain('acme/web build');
 
-    provider.bend = (request, response) => {
-      if (!request.url?.includes('/orgs/acme/actions/')) return false;
-      response.writeHead(502).end();
-      return true;
-    };
+    provider.bend = refusing(/\/orgs\/acme\/actions\//, 502);
     await until('the page says so', async () => {
       await new Promise((resolve) => setTimeout(resolve, 700));
       return (await got(browser, '/')).text.includes('does not answer');
@@ -144,11 +137,7 @@ describe('Gitea down', () => {
     const hear: Subscriber = (event) => void (event.is === 'page-look-failed' && told.push(event.message));
     const { page, provider, simulator } = await startPage({ subscribers: [hear] });
     simulator.gitea.addToken('anna', ['read:user', 'read:repository'], 'pat');
-    provider.bend = (request, response) => {
-      if (!request.url?.includes('/orgs/acme/actions/')) return false;
-      response.writeHead(403).end();
-      return true;
-    };
+    provider.bend = refusing(/\/orgs\/acme\/actions\//, 403);
     const browser = new Browser();
 
     const response = await fetch(`${page}/api/v1/jobs`, { headers: { authorization: 'token pat' } });

@@ -6,6 +6,7 @@ import { secretsClient } from '../../../src/clients/kubernetes/secrets.ts';
 import { fillSecrets, REGISTRATION_MARK } from '../../../src/tasks/registration/filling.ts';
 import { managedGroup } from '../../serve/managed-group.ts';
 import { type Replica, type Rig, startRig, until } from '../../serve/rig.ts';
+import { secretObject } from '../../support/kube-objects.ts';
 import { SECRET as API_TOKEN, targetOf } from '../../support/looking.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { serve } from '../../support/server.ts';
@@ -29,12 +30,8 @@ async function openRig(scopes: readonly string[] = ['write:organization'], versi
 }
 
 function putSecret({ cluster }: Rig, keys: Keys, holder?: string): void {
-  const data = Object.entries(keys).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
   const annotations = holder === undefined ? {} : { [REGISTRATION_MARK]: JSON.stringify({ [KEY]: holder }) };
-  cluster.put('secrets', {
-    metadata: { namespace: 'runners', name: SECRET, annotations },
-    data: Object.fromEntries(data),
-  });
+  cluster.put('secrets', { metadata: { namespace: 'runners', name: SECRET, annotations }, ...secretObject(keys) });
 }
 
 /** Undefined: there is no such Secret. */

@@ -4,6 +4,7 @@ import { sweep } from '../../../src/cli/sweep.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { printingIo } from '../../support/printing-io.ts';
 import { folderWith, groupYaml, runCli, runHere } from '../../support/run-cli.ts';
+import { refusing } from '../../support/start-acme.ts';
 import { startKubernetes } from './kubernetes.ts';
 import { ownName } from './scene.ts';
 import { jumpingClock, SECRET, startSweepWorld } from './start-sweeper.ts';
@@ -102,11 +103,7 @@ Sweep: 1 registration deleted, 1 stays; 1 registration of other runners left alo
 
   it('leaves a failure’s stdout empty and says what was deleted before', async () => {
     const { simulator, run, printed } = await startCommand(A, B);
-    simulator.intercept((request, response) => {
-      if (request.method !== 'DELETE' || !request.url?.endsWith('/2')) return false;
-      response.writeHead(500).end();
-      return true;
-    });
+    simulator.intercept(refusing(/^DELETE .*\/2$/, 500));
 
     const ended = run();
 

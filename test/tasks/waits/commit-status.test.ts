@@ -1,7 +1,7 @@
 /** Why a CI job waits, beside its commit (law V88). `serve` between a simulated Gitea, a small cluster and a small Argo CD, all real HTTP. */
 import { describe, expect, it } from 'vitest';
 import { type Rig, startRig, until } from '../../serve/rig.ts';
-import { TOKEN } from '../../support/start-acme.ts';
+import { refusing, TOKEN } from '../../support/start-acme.ts';
 
 const BUILD = { jobs: [{ key: 'build', runsOn: ['linux'] }] };
 const FIELD = '  commitStatusAfterSeconds: 1';
@@ -83,11 +83,7 @@ describe('a commit status', () => {
 
   it('does not say that a job waits no more while Gitea hides its jobs', async () => {
     const { replica, rig } = await waiting();
-    rig.simulator.intercept(({ url = '' }, response) => {
-      const isList = url.includes('/orgs/acme/actions/jobs');
-      if (isList) response.writeHead(500).end();
-      return isList;
-    });
+    rig.simulator.intercept(refusing(/\/orgs\/acme\/actions\/jobs/, 500));
     await until('bad news', () => rig.conditions()['GiteaReachable'] === 'False ServerError');
     const looks = await replica.metric('gitea_runners_looks_total');
     // Later and later: long enough for a word.
