@@ -121,7 +121,7 @@ describe.each(['1.26.0', '1.27.3'] as const)('Gitea %s', (version) => {
   let history: Played;
   beforeAll(async () => {
     history = await play({ seed: 7, version, hours: HOURS, reruns: version !== '1.26.0', cleansUp: false });
-  });
+  }, 60_000);
   afterAll(() => history.simulator.close());
 
   it.each(Object.keys(DIMENSIONS))('tells by %s what really happened, to the minute', async (by) => {
