@@ -159,7 +159,8 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
       }
     }
     expect(found).toEqual([]);
-    expect(wrong.filter((each) => !each.includes('404'))).toEqual([]);
+    // 404 is for /nothing. 408 ends a connection that Chromium has opened in advance and left idle, which happens on a busy machine.
+    expect(wrong.filter((each) => !/\b40[48]\b/.test(each))).toEqual([]);
     const stranger = await browser.newPage();
     await stranger.goto(served.url);
     expect(await findings(stranger)).toEqual([]);
