@@ -34,8 +34,8 @@ export function applicationOf(trackingId: string | undefined, object: ObjectRef)
   if (trackingId === undefined || trackingId.length > MAX_LENGTH) return undefined;
   const [, appNamespace, app = '', group = '', kind = '', namespace = '', name = ''] =
     TRACKING_ID.exec(trackingId) ?? [];
-  if (app === '' || app.length > MAX_NAME || objectKey({ group, kind, namespace, name }) !== objectKey(object))
-    return undefined;
+  if (app === '' || [app, group, name].some(({ length }) => length > MAX_NAME)) return undefined;
+  if (objectKey({ group, kind, namespace, name }) !== objectKey(object)) return undefined;
   return { ...(appNamespace && { namespace: appNamespace }), name: app };
 }
 
