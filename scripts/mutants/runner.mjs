@@ -1,4 +1,5 @@
 // Runs each test once as it is, then once for each mutant that is still alive and that the test reaches: mutants are switched, not built.
+import { setMaxListeners } from 'node:events';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import * as fc from 'fast-check';
@@ -46,6 +47,9 @@ function throwSwitch(id) {
   active = id;
   for (const work of loaded) work();
 }
+
+// vitest listens to the signal of a test once per run, and one test has many runs here.
+setMaxListeners(0);
 
 // The first counterexample is enough.
 fc.configureGlobal({ ...fc.readConfigureGlobal(), endOnFailure: true });
