@@ -18,7 +18,7 @@ import {
   rmSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 interface Recipe {
   /** Folder below `go/`. */
@@ -317,6 +317,9 @@ function build(wanted: Recipe, say: (line: string) => void): string {
     // Several at once: Go compiles for one while it links another.
     const to = more.length > 0 ? `${out}/` : join(out, name);
     go('build', ...wanted.flags, '-o', to, ...Object.values(wanted.binaries));
+    // Then each has the name of its package.
+    if (more.length > 0)
+      for (const [file, of] of Object.entries(wanted.binaries)) renameSync(join(out, basename(of)), join(out, file));
     const source = go('list', '-m', '-f', '{{.Dir}}', wanted.module);
     for (const folder of wanted.assets) cpSync(join(source, folder), join(out, folder), { recursive: true });
     makeReadable(out);
