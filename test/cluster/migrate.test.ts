@@ -201,9 +201,10 @@ it('from static runners: both work side by side, and the old ones go when none o
 it.skipIf(process.env['MIGRATE_FROM'] !== 'keda')(
   'from KEDA: both work side by side, KEDA is paused, and its ScaledJob goes when its runners are done',
   async () => {
-    const load = await Load.start('scaled');
     installation.set('SCALED_JOB', 'scaled');
+    // First, because nothing else goes on while KEDA is built.
     await startKeda(stack, 'scaled');
+    const load = await Load.start('scaled');
     await until('its runners work', async () => (await load.ended('old')) >= 3);
 
     const group = await imported('keda');
