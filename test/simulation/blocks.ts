@@ -38,7 +38,7 @@ export async function runBlocks<T>(histories: number, add: (result: T) => void):
       worker.postMessage(block);
       const [result] = (await once(worker, 'message')) as [T];
       add(result);
-      tell(`${block.last} of ${histories} histories`);
+      tell(`${block.last - FIRST + 1} of ${histories} histories`);
     }
     await worker.terminate();
   };
