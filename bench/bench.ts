@@ -4,6 +4,7 @@
  *   npm run bench               prints the table
  *   npm run bench -- --write    also bench/results.json, docs/img/cost.svg and the table in docs/performance.md
  *   npm run bench:guard         compares the CPU time of starts with bench/results.json, and ends with 1 when one has become slower
+ *   npm run bench:against       compares it with an earlier version, by turns, and ends with 1 when a start has become slower
  *
  * ROUNDS=31 for more rounds; HELM=… names the helm to compare with (default: the one in PATH, else none).
  */
@@ -31,6 +32,9 @@ const VALIDATE = 'validate, 100 files';
 const WITH_TEMPLATE = 'generate, 50 jobs, full podTemplate';
 const NEAR = 'generate, 50 jobs, near';
 const FAR = 'generate, 50 jobs, 20 ms away';
+/** One job less: the list does not fill its page, so that no page after it is asked for. */
+const NEAR_49 = 'generate, 49 jobs, near';
+const FAR_49 = 'generate, 49 jobs, 20 ms away';
 /** What the guard watches, and what it compares with besides `node -e 0`: both quotients change when the processor does, or Node. */
 const WATCHED = [ours(50), ours(1000), VALIDATE];
 const WITNESS = plain(50);
@@ -47,6 +51,8 @@ async function main(): Promise<void> {
   const scene = new Scene();
   try {
     if (process.argv.includes('--guard')) return await guard(scene);
+    const [, program] = process.argv.slice(process.argv.indexOf('--against'));
+    if (process.argv.includes('--against')) return await against(scene, program ?? '');
     await bench(scene);
   } finally {
     scene.close();
@@ -59,6 +65,7 @@ async function bench(scene: Scene): Promise<void> {
   const cases: Case[] = [scene.generateMany(MANY, many), scene.validate(VALIDATE)];
   cases.push(scene.generate(WITH_TEMPLATE, await scene.gitea(50), POD_TEMPLATE));
   cases.push(scene.generate(NEAR, await scene.gitea(50)), scene.generate(FAR, await scene.gitea(50, 20)));
+  cases.push(scene.generate(NEAR_49, await scene.gitea(49)), scene.generate(FAR_49, await scene.gitea(49, 20)));
   for (const [jobs, gitea] of giteas) {
     const rounds = jobs > 1000 ? FEW : ROUNDS;
     cases.push(scene.generate(ours(jobs), gitea), scene.plain(plain(jobs), gitea, rounds));
@@ -101,7 +108,7 @@ function rowsOf(
   const slopes = differences(many.ratios, of(measured, ours(1000)).ratios).map((ratio) => ratio / 9);
   const plainTimes = of(measured, NEAR).times;
   const withTemplate = median(of(measured, WITH_TEMPLATE).times.map((ms, at) => ms / (plainTimes[at] ?? Number.NaN)));
-  const delays = differences(of(measured, FAR).times, of(measured, NEAR).times);
+  const delay = (far: string, near: string) => median(differences(of(measured, far).times, of(measured, near).times));
   return [
     { what: '`generate`, 50 Jobs', value: of(measured, ours(50)).ratio, unit: '× node -e 0', must: 3.3 },
     // 25 ms where node -e 0 takes 17.
@@ -110,7 +117,8 @@ function rowsOf(
     { what: 'peak memory, 1000 Jobs', value: peaks.get(1000) ?? Number.NaN, unit: 'MiB', must: 75 },
     { what: 'peak memory, 10,000 Jobs', value: peaks.get(10_000) ?? Number.NaN, unit: 'MiB', must: 150 },
     { what: '50 Jobs with a full podTemplate', value: withTemplate, unit: '× without', must: 1.15 },
-    { what: '20 ms to Gitea, 50 Jobs: extra time', value: median(delays), unit: 'ms', must: 25 },
+    { what: '20 ms to Gitea, 49 Jobs: extra time', value: delay(FAR_49, NEAR_49), unit: 'ms', must: 25 },
+    { what: '20 ms to Gitea, 50 Jobs: extra time', value: delay(FAR, NEAR), unit: 'ms', must: 50 },
     { what: '100 groups of 5 scopes: requests per scope', value: requests.first / 5, unit: '', must: 4 },
     { what: 'the same: further pages per scope, besides', value: requests.further / 5, unit: '' },
     { what: '100 groups of 5 scopes', value: of(measured, MANY).ratio, unit: '× node -e 0' },
@@ -197,6 +205,28 @@ async function guard(scene: Scene): Promise<void> {
     console.log(found.join('\n'));
   }
   process.exitCode = 1;
+}
+
+/** By turns with an earlier version, so that a slow machine slows both. Both get the flags of this version. */
+async function against(scene: Scene, earlier: string): Promise<void> {
+  const cases = await Promise.all(
+    [50, 1000, 10_000].map(async (jobs) => scene.generate(ours(jobs), await scene.gitea(jobs))),
+  );
+  const before = (each: Case): Case => ({
+    ...each,
+    name: `${each.name}, earlier`,
+    args: each.args.map((word) => (word.endsWith('gitea-runners.cjs') ? earlier : word)),
+  });
+  const measured = await measure([...cases, ...cases.map(before)], ROUNDS, cpuTime);
+  const compared = cases.map((each) => {
+    const theirs = of(measured, before(each).name).times;
+    const ratios = of(measured, each.name).times.map((ms, at) => ms / (theirs[at] ?? Number.NaN));
+    console.log(`${each.name}: ${number(median(ratios))} × the CPU time of the earlier version`);
+    return { name: each.name, ratios, committed: 1 };
+  });
+  const found = regressions(compared);
+  console.log(found.length === 0 ? 'no start has become slower' : found.join('\n'));
+  process.exitCode = found.length === 0 ? 0 : 1;
 }
 
 /** What is wrong with one start: a regression changes both quotients, another processor or Node one of them. */

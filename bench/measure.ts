@@ -111,7 +111,21 @@ export async function peakMiB(each: Case, runs: number): Promise<number> {
 /** CPU time of a Node.js program, of all its threads: unlike its wall time nearly the same while others use the machine. */
 export const cpuTime: Clock = async (each) => ({ ms: (await usageOf(each)).cpuMs, bytes: 0 });
 
-function usageOf({ args, env, name }: Case): Promise<{ readonly peakMiB: number; readonly cpuMs: number }> {
+/** What a run of a program has used. */
+interface Usage {
+  readonly peakMiB: number;
+  readonly cpuMs: number;
+  /** Bytes of V8's heap that it has asked for. 0 when they were not counted. */
+  readonly allocated: number;
+}
+
+/** Bytes of V8's heap that a Node.js program asks for: the same on a busy machine. */
+export async function allocatedBytes(each: Case): Promise<number> {
+  const args = ['--sampling-heap-profiler-suppress-randomness', ...each.args];
+  return (await usageOf({ ...each, args, env: { ...each.env, USAGE_ALLOCATED: '1' } })).allocated;
+}
+
+function usageOf({ args, env, name }: Case): Promise<Usage> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['--require', './bench/usage.cjs', ...args], {
       env: { PATH: process.env['PATH'], ...env, USAGE_FD: '3' },
@@ -124,8 +138,9 @@ function usageOf({ args, env, name }: Case): Promise<{ readonly peakMiB: number;
     });
     child.on('error', reject);
     child.on('close', (code) => {
-      const [, kib, us] = /^(\d+) (\d+)$/.exec(said) ?? [];
-      if (code === 0 && us !== undefined) resolve({ peakMiB: Number(kib) / 1024, cpuMs: Number(us) / 1000 });
+      const [, kib, us, allocated] = /^(\d+) (\d+) (\d+)$/.exec(said) ?? [];
+      if (code === 0 && us !== undefined)
+        resolve({ peakMiB: Number(kib) / 1024, cpuMs: Number(us) / 1000, allocated: Number(allocated) });
       else reject(new Error(`${name} ended with ${code}`));
     });
   });

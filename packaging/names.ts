@@ -30,7 +30,7 @@ export const TINI = '/usr/bin/tini';
 export const NODE = '/usr/local/bin/node';
 export const BUNDLE = '/opt/gitea-runners/gitea-runners.cjs';
 /** Little room for young objects, in MiB. What `generate` reads lives on, so more room costs memory and time (docs/performance.md). */
-export const GENERATE_FLAGS = ['--max-semi-space-size=2'] as const;
+export const GENERATE_FLAGS = ['--max-semi-space-size=2', '--no-concurrent-recompilation'] as const;
 
 /** User `argocd` of Argo CD's own image. Plugin sidecars must be that user: they share a socket's folder. */
 export const USER_ID = 999;

@@ -70,7 +70,7 @@ describe('plugin.yaml', () => {
         spec: {
           generate: {
             command: [
-              ...['/usr/local/bin/node', '--max-semi-space-size=2'],
+              ...['/usr/local/bin/node', '--max-semi-space-size=2', '--no-concurrent-recompilation'],
               ...['/opt/gitea-runners/gitea-runners.cjs', 'generate'],
             ],
           },
