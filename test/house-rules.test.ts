@@ -30,6 +30,21 @@ it('URLs are parsed by src/shared/url.ts: URL.canParse of Node 20 is sometimes w
   expect(files.filter(({ text }) => text.includes('URL.canParse(')).map(({ file }) => file)).toEqual([]);
 });
 
+it('only src/planner/names.ts knows the form of a runner name: all others ask parseRunnerName', () => {
+  const reads = /(?:includes|startsWith|endsWith|[iI]ndexOf|match|matchAll|split|slice|substring|replace|search)\(/;
+  const forms = [
+    new RegExp(`\\brunner(?:Name)?\\)?\\??\\.${reads.source}`),
+    new RegExp(`(?:${reads.source}|RegExp\\()\\s*\`[^\`]*\\$\\{[^}]*\\b(?:id|attempt)\\b`),
+    /0-9a-f\]\)?\{4\}/,
+  ];
+  const found = files.filter(({ text }) => forms.some((form) => form.test(text)));
+
+  expect(found.map(({ file }) => file)).toEqual(['src/planner/names.ts']);
+  const hole = '${';
+  expect(`runner.includes('-7-')`).toMatch(forms[0] as RegExp);
+  expect(`name.startsWith(\`${hole}prefix}-${hole}job.id}-\`)`).toMatch(forms[1] as RegExp);
+});
+
 it('only src/shared/clock.ts knows the time: whatever waits has a clock handed in', () => {
   const knows =
     /\b(?:setTimeout|setInterval|Date\.now|performance\.now|process\.hrtime|Math\.random)\b|timers\/promises/;

@@ -233,9 +233,14 @@ function roomsOfFree(queue: readonly ReadyJob[], rooms: Rooms, facts: Facts): Re
   if (!facts.groups.some(limitsJobs)) return ofFree;
   const capOf = memo((group: Group) => rooms.ofGroup(group)[0]);
   const living = livingPlaces(queue, rooms, capOf);
-  for (const [cap, wanted] of wantedPlaces(coveringGroups(queue, facts, capOf), rooms)) {
-    const short = [...wanted].flatMap(([room, places]) => (places > room.left ? room : []));
-    const [least] = short.sort((a, b) => a.left - b.left);
+  const short = new Map<Room | undefined, Room[]>();
+  for (const [cap, wanted] of wantedPlaces(coveringGroups(queue, facts, capOf), rooms))
+    for (const [room, places] of wanted) if (places > room.left) addTo(short, cap, room);
+  // Jobs that were not read may be of any repository and branch.
+  for (const group of facts.groups)
+    if (facts.unreadJobsOf(group) > 0) for (const room of rooms.leastOf(group)) addTo(short, capOf(group), room);
+  for (const [cap, some] of short) {
+    const [least] = some.sort((a, b) => a.left - b.left);
     if (least) ofFree.set(cap, [{ ...least, left: Math.max(least.left, living.get(cap) ?? 0) }]);
   }
   return ofFree;

@@ -94,6 +94,15 @@ export class Rooms {
     return own.map((limit) => this.#roomOf(limit, repository));
   }
 
+  /** The least that its limits per repository, organization or branch leave to a job of which nothing is known. */
+  leastOf({ limits = [] }: Group): readonly Room[] {
+    return limits.filter(dependsOnJob).map((limit) => {
+      const taken = [...this.#taken.places].flatMap(([key, places]) => (key.startsWith(`${limit.key} `) ? places : []));
+      const room = this.#roomOf(limit);
+      return { ...room, left: room.left - Math.max(0, ...taken) };
+    });
+  }
+
   #roomOf(limit: Limit, repository?: string): Room {
     const { places, rivals, most } = this.#taken;
     const key = keyFor(limit, repository);

@@ -3,7 +3,7 @@ import { explainText } from '../../src/cli/explain-text.ts';
 import { explanationOf } from '../../src/observe/explain/explanation.ts';
 import { duration } from '../../src/shared/printable.ts';
 import { runnerGroup } from '../support/runner-group.ts';
-import { evidenceOfScene, group, job, NOW, planScene, type Scene } from '../support/scenario.ts';
+import { evidenceOfScene, group, job, live, NOW, named, planScene, type Scene } from '../support/scenario.ts';
 
 /** What `explain` knows of a scene in which Kubernetes was looked at. */
 function explanationIn(scene: Scene) {
@@ -15,6 +15,21 @@ function explanationIn(scene: Scene) {
 }
 
 describe('explain', () => {
+  it('tells of a job how its own last runner ended, and nothing of a runner whose name only has its id somewhere', () => {
+    const of = group({ name: 'team-7-ci' });
+    const failed = (name: string, reason: string) =>
+      live(name, 'failed', { finishedAtMs: NOW - 1_000, end: { reason }, trouble: { reason } });
+    const twice = (id: number, reason: string) => [0, 1].map((nth) => failed(named(of, id, nth), reason));
+    const { jobs } = explanationIn({
+      groups: [of],
+      jobs: [1, 7, 4711].map((id) => job(id)),
+      liveJobs: [...twice(1, 'Evicted'), ...twice(4711, 'OOMKilled')],
+    });
+    const ended = Object.fromEntries(jobs.map((each) => [each.job.id, each.ended?.reason]));
+
+    expect(ended).toEqual({ 1: 'Evicted', 7: undefined, 4711: 'OOMKilled' });
+  });
+
   describe('what it advises', () => {
     const ci = group({ labels: ['ubuntu-latest', 'linux'] });
     const gpu = group({ name: 'a-gpu', labels: ['gpu', 'linux'] });

@@ -16,7 +16,7 @@ import { bad, good, type Judgement, type Judgements, judged, named, unknown } fr
 import { isUnread, type ScopeSeen } from './gitea-seen.ts';
 import { type Deliveries, type Installation, MOST_GROUPS, registrationSecret, serveIsDown } from './installation.ts';
 import { PodPlace, whyNot } from './node-fit.ts';
-import { valueAt } from './reads.ts';
+import { type Namespace, valueAt } from './reads.ts';
 
 const OF_SCOPE = [['Gitea,', look] as const, ['Actions of', actions] as const, ['webhook of', webhook] as const];
 /** What is judged of each group, and what stands behind its name. */
@@ -24,6 +24,7 @@ const OF_GROUP = [
   ['', token] as const,
   [', as serve sees it', ready] as const,
   ['', podSecurity] as const,
+  ['', meshProxy] as const,
   ['', registration] as const,
   ['', nodes] as const,
 ];
@@ -140,6 +141,20 @@ function podSecurity(group: RunnerGroup, { namespaces }: Installation): Judgemen
           `kubectl label --overwrite namespace ${namespace} ${ENFORCE}=${needed}, or use ${lower}`,
         );
   });
+}
+
+/** Before the classic proxy of a mesh runs, init containers have no network, so no runner registers. */
+function meshProxy({ namespace, podTemplate = {} }: RunnerGroup, { namespaces }: Installation): Judgements {
+  const read = namespaces.get(namespace);
+  if (!read || 'unread' in read) return [];
+  const { labels, annotations } = read.value.metadata;
+  const isIstio = labels['istio-injection'] === 'enabled' || labels['istio.io/rev'] !== undefined;
+  const isLinkerd = ['enabled', 'ingress'].includes(annotations['linkerd.io/inject'] ?? '');
+  const own = podTemplate['metadata'] as Namespace['metadata'] | undefined;
+  const isTold = own?.labels?.['sidecar.istio.io/inject'] ?? own?.annotations?.['linkerd.io/inject'];
+  if (isTold !== undefined || !(isIstio || isLinkerd)) return [];
+  const text = `namespace ${namespace} puts the proxy of a service mesh into its pods: runners register only if it is a native sidecar`;
+  return unknown(text, 'Keep runners out of the mesh: docs/install.md, section Service mesh');
 }
 
 function registration(group: RunnerGroup, { gitea, secrets }: Installation): Judgements {

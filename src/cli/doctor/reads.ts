@@ -38,7 +38,11 @@ export const WithData = z.looseObject({ data: texts.default({}) });
 export type WithData = z.output<typeof WithData>;
 
 export const Namespace = z.looseObject({
-  metadata: z.looseObject({ labels: texts.default({}), deletionTimestamp: z.string().optional() }),
+  metadata: z.looseObject({
+    labels: texts.default({}),
+    annotations: texts.default({}),
+    deletionTimestamp: z.string().optional(),
+  }),
 });
 export type Namespace = z.output<typeof Namespace>;
 

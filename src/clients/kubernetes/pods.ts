@@ -96,13 +96,21 @@ export function troubleOfEnded(pod: KubePod | undefined): PodTrouble | undefined
   const runner = pod && runnerState(pod);
   // A docker sidecar may end with any code after the runner has done its work.
   if (runner?.running || runner?.terminated) return undefined;
+  const sidecars = sidecarsOf(pod);
   for (const { name, state } of pod?.status?.initContainerStatuses ?? []) {
     const code = state?.terminated?.exitCode ?? 0;
-    if (code === 0) continue;
+    // The kubelet stops sidecars when the pod has failed. How they end then says nothing.
+    if (code === 0 || sidecars.has(name)) continue;
     const reason = name === REGISTER ? 'RegistrationFailed' : 'InitContainerFailed';
     return trouble(reason, `container ${name} ended with exit code ${code}`);
   }
   return undefined;
+}
+
+/** Names of the init containers that run beside the others. */
+function sidecarsOf(pod: KubePod | undefined): ReadonlySet<string> {
+  const all = pod?.spec?.initContainers ?? [];
+  return new Set(all.flatMap(({ name, restartPolicy }) => (restartPolicy === 'Always' ? [name] : [])));
 }
 
 function trouble(reason: string, message: string | null | undefined): PodTrouble {

@@ -77,7 +77,12 @@ export const KubePod = z.object({
   metadata: metadata.extend({
     ownerReferences: z.array(z.object({ kind: z.string(), name: z.string().nullish(), uid: z.string() })).nullish(),
   }),
-  spec: z.object({ nodeName: z.string().nullish() }).nullish(),
+  spec: z
+    .object({
+      nodeName: z.string().nullish(),
+      initContainers: z.array(z.object({ name: z.string(), restartPolicy: z.string().nullish() })).nullish(),
+    })
+    .nullish(),
   status: z
     .object({
       phase: z.string().nullish(),

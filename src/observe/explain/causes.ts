@@ -207,7 +207,7 @@ const STAYS: Readonly<Partial<Record<EmittedBecause, string>>> = {
   moved: 'stays: it was at work when its RunnerGroup moved to another Gitea or scope, and it may finish',
   spare: 'stays: no job needs it now, but CI goes on; it goes spawnTimeoutSeconds after its start',
   lost: 'stays as a record: its pod is lost while Gitea still shows a CI job on it, it holds no slot',
-  foreign: 'takes no place: a CI job names it, but it was registered by somebody else under a name like ours',
+  foreign: 'takes no place: a CI job names it, but its runner is gone, or was registered by somebody else',
   unpinning: 'goes: no job needs it; the next sync takes its protection away, the one after it the Job',
   'back-off-record': 'stays as a record: its Job ended without a CI job, it holds no slot',
   'group-in-trouble': 'stays as it is: its RunnerGroup cannot be planned now',

@@ -4,6 +4,7 @@ import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { withSizes } from '../../config/runnergroup/sizes.ts';
 import type { EmittedRunner, GroupKey, GroupSummary, HeldBecause, JobDecision, Plan } from '../../planner/decisions.ts';
 import { type Evidence, type LiveJob, liveJobsOf, type PodEnd } from '../../planner/evidence.ts';
+import { isMadeForSame, parseRunnerName } from '../../planner/names.ts';
 import { waitingLine } from '../../planner/plan.ts';
 import { serveLogs } from '../../shared/installed/names.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
@@ -246,12 +247,15 @@ function progressOf(plan: Plan, evidence: Evidence | undefined, nowMs: number): 
   };
 }
 
-/** The newest record of a runner that was made for this job and failed: its name holds the id of the job. Or the runner that has the job. */
+/** The newest record of a runner that was made for this job and failed. Or the runner that has the job. */
 function endedRunner(decision: JobDecision, records: Plan['runners']): string | undefined {
   if (decision.verdict === 'running') return decision.group && decision.job.runner;
   if (decision.verdict === 'held' ? decision.because !== 'backing-off' : decision.verdict !== 'served')
     return undefined;
-  return records.findLast(({ runner }) => runner.includes(`-${decision.job.id}-`))?.runner;
+  return records.findLast(({ runner }) => {
+    const made = parseRunnerName(runner)?.madeFor;
+    return made !== undefined && isMadeForSame(made, decision.job);
+  })?.runner;
 }
 
 const USUAL: NotCreated = {

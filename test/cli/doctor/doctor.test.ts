@@ -60,6 +60,32 @@ describe('says with a cross what is broken, and how to mend it', () => {
   });
 });
 
+describe('a namespace of a service mesh', () => {
+  const MESH = '? RunnerGroup runners/ci: namespace runners puts the proxy of a service mesh into its pods';
+  const LABELS = [NAMESPACE, 'metadata', 'labels'];
+  const linkerd = put([NAMESPACE, 'metadata', 'annotations'], { 'linkerd.io/inject': 'enabled' });
+  const own = (metadata: object) => put([...SPEC, 'podTemplate'], { metadata });
+
+  it.each<readonly [string, readonly ((world: World) => World)[], boolean]>([
+    ['Istio', [put(LABELS, { 'istio-injection': 'enabled' })], true],
+    ['a revision of Istio', [put(LABELS, { 'istio.io/rev': 'stable' })], true],
+    ['Linkerd', [linkerd], true],
+    ['Linkerd, which the group keeps out', [linkerd, own({ annotations: { 'linkerd.io/inject': 'disabled' } })], false],
+    [
+      'Istio, which the group keeps out',
+      [put(LABELS, { 'istio-injection': 'enabled' }), own({ labels: { 'sidecar.istio.io/inject': 'false' } })],
+      false,
+    ],
+    ['Istio without sidecars', [put(LABELS, { 'istio.io/dataplane-mode': 'ambient' })], false],
+  ])('%s', async (_, changes, isTold) => {
+    const { run } = await examine((world) => changes.reduce((changed, change) => change(changed), world));
+
+    const { stdout } = await run();
+
+    expect(stdout.includes(MESH), stdout).toBe(isTold);
+  });
+});
+
 it('is one error when the cluster does not know who asks', async () => {
   const { run } = await examine(put(['/version'], 401));
 

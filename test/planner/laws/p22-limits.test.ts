@@ -539,6 +539,36 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
   });
 });
 
+describe('P24 while jobs are unread', () => {
+  const perRepository: Limit = { key: 'runners/ci per repository', most: 3, per: 'repository' };
+  const ofBranches: Limit = { key: 'runners/ci per ,main', most: 2, branches: ['main'] };
+  const servedWith = (limits: readonly Limit[], unreadJobs: number, busy: readonly Job[] = []) => {
+    const limited = group({ limits });
+    const jobs = [...busy, ...[11, 12, 13, 14].map((id) => job(id, { branch: 'fix', repository: `acme/r${id}` }))];
+    const looks = { [limited.look]: { jobs, runners: [], ...(unreadJobs > 0 && { unreadJobs }) } };
+    const liveJobs = busy.map(({ runner = '' }) => live(runner, 'running', { pinned: true }));
+    return planScene({ groups: [limited], looks, liveJobs }).served.length;
+  };
+  const busy = [1, 2].map((id) => running(id, named(group(), id), { branch: 'main', repository: 'acme/web' }));
+
+  it.each<[string, readonly Limit[], number]>([
+    ['a branch', [ofBranches], 2],
+    ['each repository', [perRepository], 3],
+    ['both', [ofBranches, perRepository], 2],
+  ])('no more free runners are started than a limit for %s leaves', (_, limits, most) => {
+    expect(servedWith(limits, 0)).toBe(4);
+    expect(servedWith(limits, 1)).toBe(most);
+  });
+
+  it('those at work count, whichever repository or branch they are of', () => {
+    expect(servedWith([ofBranches], 1, busy)).toBe(0);
+    expect(servedWith([perRepository], 1, busy)).toBe(1);
+    expect(servedWith([perRepository], 1, [...busy, running(3, named(group(), 3), { repository: 'acme/api' })])).toBe(
+      1,
+    );
+  });
+});
+
 describe('P24 of a limit for branches', () => {
   const ofBranches: Limit = { key: 'runners/ci per ,main,release/*', most: 1, branches: ['main', 'release/*'] };
   const limited = group({ limits: [ofBranches] });
