@@ -11,11 +11,18 @@ import { RUNNER_APP } from '../src/shared/marks.ts';
 import { PAGE_PORT, RUNNERS_NAMESPACE, WEBHOOK_PORT } from './names.ts';
 
 /** Ports behind which an API server or a Gitea is: a policy cannot name them by host. */
-const OUTSIDE_PORTS = [80, 443, 3000, 6443];
+const API_SERVER_PORT = 6443;
+const OUTSIDE_PORTS = [80, 443, 3000, API_SERVER_PORT];
 const ARGOCD_SERVER_PORT = 8080;
 /** Hand out credentials of the machine: link-local addresses on every large cloud, and two more on Alibaba's and on Azure. */
 const CLOUD_METADATA = ['169.254.0.0/16', '100.100.100.200/32', '168.63.129.16/32'];
 const CLOUD_METADATA_IPV6 = 'fd00:ec2::254/128';
+const ALL_BUT_METADATA: k8s.NetworkPolicyPeer[] = [
+  { ipBlock: { cidr: '0.0.0.0/0', except: CLOUD_METADATA } },
+  { ipBlock: { cidr: '::/0', except: [CLOUD_METADATA_IPV6] } },
+];
+/** Some networks match no pod by its address. */
+const ALL_PODS: k8s.NetworkPolicyPeer = { namespaceSelector: {} };
 
 /** Pods of the cluster without our runners, wherever these are, and without anything else in their namespace. */
 const NO_RUNNERS: k8s.NetworkPolicyPeer = {
@@ -27,7 +34,8 @@ const NO_RUNNERS: k8s.NetworkPolicyPeer = {
 /**
  * Webhooks come from anywhere: Gitea and an Ingress may be outside of the cluster. Metrics are for pods that run no CI job.
  * Probes come from the node itself, which every policy lets in, so their port is not named here. serve asks Gitea, Kubernetes,
- * Argo CD and its other replica.
+ * Argo CD and its other replica. Tenants may write the address of Gitea, so it is never a metadata service. Some networks match no node by
+ * its address, and API servers run on nodes: their port has no addresses.
  */
 export function serveNetworkPolicy(scope: Construct): k8s.KubeNetworkPolicy {
   return new k8s.KubeNetworkPolicy(scope, 'network', {
@@ -40,20 +48,21 @@ export function serveNetworkPolicy(scope: Construct): k8s.KubeNetworkPolicy {
         { ports: dns() },
         { to: [pods({ 'app.kubernetes.io/name': 'argocd-server' })], ports: [tcp(ARGOCD_SERVER_PORT)] },
         { to: [pods(SERVE_LABELS)], ports: [tcp(WEBHOOK_PORT)] },
-        { ports: OUTSIDE_PORTS.map(tcp) },
+        { ports: [tcp(API_SERVER_PORT)] },
+        { to: [...ALL_BUT_METADATA, ALL_PODS], ports: OUTSIDE_PORTS.map(tcp) },
       ],
     },
   });
 }
 
-/** Browsers come through an Ingress, which may be outside of the cluster. It adds to the policy of serve. */
+/** Browsers come through an Ingress, a pod that runs no CI job. It adds to the policy of serve. */
 export function pageNetworkPolicy(scope: Construct): k8s.KubeNetworkPolicy {
   return new k8s.KubeNetworkPolicy(scope, 'network', {
     metadata: { name: `${NAME}-page`, namespace: ARGOCD_NAMESPACE, labels: SERVE_LABELS },
     spec: {
       podSelector: { matchLabels: SERVE_LABELS },
       policyTypes: ['Ingress'],
-      ingress: [{ ports: [tcp(PAGE_PORT)] }],
+      ingress: [{ from: [NO_RUNNERS], ports: [tcp(PAGE_PORT)] }],
     },
   });
 }
@@ -66,14 +75,7 @@ export function runnerNetworkPolicy(scope: Construct): k8s.KubeNetworkPolicy {
       podSelector: { matchLabels: RUNNER_APP },
       policyTypes: ['Ingress', 'Egress'],
       ingress: [],
-      egress: [
-        {
-          to: [
-            { ipBlock: { cidr: '0.0.0.0/0', except: CLOUD_METADATA } },
-            { ipBlock: { cidr: '::/0', except: [CLOUD_METADATA_IPV6] } },
-          ],
-        },
-      ],
+      egress: [{ to: ALL_BUT_METADATA }],
     },
   });
 }

@@ -109,25 +109,41 @@ describe('the network policies', () => {
     expect(policy).toContain('"policyTypes":["Ingress","Egress"]');
   });
 
+  const noRunners = {
+    namespaceSelector: notIn('kubernetes.io/metadata.name', 'runners'),
+    podSelector: notIn('app.kubernetes.io/name', 'gitea-runner'),
+  };
+
   it('open two ports of serve: the webhooks to everybody, the metrics to pods that run no CI job', () => {
     expect(installed('NetworkPolicy', 'gitea-runners')['spec']).toMatchObject({
       policyTypes: ['Ingress', 'Egress'],
       ingress: [
         { ports: [{ port: 8080, protocol: 'TCP' }] },
-        {
-          from: [
-            {
-              namespaceSelector: notIn('kubernetes.io/metadata.name', 'runners'),
-              podSelector: notIn('app.kubernetes.io/name', 'gitea-runner'),
-            },
-          ],
-          ports: [{ port: 9090, protocol: 'TCP' }],
-        },
+        { from: [noRunners], ports: [{ port: 9090, protocol: 'TCP' }] },
       ],
     });
   });
 
-  it('open the port of the page with its Service, to everybody, and no other port', () => {
+  it('let serve, which asks at addresses that tenants write, call no metadata service', () => {
+    const egressOf = (name: string) => {
+      const { egress } = installed('NetworkPolicy', name)['spec'] as Record<string, readonly Record<string, unknown>[]>;
+      return egress ?? [];
+    };
+    const anywhere = egressOf('gitea-runners').filter((rule) => !rule['to']);
+    const outside = egressOf('gitea-runners').filter((rule) => JSON.stringify(rule['to'] ?? []).includes('ipBlock'));
+    const ofRunners = egressOf('gitea-runner').map(({ to }) => to as readonly object[]);
+    const pods = { namespaceSelector: {} };
+
+    // Names, and the API server, which is a node in some networks. No metadata service has these ports.
+    expect(anywhere.flatMap(({ ports }) => ports)).toEqual([
+      { port: 53, protocol: 'UDP' },
+      { port: 53, protocol: 'TCP' },
+      { port: 6443, protocol: 'TCP' },
+    ]);
+    expect(outside.map(({ to }) => to)).toEqual(ofRunners.map((to) => [...to, pods]));
+  });
+
+  it('open the port of the page with its Service, to pods that run no CI job, and no other port', () => {
     const [service, policy] = objects('page.yaml').map(({ spec }) => spec) as Record<string, unknown>[];
 
     expect(service).toMatchObject({
@@ -137,7 +153,7 @@ describe('the network policies', () => {
     expect(policy).toEqual({
       podSelector: { matchLabels: service?.['selector'] },
       policyTypes: ['Ingress'],
-      ingress: [{ ports: [{ port: 8082, protocol: 'TCP' }] }],
+      ingress: [{ from: [noRunners], ports: [{ port: 8082, protocol: 'TCP' }] }],
     });
   });
 });

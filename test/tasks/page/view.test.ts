@@ -55,7 +55,8 @@ function reader(owns = false): Reader {
 
 describe('what a person may not read', () => {
   it('is not named by his own jobs: whose turn is next, who holds a place, where the labels are', () => {
-    const runner = runnerName('', { ...GROUP, origin: 'o', templateHash: 'h' }, { id: 9, attempt: 1 }, 0);
+    const named = { ...GROUP, origin: 'o', templateHash: 'h' };
+    const [runner, kept] = [9, 8].map((id) => runnerName('', named, { id, attempt: 1 }, 0)) as [string, string];
     const shown = figures({
       jobs: [
         held(job(1), { because: 'cap', group: GROUP, cap: 1, position: 1, next: 'acme/secret' }),
@@ -64,6 +65,8 @@ describe('what a person may not read', () => {
           elsewhere: { is: 'other-scope', group: OTHER, scope: 'org secret-org' },
         }),
         held(job(3, HIDDEN), { because: 'cap', group: GROUP, cap: 1, position: 2 }),
+        held(job(4), { because: 'limit', group: GROUP, limit: { of: 'acme/secret', most: 3 }, position: 1 }),
+        held(job(5), { because: 'limit', group: GROUP, limit: { of: 'secret-org', most: 4 }, position: 2 }),
       ],
       runners: [
         {
@@ -74,19 +77,30 @@ describe('what a person may not read', () => {
           pinned: true,
           job: job(9, { ...HIDDEN, name: 'hush' }),
         },
+        {
+          emit: true,
+          runner: kept,
+          group: GROUP,
+          because: 'debugging',
+          pinned: true,
+          job: job(8, { ...HIDDEN, name: 'hush' }),
+        },
       ],
     });
 
     const all = JSON.stringify([
       jobsFor(shown, reader(true)),
       jobFor(shown, reader(true), 1),
-      jobFor(shown, reader(true), 2),
+      ...[2, 4, 5].map((id) => jobFor(shown, reader(true), id)),
       groupFor(shown, reader(true), 'runners/ci'),
     ]);
 
     expect(jobFor(shown, reader(), 3)).toBeUndefined();
     expect(all).toContain('labels not covered: gpu');
     expect(all).toContain(runner);
+    expect(all).toContain(kept);
+    expect(all).toMatch(/limit[^"]*\(3\)/);
+    expect(all).toMatch(/limit[^"]*\(4\)/);
     expect(all).not.toMatch(/secret|hush/);
   });
 
