@@ -16,6 +16,8 @@ export interface Settings extends ClusterChoice {
   /** PEM of a private CA. */
   readonly ca?: string;
   readonly instance: string;
+  /** `application.instanceLabelKey` of an Argo CD that tracks by label alone. Default: `TRACKING_LABEL`. */
+  readonly trackingLabel?: string | undefined;
   readonly now: () => number;
   /** Told about each request. */
   readonly onRequest?: (line: RequestLine) => void;
@@ -24,8 +26,14 @@ export interface Settings extends ClusterChoice {
 }
 
 /** How each server is asked. */
-export function requestOptions({ ca, env, onRequest, timeoutMs }: Settings) {
-  return { deadlineMs: timeoutMs, env, ...(ca !== undefined && { ca }), ...(onRequest && { onRequest }) };
+export function requestOptions({ ca, env, onRequest, timeoutMs, trackingLabel }: Settings) {
+  return {
+    deadlineMs: timeoutMs,
+    env,
+    trackingLabel,
+    ...(ca !== undefined && { ca }),
+    ...(onRequest && { onRequest }),
+  };
 }
 
 /** Which cluster is looked at. All of it is the administrator's to say, nothing a repository's author's. */

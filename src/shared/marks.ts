@@ -49,6 +49,10 @@ export const SUBORDINATE_IDS = 'gitea.bpg.pw/subordinate-ids';
 
 /** Annotation that Argo CD writes on what it manages, unless it tracks by label only. */
 export const TRACKING_ID = 'argocd.argoproj.io/tracking-id';
+/** Label that it writes when it tracks by label. argocd-cm can name another one (`application.instanceLabelKey`). */
+export const TRACKING_LABEL = 'app.kubernetes.io/instance';
+/** Annotation: which of several Argo CDs has written the tracking id. */
+export const INSTALLATION_ID = 'argocd.argoproj.io/installation-id';
 /** Annotation of an Application: a refresh is asked for. */
 export const REFRESH = 'argocd.argoproj.io/refresh';
 /** Annotation: a list of Argo CD's options, separated by commas. */
@@ -89,6 +93,24 @@ export function isOurs(labels: Texts): boolean {
 /** True for a Job that no sync prunes. */
 export function isPinned(annotations: Texts): boolean {
   return annotations[SYNC_OPTIONS]?.split(',').some((option) => option.trim() === NO_PRUNE) ?? false;
+}
+
+interface TrackedMetadata {
+  readonly namespace: string;
+  readonly name: string;
+  readonly annotations?: Texts | null | undefined;
+  readonly labels?: unknown;
+}
+
+/**
+ * The metadata with a tracking id, also where Argo CD tracks by label. The label names the Application as the id does, but no object: a copy
+ * counts as the Application's, for Argo CD, too. An id that is there counts alone, as many tools write this label.
+ */
+export function withTrackingId<T extends TrackedMetadata>(metadata: T, kind: string, label = TRACKING_LABEL): T {
+  const { annotations, labels, namespace, name } = metadata;
+  const application = (labels as Texts | null | undefined)?.[label];
+  if (!application || annotations?.[TRACKING_ID] !== undefined) return metadata;
+  return { ...metadata, annotations: { ...annotations, [TRACKING_ID]: `${application}:${kind}:${namespace}/${name}` } };
 }
 
 /** The entries with a value. */

@@ -7,6 +7,7 @@ import type { Simulator, SimulatorOptions } from '../../model/gitea/simulator.ts
 import type { Subscriber } from '../../src/serve/events.ts';
 import type { AppVerdict } from '../../src/serve/reconcile.ts';
 import { type ServeOptions, serve, serveOnce } from '../../src/serve/serve.ts';
+import { INSTALLATION_ID } from '../../src/shared/marks.ts';
 import { type Log, logTo } from '../../src/telemetry/log.ts';
 import {
   application,
@@ -55,15 +56,31 @@ export interface Replica {
   readonly busy: () => readonly string[];
 }
 
+/** How Argo CD tracks, as argocd-cm says it. */
+export interface Tracking {
+  readonly method?: 'annotation' | 'label' | 'annotation+label';
+  readonly labelKey?: string;
+  readonly installationId?: string;
+}
+
+/** What Argo CD 3.5 writes on an object of Application `runners` (util/argo/resource_tracking.go, `SetAppInstance`). */
+function tracked({ method = 'annotation', labelKey, installationId }: Tracking, kind: string, name: string) {
+  const id = { 'argocd.argoproj.io/tracking-id': `runners:${kind}:runners/${name}` };
+  return {
+    annotations: method === 'label' ? {} : { ...id, ...(installationId && { [INSTALLATION_ID]: installationId }) },
+    labels: method === 'annotation' ? {} : { [labelKey ?? 'app.kubernetes.io/instance']: 'runners' },
+  };
+}
+
 /** @param spec more of the RunnerGroup, e.g. `  suspend: true`. */
-export async function startRig(spec = '', gitea: SimulatorOptions = {}): Promise<Rig> {
+export async function startRig(spec = '', gitea: SimulatorOptions = {}, tracking: Tracking = {}): Promise<Rig> {
   const { simulator, env } = await startAcme(gitea);
   const cluster = await startFakeCluster();
   const yaml = groupYaml(simulator.url, spec);
   const folder = folderWith({ 'ci.yaml': yaml });
   const written = parse(yaml) as KubeObject;
-  const tracked = { 'argocd.argoproj.io/tracking-id': 'runners:gitea.bpg.pw/RunnerGroup:runners/ci' };
-  cluster.put('runnergroups', { ...written, metadata: { ...written.metadata, annotations: tracked } });
+  const marks = tracked(tracking, 'gitea.bpg.pw/RunnerGroup', 'ci');
+  cluster.put('runnergroups', { ...written, metadata: { ...written.metadata, ...marks } });
 
   let wanted: readonly KubeObject[] = [];
   let failing = '';
@@ -89,7 +106,7 @@ export async function startRig(spec = '', gitea: SimulatorOptions = {}): Promise
     working += 1;
     setTimeout(() => {
       working -= 1;
-      apply(cluster, wanted);
+      apply(cluster, wanted, tracking);
     }, 20);
     return json(response, shown());
   });
@@ -174,14 +191,13 @@ async function generate(
 }
 
 /** What a sync does: makes what is missing, prunes what is not wanted and not pinned. */
-function apply(cluster: FakeCluster, wanted: readonly KubeObject[]): void {
+function apply(cluster: FakeCluster, wanted: readonly KubeObject[], tracking: Tracking): void {
   const names = new Set(wanted.map(({ metadata }) => metadata.name));
   for (const job of wanted) {
-    const annotations = {
-      ...(job.metadata['annotations'] as object),
-      'argocd.argoproj.io/tracking-id': `runners:batch/Job:runners/${job.metadata.name}`,
-    };
-    cluster.put('jobs', { ...job, metadata: { ...job.metadata, annotations } });
+    const marks = tracked(tracking, 'batch/Job', job.metadata.name);
+    const annotations = { ...(job.metadata['annotations'] as object), ...marks.annotations };
+    const labels = { ...(job.metadata['labels'] as object), ...marks.labels };
+    cluster.put('jobs', { ...job, metadata: { ...job.metadata, annotations, labels } });
   }
   for (const { metadata } of managed(cluster)) {
     const pinned = JSON.stringify(metadata['annotations']).includes('Prune=false');
@@ -210,7 +226,10 @@ function busyOf(verdicts: readonly AppVerdict[]): readonly string[] {
 
 /** Jobs that the Application has made. */
 function managed(cluster: FakeCluster): readonly KubeObject[] {
-  return cluster.all('jobs').filter(({ metadata }) => JSON.stringify(metadata['annotations']).includes('"runners:'));
+  return cluster.all('jobs').filter(({ metadata: { annotations, labels } }) => {
+    const isTracked = JSON.stringify(annotations).includes('"runners:');
+    return isTracked || Object.values((labels ?? {}) as object).includes('runners');
+  });
 }
 
 function logInto(log: Record<string, unknown>[]): Log {

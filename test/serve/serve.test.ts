@@ -7,10 +7,11 @@ import { freePort } from '../servers/process.ts';
 import { countingClock } from '../support/counting-clock.ts';
 import { startQuietServe } from '../support/quiet-serve.ts';
 import { folderWith } from '../support/run-cli.ts';
+import type { ServeChoice } from '../support/serve-options.ts';
 import { TOKEN } from '../support/start-acme.ts';
 import { delivery, payload, SECRET } from './deliveries.ts';
 import { managedGroup } from './managed-group.ts';
-import { startRig, until } from './rig.ts';
+import { startRig, type Tracking, until } from './rig.ts';
 
 const linux = { jobs: [{ key: 'build', runsOn: ['linux'] }] };
 
@@ -94,6 +95,32 @@ describe('serve', () => {
     await flood(20_000);
     await until('all Jobs', () => rig.cluster.all('jobs').length === 5);
     expect(rig.argocd.lines().filter((line) => line.includes('refresh')).length).toBeLessThanOrEqual(3);
+  });
+
+  it.each<[string, Tracking, ServeChoice]>([
+    ['by label', { method: 'label' }, {}],
+    ['by a label of its own', { method: 'label', labelKey: 'example.com/app' }, { trackingLabel: 'example.com/app' }],
+    ['by annotation and label', { method: 'annotation+label' }, {}],
+    ['with an installation id', { installationId: 'https://argocd.acme.example' }, {}],
+  ])('wakes the Application of an Argo CD that tracks %s, and knows its Jobs', async (_, tracking, choice) => {
+    const rig = await startRig('', {}, tracking);
+    const replica = await rig.start(choice);
+    rig.simulator.gitea.push('acme/web', linux);
+    await until('a Job', () => rig.cluster.all('jobs').length === 1);
+    await until('content', () => rig.conditions()['Ready'] === 'True Serving');
+
+    expect(rig.syncs()).toBe(1);
+    await until('its runner', async () => (await replica.metric('gitea_runners_runners')) === 1);
+    // Its own Job is none that differs: no wake follows.
+    expect(await replica.metric('gitea_runners_wakes_total')).toBe(1);
+  });
+
+  it('says what names no Application: neither the annotation nor the label', async () => {
+    const rig = await startRig('', {}, { method: 'label', labelKey: 'example.com/app' });
+    await rig.start();
+    await until('bad news', () => rig.conditions()['Ready'] === 'False NoApplication');
+
+    expect(JSON.stringify(rig.cluster.all('runnergroups'))).toContain('GITEA_RUNNERS_TRACKING_LABEL');
   });
 
   it('says in the status that Gitea cannot be reached, touches nothing meanwhile, and goes on after it', async () => {

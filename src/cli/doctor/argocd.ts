@@ -1,8 +1,10 @@
 /** Judges what stands in Argo CD: the account of `serve`, its rights, the Applications. Pure. */
 
+import { parseDocument } from 'yaml';
+import * as z from 'zod';
 import { APPLICATION_ANNOTATIONS, applicationSpec } from '../../shared/installed/application.ts';
-import { ACCOUNT, PLUGIN } from '../../shared/installed/names.ts';
-import { COMPARE_OPTIONS } from '../../shared/marks.ts';
+import { ACCOUNT, PLUGIN, SETTINGS, TRACKING_SETTING } from '../../shared/installed/names.ts';
+import { COMPARE_OPTIONS, TRACKING_LABEL } from '../../shared/marks.ts';
 import * as fixes from './finding.ts';
 import { bad, good, type Judgement, type Judgements, judged, named } from './finding.ts';
 import type { Installation } from './installation.ts';
@@ -15,6 +17,47 @@ export function account({ accounts }: Installation): Judgements {
     return may.split(',').some((word) => word.trim() === 'apiKey')
       ? good(may)
       : bad(`accounts.${ACCOUNT} is ${may}: without apiKey it can have no token`, fixes.NEW_ACCOUNT);
+  });
+}
+
+export function tracking({ accounts, settings }: Installation): Judgements {
+  return judged(accounts, fixes.NO_ARGOCD, ({ data }) => {
+    const method = data['application.resourceTrackingMethod'] || 'annotation';
+    const label = data['application.instanceLabelKey'] || TRACKING_LABEL;
+    const ours = ('value' in settings && settings.value.data[TRACKING_SETTING]) || TRACKING_LABEL;
+    if (method !== 'label' || label === ours) return good(method === 'label' ? `by label ${label}` : `by ${method}`);
+    const fix = `Set ${TRACKING_SETTING}: ${label} in ConfigMap ${SETTINGS} ("Settings" in docs/install.md)`;
+    return bad(`by label ${label}, but we read ${ours}: no Application is found, and none is woken`, fix);
+  });
+}
+
+/** An entry of `resource.exclusions` or `resource.inclusions`. What is left out means all. */
+const Filter = z.array(
+  z.looseObject({ apiGroups: z.array(z.string()).default([]), kinds: z.array(z.string()).default([]) }),
+);
+const OUR_KINDS = [
+  ['batch', 'Job'],
+  ['gitea.bpg.pw', 'RunnerGroup'],
+] as const;
+
+export function watched({ accounts, argocdNamespace }: Installation): Judgements {
+  return judged(accounts, fixes.NO_ARGOCD, ({ data }) => {
+    const fix = `Take it out: kubectl -n ${argocdNamespace} edit configmap argocd-cm`;
+    const [excluded, included] = ['exclusions', 'inclusions'].map((key) => {
+      const text = data[`resource.${key}`];
+      return text === undefined ? undefined : Filter.safeParse(parseDocument(text).toJS()).data;
+    });
+    const names = (filters: z.output<typeof Filter> | undefined, group: string, kind: string): boolean =>
+      filters?.some(({ apiGroups, kinds }) => {
+        const ofGroup = apiGroups.length === 0 || apiGroups.some((each) => covers(each, group));
+        return ofGroup && (kinds.length === 0 || kinds.includes('*') || kinds.includes(kind));
+      }) ?? false;
+    const unseen = OUR_KINDS.filter(
+      ([group, kind]) => names(excluded, group, kind) || (included && !names(included, group, kind)),
+    );
+    if (unseen.length === 0) return good('Jobs and RunnerGroups');
+    const text = unseen.map((each) => each.join('/')).join(' and ');
+    return bad(`resource.exclusions or resource.inclusions of argocd-cm leave out ${text}: no runner is made`, fix);
   });
 }
 

@@ -13,7 +13,7 @@ import {
   serveLogs,
 } from '../../shared/installed/names.ts';
 import { deadRegistrations } from '../../tasks/sweep/choose.ts';
-import { account, applications, rights } from './argocd.ts';
+import { account, applications, rights, tracking, watched } from './argocd.ts';
 import * as fixes from './finding.ts';
 import { bad, type DoctorFinding, good, type Judgement, type Judgements, judged, named, unknown } from './finding.ts';
 import { groups } from './groups.ts';
@@ -32,6 +32,8 @@ const CHECKS: readonly (readonly [check: string, judge: (seen: Installation) => 
   ['rights in Kubernetes', access],
   ['account in Argo CD', account],
   ['rights in Argo CD', rights],
+  ['tracking in Argo CD', tracking],
+  ['what Argo CD watches', watched],
   ['Application', applications],
   ['RunnerGroups', groups],
   ['dead rows in Gitea', deadRows],

@@ -38,7 +38,7 @@ export async function readInstallation(source: ClusterSource, reader: ClusterRea
   // The first question alone: a server that cannot be reached, or does not know who asks, is one error, not ten.
   const question = { what: 'ask the version of Kubernetes', path: '/version' };
   const answer = await client.send(question, deadline);
-  if (answer.status === 401) throw unexpectedStatus(client.request(question), 401, 'a version', '');
+  if (answer.status === 401) throw unexpectedStatus(client.request(question), 401, '');
   const version =
     answer.status === 200
       ? shaped(Version, jsonOf(answer))

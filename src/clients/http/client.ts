@@ -3,7 +3,7 @@
  *
  *   wait for a free connection ─► attempt (own time limit) ─► 2xx, 4xx, 5xx ─► answer
  *                     ▲                    │ 3xx: again, within the origin only
- *                     └── pause, try again ┘ 429, 503 with Retry-After; GET: 500, 502, 504, broken connection
+ *                     └── pause, try again ┘ 429, 503 with Retry-After; GET: 500, 502, 504 (`busy`), broken connection
  *
  * Everything else is a `Failure` (exit 1) whose text is: operation, method and address without query, what came, what to do.
  * No header, body or token ever gets into it.
@@ -32,6 +32,8 @@ export interface HttpOptions extends Trust {
   readonly bodyLimit?: number | undefined;
   readonly onRequest?: ((line: RequestLine) => void) | undefined;
   readonly clocks?: ServerClocks | undefined;
+  /** Statuses of a server that is busy and says no `Retry-After`: GET is tried again soon, as after 500. Default: none. */
+  readonly busy?: ReadonlySet<number> | undefined;
   /** Remembers `Retry-After` between requests. Absent: it holds for the request that was answered with it. */
   readonly retryAfter?: RetryAfter | undefined;
   /** Default: the real one. */
@@ -95,7 +97,7 @@ export class HttpClient {
         continue;
       }
       const quickMs = quickPauses[quick];
-      const again = isBroken || (request.method === 'GET' && QUICK_STATUSES.has(answer.status));
+      const again = isBroken || (request.method === 'GET' && this.#isQuick(answer.status));
       if (again && quickMs !== undefined && quickMs < deadline.remainingMs()) {
         quick += 1;
         await this.#pause(quickMs);
@@ -113,6 +115,10 @@ export class HttpClient {
     const wires = [...this.#lanes.values()].map(({ wire }) => wire.catch(() => undefined));
     await Promise.all(wires.map(async (wire) => (await wire)?.close()));
     this.#lanes.clear();
+  }
+
+  #isQuick(status: number): boolean {
+    return QUICK_STATUSES.has(status) || this.#options.busy?.has(status) === true;
   }
 
   async #obey(request: HttpRequest, { status, ms: waitMs }: AskedPause, deadline: Deadline): Promise<void> {

@@ -25,6 +25,9 @@ const LINE_FEED = 10;
 /** A page of 500 Jobs with managedFields is about 4 MiB. */
 const BODY_LIMIT = 64 * 1024 * 1024;
 
+/** Priority and fairness; a load balancer or a server that starts; a slow etcd. */
+const BUSY: ReadonlySet<number> = new Set([429, 503, 504]);
+
 function trustOf({ ca, clientCertificate, context }: ClusterConfig): Trust {
   const caFrom = context
     ? 'in certificate-authority-data of the kubeconfig'
@@ -51,7 +54,7 @@ export class KubeClient {
     this.clock = clock;
     this.#clocks = clocks;
     // No proxy: the API server is a neighbour, and its token must not travel further.
-    this.#http = new HttpClient({ env: {}, bodyLimit, clock, clocks, onRequest, ...trustOf(config) });
+    this.#http = new HttpClient({ env: {}, bodyLimit, busy: BUSY, clock, clocks, onRequest, ...trustOf(config) });
   }
 
   get origin(): string {
@@ -103,7 +106,7 @@ export class KubeClient {
       });
       connecting = undefined;
       if (response.statusCode !== 200) {
-        throw failure(request, 'GR-CLUSTER-07', `status ${response.statusCode}`, 'Check the API server', 'cluster');
+        throw unexpectedStatus(request, response.statusCode, '');
       }
       const { date } = response.headers;
       if (typeof date === 'string')
@@ -185,12 +188,17 @@ export function parseValue<T>(request: HttpRequest, shape: z.ZodType<T>, value: 
   return data as T;
 }
 
-/** @param expected `a list` @param instead another way than this one, with a comma before it */
-export function unexpectedStatus(request: HttpRequest, status: number, expected: string, instead: string): Failure {
-  if (status !== 401) {
-    const received = `status ${status} where ${expected} was expected`;
-    return failure(request, 'GR-CLUSTER-07', received, `Check the API server${instead}`, 'cluster');
-  }
+/** A status that nobody can use. Because of a busy server nobody is to change rights, addresses or flags. @param code unless it is busy */
+export function statusFailure(request: HttpRequest, status: number, code: string, remedy: string): Failure {
+  if (!BUSY.has(status)) return failure(request, code, `status ${status}`, remedy, 'cluster');
+  const wait = 'Wait: it is asked again. If it stays so, look at the load of the API server and of etcd';
+  return failure(request, 'GR-CLUSTER-18', `the API server is busy (${status})`, wait, 'cluster');
+}
+
+/** @param instead another way than this one, with a comma before it. One that fails at the moment is better than that. */
+export function unexpectedStatus(request: HttpRequest, status: number, instead: string): Failure {
+  if (status !== 401)
+    return statusFailure(request, status, 'GR-CLUSTER-07', `Check the API server${status < 500 ? instead : ''}`);
   const received = 'the cluster does not know the token or certificate (401)';
   const remedy = `Mount a valid token, or log in again if it is of a kubeconfig${instead}`;
   return failure(request, 'GR-CLUSTER-05', received, remedy, 'cluster');

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { Failure } from '../../shared/failure.ts';
 import { EXTEND_UNTIL, isOurs } from '../../shared/marks.ts';
 import { type Deadline, failure, type HttpRequest } from '../http/request.ts';
-import { type KubeClient, type KubeQuestion, parseAnswer, unexpectedStatus } from './client.ts';
+import { type KubeClient, type KubeQuestion, parseAnswer, statusFailure, unexpectedStatus } from './client.ts';
 import { judgeJob } from './judge.ts';
 import { jobOf } from './pods.ts';
 import { JOBS, objectPath, PODS, type Resource, TRACKED_JOBS } from './resources.ts';
@@ -71,10 +71,10 @@ async function read(
 }
 
 function refused(request: HttpRequest, status: number): Failure {
-  if (status === 401) return unexpectedStatus(request, status, 'an object', '');
+  if (status === 401) return unexpectedStatus(request, status, '');
   const remedy =
     status === 403
       ? 'Use an account that may get pods and get and patch jobs.batch in the namespace'
       : 'Try again, or check the API server';
-  return failure(request, 'GR-EXTEND-04', `status ${status}`, remedy);
+  return statusFailure(request, status, 'GR-EXTEND-04', remedy);
 }

@@ -8,8 +8,8 @@
 import * as z from 'zod';
 import { type Clock, pause, untilAborted } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
-import { Deadline, failure } from '../http/request.ts';
-import { type KubeApi, type KubeQuestion, parseAnswer } from './client.ts';
+import { Deadline } from '../http/request.ts';
+import { type KubeApi, type KubeQuestion, parseAnswer, statusFailure } from './client.ts';
 
 interface LeaseOptions {
   readonly namespace: string;
@@ -213,7 +213,7 @@ export class Lease {
 
   #refused(question: KubeQuestion, status: number): Failure {
     const remedy = `Grant the service account "get", "create" and "update" on "leases.coordination.k8s.io" in namespace "${this.#options.namespace}"`;
-    return failure(this.#client.request(question), 'GR-CLUSTER-10', `status ${status}`, remedy, 'cluster');
+    return statusFailure(this.#client.request(question), status, 'GR-CLUSTER-10', remedy);
   }
 
   #deadline(): Deadline {

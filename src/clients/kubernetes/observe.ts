@@ -4,7 +4,7 @@
  */
 import type { LiveJob } from '../../planner/evidence.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
-import { SUSPENDED } from '../../shared/marks.ts';
+import { SUSPENDED, withTrackingId } from '../../shared/marks.ts';
 import { printable } from '../../shared/printable.ts';
 import { Deadline } from '../http/request.ts';
 import { KubeClient, type KubeClientOptions } from './client.ts';
@@ -14,7 +14,11 @@ import { listAll } from './list.ts';
 import { jobOf } from './pods.ts';
 import { type KubePod, PODS, RUNNER_GROUPS, type RunnerGroupObject, WHOLE_JOBS } from './resources.ts';
 
-type ClusterOptions = Pick<KubeClientOptions, 'clocks' | 'onRequest'> & { readonly deadlineMs: number };
+type ClusterOptions = Pick<KubeClientOptions, 'clocks' | 'onRequest'> & {
+  readonly deadlineMs: number;
+  /** Default: `TRACKING_LABEL`. */
+  readonly trackingLabel?: string | undefined;
+};
 
 /** All Jobs of ours in these namespaces, each once, by namespace and name. Throws `Failure` (exit 1). */
 export async function observeCluster(
@@ -22,7 +26,10 @@ export async function observeCluster(
   config: ClusterConfig,
   options: ClusterOptions,
 ): Promise<readonly LiveJob[]> {
-  return await inNamespaces(namespaces, config, options, observeNamespace);
+  const { trackingLabel } = options;
+  return await inNamespaces(namespaces, config, options, (client, namespace, deadline) =>
+    observeNamespace(client, namespace, deadline, trackingLabel),
+  );
 }
 
 /**
@@ -75,6 +82,7 @@ async function observeNamespace(
   client: KubeClient,
   namespace: string,
   deadline: Deadline,
+  label?: string,
 ): Promise<readonly LiveJob[]> {
   const [jobs, pods] = await Promise.all([
     listAll(client, WHOLE_JOBS, namespace, deadline),
@@ -83,7 +91,10 @@ async function observeNamespace(
   const podsOf = podsByJob(pods.items);
   return jobs.items
     .map((job) => ({
-      ...judgeJob(job, podsOf.get(job.metadata.uid) ?? []),
+      ...judgeJob(
+        { ...job, metadata: withTrackingId(job.metadata, 'batch/Job', label) },
+        podsOf.get(job.metadata.uid) ?? [],
+      ),
       ...(job.spec?.selector != null && { spec: job.spec }),
     }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));

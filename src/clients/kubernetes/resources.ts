@@ -24,7 +24,8 @@ const metadata = z.object({
 
 /** What is used of a Job (Kubernetes 1.34 `batch/v1`). Strict: one that cannot be read is an error, never a Job that is not there. */
 export const KubeJob = z.object({
-  metadata: metadata.extend({ annotations: texts }),
+  // Labels are read where they are needed: of thousands of Jobs only one may be.
+  metadata: metadata.extend({ annotations: texts, labels: z.unknown().optional() }),
   spec: z
     .object({
       template: z
@@ -146,6 +147,7 @@ const RunnerGroupObject = z.object({
     uid: z.string().min(1),
     generation: z.int().min(0).nullish(),
     annotations: texts,
+    labels: texts,
   }),
   spec: z.unknown().optional(),
   status: z.unknown().optional(),

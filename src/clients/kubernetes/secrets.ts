@@ -150,7 +150,7 @@ function failureOf(
 ): Failure {
   if (status === 404)
     return failure(request, 'GR-TOKEN-10', 'there is no such Secret (404)', `Create it: ${create}`, 'token-unusable');
-  if (status !== 403) return unexpectedStatus(request, status, 'a Secret', instead);
+  if (status !== 403) return unexpectedStatus(request, status, instead);
   // The text is JSON, so its quotes are escaped.
   const who = WHO.exec(text.slice(0, 2_000).replaceAll('\\"', '"'))?.[1] ?? 'NAMESPACE:SERVICEACCOUNT';
   const remedy =

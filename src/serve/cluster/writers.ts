@@ -4,8 +4,8 @@
  */
 
 import { hash } from 'node:crypto';
-import { Deadline, failure } from '../../clients/http/request.ts';
-import type { KubeQuestion } from '../../clients/kubernetes/client.ts';
+import { Deadline } from '../../clients/http/request.ts';
+import { type KubeQuestion, statusFailure } from '../../clients/kubernetes/client.ts';
 import { objectPath, RUNNER_GROUPS, type RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import { API_VERSION, KIND } from '../../config/runnergroup/schema.ts';
 import { RunnerGroupStatus } from '../../config/runnergroup/status.ts';
@@ -87,7 +87,7 @@ async function patch(
   if (code === 200 || code === 404 || code === 409) return code;
   const remedy =
     'Grant the service account "patch" on "runnergroups/status" of "gitea.bpg.pw", and install the CRD of this release';
-  throw failure(client.request(question), 'GR-CLUSTER-13', `status ${code}`, remedy, 'cluster');
+  throw statusFailure(client.request(question), code, 'GR-CLUSTER-13', remedy);
 }
 
 function keyOf({ metadata }: RunnerGroupObject): string {
@@ -171,7 +171,7 @@ async function writeEvent({ client, clock }: TaskContext, notice: Notice): Promi
   // 409: a leader before us has told it. 404: the namespace is going.
   if (status === 201 || status === 409 || status === 404) return;
   const remedy = 'Grant the service account "create" on "events" in the namespace of the RunnerGroup';
-  throw failure(client.request(question), 'GR-CLUSTER-15', `status ${status}`, remedy, 'cluster');
+  throw statusFailure(client.request(question), status, 'GR-CLUSTER-15', remedy);
 }
 
 /** The same subject and cause give the same name, so two leaders write one Event. Kubernetes forgets it after an hour. */

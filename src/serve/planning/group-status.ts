@@ -47,7 +47,7 @@ const PLAN_DIFFERS = `The cluster has not shown the plan for more than ${TOLERAT
 /** `lastCheckTime` alone is no reason to write; it is renewed when it is older than this. */
 export const CHECK_TIME_MS = 60_000;
 const UNMANAGED =
-  'No Argo CD Application manages this object (annotation argocd.argoproj.io/tracking-id), so nobody makes its runners. Commit it to the repository of one.';
+  'No Argo CD Application manages this object: it has neither the annotation argocd.argoproj.io/tracking-id nor the label by which Argo CD may track (app.kubernetes.io/instance, or that of GITEA_RUNNERS_TRACKING_LABEL). So it gets no runners. Commit it to the repository of an Application.';
 const NOT_LOOKED_YET: Verdict = ['Unknown', 'NotLookedYet', 'Gitea was not looked at yet.'];
 const NOT_PLANNED: Verdict = ['Unknown', 'NotPlanned', 'Nothing was planned.'];
 const LONGEST_MESSAGE = 1_000;

@@ -12,7 +12,7 @@ import type { RunnerDecision } from '../../planner/decisions.ts';
 import { isOver, type LiveJob, type Look } from '../../planner/evidence.ts';
 import type { Failure } from '../../shared/failure.ts';
 import { groupBy, groupBySeveral, keyText } from '../../shared/keys.ts';
-import { type Texts, TRACKING_ID } from '../../shared/marks.ts';
+import { INSTALLATION_ID, type Texts, TRACKING_ID } from '../../shared/marks.ts';
 import { keepLists } from '../unchanged.ts';
 
 export interface LiveGroup {
@@ -56,8 +56,17 @@ export function applicationOfGroup({ object: { metadata } }: LiveGroup): Applica
 
 function keyOfJob({ annotations, job: { namespace, name } }: LiveRunner, controlPlaneNamespace: string) {
   const app = applicationOf(annotations[TRACKING_ID], { group: 'batch', kind: 'Job', namespace, name });
-  return app && applicationKey(app, controlPlaneNamespace);
+  return app && keyIn(annotations, app, controlPlaneNamespace);
 }
+
+/** Several Argo CDs may each have an Application of this name. Where they have ids (`installationID`), each object says whose it is. */
+function keyIn(annotations: Texts, app: ApplicationRef, controlPlaneNamespace: string): string {
+  const key = applicationKey(app, controlPlaneNamespace);
+  const id = annotations[INSTALLATION_ID] ?? '';
+  return INSTALLATION.test(id) ? `${key}@${id}` : key;
+}
+
+const INSTALLATION = /^[\w.:/-]{1,128}$/;
 
 /** The last look at a target. */
 export interface Observation {
@@ -130,6 +139,6 @@ export function snapshot(around: LiveObjects, before?: ClusterSnapshot): Cluster
 export function byApplication(groups: readonly LiveGroup[], controlPlaneNamespace: string) {
   return groupBy(groups, (group) => {
     const app = applicationOfGroup(group);
-    return app ? applicationKey(app, controlPlaneNamespace) : '';
+    return app ? keyIn(group.object.metadata.annotations ?? {}, app, controlPlaneNamespace) : '';
   });
 }

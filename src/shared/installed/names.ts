@@ -25,6 +25,8 @@ export const SERVE_SECRET = 'gitea-runners-serve';
 /** ConfigMaps, both optional: environment for sidecar and serve; a RunnerPolicy as `policy.yaml`. */
 export const SETTINGS = 'gitea-runners-settings';
 export const POLICY = 'gitea-runners-policy';
+/** Argo CD's `application.instanceLabelKey`, where that is no default. For sidecar and `serve` alike. */
+export const TRACKING_SETTING = 'GITEA_RUNNERS_TRACKING_LABEL';
 
 /** In the sidecar: Argo CD's plugin server, and the folder in which it puts the socket of a plugin for the repo-server. */
 export const PLUGIN_SERVER = '/var/run/argocd/argocd-cmp-server';

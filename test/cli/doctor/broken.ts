@@ -34,6 +34,7 @@ import {
   without,
 } from './world.ts';
 
+const CM_DATA = [CM, 'data'];
 const ENFORCE = [NAMESPACE, 'metadata', 'labels', 'pod-security.kubernetes.io/enforce'];
 const SYNC_POLICY = [...APPLICATION, 'spec', 'syncPolicy'];
 const FIELDS = ['spec', 'versions', 0, 'schema', 'openAPIV3Schema', 'properties', 'spec', 'properties'];
@@ -113,6 +114,27 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
     put([RBAC, 'data', 'policy.csv'], 'g, gitea-runners, role:admin\n'),
     'rights in Argo CD: gitea-runners may do more than it needs: g, gitea-runners, role:admin',
     'argocd-rbac-cm',
+  ],
+  [
+    'an Argo CD that tracks by a label that nobody has told us',
+    all(
+      put([...CM_DATA, 'application.resourceTrackingMethod'], 'label'),
+      put([...CM_DATA, 'application.instanceLabelKey'], 'a/b'),
+    ),
+    'tracking in Argo CD: by label a/b, but we read app.kubernetes.io/instance',
+    'GITEA_RUNNERS_TRACKING_LABEL: a/b',
+  ],
+  [
+    'an Argo CD that does not see Jobs',
+    put([CM, 'data', 'resource.exclusions'], '- apiGroups: ["batch*"]\n  kinds: [Job]\n  clusters: ["*"]\n'),
+    'what Argo CD watches: resource.exclusions or resource.inclusions of argocd-cm leave out batch/Job: no',
+    'edit configmap argocd-cm',
+  ],
+  [
+    'an Argo CD that sees few kinds',
+    put([CM, 'data', 'resource.inclusions'], '- kinds: [Job]\n'),
+    'what Argo CD watches: resource.exclusions or resource.inclusions of argocd-cm leave out gitea.bpg.pw/RunnerGroup: no',
+    'edit configmap argocd-cm',
   ],
   ['no Application', put([APPLICATIONS], { items: [] }), 'Application: no Application has the plugin', 'step 3'],
   [

@@ -86,6 +86,19 @@ describe('a namespace of a service mesh', () => {
   });
 });
 
+it('compares the label that Argo CD tracks by with the one that the installation is told', async () => {
+  const { run } = await examine((world) => {
+    const told = put([SETTINGS], { data: { GITEA_RUNNERS_TRACKING_LABEL: 'a/b' } })(world);
+    const labelled = put([CM, 'data', 'application.resourceTrackingMethod'], 'label')(told);
+    return put([CM, 'data', 'application.instanceLabelKey'], 'a/b')(labelled);
+  });
+
+  const { code, stdout } = await run();
+
+  expect(code, stdout).toBe(0);
+  expect(stdout).toContain('✓ tracking in Argo CD: by label a/b\n');
+});
+
 it('is one error when the cluster does not know who asks', async () => {
   const { run } = await examine(put(['/version'], 401));
 

@@ -56,6 +56,22 @@ test('a Job is judged with its own pods, found by owner', async () => {
   ]);
 });
 
+test('a Job is of the Application that its annotation names, else its label', async () => {
+  const labels = { 'app.kubernetes.io/instance': 'team_runners', 'example.com/app': 'mine' };
+  const ofOther = { 'argocd.argoproj.io/tracking-id': 'other:batch/Job:runners/b' };
+  const job = (name: string, metadata: object) => {
+    const found = kubeJob(name) as { readonly metadata: object };
+    return { ...found, metadata: { ...found.metadata, ...metadata } };
+  };
+  const jobs = [job('a', { labels }), job('b', { labels, annotations: ofOther }), job('c', { annotations: ofOther })];
+  const server = await start({ jobs: { runners: jobs } });
+  const applications = async (trackingLabel?: string) =>
+    (await observeCluster(['runners'], server.config, { ...OPTIONS, trackingLabel })).map((live) => live.application);
+
+  expect(await applications()).toEqual(['team_runners', 'other', undefined]);
+  expect(await applications('example.com/app')).toEqual(['mine', 'other', undefined]);
+});
+
 test('it asks for our label, which every Job of the charts carries', async () => {
   const server = await start({});
 
@@ -205,6 +221,27 @@ test.each([404, 422])('status %i is an error', async (code) => {
 
   expect(failure.code).toBe('GR-CLUSTER-07');
   expect(failure.message).toContain(String(code));
+});
+
+test.each([429, 503, 504])('a busy server (%i) is asked again, and then the advice is to wait', async (code) => {
+  let left = 2;
+  const busy = (): boolean => left-- > 0;
+  const once = await start({ override: (_, response) => busy() && status(response, code, 'TooManyRequests') });
+  expect(await observeCluster(['runners'], once.config, { deadlineMs: 5_000 })).toEqual([]);
+
+  const server = await start({ override: (_, response) => status(response, code, 'TooManyRequests') });
+  const failure = await failureAt(server);
+
+  expect(failure.code).toBe('GR-CLUSTER-18');
+  expect(failure.message).toContain(`the API server is busy (${code}). Wait`);
+  expect(failure.message).not.toContain('--cluster off');
+  expect(server.seen.filter(({ pathname }) => pathname.endsWith('/jobs'))).toHaveLength(3);
+});
+
+test('a server that fails is no reason to look away', async () => {
+  const server = await start({ override: (_, response) => status(response, 500, 'InternalError') });
+
+  expect((await failureAt(server)).message).not.toContain('--cluster off');
 });
 
 test('a server that never answers ends in an error when the time is up', async () => {

@@ -1,7 +1,7 @@
 /** What a snapshot hands on from the one before: who depends on a list need not look at it again. */
 import { describe, expect, test } from 'vitest';
 import { type ClusterSnapshot, type LiveGroup, type LiveRunner, snapshot } from '../../../src/serve/planning/live.ts';
-import { TRACKING_ID } from '../../../src/shared/marks.ts';
+import { INSTALLATION_ID, TRACKING_ID } from '../../../src/shared/marks.ts';
 
 function live(name: string, group: string, state: 'running' | 'complete' = 'running'): LiveRunner {
   const job = { namespace: 'ci', name, state, createdAtMs: 0 };
@@ -47,4 +47,31 @@ describe('a new snapshot', () => {
     // Of groups that are gone it forgets the ends.
     expect(of([], three, 4, []).lastEndMs.size).toBe(0);
   });
+});
+
+test('Applications of one name of two Argo CDs are two, where these have ids', () => {
+  const marks = (kind: string, name: string, id?: string) => ({
+    [TRACKING_ID]: `runners:${kind}:ci/${name}`,
+    ...(id !== undefined && { [INSTALLATION_ID]: id }),
+  });
+  const group = (name: string, id?: string): LiveGroup => {
+    const metadata = { namespace: 'ci', name, uid: name, annotations: marks('gitea.bpg.pw/RunnerGroup', name, id) };
+    return { key: `ci/${name}`, object: { metadata } };
+  };
+  const runner = (name: string, id?: string) => ({ ...live(name, 'a'), annotations: marks('batch/Job', name, id) });
+  const groups = [group('a', 'one'), group('b', 'two'), group('c'), group('d', 'not an id')];
+  const seen = of([runner('a1', 'one'), runner('b1', 'two'), runner('c1')], undefined, 0, groups);
+  const names = (found: ReadonlyMap<string, readonly { readonly key?: string; readonly job?: { name: string } }[]>) =>
+    [...found].map(([key, each]) => [key, each.map(({ key: own, job }) => own ?? job?.name)]);
+
+  expect(names(seen.byApp)).toEqual([
+    ['argocd/runners@one', ['ci/a']],
+    ['argocd/runners@two', ['ci/b']],
+    ['argocd/runners', ['ci/c', 'ci/d']],
+  ]);
+  expect(names(seen.runnersOfApp)).toEqual([
+    ['argocd/runners@one', ['a1']],
+    ['argocd/runners@two', ['b1']],
+    ['argocd/runners', ['c1']],
+  ]);
 });
