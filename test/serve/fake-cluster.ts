@@ -147,7 +147,9 @@ export async function startFakeCluster({
     if (method === 'GET') return answer(response, known ? [200, known] : [404, {}]);
     writes.push(`${method} ${url.pathname}`);
     if (refused.has(kind)) return answer(response, [403, {}]);
-    answer(response, write(kind, method, known, JSON.parse(await bodyOf(request)) as KubeObject));
+    const body = JSON.parse(await bodyOf(request)) as KubeObject;
+    // Another write may have come while the body was read.
+    answer(response, write(kind, method, store[kind].get(`${namespace}/${name ?? body.metadata.name}`), body));
   }
 
   return {

@@ -95,3 +95,30 @@ it('looks at Gitea when a runner has ended', async () => {
 
   await until('another look', async () => (await replica.metric('gitea_runners_looks_total')) > looks);
 });
+
+it('counts no runner that had ended before it led', async () => {
+  const rig = await startRig();
+  rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+  const first = await rig.start({ pollMs: 600_000 });
+  await until('a Job', () => rig.cluster.all('jobs').length === 1);
+  const [job] = rig.cluster.all('jobs');
+  if (!job) throw new Error('no Job');
+  const condition = {
+    type: 'Complete',
+    status: 'True',
+    lastTransitionTime: new Date(Date.now() + 60_000).toISOString(),
+  };
+  const completionTime = condition.lastTransitionTime;
+  rig.cluster.put('jobs', { ...job, status: { succeeded: 1, completionTime, conditions: [condition] } });
+  const seconds = (replica: typeof first) => replica.metric('gitea_runners_runner_seconds_total');
+  await until('its end is counted', async () => (await seconds(first)) > 0);
+  await first.end();
+
+  const next = await rig.start({ pollMs: 600_000 });
+  await until('the next leader has judged all', () => next.log.some(({ message }) => message === 'leading'));
+  await until('it has looked', async () => (await next.metric('gitea_runners_looks_total')) > 0);
+  rig.cluster.put('jobs', { ...job, metadata: { ...job.metadata, name: 'another' } });
+  await until('it sees the cluster', async () => (await next.metric('gitea_runners_runners')) > 0);
+
+  expect(await seconds(next)).toBe(0);
+});

@@ -182,6 +182,37 @@ describe('serve', () => {
     await until('the next Job', () => rig.cluster.all('jobs').length === 2);
   });
 
+  it('is ready when its first looks have ended, and not as soon as it leads', async () => {
+    const rig = await startRig();
+    const held: (() => void)[] = [];
+    rig.simulator.intercept(({ url = '' }, response) => {
+      held.push(() => response.writeHead(url.endsWith('/version') ? 500 : 503).end());
+      return true;
+    });
+    const replica = await rig.start({ pollMs: 600_000 });
+    const status = async () => (await fetch(`http://127.0.0.1:${replica.probes}/readyz`)).status;
+    // It looks when it has seen the cluster.
+    await until('its first look is under way', () => held.length > 0);
+    expect(await status()).toBe(503);
+
+    rig.simulator.intercept();
+    for (const answer of held) answer();
+    await until('it is ready', async () => (await status()) === 200);
+  });
+
+  it('counts a webhook as forwarded when the leader has it, and not when no leader can be reached', async () => {
+    const rig = await startRig();
+    // Nothing listens there.
+    const holder = { holderIdentity: 'gone', leaseDurationSeconds: 3600 };
+    const annotations = { 'gitea.bpg.pw/address': `http://127.0.0.1:${await freePort()}` };
+    const lease = { namespace: 'argocd', name: 'gitea-runners-serve' };
+    rig.cluster.put('leases', { metadata: { ...lease, annotations }, spec: holder });
+    const replica = await rig.start({ lease, identity: 'two' });
+
+    expect(await send(replica.webhooks, 1)).toBe(503);
+    expect(await replica.metric('gitea_runners_webhook_deliveries_total')).toBe(0);
+  });
+
   it('stays ready while a new group waits for its first look', async () => {
     const rig = await startRig();
     const replica = await rig.start();

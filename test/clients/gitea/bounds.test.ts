@@ -87,11 +87,26 @@ test('keeps everything where nobody knows the labels', async () => {
   expect((await lookAt(gitea.url, ACME)).jobs[0]?.labels).toEqual(labels);
 });
 
-test('reads a list that moves again without counting its rows twice', async () => {
-  const gitea = await fakeGitea({ jobs: jobRows(1, 120, 'in_progress') });
+test('counts each row once, however often its list is read because it moves', async () => {
+  let readings = 0;
+  const jobs = jobRows(1, 120, 'in_progress');
+  const gitea = await fakeGitea({
+    jobs,
+    intercept: ({ query }) => {
+      const isSecondPage = query.getAll('status').join() === 'in_progress' && query.get('page') === '2';
+      if (isSecondPage) readings += 1;
+      // One begins during each reading but the last.
+      if (isSecondPage && readings < 4) jobs.push(...jobRows(120 + readings, 1, 'in_progress'));
+      return false;
+    },
+  });
+  const bytes = 100 * 1024;
+  const whole = await fakeGitea({ jobs: jobRows(1, 246, 'in_progress') });
 
-  for (let time = 0; time < 2; time += 1)
-    expect(idsOf(await lookAt(gitea.url, ACME, { bytes: MIB / 8 }))).toEqual(upTo(120));
+  expect(idsOf(await lookAt(gitea.url, ACME, { bytes }))).toEqual(upTo(123));
+  expect(readings).toBe(4);
+  // Twice as many different rows have no room.
+  expect((await failureOf(lookAt(whole.url, ACME, { bytes }))).code).toBe('GR-GITEA-10');
 });
 
 test('gives each Gitea the same share, and each of its scopes', () => {

@@ -83,6 +83,16 @@ describe.each(['1.27.3', '1.26.0'])('completed jobs of Gitea %s', (version) => {
     if (!ahead) expect(pagesOf(gitea.lines()) - asked).toBe(version === '1.27.3' ? 1 : 2);
   });
 
+  test('are read on behind a page with one row that ended long ago', async () => {
+    const rows = past(1000).map((row) => {
+      const time = at(100_000);
+      return row.id % 50 === 1 ? { ...row, created_at: time, started_at: time, completed_at: time } : row;
+    });
+    const gitea = await fakeGitea({ version, jobs: [...rows, waiting(300)] });
+
+    expect(idsOf(await lookAt(gitea.url, ACME, ALONE))).toEqual(expect.arrayContaining(upTo(1000).slice(-330)));
+  });
+
   test('may end before their count says', async () => {
     const rows = past(1000);
     const gitea = await fakeGitea({

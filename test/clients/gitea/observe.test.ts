@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { observe } from '../../../src/clients/gitea/observe.ts';
+import { observe, observeEach } from '../../../src/clients/gitea/observe.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import { makeCertificates } from '../../support/certificate.ts';
 import { failureOf } from '../../support/failure-of.ts';
@@ -283,4 +283,17 @@ describe('several targets', () => {
     expect(most).toBeLessThanOrEqual(8);
     expect(gitea.lines()).toHaveLength(40);
   });
+});
+
+test('asks the version again with its own token where the token of another group was refused', async () => {
+  const gitea = await fakeGitea({
+    intercept: ({ authorization, path }, response) =>
+      path.endsWith('/version') && authorization !== `token ${SECRET}` && json(response, {}, 401),
+  });
+  const wrong = { ...targetOf(gitea.url, ACME, 'wrong'), token: new Token('wrong-t0ken', gitea.url) };
+
+  const found = await observeEach([wrong, targetOf(gitea.url, ACME, 'right')], OPTIONS);
+
+  expect(found.get('wrong')).toMatchObject({ kind: 'unauthorized' });
+  expect(found.get('right')).toMatchObject({ jobs: [] });
 });

@@ -1,50 +1,211 @@
-/** Law V5 (docs/spec.md): a holder that cannot renew its Lease stops before another may lead. */
+/** Law V5 (docs/spec.md): one replica leads. Real HTTP; the time of the replicas passes only when the test lets it. */
 import { expect, it, onTestFinished } from 'vitest';
 import { KubeClient } from '../../../src/clients/kubernetes/client.ts';
 import { Lease } from '../../../src/clients/kubernetes/lease.ts';
-import { startFakeCluster } from '../../serve/fake-cluster.ts';
+import type { Clock } from '../../../src/shared/clock.ts';
+import { type FakeClusterOptions, startFakeCluster } from '../../serve/fake-cluster.ts';
+import { until } from '../../serve/rig.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
 
-const times = { leaseMs: 3_000, renewDeadlineMs: 2_000, retryMs: 300 };
+/** Those of client-go. */
+const RETRY_MS = 2_000;
+const RENEW_DEADLINE_MS = 10_000;
+const LEASE_MS = 15_000;
+
+interface Spec {
+  readonly holderIdentity?: string;
+  readonly leaseDurationSeconds?: number;
+  readonly renewTime?: string;
+}
+
+async function startLease(bend?: FakeClusterOptions['bend']) {
+  let requests = 0;
+  let pauses = 0;
+  let replicas = 0;
+  const cluster = await startFakeCluster({
+    bend: (request, response, handle) => {
+      requests += 1;
+      return bend?.(request, response, handle) ?? false;
+    },
+  });
+  const time = new VirtualClock();
+  const { now, steadyMs, nextTurn } = time;
+  const after: Clock['after'] = (ms, call) => {
+    if (ms === RETRY_MS) pauses += 1;
+    return time.after(ms, call);
+  };
+  const clock = { now, steadyMs, nextTurn, after };
+  const led: string[] = [];
+  const lead = (identity: string) => {
+    replicas += 1;
+    const client = new KubeClient(cluster.config, { clock });
+    const life = new AbortController();
+    const onFailure = () => undefined;
+    const lease = new Lease(client, { namespace: 'argocd', name: 'serve', identity, address: identity, onFailure });
+    let hasEnded = false;
+    const running = lease.run(life.signal, async (leading) => {
+      led.push(`${identity} leads`);
+      await new Promise((done) => leading.addEventListener('abort', done, { once: true }));
+      led.push(`${identity} stopped`);
+    });
+    running.then(() => {
+      hasEnded = true;
+    });
+    const end = async (): Promise<void> => {
+      if (!life.signal.aborted) replicas -= 1;
+      life.abort();
+      await until('it has ended', async () => {
+        // A request that nobody answers ends with its time.
+        await time.pass(10);
+        return hasEnded;
+      });
+    };
+    onTestFinished(async () => {
+      await end();
+      await client.close();
+    });
+    return { lease, end };
+  };
+  return {
+    clock: time,
+    cluster,
+    /** What happened, in order. */
+    led,
+    lead,
+    requests: () => requests,
+    /** Pauses between two tries so far. */
+    pauses: () => pauses,
+    /** Lets time pass up to the next try of each, and waits until all pause again. */
+    nextTry: async (): Promise<void> => {
+      const before = pauses;
+      await time.pass(RETRY_MS);
+      await until('all pause again', () => pauses >= before + replicas);
+    },
+    spec: (): Spec => (cluster.all('leases')[0]?.['spec'] ?? {}) as Spec,
+    /** Another replica has written the Lease. */
+    write: (spec: Spec): void =>
+      cluster.put('leases', {
+        metadata: { namespace: 'argocd', name: 'serve', annotations: { 'gitea.bpg.pw/address': 'http://two' } },
+        spec,
+      }),
+  };
+}
+
+it('stops before others may take over, counted from the moment at which its last renewal was sent', async () => {
+  let answerCreation = (): void => undefined;
+  const scene = await startLease(({ method }, _, handle) => {
+    if (method === 'POST') answerCreation = handle;
+    // No renewal is ever answered.
+    return method !== 'GET' || scene.led.length > 0;
+  });
+  scene.lead('one');
+  await until('the creation', () => answerCreation.length === 0 && scene.requests() === 2);
+  // The API server has written it at once, and its answer is late.
+  await scene.clock.pass(4_000);
+  answerCreation();
+  await until('it leads', () => scene.led.length === 1);
+
+  await scene.clock.pass(RENEW_DEADLINE_MS - 4_000 - 1);
+  expect(scene.led).toEqual(['one leads']);
+  await scene.clock.pass(1);
+  expect(scene.led).toEqual(['one leads', 'one stopped']);
+});
 
 it('stops in time, also when the API server answers some requests late and others never', async () => {
   let writes = 0;
-  let writtenMs = 0;
-  const cluster = await startFakeCluster({
-    bend: ({ method }, _, handle) => {
-      if (method === 'GET') setTimeout(handle, writes === 0 ? 0 : 600);
-      else {
-        writes += 1;
-        if (writes === 1) handle();
-        if (writes === 1) writtenMs = performance.now();
-      }
-      return true;
-    },
+  const late: (() => void)[] = [];
+  const scene = await startLease(({ method }, _, handle) => {
+    if (method !== 'GET') writes += 1;
+    if (method === 'GET' && writes > 0) late.push(handle);
+    return method === 'GET' ? writes > 0 : writes > 1;
   });
-  const client = new KubeClient(cluster.config);
-  const life = new AbortController();
-  const failures: unknown[] = [];
-  const onFailure = (failure: unknown) => void failures.push(failure);
-  const lease = new Lease(client, {
-    namespace: 'argocd',
-    name: 'serve',
-    identity: 'one',
-    address: '',
-    onFailure,
-    times,
-  });
-  let running: Promise<void> | undefined;
-  onTestFinished(async () => {
-    life.abort();
-    await running;
-    await client.close();
-  });
+  scene.lead('one');
+  await until('it leads', () => scene.led.length === 1);
 
-  const ledMs = await new Promise<number>((resolve) => {
-    running = lease.run(life.signal, async (leading) => {
-      await new Promise((done) => leading.addEventListener('abort', done, { once: true }));
-      resolve(performance.now() - writtenMs);
-    });
-  });
+  for (let ms = 0; ms < RENEW_DEADLINE_MS; ms += 500) {
+    await scene.clock.pass(500);
+    for (const handle of late.splice(0)) handle();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  expect(scene.led).toEqual(['one leads', 'one stopped']);
+  expect(RENEW_DEADLINE_MS).toBeLessThan(LEASE_MS);
+});
 
-  expect(ledMs).toBeLessThan(times.leaseMs);
+it('stops at the next try when another replica holds the Lease, and does not take it back', async () => {
+  const scene = await startLease();
+  const { end, lease } = scene.lead('one');
+  await until('it leads and pauses', () => scene.pauses() === 1);
+  await scene.nextTry();
+  expect(scene.led).toEqual(['one leads']);
+
+  scene.write({ holderIdentity: 'two', leaseDurationSeconds: 15, renewTime: 'now' });
+  const writes = scene.cluster.writes.length;
+  await scene.nextTry();
+  expect(scene.led).toEqual(['one leads', 'one stopped']);
+  expect(lease.otherHolder).toBe('http://two');
+  await end();
+
+  expect(scene.spec().holderIdentity).toBe('two');
+  expect(scene.cluster.writes).toHaveLength(writes);
+});
+
+it('gives its Lease back when it ends, but not the one that another replica has taken meanwhile', async () => {
+  const scene = await startLease();
+  const one = scene.lead('one');
+  await until('it leads', () => scene.led.length === 1);
+  await one.end();
+  expect(scene.spec()).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 });
+
+  const next = scene.lead('next');
+  await until('it leads', () => scene.led.includes('next leads'));
+  scene.write({ holderIdentity: 'two', leaseDurationSeconds: 15 });
+  await next.end();
+  expect(scene.spec()).toEqual({ holderIdentity: 'two', leaseDurationSeconds: 15 });
+});
+
+it.each<[seconds: number | undefined, which: string]>([
+  [6, 'a shorter'],
+  [60, 'a longer'],
+  // Absent: as long as its own.
+  [undefined, 'no'],
+])('waits for %s s where the holder has written %s duration, and takes over then', async (seconds) => {
+  const scene = await startLease();
+  scene.write({ holderIdentity: 'two', ...(seconds !== undefined && { leaseDurationSeconds: seconds }) });
+  scene.lead('one');
+  await until('it has read the Lease', () => scene.pauses() === 1);
+  const tries = (seconds === undefined ? LEASE_MS : seconds * 1000) / RETRY_MS;
+
+  for (let each = 0; each < Math.floor(tries); each += 1) await scene.nextTry();
+  expect(scene.led).toEqual([]);
+  await scene.nextTry();
+  expect(scene.led).toEqual(['one leads']);
+});
+
+it('waits for a whole duration again after each renewal that it sees', async () => {
+  const scene = await startLease();
+  scene.write({ holderIdentity: 'two', leaseDurationSeconds: 6, renewTime: '0' });
+  scene.lead('one');
+  await until('it has read the Lease', () => scene.pauses() === 1);
+
+  for (let each = 1; each < 10; each += 1) {
+    await scene.nextTry();
+    if (each % 3 === 0) scene.write({ holderIdentity: 'two', leaseDurationSeconds: 6, renewTime: String(each) });
+  }
+  expect(scene.led).toEqual([]);
+});
+
+it('lets one lead when two see a free Lease at the same time', async () => {
+  const creations: (() => void)[] = [];
+  const scene = await startLease(({ method }, _, handle) => {
+    if (method !== 'POST') return false;
+    creations.push(handle);
+    if (creations.length === 2) for (const create of creations) create();
+    return true;
+  });
+  scene.lead('one');
+  scene.lead('two');
+  await until('both pause', () => scene.pauses() === 2);
+
+  for (let each = 0; each < 10; each += 1) await scene.nextTry();
+  expect(scene.led).toHaveLength(1);
 });

@@ -132,3 +132,54 @@ test('a scope is looked at again at once when its groups have other labels, beca
   poller.watch(inOne([{ ...first, labels: new Set(['linux', 'gpu']) }]));
   await until('another look', () => looked.get('r0') === 2);
 });
+
+test('the answer of a look counts for nothing when nobody watches its scope any more', async () => {
+  const held: (() => void)[] = [];
+  const gitea = await fakeGitea({
+    intercept: ({ path }, response) => {
+      if (!path.includes('/r0/')) return false;
+      held.push(() => json(response, { jobs: [], total_count: 0 }));
+      return true;
+    },
+  });
+  const { poller, looked } = start();
+  const [gone, other] = repos(gitea.url, 2);
+  if (!gone || !other) throw new Error('no target');
+
+  poller.watch(inOne([gone, other]));
+  await until('its look is under way', () => held.length > 0);
+  poller.watch(inOne([other]));
+  for (const answer of held.splice(0)) answer();
+  const before = looked.get('r1') ?? 0;
+  await until('the other one was looked at again', () => (looked.get('r1') ?? 0) >= before + 3);
+
+  expect(looked.has('r0')).toBe(false);
+  expect([...poller.observations.keys()]).toEqual(['r1']);
+});
+
+test.each([
+  [500, 2],
+  // It asks to be left alone. That is no upgrade.
+  [429, 1],
+])('after a look that failed with %i the version of a Gitea is known from %i questions', async (failure, questions) => {
+  let isDown = false;
+  const gitea = await fakeGitea({
+    intercept: ({ path }, response) => {
+      if (isDown && !path.endsWith('/version')) return json(response, {}, failure);
+      return false;
+    },
+  });
+  const outcomes: string[] = [];
+  const { poller } = start({ onLook: (_, { failure: failed }) => outcomes.push(failed ? 'failed' : 'good') });
+  const targets = repos(gitea.url, 1);
+
+  poller.watch(inOne(targets));
+  await until('good looks', () => outcomes.length > 2);
+  isDown = true;
+  await until('one that failed', () => outcomes.includes('failed'));
+  isDown = false;
+  poller.demand(new Set(targets));
+  await until('a good one again', () => outcomes.at(-1) === 'good');
+
+  expect(gitea.seen.filter(({ path }) => path.endsWith('/version'))).toHaveLength(questions);
+});

@@ -117,6 +117,39 @@ describe('turns', () => {
     await turns.take('a');
   });
 
+  test('come at once for those whose debt a change of the targets has taken away', async () => {
+    const turns = limiter();
+    turns.share(inOne(['a', 'b']));
+    await turns.take('a');
+    turns.spend('a', 5_000);
+    let passed = false;
+    const taken = turns.take('a').then(() => {
+      passed = true;
+    });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(passed).toBe(false);
+
+    // No time passes.
+    turns.share(inOne(['b']));
+    await taken;
+  });
+
+  test('cost nothing where a look has ended before its turn', async () => {
+    const waited: string[] = [];
+    const turns = limiter((key) => waited.push(key));
+    turns.share(inOne(['a']));
+    await turns.take('a');
+    turns.spend('a', 1_000);
+    const ending = new AbortController();
+    const taken = expect(turns.take('a', ending.signal)).rejects.toThrow('no more');
+    ending.abort(new Error('no more'));
+    await taken;
+    await vi.advanceTimersByTimeAsync(3_600_000);
+
+    expect(waited).toEqual(['a']);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   test('earn nothing while the clock is set back, and go on after it', async () => {
     let shift = 0;
     const turns = new RateLimiter({
