@@ -102,14 +102,15 @@ function runnerLabels(parts: RunnerName | undefined): marks.Texts {
 }
 
 /** How Argo CD is to treat a Job, the CI job that it is for, until when it stays for a look, and the places that it takes. */
-type Treatment = Pick<EmittedRunner, 'pinned' | 'skip' | 'job' | 'keep' | 'size' | 'weight' | 'limits'>;
+type Treatment = Pick<EmittedRunner, 'pinned' | 'skip' | 'job' | 'keep' | 'size' | 'weight' | 'limits' | 'scope'>;
 
 /**
  * Annotations of the Job object, never of its pod template: they may change while the Job lives.
  * A repository's unprintable characters become `?`. An address that is no plain http(s) URL, or is too long, is left out: half a
  * link is worse than none.
  */
-export function jobAnnotations({ pinned, skip, job, keep, size = '', weight, limits = [] }: Treatment): marks.Texts {
+export function jobAnnotations(treatment: Treatment): marks.Texts {
+  const { pinned, skip, job, keep, size = '', weight, limits = [], scope = '' } = treatment;
   const url = plainUrl(job?.url ?? '');
   return {
     [marks.COMPARE_OPTIONS]: pinned ? marks.IGNORE_EXTRANEOUS : '',
@@ -119,6 +120,7 @@ export function jobAnnotations({ pinned, skip, job, keep, size = '', weight, lim
     [marks.JOB_URL]: url,
     [marks.LIMITS]: limits.join(','),
     [marks.REPOSITORY]: printable(job?.repository ?? '').slice(0, TEXT_LIMIT),
+    [marks.SCOPE]: scope,
     [marks.SIZE]: size,
     [marks.WEIGHT]: String(weight ?? ''),
     [marks.ENDED_AT]: keep ? marks.timeText(keep.endedAtMs) : '',

@@ -14,7 +14,7 @@
 import { type BackOff, backOffOf, groupBackOff } from './back-off.ts';
 import { addTo, count, type Group, type Job, type ListedJob, memo } from './evidence.ts';
 import type { Facts } from './facts.ts';
-import { dependsOnJob, firstWithout, limitsJobs, type Room, type Rooms, weightOf } from './limits.ts';
+import { dependsOnJob, limitsJobs, type Room, type Rooms, weightOf } from './limits.ts';
 import { firstWorking, type Owners } from './owners.ts';
 import { canServe, type ReadyJob } from './queue.ts';
 import type { GroupRunners, Runner } from './runners.ts';
@@ -151,17 +151,13 @@ function allotInOrder(queue: readonly ReadyJob[], facts: Facts): Allotted {
   }
   const allRooms = ({ group, rooms: ofGroup }: OpenAllotment, job: Job): readonly Room[] =>
     limitsJobs(group) ? [...rooms.ofJob(group, job), ...ofGroup] : ofGroup;
-  // As in nearly no plan: else `findOpen` has judged every room already.
-  const roomDependsOnJob = [...allotments.values()].some(
-    ({ group, rooms: ofGroup }) => limitsJobs(group) || ofGroup.some(({ rivals }) => rivals.length > 0),
-  );
   const ofWholeGroup = groupBackOff(facts);
   // Owners with room are kept from job to job (200 groups, 10,000 jobs). A group that is full stays full.
   const known = new Map<Owners, readonly OpenAllotment[]>();
   const findOpen = (owners: Owners): readonly OpenAllotment[] => {
     if (!owners.covered) return [];
     const before = known.get(owners) ?? owners.groups.flatMap((group) => allotments.get(group) ?? []);
-    const open = before.filter(({ group, rooms }) => mayHaveRoom(rooms, weightOf(group)));
+    const open = before.filter(({ group, rooms }) => firstWithout(rooms, weightOf(group)) === undefined);
     known.set(owners, open);
     return open;
   };
@@ -171,10 +167,9 @@ function allotInOrder(queue: readonly ReadyJob[], facts: Facts): Allotted {
     const { own, asked } = ready;
     const { job } = ready.listed;
     const owners = facts.ownersOf(ready.listed);
-    const mayOpen = findOpen(owners);
-    const open = roomDependsOnJob
-      ? mayOpen.filter((each) => firstWithout(allRooms(each, job), weightOf(each.group), own) === undefined)
-      : mayOpen;
+    const open = findOpen(owners).filter(({ group }) => {
+      return !limitsJobs(group) || firstWithout(rooms.ofJob(group, job), weightOf(group)) === undefined;
+    });
     const [first] = open;
     if (!first) {
       const full = allotments.get(firstWorking(owners) as Group);
@@ -197,20 +192,20 @@ function allotInOrder(queue: readonly ReadyJob[], facts: Facts): Allotted {
   function wait(ready: ReadyJob, full: OpenAllotment): void {
     const weight = weightOf(full.group);
     const needed = allRooms(full, ready.listed.job);
-    const at = firstWithout(needed, weight, ready.own);
+    const at = firstWithout(needed, weight);
     if (!at) return;
     waitsAt.set(ready, at);
     const keeps = !keptFor.has(at) && facts.nowMs - facts.readySinceMs(ready.listed) >= LONG_WAIT_MS;
     if (keeps) keptFor.add(at);
     for (const room of needed) {
-      if (room === at || keeps) room.left = room.left < weight ? Math.min(0, room.left) : room.left - weight;
+      if (room === at || keeps) room.left = Math.max(0, room.left - weight);
     }
   }
 }
 
-/** True when some job may find room. */
-function mayHaveRoom(rooms: readonly Room[], weight: number): boolean {
-  return rooms.every(({ left, rivals }) => left >= weight || rivals.length > 0);
+/** The first of these rooms that a runner of this weight does not fit into. */
+function firstWithout(rooms: readonly Room[], weight: number): Room | undefined {
+  return rooms.find(({ left }) => left < weight);
 }
 
 /** A group that covers ready jobs of one repository and branch. All sizes of a group have one cap. */

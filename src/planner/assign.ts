@@ -13,6 +13,7 @@ import type { ServedBy } from './decisions.ts';
 import { compareText, type Evidence, type Group, type ListedJob, type LiveJob, liveJobsOf } from './evidence.ts';
 import type { Facts, PastRequest } from './facts.ts';
 import { PENDING_TIMEOUTS } from './judge.ts';
+import { comesUntilMs } from './limits.ts';
 import { canServe, type ReadyJob } from './queue.ts';
 import { freeRunners, isKnown, type Runner } from './runners.ts';
 
@@ -160,10 +161,7 @@ function elsewhereFinder(
     const live = printedFor.get(keyOf(listed.origin, listed.job.url));
     const sinceMs = readySinceMs(listed);
     if (!live || nowMs - sinceMs >= PENDING_TIMEOUTS * spawnTimeoutMs) return undefined;
-    const { state, trouble, createdAtMs, runningSinceMs = createdAtMs, name } = live;
-    // One that is stuck, or whose container runs, has one spawn timeout.
-    const timeouts = state === 'starting' && trouble === undefined ? PENDING_TIMEOUTS : 1;
-    return nowMs - Math.max(runningSinceMs, sinceMs) < timeouts * spawnTimeoutMs ? name : undefined;
+    return nowMs < comesUntilMs(live, spawnTimeoutMs, sinceMs) ? live.name : undefined;
   };
 }
 

@@ -17,7 +17,7 @@ import {
 import { compareText, count, type Group, type ListedJob, type LiveJob, memo, NO_POD } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { type Idle, isRecordOfPool } from './idle.ts';
-import type { Room } from './limits.ts';
+import { type Room, WHOLE_GITEA } from './limits.ts';
 import { poolIndexOf } from './names.ts';
 import { firstWorking } from './owners.ts';
 import { nextRepositories, type ReadyJob } from './queue.ts';
@@ -100,10 +100,16 @@ export function byGroupAndName(a: RunnerDecision, b: RunnerDecision): number {
   );
 }
 
-function holdingLimit({ limit, of }: Room): HoldingLimit | undefined {
+function holdingLimit({ limit, of, others }: Room): HoldingLimit | undefined {
   if (!limit) return undefined;
   const { name, most, branches } = limit;
-  return { ...(name !== undefined && { name }), most, ...(of !== undefined && { of }), ...(branches && { branches }) };
+  return {
+    ...(name !== undefined && { name }),
+    most,
+    ...(of !== undefined && { of }),
+    ...(branches && { branches }),
+    ...(others.length > 0 && { others }),
+  };
 }
 
 /** The decision about one job. */
@@ -324,12 +330,13 @@ function withDetails(
 }
 
 /** What the Jobs of a group say of its size and limits. */
-function sizeParts({ size, weight = 1, limits = [] }: Group): Pick<EmittedRunner, 'size' | 'weight' | 'limits'> {
+function sizeParts(group: Group): Pick<EmittedRunner, 'size' | 'weight' | 'limits' | 'scope'> {
+  const { size, weight = 1, limits = [] } = group;
   const names = limits.flatMap(({ name }) => name ?? []);
   return {
     ...(size !== undefined && { size }),
     ...(weight > 1 && { weight }),
-    ...(names.length > 0 && { limits: names }),
+    ...(names.length > 0 && { limits: names, scope: group.covers ?? WHOLE_GITEA }),
   };
 }
 

@@ -2,7 +2,7 @@
  * What the planner answers: one decision for every job and for every runner of ours that was seen, each with one reason. `generate`
  * renders the runners with `emit`. `explain` prints everything. Sentences for people are made there, not here.
  */
-import type { Job, PodTrouble } from './evidence.ts';
+import type { Job, LiveJob, PodTrouble } from './evidence.ts';
 
 /** Names a RunnerGroup. */
 export interface GroupKey {
@@ -81,6 +81,8 @@ export interface HoldingLimit {
   readonly of?: string;
   /** Patterns of the branches that it is for. Absent: for all. */
   readonly branches?: readonly string[];
+  /** Jobs of other Applications that take places under it: the first three. Absent: none. */
+  readonly others?: readonly Pick<LiveJob, 'name' | 'application'>[];
 }
 
 /** Why a runner's Job is in the output. */
@@ -167,8 +169,9 @@ export type RunnerDecision =
       /** The size of its group that it is of, and the places that it takes, if there are more than 1. */
       readonly size?: string;
       readonly weight?: number;
-      /** Names of its limits that other groups share. Absent: none. */
+      /** Names of its limits that other groups share, and the scope of its group. Absent: none. */
       readonly limits?: readonly string[];
+      readonly scope?: string;
       readonly trouble?: RunnerTrouble;
       /** For `debugging`, and for `unpinning` after it. */
       readonly keep?: HeldUntil;

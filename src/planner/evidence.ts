@@ -148,6 +148,8 @@ export interface LiveJob {
   readonly weight?: number;
   /** Names of the limits that it counts under, as they were printed. */
   readonly limits?: readonly string[];
+  /** Scope of the group that names these limits (`limits.ts`), as it was printed. */
+  readonly scope?: string;
   /** Argo CD's name of the Application that manages it, as its tracking annotation tells. */
   readonly application?: string;
   /** Its whole spec, where it is to be printed again (docs/adr/0063). The planner does not use it. */

@@ -16,7 +16,11 @@ import {
   liveJobsOf,
   memo,
 } from './evidence.ts';
+import { PENDING_TIMEOUTS } from './judge.ts';
 import { isAtWork, type Runner, type Runners } from './runners.ts';
+
+/** `LiveJob.scope` of a group that serves all of its Gitea. */
+export const WHOLE_GITEA = '*';
 
 /** What is left under one limit. */
 export interface Room {
@@ -26,8 +30,8 @@ export interface Room {
   readonly of?: string;
   /** Below 0: more runners work than may. */
   left: number;
-  /** Free runners of other Applications that take places here. A runner of ours may be older. */
-  readonly rivals: readonly LiveJob[];
+  /** Jobs of other Applications that take places here. The first three, for people. */
+  readonly others: readonly Pick<LiveJob, 'name' | 'application'>[];
 }
 
 /** Places that one runner of a group takes. */
@@ -59,14 +63,23 @@ function fitsBranch(pattern: string, branch: string): boolean {
   return pattern.includes('**') || !branch.slice(start.length, branch.length - end.length).includes('/');
 }
 
-/** Runners that take places, by key of the limit. */
+/** What takes places, by key of the limit. */
 interface Taken {
+  /** Of our runners at work. */
   readonly places: Map<string, number>;
-  readonly rivals: Map<string, LiveJob[]>;
+  readonly shared: ReadonlyMap<string, readonly Sharer[]>;
   /** Of groups that share a limit the lowest number counts. */
   readonly most: Map<string, number>;
   /** `limitsBranch`, each answer worked out once. */
   readonly isFor: (limit: Limit) => (branch: string | undefined) => boolean;
+}
+
+/** A runner under a limit that several Applications share: one of another Application, or a free one of ours. */
+interface Sharer {
+  readonly live: LiveJob;
+  readonly weight: number;
+  readonly isFree: boolean;
+  readonly isOurs: boolean;
 }
 
 /** What is left of the limits before any job has a place. The same limit has the same room. */
@@ -83,7 +96,7 @@ export class Rooms {
     const { limits = [], maxActiveRunners, suspend } = group;
     const key = capKey(group);
     const left = suspend ? 0 : maxActiveRunners - (this.#taken.places.get(key) ?? 0);
-    const cap = this.#rooms.get(key) ?? { left, rivals: [] };
+    const cap = this.#rooms.get(key) ?? { left, others: [] };
     this.#rooms.set(key, cap);
     return [cap, ...limits.filter((limit) => !dependsOnJob(limit)).map((limit) => this.#roomOf(limit))];
   }
@@ -104,72 +117,136 @@ export class Rooms {
   }
 
   #roomOf(limit: Limit, repository?: string): Room {
-    const { places, rivals, most } = this.#taken;
+    const { places, shared, most } = this.#taken;
     const key = keyFor(limit, repository);
+    const known = this.#rooms.get(key);
+    if (known) return known;
     const of = repository === undefined ? undefined : partOf(limit, repository);
     // A runner of which nobody knows for whom it works may work for anybody.
-    const doubtful = limit.key === key ? 0 : (places.get(limit.key) ?? 0);
-    const left = (most.get(limit.key) ?? 0) - (places.get(key) ?? 0) - doubtful;
-    const room = this.#rooms.get(key) ?? { limit, ...(of && { of }), left, rivals: rivals.get(key) ?? [] };
+    const keys = limit.key === key ? [key] : [key, limit.key];
+    const atWork = keys.reduce((sum, each) => sum + (places.get(each) ?? 0), 0);
+    const sharers = keys.flatMap((each) => shared.get(each) ?? []);
+    const left = leftForOurs((most.get(limit.key) ?? 0) - atWork, sharers);
+    const others = sharers.filter(({ isOurs }) => !isOurs).slice(0, 3);
+    const told = others.map(({ live: { name, application } }) => ({ name, ...(application && { application }) }));
+    const room = { limit, ...(of && { of }), left, others: told };
     this.#rooms.set(key, room);
     return room;
   }
 }
 
+/**
+ * What other Applications leave of so many places. Each Application sees all these runners. The oldest free ones stay, as far as they fit,
+ * and each Application drops its own that do not. So ours have the places of those of ours that stay. A new one needs a place that no runner
+ * has.
+ */
+function leftForOurs(places: number, sharers: readonly Sharer[]): number {
+  const byAge = [...sharers].sort(
+    (a, b) =>
+      Number(a.isFree) - Number(b.isFree) ||
+      a.live.createdAtMs - b.live.createdAtMs ||
+      compareText(a.live.name, b.live.name),
+  );
+  let open = places;
+  let ours = 0;
+  let others = 0;
+  for (const { weight, isFree, isOurs } of byAge) {
+    if (!isOurs) others += weight;
+    if (isFree && weight > open) continue;
+    open -= weight;
+    if (isOurs) ours += weight;
+  }
+  return Math.max(ours, places - others);
+}
+
 /** Counts runners at work, or held for debugging, and the Jobs of other Applications that are seen. */
 export function countTaken(
   groups: readonly Group[],
-  { byGroup, findRunner }: Runners,
+  runners: Runners,
   evidence: Evidence,
   jobs: readonly ListedJob[],
 ): Taken {
   const isFor = memo((limit: Limit) => memo((branch: string | undefined) => limitsBranch(limit, branch)));
-  const taken: Taken = { places: new Map(), rivals: new Map(), most: new Map(), isFor };
+  const places = new Map<string, number>();
+  const most = new Map<string, number>();
   const named = new Map<string, Limit>();
   for (const limit of groups.flatMap(({ limits = [] }) => limits)) {
-    if (limit.name !== undefined) named.set(limit.name, limit);
-    taken.most.set(limit.key, Math.min(limit.most, taken.most.get(limit.key) ?? limit.most));
+    const lowest = Math.min(limit.most, most.get(limit.key) ?? limit.most);
+    most.set(limit.key, lowest);
+    if (limit.name !== undefined) named.set(limit.name, { ...limit, most: lowest });
   }
-  const printed = (live: LiveJob | undefined): readonly Limit[] =>
-    (live?.limits ?? []).flatMap((name) => named.get(name) ?? []);
-  const taking = [...byGroup.values()].flatMap(({ runners }) => runners).filter(takesPlaces);
-  for (const { group, places, job, live } of taking) {
-    const weight = places * Math.max(weightOf(group), live?.weight ?? 1);
+  const ours = [...runners.byGroup.values()].flatMap((ofGroup) => ofGroup.runners);
+  for (const { group, places: taken, job, live } of ours.filter(takesPlaces)) {
+    const weight = taken * Math.max(weightOf(group), live?.weight ?? 1);
     // One that works while the spec changes counts under the limits of before, too.
-    const limits = [...(group.limits ?? []), ...printed(live)].filter((limit) => isFor(limit)(job?.branch));
+    const limits = [...(group.limits ?? []), ...printed(live, named)].filter((limit) => isFor(limit)(job?.branch));
     const keys = limits.map((limit) => keyFor(limit, (job ?? live)?.repository));
-    for (const key of new Set([capKey(group), ...keys])) count(taken.places, key, weight);
+    for (const key of new Set([capKey(group), ...keys])) count(places, key, weight);
   }
-  if (named.size === 0) return taken;
-  const others = liveJobsOf(evidence).filter(({ state, name }) => !isOver(state) && !findRunner(name));
+  const shared = named.size === 0 ? new Map() : sharersOf(named, groups, runners, evidence, jobs);
+  return { places, shared, most, isFor };
+}
+
+function sharersOf(
+  named: ReadonlyMap<string, Limit>,
+  groups: readonly Group[],
+  { byGroup, findRunner }: Runners,
+  evidence: Evidence,
+  jobs: readonly ListedJob[],
+): ReadonlyMap<string, readonly Sharer[]> {
+  const shared = new Map<string, Sharer[]>();
   const claimed = new Set(jobs.flatMap(({ job }) => job.runner ?? []));
-  for (const live of others) {
-    for (const limit of printed(live)) {
-      const key = keyFor(limit, live.repository);
-      count(taken.places, key, live.weight ?? 1);
-      if (!live.pinned && !claimed.has(live.name)) addTo(taken.rivals, key, live);
-    }
-  }
-  return taken;
+  const groupsOf = memo((key: string) => groups.filter(({ limits = [] }) => limits.some((limit) => limit.key === key)));
+  const note = (limit: Limit, live: LiveJob, weight: number, isOurs: boolean): void => {
+    const isFree = !live.pinned && !claimed.has(live.name);
+    const patienceMs = Math.max(...groupsOf(limit.key).map(({ spawnTimeoutMs }) => spawnTimeoutMs));
+    if (isFree && evidence.nowMs >= comesUntilMs(live, patienceMs)) return;
+    addTo(shared, keyFor(limit, live.repository), { live, weight, isFree, isOurs });
+  };
+  const others = liveJobsOf(evidence).filter(({ state, name }) => !isOver(state) && !findRunner(name));
+  for (const live of others)
+    for (const limit of printed(live, named))
+      if (groupsOf(limit.key).some((group) => isSharedWith(group, live, evidence)))
+        note(limit, live, Math.min(live.weight ?? 1, limit.most), false);
+  const ours = shared.size === 0 ? [] : [...byGroup.values()].flatMap(({ runners }) => runners);
+  for (const { group, live, state } of ours)
+    for (const limit of state === 'free' && live ? (group.limits ?? []) : [])
+      if (live) note(limit, live, Math.max(weightOf(group), live.weight ?? 1), true);
+  return shared;
+}
+
+function printed(live: LiveJob | undefined, named: ReadonlyMap<string, Limit>): readonly Limit[] {
+  return (live?.limits ?? []).flatMap((name) => named.get(name) ?? []);
+}
+
+/**
+ * Until when the free runner of another Application counts (law P11): for one spawn timeout, and for twelve while its pod starts and nothing
+ * is wrong with it.
+ * @param sinceMs it counts from then on at the earliest
+ */
+export function comesUntilMs(live: LiveJob, spawnTimeoutMs: number, sinceMs = 0): number {
+  const { state, trouble, createdAtMs, runningSinceMs = createdAtMs } = live;
+  const timeouts = state === 'starting' && trouble === undefined ? PENDING_TIMEOUTS : 1;
+  return Math.max(runningSinceMs, sinceMs) + timeouts * spawnTimeoutMs;
+}
+
+/**
+ * A limit is shared within an Application. Anybody in the namespace may write its name, so other Applications share it only within one Gitea,
+ * for scopes of one owner. A Job of this Application that is none of its runners is of a group that is gone, or that cannot be planned now.
+ */
+function isSharedWith(
+  group: Group,
+  { application, giteaUrl, scope, repository }: LiveJob,
+  evidence: Evidence,
+): boolean {
+  if (application !== undefined && application === evidence.application) return true;
+  const ownerOf = (path: string | undefined): string | undefined => path?.toLowerCase().split('/')[0];
+  // A Job of an older version does not say its scope.
+  return giteaUrl === group.origin && ownerOf(scope ?? repository) === ownerOf(group.covers ?? WHOLE_GITEA);
 }
 
 function takesPlaces(runner: Runner): boolean {
   return isAtWork(runner) || runner.state === 'debugging';
-}
-
-/** The first of these rooms that a runner of this weight does not fit into. @param own runners for the same job that live */
-export function firstWithout(rooms: readonly Room[], weight: number, own: readonly Runner[]): Room | undefined {
-  return rooms.find(({ left, rivals }) => left + (rivals.length > 0 ? placesOfYounger(rivals, own) : 0) < weight);
-}
-
-/** Two Applications may start a runner each for the last place. Both see which one is older, so one stays. */
-function placesOfYounger(rivals: readonly LiveJob[], own: readonly Runner[]): number {
-  const live = own.find((runner) => runner.live)?.live;
-  if (!live) return 0;
-  const younger = rivals.filter(
-    (other) => (other.createdAtMs - live.createdAtMs || compareText(other.name, live.name)) > 0,
-  );
-  return younger.reduce((sum, { weight = 1 }) => sum + weight, 0);
 }
 
 function capKey({ namespace, name }: Group): string {

@@ -28,6 +28,8 @@ export const SIZE = 'gitea.bpg.pw/size';
 export const WEIGHT = 'gitea.bpg.pw/weight';
 /** Annotation: names of the limits that it counts under besides its cap, separated by commas. Also read of Jobs of other Applications. */
 export const LIMITS = 'gitea.bpg.pw/limits';
+/** Annotation: scope of the group that names these limits. Other Applications count the runner only if its owner is theirs. */
+export const SCOPE = 'gitea.bpg.pw/scope';
 /** Annotation: when the CI job of a runner whose pod waits ended, RFC 3339. Printed by the plan, and read by it. */
 export const ENDED_AT = 'gitea.bpg.pw/ended-at';
 /** Annotation: until when such a runner stays, RFC 3339. Printed by the plan, for people: Argo CD reverts other values. */

@@ -1,6 +1,6 @@
 /** The sentences of decisions that no golden case and no other test of `explain` shows. Each kind of decision is in one (`test/golden/coverage.ts`). */
 import { describe, expect, it } from 'vitest';
-import { runnerText, verdictText } from '../../src/observe/explain/causes.ts';
+import { adviceFor, runnerText, verdictText } from '../../src/observe/explain/causes.ts';
 import type { ExplainedJob } from '../../src/observe/explain/explanation.ts';
 import type { EmittedBecause, GroupKey, RunnerDecision, ServedBy } from '../../src/planner/decisions.ts';
 import { job, NOW } from '../support/scenario.ts';
@@ -126,5 +126,20 @@ describe('a job', () => {
 describe('a runner', () => {
   it.each(RUNNERS)('%j reads', (decision, text) => {
     expect(runnerText(decision, [], 0)).toBe(text);
+  });
+});
+
+describe('a limit that other Applications share', () => {
+  const others = [{ name: 'gpu-1-1-9c31e0aa', application: 'team-b' }, { name: 'x' }];
+  const limited = explained(held('limit', { group: GROUP, limit: { name: 'gpus', most: 20, others } }));
+
+  it('is told with their Jobs in the advice, which the person on call reads', () => {
+    expect(adviceFor(limited, [])).toEqual([
+      'wait for a runner under limit gpus (20), or raise its max in spec.limits. Jobs of other Applications have places there: gpu-1-1-9c31e0aa (Application team-b), x (Application <unknown>)',
+    ]);
+  });
+
+  it('is told without them in the cause, which also stands beside a commit', () => {
+    expect(verdictText(limited, NOW, new Map())).toBe('held back by limit gpus (20) of group runners/ci');
   });
 });

@@ -31,8 +31,8 @@ const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> 
   limited: {
     'ours, live Jobs': { prunedAtWork: 1.2, p99: 1.02, needless: 3, needlessWarm: 2 },
   },
-  /** Two Applications start a runner each for the last place, until each sees the Job of the other. */
-  'limited-apart': { 'ours, live Jobs': { overCap: 10_000, doubleSpawns: 10_000 } },
+  /** How long a job waits is decided by who is the first to take a place: each Application knows its own jobs only. */
+  'limited-apart': {},
   /** Nobody but Gitea knows which jobs free runners get: how long others wait is decided by that. */
   'per-repository': {},
   'per-branch': {},

@@ -126,7 +126,7 @@ function makeLimitedHistory(seed: number, { isPer = false, isApart = false }: Li
     ? [{ key: 'ci per repository', most: random.whole(weight, weight + 2), per: 'repository' }]
     : [];
   const caps = base.groups.reduce((sum, { cap }) => sum + cap, 0);
-  const shared: readonly Limit[] = random.chance(0.6)
+  const shared: readonly Limit[] = random.chance(isApart ? 1 : 0.6)
     ? [{ key: 'limit team', name: 'team', most: random.whole(weight, Math.max(weight, caps - 1)) }]
     : [];
   const { minIdle, ...idle } = first;
@@ -157,7 +157,8 @@ function makeLimitedHistory(seed: number, { isPer = false, isApart = false }: Li
       ...others.map(({ minIdle: size = 0, ...other }) => ({
         ...other,
         ...(size > 0 && !isApart && { minIdle: size }),
-        ...(random.chance(0.7) && { limits: shared }),
+        // Other Applications share a limit only for scopes of one owner (docs/adr/0079).
+        ...(random.chance(isApart ? 1 : 0.7) && !(isApart && other.scope.kind === 'global') && { limits: shared }),
         ...(isApart && { application: 'other' }),
       })),
     ],

@@ -52,6 +52,12 @@ export function lookKey(scope: RunnerScope): string {
 /** Looks for so many ms, and hands over what it found. */
 type LookAt = (lookMs: number, done: (sight: Observation) => void) => void;
 
+/** As `Group.covers`. */
+export function coversOf(scope: RunnerScope): string | undefined {
+  if (scope.kind === 'global') return undefined;
+  return scope.kind === 'repo' ? scope.repo : scope.owner;
+}
+
 /** Looks at every scope of the groups of one Application, and at all Jobs. @param seesJobs it looks at Kubernetes, too */
 export function lookout(stage: Stage, cluster: Cluster, groups: readonly GroupSpec[], seesJobs: boolean): LookAt {
   const readJob = jobReader(stage);
@@ -294,12 +300,13 @@ function judge(job: KubeJob, skewS: number, held: 'quota' | 'full' | undefined):
 }
 
 /** As `src/clients/kubernetes/judge.ts`. */
-function placesOf({ size, weight = 1, limits = [] }: GroupSpec): Pick<LiveJob, 'size' | 'weight' | 'limits'> {
+function placesOf(group: GroupSpec): Pick<LiveJob, 'size' | 'weight' | 'limits' | 'scope'> {
+  const { size, weight = 1, limits = [], scope } = group;
   const names = limits.flatMap(({ name }) => name ?? []);
   return {
     ...(size !== undefined && { size }),
     ...(weight > 1 && { weight }),
-    ...(names.length > 0 && { limits: names }),
+    ...(names.length > 0 && { limits: names, scope: coversOf(scope) ?? '*' }),
   };
 }
 

@@ -2,6 +2,7 @@
 import type { GiteaJob } from '../../model/gitea/gitea.ts';
 import { repoOf } from '../../model/gitea/model.ts';
 import { GRACEFUL_STOP_SECONDS } from '../../src/config/runnergroup/schema.ts';
+import { PENDING_TIMEOUTS } from '../../src/planner/judge.ts';
 import { startArgoCd } from './argo.ts';
 import { type Ceiling, ceilingsOf, countsJobs, isOverBranch, partOf, weightOf } from './ceilings.ts';
 import { Cluster, isAstray, isElsewhere, isFree, isRenamed, isWarm, type KubeJob, type Pod } from './cluster.ts';
@@ -140,7 +141,7 @@ class Watcher {
   readonly #stage: Stage;
   readonly #cluster: Cluster;
   readonly #ceilings: readonly Ceiling[];
-  readonly #overSince = new Map<Ceiling, { readonly atMs: number; readonly unsynced: Set<string> }>();
+  readonly #overSince = new Map<Ceiling, Excess>();
   /** Claims by which more jobs of a repository run than its limit allows. */
   overRepository = 0;
   /** The policy sees which pods are on their way. */
@@ -163,13 +164,17 @@ class Watcher {
 
   /** After a sync of what a look begun at `lookedAtMs` had asked for. Where several Applications share a limit, each has its turn. */
   checkCaps(lookedAtMs: number, groups: readonly GroupSpec[]): void {
-    for (const [ceiling, { atMs: sinceMs, unsynced }] of this.#overSince) {
+    for (const [ceiling, { atMs: sinceMs, unsynced, again }] of this.#overSince) {
       const own = ceiling.groups.filter((group) => groups.includes(group));
       if (own.length === 0) continue;
       const excess = overCap(this.#cluster, ceiling, this.#stage.nowMs);
       if (excess && sinceMs >= lookedAtMs) continue;
       for (const { application } of own) unsynced.delete(application);
       if (excess && unsynced.size > 0) continue;
+      if (excess && again > 0) {
+        this.#noteSince(ceiling, again - 1);
+        continue;
+      }
       if (excess && !this.#couldHelp(ceiling, lookedAtMs)) {
         this.#noteSince(ceiling);
         continue;
@@ -199,6 +204,8 @@ class Watcher {
     // Plans speak of names: the second pod of a name cannot go while the first one works. Its own job is seen once a look finds it.
     const isHidden = (pod: Pod): boolean =>
       (pod.deletedMs ?? 0) >= lookedAtMs ||
+      // Other Applications see Jobs only.
+      (isShared(ceiling) && pod.deletedMs !== undefined) ||
       this.#isNobodys(pod) ||
       ((pod.claimedMs ?? lookedAtMs) >= lookedAtMs && isRecreated(this.#cluster, pod));
     return overCap(this.#cluster, ceiling, this.#stage.nowMs, isHidden) !== undefined;
@@ -229,9 +236,10 @@ class Watcher {
     }
   }
 
-  #noteSince(ceiling: Ceiling): void {
+  /** Two Applications may start a runner each for the last place. That one sees the other, and may start the next, takes a sync of each. */
+  #noteSince(ceiling: Ceiling, again?: number): void {
     const unsynced = new Set(ceiling.groups.map(({ application }) => application));
-    this.#overSince.set(ceiling, { atMs: this.#stage.nowMs, unsynced });
+    this.#overSince.set(ceiling, { atMs: this.#stage.nowMs, unsynced, again: again ?? Math.min(1, unsynced.size - 1) });
   }
 
   #noteRepository(claimed: Pod): void {
@@ -312,10 +320,18 @@ function isRival(stage: Stage, other: KubeJob, made: KubeJob): boolean {
   // One that was printed for another job meanwhile may have been seen so.
   if (jobId === undefined || then?.jobId !== jobId || other.prints[0] !== then || other.pinned) return false;
   const job = stage.gitea.jobs().find(({ id }) => id === jobId);
-  // A job waits for runners of others for twelve spawn timeouts in all.
-  const waitedMs = job ? stage.nowMs - stage.readySinceMs(job) : 0;
+  // A job waits for runners of others for twelve spawn timeouts in all. A plan may believe it ready since its creation: it does not always see the
+  // end of what the job needed.
+  const waitedMs = job ? stage.nowMs - Math.min(job.created * 1000, stage.readySinceMs(job)) : 0;
   const spawnTimeoutMs = made.group.spawnTimeoutS * 1000;
   return isFree(other.pod) && stage.nowMs - other.createdMs < spawnTimeoutMs && waitedMs < 12 * spawnTimeoutMs;
+}
+
+/** More than a ceiling allows, since then. It is a breach when all these Applications have synced, and that `again` times more. */
+interface Excess {
+  readonly atMs: number;
+  readonly unsynced: Set<string>;
+  readonly again: number;
 }
 
 /**
@@ -339,10 +355,22 @@ function overCap(
     const works = hasOpenJob(pod);
     if (works && pod.phase === 'busy') busy += weight;
     else if (works && pod.phase === 'ended') lost += weight;
+    else if (isShared({ groups }) && !mayStillCome(pod, nowMs)) continue;
     else if (!pod.job && pod.phase !== 'ended' && pod.deletedMs === undefined) free += weight;
   }
   if (free === 0 || busy + free <= Math.max(most, busy + lost)) return undefined;
   return `${busy} busy and ${free} free places under a limit of ${most}`;
+}
+
+function isShared({ groups }: Pick<Ceiling, 'groups'>): boolean {
+  return new Set(groups.map(({ application }) => application)).size > 1;
+}
+
+/** Other Applications wait so long for the place of a free runner (law P22). */
+function mayStillCome({ createdMs, registeredMs, phase, fate, refused, group }: Pod, nowMs: number): boolean {
+  const isInTrouble = phase === 'waiting' || fate.start === 'image' || refused === true;
+  const timeouts = registeredMs === undefined && !isInTrouble ? PENDING_TIMEOUTS : 1;
+  return nowMs - (registeredMs ?? createdMs) < timeouts * group.spawnTimeoutS * 1000;
 }
 
 /** True when this very sync has taken a pin off: it is the next one that can prune (law P1: first the pin, then the Job). */

@@ -63,12 +63,13 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
 }
 
 /** Nobody else is to write these. A weight that is no number counts as the largest: no limit may be passed. */
-function placesOf(annotations: marks.Texts): Pick<LiveJob, 'size' | 'weight' | 'limits'> {
-  const { [marks.SIZE]: size, [marks.WEIGHT]: weight, [marks.LIMITS]: limits } = annotations;
+function placesOf(annotations: marks.Texts): Pick<LiveJob, 'size' | 'weight' | 'limits' | 'scope'> {
+  const { [marks.SIZE]: size, [marks.WEIGHT]: weight, [marks.LIMITS]: limits, [marks.SCOPE]: scope } = annotations;
   return {
     ...(size && { size }),
     ...(weight && { weight: /^[1-9]\d{0,4}$/.test(weight) ? Number(weight) : MOST_WEIGHT }),
     ...(limits && { limits: limits.split(',') }),
+    ...(scope && { scope }),
   };
 }
 

@@ -66,7 +66,9 @@ const HELD: Readonly<Record<HeldBecause, HeldCause>> = {
       const other = isOther ? `; Gitea could give its runner to a job of ${partText(limit)}` : '';
       return `held back by ${limitText(limit)}${group ? ` of group ${keyText(group)}` : ''}${other}`;
     },
-    advice: ({ limit }) => [`wait for a runner under ${limitText(limit)}, or raise its max in spec.limits`],
+    advice: ({ limit }) => [
+      `wait for a runner under ${limitText(limit)}, or raise its max in spec.limits${othersText(limit)}`,
+    ],
   },
   cap: { text: capText, advice: (_, group) => (group ? [capAdvice(group)] : []) },
   'backing-off': { text: backingOffText, advice: endAdvice },
@@ -78,6 +80,12 @@ function limitText(limit: HoldingLimit = { most: 0 }): string {
   const { name, most } = limit;
   const part = partText(limit);
   return `${name === undefined ? 'the limit' : `limit ${name}`}${part && ` for ${part}`} (${most})`;
+}
+
+/** Whom to ask. It is no part of the cause: that one is read by all who may read the repository. */
+function othersText({ others = [] }: Partial<HoldingLimit> = {}): string {
+  const names = others.map(({ name, application = '<unknown>' }) => `${name} (Application ${application})`);
+  return names.length === 0 ? '' : `. Jobs of other Applications have places there: ${names.join(', ')}`;
 }
 
 function partText({ of, branches }: HoldingLimit): string {

@@ -92,12 +92,14 @@ function forReader(job: HeldBackJob, reader: Reader): HeldBackJob {
   const { elsewhere, next, limit, ...rest } = job;
   const [owner] = job.job.repository.split('/');
   const of = limit?.of;
-  const isLimitTold = of === undefined || of === owner?.toLowerCase() || reader.mayRead(of);
+  const isOfTold = of === undefined || of === owner?.toLowerCase() || reader.mayRead(of);
+  const isGroupTold = job.group !== undefined && reader.owns(keyText(job.group));
+  const isLimitTold = isOfTold && (isGroupTold || limit?.others === undefined);
   const isNextTold = next === undefined || reader.mayRead(next);
   const isElsewhereTold = elsewhere?.is !== 'other-scope' || reader.owns(keyText(elsewhere.group));
   // As for most: no copy of thousands of jobs at each visit.
   if (isNextTold && isElsewhereTold && isLimitTold) return job;
-  const { of: _, ...limitOfOthers } = limit ?? { most: 0 };
+  const { of: _, others: __, ...limitOfOthers } = limit ?? { most: 0 };
   return {
     ...rest,
     ...(limit && { limit: isLimitTold ? limit : limitOfOthers }),

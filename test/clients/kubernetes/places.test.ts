@@ -12,18 +12,18 @@ function read(annotations: Readonly<Record<string, string>>) {
     creationTimestamp: '2026-11-21T03:38:00Z',
     annotations,
   };
-  const { size, weight, limits } = judgeJob(KubeJob.parse({ metadata }), []);
-  return { size, weight, limits };
+  const { size, weight, limits, scope } = judgeJob(KubeJob.parse({ metadata }), []);
+  return { size, weight, limits, scope };
 }
 
 test('what is printed is read', () => {
-  const places = { size: 'large', weight: 4, limits: ['gpus', 'team-web'] };
+  const places = { size: 'large', weight: 4, limits: ['gpus', 'team-web'], scope: 'acme/web' };
 
   expect(read(jobAnnotations({ pinned: false, ...places }))).toEqual(places);
 });
 
 test('a runner without a size and without limits says nothing', () => {
-  expect(read(jobAnnotations({ pinned: false }))).toEqual({ size: undefined, weight: undefined, limits: undefined });
+  expect(Object.values(read(jobAnnotations({ pinned: false }))).filter((value) => value !== undefined)).toEqual([]);
 });
 
 test.each(['four', '0', '-1', '4.5', '100000', ' 4'])('a weight of %j counts as the largest', (weight) => {

@@ -5,7 +5,19 @@ import { matchesGlob } from '../../../src/config/policy/patterns.ts';
 import type { Group, Job, Limit, LiveJob } from '../../../src/planner/evidence.ts';
 import { limitsBranch } from '../../../src/planner/limits.ts';
 import { ORDINALS_SEARCHED } from '../../../src/planner/names.ts';
-import { done, group, job, live, NOW, named, planScene, row, running, type Scene } from '../../support/scenario.ts';
+import {
+  done,
+  group,
+  job,
+  live,
+  NOW,
+  named,
+  ORIGIN,
+  planScene,
+  row,
+  running,
+  type Scene,
+} from '../../support/scenario.ts';
 
 const gpus: Limit = { key: 'limit gpus', name: 'gpus', most: 2 };
 const perRepository: Limit = { key: 'runners/ci per repository', most: 1, per: 'repository' };
@@ -21,8 +33,8 @@ const served = (groups: readonly Group[], jobs: readonly Job[], liveJobs: readon
   planScene({ groups, jobs, liveJobs, application: 'mine' }).served;
 
 describe('P22 a runner takes places under the cap and under each limit, and none has more than there are', () => {
-  const one = group({ name: 'one', limits: [gpus] });
-  const two = group({ name: 'two', ...arm, limits: [gpus] });
+  const one = group({ name: 'one', covers: 'acme', limits: [gpus] });
+  const two = group({ name: 'two', covers: 'acme', ...arm, limits: [gpus] });
   const withMost = (most: number) => [one, two].map((each) => ({ ...each, limits: [{ ...gpus, most }] }));
 
   it('counts the runners of all groups that share a limit', () => {
@@ -104,8 +116,8 @@ describe('P22 a runner takes places under the cap and under each limit, and none
   describe('where another Application has a runner that says the limit', () => {
     const sinceMs = NOW - 5_000;
     const mine = live(named(one, 1), 'starting', { createdAtMs: sinceMs });
-    const light = (over: Partial<LiveJob>) =>
-      live('x', 'starting', { limits: ['gpus'], application: 'other', createdAtMs: sinceMs, ...over });
+    const theirs = { limits: ['gpus'], application: 'other', giteaUrl: ORIGIN, scope: 'acme' };
+    const light = (over: Partial<LiveJob>) => live('x', 'starting', { ...theirs, createdAtMs: sinceMs, ...over });
     const rival = (over: Partial<LiveJob> = {}, name = 'x') => light({ weight: 2, name, ...over });
     const younger = { createdAtMs: sinceMs + 1_000 };
 
@@ -125,8 +137,131 @@ describe('P22 a runner takes places under the cap and under each limit, and none
 
     it('keeps the older of the two although a job that has no runner waits before it', () => {
       const liveJobs = [live(named(one, 2), 'starting'), light(younger)];
+      const groups = withMost(1);
+      const alone = { groups: groups.slice(0, 1), jobs: [job(1), job(2)], liveJobs };
 
-      expect(served(withMost(1).slice(0, 1), [job(1), job(2)], liveJobs)).toEqual([2]);
+      expect(planScene(alone).verdicts).toEqual({ 1: `free-runner ${named(one, 2)}`, 2: 'limit' });
+      expect(served(groups, [job(1, arm), job(2)], liveJobs)).toEqual([2]);
+    });
+
+    it('opens no place for a new runner by an older runner of a group without the limit', () => {
+      const web = group({ name: 'web', covers: 'acme/web', scope: 'repo', look: 'web', maxActiveRunners: 1 });
+      const look = { jobs: [job(1), job(2)], runners: [] };
+      const own = live(named(web, 2), 'starting', { createdAtMs: NOW - 60_000, application: 'mine' });
+      const limited = { ...one, limits: [{ ...gpus, most: 1 }] };
+
+      expect(
+        planScene({
+          groups: [{ ...limited, labels: ['linux', 'gpu'] }, web],
+          application: 'mine',
+          liveJobs: [own, light({})],
+          looks: { acme: look, web: look },
+        }).verdicts,
+      ).toEqual({ 1: `free-runner ${named(web, 2)}`, 2: 'cap' });
+    });
+
+    describe('and each has some: the oldest stay, whichever jobs they are for, and none is over the limit', () => {
+      const heavy = group({ name: 'heavy', covers: 'acme', labels: ['heavy'], weight: 3 });
+      const applications = { mine: [one], other: [two, heavy] };
+      /** Names of the runners that both Applications keep. */
+      const keptOf = (most: number, ...all: readonly (readonly [of: Group, id: number, ageS: number])[]) => {
+        const limits = [{ ...gpus, most }];
+        const liveJobs = all.map(([of, id, ageS]) => {
+          const application = of === one ? 'mine' : 'other';
+          return light({ name: named(of, id), createdAtMs: NOW - ageS * 1000, application, weight: of.weight ?? 1 });
+        });
+        return Object.entries(applications).flatMap(([application, own]) => {
+          const jobs = all.flatMap(([of, id]) => (own.includes(of) ? job(id, { labels: of.labels }) : []));
+          return planScene({ groups: own.map((of) => ({ ...of, limits })), application, jobs, liveJobs }).names;
+        });
+      };
+
+      it('the first and the third by age are of one Application: it keeps one', () => {
+        expect(keptOf(2, [one, 2, 60], [two, 3, 40], [one, 1, 20])).toHaveLength(2);
+        expect(keptOf(3, [one, 2, 60], [two, 3, 40], [one, 1, 20])).toHaveLength(3);
+      });
+
+      it('one that weighs too much makes room for a younger one', () => {
+        expect(keptOf(3, [one, 1, 60], [heavy, 3, 40], [one, 4, 20])).toEqual([named(one, 1), named(one, 4)]);
+      });
+
+      it('in any mix', () => {
+        const runner = fc.tuple(fc.constantFrom(one, two), fc.integer({ min: 1, max: 200 }));
+        fc.assert(
+          fc.property(fc.array(runner, { maxLength: 8 }), fc.integer({ min: 1, max: 6 }), (runners, most) => {
+            const all = runners.map(([of, ageS], nth) => [of, nth + 1, ageS] as const);
+
+            expect(keptOf(most, ...all)).toHaveLength(Math.min(most, all.length));
+          }),
+        );
+      });
+    });
+
+    describe('which is no hostage of others: it counts only', () => {
+      const working = (over: Partial<LiveJob>) => rival({ state: 'running', pinned: true, ...over });
+
+      it.each<[string, Partial<LiveJob>, readonly number[]]>([
+        ['on the same Gitea', { giteaUrl: 'https://evil.example.com' }, [1]],
+        ['when its Gitea is known', { giteaUrl: '' }, [1]],
+        ['for a scope of the same owner', { scope: 'evil' }, [1]],
+        ['for a scope of the same owner, not for all of Gitea', { scope: '*' }, [1]],
+        ['for a scope of the same owner: one of its repositories is one', { scope: 'Acme/web' }, []],
+        ['for a scope of the same owner, or else a CI job of that one', { scope: '', repository: 'evil/acme' }, [1]],
+        ['for a scope of the same owner, or else a CI job of that one', { scope: '', repository: 'acme/web' }, []],
+        ['for such a scope, unless it is of this Application', { application: 'mine', giteaUrl: 'https://other' }, []],
+      ])('%s', (_, over, ids) => {
+        const { scope, ...rest } = working(over);
+
+        expect(served([one], [job(1)], [scope === '' ? rest : { ...rest, ...(scope && { scope }) }])).toEqual(ids);
+      });
+
+      it('for one owner of several that share the limit', () => {
+        const groups = [one, { ...two, covers: 'other/app' }];
+
+        expect(served(groups, [job(1)], [working({ scope: 'other' })])).toEqual([]);
+      });
+
+      it('for all of Gitea where the group is for all of it', () => {
+        const global = group({ limits: [gpus] });
+
+        expect(served([global], [job(1)], [working({ scope: '*' })])).toEqual([]);
+        expect(served([global], [job(1)], [working({})])).toEqual([1]);
+      });
+
+      it('with as many places as our own limit has', () => {
+        const heavy = { weight: 10_000, createdAtMs: NOW - 6_000 };
+
+        expect(served([one], [job(1)], [mine, light(heavy)])).toEqual([]);
+        expect(served([one], [job(1)], [mine, light({ ...heavy, createdAtMs: NOW - 1_000 })])).toEqual([1]);
+      });
+
+      it('while it can be expected to come: one spawn timeout, and twelve while its pod starts', () => {
+        const servedBeside = (ageMs: number, over: Partial<LiveJob>) =>
+          served([one], [job(1)], [rival({ createdAtMs: NOW - ageMs, ...over })]);
+        const stuck = { trouble: { reason: 'Unschedulable' } };
+        const idle = { state: 'running' } as const;
+
+        for (const over of [stuck, idle]) {
+          expect(servedBeside(299_999, over)).toEqual([]);
+          expect(servedBeside(300_000, over)).toEqual([1]);
+        }
+        expect(servedBeside(3_599_999, {})).toEqual([]);
+        expect(servedBeside(3_600_000, {})).toEqual([1]);
+        expect(servedBeside(900_000, { ...idle, runningSinceMs: NOW - 299_999 })).toEqual([]);
+      });
+
+      it('while it can be expected to come, and so do ours: an idle runner of ours makes room after that time', () => {
+        const idle = live(named(one, 1), 'running', { createdAtMs: NOW - 300_000 });
+        const kept = planScene({ groups: [one], jobs: [job(7)], liveJobs: [idle, rival()], application: 'mine' });
+
+        expect(kept.names).toEqual([]);
+      });
+
+      it('and says which one it is, and of which Application', () => {
+        const [held] = planScene({ groups: [one], jobs: [job(1)], liveJobs: [working({})], application: 'mine' }).jobs;
+
+        expect(held).toMatchObject({ because: 'limit', limit: { others: [{ name: 'x', application: 'other' }] } });
+      });
     });
 
     it('starts none for its place, and takes of younger ones only what they weigh', () => {

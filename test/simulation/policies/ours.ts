@@ -5,7 +5,7 @@ import type { Evidence, Group } from '../../../src/planner/evidence.ts';
 import { parseRunnerName } from '../../../src/planner/names.ts';
 import { plan } from '../../../src/planner/plan.ts';
 import { type GroupSpec, isInTrouble } from '../history.ts';
-import { lookKey } from '../look.ts';
+import { coversOf, lookKey } from '../look.ts';
 import { type Commit, specIn } from '../stage.ts';
 import type { Generator } from './policy.ts';
 
@@ -63,6 +63,7 @@ function ours(seesJobs: boolean): Generator {
 /** A history's group as the planner is given it. */
 export function toPlanned(spec: GroupSpec, { template }: Commit): Group {
   const { scope } = spec;
+  const covers = coversOf(scope);
   return {
     namespace: 'runners',
     name: spec.name,
@@ -82,7 +83,7 @@ export function toPlanned(spec: GroupSpec, { template }: Commit): Group {
     pendingDeadlineMs: spec.pendingDeadlineS * 1000,
     priorityTiers: spec.priorityTiers,
     ...(spec.keepFailedS !== undefined && { keepFailedMs: spec.keepFailedS * 1000 }),
-    ...(scope.kind !== 'global' && { covers: scope.kind === 'repo' ? scope.repo : scope.owner }),
+    ...(covers !== undefined && { covers }),
     templateHash: `${template}${spec.size ?? ''}`,
   };
 }

@@ -54,6 +54,16 @@ function reader(owns = false): Reader {
 }
 
 describe('what a person may not read', () => {
+  it('is no Job of another Application under a limit, and an owner of the group sees it', () => {
+    const others = [{ name: 'gpu-1', application: 'team-b' }];
+    const shown = figures({
+      jobs: [held(job(1), { because: 'limit', group: GROUP, limit: { name: 'gpus', most: 3, others }, position: 1 })],
+    });
+
+    expect(JSON.stringify(jobFor(shown, reader(), 1))).not.toMatch(/gpu-1|team-b/);
+    expect(JSON.stringify(jobFor(shown, reader(true), 1))).toContain('gpu-1 (Application team-b)');
+  });
+
   it('is not named by his own jobs: whose turn is next, who holds a place, where the labels are', () => {
     const named = { ...GROUP, origin: 'o', templateHash: 'h' };
     const [runner, kept] = [9, 8].map((id) => runnerName('', named, { id, attempt: 1 }, 0)) as [string, string];
