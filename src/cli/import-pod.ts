@@ -1,9 +1,10 @@
 /** A pod with a runner, as Deployments and ScaledJobs have it, and the runner's own config.yaml -> the fields of a RunnerGroup. */
 import * as z from 'zod';
 import { NEWER_KEYS, OWNED_KEYS, RunnerConfigKeys } from '../config/runnergroup/runner-config.ts';
-import { parseLabel } from '../config/runnergroup/words.ts';
+import { DOCKER_IMAGE, parseLabel, RUNNER_IMAGE } from '../config/runnergroup/words.ts';
 import { REGISTRATION_SECRET } from '../shared/installed/names.ts';
 import { durationMs, readList } from './flags/readers.ts';
+import { lostNote, mayBeSecret } from './import-template.ts';
 
 const KeyRef = z.looseObject({ name: z.string(), key: z.string() });
 const Variable = z.looseObject({
@@ -15,43 +16,62 @@ const Container = z.looseObject({
   name: z.string(),
   image: z.string().default(''),
   env: z.array(Variable).default([]),
+  volumeMounts: z.array(z.looseObject({ name: z.string(), mountPath: z.string() })).default([]),
   resources: z.looseObject({ requests: z.unknown().optional(), limits: z.unknown().optional() }).optional(),
+});
+const Volume = z.looseObject({
+  name: z.string(),
+  configMap: z.looseObject({ name: z.string() }).optional(),
+  secret: z
+    .looseObject({
+      secretName: z.string(),
+      items: z.array(z.looseObject({ key: z.string(), path: z.string() })).default([]),
+    })
+    .optional(),
 });
 export const PodSpec = z.looseObject({
   containers: z.array(Container).min(1),
   initContainers: z.array(Container).default([]),
-  volumes: z
-    .array(z.looseObject({ name: z.string(), configMap: z.looseObject({ name: z.string() }).optional() }))
-    .default([]),
+  volumes: z.array(Volume).default([]),
   serviceAccountName: z.string().optional(),
 });
-export type PodSpec = z.output<typeof PodSpec>;
+export const Pod = z.looseObject({
+  metadata: z
+    .looseObject({
+      labels: z.record(z.string(), z.unknown()).optional(),
+      annotations: z.record(z.string(), z.unknown()).optional(),
+    })
+    .optional(),
+  spec: PodSpec,
+});
+export type Pod = z.output<typeof Pod>;
+type PodSpec = z.output<typeof PodSpec>;
 type Container = z.output<typeof Container>;
 
-/** Fields of a pod that mean the same in `podTemplate`. */
-const CARRIED = [
-  'nodeSelector',
-  'tolerations',
-  'affinity',
-  'topologySpreadConstraints',
-  'imagePullSecrets',
-  'runtimeClassName',
-  'hostAliases',
-  'dnsConfig',
-  'priorityClassName',
-] as const;
-
-/** Variables that the runner's image reads, and that we set. */
-const OURS = /^(?:GITEA_|DOCKER_|CONFIG_FILE$|ACT_)/;
-/** Variables whose plain values may be secrets: they are not for Git. */
-const MAY_BE_SECRET = /token|secret|passw|credential|private|api_?key|access_?key|auth/i;
+/** Told by fields of the RunnerGroup, or of the old pod's docker: they mean nothing in a pod of ours. */
+const HANDLED = new Set([
+  'GITEA_INSTANCE_URL',
+  'GITEA_RUNNER_REGISTRATION_TOKEN',
+  'GITEA_RUNNER_REGISTRATION_TOKEN_FILE',
+  'GITEA_RUNNER_LABELS',
+  'GITEA_RUNNER_NAME',
+  'GITEA_RUNNER_EPHEMERAL',
+  'CONFIG_FILE',
+  'DOCKER_HOST',
+  'DOCKER_CERT_PATH',
+  'DOCKER_TLS_VERIFY',
+  'DOCKER_TLS_CERTDIR',
+]);
 
 function isPlainSecret({ name, value }: Container['env'][number]): boolean {
-  return value !== undefined && (MAY_BE_SECRET.test(name) || /:\/\/[^/\s]*@/.test(value));
+  return value !== undefined && mayBeSecret(name, value);
 }
 
-/** Undefined: no container of this pod is a Gitea runner. `file`: its config.yaml, whose labels come first in the runner, too. */
-export function fromPod(pod: PodSpec, file?: FromRunnerFile) {
+/**
+ * Undefined: no container of this pod is a Gitea runner. `file`: its config.yaml, whose labels come first in the runner, too.
+ * `podTemplate` is all that the old pod has and no other field tells: `fittingTemplate` takes away what a runner cannot have.
+ */
+export function fromPod({ metadata, spec: pod }: Pod, file?: FromRunnerFile) {
   const runner = pod.containers.find(isRunner);
   if (!runner) return undefined;
   const variable = (name: string): Container['env'][number] | undefined =>
@@ -61,8 +81,12 @@ export function fromPod(pod: PodSpec, file?: FromRunnerFile) {
   const written = ofFile.length > 0 ? ofFile : readList(variable('GITEA_RUNNER_LABELS')?.value ?? '');
   const { kept: labels, note } = ofDefaultRunner(written.map((label) => label.trim()));
   const [containerMode, why] = modeOf(pod, runner, labels);
-  const { name, key } = token?.valueFrom?.secretKeyRef ?? { name: REGISTRATION_SECRET, key: 'registration-token' };
+  const secretRef =
+    token?.valueFrom?.secretKeyRef ??
+    secretOfFile(pod, runner, variable('GITEA_RUNNER_REGISTRATION_TOKEN_FILE')?.value);
+  const { name, key } = secretRef ?? { name: REGISTRATION_SECRET, key: 'registration-token' };
   const gitea = variable('GITEA_INSTANCE_URL')?.value?.trim();
+  const { requests, limits, ...resources } = runner.resources ?? {};
   return {
     gitea: gitea !== undefined && /^https?:\/\/[^\s<>{}$?#@]+$/.test(gitea) ? gitea : undefined,
     spec: filled({
@@ -72,7 +96,11 @@ export function fromPod(pod: PodSpec, file?: FromRunnerFile) {
       defaultLabels: labels.length > 0 ? false : undefined,
       containerMode,
       registrationToken: { secretRef: { name, key } },
-      ...partsOf(pod, runner),
+      resources: filled({ requests: asTexts(requests), limits: asTexts(limits) }),
+      podTemplate: filled({
+        metadata: filled({ labels: metadata?.labels, annotations: metadata?.annotations }),
+        spec: templateOf(pod, { ...runner, resources }, containerMode, file),
+      }),
     }),
     notes: [
       ...why,
@@ -83,15 +111,62 @@ export function fromPod(pod: PodSpec, file?: FromRunnerFile) {
   };
 }
 
-function partsOf(pod: PodSpec, runner: Container): Readonly<Record<string, unknown>> {
-  const { requests, limits } = runner.resources ?? {};
-  const isSaid = ({ value, valueFrom }: Container['env'][number]) => (value ?? valueFrom) !== undefined;
-  const env = runner.env.filter((each) => !OURS.test(each.name) && isSaid(each) && !isPlainSecret(each));
-  const spec = filled({
-    ...Object.fromEntries(CARRIED.map((field) => [field, pod[field]])),
-    containers: env.length > 0 ? [{ name: 'runner', env }] : undefined,
+/** The Secret behind a file in a volume. */
+function secretOfFile({ volumes }: PodSpec, { volumeMounts }: Container, file: string | undefined) {
+  if (file === undefined) return undefined;
+  for (const { name, mountPath } of volumeMounts) {
+    const folder = `${mountPath.replace(/\/$/, '')}/`;
+    const secret = volumes.find((volume) => volume.name === name)?.secret;
+    if (!secret || !file.startsWith(folder)) continue;
+    const path = file.slice(folder.length);
+    return { name: secret.secretName, key: secret.items.find((item) => item.path === path)?.key ?? path };
+  }
+  return undefined;
+}
+
+/** Of a pod: what has a note of its own, and what our pods set in any case. */
+const NOT_OF_THE_TEMPLATE = [
+  'containers',
+  'initContainers',
+  'volumes',
+  'securityContext',
+  'serviceAccountName',
+  'restartPolicy',
+];
+
+function templateOf(pod: PodSpec, runner: Container, mode: Mode, file: FromRunnerFile | undefined) {
+  const docker = dockerOf(pod, runner);
+  const others = pod.initContainers.filter((each) => each !== docker);
+  const parts = Object.entries(pod).filter(([field]) => !NOT_OF_THE_TEMPLATE.includes(field));
+  return filled({
+    ...Object.fromEntries(parts),
+    volumes: pod.volumes.filter((volume) => !isElsewhere(volume, file)),
+    containers: named([{ ...ourContainer(runner), name: 'runner' }]),
+    initContainers: [
+      ...(docker && mode === 'dind' ? named([{ ...ourContainer(docker), name: 'docker' }]) : []),
+      ...others.map((container) => filled({ ...container, env: container.env.filter((each) => !isPlainSecret(each)) })),
+    ],
   });
-  return { resources: filled({ requests: asTexts(requests), limits: asTexts(limits) }), podTemplate: filled({ spec }) };
+}
+
+/** Persistent volumes have a note, and the keys of a config.yaml that was read are fields. */
+function isElsewhere(volume: PodSpec['volumes'][number], file: FromRunnerFile | undefined): boolean {
+  return 'persistentVolumeClaim' in volume || (file !== undefined && volume.configMap?.name === file.configMap);
+}
+
+/** Our image and security stay. A variable without a value is none. */
+function ourContainer({ image: _image, securityContext: _security, env, ...others }: Container) {
+  const isSaid = ({ value, valueFrom }: Container['env'][number]) => (value ?? valueFrom) !== undefined;
+  return { ...others, env: env.filter((each) => !HANDLED.has(each.name) && isSaid(each) && !isPlainSecret(each)) };
+}
+
+/** Without those that say nothing but their name. */
+function named(containers: readonly Readonly<Record<string, unknown>>[]): readonly Readonly<Record<string, unknown>>[] {
+  return containers.map(filled).filter((container) => Object.keys(container).length > 1);
+}
+
+function dockerOf(pod: PodSpec, runner: Container): Container | undefined {
+  return [...pod.containers, ...pod.initContainers].find((each) => each !== runner && DOCKER_IMAGE.test(each.image));
 }
 
 /** Kubernetes takes `cpu: 0.5`; a quantity here is a string or a whole number. */
@@ -106,19 +181,28 @@ function withoutContainers(spec: Readonly<Record<string, unknown>>, mode: Mode):
   return mode === 'host' ? { ...spec, runnerConfig: others } : spec;
 }
 
-const RUNNER_IMAGE = /(?:^|\/)(?:act[_-]runner|gitea-act-runner|gitea\/runner)(?:[:@]|$)/;
-
 function isRunner({ image, env }: Container): boolean {
   return RUNNER_IMAGE.test(image) || env.some(({ name }) => name === 'GITEA_INSTANCE_URL');
+}
+
+/** Runners of other forges, by their images. */
+const OF_OTHERS: readonly (readonly [RegExp, string])[] = [
+  [/forgejo/i, "Forgejo's"],
+  [/github-runner|actions-runner|actions\/runner/i, "GitHub's"],
+];
+
+/** Whose runner a pod is that has none of Gitea. */
+export function otherForge({ containers }: Pick<PodSpec, 'containers'>): string | undefined {
+  if (containers.some(isRunner)) return undefined;
+  return OF_OTHERS.find(([image]) => containers.some((each) => image.test(each.image)))?.[1];
 }
 
 type Mode = 'dind-rootless' | 'dind' | 'host';
 
 function modeOf(pod: PodSpec, runner: Container, labels: readonly string[]): readonly [Mode, readonly string[]] {
-  const others = [...pod.containers, ...pod.initContainers].filter((each) => each !== runner);
   const usesSocket = pod.volumes.some((volume) => JSON.stringify(volume).includes('docker.sock'));
   if (runner.image.includes('dind-rootless')) return ['dind-rootless', []];
-  if (others.some(({ image }) => /(?:^|\/)docker[:@]/.test(image))) return ['dind', []];
+  if (dockerOf(pod, runner)) return ['dind', []];
   if (runner.image.includes('dind')) return ['dind', []];
   if (usesSocket)
     return ['dind-rootless', ['The docker socket of the node is not mounted: each runner has a dockerd of its own.']];
@@ -128,21 +212,24 @@ function modeOf(pod: PodSpec, runner: Container, labels: readonly string[]): rea
 
 function notesOf(pod: PodSpec, runner: Container, tokenIsWritten: boolean, hasFile: boolean): readonly string[] {
   const volumes = pod.volumes.filter((volume) => 'persistentVolumeClaim' in volume).map(({ name }) => name);
-  const secrets = runner.env.filter((each) => !OURS.test(each.name) && isPlainSecret(each)).map(({ name }) => name);
-  const others = pod.containers.filter((each) => each !== runner && !/(?:^|\/)docker[:@]/.test(each.image));
+  const env = [...pod.containers, ...pod.initContainers].flatMap((container) => container.env);
+  const secrets = env.filter((each) => !HANDLED.has(each.name) && isPlainSecret(each)).map(({ name }) => name);
+  const docker = dockerOf(pod, runner);
+  const images = [runner, ...(docker ? [docker] : [])].map(({ image }) => image).filter((image) => image !== '');
+  const others = pod.containers.filter((each) => each !== runner && each !== docker);
   const notes = [
     tokenIsWritten &&
       `The registration token stood in the manifest: revoke it, and put a new one into the Secret ${REGISTRATION_SECRET}.`,
     secrets.length > 0 &&
       `Plain values that may be secrets are not carried over: ${secrets.join(', ')}. Put them into a Secret.`,
-    runner.image !== '' && `The image ${runner.image} is not carried over: runners have the image of this version.`,
+    images.length > 0 && `Images are not carried over (${images.join(', ')}): runners have those of this version.`,
     volumes.length > 0 &&
       `Persistent volumes are not carried over (${volumes.join(', ')}): runners end with their CI job. See docs/cache.md.`,
     others.length > 0 &&
-      `Containers beside the runner are not carried over (${others.map(({ name }) => name).join(', ')}): add them to podTemplate.`,
+      `Containers beside the runner are not carried over (${others.map(({ name }) => name).join(', ')}): add each to podTemplate.spec.initContainers, with restartPolicy: Always.`,
     pod.serviceAccountName !== undefined &&
       `serviceAccountName ${pod.serviceAccountName} is not carried over: a policy must allow it (docs/policy.md).`,
-    ('securityContext' in pod || 'securityContext' in runner) &&
+    [pod, runner, docker ?? {}].some((part) => 'securityContext' in part) &&
       'securityContext is not carried over: containerMode and securityProfile set it.',
     !hasFile &&
       runner.env.some(({ name }) => name === 'CONFIG_FILE') &&
@@ -168,24 +255,43 @@ const SILENT = new Set(['runner.labels', 'runner.capacity', 'runner.timeout', 'r
 const OF_THE_MACHINE = ['runner.envs', 'runner.env_file', 'cache.dir', 'cache.host', 'cache.port'];
 const LEFT_OUT = new Set([...Object.keys(OWNED_KEYS), ...Object.keys(NEWER_KEYS), ...OF_THE_MACHINE]);
 
-/** Undefined: this is no config.yaml of a runner. */
-export function fromRunnerFile(value: unknown) {
+/** Values with places, addresses and networks of the old pod. */
+const OF_THE_OLD_POD: Readonly<Record<string, (value: unknown) => boolean>> = {
+  'container.options': (value) =>
+    /(?:^|\s)(?:-[ve]|--(?:volume|mount|env|network|net|link|device|add-host))/.test(String(value)),
+  'container.valid_volumes': () => true,
+  'container.network': (value) => !['host', 'bridge', 'none'].includes(String(value)),
+};
+
+/** What becomes of a key of a config.yaml. `silent`: it says nothing, or another field tells it. */
+function fateOf(section: string, key: string, of: unknown): 'kept' | 'silent' | 'old' | 'lost' {
+  const name = `${section}.${key}`;
+  const isLeftOut = LEFT_OUT.has(name);
+  if (of === '' || SILENT.has(name) || (of === false && isLeftOut)) return 'silent';
+  if (OF_THE_OLD_POD[name]?.(of)) return 'old';
+  const isKey = RunnerConfigKeys.safeParse({ [section]: { [key]: of } }).success;
+  return isKey && !isLeftOut && !LEFT_OUT.has(section) ? 'kept' : 'lost';
+}
+
+/** Undefined: this is no config.yaml of a runner. @param configMap where it was found */
+export function fromRunnerFile(value: unknown, configMap: string) {
   const read = RunnerFile.safeParse(value);
   if (!read.success) return undefined;
   const { labels, capacity, timeout } = read.data.runner;
   const kept: Record<string, Record<string, unknown>> = {};
+  const old: string[] = [];
   const lost: string[] = [];
   for (const [section, keys] of Object.entries(read.data)) {
     for (const [key, of] of Object.entries(filled(Section.safeParse(keys).data ?? {}))) {
       const name = `${section}.${key}`;
-      const isLeftOut = LEFT_OUT.has(name);
-      if (of === '' || SILENT.has(name) || (of === false && isLeftOut)) continue;
-      const isKey = RunnerConfigKeys.safeParse({ [section]: { [key]: of } }).success;
-      if (isKey && !isLeftOut && !LEFT_OUT.has(section)) kept[section] = { ...kept[section], [key]: of };
-      else lost.push(name);
+      const fate = fateOf(section, key, of);
+      if (fate === 'kept') kept[section] = { ...kept[section], [key]: of };
+      if (fate === 'lost') lost.push(name);
+      if (fate === 'old') old.push(lostNote(name, of, 'it names places, addresses or networks of the old pod'));
     }
   }
   return {
+    configMap,
     labels: labels ?? [],
     /** CI jobs that one runner took at once. */
     capacity: capacity ?? 1,
@@ -193,7 +299,10 @@ export function fromRunnerFile(value: unknown) {
       activeDeadlineSeconds: Math.round(durationMs(timeout ?? '') / 1000) || undefined,
       runnerConfig: kept,
     }),
-    notes: lost.length > 0 ? [`Of the runner's config.yaml these are not carried over: ${lost.join(', ')}.`] : [],
+    notes: [
+      ...old,
+      ...(lost.length > 0 ? [`Of the runner's config.yaml these are not carried over: ${lost.join(', ')}.`] : []),
+    ],
   };
 }
 

@@ -13,14 +13,23 @@ import type { ExitCode, Io } from '../shared/io.ts';
 import { count, printable } from '../shared/printable.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import { readList } from './flags/readers.ts';
-import { type FromRunnerFile, filled, fromPod, fromRunnerFile, ofDefaultRunner, PodSpec } from './import-pod.ts';
+import {
+  type FromRunnerFile,
+  filled,
+  fromPod,
+  fromRunnerFile,
+  ofDefaultRunner,
+  otherForge,
+  Pod,
+} from './import-pod.ts';
+import { fittingTemplate } from './import-template.ts';
 import { toScope, type WhoseJobs } from './init/answers.ts';
 
 /** Of one file, as for RunnerGroups. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
 /** One RunnerGroup for each object that starts Gitea runners; notes stand above it as comments. @throws Failure exit 2 */
-export function importGroups(files: readonly string[], flags: FlagsOf<'import'>, io: Io): ExitCode {
+export async function importGroups(files: readonly string[], flags: FlagsOf<'import'>, io: Io): Promise<ExitCode> {
   const owner = flagValue('owner', flags, io);
   const word = flagValue('scope', flags, io);
   const isSaid = owner !== undefined || word === 'global';
@@ -29,7 +38,9 @@ export function importGroups(files: readonly string[], flags: FlagsOf<'import'>,
   const namespace = flagValue('groupNamespace', flags, io);
   const objects = files.flatMap((file) => read(file, io));
   const found = objects.flatMap((object) => fromObject(object, known, objects) ?? []);
+  const foreign = objects.flatMap((object) => ofOtherForge(object) ?? []);
   if (found.length === 0) {
+    if (foreign[0] !== undefined) throw new Failure('GR-IMPORT-02', 2, `import: ${foreign.join(' ')}`);
     const ofArc = z.looseObject({ githubConfigUrl: z.string() });
     const why = objects.some((object) => ofArc.safeParse(object).success)
       ? `${files.join(', ')} has values of ARC, which say nothing of Gitea. Start with 'gitea-runners init': maxRunners is maxActiveRunners, minRunners is minIdleRunners, and the scale set's name is a label.`
@@ -39,13 +50,14 @@ export function importGroups(files: readonly string[], flags: FlagsOf<'import'>,
   const missing = new Set(found.flatMap((each) => each.missing));
   if (missing.size > 0)
     throw new Failure('GR-IMPORT-03', 2, `import: ${[...missing].join(', ')} must be given: no file says it.`);
-  const made = found.map((each) => textOf(inNamespace(namespace, each)));
+  const made = await Promise.all(found.map(async (each) => textOf(await withTemplate(inNamespace(namespace, each)))));
   const bad = made.flatMap(({ problem }) => problem ?? []);
   if (bad.length === found.length) throw new Failure('GR-IMPORT-04', 2, bad.join('\n'));
   io.out(made.map(({ text }) => text).join('---\n'));
   io.err(
     `${count(found.length - bad.length, 'RunnerGroup')}. What was not carried over stands above each as a comment.\n`,
   );
+  for (const sentence of foreign) io.err(`warning: ${sentence}\n`);
   for (const problem of bad) io.err(`warning: ${problem} It is printed as a comment.\n`);
   return 0;
 }
@@ -68,12 +80,34 @@ function read(file: string, io: Io): readonly unknown[] {
       const [error] = document.errors;
       if (error) throw new Error(error.message.split('\n')[0]?.replace(/:$/, ''));
       const object: unknown = document.toJS({ maxAliasCount: 100 });
-      return List.safeParse(object).data?.items ?? [object];
+      return (List.safeParse(object).data?.items ?? [object]).map(withoutNulls);
     });
   } catch (error) {
     const why = WORDS.get(systemCode(error)) ?? (error instanceof Error ? error.message : 'it cannot be read');
     throw new Failure('GR-IMPORT-01', 2, `import ${file}: ${printable(why)}.`);
   }
+}
+
+/** Kubernetes reads null as absent. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.filter((each) => each !== null).map(withoutNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).filter(([, entry]) => entry !== null);
+  return Object.fromEntries(entries.map(([key, entry]) => [key, withoutNulls(entry)]));
+}
+
+/** The group with what of its podTemplate a runner can have; what is lost is told. The operator's has none. */
+async function withTemplate(group: ImportedGroup): Promise<ImportedGroup> {
+  const { metadata, spec, notes } = group;
+  if (!spec['podTemplate']) return group;
+  const written = { name: dnsLabelOf(metadata.name), namespace: metadata.namespace ?? '' };
+  const fitting = await fittingTemplate(written, spec);
+  const { podTemplate: _written, authToken, ...others } = spec;
+  return {
+    ...group,
+    spec: filled({ ...others, podTemplate: fitting.podTemplate, authToken }),
+    notes: [...notes, ...fitting.notes],
+  };
 }
 
 /** An object without a namespace goes to ours, and a Secret is read in its own namespace only: the installation's are there. */
@@ -132,25 +166,39 @@ const Metadata = z.looseObject({ name: z.string(), namespace: z.string().optiona
 const Workload = z.looseObject({
   kind: z.enum(['Deployment', 'StatefulSet', 'DaemonSet']),
   metadata: Metadata,
-  spec: z.looseObject({ replicas: z.int().default(1), template: z.looseObject({ spec: PodSpec }) }),
+  spec: z.looseObject({ replicas: z.int().optional(), template: Pod }),
 });
+
+/** Of ScaledJobs and ScaledObjects, with KEDA's own defaults (keda.sh, specifications of both). */
+const Scaling = z.looseObject({
+  maxReplicaCount: z.int().default(100),
+  minReplicaCount: z.int().default(0),
+  triggers: z.array(
+    z.looseObject({
+      type: z.string(),
+      metadata: z.record(z.string(), z.coerce.string()).default({}),
+      authenticationRef: z.looseObject({ name: z.string() }).optional(),
+    }),
+  ),
+});
+type Scaling = z.output<typeof Scaling>;
 
 const ScaledJob = z.looseObject({
   kind: z.literal('ScaledJob'),
   metadata: Metadata,
-  spec: z.looseObject({
-    jobTargetRef: z.looseObject({ template: z.looseObject({ spec: PodSpec }) }),
-    // KEDA's own defaults (keda.sh, ScaledJob specification).
-    maxReplicaCount: z.int().default(100),
-    minReplicaCount: z.int().default(0),
-    triggers: z.array(
-      z.looseObject({
-        type: z.string(),
-        metadata: z.record(z.string(), z.coerce.string()).default({}),
-        authenticationRef: z.looseObject({ name: z.string() }).optional(),
-      }),
-    ),
-  }),
+  spec: Scaling.extend({ jobTargetRef: z.looseObject({ template: Pod }) }),
+});
+
+const Target = z.looseObject({ kind: z.string().default('Deployment'), name: z.string() });
+const ScaledObject = z.looseObject({
+  kind: z.literal('ScaledObject'),
+  metadata: Metadata,
+  spec: Scaling.extend({ scaleTargetRef: Target }),
+});
+const Autoscaler = z.looseObject({
+  kind: z.literal('HorizontalPodAutoscaler'),
+  metadata: Metadata,
+  spec: z.looseObject({ scaleTargetRef: Target, minReplicas: z.int().default(0), maxReplicas: z.int() }),
 });
 
 const TriggerAuthentication = z.looseObject({
@@ -166,14 +214,34 @@ const OperatorGroup = z.looseObject({
   spec: z.record(z.string(), z.unknown()),
 });
 
-/** Undefined: nothing in this object is about runners of Gitea. */
+/** Undefined: nothing in this object is about runners of Gitea. @throws Failure exit 2: it is, and a field cannot be read */
 function fromObject(object: unknown, known: Known, beside: readonly unknown[]): ImportedGroup | undefined {
   const workload = Workload.safeParse(object);
   if (workload.success) return fromWorkload(workload.data, known, beside);
   const scaled = ScaledJob.safeParse(object);
   if (scaled.success) return fromScaledJob(scaled.data, known, beside);
   const group = OperatorGroup.safeParse(object);
-  return group.success ? fromOperator(group.data, known) : undefined;
+  if (group.success) return fromOperator(group.data, known);
+  refuseUnreadable(object, workload.error);
+  return undefined;
+}
+
+/** @throws Failure exit 2: a workload of Kubernetes that seems to have a runner, and has a field of another type. */
+function refuseUnreadable(object: unknown, { issues: [issue] }: z.ZodError): void {
+  const seen = z.looseObject({ kind: Workload.shape.kind, metadata: Metadata }).safeParse(object).data;
+  if (!seen || !issue || !/GITEA_INSTANCE_URL|act[_-]runner|gitea\/runner/.test(JSON.stringify(object))) return;
+  const what = `${seen.kind} ${seen.metadata.name}: ${issue.path.join('.')}`;
+  throw new Failure('GR-IMPORT-01', 2, `import: ${printable(what)} cannot be read: ${printable(issue.message)}.`);
+}
+
+/** A sentence about an object that starts runners of another forge. */
+function ofOtherForge(object: unknown): string | undefined {
+  const scaled = ScaledJob.safeParse(object).data;
+  const workload = Workload.safeParse(object).data;
+  const found = scaled ?? workload;
+  const whose = otherForge((scaled?.spec.jobTargetRef ?? workload?.spec)?.template.spec ?? { containers: [] });
+  if (!found || whose === undefined) return undefined;
+  return `${found.kind} ${printable(found.metadata.name)} starts ${whose} runner, which does not register at Gitea: it is not served.`;
 }
 
 /** The object of this kind and name in the files. Namespaces are not compared: manifests often leave them out. */
@@ -183,12 +251,12 @@ function named(kind: string, name: string | undefined, beside: readonly unknown[
 }
 
 /** The runner's config.yaml in a ConfigMap that the pod mounts. */
-function fileOf({ volumes }: PodSpec, beside: readonly unknown[]): FromRunnerFile | undefined {
+function fileOf({ spec: { volumes } }: Pod, beside: readonly unknown[]): FromRunnerFile | undefined {
   const maps = z.looseObject({ data: z.record(z.string(), z.string()) });
   for (const { configMap } of volumes) {
     for (const text of Object.values(maps.safeParse(named('ConfigMap', configMap?.name, beside)).data?.data ?? {})) {
       try {
-        const file = fromRunnerFile(parse(text, { logLevel: 'silent', maxAliasCount: 100 }));
+        const file = fromRunnerFile(parse(text, { logLevel: 'silent', maxAliasCount: 100 }), configMap?.name ?? '');
         if (file) return file;
       } catch {
         // It is no YAML.
@@ -198,48 +266,100 @@ function fileOf({ volumes }: PodSpec, beside: readonly unknown[]): FromRunnerFil
   return undefined;
 }
 
-function fromWorkload({ kind, metadata, spec }: z.output<typeof Workload>, known: Known, beside: readonly unknown[]) {
-  const file = fileOf(spec.template.spec, beside);
-  const pod = fromPod(spec.template.spec, file);
+function fromWorkload(
+  { kind, metadata, spec }: z.output<typeof Workload>,
+  known: Known,
+  beside: readonly unknown[],
+): ImportedGroup | undefined {
+  const file = fileOf(spec.template, beside);
+  const pod = fromPod(spec.template, file);
   if (!pod) return undefined;
-  const gitea = known.gitea ?? pod.gitea;
+  const scaler = scalerOf(kind, metadata.name, beside);
+  const keda = fromKeda(scaler?.kind === 'ScaledObject' ? scaler.spec : undefined, beside);
+  const scope = known.scope ?? keda.scope;
+  const gitea = known.gitea ?? pod.gitea ?? keda.gitea;
+  const { replicas = 1 } = spec;
   const capacity = file?.capacity ?? 1;
-  const cap = kind === 'DaemonSet' ? 10 : Math.max(1, spec.replicas) * capacity;
+  const times = file ? `, times the capacity of a runner, ${capacity}` : '';
+  const more = file ? '' : ` If the runner's capacity was more than 1, multiply it.`;
+  const cap = scaler ? maxOf(scaler) : kind === 'DaemonSet' ? 10 : Math.max(1, replicas);
+  const count = scaler
+    ? `${scaler.kind} ${scaler.metadata.name} says it: ${cap}`
+    : `the number of replicas, ${spec.replicas ?? '1 where none is written'}`;
   return {
     metadata,
     spec: filled({
-      ...known.scope,
+      ...scope,
       gitea: gitea && { url: gitea },
-      maxActiveRunners: cap,
+      maxActiveRunners: kind === 'DaemonSet' ? cap : cap * capacity,
+      minIdleRunners: (scaler && minOf(scaler)) || undefined,
+      ...keda.spec,
       ...pod.spec,
-      authToken: AUTH_TOKEN,
+      authToken: keda.authToken,
     }),
     notes: [
       kind === 'DaemonSet'
         ? 'maxActiveRunners is a guess: a DaemonSet has as many runners as there are nodes.'
-        : file
-          ? `maxActiveRunners is the number of replicas, ${spec.replicas}, times the capacity of a runner, ${capacity}.`
-          : `maxActiveRunners is the number of replicas. If the runner's capacity was more than 1, multiply it.`,
+        : `maxActiveRunners: ${count}${times}.${more}`,
       ...pod.notes,
-      AUTH_TOKEN_NOTE,
+      ...keda.notes,
       `The ${kind} goes on: delete it when the new runners work.`,
     ],
-    missing: missingOf(known.scope, gitea),
+    missing: missingOf(scope, gitea),
   };
 }
 
-function fromScaledJob({ metadata, spec }: z.output<typeof ScaledJob>, known: Known, beside: readonly unknown[]) {
-  const podSpec = spec.jobTargetRef.template.spec;
-  const pod = fromPod(podSpec, fileOf(podSpec, beside));
-  const trigger = spec.triggers.find(({ type }) => type === 'forgejo-runner' || type === 'github-runner');
-  if (!pod && !trigger) return undefined;
+type Scaler = z.output<typeof ScaledObject> | z.output<typeof Autoscaler>;
+
+/** What scales this workload. */
+function scalerOf(kind: string, name: string, beside: readonly unknown[]): Scaler | undefined {
+  return beside
+    .flatMap((object) => ScaledObject.safeParse(object).data ?? Autoscaler.safeParse(object).data ?? [])
+    .find(({ spec: { scaleTargetRef: target } }) => target.kind === kind && target.name === name);
+}
+
+function maxOf(scaler: Scaler): number {
+  return scaler.kind === 'ScaledObject' ? scaler.spec.maxReplicaCount : scaler.spec.maxReplicas;
+}
+
+function minOf(scaler: Scaler): number {
+  return scaler.kind === 'ScaledObject' ? scaler.spec.minReplicaCount : scaler.spec.minReplicas;
+}
+
+/** What a trigger of KEDA says: whose jobs, of which Gitea, with which labels and which token. */
+function fromKeda(scaling: Scaling | undefined, beside: readonly unknown[]) {
+  const trigger = scaling?.triggers.find(({ type }) => type === 'forgejo-runner' || type === 'github-runner');
   const asked = trigger?.metadata ?? {};
-  const scope = known.scope ?? scopeOf(asked);
-  const gitea = known.gitea ?? pod?.gitea ?? asked['address'] ?? asked['githubApiURL']?.replace(/\/api\/v1\/?$/, '');
   const auth = TriggerAuthentication.safeParse(
     named('TriggerAuthentication', trigger?.authenticationRef?.name, beside),
   ).data?.spec.secretTargetRef.find(({ parameter }) => parameter === 'token' || parameter === 'personalAccessToken');
   const labels = readList(asked['labels'] ?? '');
+  return {
+    scope: scopeOf(asked),
+    gitea: asked['address'] ?? asked['githubApiURL']?.replace(/\/api\/v1\/?$/, ''),
+    spec: labels.length > 0 ? { labels, defaultLabels: false } : {},
+    authToken: auth ? { secretRef: { name: auth.name, key: auth.key } } : AUTH_TOKEN,
+    notes: [
+      ...(asked['repos']?.includes(',')
+        ? ['The trigger names several repositories: make a group for each, or one for their owner.']
+        : []),
+      ...(asked['token'] === undefined ? [] : ['A token stood in the trigger: revoke it.']),
+      auth ? `authToken names KEDA's Secret ${auth.name}. ${URL_NOTE}` : AUTH_TOKEN_NOTE,
+    ],
+  };
+}
+
+function fromScaledJob(
+  { metadata, spec }: z.output<typeof ScaledJob>,
+  known: Known,
+  beside: readonly unknown[],
+): ImportedGroup | undefined {
+  const { template } = spec.jobTargetRef;
+  const pod = fromPod(template, fileOf(template, beside));
+  if (!pod) return undefined;
+  const keda = fromKeda(spec, beside);
+  const scope = known.scope ?? keda.scope;
+  const gitea = known.gitea ?? pod.gitea ?? keda.gitea;
   return {
     metadata,
     spec: filled({
@@ -247,19 +367,11 @@ function fromScaledJob({ metadata, spec }: z.output<typeof ScaledJob>, known: Kn
       gitea: gitea && { url: gitea },
       maxActiveRunners: spec.maxReplicaCount,
       minIdleRunners: spec.minReplicaCount || undefined,
-      ...(labels.length > 0 && { labels, defaultLabels: false }),
-      registrationToken: REGISTRATION_TOKEN,
-      ...pod?.spec,
-      authToken: auth ? { secretRef: { name: auth.name, key: auth.key } } : AUTH_TOKEN,
+      ...keda.spec,
+      ...pod.spec,
+      authToken: keda.authToken,
     }),
-    notes: [
-      ...(pod?.notes ?? []),
-      ...(asked['repos']?.includes(',')
-        ? ['The trigger names several repositories: make a group for each, or one for their owner.']
-        : []),
-      auth ? `authToken names KEDA's Secret ${auth.name}. ${URL_NOTE}` : AUTH_TOKEN_NOTE,
-      'The ScaledJob goes on: delete it when the new runners work.',
-    ],
+    notes: [...pod.notes, ...keda.notes, 'The ScaledJob goes on: delete it when the new runners work.'],
     missing: missingOf(scope, gitea),
   };
 }

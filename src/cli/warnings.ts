@@ -5,7 +5,7 @@ import type { LateProblem } from '../config/runnergroup/placed.ts';
 import type { Problem, WarningCode } from '../config/runnergroup/problems.ts';
 import type { PassThrough } from '../config/runnergroup/read.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import { parseLabel } from '../config/runnergroup/words.ts';
+import { DOCKER_IMAGE, parseLabel, RUNNER_IMAGE } from '../config/runnergroup/words.ts';
 import { machineOf } from '../observe/explain/held-back.ts';
 import { isSame, keyText } from '../shared/keys.ts';
 import { coverOf, hasJobsOf } from '../shared/scope.ts';
@@ -19,6 +19,7 @@ export async function warningsOf(groups: readonly RunnerGroup[], hasPolicy: bool
       ([field, code, message]): LateProblem => ({ group, path: ['spec', field], message, code }),
     ),
     ...heaviest(group),
+    ...besideRunner(group),
   ]);
   if (hasPolicy) return found;
   const asked = await askedWithoutPolicy(groups);
@@ -98,6 +99,25 @@ function movingImages({ image, labels }: RunnerGroup): readonly Warning[] {
     if (each === undefined || each.includes('@') || /:(?!latest$)[^:/]+$/.test(each)) return [];
     const message = `the image ${each} has no fixed version, so runners may differ: give it a tag other than latest, or a digest`;
     return [[field, 'GR-WARN-02', message]];
+  });
+}
+
+/** Containers of the podTemplate that are not `runner`. What the reader read is what JSON can say, and may have any form. */
+function besideRunner(group: RunnerGroup): readonly LateProblem[] {
+  const path = ['spec', 'podTemplate', 'spec', 'containers'];
+  const containers = valueAt(group.manifest, path);
+  if (!Array.isArray(containers)) return [];
+  return containers.flatMap((container: unknown, index): readonly LateProblem[] => {
+    const [name, image] = [valueAt(container, ['name']), String(valueAt(container, ['image']) ?? '')];
+    if (name === 'runner' || typeof name !== 'string') return [];
+    const message = RUNNER_IMAGE.test(image)
+      ? 'looks like a Gitea runner, but container `runner` is the runner: rename it to runner'
+      : `does not end with the CI job, so its pod stays: make it an init container with restartPolicy: Always, or remove it${
+          DOCKER_IMAGE.test(image) && group.containerMode !== 'host'
+            ? `: containerMode ${group.containerMode} has a daemon of its own`
+            : ''
+        }`;
+    return [{ group, path: [...path, index], message, code: 'GR-WARN-11' }];
   });
 }
 

@@ -86,7 +86,7 @@ function nameOf(pod: Mapping, { rule, path }: Violation): string {
 }
 
 /** `spec.containers[runner].securityContext.privileged` */
-function placeText(pod: Mapping, path: FieldPath): string {
+export function placeText(pod: Mapping, path: FieldPath): string {
   let value: Value | undefined = pod;
   let text = '';
   for (const step of path) {

@@ -1,5 +1,6 @@
 /** The final pods of RunnerGroups. Most groups have neither podTemplate nor securityProfile: then nothing is loaded and nothing is done. */
 
+import type { TemplateFault } from '../config/pods/schema.ts';
 import { MOST_PROBLEMS } from '../config/runnergroup/budget.ts';
 import { type LateProblem, placed } from '../config/runnergroup/placed.ts';
 import { InputProblems, type Problem } from '../config/runnergroup/problems.ts';
@@ -85,6 +86,21 @@ export async function problemsOfPods(
     if (!(error instanceof InputProblems)) throw error;
     return error.problems;
   }
+}
+
+/** What is wrong with the podTemplate of one group; paths are the template's. */
+export async function faultsOfTemplate(group: RunnerGroup): Promise<readonly TemplateFault[]> {
+  const { finalPod } = await import('./final-pods.ts');
+  const { RunnersApp } = await import('../manifests/app.ts');
+  const secrets = secretsByNamespace([group]).get(group.namespace) ?? [];
+  const faults: TemplateFault[] = [];
+  const finish: FinishPod = (of, ours) => {
+    const final = finalPod(of, ours, secrets);
+    if ('faults' in final) faults.push(...final.faults.map(({ path, message }) => ({ path: path.slice(2), message })));
+    return ours;
+  };
+  new RunnersApp([group], { finish });
+  return faults;
 }
 
 /** Names of the Secrets that hold tokens of Gitea. */

@@ -1,6 +1,7 @@
 /** `import`: what it makes of other tools' manifests is valid, and it says what it left out. */
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { fieldsOf, requiredFields, type ValueType } from '../../src/config/pods/schema.ts';
 import { DEPLOYMENT, OPERATOR, SCALED_JOB } from '../support/other-tools.ts';
 import { folderWith, runHere } from '../support/run-cli.ts';
 
@@ -36,10 +37,12 @@ it('a Deployment with a runner and docker beside it', async () => {
         registrationToken: { secretRef: { name: 'runner-secret', key: 'token' } },
         resources: { requests: { cpu: '500m' } },
         podTemplate: {
+          metadata: { labels: { app: 'act-runner' } },
           spec: {
             nodeSelector: { pool: 'ci' },
             tolerations: [{ key: 'ci', operator: 'Exists' }],
             imagePullSecrets: [{ name: 'pull' }],
+            volumes: [{ name: 'docker-certs', emptyDir: {} }],
             containers: [{ name: 'runner', env: [{ name: 'TZ', value: 'Europe/Berlin' }] }],
           },
         },
@@ -233,4 +236,212 @@ it('a plain value that may be a secret is named, and not copied', async () => {
 
   expect(JSON.stringify([groups, comments])).not.toContain('hunter2');
   expect(comments.join('\n')).toContain('may be secrets are not carried over: NPM_TOKEN.');
+});
+
+const OLD_POD = `
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: r, namespace: ci}
+spec:
+  template:
+    metadata: {labels: {team: web}, annotations: {prometheus.io/scrape: "true"}}
+    spec:
+      volumes:
+        - {name: mirror, configMap: {name: daemon}}
+        - {name: token, secret: {secretName: old-token, items: [{key: value, path: t}]}}
+        - {name: socket, hostPath: {path: /var/run/docker.sock}}
+        - {name: cfg, configMap: {name: cfg}}
+      initContainers: [{name: wait, image: "busybox:1.36"}]
+      containers:
+        - name: gitea-runner
+          image: gitea/act_runner:0.2.11
+          command: [sh, -c, prepare]
+          envFrom: [{secretRef: {name: ci-env}}]
+          env:
+            - {name: GITEA_INSTANCE_URL, value: "https://gitea.example.com"}
+            - {name: GITEA_RUNNER_REGISTRATION_TOKEN_FILE, value: /token/t}
+          volumeMounts: [{name: token, mountPath: /token}, {name: socket, mountPath: /var/run/docker.sock}, {name: cfg, mountPath: /cfg}]
+        - name: dockerd
+          image: docker:27-dind
+          args: [--mtu=1400]
+          volumeMounts: [{name: mirror, mountPath: /etc/docker}]
+---
+kind: ConfigMap
+metadata: {name: cfg}
+data:
+  config.yaml: |
+    runner: {labels: ["linux:docker://node:22"]}
+    container: {network: old, options: "-v /tls:/tls --cpus 2", valid_volumes: [/tls]}
+`;
+
+describe('of a pod', () => {
+  it('what a runner may have goes over, and the rest is named with its reason', async () => {
+    const { groups, comments } = await imported(OLD_POD, '--owner', 'acme');
+
+    expect(groups[0]?.spec).toMatchObject({
+      maxActiveRunners: 1,
+      registrationToken: { secretRef: { name: 'old-token', key: 'value' } },
+      podTemplate: {
+        metadata: { labels: { team: 'web' }, annotations: { 'prometheus.io/scrape': 'true' } },
+        spec: {
+          volumes: [{ name: 'mirror', configMap: { name: 'daemon' } }],
+          initContainers: [
+            { name: 'docker', volumeMounts: [{ name: 'mirror', mountPath: '/etc/docker' }] },
+            { name: 'wait', image: 'busybox:1.36' },
+          ],
+          containers: [{ name: 'runner', envFrom: [{ secretRef: { name: 'ci-env' } }] }],
+        },
+      },
+    });
+    for (const lost of [
+      'spec.containers[runner].command: ["sh","-c","prepare"] (is reserved',
+      'spec.containers[runner].volumeMounts[socket]: ',
+      'spec.initContainers[docker].args: ["--mtu=1400"] (is reserved',
+      'spec.volumes[socket]: ',
+      'spec.volumes[token]: (is reserved',
+      'container.network: "old" (it names places',
+      'container.options: "-v /tls:/tls --cpus 2" (it names places',
+      'container.valid_volumes: ["/tls"] (it names places',
+    ])
+      expect(comments.join('\n')).toContain(`# Not carried over: ${lost}`);
+  });
+
+  it('what only a policy can allow is said', async () => {
+    const text = OLD_POD.replace('      volumes:\n', '      priorityClassName: low\n      volumes:\n');
+    const { stdout } = await run(text, '--owner', 'acme');
+
+    expect(stdout).toContain('# spec.priorityClassName: only a policy can allow it (docs/policy.md).');
+  });
+
+  const sample = (type: ValueType, depth = 0): unknown => {
+    switch (type.is) {
+      case 'scalar':
+        return (
+          { string: 'x', boolean: false, int32: 1, int64: 1, 'any object': {}, quantity: '1' }[String(type.scalar)] ??
+          'x'
+        );
+      case 'list':
+        return [sample(type.of, depth + 1)];
+      case 'mapping':
+        return { k: sample(type.of, depth + 1) };
+      case 'struct': {
+        const [first = ''] = fieldsOf(type.name).keys();
+        const names = [...new Set([...requiredFields(type.name), ...(depth < 4 ? [first] : [])])];
+        return Object.fromEntries(
+          names.map((name) => [name, sample(fieldsOf(type.name).get(name)?.type ?? type, depth + 1)]),
+        );
+      }
+      default:
+        return type satisfies never;
+    }
+  };
+  /** Each has a rule of its own, and a test above. */
+  const SPECIAL = [
+    'command',
+    'envFrom',
+    'containers',
+    'initContainers',
+    'volumes',
+    'name',
+    'image',
+    'env',
+    'volumeMounts',
+    'restartPolicy',
+  ];
+  const fields = (struct: string) => [...fieldsOf(struct)].filter(([name]) => !SPECIAL.includes(name));
+
+  it.each([
+    ...fields('PodSpec').map(([name, { type }]) => ['spec', name, sample(type)] as const),
+    ...fields('Container').map(([name, { type }]) => ['container', name, sample(type)] as const),
+  ])('%s.%s is carried over or told', async (place, name, value) => {
+    const set = `${name}: ${JSON.stringify(value)}\n`;
+    const text =
+      place === 'spec'
+        ? OLD_POD.replace('      volumes:\n', `      ${set}      volumes:\n`)
+        : OLD_POD.replace('          command: ', `          ${set}          command: `);
+    const { code, stdout } = await run(text, '--owner', 'acme');
+
+    expect(code).toBe(0);
+    expect(stdout).toContain(name);
+    expect(await runHere(['validate', 'g.yaml'], {}, folderWith({ 'g.yaml': stdout }))).toMatchObject({ code: 0 });
+  });
+
+  it.each([
+    ['spec', 'replicas'],
+    ['pod', 'volumes'],
+    ['pod', 'initContainers'],
+    ['pod', 'nodeSelector'],
+    ['container', 'env'],
+    ['container', 'resources'],
+  ])('%s.%s with nothing behind it is absent, as Kubernetes reads it', async (place, field) => {
+    const at = (where: string, line: string) => (where === place ? `${line}${field}:\n` : '');
+    const text = `kind: Deployment\nmetadata: {name: r, namespace: ci}\nspec:\n${at('spec', '  ')}  template:\n    spec:\n${at('pod', '      ')}      containers:\n        - name: r\n          image: gitea/act_runner:0.2.11\n${at('container', '          ')}`;
+    const { groups } = await imported(text, '--owner', 'acme', '--gitea', 'https://gitea.example.com');
+
+    expect(groups).toMatchObject([{ spec: { maxActiveRunners: 1 } }]);
+  });
+});
+
+describe('what scales a Deployment', () => {
+  const SCALED =
+    'apiVersion: v1\nkind: Deployment\nmetadata: {name: act-runner, namespace: ci}\nspec: {template: {spec: {containers: [{name: r, image: gitea/act_runner:0.2.11, env: [{name: GITEA_INSTANCE_URL, value: https://gitea.example.com}]}]}}}\n';
+
+  it("a ScaledObject says whose jobs, how many, which labels and which token, as a ScaledJob's trigger does", async () => {
+    const keda =
+      'apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: so}\nspec:\n  scaleTargetRef: {name: act-runner}\n  minReplicaCount: 2\n  maxReplicaCount: 10\n  triggers:\n    - {type: github-runner, metadata: {githubApiURL: "https://gitea.example.com/api/v1", runnerScope: org, owner: acme, labels: "a,b"}, authenticationRef: {name: auth}}\n';
+    const auth =
+      'kind: TriggerAuthentication\nmetadata: {name: auth}\nspec: {secretTargetRef: [{parameter: personalAccessToken, name: keda-token, key: pat}]}\n';
+
+    const { groups, comments } = await imported(`${SCALED}---\n${keda}---\n${auth}`);
+
+    expect(groups[0]?.spec).toMatchObject({
+      org: 'acme',
+      maxActiveRunners: 10,
+      minIdleRunners: 2,
+      labels: ['a', 'b'],
+      authToken: { secretRef: { name: 'keda-token', key: 'pat' } },
+    });
+    expect(comments.join('\n')).toContain('maxActiveRunners: ScaledObject so says it: 10.');
+  });
+
+  it('a HorizontalPodAutoscaler says how many', async () => {
+    const hpa =
+      'kind: HorizontalPodAutoscaler\nmetadata: {name: h}\nspec: {scaleTargetRef: {kind: Deployment, name: act-runner}, maxReplicas: 8}\n';
+    const { groups } = await imported(`${SCALED}---\n${hpa}`, '--owner', 'acme');
+
+    expect(groups[0]?.spec).toMatchObject({ maxActiveRunners: 8 });
+  });
+});
+
+describe('runners of other forges', () => {
+  const job = (image: string) =>
+    `apiVersion: keda.sh/v1alpha1\nkind: ScaledJob\nmetadata: {name: gh, namespace: ci}\nspec: {jobTargetRef: {template: {spec: {containers: [{name: r, image: "${image}"}]}}}, triggers: [{type: github-runner, metadata: {githubApiURL: "https://api.github.com", owner: acme, runnerScope: org}}]}\n`;
+
+  it.each([
+    ['myoung34/github-runner:latest', "GitHub's"],
+    ['ghcr.io/actions/actions-runner:2', "GitHub's"],
+    ['code.forgejo.org/forgejo/runner:6.3.1', "Forgejo's"],
+  ])('%s is no runner of Gitea', async (image, whose) => {
+    expect(await run(job(image))).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `error: GR-IMPORT-02 import: ScaledJob gh starts ${whose} runner, which does not register at Gitea: it is not served.\n`,
+    });
+  });
+
+  it('beside one of Gitea, they are a warning', async () => {
+    const { code, stderr } = await run(`${DEPLOYMENT}---\n${job('myoung34/github-runner')}`, '--owner', 'acme');
+
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringContaining("warning: ScaledJob gh starts GitHub's"),
+    });
+  });
+});
+
+it('a field of another type is named, and not taken for an object without a runner', async () => {
+  const { code, stderr } = await run(DEPLOYMENT.replace('replicas: 3', 'replicas: "$N"'), '--owner', 'acme');
+
+  expect(code).toBe(2);
+  expect(stderr).toContain('GR-IMPORT-01 import: Deployment act-runner: spec.replicas cannot be read');
 });

@@ -334,3 +334,23 @@ test.each<[Readonly<Record<string, unknown>>, string]>([
 ])('%j is answered with what is meant', async (spec, text) => {
   expect((await complaintsOf(spec)).join('\n')).toContain(text);
 });
+
+test('a container beside `runner` is a warning: its pod does not end with the CI job', async () => {
+  const containers = [
+    { name: 'act-runner', image: 'gitea/act_runner:0.2.11' },
+    { name: 'dind', image: 'docker:27-dind' },
+    { name: 'runner', env: [] },
+    { name: 'web', image: 'nginx:1' },
+  ];
+  const { code, err } = await run({ 'a.yaml': document({ podTemplate: { spec: { containers } } }) });
+
+  expect(code).toBe(0);
+  const told = [...err.matchAll(/containers\[(\d)\]: (.*) \[GR-WARN-11\]/g)].map(([, at, text]) => `${at} ${text}`);
+  const stays =
+    'does not end with the CI job, so its pod stays: make it an init container with restartPolicy: Always, or remove it';
+  expect(told).toEqual([
+    '0 looks like a Gitea runner, but container `runner` is the runner: rename it to runner',
+    `1 ${stays}: containerMode dind-rootless has a daemon of its own`,
+    `3 ${stays}`,
+  ]);
+});

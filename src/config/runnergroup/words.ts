@@ -158,3 +158,7 @@ function at(row: readonly number[], index: number): number {
 }
 
 export const DAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const;
+
+/** Images of Gitea's runner and of docker, as people write them. */
+export const RUNNER_IMAGE = /(?:^|\/)(?:act[_-]runner|gitea-act-runner|gitea\/runner)(?:[:@]|$)/;
+export const DOCKER_IMAGE = /(?:^|\/)docker[:@]/;

@@ -1,0 +1,95 @@
+/**
+ * What of an old pod can be a podTemplate. `validate` decides: each field that it refuses is taken away, and told with its reason.
+ * So no list of known fields can be out of date.
+ */
+import type { FieldPath, Mapping, Value } from '../config/pods/schema.ts';
+import { askedWithoutPolicy } from '../config/policy/without-policy.ts';
+import { runnerGroupFromObject } from '../config/runnergroup/from-object.ts';
+import { placeText } from '../observe/final-pods.ts';
+import { faultsOfTemplate } from '../observe/pods.ts';
+import { cut } from '../shared/printable.ts';
+
+type Written = Parameters<typeof runnerGroupFromObject>[0];
+
+/** A field that goes may let another one be judged. Each round takes at least one away. */
+const MOST_ROUNDS = 20;
+/** Characters of a value in a comment. */
+const SHOWN = 200;
+/** Names of what may be a secret: it is not for Git. */
+const MAY_BE_SECRET = /token|secret|passw|credential|private|api_?key|access_?key|auth/i;
+
+/** @param name of a variable, or all of a text */
+export function mayBeSecret(name: string, value = name): boolean {
+  return MAY_BE_SECRET.test(name) || /:\/\/[^/\s"]*@/.test(value);
+}
+
+/** The podTemplate of this spec, without what a runner cannot have. `notes`: a sentence for each field that is lost, or needs a policy. */
+export async function fittingTemplate(
+  written: Omit<Written, 'spec'>,
+  spec: Readonly<Record<string, unknown>>,
+): Promise<{ readonly podTemplate: Mapping; readonly notes: readonly string[] }> {
+  const template = structuredClone(spec['podTemplate'] ?? {}) as Mapping;
+  const notes: string[] = [];
+  for (let round = 0; round < MOST_ROUNDS; round += 1) {
+    const read = runnerGroupFromObject({ ...written, spec: { ...spec, podTemplate: template } });
+    if ('problem' in read) break;
+    const faults = await faultsOfTemplate(read.group);
+    const wrong = faults.filter(({ path }) => path.length > 0 && valueAt(template, path.slice(0, -1)) !== undefined);
+    if (wrong.length === 0) {
+      const asked = await askedWithoutPolicy([read.group]);
+      const needs = asked.map(({ path }) => `${path.slice(2).join('.')}: only a policy can allow it (docs/policy.md).`);
+      return { podTemplate: template, notes: [...notes, ...needs] };
+    }
+    // From the end, so that the places of the others stay.
+    for (const { path, message } of wrong.toSorted((a, b) => comparePaths(b.path, a.path)))
+      notes.push(...remove(template, path, message));
+  }
+  return { podTemplate: template, notes };
+}
+
+/** Of a volume all goes, and its mounts with it. A part that must be there goes with what it is a part of. */
+function remove(template: Mapping, path: FieldPath, message: string): readonly string[] {
+  const isPart = message === 'is missing' || message === 'is no volume of this pod';
+  const target = path[1] === 'volumes' ? path.slice(0, 3) : isPart ? path.slice(0, -1) : path;
+  const parent = valueAt(template, target.slice(0, -1));
+  const value = valueAt(template, target);
+  if (parent === undefined || value === undefined) return [];
+  const note = lostNote(placeText(template, target), value, message);
+  takeAway(template, target);
+  return [note];
+}
+
+/** And what holds nothing more since: an empty list or mapping, a container of which the name is left. */
+function takeAway(template: Mapping, path: FieldPath): void {
+  const above = path.slice(0, -1);
+  const parent = valueAt(template, above);
+  const last = path.at(-1) ?? '';
+  if (Array.isArray(parent)) parent.splice(Number(last), 1);
+  else delete (parent as Record<string, Value>)[last];
+  const left = Object.keys(parent ?? {});
+  const isContainer = typeof above.at(-1) === 'number' && /^(?:containers|initContainers)$/.test(String(above.at(-2)));
+  if (above.length > 0 && (left.length === 0 || (isContainer && left.join() === 'name'))) takeAway(template, above);
+}
+
+export function lostNote(place: string, value: unknown, why: string): string {
+  const text = JSON.stringify(value);
+  const shown = mayBeSecret(text) ? '' : ` ${cut(text, SHOWN)}`;
+  return `Not carried over: ${place}:${shown} (${why})`;
+}
+
+function valueAt(value: Value | undefined, path: FieldPath): Value | undefined {
+  return path.reduce<Value | undefined>(
+    (found, step) => (found as Readonly<Record<string | number, Value>> | null | undefined)?.[step],
+    value,
+  );
+}
+
+function comparePaths(a: FieldPath, b: FieldPath): number {
+  for (const [at, step] of a.entries()) {
+    const other = b[at];
+    if (other === undefined) return 1;
+    if (step === other) continue;
+    return typeof step === 'number' && typeof other === 'number' ? step - other : String(step) < String(other) ? -1 : 1;
+  }
+  return a.length - b.length;
+}
