@@ -35,33 +35,14 @@ export const PodSpec = z.looseObject({
   volumes: z.array(Volume).default([]),
   serviceAccountName: z.string().optional(),
 });
-export const Pod = z.looseObject({
-  metadata: z
-    .looseObject({
-      labels: z.record(z.string(), z.unknown()).optional(),
-      annotations: z.record(z.string(), z.unknown()).optional(),
-    })
-    .optional(),
-  spec: PodSpec,
-});
+export const Pod = z.looseObject({ metadata: z.looseObject({}).default({}), spec: PodSpec });
 export type Pod = z.output<typeof Pod>;
 type PodSpec = z.output<typeof PodSpec>;
 type Container = z.output<typeof Container>;
 
 /** Told by fields of the RunnerGroup, or of the old pod's docker: they mean nothing in a pod of ours. */
-const HANDLED = new Set([
-  'GITEA_INSTANCE_URL',
-  'GITEA_RUNNER_REGISTRATION_TOKEN',
-  'GITEA_RUNNER_REGISTRATION_TOKEN_FILE',
-  'GITEA_RUNNER_LABELS',
-  'GITEA_RUNNER_NAME',
-  'GITEA_RUNNER_EPHEMERAL',
-  'CONFIG_FILE',
-  'DOCKER_HOST',
-  'DOCKER_CERT_PATH',
-  'DOCKER_TLS_VERIFY',
-  'DOCKER_TLS_CERTDIR',
-]);
+const HANDLED =
+  /^(?:GITEA_(?:INSTANCE_URL|RUNNER_(?:REGISTRATION_TOKEN(?:_FILE)?|LABELS|NAME|EPHEMERAL))|CONFIG_FILE|DOCKER_(?:HOST|CERT_PATH|TLS_VERIFY|TLS_CERTDIR))$/;
 
 function isPlainSecret({ name, value }: Container['env'][number]): boolean {
   return value !== undefined && mayBeSecret(name, value);
@@ -98,7 +79,7 @@ export function fromPod({ metadata, spec: pod }: Pod, file?: FromRunnerFile) {
       registrationToken: { secretRef: { name, key } },
       resources: filled({ requests: asTexts(requests), limits: asTexts(limits) }),
       podTemplate: filled({
-        metadata: filled({ labels: metadata?.labels, annotations: metadata?.annotations }),
+        metadata: filled({ labels: metadata['labels'], annotations: metadata['annotations'] }),
         spec: templateOf(pod, { ...runner, resources }, containerMode, file),
       }),
     }),
@@ -157,7 +138,7 @@ function isElsewhere(volume: PodSpec['volumes'][number], file: FromRunnerFile | 
 /** Our image and security stay. A variable without a value is none. */
 function ourContainer({ image: _image, securityContext: _security, env, ...others }: Container) {
   const isSaid = ({ value, valueFrom }: Container['env'][number]) => (value ?? valueFrom) !== undefined;
-  return { ...others, env: env.filter((each) => !HANDLED.has(each.name) && isSaid(each) && !isPlainSecret(each)) };
+  return { ...others, env: env.filter((each) => !HANDLED.test(each.name) && isSaid(each) && !isPlainSecret(each)) };
 }
 
 /** Without those that say nothing but their name. */
@@ -213,7 +194,7 @@ function modeOf(pod: PodSpec, runner: Container, labels: readonly string[]): rea
 function notesOf(pod: PodSpec, runner: Container, tokenIsWritten: boolean, hasFile: boolean): readonly string[] {
   const volumes = pod.volumes.filter((volume) => 'persistentVolumeClaim' in volume).map(({ name }) => name);
   const env = [...pod.containers, ...pod.initContainers].flatMap((container) => container.env);
-  const secrets = env.filter((each) => !HANDLED.has(each.name) && isPlainSecret(each)).map(({ name }) => name);
+  const secrets = env.filter((each) => !HANDLED.test(each.name) && isPlainSecret(each)).map(({ name }) => name);
   const docker = dockerOf(pod, runner);
   const images = [runner, ...(docker ? [docker] : [])].map(({ image }) => image).filter((image) => image !== '');
   const others = pod.containers.filter((each) => each !== runner && each !== docker);

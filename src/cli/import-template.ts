@@ -11,8 +11,8 @@ import { cut } from '../shared/printable.ts';
 
 type Written = Parameters<typeof runnerGroupFromObject>[0];
 
-/** A field that goes may let another one be judged. Each round takes at least one away. */
-const MOST_ROUNDS = 20;
+/** Each round takes one field away: another one may then be judged otherwise. */
+const MOST_ROUNDS = 200;
 /** Characters of a value in a comment. */
 const SHOWN = 200;
 /** Names of what may be a secret: it is not for Git. */
@@ -34,22 +34,20 @@ export async function fittingTemplate(
     const read = runnerGroupFromObject({ ...written, spec: { ...spec, podTemplate: template } });
     if ('problem' in read) break;
     const faults = await faultsOfTemplate(read.group);
-    const wrong = faults.filter(({ path }) => path.length > 0 && valueAt(template, path.slice(0, -1)) !== undefined);
-    if (wrong.length === 0) {
+    const fault = faults.findLast(({ path }) => path.length > 0 && valueAt(template, path.slice(0, -1)) !== undefined);
+    if (!fault) {
       const asked = await askedWithoutPolicy([read.group]);
       const needs = asked.map(({ path }) => `${path.slice(2).join('.')}: only a policy can allow it (docs/policy.md).`);
       return { podTemplate: template, notes: [...notes, ...needs] };
     }
-    // From the end, so that the places of the others stay.
-    for (const { path, message } of wrong.toSorted((a, b) => comparePaths(b.path, a.path)))
-      notes.push(...remove(template, path, message));
+    notes.push(...remove(template, fault.path, fault.message));
   }
   return { podTemplate: template, notes };
 }
 
 /** Of a volume all goes, and its mounts with it. A part that must be there goes with what it is a part of. */
 function remove(template: Mapping, path: FieldPath, message: string): readonly string[] {
-  const isPart = message === 'is missing' || message === 'is no volume of this pod';
+  const isPart = message === 'is no volume of this pod' || valueAt(template, path) === undefined;
   const target = path[1] === 'volumes' ? path.slice(0, 3) : isPart ? path.slice(0, -1) : path;
   const parent = valueAt(template, target.slice(0, -1));
   const value = valueAt(template, target);
@@ -82,14 +80,4 @@ function valueAt(value: Value | undefined, path: FieldPath): Value | undefined {
     (found, step) => (found as Readonly<Record<string | number, Value>> | null | undefined)?.[step],
     value,
   );
-}
-
-function comparePaths(a: FieldPath, b: FieldPath): number {
-  for (const [at, step] of a.entries()) {
-    const other = b[at];
-    if (other === undefined) return 1;
-    if (step === other) continue;
-    return typeof step === 'number' && typeof other === 'number' ? step - other : String(step) < String(other) ? -1 : 1;
-  }
-  return a.length - b.length;
 }

@@ -181,7 +181,6 @@ const Scaling = z.looseObject({
     }),
   ),
 });
-type Scaling = z.output<typeof Scaling>;
 
 const ScaledJob = z.looseObject({
   kind: z.literal('ScaledJob'),
@@ -190,16 +189,20 @@ const ScaledJob = z.looseObject({
 });
 
 const Target = z.looseObject({ kind: z.string().default('Deployment'), name: z.string() });
-const ScaledObject = z.looseObject({
-  kind: z.literal('ScaledObject'),
-  metadata: Metadata,
-  spec: Scaling.extend({ scaleTargetRef: Target }),
-});
-const Autoscaler = z.looseObject({
-  kind: z.literal('HorizontalPodAutoscaler'),
-  metadata: Metadata,
-  spec: z.looseObject({ scaleTargetRef: Target, minReplicas: z.int().default(0), maxReplicas: z.int() }),
-});
+const Autoscaler = z
+  .looseObject({ scaleTargetRef: Target, minReplicas: z.int().default(0), maxReplicas: z.int() })
+  .transform(({ scaleTargetRef, minReplicas, maxReplicas }) => ({
+    ...{ scaleTargetRef, minReplicaCount: minReplicas, maxReplicaCount: maxReplicas },
+    triggers: [],
+  }));
+const Scaler = z.union([
+  z.looseObject({
+    kind: z.literal('ScaledObject'),
+    metadata: Metadata,
+    spec: Scaling.extend({ scaleTargetRef: Target }),
+  }),
+  z.looseObject({ kind: z.literal('HorizontalPodAutoscaler'), metadata: Metadata, spec: Autoscaler }),
+]);
 
 const TriggerAuthentication = z.looseObject({
   spec: z.looseObject({
@@ -216,32 +219,41 @@ const OperatorGroup = z.looseObject({
 
 /** Undefined: nothing in this object is about runners of Gitea. @throws Failure exit 2: it is, and a field cannot be read */
 function fromObject(object: unknown, known: Known, beside: readonly unknown[]): ImportedGroup | undefined {
-  const workload = Workload.safeParse(object);
-  if (workload.success) return fromWorkload(workload.data, known, beside);
-  const scaled = ScaledJob.safeParse(object);
-  if (scaled.success) return fromScaledJob(scaled.data, known, beside);
+  const runners = runnersOf(object, beside);
+  if (runners) return fromRunners(runners, known, beside);
   const group = OperatorGroup.safeParse(object);
-  if (group.success) return fromOperator(group.data, known);
-  refuseUnreadable(object, workload.error);
-  return undefined;
+  return group.success ? fromOperator(group.data, known) : undefined;
+}
+
+/** Pods that may be runners, and what says how many there are. */
+type Runners = NonNullable<ReturnType<typeof runnersOf>>;
+
+function runnersOf(object: unknown, beside: readonly unknown[]) {
+  const job = ScaledJob.safeParse(object).data;
+  if (job) return { ...job, template: job.spec.jobTargetRef.template, scaler: job };
+  const workload = Workload.safeParse(object);
+  if (!workload.success) return refuseUnreadable(object, workload.error);
+  const { kind, metadata, spec } = workload.data;
+  const scaler = beside
+    .flatMap((other) => Scaler.safeParse(other).data ?? [])
+    .find(({ spec: { scaleTargetRef: target } }) => target.kind === kind && target.name === metadata.name);
+  return { kind, metadata, template: spec.template, replicas: spec.replicas, scaler };
 }
 
 /** @throws Failure exit 2: a workload of Kubernetes that seems to have a runner, and has a field of another type. */
-function refuseUnreadable(object: unknown, { issues: [issue] }: z.ZodError): void {
+function refuseUnreadable(object: unknown, { issues: [issue] }: z.ZodError): undefined {
   const seen = z.looseObject({ kind: Workload.shape.kind, metadata: Metadata }).safeParse(object).data;
   if (!seen || !issue || !/GITEA_INSTANCE_URL|act[_-]runner|gitea\/runner/.test(JSON.stringify(object))) return;
-  const what = `${seen.kind} ${seen.metadata.name}: ${issue.path.join('.')}`;
-  throw new Failure('GR-IMPORT-01', 2, `import: ${printable(what)} cannot be read: ${printable(issue.message)}.`);
+  const what = printable(`${seen.kind} ${seen.metadata.name}: ${issue.path.join('.')}`);
+  throw new Failure('GR-IMPORT-01', 2, `import: ${what} cannot be read: ${printable(issue.message)}.`);
 }
 
 /** A sentence about an object that starts runners of another forge. */
 function ofOtherForge(object: unknown): string | undefined {
-  const scaled = ScaledJob.safeParse(object).data;
-  const workload = Workload.safeParse(object).data;
-  const found = scaled ?? workload;
-  const whose = otherForge((scaled?.spec.jobTargetRef ?? workload?.spec)?.template.spec ?? { containers: [] });
-  if (!found || whose === undefined) return undefined;
-  return `${found.kind} ${printable(found.metadata.name)} starts ${whose} runner, which does not register at Gitea: it is not served.`;
+  const runners = runnersOf(object, []);
+  const whose = runners && otherForge(runners.template.spec);
+  if (whose === undefined) return undefined;
+  return `${runners?.kind} ${printable(runners?.metadata.name ?? '')} starts ${whose} runner, which does not register at Gitea: it is not served.`;
 }
 
 /** The object of this kind and name in the files. Namespaces are not compared: manifests often leave them out. */
@@ -266,114 +278,59 @@ function fileOf({ spec: { volumes } }: Pod, beside: readonly unknown[]): FromRun
   return undefined;
 }
 
-function fromWorkload(
-  { kind, metadata, spec }: z.output<typeof Workload>,
-  known: Known,
-  beside: readonly unknown[],
-): ImportedGroup | undefined {
-  const file = fileOf(spec.template, beside);
-  const pod = fromPod(spec.template, file);
+function fromRunners(runners: Runners, known: Known, beside: readonly unknown[]): ImportedGroup | undefined {
+  const { kind, metadata, template, scaler } = runners;
+  const file = fileOf(template, beside);
+  const pod = fromPod(template, file);
   if (!pod) return undefined;
-  const scaler = scalerOf(kind, metadata.name, beside);
-  const keda = fromKeda(scaler?.kind === 'ScaledObject' ? scaler.spec : undefined, beside);
-  const scope = known.scope ?? keda.scope;
-  const gitea = known.gitea ?? pod.gitea ?? keda.gitea;
-  const { replicas = 1 } = spec;
-  const capacity = file?.capacity ?? 1;
-  const times = file ? `, times the capacity of a runner, ${capacity}` : '';
-  const more = file ? '' : ` If the runner's capacity was more than 1, multiply it.`;
-  const cap = scaler ? maxOf(scaler) : kind === 'DaemonSet' ? 10 : Math.max(1, replicas);
-  const count = scaler
-    ? `${scaler.kind} ${scaler.metadata.name} says it: ${cap}`
-    : `the number of replicas, ${spec.replicas ?? '1 where none is written'}`;
+  const trigger = scaler?.spec.triggers.find(({ type }) => type === 'forgejo-runner' || type === 'github-runner');
+  const asked = trigger?.metadata ?? {};
+  const scope = known.scope ?? scopeOf(asked);
+  const gitea = known.gitea ?? pod.gitea ?? asked['address'] ?? asked['githubApiURL']?.replace(/\/api\/v1\/?$/, '');
+  const auth = TriggerAuthentication.safeParse(
+    named('TriggerAuthentication', trigger?.authenticationRef?.name, beside),
+  ).data?.spec.secretTargetRef.find(({ parameter }) => parameter === 'token' || parameter === 'personalAccessToken');
+  const labels = readList(asked['labels'] ?? '');
+  const [cap, ...aboutCap] = capOf(runners, file?.capacity);
   return {
     metadata,
     spec: filled({
       ...scope,
       gitea: gitea && { url: gitea },
-      maxActiveRunners: kind === 'DaemonSet' ? cap : cap * capacity,
-      minIdleRunners: (scaler && minOf(scaler)) || undefined,
-      ...keda.spec,
+      maxActiveRunners: cap,
+      minIdleRunners: scaler?.spec.minReplicaCount || undefined,
+      ...(labels.length > 0 && { labels, defaultLabels: false }),
       ...pod.spec,
-      authToken: keda.authToken,
+      authToken: auth ? { secretRef: { name: auth.name, key: auth.key } } : AUTH_TOKEN,
     }),
     notes: [
-      kind === 'DaemonSet'
-        ? 'maxActiveRunners is a guess: a DaemonSet has as many runners as there are nodes.'
-        : `maxActiveRunners: ${count}${times}.${more}`,
+      ...aboutCap,
       ...pod.notes,
-      ...keda.notes,
+      ...(asked['repos']?.includes(',')
+        ? ['The trigger names several repositories: make a group for each, or one for their owner.']
+        : []),
+      ...(asked['token'] === undefined ? [] : ['A token stood in the trigger: revoke it.']),
+      auth ? `authToken names KEDA's Secret ${auth.name}. ${URL_NOTE}` : AUTH_TOKEN_NOTE,
       `The ${kind} goes on: delete it when the new runners work.`,
     ],
     missing: missingOf(scope, gitea),
   };
 }
 
-type Scaler = z.output<typeof ScaledObject> | z.output<typeof Autoscaler>;
-
-/** What scales this workload. */
-function scalerOf(kind: string, name: string, beside: readonly unknown[]): Scaler | undefined {
-  return beside
-    .flatMap((object) => ScaledObject.safeParse(object).data ?? Autoscaler.safeParse(object).data ?? [])
-    .find(({ spec: { scaleTargetRef: target } }) => target.kind === kind && target.name === name);
-}
-
-function maxOf(scaler: Scaler): number {
-  return scaler.kind === 'ScaledObject' ? scaler.spec.maxReplicaCount : scaler.spec.maxReplicas;
-}
-
-function minOf(scaler: Scaler): number {
-  return scaler.kind === 'ScaledObject' ? scaler.spec.minReplicaCount : scaler.spec.minReplicas;
-}
-
-/** What a trigger of KEDA says: whose jobs, of which Gitea, with which labels and which token. */
-function fromKeda(scaling: Scaling | undefined, beside: readonly unknown[]) {
-  const trigger = scaling?.triggers.find(({ type }) => type === 'forgejo-runner' || type === 'github-runner');
-  const asked = trigger?.metadata ?? {};
-  const auth = TriggerAuthentication.safeParse(
-    named('TriggerAuthentication', trigger?.authenticationRef?.name, beside),
-  ).data?.spec.secretTargetRef.find(({ parameter }) => parameter === 'token' || parameter === 'personalAccessToken');
-  const labels = readList(asked['labels'] ?? '');
-  return {
-    scope: scopeOf(asked),
-    gitea: asked['address'] ?? asked['githubApiURL']?.replace(/\/api\/v1\/?$/, ''),
-    spec: labels.length > 0 ? { labels, defaultLabels: false } : {},
-    authToken: auth ? { secretRef: { name: auth.name, key: auth.key } } : AUTH_TOKEN,
-    notes: [
-      ...(asked['repos']?.includes(',')
-        ? ['The trigger names several repositories: make a group for each, or one for their owner.']
-        : []),
-      ...(asked['token'] === undefined ? [] : ['A token stood in the trigger: revoke it.']),
-      auth ? `authToken names KEDA's Secret ${auth.name}. ${URL_NOTE}` : AUTH_TOKEN_NOTE,
-    ],
-  };
-}
-
-function fromScaledJob(
-  { metadata, spec }: z.output<typeof ScaledJob>,
-  known: Known,
-  beside: readonly unknown[],
-): ImportedGroup | undefined {
-  const { template } = spec.jobTargetRef;
-  const pod = fromPod(template, fileOf(template, beside));
-  if (!pod) return undefined;
-  const keda = fromKeda(spec, beside);
-  const scope = known.scope ?? keda.scope;
-  const gitea = known.gitea ?? pod.gitea ?? keda.gitea;
-  return {
-    metadata,
-    spec: filled({
-      ...scope,
-      gitea: gitea && { url: gitea },
-      maxActiveRunners: spec.maxReplicaCount,
-      minIdleRunners: spec.minReplicaCount || undefined,
-      ...keda.spec,
-      ...pod.spec,
-      authToken: keda.authToken,
-    }),
-    notes: [...pod.notes, ...keda.notes, 'The ScaledJob goes on: delete it when the new runners work.'],
-    missing: missingOf(scope, gitea),
-  };
+/** How many runners there may be, and where that stands. A pod of a ScaledJob takes one CI job. */
+function capOf({ kind, replicas, scaler }: Runners, ofFile: number | undefined): readonly [number, ...string[]] {
+  if (kind === 'ScaledJob') return [scaler?.spec.maxReplicaCount ?? 1];
+  if (kind === 'DaemonSet')
+    return [10, 'maxActiveRunners is a guess: a DaemonSet has as many runners as there are nodes.'];
+  const pods = scaler?.spec.maxReplicaCount ?? Math.max(1, replicas ?? 1);
+  const where = scaler
+    ? `that of ${scaler.kind} ${scaler.metadata.name}, ${pods}`
+    : `the number of replicas, ${replicas ?? '1 where none is written'}`;
+  const times =
+    ofFile === undefined
+      ? `. If the runner's capacity was more than 1, multiply it.`
+      : `, times the capacity of a runner, ${ofFile}.`;
+  return [pods * (ofFile ?? 1), `maxActiveRunners is ${where}${times}`];
 }
 
 function missingOf(scope: Known['scope'], gitea: string | undefined): readonly string[] {

@@ -401,7 +401,7 @@ describe('what scales a Deployment', () => {
       labels: ['a', 'b'],
       authToken: { secretRef: { name: 'keda-token', key: 'pat' } },
     });
-    expect(comments.join('\n')).toContain('maxActiveRunners: ScaledObject so says it: 10.');
+    expect(comments.join('\n')).toContain('maxActiveRunners is that of ScaledObject so, 10.');
   });
 
   it('a HorizontalPodAutoscaler says how many', async () => {
