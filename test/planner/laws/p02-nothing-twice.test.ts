@@ -211,7 +211,9 @@ describe('P2 a runner that no job needs', () => {
   it('goes when it is a spawn timeout old, also when it is registered', () => {
     const nowMs = starting.createdAtMs + ci.spawnTimeoutMs;
 
-    for (const seen of [{}, registered]) {
+    const begunLater = live(named(ci, 1), 'running', { ...starting, state: 'running', runningSinceMs: nowMs - 1_000 });
+
+    for (const seen of [{}, registered, { ...registered, liveJobs: [begunLater] }]) {
       expect(fateIn({ jobs: [elsewhere], ...seen, nowMs: nowMs - 1 })).toBe('spare');
       expect(fateIn({ jobs: [elsewhere], ...seen, nowMs })).toBe('surplus');
     }

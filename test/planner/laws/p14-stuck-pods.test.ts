@@ -195,6 +195,12 @@ describe('P14 a group whose runners fail before they start', () => {
     expect(newOnes([...three(19), live(named(ci, 9), 'complete', { createdAtMs: NOW - 18_000 })])).toBe(5);
   });
 
+  it('still fails when a runner whose CI job took long came up before the failures, and ended after them', () => {
+    const long = { createdAtMs: NOW - 600_000, finishedAtMs: NOW - 1_000 };
+
+    expect(newOnes([...three(19), live(named(ci, 9), 'complete', long)])).toBe(0);
+  });
+
   it('still fails when its runners at work came up before: the token may have been changed since', () => {
     expect(newOnes([...three(19), live(named(ci, 9), 'running', { createdAtMs: NOW - 90_000 })])).toBe(0);
   });

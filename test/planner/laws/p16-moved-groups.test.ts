@@ -39,6 +39,10 @@ describe('P16 a runner of the place where its group was before', () => {
     ]);
   });
 
+  test('stays so although its group keeps runners of failed CI jobs: nobody looks where its own one was', () => {
+    expect(fateOf(atWork, 'running', [{ ...ci, keepFailedMs: 600_000 }])).toMatchObject([{ because: 'moved' }]);
+  });
+
   test('takes a place under the cap', () => {
     const tight = group({ covers: 'acme', maxActiveRunners: 1 });
     const planned = planScene({ groups: [tight], jobs: [job(9)], liveJobs: [live(name, 'running', atWork)] });

@@ -113,6 +113,25 @@ describe('P22 a runner takes places under the cap and under each limit, and none
     expect(planScene({ groups: [one], jobs, liveJobs }).verdicts[2]).toBe('limit');
   });
 
+  it('counts the weight of its group, when the Job was made before it weighed so much', () => {
+    const [lighter, light] = withMost(3) as [Group, Group];
+    const beside = (first: Group) =>
+      served([first, light], [running(1, named(one, 1)), job(2, arm)], [atWork(one, 1, { weight: 2 })]);
+
+    expect(beside({ ...lighter, weight: 3 })).toEqual([]);
+    expect(beside(lighter)).toEqual([2]);
+  });
+
+  it('counts a runner at work under a limit that its group has got since, besides those that its Job says', () => {
+    const team: Limit = { key: 'limit team', name: 'team', most: 1 };
+    const both = { ...one, limits: [gpus, team] };
+    const other = group({ name: 'other', ...arm, limits: [team] });
+    const liveJobs = [atWork(one, 1, { limits: ['gpus'] })];
+
+    expect(served([both, other], [running(1, named(one, 1)), job(2, arm)], liveJobs)).toEqual([]);
+    expect(served([one, other], [running(1, named(one, 1)), job(2, arm)], liveJobs)).toEqual([2]);
+  });
+
   describe('where another Application has a runner that says the limit', () => {
     const sinceMs = NOW - 5_000;
     const mine = live(named(one, 1), 'starting', { createdAtMs: sinceMs });
@@ -442,6 +461,8 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
 
     for (const liveJobs of [[atWork(large, 1, size)], []])
       expect(planScene({ groups, jobs, runners, liveJobs }).served).toEqual([2]);
+    // Its labels were those of a size when it registered. Its Job says that it is of none.
+    expect(planScene({ groups, jobs, runners, liveJobs: [atWork(large, 1)] }).served).toEqual([2, 3]);
   });
 
   it.each([
@@ -847,6 +868,19 @@ describe('P25 no job waits for ever for limits that never have room at the same 
 
   it('keeps the place of the first in line when that one has waited half an hour', () => {
     expect(served([one, two], [busy, old, young], liveJobs)).toEqual([]);
+  });
+
+  it('keeps the place of one that has waited so long, although younger ones come first there by their turn', () => {
+    const taking = groupsWith(3).map((each) => ({ ...each, fairness: 'per-repository' as const }));
+    const servedBeside = (waiting: Job) =>
+      served(
+        taking,
+        [busy, running(5, named(two, 5), arm), waiting, job(4, api), young],
+        [...liveJobs, atWork(two, 5)],
+      );
+
+    expect(servedBeside(old)).toEqual([]);
+    expect(servedBeside(job(2))).toEqual([3]);
   });
 
   it('keeps nothing for those behind it', () => {
