@@ -114,7 +114,7 @@ describe('P22 a runner takes places under the cap and under each limit, and none
   });
 
   it('counts the weight of its group, when the Job was made before it weighed so much', () => {
-    const [lighter, light] = withMost(3) as [Group, Group];
+    const [lighter, light] = withMost(3) as readonly Group[] as [Group, Group];
     const beside = (first: Group) =>
       served([first, light], [running(1, named(one, 1)), job(2, arm)], [atWork(one, 1, { weight: 2 })]);
 
