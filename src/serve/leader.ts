@@ -209,13 +209,13 @@ export class Leader {
 
   #input(groups: readonly LiveGroup[]): ReconcileInput {
     const { client, clock, clocks, cluster, controlPlaneNamespace, instance } = this.#options;
-    const nowMs = clock.now();
-    const seen = snapshot({ groups, runners: cluster.runners(), controlPlaneNamespace, nowMs }, this.#snapshot);
+    const times = { nowMs: clock.now(), steadyMs: clock.steadyMs() };
+    const seen = snapshot({ groups, runners: cluster.runners(), controlPlaneNamespace, ...times }, this.#snapshot);
     // The first snapshot finds what ended before this process led.
     if (this.#snapshot) for (const runner of seen.ended) this.#tell({ is: 'runner-ended', runner });
     this.#snapshot = seen;
     this.#apps.keep(seen.byApp);
-    const around = { nowMs, snapshot: seen, targetOf: this.#targetOf, observations: this.#poller.observations };
+    const around = { ...times, snapshot: seen, targetOf: this.#targetOf, observations: this.#poller.observations };
     const doubtful = this.#losses.follow(around);
     // Only a new look tells what the end of a runner means.
     const ended = new Set(seen.ended.map(groupKeyOfRunner));
@@ -228,7 +228,6 @@ export class Leader {
     this.#poller.demand(this.#targetsOf(asking));
     return {
       ...around,
-      steadyMs: clock.steadyMs(),
       instance,
       lostJobs: (key) => this.#losses.of(key),
       clocks: { kubernetes: client.origin, of: (origin) => clocks.of(origin) },

@@ -242,7 +242,7 @@ function argocdFacts(
 /** The end of a runner is news that only a later look explains. Without a target no look follows. */
 function isSettled({ live, observation, target }: Member, { lastEndMs }: ClusterSnapshot): boolean {
   if (target === undefined || target instanceof Failure) return true;
-  return (observation?.beganMs ?? 0) >= (lastEndMs.get(live.key) ?? 0);
+  return (observation?.beganSteadyMs ?? 0) >= (lastEndMs.get(live.key) ?? 0);
 }
 
 /** The hours of a pool begin and end without an event. */

@@ -41,7 +41,7 @@ function liveRunner(
 }
 
 function seen(look: Look, beganMs = NOW - 1_000): Observation {
-  return { beganMs, endedMs: beganMs + 100, look };
+  return { beganMs, beganSteadyMs: beganMs, endedMs: beganMs + 100, look };
 }
 
 /** The spec is not valid. */
@@ -74,7 +74,7 @@ function sceneOf(
       groups: parts.map((part) => part.live),
       runners,
       controlPlaneNamespace: 'argocd',
-      nowMs: NOW,
+      steadyMs: NOW,
     }),
     targetOf: new Map(
       parts.flatMap((part, at) => {
@@ -188,7 +188,10 @@ describe('a verdict', () => {
   });
 
   it('is about the good groups of an Application, too: one whose spec or Gitea is in trouble is told of alone', () => {
-    const dead = { live: liveGroup('dead', 'ci'), observation: { beganMs: NOW - 1_000, endedMs: NOW, failure } };
+    const dead = {
+      live: liveGroup('dead', 'ci'),
+      observation: { beganMs: NOW - 1_000, beganSteadyMs: NOW - 1_000, endedMs: NOW, failure },
+    };
     const good = { live: ci, observation: seen({ ...IDLE, jobs: [job(1)] }) };
     const verdict = only(play(sceneOf([good, dead, { live: wrongGroup('wrong') }])));
 
@@ -229,6 +232,13 @@ describe('a verdict', () => {
     const after = only(play(sceneOf([{ live: ci, observation: seen(IDLE, NOW) }], {}, ended)));
 
     expect([before.settled, after.settled]).toEqual([false, true]);
+  });
+
+  it('is settled by a look that began later, whatever the clock of this machine was set to meanwhile', () => {
+    const ended = [liveRunner('ci-1-1-0000cafe', 'ci', 'complete')];
+    const observation = { ...seen(IDLE, NOW - 3_600_000), beganSteadyMs: NOW + 1 };
+
+    expect(only(play(sceneOf([{ live: ci, observation }], {}, ended))).settled).toBe(true);
   });
 
   it('is not settled when that is so for one of several groups', () => {
@@ -342,7 +352,7 @@ describe('a verdict of the last reconcile', () => {
   it('is renewed when a Job of the Application has changed', () => {
     const runners = [liveRunner('a-1-1-0000cafe', 'a', 'starting')];
     const { groups, byApp } = first.snapshot;
-    const next = snapshot({ groups, runners, controlPlaneNamespace: 'argocd', nowMs: NOW }, first.snapshot);
+    const next = snapshot({ groups, runners, controlPlaneNamespace: 'argocd', steadyMs: NOW }, first.snapshot);
 
     expect(next.byApp).toBe(byApp);
     expect(kept({ ...first, snapshot: next })).toEqual([false, true]);

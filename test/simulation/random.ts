@@ -32,6 +32,7 @@ export type Stream =
   | 'branches'
   | 'warm'
   | 'serve'
+  | 'serve-clocks'
   | 'serve-argocd'
   | 'serve-gitea'
   | 'serve-kubernetes'

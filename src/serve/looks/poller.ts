@@ -113,23 +113,26 @@ export class Poller {
     if (!post) return undefined;
     const { clock, onLook, pollMs, random } = this.#options;
     let beganMs = 0;
+    let beganSteadyMs = 0;
     const look = async (): Promise<Look | Failure | undefined> => {
       absorb();
       beganMs = clock.now();
+      beganSteadyMs = clock.steadyMs();
       return await this.#observe(post);
     };
     const found = await this.giteas.visit(post.target, key, look, signal);
     if (found === undefined || signal.aborted || this.#posts.get(key) !== post) return undefined;
     const endedMs = clock.now();
+    const times = { beganMs, beganSteadyMs, endedMs };
     const isFailed = found instanceof Failure;
     const before = post.observation?.look;
     if (isFailed) {
       if (!isRateLimit(found)) this.giteas.versions.clear();
-      post.observation = { beganMs, endedMs, ...(before && { look: before }), failure: found };
+      post.observation = { ...times, ...(before && { look: before }), failure: found };
       post.pace = failed(post.pace, isRefusal(found));
     } else {
       if (isDown(post)) this.#recovered(post);
-      post.observation = { beganMs, endedMs, look: keepEqual(before, found) };
+      post.observation = { ...times, look: keepEqual(before, found) };
       post.pace = looked(post.pace, found.jobs.filter(isActive), endedMs, pollMs);
     }
     onLook(post.target, post.observation);

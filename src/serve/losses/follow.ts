@@ -30,7 +30,7 @@ import type { ReconcileInput } from '../reconcile.ts';
 /** A runner that was lost; nobody knows yet whether it had a CI job. */
 interface Suspect {
   readonly reason: LossReason | 'JobDeleted';
-  /** When it was noticed, or last known to live, by this machine's clock. Only a look that began later tells. */
+  /** When it was noticed, or last known to live, by the steady clock. Only a look that began later tells. */
   readonly sinceMs: number;
   /** A look has told. It is remembered while its Job is seen. */
   readonly isChecked: boolean;
@@ -43,10 +43,12 @@ export interface GroupLosses {
   /** Names of runners whose Jobs were there and had not ended, or whose pods are still there. */
   readonly alive: ReadonlyMap<string, { readonly podSeen: boolean }>;
   readonly lost: readonly LostJob[];
+  /** Since when this process has known them, by id of the job and the steady clock. Absent: those before it did, so all its looks are newer. */
+  readonly lostSince: ReadonlyMap<number, number>;
 }
 
 /** The newest look at the scope of a group. It did not fail. */
-type GoodLook = Pick<Look, 'jobs' | 'runners'> & Pick<Observation, 'beganMs'>;
+type GoodLook = Pick<Look, 'jobs' | 'runners'> & Pick<Observation, 'beganSteadyMs'>;
 
 export interface FollowInput {
   readonly runners: readonly LiveRunner[];
@@ -57,13 +59,15 @@ export interface FollowInput {
   /** Absent: the newest one failed, or there was none yet. */
   readonly look?: GoodLook;
   readonly nowMs: number;
+  readonly steadyMs: number;
 }
 
-export const NO_LOSSES: GroupLosses = { suspects: new Map(), alive: new Map(), lost: [] };
+export const NO_LOSSES: GroupLosses = { suspects: new Map(), alive: new Map(), lost: [], lostSince: new Map() };
 
 /** What follows from what was known before and what is seen now. `lost` is the same list while nothing changes. */
 export function followLosses(before: GroupLosses, input: FollowInput) {
   const { runners, look } = input;
+  const sinceMs = ({ jobId }: LostJob): number => before.lostSince.get(jobId) ?? 0;
   const living = new Set(runners.flatMap(({ job }) => (isOver(job.state) ? [] : [job.name])));
   const suspects = suspectsOf(before, input, living);
   const needsLook = [...suspects].some(([name, suspect]) => before.suspects.get(name) !== suspect);
@@ -72,9 +76,9 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
   for (const name of gone) if (!suspects.has(name)) suspects.set(name, newSuspect(name, 'JobDeleted', input));
 
   const back = new Set(runners.flatMap(({ job, isBack }) => (isBack ? [job.name] : [])));
-  const isAtWork = ({ jobId, lostAt, reason, runner }: LostJob): boolean =>
-    (back.has(runner) || isHeard(runner, reason, Date.parse(lostAt), input)) &&
-    look?.jobs.find(({ id }) => id === jobId)?.status === 'in_progress';
+  const isAtWork = (lost: LostJob): boolean =>
+    (back.has(lost.runner) || isHeard(lost.runner, lost.reason, sinceMs(lost), input)) &&
+    look?.jobs.find(({ id }) => id === lost.jobId)?.status === 'in_progress';
   const returned = before.lost.filter(isAtWork);
   const lost = returned.length > 0 ? before.lost.filter((each) => !isAtWork(each)) : before.lost;
   for (const { runner } of returned)
@@ -82,11 +86,12 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
 
   const known = new Set(lost.map(({ jobId }) => jobId));
   const news: LostJob[] = [];
+  const aheadMs = input.nowMs - input.steadyMs;
   for (const [name, suspect] of suspects) {
     const judged = judge(name, suspect, input);
     suspects.set(name, judged);
     if (!look || suspect.isChecked || !judged.isChecked) continue;
-    const about = { runner: name, reason: suspect.reason, lostAt: timeText(suspect.sinceMs) };
+    const about = { runner: name, reason: suspect.reason, lostAt: timeText(aheadMs + suspect.sinceMs) };
     for (const { id: jobId, status, runner, runId, repository, attempt } of look.jobs) {
       const isLost = status === 'in_progress' && runner === name && !known.has(jobId);
       if (isLost) news.push({ ...about, repository, runId, jobId, attempt });
@@ -95,11 +100,15 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
   const room = Math.max(0, MOST_LOST_JOBS - lost.length);
   const found = news.slice(0, room);
   const all = found.length > 0 ? [...lost, ...found] : lost;
-  const isNews = (each: LostJob): boolean => !each.runnerEnded && !living.has(each.runner) && hasEnded(each, input);
+  const since = found.map(({ jobId, runner }) => [jobId, suspects.get(runner)?.sinceMs ?? 0] as const);
+  const kept = new Set(all.map(({ jobId }) => jobId));
+  const isNews = (each: LostJob): boolean =>
+    !each.runnerEnded && !living.has(each.runner) && hasEnded(each, sinceMs(each), input);
   return {
     losses: {
       suspects,
       alive,
+      lostSince: new Map([...before.lostSince, ...since].filter(([jobId]) => kept.has(jobId))),
       lost: all.some(isNews) ? all.map((each) => (isNews(each) ? { ...each, runnerEnded: true } : each)) : all,
     } satisfies GroupLosses,
     /** A runner was noticed whose loss only a look from now on explains. */
@@ -127,28 +136,28 @@ function suspectsOf(before: GroupLosses, input: FollowInput, living: ReadonlySet
 }
 
 function newSuspect(name: string, reason: Suspect['reason'], input: FollowInput): Suspect {
-  return { reason, sinceMs: input.nowMs, isChecked: false, ...(mayLive(name, reason, input) && { silent: 'row' }) };
+  return { reason, sinceMs: input.steadyMs, isChecked: false, ...(mayLive(name, reason, input) && { silent: 'row' }) };
 }
 
 /** What the look tells of a suspect: `isChecked`, or it waits for a later look. */
 function judge(name: string, suspect: Suspect, input: FollowInput): Suspect {
-  const { look, nowMs } = input;
-  if (suspect.isChecked || look === undefined || look.beganMs < suspect.sinceMs) return suspect;
+  const { look, steadyMs: sinceMs } = input;
+  if (suspect.isChecked || look === undefined || look.beganSteadyMs < suspect.sinceMs) return suspect;
   const { silent, ...ended } = suspect;
   if (mayLive(name, suspect.reason, input)) {
     const rows = look.runners.filter((row) => row.name === name);
-    if (rows.some(({ online }) => online)) return { ...ended, sinceMs: nowMs, silent: 'row' };
+    if (rows.some(({ online }) => online)) return { ...ended, sinceMs, silent: 'row' };
     // A look reads jobs before runners, and the end of the CI job takes the row away. So a second look decides.
-    if (rows.length === 0 && silent !== 'no-row') return { ...ended, sinceMs: nowMs, silent: 'no-row' };
+    if (rows.length === 0 && silent !== 'no-row') return { ...ended, sinceMs, silent: 'no-row' };
   }
   return { ...ended, isChecked: true };
 }
 
 /** True if nothing of a lost runner lives any more. Gitea calls a runner offline that it has not heard of for a minute. */
-function hasEnded({ runner, lostAt }: LostJob, { endToldBy, look }: FollowInput): boolean {
+function hasEnded({ runner }: LostJob, sinceMs: number, { endToldBy, look }: FollowInput): boolean {
   const told = endToldBy(runner);
   if (told !== 'others') return told === 'kubelet';
-  const rows = rowsSince(Date.parse(lostAt), runner, look);
+  const rows = rowsSince(sinceMs, runner, look);
   return rows.length > 0 && rows.every(({ online }) => !online);
 }
 
@@ -163,7 +172,7 @@ function isHeard(runner: string, reason: string, sinceMs: number, input: FollowI
 }
 
 function rowsSince(sinceMs: number, runner: string, look: GoodLook | undefined) {
-  return look && look.beganMs > sinceMs ? look.runners.filter(({ name }) => name === runner) : [];
+  return look && look.beganSteadyMs > sinceMs ? look.runners.filter(({ name }) => name === runner) : [];
 }
 
 /**
@@ -185,7 +194,7 @@ function followJobs(before: GroupLosses['alive'], { endToldBy, hasPod, runners }
   };
 }
 
-type LossInput = Pick<ReconcileInput, 'snapshot' | 'targetOf' | 'observations' | 'nowMs'>;
+type LossInput = Pick<ReconcileInput, 'snapshot' | 'targetOf' | 'observations' | 'nowMs' | 'steadyMs'>;
 
 /** A group with losses, and what a re-run of them needs. */
 export interface GroupAtLoss {
@@ -193,11 +202,12 @@ export interface GroupAtLoss {
   readonly group: RunnerGroup;
   readonly target: GiteaTarget;
   readonly lost: readonly LostJob[];
+  readonly lostSince: GroupLosses['lostSince'];
   readonly look?: GoodLook;
 }
 
 /** What is known of a group. `at` is absent while nothing of it can be re-run. */
-type Entry = { readonly losses: GroupLosses; readonly at?: Omit<GroupAtLoss, 'lost'> };
+type Entry = { readonly losses: GroupLosses; readonly at?: Omit<GroupAtLoss, 'lost' | 'lostSince'> };
 
 type SeenCluster = Pick<LiveCluster, 'endToldBy' | 'hasPod' | 'statusOf'>;
 
@@ -213,8 +223,8 @@ export class LossBook {
   }
 
   get atLoss(): readonly GroupAtLoss[] {
-    return [...this.#entries.values()].flatMap(({ at, losses: { lost } }) =>
-      at && lost.length > 0 ? [{ ...at, lost }] : [],
+    return [...this.#entries.values()].flatMap(({ at, losses: { lost, lostSince } }) =>
+      at && lost.length > 0 ? [{ ...at, lost, lostSince }] : [],
     );
   }
 
@@ -241,6 +251,7 @@ export class LossBook {
         hasPod: (name) => this.#cluster.hasPod(keyText({ namespace, name })),
         endToldBy: (name) => this.#cluster.endToldBy(keyText({ namespace, name })),
         nowMs: input.nowMs,
+        steadyMs: input.steadyMs,
         ...look,
       });
       for (const lost of followed.found) this.#tell({ is: 'runner-lost', object, lost, isNoted: true });
@@ -288,6 +299,6 @@ export class LossBook {
 
 /** The newest look, if it was a good one. */
 function lookAt(target: GiteaTarget | undefined, { observations }: LossInput): { readonly look?: GoodLook } {
-  const { beganMs = 0, failure, look } = (target && observations.get(target.key)) ?? {};
-  return look && !failure ? { look: { jobs: look.jobs, runners: look.runners, beganMs } } : {};
+  const { beganSteadyMs = 0, failure, look } = (target && observations.get(target.key)) ?? {};
+  return look && !failure ? { look: { jobs: look.jobs, runners: look.runners, beganSteadyMs } } : {};
 }

@@ -70,8 +70,10 @@ const INSTALLATION = /^[\w.:/-]{1,128}$/;
 
 /** The last look at a target. */
 export interface Observation {
-  /** When the look began, ms since 1970: what happened before is in it. */
+  /** When the look began, ms since 1970. */
   readonly beganMs: number;
+  /** The same by the steady clock: what happened before is in the look, also if the machine's clock was set meanwhile. */
+  readonly beganSteadyMs: number;
   readonly endedMs: number;
   /** The last good look, the same object while looks find the same; absent until there was one. */
   readonly look?: Look;
@@ -82,7 +84,7 @@ interface LiveObjects {
   readonly groups: readonly LiveGroup[];
   readonly runners: readonly LiveRunner[];
   readonly controlPlaneNamespace: string;
-  readonly nowMs: number;
+  readonly steadyMs: number;
 }
 
 type RunnersBy = ReadonlyMap<string, readonly LiveRunner[]>;
@@ -101,7 +103,7 @@ export interface ClusterSnapshot extends Pick<LiveObjects, 'groups' | 'runners'>
   readonly over: ReadonlyMap<string, LiveRunner>;
   /** Runners whose end is new. At the first snapshot: all that have ended. */
   readonly ended: readonly LiveRunner[];
-  /** When the end of a runner was last noticed, by key of the group. */
+  /** When the end of a runner was last noticed by the steady clock, by key of the group. */
   readonly lastEndMs: ReadonlyMap<string, number>;
 }
 
@@ -109,7 +111,7 @@ export const NO_RUNNERS: readonly LiveRunner[] = [];
 
 /** @param before the last snapshot: lists that are still the same are the same objects. */
 export function snapshot(around: LiveObjects, before?: ClusterSnapshot): ClusterSnapshot {
-  const { groups, runners, controlPlaneNamespace, nowMs } = around;
+  const { groups, runners, controlPlaneNamespace, steadyMs } = around;
   const byApp = before?.groups === groups ? before.byApp : byApplication(groups, controlPlaneNamespace);
   if (before && before.runners === runners) return { ...before, groups, byApp, ended: [] };
   const over = new Map(
@@ -118,7 +120,7 @@ export function snapshot(around: LiveObjects, before?: ClusterSnapshot): Cluster
   const ended = [...over].flatMap(([key, runner]) => (before?.over.has(key) ? [] : [runner]));
   const existing = new Set(groups.map(({ key }) => key));
   const lastEndMs = new Map([...(before?.lastEndMs ?? [])].filter(([key]) => existing.has(key)));
-  for (const runner of ended) lastEndMs.set(groupKeyOfRunner(runner), nowMs);
+  for (const runner of ended) lastEndMs.set(groupKeyOfRunner(runner), steadyMs);
   const ofApp = groupBy(runners, (runner) => keyOfJob(runner, controlPlaneNamespace));
   const ofGroup = groupBy(runners, groupKeyOfRunner);
   return {

@@ -164,10 +164,10 @@ function lostRuns(groups: readonly GroupAtLoss[]) {
 }
 
 /** True when the newest look shows that Gitea has ended a lost job of the run. Looks are free: Gitea is not asked before. */
-export function showsEnd({ at: { look }, losses }: LostRun): boolean {
+export function showsEnd({ at: { look, lostSince }, losses }: Pick<LostRun, 'at' | 'losses'>): boolean {
   if (!look) return false;
   const running = new Set(look.jobs.flatMap(({ id, status }) => (status === 'in_progress' ? [id] : [])));
-  return losses.some(({ jobId, lostAt }) => !running.has(jobId) && look.beganMs > Date.parse(lostAt));
+  return losses.some(({ jobId }) => !running.has(jobId) && look.beganSteadyMs > (lostSince.get(jobId) ?? 0));
 }
 
 /** True when the newest look shows nothing of the run ready or at work but lost jobs whose runners have ended. It must be free, too. */

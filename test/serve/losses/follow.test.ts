@@ -12,7 +12,7 @@ const lostRunner = (name: string, loss: LossReason = 'Evicted'): LiveRunner => (
   annotations: {},
   loss,
 });
-const lookAt = (beganMs: number, ...jobs: readonly Job[]) => ({ jobs, runners: [], beganMs });
+const lookAt = (beganMs: number, ...jobs: readonly Job[]) => ({ jobs, runners: [], beganSteadyMs: beganMs });
 const rowOf = (online: boolean, name = 'ci-1') => {
   return { id: 1, name, online, busy: false, disabled: false, ephemeral: true, labels: [] };
 };
@@ -20,7 +20,14 @@ const rowOf = (online: boolean, name = 'ci-1') => {
 /** By default ci-1 was evicted, nobody tells of its end, and no pod is there whose Job has gone. */
 function follow(before: GroupLosses, scene: Partial<FollowInput> = {}) {
   const evicted = { runners: [lostRunner('ci-1')], nowMs: NOW + 900 };
-  return followLosses(before, { ...evicted, hasPod: () => false, endToldBy: () => undefined, ...scene });
+  const { nowMs = evicted.nowMs } = scene;
+  return followLosses(before, {
+    ...evicted,
+    steadyMs: nowMs,
+    hasPod: () => false,
+    endToldBy: () => undefined,
+    ...scene,
+  });
 }
 
 /** A runner was seen lost at NOW. */
@@ -44,6 +51,18 @@ describe('a CI job is lost', () => {
     expect(losses.lost).toEqual([lost]);
     expect(follow(losses, { look }).found).toEqual([]);
     expect(follow(losses, { look }).losses.lost).toBe(losses.lost);
+  });
+
+  it('also when the clock of this machine is set back before that look, and it is told with the time of now', () => {
+    const hourBack = NOW - 3_600_000;
+    const look = lookAt(NOW + 500, running(7, 'ci-1'));
+
+    const { losses, found } = follow(noticed(), { nowMs: hourBack + 900, steadyMs: NOW + 900, look });
+
+    expect(found).toMatchObject([{ jobId: 7, lostAt: '2026-11-21T11:00:00Z' }]);
+    // It counts from the moment at which its runner was seen to have gone.
+    expect([...losses.lostSince]).toEqual([[7, NOW]]);
+    expect(follow({ ...losses, lost: [] }, { look }).losses.lostSince.size).toBe(0);
   });
 
   it('also when Argo CD has removed its Job before that look', () => {

@@ -10,7 +10,7 @@ function live(name: string, group: string, state: 'running' | 'complete' = 'runn
 
 const A: LiveGroup = { key: 'ci/a', object: { metadata: { namespace: 'ci', name: 'a', uid: 'a' } } };
 const of = (runners: readonly LiveRunner[], before?: ClusterSnapshot, nowMs = 0, groups = [A]): ClusterSnapshot =>
-  snapshot({ groups, runners, controlPlaneNamespace: 'argocd', nowMs }, before);
+  snapshot({ groups, runners, controlPlaneNamespace: 'argocd', steadyMs: nowMs }, before);
 
 describe('a new snapshot', () => {
   const [a1, a2, b1] = [live('a1', 'a'), live('a2', 'a'), live('b1', 'b')];

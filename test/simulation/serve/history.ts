@@ -22,6 +22,8 @@ export type Act = { readonly atS: number } & (
   | { readonly is: 'commit'; readonly app: number; readonly group: GroupInGit }
   | { readonly is: 'user-refresh'; readonly app: number }
   | { readonly is: 'user-sync'; readonly app: number }
+  /** Somebody sets the clocks of the machines of `serve`: by hours. */
+  | { readonly is: 'set-clocks'; readonly byS: number }
 );
 
 export type WatchedKind = 'runnergroups' | 'jobs' | 'pods';

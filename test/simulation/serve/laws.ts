@@ -19,7 +19,7 @@
  *   mistake ....... nothing is rejected that nobody handles, and nothing runs again and again without a pause
  */
 
-import { hasEnded } from '../../../src/planner/evidence.ts';
+import { hasEnded, type Job } from '../../../src/planner/evidence.ts';
 import type { ServeEvent } from '../../../src/serve/events.ts';
 import { type Difference, differenceOf, mayWaitMs, NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
@@ -66,6 +66,8 @@ const READ_EVERY_MS = 60_000;
 const TRUE_WITHIN_MS = 10_000;
 const LEADER_WITHIN_MS = 25_000;
 const RERUN_WITHIN_MS = 90_000;
+/** Until `serve` knows of an eviction, and a look that was under way has ended. */
+const LOSS_SEEN_MS = 5_000;
 const WAKES_PER_CHANGE = 3;
 /** Rows of the queues: reconciles, sweeps, Events and notifications; and wakes, questions, looks, statuses and ends of CI jobs of each. */
 const FIXED_ROWS = 12;
@@ -89,6 +91,8 @@ export class Laws {
   readonly #truths = new Map<string, Seen>();
   /** How long the last wake took, by Application. */
   readonly #tookMs = new Map<string, number>();
+  /** Runs that a look has shown at work when their runners had gone. */
+  readonly #shown = new Set<number>();
   /** Runs whose losses may stay unseen. */
   readonly #excused = new Set<number>();
   /** How long the last wakes under the leader of now took until their syncs. */
@@ -101,6 +105,7 @@ export class Laws {
   }
 
   heard(event: ServeEvent): void {
+    if (event.is === 'looked' && !event.failure) this.#noteShown(event.look?.jobs ?? []);
     if (event.is === 'leading') this.#refreshMs = [];
     if (event.is !== 'woken') return;
     const { application, ms, outcome, steps } = event;
@@ -114,6 +119,15 @@ export class Laws {
     const [, name = ''] = application.split('/');
     this.#tookMs.set(name, Math.min(ms, 60_000));
     this.wakes.set(name, (this.wakes.get(name) ?? 0) + 1);
+  }
+
+  /** Which losses a look has shown, seconds after the runner had gone. */
+  #noteShown(jobs: readonly Job[]): void {
+    const { pods, world } = this.#stage;
+    for (const { runId, status } of jobs) {
+      const atMs = pods.losses.get(runId)?.atMs ?? Number.POSITIVE_INFINITY;
+      if (status === 'in_progress' && world.nowMs - atMs > LOSS_SEEN_MS) this.#shown.add(runId);
+    }
   }
 
   mistake(error: unknown): void {
@@ -149,7 +163,9 @@ export class Laws {
     const { pods, server, world } = this.#stage;
     for (const [run, { atMs }] of pods.losses) {
       const sinceMs = Math.max(atMs, world.obstacleEndMs(EVERYBODY));
-      if (this.#excused.has(run) || server.reruns.includes(run) || world.nowMs - sinceMs < RERUN_WITHIN_MS) continue;
+      const isKnown = this.#shown.has(run) || server.ends.includes(run);
+      if (!isKnown || this.#excused.has(run) || server.reruns.includes(run)) continue;
+      if (world.nowMs - sinceMs < RERUN_WITHIN_MS) continue;
       this.#break('re-run', `run ${run} lost its runner at ${atMs / 1000} s, and was not re-run`);
     }
   }
@@ -226,14 +242,16 @@ export class Laws {
     }
   }
 
-  /** A loss can be told only while Gitea shows the CI job at work, and where a group still looks. Really that takes Gitea ten minutes. */
+  /**
+   * A loss can be told only while Gitea shows the CI job at work: by a look of a group that is still there, by a process that has seen the end of
+   * the runner. Gitea really gives it up after ten minutes. A clock that is set is no excuse.
+   */
   #excuseLosses(): void {
     const { apps, pods, server, world } = this.#stage;
     const orgs = new Set(apps.flatMap(({ groups }) => groups.map(({ org }) => org)));
     for (const [run, { atMs }] of pods.losses) {
       if (world.nowMs - atMs > ZOMBIE_MS) continue;
-      const isHidden = world.obstacleEndMs(EVERYBODY) > world.nowMs || !orgs.has(server.orgOf(run));
-      if (isHidden) this.#excused.add(run);
+      if (world.hiddenUntilMs > world.nowMs || !orgs.has(server.orgOf(run))) this.#excused.add(run);
     }
   }
 

@@ -44,7 +44,11 @@ export function makeHistory(seed: number, kinds?: readonly FaultKind[]): History
     wakes: random.pick([1, 4]),
     namesNamespaces: drawn.includes('namespace-refused') || random.chance(0.3),
     // The last ones meet what the faults have left.
-    acts: [...makeActs(random, apps, FIRST_S, busyS, 14), ...makeActs(random, apps, busyS, lengthS - 45, 25)],
+    acts: [
+      ...makeActs(random, apps, FIRST_S, busyS, 14),
+      ...makeActs(random, apps, busyS, lengthS - 45, 25),
+      ...(kinds ? [] : setClocks(seed, busyS)),
+    ],
     faults,
     lengthS,
   };
@@ -106,6 +110,16 @@ function makeActs(
     else acts.push({ atS, is: random.pick(['user-refresh', 'user-sync']), app: index });
   }
   return acts;
+}
+
+/** In every fifth history, once or twice, by an hour to twelve. */
+function setClocks(seed: number, busyS: number): readonly Act[] {
+  const random = new Random(seed, 'serve-clocks');
+  if (!random.chance(0.2)) return [];
+  return Array.from({ length: random.whole(1, 2) }, () => {
+    const byS = random.whole(1, 12) * 3_600 * random.pick([-1, 1]);
+    return { atS: random.seconds(FIRST_S, busyS), is: 'set-clocks', byS };
+  });
 }
 
 function changed(random: Random, group: GroupInGit): GroupInGit {

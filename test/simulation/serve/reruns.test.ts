@@ -128,12 +128,13 @@ class Scene {
     const object = { metadata: { namespace: 'runners', name: 'ci', uid: 'ci' } };
     const groups: readonly LiveGroup[] = [{ key: KEY, object, ...(group ? { group } : { problem: 'no labels' }) }];
     const runners = [...this.runners.values()];
-    const look = { beganMs: nowMs, endedMs: nowMs, look: this.server.look('acme') };
+    const look = { beganMs: nowMs, beganSteadyMs: nowMs, endedMs: nowMs, look: this.server.look('acme') };
     const { size } = this.book.follow({
-      snapshot: snapshot({ groups, runners, controlPlaneNamespace: 'argocd', nowMs }),
+      snapshot: snapshot({ groups, runners, controlPlaneNamespace: 'argocd', steadyMs: nowMs }),
       targetOf: new Map(group && target ? [[group, target]] : []),
       observations: new Map([['acme', { ...look, ...(lookFailure && { failure: lookFailure }) }]]),
       nowMs,
+      steadyMs: nowMs,
     });
     this.wanted += size;
     this.#hear(RECONCILED);

@@ -119,7 +119,11 @@ export async function runHistory(
   };
 }
 
-function play(act: Act, { apps, server, world }: Stage, ci: Map<number, { takesMs: number; fails: boolean }>): void {
+function play(
+  act: Act,
+  { apps, server, setClock, world }: Stage,
+  ci: Map<number, { takesMs: number; fails: boolean }>,
+): void {
   world.tell(`act: ${JSON.stringify(act)}`);
   switch (act.is) {
     case 'push': {
@@ -136,6 +140,10 @@ function play(act: Act, { apps, server, world }: Stage, ci: Map<number, { takesM
     case 'user-sync':
       apps[act.app]?.syncByPeople();
       return;
+    case 'set-clocks':
+      setClock(act.byS * 1000);
+      world.obstacle(act.is, 10_000);
+      return;
     default:
       act satisfies never;
   }
@@ -145,7 +153,7 @@ function play(act: Act, { apps, server, world }: Stage, ci: Map<number, { takesM
 function changes({ acts, apps, faults }: History, index: number): number {
   const orgs = new Set(apps[index]?.groups.map(({ org }) => org));
   for (const act of acts) if (act.is === 'commit' && act.app === index) orgs.add(act.group.org);
-  const own = acts.filter((act) => (act.is === 'push' ? orgs.has(act.org) : act.app === index));
+  const own = acts.filter((act) => (act.is === 'push' ? orgs.has(act.org) : !('app' in act) || act.app === index));
   const concerned = faults.filter((fault) => !('app' in fault) || fault.app % apps.length === index);
   return 1 + own.length + concerned.reduce((sum, { is }) => sum + (is === 'watch-silent' ? BLIND : 1), 0);
 }

@@ -52,6 +52,13 @@ export const SCENARIOS = {
     history(seed, [push(30, 5)], [{ atS: 34, is: 'status-conflicts', forS: 6 + (seed % 4) }], 110),
   /** A runner is evicted at work. */
   eviction: evicted,
+  /** The same while Gitea is away, and the clocks of `serve` are set back by an hour before the look that tells of it. */
+  evictionClockBack: (seed) => {
+    const away = { atS: 49, is: 'gitea-away', forS: 6 } as const;
+    const before = evicted(seed + 1);
+    const acts: readonly Act[] = [...before.acts, { atS: 52, is: 'set-clocks', byS: -3_600 }];
+    return { ...before, acts, faults: [...before.faults, away], lengthS: 300 };
+  },
   /** The same, and Gitea can end the run. */
   evictionEnded: (seed) => ({ ...evicted(seed), gitea: '28.0.0' }),
   /** A leader dies as Gitea is to end a run, or has ended it. */

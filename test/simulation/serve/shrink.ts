@@ -36,7 +36,7 @@ function withoutLastApp(history: History): History {
   const { acts, apps } = history;
   const orgs = new Set(apps.at(-1)?.groups.map(({ org }) => org));
   const isOfIt = (act: Act): boolean =>
-    'org' in act ? orgs.has(act.org.replace(/-b$/, '')) : act.app === apps.length - 1;
+    'org' in act ? orgs.has(act.org.replace(/-b$/, '')) : 'app' in act && act.app === apps.length - 1;
   return { ...history, apps: apps.slice(0, -1), acts: acts.filter((act) => !isOfIt(act)) };
 }
 

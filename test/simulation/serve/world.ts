@@ -2,6 +2,16 @@
 import { pause } from '../../../src/shared/clock.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { draw, type Stream } from '../random.ts';
+import type { Act, FaultKind } from './history.ts';
+
+/** In these times looks may be late or fail, and no more: the laws see by themselves whether a look has told something. */
+const LOOKS_ARE_LATE: ReadonlySet<string> = new Set<string>([
+  ...(['gitea-away', 'looks-fail', 'clock-set'] satisfies readonly FaultKind[]),
+  'a look fails',
+  'a webhook is lost',
+  'a webhook is late',
+  'set-clocks' satisfies Act['is'],
+]);
 
 /** Of all Applications. */
 export const EVERYBODY = '';
@@ -13,6 +23,8 @@ export class World {
   readonly story: string[] | undefined;
   /** Changes in Gitea, Kubernetes and git: while it stays, the same is true as before. */
   version = 0;
+  /** Until then `serve` may not see what happens in Kubernetes, or does not lead. */
+  hiddenUntilMs = 0;
   readonly #counts = new Map<Stream, number>();
   readonly #obstacles = new Map<string, { readonly endMs: number; readonly what: string }>();
 
@@ -48,6 +60,7 @@ export class World {
   /** For so long `serve` cannot know or do better, as its manual says. @param app Default: every Application is concerned. */
   obstacle(what: string, forMs: number, app = EVERYBODY): void {
     const endMs = this.nowMs + forMs;
+    if (app === EVERYBODY && !LOOKS_ARE_LATE.has(what)) this.hiddenUntilMs = Math.max(this.hiddenUntilMs, endMs);
     if (endMs > (this.#obstacles.get(app)?.endMs ?? 0)) this.#obstacles.set(app, { endMs, what });
   }
 

@@ -20,7 +20,7 @@ it('a Gitea that never answers does not hold up the lost jobs of another one', a
     return { ...job, lostAt: new Date(Date.now() - 60_000).toISOString() };
   });
   // A look has shown their ends.
-  const look = { jobs: [], runners: [], beganMs: Date.now() };
+  const look = { jobs: [], runners: [], beganSteadyMs: 1 };
   const atLoss = [deaf, simulator.url].map((url) => {
     const live = { key: url, object: { metadata: { namespace: 'runners', name: 'ci', uid: url } } };
     return {
@@ -28,6 +28,7 @@ it('a Gitea that never answers does not hold up the lost jobs of another one', a
       group: runnerGroup({ evictionRetryDelaySeconds: 0 }),
       target: targetOf(url, undefined, url),
       lost,
+      lostSince: new Map(),
       look,
     };
   });
