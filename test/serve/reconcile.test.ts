@@ -160,7 +160,7 @@ describe('a verdict', () => {
       return { ...liveGroup(name), group: runnerGroup({ name, limits }) };
     };
     const theirs = liveRunner('b-7-1-0000cafe', 'b', 'running');
-    const counted = { ...theirs, job: { ...theirs.job, limits: ['gpus'], giteaUrl: ORIGIN } };
+    const counted = { ...theirs, job: { ...theirs.job, limits: ['gpus'], giteaUrl: ORIGIN, scope: 'acme' } };
     const look = seen({ ...IDLE, jobs: [job(1)] });
     const held = (runner: LiveRunner) => {
       const parts = [{ live: shares('a'), observation: look }, { live: shares('b') }];
