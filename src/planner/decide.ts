@@ -29,6 +29,8 @@ interface Answers extends Pick<Given, 'elsewhere'>, Facts {
   readonly backingOff: ReadonlyMap<ListedJob, BackOff>;
   /** The repository whose job gets the next place of a group with fairness `per-repository`. */
   readonly nextIn: ReadonlyMap<Group, string>;
+  /** Places among the jobs that a cap holds back, from 1. */
+  readonly positions: ReadonlyMap<ListedJob, number>;
   /** Limits that hold jobs back, without the caps. */
   readonly heldAt: ReadonlyMap<ListedJob, HoldingLimit>;
   readonly keyOf: (group: Group) => GroupKey;
@@ -57,7 +59,15 @@ export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, i
     ({ listed }) => !served.has(listed) && !backingOff.has(listed) && !elsewhere.has(listed) && !heldAt.has(listed),
   );
   const nextIn = nextRepositories(heldBack, facts);
-  const answers = { ...facts, elsewhere, served, backingOff, nextIn, heldAt, keyOf };
+  const lines = new Map<GroupKey, number>();
+  const positions = new Map<ListedJob, number>();
+  for (const { listed } of heldBack) {
+    const working = firstWorking(facts.ownersOf(listed));
+    if (!working) continue;
+    count(lines, keyOf(working), 1);
+    positions.set(listed, lines.get(keyOf(working)) ?? 0);
+  }
+  const answers = { ...facts, elsewhere, served, backingOff, nextIn, positions, heldAt, keyOf };
   const jobs = facts.jobs.map((listed) => decideJob(listed, answers));
   const heldBy = countHeld(jobs);
   const groups = new Map<GroupKey, GroupSummary>();
@@ -138,7 +148,8 @@ function decideJob(listed: ListedJob, answers: Answers): JobDecision {
 }
 
 /** Without spreads of objects: thousands of jobs may be held. */
-function holdJob(listed: ListedJob, { backingOff, elsewhere, heldAt, ownersOf, nextIn, keyOf }: Answers): JobDecision {
+function holdJob(listed: ListedJob, answers: Answers): JobDecision {
+  const { backingOff, elsewhere, heldAt, ownersOf, nextIn, positions, keyOf } = answers;
   const { job, origin } = listed;
   const verdict = 'held';
   const runner = elsewhere.get(listed);
@@ -159,8 +170,9 @@ function holdJob(listed: ListedJob, { backingOff, elsewhere, heldAt, ownersOf, n
   const limit = heldAt.get(listed);
   if (limit) return { job, origin, verdict, because: 'limit', group, limit };
   const next = nextIn.get(working);
-  if (next === undefined) return { job, origin, verdict, because: 'cap', group };
-  return { job, origin, verdict, because: 'cap', group, next };
+  const position = positions.get(listed) ?? 0;
+  if (next === undefined) return { job, origin, verdict, because: 'cap', group, position };
+  return { job, origin, verdict, because: 'cap', group, position, next };
 }
 
 /** How many jobs wait for each group. */

@@ -62,6 +62,8 @@ export type JobDecision =
       /** For `labels-not-covered`: the labels that the nearest group lacks, and that group. */
       readonly missing?: readonly string[];
       readonly nearest?: GroupKey;
+      /** For `cap`: its place among the jobs that wait for places of the group, from 1. */
+      readonly position?: number;
       /** For `cap` with fairness `per-repository`: the repository whose job gets the next place of the group. */
       readonly next?: string;
       /** For `limit`: that one. */

@@ -17,8 +17,8 @@
 import { giveRunners } from './assign.ts';
 import { byGroupAndName, decide } from './decide.ts';
 import type { GroupKey, Plan, RunnerDecision } from './decisions.ts';
-import { type Evidence, type Group, type ListedJob, liveJobsOf } from './evidence.ts';
-import { establishFacts, type Facts } from './facts.ts';
+import { type Evidence, type Group, liveJobsOf } from './evidence.ts';
+import { establishFacts } from './facts.ts';
 import { keepIdle } from './idle.ts';
 import { parseRunnerName } from './names.ts';
 import { queueReadyJobs } from './queue.ts';
@@ -30,21 +30,12 @@ import { withPast } from './unseen/index.ts';
  * @throws GroupsCollide when two groups would share runner names; Error when a group's look is missing
  */
 export function plan(groups: readonly Group[], evidence: Evidence): Plan {
-  const facts = factsOf(groups, evidence);
+  const seen = establishFacts(groups, evidence);
+  const facts = evidence.cluster.is === 'seen' ? seen : withPast(seen);
   const queue = queueReadyJobs(facts);
   const given = giveRunners(queue, facts, evidence);
   const idle = keepIdle(given, facts);
   return withTroubled(decide(facts, queue, given, idle), groups, evidence);
-}
-
-/** All ready jobs in the order in which `plan` gives places, for people who ask how long a job will wait. */
-export function waitingLine(groups: readonly Group[], evidence: Evidence): readonly ListedJob[] {
-  return queueReadyJobs(factsOf(groups, evidence)).map(({ listed }) => listed);
-}
-
-function factsOf(groups: readonly Group[], evidence: Evidence): Facts {
-  const facts = establishFacts(groups, evidence);
-  return evidence.cluster.is === 'seen' ? facts : withPast(facts);
 }
 
 /**

@@ -196,7 +196,8 @@ function planMembers(
 /** Jobs of other groups that were printed for a queued job that these groups see, or that count under their limits. The planner reads no other foreign Jobs. */
 function printedElsewhere({ snapshot }: ReconcileInput, members: readonly Member[]): readonly LiveRunner[] {
   const own = new Set(members.flatMap(({ runners }) => runners));
-  const jobs = members.flatMap(({ observation }) => observation?.look?.jobs ?? []);
+  const looks = new Set(members.map(({ observation }) => observation?.look));
+  const jobs = [...looks].flatMap((look) => look?.jobs ?? []);
   const printed = jobs.flatMap(({ status, url }) => (status === 'queued' && snapshot.printedFor.get(url)) || []);
   const limits = new Set(members.flatMap(({ live }) => live.group?.limits ?? []).map(({ name }) => name));
   const sharing = [...limits].flatMap((name) => snapshot.sharing.get(name ?? '') ?? []);

@@ -97,8 +97,7 @@ spec:
   gitea: {url: "${url}"}
 ${spec.includes('containerMode') ? '' : '  containerMode: host\n'}  defaultLabels: false
   labels: ["linux:host"]
-  maxActiveRunners: 5
-  registrationToken: {secretRef: {name: gitea-runner, key: token}}
+${spec.includes('maxActiveRunners') ? '' : '  maxActiveRunners: 5\n'}  registrationToken: {secretRef: {name: gitea-runner, key: token}}
   authToken: {secretRef: {name: gitea-api, key: token}}
 ${spec.includes('resources') ? '' : '  resources: {requests: {cpu: 1}}\n'}${spec}`;
 }

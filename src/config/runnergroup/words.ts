@@ -109,17 +109,20 @@ export function resourceInstead(name: string): string | undefined {
   return `use ${PLAIN_RESOURCES.join(', ')} or a name with a domain, e.g. example.com/gpu`;
 }
 
+/** A longer name is no typing mistake, and the distance takes quadratic time. */
+export const LONGEST_MISTYPED = 64;
+
 /**
  * The known name that was most likely meant: the same but for case; a few typing mistakes away, one per three letters, and ties go to the
  * first name; or the only one that has all its words (`maxRunners` for `maxActiveRunners`).
  */
 export function nearestName(written: string, known: readonly string[]): string | undefined {
-  // A name this long is no typing mistake, and the distance takes quadratic time.
-  if (written.length > 64) return undefined;
+  if (written.length > LONGEST_MISTYPED) return undefined;
   const lower = written.toLowerCase();
   const limit = Math.max(1, Math.floor(written.length / 3));
   let best: { readonly name: string; readonly distance: number } | undefined;
   for (const name of known) {
+    if (Math.abs(name.length - written.length) > limit) continue;
     const distance = editDistance(lower, name.toLowerCase());
     if (distance <= limit && (!best || distance < best.distance)) best = { name, distance };
   }

@@ -19,6 +19,8 @@ import { JOB_STATES, type JobState } from './job-state.ts';
 import { runnersIn } from './runner-counts.ts';
 
 export const MOST_TOLD = 5;
+/** The first jobs of a group, the worst ones, say what helps. */
+const MOST_ADVISED = 200;
 
 export type Line = readonly [name: string, text: string];
 
@@ -165,8 +167,13 @@ export function groupTitle(group: ExplainedGroup): string {
   return held > 0 ? `${what} holds back ${count(held, 'job')}.` : `${what} holds nothing back.`;
 }
 
-export function groupLines(group: ExplainedGroup, explanation: Explanation): readonly Line[] {
-  const of = explanation.jobs.filter((job) => groupOf(job, explanation) === group);
+/** @param details for an explanation of which not all is known (`explainerOf`) */
+export function groupLines(
+  group: ExplainedGroup,
+  explanation: Explanation,
+  details = (job: ExplainedJob): ExplainedJob => job,
+): readonly Line[] {
+  const of = explanation.jobs.filter((job) => isSame(groupOfJob(job), group));
   const jobs = JOB_STATES.flatMap((state) => {
     const some = of.filter((job) => job.state === state).length;
     return some > 0 ? [`${some} ${state}`] : [];
@@ -174,7 +181,8 @@ export function groupLines(group: ExplainedGroup, explanation: Explanation): rea
   const runners = [...emittedRunners(explanation).values()].filter((each) => isSame(each.group, group));
   const pods = runners.flatMap(({ runner, trouble }) => (trouble ? [`${runner}: ${troubleText(trouble)}`] : []));
   const next = of
-    .flatMap((job) => adviceFor(job, explanation.groups))
+    .slice(0, MOST_ADVISED)
+    .flatMap((job) => adviceFor(details(job), explanation.groups))
     .concat(runners.filter(({ trouble }) => trouble).flatMap(runnerAdvice));
   const status = explanation.where?.statuses.find((each) => each.group === keyText(group));
   return [

@@ -3,13 +3,13 @@ import { describeScope } from '../../clients/gitea/endpoints.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { withSizes } from '../../config/runnergroup/sizes.ts';
 import type { EmittedRunner, GroupKey, GroupSummary, HeldBecause, JobDecision, Plan } from '../../planner/decisions.ts';
-import { type Evidence, type LiveJob, liveJobsOf, type PodEnd } from '../../planner/evidence.ts';
-import { isMadeForSame, parseRunnerName } from '../../planner/names.ts';
-import { waitingLine } from '../../planner/plan.ts';
+import { type Evidence, type Job, type LiveJob, liveJobsOf, memo, type PodEnd } from '../../planner/evidence.ts';
+import { parseRunnerName } from '../../planner/names.ts';
 import { serveLogs } from '../../shared/installed/names.ts';
-import { groupBy, keyText } from '../../shared/keys.ts';
+import { groupBy, isSame, keyText, stayKey } from '../../shared/keys.ts';
+import { once } from '../../shared/once.ts';
 import type { PlanOfNow } from '../look-and-plan.ts';
-import { type BlockedBy, blockedBy, type Uncovered, uncovered } from './held-back.ts';
+import { type BlockedBy, blockedBy, hintsFor, type Uncovered } from './held-back.ts';
 import { JOB_STATES, type JobState } from './job-state.ts';
 import { durationsIn, estimateWaits, type WaitEstimate } from './wait-estimate.ts';
 import type { ApplicationSeen, WhereIAm } from './where.ts';
@@ -27,10 +27,12 @@ export interface Explanation {
   readonly liveJobs?: readonly LiveJob[];
 }
 
+type OpenDecision = Exclude<JobDecision, { readonly verdict: 'done' }>;
+
 /** A job that has not finished, and what only people need to know of it. */
-export type ExplainedJob = Exclude<JobDecision, { readonly verdict: 'done' }> &
+export type ExplainedJob = OpenDecision &
   Partial<BlockedBy> &
-  Partial<Wait> &
+  Wait &
   Progress &
   Uncovered & {
     readonly state: JobState;
@@ -46,11 +48,9 @@ export type ExplainedJob = Exclude<JobDecision, { readonly verdict: 'done' }> &
 
 /** What a job waits for that a cap holds back. */
 interface Wait {
-  /** Its place among the jobs that wait for slots of the group, from 1. */
-  readonly position: number;
-  /** How long it will wait. Absent: no finished job tells. */
+  /** How long it will wait. Absent: no finished job tells, or many jobs come before it. */
   readonly estimate?: WaitEstimate;
-  readonly cap: number;
+  readonly cap?: number;
 }
 
 /** Why the Kubernetes Job of a runner that is wanted is not there, and what to do. */
@@ -81,7 +81,7 @@ export function groupOfJob(job: ExplainedJob): GroupKey | undefined {
 }
 
 export function findGroup(key: GroupKey | undefined, groups: readonly ExplainedGroup[]): ExplainedGroup | undefined {
-  return key && groups.find((group) => keyText(group) === keyText(key));
+  return groups.find((group) => isSame(key, group));
 }
 
 export function emittedRunners({ runners }: Pick<Plan, 'runners'>): ReadonlyMap<string, EmittedRunner> {
@@ -89,46 +89,59 @@ export function emittedRunners({ runners }: Pick<Plan, 'runners'>): ReadonlyMap<
 }
 
 /** Finished jobs are left out: they wait for nothing. */
-export function explanationOf(
-  groups: readonly RunnerGroup[],
-  plan: Plan,
-  nowMs: number,
-  seen?: PlanOfNow['seen'],
-): Explanation {
+export function explanationOf(...of: Parameters<typeof explainerOf>): Explanation {
+  const { details, outline } = explainerOf(...of);
+  const explanation = outline();
+  return { ...explanation, jobs: explanation.jobs.map(details()) };
+}
+
+/**
+ * The same in two steps, for `serve`: people may queue 10,000 jobs, and a turn of the event loop must be short. `outline` has no more of a
+ * job than its state. `details` tells the rest of those that are shown. What many jobs share is worked out when the first one asks.
+ */
+export function explainerOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: number, seen?: PlanOfNow['seen']) {
   const cluster = seen?.evidence.cluster;
   const unseen = cluster?.is === 'unseen' && { isUnseen: true as const };
-  const explained = explainedGroups(groups, plan).map((group) => {
-    const suspension = seen?.suspended?.get(keyText(group));
-    return { ...group, ...unseen, ...(suspension !== undefined && { suspended: true, suspension }) };
-  });
-  const waits = seen ? waitsOf(plan, seen, nowMs) : new Map<string, Wait>();
-  const blockers = blockedBy(plan);
-  const progress = progressOf(plan, seen?.evidence, nowMs);
-  const emitted = emittedRunners(plan);
-  const all = groups.flatMap(withSizes);
-  const jobs = plan.jobs.flatMap((decision): ExplainedJob | readonly [] => {
-    if (decision.verdict === 'done') return [];
-    return {
-      ...decision,
-      state: stateOf(decision, explained, emitted),
-      ...uncovered(decision, all),
-      ...(decision.verdict === 'served' && decision.by === 'new-runner' && unseen),
-      ...waits.get(jobKey(decision)),
-      ...blockers(decision),
-      ...progress(decision),
-    };
-  });
+  const waits = once(() => waitsOf(plan, nowMs));
+  const blockers = once(() => blockedBy(plan));
+  const progress = once(() => progressOf(plan, seen?.evidence, nowMs));
   return {
-    checkedAt: new Date(nowMs).toISOString(),
-    groups: explained,
-    jobs: jobs.sort(byState),
-    runners: plan.runners,
-    ...(cluster?.is === 'seen' && { liveJobs: cluster.jobs.filter(({ state }) => state !== 'complete') }),
+    outline: (): Explanation => {
+      const explained = explainedGroups(groups, plan).map((group) => {
+        const suspension = seen?.suspended?.get(keyText(group));
+        return { ...group, ...unseen, ...(suspension !== undefined && { suspended: true, suspension }) };
+      });
+      const byKey = new Map(explained.map((group) => [keyText(group), group]));
+      const emitted = emittedRunners(plan);
+      const jobs = plan.jobs.flatMap((decision): ExplainedJob | readonly [] =>
+        decision.verdict === 'done' ? [] : { ...decision, state: stateOf(decision, byKey, emitted) },
+      );
+      return {
+        checkedAt: new Date(nowMs).toISOString(),
+        groups: explained,
+        jobs: jobs.sort(byState),
+        runners: plan.runners,
+        ...(cluster?.is === 'seen' && { liveJobs: cluster.jobs.filter(({ state }) => state !== 'complete') }),
+      };
+    },
+    /** Each call begins with hints of its own: they have a bound (`MOST_STEPS`). */
+    details: () => {
+      const hints = once(() => hintsFor(groups.flatMap(withSizes)));
+      return <T extends OpenDecision>(job: T) => ({
+        ...job,
+        ...(isNotCovered(job) && hints()(job)),
+        ...(job.verdict === 'served' && job.by === 'new-runner' && unseen),
+        ...waits()(job),
+        ...blockers()(job),
+        ...progress()(job),
+      });
+    },
   };
 }
 
 function explainedGroups(groups: readonly RunnerGroup[], plan: Plan): readonly ExplainedGroup[] {
   const written = new Map(groups.map((group) => [keyText(group), group]));
+  const stuck = groupBy(plan.runners.filter(cannotStart), ({ group }) => keyText(group));
   return plan.groups.flatMap(({ group: key, ...counts }) => {
     const group = written.get(keyText(key));
     if (!group) return [];
@@ -141,34 +154,32 @@ function explainedGroups(groups: readonly RunnerGroup[], plan: Plan): readonly E
       labels: group.labels.map((label) => label.name),
       suspended: group.suspend,
       ...counts,
-      cannotStart: plan.runners.filter((each) => cannotStart(each) && keyText(each.group) === keyText(key)).length,
+      cannotStart: stuck.get(keyText(key))?.length ?? 0,
     };
   });
 }
 
-/** The place in line, and the estimate, of all jobs that a cap holds back; by `jobKey`. */
-function waitsOf(plan: Plan, { groups, evidence }: NonNullable<PlanOfNow['seen']>, nowMs: number) {
-  const waits = new Map<string, Wait>();
-  const held = new Map(plan.jobs.flatMap((each) => (isHeldByCap(each) ? [[jobKey(each), each] as const] : [])));
-  if (held.size === 0) return waits;
-  const inOrder = waitingLine(groups, evidence).flatMap((listed) => held.get(jobKey(listed)) ?? []);
-  const lines = groupBy(inOrder, ({ group }) => group && keyText(group));
-  for (const [key, line] of lines) {
-    const cap = plan.groups.find(({ group }) => keyText(group) === key)?.cap ?? 0;
-    const ofGitea = plan.jobs.filter(({ origin }) => origin === line[0]?.origin);
-    const atWork = ofGitea.flatMap((each) =>
-      (each.verdict === 'running' || each.verdict === 'served') && each.group && keyText(each.group) === key
-        ? [each.job]
-        : [],
-    );
-    const durations = durationsIn(ofGitea.map(({ job }) => job));
-    const estimates = estimateWaits({ cap, atWork, line: line.map(({ job }) => job) }, durations, nowMs);
-    for (const [index, decision] of line.entries()) {
-      const estimate = estimates[index];
-      waits.set(jobKey(decision), { position: index + 1, ...(estimate && { estimate }), cap });
-    }
-  }
-  return waits;
+/** The cap of a job that one holds back, and the estimate. Those of a group are made when one of its jobs asks. */
+function waitsOf({ groups, jobs }: Plan, nowMs: number): (decision: JobDecision) => Wait {
+  const caps = new Map(groups.map(({ cap, group }) => [group, cap]));
+  const atWork = groupBy(
+    jobs.flatMap((each) => (each.verdict === 'running' || each.verdict === 'served' ? each : [])),
+    ({ group }) => group,
+  );
+  const lines = groupBy(jobs.filter(isHeldByCap), ({ group }) => group);
+  const ofGitea = groupBy(jobs, ({ origin }) => origin);
+  const durations = memo((origin: string) => durationsIn((ofGitea.get(origin) ?? []).map(({ job }) => job)));
+  const estimates = memo((group: GroupKey) => {
+    const line = (lines.get(group) ?? []).toSorted((a, b) => (a.position ?? 0) - (b.position ?? 0));
+    const jobsOf = (decisions: readonly JobDecision[]): readonly Job[] => decisions.map(({ job }) => job);
+    const slots = { cap: caps.get(group) ?? 0, atWork: jobsOf(atWork.get(group) ?? []), line: jobsOf(line) };
+    return estimateWaits(slots, durations(line[0]?.origin ?? ''), nowMs);
+  });
+  return (decision) => {
+    if (!isHeldByCap(decision) || !decision.group) return {};
+    const estimate = estimates(decision.group)[(decision.position ?? 0) - 1];
+    return { cap: caps.get(decision.group) ?? 0, ...(estimate && { estimate }) };
+  };
 }
 
 function isHeldByCap(decision: JobDecision): decision is JobDecision & { readonly verdict: 'held' } {
@@ -178,10 +189,6 @@ function isHeldByCap(decision: JobDecision): decision is JobDecision & { readonl
 /** It takes a slot, and Kubernetes says why its pod does not start. */
 function cannotStart(decision: Plan['runners'][number]): boolean {
   return decision.emit && decision.because !== 'back-off-record' && decision.trouble?.isLate === true;
-}
-
-function jobKey({ origin, job }: Pick<JobDecision, 'origin' | 'job'>): string {
-  return `${origin} ${job.id}`;
 }
 
 const HELD_STATES: Readonly<Record<HeldBecause, JobState>> = {
@@ -196,18 +203,18 @@ const HELD_STATES: Readonly<Record<HeldBecause, JobState>> = {
 };
 
 function stateOf(
-  decision: Exclude<JobDecision, { readonly verdict: 'done' }>,
-  groups: readonly ExplainedGroup[],
+  decision: OpenDecision,
+  groups: ReadonlyMap<string, ExplainedGroup>,
   emitted: ReadonlyMap<string, EmittedRunner>,
 ): JobState {
   if (decision.verdict === 'running') return 'running';
   if (decision.verdict === 'served') return emitted.get(decision.runner)?.trouble?.isLate ? 'unserved' : 'starting';
-  const group = isHeldByCap(decision) ? findGroup(decision.group, groups) : undefined;
+  const group = isHeldByCap(decision) && decision.group && groups.get(keyText(decision.group));
   // No slot comes free: there is none, or all are taken by runners that cannot start.
   return group && group.cannotStart >= group.cap ? 'unserved' : HELD_STATES[decision.because];
 }
 
-export function isNotCovered(job: ExplainedJob): boolean {
+export function isNotCovered(job: OpenDecision): boolean {
   return job.verdict === 'held' && job.because === 'labels-not-covered';
 }
 
@@ -232,7 +239,12 @@ function progressOf(plan: Plan, evidence: Evidence | undefined, nowMs: number): 
   const lives = new Map(liveJobsOf(evidence).map((each) => [each.name, each]));
   const looks = [...(evidence?.looks.values() ?? [])];
   const rows = new Map(looks.flatMap(({ runners }) => runners.map((each) => [each.name, each] as const)));
-  const records = plan.runners.filter(({ because }) => because === 'back-off-record');
+  const records = new Map(
+    plan.runners.flatMap(({ because, runner }) => {
+      const made = because === 'back-off-record' ? parseRunnerName(runner)?.madeFor : undefined;
+      return made && 'id' in made ? [[stayKey({ origin: '', job: made }), runner] as const] : [];
+    }),
+  );
   return (decision): Progress => {
     const runner = endedRunner(decision, records);
     const end = runner === undefined ? undefined : lives.get(runner)?.end;
@@ -247,15 +259,12 @@ function progressOf(plan: Plan, evidence: Evidence | undefined, nowMs: number): 
   };
 }
 
-/** The newest record of a runner that was made for this job and failed. Or the runner that has the job. */
-function endedRunner(decision: JobDecision, records: Plan['runners']): string | undefined {
+/** The runner that has the job, or the newest one that was made for it and failed. */
+function endedRunner(decision: JobDecision, records: ReadonlyMap<string, string>): string | undefined {
   if (decision.verdict === 'running') return decision.group && decision.job.runner;
   if (decision.verdict === 'held' ? decision.because !== 'backing-off' : decision.verdict !== 'served')
     return undefined;
-  return records.findLast(({ runner }) => {
-    const made = parseRunnerName(runner)?.madeFor;
-    return made !== undefined && isMadeForSame(made, decision.job);
-  })?.runner;
+  return records.get(stayKey({ origin: '', job: decision.job }));
 }
 
 const USUAL: NotCreated = {

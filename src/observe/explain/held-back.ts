@@ -1,9 +1,9 @@
 /** Why a job is held back: its labels are in no group, or Gitea blocks it. Pure. */
 import { describeScope } from '../../clients/gitea/endpoints.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { nearestName } from '../../config/runnergroup/words.ts';
+import { LONGEST_MISTYPED, nearestName } from '../../config/runnergroup/words.ts';
 import type { GroupKey, JobDecision, Plan } from '../../planner/decisions.ts';
-import type { Job } from '../../planner/evidence.ts';
+import { type Job, memo } from '../../planner/evidence.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
 import { firstNames } from '../../shared/printable.ts';
 import { hasJobsOf } from '../../shared/scope.ts';
@@ -38,42 +38,62 @@ export type LabelsElsewhere =
   /** Each is in a group that has the job, but no group has all. */
   | { readonly is: 'several-groups'; readonly places: readonly { readonly label: string; readonly group: GroupKey }[] };
 
-/** Empty when the job is covered, or held back by something else. */
-export function uncovered(decision: JobDecision, groups: readonly RunnerGroup[]): Uncovered {
-  if (decision.verdict !== 'held' || decision.because !== 'labels-not-covered') return {};
-  const { job, origin } = decision;
-  const [owner = '', repo = ''] = job.repository.split('/');
-  const here = groups.filter(({ giteaUrl, scope }) => giteaUrl === origin && hasJobsOf(scope, owner, repo));
-  const didYouMean = hintFor(job, here);
-  const elsewhere = elsewhereOf(decision, here, groups);
-  return { ...(didYouMean && { didYouMean }), ...(elsewhere && { elsewhere }) };
-}
+/** What hints may cost: letters that are compared, and labels that are looked up. About 10 ms: authors of workflows choose the labels of 10,000 jobs. */
+export const MOST_STEPS = 1_000_000;
 
-/** The group that covers the job when the fewest labels are corrected; undefined when correcting makes none cover it. */
-function hintFor({ labels: wanted }: Job, here: readonly RunnerGroup[]): LabelHint | undefined {
-  const hints = here.flatMap((group): readonly LabelHint[] => {
-    const known = group.labels.map(({ name }) => name);
-    const wrong = [...new Set(wanted)].filter((label) => !known.includes(label));
-    const labels = wrong.flatMap((written) => {
-      const meant = nearestName(written, known);
+/**
+ * Hints for jobs that no group covers, and nothing for the others. A label is compared once with the names of a group. When the steps are
+ * used up, there are no further hints.
+ */
+export function hintsFor(groups: readonly RunnerGroup[], most = MOST_STEPS): (decision: JobDecision) => Uncovered {
+  let left = most;
+  /** False: they are used up. */
+  const take = (steps: number): boolean => {
+    left -= steps;
+    return left >= 0;
+  };
+  const namesOf = memo(({ labels }: RunnerGroup) => new Set(labels.map(({ name }) => name)));
+  const nearestIn = memo((group: RunnerGroup) => {
+    const known = [...namesOf(group)];
+    const letters = known.reduce((sum, { length }) => sum + length, 0);
+    return memo((written: string) => {
+      const isLong = written.length > LONGEST_MISTYPED || !take(written.length * letters);
+      const meant = isLong ? undefined : nearestName(written, known);
       // A job for other machines is no misspelt one.
-      return meant === undefined || machineOf(written) !== machineOf(meant) ? [] : [{ written, meant }];
+      return meant !== undefined && machineOf(written) === machineOf(meant) ? meant : undefined;
     });
-    return labels.length === wrong.length ? [{ group: keyOf(group), labels }] : [];
   });
-  const [best] = hints.sort((a, b) => a.labels.length - b.labels.length);
-  return best;
+  /** With the labels that it must correct; none when that makes the group not cover the job. */
+  const hintIn = (group: RunnerGroup, wanted: readonly string[]): LabelHint | readonly [] => {
+    const wrong = wanted.filter((label) => !namesOf(group).has(label));
+    const labels = wrong.map((written) => ({ written, meant: nearestIn(group)(written) ?? '' }));
+    return labels.every(({ meant }) => meant !== '') ? { group: keyOf(group), labels } : [];
+  };
+  return (decision) => {
+    if (decision.verdict !== 'held' || decision.because !== 'labels-not-covered') return {};
+    const { job, origin } = decision;
+    const labels = [...new Set(job.labels)];
+    // To look a label up takes longer than to compare a letter.
+    if (!take(4 * groups.length * labels.length)) return {};
+    const [owner = '', repo = ''] = job.repository.split('/');
+    const here = groups.filter(({ giteaUrl, scope }) => giteaUrl === origin && hasJobsOf(scope, owner, repo));
+    // The group that covers the job when the fewest labels are corrected.
+    const [didYouMean] = here
+      .flatMap((group) => hintIn(group, labels))
+      .sort((a, b) => a.labels.length - b.labels.length);
+    const elsewhere = elsewhereOf(decision, labels, [here, groups], (group, label) => namesOf(group).has(label));
+    return { ...(didYouMean && { didYouMean }), ...(elsewhere && { elsewhere }) };
+  };
 }
 
 /** Undefined: a label is in no group. */
 function elsewhereOf(
-  { job, origin }: JobDecision,
-  here: readonly RunnerGroup[],
-  groups: readonly RunnerGroup[],
+  { origin }: JobDecision,
+  labels: readonly string[],
+  [here, groups]: readonly [here: readonly RunnerGroup[], all: readonly RunnerGroup[]],
+  has: (group: RunnerGroup, label: string) => boolean,
 ): LabelsElsewhere | undefined {
-  const labels = [...new Set(job.labels)];
-  const has = (group: RunnerGroup, label: string): boolean => group.labels.some(({ name }) => name === label);
-  const other = groups.find((group) => !here.includes(group) && labels.every((label) => has(group, label)));
+  const other = groups.find((group) => labels.every((label) => has(group, label)) && !here.includes(group));
   if (other) {
     const gitea = other.giteaUrl !== origin && { gitea: other.giteaUrl };
     return { is: 'other-scope', group: keyOf(other), scope: describeScope(other.scope), ...gitea };
@@ -154,6 +174,7 @@ export interface BlockedBy {
 type BlockedJob = Partial<BlockedBy> & { readonly event?: string };
 
 const MOST_OF_REPOSITORY = 5;
+const MOST_OF_RUN = 100;
 const MOST_NAMED = 3;
 
 /**
@@ -167,17 +188,23 @@ const MOST_NAMED = 3;
  */
 export function blockedBy({ jobs }: Plan): (decision: JobDecision) => Partial<BlockedBy> {
   const atWork = jobs.filter(({ job }) => job.status === 'queued' || job.status === 'in_progress');
+  const told = ({ job: { id, name, status } }: JobDecision): OtherJob => ({ id, name, status });
   const runs = groupBy(atWork, ({ origin, job }) => `${origin} ${job.runId}`);
-  const repositories = groupBy([...runs.values()].flat(), ({ origin, job }) => `${origin} ${job.repository}`);
+  // Thousands of jobs may be blocked by the same ones.
+  const toldOf = new Map([...runs].map(([run, list]) => [run, list.slice(0, MOST_OF_RUN).map(told)]));
+  const runningFirst = (a: JobDecision, b: JobDecision): number =>
+    Number(b.job.status === 'in_progress') - Number(a.job.status === 'in_progress');
+  const firsts = [...runs.values()].flatMap((run) => run.toSorted(runningFirst).slice(0, MOST_OF_REPOSITORY));
+  const repositories = groupBy(firsts.sort(runningFirst), ({ origin, job }) => `${origin} ${job.repository}`);
   return (decision) => {
     if (decision.verdict !== 'held' || decision.because !== 'blocked') return {};
     const { origin, job } = decision;
-    const ofRepository = repositories.get(`${origin} ${job.repository}`) ?? [];
+    // Half of them may be of its own run.
+    const ofRepository = repositories.get(`${origin} ${job.repository}`)?.slice(0, 2 * MOST_OF_REPOSITORY) ?? [];
     const others = ofRepository.filter((each) => each.job.runId !== job.runId);
     const running = others.filter((each) => each.job.status === 'in_progress');
-    const told = ({ job: { id, name, status } }: JobDecision): OtherJob => ({ id, name, status });
     return {
-      runHas: (runs.get(`${origin} ${job.runId}`) ?? []).map(told),
+      runHas: toldOf.get(`${origin} ${job.runId}`) ?? [],
       repositoryHas: (running.length > 0 ? running : others).slice(0, MOST_OF_REPOSITORY).map(told),
     };
   };
@@ -219,5 +246,7 @@ function approvalIs(event: string | undefined): 'possible' | 'impossible' | 'unk
 /** `build (in progress), test (queued) and 2 more` */
 function jobNames(jobs: readonly OtherJob[]): string {
   const names = jobs.map(({ name, status }) => `${name} (${status.replace('_', ' ')})`);
-  return firstNames(names, MOST_NAMED);
+  return jobs.length < MOST_OF_RUN
+    ? firstNames(names, MOST_NAMED)
+    : `${names.slice(0, MOST_NAMED).join(', ')} and others`;
 }

@@ -1,5 +1,5 @@
 /** How long a job that the cap holds back will wait, from how long CI jobs of the same name have taken. docs/explain.md tells how far off it is. Pure. */
-import type { Job } from '../../planner/evidence.ts';
+import { type Job, memo } from '../../planner/evidence.ts';
 import { groupBySeveral } from '../../shared/keys.ts';
 import { duration } from '../../shared/printable.ts';
 
@@ -26,6 +26,8 @@ const MOST_SAMPLES = 20;
 const FEWEST_SAMPLES = 3;
 /** From a free slot to the begin of the next CI job: a wake of Argo CD, a pod, a registration. */
 const START_MS = 5_000;
+/** Jobs of one line. Others wait so long that no estimate helps, and each costs a search among all slots. */
+const MOST_ESTIMATED = 1_000;
 /** A job that has run longer than all before it takes this part of its time more. */
 const OVERTIME = 0.25;
 
@@ -53,10 +55,12 @@ export function durationsIn(jobs: readonly Job[]): DurationsOf {
 
 /** The wait of each job in `line`. Nothing when no CI job has finished that could tell, or when no slot will ever be free. */
 export function estimateWaits(
-  { cap, atWork, line }: Slots,
-  durationsOf: DurationsOf,
+  { cap, atWork, line: all }: Slots,
+  allDurationsOf: DurationsOf,
   nowMs: number,
 ): readonly WaitEstimate[] {
+  const line = all.slice(0, MOST_ESTIMATED);
+  const durationsOf = memo(allDurationsOf);
   const samples = [...atWork, ...line].reduce((most, job) => Math.max(most, durationsOf(job).length), 0);
   if (cap === 0 || samples < FEWEST_SAMPLES) return [];
   const at = (part: number): readonly number[] => waitsAt(part, { cap, atWork, line }, durationsOf, nowMs);
@@ -80,8 +84,7 @@ function waitsAt(
   return line.map((job) => {
     const startMs = (free.shift() ?? 0) + START_MS;
     const endMs = startMs + quantile(durationsOf(job), part);
-    const place = free.findIndex((ms) => ms > endMs);
-    free.splice(place < 0 ? free.length : place, 0, endMs);
+    free.splice(free.findLastIndex((ms) => ms <= endMs) + 1, 0, endMs);
     return startMs;
   });
 }

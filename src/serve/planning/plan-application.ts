@@ -7,7 +7,8 @@ import { type Trouble, troublesOf } from '../../observe/troubles.ts';
 import type { Plan } from '../../planner/decisions.ts';
 import type { Evidence, Group, Look } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
-import { isSame } from '../../shared/keys.ts';
+import { groupBy, isSame, keyText } from '../../shared/keys.ts';
+import { oncePerObject } from '../unchanged.ts';
 import type { LiveRunner } from './live.ts';
 
 /** A valid RunnerGroup with the last look at its scope, or why there is none. */
@@ -90,8 +91,14 @@ export function planApplication(input: PlanningInput): Planning {
 export type GroupCounts = Readonly<ReturnType<typeof countsOf>>;
 export type StuckPod = GroupCounts['stuck'][number];
 
-export function countsOf({ groups, jobs, runners }: Plan, group: RunnerGroup) {
-  const own = jobs.flatMap((job) => ('group' in job && isSame(job.group, group) ? job : []));
+/** Sorted once for all groups. */
+const jobsByGroup = oncePerObject(({ jobs }: Plan) =>
+  groupBy(jobs, (job) => ('group' in job && job.group ? keyText(job.group) : undefined)),
+);
+
+export function countsOf(plan: Plan, group: RunnerGroup) {
+  const { groups, runners } = plan;
+  const own = jobsByGroup(plan).get(keyText(group)) ?? [];
   const held = own.flatMap((job) => (job.verdict === 'held' && job.because !== 'blocked' ? job.because : []));
   const [limit] = own.flatMap((job) => (job.verdict === 'held' ? (job.limit ?? []) : []));
   const heldBy = (because: (typeof held)[number]): number => held.filter((each) => each === because).length;

@@ -4,7 +4,7 @@
  */
 import { giteaClient, type ObserveOptions, observeEach } from '../../clients/gitea/observe.ts';
 import { RetryAfter } from '../../clients/http/retry-after.ts';
-import { explanationOf, withNotCreated } from '../../observe/explain/explanation.ts';
+import { explainerOf, withNotCreated } from '../../observe/explain/explanation.ts';
 import { statusSeen } from '../../observe/explain/where.ts';
 import type { TargetBook } from '../../serve/looks/targets.ts';
 import { type ObservedGroup, planApplication } from '../../serve/planning/plan-application.ts';
@@ -152,9 +152,11 @@ async function look(options: LookerOptions, book: TargetBook, asking: ObserveOpt
   ];
   const statuses = live.map(({ key, object }) => statusSeen({ ...object, status: cluster.statusOf(key) }));
   const around = { server: '', namespaces: [], serve: { leader: '', isLate: false }, applications: [] };
-  const explained = explanationOf(sound, plan, atMs, seen);
+  await clock.nextTurn();
+  const { details, outline } = explainerOf(sound, plan, atMs, seen);
   return {
-    explanation: withNotCreated({ ...explained, where: { ...around, broken, statuses } }),
+    details,
+    explanation: withNotCreated({ ...outline(), where: { ...around, broken, statuses } }),
     repositories: new Set(plan.jobs.map(({ job }) => job.repository)),
     scopes: new Map(own.map(({ group }) => [keyText(group), group.scope])),
     begun: plan.jobs.flatMap(({ job, verdict }) => (verdict === 'done' || verdict === 'running' ? job : [])),

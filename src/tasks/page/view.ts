@@ -12,11 +12,11 @@ import {
   type Explanation,
   emittedRunners,
   groupOfJob,
-  type NotCreated,
 } from '../../observe/explain/explanation.ts';
 import { JOB_STATES, type JobState } from '../../observe/explain/job-state.ts';
-import { type GroupKey, type RunnerDecision, takesPlace } from '../../planner/decisions.ts';
-import { isOver, type Job } from '../../planner/evidence.ts';
+import { type Audience, jobForReader, podForReader, runnerForReader } from '../../observe/explain/reader.ts';
+import { type GroupKey, takesPlace } from '../../planner/decisions.ts';
+import { isOver, type Job, memo } from '../../planner/evidence.ts';
 import { groupHash, namePrefix, parseRunnerName } from '../../planner/names.ts';
 import { isSame, keyText } from '../../shared/keys.ts';
 import { printable } from '../../shared/printable.ts';
@@ -25,7 +25,10 @@ import { parseUrl } from '../../shared/url.ts';
 
 /** One look at Gitea and the cluster, whoever may read it. */
 export interface Figures {
+  /** Of each job no more than its state: most are not shown. */
   readonly explanation: Explanation;
+  /** Tells the rest of jobs that are shown. To be opened for each visit: its hints have a bound. */
+  readonly details: () => (job: ExplainedJob) => ExplainedJob;
   /** Of all CI jobs. */
   readonly repositories: ReadonlySet<string>;
   /** By group. Without those whose spec is not valid. */
@@ -38,12 +41,9 @@ export interface Figures {
 }
 
 /** Who looks, and what Gitea says that he may see. */
-export interface Reader {
+export interface Reader extends Audience {
   readonly login: string;
   readonly isAdmin: boolean;
-  readonly mayRead: (repository: string) => boolean;
-  /** @param group its key. False if nobody knows whose it is, but for site administrators */
-  readonly owns: (group: string) => boolean;
   /** Repositories of which Gitea did not say whether he may read them. Their jobs are not shown. */
   readonly unknown: number;
 }
@@ -57,54 +57,20 @@ export const CHART_HOURS = 12;
 const HOUR_MS = 3_600_000;
 
 /** What `explain` answers, without all that names a job of a repository that the person may not read, or the scope of a group not his. */
-function explanationFor({ explanation }: Figures, reader: Reader): Explanation {
-  const jobs = explanation.jobs.flatMap((job): ExplainedJob | readonly [] => {
-    if (!reader.mayRead(job.job.repository)) return [];
-    if (job.verdict === 'held') return forReader(job, reader);
-    const isUnserved = job.verdict === 'served' && job.notCreated?.isUnserved;
-    return isUnserved && !reader.owns(keyText(job.group)) ? { ...job, notCreated: NOT_READY } : job;
-  });
-  const runners = explanation.runners.map((decision): RunnerDecision => {
-    if (!decision.emit || !decision.job || reader.mayRead(decision.job.repository)) return decision;
-    const { job: _, ...rest } = decision;
-    return rest;
-  });
+function explanationFor({ details, explanation }: Figures, reader: Reader) {
+  const mayRead = memo(reader.mayRead);
+  const more = details();
   const { where } = explanation;
   return {
-    ...explanation,
-    jobs,
-    runners,
-    // What is wrong with a group that cannot be read may quote all of it, and nobody knows whose it is.
-    ...(where && !reader.isAdmin && { where: { ...where, broken: [] } }),
-  };
-}
-
-/** The whole text may name addresses, and repositories of others. */
-const NOT_READY: NotCreated = {
-  why: 'its runner cannot be started: owners of the group see why',
-  next: 'tell an owner of the group',
-  isUnserved: true,
-};
-
-type HeldBackJob = ExplainedJob & { readonly verdict: 'held' };
-
-function forReader(job: HeldBackJob, reader: Reader): HeldBackJob {
-  const { elsewhere, next, limit, ...rest } = job;
-  const [owner] = job.job.repository.split('/');
-  const of = limit?.of;
-  const isOfTold = of === undefined || of === owner?.toLowerCase() || reader.mayRead(of);
-  const isGroupTold = job.group !== undefined && reader.owns(keyText(job.group));
-  const isLimitTold = isOfTold && (isGroupTold || limit?.others === undefined);
-  const isNextTold = next === undefined || reader.mayRead(next);
-  const isElsewhereTold = elsewhere?.is !== 'other-scope' || reader.owns(keyText(elsewhere.group));
-  // As for most: no copy of thousands of jobs at each visit.
-  if (isNextTold && isElsewhereTold && isLimitTold) return job;
-  const { of: _, others: __, ...limitOfOthers } = limit ?? { most: 0 };
-  return {
-    ...rest,
-    ...(limit && { limit: isLimitTold ? limit : limitOfOthers }),
-    ...(isNextTold && next !== undefined && { next }),
-    ...(isElsewhereTold ? elsewhere && { elsewhere } : { missing: job.missing ?? job.job.labels }),
+    explanation: {
+      ...explanation,
+      jobs: explanation.jobs.filter(({ job }) => mayRead(job.repository)),
+      runners: explanation.runners.map((decision) => runnerForReader(decision, { ...reader, mayRead })),
+      // What is wrong with a group that cannot be read may quote all of it, and nobody knows whose it is.
+      ...(where && !reader.isAdmin && { where: { ...where, broken: [] } }),
+    },
+    /** All of a job that is shown. */
+    detailed: (job: ExplainedJob): ExplainedJob => jobForReader(more(job), reader),
   };
 }
 
@@ -112,8 +78,9 @@ export type JobsPage = Readonly<ReturnType<typeof jobsFor>>;
 
 /** @param page from 1 @param repository a part of `owner/name`; '' for all */
 export function jobsFor(figures: Figures, reader: Reader, page = 1, repository = '') {
-  const explanation = explanationFor(figures, reader);
-  const isWanted = (job: Job): boolean => job.repository.toLowerCase().includes(repository.toLowerCase());
+  const { detailed, explanation } = explanationFor(figures, reader);
+  const wanted = repository.toLowerCase();
+  const isWanted = (job: Job): boolean => wanted === '' || job.repository.toLowerCase().includes(wanted);
   const jobs = explanation.jobs.filter(({ job }) => isWanted(job));
   const pages = Math.max(1, Math.ceil(jobs.length / PAGE_ROWS));
   const at = Math.min(Math.max(1, page), pages);
@@ -127,7 +94,10 @@ export function jobsFor(figures: Figures, reader: Reader, page = 1, repository =
     /** From 1. */
     page: at,
     pages,
-    jobs: jobs.slice((at - 1) * PAGE_ROWS, at * PAGE_ROWS).map(rowIn(explanation)),
+    jobs: jobs
+      .slice((at - 1) * PAGE_ROWS, at * PAGE_ROWS)
+      .map(detailed)
+      .map(rowIn(explanation)),
     ended: ended.slice(0, MOST_ENDED).map((job) => rowOf(job)),
     unknownRepositories: reader.unknown,
   };
@@ -145,7 +115,8 @@ export type JobRow = Readonly<ReturnType<typeof rowOf>>;
 /** @param what what happens to it, and why; of one that has ended: `success`, `failure`, `cancelled` or `skipped` */
 function rowOf(job: Job, what = job.conclusion ?? 'success', explained?: ExplainedJob) {
   const { completedAtMs, createdAtMs, id, labels, name, repository, startedAtMs, url } = job;
-  const { elsewhere, estimate, position } = explained ?? {};
+  const { elsewhere, estimate } = explained ?? {};
+  const position = explained?.verdict === 'held' ? explained.position : undefined;
   const runner = explained?.verdict === 'served' ? explained.runner : job.runner;
   const group = explained && !elsewhere && groupOfJob(explained);
   const link = linkOf(url);
@@ -171,10 +142,13 @@ export type JobAnswer = Readonly<NonNullable<ReturnType<typeof jobFor>>>;
 
 /** Undefined: there is none, or it may not be read. Nobody learns which. */
 export function jobFor(figures: Figures, reader: Reader, id: number) {
-  const explanation = explanationFor(figures, reader);
-  const explained = explanation.jobs.find(({ job }) => job.id === id);
-  const found = explained?.job ?? figures.begun.find((job) => job.id === id && job.completedAtMs !== undefined);
+  const { detailed, explanation: all } = explanationFor(figures, reader);
+  const bare = all.jobs.find(({ job }) => job.id === id);
+  const found = bare?.job ?? figures.begun.find((job) => job.id === id && job.completedAtMs !== undefined);
   if (!found || !reader.mayRead(found.repository)) return undefined;
+  const explained = bare && detailed(bare);
+  const liveJobs = explained && (all.liveJobs ?? []).map((live) => podForReader(live, groupOfJob(explained), reader));
+  const explanation = { ...all, ...(liveJobs && { liveJobs }) };
   const lines = explained ? jobLines(explained, explanation, undefined).filter(([name]) => name !== 'Link') : [];
   const does = explained ? STATE_WORDS[explained.state] : 'has ended';
   return {
@@ -227,18 +201,24 @@ export type GroupAnswer = Readonly<NonNullable<ReturnType<typeof groupFor>>>;
 export function groupFor(figures: Figures, reader: Reader, key: string, logUrl = '') {
   const group = ownGroups(figures, reader).find((each) => keyText(each) === key);
   if (!group) return undefined;
-  const explanation = explanationFor(figures, reader);
+  const { detailed, explanation } = explanationFor(figures, reader);
   const { checkedAt, groups, runners } = explanation;
   const nowMs = Date.parse(checkedAt);
   const lives = new Map((explanation.liveJobs ?? []).map((live) => [keyText(live), live]));
   const own = runners.flatMap((each) => (each.emit && isSame(each.group, group) ? each : []));
   const shown = [...own].sort((a, b) => Number(takesPlace(b)) - Number(takesPlace(a))).slice(0, MOST_RUNNERS);
-  const jobs = explanation.jobs.filter((job) => isSame(groupOfJob(job), group) && !job.elsewhere);
+  const jobs: ExplainedJob[] = [];
+  for (const job of explanation.jobs) {
+    if (jobs.length === PAGE_ROWS) break;
+    const told = isSame(groupOfJob(job), group) ? detailed(job) : undefined;
+    // Else it waits for another group.
+    if (told && !told.elsewhere) jobs.push(told);
+  }
   return {
     ...groupRow(group, explanation),
     checkedAt,
     // The others repeat the counts.
-    answer: printed(groupLines(group, explanation).filter(([name]) => /^(?:Pod|Status|Next)$/.test(name))),
+    answer: printed(groupLines(group, explanation, detailed).filter(([name]) => /^(?:Pod|Status|Next)$/.test(name))),
     waits: waitsOf(figures, group),
     runners: shown.map((decision) => {
       const { runner } = decision;
@@ -257,7 +237,7 @@ export function groupFor(figures: Figures, reader: Reader, key: string, logUrl =
     }),
     /** They are left out: there are too many. */
     moreRunners: own.length - shown.length,
-    jobs: jobs.slice(0, PAGE_ROWS).map(rowIn(explanation)),
+    jobs: jobs.map(rowIn(explanation)),
   };
 }
 

@@ -10,11 +10,15 @@ import type { GiteaAccess } from '../../clients/gitea/api.ts';
 import { readCommit, setCommitStatus } from '../../clients/gitea/commit-status.ts';
 import { isRefusal } from '../../clients/gitea/failures.ts';
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { verdictText } from '../../observe/explain/causes.ts';
-import { emittedRunners, explanationOf } from '../../observe/explain/explanation.ts';
+import { emittedRunners, explainerOf } from '../../observe/explain/explanation.ts';
+import { jobForReader, readersOf, runnerForReader, STRANGER } from '../../observe/explain/reader.ts';
+import type { JobDecision } from '../../planner/decisions.ts';
 import type { Job } from '../../planner/evidence.ts';
 import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
 import type { TargetOf } from '../../serve/looks/targets.ts';
+import type { Planning } from '../../serve/planning/plan-application.ts';
 import type { Again, Turn } from '../../serve/queue.ts';
 import type { AppVerdict, GroupVerdict } from '../../serve/reconcile.ts';
 import type { StartTask } from '../../serve/task.ts';
@@ -41,6 +45,9 @@ interface Wait {
   failures: number;
   sha?: string;
 }
+
+type WaitingJob = JobDecision & { readonly verdict: 'held' | 'served' };
+type Planned = Planning & { readonly is: 'planned' };
 
 const MOST_FOLLOWED = 200;
 const BETWEEN_WORDS_MS = 120_000;
@@ -119,7 +126,8 @@ function isUnsaid({ said, text }: Wait): boolean {
 /** The jobs that wait, and those that did and of which that is to be said. What is known of them stays. */
 function followed(verdicts: readonly AppVerdict[], known: ReadonlyMap<string, Wait>, targetOf: TargetOf) {
   const waits = verdicts.flatMap((verdict) => waitsIn(verdict, known, targetOf));
-  const next = new Map(waits.filter(([key], at) => known.has(key) || at < MOST_FOLLOWED));
+  const shown = waits.filter(([key], at) => known.has(key) || at < MOST_FOLLOWED);
+  const next = new Map(shown.map(([key, waitNow]) => [key, waitNow()]));
   const groups = new Map(verdicts.flatMap(({ groups: of }) => of.map((group) => [group.live.key, group] as const)));
   for (const [key, wait] of known) {
     const group = groups.get(wait.group);
@@ -136,21 +144,16 @@ function asks({ live: { group } }: GroupVerdict): boolean {
   return group !== undefined && group.commitStatusAfterSeconds > 0;
 }
 
-/** Of the groups that want commit statuses: jobs that wait, and those that did and of which something was said. By key. */
+/**
+ * Of the groups that want commit statuses: jobs that wait, and those that did and of which something was said. By key. Words are made for those
+ * that are followed.
+ */
 function waitsIn({ groups, planning }: AppVerdict, known: ReadonlyMap<string, Wait>, targetOf: TargetOf) {
   const wanting = new Map(groups.filter(asks).flatMap(({ live: { group, key } }) => (group ? [[key, group]] : [])));
   if (wanting.size === 0 || planning.is !== 'planned') return [];
-  const { atMs, plan, seen } = planning;
-  const emitted = once(() => emittedRunners(plan));
-  const explained = once(() => {
-    const { jobs } = explanationOf([...wanting.values()], plan, atMs, seen);
-    return new Map(jobs.map((job) => [stayKey(job), job]));
-  });
-  const explain = (key: string): string | undefined => {
-    const job = explained().get(key);
-    return job && verdictText(job, atMs, emitted());
-  };
-  return plan.jobs.flatMap((decision): readonly (readonly [string, Wait])[] => {
+  const { atMs } = planning;
+  const wordsOf = wordsFor(planning, [...wanting.values()]);
+  return planning.plan.jobs.flatMap((decision): readonly (readonly [string, () => Wait])[] => {
     const { job, verdict } = decision;
     const group = 'group' in decision && decision.group ? wanting.get(keyText(decision.group)) : undefined;
     const target = group && targetOf.get(group);
@@ -160,10 +163,24 @@ function waitsIn({ groups, planning }: AppVerdict, known: ReadonlyMap<string, Wa
     if (verdict === 'held' || verdict === 'served') {
       const wait = before ?? { group: keyText(group), sinceMs: atMs, saidMs: 0, failures: 0 };
       const isLate = atMs - wait.sinceMs >= group.commitStatusAfterSeconds * 1000;
-      return [[key, Object.assign(wait, { target, job, isOver: false, text: isLate ? explain(key) : undefined })]];
+      const now = () => ({ target, job, isOver: false, text: isLate ? wordsOf(decision) : undefined });
+      return [[key, () => Object.assign(wait, now())]];
     }
     if (before?.said === undefined) return [];
     const text = verdict === 'running' ? `has a runner, after ${duration(atMs - before.sinceMs)}` : GONE;
-    return [[key, before.isOver ? before : Object.assign(before, { target, job, isOver: true, text })]];
+    return [[key, () => (before.isOver ? before : Object.assign(before, { target, job, isOver: true, text }))]];
   });
+}
+
+/** What everybody may know who reads the repository: nobody else's repository, and no word of a pod but Kubernetes' reason. */
+export function wordsFor({ plan, atMs, seen }: Planned, groups: readonly RunnerGroup[]) {
+  const details = once(() => explainerOf(groups, plan, atMs, seen).details());
+  const runners = once(() =>
+    emittedRunners({ runners: plan.runners.map((decision) => runnerForReader(decision, STRANGER)) }),
+  );
+  return (decision: WaitingJob): string => {
+    // Its state is in no sentence.
+    const job = jobForReader(details()({ ...decision, state: 'held' }), readersOf(decision.job.repository));
+    return verdictText(job, atMs, runners());
+  };
 }

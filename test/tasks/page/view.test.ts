@@ -31,6 +31,7 @@ function figures(over: Partial<Explanation>, begun: readonly Job[] = []): Figure
       runners: [],
       ...over,
     },
+    details: () => (of) => of,
     repositories: new Set(),
     scopes: new Map([
       ['runners/ci', { kind: 'org', org: 'acme' }],

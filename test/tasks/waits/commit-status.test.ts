@@ -95,6 +95,23 @@ describe('a commit status', () => {
     expect(statuses(rig)).toHaveLength(1);
   });
 
+  it('names no other repository, although the place in question is for its job', async () => {
+    const rig = await startRig(`${FIELD}\n  fairness: per-repository\n  maxActiveRunners: 1`);
+    const { gitea } = rig.simulator;
+    gitea.addToken('anna', ['read:organization', 'write:repository'], TOKEN);
+    for (const name of ['acme/other', 'acme/canary']) {
+      gitea.addRepo(name, { private: true });
+      gitea.push(name, BUILD);
+    }
+    gitea.push('acme/web', BUILD);
+    await rig.start();
+    const ofWeb = () => statuses(rig).filter(({ targetUrl }) => targetUrl.includes('/acme/web/'));
+    await until('it is said why', () => ofWeb().length > 0);
+
+    expect(ofWeb()[0]?.description).toMatch(/^held back by the cap of group runners\/ci; \d\w\w in line/);
+    expect(JSON.stringify(ofWeb())).not.toContain('canary');
+  });
+
   it('is one of 200 at most: the others wait in silence', async () => {
     const rig = await suspendedRig();
     const jobs = Array.from({ length: 260 }, (_, nth) => ({ key: `build-${nth}`, runsOn: ['linux'] }));

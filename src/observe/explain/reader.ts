@@ -1,0 +1,80 @@
+/**
+ * Words are made for a reader (docs/adr/0080): what of an explanation somebody may be told. Sentences are made of what is left.
+ *
+ *     explain ............ everything
+ *     the page ........... what Gitea lets the person read; pods of groups that the person owns
+ *     a commit status .... what everybody may know who reads the repository of the job
+ */
+import type { GroupKey, RunnerDecision } from '../../planner/decisions.ts';
+import type { PodEnd } from '../../planner/evidence.ts';
+import { keyText } from '../../shared/keys.ts';
+import { type ExplainedJob, groupOfJob, type NotCreated } from './explanation.ts';
+
+export interface Audience {
+  readonly mayRead: (repository: string) => boolean;
+  /** Who does may know its pods: nodes, registries, quotas. @param group its key */
+  readonly owns: (group: string) => boolean;
+}
+
+export const STRANGER: Audience = { mayRead: () => false, owns: () => false };
+
+/** Everybody who may read this repository. */
+export function readersOf(repository: string): Audience {
+  return { ...STRANGER, mayRead: (other) => other.toLowerCase() === repository.toLowerCase() };
+}
+
+/** The whole text may name addresses, and repositories of others. */
+const NOT_READY: NotCreated = {
+  why: 'its runner cannot be started: owners of the group see why',
+  next: 'tell an owner of the group',
+  isUnserved: true,
+};
+
+/** @param job of a repository that the readers may read */
+export function jobForReader(job: ExplainedJob, reader: Audience): ExplainedJob {
+  const shown = job.verdict === 'held' ? heldFor(job, reader) : job;
+  const { ended, notCreated } = shown;
+  if (ownsGroup(groupOfJob(shown), reader)) return shown;
+  const told = { ...(ended && { ended: wordOf(ended) }), ...(notCreated?.isUnserved && { notCreated: NOT_READY }) };
+  return { ...shown, ...told };
+}
+
+function heldFor(job: ExplainedJob & { readonly verdict: 'held' }, reader: Audience): ExplainedJob {
+  const { elsewhere, next, limit, ...rest } = job;
+  const [owner] = job.job.repository.split('/');
+  const { of, others, ...most } = limit ?? { most: 0 };
+  const isOfTold = of !== undefined && (of === owner?.toLowerCase() || reader.mayRead(of));
+  const isOwn = ownsGroup(job.group, reader);
+  const isElsewhereTold = elsewhere?.is !== 'other-scope' || ownsGroup(elsewhere.group, reader);
+  return {
+    ...rest,
+    ...(limit && { limit: { ...most, ...(isOfTold && { of }), ...(isOwn && others && { others }) } }),
+    ...(next !== undefined && reader.mayRead(next) && { next }),
+    ...(isElsewhereTold ? elsewhere && { elsewhere } : { missing: job.missing ?? job.job.labels }),
+  };
+}
+
+export function runnerForReader(decision: RunnerDecision, reader: Audience): RunnerDecision {
+  if (!decision.emit) return decision;
+  const { job, ...rest } = decision;
+  return { ...podForReader(rest, decision.group, reader), ...(job && reader.mayRead(job.repository) && { job }) };
+}
+
+/** What says how the pod of a runner of this group does. */
+export function podForReader<T extends Partial<Record<'end' | 'trouble', PodEnd>>>(
+  of: T,
+  group: GroupKey | undefined,
+  reader: Audience,
+): T {
+  if (ownsGroup(group, reader)) return of;
+  return { ...of, ...(of.end && { end: wordOf(of.end) }), ...(of.trouble && { trouble: wordOf(of.trouble) }) };
+}
+
+function ownsGroup(group: GroupKey | undefined, { owns }: Audience): boolean {
+  return group !== undefined && owns(keyText(group));
+}
+
+/** Kubernetes' word stays. Its sentence names nodes, registries and quotas. */
+function wordOf<T extends PodEnd>({ message: _, ...word }: T) {
+  return word;
+}

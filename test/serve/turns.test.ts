@@ -1,0 +1,145 @@
+/**
+ * How long one turn of the event loop of `serve` takes with what people may write (law V102): 10,000 rows of each kind, and each step that
+ * goes over rows, labels or groups. The wall clock proves nothing, so CPU time is compared with that of the plan of as many plain rows in
+ * the same process. The longest of these turns takes 41 ms where that plan takes 20.
+ */
+import { describe, expect, it } from 'vitest';
+import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
+import { explainerOf, withNotCreated } from '../../src/observe/explain/explanation.ts';
+import type { Job } from '../../src/planner/evidence.ts';
+import { countsOf, type Planning, planApplication } from '../../src/serve/planning/plan-application.ts';
+import { once } from '../../src/shared/once.ts';
+import { EndedJobs } from '../../src/tasks/notify/job-ends.ts';
+import { type Figures, groupFor, jobFor, jobsFor, type Reader } from '../../src/tasks/page/view.ts';
+import { wordsFor } from '../../src/tasks/waits/commit-status.ts';
+import { runnerGroup } from '../support/runner-group.ts';
+import { job, NOW } from '../support/scenario.ts';
+
+const ROWS = 10_000;
+
+function upTo<T>(most: number, make: (nth: number) => T): readonly T[] {
+  return Array.from({ length: most }, (_, index) => make(index + 1));
+}
+
+function rows(of: (id: number) => Partial<Job>): () => readonly Job[] {
+  return () => upTo(ROWS, (id) => job(id, of(id)));
+}
+
+function group(name: string, labels: readonly string[], over: Partial<RunnerGroup> = {}): RunnerGroup {
+  return runnerGroup({ name, labels: labels.map((label) => ({ name: label, text: label })), ...over });
+}
+
+const long = (text: string): string => text.padEnd(60, 'q');
+const names = upTo(100, (nth) => `ubuntu-${nth}-large-runner-of-the-team`);
+
+/** What a person, or somebody with a workflow, may do to us. */
+const HOSTILE: Readonly<Record<string, readonly [readonly RunnerGroup[], () => readonly Job[]]>> = {
+  'ten long labels that no group has, the same in all': [
+    [group('ci', names)],
+    rows(() => ({ labels: upTo(10, (nth) => long(`ubuntu-${nth}-large-`)) })),
+  ],
+  'labels that no group has, each another one': [
+    [group('ci', names)],
+    rows((id) => ({ labels: upTo(3, (nth) => `${id}.${nth}.`.padEnd(18, 'x')) })),
+  ],
+  'many labels, spread over many groups': [
+    upTo(100, (at) =>
+      group(
+        `g${at}`,
+        upTo(100, (nth) => `label-${(at + nth) % 200}`),
+      ),
+    ),
+    rows((id) => ({ labels: upTo(150, (nth) => `label-${(id + nth) % 200}`) })),
+  ],
+  'one run, half of it blocked': [
+    [group('ci', ['linux'])],
+    rows((id) => ({ runId: 1, status: id % 2 ? 'blocked' : 'queued' })),
+  ],
+  'a repository of which half runs, and each blocked job is in a run of its own': [
+    [group('ci', ['linux'])],
+    rows((id) => (id % 2 ? { status: 'blocked' } : { status: 'in_progress', runner: `mine-${id}` })),
+  ],
+  'a line for each of 200 groups, with ended jobs': [
+    upTo(200, (at) => group(`g${at}`, [`l${at}`], { maxActiveRunners: 1 })),
+    rows((id) => ({
+      labels: [`l${(id % 200) + 1}`],
+      ...(id < 600 && { status: 'completed', startedAtMs: NOW - 90_000, completedAtMs: NOW - id }),
+    })),
+  ],
+  'a cap of 5,000 that is full': [
+    [group('ci', ['linux'], { maxActiveRunners: ROWS / 2 })],
+    rows((id) => (id < 600 ? { status: 'completed', startedAtMs: NOW - 90_000, completedAtMs: NOW - id } : {})),
+  ],
+};
+
+type Planned = Planning & { readonly is: 'planned' };
+
+function planned(groups: readonly RunnerGroup[], jobs: readonly Job[]): Planned {
+  const look = { jobs, runners: [] };
+  const observed = groups.map((each) => ({ group: each, templateHash: 't', lookKey: 'k', look }));
+  const planning = planApplication({ groups: observed, runners: [], instance: '', nowMs: NOW });
+  if (planning.is !== 'planned') throw new Error('no plan');
+  return planning;
+}
+
+/** The least of some runs: others take time from each. @param prepare what a turn before makes */
+function cpuMs<T>(run: (prepared: T) => unknown, prepare: () => T): number {
+  const times = upTo(5, () => {
+    const prepared = prepare();
+    const before = process.cpuUsage();
+    run(prepared);
+    const { system, user } = process.cpuUsage(before);
+    return (system + user) / 1000;
+  });
+  return Math.min(...times);
+}
+
+const reader: Reader = { login: 'dora', isAdmin: false, mayRead: () => true, owns: () => true, unknown: 0 };
+
+function figuresOf(groups: readonly RunnerGroup[], { atMs, plan, seen }: Planned): Figures {
+  const { details, outline } = explainerOf(groups, plan, atMs, seen);
+  const begun = plan.jobs.flatMap(({ job: of, verdict }) => (verdict === 'done' ? of : []));
+  const explanation = withNotCreated(outline());
+  return { details, explanation, begun, repositories: new Set(), scopes: new Map(), pods: new Map(), instance: '' };
+}
+
+/** Each is one turn. @param figures of a turn before */
+const STEPS: Readonly<
+  Record<string, (groups: readonly RunnerGroup[], planning: Planned, figures: Figures) => unknown>
+> = {
+  'counts for the status of all groups': (groups, { plan }) => {
+    const unknownPlan = { ...plan };
+    return groups.map((each) => countsOf(unknownPlan, each));
+  },
+  'the look of the page': figuresOf,
+  'jobs on the page': (_, __, figures) => jobsFor(figures, reader),
+  'one job on the page': (_, { plan }, figures) => jobFor(figures, reader, plan.jobs[0]?.job.id ?? 0),
+  'a group on the page': ([first], _, figures) => groupFor(figures, reader, `runners/${first?.name}`),
+  'two hundred commit statuses': (groups, planning) => {
+    const { jobs } = planning.plan;
+    const waiting = jobs.flatMap((each) => (each.verdict === 'held' || each.verdict === 'served' ? each : []));
+    return waiting.slice(0, 200).map(wordsFor(planning, groups));
+  },
+  'ends of jobs': (_, planning) => new EndedJobs().take([{ application: '', planning }]),
+};
+
+/** Such a turn took 20 to 2,000 before. */
+const MOST_PLANS = 4;
+
+describe.each(Object.entries(HOSTILE))('%s', (_, [groups, jobs]) => {
+  const plain = [group('ci', ['linux'])];
+  const unitMs = once(() => {
+    return cpuMs(
+      (plainRows) => planned(plain, plainRows),
+      rows(() => ({})),
+    );
+  });
+  const planning = once(() => planned(groups, jobs()));
+
+  it.each(Object.entries(STEPS))('do not make this a long turn: %s', (_step, step) => {
+    const figures = (): Figures => figuresOf(groups, planning());
+    const ms = cpuMs((seen: Figures) => step(groups, planning(), seen), figures);
+
+    expect(ms / unitMs()).toBeLessThan(MOST_PLANS);
+  });
+});
