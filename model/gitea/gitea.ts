@@ -19,6 +19,7 @@ import {
 import { addOrg, addRepo, addToken, addUser, transferRepo } from './people.ts';
 import { approve, cancelJob, cancelRun, push, type RunSpec } from './queue.ts';
 import { newRegistrationToken, registrationToken } from './registration-tokens.ts';
+import { renameOwner, renameRepo } from './renames.ts';
 import { rerun } from './reruns.ts';
 import {
   deleteRunner,
@@ -65,6 +66,16 @@ export class Gitea {
   /** Gives a repository to another owner. */
   transferRepo(fullName: string, owner: string): RepoRow {
     return transferRepo(this.state, fullName, owner);
+  }
+
+  /** Gives a repository another name. */
+  renameRepo(fullName: string, to: string): RepoRow {
+    return renameRepo(this.state, fullName, to);
+  }
+
+  /** Gives a user or an organization another name. */
+  renameOwner(name: string, to: string): void {
+    renameOwner(this.state, name, to);
   }
 
   /** Switches Actions off or on in the settings of a repository. */

@@ -149,6 +149,10 @@ export interface State {
   readonly users: Map<string, UserRow>;
   readonly orgs: Map<string, OrgRow>;
   readonly repos: Map<string, RepoRow>;
+  /** Names that users and organizations had, in lower case, and whose they were. */
+  readonly ownerRedirects: Map<string, { readonly id: number }>;
+  /** The same of repositories, by `repoKey`. */
+  readonly repoRedirects: Map<string, { readonly id: number }>;
   readonly tokens: Map<string, TokenRow>;
   readonly runs: Map<number, RunRow>;
   readonly jobs: Map<number, JobRow>;
@@ -176,6 +180,8 @@ export function emptyState(version: GiteaVersion, now: () => number): State {
     users: new Map(),
     orgs: new Map(),
     repos: new Map(),
+    ownerRedirects: new Map(),
+    repoRedirects: new Map(),
     tokens: new Map(),
     runs: new Map(),
     jobs: new Map(),

@@ -1,10 +1,12 @@
 /** Users, organizations, repositories and access tokens. Adding something twice replaces it. */
 import { mustGet, nextId, type OrgRow, type RepoRow, type State, type TokenRow, type UserRow } from './model.ts';
+import { redirectRepo, repoKey } from './renames.ts';
 
 /** Adds a user; the first one is what most tests call `root`, with `admin: true`. */
 export function addUser(state: State, name: string, options: { readonly admin?: boolean } = {}): UserRow {
   const user = { id: nextId(state, 'account'), name, admin: options.admin ?? false };
   state.users.set(name, user);
+  state.ownerRedirects.delete(name.toLowerCase());
   return user;
 }
 
@@ -16,6 +18,7 @@ export function addOrg(
 ): OrgRow {
   const org = { id: nextId(state, 'account'), name, owners: people.owners ?? [], members: people.members ?? [] };
   state.orgs.set(name, org);
+  state.ownerRedirects.delete(name.toLowerCase());
   return org;
 }
 
@@ -33,6 +36,7 @@ export function addRepo(state: State, fullName: string, options: { readonly priv
     hasActions: true,
   };
   state.repos.set(fullName, repo);
+  state.repoRedirects.delete(repoKey(account.id, name));
   return repo;
 }
 
@@ -42,7 +46,7 @@ export function transferRepo(state: State, fullName: string, owner: string): Rep
   const moved = { ...addRepo(state, `${owner}/${old.name}`, old), hasActions: old.hasActions, id };
   state.repos.delete(fullName);
   state.repos.set(moved.fullName, moved);
-  return moved;
+  return redirectRepo(state, { ...old, id }, moved);
 }
 
 /** Adds an access token; `secret` is what goes into the Authorization header. */

@@ -7,6 +7,7 @@ import { countHeaders, orderJobs, orderRunners, pageOf, statusFilter } from './l
 import { isDone, jobsOfAttempt, type RepoRow, type RunRow, repoOf } from './model.ts';
 import { ownsRepo, readsRepo } from './people.ts';
 import { cancelRun } from './queue.ts';
+import { redirectOf } from './redirects.ts';
 import { registrationToken } from './registration-tokens.ts';
 import { type RerunChoice, RerunRefused, rerun } from './reruns.ts';
 import { deleteRunner } from './runners.ts';
@@ -20,6 +21,8 @@ export function answer(ask: Ask): Answer {
   const [api, v1, ...rest] = ask.path.split('/').slice(1).map(decodeURIComponent);
   if (api !== 'api' || v1 !== 'v1') return NO_PAGE;
   const [room = '', ...below] = rest;
+  const redirect = redirectOf(ask);
+  if (redirect) return redirect;
   switch (room) {
     case 'version':
       return below.length === 0 ? { status: 200, body: { version: ask.state.version } } : NO_PAGE;

@@ -9,6 +9,7 @@ import {
   withNotCreated,
 } from '../observe/explain/explanation.ts';
 import { findTargets } from '../observe/find-targets.ts';
+import { withNamesNow } from '../observe/plan-groups.ts';
 import { requestOptions, type Settings } from '../observe/settings.ts';
 import { pause, systemClock } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
@@ -67,7 +68,8 @@ function askedFrom(args: readonly string[], flags: FlagsOf<'explain'>, io: Io) {
 /** `isUnserved`: a job that is shown is unserved. */
 async function answer(asked: ReturnType<typeof askedFrom>, flags: FlagsOf<'explain'>, io: Io) {
   const { paths, format, filter, what, written = '' } = asked;
-  const seen = await look(paths, flags, io);
+  const found = await look(paths, flags, io);
+  const seen = { ...found, groups: withNamesNow(found.groups, found.plan) };
   const planned = explanationOf(seen.groups, seen.plan, seen.nowMs, seen.seen);
   const placed = withNotCreated({ ...planned, ...(seen.where && { where: seen.where }) });
   const all = await withEvents(placed, seen.settings);

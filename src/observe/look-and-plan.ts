@@ -19,6 +19,7 @@ import { type Evidence, type Group, hasEnded, isPinnedAlive, type LiveJob } from
 import { systemClock } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
 import { keyText } from '../shared/keys.ts';
+import { firstNames } from '../shared/printable.ts';
 import { type ClockWarning, correctClocks, shiftJobs, shiftLook } from './clock-correction.ts';
 import { findTargetsOf } from './find-targets.ts';
 import type { Pods } from './pods.ts';
@@ -128,6 +129,9 @@ export async function lookAndPlan(
   for (const { code, message } of warnings) settings.onWarning?.(`warning: ${code} ${message}`);
   const planned = withIdleWanted(steady, evidence);
   const plan = planOrRefuse(planned, evidence);
+  const renamed = plan.groups.flatMap(({ group, renamedTo: to }) => (to ? `${keyText(group)} (renamed to ${to})` : []));
+  const told = `warning: GR-GITEA-19 Gitea has other names for scopes of RunnerGroups: ${firstNames(renamed, 10)}. Change the spec.`;
+  if (renamed.length > 0) settings.onWarning?.(told);
   if (deadline.remainingMs() <= 0) {
     const message = `plan ${groups.length} RunnerGroups: not done within the time limit of ${timeoutMs / 1000} s. Raise --timeout, or spread the RunnerGroups over several Applications.`;
     throw new Failure('GR-PLAN-01', 1, message);

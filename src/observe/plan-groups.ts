@@ -50,6 +50,12 @@ function limitOf({ name, max, per, branches }: RunnerGroup['limits'][number], gr
   return { key, ...(name !== undefined && { name }), most: max, ...(per && { per }), ...(branches && { branches }) };
 }
 
+/** The groups with the names that Gitea has for their scopes now. */
+export function withNamesNow(groups: readonly RunnerGroup[], plan: Pick<Plan, 'groups'>): readonly RunnerGroup[] {
+  const names = new Map(plan.groups.map(({ group, renamedTo }) => [keyText(group), renamedTo]));
+  return groups.map((group) => ({ ...group, scope: { ...group.scope, now: names.get(keyText(group)) } }));
+}
+
 /** Idle runners that all groups of a plan may keep. Each costs a plan 0.1 ms, in `serve` too; one file could ask for 1,500,000. */
 const MOST_IDLE_TOGETHER = 10_000;
 

@@ -153,21 +153,29 @@ function elsewhereFinder(
   const printedFor = new Map<string, LiveJob>();
   for (const live of ofOthers) {
     if (!mayBeFree(live, claimed)) continue;
-    const key = keyOf(live.giteaUrl, live.jobUrl);
-    const other = printedFor.get(key);
-    if (!other || youngestFirst(live, other) < 0) printedFor.set(key, live);
+    for (const page of pagesOf(live.jobUrl)) {
+      // A Gitea may name any page. What its Job was printed for counts on that Gitea only.
+      const other = printedFor.get(`${live.giteaUrl} ${page}`);
+      if (!other || youngestFirst(live, other) < 0) printedFor.set(`${live.giteaUrl} ${page}`, live);
+    }
   }
   return (listed, spawnTimeoutMs) => {
-    const live = printedFor.get(keyOf(listed.origin, listed.job.url));
+    const live = printedFor.get(`${listed.origin} ${pageOf(listed.job)}`);
     const sinceMs = readySinceMs(listed);
     if (!live || nowMs - sinceMs >= PENDING_TIMEOUTS * spawnTimeoutMs) return undefined;
     return nowMs < comesUntilMs(live, spawnTimeoutMs, sinceMs) ? live.name : undefined;
   };
 }
 
-/** A Gitea may name any page. What its Job was printed for counts on that Gitea only. */
-function keyOf(giteaUrl: string | undefined, jobUrl: string | undefined): string {
-  return `${giteaUrl} ${jobUrl}`;
+/** The page of a job. From Gitea 1.27 on ids stand in it, which no other job has: then a new name of the repository changes nothing. */
+export function pageOf({ url, runId, id }: ListedJob['job']): string {
+  const ids = `/actions/runs/${runId}/jobs/${id}`;
+  return url.endsWith(ids) ? ids : url;
+}
+
+/** What `pageOf` may say of the job that this page is of. */
+export function pagesOf(url = ''): readonly string[] {
+  return url === '' ? [] : [url, ...(/\/actions\/runs\/\d+\/jobs\/\d+$/.exec(url) ?? [])];
 }
 
 /** Nothing says that it works or has ended. */

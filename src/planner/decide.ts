@@ -76,7 +76,7 @@ export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, i
     const key = keyOf(group);
     const assigned = assignments.get(group) ?? [];
     const { warm, spare } = idle.get(group) ?? { warm: [], spare: [] };
-    const unreadJobs = facts.unreadJobsOf(group);
+    const [unreadJobs, renamedTo] = [facts.unreadJobsOf(group), facts.renamedTo(group)];
     const before = groups.get(key);
     groups.set(key, {
       group: key,
@@ -89,6 +89,7 @@ export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, i
       held: heldBy.get(key) ?? 0,
       minIdle: before?.minIdle ?? group.minIdleRunners,
       ...(unreadJobs > 0 && { unreadJobs }),
+      ...(renamedTo && { renamedTo }),
     });
     const decisions = decideRunners(key, allotment, { ...facts, overdue, assigned, spare, warm });
     runners.push(...withDetails(decisions, allotment, facts.nowMs));

@@ -206,6 +206,8 @@ export interface GroupSummary {
   readonly held: number;
   /** Queued jobs of its scope that were not read, because there are too many. Absent: none. */
   readonly unreadJobs?: number;
+  /** The name that Gitea has for its scope now. Absent: that of the spec. */
+  readonly renamedTo?: string;
 }
 
 /** The frozen result. Every list is sorted: groups by namespace and name, jobs by age, runners by group and name. */

@@ -68,6 +68,8 @@ export interface Look {
   readonly rowsWereRead?: true;
   /** Queued jobs that were left out, because there are too many. Absent: none. */
   readonly unreadJobs?: number;
+  /** The name that Gitea has for the owner or repository of the scope now. Absent: that of its groups (docs/adr/0077). */
+  readonly renamedTo?: string;
 }
 
 /**
@@ -218,6 +220,14 @@ export interface Group {
   readonly keepFailedMs?: number;
   /** Hash of the rendered pod template. Another template gives other names to runners that have not registered yet. */
   readonly templateHash: string;
+}
+
+/** A repository by the name that Gitea has for the group's scope now, in lower case. Undefined: it is not in the scope, by either name. */
+export function nameNow(repository: string, { covers = '' }: Group, look: Look | undefined): string | undefined {
+  // Gitea ignores case.
+  const [name, now = covers] = [repository.toLowerCase(), look?.renamedTo?.toLowerCase()];
+  const cover = [covers, now].find((each) => each === '' || name === each || name.startsWith(`${each}/`));
+  return cover === undefined ? undefined : now + name.slice(cover.length);
 }
 
 /** What Kubernetes shows. `unseen` is no empty cluster: anything may live there. */

@@ -17,6 +17,7 @@ export interface Facts extends JobList, Runners {
   readonly readySinceMs: (listed: ListedJob) => number;
   /** Queued jobs of its scope that were not read. */
   readonly unreadJobsOf: (group: Group) => number;
+  readonly renamedTo: (group: Group) => string | undefined;
   /** What runners at work, or held for debugging, leave of the cap and of the limits. New ones each time, to take places of. */
   readonly openRooms: () => Rooms;
   readonly nowMs: number;
@@ -57,6 +58,7 @@ export function establishFacts(groups: readonly Group[], evidence: Evidence): Fa
     ownersOf,
     readySinceMs: readySinceFinder(list.jobs, runners.madeFor),
     unreadJobsOf: ({ look }) => evidence.looks.get(look)?.unreadJobs ?? 0,
+    renamedTo: ({ look }) => evidence.looks.get(look)?.renamedTo,
     openRooms: () => new Rooms(taken),
     nowMs: evidence.nowMs,
   };

@@ -39,7 +39,7 @@ export function findHeirs(
   for (const live of [...orphans.values()].filter(isPinnedAlive)) {
     bequeath(
       live.name,
-      inOrder.filter((group) => !isOfOtherPlace(live, group)),
+      inOrder.filter((group) => !isOfOtherPlace(live, group, evidence.looks.get(group.look))),
     );
   }
   for (const listed of jobs) {

@@ -29,6 +29,7 @@ import {
   type Job,
   type ListedJob,
   type LiveJob,
+  type Look,
   memo,
   type RegisteredRunner,
 } from './evidence.ts';
@@ -50,8 +51,7 @@ interface Context {
   readonly nameOf: RunnerNamer;
   readonly nowMs: number;
   readonly cluster: ClusterEvidence;
-  /** All rows of the group's scope were read. */
-  readonly rowsWereRead: boolean;
+  readonly look: Look | undefined;
   /** True when Gitea was there lately: a runner at work would have reported. */
   readonly giteaWasUp: () => boolean;
   /** What is known of all runners of the RunnerGroup, of all its sizes: names that are used up do not tell the size. */
@@ -73,9 +73,9 @@ export function judgeRunners(
   return [...traces].map(([group, ofThisSize]) => {
     const nameOf = runnerNamer(instance, group);
     const giteaWasUp = (): boolean => wasUp(group.origin);
-    const rowsWereRead = looks.get(group.look)?.rowsWereRead === true;
+    const look = looks.get(group.look);
     const ofGroup = ofSizes.get(sizesKey(group)) ?? [];
-    const context = { group, nameOf, nowMs, cluster, rowsWereRead, giteaWasUp, ofGroup };
+    const context = { group, nameOf, nowMs, cluster, look, giteaWasUp, ofGroup };
     return { group, nameOf, runners: ofThisSize.map((each) => judge(each, context)) };
   });
 }
@@ -148,18 +148,18 @@ function stateAtWork(traces: RunnerTraces, running: Job, context: Context): Runn
  *
  * One of them proves nothing. A Job may be pruned while its pod finishes, token and scope may list no rows, and labels of groups change.
  */
-function isForeign({ live, row }: RunnerTraces, { labels }: Job, { group, cluster, rowsWereRead }: Context): boolean {
+function isForeign({ live, row }: RunnerTraces, { labels }: Job, { group, cluster, look }: Context): boolean {
   if (live) return false;
   const isUncovered = !labels.every((label) => group.labels.includes(label));
-  return [cluster.is === 'seen', rowsWereRead && !row, isUncovered].filter(Boolean).length >= 2;
+  return [cluster.is === 'seen', look?.rowsWereRead === true && !row, isUncovered].filter(Boolean).length >= 2;
 }
 
 /**
  * How many runners of one name work, at least 1. A Job that was re-created while its first runner works has a second one, with a row of its
  * own. Without that row the second CI job is a stranger's.
  */
-function runnersAtWork({ runs, rowIds }: RunnerTraces, { rowsWereRead }: Context): number {
-  return Math.max(1, rowsWereRead ? Math.min(runs, rowIds.length) : runs);
+function runnersAtWork({ runs, rowIds }: RunnerTraces, { look }: Context): number {
+  return Math.max(1, look?.rowsWereRead ? Math.min(runs, rowIds.length) : runs);
 }
 
 /** Of a runner of which Kubernetes shows a Job and Gitea nothing. */
@@ -189,7 +189,7 @@ function stateIfMoved(traces: RunnerTraces, context: Context): 'moved' | 'replac
   const { row, isListedHere, completed, live, madeFor } = traces;
   if (!live || isListedHere || completed || live.endedAtMs !== undefined) return undefined;
   const isOfOldPool = row !== undefined && poolIndexOf(madeFor) !== undefined && !isOfThisTemplate(traces, context);
-  if (!isOfOldPool && !isOfOtherPlace(live, context.group)) return undefined;
+  if (!isOfOldPool && !isOfOtherPlace(live, context.group, context.look)) return undefined;
   return live.pinned && live.state !== 'starting' ? 'moved' : 'replaced';
 }
 

@@ -15,6 +15,7 @@ import {
   type LiveJob,
   liveJobsOf,
   memo,
+  nameNow,
 } from './evidence.ts';
 import { PENDING_TIMEOUTS } from './judge.ts';
 import { isAtWork, type Runner, type Runners } from './runners.ts';
@@ -180,7 +181,8 @@ export function countTaken(
     const weight = taken * Math.max(weightOf(group), live?.weight ?? 1);
     // One that works while the spec changes counts under the limits of before, too.
     const limits = [...(group.limits ?? []), ...printed(live, named)].filter((limit) => isFor(limit)(job?.branch));
-    const keys = limits.map((limit) => keyFor(limit, (job ?? live)?.repository));
+    const said = live?.repository && nameNow(live.repository, group, evidence.looks.get(group.look));
+    const keys = limits.map((limit) => keyFor(limit, job?.repository ?? said ?? live?.repository));
     for (const key of new Set([capKey(group), ...keys])) count(places, key, weight);
   }
   const shared = named.size === 0 ? new Map() : sharersOf(named, groups, runners, evidence, jobs);
@@ -242,7 +244,8 @@ function isSharedWith(
   if (application !== undefined && application === evidence.application) return true;
   const ownerOf = (path: string | undefined): string | undefined => path?.toLowerCase().split('/')[0];
   // A Job of an older version does not say its scope.
-  return giteaUrl === group.origin && ownerOf(scope ?? repository) === ownerOf(group.covers ?? WHOLE_GITEA);
+  const owners = [group.covers ?? WHOLE_GITEA, evidence.looks.get(group.look)?.renamedTo].map(ownerOf);
+  return giteaUrl === group.origin && owners.includes(ownerOf(scope ?? repository ?? ''));
 }
 
 function takesPlaces(runner: Runner): boolean {

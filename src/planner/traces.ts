@@ -9,8 +9,10 @@ import {
   type Job,
   type ListedJob,
   type LiveJob,
+  type Look,
   liveJobsOf,
   looksOf,
+  nameNow,
   type RegisteredRunner,
 } from './evidence.ts';
 import { groupHash, type MadeFor, namePrefix, parseRunnerName, type RunnerName } from './names.ts';
@@ -140,12 +142,9 @@ export class GroupsCollide extends Error {
  * True when the Job was made for another place than that of its group now. Either its pod has the address of another Gitea, or it was
  * printed for a repository that the scope does not cover. What the Job does not tell proves nothing.
  */
-export function isOfOtherPlace({ giteaUrl, repository }: LiveJob, { origin, covers }: Group): boolean {
-  if (giteaUrl !== undefined && giteaUrl !== origin) return true;
-  if (repository === undefined || covers === undefined) return false;
-  // Gitea ignores case.
-  const name = repository.toLowerCase();
-  return name !== covers && !name.startsWith(`${covers}/`);
+export function isOfOtherPlace({ giteaUrl, repository }: LiveJob, group: Group, look: Look | undefined): boolean {
+  if (giteaUrl !== undefined && giteaUrl !== group.origin) return true;
+  return repository !== undefined && nameNow(repository, group, look) === undefined;
 }
 
 /** Jobs come oldest first. */

@@ -157,7 +157,7 @@ export class Leader {
   }
 
   announced(event: WebhookEvent): void {
-    this.#poller.nudge((target) => concerns(event, target), event);
+    this.#poller.nudge(({ url, scope }, now) => concerns(event, { url, scope: { ...scope, now } }), event);
   }
 
   /** At what the groups of this Application look at. */

@@ -16,6 +16,7 @@ import type { LostJob } from '../config/runnergroup/status.ts';
 import { type ClockCorrection, type ClockWarning, correctClocks } from '../observe/clock-correction.ts';
 import { ownTemplateHash } from '../observe/own-pod.ts';
 import type { Trouble } from '../observe/troubles.ts';
+import { pageOf } from '../planner/assign.ts';
 import { hasEnded } from '../planner/evidence.ts';
 import { Failure } from '../shared/failure.ts';
 import { TRACKING_ID, timeText } from '../shared/marks.ts';
@@ -198,7 +199,7 @@ function printedElsewhere({ snapshot }: ReconcileInput, members: readonly Member
   const own = new Set(members.flatMap(({ runners }) => runners));
   const looks = new Set(members.map(({ observation }) => observation?.look));
   const jobs = [...looks].flatMap((look) => look?.jobs ?? []);
-  const printed = jobs.flatMap(({ status, url }) => (status === 'queued' && snapshot.printedFor.get(url)) || []);
+  const printed = jobs.flatMap((job) => (job.status === 'queued' && snapshot.printedFor.get(pageOf(job))) || []);
   const limits = new Set(members.flatMap(({ live }) => live.group?.limits ?? []).map(({ name }) => name));
   const sharing = [...limits].flatMap((name) => snapshot.sharing.get(name ?? '') ?? []);
   return [...new Set([...printed, ...sharing])].filter((runner) => !own.has(runner));

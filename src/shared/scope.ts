@@ -1,9 +1,13 @@
 /** Whose jobs a group serves, as Gitea divides runners. */
-export type Scope =
+export type Scope = (
   | { readonly kind: 'global' }
   | { readonly kind: 'org'; readonly org: string }
   | { readonly kind: 'user'; readonly user: string }
-  | { readonly kind: 'repo'; readonly owner: string; readonly repo: string };
+  | { readonly kind: 'repo'; readonly owner: string; readonly repo: string }
+) & {
+  /** The name that Gitea has for it now. Absent: the same, or it was not looked at. */
+  readonly now?: string | undefined;
+};
 
 /** The owner or the repository whose jobs are in the scope: `acme`, `acme/web`. Undefined: all are. */
 export function coverOf(scope: Scope): string | undefined {
@@ -21,13 +25,13 @@ export function coverOf(scope: Scope): string | undefined {
   }
 }
 
-/** A scope in one word, as a policy names it: `org:acme`. */
+/** A scope in one word, as a policy names it: `org:acme`. A policy judges what is written, before any look tells another name. */
 export function scopeWord(scope: Scope): string {
-  return scope.kind === 'global' ? scope.kind : `${scope.kind}:${coverOf(scope)}`;
+  return scope.kind === 'global' ? scope.kind : `${scope.kind}:${scope.now ?? coverOf(scope)}`;
 }
 
-/** True when the jobs of a repository are in the scope. Gitea's names are not case-sensitive. */
+/** True when the jobs of a repository are in the scope, by its old name or that of now. Gitea's names are not case-sensitive. */
 export function hasJobsOf(scope: Scope, owner: string, repo: string): boolean {
-  const cover = coverOf(scope)?.toLowerCase() ?? '';
-  return ['', owner, `${owner}/${repo}`].some((name) => name.toLowerCase() === cover);
+  const covers = [coverOf(scope) ?? '', scope.now].map((name) => name?.toLowerCase());
+  return ['', owner, `${owner}/${repo}`].some((name) => covers.includes(name.toLowerCase()));
 }

@@ -4,7 +4,9 @@
  */
 
 import { afterAll, describe, expect, it } from 'vitest';
-import { deleteRegistration, readRegistration, registrationLevel } from '../../src/clients/gitea/registrations.ts';
+import { GiteaApi } from '../../src/clients/gitea/api.ts';
+import { deleteRegistration, readRegistration } from '../../src/clients/gitea/registrations.ts';
+import { ownLevel } from '../../src/clients/gitea/user-repos.ts';
 import { runnerName } from '../../src/planner/names.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { VANISHED_APART_MS } from '../../src/tasks/sweep/choose.ts';
@@ -122,7 +124,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     const reader = site.access(await site.admin.createToken(['read:organization']));
     const writer = site.access(await site.admin.createToken(['write:organization']));
     const id = (await rows()).find(({ name }) => name === 'act-runner-1')?.id ?? 0;
-    const level = await registrationLevel(writer, ACME);
+    const level = await ownLevel(new GiteaApi(writer), ACME);
     if (!level) throw new Error('an org has a level');
 
     await expect(deleteRegistration(reader, level, id)).rejects.toMatchObject({

@@ -20,8 +20,11 @@ export function deleteRepo({ state }: Gitea, fullName: string): void {
 
 /** Saves the tables of a Gitea. What comes back restores them: later rows are gone, and their ids come again. */
 export function backUp({ state }: Gitea): () => void {
-  const { runs, jobs, tasks, runners, repos } = state;
-  const restores = [saveRows(runs), saveRows(jobs), saveRows(tasks), saveRows(runners), saveRows(repos)];
+  const { runs, jobs, tasks, runners, repos, orgs, ownerRedirects, repoRedirects } = state;
+  const restores = [
+    ...[saveRows(runs), saveRows(jobs), saveRows(tasks), saveRows(runners), saveRows(repos), saveRows(orgs)],
+    ...[saveRows(ownerRedirects), saveRows(repoRedirects)],
+  ];
   const lastIds = new Map(state.lastIds);
   return () => {
     for (const restore of restores) restore();

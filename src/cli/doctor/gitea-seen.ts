@@ -3,7 +3,6 @@
 import { type GiteaAccess, GiteaApi, type VersionCache } from '../../clients/gitea/api.ts';
 import { describeScope, type Level } from '../../clients/gitea/endpoints.ts';
 import { type GiteaTarget, giteaClient, observeEach } from '../../clients/gitea/observe.ts';
-import { registrationLevel } from '../../clients/gitea/registrations.ts';
 import {
   type ActionsSeen,
   type Hook,
@@ -11,6 +10,7 @@ import {
   readActions,
   readHooks,
 } from '../../clients/gitea/set-up.ts';
+import { ownLevel } from '../../clients/gitea/user-repos.ts';
 import { Deadline } from '../../clients/http/request.ts';
 import { findToken, type SecretReader } from '../../clients/tokens/api-token.ts';
 import type { Token } from '../../clients/tokens/token.ts';
@@ -60,7 +60,7 @@ export async function lookAtGitea(questions: GiteaQuestions) {
     for (const [{ key, scope, token, url }, groups] of targets) {
       const access: GiteaAccess = { http, url, token, deadline, versions };
       const look = looks.get(key) ?? new Failure('GR-GITEA-09', 1, 'look at Gitea: no answer.');
-      const found = await orFailure(registrationLevel(access, scope));
+      const found = await orFailure(ownLevel(new GiteaApi(access), scope));
       const level = found instanceof Failure ? undefined : found;
       const version = await orFailure(new GiteaApi(access).version());
       scopes.push({

@@ -1,10 +1,12 @@
 /** Reads one Gitea with one token: builds the address, sends, checks status and JSON. Knows no endpoint. */
 import { systemClock } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
+import { coverOf, type Scope } from '../../shared/scope.ts';
 import type { HttpClient } from '../http/client.ts';
 import { type Deadline, failure, type HttpAnswer, type HttpRequest, parseJson } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
 import { Shelf } from './bounds.ts';
+import { placeIn } from './endpoints.ts';
 import {
   type AccessHints,
   failureOfOtherContent,
@@ -49,6 +51,8 @@ export interface GiteaAccess {
   readonly careful?: boolean | 'once';
   /** What the rows of the look are kept on. Default: one for a single look that knows no labels. */
   readonly shelf?: Shelf;
+  /** New names by the old ones, as redirects tell them. */
+  readonly names?: Map<string, string>;
 }
 
 /** Requests of one look. The longest list that is read (20,000 rows) needs 400. */
@@ -62,7 +66,7 @@ export class GiteaApi {
   #requests = 0;
 
   constructor(access: GiteaAccess) {
-    this.#access = access;
+    this.#access = { ...access, names: new Map() };
     this.#base = access.url.replace(/\/+$/, '');
     this.shelf = access.shelf ?? new Shelf();
     this.nowMs = access.now ?? systemClock.now;
@@ -102,6 +106,11 @@ export class GiteaApi {
     const answer = await sent;
     this.#refuse(request, answer, question);
     return readAs(request, answer, (json) => read(json, version, answer));
+  }
+
+  /** The name that Gitea has for the scope now. Undefined: no question about it was redirected (docs/adr/0077). */
+  renamedTo(scope: Scope): string | undefined {
+    return this.#access.names?.get(coverOf(scope) ?? '');
   }
 
   failure(question: Question, code: string, received: string, remedy: string): Failure {
@@ -148,15 +157,24 @@ export async function change(
   throw failureOfStatus(request, answer, question, access.token);
 }
 
-/** Redirects may lead to places that the token is bound to. @throws Failure (exit 3): the address itself is none, so it was not sent */
+/**
+ * Redirects may lead to places that the token is bound to. A question about a name is asked again under its new name, also one that changes
+ * something. @throws Failure (exit 3): the address itself is none, so it was not sent
+ */
 export function requestTo(
-  { url: base, token }: Pick<GiteaAccess, 'url' | 'token'>,
+  { url: base, token, names }: Pick<GiteaAccess, 'url' | 'token' | 'names'>,
   { what, method = 'GET', path, query = [] }: Pick<Question, 'what' | 'method' | 'path' | 'query'>,
 ): HttpRequest {
   const url = new URL(`${base.replace(/\/+$/, '')}/api/v1${path}`);
   if (!token.covers(url)) throw foreignToken(what, `${url.origin}${url.pathname}`, token);
   for (const [name, value] of query) url.searchParams.append(name, value);
-  return { what, method, url, authorization: (to) => token.headerFor(to), mayLeadTo: (to) => token.covers(to) };
+  const asked = placeIn(path);
+  const mayLeadTo = (to: URL): boolean => {
+    const found = asked && placeIn(to.pathname.replace(/^.*?\/api\/v1(?=\/)/, ''));
+    if (found) names?.set(asked.name, found.name);
+    return token.covers(to) && found?.kind === asked?.kind && found?.rest === asked?.rest;
+  };
+  return { what, method, url, authorization: (to) => token.headerFor(to), mayLeadTo, repeats: asked !== undefined };
 }
 
 function readAs<T>(request: HttpRequest, answer: HttpAnswer, read: (json: unknown) => T): T {

@@ -89,6 +89,14 @@ export function segment(name: string): string {
   throw new Failure('GR-GITEA-14', 2, message);
 }
 
+/** The name in a path below `/api/v1`, and what is asked about it. Undefined: none is in it. */
+export function placeIn(path: string) {
+  const [, kind = '', ...parts] = path.split('/');
+  const names = parts.slice(0, ['repos', 'orgs', 'users'].indexOf(kind) < 0 ? 0 : kind === 'repos' ? 2 : 1);
+  const rest = parts.slice(names.length).join('/');
+  return names.length > 0 && names.every(isGiteaName) ? { kind, name: names.join('/'), rest } : undefined;
+}
+
 /** True for what Gitea accepts as the name of a user, org or repository. */
 export function isGiteaName(name: string): boolean {
   return /^[\w.-]{1,100}$/.test(name) && !/^\.+$/.test(name);

@@ -101,8 +101,10 @@ export async function observeEach(
     const furtherPages = targets.every((other) => other === target || new URL(other.url).origin !== origin);
     const shelf = new Shelf(options.bytes ?? shares(target), labels);
     const access = { http, url, token, deadline, versions, careful, queue: key, shelf, now: clock?.now };
-    const look = await lookAt(new GiteaApi(access), scope, { ...options, furtherPages, hasPool, readsEnds });
-    return { ...look, ...(shelf.leftOut > 0 && { unreadJobs: shelf.leftOut }) };
+    const api = new GiteaApi(access);
+    const look = await lookAt(api, scope, { ...options, furtherPages, hasPool, readsEnds });
+    const renamedTo = api.renamedTo(scope);
+    return { ...look, ...(renamedTo && { renamedTo }), ...(shelf.leftOut > 0 && { unreadJobs: shelf.leftOut }) };
   };
   try {
     const looks = targets.map(async (target) => [target.key, await orFailure(lookAtOne(target))] as const);

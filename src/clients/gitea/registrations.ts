@@ -15,11 +15,6 @@ import { type JobsById, readJobsIn, readRunners } from './lists.ts';
 import { readRunnerPage, readShape } from './shapes.ts';
 import { ownLevel } from './user-repos.ts';
 
-/** Where the runners of a scope are listed; undefined for another user's: Gitea lists and deletes those for that user alone. */
-export async function registrationLevel(access: GiteaAccess, scope: Scope): Promise<Level | undefined> {
-  return await ownLevel(new GiteaApi(access), scope);
-}
-
 /** All runners of a level, and then all its running jobs: a runner that takes a job in between is seen at work. @throws Failure */
 export async function readRegistrations(access: GiteaAccess, level: Level): Promise<Look> {
   const api = new GiteaApi(access);
@@ -43,10 +38,14 @@ export async function readRegistration(access: GiteaAccess, level: Level, id: nu
   }
 }
 
-/** The token with which runners of a level register now. Gitea has POST for it from 1.24 on: it makes one where there is none. @throws Failure */
-export async function readRegistrationToken(access: GiteaAccess, level: Level): Promise<string> {
+/** The token with which runners of a scope register now; undefined: of another user. Gitea has POST for it from 1.24 on: it makes one where there is none. @throws Failure */
+export async function readRegistrationToken(access: GiteaAccess, scope: Scope) {
+  const api = new GiteaApi(access);
+  const level = await ownLevel(api, scope);
+  if (!level) return undefined;
   const question = registrationTokenQuestion(level, `ask for the registration token of ${level.name}`);
-  return await new GiteaApi(access).get(question, (json) => readShape(TokenAnswer, json, 'it').token);
+  const token = await api.get(question, (json) => readShape(TokenAnswer, json, 'it').token);
+  return { token, now: api.renamedTo(scope) };
 }
 
 /** The question for it, which needs the right to write. */

@@ -141,7 +141,7 @@ export type RerunRequest = { readonly jobId: number } | 'failed-jobs';
 const MOST_JOB_PAGES = 20;
 
 /** Older ones cannot list jobs either, and are refused before. */
-const WITHOUT_RERUNS = /^1\.25\./;
+const WITHOUT_RERUNS = /^(?:1\.)?25\./;
 
 const RerunRow = z.object({
   id: z.int().positive(),

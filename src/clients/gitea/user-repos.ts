@@ -5,6 +5,7 @@
  * The planner then goes by jobs, completed jobs and live Jobs. It does not see a runner that is registered but idle, or one whose job is
  * being cancelled. The user's own token has none of these limits, and needs one request instead of one per repository.
  */
+import { Failure, orFailure } from '../../shared/failure.ts';
 import type { Scope } from '../../shared/scope.ts';
 import type { GiteaApi, Question } from './api.ts';
 import { readCompletedJobs } from './completed-jobs.ts';
@@ -20,10 +21,15 @@ const MOST_REPOS = 500;
 /** The level of a scope. Undefined: of a user whose token this is not (Gitea's names ignore case). */
 export async function ownLevel(api: GiteaApi, scope: Scope): Promise<Level | undefined> {
   if (scope.kind !== 'user') return levelOf(scope);
-  const rights = { scope: 'scope read:user' };
-  const question = { what: 'ask whose token it is', path: '/user', rights, missing: 'Check spec.gitea.url' };
-  const login = await api.get(question, readLogin);
-  return login.toLowerCase() === scope.user.toLowerCase() ? levelOf(scope) : undefined;
+  const hints = { rights: { scope: 'scope read:user' }, missing: 'Check spec.gitea.url' };
+  const ask = (what: string, path: string) => api.get({ what, path, ...hints }, readLogin);
+  const login = await ask('ask whose token it is', '/user');
+  const isOwn = (name = scope.user): boolean => name.toLowerCase() === login.toLowerCase();
+  if (isOwn()) return levelOf(scope);
+  // Perhaps he has another name now. The list that is needed otherwise shows it, if the token may read it.
+  const listed = await orFailure(firstPage(api, scope.user));
+  if (listed instanceof Failure) await orFailure(ask('ask for his name', `/users/${segment(scope.user)}`));
+  return isOwn(api.renamedTo(scope)) ? levelOf(scope) : undefined;
 }
 
 /** Puts the jobs of all repositories of `user` into `jobs`, completed ones when any is active or with `readsEnds`. @throws Failure */
@@ -49,15 +55,10 @@ export async function readJobsByRepo(
  * @throws Failure
  */
 export async function levelsOfUser(api: GiteaApi, user: string): Promise<readonly Level[]> {
-  const question: Question = {
-    what: `list the repositories of user ${user}`,
-    path: `/users/${segment(user)}/repos`,
-    rights: { scope: 'scopes read:user and read:repository' },
-    missing: `Check that user ${user} exists and that the token's user may see it`,
-  };
+  const question = reposOf(user);
   const size = await askPageSize(api);
   for (let pass = 1; ; pass += 1) {
-    const first = await readRepoPage(api, question, 1);
+    const first = await (pass === 1 ? firstPage(api, user) : readRepoPage(api, question, 1));
     // After a full last page one more is read: it is empty, or the count is wrong. `floor` counts it when the last page is full.
     const numbers = Array.from({ length: Math.floor(first.total / size) }, (_, index) => index + 2);
     const pages = [first, ...(await Promise.all(numbers.map((page) => readRepoPage(api, question, page))))];
@@ -70,6 +71,24 @@ export async function levelsOfUser(api: GiteaApi, user: string): Promise<readonl
       throw api.failure(question, 'GR-GITEA-09', received, 'Check what stands before Gitea (caches), or try again');
     }
   }
+}
+
+function reposOf(user: string): Question {
+  return {
+    what: `list the repositories of user ${user}`,
+    path: `/users/${segment(user)}/repos`,
+    rights: { scope: 'scopes read:user and read:repository' },
+    missing: `Check that user ${user} exists and that the token's user may see it`,
+  };
+}
+
+const firstPages = new WeakMap<GiteaApi, ReturnType<typeof readRepoPage>>();
+
+/** Asked once for one look. */
+function firstPage(api: GiteaApi, user: string): ReturnType<typeof readRepoPage> {
+  const page = firstPages.get(api) ?? readRepoPage(api, reposOf(user), 1);
+  firstPages.set(api, page);
+  return page;
 }
 
 async function readRepoPage(api: GiteaApi, question: Question, page: number) {

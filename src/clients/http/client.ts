@@ -141,7 +141,7 @@ export class HttpClient {
     for (let hops = 0; ; hops += 1) {
       const answer = await this.#attempt(request, url, deadline);
       if (answer instanceof Failure || 'ms' in answer) return answer;
-      if (!REDIRECTS.has(answer.status) || request.method !== 'GET') return answer;
+      if (!REDIRECTS.has(answer.status) || (request.method !== 'GET' && !request.repeats)) return answer;
       if (hops === MAX_REDIRECTS) {
         const remedy = 'Use the address that the server gives itself';
         throw failure(request, 'GR-HTTP-11', `more than ${MAX_REDIRECTS} redirects`, remedy, 'unreachable');

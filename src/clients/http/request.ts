@@ -24,6 +24,8 @@ export interface HttpRequest {
   readonly authorization?: ((url: URL) => string) | undefined;
   /** Where a redirect within the origin may lead. Default: anywhere in it. */
   readonly mayLeadTo?: (url: URL) => boolean;
+  /** A redirect is followed with the same method and body. Default: that of a GET alone is followed. */
+  readonly repeats?: boolean;
   readonly body?: string | Uint8Array | undefined;
   /** Besides our own ones; lower case. */
   readonly headers?: Readonly<Record<string, string>>;

@@ -9,6 +9,7 @@ import { serveLogs } from '../../shared/installed/names.ts';
 import { groupBy, isSame, keyText, stayKey } from '../../shared/keys.ts';
 import { once } from '../../shared/once.ts';
 import type { PlanOfNow } from '../look-and-plan.ts';
+import { withNamesNow } from '../plan-groups.ts';
 import { type BlockedBy, blockedBy, hintsFor, type Uncovered } from './held-back.ts';
 import { JOB_STATES, type JobState } from './job-state.ts';
 import { durationsIn, estimateWaits, type WaitEstimate } from './wait-estimate.ts';
@@ -126,7 +127,7 @@ export function explainerOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: n
     },
     /** Each call begins with hints of its own: they have a bound (`MOST_STEPS`). */
     details: () => {
-      const hints = once(() => hintsFor(groups.flatMap(withSizes)));
+      const hints = once(() => hintsFor(withNamesNow(groups, plan).flatMap(withSizes)));
       return <T extends OpenDecision>(job: T) => ({
         ...job,
         ...(isNotCovered(job) && hints()(job)),

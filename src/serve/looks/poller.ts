@@ -86,9 +86,9 @@ export class Poller {
   }
 
   /** Looks soon at the targets that fit. @param event what a webhook told: that change then counts as seen by webhook. */
-  nudge(fits: (target: GiteaTarget) => boolean, event?: WebhookEvent): void {
+  nudge(fits: (target: GiteaTarget, renamedTo?: string) => boolean, event?: WebhookEvent): void {
     for (const [key, post] of this.#posts) {
-      if (!fits(post.target)) continue;
+      if (!fits(post.target, post.observation?.look?.renamedTo)) continue;
       if (event) post.pace = announced(post.pace, { id: event.jobId, status: event.status }, this.#options.clock.now());
       this.#looks.add(key);
     }

@@ -136,7 +136,8 @@ function readiness(facts: GroupFacts): Verdict {
   if (checkAgeMs > STALE_CHECK_MS)
     return ['Unknown', 'NotChecked', `Gitea was not looked at for more than ${STALE_CHECK_MS / 60_000} minutes.`];
   if (facts.suspended !== false) return ['True', 'Suspended', suspendedText(facts.suspended)];
-  const unread = counts.summary?.unreadJobs;
+  const { renamedTo: to, unreadJobs: unread } = counts.summary ?? {};
+  if (to) return ['True', 'RenamedInGitea', `Jobs get runners. Renamed to ${to} in Gitea: change the spec.`];
   if (unread !== undefined)
     return ['True', 'QueueCut', `Jobs get runners, but ${unreadText(unread)}. Next: ${UNREAD_ADVICE}.`];
   return ['True', 'Serving', 'Jobs get runners.'];

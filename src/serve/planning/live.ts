@@ -8,6 +8,7 @@ import {
 import type { LossReason } from '../../clients/kubernetes/pods.ts';
 import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { pagesOf } from '../../planner/assign.ts';
 import type { RunnerDecision } from '../../planner/decisions.ts';
 import { isOver, type LiveJob, type Look } from '../../planner/evidence.ts';
 import type { Failure } from '../../shared/failure.ts';
@@ -130,7 +131,7 @@ export function snapshot(around: LiveObjects, before?: ClusterSnapshot): Cluster
     runnersOfApp: before ? keepLists(before.runnersOfApp, ofApp) : ofApp,
     runnersOfGroup: before ? keepLists(before.runnersOfGroup, ofGroup) : ofGroup,
     sharing: groupBySeveral(runners, ({ job }) => job.limits ?? []),
-    printedFor: groupBy(runners, ({ job }) => job.jobUrl),
+    printedFor: groupBySeveral(runners, ({ job }) => pagesOf(job.jobUrl)),
     over,
     ended,
     lastEndMs,

@@ -155,9 +155,10 @@ const LONGEST_PAUSE_MS = 300_000;
 /** `key`: the same while any of its jobs is lost. */
 function lostRuns(groups: readonly GroupAtLoss[]) {
   return groups.flatMap((at) => {
-    const runs = groupBy(at.lost, ({ repository, runId }) => `${at.live.key} ${repository} ${runId}`);
+    // Its repository may have got another name since.
+    const runs = groupBy(at.lost, ({ runId }) => `${at.live.key} ${runId}`);
     return [...runs].map(([key, losses]) => {
-      const { repository = '', runId = 0 } = losses[0] ?? {};
+      const { repository = '', runId = 0 } = losses.at(-1) ?? {};
       return { key, at, repository, runId, losses };
     });
   });

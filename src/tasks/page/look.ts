@@ -6,6 +6,7 @@ import { giteaClient, type ObserveOptions, observeEach } from '../../clients/git
 import { RetryAfter } from '../../clients/http/retry-after.ts';
 import { explainerOf, withNotCreated } from '../../observe/explain/explanation.ts';
 import { statusSeen } from '../../observe/explain/where.ts';
+import { withNamesNow } from '../../observe/plan-groups.ts';
 import type { TargetBook } from '../../serve/looks/targets.ts';
 import { type ObservedGroup, planApplication } from '../../serve/planning/plan-application.ts';
 import { compareClocks, withTemplates } from '../../serve/reconcile.ts';
@@ -146,6 +147,7 @@ async function look(options: LookerOptions, book: TargetBook, asking: ObserveOpt
   if (planning.is !== 'planned') throw planning.is === 'failed' ? planning.failure : new Error('a look is missing');
   const { atMs, plan, seen } = planning;
   const sound = groups.map(({ group }) => group);
+  const named = own.map(({ group }) => withNamesNow([group], plan)[0] ?? group);
   const broken = [
     ...failed.map(({ failure, ...key }) => ({ group: keyText(key), problem: failure.message })),
     ...live.flatMap(({ key, problem }) => (problem === undefined ? [] : { group: key, problem })),
@@ -158,7 +160,7 @@ async function look(options: LookerOptions, book: TargetBook, asking: ObserveOpt
     details,
     explanation: withNotCreated({ ...outline(), where: { ...around, broken, statuses } }),
     repositories: new Set(plan.jobs.map(({ job }) => job.repository)),
-    scopes: new Map(own.map(({ group }) => [keyText(group), group.scope])),
+    scopes: new Map(named.map((group) => [keyText(group), group.scope])),
     begun: plan.jobs.flatMap(({ job, verdict }) => (verdict === 'done' || verdict === 'running' ? job : [])),
     pods: cluster.podPlaces(),
     instance,

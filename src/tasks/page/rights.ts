@@ -122,7 +122,7 @@ export function readerRights(url: string, http: HttpClient, clock: Clock) {
         question && answers.get(`${key} ${question.path}`);
       const ownsScope = (scope: Scope | undefined): boolean =>
         scope?.kind === 'user'
-          ? scope.user.toLowerCase() === login.toLowerCase()
+          ? (scope.now ?? scope.user).toLowerCase() === login.toLowerCase()
           : answerTo(scope && ofScope(scope, login)) === true;
       return {
         login,
@@ -157,8 +157,8 @@ function ofScope(scope: Scope, login: string): RightsQuestion | undefined {
     case 'user':
       return undefined;
     case 'org':
-      if (!isGiteaName(login) || !isGiteaName(scope.org)) return undefined;
-      return { path: `/users/${login}/orgs/${scope.org}/permissions`, yes: OWNER };
+      if (!isGiteaName(login) || !isGiteaName(scope.now ?? scope.org)) return undefined;
+      return { path: `/users/${login}/orgs/${scope.now ?? scope.org}/permissions`, yes: OWNER };
     case 'repo':
       if (!isGiteaName(scope.owner) || !isGiteaName(scope.repo)) return undefined;
       return { path: `/repos/${scope.owner}/${scope.repo}`, yes: ADMINISTRATOR };

@@ -10,7 +10,7 @@ import * as z from 'zod';
 import type { GiteaAccess } from '../../clients/gitea/api.ts';
 import { describeScope } from '../../clients/gitea/endpoints.ts';
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
-import { readRegistrationToken, registrationLevel } from '../../clients/gitea/registrations.ts';
+import { readRegistrationToken } from '../../clients/gitea/registrations.ts';
 import { Deadline, parseJson } from '../../clients/http/request.ts';
 import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import { fillSecret, readSecret } from '../../clients/kubernetes/secrets.ts';
@@ -49,9 +49,9 @@ export function fillSecrets(names: ReadonlySet<string>, timeoutMs: number): Star
       tellAll({ is: 'registration-token', objects, secret: keyText(tokenKey), ...(failure && { failure }) });
     };
 
-    const ask = async (access: GiteaAccess, tokenKey: TokenKey, target: GiteaTarget): Promise<string> => {
-      const level = await registrationLevel(access, target.scope);
-      if (level) return await readRegistrationToken(access, level);
+    const ask = async (access: GiteaAccess, tokenKey: TokenKey, target: GiteaTarget) => {
+      const found = await readRegistrationToken(access, target.scope);
+      if (found) return found;
       const what = `Gitea gives the registration token of ${describeScope(target.scope)} to that user alone`;
       throw refused(tokenKey, `${what}. Use an API token of that user with scope write:user`);
     };
@@ -66,10 +66,14 @@ export function fillSecrets(names: ReadonlySet<string>, timeoutMs: number): Star
       }
       const marked = Holders.parse(parseJson(annotations[REGISTRATION_MARK] ?? ''));
       const holders = Object.entries(marked).filter(([key]) => keys(key)?.trim());
-      const own = holderOf({ giteaUrl: target.url, scope: target.scope });
-      const isMarked = checkHolder(tokenKey, own, new Map(holders).get(tokenKey.key));
-      const token = await giteas.ask(target, timeoutMs, (access) => ask(access, tokenKey, target), signal);
-      if (keys(tokenKey.key)?.trim() === token && bound !== undefined && isMarked) return 'same';
+      const holder = new Map(holders).get(tokenKey.key);
+      if (holder === undefined) checkHolder(tokenKey, '', holder);
+      const { token, now } = await giteas.ask(target, timeoutMs, (access) => ask(access, tokenKey, target), signal);
+      const own = holderOf({ giteaUrl: target.url, scope: { ...target.scope, now } });
+      const isSame = keys(tokenKey.key)?.trim() === token;
+      // The same token is that of the same scope, whatever its name was when it was written there.
+      if (!isSame) checkHolder(tokenKey, own, holder);
+      if (isSame && bound !== undefined && holder === own) return 'same';
       if (signal.aborted) return 'changed';
       const wanted = {
         data: { [tokenKey.key]: token, ...(bound === undefined && { [URL_KEY]: target.url }) },
@@ -117,14 +121,14 @@ export function fillSecrets(names: ReadonlySet<string>, timeoutMs: number): Star
   };
 }
 
-/** True when the key is known to be for this scope. @throws Failure when it is for another one, or may be. */
-function checkHolder(tokenKey: TokenKey, own: string, holder: string | undefined): boolean {
-  if (holder === own) return true;
+/** @throws Failure when the key is for another scope, or may be. */
+function checkHolder(tokenKey: TokenKey, own: string, holder: string | undefined): void {
+  if (holder === own) return;
   if (holder !== undefined) {
     const what = `it holds the token of ${holder}, not of ${own}`;
     throw refused(tokenKey, `${what}. To give it to these groups, remove the key`);
   }
-  if (tokenKey.unclear === undefined) return false;
+  if (tokenKey.unclear === undefined) return;
   const what = `RunnerGroup ${tokenKey.unclear} of this namespace is not valid, so it may name this key for another scope`;
   throw refused(tokenKey, `${what}. Correct that group`);
 }

@@ -7,15 +7,11 @@
  * The first pass deletes nothing: a row must have been seen twice. What was seen is kept in the `Sweeper` and nowhere else. After a restart
  * all of it must be seen again.
  */
-import type { GiteaAccess, VersionCache } from '../../clients/gitea/api.ts';
+import { type GiteaAccess, GiteaApi, type VersionCache } from '../../clients/gitea/api.ts';
 import { describeScope } from '../../clients/gitea/endpoints.ts';
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
-import {
-  deleteRegistration,
-  readRegistration,
-  readRegistrations,
-  registrationLevel,
-} from '../../clients/gitea/registrations.ts';
+import { deleteRegistration, readRegistration, readRegistrations } from '../../clients/gitea/registrations.ts';
+import { ownLevel } from '../../clients/gitea/user-repos.ts';
 import type { HttpClient } from '../../clients/http/client.ts';
 import { Deadline } from '../../clients/http/request.ts';
 import type { LiveJob } from '../../planner/evidence.ts';
@@ -87,7 +83,7 @@ type ScopeLook = NonNullable<Awaited<ReturnType<typeof lookAt>>>;
 
 /** Undefined: Gitea shows these runners to their user alone. @throws Failure */
 async function lookAt(access: GiteaAccess, target: GiteaTarget) {
-  const level = await registrationLevel(access, target.scope);
+  const level = await ownLevel(new GiteaApi(access), target.scope);
   return level && { target, level, look: await readRegistrations(access, level) };
 }
 

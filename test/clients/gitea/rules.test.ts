@@ -18,6 +18,9 @@ describe('judgeVersion', () => {
     ['1.28.0-rc0', '1.28.0', true],
     ['1.26.0+rc0', '1.26.0', false],
     ['28.0.0', '28.0.0', true],
+    ['25.4.0', '25.4.0', false],
+    ['26.8.1', '26.8.1', false],
+    ['27.0.0', '27.0.0', true],
   ])('takes %s as %s; sorts jobs: %s', (text, found, sorts) => {
     expect(judgeVersion(text)).toEqual({
       text: found,
@@ -27,7 +30,7 @@ describe('judgeVersion', () => {
     });
   });
 
-  test.each(['1.24.9', '0.99.0', '1.9.0', '1.25'.replace('25', '3.0')])('refuses %s as too old', (text) => {
+  test.each(['1.24.9', '0.99.0', '1.9.0', '1.3.0', '2.0.0', '23.8.0', '24.7.0'])('refuses %s as too old', (text) => {
     expect(judgeVersion(text)).toMatchObject({ code: 'GR-GITEA-11' });
   });
 

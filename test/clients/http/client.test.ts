@@ -100,6 +100,22 @@ describe('redirects', () => {
 
     expect([answer.status, server.count()]).toEqual([307, 1]);
   });
+
+  test.each([301, 307, 308])('are followed for a POST that may be repeated, with its body (%i)', async (status) => {
+    const seen: string[] = [];
+    const server = await serve(async (incoming, response) => {
+      let body = '';
+      for await (const piece of incoming) body += piece;
+      seen.push(`${incoming.method} ${incoming.url} ${body}`);
+      if (incoming.url === '/old') response.writeHead(status, { location: '/new' }).end();
+      else response.end('there');
+    });
+
+    const asked = request(`${server.origin}/old`, { method: 'POST', body: '{"a":1}', repeats: true });
+
+    expect((await send(asked)).text).toBe('there');
+    expect(seen).toEqual(['POST /old {"a":1}', 'POST /new {"a":1}']);
+  });
 });
 
 describe('limits', () => {

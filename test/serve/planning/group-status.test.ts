@@ -73,6 +73,11 @@ const SAID: Readonly<Record<string, readonly (readonly [string, Partial<GroupFac
     ['False PolicyDenied', { refusal }, 'GR-POLICY-01 not allowed.'],
     ['False ApplicationBlocked', { planFailure: refused }, /: GR-HTTP-01 list jobs of org acme: refused\.$/],
     ['False NoApplication', { argocd: { is: 'unmanaged' } }],
+    [
+      'True RenamedInGitea',
+      { counts: { ...counts, summary: { ...EMPTY, renamedTo: 'acme-inc', unreadJobs: 7 } } },
+      'Jobs get runners. Renamed to acme-inc in Gitea: change the spec.',
+    ],
     ['True Serving', { checkAgeMs: 300_000 }],
     ['Unknown NotChecked', { checkAgeMs: 300_001 }, 'Gitea was not looked at for more than 5 minutes.'],
     ['False GiteaFailed', { checkAgeMs: 300_001, giteaFailure: refused }],

@@ -120,6 +120,20 @@ it('a secret that names a Gitea speaks for that Gitea alone, whatever the body s
 });
 
 it.each([
+  ['acme/web', true],
+  ['ACME-Inc/web', true],
+  ['acme-in/web', false],
+  ['other/acme-inc', false],
+])('a webhook of %s concerns org acme, which is called acme-inc now: %s', (full_name, expected) => {
+  const verdict = gate().judge(delivery(payload({}, { repository: { full_name } })));
+  if (verdict.is !== 'accepted') throw new Error('refused');
+  const at = { scope: { kind: 'org', org: 'acme' }, url: 'https://a.example.com' } as const;
+
+  expect(concerns(verdict.event, { ...at, scope: { ...at.scope, now: 'Acme-Inc' } })).toBe(expected);
+  expect(concerns(verdict.event, at)).toBe(full_name === 'acme/web');
+});
+
+it.each([
   ['first \r\n\n  second with words\n', ['first', 'second with words']],
   [' \n', []],
 ])('reads one secret per line of a file, without the white space around it: %j', async (text, expected) => {
