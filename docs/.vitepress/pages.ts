@@ -56,6 +56,7 @@ export const SIDEBAR: readonly Part[] = [
     'recipes/index': 'All recipes',
     'recipes/builds': 'Builds without privilege',
     'recipes/docker': 'Docker builds',
+    'recipes/daemon': 'MTU and mirror of docker',
     'recipes/buildkit': 'A builder elsewhere',
     'recipes/gpu': 'GPU with a CUDA image',
     'recipes/machines': 'arm64 and sizes',

@@ -12,7 +12,7 @@ import { type FlagsOf, flagValue } from './flags/flags.ts';
 import { HELD_BACK } from './generate.ts';
 import { byHand } from './own-kubeconfig.ts';
 import { readGroups } from './read-groups.ts';
-import { imagesFrom, trackingLabelIn } from './settings.ts';
+import { imagesFrom } from './settings.ts';
 
 type Read = Pick<ReadResult, 'groups' | 'sources'>;
 
@@ -52,7 +52,7 @@ async function livingJobs(groups: Read['groups'], flags: FlagsOf<'validate'>, io
   const choice = { cluster: 'auto', kubeconfig, env: io.env, timeoutMs: deadlineMs } as const;
   const config = await findCluster(byHand(choice));
   const namespaces = groups.map(({ namespace }) => namespace);
-  return config && (await observeCluster(namespaces, config, { deadlineMs, trackingLabel: trackingLabelIn(io.env) }));
+  return config && (await observeCluster(namespaces, config, { deadlineMs }));
 }
 
 /** Rows of a table: a comment of Gitea has 64 KiB. `-o json` has all. */

@@ -90,7 +90,6 @@ async function serveSettings(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | 
     cluster,
     namespaces: flagValue('namespaces', flags, io) ?? [],
     images: imagesFrom(flags, io),
-    trackingLabel: settings.trackingLabel,
     argocd: {
       url: argocdUrl,
       tokenFile: flagValue('argocdTokenFile', flags, io),

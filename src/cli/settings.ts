@@ -6,7 +6,6 @@ import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { InstallationImages } from '../config/runnergroup/to-runner-group.ts';
 import type { Settings } from '../observe/settings.ts';
 import { Failure, systemReason } from '../shared/failure.ts';
-import { TRACKING_SETTING } from '../shared/installed/names.ts';
 import type { Io } from '../shared/io.ts';
 import { printable } from '../shared/printable.ts';
 import { parseUrl } from '../shared/url.ts';
@@ -48,7 +47,6 @@ export async function settingsFrom(flags: LookFlags, io: Io): Promise<CommandSet
     timeoutMs: flagValue('timeout', flags, io) * 1000,
     ...(caFile !== undefined && { ca: readCa(caFile) }),
     instance: io.env['GITEA_RUNNERS_INSTANCE'] ?? '',
-    trackingLabel: trackingLabelIn(io.env),
     env: io.env,
     now: io.now,
     onWarning: (text) => io.err(`${printable(text)}\n`),
@@ -57,10 +55,6 @@ export async function settingsFrom(flags: LookFlags, io: Io): Promise<CommandSet
         io.err(`${printable(`${method} ${url} ${status} ${ms.toFixed(0)} ms`)}\n`),
     }),
   };
-}
-
-export function trackingLabelIn(env: Io['env']): string | undefined {
-  return env[TRACKING_SETTING] || undefined;
 }
 
 /** PATHs of a command: its arguments, else `GITEA_RUNNERS_PATH`, else the current folder. */

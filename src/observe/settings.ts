@@ -3,6 +3,7 @@ import { type ClusterConfig, type ClusterMode, clusterConfig } from '../clients/
 import type { LogIn } from '../clients/kubernetes/kubeconfig.ts';
 import type { ClusterSecrets } from '../clients/kubernetes/secrets.ts';
 import type { SecretReader, SecretsMode } from '../clients/tokens/api-token.ts';
+import { TRACKING_SETTING } from '../shared/installed/names.ts';
 
 /** Everything from outside that a look depends on; made from flags and environment in `src/cli/settings.ts`. */
 export interface Settings extends ClusterChoice {
@@ -16,8 +17,6 @@ export interface Settings extends ClusterChoice {
   /** PEM of a private CA. */
   readonly ca?: string;
   readonly instance: string;
-  /** `application.instanceLabelKey` of an Argo CD that tracks by label alone. Default: `TRACKING_LABEL`. */
-  readonly trackingLabel?: string | undefined;
   readonly now: () => number;
   /** Told about each request. */
   readonly onRequest?: (line: RequestLine) => void;
@@ -26,14 +25,8 @@ export interface Settings extends ClusterChoice {
 }
 
 /** How each server is asked. */
-export function requestOptions({ ca, env, onRequest, timeoutMs, trackingLabel }: Settings) {
-  return {
-    deadlineMs: timeoutMs,
-    env,
-    trackingLabel,
-    ...(ca !== undefined && { ca }),
-    ...(onRequest && { onRequest }),
-  };
+export function requestOptions({ ca, env, onRequest, timeoutMs }: Settings) {
+  return { deadlineMs: timeoutMs, env, ...(ca !== undefined && { ca }), ...(onRequest && { onRequest }) };
 }
 
 /** Which cluster is looked at. All of it is the administrator's to say, nothing a repository's author's. */
@@ -49,7 +42,13 @@ export interface ClusterChoice {
 /** The cluster to look at. Undefined when none is configured. @throws Failure (exit 1, 2) for one that is configured and cannot be used. */
 export async function findCluster(choice: ClusterChoice): Promise<ClusterConfig | undefined> {
   const { cluster, kubeconfig, env, logIn } = choice;
-  if (cluster === 'off' || kubeconfig === undefined) return await clusterConfig(cluster, env);
+  const config = await (cluster === 'off' || kubeconfig === undefined
+    ? clusterConfig(cluster, env)
+    : fromFile(kubeconfig, logIn));
+  return config && { ...config, trackingLabel: env[TRACKING_SETTING] || undefined };
+}
+
+async function fromFile(kubeconfig: string, logIn: LogIn | undefined): Promise<ClusterConfig> {
   const { readKubeconfig } = await import('../clients/kubernetes/kubeconfig.ts');
   const { readOneDocument } = await import('../config/runnergroup/documents.ts');
   return await readKubeconfig(kubeconfig, readOneDocument, logIn);

@@ -41,7 +41,6 @@ export interface ServeOptions
   readonly namespaces: readonly string[];
   /** The same as those of the generator: they are part of what names a runner. */
   readonly images: InstallationImages;
-  readonly trackingLabel?: string | undefined;
   readonly argocd: {
     readonly url: string;
     readonly tokenFile: string;

@@ -57,6 +57,8 @@ export const TRACKING_LABEL = 'app.kubernetes.io/instance';
 export const INSTALLATION_ID = 'argocd.argoproj.io/installation-id';
 /** Annotation of an Application: a refresh is asked for. */
 export const REFRESH = 'argocd.argoproj.io/refresh';
+/** Annotation of an Application: `true` has Argo CD's controller leave it alone, whoever asks. */
+export const SKIP_RECONCILE = 'argocd.argoproj.io/skip-reconcile';
 /** Annotation: a list of Argo CD's options, separated by commas. */
 export const SYNC_OPTIONS = 'argocd.argoproj.io/sync-options';
 /** The option that makes a Job pinned. */
@@ -97,22 +99,21 @@ export function isPinned(annotations: Texts): boolean {
   return annotations[SYNC_OPTIONS]?.split(',').some((option) => option.trim() === NO_PRUNE) ?? false;
 }
 
-interface TrackedMetadata {
-  readonly namespace: string;
-  readonly name: string;
-  readonly annotations?: Texts | null | undefined;
-  readonly labels?: unknown;
-}
+type Metadata = Readonly<
+  Partial<Record<'annotations' | 'labels', Texts | null> & Record<'namespace' | 'name', string>>
+>;
 
 /**
- * The metadata with a tracking id, also where Argo CD tracks by label. The label names the Application as the id does, but no object: a copy
+ * The object with a tracking id, also where Argo CD tracks by label. The label names the Application as the id does, but no object: a copy
  * counts as the Application's, for Argo CD, too. An id that is there counts alone, as many tools write this label.
  */
-export function withTrackingId<T extends TrackedMetadata>(metadata: T, kind: string, label = TRACKING_LABEL): T {
-  const { annotations, labels, namespace, name } = metadata;
-  const application = (labels as Texts | null | undefined)?.[label];
-  if (!application || annotations?.[TRACKING_ID] !== undefined) return metadata;
-  return { ...metadata, annotations: { ...annotations, [TRACKING_ID]: `${application}:${kind}:${namespace}/${name}` } };
+export function withTrackingId(object: unknown, kind: string, label: string): unknown {
+  const metadata = (object as { readonly metadata?: Metadata } | null)?.metadata;
+  const { annotations, labels, namespace, name } = metadata ?? {};
+  const application = labels?.[label];
+  if (!application || annotations?.[TRACKING_ID] !== undefined) return object;
+  const tracked = { ...annotations, [TRACKING_ID]: `${application}:${kind}:${namespace}/${name}` };
+  return { ...(object as object), metadata: { ...metadata, annotations: tracked } };
 }
 
 /** The entries with a value. */

@@ -30,6 +30,8 @@ interface Situation {
   readonly isTaken?: true;
   /** It registers only. */
   readonly isIdle?: true;
+  /** No annotation names the Application, but the label. */
+  readonly tracksByLabel?: true;
   /** Tokens come from Secrets of the cluster. */
   readonly bySecrets?: true;
   /** More CI jobs behind the first. */
@@ -83,7 +85,7 @@ async function explained(situation: Situation) {
   const { lease, application: app } = situation;
   const events = typeof situation.events === 'function' ? situation.events(runner) : situation.events;
   const groups = [
-    groupObject(written, { lastCheckTime: now(), ...situation.groupStatus }),
+    groupObject(written, { lastCheckTime: now(), ...situation.groupStatus }, situation.tracksByLabel),
     ...(situation.others?.(url) ?? []),
   ];
   const server = await startCluster({
@@ -201,6 +203,41 @@ describe('explain, at 3 a.m., when', () => {
       code: 4,
       cause: 'RunnerGroup runners/ci is not ready: SyncFailed: quota',
       next: 'kubectl -n runners describe runnergroup ci',
+    },
+    {
+      when: 'another operation lasts, and Argo CD says more that nobody has heard before',
+      application: {
+        ...(application({
+          conditions: [{ type: 'FrobnicatedNotice', message: 'zzz' }],
+          operationState: { phase: 'Running', startedAt: LONG_AGO, message: 'waiting for completion of hook' },
+        }) as object),
+        operation: { sync: {} },
+      },
+      cause:
+        'Argo CD says: an operation is Running since 2026-01-01T00:00:00Z: waiting for completion of hook. To end it: argocd app terminate-op runners; FrobnicatedNotice: zzz',
+      next: 'wait a few seconds',
+    },
+    {
+      when: 'the Application is left alone',
+      application: {
+        ...(application() as object),
+        metadata: {
+          name: 'runners',
+          namespace: 'argocd',
+          annotations: { 'argocd.argoproj.io/skip-reconcile': 'true' },
+        },
+      },
+      code: 4,
+      cause: 'Argo CD does not sync Application argocd/runners: Skipped: annotation argocd.argoproj.io/skip-reconcile',
+      next: 'correct what it says',
+    },
+    {
+      when: 'Argo CD tracks by label, and the Application is in error',
+      tracksByLabel: true,
+      application: application({ conditions: [{ type: 'ComparisonError', message: 'zzz' }] }),
+      code: 4,
+      cause: 'Argo CD does not sync Application argocd/runners: ComparisonError: zzz',
+      next: 'correct what it says',
     },
     {
       when: 'a quota refuses the pod',

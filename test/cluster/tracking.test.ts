@@ -68,7 +68,7 @@ it.each<readonly [string, Way]>([
     return JSON.stringify(await marksOf('runnergroup', 'ci')) === JSON.stringify(marks);
   });
 
-  await rig.dispatch('busy.yml', 2);
+  await rig.dispatch('busy.yml');
   const runner = await rig.busyRunner();
   await rig.until('its Job is pinned', async () => {
     const options = ".metadata.annotations['argocd\\.argoproj\\.io/sync-options']";
@@ -78,6 +78,7 @@ it.each<readonly [string, Way]>([
   const explain = ['exec', '-n', 'argocd', 'deploy/gitea-runners', '--', 'gitea-runners', 'explain', '-n', 'runners'];
   expect(await rig.kubectl(...explain)).toContain(`Application argocd/${APPLICATION}: `);
 
+  await rig.dispatch('busy.yml');
   const jobs = await rig.calm(2);
   expect(jobs.map(({ conclusion }) => conclusion)).toEqual(['success', 'success']);
   expect(new Set(rig.world.made()).size).toBe(2);

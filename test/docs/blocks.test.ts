@@ -24,6 +24,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'docs/tutorial.md': 'test/cluster/tutorial.test.ts',
   'docs/recipes/gitops.md': 'test/cluster/tutorial.test.ts',
   'docs/recipes/tokens.md': 'test/cluster/tutorial.test.ts',
+  'docs/recipes/daemon.md': 'test/docs/recipes.test.ts',
   'docs/report.md': 'test/cli/report/report.test.ts',
   'docs/recipes/without-argo-cd.md': 'test/cluster/tutorial.test.ts',
 };

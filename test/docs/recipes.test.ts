@@ -63,3 +63,35 @@ it('has a recipe on each page but the list and the one about tokens', () => {
 it.each(pages)('%s is short', (page) => {
   expect(pageOf(page).markdown.split('\n').length).toBeLessThanOrEqual(61);
 });
+
+it("mounts docs/recipes/daemon.md's daemon.json where dockerd reads it, in a form that it can read", async () => {
+  const { text = '' } =
+    fencedBlocks(pageOf('docs/recipes/daemon.md').markdown).find(({ name }) => name === 'daemon') ?? {};
+  const { data, metadata } = parse(text) as {
+    readonly data: Record<string, string>;
+    readonly metadata: { name: string };
+  };
+  expect(JSON.parse(data['daemon.json'] ?? '')).toEqual({
+    mtu: 1400,
+    'default-network-opts': { bridge: { 'com.docker.network.driver.mtu': '1400' } },
+    'registry-mirrors': [expect.stringMatching(/^https:/)],
+  });
+  const { simulator, env } = await startAcme();
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['small-packets'] }] });
+  const group = recipes.find(({ file }) => file === 'docs/recipes/daemon.md')?.text ?? '';
+  const folder = folderWith({ 'ci.yaml': group.replace('https://gitea.example.com', simulator.url) });
+
+  const { code, stdout, stderr } = await runHere(['generate', '.'], env, folder);
+
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  const pod = (parse(stdout) as { readonly spec: { readonly template: { readonly spec: PodSpec } } }).spec.template
+    .spec;
+  const docker = pod.initContainers.find(({ name }) => name === 'docker');
+  expect(docker?.volumeMounts).toContainEqual({ name: 'daemon', mountPath: '/etc/docker', readOnly: true });
+  expect(pod.volumes).toContainEqual(expect.objectContaining({ name: 'daemon', configMap: { name: metadata.name } }));
+});
+
+interface PodSpec {
+  readonly initContainers: readonly { readonly name: string; readonly volumeMounts: readonly object[] }[];
+  readonly volumes: readonly object[];
+}

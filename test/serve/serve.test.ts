@@ -7,7 +7,6 @@ import { freePort } from '../servers/process.ts';
 import { countingClock } from '../support/counting-clock.ts';
 import { startQuietServe } from '../support/quiet-serve.ts';
 import { folderWith } from '../support/run-cli.ts';
-import type { ServeChoice } from '../support/serve-options.ts';
 import { TOKEN } from '../support/start-acme.ts';
 import { delivery, payload, SECRET } from './deliveries.ts';
 import { managedGroup } from './managed-group.ts';
@@ -97,14 +96,15 @@ describe('serve', () => {
     expect(rig.argocd.lines().filter((line) => line.includes('refresh')).length).toBeLessThanOrEqual(3);
   });
 
-  it.each<[string, Tracking, ServeChoice]>([
-    ['by label', { method: 'label' }, {}],
-    ['by a label of its own', { method: 'label', labelKey: 'example.com/app' }, { trackingLabel: 'example.com/app' }],
-    ['by annotation and label', { method: 'annotation+label' }, {}],
-    ['with an installation id', { installationId: 'https://argocd.acme.example' }, {}],
-  ])('wakes the Application of an Argo CD that tracks %s, and knows its Jobs', async (_, tracking, choice) => {
+  it.each<[string, Tracking]>([
+    ['by label', { method: 'label' }],
+    ['by a label of its own', { method: 'label', labelKey: 'example.com/app' }],
+    ['by annotation and label', { method: 'annotation+label' }],
+    ['with an installation id', { installationId: 'https://argocd.acme.example' }],
+  ])('wakes the Application of an Argo CD that tracks %s, and knows its Jobs', async (_, tracking) => {
     const rig = await startRig('', {}, tracking);
-    const replica = await rig.start(choice);
+    const cluster = { ...rig.cluster.config, trackingLabel: tracking.labelKey };
+    const replica = await rig.start({ cluster });
     rig.simulator.gitea.push('acme/web', linux);
     await until('a Job', () => rig.cluster.all('jobs').length === 1);
     await until('content', () => rig.conditions()['Ready'] === 'True Serving');

@@ -17,10 +17,15 @@ export function answering(answers: Readonly<Record<string, object | number>>): O
 export const groupList = (items: readonly object[]): object => ({ kind: 'RunnerGroupList', metadata: {}, items });
 
 /** A RunnerGroup as Argo CD applied it. */
-export function groupObject(yaml: string, groupStatus: object = { lastCheckTime: new Date().toISOString() }): object {
+export function groupObject(
+  yaml: string,
+  groupStatus: object = { lastCheckTime: new Date().toISOString() },
+  tracksByLabel = false,
+): object {
   const { metadata, ...object } = parse(yaml) as { metadata: { readonly name: string } };
   const annotations = { 'argocd.argoproj.io/tracking-id': `runners:gitea.bpg.pw/RunnerGroup:runners/${metadata.name}` };
-  return { ...object, metadata: { ...metadata, uid: `uid-${metadata.name}`, annotations }, status: groupStatus };
+  const marks = tracksByLabel ? { labels: { 'app.kubernetes.io/instance': 'runners' } } : { annotations };
+  return { ...object, metadata: { ...metadata, uid: `uid-${metadata.name}`, ...marks }, status: groupStatus };
 }
 
 export function secretObject(keys: Readonly<Record<string, string>>): {

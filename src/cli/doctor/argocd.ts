@@ -2,11 +2,13 @@
 
 import { parseDocument } from 'yaml';
 import * as z from 'zod';
-import { APPLICATION_ANNOTATIONS, applicationSpec } from '../../shared/installed/application.ts';
+import { JOBS, RUNNER_GROUPS } from '../../clients/kubernetes/resources.ts';
+import { APPLICATION_ANNOTATIONS, applicationSpec, HARMFUL_OPTIONS } from '../../shared/installed/application.ts';
 import { ACCOUNT, PLUGIN, SETTINGS, TRACKING_SETTING } from '../../shared/installed/names.ts';
-import { COMPARE_OPTIONS, TRACKING_LABEL } from '../../shared/marks.ts';
+import { groupBySeveral, keyText } from '../../shared/keys.ts';
+import { COMPARE_OPTIONS, SKIP_RECONCILE, TRACKING_LABEL } from '../../shared/marks.ts';
 import * as fixes from './finding.ts';
-import { bad, good, type Judgement, type Judgements, judged, named } from './finding.ts';
+import { bad, good, type Judgement, type Judgements, judged, named, unknown } from './finding.ts';
 import type { Installation } from './installation.ts';
 import type { Application, WithData } from './reads.ts';
 
@@ -25,39 +27,30 @@ export function tracking({ accounts, settings }: Installation): Judgements {
     const method = data['application.resourceTrackingMethod'] || 'annotation';
     const label = data['application.instanceLabelKey'] || TRACKING_LABEL;
     const ours = ('value' in settings && settings.value.data[TRACKING_SETTING]) || TRACKING_LABEL;
-    if (method !== 'label' || label === ours) return good(method === 'label' ? `by label ${label}` : `by ${method}`);
+    if (method !== 'label' || label === ours) return good(`by ${method}`);
     const fix = `Set ${TRACKING_SETTING}: ${label} in ConfigMap ${SETTINGS} ("Settings" in docs/install.md)`;
     return bad(`by label ${label}, but we read ${ours}: no Application is found, and none is woken`, fix);
   });
 }
 
-/** An entry of `resource.exclusions` or `resource.inclusions`. What is left out means all. */
-const Filter = z.array(
-  z.looseObject({ apiGroups: z.array(z.string()).default([]), kinds: z.array(z.string()).default([]) }),
-);
-const OUR_KINDS = [
-  ['batch', 'Job'],
-  ['gitea.bpg.pw', 'RunnerGroup'],
-] as const;
+const PATTERNS = z.array(z.string()).default([]);
+/** `resource.exclusions` and `resource.inclusions`. What an entry leaves out means all. */
+const Filters = z.array(z.looseObject({ apiGroups: PATTERNS, kinds: PATTERNS }));
 
 export function watched({ accounts, argocdNamespace }: Installation): Judgements {
   return judged(accounts, fixes.NO_ARGOCD, ({ data }) => {
-    const fix = `Take it out: kubectl -n ${argocdNamespace} edit configmap argocd-cm`;
-    const [excluded, included] = ['exclusions', 'inclusions'].map((key) => {
-      const text = data[`resource.${key}`];
-      return text === undefined ? undefined : Filter.safeParse(parseDocument(text).toJS()).data;
+    const has = (all: readonly string[], text: string) => all.length === 0 || all.some((each) => covers(each, text));
+    const isIn = (key: string, group: string, kind: string): boolean | undefined => {
+      const { data: filters } = Filters.safeParse(parseDocument(data[`resource.${key}`] ?? '').toJS());
+      return filters?.some(({ apiGroups, kinds }) => has(apiGroups, group) && has(kinds, kind));
+    };
+    const unseen = [JOBS.kind, RUNNER_GROUPS.kind].filter((each = '') => {
+      const [group = '', kind = ''] = each.split('/');
+      return isIn('exclusions', group, kind) || isIn('inclusions', group, kind) === false;
     });
-    const names = (filters: z.output<typeof Filter> | undefined, group: string, kind: string): boolean =>
-      filters?.some(({ apiGroups, kinds }) => {
-        const ofGroup = apiGroups.length === 0 || apiGroups.some((each) => covers(each, group));
-        return ofGroup && (kinds.length === 0 || kinds.includes('*') || kinds.includes(kind));
-      }) ?? false;
-    const unseen = OUR_KINDS.filter(
-      ([group, kind]) => names(excluded, group, kind) || (included && !names(included, group, kind)),
-    );
     if (unseen.length === 0) return good('Jobs and RunnerGroups');
-    const text = unseen.map((each) => each.join('/')).join(' and ');
-    return bad(`resource.exclusions or resource.inclusions of argocd-cm leave out ${text}: no runner is made`, fix);
+    const fix = `Take it out: kubectl -n ${argocdNamespace} edit configmap argocd-cm`;
+    return bad(`resource.exclusions or resource.inclusions of argocd-cm leave out ${unseen.join(' and ')}`, fix);
   });
 }
 
@@ -106,16 +99,31 @@ function covers(pattern: string, object: string): boolean {
   return new RegExp(`^${parts.join('.*')}$`).test(object);
 }
 
-const hasPlugin = ({ spec }: Application): boolean => spec.source?.plugin?.name === PLUGIN;
+/** Sources that run the plugin. Several work, but one can take over runners of another (docs/adr/0054). */
+const pluginSources = ({ spec: { source, sources } }: Application) =>
+  (sources.length > 0 ? sources : [source]).filter((each) => each?.plugin?.name === PLUGIN);
+const hasPlugin = (found: Application): boolean => pluginSources(found).length > 0;
+/** `runners/ci`, as the last comparison has found them. */
+const groupsOf = ({ status }: Application): readonly string[] =>
+  status.resources.filter(({ kind }) => kind === 'RunnerGroup').map(keyText);
 
 export function applications({ applications: read, groups: all }: Installation): Judgements {
   return judged(read, fixes.NO_ARGOCD, (found) => {
-    const ours = found.filter(hasPlugin);
-    if (ours.length === 0) return bad(`no Application has the plugin ${PLUGIN}`, fixes.STEP_3);
-    const namespaces = new Set(ours.map(({ spec }) => spec.destination.namespace));
+    const concerned = found.filter(
+      (each) =>
+        hasPlugin(each) || groupsOf(each).length > 0 || each.spec.sourceHydrator?.drySource?.plugin?.name === PLUGIN,
+    );
+    if (concerned.length === 0) return bad(`no Application has the plugin ${PLUGIN}`, fixes.STEP_3);
+    const namespaces = new Set(concerned.map(({ spec }) => spec.destination.namespace));
     const alone = [...new Set(all.map(({ namespace }) => namespace))].filter((namespace) => !namespaces.has(namespace));
+    const owners = groupBySeveral(concerned, groupsOf);
     return [
-      ...ours.flatMap((each) => named(`Application ${each.metadata.name}`, application(each))),
+      ...concerned.flatMap((each) => named(`Application ${each.metadata.name}`, application(each))),
+      ...[...owners].flatMap(([group, apps]) => {
+        const names = apps.map(({ metadata }) => metadata.name).join(' and ');
+        const text = `${names} both have RunnerGroup ${group}, and take it from each other with each sync`;
+        return apps.length < 2 ? [] : bad(text, 'Leave it in the repository of one of them');
+      }),
       ...alone.map((namespace) => {
         const text = `none has the destination namespace ${namespace}, which has RunnerGroups`;
         return bad(text, `Make an Application for it: ${fixes.STEP_3}`);
@@ -124,14 +132,28 @@ export function applications({ applications: read, groups: all }: Installation):
   });
 }
 
+/** What is wrong with where its manifests come from. Undefined: they come from the plugin. */
+function sourceTrouble(found: Application): string | undefined {
+  if (found.spec.sourceHydrator) return 'its source hydrator commits what is printed, and no wake runs the plugin';
+  const count = pluginSources(found).length;
+  if (count > 1) return `${count} of its sources have the plugin: one can take over runners of another`;
+  return count === 0 ? `it has RunnerGroups, and no source with the plugin ${PLUGIN}` : undefined;
+}
+
 function application(found: Application): Judgement {
   const { metadata, spec, status } = found;
+  const trouble = sourceTrouble(found);
+  if (trouble !== undefined) return bad(trouble, 'See "Sources" in docs/beside-argo-cd.md');
   const { automated, syncOptions = [] } = spec.syncPolicy ?? {};
   const wrong = [
     ...(automated?.prune === true ? [] : ['automated.prune must be true']),
     ...(automated?.allowEmpty === true ? [] : ['automated.allowEmpty must be true']),
     ...(automated?.selfHeal === true ? ['automated.selfHeal must not be true'] : []),
     ...WANTED.syncPolicy.syncOptions.filter((each) => !syncOptions.includes(each)).map((each) => `${each} is missing`),
+    ...[...HARMFUL_OPTIONS].flatMap(([option, harm]) =>
+      syncOptions.includes(option) ? `${option} must go: ${harm}` : [],
+    ),
+    ...(metadata.annotations[SKIP_RECONCILE] === undefined ? [] : [`annotation ${SKIP_RECONCILE} must go`]),
     ...(ignoresJobs(found) ? [] : ['ignoreDifferences of Job /spec is missing']),
     ...(comparedBy(found).some((text) => text.trim() === OPTION)
       ? []
@@ -142,8 +164,10 @@ function application(found: Application): Judgement {
     const patch = JSON.stringify(patchFor(found));
     return bad(wrong.join('; '), `kubectl -n ${namespace} patch application ${name} --type=merge -p '${patch}'`);
   }
-  const error = status?.conditions.find(({ type }) => type.endsWith('Error'));
-  if (error === undefined) return good(`project ${spec.project}`);
+  const error = status.conditions.find(({ type }) => type.endsWith('Error'));
+  const [said] = status.conditions;
+  if (error === undefined)
+    return said ? unknown(`Argo CD says ${said.type}: ${said.message}`) : good(`project ${spec.project}`);
   const why = /could not find cmp-server plugin/.test(error.message)
     ? 'The sidecar is not there or not ready: see above'
     : 'A code GR-… in it is in docs/errors.md';
@@ -165,13 +189,20 @@ function patchFor(found: Application) {
   const keyOf = (option: string): string | undefined => option.split('=')[0];
   const { syncPolicy, ignoreDifferences } = WANTED;
   const ours = new Set(syncPolicy.syncOptions.map(keyOf));
-  const others = (found.spec.syncPolicy?.syncOptions ?? []).filter((option) => !ours.has(keyOf(option)));
+  const others = (found.spec.syncPolicy?.syncOptions ?? []).filter(
+    (option) => !ours.has(keyOf(option)) && !HARMFUL_OPTIONS.has(option),
+  );
   const compared = comparedBy(found).filter((text) => !text.includes('ServerSideDiff='));
   return {
-    metadata: { annotations: { [COMPARE_OPTIONS]: [...compared, OPTION].join(',') } },
+    metadata: {
+      annotations: {
+        [COMPARE_OPTIONS]: [...compared, OPTION].join(','),
+        // A merge patch removes what is null.
+        ...(found.metadata.annotations[SKIP_RECONCILE] !== undefined && { [SKIP_RECONCILE]: null }),
+      },
+    },
     spec: {
       syncPolicy: {
-        // A merge patch removes what is null.
         automated: { ...syncPolicy.automated, selfHeal: null },
         syncOptions: [...others, ...syncPolicy.syncOptions],
       },

@@ -55,16 +55,23 @@ const SyncPolicy = z.looseObject({
   syncOptions: z.array(z.string()).default([]),
 });
 const Condition = z.looseObject({ type: z.string(), message: z.string() });
+const Source = z.looseObject({ plugin: z.looseObject({ name: z.string().optional() }).optional() });
+const named = z.string().default('');
+const Resource = z.looseObject({ kind: named, namespace: named, name: named });
 const Application = z.looseObject({
   metadata: z.looseObject({ name: z.string(), namespace: z.string(), annotations: texts.default({}) }),
   spec: z.looseObject({
     project: z.string().default('default'),
     destination: z.looseObject({ namespace: z.string().optional() }).default({}),
-    source: z.looseObject({ plugin: z.looseObject({ name: z.string().optional() }).optional() }).optional(),
+    source: Source.optional(),
+    sources: z.array(Source).default([]),
+    sourceHydrator: z.looseObject({ drySource: Source.optional() }).optional(),
     syncPolicy: SyncPolicy.optional(),
     ignoreDifferences: z.array(z.looseObject({ kind: z.string() })).default([]),
   }),
-  status: z.looseObject({ conditions: z.array(Condition).default([]) }).optional(),
+  status: z
+    .looseObject({ conditions: z.array(Condition).default([]), resources: z.array(Resource).default([]) })
+    .prefault({}),
 });
 export type Application = z.output<typeof Application>;
 

@@ -14,7 +14,6 @@ import type { Settings } from '../../observe/settings.ts';
 import { Failure, isOfConnection } from '../../shared/failure.ts';
 import type { Io } from '../../shared/io.ts';
 import { keyText } from '../../shared/keys.ts';
-import { withTrackingId } from '../../shared/marks.ts';
 import { fromWithin } from '../doctor/finding.ts';
 import { installedSecrets, READS, readOne } from '../doctor/reads.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
@@ -22,7 +21,7 @@ import { readList } from '../flags/readers.ts';
 import { byHand, clusterByHand, noCluster } from '../own-kubeconfig.ts';
 import { noGroups } from '../read-groups.ts';
 import type { ClusterReader } from '../read-object.ts';
-import { type CommandSettings, imagesFrom, pathsFrom, settingsFrom, trackingLabelIn } from '../settings.ts';
+import { type CommandSettings, imagesFrom, pathsFrom, settingsFrom } from '../settings.ts';
 import { lookAround, whereText } from './where.ts';
 
 export interface ClusterSource {
@@ -143,7 +142,7 @@ export async function groupsOfCluster(
   flags: FlagsOf<'explain'>,
   io: Io,
 ) {
-  const listed = await listObjects(reader.client, namespaces, reader.deadline);
+  const objects = await listObjects(reader.client, namespaces, reader.deadline);
   const readsSecrets = isByHand && settings.secrets === 'api';
   const [installed, repoServer] = await Promise.all([
     config.context ? installedSettings(reader) : ({} as Readonly<Record<string, string>>),
@@ -153,20 +152,15 @@ export async function groupsOfCluster(
   const seen: Settings = {
     ...settings,
     instance: env['GITEA_RUNNERS_INSTANCE'] ?? '',
-    trackingLabel: trackingLabelIn(env),
     ...(readsSecrets && {
       secretsIn: (secrets) => installedSecrets(secrets, installed, reader.argocdNamespace, repoServer),
     }),
   };
-  const objects = listed.map((object) => ({
-    ...object,
-    metadata: withTrackingId(object.metadata, 'gitea.bpg.pw/RunnerGroup', seen.trackingLabel),
-  }));
   return { objects, ...sortedOut(objects, imagesFrom(flags, { env })), settings: seen };
 }
 
 /** Names of runners follow from these. */
-const OF_NAMES = /^GITEA_RUNNERS_(?:INSTANCE|TRACKING_LABEL|RUNNER_IMAGE(?:_ROOTLESS)?|DOCKER_IMAGE|SECRETS)$/;
+const OF_NAMES = /^GITEA_RUNNERS_(?:INSTANCE|RUNNER_IMAGE(?:_ROOTLESS)?|DOCKER_IMAGE|SECRETS)$/;
 
 /** Variables that who looks from outside lacks, as the sidecar and `serve` have them. Empty: there are none, or they may not be read. */
 async function installedSettings(reader: ClusterReader): Promise<Readonly<Record<string, string>>> {

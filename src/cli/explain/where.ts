@@ -1,6 +1,6 @@
 /** Which cluster `explain` looked at, and what stands there besides Jobs and pods: `serve`, Argo CD's Applications, statuses. Reading it, and its text. */
 import * as z from 'zod';
-import { AppShapeError, readApplication } from '../../clients/argocd/app-state.ts';
+import { AppShapeError, operationWords, readApplication } from '../../clients/argocd/app-state.ts';
 import { applicationOf } from '../../clients/argocd/application.ts';
 import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import { API_VERSION, KIND } from '../../config/runnergroup/schema.ts';
@@ -36,7 +36,7 @@ export async function lookAround(
   const names = new Set(statuses.flatMap(({ application }) => application ?? []));
   const [serve, ...applications] = await Promise.all([
     readLease(reader, nowMs),
-    ...[...names].slice(0, MOST_APPLICATIONS).map((name) => readApp(reader, name)),
+    ...[...names].slice(0, MOST_APPLICATIONS).map((name) => readApp(reader, name, nowMs)),
   ]);
   return { serve, applications, statuses };
 }
@@ -64,14 +64,16 @@ export async function readLease(reader: ClusterReader, nowMs: number): Promise<S
   };
 }
 
-async function readApp(reader: ClusterReader, called: string): Promise<ApplicationSeen> {
+async function readApp(reader: ClusterReader, called: string, nowMs: number): Promise<ApplicationSeen> {
   const [namespace = '', name = ''] = called.split('/').map(encodeURIComponent);
   const read = await readObject(reader, {
     path: `/apis/argoproj.io/v1alpha1/namespaces/${namespace}/applications/${name}`,
   });
   if ('unread' in read) return { name: called, unread: read.unread, ...(read.isMissing && { isMissing: true }) };
   try {
-    const { sync, health, errors, operation } = readApplication(read.value);
+    const app = readApplication(read.value);
+    const { sync, health, errors, operation, warnings } = app;
+    const says = [operationWords(app, nowMs) ?? [], warnings].flat().join('; ');
     const failed = operation?.phase === 'Failed' || operation?.phase === 'Error' ? operation : undefined;
     const [error] = errors.map(({ type, message }) => `${type}: ${message}`);
     const told = error ?? (failed && `its last sync has ended with ${failed.phase}: ${failed.message}`);
@@ -80,6 +82,7 @@ async function readApp(reader: ClusterReader, called: string): Promise<Applicati
       sync,
       ...(health !== undefined && { health }),
       ...(told !== undefined && { error: told }),
+      ...(says !== '' && { says }),
       isAutomated: IsAutomated.safeParse(read.value).success,
     };
   } catch (error) {
@@ -127,7 +130,7 @@ function lastLookText(statuses: readonly StatusSeen[], nowMs: number): string {
   return `it last looked ${duration(agoMs)} ago${agoMs > LOOK_LATE_MS ? ', which is too long: read its log' : ''}`;
 }
 
-function applicationText({ sync, health, error, unread }: ApplicationSeen): string {
+function applicationText({ sync, health, error, says, unread }: ApplicationSeen): string {
   if (unread !== undefined) return `not known: ${unread}`;
-  return [sync, health, error].filter((part) => part !== undefined).join(', ');
+  return [sync, health, error, says].filter((part) => part !== undefined).join(', ');
 }

@@ -3,7 +3,8 @@
  * fields, everything else may be anything. Judges only; fetches nothing.
  */
 import * as z from 'zod';
-import { REFRESH } from '../../shared/marks.ts';
+import { HARMFUL_OPTIONS } from '../../shared/installed/application.ts';
+import { REFRESH, SKIP_RECONCILE, timeText } from '../../shared/marks.ts';
 import { printable } from '../../shared/printable.ts';
 import { type ObjectRef, objectKey } from './application.ts';
 
@@ -14,10 +15,18 @@ export type AppState = Readonly<ReturnType<typeof readApplication>>;
 /** A clause without values from outside. */
 export class AppShapeError extends Error {}
 
-const STOPPING: ReadonlySet<string> = new Set(['ComparisonError', 'InvalidSpecError', 'UnknownError']);
+/** Of ours: it is no condition of Argo CD. */
+const SKIPPED = 'Skipped';
+const STOPPING: ReadonlySet<string> = new Set(['ComparisonError', 'InvalidSpecError', 'UnknownError', SKIPPED]);
 /** Room for a code, a sentence and an address; the status of a RunnerGroup shows it too. */
 const LONGEST_MESSAGE = 600;
 const LONGEST_WORD = 60;
+/** Conditions that are told: Argo CD has one for each object that it leaves out. */
+const MOST_WARNINGS = 3;
+/** An operation that runs for so long will not end soon, ms. */
+const LONG_MS = 180_000;
+/** As Go reads a boolean. */
+const TRUE = /^(?:1|[tT]|true|True|TRUE)$/;
 
 const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 
@@ -37,8 +46,10 @@ const Status = z.object({
   conditions: z.array(z.object({ type: z.string(), message: z.string() })).nullish(),
   operationState: z
     .object({
-      phase: z.enum(['Running', 'Terminating', 'Failed', 'Error', 'Succeeded']),
+      // Running, Terminating, Failed, Error, Succeeded.
+      phase: z.string(),
       message: z.string().optional(),
+      startedAt: time.nullish().catch(undefined),
     })
     .nullish(),
   reconciledAt: time.nullish(),
@@ -51,6 +62,9 @@ const Application = z.object({
     namespace: z.string().min(1).max(253),
     annotations: z.record(z.string(), z.string()).nullish(),
   }),
+  spec: z.object({ syncPolicy: z.object({ syncOptions: z.array(z.string()).nullish() }).nullish() }).nullish(),
+  // What is asked for, until it is over.
+  operation: z.unknown().optional(),
   status: Status.nullish(),
 });
 
@@ -60,8 +74,14 @@ export function readApplication(json: unknown) {
   if (!parsed.success) {
     throw new AppShapeError(`no usable ${parsed.error.issues[0]?.path.join('.') || 'Application'}`);
   }
-  const { metadata, status } = parsed.data;
+  const { metadata, spec, status } = parsed.data;
   const operation = status?.operationState;
+  const startedAtMs = operation?.startedAt;
+  const left = `annotation ${SKIP_RECONCILE}: Argo CD leaves this Application alone`;
+  const isSkipped = TRUE.test(metadata.annotations?.[SKIP_RECONCILE] ?? '');
+  const conditions = [...(isSkipped ? [{ type: SKIPPED, message: left }] : []), ...(status?.conditions ?? [])];
+  const others = conditions.filter(({ type }) => !isError(type)).slice(0, MOST_WARNINGS);
+  const harmful = (spec?.syncPolicy?.syncOptions ?? []).filter((option) => HARMFUL_OPTIONS.has(option));
   const health = status?.health?.status;
   const reconciledAtMs = status?.reconciledAt;
   const resources = (status?.resources ?? []).filter(({ hook }) => hook !== true);
@@ -74,11 +94,23 @@ export function readApplication(json: unknown) {
     /** `Healthy`, `Progressing`, `Degraded`, …; absent before the first comparison. */
     ...(health && { health: oneLine(health, LONGEST_WORD) }),
     /** In Argo CD's order. */
-    errors: (status?.conditions ?? []).filter(({ type }) => type.endsWith('Error')).map(toError),
+    errors: conditions.filter(({ type }) => isError(type)).map(toError),
+    isSkipped,
+    /** What else keeps runners from coming, in Argo CD's words where it has some: conditions that are no errors, and options of its syncs. */
+    warnings: [
+      ...others.map(toError).map(({ type, message }) => `${type}: ${message}`),
+      ...harmful.map((option) => `syncOptions has ${option}: ${HARMFUL_OPTIONS.get(option)}`),
+    ],
     /** The last one (a sync) or the one under way. Its message is one line, safe to show; it may be empty. */
     ...(operation && {
-      operation: { phase: operation.phase, message: oneLine(operation.message ?? '', LONGEST_MESSAGE) },
+      operation: {
+        phase: oneLine(operation.phase, LONGEST_WORD),
+        message: oneLine(operation.message ?? '', LONGEST_MESSAGE),
+        ...(startedAtMs != null && { startedAtMs }),
+      },
     }),
+    /** One is asked for or under way. Until it is over, Argo CD refuses each sync (util/argo/argo.go, `SetAppOperation`). */
+    isOperating: parsed.data.operation != null,
     /** Start of the last comparison with git, in whole seconds of the controller's clock. It stays when a comparison was given up. */
     ...(reconciledAtMs != null && { reconciledAtMs }),
     /** A refresh is asked for or under way (annotation `argocd.argoproj.io/refresh`): one asked for now may be lost in it. */
@@ -88,6 +120,18 @@ export function readApplication(json: unknown) {
     /** Those that Argo CD compares, in its copy of the output. Without hooks and Jobs that are only to be pruned. */
     jobs: resources.flatMap(toJob),
   };
+}
+
+/** What Argo CD says of the operation under way, and how to end one that lasts. Undefined: there is none. */
+export function operationWords({ isOperating, name, operation }: AppState, nowMs: number): string | undefined {
+  if (!isOperating) return undefined;
+  const { phase = 'not begun', message = '', startedAtMs = nowMs } = operation ?? {};
+  const end = nowMs - startedAtMs > LONG_MS ? `. To end it: argocd app terminate-op ${name}` : '';
+  return `an operation is ${phase} since ${timeText(startedAtMs)}${message && `: ${message}`}${end}`;
+}
+
+function isError(type: string): boolean {
+  return type.endsWith('Error') || type === SKIPPED;
 }
 
 /** What is printed with `hook: Skip` has no status: Argo CD does not compare it (controller/state.go, `CompareAppState`). */
@@ -101,7 +145,7 @@ function toJob(resource: z.infer<typeof Resource>) {
 
 function toError({ type, message }: { readonly type: string; readonly message: string }) {
   return {
-    /** `ComparisonError`, `InvalidSpecError`, `UnknownError`, `SyncError`, `DeletionError`, or a newer one. */
+    /** `ComparisonError`, `InvalidSpecError`, `UnknownError`, `SyncError`, `DeletionError`, a newer one, or `SKIPPED`. */
     type: oneLine(type, LONGEST_WORD),
     /** One line; long ones are cut in the middle, since what a plugin wrote stands at the end. */
     message: oneLine(message, LONGEST_MESSAGE),

@@ -17,26 +17,19 @@ export interface ApplicationRef {
 /** A namespaced Kubernetes object. `group` is empty for the core API. */
 export type ObjectRef = Readonly<Record<'group' | 'kind' | 'namespace' | 'name', string>>;
 
-/** Longest possible: five names of 253 characters, a Kind and the marks between them. */
-const MAX_LENGTH = 1400;
 const MAX_NAME = 253;
 const LABEL = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
 const WORD = '[a-z0-9](?:[-a-z0-9]*[a-z0-9])?';
-const NAME = `${WORD}(?:\\.${WORD})*`;
-const KIND = '[A-Za-z][A-Za-z0-9]{0,62}';
-const TRACKING_ID = new RegExp(`^(?:(${LABEL})_)?(${NAME}):(${NAME})?/(${KIND}):(${LABEL})/(${NAME})$`);
+const INSTANCE = new RegExp(`^(?:(${LABEL})_)?(${WORD}(?:\\.${WORD})*)$`);
+const MAX_INSTANCE = 63 + 1 + MAX_NAME;
 
-/**
- * Undefined for anything that Argo CD would not write for a namespaced object. Also when the annotation names another object: a copy of a
- * managed object keeps that of its original.
- */
+/** Undefined for anything that Argo CD would not write for this object: a copy of a managed object keeps the annotation of its original. */
 export function applicationOf(trackingId: string | undefined, object: ObjectRef): ApplicationRef | undefined {
-  if (trackingId === undefined || trackingId.length > MAX_LENGTH) return undefined;
-  const [, appNamespace, app = '', group = '', kind = '', namespace = '', name = ''] =
-    TRACKING_ID.exec(trackingId) ?? [];
-  if (app === '' || [app, group, name].some(({ length }) => length > MAX_NAME)) return undefined;
-  if (objectKey({ group, kind, namespace, name }) !== objectKey(object)) return undefined;
-  return { ...(appNamespace && { namespace: appNamespace }), name: app };
+  const own = `:${object.group}/${object.kind}:${object.namespace}/${object.name}`;
+  if (!trackingId?.endsWith(own)) return undefined;
+  const [, namespace, name = ''] = INSTANCE.exec(trackingId.slice(0, -own.length).slice(0, MAX_INSTANCE + 1)) ?? [];
+  if (name === '' || name.length > MAX_NAME) return undefined;
+  return { ...(namespace && { namespace }), name };
 }
 
 /** Equal for equal Applications, whether the control-plane namespace is written out or not. */

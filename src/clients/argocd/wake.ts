@@ -2,22 +2,24 @@
  * Wakes one Application so that its plugin runs and what it printed is applied:
  *
  *   read ─► does it manage one of these RunnerGroups? ── no ──────────────────────────► foreign
- *             │ yes
+ *             │ yes; is it left alone (annotation `skip-reconcile`)? ── yes ───────────► error
+ *             │ no; has an operation run for long? ── yes: read until it is over ───────► busy (after 30 s at most)
+ *             │ no
  *   refresh (before it a normal one, when another one was under way: ours would be lost in that)
  *             │ no answer within 5 s: read every 5 s, too: an answer may be lost
  *             │ nothing within a minute: change the annotation and ask again, for Argo CD may have overlooked it
  *             ├─ an error that stops, or Unknown ─────────────────────────────────────► error
  *             ├─ manages none of them any more ───────────────────────────────────────► foreign
  *             ├─ Synced ──────────────────────────────────────────────────────────────► in-sync
- *             └─ OutOfSync ─► sync with prune ─┬─ started ────────────────────────────► synced
- *                              ▲               │
- *                              └─ every 500 ms ┴─ another operation is under way ─────► busy (after 30 s)
+ *             └─ OutOfSync ─► is another operation under way? ─┬─ no: sync with prune ► synced
+ *                              ▲                               │
+ *                              └─ read after 0.5 s, 1 s, … 5 s ┴─ yes ────────────────► busy (after 30 s)
  *
  * Why so: a sync after a failed refresh would apply older manifests and wipe the error away (seen with 3.5: it answers
  * 200 and says "successfully synced"). So the refreshed Application decides. All who can write a RunnerGroup can forge its tracking
  * annotation. So nothing, not even a refresh, happens to an Application that does not list one of the RunnerGroups.
  *
- * A refresh costs Argo CD seconds of a processor. So a late one is waited for, and a sync that meets another operation is tried again.
+ * A refresh costs Argo CD seconds of a processor. So a late one is waited for, and so is the end of another operation, by reads.
  * Otherwise a busy Argo CD would refresh for ever, and nobody would sync. To ask again before a comparison has ended costs nothing: it
  * takes the annotation away.
  *
@@ -29,7 +31,7 @@ import { Failure, isOfConnection, isRateLimit } from '../../shared/failure.ts';
 import { Deadline } from '../http/request.ts';
 import type { AppError, AppState } from './app-state.ts';
 import type { ApplicationRef, ObjectRef } from './application.ts';
-import type { ArgoCd, RefreshKind, SyncStart } from './argocd.ts';
+import type { ArgoCd, RefreshKind } from './argocd.ts';
 
 /** `app` is the Application as it was seen last, before the sync. */
 export type WakeResult =
@@ -109,7 +111,7 @@ const PATIENCE = {
   /** How often it reads the Application meanwhile and afterwards, and when it asks again. */
   readEveryMs: 5_000,
   askAgainMs: 60_000,
-  /** How long it tries a sync while another operation is under way, and how often. */
+  /** How long it waits for the end of another operation, and the first pause; later ones are longer, up to `readEveryMs`. */
   busyMs: 30_000,
   syncEveryMs: 500,
 };
@@ -119,6 +121,7 @@ export type WakePatience = Readonly<typeof PATIENCE>;
  * One wake. Not for two calls at a time for one Application: the second one's refresh would be lost. Throws `Failure` (exit 1).
  * @param groups the RunnerGroups that name this Application as theirs; one that is really there is enough.
  * @param deadline until then a late refresh is waited for.
+ * @param onBusy called each time before it waits for another operation: from now on it costs Argo CD next to nothing.
  */
 export async function wake(
   argocd: WakeTarget,
@@ -126,16 +129,46 @@ export async function wake(
   groups: readonly ObjectRef[],
   deadline: Deadline,
   patience: WakePatience = PATIENCE,
+  onBusy: () => void = () => undefined,
 ): Promise<WakeResult> {
   const before = await argocd.read(app, shortly(argocd, deadline));
   if (!groups.some(before.manages)) return { is: 'foreign', app: before };
-  const one = { argocd, app, deadline, patience };
+  if (before.isSkipped) return { is: 'error', errors: before.errors, app: before };
+  const one = { argocd, app, deadline, patience, onBusy };
+  if (hasLastedLong(before, patience)) {
+    let seen = before;
+    for await (seen of watched(one, before)) if (!seen.isOperating) break;
+    return { is: 'busy', app: seen };
+  }
   // One that Argo CD has overlooked is heard with this.
   const seen = before.refreshPending ? await refresh(one, 'normal', before) : before;
-  const refreshed = await refresh(one, 'hard', seen);
-  const verdict = afterRefresh(refreshed, groups);
-  if (verdict !== 'sync') return verdict;
-  return { is: (await sync(one)) === 'started' ? 'synced' : 'busy', app: refreshed };
+  let now = await refresh(one, 'hard', seen);
+  for await (now of watched(one, now)) {
+    const verdict = afterRefresh(now, groups);
+    if (verdict !== 'sync') return verdict;
+    const mayStart = !now.isOperating && (await argocd.sync(app, new Deadline(ANSWER_MS, argocd.clock)));
+    if (mayStart === 'started') return { is: 'synced', app: now };
+  }
+  return { is: 'busy', app: now };
+}
+
+/** Both times are of the controller's clock. What a refresh finds while it runs would be old at its end. */
+function hasLastedLong({ isOperating, operation, reconciledAtMs = 0 }: AppState, { busyMs }: WakePatience): boolean {
+  return isOperating && reconciledAtMs - (operation?.startedAtMs ?? reconciledAtMs) > busyMs;
+}
+
+/** The Application now, and again and again until the time for another operation is over. */
+async function* watched(one: OneWake, first: AppState): AsyncGenerator<AppState, void> {
+  const { argocd, app, deadline, onBusy, patience } = one;
+  const until = new Deadline(Math.min(patience.busyMs, deadline.remainingMs()), argocd.clock);
+  let seen = first;
+  for (let ms = patience.syncEveryMs; ; ms = Math.min(2 * ms, patience.readEveryMs)) {
+    yield seen;
+    if (until.remainingMs() <= patience.syncEveryMs) return;
+    onBusy();
+    await pause(argocd.clock, Math.min(ms, until.remainingMs()));
+    seen = (await unless(isAway, argocd.read(app, shortly(argocd, deadline)))) ?? seen;
+  }
 }
 
 interface OneWake {
@@ -143,6 +176,7 @@ interface OneWake {
   readonly app: ApplicationRef;
   readonly deadline: Deadline;
   readonly patience: WakePatience;
+  readonly onBusy: () => void;
 }
 
 async function refresh(one: OneWake, how: RefreshKind, before: AppState): Promise<AppState> {
@@ -208,15 +242,6 @@ async function unless(isSuch: (failure: Failure) => boolean, answer: Promise<App
   } catch (error) {
     if (error instanceof Failure && isSuch(error)) return undefined;
     throw error;
-  }
-}
-
-async function sync({ argocd, app, deadline, patience: { busyMs, syncEveryMs } }: OneWake): Promise<SyncStart> {
-  const until = new Deadline(Math.min(busyMs, deadline.remainingMs()), argocd.clock);
-  for (;;) {
-    const start = await argocd.sync(app, new Deadline(ANSWER_MS, argocd.clock));
-    if (start === 'started' || until.remainingMs() <= syncEveryMs) return start;
-    await pause(argocd.clock, syncEveryMs);
   }
 }
 

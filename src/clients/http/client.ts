@@ -97,7 +97,9 @@ export class HttpClient {
         continue;
       }
       const quickMs = quickPauses[quick];
-      const again = isBroken || (request.method === 'GET' && this.#isQuick(answer.status));
+      const again =
+        isBroken ||
+        (request.method === 'GET' && (QUICK_STATUSES.has(answer.status) || this.#options.busy?.has(answer.status)));
       if (again && quickMs !== undefined && quickMs < deadline.remainingMs()) {
         quick += 1;
         await this.#pause(quickMs);
@@ -115,10 +117,6 @@ export class HttpClient {
     const wires = [...this.#lanes.values()].map(({ wire }) => wire.catch(() => undefined));
     await Promise.all(wires.map(async (wire) => (await wire)?.close()));
     this.#lanes.clear();
-  }
-
-  #isQuick(status: number): boolean {
-    return QUICK_STATUSES.has(status) || this.#options.busy?.has(status) === true;
   }
 
   async #obey(request: HttpRequest, { status, ms: waitMs }: AskedPause, deadline: Deadline): Promise<void> {

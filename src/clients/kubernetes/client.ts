@@ -2,6 +2,7 @@
 import type * as z from 'zod';
 import { type Clock, systemClock } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
+import { TRACKING_LABEL } from '../../shared/marks.ts';
 import { HttpClient, type HttpOptions } from '../http/client.ts';
 import type { ServerClocks } from '../http/clock.ts';
 import { type Deadline, failure, type HttpAnswer, type HttpRequest, parseJson } from '../http/request.ts';
@@ -38,7 +39,7 @@ function trustOf({ ca, clientCertificate, context }: ClusterConfig): Trust {
 export type KubeClientOptions = Pick<HttpOptions, 'bodyLimit' | 'clock' | 'clocks' | 'onRequest'>;
 
 /** The part of `KubeClient` that others need. A simulation has one of its own. */
-export type KubeApi = Pick<KubeClient, 'clock' | 'origin' | 'request' | 'send' | 'stream'>;
+export type KubeApi = Pick<KubeClient, 'clock' | 'origin' | 'request' | 'send' | 'stream' | 'trackingLabel'>;
 
 export class KubeClient {
   readonly #config: ClusterConfig;
@@ -59,6 +60,10 @@ export class KubeClient {
 
   get origin(): string {
     return new URL(this.#config.url).origin;
+  }
+
+  get trackingLabel(): string {
+    return this.#config.trackingLabel ?? TRACKING_LABEL;
   }
 
   /** The answer, whatever its status. @throws Failure when there is none. */

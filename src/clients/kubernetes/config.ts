@@ -20,6 +20,8 @@ export interface ClusterConfig {
   readonly clientCertificate?: ClientCertificate | undefined;
   /** The current context of a kubeconfig; its namespace is `default` if it names none, as for kubectl. */
   readonly context?: { readonly name: string; readonly namespace: string };
+  /** By which Argo CD may track. Default: `TRACKING_LABEL`. */
+  readonly trackingLabel?: string | undefined;
 }
 
 /** Where Kubernetes mounts the token of a pod's service account, and where clients look for it. */

@@ -1,5 +1,6 @@
 /** Reads complete lists. Any answer that is not one is a `Failure`. */
 import type { Failure } from '../../shared/failure.ts';
+import { withTrackingId } from '../../shared/marks.ts';
 import { type Deadline, failure, type HttpRequest, isTooLong } from '../http/request.ts';
 import { type KubeApi, type KubeQuestion, parseAnswer, parseValue, unexpectedStatus } from './client.ts';
 import { KubeList, listPath, type Resource, RUNNER_GROUPS, selectorOf } from './resources.ts';
@@ -54,7 +55,7 @@ async function listOnce<T>(
     if (answer.status === 410) return 'expired';
     if (answer.status !== 200) throw failureOfList(request, answer.status, resource.name, namespace);
     const page = parseAnswer(request, KubeList, answer.text, 'list');
-    for (const item of page.items) items.push(parseItem(request, resource, item));
+    for (const item of page.items) items.push(parseItem(client, request, resource, item));
     const next = page.metadata.continue ?? '';
     if (next === '') return { items, resourceVersion: page.metadata.resourceVersion ?? '' };
     // A page may be empty although more follow (ListOptions.limit). But a token names a place in the list: it never comes twice.
@@ -64,8 +65,9 @@ async function listOnce<T>(
   }
 }
 
-export function parseItem<T>(request: HttpRequest, { item }: Resource<T>, value: unknown): T {
-  return parseValue(request, item, value, 'an item without a usable');
+export function parseItem<T>(client: KubeApi, request: HttpRequest, { item, kind }: Resource<T>, value: unknown): T {
+  const known = kind === undefined ? value : withTrackingId(value, kind, client.trackingLabel);
+  return parseValue(request, item, known, 'an item without a usable');
 }
 
 function endless(request: HttpRequest, received: string): Failure {

@@ -4,7 +4,7 @@
  */
 import type { LiveJob } from '../../planner/evidence.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
-import { SUSPENDED, withTrackingId } from '../../shared/marks.ts';
+import { SUSPENDED } from '../../shared/marks.ts';
 import { printable } from '../../shared/printable.ts';
 import { Deadline } from '../http/request.ts';
 import { KubeClient, type KubeClientOptions } from './client.ts';
@@ -14,11 +14,7 @@ import { listAll } from './list.ts';
 import { jobOf } from './pods.ts';
 import { type KubePod, PODS, RUNNER_GROUPS, type RunnerGroupObject, WHOLE_JOBS } from './resources.ts';
 
-type ClusterOptions = Pick<KubeClientOptions, 'clocks' | 'onRequest'> & {
-  readonly deadlineMs: number;
-  /** Default: `TRACKING_LABEL`. */
-  readonly trackingLabel?: string | undefined;
-};
+type ClusterOptions = Pick<KubeClientOptions, 'clocks' | 'onRequest'> & { readonly deadlineMs: number };
 
 /** All Jobs of ours in these namespaces, each once, by namespace and name. Throws `Failure` (exit 1). */
 export async function observeCluster(
@@ -26,10 +22,7 @@ export async function observeCluster(
   config: ClusterConfig,
   options: ClusterOptions,
 ): Promise<readonly LiveJob[]> {
-  const { trackingLabel } = options;
-  return await inNamespaces(namespaces, config, options, (client, namespace, deadline) =>
-    observeNamespace(client, namespace, deadline, trackingLabel),
-  );
+  return await inNamespaces(namespaces, config, options, observeNamespace);
 }
 
 /**
@@ -82,7 +75,6 @@ async function observeNamespace(
   client: KubeClient,
   namespace: string,
   deadline: Deadline,
-  label?: string,
 ): Promise<readonly LiveJob[]> {
   const [jobs, pods] = await Promise.all([
     listAll(client, WHOLE_JOBS, namespace, deadline),
@@ -91,10 +83,7 @@ async function observeNamespace(
   const podsOf = podsByJob(pods.items);
   return jobs.items
     .map((job) => ({
-      ...judgeJob(
-        { ...job, metadata: withTrackingId(job.metadata, 'batch/Job', label) },
-        podsOf.get(job.metadata.uid) ?? [],
-      ),
+      ...judgeJob(job, podsOf.get(job.metadata.uid) ?? []),
       ...(job.spec?.selector != null && { spec: job.spec }),
     }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -24,8 +24,7 @@ const metadata = z.object({
 
 /** What is used of a Job (Kubernetes 1.34 `batch/v1`). Strict: one that cannot be read is an error, never a Job that is not there. */
 export const KubeJob = z.object({
-  // Labels are read where they are needed: of thousands of Jobs only one may be.
-  metadata: metadata.extend({ annotations: texts, labels: z.unknown().optional() }),
+  metadata: metadata.extend({ annotations: texts }),
   spec: z
     .object({
       template: z
@@ -114,6 +113,8 @@ export interface Resource<T> {
   /** Objects without this label are not read. */
   readonly labelSelector?: string;
   readonly item: z.ZodType<T>;
+  /** As a tracking id names it. Absent: nobody asks whose it is. */
+  readonly kind?: string;
 }
 
 export const JOBS: Resource<KubeJob> = {
@@ -121,6 +122,7 @@ export const JOBS: Resource<KubeJob> = {
   root: '/apis/batch/v1',
   plural: 'jobs',
   labelSelector: OUR_SELECTOR,
+  kind: 'batch/Job',
   item: KubeJob,
 };
 
@@ -147,7 +149,6 @@ const RunnerGroupObject = z.object({
     uid: z.string().min(1),
     generation: z.int().min(0).nullish(),
     annotations: texts,
-    labels: texts,
   }),
   spec: z.unknown().optional(),
   status: z.unknown().optional(),
@@ -157,6 +158,7 @@ export const RUNNER_GROUPS: Resource<RunnerGroupObject> = {
   name: 'runnergroups.gitea.bpg.pw',
   root: '/apis/gitea.bpg.pw/v1alpha1',
   plural: 'runnergroups',
+  kind: 'gitea.bpg.pw/RunnerGroup',
   item: RunnerGroupObject,
 };
 

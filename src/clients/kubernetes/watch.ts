@@ -157,7 +157,7 @@ export class Watch<T extends Named> {
         throw failure(request, 'GR-CLUSTER-07', received, 'It is started again', 'cluster');
       }
       version = object.metadata?.resourceVersion || version;
-      if (type !== 'BOOKMARK') this.#apply(type, parseItem(request, this.#resource, object));
+      if (type !== 'BOOKMARK') this.#apply(type, parseItem(this.#client, request, this.#resource, object));
       events += 1;
       if (events % EVENTS_PER_TURN === 0) await this.#client.clock.nextTurn();
     }

@@ -301,7 +301,9 @@ function causeIn({ applications, serve, statuses }: WhereIAm, group: string): No
     return { why: `RunnerGroup ${group} is not ready: ${status.notReady}`, next, isUnserved: true };
   }
   const isDown = !('unread' in serve) ? serve.isLate : serve.isMissing === true;
-  if (!isDown) return status?.waits === undefined ? undefined : { ...USUAL, why: `${USUAL.why}: ${status.waits}` };
+  const says = application?.says === undefined ? [] : `Argo CD says: ${application.says}`;
+  const told = [status?.waits ?? [], says].flat().join(' ');
+  if (!isDown) return told === '' ? undefined : { ...USUAL, why: `${USUAL.why}: ${told}` };
   const isByHand = application?.isAutomated === false;
   const namespace = application?.name.split('/')[0] ?? 'argocd';
   return {

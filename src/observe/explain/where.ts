@@ -31,6 +31,8 @@ export interface ApplicationSeen {
   readonly health?: string;
   /** Its last error, or that of its last sync. */
   readonly error?: string;
+  /** Of the operation under way, and in conditions that are no errors. */
+  readonly says?: string;
   /** Argo CD syncs it by itself. Absent: not known. */
   readonly isAutomated?: boolean;
   readonly unread?: string;

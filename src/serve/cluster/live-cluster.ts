@@ -27,7 +27,7 @@ import type { InstallationImages } from '../../config/runnergroup/to-runner-grou
 import { groupOfObject, READ_ANNOTATIONS } from '../../observe/own-pod.ts';
 import type { Failure } from '../../shared/failure.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
-import { GROUP_NAME, LOOK_NOW, SUSPENDED, TRACKING_ID, withTrackingId } from '../../shared/marks.ts';
+import { GROUP_NAME, LOOK_NOW, SUSPENDED, TRACKING_ID } from '../../shared/marks.ts';
 import type { Tell } from '../events.ts';
 import type { LiveGroup, LiveRunner } from '../planning/live.ts';
 import { CachedByKey, keepEqual, keepList } from '../unchanged.ts';
@@ -36,8 +36,6 @@ interface LiveClusterOptions {
   /** Empty: all. */
   readonly namespaces: readonly string[];
   readonly images: InstallationImages;
-  /** By which Argo CD may track. Default: `TRACKING_LABEL`. */
-  readonly trackingLabel?: string | undefined;
   readonly tell: Tell;
   readonly onChange: () => void;
 }
@@ -63,11 +61,9 @@ export class LiveCluster {
   #podsOfJob: ReadonlyMap<string, readonly KubePod[]> = new Map();
   readonly #ends = new RunnerEnds();
   readonly #images: InstallationImages;
-  readonly #trackingLabel: string | undefined;
 
-  constructor(client: KubeApi, { namespaces, images, onChange, tell, trackingLabel }: LiveClusterOptions) {
+  constructor(client: KubeApi, { namespaces, images, onChange, tell }: LiveClusterOptions) {
     this.#images = images;
-    this.#trackingLabel = trackingLabel;
     const tellOf = ({ hasChanged }: { readonly hasChanged: () => void }) => ({
       onFailure: (failure: Failure) => tell({ is: 'cluster-failed', failure }),
       onChange: () => {
@@ -126,12 +122,10 @@ export class LiveCluster {
     this.#setAside();
     return this.#groups.all(() => {
       const objects = this.#readable.flatMap(({ groups }) => [...groups.objects.values()]);
-      const items = objects.map((stored) => {
-        const metadata = withTrackingId(stored.metadata, 'gitea.bpg.pw/RunnerGroup', this.#trackingLabel);
-        const object = metadata === stored.metadata ? stored : { ...stored, metadata };
-        const { annotations, generation, uid } = metadata;
+      const items = objects.map((object) => {
+        const { annotations, generation, uid } = object.metadata;
         // The generation stays while only the status changes, which is our own doing.
-        const version = generation || stored;
+        const version = generation || object;
         const key = keyText(object.metadata);
         return {
           key,
@@ -179,7 +173,7 @@ export class LiveCluster {
       return jobs.map((job) => {
         const own = podsOf.get(job.metadata.uid) ?? NO_PODS;
         // Most events are about fields that we do not read.
-        const make = (before: LiveRunner | undefined) => keepEqual(before, judgeRunner(job, own, this.#trackingLabel));
+        const make = (before: LiveRunner | undefined) => keepEqual(before, judgeRunner(job, own));
         return { key: keyText(job.metadata), inputs: [job, ...own], make };
       });
     });
@@ -231,8 +225,7 @@ function isRefused(copies: Copies): boolean {
   return watchesOf(copies).some(({ refused }) => refused);
 }
 
-function judgeRunner(stored: TrackedJob, pods: readonly KubePod[], trackingLabel?: string): LiveRunner {
-  const job = { ...stored, metadata: withTrackingId(stored.metadata, 'batch/Job', trackingLabel) };
+function judgeRunner(job: TrackedJob, pods: readonly KubePod[]): LiveRunner {
   const annotations = job.metadata.annotations ?? {};
   const groupName = job.metadata.labels?.[GROUP_NAME];
   const loss = lossOf(job, pods);

@@ -43,7 +43,10 @@ const CONDITIONS: Readonly<Record<string, (facts: GroupFacts) => Verdict>> = {
 /** A cluster that does not show the plan for this long is told of: a wake takes seconds, a busy Argo CD minutes. */
 export const TOLERATED_DIFFERENCE_MS = 60_000;
 const WAIT_TOLD_MS = 30_000;
-const PLAN_DIFFERS = `The cluster has not shown the plan for more than ${TOLERATED_DIFFERENCE_MS / 1000} s: look at the last sync of the Application, and compare GITEA_RUNNERS_INSTANCE of the sidecar with that of serve.`;
+const PLAN_DIFFERS = `The cluster has not shown the plan for more than ${TOLERATED_DIFFERENCE_MS / 1000} s`;
+/** Where Argo CD says nothing. */
+const GUESS =
+  ': look at the last sync of the Application, and compare GITEA_RUNNERS_INSTANCE of the sidecar with that of serve.';
 /** `lastCheckTime` alone is no reason to write; it is renewed when it is older than this. */
 export const CHECK_TIME_MS = 60_000;
 const UNMANAGED =
@@ -199,12 +202,13 @@ function argoCd({ argocd }: GroupFacts): Verdict {
     default:
       return last satisfies never;
   }
+  const says = last?.says === undefined ? '' : ` Argo CD says: ${last.says}.`;
   if (differsForMs > TOLERATED_DIFFERENCE_MS)
     return last?.message === undefined
-      ? ['False', 'PlanDiffers', PLAN_DIFFERS + wait]
-      : ['False', 'SyncFailed', `Argo CD cannot apply all Jobs: ${last.message}`];
-  if (wait !== '') return ['True', 'Waiting', `The cluster does not show the plan yet.${wait}`];
-  return ['True', 'Synced', 'The cluster shows the plan, or will in a moment.'];
+      ? ['False', 'PlanDiffers', PLAN_DIFFERS + (says === '' ? GUESS : `.${says}`) + wait]
+      : ['False', 'SyncFailed', `Argo CD cannot apply all Jobs: ${last.message}${says && `.${says}`}`];
+  if (wait !== '') return ['True', 'Waiting', `The cluster does not show the plan yet.${says}${wait}`];
+  return ['True', 'Synced', `The cluster shows the plan, or will in a moment.${says}`];
 }
 
 function told({ code, message }: Failure): string {

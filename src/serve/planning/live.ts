@@ -14,6 +14,7 @@ import { isOver, type LiveJob, type Look } from '../../planner/evidence.ts';
 import type { Failure } from '../../shared/failure.ts';
 import { groupBy, groupBySeveral, keyText } from '../../shared/keys.ts';
 import { INSTALLATION_ID, type Texts, TRACKING_ID } from '../../shared/marks.ts';
+import { printable } from '../../shared/printable.ts';
 import { keepLists } from '../unchanged.ts';
 
 export interface LiveGroup {
@@ -60,14 +61,13 @@ function keyOfJob({ annotations, job: { namespace, name } }: LiveRunner, control
   return app && keyIn(annotations, app, controlPlaneNamespace);
 }
 
-/** Several Argo CDs may each have an Application of this name. Where they have ids (`installationID`), each object says whose it is. */
+/** Several Argo CDs with ids (`installationID`) may each have an Application of this name. */
 function keyIn(annotations: Texts, app: ApplicationRef, controlPlaneNamespace: string): string {
-  const key = applicationKey(app, controlPlaneNamespace);
   const id = annotations[INSTALLATION_ID] ?? '';
-  return INSTALLATION.test(id) ? `${key}@${id}` : key;
+  return applicationKey(app, controlPlaneNamespace) + (id && `@${printable(id.slice(0, LONGEST_ID))}`);
 }
 
-const INSTALLATION = /^[\w.:/-]{1,128}$/;
+const LONGEST_ID = 100;
 
 /** The last look at a target. */
 export interface Observation {

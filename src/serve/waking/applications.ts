@@ -6,7 +6,7 @@
  * after each outage of Gitea, and once a minute while nothing is wanted. Nothing is remembered from our own plans: another leader may
  * have woken the Application, and others refresh it.
  */
-import type { AppState } from '../../clients/argocd/app-state.ts';
+import { type AppState, operationWords } from '../../clients/argocd/app-state.ts';
 import type { ApplicationRef, ObjectRef } from '../../clients/argocd/application.ts';
 import { ANSWER_MS, noting, type WakeResult, type WakeStep, type WakeTarget, wake } from '../../clients/argocd/wake.ts';
 import { Deadline } from '../../clients/http/request.ts';
@@ -146,21 +146,23 @@ export class Applications {
     const steps: WakeStep[] = [];
     const noted = noting(argocd, steps, signal);
     let refreshedMs: number | undefined;
-    const sync: WakeTarget['sync'] = async (ref, deadline) => {
-      refreshedMs ??= clock.steadyMs() - beganMs;
-      const start = await noted.sync(ref, deadline);
-      // To wait for another operation costs Argo CD nothing.
-      if (start === 'busy') giveWay();
-      return start;
+    const refreshed = (): number => (refreshedMs ??= clock.steadyMs() - beganMs);
+    const sync: WakeTarget['sync'] = (ref, deadline) => {
+      refreshed();
+      return noted.sync(ref, deadline);
     };
-    const asked = wake({ ...noted, sync }, app.ref, app.groups, new Deadline(WAKE_MS, clock));
+    const onBusy = (): void => {
+      refreshed();
+      giveWay();
+    };
+    const asked = wake({ ...noted, sync }, app.ref, app.groups, new Deadline(WAKE_MS, clock), undefined, onBusy);
     const result = await orFailure(asked);
     if (!(result instanceof Failure)) note(app, result.app);
-    const outcome = result instanceof Failure ? wakeState.failedOutcome(result, steps) : outcomeOf(result);
+    const outcome = result instanceof Failure ? wakeState.failedOutcome(result, steps) : outcomeOf(result, clock.now());
     const ms = clock.steadyMs() - beganMs;
     if (this.#apps.get(key) !== app || signal.aborted) return;
     // Only one that has refreshed tells how fast Argo CD is. Its sync may have waited for another operation.
-    if (outcome.is !== 'failed' && outcome.is !== 'foreign')
+    if (outcome.is !== 'failed' && steps.some(({ step }) => step === 'refresh'))
       this.#lastMs = [...this.#lastMs, refreshedMs ?? ms].slice(-REMEMBERED);
     tell({ is: 'woken', application: key, outcome, ms, waitedMs, steps });
     this.#hears(key, app, { is: 'woken', outcome, comparedMs: refreshedMs });
@@ -215,13 +217,15 @@ function note(app: Managed, { errors, jobs, manages, sync }: AppState): boolean 
   return ours.some(({ outOfSync }) => outOfSync);
 }
 
-function outcomeOf(result: WakeResult): wakeState.WakeOutcome {
+function outcomeOf(result: WakeResult, nowMs: number): wakeState.WakeOutcome {
   if (result.is === 'error') return { is: 'error', message: result.errors[0]?.message ?? 'no reason given' };
   // A sync of somebody else's Application is none of ours.
   if (result.is === 'foreign') return { is: 'foreign' };
   const { message = '', phase } = result.app.operation ?? {};
   const hasFailed = phase === 'Failed' || phase === 'Error';
-  return { is: result.is, ...(hasFailed && message !== '' && { message }) };
+  const operation = (result.is === 'busy' && operationWords(result.app, nowMs)) || [];
+  const says = [operation, result.app.warnings].flat().join('; ');
+  return { is: result.is, ...(hasFailed && message !== '' && { message }), ...(says !== '' && { says }) };
 }
 
 /** Pure. After how long a wake gives its place to others, when the wakes before it took these times, ms. */

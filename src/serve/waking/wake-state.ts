@@ -16,9 +16,9 @@ import { doubled } from '../../shared/clock.ts';
 import type { Failure } from '../../shared/failure.ts';
 import { changedKeys, type Difference, mayWaitMs, NO_DIFFERENCE } from '../planning/difference.ts';
 
-/** How the last wake ended, for conditions and metrics. `message`: why Argo CD, or the sync before, has failed. */
+/** How the last wake ended, for conditions and metrics. `message`: why Argo CD, or the sync before, has failed. `says`: what else Argo CD says. */
 export type WakeOutcome =
-  | { readonly is: Exclude<WakeResult['is'], 'error'>; readonly message?: string }
+  | { readonly is: Exclude<WakeResult['is'], 'error'>; readonly message?: string; readonly says?: string }
   | { readonly is: 'error'; readonly message: string }
   /** `away`: Argo CD could not be reached, and nothing but reads was asked of it. */
   | { readonly is: 'failed'; readonly message: string; readonly away?: true };
@@ -83,8 +83,8 @@ const FIRST_PAUSE_MS: Readonly<Record<WakeOutcome['is'], number>> = {
   failed: 1_000,
 };
 const LONGEST_PAUSE_MS = 60_000;
-/** While Argo CD is away a wake ends with its first read and costs nobody anything. The end of the outage is to be noticed. */
-const AWAY_PAUSE_MS = 4_000;
+/** While Argo CD is away, or another operation lasts, a wake is reads and costs nobody anything. The end is to be noticed. */
+const READING_PAUSE_MS = 4_000;
 /** A difference that may be about nothing gets this long to vanish. Not longer: where runners end faster than Gitea is looked at, it stays. */
 const DOUBT_MS = 1_000;
 
@@ -188,7 +188,7 @@ function ended(memory: Memory, news: Extract<WakeNews, { is: 'woken' }>, nowMs: 
 /** How long to wait until a wake shows. An Application that is slow to compare is slow to apply, and another wake would slow it down. */
 function pauseMs(outcome: WakeOutcome, comparedMs: number, fruitless: number): number {
   const first = outcome.is === 'synced' ? Math.max(FIRST_PAUSE_MS.synced, comparedMs) : FIRST_PAUSE_MS[outcome.is];
-  const longest = isAwayNow(outcome) ? AWAY_PAUSE_MS : LONGEST_PAUSE_MS;
+  const longest = isAwayNow(outcome) || outcome.is === 'busy' ? READING_PAUSE_MS : LONGEST_PAUSE_MS;
   return doubled(first, fruitless, longest);
 }
 

@@ -71,3 +71,15 @@ export function applicationSpec({ repository, path, namespace }: GroupsInGit) {
     },
   } as const;
 }
+
+/** Options of a sync that do harm here, and what. Company templates and lists of advice have some of them. */
+export const HARMFUL_OPTIONS: ReadonlyMap<string, string> = new Map([
+  [
+    'PruneLast=true',
+    'a sync lasts until the CI jobs of its new runners are over, and no other runner starts meanwhile',
+  ],
+  ['Replace=true', 'a Job that differs is deleted and made again, and its CI job dies'],
+  ['Force=true', 'a Job that differs is deleted and made again, and its CI job dies'],
+  ['Prune=false', 'runners that are not needed stay until they end by themselves'],
+  ['Prune=confirm', 'a sync waits until somebody confirms'],
+]);

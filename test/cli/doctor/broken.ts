@@ -15,6 +15,7 @@ import {
   type Json,
   LEASE,
   METRICS,
+  manifest,
   metrics,
   NAMESPACE,
   put,
@@ -34,6 +35,10 @@ import {
   without,
 } from './world.ts';
 
+/** Of an Application. */
+const WITH_GROUP = {
+  resources: [{ group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci' }],
+};
 const CM_DATA = [CM, 'data'];
 const ENFORCE = [NAMESPACE, 'metadata', 'labels', 'pod-security.kubernetes.io/enforce'];
 const SYNC_POLICY = [...APPLICATION, 'spec', 'syncPolicy'];
@@ -127,14 +132,64 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
   [
     'an Argo CD that does not see Jobs',
     put([CM, 'data', 'resource.exclusions'], '- apiGroups: ["batch*"]\n  kinds: [Job]\n  clusters: ["*"]\n'),
-    'what Argo CD watches: resource.exclusions or resource.inclusions of argocd-cm leave out batch/Job: no',
+    'what Argo CD watches: resource.exclusions or resource.inclusions of argocd-cm leave out batch/Job',
     'edit configmap argocd-cm',
   ],
   [
     'an Argo CD that sees few kinds',
     put([CM, 'data', 'resource.inclusions'], '- kinds: [Job]\n'),
-    'what Argo CD watches: resource.exclusions or resource.inclusions of argocd-cm leave out gitea.bpg.pw/RunnerGroup: no',
+    'what Argo CD watches: resource.exclusions or resource.inclusions of argocd-cm leave out gitea.bpg.pw/RunnerGroup',
     'edit configmap argocd-cm',
+  ],
+  ...['PruneLast=true', 'Replace=true', 'Force=true', 'Prune=false', 'Prune=confirm'].map((option) => {
+    const options = manifest('examples/application.yaml')['spec'] as { readonly syncPolicy: { syncOptions: string[] } };
+    const more = put([...SYNC_POLICY, 'syncOptions'], [option, ...options.syncPolicy.syncOptions]);
+    return [
+      `an option of a template: ${option}`,
+      more,
+      `Application runners: ${option} must go: `,
+      '--type=merge',
+    ] as const;
+  }),
+  [
+    'an Application that is left alone',
+    put([...APPLICATION, 'metadata', 'annotations', 'argocd.argoproj.io/skip-reconcile'], 'true'),
+    'Application runners: annotation argocd.argoproj.io/skip-reconcile must go',
+    '"argocd.argoproj.io/skip-reconcile":null',
+  ],
+  [
+    'a source hydrator',
+    all(
+      put([...APPLICATION, 'spec', 'source'], undefined),
+      put([...APPLICATION, 'spec', 'sourceHydrator'], { drySource: { plugin: { name: 'gitea-runners' } } }),
+    ),
+    'Application runners: its source hydrator commits what is printed',
+    'docs/beside-argo-cd.md',
+  ],
+  [
+    'an Application of RunnerGroups without the plugin',
+    all(put([...APPLICATION, 'spec', 'source'], { path: '.' }), put([...APPLICATION, 'status'], WITH_GROUP)),
+    'Application runners: it has RunnerGroups, and no source with the plugin gitea-runners',
+    'docs/beside-argo-cd.md',
+  ],
+  [
+    'two sources with the plugin',
+    (world) => {
+      const { source } = at(world[APPLICATIONS], 'items', 0, 'spec');
+      return put([...APPLICATION, 'spec', 'sources'], [source, source])(world);
+    },
+    'Application runners: 2 of its sources have the plugin',
+    'docs/beside-argo-cd.md',
+  ],
+  [
+    'two Applications with one RunnerGroup',
+    (world) => {
+      const [one] = at(world[APPLICATIONS], 'items') as unknown as readonly [Json];
+      const two = { ...one, metadata: { ...(one['metadata'] as object), name: 'more' } };
+      return put([APPLICATIONS], { items: [one, two].map((each) => ({ ...each, status: WITH_GROUP })) })(world);
+    },
+    'Application: runners and more both have RunnerGroup runners/ci',
+    'one of them',
   ],
   ['no Application', put([APPLICATIONS], { items: [] }), 'Application: no Application has the plugin', 'step 3'],
   [

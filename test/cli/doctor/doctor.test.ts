@@ -8,6 +8,8 @@ import { ownName } from '../../tasks/sweep/scene.ts';
 import { BROKEN, wrongToken } from './broken.ts';
 import {
   API_TOKEN,
+  APPLICATION,
+  APPLICATIONS,
   AUTOSCALER,
   at,
   CM,
@@ -86,6 +88,26 @@ describe('a namespace of a service mesh', () => {
   });
 });
 
+it('sees an Application of several sources, one of which runs the plugin', async () => {
+  const { run } = await examine((world) => {
+    const { source } = at(world[APPLICATIONS], 'items', 0, 'spec');
+    const sources = [{ repoURL: 'https://charts.example.com' }, source];
+    return put([...APPLICATION, 'spec', 'sources'], sources)(put([...APPLICATION, 'spec', 'source'], undefined)(world));
+  });
+
+  const { code, stdout } = await run();
+
+  expect(code, stdout).toBe(0);
+  expect(stdout).toContain('✓ Application runners: project runners\n');
+});
+
+it('passes on what Argo CD says of an Application, whatever it is', async () => {
+  const conditions = [{ type: 'FrobnicatedNotice', message: 'zzz' }];
+  const { run } = await examine(put([...APPLICATION, 'status'], { conditions }));
+
+  expect((await run()).stdout).toContain('? Application runners: Argo CD says FrobnicatedNotice: zzz\n');
+});
+
 it('compares the label that Argo CD tracks by with the one that the installation is told', async () => {
   const { run } = await examine((world) => {
     const told = put([SETTINGS], { data: { GITEA_RUNNERS_TRACKING_LABEL: 'a/b' } })(world);
@@ -96,7 +118,7 @@ it('compares the label that Argo CD tracks by with the one that the installation
   const { code, stdout } = await run();
 
   expect(code, stdout).toBe(0);
-  expect(stdout).toContain('✓ tracking in Argo CD: by label a/b\n');
+  expect(stdout).toContain('✓ tracking in Argo CD: by label\n');
 });
 
 it('is one error when the cluster does not know who asks', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AppShapeError, readApplication } from '../../../src/clients/argocd/app-state.ts';
+import { AppShapeError, operationWords, readApplication } from '../../../src/clients/argocd/app-state.ts';
 import { application, status } from '../../support/fake-argocd.ts';
 
 const GROUP = { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci' };
@@ -55,7 +55,8 @@ describe('the fields of an Application', () => {
     );
 
     expect(state.reconciledAtMs).toBe(Date.parse('2026-11-20T10:00:05Z'));
-    expect(state.operation).toEqual({ phase: 'Running', message: '' });
+    const startedAtMs = Date.parse(operationState.startedAt);
+    expect(state.operation).toEqual({ phase: 'Running', message: '', startedAtMs });
     expect(readApplication(application(status('Synced', { reconciledAt: null })))).not.toHaveProperty('reconciledAtMs');
   });
 
@@ -142,13 +143,77 @@ describe('errors of an Application', () => {
   });
 });
 
+describe('what Argo CD says besides', () => {
+  const startedAt = '2026-11-20T09:00:00Z';
+  const later = (seconds: number): number => Date.parse(startedAt) + seconds * 1_000;
+  const operating = (operationState: object | undefined, operation: unknown = { sync: {} }) =>
+    readApplication({ ...application(status('OutOfSync', { operationState })), operation });
+
+  it('is each condition that is no error, in its own words, the first three of them', () => {
+    const types = ['SharedResourceWarning', 'ExcludedResourceWarning', 'FrobnicatedNotice', 'OrphanedResourceWarning'];
+    const conditions = types.map((type) => ({ type, message: `words of ${type}\n` }));
+    const { errors, warnings } = readApplication(application(status('Synced', { conditions })));
+
+    expect(errors).toEqual([]);
+    expect(warnings).toEqual(types.slice(0, 3).map((type) => `${type}: words of ${type}`));
+  });
+
+  it.each([
+    ['PruneLast=true', 'no other runner starts'],
+    ['Replace=true', 'its CI job dies'],
+    ['Force=true', 'its CI job dies'],
+    ['Prune=false', 'stay until they end'],
+    ['Prune=confirm', 'until somebody confirms'],
+  ])('is followed by what its option %s does here', (option, harm) => {
+    const syncOptions = ['ServerSideApply=true', option];
+    const { warnings } = readApplication({ ...application(status('Synced')), spec: { syncPolicy: { syncOptions } } });
+
+    expect(warnings).toEqual([expect.stringMatching(`^syncOptions has ${option}: .*${harm}`)]);
+  });
+
+  it('is the message of an operation while it runs, since when, and how to end one that lasts', () => {
+    const running = operating({ phase: 'Running', startedAt, message: 'waiting for completion of hook' });
+    const words = 'an operation is Running since 2026-11-20T09:00:00Z: waiting for completion of hook';
+
+    expect(operationWords(running, later(180))).toBe(words);
+    expect(operationWords(running, later(181))).toBe(`${words}. To end it: argocd app terminate-op runners`);
+  });
+
+  it.each<[string, object | undefined, string]>([
+    ['a word that nobody knew', { phase: 'Frobnicating', startedAt, message: 'soon' }, 'Frobnicating since .*: soon'],
+    ['no time that can be read', { phase: 'Running', startedAt: 'soon', message: '' }, 'Running since '],
+    ['nothing yet: it has not begun', undefined, 'not begun since '],
+  ])('passes on %s', (_, operationState, told) => {
+    expect(operationWords(operating(operationState), later(1))).toMatch(new RegExp(`^an operation is ${told}`));
+  });
+
+  it('is nothing of an operation that is over', () => {
+    const over = operating({ phase: 'Running', startedAt, message: 'left behind' }, null);
+
+    expect(over.isOperating).toBe(false);
+    expect(operationWords(over, later(900))).toBeUndefined();
+  });
+
+  it.each([
+    ['true', true],
+    ['1', true],
+    ['false', false],
+    ['yes', false],
+  ])('is that it is left alone, as Go reads a boolean: %s', (value, isTold) => {
+    const { errors } = readApplication(application(status('Synced'), { 'argocd.argoproj.io/skip-reconcile': value }));
+    const message = 'annotation argocd.argoproj.io/skip-reconcile: Argo CD leaves this Application alone';
+
+    expect(errors).toEqual(isTold ? [{ type: 'Skipped', message, stops: true }] : []);
+  });
+});
+
 describe('what is no Application', () => {
   it.each([
     ['an empty object', {}, 'metadata'],
     ['null', null, 'Application'],
     ['a list', { items: [] }, 'metadata'],
     ['an unknown sync state', application({ sync: { status: 'Fine' } }), 'status.sync.status'],
-    ['an unknown phase', application({ operationState: { phase: 'Odd', startedAt: '2026-11-20T09:00:00Z' } }), 'phase'],
+    ['a phase that is no word', application({ operationState: { phase: {} } }), 'phase'],
     ['a time that is none', application({ reconciledAt: 'yesterday' }), 'reconciledAt'],
     ['a message that is no text', withConditions({ type: 'ComparisonError', message: { secret: 'words' } }), 'message'],
     ['resources that are none', application({ resources: 'all' }), 'resources'],

@@ -186,7 +186,7 @@ describe('a wake of a slow Argo CD', () => {
     expect(limits).toEqual([30_000, 30_000, 30_000, 30_000]);
   });
 
-  it('tries the sync again while another operation is under way, without another refresh', async () => {
+  it('tries a sync again that was refused, with a read before it and without another refresh', async () => {
     let syncs = 0;
     const server = await fakeArgoCd(({ line }, response) => {
       if (line !== SYNC) return false;
@@ -195,7 +195,7 @@ describe('a wake of a slow Argo CD', () => {
     });
 
     expect((await wakeUp(server, [GROUP], { busyMs: 10_000 })).is).toBe('synced');
-    expect(server.lines()).toEqual([READ, REFRESH, SYNC, SYNC, SYNC, SYNC]);
+    expect(server.lines()).toEqual([READ, REFRESH, SYNC, READ, SYNC, READ, SYNC, READ, SYNC]);
   });
 });
 
@@ -310,24 +310,72 @@ describe('the times of a wake', () => {
     await waking;
   });
 
-  it('are 30 s of tries, every 500 ms, while another operation is under way', async () => {
-    const { argocd, begin, clock } = timed(
-      () => earlier,
-      () => done,
+  const runs = { phase: 'Running', startedAt: '2026-11-23T10:00:00Z', message: 'waiting for completion of hook' };
+  /** Out of sync, compared so many seconds after the begin of an operation that runs. */
+  const operating = (seconds: number): object => {
+    const reconciledAt = new Date(Date.parse(runs.startedAt) + seconds * 1_000).toISOString();
+    return { ...application(status('OutOfSync', { reconciledAt, operationState: runs })), operation: { sync: {} } };
+  };
+
+  it('are reads for 30 s, later and later, while another operation is under way: no sync is tried', async () => {
+    const { asked, begin, clock } = timed(
+      (ms) => (ms === 0 ? earlier : operating(1)),
+      () => operating(1),
     );
-    const tries: number[] = [];
-    Object.assign(argocd, {
-      sync: async () => {
-        tries.push(clock.steadyMs());
-        return 'busy';
-      },
-    });
     const waking = begin();
     await clock.pass(31_000);
 
-    expect((await waking).is).toBe('busy');
-    expect(tries.slice(0, 3)).toEqual([0, 500, 1_000]);
-    expect(tries.at(-1)).toBe(29_500);
+    expect(await waking).toMatchObject({ is: 'busy', app: { operation: { message: runs.message } } });
+    const reads = [500, 1_500, 3_500, 7_500, 12_500, 17_500, 22_500, 27_500, 30_000].map((ms) => `${ms} read`);
+    expect(asked).toEqual(['0 read', '0 hard for 30000', ...reads]);
+  });
+
+  it.each<[string, object, object]>([
+    ['a sync with its end', done, { is: 'synced' }],
+    ['over with it, when it has applied all', application(status('Synced', at(9))), { is: 'in-sync' }],
+    [
+      'an error with it, when a comparison has failed meanwhile',
+      application(status('OutOfSync', COMPARISON_ERROR)),
+      { is: 'error' },
+    ],
+  ])('are %s', async (_, after, result) => {
+    const { asked, begin, clock } = timed(
+      (ms) => (ms === 0 ? earlier : ms < 3_000 ? operating(1) : after),
+      () => operating(1),
+    );
+    const waking = begin();
+    await clock.pass(4_000);
+
+    expect(await waking).toMatchObject(result);
+    const sync = after === done ? ['3500 sync'] : [];
+    expect(asked.slice(2)).toEqual(['500 read', '1500 read', '3500 read', ...sync]);
+  });
+
+  it.each([
+    [30, true],
+    [31, false],
+  ])('have a refresh %i s after the begin of an operation that lasts: %s', async (seconds, isRefreshed) => {
+    const { asked, begin, clock } = timed(
+      (ms) => (ms < 10_000 ? operating(seconds) : done),
+      () => operating(seconds),
+    );
+    const waking = begin();
+    await clock.pass(31_000);
+
+    expect(await waking).toMatchObject({ is: isRefreshed ? 'synced' : 'busy' });
+    // Its end ends the wake, and the next one refreshes.
+    expect(asked.at(-1)).toBe(isRefreshed ? '12500 sync' : '12500 read');
+    expect(asked.some((what) => what.includes('hard'))).toBe(isRefreshed);
+  });
+
+  it('are none for an Application that Argo CD is told to leave alone', async () => {
+    const { asked, begin } = timed(() =>
+      application(status('OutOfSync'), { 'argocd.argoproj.io/skip-reconcile': 'True' }),
+    );
+
+    const message = expect.stringContaining('argocd.argoproj.io/skip-reconcile');
+    expect(await begin()).toMatchObject({ is: 'error', errors: [{ message }] });
+    expect(asked).toEqual(['0 read']);
   });
 
   it('are noted for its first 100 steps', async () => {

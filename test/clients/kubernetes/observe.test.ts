@@ -66,7 +66,7 @@ test('a Job is of the Application that its annotation names, else its label', as
   const jobs = [job('a', { labels }), job('b', { labels, annotations: ofOther }), job('c', { annotations: ofOther })];
   const server = await start({ jobs: { runners: jobs } });
   const applications = async (trackingLabel?: string) =>
-    (await observeCluster(['runners'], server.config, { ...OPTIONS, trackingLabel })).map((live) => live.application);
+    (await observeCluster(['runners'], { ...server.config, trackingLabel }, OPTIONS)).map((live) => live.application);
 
   expect(await applications()).toEqual(['team_runners', 'other', undefined]);
   expect(await applications('example.com/app')).toEqual(['mine', 'other', undefined]);

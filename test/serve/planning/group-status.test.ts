@@ -132,7 +132,23 @@ const SAID: Readonly<Record<string, readonly (readonly [string, Partial<GroupFac
     ['False ForeignApplication', managed(0, { is: 'foreign' }), 'The Application does not manage this RunnerGroup.'],
     ['False WakeFailed', managed(0, FAILED), 'why'],
     ['True Synced', managed(60_000, { is: 'in-sync' })],
-    ['False PlanDiffers', managed(60_001, { is: 'in-sync' })],
+    ['False PlanDiffers', managed(60_001, { is: 'in-sync' }), /compare GITEA_RUNNERS_INSTANCE/],
+    // Law V112: Argo CD's own words take the place of our guess, whatever they are.
+    [
+      'False PlanDiffers',
+      managed(60_001, { is: 'busy', says: 'an operation is Frobnicating since 10:00: zzz' }),
+      'The cluster has not shown the plan for more than 60 s. Argo CD says: an operation is Frobnicating since 10:00: zzz.',
+    ],
+    [
+      'True Synced',
+      managed(0, { is: 'in-sync', says: 'SharedResourceWarning: ci is part of a and b' }),
+      'The cluster shows the plan, or will in a moment. Argo CD says: SharedResourceWarning: ci is part of a and b.',
+    ],
+    [
+      'False SyncFailed',
+      managed(60_001, { ...INVALID, says: 'syncOptions has Replace=true: harm' }),
+      'Argo CD cannot apply all Jobs: Job.batch "ci-1" is invalid. Argo CD says: syncOptions has Replace=true: harm.',
+    ],
     ['True Synced', managed(60_000, INVALID)],
     ['False SyncFailed', managed(60_001, INVALID), 'Argo CD cannot apply all Jobs: Job.batch "ci-1" is invalid'],
     // Law V75 (docs/spec.md): what is waited for, once the cluster has not shown the plan for 30 s.

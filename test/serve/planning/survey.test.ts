@@ -59,7 +59,7 @@ test('Applications of one name of two Argo CDs are two, where these have ids', (
     return { key: `ci/${name}`, object: { metadata } };
   };
   const runner = (name: string, id?: string) => ({ ...live(name, 'a'), annotations: marks('batch/Job', name, id) });
-  const groups = [group('a', 'one'), group('b', 'two'), group('c'), group('d', 'not an id')];
+  const groups = [group('a', 'one'), group('b', 'two'), group('c'), group('d', `\u202e${'x'.repeat(200)}`)];
   const seen = of([runner('a1', 'one'), runner('b1', 'two'), runner('c1')], undefined, 0, groups);
   const names = (found: ReadonlyMap<string, readonly { readonly key?: string; readonly job?: { name: string } }[]>) =>
     [...found].map(([key, each]) => [key, each.map(({ key: own, job }) => own ?? job?.name)]);
@@ -67,7 +67,8 @@ test('Applications of one name of two Argo CDs are two, where these have ids', (
   expect(names(seen.byApp)).toEqual([
     ['argocd/runners@one', ['ci/a']],
     ['argocd/runners@two', ['ci/b']],
-    ['argocd/runners', ['ci/c', 'ci/d']],
+    ['argocd/runners', ['ci/c']],
+    [`argocd/runners@\\u{202e}${'x'.repeat(99)}`, ['ci/d']],
   ]);
   expect(names(seen.runnersOfApp)).toEqual([
     ['argocd/runners@one', ['a1']],

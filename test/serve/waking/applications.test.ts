@@ -29,6 +29,9 @@ function state(over: Partial<AppState> = {}): AppState {
     ...REF,
     sync: 'Synced',
     errors: [],
+    warnings: [],
+    isOperating: false,
+    isSkipped: false,
     refreshPending: false,
     manages: () => true,
     jobs: [],
@@ -130,6 +133,47 @@ describe('an Application', () => {
     await follow(app, WELL, 595_000);
 
     expect(argocd.asked).toEqual(Array.from({ length: 10 }, () => 'read'));
+  });
+
+  it('is watched by reads while an operation of somebody else lasts, and woken when it is over', async () => {
+    const argocd = new Argo();
+    argocd.shown = state({ sync: 'OutOfSync' });
+    const app = await start(argocd);
+    const startedAtMs = argocd.clock.now();
+    const operation = { phase: 'Running', message: 'waiting for completion of hook', startedAtMs };
+    argocd.found = state({ sync: 'OutOfSync', isOperating: true, operation, reconciledAtMs: startedAtMs + 60_000 });
+    await follow(app, MISSING, 600_000);
+
+    const count = (step: string): number => argocd.asked.filter((each) => each === step).length;
+    expect([count('refresh'), count('sync')]).toEqual([1, 0]);
+    // Ten minutes: at least one in ten seconds, at most twenty in a minute.
+    expect(count('read')).toBeGreaterThan(60);
+    expect(count('read')).toBeLessThan(200);
+    const says = expect.stringMatching(
+      /is Running since .*: waiting for .*hook. To end it: argocd app terminate-op runners$/,
+    );
+    expect(app.apps.wakes.get(KEY)?.state.last).toEqual({ is: 'busy', says });
+
+    argocd.shown = state({ sync: 'OutOfSync' });
+    argocd.found = undefined;
+    await follow(app, MISSING, 10_000);
+    expect(argocd.asked.slice(-2)).toEqual(['refresh', 'sync']);
+  });
+
+  it.each<[string, Partial<AppState>, object]>([
+    ['warnings', { warnings: ['XWarning: zzz', 'Y: zz'] }, { is: 'in-sync', says: 'XWarning: zzz; Y: zz' }],
+    [
+      'why it is left alone',
+      { isSkipped: true, errors: [{ type: 'Skipped', message: 'annotation', stops: true }] },
+      { is: 'error', message: 'annotation' },
+    ],
+  ])('tells %s of Argo CD after a wake', async (_, over, outcome) => {
+    const argocd = new Argo();
+    argocd.shown = state(over);
+    const app = await start(argocd);
+    await follow(app, MISSING, 1_000);
+
+    expect(app.apps.wakes.get(KEY)?.state.last).toEqual(outcome);
   });
 
   it('is not read while it is woken: each wake tells the same', async () => {

@@ -104,10 +104,19 @@ export class BusyArgoCd implements WakeTarget {
   }
 }
 
-function shown({ live, name, pending, printed, reconciledAtMs }: State): AppState {
+function shown({ busy, live, name, pending, printed, reconciledAtMs }: State): AppState {
   const isSynced = printed.length === live.length && printed.every((each) => live.includes(each));
   return {
-    ...{ name, namespace: 'argocd', errors: [], jobs: [], manages: () => true },
+    ...{
+      name,
+      namespace: 'argocd',
+      errors: [],
+      warnings: [],
+      jobs: [],
+      isOperating: busy,
+      isSkipped: false,
+      manages: () => true,
+    },
     ...{ reconciledAtMs, refreshPending: pending, sync: isSynced ? 'Synced' : 'OutOfSync' },
   };
 }

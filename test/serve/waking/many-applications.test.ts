@@ -125,7 +125,10 @@ describe('an Application that hangs', () => {
 });
 
 describe('an Application with another operation under way', () => {
-  const isShown = { manages: () => true, sync: 'OutOfSync', errors: [], jobs: [], refreshPending: false };
+  const isShown = {
+    ...{ manages: () => true, sync: 'OutOfSync', errors: [], warnings: [] },
+    ...{ jobs: [], isOperating: false, isSkipped: false, refreshPending: false },
+  };
   function openBusy() {
     const clock = new VirtualClock();
     const argocd = { clock, read: async () => isShown, refresh: async () => isShown, sync: async () => 'busy' };

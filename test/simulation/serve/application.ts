@@ -87,7 +87,7 @@ export class Application {
   lastAskedMs = 0;
   /** Its copy of the output comes of a refresh that `serve` did not ask for. */
   hasPrintedUnasked = false;
-  /** It refused the last sync, because of another operation. */
+  /** It has told of another operation since the last refresh. */
   hasSaidBusy = false;
   /** Keys of Jobs that were made when nobody wanted them any more: by a rollback, or from an output that came late. */
   readonly madeLate = new Set<string>();
@@ -202,6 +202,7 @@ export class Application {
       this.#around.world.obstacle('a read that is lost', NO_ANSWER_MS, this.name);
       return await this.#noAnswer();
     }
+    this.hasSaidBusy ||= this.#isOperating;
     return this.#state();
   }
 
@@ -288,6 +289,9 @@ export class Application {
       health: 'Healthy',
       errors: this.#error === undefined ? [] : [{ type: 'ComparisonError', message: this.#error, stops: true }],
       ...(this.#operation && { operation: this.#operation }),
+      warnings: [],
+      isOperating: this.#isOperating,
+      isSkipped: false,
       reconciledAtMs: this.#reconciledMs,
       refreshPending: this.#annotation !== undefined,
       manages: (object) => managed.has(objectKey(object)),

@@ -7,7 +7,7 @@
 import type { Deadline, HttpAnswer } from '../../../src/clients/http/request.ts';
 import type { KubeApi, KubeQuestion } from '../../../src/clients/kubernetes/client.ts';
 import { Failure } from '../../../src/shared/failure.ts';
-import { timeText } from '../../../src/shared/marks.ts';
+import { TRACKING_LABEL, timeText } from '../../../src/shared/marks.ts';
 import type { World } from './world.ts';
 
 export type Kind = 'runnergroups' | 'jobs' | 'pods' | 'leases';
@@ -159,6 +159,7 @@ export class Kubernetes {
     return {
       clock,
       origin: ORIGIN,
+      trackingLabel: TRACKING_LABEL,
       request,
       send: (question, deadline) => this.#send(question, deadline),
       stream: (question, idleMs, signal) => this.#stream(question, idleMs, signal),
