@@ -6,7 +6,8 @@ const maxWorkers = 2 * availableParallelism();
 const shared = {
   exclude: ['test/servers/**', 'test/cluster/**', 'test/package/**'],
   setupFiles: ['test/fixed-seed.ts'],
-  testTimeout: 120_000,
+  // It ends what hangs, and judges nothing: on a machine with twenty other programs histories take minutes.
+  testTimeout: 600_000,
   maxWorkers,
 };
 /**

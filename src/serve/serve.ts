@@ -106,7 +106,7 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
       return 202;
     }
     const status = await forwarder.send(lease?.otherHolder, delivery);
-    tell({ is: 'webhook', result: 'forwarded' });
+    if (status !== 503) tell({ is: 'webhook', result: 'forwarded' });
     return status;
   };
   const rows = (): readonly QueueRow[] => [...(leader?.queue ?? []), ...queue.rows()];

@@ -1,8 +1,7 @@
 /** Kubeconfigs whose login is a program, as those of EKS, GKE and AKS. Real little programs, the real program, a real HTTPS server. */
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { execLogin } from '../../src/clients/kubernetes/exec-login.ts';
 import { readKubeconfig } from '../../src/clients/kubernetes/kubeconfig.ts';
 import { readOneDocument } from '../../src/config/runnergroup/documents.ts';
@@ -124,14 +123,16 @@ describe('a login', () => {
   });
 
   it('is asked for again when it has expired, and by two at a time once', async () => {
-    const untilMs = Date.now() + 1_500;
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const untilMs = Date.now() + 3_600_000;
     const file = printing(credential({ token: 't', expirationTimestamp: new Date(untilMs).toISOString() }));
     const kubeconfig = kubeconfigFor(config, user(file));
 
     const [first] = await Promise.all([read(kubeconfig), read(kubeconfig)]);
     await first.token?.();
     const before = startsOf(file).length;
-    await sleep(untilMs - Date.now() + 1);
+    vi.setSystemTime(untilMs + 1);
     expect(await first.token?.()).toBe('t');
 
     expect([before, startsOf(file).length]).toEqual([1, 2]);

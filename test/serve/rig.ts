@@ -22,6 +22,7 @@ import {
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 import { type ServeChoice, serveOptions } from '../support/serve-options.ts';
 import { startAcme } from '../support/start-acme.ts';
+import { startTicks } from '../support/ticks.ts';
 import { SECRET } from './deliveries.ts';
 import { type FakeCluster, type KubeObject, startFakeCluster } from './fake-cluster.ts';
 
@@ -172,12 +173,16 @@ export async function startRig(spec = '', gitea: SimulatorOptions = {}, tracking
   };
 }
 
-/** Waits until it is true. @throws after a minute. A busy machine is no fault. */
-export async function until(what: string, check: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + 60_000;
-  while (!(await check())) {
-    if (Date.now() > end) throw new Error(`not within 60 s: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
+/** Waits until it is true. @param seconds of this process: a busy machine is no fault. @throws after them */
+export async function until(what: string, check: () => boolean | Promise<boolean>, seconds = 60): Promise<void> {
+  const ticks = startTicks();
+  try {
+    while (!(await check())) {
+      if (ticks.seconds() > seconds) throw new Error(`not within ${seconds} s: ${what}`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  } finally {
+    ticks.end();
   }
 }
 

@@ -11,10 +11,10 @@ export function request(url: string, more: Partial<HttpRequest> = {}): HttpReque
   return { what: 'read it', method: 'GET', url: new URL(url), authorization: () => 'token s3cret', ...more };
 }
 
-/** Sends one request with a client of its own. */
+/** Sends one request with a client of its own. Its time is that of `options.clock`. */
 export async function send(asked: HttpRequest, options: Partial<HttpOptions> = {}, ms = 20_000) {
   const client = new HttpClient({ env: {}, ...options });
-  const deadline = new Deadline(ms);
+  const deadline = new Deadline(ms, options.clock);
   try {
     return await client.send(asked, deadline);
   } finally {
