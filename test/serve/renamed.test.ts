@@ -26,7 +26,7 @@ it('goes on with the runners that were starting and busy, wakes Argo CD for noth
   await until('another Job', () => namesIn(rig).length === 2);
   await until('the pin', () => JSON.stringify(rig.cluster.all('jobs')).includes('Prune=false'));
   const [before, syncs] = [namesIn(rig), rig.syncs()];
-  expect(rig.conditions()['Ready']).toBe('True Serving');
+  await until('content', () => rig.conditions()['Ready'] === 'True Serving');
 
   gitea.renameOwner('acme', 'acme-inc');
   await until('the condition', () => rig.conditions()['Ready'] === 'True RenamedInGitea');
