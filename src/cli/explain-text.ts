@@ -2,6 +2,7 @@
 
 import { adviceFor, leftoverText, runnerAdvice, troubleText, verdictText } from '../observe/explain/causes.ts';
 import { type ExplainedGroup, type Explanation, emittedRunners, isNotCovered } from '../observe/explain/explanation.ts';
+import { labelsText } from '../observe/explain/held-back.ts';
 import type { JobState } from '../observe/explain/job-state.ts';
 import { runnerCounts, runnersIn } from '../observe/explain/runner-counts.ts';
 import type { Style } from '../shared/io.ts';
@@ -53,7 +54,7 @@ export function jobTable(explanation: Explanation, options: ExplainOptions): str
   const rows = jobs.map((decision) => [
     String(decision.job.id),
     options.isOfRun ? decision.job.name : `${decision.job.repository} ${decision.job.name}`,
-    decision.job.labels.join(',') || '<none>',
+    labelsText(decision.job.labels, ',') || '<none>',
     duration(nowMs - decision.job.createdAtMs),
     ...(options.wide ? [decision.state, decision.job.url] : []),
     verdictText(decision, nowMs, emitted),

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { explainText } from '../../src/cli/explain-text.ts';
+import { runnerGroupFromObject } from '../../src/config/runnergroup/from-object.ts';
+import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
 import { explanationOf } from '../../src/observe/explain/explanation.ts';
 import { duration } from '../../src/shared/printable.ts';
+import { groupYaml } from '../support/run-cli.ts';
 import { runnerGroup } from '../support/runner-group.ts';
 import { evidenceOfScene, group, job, live, NOW, named, planScene, type Scene } from '../support/scenario.ts';
 
@@ -12,6 +16,14 @@ function explanationIn(scene: Scene) {
     runnerGroup({ name, namespace, suspend, labels: labels.map((label) => ({ name: label, text: label })) }),
   );
   return explanationOf(groups, planScene(scene), NOW, { groups: planned, evidence: evidenceOfScene(scene) });
+}
+
+const EXPRESSION = `\${{ inputs.os }}`;
+
+/** As `validate` reads it. */
+function runnerGroupOf(label: string): { readonly group?: RunnerGroup; readonly problem?: string } {
+  const spec = parse(groupYaml('https://gitea.example.com')).spec;
+  return runnerGroupFromObject({ namespace: 'runners', name: 'ci', spec: { ...spec, labels: [label] } });
 }
 
 describe('explain', () => {
@@ -58,6 +70,92 @@ describe('explain', () => {
 
       expect(text).toContain(`${verdict}\n`);
       expect(text).toContain(advice);
+    });
+
+    const listed = 'Gitea makes the one name Array of a list from fromJSON. Write the list in runs-on, or one name';
+    const empty = 'one name is empty: an expression without a value. Gitea knows no outputs of other jobs there';
+    // What Gitea 1.27.3 makes of expressions, lists and slips (modules/actions/jobparser).
+    it.each<[readonly string[], string, string]>([
+      [[''], '""', empty],
+      [['gpu', '', 'linux'], 'gpu,"",linux', empty],
+      [['Array'], 'Array', listed],
+      [['Object'], 'Object', listed.replace('Array', 'Object')],
+      [[EXPRESSION], `"${EXPRESSION}"`, `Gitea has not evaluated "${EXPRESSION}"`],
+      [['["self-hosted","linux"]'], JSON.stringify('["self-hosted","linux"]'), 'must not contain spaces, commas'],
+      [
+        ['self-hosted, linux'],
+        '"self-hosted, linux"',
+        '"self-hosted, linux" is no label that a group can have: it must not contain spaces, commas',
+      ],
+      [
+        ['org/larger runners'],
+        '"org/larger runners"',
+        '"org/larger runners" is no label that a group can have: it must not contain spaces',
+      ],
+      [['-runner'], '-runner', '-runner is no label that a group can have: it must not start with "-"'],
+      [['mainframe '], '"mainframe "', '"mainframe " begins or ends with a blank'],
+      [['mac$1'], 'mac$1', 'mac$1 is no label that a group can have'],
+      [['x'.repeat(600)], 'xxx', 'x is no label that a group can have'],
+      [
+        ['ubuntu-latest:docker://node:20'],
+        'ubuntu-latest:docker://node:20',
+        'it holds names only, such as ubuntu-latest',
+      ],
+      [['docker://node:20'], 'docker://node:20', 'it holds names only, such as docker'],
+    ])('about %j, which is no name that a group should have: it is to be corrected', (labels, shown, advice) => {
+      const text = explainText(explanationIn({ groups: [ci], jobs: [job(1, { labels })] }), {
+        colour: false,
+        whole: true,
+      });
+
+      expect(text).toContain(shown);
+      expect(text).not.toMatch(/<none>|\badd\b|did you mean/);
+      expect(text).toContain(`Next: correct runs-on in the workflow: `);
+      expect(text.split('Next: ')[1]).toContain(advice);
+    });
+
+    it.each([
+      [
+        ' ubuntu-latest',
+        'runs-on " ubuntu-latest": did you mean ubuntu-latest (runners/ci)? Correct it in the workflow\n',
+      ],
+      ['ubuntu-24.04-arm', 'ubuntu-24.04-arm asks for other machines'],
+      ['ubuntu-s390x', 'ubuntu-s390x asks for other machines'],
+    ])('about %j: what can be done', (label, advice) => {
+      const known = group({ labels: ['ubuntu-latest', 'ubuntu-24.04'] });
+      const text = explainText(explanationIn({ groups: [known], jobs: [job(1, { labels: [label] })] }), {
+        colour: false,
+      });
+
+      expect(text.split('Next: ')[1]).toContain(advice);
+    });
+
+    it('is only what validate takes', () => {
+      const written = [
+        'linx',
+        'a b',
+        'x,y',
+        '*',
+        'größe',
+        'a:b',
+        'a:host',
+        '',
+        'ok-1',
+        '-x',
+        ' y',
+        'Array',
+        '\u200b',
+        '`id`',
+      ];
+      for (const label of written) {
+        const text = explainText(explanationIn({ jobs: [job(1, { labels: [label] })] }), { colour: false });
+        const isOffered = /\badd (?!"?\$)/.test(text.split('Next: ')[1] ?? '');
+
+        const { group: read, problem = '' } = runnerGroupOf(label);
+        expect([label, isOffered, read?.labels.map(({ name }) => name) ?? problem]).toEqual(
+          isOffered ? [label, true, [label]] : [label, false, expect.anything()],
+        );
+      }
     });
 
     it('names no group that cannot have the job', () => {

@@ -13,8 +13,8 @@ const MOST_LABELS = 200;
 const MOST_OF_JOB = 4_096;
 const MOST_OF_RUNNER = 16_384;
 /** No runner of ours and no label of a group has a space in its name. */
-const TOO_LONG = '(too long)';
-const TOO_MANY = '(too many)';
+export const TOO_LONG = '(too long)';
+export const TOO_MANY = '(too many)';
 
 /** What all looks of a process may keep. `serve` has a heap of 358 MiB (install/), keeps each look until the next one is read, and plans. */
 const BYTES_OF_ALL = 48 * 1024 * 1024;

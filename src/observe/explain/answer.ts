@@ -14,7 +14,7 @@ import {
   groupOfJob,
   isNotCovered,
 } from './explanation.ts';
-import { blockedAdvice } from './held-back.ts';
+import { blockedAdvice, labelsText } from './held-back.ts';
 import { JOB_STATES, type JobState } from './job-state.ts';
 import { runnersIn } from './runner-counts.ts';
 
@@ -120,7 +120,7 @@ function sinceText({ createdAtMs, startedAtMs, status }: Job, nowMs: number): st
 }
 
 function jobEvidence({ job, runHas = [], estimate }: ExplainedJob, run: Run | undefined): string {
-  const labels = job.labels.length === 0 ? 'no runs-on' : `runs-on ${job.labels.join(', ')}`;
+  const labels = job.labels.length === 0 ? 'no runs-on' : `runs-on ${labelsText(job.labels)}`;
   const attempt = job.attempt > 1 ? `, attempt ${job.attempt}` : '';
   const needs = "Gitea's API does not tell which of them it needs; the graph on the page of the run does";
   const event = run ? `its run was started by ${run.event}; ` : '';

@@ -1,5 +1,8 @@
 /** Why a job is held back: its labels are in no group, or Gitea blocks it. Pure. */
+
+import { TOO_LONG, TOO_MANY } from '../../clients/gitea/bounds.ts';
 import { describeScope } from '../../clients/gitea/endpoints.ts';
+import { runnerLabel } from '../../config/runnergroup/field-kinds.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { LONGEST_MISTYPED, nearestName } from '../../config/runnergroup/words.ts';
 import type { GroupKey, JobDecision, Plan } from '../../planner/decisions.ts';
@@ -12,7 +15,8 @@ import { hasJobsOf } from '../../shared/scope.ts';
 const MACHINES = [
   [/^(windows|win\d)/i, 'Windows'],
   [/^(macos|osx|darwin)/i, 'macOS'],
-  [/(^|[-_.])(arm64|aarch64)([-_.]|$)/i, 'arm64'],
+  [/(^|[-_.])(arm64|aarch64|arm)([-_.]|$)/i, 'arm64'],
+  [/(^|[-_.])(s390x|ppc64le|riscv64)([-_.]|$)/i, 'other'],
   [/(^|[-_.])(gpu|cuda)([-_.]|$)/i, 'GPU'],
 ] as const;
 
@@ -57,8 +61,8 @@ export function hintsFor(groups: readonly RunnerGroup[], most = MOST_STEPS): (de
     const known = [...namesOf(group)];
     const letters = known.reduce((sum, { length }) => sum + length, 0);
     return memo((written: string) => {
-      const isLong = written.length > LONGEST_MISTYPED || !take(written.length * letters);
-      const meant = isLong ? undefined : nearestName(written, known);
+      const isNone = written === '' || written.length > LONGEST_MISTYPED || !take(written.length * letters);
+      const meant = isNone ? undefined : nearestName(written, known);
       // A job for other machines is no misspelt one.
       return meant !== undefined && machineOf(written) === machineOf(meant) ? meant : undefined;
     });
@@ -109,6 +113,33 @@ function keyOf({ namespace, name }: RunnerGroup): GroupKey {
   return { namespace, name };
 }
 
+/** Labels as people see them: in quotes, if a blank or nothing at all could be overlooked. */
+export function labelsText(labels: readonly string[], between = ', '): string {
+  return labels.map((label) => (/^[^\s"',]+$/.test(label) ? label : JSON.stringify(label))).join(between);
+}
+
+/** Why no group should have this name of `runs-on`. Undefined: one may have it. */
+function faultOf(label: string, isWhole: boolean): string | undefined {
+  const written = labelsText([label]);
+  if (label === '')
+    return 'one name is empty: an expression without a value. Gitea knows no outputs of other jobs there';
+  if (label.includes('${{')) return `Gitea has not evaluated ${written}`;
+  // What fromJSON answers, in Go's words (modules/actions/jobparser of 1.27.3).
+  if (label === 'Array' || label === 'Object')
+    return `Gitea makes the one name ${label} of a list from fromJSON. Write the list in runs-on, or one name`;
+  if (label !== label.trim()) return `${written} begins or ends with a blank`;
+  if (label === TOO_MANY || label === TOO_LONG) return 'it has more names, or longer ones, than a group can have';
+  const [problem] = runnerLabel.safeParse(label).error?.issues ?? [];
+  if (problem) return `${written} is no label that a group can have${isWhole ? `: it ${problem.message}` : ''}`;
+  const [name = ''] = label.split(':');
+  return name === label ? undefined : `it holds names only, such as ${name}, and no image or schema`;
+}
+
+/** Of the first of such names. @param isWhole with the rule of the schema, which is long */
+function faultIn({ job: { labels } }: UncoveredJob, isWhole = false): string | undefined {
+  return labels.map((label) => faultOf(label, isWhole)).find((fault) => fault !== undefined);
+}
+
 /** An uncovered job, with the labels that its nearest group lacks. */
 interface UncoveredJob extends Uncovered {
   readonly job: Job;
@@ -116,12 +147,14 @@ interface UncoveredJob extends Uncovered {
   readonly nearest?: GroupKey;
 }
 
-export function notCoveredText({ job, elsewhere, didYouMean, missing, nearest }: UncoveredJob): string {
-  if (elsewhere) return `labels not covered: ${job.labels.join(', ')} (${elsewhereText(elsewhere, job.repository)})`;
+export function notCoveredText(uncovered: UncoveredJob): string {
+  const { job, elsewhere, didYouMean, missing = [], nearest } = uncovered;
+  if (elsewhere) return `labels not covered: ${labelsText(job.labels)} (${elsewhereText(elsewhere, job.repository)})`;
   if (didYouMean?.labels.length === 0)
     return `RunnerGroup ${keyText(didYouMean.group)} has its labels, and cannot be planned now`;
   if (didYouMean) return `labels not covered: ${writtenText(didYouMean)} (did you mean ${meantText(didYouMean)}?)`;
-  return `labels not covered: ${missing?.join(', ') ?? ''}${nearest ? ` (nearest group: ${keyText(nearest)})` : ''}`;
+  const why = faultIn(uncovered) ?? (nearest && `nearest group: ${keyText(nearest)}`);
+  return `labels not covered: ${labelsText(missing)}${why === undefined ? '' : ` (${why})`}`;
 }
 
 function elsewhereText(elsewhere: LabelsElsewhere, repository: string): string {
@@ -134,12 +167,18 @@ function elsewhereText(elsewhere: LabelsElsewhere, repository: string): string {
   return `${keyText(group)} has them, but ${where}`;
 }
 
-export function notCoveredAdvice({ job, elsewhere, didYouMean, missing = [] }: UncoveredJob): string {
+export function notCoveredAdvice(uncovered: UncoveredJob): string {
+  const { job, elsewhere, didYouMean, missing = [] } = uncovered;
   if (elsewhere?.is === 'other-scope')
     return `widen the scope of ${keyText(elsewhere.group)}, or add a RunnerGroup with these labels whose scope has ${job.repository}`;
   if (elsewhere)
     return 'one runner must have all labels of runs-on: add the others to spec.labels of one group, or ask for fewer in the workflow';
   if (didYouMean?.labels.length === 0) return `mend RunnerGroup ${keyText(didYouMean.group)}: the warning says how`;
+  const meant =
+    didYouMean &&
+    `runs-on ${writtenText(didYouMean)}: did you mean ${meantText(didYouMean)}? Correct it in the workflow`;
+  const fault = faultIn(uncovered, true);
+  if (fault !== undefined) return meant ?? `correct runs-on in the workflow: ${fault}`;
   const other = missing.find((label) => machineOf(label) !== undefined);
   // Not to be added to a group of Linux machines: its runners would take the job, and could not run it.
   const machine = other && machineOf(other);
@@ -148,13 +187,12 @@ export function notCoveredAdvice({ job, elsewhere, didYouMean, missing = [] }: U
   if (machine !== undefined)
     return `${other} asks for other machines: write a RunnerGroup for it, with spec.image and spec.podTemplate.spec.nodeSelector, or correct its runs-on`;
   const otherwise = 'to spec.labels of a group whose scope has the job';
-  if (didYouMean === undefined) return `add ${missing.join(', ')} ${otherwise}, or correct its runs-on`;
-  const written = writtenText(didYouMean);
-  return `runs-on ${written}: did you mean ${meantText(didYouMean)}? Correct it in the workflow, or add ${written} ${otherwise}`;
+  if (!didYouMean) return `add ${labelsText(missing)} ${otherwise}, or correct its runs-on`;
+  return `${meant}, or add ${writtenText(didYouMean)} ${otherwise}`;
 }
 
 function writtenText({ labels }: LabelHint): string {
-  return labels.map(({ written }) => written).join(', ');
+  return labelsText(labels.map(({ written }) => written));
 }
 
 /** `ubuntu-latest (runners/ci)` */

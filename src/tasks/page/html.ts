@@ -1,5 +1,6 @@
 /** The page as HTML, from the data of view.ts. `html` escapes all that is put into it. It needs no JavaScript. */
 import { html } from 'hono/html';
+import { labelsText } from '../../observe/explain/held-back.ts';
 import { JOB_STATES, type JobState } from '../../observe/explain/job-state.ts';
 import { count, duration, printable } from '../../shared/printable.ts';
 import { SCRIPT_PATH, STYLE_PATH } from './assets.ts';
@@ -121,7 +122,7 @@ function jobFacts({ createdAt, endedAt, group, runner, runsOn, startedAt }: JobR
   const since = endedAt === undefined ? (startedAt === undefined ? 'Created' : 'Runs since') : 'Ended';
   const at = endedAt ?? startedAt ?? createdAt;
   const ago = html`<time datetime="${at}">${ageAt(now, at)} ago</time>`;
-  const labels = runsOn.join(', ') || 'no labels';
+  const labels = labelsText(runsOn) || 'no labels';
   return facts(Object.entries({ [since]: ago, 'Runs on': labels, Group: group, Runner: runner }));
 }
 
