@@ -51,7 +51,7 @@ try {
     ),
   );
 } finally {
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 if (isToList) list();
 else report();

@@ -1,6 +1,6 @@
 // Finds all mutants of a source file and writes all of them into it at once, each behind a switch of its own that is thrown while tests run.
 import { parseAst } from 'vitest/node';
-import { changesOf } from './operators.mjs';
+import { changesOf, neighbours, secondFirst } from './operators.mjs';
 
 /**
  * @typedef {import('./operators.mjs').Node} Node
@@ -10,11 +10,13 @@ import { changesOf } from './operators.mjs';
  * @property {boolean} atLoad true outside of all functions: the value is worked out when the module is loaded
  * @property {Node} node
  * @property {string} text what stands instead of the node
+ * @property {Node} [before] the statement before which this one runs instead of after it
  */
 
 const FUNCTIONS = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'];
 const TYPE_WRAPPERS = ['TSAsExpression', 'TSSatisfiesExpression', 'TSNonNullExpression'];
 const SHOWN = 90;
+const STATEMENT = /Statement$/;
 
 /** Child nodes that hold values, in the order of the source. @type {(node: Node) => Node[]} */
 function childrenOf(node) {
@@ -39,11 +41,24 @@ function nameOf(node, parent) {
   return undefined;
 }
 
+/** Files whose statements and sources change places, too. Most such mutants of other files have not been judged. */
+const SWAPPED = /^src\/planner\/(?:allot|back-off|idle|judge|limits|traces)\.ts$/;
+
+/** The second of two sources is first, or of two statements. @type {(node: Node, around: import('./operators.mjs').Around, place: { isSwapped: boolean, isLink: boolean }) => object[]} */
+function swapsOf(node, around, { isSwapped, isLink }) {
+  if (!isSwapped) return [];
+  const moved = neighbours(node).map(([before, of]) => {
+    return { operator: 'before its neighbour', text: around.text(of), before, of };
+  });
+  return isLink ? moved : [...secondFirst(node, around), ...moved];
+}
+
 /** All mutants of a file, in the order of its source. @type {(file: string, source: string) => Mutant[]} */
 export function mutantsOf(file, source) {
   const text = (node) => source.slice(node.start, node.end);
   const counts = new Map();
   const found = [];
+  const isSwapped = SWAPPED.test(file);
   const walk = (node, parent, place) => {
     const name = nameOf(node, parent);
     const within = {
@@ -54,20 +69,22 @@ export function mutantsOf(file, source) {
     };
     // A link of `a?.b.c()` cannot stand in parentheses of its own: the chain would no longer end early.
     const isLink = place.isChain && (node.type === 'MemberExpression' || node.type === 'CallExpression');
-    const changes = isLink ? [] : changesOf(node, { text, parent });
-    for (const change of changes) {
+    const own = isLink ? [] : changesOf(node, { text, parent });
+    const swaps = swapsOf(node, { text, parent }, { isSwapped, isLink });
+    for (const { of = node, ...change } of [...own, ...swaps]) {
       const key = `${file} · ${within.name} · ${change.operator}`;
       const nth = (counts.get(key) ?? 0) + 1;
       counts.set(key, nth);
-      const line = source.slice(0, node.start).split('\n').length;
-      const shown = text(node).replace(/\s+/g, ' ');
+      const line = source.slice(0, of.start).split('\n').length;
+      const shown = text(of).replace(/\s+/g, ' ');
       const short = shown.length > SHOWN ? `${shown.slice(0, SHOWN - 1)}…` : shown;
       found.push({
         address: `${key} · ${nth}`,
         line: `line ${line}: ${short}`,
         atLoad: within.atLoad,
-        node,
+        node: of,
         text: change.text,
+        before: change.before,
       });
     }
     const links = isLink || node.type === 'ChainExpression';
@@ -104,12 +121,24 @@ function constantAround(body, node) {
  */
 export function instrument(file, source, firstId) {
   const at = new Map();
+  /** Statements that run earlier, by the one that they pass, and the numbers of their mutants by themselves. */
+  const moved = new Map();
+  const passed = new Map();
   const mutants = mutantsOf(file, source);
-  for (const [i, { node, text }] of mutants.entries()) {
+  for (const [i, { node, text, before }] of mutants.entries()) {
     const key = `${node.start} ${node.end} ${node.type}`;
-    at.set(key, [...(at.get(key) ?? []), { id: firstId + i, text }]);
+    if (before) {
+      passed.set(before.start, `if (__mutant(${firstId + i})) {${text}}\n`);
+      moved.set(node.start, firstId + i);
+    } else at.set(key, [...(at.get(key) ?? []), { id: firstId + i, text }]);
   }
   const write = (node) => {
+    if (!STATEMENT.test(node.type)) return writeBare(node);
+    const id = moved.get(node.start);
+    const out = writeBare(node);
+    return `${passed.get(node.start) ?? ''}${id === undefined ? out : `if (!__mutant(${id})) {${out}}`}`;
+  };
+  const writeBare = (node) => {
     let out = '';
     let end = node.start;
     for (const child of childrenOf(node)) {

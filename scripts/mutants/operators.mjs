@@ -56,6 +56,33 @@ function literal({ value }) {
   return [{ operator: `${value} is ${other}`, text: String(other) }];
 }
 
+const CONSTANT = ['ArrayExpression', 'Literal', 'NewExpression', 'ObjectExpression', 'UnaryExpression'];
+
+/** The second of two sources first: of two values, two keys to sort by, or two lists or objects that are joined. @type {(node: Node, around: Around) => Change[]} */
+export function secondFirst(node, { text }) {
+  const { type, operator, left, right } = node;
+  const isKey = (side) => bare(side).type === 'BinaryExpression' && bare(side).operator === '-';
+  // To write a constant first is to write it alone.
+  if (operator === '??' && CONSTANT.includes(bare(right).type)) return [];
+  if (type === 'LogicalExpression' && (operator === '??' || (operator === '||' && (isKey(left) || isKey(right)))))
+    return [{ operator: `${operator} right first`, text: `(${text(right)}) ${operator} (${text(left)})` }];
+  const parts = node.elements ?? node.properties ?? [];
+  if (parts.length < 2 || !parts.every((part) => part?.type === 'SpreadElement')) return [];
+  const [first, second, ...rest] = parts.map(text);
+  const [open, close] = type === 'ArrayExpression' ? '[]' : '{}';
+  return [{ operator: 'second spread first', text: `${open}${[second, first, ...rest].join(', ')}${close}` }];
+}
+
+const MOVABLE = ['ExpressionStatement', 'IfStatement', 'ForOfStatement'];
+
+/** Neighbours in a block that can change places: neither declares a name or is the end, and one is more than a plain step. @type {(node: Node) => [Node, Node][]} */
+export function neighbours({ type, body }) {
+  if (type !== 'BlockStatement') return [];
+  const pairs = body.slice(1).map((second, i) => [body[i], second]);
+  const isPlain = ({ type }) => type === 'ExpressionStatement';
+  return pairs.filter((pair) => pair.every((each) => MOVABLE.includes(each.type)) && !pair.every(isPlain));
+}
+
 /** @type {Readonly<Record<string, (node: Node, around: Around) => Change[]>>} */
 const BY_TYPE = {
   BinaryExpression: binary,

@@ -27,7 +27,7 @@ export default defineConfig({
     maxWorkers: 1,
     fileParallelism: false,
     isolate: false,
-    testTimeout: 30_000,
+    testTimeout: 110_000,
     setupFiles: ['test/fixed-seed.ts'],
     sequence: {
       sequencer: class {

@@ -49,12 +49,15 @@ export function judgedIn(kind: Kind): readonly PolicyName[] {
   return SIGHTED.includes(kind) ? ['ours, live Jobs'] : OURS;
 }
 
-/** The bars that are missed, in words. */
-export function missedBars(kind: Kind, policy: PolicyName, figures: Figures): readonly string[] {
+/**
+ * The bars that are missed, in words. A bar of 0 is a law: one case breaks it.
+ * @param least what chance leaves of the figures (`interval.ts`): bars of cost are missed by more than chance
+ */
+export function missedBars(kind: Kind, policy: PolicyName, figures: Figures, least = figures): readonly string[] {
   const bars = { ...ALWAYS, ...BARS[kind][policy] };
   return (Object.keys(bars) as (keyof Figures)[]).flatMap((name) => {
     const most = bars[name];
-    if (most === undefined || figures[name] <= most) return [];
+    if (most === undefined || (most === 0 ? figures : least)[name] <= most) return [];
     return `${policy}, ${kind} histories: ${name} is ${figures[name].toFixed(3)}, at most ${most} is promised`;
   });
 }

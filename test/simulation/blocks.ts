@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
 
-const BLOCK = 20;
+/** Histories of a block. */
+export const BLOCK = 20;
 
 /** Seeds from `first` to `last`. */
 export interface Block {

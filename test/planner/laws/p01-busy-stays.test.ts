@@ -96,6 +96,14 @@ describe('P1 a busy runner whose Job was re-created', () => {
     expect(verdictOfNext(live(named(two, 9), 'complete'))).toBe(fits);
   });
 
+  it('and one, with the CI job that it runs, when the first one has ended', () => {
+    const jobs = [done(3, name, { startedAtMs: NOW - 90_000 }), busy, job(2)];
+    const planned = planScene({ groups: [two], jobs, liveJobs: [recreated('running')] });
+
+    expect(planned.verdicts[2]).toBe(fits);
+    expect(planned.runners[0]).toMatchObject({ because: 'busy', job: { id: 1 } });
+  });
+
   it('but only when the Jobs were listed after the CI job had begun: clocks are 2 s apart', () => {
     expect(verdictOfNext(recreated('starting'), NOW - 58_000)).toBe(fits);
     expect(verdictOfNext(recreated('starting'), NOW - 57_999)).toBe('cap');
@@ -132,6 +140,14 @@ describe('P1 a busy runner whose Job was re-created', () => {
     const { startedAtMs: _ms, ...unknown } = running(1, name);
 
     expect(planScene({ groups: [two], jobs: [unknown, ...jobs], ...seen }).because).toEqual([because]);
+  });
+
+  it('is over when its Job has ended, although Gitea still shows its row busy', () => {
+    const ended = live(name, 'complete', { pinned: true });
+
+    expect(planScene({ groups: [two], runners: [row(name, { busy: true })], liveJobs: [ended] }).because).toEqual([
+      'used-up',
+    ]);
   });
 
   it('takes a place for each job that runs under its name', () => {

@@ -158,6 +158,17 @@ describe('P14 a pod that cannot start', () => {
   });
 });
 
+describe('P14 a job with two runners, of which one cannot start', () => {
+  it('waits for the other one, while others wait for its place', () => {
+    const liveJobs = [stuck(named(one, 1), 20), live(named(one, 1, 1), 'starting')];
+
+    expect(planScene({ groups: [one], jobs: [old(1), old(2)], liveJobs }).verdicts).toEqual({
+      1: `own-runner ${named(one, 1, 1)}`,
+      2: 'cap',
+    });
+  });
+});
+
 describe('P14 a group whose runners fail before they start', () => {
   const refused = (id: number, secondsAgo: number, over: Partial<LiveJob> = {}): LiveJob =>
     live(named(ci, id), 'failed', {
@@ -185,6 +196,26 @@ describe('P14 a group whose runners fail before they start', () => {
     expect(first).toMatchObject({ verdict: 'served' });
     for (const each of others) expect(each).toMatchObject({ because: 'backing-off', untilMs: NOW + 10_000 });
     expect(newOnes([...three(20), live(named(ci, 4), 'starting')])).toBe(0);
+  });
+
+  it('asks for the outcome of the one that comes when the back-off is over', () => {
+    const liveJobs = [...three(19), live(named(ci, 4), 'starting')];
+    const [, second] = planScene({ jobs: [old(4), old(5)], liveJobs }).jobs;
+
+    expect(second).toMatchObject({ because: 'backing-off', untilMs: NOW + 1_000 });
+  });
+
+  it('tries the next job when the first one backs off by itself', () => {
+    const own = [100, 40, 30, 25].map((secondsAgo, ordinal) => refused(1, secondsAgo, { name: named(ci, 1, ordinal) }));
+    const good = live(named(ci, 9), 'running', {
+      createdAtMs: NOW - 60_000,
+      runningSinceMs: NOW - 50_000,
+      pinned: true,
+    });
+    const working = running(9, named(ci, 9), { startedAtMs: NOW - 49_000 });
+    const told = planScene({ jobs: [...jobs.slice(0, 3), working], liveJobs: [...own, good] }).verdicts;
+
+    expect(told).toMatchObject({ 1: 'backing-off', 2: `new-runner ${named(ci, 2)}`, 3: 'backing-off' });
   });
 
   it('is as before once a runner has come up since, in the very second of the failures, or has run a CI job since', () => {

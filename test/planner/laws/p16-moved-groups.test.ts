@@ -29,6 +29,8 @@ describe('P16 a runner of the place where its group was before', () => {
   const fromHere = { ...atWork, giteaUrl: ORIGIN };
   test.each<[string, Partial<LiveJob>, LiveJob['state'], typeof ci]>([
     ['another Gitea', atWork, 'running', ci],
+    ['another Gitea, when its Job says no repository', { pinned: true, giteaUrl: OLD }, 'running', ci],
+    ['another Gitea, when the group serves all of it', atWork, 'running', group()],
     ['another Gitea, in a state that nobody knows', atWork, 'unknown', ci],
     ['another organization', fromHere, 'running', group({ covers: 'other' })],
     ['one repository of it', fromHere, 'running', group({ covers: 'acme/api', scope: 'repo' })],

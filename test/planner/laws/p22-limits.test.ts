@@ -163,6 +163,13 @@ describe('P22 a runner takes places under the cap and under each limit, and none
       expect(served(groups, [job(1, arm), job(2)], liveJobs)).toEqual([2]);
     });
 
+    it('starts none for the place of one that will go, either', () => {
+      const [old, young] = [light({ createdAtMs: NOW - 9_000 }), rival({ createdAtMs: NOW - 1_000 }, 'y')];
+
+      expect(served([one], [job(1)], [old, young])).toEqual([]);
+      expect(served([one], [job(1)], [old])).toEqual([1]);
+    });
+
     it('opens no place for a new runner by an older runner of a group without the limit', () => {
       const web = group({ name: 'web', covers: 'acme/web', scope: 'repo', look: 'web', maxActiveRunners: 1 });
       const look = { jobs: [job(1), job(2)], runners: [] };
@@ -227,6 +234,11 @@ describe('P22 a runner takes places under the cap and under each limit, and none
         ['for a scope of the same owner: one of its repositories is one', { scope: 'Acme/web' }, []],
         ['for a scope of the same owner, or else a CI job of that one', { scope: '', repository: 'evil/acme' }, [1]],
         ['for a scope of the same owner, or else a CI job of that one', { scope: '', repository: 'acme/web' }, []],
+        [
+          'for a scope of the same owner, whatever CI job it was printed for',
+          { scope: 'evil', repository: 'acme/web' },
+          [1],
+        ],
         ['for such a scope, unless it is of this Application', { application: 'mine', giteaUrl: 'https://other' }, []],
       ])('%s', (_, over, ids) => {
         const { scope, ...rest } = working(over);
