@@ -29,12 +29,14 @@ export function answer(ask: Ask): Answer {
     case 'settings':
       return settings(ask, below);
     case 'user':
+      if (below[0] === 'orgs') return ownOrgs(ask);
       return below.length === 0 ? currentUser(ask) : actions(ask, below, userLevel);
     case 'users':
       return below[1] === 'orgs' ? orgPermissions(ask, below) : userRepos(ask, below);
     case 'admin':
       return actions(ask, below, adminLevel);
     case 'orgs':
+      if (below.length === 1) return oneOrg(ask, below[0] ?? '');
       return actions(ask, below.slice(1), () => orgLevel(ask, below[0] ?? ''));
     case 'repos':
       if (below.length === 2) return oneRepo(ask, below.join('/'));
@@ -111,6 +113,22 @@ function orgPermissions({ state, doer, method }: Ask, [user = '', , name = '', p
   const can_read = is_owner || org.members.includes(user);
   const rights = { can_read, can_write: is_owner, is_admin: is_owner, is_owner, can_create_repository: is_owner };
   return { status: 200, body: rights };
+}
+
+/** routers/api/v1/org/org.go, ListMyOrgs. */
+function ownOrgs({ state, doer, method }: Ask): Answer {
+  requireScope(doer, 'user', method);
+  requireScope(doer, 'organization', method);
+  const { name } = requireUser(doer);
+  const own = [...state.orgs].filter(([, { members, owners }]) => owners.includes(name) || members.includes(name));
+  return { status: 200, body: own.map(([org]) => ({ name: org })) };
+}
+
+/** routers/api/v1/org/org.go, Get. All organizations are public here. */
+function oneOrg({ state, doer, method }: Ask, name: string): Answer {
+  requireScope(doer, 'organization', method);
+  if (!state.orgs.has(name)) throw notFound(state);
+  return { status: 200, body: { name } };
 }
 
 function oneRepo({ state, setup, doer, method }: Ask, fullName: string): Answer {

@@ -62,6 +62,8 @@ export interface ObserveOptions extends Pick<HttpOptions, 'ca' | 'clock' | 'cloc
   readonly bytes?: number;
   /** `GiteaAccess.careful`. */
   readonly careful?: boolean | 'once';
+  /** `HttpRequest.queue` of all its requests. Default: the target's key. */
+  readonly queue?: string;
   /** Kept by a process that looks again and again, so that it asks each version once. Default: a new one. */
   readonly versions?: VersionCache;
   /** Kept by the same, so that its connections stay open; `ca`, `env`, `onRequest` and `clocks` are then of no effect. Default: a new one. */
@@ -92,7 +94,7 @@ export async function observeEach(
   // `clock` judges what Gitea tells. What servers tell of their clocks is compared with this machine's.
   const { clock, ...sending } = options;
   const http = options.http ?? giteaClient(sending);
-  const { careful = false, versions = new Map() } = options;
+  const { careful = false, queue, versions = new Map() } = options;
   const shares = shareOutBytes(targets);
   const lookAtOne = async (target: GiteaTarget): Promise<Look> => {
     const { key, url, token, scope, labels, hasPool = false, readsEnds = false } = target;
@@ -100,7 +102,7 @@ export async function observeEach(
     const { origin } = new URL(url);
     const furtherPages = targets.every((other) => other === target || new URL(other.url).origin !== origin);
     const shelf = new Shelf(options.bytes ?? shares(target), labels);
-    const access = { http, url, token, deadline, versions, careful, queue: key, shelf, now: clock?.now };
+    const access = { http, url, token, deadline, versions, careful, queue: queue ?? key, shelf, now: clock?.now };
     const api = new GiteaApi(access);
     const look = await lookAt(api, scope, { ...options, furtherPages, hasPool, readsEnds });
     const renamedTo = api.renamedTo(scope);

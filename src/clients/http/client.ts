@@ -252,7 +252,7 @@ export class HttpClient {
   }
 }
 
-function outOfTime(request: HttpRequest, { ms }: Deadline): Failure {
+export function outOfTime(request: HttpRequest, { ms }: Deadline): Failure {
   return tooLate(request, `not done within the time limit of ${ms / 1000} s`);
 }
 

@@ -7,10 +7,10 @@
  */
 import type { GiteaAccess, VersionCache } from '../../clients/gitea/api.ts';
 import { type GiteaTarget, giteaClient } from '../../clients/gitea/observe.ts';
-import type { HttpClient, HttpOptions } from '../../clients/http/client.ts';
+import { type HttpClient, type HttpOptions, outOfTime } from '../../clients/http/client.ts';
 import type { ServerClocks } from '../../clients/http/clock.ts';
 import type { Env } from '../../clients/http/proxy.ts';
-import { Deadline } from '../../clients/http/request.ts';
+import { Deadline, type HttpAnswer, type HttpRequest } from '../../clients/http/request.ts';
 import { RetryAfter } from '../../clients/http/retry-after.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
@@ -70,7 +70,7 @@ export class Giteas {
   }
 
   /** What is looked at from now on, for the groups of which namespaces. */
-  share(namespacesOf: ReadonlyMap<GiteaTarget, ReadonlySet<string>>): void {
+  share(namespacesOf: ReadonlyMap<Pick<GiteaTarget, 'key' | 'url'>, ReadonlySet<string>>): void {
     const sharers = groupBy(namespacesOf, ([target]) => originOf(target));
     for (const origin of new Set([...this.#limiters.keys(), ...sharers.keys()])) {
       const sharing = sharers.get(origin) ?? [];
@@ -84,8 +84,8 @@ export class Giteas {
    * Has `work` ask this Gitea when the budget allows it. Its requests must be of the queue `queue`, and there must not be two visits of
    * one queue at the same time, but for `BACKGROUND`. Rejects once closed.
    */
-  async visit<T>(target: GiteaTarget, queue: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    const limiter = this.#limiterOf(originOf(target));
+  async visit<T>(at: At, queue: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const limiter = this.#limiterOf(originOf(at));
     await limiter.take(queue, signal);
     try {
       return await work();
@@ -93,6 +93,25 @@ export class Giteas {
       // `take` has paid for the first request, and so has the request itself.
       limiter.spend(queue, -1);
     }
+  }
+
+  /** Sends one request in the turn of its queue. @throws Failure, also when its turn does not come: until the deadline, or at all */
+  async send(request: HttpRequest, queue: string, deadline: Deadline): Promise<HttpAnswer> {
+    const late = new AbortController();
+    const takeBack = this.clock.after(deadline.remainingMs(), () => late.abort());
+    const send = (): Promise<HttpAnswer> => this.http.send({ ...request, queue }, deadline);
+    try {
+      return await this.visit({ url: request.url.href }, queue, send, late.signal);
+    } catch (error) {
+      throw error instanceof Failure ? error : outOfTime(request, deadline);
+    } finally {
+      takeBack();
+    }
+  }
+
+  /** In how many ms a visit of this queue may begin, if nobody else asks. */
+  turnInMs(at: At, queue: string): number {
+    return Math.max(0, this.#limiterOf(originOf(at)).startMs(queue) - this.clock.steadyMs());
   }
 
   /** What is asked besides looks. @param timeoutMs for all requests of `work`, from its turn on. */
@@ -133,7 +152,9 @@ export class Giteas {
   }
 }
 
-export function originOf({ url }: GiteaTarget): string {
+type At = Pick<GiteaTarget, 'url'>;
+
+export function originOf({ url }: At): string {
   return new URL(url).origin;
 }
 
@@ -217,7 +238,7 @@ export class RateLimiter {
   }
 
   /** When a look at this target may begin, if nobody else asks. */
-  #startMs(key: string): number {
+  startMs(key: string): number {
     return Math.min(this.#paidMs.get(key) ?? 0, this.#allPaidMs + this.#options.requestMs - SAVED_MS);
   }
 
@@ -227,14 +248,14 @@ export class RateLimiter {
     const { clock, onWaited } = this.#options;
     const nowMs = clock.steadyMs();
     for (const waiting of this.#waiting) {
-      if (this.#startMs(waiting.key) > nowMs) continue;
+      if (this.startMs(waiting.key) > nowMs) continue;
       this.#waiting.delete(waiting);
       this.spend(waiting.key, 1);
       onWaited(waiting.key, nowMs - waiting.sinceMs);
       waiting.go();
     }
     if (this.#waiting.size === 0) return;
-    const nextMs = Math.min(...[...this.#waiting].map(({ key }) => this.#startMs(key)));
+    const nextMs = Math.min(...[...this.#waiting].map(({ key }) => this.startMs(key)));
     this.#takeBack = clock.after(Math.ceil(nextMs - nowMs), () => this.#go());
   }
 }

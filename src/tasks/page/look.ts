@@ -2,11 +2,11 @@
  * What the page shows, seen by each replica for itself: the copies of the cluster that every replica has, and looks at Gitea of its own.
  * It looks while somebody looks at the page, and not more often than its part of the request budget allows.
  */
-import { giteaClient, type ObserveOptions, observeEach } from '../../clients/gitea/observe.ts';
-import { RetryAfter } from '../../clients/http/retry-after.ts';
+import { type ObserveOptions, observeEach } from '../../clients/gitea/observe.ts';
 import { explainerOf, withNotCreated } from '../../observe/explain/explanation.ts';
 import { statusSeen } from '../../observe/explain/where.ts';
 import { withNamesNow } from '../../observe/plan-groups.ts';
+import { type Giteas, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
 import type { TargetBook } from '../../serve/looks/targets.ts';
 import { type ObservedGroup, planApplication } from '../../serve/planning/plan-application.ts';
 import { compareClocks, withTemplates } from '../../serve/reconcile.ts';
@@ -24,12 +24,15 @@ export interface LookSettings {
   readonly instance: string;
   /** For one look. */
   readonly timeoutMs: number;
-  /** Requests per minute to Gitea; the page has a quarter of them besides. */
-  readonly giteaRequests: number;
 }
 
-type LookerOptions = LookSettings &
-  Pick<FeatureContext, 'clock' | 'clocks' | 'cluster' | 'env' | 'kubernetes' | 'openTargets' | 'queue' | 'tell'>;
+interface LookerOptions
+  extends LookSettings,
+    Pick<FeatureContext, 'clock' | 'clocks' | 'cluster' | 'env' | 'kubernetes' | 'openTargets' | 'queue' | 'tell'> {
+  readonly giteas: Giteas;
+  /** CPU time that this process has used. */
+  readonly cpuMs: () => number;
+}
 
 /** What is known, and why it is not newer. */
 interface Shown {
@@ -40,11 +43,14 @@ interface Shown {
 }
 
 /** What a look brings: figures, or why there are none. */
-type Seen = Figures | Pick<Failure, 'message'>;
+type Seen = (Figures & { readonly costMs: number }) | Pick<Failure, 'message'>;
 
 /** Younger figures are shown without another look. */
 export const FRESH_MS = 5_000;
-const SHARE = 0.25;
+/** Looks use at most one part in so many of a core. */
+const CPU_PARTS = 8;
+/** Its queue at Gitea. */
+export const LOOK = 'look';
 /** Who opens the page waits so long for a look; then the last figures are shown. */
 const PATIENCE_MS = 2_000;
 const KEY = 'page';
@@ -52,39 +58,30 @@ const KEY = 'page';
 export type Looker = ReturnType<typeof startLooker>;
 
 export function startLooker(options: LookerOptions) {
-  const { ca, clock, clocks, env, giteaRequests, queue, tell, timeoutMs } = options;
+  const { clock, clocks, env, gitea, giteas, queue, tell, timeoutMs } = options;
   const targets = options.openTargets();
   const watchers = new Set<() => void>();
-  let requests = 0;
   let nextMs = Number.NEGATIVE_INFINITY;
   let shown: Shown = { atMs: 0 };
-  const sending = { deadlineMs: timeoutMs, clock, clocks, env };
-  const http = giteaClient({
-    ...sending,
-    ca,
-    retryAfter: new RetryAfter(clock),
-    onRequest: () => {
-      requests += 1;
-    },
-  });
+  const sending = { deadlineMs: timeoutMs, clock, clocks, env, http: giteas.http, queue: LOOK };
   const needsRows = async (): Promise<boolean> => true;
-  const asking = { ...sending, http, versions: new Map(), includeBlocked: true, careful: true, needsRows };
+  const asking = { ...sending, versions: new Map(), includeBlocked: true, careful: true, needsRows };
   const show = (seen: Seen): void => {
-    const earnedMs = (requests * 60_000) / (giteaRequests * SHARE);
-    requests = 0;
-    nextMs = clock.steadyMs() + Math.max(FRESH_MS, earnedMs);
+    const restMs = 'costMs' in seen ? seen.costMs * CPU_PARTS : 0;
+    nextMs = clock.steadyMs() + Math.max(FRESH_MS, restMs, giteas.turnInMs({ url: gitea }, LOOK));
     shown = 'message' in seen ? { ...shown, trouble: seen.message } : { figures: seen, atMs: clock.now() };
     if ('message' in seen) tell({ is: 'page-look-failed', message: seen.message });
     for (const onLook of watchers) onLook();
   };
   const line = queue.open('page-look', {
     width: 1,
-    deadlineMs: timeoutMs + PATIENCE_MS,
+    deadlineMs: LONGEST_TURN_MS + timeoutMs + PATIENCE_MS,
     // Somebody who looks again is the next try.
     mostTries: 1,
     onFailure: (_, failure) => show(failure),
-    run: async () => {
-      show(await orFailure(look(options, targets, asking)));
+    run: async (_, { signal }) => {
+      const work = () => orFailure(look(options, targets, asking));
+      show(await giteas.visit({ url: gitea }, LOOK, work, signal));
       return watchers.size > 0 ? { inMs: nextMs - clock.steadyMs() } : undefined;
     },
   });
@@ -111,13 +108,12 @@ export function startLooker(options: LookerOptions) {
       stop();
       return shown;
     },
-    close: () => http.close(),
   };
 }
 
 /** @throws Failure when no group can be shown */
 async function look(options: LookerOptions, book: TargetBook, asking: ObserveOptions): Promise<Seen> {
-  const { clock, clocks, cluster, gitea, instance, kubernetes } = options;
+  const { clock, clocks, cluster, cpuMs, gitea, instance, kubernetes } = options;
   if (!cluster.fresh) return { message: 'serve does not see the cluster at the moment' };
   const live = cluster.groups();
   const targetOf = await book.resolve(live, clock.now());
@@ -131,6 +127,7 @@ async function look(options: LookerOptions, book: TargetBook, asking: ObserveOpt
   const looks = await observeEach(wanted, asking);
   // Others have their turn between two computations.
   await clock.nextTurn();
+  const begunMs = cpuMs();
   const observed = own.map(({ group, target }): ObservedGroup => {
     const lookKey = target instanceof Failure ? '' : target.key;
     const look = target instanceof Failure ? target : looks.get(lookKey);
@@ -164,5 +161,6 @@ async function look(options: LookerOptions, book: TargetBook, asking: ObserveOpt
     begun: plan.jobs.flatMap(({ job, verdict }) => (verdict === 'done' || verdict === 'running' ? job : [])),
     pods: cluster.podPlaces(),
     instance,
+    costMs: cpuMs() - begunMs,
   };
 }

@@ -1,11 +1,11 @@
 /** The page for developers: a port of its own, off without an address. What it needs of its settings, and how its parts fit together. */
-import { HttpClient } from '../../clients/http/client.ts';
 import { mistakeOf } from '../../serve/events.ts';
 import { type ListenAddress, startHttpServer } from '../../serve/http/server.ts';
+import { Giteas, type GiteasOptions } from '../../serve/looks/giteas.ts';
 import type { Feature, FeatureContext } from '../../serve/task.ts';
 import { Failure } from '../../shared/failure.ts';
-import { type LookSettings, startLooker } from './look.ts';
-import { readerRights } from './rights.ts';
+import { FRESH_MS, LOOK, type LookSettings, startLooker } from './look.ts';
+import { QUEUES, readerRights } from './rights.ts';
 import { pageRequests } from './server.ts';
 import { SHORTEST_KEY, sessionsOf } from './session.ts';
 import { oauthOf, type SignInSettings } from './sign-in.ts';
@@ -17,22 +17,26 @@ export interface PageOptions extends LookSettings, SignInSettings {
   readonly keyFile: string;
   /** '': there are no links to logs. */
   readonly logUrl: string;
+  /** Requests per minute to Gitea; the page has a quarter of them besides. */
+  readonly giteaRequests: number;
+  /** CPU time of this process. Default: what the system says. */
+  readonly cpuMs?: () => number;
 }
 
 /** A page with many streams must leave nobody waiting: `MOST_STREAMS`, and as many that ask for pages. Behind an Ingress all have one address. */
 const CONNECTIONS = { total: 256, perAddress: 256 };
-const ATTEMPT_MS = 5_000;
-const LONGEST_ANSWER = 256 * 1024;
+const SHARE = 0.25;
+const ownCpuMs = (): number => process.cpuUsage().user / 1000;
 
 /** @throws Failure when a file or the address cannot be used. */
 export async function openPage(options: PageOptions, context: FeatureContext): Promise<Feature> {
-  const { ca, clientSecretFile, gitea, keyFile, listen, logUrl, url } = options;
-  const { clock, env, watchSecrets } = context;
+  const { clientSecretFile, cpuMs = ownCpuMs, gitea, keyFile, listen, logUrl, url } = options;
+  const { clock, watchSecrets } = context;
   const [keys, secrets] = [await watchSecrets(keyFile), await watchSecrets(clientSecretFile)];
   refuseShort(keyFile, keys(), SHORTEST_KEY);
   refuseShort(clientSecretFile, secrets(), 1);
-  const http = new HttpClient({ ca, clock, env, attemptMs: ATTEMPT_MS, bodyLimit: LONGEST_ANSWER });
-  const looker = startLooker({ ...options, ...context });
+  const giteas = ownGiteas(gitea, { ...options, ...context });
+  const looker = startLooker({ ...options, ...context, giteas, cpuMs });
   const server = await startHttpServer({
     what: 'the page',
     address: listen,
@@ -40,24 +44,39 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
     onRequest: pageRequests({
       url,
       clock,
+      cpuMs,
       looker,
       logUrl,
       onMistake: (error) => context.tell(mistakeOf(error)),
-      rights: readerRights(gitea, http, clock),
+      rights: readerRights(gitea, giteas, clock),
       sessions: sessionsOf({
         // A line that is too short is none: it may be one that somebody writes just now.
         keys: () => keys().filter((key) => key.length >= SHORTEST_KEY),
         clock,
         isSecure: url.startsWith('https:'),
       }),
-      oauth: oauthOf({ ...options, clientSecret: () => secrets()[0] ?? '', http, clock }),
+      oauth: oauthOf({ ...options, clientSecret: () => secrets()[0] ?? '', giteas, clock }),
     }),
   });
   return {
     close: async () => {
-      await Promise.all([server.close(), looker.close(), http.close()]);
+      await Promise.all([server.close(), giteas.close()]);
     },
   };
+}
+
+/** The page's part of what Gitea may be asked. Looks, rights and sign-ins have equal parts of it, and strangers a tenth. */
+export function ownGiteas(gitea: string, options: Omit<GiteasOptions, 'pollMs'>): Giteas {
+  const giteas = new Giteas({
+    ...options,
+    giteaRequests: options.giteaRequests * SHARE,
+    pollMs: FRESH_MS,
+    // That somebody waits for the page is no trouble of the looks of serve.
+    tell: (event) => event.is === 'gitea-request' && options.tell(event),
+  });
+  const queues = [LOOK, QUEUES.rights, QUEUES.signIn];
+  giteas.share(new Map(queues.map((key) => [{ key, url: gitea }, new Set([key])])));
+  return giteas;
 }
 
 /** @throws Failure: a line is too short, or there is none */

@@ -9,6 +9,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { type Clock, pause } from '../../shared/clock.ts';
+import { once } from '../../shared/once.ts';
 import { jsonText } from '../../shared/printable.ts';
 import { ASSETS } from './assets.ts';
 import {
@@ -23,7 +24,7 @@ import {
   signInContent,
 } from './html.ts';
 import type { Looker } from './look.ts';
-import { GiteaIsDown, keyOf, NotSignedIn, type ReaderRights } from './rights.ts';
+import { GiteaIsDown, NotSignedIn, type ReaderRights, type Visitor } from './rights.ts';
 import { type Sessions, SIGN_IN_S } from './session.ts';
 import type { OAuth } from './sign-in.ts';
 import { type Figures, groupFor, groupsFor, jobFor, jobsFor, type Reader } from './view.ts';
@@ -32,6 +33,8 @@ interface PageServerOptions {
   /** Origin of the page, as browsers know it. */
   readonly url: string;
   readonly clock: Clock;
+  /** CPU time that this process has used. */
+  readonly cpuMs: () => number;
   readonly looker: Looker;
   readonly rights: ReaderRights;
   readonly sessions: Sessions;
@@ -60,8 +63,11 @@ const LONGEST_STREAM_MS = 300_000;
 const HEARTBEAT_MS = 20_000;
 /** Bytes that a reader has not taken. */
 const MOST_UNSENT = 16 * 1024;
+/** What was made of the newest figures, for all with the same rights. */
+const MOST_MADE = 100;
 
 const TOKEN_NAMES = ['access_token', 'token', 'authorization', 'private_token'];
+const STRANGERS = { burst: 20, perS: 5, most: 1 };
 const TOO_MANY = 'Too many requests. Wait a few seconds.';
 const RETRY = { 'retry-after': '5' };
 
@@ -77,38 +83,57 @@ class Refusal extends Error {
   }
 }
 
+/** What an address shows: `data` as JSON, the same as `content` in HTML. */
+type Found = Readonly<{ title: string; data: object; content: () => Markup }>;
 type Answer = Readonly<{ status: number; headers: OutgoingHttpHeaders; body: string }>;
 
 export function pageRequests(options: PageServerOptions): RequestListener {
-  const { clock, logUrl, looker, oauth, onMistake, rights, sessions, url: ownUrl } = options;
-  // A page with live updates asks for one every five seconds.
-  const limitPerson = rateLimit({ burst: 30, perS: 2, most: 1_000 }, clock);
-  // A hundred open pages at once, and as many visits besides.
-  const limitAll = rateLimit({ burst: 200, perS: 40, most: 1 }, clock);
-  // What is asked by somebody whom nobody knows costs Gitea a request.
-  const limitStrangers = rateLimit({ burst: 20, perS: 5, most: 1 }, clock);
+  const { clock, cpuMs, logUrl, looker, oauth, onMistake, rights, sessions, url: ownUrl } = options;
+  // By Gitea's login: a person can have any number of tokens. A page with live updates asks for one every five seconds.
+  const requestsOf = rateLimit({ burst: 30, perS: 2, most: 1_000 }, clock);
+  // Milliseconds of CPU time: an eighth of a core for all, and half of that for one. Looks have another eighth.
+  const cpuOfOne = rateLimit({ burst: 1_000, perS: 62.5, most: 1_000 }, clock);
+  const cpuOfAll = rateLimit({ burst: 2_000, perS: 125, most: 1 }, clock);
+  // What is asked by somebody whom nobody knows costs Gitea a request. Who comes back from a sign-in stands in another line.
+  const [strangers, signIns] = [rateLimit(STRANGERS, clock), rateLimit(STRANGERS, clock)];
   const streams = new Map<ServerResponse, string>();
+  const made = new LRUCache<string, Found>({ max: MOST_MADE });
+  let madeOf: Figures | undefined;
+
+  /** Whose token it is. A stranger causes no look at anything: Gitea must know the token first. @throws Refusal, NotSignedIn, GiteaIsDown */
+  const admit = async ({ login, token }: Visitor): Promise<string> => {
+    const known = login ?? rights.loginOf(token);
+    if (known === undefined) strangers.take();
+    const person = known ?? (await rights.whoIs(token, 'strangers')).login;
+    for (const each of [requestsOf, cpuOfOne, cpuOfAll]) each.take(person);
+    return (await rights.whoIs(token, 'rights')).login;
+  };
+
+  /** Makes an answer at this person's cost. */
+  const atCostOf = (login: string, make: () => Answer): Answer => {
+    const begunMs = cpuMs();
+    try {
+      return make();
+    } finally {
+      const costMs = cpuMs() - begunMs;
+      for (const each of [cpuOfOne, cpuOfAll]) each.pay(login, costMs);
+    }
+  };
 
   /** @throws Refusal, NotSignedIn, GiteaIsDown */
-  const visit = async (token: string) => {
-    limitPerson(keyOf(token));
-    limitAll();
-    // A stranger causes no look at anything: Gitea must know the token first.
-    if (!rights.isKnown(token)) await rights.readerOf(token);
+  const visit = async (asker: Visitor) => {
+    await admit(asker);
     const { atMs, figures, trouble } = await looker.shown();
     if (!figures) throw new Refusal(503, 'Gitea or the cluster was not read yet.', RETRY);
-    const reader = await rights.readerOf(token, figures);
+    const reader = await rights.readerOf(asker, figures);
     // What exactly fails may name others' repositories.
     const told = reader.isAdmin ? `The last look failed: ${trouble}` : 'Gitea or the cluster does not answer.';
     return { figures, reader, age: { atMs, nowMs: clock.now(), trouble: trouble === undefined ? undefined : told } };
   };
 
   /** A stream that says `looked` after each look. Undefined: it is over. @throws Refusal, NotSignedIn, GiteaIsDown */
-  const events = async (response: ServerResponse, token: string): Promise<undefined> => {
-    const person = keyOf(token);
-    limitPerson(person);
-    limitAll();
-    await rights.readerOf(token);
+  const events = async (response: ServerResponse, asker: Visitor): Promise<undefined> => {
+    const person = await admit(asker);
     const ofOne = [...streams.values()].filter((each) => each === person).length;
     if (streams.size >= MOST_STREAMS || ofOne >= MOST_OF_ONE) throw new Refusal(429, TOO_MANY, RETRY);
     if (response.destroyed) return;
@@ -132,23 +157,29 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     response.end();
   };
 
-  /** What an address shows: `data` as JSON, the same as `content` in HTML. @throws Refusal 404 */
-  const find = (path: string, query: URLSearchParams, figures: Figures, reader: Reader) => {
+  /** What was made of the newest figures is for all with the same rights. @throws Refusal 404 */
+  const find = (path: string, query: URLSearchParams, figures: Figures, reader: Reader): Found => {
     const [, of, ...rest] = path.split('/');
     const key = rest.join('/');
-    if (path === '/jobs') {
-      const repository = (query.get('repository') ?? '').slice(0, 200);
-      const data = jobsFor(figures, reader, Math.trunc(Number(query.get('page'))) || 1, repository);
-      return { title: 'My jobs', data, content: () => jobsContent(data, repository) };
-    }
-    if (path === '/groups') {
-      const data = groupsFor(figures, reader);
-      return { title: 'Groups', data, content: () => groupsContent(data) };
-    }
+    const repository = (query.get('repository') ?? '').slice(0, 200);
+    const page = Math.trunc(Number(query.get('page'))) || 1;
+    const place = JSON.stringify([path, page, repository, reader.rights]);
+    if (madeOf !== figures) made.clear();
+    madeOf = figures;
+    const known = made.get(place);
+    if (known) return known;
+    const keep = <T extends object>(title: string, data: T, contentOf: (data: T) => Markup): Found => {
+      const found = { title, data, content: once(() => contentOf(data)) };
+      made.set(place, found);
+      return found;
+    };
+    if (path === '/jobs')
+      return keep('My jobs', jobsFor(figures, reader, page, repository), (data) => jobsContent(data, repository));
+    if (path === '/groups') return keep('Groups', groupsFor(figures, reader), groupsContent);
     const job = of === 'jobs' && /^\d{1,15}$/.test(key) && jobFor(figures, reader, Number(key));
-    if (job) return { title: `Job ${job.job.id}`, data: job, content: () => jobContent(job) };
+    if (job) return keep(`Job ${job.job.id}`, job, jobContent);
     const group = of === 'groups' && groupFor(figures, reader, key, logUrl);
-    if (group) return { title: `Group ${key}`, data: group, content: () => groupContent(group) };
+    if (group) return keep(`Group ${key}`, group, groupContent);
     const why = 'There is no such thing, or nothing that you may see. Jobs that ended long ago are in Gitea only.';
     throw new Refusal(404, why);
   };
@@ -157,10 +188,10 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     const signIn = await sessions.signIn.read(request);
     const ended = sessions.signIn.end;
     if (!signIn) throw new Refusal(400, 'This sign-in was not begun in this browser, or too long ago. Begin again.');
-    limitStrangers();
+    signIns.take();
     const found = await oauth.end(query, signIn);
     if (!found) throw new Refusal(400, 'Gitea did not confirm this sign-in. Begin again.', { 'set-cookie': ended });
-    const { login } = await rights.readerOf(found.token);
+    const { login } = await rights.whoIs(found.token, 'signIn');
     const session = await sessions.session.begin({ token: found.token, login }, found.seconds);
     if (session === undefined) throw new Refusal(500, 'The token of Gitea is too long for a cookie.');
     return redirect(signIn.to, [session, ended]);
@@ -181,20 +212,23 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     const session = await sessions.session.read(request);
     if (!session)
       throw new Refusal(401, 'Sign in to see the CI jobs of the repositories that you can read, and why they wait.');
-    if (path === '/events') return await events(response, session.token);
-    const { age, figures, reader } = await visit(session.token);
-    const { content, title } = find(path === '/' ? '/jobs' : path, query, figures, reader);
-    return pageAnswer(200, { title, path, age, login: reader.login }, content());
+    if (path === '/events') return await events(response, session);
+    const { age, figures, reader } = await visit(session);
+    return atCostOf(session.login, () => {
+      const { content, title } = find(path === '/' ? '/jobs' : path, query, figures, reader);
+      return pageAnswer(200, { title, path, age, login: reader.login }, content());
+    });
   };
 
   const api = async ({ headers }: IncomingMessage, { pathname, searchParams }: URL): Promise<Answer> => {
     const token = /^(?:token|bearer) +([\x21-\x7e]+)$/i.exec(headers.authorization ?? '')?.[1];
     if (token === undefined) throw new NotSignedIn();
-    if (!rights.isKnown(token)) limitStrangers();
-    const { age, figures, reader } = await visit(token);
+    const { age, figures, reader } = await visit({ token });
     const ageSeconds = Math.max(0, Math.round((age.nowMs - age.atMs) / 1000));
-    const { data } = find(pathname.replace(/^\/api\/v1/, ''), searchParams, figures, reader);
-    return jsonAnswer(200, { ageSeconds, trouble: age.trouble, ...data });
+    return atCostOf(reader.login, () => {
+      const { data } = find(pathname.replace(/^\/api\/v1/, ''), searchParams, figures, reader);
+      return jsonAnswer(200, { ageSeconds, trouble: age.trouble, ...data });
+    });
   };
 
   const refusalOf = (error: unknown, isApi: boolean): Refusal => {
@@ -247,15 +281,24 @@ export function pageRequests(options: PageServerOptions): RequestListener {
   };
 }
 
-/** Token buckets: `burst` at once, then `perS`, of each of `most` keys. It throws a Refusal when too much is asked. */
+/** Token buckets: `burst` at once, then `perS`, of each of `most` keys. One is for all, whatever its key. */
 function rateLimit({ burst, most, perS }: Record<'burst' | 'most' | 'perS', number>, clock: Clock) {
   const buckets = new LRUCache<string, { readonly tokens: number; readonly atMs: number }>({ max: most });
-  return (key = ''): void => {
-    const atMs = clock.steadyMs();
+  /** Below 0: something cost more than was left. */
+  const pay = (by: string, cost: number): number => {
+    const [key, atMs] = [most === 1 ? '' : by, clock.steadyMs()];
     const before = buckets.get(key) ?? { tokens: burst, atMs };
     const tokens = Math.min(burst, before.tokens + ((atMs - before.atMs) / 1000) * perS);
-    buckets.set(key, { tokens: tokens < 1 ? tokens : tokens - 1, atMs });
-    if (tokens < 1) throw new Refusal(429, TOO_MANY, RETRY);
+    buckets.set(key, { tokens: tokens - cost, atMs });
+    return tokens;
+  };
+  return {
+    pay,
+    /** @throws Refusal: nothing is left */
+    take: (by = ''): void => {
+      if (pay(by, 0) < 1) throw new Refusal(429, TOO_MANY, RETRY);
+      pay(by, 1);
+    },
   };
 }
 

@@ -17,12 +17,11 @@ import {
   processAuthorizationCodeResponse,
   validateAuthResponse,
 } from 'oauth4webapi';
-import type { HttpClient } from '../../clients/http/client.ts';
 import { Deadline } from '../../clients/http/request.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { Failure, systemCode } from '../../shared/failure.ts';
 import { parseUrl } from '../../shared/url.ts';
-import { GiteaIsDown } from './rights.ts';
+import { GiteaIsDown, QUEUES, type Sends } from './rights.ts';
 import type { SignIn } from './session.ts';
 
 /** To read: who it is, the repositories and their Actions, and whether he owns an organization. */
@@ -40,17 +39,17 @@ export interface SignInSettings {
   readonly clientId: string;
 }
 
-type OAuthOptions = SignInSettings & Readonly<{ clientSecret: () => string; http: HttpClient; clock: Clock }>;
+type OAuthOptions = SignInSettings & Readonly<{ clientSecret: () => string; giteas: Sends; clock: Clock }>;
 
 export type OAuth = ReturnType<typeof oauthOf>;
 
-export function oauthOf({ clientId, clientSecret, clock, gitea, giteaPublic, http, url: page }: OAuthOptions) {
+export function oauthOf({ clientId, clientSecret, clock, gitea, giteaPublic, giteas, url: page }: OAuthOptions) {
   const redirect = `${page}/signed-in`;
   const server = { issuer: giteaPublic, token_endpoint: `${gitea}/login/oauth/access_token` };
   const client = { client_id: clientId };
 
   const exchange = async (url: string, body: URLSearchParams): Promise<Response> => {
-    const { text, status, mediaType } = await http.send(
+    const { text, status, mediaType } = await giteas.send(
       {
         what: 'sign a person in',
         method: 'POST',
@@ -59,6 +58,7 @@ export function oauthOf({ clientId, clientSecret, clock, gitea, giteaPublic, htt
         contentType: 'application/x-www-form-urlencoded',
         once: true,
       },
+      QUEUES.signIn,
       new Deadline(EXCHANGE_MS, clock),
     );
     return new Response(text, { status, headers: { 'content-type': mediaType } });

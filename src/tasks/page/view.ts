@@ -46,6 +46,8 @@ export interface Reader extends Audience {
   readonly isAdmin: boolean;
   /** Repositories of which Gitea did not say whether he may read them. Their jobs are not shown. */
   readonly unknown: number;
+  /** Of the same figures, two readers with the same see the same. */
+  readonly rights: string;
 }
 
 /** Jobs on one page. */

@@ -12,12 +12,12 @@ import { COOKIE_KEY } from './start-page.ts';
 async function startStreams({ looks = 0 } = {}) {
   const watchers = new Set<() => void>();
   const sessions = sessionsOf({ keys: () => [COOKIE_KEY], clock: systemClock, isSecure: false });
-  const reader = { login: 'anna', isAdmin: false, mayRead: () => false, owns: () => false, unknown: 0 };
   const { origin } = await serve((request, response) => {
     const requests = pageRequests({
       url: origin,
       clock: systemClock,
-      rights: { isKnown: () => true, readerOf: async () => reader } as never,
+      cpuMs: () => 0,
+      rights: { loginOf: () => 'anna', whoIs: async () => ({ login: 'anna' }) } as never,
       sessions,
       logUrl: '',
       onMistake: (error) => {

@@ -51,6 +51,7 @@ function reader(owns = false): Reader {
     mayRead: (repository) => repository === 'acme/web',
     owns: (group) => owns && group === 'runners/ci',
     unknown: 0,
+    rights: '',
   };
 }
 
