@@ -91,6 +91,7 @@ const reader: Reader = {
   mayRead: (repository) => repository === OPEN,
   owns: () => false,
   unknown: 0,
+  rights: '',
 };
 
 function figuresOf(

@@ -94,7 +94,7 @@ function cpuMs<T>(run: (prepared: T) => unknown, prepare: () => T): number {
   return Math.min(...times);
 }
 
-const reader: Reader = { login: 'dora', isAdmin: false, mayRead: () => true, owns: () => true, unknown: 0 };
+const reader: Reader = { login: 'dora', isAdmin: false, mayRead: () => true, owns: () => true, unknown: 0, rights: '' };
 
 function figuresOf(groups: readonly RunnerGroup[], { atMs, plan, seen }: Planned): Figures {
   const { details, outline } = explainerOf(groups, plan, atMs, seen);

@@ -1,5 +1,6 @@
 /** Limits of the page hold for people, whatever number of tokens and sign-ins they have. By a clock that stands still. */
 import { describe, expect, it } from 'vitest';
+import type { ExplainedJob } from '../../../src/observe/explain/explanation.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 import type { Visitor } from '../../../src/tasks/page/rights.ts';
 import { MOST_OF_ONE, pageRequests } from '../../../src/tasks/page/server.ts';
@@ -147,6 +148,7 @@ describe('what was made of a look', () => {
           return { checkedAt: new Date(0).toISOString(), groups: [], jobs: [], runners: [] };
         },
         ...{ repositories: new Set(), scopes: new Map(), begun: [], pods: new Map(), instance: '' },
+        details: () => (job: ExplainedJob) => job,
       }) as Figures;
     const looked = { figures: newFigures(), atMs: 0 };
     const readerOf = async ({ token }: Visitor): Promise<Reader> => {
