@@ -19,7 +19,7 @@ import { JOB_STATES, type JobState } from './job-state.ts';
 import { runnersIn } from './runner-counts.ts';
 
 export const MOST_TOLD = 5;
-/** The first jobs of a group, the worst ones, say what helps. */
+/** Of a group the first jobs, the worst ones, say what helps. */
 const MOST_ADVISED = 200;
 
 export type Line = readonly [name: string, text: string];

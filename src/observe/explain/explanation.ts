@@ -268,7 +268,7 @@ function endedRunner(decision: JobDecision, records: ReadonlyMap<string, string>
   return records.get(stayKey({ origin: '', job: decision.job }));
 }
 
-const USUAL: NotCreated = {
+export const USUAL: NotCreated = {
   why: 'Argo CD has not created its Kubernetes Job yet',
   next: 'wait a few seconds; if it stays so, the Application in Argo CD shows why: its last sync, and its conditions',
   isUnserved: false,

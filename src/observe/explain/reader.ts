@@ -8,7 +8,7 @@
 import type { GroupKey, RunnerDecision } from '../../planner/decisions.ts';
 import type { PodEnd } from '../../planner/evidence.ts';
 import { keyText } from '../../shared/keys.ts';
-import { type ExplainedJob, groupOfJob, type NotCreated } from './explanation.ts';
+import { type ExplainedJob, groupOfJob, type NotCreated, USUAL } from './explanation.ts';
 
 export interface Audience {
   readonly mayRead: (repository: string) => boolean;
@@ -23,7 +23,7 @@ export function readersOf(repository: string): Audience {
   return { ...STRANGER, mayRead: (other) => other.toLowerCase() === repository.toLowerCase() };
 }
 
-/** The whole text may name addresses, and repositories of others. */
+/** The whole text may name addresses, repositories of others, and what Argo CD says of the Application. */
 const NOT_READY: NotCreated = {
   why: 'its runner cannot be started: owners of the group see why',
   next: 'tell an owner of the group',
@@ -32,25 +32,21 @@ const NOT_READY: NotCreated = {
 
 /** @param job of a repository that the readers may read */
 export function jobForReader(job: ExplainedJob, reader: Audience): ExplainedJob {
-  const shown = job.verdict === 'held' ? heldFor(job, reader) : job;
-  const { ended, notCreated } = shown;
-  if (ownsGroup(groupOfJob(shown), reader)) return shown;
-  const told = { ...(ended && { ended: wordOf(ended) }), ...(notCreated?.isUnserved && { notCreated: NOT_READY }) };
-  return { ...shown, ...told };
-}
-
-function heldFor(job: ExplainedJob & { readonly verdict: 'held' }, reader: Audience): ExplainedJob {
-  const { elsewhere, next, limit, ...rest } = job;
-  const [owner] = job.job.repository.split('/');
+  const { ended, notCreated } = job;
+  const why = notCreated && { notCreated: notCreated.isUnserved ? NOT_READY : USUAL };
+  const isOwn = ownsGroup(groupOfJob(job), reader);
+  const shown = isOwn ? job : { ...job, ...(ended && { ended: wordOf(ended) }), ...why };
+  if (shown.verdict !== 'held') return shown;
+  const { elsewhere, next, limit, ...rest } = shown;
   const { of, others, ...most } = limit ?? { most: 0 };
-  const isOfTold = of !== undefined && (of === owner?.toLowerCase() || reader.mayRead(of));
-  const isOwn = ownsGroup(job.group, reader);
+  const isOfTold =
+    of !== undefined && (`${job.job.repository.toLowerCase()}/`.startsWith(`${of}/`) || reader.mayRead(of));
   const isElsewhereTold = elsewhere?.is !== 'other-scope' || ownsGroup(elsewhere.group, reader);
   return {
     ...rest,
     ...(limit && { limit: { ...most, ...(isOfTold && { of }), ...(isOwn && others && { others }) } }),
     ...(next !== undefined && reader.mayRead(next) && { next }),
-    ...(isElsewhereTold ? elsewhere && { elsewhere } : { missing: job.missing ?? job.job.labels }),
+    ...(isElsewhereTold ? elsewhere && { elsewhere } : { missing: shown.missing ?? job.job.labels }),
   };
 }
 
@@ -60,12 +56,10 @@ export function runnerForReader(decision: RunnerDecision, reader: Audience): Run
   return { ...podForReader(rest, decision.group, reader), ...(job && reader.mayRead(job.repository) && { job }) };
 }
 
+type PodWords = Partial<Record<'end' | 'trouble', PodEnd>>;
+
 /** What says how the pod of a runner of this group does. */
-export function podForReader<T extends Partial<Record<'end' | 'trouble', PodEnd>>>(
-  of: T,
-  group: GroupKey | undefined,
-  reader: Audience,
-): T {
+export function podForReader<T extends PodWords>(of: T, group: GroupKey | undefined, reader: Audience): T {
   if (ownsGroup(group, reader)) return of;
   return { ...of, ...(of.end && { end: wordOf(of.end) }), ...(of.trouble && { trouble: wordOf(of.trouble) }) };
 }

@@ -46,9 +46,6 @@ interface Wait {
   sha?: string;
 }
 
-type WaitingJob = JobDecision & { readonly verdict: 'held' | 'served' };
-type Planned = Planning & { readonly is: 'planned' };
-
 const MOST_FOLLOWED = 200;
 const BETWEEN_WORDS_MS = 120_000;
 /** After a refusal, such as of a token without the scope, nothing is asked of that Gitea for this scope so long. */
@@ -173,12 +170,12 @@ function waitsIn({ groups, planning }: AppVerdict, known: ReadonlyMap<string, Wa
 }
 
 /** What everybody may know who reads the repository: nobody else's repository, and no word of a pod but Kubernetes' reason. */
-export function wordsFor({ plan, atMs, seen }: Planned, groups: readonly RunnerGroup[]) {
+export function wordsFor({ plan, atMs, seen }: Planning & { readonly is: 'planned' }, groups: readonly RunnerGroup[]) {
   const details = once(() => explainerOf(groups, plan, atMs, seen).details());
   const runners = once(() =>
     emittedRunners({ runners: plan.runners.map((decision) => runnerForReader(decision, STRANGER)) }),
   );
-  return (decision: WaitingJob): string => {
+  return (decision: JobDecision & { readonly verdict: 'held' | 'served' }): string => {
     // Its state is in no sentence.
     const job = jobForReader(details()({ ...decision, state: 'held' }), readersOf(decision.job.repository));
     return verdictText(job, atMs, runners());

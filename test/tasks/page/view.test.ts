@@ -129,6 +129,18 @@ describe('what a person may not read', () => {
     expect(ofOwner).toContain('gitea.internal');
   });
 
+  it('is not what Argo CD says of the Application of others, while a runner is on its way', () => {
+    const notCreated = { why: 'Argo CD says: waiting for batch/Job/canary', next: 'canary', isUnserved: false };
+    const served = { job: job(1), origin: 'o', verdict: 'served', by: 'new-runner', group: GROUP, runner: 'r' };
+    const shown = figures({ jobs: [{ ...served, state: 'starting', notCreated } as ExplainedJob] });
+
+    const [ofReader, ofOwner] = [false, true].map((owns) => JSON.stringify(jobFor(shown, reader(owns), 1)));
+
+    expect(ofReader).toContain('Argo CD has not created its Kubernetes Job yet');
+    expect(ofReader).not.toContain('canary');
+    expect(ofOwner).toContain('canary');
+  });
+
   it('is no job that has ended', () => {
     const ended = { status: 'completed', completedAtMs: NOW } as const;
     const shown = figures({}, [job(1, ended), job(2, { ...HIDDEN, ...ended })]);
