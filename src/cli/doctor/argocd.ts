@@ -100,8 +100,8 @@ function covers(pattern: string, object: string): boolean {
 }
 
 /** Sources that run the plugin. Several work, but one can take over runners of another (docs/adr/0054). */
-const pluginSources = ({ spec: { source, sources } }: Application) =>
-  (sources.length > 0 ? sources : [source]).filter((each) => each?.plugin?.name === PLUGIN);
+const pluginSources = ({ spec: { source, sources, sourceHydrator } }: Application) =>
+  (sources.length > 0 ? sources : [source, sourceHydrator?.drySource]).filter((each) => each?.plugin?.name === PLUGIN);
 const hasPlugin = (found: Application): boolean => pluginSources(found).length > 0;
 /** `runners/ci`, as the last comparison has found them. */
 const groupsOf = ({ status }: Application): readonly string[] =>
@@ -109,10 +109,7 @@ const groupsOf = ({ status }: Application): readonly string[] =>
 
 export function applications({ applications: read, groups: all }: Installation): Judgements {
   return judged(read, fixes.NO_ARGOCD, (found) => {
-    const concerned = found.filter(
-      (each) =>
-        hasPlugin(each) || groupsOf(each).length > 0 || each.spec.sourceHydrator?.drySource?.plugin?.name === PLUGIN,
-    );
+    const concerned = found.filter((each) => hasPlugin(each) || groupsOf(each).length > 0);
     if (concerned.length === 0) return bad(`no Application has the plugin ${PLUGIN}`, fixes.STEP_3);
     const namespaces = new Set(concerned.map(({ spec }) => spec.destination.namespace));
     const alone = [...new Set(all.map(({ namespace }) => namespace))].filter((namespace) => !namespaces.has(namespace));
@@ -150,9 +147,7 @@ function application(found: Application): Judgement {
     ...(automated?.allowEmpty === true ? [] : ['automated.allowEmpty must be true']),
     ...(automated?.selfHeal === true ? ['automated.selfHeal must not be true'] : []),
     ...WANTED.syncPolicy.syncOptions.filter((each) => !syncOptions.includes(each)).map((each) => `${each} is missing`),
-    ...[...HARMFUL_OPTIONS].flatMap(([option, harm]) =>
-      syncOptions.includes(option) ? `${option} must go: ${harm}` : [],
-    ),
+    ...syncOptions.flatMap((each) => HARMFUL_OPTIONS.get(each)?.replace(/^/, `${each} must go: `) ?? []),
     ...(metadata.annotations[SKIP_RECONCILE] === undefined ? [] : [`annotation ${SKIP_RECONCILE} must go`]),
     ...(ignoresJobs(found) ? [] : ['ignoreDifferences of Job /spec is missing']),
     ...(comparedBy(found).some((text) => text.trim() === OPTION)
@@ -188,19 +183,12 @@ function comparedBy({ metadata }: Application): readonly string[] {
 function patchFor(found: Application) {
   const keyOf = (option: string): string | undefined => option.split('=')[0];
   const { syncPolicy, ignoreDifferences } = WANTED;
-  const ours = new Set(syncPolicy.syncOptions.map(keyOf));
-  const others = (found.spec.syncPolicy?.syncOptions ?? []).filter(
-    (option) => !ours.has(keyOf(option)) && !HARMFUL_OPTIONS.has(option),
-  );
+  const judgedBy = new Set([...syncPolicy.syncOptions, ...HARMFUL_OPTIONS.keys()].map(keyOf));
+  const others = (found.spec.syncPolicy?.syncOptions ?? []).filter((option) => !judgedBy.has(keyOf(option)));
   const compared = comparedBy(found).filter((text) => !text.includes('ServerSideDiff='));
   return {
-    metadata: {
-      annotations: {
-        [COMPARE_OPTIONS]: [...compared, OPTION].join(','),
-        // A merge patch removes what is null.
-        ...(found.metadata.annotations[SKIP_RECONCILE] !== undefined && { [SKIP_RECONCILE]: null }),
-      },
-    },
+    // A merge patch removes what is null.
+    metadata: { annotations: { [COMPARE_OPTIONS]: [...compared, OPTION].join(','), [SKIP_RECONCILE]: null } },
     spec: {
       syncPolicy: {
         automated: { ...syncPolicy.automated, selfHeal: null },

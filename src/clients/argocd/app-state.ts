@@ -25,7 +25,6 @@ const LONGEST_WORD = 60;
 const MOST_WARNINGS = 3;
 /** An operation that runs for so long will not end soon, ms. */
 const LONG_MS = 180_000;
-/** As Go reads a boolean. */
 const TRUE = /^(?:1|[tT]|true|True|TRUE)$/;
 
 const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
