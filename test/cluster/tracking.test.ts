@@ -1,7 +1,6 @@
 /**
- * Argo CD as others run it. Each way in which a stock one knows what belongs to an Application (docs/adr/0082): CI jobs come, run on runners
- * that are pinned, and leave nothing behind. One Argo CD, whose argocd-cm changes; a commit has it apply the marks of the new way.
- * And an option of a template that makes operations last: it is named, with what Argo CD says.
+ * Each way in which a stock Argo CD knows what belongs to an Application (docs/adr/0082): CI jobs come, run on runners that are pinned, and
+ * leave nothing behind. One Argo CD, whose argocd-cm changes; a commit has it apply the marks of the new way.
  */
 import { beforeAll, expect, inject, it } from 'vitest';
 import * as z from 'zod';
@@ -84,35 +83,4 @@ it.each<readonly [string, Way]>([
   expect(jobs.map(({ conclusion }) => conclusion)).toEqual(['success', 'success']);
   expect(new Set(rig.world.made()).size).toBe(2);
   expect([...rig.world.errors]).toEqual([]);
-});
-
-it('passes on what Argo CD says while PruneLast makes an operation last until a CI job is over', async () => {
-  rig.begin();
-  const option = [{ op: 'add', path: '/spec/syncPolicy/syncOptions/-', value: 'PruneLast=true' }];
-  const patch = ['patch', '-n', 'argocd', 'application', APPLICATION, '--type=json', '-p'];
-  await rig.kubectl(...patch, JSON.stringify(option));
-  await rig.dispatch('single.yml');
-  const first = await rig.busyRunner();
-  await rig.until('its Job has ended', () =>
-    [...rig.world.jobs.values()].some(({ name, endedAtMs }) => name === first && endedAtMs),
-  );
-  // One sync makes a runner and prunes the first one.
-  await rig.dispatch('long.yml');
-  await rig.until('a runner works', () =>
-    rig.world.inState('in_progress').some(({ runner_name }) => runner_name !== first),
-  );
-  await rig.dispatch('single.yml');
-
-  const words = /Argo CD says: an operation is Running since .*: .*; syncOptions has PruneLast=true: .*/;
-  await rig.until('the condition has the words', () =>
-    words.test(rig.world.condition('ci', 'ArgoCDSynced')?.message ?? ''),
-  );
-  say(rig.world.condition('ci', 'ArgoCDSynced')?.message ?? '');
-  const index =
-    (await rig.field('{.spec.syncPolicy.syncOptions}', '-n', 'argocd', 'application', APPLICATION)).split(',').length -
-    1;
-  await rig.kubectl(...patch, JSON.stringify([{ op: 'remove', path: `/spec/syncPolicy/syncOptions/${index}` }]));
-
-  const jobs = await rig.calm(3);
-  expect(jobs.map(({ conclusion }) => conclusion)).toEqual(['success', 'success', 'success']);
 });
