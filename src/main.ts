@@ -29,7 +29,7 @@ async function synth(io: Io): Promise<void> {
       ? await example(examples, io)
       : await readAndPlan([examples ?? []].flat(), {}, io, { includeBlocked: false, isolate: true });
   const written = planned.app ?? new (await import('./manifests/app.ts')).RunnersApp([]);
-  written.emit(outputOf(planned, { others: planned.read.others, env: io.env }));
+  written.emit(outputOf(planned, { others: planned.others, env: io.env }));
   written.synth();
 }
 
@@ -54,7 +54,7 @@ async function example(folder: string, io: Io) {
     `Example: no Gitea is named, so no Gitea was asked. The CI jobs are made up: two per RunnerGroup in ${folder}/.\n` +
       'For your own RunnerGroups set GITEA_RUNNERS_PATH, GITEA_URL and GITEA_TOKEN.\n',
   );
-  return { read, plan: planOfExample(app), app, broken: [] };
+  return { plan: planOfExample(app), app, broken: [], others: read.others };
 }
 
 /** Any time will do; a fixed one gives the same output each time. */

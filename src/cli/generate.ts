@@ -18,9 +18,9 @@ export async function generate(args: readonly string[], flags: FlagsOf<'generate
   const options = { includeBlocked: false, ahead: Boolean(io.env['ARGOCD_APP_NAME']), isolate: true };
   const endTrace = await openTrace(flags, io);
   const planned = await readAndPlan(args, flags, io, options);
-  const { read, plan } = planned;
+  const { read, others, plan } = planned;
   const { piecesOf } = await import('../observe/output-of-plan.ts');
-  const pieces = piecesOf(planned, { others: read.others, env: io.env });
+  const pieces = piecesOf(planned, { others, env: io.env });
   refuseLargeOutput(pieces);
   // From here on nothing can fail but the writing itself.
   for (let at = 0; at < pieces.length; at += PIECES_AT_ONCE) {

@@ -1,9 +1,5 @@
-import {
-  PASS_WORKLOADS,
-  refuseByDefault,
-  refuseForeignNamespaces,
-  refuseWorkloads,
-} from '../config/policy/without-policy.ts';
+import { PASS_WORKLOADS, withoutWorkloads } from '../config/policy/without-policy.ts';
+import { type BrokenGroup, problemText } from '../config/runnergroup/broken.ts';
 import type { ReadResult } from '../config/runnergroup/read.ts';
 import { withImages } from '../config/runnergroup/to-runner-group.ts';
 import { type LookOptions, lookAndPlan, type PlanOfNow } from '../observe/look-and-plan.ts';
@@ -19,7 +15,7 @@ import {
   imagesFrom,
   type LookFlags,
   pathsFrom,
-  refuseDenied,
+  refusalsOf,
   settingsFrom,
 } from './settings.ts';
 
@@ -36,28 +32,37 @@ export async function readAndPlan(
   flags: LookFlags & ImageFlags & GivenFlags<'recursive'>,
   io: Io,
   { isolate = false, settings: given, ...options }: PlanOptions,
-): Promise<{ readonly read: ReadResult } & PlanOfNow> {
+): Promise<{ readonly read: ReadResult; readonly others: readonly { readonly text: string }[] } & PlanOfNow> {
   const settings = given ?? (await settingsFrom(flags, io));
   const images = imagesFrom(flags, io);
   const written = await readGroups({ ...pathsFrom(args, flags, io), isolate }, io);
   const read = { ...written, groups: written.groups.map((group) => withImages(group, images)) };
-  // Only groups in a namespace of a good one are told apart: a namespace that was not judged is not looked at.
-  const namespaces = new Set(read.groups.map(({ namespace }) => namespace));
-  if (read.broken.some(({ namespace }) => !namespaces.has(namespace))) refuseAll(read.broken);
-  if (settings.policy) await refuseDenied(settings.policy, read.groups, io);
-  else {
-    refuseForeignNamespaces(read.groups, io.env['ARGOCD_APP_NAMESPACE']);
-    await refuseByDefault(read.groups);
-  }
-  if (read.others.length > 0 && !isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS))
-    refuseWorkloads(read.others);
-  const pods = await podsOf(read);
-  const planned = await lookAndPlan(read.groups, settings, {
+  const refusals = await refusalsOf(settings.policy, read.groups, io);
+  const allowed = read.groups.filter((group) => !refusals.of.has(group));
+  if (refusals.all && allowed.length === 0) throw refusals.all;
+  const namespaces = new Set(allowed.map(({ namespace }) => namespace));
+  const denied = [...refusals.of].map(([group, failure]): BrokenGroup => {
+    const { namespace, name, place } = group;
+    // In a namespace that is not judged good, nothing of the group is printed as it is written.
+    return { namespace, name, place, problems: [], failure, ...(namespaces.has(namespace) && { group }) };
+  });
+  const broken = [...read.broken, ...denied];
+  // What a file hides may live in any namespace that is open to the Application.
+  const isOpen =
+    !io.env['ARGOCD_APP_NAMESPACE'] || settings.policy?.policy.namespaces?.some((each) => each.destinations);
+  if (read.hidden.length > 0 && isOpen) refuseAll(broken, new Map(), read.hidden);
+  const passes = read.others.length === 0 || isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS);
+  const others = passes ? { printed: read.others } : withoutWorkloads(read.others);
+  if (isolate && 'warning' in others) settings.onWarning?.(others.warning);
+  const pods = await podsOf({ ...read, groups: allowed });
+  const planned = await lookAndPlan(allowed, settings, {
     ...options,
     pods,
-    ...((isolate || options.isOnlyRead) && { isolate: read.broken }),
+    ...((isolate || options.isOnlyRead) && { isolate: broken, hidden: read.hidden }),
   });
+  if (read.hidden.length > 0)
+    settings.onWarning?.(`warning: left out, and what may be theirs is kept: ${problemText(read.hidden)}`);
   for (const line of troubleLines(planned.troubles)) settings.onWarning?.(line);
   if (isolate && planned.seen?.evidence.cluster.is !== 'seen') refuseUnseen(read.groups);
-  return { read, ...planned };
+  return { read, others: others.printed, ...planned };
 }

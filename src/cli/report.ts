@@ -87,7 +87,7 @@ interface Report extends Usage {
 async function groupsFrom(args: readonly string[], flags: FlagsOf<'report'>, io: Io) {
   const ofFiles = async (settings: CommandSettings) => {
     const { groups } = await readGroups(pathsFrom(args, flags, io), io);
-    if (settings.policy) await refuseDenied(settings.policy, groups, io);
+    await refuseDenied(settings, groups, io);
     return groups.length > 0 ? { groups, settings } : undefined;
   };
   type Found = Pick<ExplainedPlan, 'groups' | 'settings'>;

@@ -1,7 +1,8 @@
 /** Flags and environment -> settings, paths, the policy, tracing. */
 import { readFileSync } from 'node:fs';
-import { type Asker, denied, unusablePolicy } from '../config/policy/denial.ts';
+import { type Asker, type Refusals, refusalsBy, unusablePolicy } from '../config/policy/denial.ts';
 import type { Policy } from '../config/policy/schema.ts';
+import { refusalsByDefault } from '../config/policy/without-policy.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { InstallationImages } from '../config/runnergroup/to-runner-group.ts';
 import type { Settings } from '../observe/settings.ts';
@@ -98,11 +99,23 @@ export async function judgeByPolicy({ policy }: InstalledPolicy, groups: readonl
   return { denials: check(policy, groups, asker), note };
 }
 
-/** @throws Failure exit 3 with all denials */
-export async function refuseDenied(installed: InstalledPolicy, groups: readonly RunnerGroup[], io: Io): Promise<void> {
-  const { denials, note } = await judgeByPolicy(installed, groups, askerFrom(io.env));
-  if (denials.length > 0) throw denied(installed.file, denials);
+/** Groups that are refused, by the policy or by what holds without one. */
+export async function refusalsOf(
+  policy: InstalledPolicy | undefined,
+  groups: readonly RunnerGroup[],
+  io: Io,
+): Promise<Refusals> {
+  const asker = askerFrom(io.env);
+  if (!policy) return await refusalsByDefault(groups, asker.destination);
+  const { denials, note } = await judgeByPolicy(policy, groups, asker);
   if (note !== undefined) io.err(`${note}\n`);
+  return refusalsBy(policy.file, denials);
+}
+
+/** For a command that does nothing by halves. @throws Failure exit 3 with all denials of the policy, if there is one */
+export async function refuseDenied(settings: CommandSettings, groups: readonly RunnerGroup[], io: Io): Promise<void> {
+  const { all } = settings.policy ? await refusalsOf(settings.policy, groups, io) : {};
+  if (all) throw all;
 }
 
 /**

@@ -38,7 +38,7 @@ export async function sweep(
   const dryRun = flagValue('dryRun', flags, io);
   const asJson = isJson('sweep', flags, io);
   const { groups } = await readGroups(pathsFrom(args, flags, io), io);
-  if (settings.policy) await refuseDenied(settings.policy, groups, io);
+  await refuseDenied(settings, groups, io);
   const cluster = await findCluster(settings);
   if (!cluster && !dryRun) {
     const why =

@@ -1,5 +1,5 @@
 import packageJson from '../../package.json' with { type: 'json' };
-import { type Denial, denialLine } from '../config/policy/denial.ts';
+import { allDenials, type Denial, denialLine } from '../config/policy/denial.ts';
 import { PASS_WORKLOADS } from '../config/policy/without-policy.ts';
 import type { Path } from '../config/runnergroup/documents.ts';
 import { valueAt } from '../config/runnergroup/paths.ts';
@@ -71,7 +71,7 @@ async function check(io: Io, options: ValidateOptions): Promise<Checked> {
   if (problems.length > 0 || !options.policy) return { ...read, problems, denials: [], warnings };
   const { denials, note } = await judgeByPolicy(options.policy, read.groups, askerFrom(io.env, true));
   if (note !== undefined) io.err(`${note}\n`);
-  return { ...read, problems, denials, warnings };
+  return { ...read, problems, denials: allDenials(denials), warnings };
 }
 
 /** What can be read, and what is wrong with the rest. @throws Failure exit 2 when there is no RunnerGroup */

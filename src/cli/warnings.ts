@@ -23,11 +23,11 @@ export async function warningsOf(groups: readonly RunnerGroup[], hasPolicy: bool
   ]);
   if (hasPolicy) return found;
   const asked = await askedWithoutPolicy(groups);
-  const message = 'only a policy can allow this: without one generate refuses the group with exit 3';
+  const message = 'only a policy can allow this: without one generate starts no runners for the group';
   return [...found, ...asked.map(({ group, path }) => ({ group, path, message, code: 'GR-WARN-06' as const }))];
 }
 
-/** Documents beside the groups that stop all of them at generation time. */
+/** Documents beside the groups that are not passed on at generation time. */
 export function warningsAbout(others: readonly PassThrough[]): readonly Problem[] {
   return refusedDocuments(others).map(({ place, workload }) => {
     const is =
@@ -35,7 +35,7 @@ export function warningsAbout(others: readonly PassThrough[]): readonly Problem[
     return {
       place,
       path: 'kind',
-      message: `${is}, so generate refuses all files with exit 3: let an Application without this plugin deploy it, or set ${PASS_WORKLOADS}=true for gitea-runners`,
+      message: `${is}, so generate ${workload === undefined ? 'refuses all files with exit 3' : 'leaves it as it is in the cluster'}: let an Application without this plugin deploy it, or set ${PASS_WORKLOADS}=true for gitea-runners`,
       code: 'GR-WARN-07',
     };
   });

@@ -11,6 +11,7 @@ import { ServerClocks } from '../clients/http/clock.ts';
 import { Deadline } from '../clients/http/request.ts';
 import type { ClusterConfig } from '../clients/kubernetes/config.ts';
 import type { BrokenGroup } from '../config/runnergroup/broken.ts';
+import type { Problem } from '../config/runnergroup/problems.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { baseOf } from '../config/runnergroup/sizes.ts';
 import type { RunnersApp } from '../manifests/app.ts';
@@ -22,6 +23,7 @@ import { keyText } from '../shared/keys.ts';
 import { firstNames } from '../shared/printable.ts';
 import { type ClockWarning, correctClocks, shiftJobs, shiftLook } from './clock-correction.ts';
 import { findTargetsOf } from './find-targets.ts';
+import { livingGroups } from './living-groups.ts';
 import type { Pods } from './pods.ts';
 import { findCluster, requestOptions, type Settings } from './settings.ts';
 import { faultyPods, refuseAll, sortOut, type Trouble } from './troubles.ts';
@@ -63,6 +65,8 @@ export interface LookOptions {
    * groups have one already. Absent: each trouble is a Failure.
    */
   readonly isolate?: readonly BrokenGroup[];
+  /** With `isolate`: of files that hide groups. What lives of this Application and is in no other file may be theirs. */
+  readonly hidden?: readonly Problem[];
   /** With `isolate`: also where no cluster is seen. For a plan that is only read, since Jobs of a group that is left out are not kept. */
   readonly isOnlyRead?: boolean;
 }
@@ -71,24 +75,27 @@ export interface LookOptions {
 export async function lookAndPlan(
   groups: readonly RunnerGroup[],
   settings: Settings,
-  { includeBlocked, ahead = false, pods, isolate, isOnlyRead = false }: LookOptions,
+  { includeBlocked, ahead = false, pods, isolate, hidden = [], isOnlyRead = false }: LookOptions,
 ): Promise<PlanOfNow> {
   const { timeoutMs } = settings;
   const deadline = new Deadline(timeoutMs);
   const isolated = isolate ?? [];
   if (groups.length === 0) {
-    refuseAll(isolated);
+    refuseAll(isolated, new Map(), hidden);
     return await planNothing(settings);
   }
   const [config, tokens] = await Promise.all([findCluster(settings), findTargetsOf(groups, settings, deadline)]);
   const { targets, failed, lookOf } = tokens;
   const isolates = isolate !== undefined && (isOnlyRead || config !== undefined);
-  if (!isolates) refuseAll(isolated, failed);
+  if (!isolates) refuseAll(isolated, failed, hidden);
+  const isPrinted = isolates && !isOnlyRead && config !== undefined;
+  const living = isPrinted ? await livingGroups(groups, isolated, hidden, config, settings) : isolated;
+  const namespaces = [...groups, ...living].map(({ namespace }) => namespace);
   // Reading Secrets over the network has taken its part of the time limit.
   const leftMs = settings.secrets === 'api' ? Math.max(1, deadline.remainingMs()) : timeoutMs;
   const clocks = new ServerClocks();
   const beganMs = systemClock.steadyMs();
-  const listing = listJobs(groups, config, settings, clocks);
+  const listing = listJobs(namespaces, config, settings, clocks);
   const looking = Promise.all([
     (isolates ? observeEach : observe)(targets, {
       ...requestOptions(settings),
@@ -114,8 +121,9 @@ export async function lookAndPlan(
   const app = new RunnersApp(groups, { finish: pods?.finish });
   const faulty = isolates ? await faultyPods(pods) : await pods?.check();
   const [answers, before] = await looking;
-  const broken = [...isolated, ...(faulty ?? [])];
-  const { looks, troubles, isPlanned } = sortOut(groups, broken, { answers, failed, lookOf });
+  const broken = [...living, ...(faulty ?? [])];
+  const all = [...new Set([...isolated, ...broken])];
+  const { looks, troubles, isPlanned } = sortOut(groups, all, { answers, failed, lookOf });
   const steady = app.groupCharts
     .filter(({ group }) => isPlanned(group))
     .map(({ group, templateHash }) => {
@@ -124,7 +132,7 @@ export async function lookAndPlan(
     });
   // A runner needs half a second from its Job to its row: Jobs listed longer before the rows could make it look as if its Job were gone.
   const isStale = systemClock.steadyMs() - beganMs > FRESH_MS;
-  const listed = isStale ? await listJobs(groups, config, settings, clocks) : before;
+  const listed = isStale ? await listJobs(namespaces, config, settings, clocks) : before;
   const { evidence, warnings } = joinEvidence({ targets, looks, before, listed, troubles, clocks }, settings);
   for (const { code, message } of warnings) settings.onWarning?.(`warning: ${code} ${message}`);
   const planned = withIdleWanted(steady, evidence);
@@ -153,14 +161,13 @@ type ListedJobs = Awaited<ReturnType<typeof listJobs>>;
 
 /** The Jobs of a cluster at one moment. `origin` of its API server: undefined if there is none to look at. `suspended`: RunnerGroups, by key. */
 async function listJobs(
-  groups: readonly RunnerGroup[],
+  namespaces: readonly string[],
   config: ClusterConfig | undefined,
   settings: Settings,
   clocks: ServerClocks,
 ) {
   const atMs = settings.now();
   if (!config) return { atMs, origin: undefined, jobs: [], suspended: new Map<string, string>() };
-  const namespaces = groups.map(({ namespace }) => namespace);
   const { observeCluster, suspendedInCluster } = await import('../clients/kubernetes/observe.ts');
   const options = { ...requestOptions(settings), clocks };
   const [jobs, suspended] = await Promise.all([

@@ -1,7 +1,7 @@
 /** From a plan to what is printed, for `generate` and `cdk8s synth` alike. */
 
 import { standIn } from '../config/runnergroup/broken.ts';
-import { inOrder, type ObjectManifest, type Output, type RunnerParts } from '../manifests/stamp.ts';
+import { groupManifest, inOrder, type ObjectManifest, type Output, type RunnerParts } from '../manifests/stamp.ts';
 import { manifestPieces } from '../manifests/text.ts';
 import type { EmittedRunner } from '../planner/decisions.ts';
 import { liveJobsOf } from '../planner/evidence.ts';
@@ -41,7 +41,7 @@ export function outputOf({ plan, seen, broken }: Omit<Planned, 'app'>, { others,
     emitGroups,
     isLeftOut: (group) => leftOut.size > 0 && leftOut.has(keyText(group)),
     kept: inOutputOrder.flatMap((group) => [
-      ...(emitGroups ? [standIn(group)] : []),
+      ...(emitGroups ? [group.group ? groupManifest(group.group) : standIn(group)] : []),
       ...decisionsOf(group).map((runner) => keptJob(runner, liveSpecOf(runner))),
     ]),
     others: others.map(({ text }) => text),

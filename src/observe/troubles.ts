@@ -2,10 +2,10 @@
 
 import { collectLooks } from '../clients/gitea/observe.ts';
 import { type BrokenGroup, brokenGroup, problemsOf, problemText } from '../config/runnergroup/broken.ts';
-import { InputProblems } from '../config/runnergroup/problems.ts';
+import { InputProblems, type Problem } from '../config/runnergroup/problems.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { Look } from '../planner/evidence.ts';
-import { Failure, successes } from '../shared/failure.ts';
+import { Failure, joinFailures, successes } from '../shared/failure.ts';
 import { keyText } from '../shared/keys.ts';
 import { count, shortLine } from '../shared/printable.ts';
 import type { Pods } from './pods.ts';
@@ -16,9 +16,9 @@ export interface Trouble {
   readonly failure: Failure;
 }
 
-/** True when it is this group's alone: its Gitea, or its token. A refusal (exit 3) or an API server that does not answer stops all. */
+/** True when it is this group's alone: its Gitea, its token, or that it is refused. An API server that does not answer stops all. */
 export function isOwnTrouble({ exit, kind }: Failure): boolean {
-  return exit === 1 && kind !== 'cluster' && kind !== 'cluster-forbidden';
+  return exit === 3 || (exit === 1 && kind !== 'cluster' && kind !== 'cluster-forbidden');
 }
 
 /** A group's own trouble stops that group, any other all groups of its namespace. @param seenOf a `Failure`, or what was seen of a group. */
@@ -74,15 +74,21 @@ export function sortOut(
   return { looks, troubles: [...troubles.values()], isPlanned };
 }
 
-function troubleOfBroken({ namespace, name, problems }: BrokenGroup): Trouble {
+function troubleOfBroken({ namespace, name, problems, failure }: BrokenGroup): Trouble {
   const code = problems[0]?.code ?? 'GR-INPUT-05';
-  return { namespace, name, failure: new Failure(code, 2, problemText(problems)) };
+  return { namespace, name, failure: failure ?? new Failure(code, 2, problemText(problems)) };
 }
 
 /** Where no trouble is one group's own. @throws Failure when there is one. */
-export function refuseAll(broken: readonly BrokenGroup[], failed: ReadonlyMap<RunnerGroup, Failure> = new Map()): void {
-  if (broken.length > 0) throw new InputProblems(problemsOf(broken));
-  for (const failure of failed.values()) throw failure;
+export function refuseAll(
+  broken: readonly BrokenGroup[],
+  failed: ReadonlyMap<RunnerGroup, Failure> = new Map(),
+  hidden: readonly Problem[] = [],
+): void {
+  const problems = [...hidden, ...problemsOf(broken)];
+  if (problems.length > 0) throw new InputProblems(problems);
+  const [first, ...others] = [...broken.flatMap(({ failure }) => failure ?? []), ...failed.values()];
+  if (first) throw joinFailures([first, ...others]);
 }
 
 /** Groups whose pods have a fault. The templates must have been made before. */

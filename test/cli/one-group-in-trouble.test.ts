@@ -1,76 +1,13 @@
-/** One group's trouble is its own (docs/adr/0036). Real program, real Gitea simulator, real API server stand-in. */
+/** One group's trouble is its own (docs/adr/0036). */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
-import { runnerName } from '../../src/planner/names.ts';
-import { kubeconfigFor, liveJob, startCluster } from '../clients/kubernetes/through-cli.ts';
-import type { Cluster } from '../support/api-server.ts';
 import { answering } from '../support/kube-objects.ts';
-import { folderWith, groupYaml, runHere, runNode } from '../support/run-cli.ts';
+import { folderWith, runHere, runNode } from '../support/run-cli.ts';
 import { listen } from '../support/server.ts';
-import { startAcme, TOKEN } from '../support/start-acme.ts';
-
-/** A server that nobody listens on any more. */
-const DEAD = 'http://127.0.0.1:1';
-const NAMED = { namespace: 'runners', origin: DEAD, templateHash: 'of some day' };
-/** Jobs of group `bad`: one that waits for a CI job, one that has begun. */
-const [WAITING, RUNNING] = [1, 2].map((id) => runnerName('', { ...NAMED, name: 'bad' }, { id, attempt: 1 }, 0)) as [
-  string,
-  string,
-];
-const KNOWS_GROUPS = { KUBE_API_VERSIONS: 'v1,gitea.bpg.pw/v1alpha1/RunnerGroup' };
-
-interface Manifest {
-  readonly kind: string;
-  readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
-  readonly spec: Readonly<Record<string, unknown>>;
-}
-
-function objects(text: string): readonly Manifest[] {
-  return parseAllDocuments(text).map((document) => document.toJS());
-}
-
-/** A Secret per group, mounted as files: each with its own Gitea. */
-function secretsDir(secrets: Readonly<Record<string, { readonly token?: string; readonly url: string }>>): string {
-  const files = Object.entries(secrets).flatMap(([name, { token = TOKEN, url }]) => [
-    [`runners/${name}/token`, token],
-    [`runners/${name}/url`, url],
-  ]);
-  return folderWith(Object.fromEntries(files));
-}
-
-function yaml(name: string, url: string, spec = ''): string {
-  return groupYaml(url, spec, name).replace('{name: gitea-api,', `{name: ${name}-api,`);
-}
-
-/** Group `good` with one queued job, beside group `bad`. @param url of the Gitea of `bad`, by that of `good` */
-async function stage(url: (good: string) => string, cluster: Cluster = {}, spec = '') {
-  const { simulator } = await startAcme();
-  simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
-  const bad = url(simulator.url);
-  const now = Date.now();
-  const jobs = { runners: [liveJob(WAITING, now), liveJob(RUNNING, now - 60_000)] };
-  const server = await startCluster({ jobs, ...cluster });
-  const files = { 'good.yaml': yaml('good', simulator.url), 'bad.yaml': yaml('bad', bad, spec) };
-  const folder = folderWith(files);
-  const secrets = secretsDir({ 'good-api': { url: simulator.url }, 'bad-api': { url: bad } });
-  const env = { GITEA_RUNNERS_SECRETS_DIR: secrets, GITEA_RUNNERS_KUBECONFIG: kubeconfigFor(server) };
-  return { env, folder, secrets, simulator };
-}
-
-/** The Jobs of `bad` are kept and not made, `good` gets its runner, and stderr says why. */
-function expectKept({ code, stdout, stderr }: Awaited<ReturnType<typeof runHere>>, why: RegExp): void {
-  expect(stderr).toMatch(why);
-  expect(stderr).toMatch(/warning: GR-\w+-\d+ RunnerGroup runners\/bad is left as it is: /);
-  expect(code).toBe(0);
-  const jobs = objects(stdout).filter(({ kind }) => kind === 'Job');
-  const skipped = jobs.filter(({ metadata }) => metadata.annotations?.['argocd.argoproj.io/hook'] === 'Skip');
-  expect(skipped.map(({ metadata }) => metadata.name).sort()).toEqual([WAITING, RUNNING].sort());
-  const others = jobs.filter((job) => !skipped.includes(job)).map(({ metadata }) => metadata.name);
-  expect(others).toEqual([expect.stringMatching(/^good-\d+-1-[0-9a-f]{8}$/)]);
-}
+import { startAcme } from '../support/start-acme.ts';
+import { DEAD, expectKept, KNOWS_GROUPS, objects, secretsDir, stage, yaml } from './trouble-rig.ts';
 
 describe('where live Jobs are seen, generate plans the others and keeps the Jobs of a group', () => {
   it.each<[string, RegExp, (good: string) => string, (files: Record<'folder' | 'secrets', string>) => void]>([
@@ -80,6 +17,12 @@ describe('where live Jobs are seen, generate plans the others and keeps the Jobs
       /GR-GITEA-01/,
       (good) => good,
       ({ secrets }) => writeFileSync(join(secrets, 'runners/bad-api/token'), 'an-old-token'),
+    ],
+    [
+      'whose token is bound to another Gitea',
+      /GR-TOKEN-05/,
+      () => DEAD,
+      ({ secrets }) => writeFileSync(join(secrets, 'runners/bad-api/url'), 'https://gitea.example.com'),
     ],
     [
       'whose Secret is not mounted',
@@ -206,14 +149,7 @@ describe('nothing is printed', () => {
     expect(await runHere(['generate', folder], env)).toEqual(nothing(2));
   });
 
-  it('when a token is bound to another Gitea: a refusal stops everything', async () => {
-    const { env, folder, secrets } = await stage(() => DEAD);
-    writeFileSync(join(secrets, 'runners/bad-api/url'), 'https://gitea.example.com');
-
-    expect(await runHere(['generate', folder], env)).toEqual(nothing(3));
-  });
-
-  it('when the group that is wrong lives where no good one does', async () => {
+  it('when the group that is wrong lives where no good one does, and nobody says which Application asks', async () => {
     const { env, folder } = await stage((good) => good, {}, '  sucpend: true\n');
     const text = readFileSync(join(folder, 'bad.yaml'), 'utf8');
     writeFileSync(join(folder, 'bad.yaml'), text.replace('namespace: runners', 'namespace: others'));
@@ -222,18 +158,14 @@ describe('nothing is printed', () => {
   });
 
   it.each([
-    ['its YAML cannot be read', 'kind: {', /GR-INPUT-02/],
-    ['its name is wrong', yaml('Bad', DEAD), /GR-INPUT-05/],
-    ['its version is unknown', yaml('bad', DEAD).replace('v1alpha1', 'v9'), /GR-INPUT-03/],
-    ['it has the name of another one', yaml('good', DEAD, '  sucpend: true\n'), /GR-INPUT-07/],
+    ['the YAML cannot be read and no kind is named', 'kind: {', /GR-INPUT-02/],
     [
-      'it says itself that it has a problem',
-      `${yaml('bad', DEAD)}`.replace(
-        'namespace: runners',
-        'namespace: runners, annotations: {gitea.bpg.pw/problem: x}',
-      ),
-      /remove it \[GR-INPUT-05\]/,
+      'the YAML cannot be read and another kind is named',
+      `${yaml('bad', DEAD)}\n---\nkind: ConfigMap\na: [`,
+      /GR-INPUT-02/,
     ],
+    ['the name is wrong, and nobody says which Application asks', yaml('Bad', DEAD), /GR-INPUT-05/],
+    ['there is another one of its name, and no good one', yaml('good', DEAD, '  sucpend: true\n'), /GR-INPUT-07/],
   ])('when of a group %s', async (_, text, why) => {
     const { env, folder } = await stage((good) => good);
     writeFileSync(join(folder, 'bad.yaml'), text);

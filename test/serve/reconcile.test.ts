@@ -427,7 +427,7 @@ describe('what is told of a group', () => {
       });
     };
     const unseen = new Failure('GR-TOKEN-02', 1, 'no token.', 'token-unseen');
-    const denied = new Failure('GR-POLICY-01', 1, 'not allowed.', 'policy');
+    const denied = new Failure('GR-POLICY-04', 3, 'not allowed.', 'policy');
     const foreign = new Failure('GR-TOKEN-04', 3, 'bound to another Gitea.', 'token-unusable');
 
     expect(targeted(unseen)).toStrictEqual([
@@ -441,9 +441,8 @@ describe('what is told of a group', () => {
     const alone = sceneOf([{ live: ci }]);
     const targetOf = new Map([...alone.targetOf.keys()].map((group) => [group, denied] as const));
     expect(factsOf({ ...alone, targetOf })).toStrictEqual([{ ...CALM, refusal: denied }]);
-    // That ends `generate` for the whole Application.
     expect(targeted(foreign)).toStrictEqual([
-      { ...CALM, ...LOOKED, planFailure: foreign },
+      { ...CALM, ...LOOKED },
       { ...CALM, giteaFailure: foreign },
     ]);
   });

@@ -35,15 +35,23 @@ export async function suspendedInCluster(
   config: ClusterConfig,
   options: ClusterOptions,
 ): Promise<ReadonlyMap<string, string>> {
-  const listed = await inNamespaces(namespaces, config, options, async (client, namespace, deadline) => {
-    return (await listAll(client, RUNNER_GROUPS, namespace, deadline)).items;
-  });
   return new Map(
-    listed.flatMap((object): readonly [string, string][] => {
+    (await runnerGroupsIn(namespaces, config, options)).flatMap((object): readonly [string, string][] => {
       const text = suspensionOf(object);
       return text === undefined ? [] : [[keyText(object.metadata), text]];
     }),
   );
+}
+
+/** @throws Failure as `suspendedInCluster` */
+export async function runnerGroupsIn(
+  namespaces: readonly string[],
+  config: ClusterConfig,
+  options: ClusterOptions,
+): Promise<readonly RunnerGroupObject[]> {
+  return await inNamespaces(namespaces, config, options, async (client, namespace, deadline) => {
+    return (await listAll(client, RUNNER_GROUPS, namespace, deadline)).items;
+  });
 }
 
 /** Characters of a suspension that are told. */

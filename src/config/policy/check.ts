@@ -1,5 +1,5 @@
 /**
- * The policy over all RunnerGroups of a run. A group is denied as a whole, and with it the run: half of an Application would prune the rest.
+ * The policy over all RunnerGroups of a run. A group is denied as a whole, and no other with it (docs/adr/0081).
  *
  * Also the entry of lib/policy.cjs, which is loaded only when a policy is named (scripts/build.mjs). It answers with data and throws
  * nothing: a `Failure` of that part would be none to the rest of the program.
@@ -12,6 +12,7 @@ import {
   type Asker,
   allowedBy,
   type Denial,
+  type Denials,
   type Finding,
   finding,
   NONE,
@@ -72,11 +73,11 @@ const APPLICATION_RULES: readonly (readonly [RuleName, ApplicationRule])[] = [
 ];
 
 /** Rules about the Application as a whole: a denial concerns all of its groups. */
-export function checkApplication(policy: Policy, groups: readonly RunnerGroup[], asker: Asker): readonly Denial[] {
+function checkApplication(policy: Policy, groups: readonly RunnerGroup[], asker: Asker): readonly Denial[] {
   return APPLICATION_RULES.flatMap(([rule, judge]) => judge(policy, groups, asker).map((one) => ({ rule, ...one })));
 }
 
-export function checkGroup(policy: Policy, group: RunnerGroup, asker: Asker): readonly Denial[] {
+function checkGroup(policy: Policy, group: RunnerGroup, asker: Asker): readonly Denial[] {
   const { namespace, name, place } = group;
   const who = { name: `${namespace}/${name}`, place };
   return GROUP_RULES.flatMap(([rule, judge]) => {
@@ -97,9 +98,11 @@ function ofSize({ size }: RunnerGroup, { path, message }: Finding): Finding {
   return { path: isOwn ? path.replace('spec.', `spec.sizes[${size?.index}].`) : path, message };
 }
 
-/** All denials: those of the Application first, then by group in their order. None: everything is allowed. */
-export function check(policy: Policy, groups: readonly RunnerGroup[], asker: Asker): readonly Denial[] {
-  return [...checkApplication(policy, groups, asker), ...groups.flatMap((group) => checkGroup(policy, group, asker))];
+/** A group that is denied does not count for the others: what it asks for must not deny them. */
+export function check(policy: Policy, groups: readonly RunnerGroup[], asker: Asker): Denials {
+  const own = new Map(groups.map((group) => [group, checkGroup(policy, group, asker)]));
+  const sound = groups.filter((group) => own.get(group)?.length === 0);
+  return { common: checkApplication(policy, sound, asker), own };
 }
 
 /** The base URL as it is written; undefined: no entry fits. The first entry that fits counts. */

@@ -1,6 +1,6 @@
 /** What a policy is asked about, what it answers, and the failures that it leads to. */
 
-import { Failure } from '../../shared/failure.ts';
+import { Failure, joinFailures } from '../../shared/failure.ts';
 import { count, firstLines, firstNames, printable, shortLine } from '../../shared/printable.ts';
 import type { FilePlace, RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { Policy } from './schema.ts';
@@ -34,6 +34,12 @@ export interface Denial extends Finding {
   readonly group?: { readonly name: string; readonly place: FilePlace };
 }
 
+/** What a policy says of the groups of a run. `common`: of all of them together. Empty lists: everything is allowed. */
+export interface Denials {
+  readonly common: readonly Denial[];
+  readonly own: ReadonlyMap<RunnerGroup, readonly Denial[]>;
+}
+
 export type GroupRule = (policy: Policy, group: RunnerGroup, asker: Asker) => readonly Finding[];
 export type ApplicationRule = (policy: Policy, groups: readonly RunnerGroup[], asker: Asker) => readonly Finding[];
 
@@ -55,9 +61,33 @@ export function denialLine({ group, path, message, rule }: Denial): string {
   return `${shortLine([...where, path, message].filter((part) => part !== '').join(': '))} [${rule}]`;
 }
 
-/** Exit 3: everything that a policy denies in this run. `denials` is not empty. */
-export function denied(file: string, denials: readonly Denial[]): Failure {
-  const what = `${count(denials.length, 'denial')} by the policy ${printable(file)}. Nothing is served.`;
+/** In the order of their groups, those of all of them first. */
+export function allDenials({ common, own }: Denials): readonly Denial[] {
+  return [...common, ...[...own.values()].flat()];
+}
+
+/** Groups that are refused (exit 3), each with why. `all`: the failure of a run that can do nothing with that; undefined: none is refused. */
+export interface Refusals {
+  readonly of: ReadonlyMap<RunnerGroup, Failure>;
+  readonly all: Failure | undefined;
+}
+
+export function refusalsBy(file: string, denials: Denials): Refusals {
+  const of = [...denials.own].flatMap(([group, own]) => {
+    const all = [...denials.common, ...own];
+    return all.length > 0 ? [[group, denied(file, all)] as const] : [];
+  });
+  const all = allDenials(denials);
+  return { of: new Map(of), all: all.length > 0 ? denied(file, all) : undefined };
+}
+
+export function refusals(of: ReadonlyMap<RunnerGroup, Failure>): Refusals {
+  const [first, ...others] = of.values();
+  return { of, all: first && joinFailures([first, ...others]) };
+}
+
+function denied(file: string, denials: readonly Denial[]): Failure {
+  const what = `${count(denials.length, 'denial')} by the policy ${printable(file)}.`;
   const lines = firstLines(denials.map(denialLine), SHOWN, `gitea-runners validate --policy ${printable(file)}`);
   return new Failure('GR-POLICY-04', 3, [`serve RunnerGroups: ${what}`, ...lines].join('\n'), 'policy');
 }

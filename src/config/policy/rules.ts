@@ -191,6 +191,13 @@ const priorityClasses: GroupRule = ({ priorityClasses: allowed }, group) => {
 const serviceAccounts: GroupRule = ({ serviceAccounts: allowed = [] }, group) =>
   notAmong(allowed, templateAsks(group, 'serviceAccount'), 'the service account');
 
+/** The sum over all groups is the Application's (check.ts). One that is too large by itself denies no other. */
+const maxActiveRunners: GroupRule = ({ maxActiveRunners: most }, { maxActiveRunners: own }) => {
+  if (most === undefined || own <= most) return NONE;
+  const message = `is ${own}; the policy allows ${most} for all RunnerGroups together. Lower it`;
+  return finding('spec.maxActiveRunners', message);
+};
+
 /** Sums of decimal fractions are not exact: 100m and 200m are more than 300m by so much. */
 const ROUNDING = 1 + 1e-9;
 
@@ -274,5 +281,6 @@ export const GROUP_RULES: readonly (readonly [RuleName, GroupRule])[] = [
   ['podTemplateFields', podTemplateFields],
   ['priorityClasses', priorityClasses],
   ['serviceAccounts', serviceAccounts],
+  ['maxActiveRunners', maxActiveRunners],
   ['maxResources', maxResources],
 ];

@@ -6,12 +6,15 @@
  *   its node): the owner of the cluster decides, not who commits here.
  */
 import { Failure } from '../../shared/failure.ts';
-import { firstNames } from '../../shared/printable.ts';
+import { groupBy } from '../../shared/keys.ts';
+import { HOOK, SKIP } from '../../shared/marks.ts';
+import { firstNames, jsonText } from '../../shared/printable.ts';
 import type { Asked } from '../pods/asks.ts';
 import type { FieldPath, Mapping } from '../pods/schema.ts';
 import type { PassThrough } from '../runnergroup/read.ts';
 import type { FilePlace, RunnerGroup } from '../runnergroup/runner-group.ts';
 import { baseOf, withSizes, writtenPath } from '../runnergroup/sizes.ts';
+import { type Refusals, refusals } from './denial.ts';
 
 function refusal(code: string, message: string): Failure {
   return new Failure(code, 3, message, 'policy');
@@ -20,15 +23,10 @@ function refusal(code: string, message: string): Failure {
 /** What a message names; the others are counted. */
 const MOST_NAMED = 5;
 
-/** @param destination Argo CD's `ARGOCD_APP_NAMESPACE`; without it nothing is refused. @throws Failure exit 3: a group names another namespace. */
-export function refuseForeignNamespaces(groups: readonly RunnerGroup[], destination: string | undefined): void {
-  if (destination === undefined || destination === '') return;
-  const foreign = groups.filter(({ namespace }) => namespace !== destination);
-  if (foreign.length === 0) return;
-  const named = foreign.map(({ namespace, name, place }) => `${namespace}/${name} (${place.file}:${place.line})`);
-  throw refusal(
+function foreignNamespace({ namespace, name, place }: RunnerGroup, destination: string): Failure {
+  return refusal(
     'GR-POLICY-01',
-    `serve RunnerGroup ${firstNames(named, MOST_NAMED)}: the destination namespace of the Application is ${destination}, and its RunnerGroups ` +
+    `serve RunnerGroup ${namespace}/${name} (${place.file}:${place.line}): the destination namespace of the Application is ${destination}, and its RunnerGroups ` +
       `live there. Remove metadata.namespace or set it to ${destination}. For another namespace, make another Application.`,
   );
 }
@@ -61,27 +59,37 @@ interface RefusedDocument {
   readonly workload?: string;
 }
 
-/** Those that `refuseWorkloads` refuses. */
+/** Those that are not passed on. */
 export function refusedDocuments(documents: readonly PassThrough[]): readonly RefusedDocument[] {
-  return documents.flatMap(({ place, text, kinds }) => {
+  return documents.flatMap(({ place, text, objects }) => {
     if (HIDING.test(text)) return [{ place }];
-    const workload = [...kinds].find((kind) => WORKLOADS.has(kind));
+    const workload = objects.map(({ kind }) => String(kind)).find((kind) => WORKLOADS.has(kind));
     return workload === undefined ? [] : [{ place, workload }];
   });
 }
 
-/** @throws Failure exit 3: a document would start pods, or hides a part of itself from some readers. */
-export function refuseWorkloads(documents: readonly PassThrough[]): void {
+/**
+ * What is printed of them, and a warning when that is not all. In place of a document that would start pods stand the names of its objects,
+ * which Argo CD neither makes nor changes nor prunes (docs/adr/0020): what lives was allowed once.
+ * @throws Failure exit 3: what a document holds is not clear.
+ */
+export function withoutWorkloads(documents: readonly PassThrough[]) {
   const hiding = 'with a line break, "---" or byte order mark that YAML readers disagree about';
-  const found = refusedDocuments(documents).map(
-    ({ place, workload = hiding }) => `${place.file}:${place.line} (${workload})`,
-  );
-  if (found.length === 0) return;
-  throw refusal(
-    'GR-POLICY-02',
+  const refused = new Map(refusedDocuments(documents).map(({ place, workload = hiding }) => [place, workload]));
+  if (refused.size === 0) return { printed: documents };
+  const found = [...refused].map(([{ file, line }, what]) => `${file}:${line} (${what})`);
+  const why =
     `pass on the documents at ${firstNames(found, MOST_NAMED)}: only RunnerGroups start pods here. Remove them, or let ` +
-      `an Application without this plugin deploy them. To let workloads through, set ${PASS_WORKLOADS}=true for gitea-runners.`,
-  );
+    `an Application without this plugin deploy them. To let workloads through, set ${PASS_WORKLOADS}=true for gitea-runners.`;
+  if ([...refused.values()].includes(hiding)) throw refusal('GR-POLICY-02', why);
+  const annotations = { [HOOK]: SKIP };
+  const printed = documents.flatMap((document): readonly { readonly text: string }[] => {
+    if (!refused.has(document.place)) return [document];
+    return document.objects.flatMap(({ metadata, ...type }) => {
+      return metadata.name === undefined ? [] : { text: jsonText({ ...type, metadata: { ...metadata, annotations } }) };
+    });
+  });
+  return { printed, warning: `warning: GR-POLICY-02 ${why}` };
 }
 
 const REFUSED: ReadonlySet<Asked['kind']> = new Set(['serviceAccount', 'priorityClass']);
@@ -100,14 +108,24 @@ export async function askedWithoutPolicy(groups: readonly RunnerGroup[]) {
   });
 }
 
-/** @throws Failure exit 3: a group asks for what only a policy can allow. */
-export async function refuseByDefault(groups: readonly RunnerGroup[]): Promise<void> {
-  const found = (await askedWithoutPolicy(groups)).map(({ group, path }) => {
-    const field = path.at(-1) === 'securityProfile' ? `${path.join('.')}: privileged` : path.join('.');
-    return `${field} (${group.namespace}/${group.name}, ${group.place.file}:${group.place.line})`;
+/** @param destination Argo CD's `ARGOCD_APP_NAMESPACE`; undefined: a group may live in any namespace. */
+export async function refusalsByDefault(groups: readonly RunnerGroup[], destination?: string): Promise<Refusals> {
+  const asked = groupBy(await askedWithoutPolicy(groups), ({ group }) => group);
+  const of = groups.flatMap((group): readonly (readonly [RunnerGroup, Failure])[] => {
+    if (destination !== undefined && group.namespace !== destination)
+      return [[group, foreignNamespace(group, destination)]];
+    const found = asked.get(group)?.map(({ path }) => path);
+    return found ? [[group, onlyByPolicy(group, found)]] : [];
   });
-  if (found.length === 0) return;
-  throw refusal(
+  return refusals(new Map(of));
+}
+
+function onlyByPolicy({ namespace, name, place }: RunnerGroup, paths: readonly FieldPath[]): Failure {
+  const found = paths.map((path) => {
+    const field = path.at(-1) === 'securityProfile' ? `${path.join('.')}: privileged` : path.join('.');
+    return `${field} (${namespace}/${name}, ${place.file}:${place.line})`;
+  });
+  return refusal(
     'GR-POLICY-03',
     `start pods with ${firstNames(found, MOST_NAMED)}: only a policy can allow that, and there is none. Remove these fields.`,
   );

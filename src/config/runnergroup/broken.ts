@@ -1,15 +1,16 @@
 /**
- * A RunnerGroup whose name can be read and whose spec cannot be used. Its runners are kept while others are planned (docs/adr/0036).
+ * A RunnerGroup whose name is known and that cannot be served. Its runners are kept while others are planned (docs/adr/0036, 0081).
  *
- * It has an object in the cluster all the same, so that Argo CD and `serve` show what is wrong. The API server would refuse its own spec,
- * and with it the sync of all others. So the object has a spec that says nothing, and the problem in an annotation.
+ * It has an object in the cluster all the same, so that Argo CD and `serve` show what is wrong. Of a wrong spec the API server would refuse
+ * its own, and with it the sync of all others. So the object has a spec that says nothing, and the problem in an annotation.
  */
 
+import type { Failure } from '../../shared/failure.ts';
 import type { Texts } from '../../shared/marks.ts';
 import { cut, firstLines } from '../../shared/printable.ts';
 import { isMapping } from './paths.ts';
 import { formatProblem, type Problem } from './problems.ts';
-import type { FilePlace } from './runner-group.ts';
+import type { FilePlace, RunnerGroup } from './runner-group.ts';
 import { API_VERSION, KIND, Metadata } from './schema.ts';
 
 export interface BrokenGroup {
@@ -17,10 +18,13 @@ export interface BrokenGroup {
   readonly name: string;
   readonly place: FilePlace;
   /** As they were written. Of the annotations, those that a RunnerGroup may have. */
-  readonly labels: Texts | undefined;
-  readonly annotations: Texts | undefined;
-  /** At least one. */
+  readonly labels?: Texts | undefined;
+  readonly annotations?: Texts | undefined;
+  /** At least one, or `failure`. */
   readonly problems: readonly Problem[];
+  readonly failure?: Failure;
+  /** It is refused, and its object may be printed: `serve` judges it, too. */
+  readonly group?: RunnerGroup;
 }
 
 /** Annotation of such an object: what is wrong. `serve` and the health script show it. */
@@ -64,14 +68,18 @@ export const SILENT_SPEC = {
 };
 
 /** The object that is printed in place of such a group. */
-export function standIn({ namespace, name, labels, annotations, problems }: BrokenGroup) {
+export function standIn({ namespace, name, labels, annotations, problems, failure }: BrokenGroup) {
   const metadata = {
-    annotations: { ...annotations, [PROBLEM]: problemText(problems) },
+    annotations: { ...annotations, [PROBLEM]: failure ? failureText(failure) : problemText(problems) },
     ...(labels && { labels }),
     name,
     namespace,
   };
   return { apiVersion: API_VERSION, kind: KIND, metadata, spec: SILENT_SPEC };
+}
+
+function failureText({ code, message }: Failure): string {
+  return cut(`${code} ${message.replaceAll('\n', ' ')}`, LONGEST);
 }
 
 export function problemText(problems: readonly Problem[]): string {

@@ -22,13 +22,17 @@ import { API_VERSION, KIND } from './schema.ts';
 import { podOnly, type SourceObject, toRunnerGroup } from './to-runner-group.ts';
 import { nearestName } from './words.ts';
 
+type NamedObject = Readonly<Record<'apiVersion' | 'kind', unknown>> & {
+  readonly metadata: Readonly<Record<'name' | 'namespace', unknown>>;
+};
+
 /** A document of another kind. */
 export interface PassThrough {
   readonly place: FilePlace;
   /** Its own text without `---`, valid as one document of a YAML stream. */
   readonly text: string;
-  /** Its kind, and those of all objects below `items`, each once. Kept in place of the parsed document, which is large. */
-  readonly kinds: ReadonlySet<string>;
+  /** What it is, and all objects below `items`. Kept in place of the parsed document, which is large. */
+  readonly objects: readonly NamedObject[];
 }
 
 /** Which files are read, and what holds for groups without a namespace. */
@@ -38,7 +42,7 @@ export interface ReadOptions {
   readonly recursive: boolean;
   readonly cwd: string;
   readonly defaultNamespace: string;
-  /** Groups whose spec alone is wrong are told apart (`ReadResult.broken`) instead of being a reason to stop. */
+  /** What is wrong with one group or one file is told apart (`ReadResult.broken`, `hidden`) instead of being a reason to stop. */
   readonly isolate?: boolean;
 }
 
@@ -47,6 +51,8 @@ export interface ReadResult {
   readonly others: readonly PassThrough[];
   /** With `isolate`. */
   readonly broken: readonly BrokenGroup[];
+  /** With `isolate`: of files that hold nothing but RunnerGroups, and nobody knows how many and which. */
+  readonly hidden: readonly Problem[];
   readonly files: number;
   /** Files that hold no manifests, and documents that are none (`file:line`). Whoever reads must name them. */
   readonly skipped: readonly string[];
@@ -68,16 +74,64 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
     saveMemory();
     readDocuments(file, reader.budget, (read) => reader.take(read, file));
   }
-  const { groups, others, broken, sources, pods } = reader;
+  const { groups, others, broken, sources, pods, problems: hidden } = reader;
   const skipped = [...skippedFiles, ...reader.skipped];
-  const problems = [...reader.problems, ...findTwins([...groups, ...broken])];
+  const twins = findTwins([...groups, ...broken]);
+  const problems = [...hidden, ...[...twins.values()].flat()];
+  const faults = groupBy(hidden, ({ place }) => place.file);
+  const text = (name: string) => files.find((file) => file.name === name)?.text ?? '';
+  const isApart = options.isolate && [...faults.keys()].every((name) => holdsGroupsAlone(text(name), options));
   // What is not read to its end may hold anything.
-  if (problems.length > 0 || reader.isDone) {
+  if ((problems.length > 0 && !isApart) || reader.isDone) {
     const faulty = reader.faulty + broken.length;
     const found = [...problems, ...problemsOf(broken)].slice(0, MOST_PROBLEMS);
     throw new InputProblems(found, { count: groups.length + faulty, files: files.length, groups, pods, sources });
   }
-  return { groups, others, broken, files: files.length, skipped, sources };
+  const apart = problems.length > 0 ? tellApart(groups, broken, twins, faults) : { groups, broken };
+  return { ...apart, hidden, others, files: files.length, skipped, sources };
+}
+
+type ProblemsBy = ReadonlyMap<string, readonly Problem[]>;
+
+/** Of two groups of one name nobody knows which one is meant, and a file with a fault may mean something else than it seems to. */
+function tellApart(
+  groups: readonly RunnerGroup[],
+  broken: readonly BrokenGroup[],
+  twins: ProblemsBy,
+  faults: ProblemsBy,
+): Pick<ReadResult, 'groups' | 'broken'> {
+  const spoilt = groups.flatMap((group) => {
+    const { manifest, namespace, place } = group;
+    const problems = [...(twins.get(keyText(group)) ?? []), ...(faults.get(place.file) ?? [])];
+    // Its own name is good.
+    const own = problems.length > 0 && brokenGroup(manifest, place, namespace, []);
+    return own ? { ...own, problems } : [];
+  });
+  const byName = groupBy([...broken, ...spoilt], keyText);
+  return {
+    groups: groups.filter((group) => !byName.has(keyText(group))),
+    broken: [...byName].flatMap(([key, [first, ...others]]) => {
+      const problems = new Set([...(twins.get(key) ?? []), ...problemsOf(first ? [first, ...others] : [])]);
+      return first ? { ...first, problems: [...problems] } : [];
+    }),
+  };
+}
+
+/**
+ * True for a text that cannot be read and that names no object but RunnerGroups of this namespace: nothing else can be missing in the
+ * output. An object that goes missing is pruned.
+ */
+function holdsGroupsAlone(text: string, { defaultNamespace }: ReadOptions): boolean {
+  const named = (field: string) =>
+    [...text.matchAll(new RegExp(`\\b${field}["']?[ \\t]*:[ \\t]*["']?([^\\s"',}]*)`, 'g'))].map(
+      ([, word = '']) => word,
+    );
+  return (
+    named('kind').length > 0 &&
+    named('kind').every((kind) => kind === KIND) &&
+    named('apiVersion').every((version) => version.startsWith('gitea.bpg.pw/')) &&
+    named('namespace').every((namespace) => namespace === defaultNamespace)
+  );
 }
 
 /** Characters. RunnerGroups of so many are read quickly and take some MB. */
@@ -212,18 +266,19 @@ function sortOut(document: SourceDocument): Sorted {
     }
     return problemAt('holds RunnerGroups beside or below other things: put each into a document of its own', 'items');
   }
-  return { other: { place, text: documentText(document), kinds: kindsIn(value) } };
+  return { other: { place, text: documentText(document), objects: objectsIn(value) } };
 }
 
 /** Fields of every Kubernetes object, as they may be misspelt: a RunnerGroup must not vanish because of its capitals. */
 const FIELDS_OF_OBJECTS: ReadonlySet<string> = new Set(['apiversion', 'kind', 'metadata', 'spec']);
 
 /** Argo CD and kubectl open everything that has `items`, whatever its kind. */
-function kindsIn(value: unknown, kinds: Set<string> = new Set()): ReadonlySet<string> {
-  if (!isMapping(value)) return kinds;
-  if (typeof value['kind'] === 'string') kinds.add(value['kind']);
-  if (Array.isArray(value['items'])) for (const item of value['items']) kindsIn(item, kinds);
-  return kinds;
+function objectsIn(value: unknown): readonly NamedObject[] {
+  if (!isMapping(value)) return [];
+  const { apiVersion, kind, items, metadata } = value;
+  const { name, namespace } = isMapping(metadata) ? metadata : {};
+  const own = { apiVersion, kind, metadata: { name, namespace } };
+  return [own, ...(Array.isArray(items) ? items.flatMap(objectsIn) : [])];
 }
 
 function claimsToBeGroup(value: unknown): boolean {
@@ -248,11 +303,12 @@ function documentText({ text }: SourceDocument): string {
 }
 
 /** Two groups of one name would fight for the same runner names. */
-function findTwins(groups: readonly Pick<RunnerGroup, 'namespace' | 'name' | 'place'>[]): readonly Problem[] {
-  return [...groupBy(groups, keyText)].flatMap(([key, [first, ...others]]) =>
-    others.map(({ place }): Problem => {
+function findTwins(groups: readonly Pick<RunnerGroup, 'namespace' | 'name' | 'place'>[]): ProblemsBy {
+  const twins = [...groupBy(groups, keyText)].filter(([, { length }]) => length > 1);
+  return new Map(
+    twins.map(([key, [first, ...others]]) => {
       const message = `RunnerGroup ${key} is already in ${first?.place.file}:${first?.place.line}: rename or remove one of them`;
-      return { place, path: 'metadata.name', message, code: 'GR-INPUT-07' };
+      return [key, others.map(({ place }) => ({ place, path: 'metadata.name', message, code: 'GR-INPUT-07' }))];
     }),
   );
 }

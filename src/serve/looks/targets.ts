@@ -8,9 +8,10 @@
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import { findToken, type TokenSources } from '../../clients/tokens/api-token.ts';
 import type { Token } from '../../clients/tokens/token.ts';
-import { boundTo, checkApplication, checkGroup } from '../../config/policy/check.ts';
-import { type Asker, denied, unusablePolicy } from '../../config/policy/denial.ts';
+import { boundTo, check } from '../../config/policy/check.ts';
+import { type Asker, refusalsBy, unusablePolicy } from '../../config/policy/denial.ts';
 import { type ReadPolicy, readPolicyFile } from '../../config/policy/schema.ts';
+import { refusalsByDefault } from '../../config/policy/without-policy.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { keysOfTargets, targetsByGroup } from '../../observe/find-targets.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
@@ -61,7 +62,7 @@ export class TargetBook {
     const groups = live.flatMap(({ group }) => group ?? []);
     const due = new Set(groups.filter((group) => this.#isDue(group, nowMs)));
     if (due.size === 0 && groups.length === this.#found.size) return this.#found;
-    const { refusals, sources } = this.#judge(live);
+    const { refusals, sources } = await this.#judge(live);
     const tokenOf = async (group: RunnerGroup): Promise<Token | Failure> => {
       const refusal = refusals.get(group);
       if (refusal) return refusal;
@@ -94,10 +95,13 @@ export class TargetBook {
     return ageMs < 0 || ageMs >= (isInDoubt ? AGAIN_MS : TOKENS_MS);
   }
 
-  #judge(live: readonly LiveGroup[]): { readonly refusals: Refusals; readonly sources: TokenSources } {
+  async #judge(live: readonly LiveGroup[]): Promise<{ readonly refusals: Refusals; readonly sources: TokenSources }> {
     const sources = this.#sources();
     const { policyFile, controlPlaneNamespace } = sources;
-    if (policyFile === undefined) return { refusals: new Map(), sources };
+    if (policyFile === undefined) {
+      const { of: refusals } = await refusalsByDefault(live.flatMap(({ group }) => group ?? []));
+      return { refusals, sources };
+    }
     const read = readPolicyFile(policyFile);
     const policy = 'policy' in read ? read.policy : {};
     return {
@@ -131,10 +135,9 @@ export function refusalsOf(file: string, read: ReadPolicy, byApp: ReadonlyMap<st
       continue;
     }
     // Groups of no Application have nothing in common.
-    const common = application === '' ? [] : checkApplication(read.policy, groups, UNKNOWN_ASKER);
-    for (const group of groups) {
-      const denials = [...common, ...checkGroup(read.policy, group, UNKNOWN_ASKER)];
-      if (denials.length > 0) found.set(group, denied(file, denials));
+    for (const some of application === '' ? groups.map((group) => [group]) : [groups]) {
+      const denials = check(read.policy, some, UNKNOWN_ASKER);
+      for (const [group, failure] of refusalsBy(file, denials).of) found.set(group, failure);
     }
   }
   return found;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { refuseForeignNamespaces } from '../../../src/config/policy/without-policy.ts';
+import { refusalsByDefault } from '../../../src/config/policy/without-policy.ts';
 import { folderWith, groupYaml, runHere } from '../../support/run-cli.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { startAcme } from '../../support/start-acme.ts';
@@ -23,10 +23,11 @@ describe('a RunnerGroup of namespace runners', () => {
 
   it.each(['runners-2', 'Runners', 'runner', ' runners', 'runners ', '*', '..'])(
     'is refused for the namespace %j, which only looks alike',
-    (destination) => {
-      expect(() => refuseForeignNamespaces([runnerGroup()], destination)).toThrow(
-        expect.objectContaining({ code: 'GR-POLICY-01', exit: 3 }),
-      );
+    async (destination) => {
+      expect((await refusalsByDefault([runnerGroup()], destination)).all).toMatchObject({
+        code: 'GR-POLICY-01',
+        exit: 3,
+      });
     },
   );
 
@@ -36,11 +37,14 @@ describe('a RunnerGroup of namespace runners', () => {
 });
 
 describe('the message', () => {
-  it('names five groups and counts the others', () => {
+  it('names five groups and counts the others', async () => {
     const groups = Array.from({ length: 7 }, (_, index) => runnerGroup({ namespace: 'team-b', name: `ci-${index}` }));
 
-    expect(() => refuseForeignNamespaces([runnerGroup(), ...groups], 'runners')).toThrow(
-      /^serve RunnerGroup team-b\/ci-0 \(ci\.yaml:1\), .*team-b\/ci-4 \(ci\.yaml:1\) and 2 more: /,
+    const { of, all } = await refusalsByDefault([runnerGroup(), ...groups], 'runners');
+
+    expect([...of.keys()]).toEqual(groups);
+    expect(all?.message).toMatch(
+      /^serve RunnerGroup team-b\/ci-0 \(ci\.yaml:1\): [\s\S]*team-b\/ci-4 \(ci\.yaml:1\): .*\n… and 2 more$/,
     );
   });
 });

@@ -1,17 +1,15 @@
 /** Law V92 (docs/spec.md): a size is no way around a policy, nor around what holds without one. */
 import { describe, expect, it, test } from 'vitest';
-import { check } from '../../../src/config/policy/check.ts';
 import type { RuleName } from '../../../src/config/policy/denial.ts';
 import { GROUP_RULES } from '../../../src/config/policy/rules.ts';
-import { refuseByDefault } from '../../../src/config/policy/without-policy.ts';
+import { refusalsByDefault } from '../../../src/config/policy/without-policy.ts';
 import { mostAskedOf } from '../../../src/config/runnergroup/requests.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { imageInTemplate } from '../../../src/config/runnergroup/sizes.ts';
 import { ownTemplate } from '../../../src/observe/own-pod.ts';
-import { failureOf } from '../../support/failure-of.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { pick, randomFrom, randomTemplate } from '../pods/random-template.ts';
-import { BY_HAND, denialsOf, policyOf } from './support.ts';
+import { BY_HAND, check, denialsOf, policyOf } from './support.ts';
 
 /** Two sizes. The second one has this podTemplate. */
 const sizesWith = (podTemplate: unknown) =>
@@ -76,6 +74,7 @@ describe('what a policy denies in the podTemplate of a group, it denies in that 
       'namespaces',
       'namespaces.destinations',
       'namespaces.scopes',
+      'maxActiveRunners',
       'securityProfile',
     ];
 
@@ -145,10 +144,10 @@ test.each([
   ['priority class', { priorityClassName: 'high' }, {}, 'spec.sizes.1.podTemplate.spec.priorityClassName'],
   ['privilege', {}, { securityProfile: 'privileged' }, 'spec.securityProfile: privileged'],
 ] as const)('without a policy a size has no %s either', async (_, spec, over, field) => {
-  const failure = await failureOf(refuseByDefault([withTemplate(spec, over)]));
+  const { all: failure } = await refusalsByDefault([withTemplate(spec, over)]);
 
-  expect(failure.code).toBe('GR-POLICY-03');
-  expect(failure.message).toContain(field);
+  expect(failure?.code).toBe('GR-POLICY-03');
+  expect(failure?.message).toContain(field);
 });
 
 describe('maxResources (law F103)', () => {

@@ -1,6 +1,7 @@
 /** What a committer may put beside the RunnerGroups, from the file to what Argo CD would be given. */
 import { describe, expect, it } from 'vitest';
-import { refuseWorkloads } from '../../../src/config/policy/without-policy.ts';
+import { parse } from 'yaml';
+import { withoutWorkloads } from '../../../src/config/policy/without-policy.ts';
 import { readFiles } from '../../support/group-files.ts';
 import { folderWith, runHere } from '../../support/run-cli.ts';
 
@@ -10,16 +11,47 @@ const JOB = `apiVersion: batch/v1\nkind: Job\nmetadata: {name: by-hand}\nspec: $
 const generate = (text: string, env: Readonly<Record<string, string>> = {}, command = 'generate') =>
   runHere([command, '--cluster', 'off'], env, folderWith({ 'other.yaml': text }));
 
-/** What `generate` says of a file before it asks anybody. */
-const verdictOn = async (text: string) => refuseWorkloads((await readFiles({ 'other.yaml': text })).others);
+/** What `generate` makes of a file before it asks anybody. */
+const verdictOn = async (text: string) => withoutWorkloads((await readFiles({ 'other.yaml': text })).others);
+
+/** No document of it can start a pod: of each object its name alone is printed, and Argo CD skips it. */
+async function expectNames(text: string): Promise<void> {
+  const { printed, warning } = await verdictOn(text);
+  expect(warning).toMatch(/^warning: GR-POLICY-02 pass on the documents at other\.yaml:/);
+  for (const each of printed.filter((one) => one.text.startsWith('{'))) {
+    const { apiVersion: _, kind: __, metadata, ...rest } = JSON.parse(each.text);
+    expect(rest).toEqual({});
+    expect(metadata).toEqual({
+      annotations: { 'argocd.argoproj.io/hook': 'Skip' },
+      name: metadata.name,
+      ...(metadata.namespace && { namespace: metadata.namespace }),
+    });
+  }
+}
 
 describe('a Job beside the RunnerGroups', () => {
-  it.each(['generate', 'explain'])('is refused by %s', async (command) => {
-    const outcome = await generate(JOB, {}, command);
+  it('is never made: Argo CD is told its name, and to leave it as it is', async () => {
+    const outcome = await generate(JOB);
 
-    expect(outcome).toMatchObject({ code: 3, stdout: '' });
-    expect(outcome.stderr).toMatch(/^error: GR-POLICY-02 pass on the documents at other\.yaml:1 \(Job\): /);
+    expect(outcome.code).toBe(0);
+    expect(parse(outcome.stdout)).toEqual({
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: { annotations: { 'argocd.argoproj.io/hook': 'Skip' }, name: 'by-hand' },
+    });
+    expect(outcome.stderr).toMatch(/^warning: GR-POLICY-02 pass on the documents at other\.yaml:1 \(Job\): /);
     expect(outcome.stderr).toContain('GITEA_RUNNERS_PASS_WORKLOADS=true');
+  });
+
+  it('has no hook of its own, and the objects of a list beside it stay as they are, too', async () => {
+    const list = `apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: x}, data: {b: c}}\n- {apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {helm.sh/hook: post-install}}, spec: {}}\n`;
+    const { printed } = await verdictOn(list);
+    const annotations = { 'argocd.argoproj.io/hook': 'Skip' };
+
+    expect(printed.map(({ text }) => parse(text))).toEqual([
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { annotations, name: 'a', namespace: 'x' } },
+      { apiVersion: 'v1', kind: 'Pod', metadata: { annotations, name: 'p' } },
+    ]);
   });
 
   it('passes when the sidecar is told so', async () => {
@@ -29,22 +61,24 @@ describe('a Job beside the RunnerGroups', () => {
   });
 
   it.each([
-    ['false', 3],
-    ['', 3],
+    ['false', 0],
+    ['', 0],
     ['yes', 2],
   ])('does not pass when the sidecar is told %j', async (value, code) => {
-    expect(await generate(JOB, { GITEA_RUNNERS_PASS_WORKLOADS: value })).toMatchObject({ code, stdout: '' });
+    const outcome = await generate(JOB, { GITEA_RUNNERS_PASS_WORKLOADS: value });
+    expect(outcome.code).toBe(code);
+    expect(outcome.stdout).not.toContain('spec');
   });
 
   it.each(['ARGOCD_ENV_GITEA_RUNNERS_PASS_WORKLOADS', 'PARAM_PASS_WORKLOADS'])(
     'does not pass by %s, which an Application can set',
     async (name) => {
-      expect(await generate(JOB, { [name]: 'true' })).toMatchObject({ code: 3, stdout: '' });
+      expect((await generate(JOB, { [name]: 'true' })).stdout).not.toContain('spec');
     },
   );
 });
 
-describe('what would start pods is refused', () => {
+describe('what would start pods is not passed on', () => {
   it.each([
     ['v1', 'Pod'],
     ['v1', 'PodTemplate'],
@@ -58,11 +92,9 @@ describe('what would start pods is refused', () => {
     ['extensions/v1beta1', 'Deployment'],
     ['batch.volcano.sh/v1alpha1', 'Job'],
   ])('%s %s', async (apiVersion, kind) => {
-    await expect(verdictOn(`apiVersion: ${apiVersion}\nkind: ${kind}\n`)).rejects.toMatchObject({
-      code: 'GR-POLICY-02',
-      exit: 3,
-      message: expect.stringContaining(`other.yaml:1 (${kind})`),
-    });
+    const verdict = await verdictOn(`apiVersion: ${apiVersion}\nkind: ${kind}\n`);
+    expect(verdict).toEqual({ printed: [], warning: expect.stringContaining(`other.yaml:1 (${kind})`) });
+    await expectNames(`apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: a, labels: {b: c}}\nspec: ${POD}\n`);
   });
 
   it.each([
@@ -83,6 +115,11 @@ describe('what would start pods is refused', () => {
     ['with a tagged kind', 'apiVersion: batch/v1\nkind: !!str Job\n'],
     ['with an explicit key', 'apiVersion: batch/v1\n? kind\n: Job\n'],
     ['by a merge', '<<: {kind: Job}\napiVersion: batch/v1\n'],
+  ])('%s', async (_, text) => {
+    await expectNames(text);
+  });
+
+  it.each([
     // The reader of Argo CD takes these for line breaks, which end the comment (go-yaml v2, run).
     ['behind U+2028 in a comment', 'apiVersion: v1\nkind: ConfigMap # \u2028items: [{kind: Job}]\n'],
     ['behind U+2029 in a comment', 'apiVersion: v1\nkind: ConfigMap # \u2029items: [{kind: Job}]\n'],
@@ -123,7 +160,8 @@ describe('what would start pods is refused', () => {
   });
 
   it('with the first five places, and the number of the others', async () => {
-    await expect(verdictOn(Array.from({ length: 7 }, () => JOB).join('---\n'))).rejects.toThrow(/\(Job\) and 2 more: /);
+    const { warning } = await verdictOn(Array.from({ length: 7 }, () => JOB).join('---\n'));
+    expect(warning).toMatch(/\(Job\) and 2 more: /);
   });
 });
 

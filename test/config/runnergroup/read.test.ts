@@ -148,6 +148,7 @@ test('empty files, empty documents and comments are nothing', async () => {
 
   expect(await readFiles(files)).toEqual({
     groups: [],
+    hidden: [],
     others: [],
     broken: [],
     files: 3,

@@ -76,11 +76,15 @@ describe('the plan of an Application', () => {
     const name = runnerName('', { namespace: 'runners', name: 'two', origin: ORIGIN, templateHash: 't' }, job(9), 0);
     const runners: readonly LiveRunner[] = [{ job: live(name, 'running'), annotations: {} }];
     const kept = expect.objectContaining({ runner: name, because: 'group-in-trouble', skip: true });
+    const refusal = new Failure('GR-TOKEN-04', 3, 'bound to another Gitea.', 'token-unusable');
+    const denied = new Failure('GR-POLICY-04', 3, 'denied.', 'policy');
     const broken = { namespace: 'runners', name: 'two', failure: new Failure('GR-INPUT-91', 2, 'wrong.') };
 
     it.each([
       ['Gitea is down', { ...input(sighted(), dead), runners }],
       ['spec is not valid', { ...input(sighted()), broken: [broken], runners }],
+      ['token is bound to another Gitea', { ...input(sighted(), { ...dead, look: refusal }), runners }],
+      ['image is not allowed by the policy', { ...input(sighted(), { ...dead, look: denied }), runners }],
     ])('whose %s plans the others and keeps its Jobs', (_, given) => {
       const alone = planOf(input(sighted()));
       const plan = planOf(given);
@@ -95,10 +99,10 @@ describe('the plan of an Application', () => {
       expect(planApplication({ ...input(), broken: [broken] })).toEqual({ is: 'failed', failure: broken.failure });
     });
 
-    const refusal = new Failure('GR-TOKEN-04', 3, 'bound to another Gitea.', 'token-unusable');
+    const unread = new Failure('GR-POLICY-05', 2, 'the policy cannot be read.', 'policy');
 
     it('fails as a whole when the trouble is not its own', () => {
-      expect(planApplication(input(sighted(), { ...dead, look: refusal }))).toEqual({ is: 'failed', failure: refusal });
+      expect(planApplication(input(sighted(), { ...dead, look: unread }))).toEqual({ is: 'failed', failure: unread });
     });
 
     it('plans its groups although groups of another namespace, which name it, may not be served', () => {
@@ -109,8 +113,8 @@ describe('the plan of an Application', () => {
       const beside = sighted();
 
       for (const over of [
-        input(sighted(), { ...dead, group: evil, look: refusal }),
-        input(sighted(), { ...dead, group: evil, look: refusal }, { ...beside, group: { ...evil, name: 'beside' } }),
+        input(sighted(), { ...dead, group: evil, look: unread }),
+        input(sighted(), { ...dead, group: evil, look: unread }, { ...beside, group: { ...evil, name: 'beside' } }),
         { ...input(sighted()), broken: [{ ...broken, namespace: 'evil', name: 'evil' }] },
       ])
         expect(planOf({ ...over, runners }).jobs).toEqual(alone.jobs);

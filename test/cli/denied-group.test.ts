@@ -1,0 +1,266 @@
+/** What the policy denies of one group, and what is wrong with one file, is no trouble of the others (docs/adr/0081, laws P18, V109, V110). */
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { TRACKING_ID } from '../../src/shared/marks.ts';
+import type { Cluster } from '../support/api-server.ts';
+import { answering } from '../support/kube-objects.ts';
+import { folderWith, runHere } from '../support/run-cli.ts';
+import { expectKept, KNOWS_GROUPS, objects, RUNNING, stage, WAITING, yaml } from './trouble-rig.ts';
+
+const ARGOCD = { ARGOCD_APP_NAME: 'runners', ARGOCD_APP_NAMESPACE: 'runners', ...KNOWS_GROUPS };
+const BAD_IMAGE = '  image: evil.example.com/runner:1\n';
+const ACCOUNT = '  podTemplate: {spec: {serviceAccountName: admin}}\n';
+
+type Env = Readonly<Record<string, string>>;
+
+/** `RULES` becomes a policy in a file. */
+function withPolicy({ RULES, ...env }: Env): Env {
+  return RULES === undefined ? env : { ...env, ...policy(RULES) };
+}
+
+function policy(spec: string): Env {
+  const text = `apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\nspec: ${spec}\n`;
+  return { GITEA_RUNNERS_POLICY: join(folderWith({ 'policy.yaml': text }), 'policy.yaml') };
+}
+
+/** A RunnerGroup as the API server shows it. @param application that made it; undefined: nothing says it */
+function liveGroup(name: string, application: string | undefined, namespace = 'runners'): object {
+  const id = `${application}:gitea.bpg.pw/RunnerGroup:${namespace}/${name}`;
+  const metadata = { name, namespace, uid: name, ...(application && { annotations: { [TRACKING_ID]: id } }) };
+  return { apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerGroup', metadata, spec: {} };
+}
+
+/** The documents of everything that is not of group `bad`, as they are written. */
+function ofOthers(stdout: string): readonly string[] {
+  return stdout.split(/^---\n/m).filter((text) => text !== '' && !/name: (?:"?bad|x$)/m.test(text));
+}
+
+type Stage = Awaited<ReturnType<typeof stage>>;
+
+/** `generate` with what is wrong, and without its file: the others get the same to the byte. */
+async function expectApart({ env, folder }: Stage, more: Env, why: RegExp) {
+  const outcome = await runHere(['generate', folder], { ...env, ...more });
+  expectKept(outcome, why);
+  rmSync(join(folder, 'bad.yaml'));
+  const without = await runHere(['generate', folder], { ...env, ...more });
+  expect(ofOthers(outcome.stdout)).toEqual(ofOthers(without.stdout));
+  expect(ofOthers(outcome.stdout)).toHaveLength(2);
+  return outcome;
+}
+
+describe('a group that is denied leaves the others as they are', () => {
+  it.each<[string, string, string | undefined, RegExp]>([
+    ['its image', BAD_IMAGE, '{registries: [docker.io]}', /GR-POLICY-04 .*spec\.image: comes from evil\.example\.com/],
+    ['its cap', '  ', '{maxActiveRunners: 5}', /GR-POLICY-04 .*spec\.maxActiveRunners: is 9; the policy allows 5/],
+    ['its service account, without a policy', ACCOUNT, undefined, /GR-POLICY-03 .*serviceAccountName/],
+  ])('%s', async (_, spec, rules, why) => {
+    const staged = await stage((good) => good, {}, spec);
+    const text = yaml('bad', staged.simulator.url, spec.trim() === '' ? '' : spec);
+    if (spec.trim() === '')
+      writeFileSync(join(staged.folder, 'bad.yaml'), text.replace('maxActiveRunners: 5', 'maxActiveRunners: 9'));
+
+    const outcome = await expectApart(staged, { ...ARGOCD, ...(rules && policy(rules)) }, why);
+
+    // serve reads the object and judges it by the same policy, so it stands there as it is written.
+    const bad = objects(outcome.stdout).find(({ kind, metadata }) => kind === 'RunnerGroup' && metadata.name === 'bad');
+    expect(bad?.metadata.annotations).toBeUndefined();
+    expect(bad?.spec).toMatchObject({ scope: 'org', maxActiveRunners: rules?.includes('max') ? 9 : 5 });
+    // Its pod, which is not allowed, is in no Job.
+    for (const job of objects(outcome.stdout).filter(({ metadata }) => [WAITING, RUNNING].includes(metadata.name)))
+      expect(JSON.stringify(job)).not.toMatch(/evil|admin/);
+  });
+
+  it('and explain tells it of the group, and serves the others', async () => {
+    const { env, folder } = await stage((good) => good, {}, BAD_IMAGE);
+
+    const { code, stdout, stderr } = await runHere(['explain', folder], {
+      ...env,
+      ...policy('{registries: [docker.io]}'),
+    });
+
+    expect(stdout).toContain('owned by group runners/good');
+    expect(stderr).toMatch(/^warning: GR-POLICY-04 RunnerGroup runners\/bad is left as it is: .*spec\.image/m);
+    expect(code).toBe(0);
+  });
+
+  it.each([
+    ['validate', 3],
+    ['sweep', 3],
+  ])('and %s refuses all of them: it does nothing by halves', async (command, code) => {
+    const { env, folder } = await stage((good) => good, {}, BAD_IMAGE);
+
+    const outcome = await runHere([command, folder], { ...env, ...policy('{registries: [docker.io]}') });
+
+    expect(outcome).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(/spec\.image/) });
+  });
+
+  it.each<[string, Env]>([
+    ['no live Jobs are in sight', { GITEA_RUNNERS_CLUSTER: 'off', RULES: '{registries: [docker.io]}' }],
+    ['all groups are denied', { RULES: '{registries: []}' }],
+    ['the sum of all caps is too high', { RULES: '{maxActiveRunners: 9}' }],
+    [
+      'the project of the Application is not allowed',
+      { ...ARGOCD, RULES: '{projects: [other]}', ARGOCD_APP_PROJECT_NAME: 'ci' },
+    ],
+  ])('but nothing is printed when %s', async (_, env) => {
+    const staged = await stage((good) => good, {}, env['GITEA_RUNNERS_CLUSTER'] ? BAD_IMAGE : '');
+
+    const outcome = await runHere(['generate', staged.folder], { ...staged.env, ...withPolicy(env) });
+
+    expect(outcome).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('error: GR-POLICY-04') });
+  });
+});
+
+describe('a group in a namespace that is not allowed', () => {
+  const elsewhere = async (cluster: Cluster) => {
+    const staged = await stage((good) => good, { groups: {}, ...cluster });
+    const text = yaml('bad', staged.simulator.url).replace('namespace: runners', 'namespace: team-b');
+    writeFileSync(join(staged.folder, 'bad.yaml'), text);
+    return await runHere(['generate', staged.folder], { ...staged.env, ...ARGOCD });
+  };
+  const TOLD = /^warning: GR-POLICY-01 RunnerGroup team-b\/bad is left as it is: /m;
+  const inTeamB = (stdout: string) =>
+    objects(stdout).filter(({ metadata }) => (metadata as { namespace?: string }).namespace === 'team-b');
+
+  it.each<[string, Cluster]>([
+    ['there is none of that name', {}],
+    ['it is another Application’s', { groups: { 'team-b': [liveGroup('bad', 'theirs', 'team-b')] } }],
+    ['we may not look there', { override: answering({ '/team-b/runnergroups': 403 }) }],
+  ])('is told, and nothing of it is printed, when %s', async (_, cluster) => {
+    const { code, stdout, stderr } = await elsewhere(cluster);
+
+    expect(stderr).toMatch(TOLD);
+    expect(code).toBe(0);
+    expect(inTeamB(stdout)).toEqual([]);
+    expect(stdout).toMatch(/name: "?good-\d+/);
+  });
+
+  it('keeps what lives of it, when it is our own from before', async () => {
+    const { code, stdout, stderr } = await elsewhere({ groups: { 'team-b': [liveGroup('bad', 'runners', 'team-b')] } });
+
+    expect(stderr).toMatch(TOLD);
+    expect(code).toBe(0);
+    const [object] = inTeamB(stdout);
+    expect(object?.metadata.annotations?.['gitea.bpg.pw/problem']).toMatch(
+      /^GR-POLICY-01 serve RunnerGroup team-b\/bad/,
+    );
+    expect(object?.spec).toMatchObject({ suspend: true, maxActiveRunners: 0 });
+  });
+
+  it.each<[string, Cluster]>([
+    ['nobody says whose it is', { groups: { 'team-b': [liveGroup('bad', undefined, 'team-b')] } }],
+    ['the API server does not answer', { override: answering({ '/team-b/runnergroups': 500 }) }],
+  ])('stops all when %s', async (_, cluster) => {
+    const outcome = await elsewhere(cluster);
+
+    expect(outcome.stdout).toBe('');
+    expect(outcome.code).not.toBe(0);
+  });
+});
+
+describe('two groups of one name', () => {
+  it('are in trouble both, and the others are not', async () => {
+    const staged = await stage((good) => good);
+    const twice = yaml('bad', staged.simulator.url);
+    writeFileSync(join(staged.folder, 'bad.yaml'), `${twice}---\n${twice}`);
+
+    const { stdout } = await expectApart(staged, ARGOCD, /GR-INPUT-07 .*is already in .*bad\.yaml:1/);
+
+    const told = objects(stdout).filter(({ kind, metadata }) => kind === 'RunnerGroup' && metadata.name === 'bad');
+    expect(told).toHaveLength(1);
+    expect(told[0]?.spec['maxActiveRunners']).toBe(0);
+  });
+});
+
+describe('a file that cannot be read', () => {
+  const broken = (url: string, name = 'bad') =>
+    `${yaml(name, url)}---\n${yaml('other', url).replace('scope: org', 'scope: [')}`;
+  /** Group `bad` stands in a file that cannot be read; the cluster shows these RunnerGroups. */
+  const hiding = async (groups: readonly object[], text = broken, more: Cluster = {}) => {
+    const staged = await stage((good) => good, { groups: { runners: groups }, ...more });
+    writeFileSync(join(staged.folder, 'bad.yaml'), text(staged.simulator.url));
+    return staged;
+  };
+
+  it('holds up nobody else. What the cluster has of groups that no file names is kept', async () => {
+    const live = [
+      liveGroup('bad', 'runners'),
+      liveGroup('other', 'runners'),
+      liveGroup('good', 'runners'),
+      liveGroup('x', 'theirs'),
+    ];
+    const { env, folder } = await hiding(live);
+
+    const outcome = await runHere(['generate', folder], { ...env, ...ARGOCD });
+
+    expectKept(outcome, /^warning: left out, and what may be theirs is kept: .*bad\.yaml:\d+:\d+: .*GR-INPUT-02/m);
+    const told = objects(outcome.stdout).filter(({ metadata }) => metadata.annotations?.['gitea.bpg.pw/problem']);
+    expect(told.map(({ metadata }) => metadata.name)).toEqual(['bad', 'other']);
+    expect(told.map(({ spec }) => spec['suspend'])).toEqual([true, true]);
+  });
+
+  it('keeps the Jobs of a group whose name it hides', async () => {
+    const { env, folder } = await hiding([liveGroup('bad', 'runners')], (url) => yaml('Bad', url));
+
+    expectKept(
+      await runHere(['generate', folder], { ...env, ...ARGOCD }),
+      /bad\.yaml:3:\d+: metadata\.name: .*GR-INPUT-05/,
+    );
+  });
+
+  it.each<[string, () => Promise<Stage>, Env]>([
+    ['nobody says which Application asks', () => hiding([]), { ARGOCD_APP_NAME: '' }],
+    ['groups may live in any namespace', () => hiding([]), { ARGOCD_APP_NAMESPACE: '' }],
+    [
+      'the policy opens other namespaces',
+      () => hiding([]),
+      { RULES: '{namespaces: [{name: "**", destinations: [runners]}]}' },
+    ],
+    ['nobody says whose an object is', () => hiding([liveGroup('else', undefined)]), {}],
+    ['it may hold another object', () => hiding([], (url) => `kind: ConfigMap\n---\n${broken(url)}`), {}],
+    ['it may hold an object of another version', () => hiding([], (url) => `apiVersion: v1\n---\n${broken(url)}`), {}],
+    [
+      'it may hold a group of another namespace',
+      () => hiding([], (url) => broken(url).replace('namespace: runners', 'namespace: x')),
+      {},
+    ],
+    ['it says nothing of what it holds', () => hiding([], () => 'a: [\n'), {}],
+    ['no Jobs are in sight', () => hiding([]), { GITEA_RUNNERS_CLUSTER: 'off' }],
+    ['RunnerGroups may not be listed', () => hiding([], broken, { override: answering({ '/runnergroups': 403 }) }), {}],
+  ])('stops all when %s', async (_, staging, more) => {
+    const { env, folder } = await staging();
+
+    const outcome = await runHere(['generate', folder], { ...env, ...ARGOCD, ...withPolicy(more) });
+
+    expect(outcome.stdout).toBe('');
+    expect(outcome.code).not.toBe(0);
+  });
+
+  it('a symbolic link that leads out stops all: nobody has read what it says', async () => {
+    const { env, folder } = await stage((good) => good, { groups: {} });
+    const { symlinkSync } = await import('node:fs');
+    symlinkSync('/etc/hostname', join(folder, 'link.yaml'));
+
+    expect(await runHere(['generate', folder], { ...env, ...ARGOCD })).toMatchObject({ code: 2, stdout: '' });
+  });
+});
+
+it('a Deployment beside the groups is left as it is, and they go on', async () => {
+  const { env, folder } = await stage((good) => good);
+  const deployment = 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\nspec: {template: {spec: {}}}\n';
+  writeFileSync(join(folder, 'x.yaml'), deployment);
+  writeFileSync(join(folder, 'kustomization.yaml'), 'resources: [good.yaml]\n');
+
+  const { code, stdout, stderr } = await runHere(['generate', folder], { ...env, ...ARGOCD });
+
+  expect(stderr).toMatch(/^warning: GR-POLICY-02 pass on the documents at .*x\.yaml:1 \(Deployment\)/m);
+  expect(code).toBe(0);
+  const [found] = objects(stdout).filter(({ kind }) => kind === 'Deployment');
+  expect(found).toEqual({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { annotations: { 'argocd.argoproj.io/hook': 'Skip' }, name: 'x' },
+  });
+  expect(stdout).toMatch(/name: "bad-1-1-[0-9a-f]{8}"/);
+});
