@@ -22,7 +22,9 @@ if obj.status ~= nil and obj.status.conditions ~= nil then
 end
 local annotations = obj.metadata ~= nil and obj.metadata.annotations or nil
 if annotations ~= nil and annotations["gitea.bpg.pw/problem"] ~= nil then
-  return {status = "Degraded", message = "InvalidSpec: " .. annotations["gitea.bpg.pw/problem"]}
+  local problem = annotations["gitea.bpg.pw/problem"]
+  local reason = string.find(problem, "^refused: ") and "PolicyDenied: " or "InvalidSpec: "
+  return {status = "Degraded", message = reason .. problem}
 end
 if ready ~= nil and ready.status == "False" then
   return {status = "Degraded", message = (ready.reason or "NotReady") .. ": " .. (ready.message or "")}

@@ -143,7 +143,7 @@ describe('a group in a namespace that is not allowed', () => {
     expect(code).toBe(0);
     const [object] = inTeamB(stdout);
     expect(object?.metadata.annotations?.['gitea.bpg.pw/problem']).toMatch(
-      /^GR-POLICY-01 serve RunnerGroup team-b\/bad/,
+      /^refused: GR-POLICY-01 serve RunnerGroup team-b\/bad/,
     );
     expect(object?.spec).toMatchObject({ suspend: true, maxActiveRunners: 0 });
   });

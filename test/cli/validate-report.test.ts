@@ -140,7 +140,7 @@ describe('a warning tells of', () => {
     [
       'what only a policy can allow',
       { podTemplate: { spec: { serviceAccountName: 'admin' } } },
-      'spec.podTemplate.spec.serviceAccountName: only a policy can allow this: without one generate refuses the group with exit 3 [GR-WARN-06]',
+      'spec.podTemplate.spec.serviceAccountName: only a policy can allow this: without one generate starts no runners for the group [GR-WARN-06]',
     ],
   ])('%s', async (_, spec, text) => {
     expect(await warningsFor(spec)).toEqual([expect.stringContaining(text)]);
@@ -166,7 +166,7 @@ describe('a warning tells of', () => {
         code: 0,
         out: '1 RunnerGroup in 2 files is valid; 1 warning\n',
         err:
-          'job.yaml:4:1: warning: kind: Job starts pods, so generate refuses all files with exit 3: let an Application without this plugin ' +
+          'job.yaml:4:1: warning: kind: Job starts pods, so generate leaves it as it is in the cluster: let an Application without this plugin ' +
           'deploy it, or set GITEA_RUNNERS_PASS_WORKLOADS=true for gitea-runners [GR-WARN-07]\n',
       });
       expect((await run(files, { strict: true })).code).toBe(2);

@@ -32,6 +32,16 @@ describe('a group that the policy denies', () => {
     expect(rig.cluster.all('jobs')).toEqual([]);
   });
 
+  it('is so without a policy when only a policy could allow what it asks for', async () => {
+    const rig = await startRig('  podTemplate: {spec: {serviceAccountName: admin}}\n');
+    rig.simulator.gitea.push('acme/web', linux);
+    await rig.start();
+    await until('bad news', () => rig.conditions()['Ready'] === 'False PolicyDenied');
+
+    expect(JSON.stringify(rig.cluster.all('runnergroups'))).toContain('GR-POLICY-03');
+    expect(rig.syncs()).toBe(0);
+  });
+
   it('is told by --once', async () => {
     const rig = await startRig();
 
@@ -83,6 +93,10 @@ describe('refusalsOf', () => {
     expect(refusedBy('{registries: [docker.io]}', 'argocd/runners')).toEqual(['two GR-POLICY-04']);
     expect(refusedBy('{maxActiveRunners: 11}', 'argocd/runners')).toEqual(['one GR-POLICY-04', 'two GR-POLICY-04']);
     expect(refusedBy('{maxActiveRunners: 11}', '')).toEqual([]);
+    // One that is denied by itself does not count for the other.
+    expect(refusedBy('{maxActiveRunners: 11, registries: [docker.io]}', 'argocd/runners')).toEqual([
+      'two GR-POLICY-04',
+    ]);
   });
 
   it('refuses everything by a policy that cannot be read', () => {

@@ -30,6 +30,9 @@ export interface BrokenGroup {
 /** Annotation of such an object: what is wrong. `serve` and the health script show it. */
 export const PROBLEM = 'gitea.bpg.pw/problem';
 
+/** How the annotation begins when the group is refused, and nothing is wrong with its spec. */
+export const REFUSED = 'refused: ';
+
 /** Problems that the annotation names; `validate` names all. */
 const SHOWN = 3;
 const LONGEST = 1_000;
@@ -79,7 +82,7 @@ export function standIn({ namespace, name, labels, annotations, problems, failur
 }
 
 function failureText({ code, message }: Failure): string {
-  return cut(`${code} ${message.replaceAll('\n', ' ')}`, LONGEST);
+  return cut(`${REFUSED}${code} ${message.replaceAll('\n', ' ')}`, LONGEST);
 }
 
 export function problemText(problems: readonly Problem[]): string {

@@ -1,4 +1,5 @@
 /** What `serve` writes into `status` of a RunnerGroup. A new condition is a row of `CONDITIONS`. Pure. */
+import { REFUSED } from '../../config/runnergroup/broken.ts';
 import { type LostJob, type RunnerGroupStatus, STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
 import type { Failure, FailureKind } from '../../shared/failure.ts';
 import { timeText } from '../../shared/marks.ts';
@@ -124,7 +125,7 @@ function essence({ lastCheckTime: _, lostJobs = [], conditions = [], ...counts }
 
 function readiness(facts: GroupFacts): Verdict {
   const { checkAgeMs = 0, counts, giteaFailure, planFailure, problem, refusal } = facts;
-  if (problem !== undefined) return ['False', 'InvalidSpec', problem];
+  if (problem !== undefined) return ['False', problem.startsWith(REFUSED) ? 'PolicyDenied' : 'InvalidSpec', problem];
   if (refusal) return ['False', 'PolicyDenied', told(refusal)];
   if (giteaFailure) {
     const reason = giteaReason(giteaFailure);
