@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
 
-/** Histories of a block. */
-export const BLOCK = 20;
+const BLOCK = 20;
 
 /** Seeds from `first` to `last`. */
 export interface Block {

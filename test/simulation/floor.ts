@@ -3,6 +3,7 @@
  * for longer than Argo CD and a start take.
  */
 import type { GiteaJob } from '../../model/gitea/gitea.ts';
+import { type Ceiling, ceilingsOf, weightOf } from './ceilings.ts';
 import { type Cluster, isElsewhere, isRenamed, type Pod } from './cluster.ts';
 import { type GroupSpec, isInTrouble } from './history.ts';
 import { completedRows } from './look.ts';
@@ -30,6 +31,8 @@ interface Now extends Synced {
   readonly isOut: (pod: Pod) => boolean;
   /** A runner at work of whose CI job Gitea has no row: its repository was deleted, or Gitea restored. */
   readonly isUnlisted: (pod: Pod) => boolean;
+  /** What limits that others share leave for idle runners. */
+  readonly room: number;
   /** A runner that has ended, and that a restored Gitea believes at work. */
   readonly isGhost: (pod: Pod) => boolean;
 }
@@ -60,11 +63,16 @@ export function gapsInPools(
     atWork ??= runnersAtWork(stage);
     return atWork.has(pod.name);
   };
-  // What others share has room for them, too: a heavy job may keep it.
-  const shares = ({ name, limits = [] }: GroupSpec): boolean =>
-    limits.length > 0 || history.groups.filter((other) => other.name === name).length > 1;
+  const ceilings = ceilingsOf(history);
   return groups.flatMap((group) => {
-    if (shares(group)) return [];
+    const { minIdle = 0 } = stage.specOf(group);
+    if (minIdle === 0) return [];
+    const above = ceilings.filter((ceiling) => ceiling.groups.includes(group));
+    // A job that waits comes first, and a heavy one may keep what is left.
+    const sharing = above.filter((ceiling) => ceiling.groups.length > 1).flatMap((ceiling) => ceiling.groups);
+    if (sharing.some((other) => stage.mostReady(other, synced.lookedAtMs) > 0)) return [];
+    // Gitea would give an idle runner to any job.
+    if (group.limits?.some(({ per, branches }) => per || branches)) return [];
     // A look before the last commit was for another pool.
     if (isInTrouble(history, group.name, lookedAtS, nowS) || stage.changedMs >= synced.lookedAtMs) return [];
     let completed: readonly GiteaJob[] | undefined;
@@ -74,10 +82,19 @@ export function gapsInPools(
     };
     const isOut = (pod: Pod): boolean => isElsewhere(pod, stage);
     const isUnlisted = ({ job }: Pod): boolean => job !== undefined && stage.gitea.state.jobs.get(job.id) !== job;
-    const { minIdle = 0 } = stage.specOf(group);
-    const now = { ...synced, nowMs, minIdle, forgetsForMs, isForgotten, isOut, isUnlisted, isGhost };
+    const around = { ...synced, nowMs, minIdle, forgetsForMs, isForgotten, isOut, isUnlisted, isGhost };
+    const now = { ...around, room: Math.min(...above.map((ceiling) => roomFor(cluster, group, ceiling, around))) };
     return gapInPool(cluster, group, now) ?? [];
   });
+}
+
+/** Places that a limit leaves for idle runners of a group, beside all other runners. One that the look saw may have gone since. */
+function roomFor({ pods }: Pods, group: GroupSpec, { groups, most }: Ceiling, now: Omit<Now, 'room'>): number {
+  const isThere = (pod: Pod): boolean =>
+    (pod.endedMs ?? now.nowMs) >= now.lookedAtMs || isBusy(pod, now) || hasOpenJob(pod) || now.isGhost(pod);
+  const isIdleHere = (pod: Pod): boolean => pod.group === group && !isBusy(pod, now) && !now.isGhost(pod);
+  const others = pods.filter((pod) => groups.includes(pod.group) && isThere(pod) && !isIdleHere(pod));
+  return most - others.reduce((sum, pod) => sum + weightOf(pod.group), 0);
 }
 
 /** Names of the runners of which Gitea believes that they run a job. */
@@ -92,7 +109,7 @@ function runnersAtWork({ gitea: { state } }: Stage): ReadonlySet<string> {
 /** What must not be, in words. */
 export function gapInPool(cluster: Pods, group: GroupSpec, now: Now): string | undefined {
   const { cap } = group;
-  const { minIdle } = now;
+  const { minIdle, room } = now;
   if (minIdle === 0) return undefined;
   let idle = 0;
   let busy = 0;
@@ -102,7 +119,7 @@ export function gapInPool(cluster: Pods, group: GroupSpec, now: Now): string | u
     if (isIdle(cluster, pod, now) && !now.isOut(pod)) idle += 1;
     if (isBusy(pod, now) || now.isGhost(pod)) busy += 1;
   }
-  const floor = Math.min(minIdle, cap - busy);
+  const floor = Math.min(minIdle, cap - busy, room);
   return idle < floor
     ? `${group.name}: ${idle} idle runners, ${busy} busy under a cap of ${cap}, ${minIdle} are to be idle`
     : undefined;
@@ -121,7 +138,7 @@ function isIdle(cluster: Pods, pod: Pod, { lookedAtMs, seesPods, isUnlisted }: N
   return leftMs >= lookedAtMs || lookedIdle(pod, lookedAtMs) || (!seesPods && isDeadUnseen(cluster, pod));
 }
 
-function isBusy({ claimedMs, endedMs, job }: Pod, { nowMs, lookedAtMs }: Now): boolean {
+function isBusy({ claimedMs, endedMs, job }: Pod, { nowMs, lookedAtMs }: Pick<Now, 'nowMs' | 'lookedAtMs'>): boolean {
   if (claimedMs === undefined) return false;
   // The CI job of a lost runner ends minutes after its pod.
   return hasOpenJob({ job }) || (endedMs ?? nowMs) >= lookedAtMs || endMs(job) >= lookedAtMs;

@@ -7,7 +7,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { judgedIn, missedBars } from './bars.ts';
-import { BLOCK, type Block, FIRST, runBlocks, startProgram } from './blocks.ts';
+import { type Block, FIRST, runBlocks, startProgram } from './blocks.ts';
 import { leastByChance } from './interval.ts';
 import { KIND_NAMES, KINDS } from './kinds.ts';
 import { drawAfternoon } from './picture.ts';
@@ -29,22 +29,28 @@ const NAMES =
 /** The histories are judged in so many parts, which tell how much is chance. */
 const PARTS = 20;
 
-interface Result {
-  readonly part: number;
-  readonly tallies: Tallies;
-}
+/** By part. */
+type Result = ReadonlyMap<number, Tallies>;
 
 function runBlock({ first, last }: Block): Result {
-  const tallies = emptyTallies();
+  const parts = new Map<number, Tallies>();
   for (let seed = first; seed <= last; seed += 1) {
+    const tallies = emptyTallies();
     const history = make(seed);
     const exact = runHistory(history, POLICIES.exact);
     for (const name of NAMES) {
       const outcome = name === 'exact' ? exact : runHistory(history, POLICIES[name]);
       addOutcome(tallies[name], outcome, seed, exact);
     }
+    addPart(parts, seed % PARTS, tallies);
   }
-  return { part: Math.floor((first - FIRST) / BLOCK) % PARTS, tallies };
+  return parts;
+}
+
+function addPart(parts: Map<number, Tallies>, part: number, more: Tallies): void {
+  const tallies = parts.get(part) ?? emptyTallies();
+  addTallies(tallies, more);
+  parts.set(part, tallies);
 }
 
 /** The first history of each law that our planner breaks. */
@@ -68,12 +74,10 @@ async function main(): Promise<void> {
   const histories = Number(process.env['HISTORIES'] ?? 10_000);
   const tallies = emptyTallies();
   const parts = new Map<number, Tallies>();
-  await runBlocks<Result>(histories, ({ part, tallies: more }) => {
-    addTallies(tallies, more);
-    const ofPart = parts.get(part) ?? emptyTallies();
-    addTallies(ofPart, more);
-    parts.set(part, ofPart);
+  await runBlocks<Result>(histories, (result) => {
+    for (const [part, more] of result) addPart(parts, part, more);
   });
+  for (const part of parts.values()) addTallies(tallies, part);
   const table = formatTable(tallies, histories, NAMES, FIRST);
   process.stdout.write(`${table}\n`);
   if (KIND === 'per-repository' || KIND === 'per-branch')
