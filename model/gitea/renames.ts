@@ -40,6 +40,19 @@ export function redirectRepo(state: State, before: RepoRow, now: RepoRow): RepoR
   return now;
 }
 
+/** A scope by the name that it has now. */
+export function scopeNow(state: State, scope: RunnerScope): RunnerScope {
+  if (scope.kind === 'global') return scope;
+  const [owner = '', name = ''] = scope.kind === 'repo' ? scope.repo.split('/') : [scope.owner];
+  const accounts = new Map<string, { readonly id: number; readonly name: string }>([...state.users, ...state.orgs]);
+  const ownerId = accounts.get(owner)?.id ?? state.ownerRedirects.get(owner.toLowerCase())?.id ?? 0;
+  const owners = [...accounts.values()].find(({ id }) => id === ownerId);
+  if (scope.kind === 'owner') return { kind: 'owner', owner: owners?.name ?? owner };
+  const known = state.repos.get(`${owners?.name}/${name}`);
+  const repoId = known?.id ?? state.repoRedirects.get(repoKey(ownerId, name))?.id;
+  return { kind: 'repo', repo: [...state.repos.values()].find(({ id }) => id === repoId)?.fullName ?? scope.repo };
+}
+
 export function repoKey(ownerId: number, name: string): string {
   return `${ownerId}/${name.toLowerCase()}`;
 }

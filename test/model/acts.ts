@@ -17,8 +17,18 @@ export function push(world: World, n: number, legs: number, needs: boolean): str
   const runsOn = nth(LABELS, n < 12 ? 0 : n);
   const build = { key: 'build', runsOn, matrix: Array.from({ length: legs }, (_, i) => String(i)) };
   const jobs = needs ? [build, { key: 'deploy', runsOn: ['linux'], needs: ['build'], always: n % 2 === 0 }] : [build];
-  const run = world.gitea.push(nth(REPOS, n), { jobs });
-  return `run ${run.run.id} of ${nth(REPOS, n)}, jobs ${run.jobs.map(({ id }) => id).join(', ')} on ${runsOn.join('+')}`;
+  const repo = world.nameOf(nth(REPOS, n));
+  const run = world.gitea.push(repo, { jobs });
+  return `run ${run.run.id} of ${repo}, jobs ${run.jobs.map(({ id }) => id).join(', ')} on ${runsOn.join('+')}`;
+}
+
+/** Somebody gives the organization or a repository another name. The groups keep the old one. */
+export function rename(world: World, n: number): string {
+  const repo = world.nameOf(nth(REPOS, n));
+  const [owner = '', name = ''] = repo.split('/');
+  if (n % 2 === 0) world.gitea.renameRepo(repo, `${name}-2`);
+  else world.gitea.renameOwner(owner, `${owner}-2`);
+  return `${repo} is now ${world.nameOf(nth(REPOS, n))}`;
 }
 
 export function take(world: World, job: KubeJob): string {

@@ -2,8 +2,9 @@
  * What people, runners and machines do. A command picks its object by number among those that there are; when there is none, it is left out.
  * The model that decides this knows only how many there are of each; the rest is in the world.
  */
+import { scopeNow } from '../../model/gitea/renames.ts';
 import { fc } from '../support/property.ts';
-import { cancel, changeGroup, finish, nth, push, rerun, take, takenDuringLook } from './acts.ts';
+import { cancel, changeGroup, finish, nth, push, rename, rerun, take, takenDuringLook } from './acts.ts';
 import { inStory, lookAndCheck, lookTwice } from './checked.ts';
 import { FAULTS, type Fault } from './faults.ts';
 import type { World } from './world.ts';
@@ -120,6 +121,8 @@ const ends = fc.tuple(N, fc.boolean()).map(([n, good]) =>
 const cancels = picking('JobCancelled', 'open', cancel);
 const reruns = picking('Rerun', 'runs', rerun);
 
+const renames = N.map((n) => step({ name: `RenamedInGitea(${n})`, act: (world) => rename(world, n) }));
+
 const nights = always('NightlyCleanUp', (world) => {
   world.gitea.cleanUp();
   return 'names of used-up runners are gone';
@@ -164,7 +167,7 @@ const deletedRows = picking('RowDeleted', 'rows', ({ gitea }, n) => {
 });
 
 const strangers = always('StrangerTakesJob', ({ gitea }) => {
-  const scope = { kind: 'owner' as const, owner: 'acme' };
+  const scope = scopeNow(gitea.state, { kind: 'owner', owner: 'acme' });
   const { id } = gitea.register({ name: 'build-host-1', scope, labels: ['linux'], ephemeral: false });
   return `job ${gitea.poll(id)?.id ?? 'none'}`;
 });
@@ -209,7 +212,17 @@ export const STEPS: fc.Arbitrary<Step>[] = [
   ...repeat(6, [syncs, starts]),
   ...repeat(4, [pushes, takes, ends]),
   ...repeat(2, [runsWithNeeds, polls, takenDuringLooks, times, deaths, cancels, reruns]),
-  ...[nights, failedStarts, disabledRows, deletedRows, strangers, groupChanges, faults, fc.constant(looksTwice)],
+  ...[
+    nights,
+    renames,
+    failedStarts,
+    disabledRows,
+    deletedRows,
+    strangers,
+    groupChanges,
+    faults,
+    fc.constant(looksTwice),
+  ],
 ];
 
 function repeat<T>(times: number, list: readonly T[]): T[] {

@@ -125,7 +125,8 @@ function groupsFor(world: World, job: GiteaJob): World['groups'] {
   const repo = [...world.gitea.state.repos.values()].find(({ id }) => id === job.repoId)?.fullName;
   return world.groups.filter(
     ({ look, labels }) =>
-      (look === 'org' || repo === 'acme/web') && (job.labels ?? []).every((label) => labels.includes(label)),
+      (look === 'org' || repo === world.nameOf('acme/web')) &&
+      (job.labels ?? []).every((label) => labels.includes(label)),
   );
 }
 

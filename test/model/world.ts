@@ -4,6 +4,7 @@
  */
 
 import type { GiteaJob } from '../../model/gitea/gitea.ts';
+import { scopeNow } from '../../model/gitea/renames.ts';
 import { type Simulator, startSimulator } from '../../model/gitea/simulator.ts';
 import type { GiteaVersion } from '../../model/gitea/versions.ts';
 import type { VersionCache } from '../../src/clients/gitea/api.ts';
@@ -37,6 +38,8 @@ export interface KubeJob {
   readonly labels: readonly string[];
   readonly createdAtMs: number;
   state: LiveJob['state'];
+  /** Of the CI job that it was last printed for. */
+  repository?: string | undefined;
   finishedAtMs?: number;
   pinned: boolean;
   /** Its pod will never start (a missing image, no node with room). */
@@ -45,6 +48,7 @@ export interface KubeJob {
   runnerId?: number;
 }
 
+/** By the names that they have at the beginning. */
 export const REPOS = ['acme/web', 'acme/api'];
 const TTL_MS = 600_000;
 
@@ -63,8 +67,9 @@ export class World {
     this.setting = setting;
     this.simulator = simulator;
     this.clock = clock;
-    const org = group({ origin: simulator.url, look: 'org', maxActiveRunners: 3 });
-    const repo = group({ ...org, name: 'web', look: 'repo', scope: 'repo', labels: ['linux', 'gpu'] });
+    const org = group({ origin: simulator.url, look: 'org', covers: 'acme', maxActiveRunners: 3 });
+    const web = { look: 'repo', scope: 'repo', covers: 'acme/web' } as const;
+    const repo = group({ ...org, ...web, name: 'web', labels: ['linux', 'gpu'] });
     this.groups = setting.twoGroups ? [org, repo] : [org];
   }
 
@@ -126,7 +131,7 @@ export class World {
 
   /** What Kubernetes shows the planner. */
   liveJobs(): readonly LiveJob[] {
-    return [...this.kubeJobs.values()].map(({ name, state, createdAtMs, finishedAtMs, pinned }) => {
+    return [...this.kubeJobs.values()].map(({ name, state, createdAtMs, finishedAtMs, pinned, repository }) => {
       return {
         namespace: 'runners',
         name,
@@ -134,6 +139,8 @@ export class World {
         createdAtMs,
         ...(finishedAtMs !== undefined && { finishedAtMs }),
         pinned,
+        giteaUrl: this.simulator.url,
+        ...(repository !== undefined && { repository }),
       };
     });
   }
@@ -143,16 +150,25 @@ export class World {
     const wanted = new Map(this.lastPlan?.runners.flatMap((of) => (of.emit ? [[of.runner, of] as const] : [])));
     for (const job of [...this.kubeJobs.values()]) {
       const decision = wanted.get(job.name);
-      if (decision && !decision.skip) job.pinned = decision.pinned;
+      if (decision && !decision.skip)
+        Object.assign(job, { pinned: decision.pinned, repository: decision.job?.repository });
       if (decision || job.pinned) continue;
       if (this.jobRunBy(job)) job.state = 'deleting';
       else this.kubeJobs.delete(job.name);
     }
-    for (const [name, { group, pinned, skip }] of wanted) {
+    for (const [name, { group, job, pinned, skip }] of wanted) {
       if (skip || this.kubeJobs.has(name)) continue;
       const labels = this.groups.find((of) => of.name === group.name)?.labels ?? [];
       const createdAtMs = this.clock.now;
-      this.kubeJobs.set(name, { name, group: group.name, labels, createdAtMs, state: 'starting', pinned });
+      this.kubeJobs.set(name, {
+        name,
+        group: group.name,
+        labels,
+        createdAtMs,
+        state: 'starting',
+        pinned,
+        repository: job?.repository,
+      });
     }
   }
 
@@ -175,10 +191,18 @@ export class World {
     });
   }
 
+  /** What a repository is called now. */
+  nameOf(repo: string): string {
+    const now = scopeNow(this.gitea.state, { kind: 'repo', repo });
+    return now.kind === 'repo' ? now.repo : repo;
+  }
+
   register(job: KubeJob): void {
     const scope =
       job.group === 'web' ? { kind: 'repo' as const, repo: 'acme/web' } : { kind: 'owner' as const, owner: 'acme' };
-    job.runnerId = this.gitea.register({ name: job.name, scope, labels: job.labels }).id;
+    // Its registration token is of the same scope, whatever that is called now.
+    const now = scopeNow(this.gitea.state, scope);
+    job.runnerId = this.gitea.register({ name: job.name, scope: now, labels: job.labels }).id;
     job.state = 'running';
   }
 

@@ -119,6 +119,7 @@ export function isWarm({ madeFor }: Pod): boolean {
 /** A CI job in an annotation. */
 export interface Print {
   readonly jobId: number | undefined;
+  readonly runId: number;
   readonly repository: string | undefined;
   readonly sinceMs: number;
 }
@@ -252,8 +253,9 @@ export class Cluster {
   annotate(job: KubeJob, { pinned, printedFor, repository, stay }: Annotations): void {
     if (job.stay?.untilMs !== stay?.untilMs || job.stay?.endedAtMs !== stay?.endedAtMs) this.#stage.version += 1;
     job.stay = stay;
-    if (job.prints[0]?.jobId !== printedFor) {
-      job.prints.unshift({ jobId: printedFor, repository, sinceMs: this.#stage.nowMs });
+    if (job.prints[0]?.jobId !== printedFor || job.prints[0]?.repository !== repository) {
+      const runId = this.#stage.gitea.state.jobs.get(printedFor ?? 0)?.runId ?? 0;
+      job.prints.unshift({ jobId: printedFor, runId, repository, sinceMs: this.#stage.nowMs });
       this.#stage.version += 1;
     }
     if (job.pinned === pinned) return;
@@ -374,7 +376,8 @@ export class Cluster {
     if (pod.phase !== 'starting' || pod.stopping) return;
     const { scope, labels } = this.#stage.specOf(pod.group);
     pod.place = scopeKey(scope);
-    pod.rowId = this.#stage.gitea.register({ name: pod.name, scope, labels }).id;
+    // Its registration token is of the same scope, whatever that is called now.
+    pod.rowId = this.#stage.gitea.register({ name: pod.name, scope: this.#stage.scopeNow(scope), labels }).id;
     pod.phase = 'idle';
     pod.registeredMs = this.#stage.nowMs;
     this.#stage.version += 1;

@@ -85,6 +85,10 @@ export type Act =
   | { readonly atS: number; readonly kind: 'clean-up' }
   /** A repository goes to an organization that no group covers, with its jobs at work. */
   | { readonly atS: number; readonly kind: 'transfer'; readonly repo: string }
+  /** Somebody gives a repository another name, also one that is the scope of a group. */
+  | { readonly atS: number; readonly kind: 'rename-repo'; readonly repo: string }
+  /** The same for an organization or a user. The spec of its groups keeps the old name. */
+  | { readonly atS: number; readonly kind: 'rename-org' | 'rename-user'; readonly name: string }
   /** A repository is deleted, with its CI jobs at work. */
   | { readonly atS: number; readonly kind: 'delete-repo'; readonly repo: string }
   /** Gitea is restored from a backup of that time: what came later is gone, and ids come again. */

@@ -17,6 +17,7 @@ export const KINDS = {
   limited: (seed: number) => makeLimitedHistory(seed, {}),
   'limited-apart': (seed: number) => makeLimitedHistory(seed, { isApart: true }),
   'per-repository': (seed: number) => makeLimitedHistory(seed, { isPer: true }),
+  renamed: makeRenamedHistory,
   'per-branch': (seed: number) => withBranches(makeLimitedHistory(seed, { isPer: true }), seed),
 } as const;
 export type Kind = keyof typeof KINDS;
@@ -165,11 +166,33 @@ function makeLimitedHistory(seed: number, { isPer = false, isApart = false }: Li
     pushes: weight > 1 ? base.pushes.map(asksForLarge) : base.pushes,
     // With fewer at a time the same work takes longer.
     patienceS: base.patienceS * (weight + 1),
-    // These acts are about one group by its name, and a size has the name of its group.
-    acts: base.acts.filter(
-      ({ kind }) => kind !== 'rename' && kind !== 'move' && kind !== 'pool' && kind !== 'rollback',
-    ),
+    // A size has no pool of its own.
+    acts: base.acts.filter(({ kind }) => kind !== 'pool'),
   };
+}
+
+/**
+ * Wide, mixed and limited ones in turn, in which names change in Gitea: those of one or two repositories, also of one that is the scope of a
+ * group, and up to twice that of their owner. It is an organization, or a user in a third of all histories.
+ */
+function makeRenamedHistory(seed: number): History {
+  const random = new Random(seed, 'rename-owner');
+  const make = random.pick([makeWideHistory, makeMixedHistory, (of: number) => makeLimitedHistory(of, {})]);
+  const base = make(seed);
+  const isUser = random.chance(1 / 3);
+  const arrivalsS = Math.max(1, ...base.pushes.map(({ atS }) => atS));
+  const name = isUser ? 'anna' : 'acme';
+  const ofOwner = Array.from({ length: random.whole(0, 2) }, (): Act => {
+    return { atS: random.seconds(0, arrivalsS), kind: isUser ? 'rename-user' : 'rename-org', name };
+  });
+  const ofRepos = Array.from({ length: random.whole(ofOwner.length === 0 ? 1 : 0, 2) }, (): Act => {
+    const repo = random.pick(['acme/web', ...base.pushes.map((push) => push.repo)]);
+    return { atS: random.seconds(0, arrivalsS), kind: 'rename-repo', repo };
+  });
+  const history = { ...base, acts: [...base.acts, ...ofOwner, ...ofRepos].sort(byTime) };
+  // Everything that is of the organization is the user's then.
+  const text = JSON.stringify(history).replaceAll('"acme/', '"anna/').replaceAll('"owner":"acme"', '"owner":"anna"');
+  return isUser ? (JSON.parse(text) as History) : history;
 }
 
 /** The limits per repository are for some branches, all repositories together in half of all histories. Some jobs are on no branch. */

@@ -76,7 +76,8 @@ export function lookout(stage: Stage, cluster: Cluster, groups: readonly GroupSp
     for (const [key, scope] of scopes) {
       const hasPool = specs.some((group) => lookKey(group.scope) === key && (group.minIdle ?? 0) > 0);
       lookAtScope({ stage, cluster, scope, lookMs, readJob, seesJobs, hasPool }, (look) => {
-        looks.set(key, look);
+        const renamedTo = coversOf(stage.scopeNow(scope));
+        looks.set(key, { ...look, ...(renamedTo && renamedTo !== coversOf(scope) && { renamedTo }) });
         if (looks.size < scopes.size) return;
         timeline.after(lookMs / 4, () => done({ groups, commit, looks, liveJobs, liveSinceMs, version }));
       });
@@ -172,8 +173,9 @@ function worksUnseen(runners: Look['runners'], jobs: ReadonlyMap<number, Job>): 
   return runners.some(({ name, online, busy }) => online && busy && !working.has(name));
 }
 
-function runnersOf({ gitea }: Stage, scope: RunnerScope): Look['runners'] {
-  const key = lookKey(scope);
+function runnersOf(stage: Stage, scope: RunnerScope): Look['runners'] {
+  const { gitea } = stage;
+  const key = lookKey(stage.scopeNow(scope));
   return gitea
     .runners()
     .filter((row) => scope.kind === 'global' || lookKey(row.scope) === key)
@@ -257,7 +259,7 @@ function seeJob(stage: Stage, row: GiteaJob, repository: string, runner: string 
     repository,
     branch: stage.gitea.state.runs.get(row.runId)?.branch ?? '',
     name: row.name,
-    url: urlOf(row.id),
+    url: urlOf(row.id, row.runId, repository),
     labels: row.labels ?? [],
     status,
     createdAtMs: row.created * 1000,
@@ -269,14 +271,14 @@ function seeJob(stage: Stage, row: GiteaJob, repository: string, runner: string 
 }
 
 /** Page of a job. */
-export function urlOf(jobId: number): string {
-  return `https://gitea.example.com/jobs/${jobId}`;
+function urlOf(jobId: number, runId: number, repository: string): string {
+  return `https://gitea.example.com/${repository}/actions/runs/${runId}/jobs/${jobId}`;
 }
 
 /** Times are by Kubernetes' clock. */
 function judge(job: KubeJob, skewS: number, held: 'quota' | 'full' | undefined): LiveJob {
   const { name, pod, finishedMs, pinned, prints } = job;
-  const { jobId: printedFor, repository } = prints[0] ?? {};
+  const { jobId: printedFor, runId = 0, repository } = prints[0] ?? {};
   const byItsClock = (atMs: number): number => Math.floor((atMs + skewS * 1000) / 1000) * 1000;
   const state = liveState(job);
   const trouble = troubleOf(job, held);
@@ -291,7 +293,7 @@ function judge(job: KubeJob, skewS: number, held: 'quota' | 'full' | undefined):
     ...(finishedMs !== undefined && { finishedAtMs: byItsClock(finishedMs) }),
     pinned,
     giteaUrl: 'https://gitea.example.com',
-    ...(printedFor !== undefined && { jobUrl: urlOf(printedFor) }),
+    ...(printedFor !== undefined && { jobUrl: urlOf(printedFor, runId, repository ?? '') }),
     ...(repository !== undefined && { repository }),
     application: job.group.application,
     ...placesOf(job.group),

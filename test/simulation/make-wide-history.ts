@@ -46,6 +46,10 @@ function withChanges(acts: readonly Act[], { groups, pushes, patienceS }: Histor
     if (random.chance(0.1)) changes.push(...make(random, random.seconds(0, arrivalsS)));
   };
   const group = (random: Random): string => (random.pick(groups) as GroupSpec).name;
+  sometimes('rename-owner', (_, atS) => [{ atS, kind: 'rename-org', name: 'acme' }]);
+  sometimes('rename-repo', (random, atS) => [
+    { atS, kind: 'rename-repo', repo: random.pick(['acme/web', ...pushes.map(({ repo }) => repo)]) },
+  ]);
   sometimes('rename', (random, atS) => [{ atS, kind: 'rename', group: group(random) }]);
   sometimes('rollback', (random, atS) => [
     random.chance(0.5) ? { atS, kind: 'new-template' } : { atS, kind: 'rename', group: group(random) },

@@ -1,5 +1,6 @@
 /** People and Gitea's cron: pushes, cancels, reruns, approvals, the nightly clean-up, what becomes of repositories and of Gitea, commits. */
 import type { GiteaJob } from '../../model/gitea/gitea.ts';
+import { scopeNow } from '../../model/gitea/renames.ts';
 import { RerunRefused } from '../../model/gitea/reruns.ts';
 import { backUp, deleteRepo } from './backup.ts';
 import type { Cluster } from './cluster.ts';
@@ -13,8 +14,8 @@ export class People {
   readonly #stage: Stage;
   readonly #runOfPush = new Map<number, number>();
   readonly #pushOfRun = new Map<number, number>();
-  /** New names of repositories. */
-  #moved: ReadonlyMap<string, string> = new Map();
+  /** Ids of repositories by the names that they have at the beginning. */
+  readonly #ids: ReadonlyMap<string, number>;
   #toCome: number;
   readonly #runners: Runners;
   /** How Gitea is restored, by the time of the backup. */
@@ -25,12 +26,13 @@ export class People {
     this.#runners = runners;
     const { pushes, acts } = stage.history;
     this.#toCome = pushes.length + acts.length;
+    this.#ids = new Map([...stage.gitea.state.repos.values()].map(({ fullName, id }) => [fullName, id]));
     pushes.forEach(({ atS, repo, run }, index) => {
       stage.timeline.after(atS * 1000, () => {
         this.#toCome -= 1;
-        const name = this.#moved.get(repo) ?? repo;
+        const name = this.#nameOf(repo);
         // It was deleted.
-        if (!stage.gitea.state.repos.has(name)) return;
+        if (name === undefined) return;
         const { run: row, jobs } = stage.gitea.push(name, run);
         this.#runOfPush.set(index, row.id);
         this.#pushOfRun.set(row.id, index);
@@ -67,18 +69,27 @@ export class People {
 
   #act(act: Act): void {
     const { gitea } = this.#stage;
+    const name = 'repo' in act ? this.#nameOf(act.repo) : undefined;
     this.#stage.tell(() => `${act.kind}${'push' in act ? ` of push ${act.push}` : ''}`);
     switch (act.kind) {
       case 'clean-up':
         gitea.cleanUp();
         return;
       case 'transfer':
-        if (!gitea.state.repos.has(act.repo)) return;
-        this.#moved = new Map(this.#moved).set(act.repo, gitea.transferRepo(act.repo, ELSEWHERE).fullName);
+        if (name !== undefined && !name.startsWith(`${ELSEWHERE}/`)) gitea.transferRepo(name, ELSEWHERE);
         return;
+      case 'rename-repo':
+        if (name !== undefined) gitea.renameRepo(name, `${name.split('/')[1]}-2`);
+        return;
+      case 'rename-org':
+      case 'rename-user': {
+        const scope = scopeNow(gitea.state, { kind: 'owner', owner: act.name });
+        if (scope.kind === 'owner') gitea.renameOwner(scope.owner, `${scope.owner}-2`);
+        return;
+      }
       case 'delete-repo':
         this.#runners.beforeLoss();
-        deleteRepo(gitea, this.#moved.get(act.repo) ?? act.repo);
+        deleteRepo(gitea, name ?? act.repo);
         this.#runners.afterLoss();
         return;
       case 'restore':
@@ -125,22 +136,30 @@ export class People {
     }
   }
 
+  /** What a repository is called now. Undefined: it was deleted. */
+  #nameOf(repo: string): string | undefined {
+    const wanted = this.#ids.get(repo);
+    return [...this.#stage.gitea.state.repos.values()].find(({ id }) => id === wanted)?.fullName;
+  }
+
   /** A commit changes a group. */
   #change(name: string, change: (spec: GroupSpec) => Partial<GroupSpec>): void {
     const { commit, history } = this.#stage;
-    const group = history.groups.find((each) => each.name === name);
-    if (!group) return;
-    const spec = this.#stage.specOf(group);
-    this.#stage.push({ ...commit, specs: new Map(commit.specs).set(group, { ...spec, ...change(spec) }) });
+    // All sizes of a group have one name, and stand in one file.
+    const groups = history.groups.filter((each) => each.name === name);
+    const changed = groups.map((group): [GroupSpec, GroupSpec] => {
+      const spec = this.#stage.specOf(group);
+      return [group, { ...spec, ...change(spec) }];
+    });
+    if (changed.length > 0) this.#stage.push({ ...commit, specs: new Map([...commit.specs, ...changed]) });
   }
 
   #backUp(atS: number): void {
     const restore = backUp(this.#stage.gitea);
-    const [moved, runOfPush] = [this.#moved, new Map(this.#runOfPush)];
+    const runOfPush = new Map(this.#runOfPush);
     this.#restores.set(atS, () => {
       this.#runners.beforeLoss();
       restore();
-      this.#moved = moved;
       this.#runOfPush.clear();
       for (const [push, run] of runOfPush) this.#runOfPush.set(push, run);
       this.#runners.afterLoss();

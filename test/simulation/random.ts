@@ -20,6 +20,8 @@ export type Stream =
   | 'delete-repo'
   | 'restore'
   | 'rename'
+  | 'rename-owner'
+  | 'rename-repo'
   | 'move'
   | 'pool'
   | 'rollback'

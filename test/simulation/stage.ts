@@ -1,6 +1,7 @@
 /** What all parts of a run share: the clock, the Gitea, the history, and the book in which is written what happened. */
 import { Gitea, type GiteaJob } from '../../model/gitea/gitea.ts';
-import { repoOf } from '../../model/gitea/model.ts';
+import { type RunnerScope, repoOf } from '../../model/gitea/model.ts';
+import { scopeNow } from '../../model/gitea/renames.ts';
 import { scopeKey, sees } from '../../model/gitea/runners.ts';
 import type { GroupSpec, History } from './history.ts';
 import { draw, type Stream } from './random.ts';
@@ -53,6 +54,7 @@ export class Stage {
   reportAll: () => void = () => undefined;
   #lastPlan = '';
   readonly #readySinceMs = new Map<number, number>();
+  readonly #scopes = new Map<RunnerScope, RunnerScope>();
   readonly #counts = new Map<Stream, number>();
   /** How many jobs were ready for each group, after every change. */
   readonly #readyCounts = new Map<GroupSpec, { readonly atMs: number; readonly count: number }[]>();
@@ -157,6 +159,7 @@ export class Stage {
   /** To be called after every change in Gitea: notes which jobs have become ready. */
   settle(): void {
     this.version += 1;
+    this.#scopes.clear();
     this.#countReady();
     for (const id of this.#readySinceMs.keys()) {
       if (this.gitea.state.jobs.get(id)?.status !== 'waiting') this.#readySinceMs.delete(id);
@@ -183,8 +186,15 @@ export class Stage {
       .sort((a, b) => a.updated - b.updated || a.id - b.id);
   }
 
+  /** A scope by the name that it has now. */
+  scopeNow(scope: RunnerScope): RunnerScope {
+    const known = this.#scopes.get(scope) ?? scopeNow(this.gitea.state, scope);
+    this.#scopes.set(scope, known);
+    return known;
+  }
+
   isSeenBy(scope: GroupSpec['scope'], job: GiteaJob): boolean {
-    return sees(scope, repoOf(this.gitea.state, job));
+    return sees(this.scopeNow(scope), repoOf(this.gitea.state, job));
   }
 
   #expireForEver(): void {

@@ -200,6 +200,16 @@ export const TRANSFERRED_AT_WORK: History = quietHistory({
   acts: [{ atS: 60, kind: 'transfer', repo: 'acme/web' }],
 });
 
+/** The organization gets another name while runners start, and the repository while they work (law P29). */
+export const RENAMED_IN_GITEA: History = quietHistory({
+  groups: [groupSpec({ cap: 2 })],
+  pushes: [push(1, [120, 100], job('long'), job('longer')), push(20, [10], job('next'))],
+  acts: [
+    { atS: 6, kind: 'rename-org', name: 'acme' },
+    { atS: 60, kind: 'rename-repo', repo: 'acme/web' },
+  ],
+});
+
 /** The group of a runner at work is renamed, before the first sync has pinned its Job (law P20). */
 export const RENAMED_AT_WORK: History = quietHistory({
   groups: [groupSpec({ cap: 2 })],
