@@ -88,6 +88,13 @@ export class GiteaServer {
     return nowMs + forMs - fromMs;
   }
 
+  /** CI jobs of an organization, oldest first. */
+  jobsOf(org: string): readonly { readonly id: number; readonly status: string }[] {
+    const { state } = this.gitea;
+    const rows = [...state.jobs.values()].filter((job) => repoOf(state, job).owner === org);
+    return rows.map(({ id, status }) => ({ id, status: shownStatus(status).status }));
+  }
+
   orgOf(run: number): string {
     const { state } = this.gitea;
     const row = state.runs.get(run);

@@ -10,6 +10,7 @@
  *   kept error .... an error that Argo CD has met by itself ends within two minutes: it is asked once a minute
  *   one wake ...... a leader asks an Application for one thing at a time; who leads no more asks nothing
  *   wakes ......... at most three for each change
+ *   served ........ the oldest CI job that a group covers begins within 90 s while the group has a free place
  *   status ........ counts are true within 10 s
  *   leader ........ somebody leads within 25 s, if a process lives that long
  *   once .......... a notification comes once; a lost CI job is re-run once
@@ -41,6 +42,7 @@ export type Law =
   | 'kept error'
   | 'one wake'
   | 'wakes'
+  | 'served'
   | 'status'
   | 'leader'
   | 'once'
@@ -69,6 +71,8 @@ const RERUN_WITHIN_MS = 90_000;
 /** Until `serve` knows of an eviction, and a look that was under way has ended. */
 const LOSS_SEEN_MS = 5_000;
 const WAKES_PER_CHANGE = 3;
+/** A wake, the longest pause after one in vain, a slow start of a pod. */
+const SERVED_WITHIN_MS = 90_000;
 /** Rows of the queues: reconciles, sweeps, Events and notifications; and wakes, questions, looks, statuses and ends of CI jobs of each. */
 const FIXED_ROWS = 12;
 const ROWS_EACH = 4;
@@ -89,6 +93,8 @@ export class Laws {
   /** Since when what differs has differed, by Application and key. */
   readonly #differs = new Map<string, ReadonlyMap<string, number>>();
   readonly #truths = new Map<string, Seen>();
+  /** Since when the oldest CI job of an organization could have begun: its id, and when. */
+  readonly #open = new Map<string, { readonly id: number; readonly sinceMs: number }>();
   /** How long the last wake took, by Application. */
   readonly #tookMs = new Map<string, number>();
   /** Runs that a look has shown at work when their runners had gone. */
@@ -145,6 +151,7 @@ export class Laws {
       const own = runners.filter(({ annotations }) => annotations[TRACKING_ID]?.startsWith(`${app.name}:`));
       this.#checkSilence(app, planning, own);
       if (!app.isBusy) this.#checkStatus(app, planning, own);
+      this.#checkServed(app);
       if (app.fault !== undefined) this.#break('one wake', `${app.name}: ${app.fault}`);
     }
     this.#excuseLosses();
@@ -239,6 +246,22 @@ export class Laws {
       this.#truths.set(key, { words, sinceMs });
       if (told === truth || world.nowMs - Math.max(sinceMs, world.obstacleEndMs(app.name)) <= TRUE_WITHIN_MS) continue;
       this.#break('status', `${group.name} says ${told}, but there are ${truth}`);
+    }
+  }
+
+  /** It asks no plan: Gitea's rows and the number in git are enough. */
+  #checkServed(app: Application): void {
+    const { server, world } = this.#stage;
+    for (const { maxActiveRunners, name, org } of app.groups) {
+      const rows = server.jobsOf(org);
+      const running = rows.filter(({ status }) => status === 'in_progress').length;
+      const oldest = rows.find(({ status }) => status === 'queued');
+      const before = this.#open.get(org);
+      if (!oldest || running >= maxActiveRunners) this.#open.delete(org);
+      else if (before?.id !== oldest.id) this.#open.set(org, { id: oldest.id, sinceMs: world.nowMs });
+      const sinceMs = Math.max(this.#open.get(org)?.sinceMs ?? world.nowMs, world.obstacleEndMs(app.name));
+      if (world.nowMs - sinceMs <= SERVED_WITHIN_MS) continue;
+      this.#break('served', `CI job ${oldest?.id} waits, and ${name} has ${running} of ${maxActiveRunners} at work`);
     }
   }
 

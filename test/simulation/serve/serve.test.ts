@@ -82,6 +82,7 @@ const BROKEN: readonly (readonly [law: Law, what: string, sabotage: Sabotage, hi
   ['kept error', 'errors of Argo CD are not seen', { argocd: blindToErrors }, SCENARIOS.keptError(1)],
   ['one wake', 'each sync is asked for twice', { argocd: askingTwice }, SCENARIOS.hungSync(1)],
   ['wakes', 'syncs are eaten for minutes', { argocd: eatingSyncs }, SCENARIOS.quiet(1)],
+  ['served', 'syncs are eaten for minutes', { argocd: eatingSyncs }, SCENARIOS.quiet(1)],
   ['status', 'statuses are not written', { without: 'statuses' }, SCENARIOS.quiet(1)],
   ['leader', 'nobody takes the Lease', { leads: 'never' }, SCENARIOS.quiet(1)],
   ['leader', 'two lead at a time', { leads: 'always' }, { ...SCENARIOS.quiet(1), replicas: 2 }],
