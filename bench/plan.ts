@@ -46,6 +46,7 @@ function groupsOf(looks: number): readonly Group[] {
       fairness: 'oldest',
       spawnTimeoutMs: 300_000,
       pendingDeadlineMs: 900_000,
+      longestRunMs: 32_430_000,
       priorityTiers: [],
       templateHash: 'template',
     };

@@ -1,6 +1,7 @@
 /** RunnerGroups as the planner knows them. When it cannot plan, that becomes a `Failure`. */
 
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { terminationGraceSeconds } from '../manifests/container-mode.ts';
 import type { Plan } from '../planner/decisions.ts';
 import type { Evidence, Group, Limit, ScopeWidth } from '../planner/evidence.ts';
 import { plan } from '../planner/plan.ts';
@@ -39,6 +40,7 @@ export function toPlanned(group: RunnerGroup, look: string, templateHash: string
     fairness: group.fairness,
     spawnTimeoutMs: group.spawnTimeoutSeconds * 1000,
     pendingDeadlineMs: group.pendingDeadlineSeconds * 1000,
+    longestRunMs: (group.activeDeadlineSeconds + terminationGraceSeconds(group)) * 1000,
     priorityTiers: group.priorityTiers,
     ...(group.keepFailedSeconds > 0 && { keepFailedMs: group.keepFailedSeconds * 1000 }),
     templateHash,

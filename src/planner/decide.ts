@@ -17,6 +17,7 @@ import {
 import { compareText, count, type Group, type ListedJob, type LiveJob, memo, NO_POD } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { type Idle, isRecordOfPool } from './idle.ts';
+import { isOutlived } from './judge.ts';
 import { type Room, WHOLE_GITEA } from './limits.ts';
 import { poolIndexOf } from './names.ts';
 import { firstWorking } from './owners.ts';
@@ -240,7 +241,7 @@ function decideUnassigned(of: Runner, group: GroupKey, facts: RunnerFacts): Runn
       return { emit: true, runner, group, because: 'foreign', pinned: true, ...SKIP, ...(job && { job }) };
     case 'lost':
       // The proof that it has ended must not be pruned: without it Gitea's word alone would count, and the place be taken again.
-      return { emit: true, runner, group, because: 'lost', pinned: !live, skip: true };
+      return { emit: true, runner, group, because: 'lost', pinned: !live, skip: true, ...outlived(of, facts) };
     case 'failed':
       // The back-off counts the failures of a job: their records must not be pruned while it waits.
       if (isWanted(of, facts)) return { emit: true, runner, group, because: 'back-off-record', pinned: false, ...SKIP };
@@ -254,6 +255,10 @@ function decideUnassigned(of: Runner, group: GroupKey, facts: RunnerFacts): Runn
     default:
       return state satisfies never;
   }
+}
+
+function outlived(of: Runner, { nowMs }: Facts): { readonly isOutlived?: true } {
+  return of.job && isOutlived(of, of.job, { group: of.group, nowMs }) ? { isOutlived: true } : {};
 }
 
 /** True when the job that it was made for still waits for a runner, or its pool does. */

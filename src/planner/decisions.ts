@@ -175,6 +175,8 @@ export type RunnerDecision =
       readonly limits?: readonly string[];
       readonly scope?: string;
       readonly trouble?: RunnerTrouble;
+      /** For `lost`: Gitea shows its CI job in progress for longer than a runner lives. By itself Gitea may never end it. */
+      readonly isOutlived?: true;
       /** For `debugging`, and for `unpinning` after it. */
       readonly keep?: HeldUntil;
     }

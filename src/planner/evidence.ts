@@ -214,6 +214,8 @@ export interface Group {
   readonly spawnTimeoutMs: number;
   /** How long a pod that cannot start keeps its place while jobs wait for it. At least `spawnTimeoutMs`. */
   readonly pendingDeadlineMs: number;
+  /** No runner works longer on one CI job: its deadline, and the grace period after that. */
+  readonly longestRunMs: number;
   /** Thresholds ascend; the last one is the cap. Empty: runners have no PriorityClass. */
   readonly priorityTiers: readonly PriorityTier[];
   /** How long a runner whose CI job failed stays. Absent: not at all. */

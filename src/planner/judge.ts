@@ -2,6 +2,7 @@
  * 2 JUDGE: what is true of each runner. One runner has one state. The first line that fits decides:
  *
  *     runs a job in Gitea ............... busy        (lost, when its Job has ended, or is unseen and the runner is silent;
+ *                                                      or Gitea shows the job longer than any runner lives;
  *                                                      foreign, when nothing of ours is there)
  *     its Job has ended ................. used-up     (failed, when nothing shows that it ran a CI job)
  *     online and busy, no job listed .... finishing   (a job that is being cancelled is in no list, Gitea 1.27)
@@ -26,6 +27,7 @@ import {
   type Evidence,
   type Group,
   hasEnded,
+  isOver,
   type Job,
   type ListedJob,
   type LiveJob,
@@ -132,8 +134,22 @@ function isAtUnlistedJob({ busy }: RegisteredRunner, { live, completed }: Runner
 
 /** Gitea believes a lost runner busy for 10-15 minutes. The end of its Job is the newer truth and frees the place. */
 function stateAtWork(traces: RunnerTraces, running: Job, context: Context): RunnerState {
+  if (isOutlived(traces, running, context)) return 'lost';
   if (isForeign(traces, running, context)) return 'foreign';
   return isLost(traces, running, context) ? 'lost' : 'busy';
+}
+
+/**
+ * True when Gitea shows a CI job in progress for longer than a runner lives, and Kubernetes shows no Job that may still work on it. Gitea
+ * may leave a job so for ever (docs/adr/0078).
+ */
+export function isOutlived(
+  { live }: Pick<RunnerTraces, 'live'>,
+  { startedAtMs }: Job,
+  { group, nowMs }: Pick<Context, 'group' | 'nowMs'>,
+): boolean {
+  const mayWork = live !== undefined && !isOver(live.state);
+  return !mayWork && nowMs - (startedAtMs ?? nowMs) > group.longestRunMs;
 }
 
 /**

@@ -116,6 +116,10 @@ describe('a job', () => {
       `${RUNNER} (owned by group runners/ci; its pod cannot start: ImagePullBackOff: not found)`,
     );
     expect(verdictText(running, NOW, lost)).toBe(`its runner ${RUNNER} is lost: Gitea fails it after 10 to 15 minutes`);
+    const outlived = new Map([[RUNNER, emitted('lost', { isOutlived: true })]]);
+    expect(verdictText(running, NOW, outlived)).toBe(
+      `no runner of its group lives as long as Gitea shows it in progress: ${RUNNER} is gone, and holds no slot`,
+    );
     const killed = { ...running, ended: { runner: RUNNER, reason: 'OOMKilled', message: 'too little memory' } };
     expect(verdictText(killed, NOW, lost)).toBe(
       `its runner ${RUNNER} is lost (OOMKilled: too little memory): Gitea fails it after 10 to 15 minutes`,

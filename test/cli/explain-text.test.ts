@@ -3,11 +3,12 @@ import { parse } from 'yaml';
 import { explainText } from '../../src/cli/explain-text.ts';
 import { runnerGroupFromObject } from '../../src/config/runnergroup/from-object.ts';
 import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
+import { nextSteps } from '../../src/observe/explain/answer.ts';
 import { explanationOf } from '../../src/observe/explain/explanation.ts';
 import { duration } from '../../src/shared/printable.ts';
 import { groupYaml } from '../support/run-cli.ts';
 import { runnerGroup } from '../support/runner-group.ts';
-import { evidenceOfScene, group, job, live, NOW, named, planScene, type Scene } from '../support/scenario.ts';
+import { evidenceOfScene, group, job, live, NOW, named, planScene, running, type Scene } from '../support/scenario.ts';
 
 /** What `explain` knows of a scene in which Kubernetes was looked at. */
 function explanationIn(scene: Scene) {
@@ -40,6 +41,17 @@ describe('explain', () => {
     const ended = Object.fromEntries(jobs.map((each) => [each.job.id, each.ended?.reason]));
 
     expect(ended).toEqual({ 1: 'Evicted', 7: undefined, 4711: 'OOMKilled' });
+  });
+
+  it('names the way out of a CI job that Gitea leaves in progress', () => {
+    const stale = running(1, named(group(), 1), { startedAtMs: NOW - 86_400_000 });
+    const explanation = explanationIn({ jobs: [stale], liveJobs: [] });
+    const [of] = explanation.jobs;
+
+    expect(of && nextSteps(of, explanation)).toEqual([
+      'force-cancel its run in Gitea',
+      'if that does not end it, on the host of Gitea: gitea doctor check --run fix-actions-unfinished-run-status --fix',
+    ]);
   });
 
   describe('what it advises', () => {

@@ -97,6 +97,7 @@ function buildScene(raw: Of<typeof anyParts>): Scene {
     origin: ORIGIN,
     spawnTimeoutMs: 300_000,
     pendingDeadlineMs: 900_000,
+    longestRunMs: 32_430_000,
     priorityTiers: tiersOf(tierPlaces, group.maxActiveRunners),
   }));
   const nameOf = (runner: Of<typeof anyRunner>): string => {

@@ -23,6 +23,7 @@ export function group(over: Partial<Group> = {}): Group {
     fairness: 'oldest',
     spawnTimeoutMs: 300_000,
     pendingDeadlineMs: 900_000,
+    longestRunMs: 32_430_000,
     priorityTiers: [],
     templateHash: 't1',
     ...over,

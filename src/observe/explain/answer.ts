@@ -73,8 +73,16 @@ export function nextSteps(job: ExplainedJob, { groups, runners }: Explanation): 
   return [
     ...adviceFor(job, groups),
     ...askedAdvice(job),
-    ...(decision?.because === 'lost' ? ['re-run the job when Gitea has failed it'] : []),
+    ...(decision?.emit && decision.because === 'lost' ? lostAdvice(decision) : []),
     ...[decision, last].flatMap((each) => (each ? runnerAdvice(each) : [])),
+  ];
+}
+
+function lostAdvice({ isOutlived }: EmittedRunner): readonly string[] {
+  if (!isOutlived) return ['re-run the job when Gitea has failed it'];
+  return [
+    'force-cancel its run in Gitea',
+    'if that does not end it, on the host of Gitea: gitea doctor check --run fix-actions-unfinished-run-status --fix',
   ];
 }
 

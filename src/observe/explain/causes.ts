@@ -199,7 +199,10 @@ function servedAdvice(job: ServedJob): readonly string[] {
 function runningText({ job, group, ended }: RunningJob, runners: ReadonlyMap<string, EmittedRunner>): string {
   const runner = job.runner ?? '<unknown>';
   if (!group) return `runs on ${runner} (not a runner of these groups)`;
-  if (runners.get(runner)?.because !== 'lost') return `runs on ${runner}`;
+  const decision = runners.get(runner);
+  if (decision?.because !== 'lost') return `runs on ${runner}`;
+  if (decision.isOutlived)
+    return `no runner of its group lives as long as Gitea shows it in progress: ${runner} is gone, and holds no slot`;
   const why = ended ? ` (${troubleText(ended)})` : '';
   return `its runner ${runner} is lost${why}: Gitea fails it after 10 to 15 minutes`;
 }

@@ -81,6 +81,7 @@ export function toPlanned(spec: GroupSpec, { template }: Commit): Group {
     fairness: 'oldest',
     spawnTimeoutMs: spec.spawnTimeoutS * 1000,
     pendingDeadlineMs: spec.pendingDeadlineS * 1000,
+    longestRunMs: (spec.activeDeadlineS + spec.gracefulStopS) * 1000,
     priorityTiers: spec.priorityTiers,
     ...(spec.keepFailedS !== undefined && { keepFailedMs: spec.keepFailedS * 1000 }),
     ...(covers !== undefined && { covers }),
