@@ -89,7 +89,7 @@ export function shiftLook(look: Look, giteaUrl: string, { lookShiftsMs }: ClockC
 /** The same Jobs with their times by Gitea's clock. */
 export function shiftJobs(jobs: readonly LiveJob[], shiftMs: number): readonly LiveJob[] {
   if (shiftMs === 0) return jobs;
-  return shifted(jobs, ['createdAtMs', 'runningSinceMs', 'finishedAtMs', 'extendUntilMs'], shiftMs);
+  return shifted(jobs, ['createdAtMs', 'stillSinceMs', 'runningSinceMs', 'finishedAtMs', 'extendUntilMs'], shiftMs);
 }
 
 function shifted<T extends object>(rows: readonly T[], times: readonly (keyof T)[], shiftMs: number): readonly T[] {

@@ -102,7 +102,10 @@ function runnerLabels(parts: RunnerName | undefined): marks.Texts {
 }
 
 /** How Argo CD is to treat a Job, the CI job that it is for, until when it stays for a look, and the places that it takes. */
-type Treatment = Pick<EmittedRunner, 'pinned' | 'skip' | 'job' | 'keep' | 'size' | 'weight' | 'limits' | 'scope'>;
+type Treatment = Pick<
+  EmittedRunner,
+  'pinned' | 'skip' | 'job' | 'keep' | 'size' | 'weight' | 'limits' | 'scope' | 'triedBefore'
+>;
 
 /**
  * Annotations of the Job object, never of its pod template: they may change while the Job lives.
@@ -110,7 +113,7 @@ type Treatment = Pick<EmittedRunner, 'pinned' | 'skip' | 'job' | 'keep' | 'size'
  * link is worse than none.
  */
 export function jobAnnotations(treatment: Treatment): marks.Texts {
-  const { pinned, skip, job, keep, size = '', weight, limits = [], scope = '' } = treatment;
+  const { pinned, skip, job, keep, size = '', weight, limits = [], scope = '', triedBefore } = treatment;
   const url = plainUrl(job?.url ?? '');
   return {
     [marks.COMPARE_OPTIONS]: pinned ? marks.IGNORE_EXTRANEOUS : '',
@@ -122,6 +125,7 @@ export function jobAnnotations(treatment: Treatment): marks.Texts {
     [marks.REPOSITORY]: printable(job?.repository ?? '').slice(0, TEXT_LIMIT),
     [marks.SCOPE]: scope,
     [marks.SIZE]: size,
+    [marks.TRIED_BEFORE]: String(triedBefore ?? ''),
     [marks.WEIGHT]: String(weight ?? ''),
     [marks.ENDED_AT]: keep ? marks.timeText(keep.endedAtMs) : '',
     [marks.KEEP_UNTIL]: keep ? marks.timeText(keep.untilMs) : '',

@@ -17,7 +17,7 @@ import type { Facts } from './facts.ts';
 import { dependsOnJob, limitsJobs, type Room, type Rooms, weightOf } from './limits.ts';
 import { firstWorking, type Owners } from './owners.ts';
 import { canServe, type ReadyJob } from './queue.ts';
-import type { GroupRunners, Runner } from './runners.ts';
+import { type GroupRunners, patienceMs, type Runner } from './runners.ts';
 
 /** The places of one group. */
 export interface Allotment extends GroupRunners {
@@ -71,7 +71,7 @@ export function allotPlaces(ready: readonly ReadyJob[], facts: Facts): Places {
   // As in nearly all plans.
   if (late.length === 0) return { ...allotted, overdue: new Set() };
   const short = groupsThatHoldBack(allotted, facts);
-  const overdue = new Set(late.filter((runner) => short.has(runner.group) || isNodesFault(runner)));
+  const overdue = new Set(late.filter((runner) => short.has(runner.group) || isNodesFault(runner, facts)));
   const yields = ({ own }: ReadyJob): boolean =>
     own.length > 0 && own.every((runner) => overdue.has(runner) && short.has(runner.group));
   const inOrder = [...queue.filter((ready) => !yields(ready)), ...queue.filter(yields)];
@@ -291,17 +291,20 @@ function wantedPlaces(covering: readonly Covering[], rooms: Rooms): ReadonlyMap<
 }
 
 /** The runner that serves the job it was made for. An overdue one does when no new one would do better. */
-export function ownRunner(own: readonly Runner[], overdue: ReadonlySet<Runner>): Runner | undefined {
-  return own.find((runner) => !overdue.has(runner)) ?? own.find((runner) => !isNodesFault(runner));
+export function ownRunner(own: readonly Runner[], overdue: ReadonlySet<Runner>, facts: Facts): Runner | undefined {
+  return own.find((runner) => !overdue.has(runner)) ?? own.find((runner) => !isNodesFault(runner, facts));
 }
 
-function isNodesFault({ live }: Runner): boolean {
-  return live?.trouble?.ofNode === true;
+/** A pod of which only time tells that it is stuck may be pulling a large image. So another one is tried after twice the time. */
+function isNodesFault(runner: Runner, facts: Facts): boolean {
+  const { trouble, stillSinceMs } = runner.live ?? {};
+  return trouble?.ofNode === true || (stillSinceMs !== undefined && isLate(runner, facts, 2));
 }
 
-function isLate({ live, group }: Runner, { nowMs }: Facts): boolean {
-  if (live?.state !== 'starting' || live.trouble === undefined) return false;
-  return nowMs - live.createdAtMs >= group.pendingDeadlineMs;
+function isLate({ live, group }: Runner, { nowMs }: Facts, times = 1): boolean {
+  if (live?.state !== 'starting' || live.trouble === undefined || live.trouble.isSuspended) return false;
+  const { stillSinceMs = live.createdAtMs } = live;
+  return nowMs - stillSinceMs >= patienceMs(live, times * group.pendingDeadlineMs);
 }
 
 /** Groups for whose places jobs wait. A job that waits for others of its repository or branch waits for none. */

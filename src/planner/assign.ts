@@ -84,6 +84,7 @@ function assignRunners(
     const own = ownRunner(
       ready.own.filter((runner) => runner.group === group),
       overdue,
+      facts,
     );
     if (own) assign(ready, own.name, 'own-runner');
   }

@@ -21,8 +21,8 @@ import { isOutlived } from './judge.ts';
 import { type Room, WHOLE_GITEA } from './limits.ts';
 import { poolIndexOf } from './names.ts';
 import { firstWorking } from './owners.ts';
-import { nextRepositories, type ReadyJob } from './queue.ts';
-import { type GroupRunners, isAtWork, type Runner } from './runners.ts';
+import { isAsleep, nextRepositories, type ReadyJob } from './queue.ts';
+import { coversJob, endOf, isAtWork, patienceMs, type Runner } from './runners.ts';
 
 /** What the decisions about jobs are made of. */
 interface Answers extends Pick<Given, 'elsewhere'>, Facts {
@@ -71,6 +71,7 @@ export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, i
   const answers = { ...facts, elsewhere, served, backingOff, nextIn, positions, heldAt, keyOf };
   const jobs = facts.jobs.map((listed) => decideJob(listed, answers));
   const heldBy = countHeld(jobs);
+  const followOne = followers(queue, given, idle, facts);
   const groups = new Map<GroupKey, GroupSummary>();
   const runners: RunnerDecision[] = [];
   for (const [group, allotment] of allotments) {
@@ -93,7 +94,7 @@ export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, i
       ...(renamedTo && { renamedTo }),
     });
     const decisions = decideRunners(key, allotment, { ...facts, overdue, assigned, spare, warm });
-    runners.push(...withDetails(decisions, allotment, facts.nowMs));
+    runners.push(...withDetails(decisions, allotment, facts.nowMs, followOne));
   }
   return Object.freeze({
     groups: Object.freeze([...groups.values()]),
@@ -317,6 +318,12 @@ function heldUntil({ name, hold }: Runner): HeldUntil {
   return until;
 }
 
+/** Two digits, as they are read. Nobody lives that long. */
+const MOST_TRIED = 99;
+
+/** A pod that Kubernetes finds no fault with, and that gets no further, is told after so long, ms. */
+const STILL_FOR_MS = 60_000;
+
 /** Kubernetes creates the pod of a Job within so long, unless a quota or an admission rule refuses it, ms. */
 const POD_WITHIN_MS = 30_000;
 
@@ -326,8 +333,9 @@ const POD_WITHIN_MS = 30_000;
  */
 function withDetails(
   decisions: readonly RunnerDecision[],
-  { group, runners }: GroupRunners,
+  { group, runners, rooms }: Allotment,
   nowMs: number,
+  followOne: (rooms: Allotment['rooms']) => number,
 ): readonly RunnerDecision[] {
   const liveOf = new Map(runners.map(({ name, live }) => [name, live]));
   const classes = priorityClasses(decisions, group, liveOf);
@@ -336,15 +344,58 @@ function withDetails(
     if (!decision.emit) return decision;
     const priorityClass = classes.get(decision.runner);
     const isTold = takesPlace(decision) || decision.because === 'back-off-record';
-    const trouble = isTold ? troubleOf(liveOf.get(decision.runner), group, nowMs) : undefined;
+    const live = liveOf.get(decision.runner);
+    const trouble = isTold ? troubleOf(live, group, nowMs) : undefined;
+    const isNew = !live && (decision.because === 'new-runner' || decision.because === 'warm');
+    const triedBefore = isNew ? followOne(rooms) : (live?.triedBefore ?? 0);
     return {
       ...decision,
       ...sized,
+      ...(triedBefore > 0 && { triedBefore }),
       ...(priorityClass !== undefined && { priorityClass }),
       ...(trouble && { trouble }),
     };
   };
   return decisions.map(details).sort((a, b) => compareText(a.runner, b.runner));
+}
+
+/**
+ * Counts how many runners in a row were given up before a new one. Each runner that this plan gives up is followed by one that gets places
+ * under a limit of it.
+ */
+function followers(
+  queue: readonly ReadyJob[],
+  { allotments, assignments, overdue }: Given,
+  idle: ReadonlyMap<Group, Idle>,
+  facts: Facts,
+): (rooms: Allotment['rooms']) => number {
+  const givenUp = [...allotments.values()].flatMap(({ group, runners, rooms }) => {
+    const { warm = [], spare = [] } = idle.get(group) ?? {};
+    const names = [...(assignments.get(group) ?? []), ...warm].map(({ runner }) => runner);
+    const kept = new Set([...names, ...spare.map(({ name }) => name)]);
+    const isGivenUp = (runner: Runner): boolean =>
+      runner.state === 'never-came' ||
+      overdue.has(runner) ||
+      // It had all its time, and ended at its deadline.
+      (runner.state === 'failed' && hadItsTime(runner)) ||
+      // Gitea has given it no job.
+      (runner.state === 'free' &&
+        queue.some(
+          ({ listed }) => coversJob(runner, listed.job) && isAsleep(runner, { listed, asked: undefined }, facts),
+        ));
+    const some = runners.filter((runner) => runner.live && !kept.has(runner.name) && isGivenUp(runner));
+    return some.map(({ live }) => ({ rooms, before: (live?.triedBefore ?? 0) + 1 }));
+  });
+  givenUp.sort((a, b) => b.before - a.before);
+  return (rooms) => {
+    const nth = givenUp.findIndex((each) => each.rooms.some((room) => rooms.includes(room)));
+    return nth < 0 ? 0 : Math.min(givenUp.splice(nth, 1)[0]?.before ?? 0, MOST_TRIED);
+  };
+}
+
+function hadItsTime(runner: Runner): boolean {
+  const { live, group } = runner;
+  return live !== undefined && endOf(runner) - live.createdAtMs >= patienceMs(live, group.spawnTimeoutMs);
 }
 
 /** What the Jobs of a group say of its size and limits. */
@@ -402,8 +453,10 @@ function isBusy({ because }: EmittedRunner): boolean {
 
 function troubleOf(live: LiveJob | undefined, group: Group, nowMs: number): RunnerTrouble | undefined {
   if (!live?.trouble) return undefined;
-  const ageMs = nowMs - live.createdAtMs;
-  if (live.trouble.reason === NO_POD && ageMs < POD_WITHIN_MS) return undefined;
-  const isLate = live.state !== 'starting' || ageMs >= group.spawnTimeoutMs;
-  return { ...live.trouble, isLate };
+  const { trouble, stillSinceMs } = live;
+  const ageMs = nowMs - (stillSinceMs ?? live.createdAtMs);
+  if (trouble.reason === NO_POD && ageMs < POD_WITHIN_MS) return undefined;
+  if (stillSinceMs !== undefined && ageMs < STILL_FOR_MS) return undefined;
+  const isLate = !trouble.isSuspended && (live.state !== 'starting' || ageMs >= group.spawnTimeoutMs);
+  return { ...trouble, isLate, ...(stillSinceMs !== undefined && { stillSinceMs }) };
 }

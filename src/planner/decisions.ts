@@ -136,6 +136,8 @@ export type DroppedBecause =
 export interface RunnerTrouble extends PodTrouble {
   /** It lasts longer than nodes and images take to come (`spawnTimeoutMs`), or it is final: people should know. */
   readonly isLate: boolean;
+  /** As `LiveJob.stillSinceMs`. */
+  readonly stillSinceMs?: number;
 }
 
 /** Until when a runner is held for debugging after its CI job. Times by Gitea's clock, whole seconds. */
@@ -175,6 +177,8 @@ export type RunnerDecision =
       readonly limits?: readonly string[];
       readonly scope?: string;
       readonly trouble?: RunnerTrouble;
+      /** Runners before it that were given up one after the other. Absent: none. */
+      readonly triedBefore?: number;
       /** For `lost`: Gitea shows its CI job in progress for longer than a runner lives. By itself Gitea may never end it. */
       readonly isOutlived?: true;
       /** For `debugging`, and for `unpinning` after it. */

@@ -105,6 +105,11 @@ export interface PodTrouble {
   readonly message?: string;
   /** The kubelet says it: another pod may do better, on another node. */
   readonly ofNode?: true;
+  /** Somebody holds its Job (`spec.suspend`), and lets it start. */
+  readonly isSuspended?: true;
+  /** Name of its node, and of the init container that runs. */
+  readonly node?: string;
+  readonly container?: string;
 }
 
 /** How the pod of a runner ended badly, for people. One printable line each, of bounded length. */
@@ -122,6 +127,10 @@ export interface LiveJob {
   readonly createdAtMs: number;
   /** For `starting`: what its pod waits for, when that does not come by itself. For `failed`: why its runner never started. */
   readonly trouble?: PodTrouble;
+  /** Kubernetes names no fault in `trouble`. Time alone tells whether the pod is stuck: since when it has got no further. */
+  readonly stillSinceMs?: number;
+  /** Runners before it that were given up one after the other, as it was printed. It has twice the time for each. Absent: none. */
+  readonly triedBefore?: number;
   /** For a Job that has ended, or is being deleted: how its pod ended badly. The planner does not use it. */
   readonly end?: PodEnd;
   /** PriorityClass of its pod template. It cannot be changed while the Job lives. */

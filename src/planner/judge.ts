@@ -36,7 +36,7 @@ import {
   type RegisteredRunner,
 } from './evidence.ts';
 import { isMadeForSame, ORDINALS_SEARCHED, poolIndexOf, RING, type RunnerNamer, runnerNamer } from './names.ts';
-import type { GroupRunners, Runner, RunnerState } from './runners.ts';
+import { type GroupRunners, patienceMs, type Runner, type RunnerState } from './runners.ts';
 import { isOfOtherPlace, type RunnerTraces } from './traces.ts';
 
 /** A pod that is on its way has so many spawn timeouts (an hour by default). Then its node will not come. */
@@ -186,15 +186,13 @@ function stateOfComing(traces: RunnerTraces, live: LiveJob, context: Context): R
 
 /**
  * True while the runner of a Job is waited for. A pod that has not started is not exchanged for another one, which would be as slow or as
- * stuck. One whose container runs has one spawn timeout.
+ * stuck. One whose container runs has one spawn timeout. A suspended Job is waited for: a new one would come last in its queue.
  */
-function isWaitedFor(
-  { state, createdAtMs, runningSinceMs = createdAtMs }: LiveJob,
-  { spawnTimeoutMs, pendingDeadlineMs }: Group,
-  nowMs: number,
-): boolean {
+function isWaitedFor(live: LiveJob, { spawnTimeoutMs, pendingDeadlineMs }: Group, nowMs: number): boolean {
+  const { state, trouble, createdAtMs, runningSinceMs = createdAtMs } = live;
+  if (trouble?.isSuspended) return true;
   const pendingMs = Math.max(PENDING_TIMEOUTS * spawnTimeoutMs, pendingDeadlineMs);
-  return nowMs - runningSinceMs < (state === 'starting' ? pendingMs : spawnTimeoutMs);
+  return nowMs - runningSinceMs < patienceMs(live, state === 'starting' ? pendingMs : spawnTimeoutMs);
 }
 
 /**

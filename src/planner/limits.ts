@@ -227,8 +227,9 @@ function printed(live: LiveJob | undefined, named: ReadonlyMap<string, Limit>): 
  * @param sinceMs it counts from then on at the earliest
  */
 export function comesUntilMs(live: LiveJob, spawnTimeoutMs: number, sinceMs = 0): number {
-  const { state, trouble, createdAtMs, runningSinceMs = createdAtMs } = live;
-  const timeouts = state === 'starting' && trouble === undefined ? PENDING_TIMEOUTS : 1;
+  const { state, trouble, stillSinceMs, createdAtMs, runningSinceMs = createdAtMs } = live;
+  const mayStart = trouble === undefined || stillSinceMs !== undefined || trouble.isSuspended === true;
+  const timeouts = state === 'starting' && mayStart ? PENDING_TIMEOUTS : 1;
   return Math.max(runningSinceMs, sinceMs) + timeouts * spawnTimeoutMs;
 }
 

@@ -2,7 +2,7 @@
 import { count, type Group, type ListedJob } from './evidence.ts';
 import type { Facts, PastRequest } from './facts.ts';
 import { firstWorking, takeTurns } from './owners.ts';
-import { coversJob, type Runner } from './runners.ts';
+import { coversJob, patienceMs, type Runner } from './runners.ts';
 
 /** A ready job. */
 export interface ReadyJob {
@@ -31,12 +31,16 @@ const ASLEEP_AFTER_MISSED = 2;
  * True when a registered runner does not take a job that it could have taken long ago. Up to Gitea 1.26 a runner that loses the race for a
  * job sleeps until another job becomes ready (go-gitea/gitea#38200). A new runner asks at once.
  */
-function isAsleep({ registered, live, group }: Runner, { listed, asked }: ReadyJob, { readySinceMs, nowMs }: Facts) {
+export function isAsleep(
+  { registered, live, group }: Runner,
+  { listed, asked }: Omit<ReadyJob, 'own'>,
+  { readySinceMs, nowMs }: Facts,
+) {
   if (!live) return (asked?.missed ?? 0) >= ASLEEP_AFTER_MISSED;
   // A runner of a pool has registered when its container runs, whether or not Gitea shows its row online.
   const { createdAtMs, runningSinceMs = nowMs } = live;
   const bothSinceMs = Math.max(registered ? createdAtMs : runningSinceMs, readySinceMs(listed));
-  return nowMs - bothSinceMs >= group.spawnTimeoutMs;
+  return nowMs - bothSinceMs >= patienceMs(live, group.spawnTimeoutMs);
 }
 
 /**

@@ -94,6 +94,14 @@ export function failedOf(made: readonly Runner[], group: Group, nowMs: number): 
   );
 }
 
+/**
+ * How long a runner may take. It has twice the time of the one that was given up before it. So what never comes, or never gets a CI job,
+ * makes fewer and fewer runners (docs/adr/0078).
+ */
+export function patienceMs(live: Pick<LiveJob, 'triedBefore'>, ms: number): number {
+  return ms * 2 ** (live.triedBefore ?? 0);
+}
+
 /** When a runner that has failed ended. */
 export function endOf({ live }: Runner): number {
   return live?.finishedAtMs ?? live?.createdAtMs ?? 0;

@@ -30,6 +30,8 @@ export const WEIGHT = 'gitea.bpg.pw/weight';
 export const LIMITS = 'gitea.bpg.pw/limits';
 /** Annotation: scope of the group that names these limits. Other Applications count the runner only if its owner is theirs. */
 export const SCOPE = 'gitea.bpg.pw/scope';
+/** Annotation: runners before it that the plan gave up one after the other. Absent: none. Printed by the plan, and read by it. */
+export const TRIED_BEFORE = 'gitea.bpg.pw/tried-before';
 /** Annotation: when the CI job of a runner whose pod waits ended, RFC 3339. Printed by the plan, and read by it. */
 export const ENDED_AT = 'gitea.bpg.pw/ended-at';
 /** Annotation: until when such a runner stays, RFC 3339. Printed by the plan, for people: Argo CD reverts other values. */

@@ -58,6 +58,18 @@ function failedJob(runner: string): object {
 const oldJob = (runner: string): readonly object[] => [liveJob(runner, Date.now() - 400_000)];
 /** A pod that is not as far as its containers, with more of its status. */
 const pending = (more: object) => (runner: string) => [podOf(runner, { phase: 'Pending', ...more })];
+/** The same with a node. */
+const onNode = (more: () => object) => (runner: string) =>
+  pending(more())(runner).map((pod) => ({ ...pod, spec: { nodeName: 'node-1' } }));
+const scheduledFor = (seconds: number): object => ({
+  type: 'PodScheduled',
+  status: 'True',
+  lastTransitionTime: new Date(Date.now() - seconds * 1000).toISOString(),
+});
+const waitingRunner = { containerStatuses: [{ name: 'runner', state: { waiting: { reason: 'PodInitializing' } } }] };
+const suspendedStatus = {
+  conditions: [{ type: 'Suspended', status: 'True', reason: 'JobSuspended', message: 'Job suspended' }],
+};
 const registering = (state: object) => ({ initContainerStatuses: [{ name: 'register', state }] });
 const failedPod = (more: object) => (runner: string) => [podOf(runner, { phase: 'Failed', ...more })];
 const ended = (terminated: object) => ({ containerStatuses: [{ name: 'runner', state: { terminated } }] });
@@ -352,6 +364,63 @@ describe('explain, at 3 a.m., when', () => {
       cause: 'held back by the cap of group runners/ci; 1st in line',
       says: 'Slot: RUNNER its pod cannot start: Unschedulable: 0/3 nodes are available',
       next: 'and 1 of its runners cannot start: mend that first',
+    },
+    {
+      when: 'its pod has a node and no container has started',
+      jobs: oldJob,
+      pods: onNode(() => ({ conditions: [scheduledFor(1_510)], ...waitingRunner })),
+      code: 4,
+      cause: 'its pod has not started: PodInitializing: no container has started (node node-1, for 25m',
+      next: 'describe pods -l job-name=',
+    },
+    {
+      when: 'its pod has not started for half an hour, and another one is tried',
+      jobs: oldJob,
+      pods: onNode(() => ({ conditions: [scheduledFor(1_870)], ...waitingRunner })),
+      cause: 'the last one failed: PodInitializing: no container has started (node node-1, for 31m',
+      next: 'describe pods -l job-name=',
+    },
+    {
+      when: 'its pod cannot mount a volume, and only an Event says so',
+      jobs: oldJob,
+      pods: onNode(() => ({ conditions: [scheduledFor(1_510)], ...waitingRunner })),
+      events: (runner) => [
+        {
+          reason: 'FailedMount',
+          message: 'timed out',
+          involvedObject: { name: `${runner}-x7x9z` },
+          lastTimestamp: now(),
+        },
+      ],
+      code: 4,
+      cause: 'its pod has not started: FailedMount: timed out (node node-1, for 25m',
+      next: 'describe pods -l job-name=',
+    },
+    {
+      when: 'its runner tries to register for six minutes',
+      jobs: oldJob,
+      pods: onNode(() => ({
+        conditions: [scheduledFor(375)],
+        ...registering({ running: { startedAt: new Date(Date.now() - 370_000).toISOString() } }),
+        containerStatuses: waitingRunner.containerStatuses,
+      })),
+      code: 4,
+      cause:
+        'its pod has not started: InitContainerRunning: init container register has not ended (node node-1, for 6m',
+      next: 'see what it waits for: kubectl -n runners logs job/',
+    },
+    {
+      when: 'its pod has a node for two minutes',
+      jobs: oldJob,
+      pods: onNode(() => ({ conditions: [scheduledFor(130)], ...waitingRunner })),
+      cause: 'its pod has not started: PodInitializing: no container has started (node node-1, for 2m',
+      next: 'describe pods -l job-name=',
+    },
+    {
+      when: 'its Job is suspended by Kueue',
+      jobs: (runner) => [{ ...liveJob(runner, Date.now() - 7_200_000, suspendedStatus), spec: { suspend: true } }],
+      cause: 'its Job is suspended, and whoever did that (Kueue, for example) lets it start: Suspended: Job suspended',
+      next: 'describe job/',
     },
     {
       when: 'the group that would have its labels is broken',

@@ -56,6 +56,8 @@ export interface Pod {
   stopping: boolean;
   /** Kubernetes has made it; a quota can forbid that. */
   isMade: boolean;
+  /** When it came to its node. */
+  onNodeMs: number | undefined;
   /** Gitea has refused to register its runner. */
   refused: boolean;
   registeredMs: number | undefined;
@@ -80,6 +82,7 @@ export const NOTHING_YET = {
   deletedMs: undefined,
   closeCall: false,
   stopping: false,
+  onNodeMs: undefined,
   refused: false,
   claimedMs: undefined,
   pinnedMs: undefined,
@@ -135,6 +138,8 @@ export interface KubeJob {
   pinned: boolean;
   /** What its annotations say about its stay. */
   stay: PrintedStay | undefined;
+  /** Runners that were given up before it. */
+  triedBefore: number | undefined;
   /** Id of the CI job in its annotation, now and before, newest first. */
   readonly prints: Print[];
   finished: 'complete' | 'failed' | undefined;
@@ -149,6 +154,7 @@ export interface Annotations {
   /** Repository of that CI job. */
   readonly repository?: string | undefined;
   readonly stay?: PrintedStay | undefined;
+  readonly triedBefore?: number | undefined;
 }
 
 type HoldingTrouble = Extract<Trouble, { readonly kind: 'quota' | 'full' }>;
@@ -233,6 +239,7 @@ export class Cluster {
       pod,
       pinned: false,
       stay: undefined,
+      triedBefore: undefined,
       prints: [],
       finished: undefined,
       finishedMs: undefined,
@@ -250,7 +257,8 @@ export class Cluster {
   }
 
   /** Sets the annotations: those that keep Argo CD from pruning it, and the CI job that it is for. */
-  annotate(job: KubeJob, { pinned, printedFor, repository, stay }: Annotations): void {
+  annotate(job: KubeJob, { pinned, printedFor, repository, stay, triedBefore }: Annotations): void {
+    job.triedBefore = triedBefore;
     if (job.stay?.untilMs !== stay?.untilMs || job.stay?.endedAtMs !== stay?.endedAtMs) this.#stage.version += 1;
     job.stay = stay;
     if (job.prints[0]?.jobId !== printedFor || job.prints[0]?.repository !== repository) {
@@ -340,6 +348,7 @@ export class Cluster {
     }
     if (pod.phase !== 'waiting') return;
     pod.phase = 'starting';
+    pod.onNodeMs = this.#stage.nowMs;
     pod.isMade = true;
     const { startS, start, evictedAfterS } = pod.fate;
     if (evictedAfterS !== undefined) {

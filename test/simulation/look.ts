@@ -288,6 +288,8 @@ function judge(job: KubeJob, skewS: number, held: 'quota' | 'full' | undefined):
     state,
     createdAtMs: byItsClock(job.createdMs),
     ...(trouble && { trouble }),
+    ...(state === 'starting' && !trouble && pod.onNodeMs !== undefined && stillSince(byItsClock(pod.onNodeMs))),
+    ...(job.triedBefore !== undefined && { triedBefore: job.triedBefore }),
     ...(pod.priorityClass !== undefined && { priorityClass: pod.priorityClass }),
     ...(state === 'running' && pod.registeredMs !== undefined && { runningSinceMs: byItsClock(pod.registeredMs) }),
     ...(finishedMs !== undefined && { finishedAtMs: byItsClock(finishedMs) }),
@@ -300,6 +302,12 @@ function judge(job: KubeJob, skewS: number, held: 'quota' | 'full' | undefined):
     ...stayOf(job.stay),
   };
 }
+
+/** As `src/clients/kubernetes/pods.ts`, of a pod whose image is pulled. */
+const stillSince = (stillSinceMs: number): Pick<LiveJob, 'trouble' | 'stillSinceMs'> => ({
+  trouble: { reason: 'PodInitializing', message: 'no container has started', node: 'node-1' },
+  stillSinceMs,
+});
 
 /** As `src/clients/kubernetes/judge.ts`. */
 function placesOf(group: GroupSpec): Pick<LiveJob, 'size' | 'weight' | 'limits' | 'scope'> {

@@ -58,7 +58,7 @@ it('a process that leads no longer shows no figures of groups, but goes on count
   };
   const origin = 'https://gitea.example.com';
   const held = { cap: 0, limit: 0, suspended: 0, 'backing-off': 0 };
-  const counts = { queued: 0, held, summary: undefined, stuck: [], debugging: [] };
+  const counts = { queued: 0, held, summary: undefined, stuck: [], suspended: [], debugging: [] };
   const verdict = verdictOf({ groups: [groupOf([], { argocd: { is: 'managed', differsForMs: 0 }, counts })] });
 
   subscriber({ is: 'looked', origin, target: 'look 1', url: origin, beganMs: 0, endedMs: 1 });

@@ -39,8 +39,10 @@ type EventsReader = Pick<ClusterReader, 'client' | 'deadline'>;
  */
 export async function withEvents(explanation: Explanation, settings: Settings): Promise<Explanation> {
   const nowMs = Date.parse(explanation.checkedAt);
-  const needing = (explanation.liveJobs ?? []).filter(({ trouble, state, createdAtMs }) =>
-    trouble ? trouble.reason === NO_POD : state === 'starting' && nowMs - createdAtMs >= STARTS_WITHIN_MS,
+  const needing = (explanation.liveJobs ?? []).filter(({ trouble, stillSinceMs, state, createdAtMs }) =>
+    trouble && stillSinceMs === undefined
+      ? trouble.reason === NO_POD
+      : state === 'starting' && nowMs - createdAtMs >= STARTS_WITHIN_MS,
   );
   const jobs = needing.slice(0, MOST_JOBS);
   const config = jobs.length === 0 ? undefined : await findCluster(settings);
@@ -66,8 +68,8 @@ export async function withEvents(explanation: Explanation, settings: Settings): 
 }
 
 async function troubleOf(job: LiveJob, reader: EventsReader): Promise<PodTrouble | undefined> {
-  const { name, trouble } = job;
-  if (!trouble) {
+  const { name, trouble, stillSinceMs } = job;
+  if (!trouble || stillSinceMs !== undefined) {
     const events = await eventsOf(job, 'involvedObject.kind=Pod,type=Warning', reader);
     const ofPods = events.filter(({ involvedObject }) => involvedObject?.name?.startsWith(`${name}-`));
     const last = newest(ofPods.filter(({ reason }) => NOT_STARTED.has(reason ?? '')));

@@ -14,18 +14,27 @@
  *        has a deletionTimestamp ....................... deleting (drained or evicted: takes no further CI job)
  *        container `runner` runs ....................... running
  *        phase Pending, container waits ................ starting
- *   6. no pod yet and none counted ..................... starting
+ *   6. no pod yet and none counted, or suspended ....... starting
  *   7. anything else ................................... unknown (counts as running)
  */
 import { hasEnded, isOver, type LiveJob, type LiveState, type PodTrouble } from '../../planner/evidence.ts';
 import * as marks from '../../shared/marks.ts';
-import { conditionMet, NO_POD_YET, podEndOf, runnerState, troubleOfEnded, troubleOfPending } from './pods.ts';
+import {
+  conditionMet,
+  NO_POD_YET,
+  podEndOf,
+  runnerState,
+  suspension,
+  troubleOfEnded,
+  troubleOfPending,
+} from './pods.ts';
 import type { KubeJob, KubePod } from './resources.ts';
 
 /** Times in ms; absent or null: Kubernetes does not say. */
 interface Judgement {
   readonly state: LiveState;
   readonly trouble?: PodTrouble | undefined;
+  readonly stillSinceMs?: number | undefined;
   readonly runningSinceMs?: number | null | undefined;
   readonly finishedAtMs?: number | null | undefined;
 }
@@ -38,7 +47,8 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
   const repository = annotations[marks.REPOSITORY];
   const giteaUrl = giteaUrlOf(job);
   const priorityClass = job.spec?.template?.spec?.priorityClassName;
-  const { state, trouble, runningSinceMs, finishedAtMs } = judge(job, pods);
+  const { state, trouble, stillSinceMs, runningSinceMs, finishedAtMs } = judge(job, pods);
+  const triedBefore = annotations[marks.TRIED_BEFORE];
   const end = isOver(state) ? podEndOf(job, pods) : undefined;
   const [application, ...tracked] = annotations[marks.TRACKING_ID]?.split(':') ?? [];
   return {
@@ -47,6 +57,8 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
     state,
     createdAtMs: creationTimestamp,
     ...(trouble && { trouble }),
+    ...(stillSinceMs !== undefined && { stillSinceMs }),
+    ...(/^[1-9]\d?$/.test(triedBefore ?? '') && { triedBefore: Number(triedBefore) }),
     ...(end && { end }),
     ...(priorityClass && { priorityClass }),
     ...(runningSinceMs != null && { runningSinceMs }),
@@ -126,6 +138,7 @@ function judge(job: KubeJob, pods: readonly KubePod[]): Judgement {
     return hasEnded(pod.state) ? pod : { state: 'deleting' };
   }
   if (newest) return judgePod(newest);
+  if (job.spec?.suspend) return { state: 'starting', trouble: suspension(job) };
   const counted = (job.status?.succeeded ?? 0) + (job.status?.failed ?? 0);
   return counted === 0 ? { state: 'starting', trouble: NO_POD_YET } : { state: 'unknown' };
 }
@@ -144,7 +157,7 @@ function judgePod(pod: KubePod): Judgement {
   if (pod.metadata.deletionTimestamp != null) return { state: 'deleting' };
   if (runner?.running != null) return { state: 'running', runningSinceMs: runner.running.startedAt };
   if (phase === 'Pending' || (phase === 'Running' && runner?.waiting != null)) {
-    return { state: 'starting', trouble: troubleOfPending(pod) };
+    return { state: 'starting', ...troubleOfPending(pod) };
   }
   return { state: 'unknown' };
 }

@@ -90,10 +90,12 @@ async function observeNamespace(
   ]);
   const podsOf = podsByJob(pods.items);
   return jobs.items
-    .map((job) => ({
-      ...judgeJob(job, podsOf.get(job.metadata.uid) ?? []),
-      ...(job.spec?.selector != null && { spec: job.spec }),
-    }))
+    .map((job) => {
+      const judged = judgeJob(job, podsOf.get(job.metadata.uid) ?? []);
+      // Whether it is suspended is somebody else's, who may change it before this is applied.
+      const { suspend: _, ...spec } = job.spec ?? {};
+      return spec.selector == null ? judged : { ...judged, spec };
+    })
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 

@@ -1,5 +1,5 @@
 /** What pods of runners show: how far they have come, why they do not start, how they ended, and whether they were lost. Pure. */
-import { NO_POD, type PodEnd, type PodTrouble } from '../../planner/evidence.ts';
+import { type LiveJob, NO_POD, type PodEnd, type PodTrouble } from '../../planner/evidence.ts';
 import { keyText } from '../../shared/keys.ts';
 import { REGISTER } from '../../shared/marks.ts';
 import { printable } from '../../shared/printable.ts';
@@ -77,18 +77,58 @@ export const NO_POD_YET: PodTrouble = {
   message: 'Kubernetes has created no pod: a quota or an admission rule may refuse it',
 };
 
-/** Undefined: the pod is on its way. */
-export function troubleOfPending(pod: KubePod): PodTrouble | undefined {
+/** `stillSinceMs`: Kubernetes names no fault. */
+type Pending = Pick<LiveJob, 'trouble' | 'stillSinceMs'>;
+
+/** No trouble: it is not known whether the pod has a node. */
+export function troubleOfPending(pod: KubePod): Pending {
   const { status } = pod;
   const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
-  if (scheduled?.status === 'False') return trouble(scheduled.reason ?? 'Unschedulable', scheduled.message);
+  if (scheduled?.status === 'False')
+    return { trouble: trouble(scheduled.reason ?? 'Unschedulable', scheduled.message) };
   const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   const waiting = containers.map(({ state }) => state?.waiting).find((each) => CANNOT_START.has(each?.reason ?? ''));
-  if (!waiting) return undefined;
+  if (!waiting) return pod.spec?.nodeName ? standstill(pod, pod.spec.nodeName, scheduled) : {};
   // The two words take turns every few minutes. They are one trouble.
   const reason = waiting.reason === 'ErrImagePull' ? 'ImagePullBackOff' : waiting.reason;
   const message = waiting.message?.replace(/^Back-off pulling image "[^"]*": (?:ErrImagePull: )?/, '');
-  return { ...trouble(reason ?? '', message), ofNode: true };
+  return { trouble: { ...trouble(reason ?? '', message), ofNode: true } };
+}
+
+/**
+ * What a pod with a node waits for, and since when. An image that is pulled looks like this, and so does a node that is half dead. But no
+ * image is pulled before the pod has its volumes and its network (`PodReadyToStartContainers`, told by kubelets from 1.29 on), and a kubelet
+ * that works tells of containers at once.
+ */
+function standstill(pod: KubePod, node: string, scheduled: Condition | undefined): Pending {
+  const inits = pod.status?.initContainerStatuses ?? [];
+  const sidecars = sidecarsOf(pod);
+  const runs = inits.find(({ name, state }) => state?.running && !sidecars.has(name))?.name;
+  const begun = inits.filter(({ state }) => state?.running || state?.terminated);
+  const waits = [...inits, ...(pod.status?.containerStatuses ?? [])].find(({ state }) => state?.waiting);
+  const isReady = pod.status?.conditions?.find(({ type }) => type === 'PodReadyToStartContainers')?.status;
+  const timesMs = begun.flatMap(({ state }) =>
+    [state?.running?.startedAt ?? [], state?.terminated?.finishedAt ?? []].flat(),
+  );
+  const message = begun.length === 0 ? 'no container has started' : `container ${waits?.name} has not started`;
+  return {
+    trouble: {
+      ...(runs === undefined
+        ? trouble(waits?.state?.waiting?.reason ?? 'ContainerCreating', message)
+        : { ...trouble('InitContainerRunning', `init container ${runs} has not ended`), container: runs }),
+      node: printable(node),
+      ...(begun.length === 0 && (isReady === 'False' || !waits) && { ofNode: true }),
+    },
+    stillSinceMs: Math.max(scheduled?.lastTransitionTime ?? pod.metadata.creationTimestamp, ...timesMs),
+  };
+}
+
+/** A Job that is held, for example by Kueue. No pod is created until somebody lets it start. */
+export function suspension(job: KubeJob): PodTrouble {
+  return {
+    ...trouble('Suspended', conditionMet(job, 'Suspended')?.message ?? 'spec.suspend is set'),
+    isSuspended: true,
+  };
 }
 
 /** Undefined: its runner has started, or nobody knows. */

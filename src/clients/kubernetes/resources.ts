@@ -27,6 +27,7 @@ export const KubeJob = z.object({
   metadata: metadata.extend({ annotations: texts }),
   spec: z
     .object({
+      suspend: z.boolean().nullish(),
       template: z
         .object({
           // Containers are read where they are needed: each Job has dozens of variables.

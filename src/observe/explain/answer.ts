@@ -4,7 +4,7 @@ import { type EmittedRunner, takesPlace } from '../../planner/decisions.ts';
 import type { Job, LiveJob } from '../../planner/evidence.ts';
 import { isSame, keyText } from '../../shared/keys.ts';
 import { count, duration, firstLines } from '../../shared/printable.ts';
-import { adviceFor, runnerAdvice, runnerText, slotsText, troubleText, verdictText } from './causes.ts';
+import { adviceFor, podTroubleText, runnerAdvice, runnerText, slotsText, troubleText, verdictText } from './causes.ts';
 import {
   type ExplainedGroup,
   type ExplainedJob,
@@ -114,8 +114,8 @@ export function slotLines(group: ExplainedGroup, explanation: Explanation): read
     .filter((each) => isSame(each.group, group) && takesPlace(each))
     .sort((a, b) => rank(a) - rank(b));
   const texts = holders.map((each) => {
-    const why = each.trouble && `its pod cannot start: ${troubleText(each.trouble)}`;
-    return `${each.runner} ${why ?? runnerText(each, groups, Date.parse(checkedAt))}`;
+    const nowMs = Date.parse(checkedAt);
+    return `${each.runner} ${each.trouble ? podTroubleText(each.trouble, nowMs) : runnerText(each, groups, nowMs)}`;
   });
   return lines('Slot', firstLines(texts, MOST_TOLD));
 }

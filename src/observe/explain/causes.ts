@@ -30,7 +30,7 @@ export function verdictText(job: ExplainedJob, nowMs: number, runners: ReadonlyM
     return `Actions is switched off in the settings of ${job.job.repository}: Gitea gives its jobs to no runner`;
   if (job.verdict === 'running') return runningText(job, runners);
   if (job.verdict === 'held') return HELD[job.because].text(job, nowMs);
-  return `${job.runner} (owned by group ${keyText(job.group)}; ${servedText(job, runners)})`;
+  return `${job.runner} (owned by group ${keyText(job.group)}; ${servedText(job, runners, nowMs)})`;
 }
 
 /** What to do about a job. Nothing when there is nothing to do but to wait. */
@@ -176,13 +176,16 @@ const SERVED: Readonly<Record<ServedBy, string>> = {
 function servedText(
   { by, runner, isUnseen, notCreated, idleMs, ended }: ServedJob,
   runners: ReadonlyMap<string, EmittedRunner>,
+  nowMs: number,
 ): string {
   const last = ended ? `; the last one failed: ${troubleText(ended)}` : '';
-  const trouble = runners.get(runner)?.trouble;
-  if (trouble) return `its pod cannot start: ${troubleText(trouble)}${last}`;
-  if (idleMs !== undefined) return `it is registered and idle for ${duration(idleMs)}: Gitea does not give it the job`;
+  const { trouble, triedBefore = 0 } = runners.get(runner) ?? {};
+  if (trouble) return `${podTroubleText(trouble, nowMs)}${last}`;
+  const before = triedBefore > 0 ? `; ${triedBefore} before it got no job, or did not start` : '';
+  if (idleMs !== undefined)
+    return `it is registered and idle for ${duration(idleMs)}: Gitea does not give it the job${before}`;
   const unseen = isUnseen && 'would be started; the cluster was not looked at';
-  return `${notCreated?.why ?? (unseen || SERVED[by])}${last}`;
+  return `${notCreated?.why ?? (unseen || SERVED[by])}${last}${before}`;
 }
 
 function servedAdvice(job: ServedJob): readonly string[] {
@@ -210,6 +213,15 @@ function runningText({ job, group, ended }: RunningJob, runners: ReadonlyMap<str
 /** `Unschedulable: 0/3 nodes are available: 3 Insufficient cpu.` */
 export function troubleText({ reason, message }: Pick<RunnerTrouble, 'reason' | 'message'>): string {
   return message === undefined ? reason : `${reason}: ${message}`;
+}
+
+/** Why a pod does not start, and with what only time tells also where and for how long. */
+export function podTroubleText(trouble: RunnerTrouble, nowMs: number): string {
+  const { isSuspended, node, stillSinceMs } = trouble;
+  const text = troubleText(trouble);
+  if (isSuspended) return `its Job is suspended, and whoever did that (Kueue, for example) lets it start: ${text}`;
+  if (stillSinceMs === undefined) return `its pod cannot start: ${text}`;
+  return `its pod has not started: ${text} (node ${node}, for ${duration(nowMs - stillSinceMs)})`;
 }
 
 /** Runners that stay although no job in the table names them. */
@@ -244,7 +256,7 @@ export function runnerText(decision: RunnerDecision, groups: readonly ExplainedG
   const of = job ? ` ${job.id} "${job.name}" of ${job.repository}` : '';
   const wanted = decision.because === 'busy' ? `stays: it runs job${of}` : `stays: it is wanted for job${of}`;
   const text = leftoverText(decision, groups, nowMs) ?? wanted;
-  return decision.emit && decision.trouble ? `${text}; its pod cannot start: ${troubleText(decision.trouble)}` : text;
+  return decision.emit && decision.trouble ? `${text}; ${podTroubleText(decision.trouble, nowMs)}` : text;
 }
 
 /** Undefined: it stays, and the table of jobs names it. */
@@ -279,7 +291,10 @@ export function runnerAdvice(decision: RunnerDecision): readonly string[] {
   const { runner, group, because } = decision;
   const kubectl = `kubectl -n ${group.namespace}`;
   if (because === 'back-off-record') return [`see why it ended: ${kubectl} logs job/${runner} --all-containers`];
+  const describe = `see why ${runner} cannot start: ${kubectl} describe`;
+  if (because === 'stuck') return [`${describe} pods -l job-name=${runner}`];
   if (!decision.emit || !decision.trouble) return [];
-  const what = decision.trouble.reason === NO_POD ? `job/${runner}` : `pods -l job-name=${runner}`;
-  return [`see why ${runner} cannot start: ${kubectl} describe ${what}`];
+  const { reason, isSuspended, container } = decision.trouble;
+  if (container) return [`see what it waits for: ${kubectl} logs job/${runner} -c ${container}`];
+  return [`${describe} ${reason === NO_POD || isSuspended ? `job/${runner}` : `pods -l job-name=${runner}`}`];
 }

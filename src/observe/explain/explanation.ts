@@ -8,6 +8,7 @@ import { parseRunnerName } from '../../planner/names.ts';
 import { serveLogs } from '../../shared/installed/names.ts';
 import { groupBy, isSame, keyText, stayKey } from '../../shared/keys.ts';
 import { once } from '../../shared/once.ts';
+import { duration } from '../../shared/printable.ts';
 import type { PlanOfNow } from '../look-and-plan.ts';
 import { withNamesNow } from '../plan-groups.ts';
 import { type BlockedBy, blockedBy, hintsFor, type Uncovered } from './held-back.ts';
@@ -242,13 +243,13 @@ function progressOf(plan: Plan, evidence: Evidence | undefined, nowMs: number): 
   const rows = new Map(looks.flatMap(({ runners }) => runners.map((each) => [each.name, each] as const)));
   const records = new Map(
     plan.runners.flatMap(({ because, runner }) => {
-      const made = because === 'back-off-record' ? parseRunnerName(runner)?.madeFor : undefined;
+      const made = because === 'back-off-record' || because === 'stuck' ? parseRunnerName(runner)?.madeFor : undefined;
       return made && 'id' in made ? [[stayKey({ origin: '', job: made }), runner] as const] : [];
     }),
   );
   return (decision): Progress => {
     const runner = endedRunner(decision, records);
-    const end = runner === undefined ? undefined : lives.get(runner)?.end;
+    const end = runner === undefined ? undefined : endOf(lives.get(runner), nowMs);
     if (runner !== undefined && end) return { ended: { runner, ...end } };
     // Its own runner was made when its job was ready. Others may have been idle before that.
     if (decision.verdict !== 'served' || decision.by !== 'own-runner') return {};
@@ -258,6 +259,15 @@ function progressOf(plan: Plan, evidence: Evidence | undefined, nowMs: number): 
     const idleMs = nowMs - Math.max(sinceMs, decision.job.createdAtMs);
     return idleMs >= IDLE_TOO_LONG_MS ? { idleMs } : {};
   };
+}
+
+/** How a runner ended, or why its pod did not start. */
+function endOf(live: LiveJob | undefined, nowMs: number): PodEnd | undefined {
+  if (!live?.trouble || live.end) return live?.end;
+  const { trouble, stillSinceMs } = live;
+  if (stillSinceMs === undefined) return trouble;
+  const where = `(node ${trouble.node}, for ${duration(nowMs - stillSinceMs)})`;
+  return { reason: trouble.reason, message: `${trouble.message} ${where}` };
 }
 
 /** The runner that has the job, or the newest one that was made for it and failed. */

@@ -174,14 +174,20 @@ function capacity({ counts }: GroupFacts): Verdict {
 function pods({ counts }: GroupFacts): Verdict {
   if (counts === undefined) return NOT_PLANNED;
   const [first] = counts.stuck;
-  if (!first) return ['False', 'AllStart', 'No pod is known that cannot start.'];
+  const { suspended } = counts;
+  const held =
+    suspended[0] && `Jobs of runners that somebody has suspended: ${suspended.length}. ${stuckText(suspended[0])}`;
+  if (!first) return ['False', held ? 'JobsSuspended' : 'AllStart', held ?? 'No pod is known that cannot start.'];
   const named = counts.stuck.slice(0, MOST_STUCK).map(stuckText).join('; ');
   return ['True', first.trouble.reason, `Pods of runners that cannot start: ${counts.stuck.length}. ${named}`];
 }
 
 /** `ci-7-1-9c31e0aa: Unschedulable: 0/3 nodes are available.` */
-export function stuckText({ runner, trouble: { reason, message } }: StuckPod): string {
-  return `${runner}: ${reason}${message === undefined ? '' : `: ${message}`}`;
+export function stuckText({
+  runner,
+  trouble: { reason, message, node },
+}: Pick<StuckPod, 'runner' | 'trouble'>): string {
+  return `${runner}: ${reason}${message === undefined ? '' : `: ${message}`}${node === undefined ? '' : ` (node ${node})`}`;
 }
 
 function argoCd({ argocd }: GroupFacts): Verdict {

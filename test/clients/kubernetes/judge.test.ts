@@ -17,6 +17,7 @@ interface Case {
   readonly trouble?: object;
   readonly end?: object;
   readonly priorityClass?: string;
+  readonly stillSince?: string;
   readonly runningSince?: string;
   readonly finishedAt?: string;
   readonly pinned?: boolean;
@@ -39,7 +40,7 @@ function complete(part: Part, uid: string): object {
 }
 
 test.each(cases.map((each) => [each.case, each] as const))('%s', (_, each) => {
-  const { job, pods = [], state, trouble, end, priorityClass, runningSince, finishedAt, pinned } = each;
+  const { job, pods = [], state, trouble, end, priorityClass, stillSince, runningSince, finishedAt, pinned } = each;
   const judged = judgeJob(
     KubeJob.parse(complete(job, 'job')),
     pods.map((pod, index) => KubePod.parse(complete(pod, `pod-${index}`))),
@@ -53,6 +54,7 @@ test.each(cases.map((each) => [each.case, each] as const))('%s', (_, each) => {
     ...(trouble && { trouble }),
     ...(end && { end }),
     ...(priorityClass !== undefined && { priorityClass }),
+    ...(stillSince !== undefined && { stillSinceMs: Date.parse(stillSince) }),
     ...(runningSince !== undefined && { runningSinceMs: Date.parse(runningSince) }),
     ...(finishedAt !== undefined && { finishedAtMs: Date.parse(finishedAt) }),
     ...(pinned && { pinned }),

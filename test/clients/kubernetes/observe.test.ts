@@ -83,11 +83,14 @@ test('it asks for our label, which every Job of the charts carries', async () =>
   expect(groupLabels('ci')[key]).toBe(value);
 });
 
-test('a Job keeps the whole spec that Kubernetes shows, and one that no API server has stored has none', async () => {
+test('a Job keeps the whole spec that Kubernetes shows, but not whether it is suspended, and one that no API server has stored has none', async () => {
   const selector = { matchLabels: { 'batch.kubernetes.io/controller-uid': 'uid-x' } };
   const pod = { containers: [{ name: 'runner', env: [] }], dnsPolicy: 'ClusterFirst', priorityClassName: 'high' };
-  const spec = { selector, suspend: false, template: { metadata: { labels: { 'job-name': 'x' } }, spec: pod } };
-  const jobs = [kubeJob('x', 'runners', { spec }), kubeJob('y', 'runners', { spec: { template: { spec: pod } } })];
+  const spec = { selector, template: { metadata: { labels: { 'job-name': 'x' } }, spec: pod } };
+  const jobs = [
+    kubeJob('x', 'runners', { spec: { ...spec, suspend: true } }),
+    kubeJob('y', 'runners', { spec: { template: { spec: pod } } }),
+  ];
   const server = await start({ jobs: { runners: jobs } });
 
   const found = await observeCluster(['runners'], server.config, OPTIONS);

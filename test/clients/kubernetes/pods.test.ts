@@ -87,7 +87,7 @@ test('words of Kubernetes are cut: they go into the status and into Events', () 
   const failed = { conditions: [{ type: 'Failed', status: 'True' }] };
   const evicted = podWith({ phase: 'Failed', reason: 'Evicted', message });
 
-  expect(troubleOfPending(podWith({ conditions }))?.message).toHaveLength(300);
+  expect(troubleOfPending(podWith({ conditions })).trouble?.message).toHaveLength(300);
   expect(podEndOf(KubeJob.parse({ metadata: META, status: failed }), [evicted])?.message).toHaveLength(300);
 });
 

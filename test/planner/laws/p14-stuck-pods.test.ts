@@ -1,7 +1,7 @@
 /** Law P14 (docs/spec.md): a pod that cannot start is waited for, and keeps no place that others wait for. */
 import { describe, expect, it } from 'vitest';
 import { type LiveJob, NO_POD } from '../../../src/planner/evidence.ts';
-import { group, job, live, NOW, named, planScene, row, running, type Scene } from '../../support/scenario.ts';
+import { group, job, live, NOW, named, ORIGIN, planScene, row, running, type Scene } from '../../support/scenario.ts';
 
 const one = group({ maxActiveRunners: 1 });
 const two = group({ maxActiveRunners: 2 });
@@ -166,6 +166,142 @@ describe('P14 a job with two runners, of which one cannot start', () => {
       1: `own-runner ${named(one, 1, 1)}`,
       2: 'cap',
     });
+  });
+});
+
+describe('P32 a pod with a node that gets no further, without a word of Kubernetes', () => {
+  /** Its Job is an hour and a half old at most: only the time since it got no further counts. */
+  const still = (name: string, minutes: number, over: Partial<LiveJob> = {}): LiveJob => {
+    const trouble = { reason: 'PodInitializing', message: 'no container has started', node: 'node-1' };
+    return live(name, 'starting', {
+      createdAtMs: NOW - (minutes + 5) * MINUTE,
+      stillSinceMs: NOW - minutes * MINUTE,
+      trouble,
+      ...over,
+    });
+  };
+  const dead = { trouble: { reason: 'ContainerCreating', node: 'node-1', ofNode: true } } as const;
+  const alone = (minutes: number, over: Partial<LiveJob> = {}) =>
+    planScene({ jobs: [old(1)], liveJobs: [still(named(ci, 1), minutes, over)] });
+  const waitedFor = (minutes: number, over: Partial<LiveJob> = {}) =>
+    planScene({ groups: [one], jobs: [old(1), old(2)], liveJobs: [still(named(one, 1), minutes, over)] });
+
+  it.each([{}, dead])('gives its place to a job that waits after pendingDeadlineMs, and not before: %j', (over) => {
+    expect(waitedFor(14.9, over).verdicts).toEqual({ 1: OWN, 2: 'cap' });
+    expect(waitedFor(15, over).verdicts).toEqual({ 1: 'cap', 2: `new-runner ${named(one, 2)}` });
+    expect(waitedFor(15, over).reasons).toMatchObject({ [named(one, 1)]: 'stuck' });
+  });
+
+  it('is followed by another one although nobody waits: at once if no image can be under way, else after twice the time', () => {
+    const next = { 1: `new-runner ${named(ci, 1, 1)}` };
+
+    expect(alone(14.9, dead).verdicts).toEqual({ 1: OWN });
+    expect(alone(15, dead).verdicts).toEqual(next);
+    expect(alone(29.9).verdicts).toEqual({ 1: OWN });
+    expect(alone(30).verdicts).toEqual(next);
+  });
+
+  it('is told after a minute, and as late after a spawn timeout', () => {
+    expect(alone(0.9).runners[0]).not.toHaveProperty('trouble');
+    expect(alone(1).runners[0]).toMatchObject({
+      trouble: { node: 'node-1', isLate: false, stillSinceMs: NOW - MINUTE },
+    });
+    expect(alone(4.9).runners[0]).toMatchObject({ trouble: { isLate: false } });
+    expect(alone(5).runners[0]).toMatchObject({ trouble: { isLate: true } });
+  });
+
+  it('of another Application is waited for as one that is on its way', () => {
+    const url = old(1).url;
+    const theirs = still('other-1-1-abcdabcd', 20, { jobUrl: url, giteaUrl: ORIGIN });
+
+    expect(planScene({ jobs: [job(1, { createdAtMs: NOW - 30 * MINUTE, url })], liveJobs: [theirs] }).verdicts).toEqual(
+      {
+        1: 'served-elsewhere',
+      },
+    );
+  });
+});
+
+describe('P33 a suspended Job', () => {
+  const held = { trouble: { reason: 'Suspended', message: 'Job suspended', isSuspended: true } } as const;
+  const aged = (hours: number, over: Scene = {}) =>
+    planScene({ jobs: [old(1)], liveJobs: [stuck(named(ci, 1), hours * 60, held)], ...over });
+
+  it.each([0.3, 1, 30])('is kept after %d h, and told, and not as what somebody must mend', (hours) => {
+    expect(aged(hours).verdicts).toEqual({ 1: OWN });
+    expect(aged(hours).runners).toMatchObject([{ emit: true, trouble: { isSuspended: true, isLate: false } }]);
+  });
+
+  it('keeps its place, which a new Job would not get earlier', () => {
+    const liveJobs = [stuck(named(one, 1), 120, held)];
+
+    expect(planScene({ groups: [one], jobs: [old(1), old(2)], liveJobs }).verdicts).toEqual({ 1: OWN, 2: 'cap' });
+  });
+
+  it('ends when no job needs it, and when its group is changed', () => {
+    const liveJobs = [stuck(named(ci, 1), 120, held)];
+
+    expect(aged(2, { jobs: [] }).reasons).toEqual({ [named(ci, 1)]: 'surplus' });
+    expect(planScene({ groups: [group({ templateHash: 't2' })], jobs: [old(1)], liveJobs }).reasons).toMatchObject({
+      [named(ci, 1)]: 'replaced',
+    });
+  });
+});
+
+describe('P34 a runner that follows one that was given up', () => {
+  const idle = (name: string, minutes: number, over: Partial<LiveJob> = {}): LiveJob =>
+    live(name, 'running', {
+      createdAtMs: NOW - (minutes + 1) * MINUTE,
+      runningSinceMs: NOW - minutes * MINUTE,
+      ...over,
+    });
+  const triedOf = (scene: Scene) =>
+    planScene(scene).emitted.map(({ runner, triedBefore = 0 }) => [runner, triedBefore]);
+
+  it.each<[string, LiveJob, Scene]>([
+    ['idled in vain', idle(named(ci, 1), 6), { runners: [row(named(ci, 1))] }],
+    ['did not register', idle(named(ci, 1), 6), {}],
+    ['did not start for an hour', stuck(named(ci, 1), 61), {}],
+    ['was on a bad node', stuck(named(ci, 1), 16, ofNode), {}],
+  ])('has twice the time when that one %s', (_, before, more) => {
+    const jobs = [old(1)];
+
+    expect(triedOf({ jobs, liveJobs: [before], ...more })).toEqual([[named(ci, 1, 1), 1]]);
+    expect(triedOf({ jobs, liveJobs: [{ ...before, triedBefore: 1 }], ...more })).toEqual([[named(ci, 1), 1]]);
+    const twice = { ...before, triedBefore: 1, createdAtMs: before.createdAtMs - 61 * MINUTE };
+    const longer = { ...twice, runningSinceMs: NOW - 10 * MINUTE };
+    expect(triedOf({ jobs, liveJobs: [before.runningSinceMs === undefined ? twice : longer], ...more })).toEqual([
+      [named(ci, 1, 1), 2],
+    ]);
+  });
+
+  it('is one that gets the place, also for another job and of another group under the same limit', () => {
+    const limits = [{ key: 'limit gpus', name: 'gpus', most: 1 }];
+    const a = group({ name: 'a', limits, labels: ['a'] });
+    const b = group({ name: 'b', limits, labels: ['b'] });
+    const jobs = [old(1), old(2)].map((each, nth) => ({ ...each, labels: [nth === 0 ? 'a' : 'b'] }));
+    const liveJobs = [idle(named(a, 1), 6, { limits: ['gpus'] })];
+    const runners = [row(named(a, 1), { labels: ['a'] })];
+
+    expect(triedOf({ groups: [one], jobs: [old(1), old(2)], liveJobs: [stuck(named(one, 1), 16)] })).toEqual([
+      [named(one, 2), 1],
+    ]);
+    expect(triedOf({ groups: [a, b], jobs, liveJobs, runners })).toEqual([[named(b, 2), 1]]);
+  });
+
+  it('is only one of those that start in this moment, and none of a group that shares nothing', () => {
+    const liveJobs = [idle(named(ci, 1), 6)];
+    const jobs = [old(1), old(2), { ...old(3), labels: ['zz'] }];
+    const groups = [ci, group({ name: 'zz', labels: ['zz'] })];
+
+    expect(triedOf({ groups, jobs, liveJobs }).map(([, tried]) => tried)).toEqual([1, 0, 0]);
+  });
+
+  it('follows none that is dropped because no job needs it', () => {
+    const liveJobs = [idle(named(ci, 9), 60), idle(named(ci, 1), 1)];
+    const runners = [row(named(ci, 9), { labels: ['gpu'] }), row(named(ci, 1), { labels: ['gpu'] })];
+
+    expect(triedOf({ jobs: [old(1)], liveJobs, runners })).toEqual([[named(ci, 1, 1), 0]]);
   });
 });
 

@@ -76,7 +76,7 @@ it('an Event says what a pending pod waits for, once for each reason', async () 
   const tell = (reason: string, message: string): void => {
     const stuck = [{ runner: 'ci-7-1-9c31e0aa', trouble: { reason, message, isLate: true }, failed: false }];
     const calm = { generation: 1, suspended: false, activeRunners: 1, argocd: { is: 'unmanaged' } } as const;
-    const facts = { ...calm, counts: { ...counts, stuck, debugging: [] } };
+    const facts = { ...calm, counts: { ...counts, stuck, suspended: [], debugging: [] } };
     const groups = [{ live: { key: 'runners/ci', object: OBJECT }, runners: [], facts }];
     hear({ is: 'reconciled', verdicts: [verdictOf({ groups })], skews: new Map() });
   };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RunnerGroupStatus } from '../../../src/config/runnergroup/status.ts';
+import type { PodTrouble } from '../../../src/planner/evidence.ts';
 import { type GroupFacts, isWorthWriting, statusOf, tellsLess } from '../../../src/serve/planning/group-status.ts';
 import type { GroupCounts } from '../../../src/serve/planning/plan-application.ts';
 import type { WakeOutcome } from '../../../src/serve/waking/wake-state.ts';
@@ -11,6 +12,7 @@ const counts: GroupCounts = {
   held: { cap: 2, limit: 0, suspended: 0, 'backing-off': 0 },
   summary: undefined,
   stuck: [],
+  suspended: [],
   debugging: [],
 };
 const EMPTY = {
@@ -41,12 +43,13 @@ const failing = (kind: FailureKind) => ({ giteaFailure: new Failure('GR-GITEA-99
 const limited = (cap: number, limit: Partial<NonNullable<GroupCounts['limit']>>) => {
   return { counts: { ...counts, held: { ...counts.held, cap, limit: 3 }, limit: { most: 4, ...limit } } };
 };
-const stuck = (pods: number, trouble: { readonly reason: string; readonly message?: string }) => {
+const stuck = (pods: number, trouble: Pick<PodTrouble, 'reason' | 'message' | 'node'>) => {
   const all = Array.from({ length: pods }, (_, nth) => {
     return { runner: `ci-${nth + 1}-1-9c31e0aa`, trouble: { ...trouble, isLate: true }, failed: false };
   });
   return { counts: { ...counts, stuck: all } };
 };
+const SUSPENDED = { reason: 'Suspended', message: 'Job suspended', isLate: false, isSuspended: true } as const;
 const PENDING = { reason: 'Unschedulable', message: '0/3 nodes are available.' };
 const managed = (differsForMs: number, last?: WakeOutcome) => {
   return { argocd: { is: 'managed', differsForMs, ...(last && { last }) } } as const;
@@ -120,6 +123,16 @@ const SAID: Readonly<Record<string, readonly (readonly [string, Partial<GroupFac
   ],
   PodsStuck: [
     ['False AllStart', {}],
+    [
+      'False JobsSuspended',
+      { counts: { ...counts, suspended: [{ runner: 'ci-1-1-9c31e0aa', trouble: SUSPENDED }] } },
+      'Jobs of runners that somebody has suspended: 1. ci-1-1-9c31e0aa: Suspended: Job suspended',
+    ],
+    [
+      'True PodInitializing',
+      stuck(1, { reason: 'PodInitializing', message: 'no container has started', node: 'node-1' }),
+      'Pods of runners that cannot start: 1. ci-1-1-9c31e0aa: PodInitializing: no container has started (node node-1)',
+    ],
     [
       'True Unschedulable',
       stuck(4, PENDING),

@@ -212,6 +212,7 @@ describe('the counts of a group', () => {
       limit: { name: 'gpus', most: 2 },
       summary: undefined,
       stuck: [],
+      suspended: [],
       debugging: [],
     });
     expect(counts({ jobs: jobs(held('cap')) })).not.toHaveProperty('limit');

@@ -41,7 +41,7 @@ function ours(seesJobs: boolean): Generator {
         const group = specs.get(keyOf(decision.group.name, decision.size));
         if (!group) return [];
         const madeFor = parseRunnerName(decision.runner)?.madeFor;
-        const { runner, pinned, skip, job, priorityClass, keep: stay } = decision;
+        const { runner, pinned, skip, job, priorityClass, keep: stay, triedBefore } = decision;
         return [
           {
             name: runner,
@@ -53,6 +53,7 @@ function ours(seesJobs: boolean): Generator {
             repository: job?.repository,
             priorityClass,
             stay,
+            triedBefore,
           },
         ];
       });
