@@ -78,6 +78,7 @@ describe('namespaces', () => {
   const TEAMS = {
     namespaces: [
       { name: 'team-a', scopes: ['org:acme'], secrets: ['gitea-*'], destinations: ['runners'] },
+      { name: 'team-u', scopes: ['user:bob'], destinations: ['runners'] },
       { name: 'team-*', scopes: [] },
     ],
   };
@@ -93,6 +94,11 @@ describe('namespaces', () => {
     [
       'a repository of the organisation',
       { namespace: 'team-a', scope: { kind: 'repo', owner: 'acme', repo: 'x' } },
+      [],
+    ],
+    [
+      'a repository of a user that is allowed',
+      { namespace: 'team-u', scope: { kind: 'repo', owner: 'bob', repo: 'x' } },
       [],
     ],
     [
@@ -144,6 +150,9 @@ describe('images', () => {
   it.each<[string, unknown, string, boolean]>([
     ['any digest', ['docker.io/gitea/runner@*'], `gitea/runner@sha256:${'0'.repeat(64)}`, true],
     ['any digest, but none is there', ['docker.io/gitea/runner@*'], 'gitea/runner:1.0.8', false],
+    ['a digest of a tag', ['docker.io/gitea/runner:1.0@*'], `gitea/runner:1.0@sha256:${'0'.repeat(64)}`, true],
+    ['a digest of another tag', ['docker.io/gitea/runner:1.0@*'], `gitea/runner:2@sha256:${'0'.repeat(64)}`, false],
+    ['a digest without the tag', ['docker.io/gitea/runner:1.0@*'], `gitea/runner@sha256:${'0'.repeat(64)}`, false],
     ['a folder', ['registry.example.com:5000/ci/**'], 'registry.example.com:5000/ci/a/b:1', true],
   ])('%s', (_, images, image, isAllowed) => {
     expect(denialsOf({ images }, { image })).toEqual(isAllowed ? [] : ['images spec.image']);
