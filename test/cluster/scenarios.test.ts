@@ -12,6 +12,7 @@ import { faultScenarios } from './scenarios-faults.ts';
 import { lifetimeScenarios } from './scenarios-lifetime.ts';
 import { loadScenarios } from './scenarios-load.ts';
 import { poolScenarios } from './scenarios-pool.ts';
+import { renamedScenarios } from './scenarios-renamed.ts';
 import { Rig, type Scenario, say } from './scenarios-rig.ts';
 
 let rig: Rig | undefined;
@@ -73,6 +74,7 @@ describe('a cluster with the product in it', () => {
   const short = process.env['CLUSTER_SCENARIOS'] === 'short';
   loadScenarios(scenario, short);
   editScenarios(scenario);
+  if (!short) renamedScenarios(scenario);
   if (!short) poolScenarios(scenario);
   if (!short) lifetimeScenarios(scenario);
   faultScenarios(scenario, short);

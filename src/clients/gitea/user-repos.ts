@@ -86,9 +86,8 @@ const firstPages = new WeakMap<GiteaApi, ReturnType<typeof readRepoPage>>();
 
 /** Asked once for one look. */
 function firstPage(api: GiteaApi, user: string): ReturnType<typeof readRepoPage> {
-  const page = firstPages.get(api) ?? readRepoPage(api, reposOf(user), 1);
-  firstPages.set(api, page);
-  return page;
+  if (!firstPages.has(api)) firstPages.set(api, readRepoPage(api, reposOf(user), 1));
+  return firstPages.get(api) as ReturnType<typeof readRepoPage>;
 }
 
 async function readRepoPage(api: GiteaApi, question: Question, page: number) {
