@@ -180,7 +180,8 @@ export function countTaken(
   for (const { group, places: taken, job, live } of ours.filter(takesPlaces)) {
     const weight = taken * Math.max(weightOf(group), live?.weight ?? 1);
     // One that works while the spec changes counts under the limits of before, too.
-    const limits = [...(group.limits ?? []), ...printed(live, named)].filter((limit) => isFor(limit)(job?.branch));
+    const before = (live?.limits ?? []).flatMap((name) => named.get(name) ?? []);
+    const limits = [...(group.limits ?? []), ...before].filter((limit) => isFor(limit)(job?.branch));
     const said = live?.repository && nameNow(live.repository, group, evidence.looks.get(group.look));
     const keys = limits.map((limit) => keyFor(limit, job?.repository ?? said ?? live?.repository));
     for (const key of new Set([capKey(group), ...keys])) count(places, key, weight);
@@ -207,18 +208,18 @@ function sharersOf(
   };
   const others = liveJobsOf(evidence).filter(({ state, name }) => !isOver(state) && !findRunner(name));
   for (const live of others)
-    for (const limit of printed(live, named))
+    for (const limit of (live.limits ?? []).flatMap((name) => named.get(name) ?? []))
       if (groupsOf(limit.key).some((group) => isSharedWith(group, live, evidence)))
         note(limit, live, Math.min(live.weight ?? 1, limit.most), false);
-  const ours = shared.size === 0 ? [] : [...byGroup.values()].flatMap(({ runners }) => runners);
-  for (const { group, live, state } of ours)
-    for (const limit of state === 'free' && live ? (group.limits ?? []) : [])
-      if (live) note(limit, live, Math.max(weightOf(group), live.weight ?? 1), true);
+  if (shared.size === 0) return shared;
+  const free = [...byGroup.values()].flatMap(({ runners }) => runners.filter(({ state }) => state === 'free'));
+  for (const {
+    group,
+    live,
+    group: { limits = [] },
+  } of free)
+    if (live) for (const limit of limits) note(limit, live, Math.max(weightOf(group), live.weight ?? 1), true);
   return shared;
-}
-
-function printed(live: LiveJob | undefined, named: ReadonlyMap<string, Limit>): readonly Limit[] {
-  return (live?.limits ?? []).flatMap((name) => named.get(name) ?? []);
 }
 
 /**

@@ -211,6 +211,18 @@ describe('P22 a runner takes places under the cap and under each limit, and none
         expect(keptOf(3, [one, 1, 60], [heavy, 3, 40], [one, 4, 20])).toEqual([named(one, 1), named(one, 4)]);
       });
 
+      it('our own weigh what their group weighs now', () => {
+        const liveJobs = [
+          light({ createdAtMs: NOW - 60_000 }),
+          light({ name: named(heavy, 1), application: 'mine', createdAtMs: NOW - 40_000 }),
+        ];
+        const own = { ...heavy, limits: [{ ...gpus, most: 3 }] };
+
+        expect(
+          planScene({ groups: [own], application: 'mine', jobs: [job(1, { labels: ['heavy'] })], liveJobs }).names,
+        ).toEqual([]);
+      });
+
       it('in any mix', () => {
         const runner = fc.tuple(fc.constantFrom(one, two), fc.integer({ min: 1, max: 200 }));
         fc.assert(
@@ -286,6 +298,38 @@ describe('P22 a runner takes places under the cap and under each limit, and none
         const kept = planScene({ groups: [one], jobs: [job(7)], liveJobs: [idle, rival()], application: 'mine' });
 
         expect(kept.names).toEqual([]);
+      });
+
+      it('for the longest spawn timeout of the groups that share the limit', () => {
+        const slow = { ...two, spawnTimeoutMs: 600_000 };
+        const unlimited = group({ name: 'zz', labels: ['zz'], spawnTimeoutMs: 900_000 });
+        const beside = (ageMs: number) =>
+          served([one, slow, unlimited], [job(1)], [rival({ state: 'running', createdAtMs: NOW - ageMs })]);
+
+        expect(beside(599_999)).toEqual([]);
+        expect(beside(600_000)).toEqual([1]);
+      });
+
+      it('under these conditions also where nothing says which Application is which', () => {
+        const { application: _, ...unknown } = working({ giteaUrl: 'https://evil.example.com' });
+
+        expect(planScene({ groups: [one], jobs: [job(1)], liveJobs: [unknown] }).served).toEqual([1]);
+      });
+
+      it('with no end while it works', () => {
+        expect(served([one], [job(1)], [working({ createdAtMs: NOW - 86_400_000 })])).toEqual([]);
+      });
+
+      it('and is told by three names, without ours', () => {
+        const others = ['a', 'b', 'c', 'd'].map((name) => working({ name, weight: 1 }));
+        const told = planScene({
+          groups: [one],
+          jobs: [job(1), job(2)],
+          liveJobs: [live(named(one, 2), 'starting', { createdAtMs: NOW - 60_000 }), ...others],
+          application: 'mine',
+        }).jobs[0];
+
+        expect(told && 'limit' in told && told.limit?.others?.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
       });
 
       it('and says which one it is, and of which Application', () => {
