@@ -102,6 +102,29 @@ describe('without PATH and without files here', () => {
     expect(stdout).not.toContain('gitea.invalid');
   });
 
+  it('leaves out a group that serve says the policy denies, and says so', async () => {
+    const message = 'GR-POLICY-04 spec.image: comes from evil.example.com';
+    const ready = { type: 'Ready', status: 'False', lastTransitionTime: '2026-01-01T00:00:00Z' };
+    const conditions = [{ ...ready, reason: 'PolicyDenied', message }];
+    const { run, kubeconfig } = await scene((url) => ({
+      groups: [
+        groupObject(groupYaml(url, '', 'denied'), { conditions }),
+        groupObject(groupYaml(url), { conditions: [{ ...ready, reason: 'GiteaFailed', message: 'no answer' }] }),
+      ],
+    }));
+
+    const { code, stdout } = await run(['--kubeconfig', kubeconfig, '-n', 'runners']);
+    const ofDenied = await run(['denied', '--kubeconfig', kubeconfig, '-n', 'runners']);
+
+    expect(code).toBe(0);
+    expect(stdout).toContain(`RunnerGroup runners/denied cannot be served: PolicyDenied: ${message}\n`);
+    expect(stdout).toContain('owned by group runners/ci');
+    // It is in no table: neither a runner nor a job is its own.
+    expect(stdout).not.toMatch(/^runners\/denied /m);
+    expect(ofDenied.stdout).toMatch(/^RunnerGroup runners\/denied cannot be served\./);
+    expect(ofDenied.stdout).toContain('spec.image: comes from evil.example.com');
+  });
+
   it('says what it may not read, and goes on', async () => {
     const { run, kubeconfig } = await scene((url) => ({ groups: [groupObject(groupYaml(url))] }));
 

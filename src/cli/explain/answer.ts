@@ -44,7 +44,7 @@ export function answerText(subject: Subject, explanation: Explanation, paper: Pa
       return paragraph(groupTitle(subject.group), groupLines(subject.group, explanation), paper);
     case 'broken': {
       const next = line('Next', 'correct it in git; gitea-runners validate shows the line');
-      const title = `RunnerGroup ${subject.group} cannot be served: it is not valid.`;
+      const title = `RunnerGroup ${subject.group} cannot be served.`;
       return paragraph(title, [...line('Evidence', subject.problem), ...next], paper);
     }
     case 'out-of-scope': {

@@ -6,8 +6,9 @@ import type { ClusterConfig } from '../../clients/kubernetes/config.ts';
 import { listAll } from '../../clients/kubernetes/list.ts';
 import { RUNNER_GROUPS, type RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { DENIED } from '../../config/runnergroup/status.ts';
 import type { InstallationImages } from '../../config/runnergroup/to-runner-group.ts';
-import type { UnservedGroup, WhereIAm } from '../../observe/explain/where.ts';
+import { readyOf, type UnservedGroup, type WhereIAm } from '../../observe/explain/where.ts';
 import { lookAndPlan, type PlanOfNow } from '../../observe/look-and-plan.ts';
 import { finishOwn, groupOfObject } from '../../observe/own-pod.ts';
 import type { Settings } from '../../observe/settings.ts';
@@ -156,7 +157,16 @@ export async function groupsOfCluster(
       secretsIn: (secrets) => installedSecrets(secrets, installed, reader.argocdNamespace, repoServer),
     }),
   };
-  return { objects, ...sortedOut(objects, imagesFrom(flags, { env })), settings: seen };
+  const { groups, broken } = sortedOut(objects, imagesFrom(flags, { env }));
+  // The policy is a file that only `serve` sees.
+  const statuses = new Map(objects.map((object) => [keyText(object.metadata), readyOf(object)]));
+  const denied = groups.flatMap((group): readonly UnservedGroup[] => {
+    const { reason, message = '' } = statuses.get(keyText(group)) ?? {};
+    return reason === DENIED ? [{ group: keyText(group), problem: `${reason}: ${message}` }] : [];
+  });
+  const names = new Set(denied.map(({ group }) => group));
+  const allowed = groups.filter((group) => !names.has(keyText(group)));
+  return { objects, groups: allowed, broken: [...broken, ...denied], settings: seen };
 }
 
 /** Names of runners follow from these. */

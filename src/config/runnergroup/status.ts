@@ -4,6 +4,9 @@ import * as z from 'zod';
 /** A group whose `lastCheckTime` is older than this is not looked after. `serve` renews it within two and a half minutes. */
 export const STALE_CHECK_MS = 300_000;
 
+/** Reason of the condition Ready of a group that the policy denies. */
+export const DENIED = 'PolicyDenied';
+
 const count = () => z.int().min(0).max(2_147_483_647);
 const int64 = (description: string) => z.int().min(0).meta({ format: 'int64', description });
 const time = () => z.string().meta({ format: 'date-time' });

@@ -45,10 +45,17 @@ export type UnservedGroup = Readonly<Record<'group' | 'problem', string>>;
 
 export type StatusSeen = Readonly<ReturnType<typeof statusSeen>>;
 
-/** @param made the Application that made it: `argocd/runners` */
-export function statusSeen({ metadata, status }: RunnerGroupObject, made?: string) {
+/** What `serve` says of the group as a whole. */
+export function readyOf({ status }: RunnerGroupObject) {
   const { data } = RunnerGroupStatus.safeParse(status ?? {});
-  const ready = data?.conditions?.find(({ type }) => type === 'Ready');
+  return data?.conditions?.find(({ type }) => type === 'Ready');
+}
+
+/** @param made the Application that made it: `argocd/runners` */
+export function statusSeen(object: RunnerGroupObject, made?: string) {
+  const { metadata, status } = object;
+  const { data } = RunnerGroupStatus.safeParse(status ?? {});
+  const ready = readyOf(object);
   const waits = data?.conditions?.find(({ type }) => type === 'ArgoCDSynced');
   return {
     group: keyText(metadata),

@@ -1,6 +1,6 @@
 /** What `serve` writes into `status` of a RunnerGroup. A new condition is a row of `CONDITIONS`. Pure. */
 import { REFUSED } from '../../config/runnergroup/broken.ts';
-import { type LostJob, type RunnerGroupStatus, STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
+import { DENIED, type LostJob, type RunnerGroupStatus, STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
 import type { Failure, FailureKind } from '../../shared/failure.ts';
 import { timeText } from '../../shared/marks.ts';
 import { UNREAD_ADVICE, unreadText } from '../../shared/printable.ts';
@@ -125,8 +125,8 @@ function essence({ lastCheckTime: _, lostJobs = [], conditions = [], ...counts }
 
 function readiness(facts: GroupFacts): Verdict {
   const { checkAgeMs = 0, counts, giteaFailure, planFailure, problem, refusal } = facts;
-  if (problem !== undefined) return ['False', problem.startsWith(REFUSED) ? 'PolicyDenied' : 'InvalidSpec', problem];
-  if (refusal) return ['False', 'PolicyDenied', told(refusal)];
+  if (problem !== undefined) return ['False', problem.startsWith(REFUSED) ? DENIED : 'InvalidSpec', problem];
+  if (refusal) return ['False', DENIED, told(refusal)];
   if (giteaFailure) {
     const reason = giteaReason(giteaFailure);
     const isNamed = reason === UNAUTHORIZED || reason === RATE_LIMITED;
