@@ -1,4 +1,7 @@
-/** One group's trouble is its own (docs/adr/0036): beside the good group there is one whose Gitea dies, and one that is not valid. */
+/**
+ * One group's trouble is its own (docs/adr/0036): beside the good group there is one whose Gitea dies, one that is
+ * not valid, and one that is denied (docs/adr/0081).
+ */
 import { expect } from 'vitest';
 import { sleep } from '../servers/process.ts';
 import { ORG } from './install.ts';
@@ -119,6 +122,40 @@ export function apartScenarios(scenario: Scenario): void {
       expect(conclusions(await rig.calm(4))).toEqual(['second success', ...Array(3).fill('single success')]);
     } finally {
       await rig.commitFile('wrong.yaml', undefined);
+    }
+  });
+
+  scenario('serves the good group beside one that is denied, whose busy runner ends its job', async (rig, world) => {
+    const spec = { ...groupSpec(rig.stack.gitea.url), labels: ['second:host'] };
+    // Without a policy nothing allows a priority class.
+    const denied = { ...spec, podTemplate: { spec: { priorityClassName: 'system-node-critical' } } };
+    try {
+      await rig.commitFile('second.yaml', groupYaml(SECOND, spec));
+      await rig.isReady(SECOND);
+      await rig.dispatch('second.yml');
+      const busy = await rig.busyRunner();
+      await rig.commitFile('second.yaml', groupYaml(SECOND, denied));
+      await rig.until('it is denied', () => world.condition(SECOND, 'Ready')?.reason === 'PolicyDenied');
+
+      await rig.dispatch('second.yml');
+      await rig.dispatch('single.yml', 3);
+      await rig.until('the other jobs are over', async () => (await rig.ended()).length === 4);
+
+      expect(world.condition(GROUP, 'Ready')).toMatchObject({ status: 'True', reason: 'Serving' });
+      expect(world.condition(SECOND, 'Ready')?.message).toContain('priorityClassName');
+      expect(world.inState('queued')).toMatchObject([{ name: 'second' }]);
+      expect(world.made()).toHaveLength(4);
+      const { status } = world.applications.get(APPLICATION) ?? {};
+      expect(status?.health?.status).toBe('Degraded');
+      expect((status?.conditions ?? []).filter(({ type }) => type.endsWith('Error'))).toEqual([]);
+
+      await rig.commitFile('second.yaml', groupYaml(SECOND, spec));
+      await rig.isReady(SECOND);
+      const jobs = await rig.calm(5);
+      expect(conclusions(jobs)).toEqual([...Array(2).fill('second success'), ...Array(3).fill('single success')]);
+      expect(jobs.filter(({ runner_name }) => runner_name === busy)).toHaveLength(1);
+    } finally {
+      await rig.commitFile('second.yaml', undefined);
     }
   });
 
