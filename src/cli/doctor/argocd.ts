@@ -10,7 +10,7 @@ import { COMPARE_OPTIONS, SKIP_RECONCILE, TRACKING_LABEL } from '../../shared/ma
 import * as fixes from './finding.ts';
 import { bad, good, type Judgement, type Judgements, judged, named, unknown } from './finding.ts';
 import type { Installation } from './installation.ts';
-import type { Application, WithData } from './reads.ts';
+import type { Application, AppProject, WithData } from './reads.ts';
 
 export function account({ accounts }: Installation): Judgements {
   return judged(accounts, fixes.NO_ARGOCD, ({ data }) => {
@@ -53,6 +53,8 @@ export function watched({ accounts, argocdNamespace }: Installation): Judgements
     return bad(`resource.exclusions or resource.inclusions of argocd-cm leave out ${unseen.join(' and ')}`, fix);
   });
 }
+
+const NARROW = 'Narrow it, unless only administrators use it: "Argo CD and its project" in docs/security.md';
 
 /** What the account must be allowed, on the Applications of its project. */
 const NEEDED = ['get', 'sync'];
@@ -97,6 +99,35 @@ const objectOf = ({ metadata, spec }: Application): string => `${spec.project}/$
 function covers(pattern: string, object: string): boolean {
   const parts = pattern.split('*').map((part) => part.replaceAll(/[\\^$.|?+()[\]{}]/g, '\\$&'));
   return new RegExp(`^${parts.join('.*')}$`).test(object);
+}
+
+/** As Argo CD reads destinations: `!` turns a pattern round, and a namespace that is named so is denied. */
+function mayDeployTo(to: string, { destinations }: AppProject['spec']): boolean {
+  const fits = (pattern: string, text: string) => covers(pattern.replace('!', ''), text) !== pattern.startsWith('!');
+  const isHere = (server: string, name: string) => fits(server, WANTED.destination.server) || fits(name, 'in-cluster');
+  return (
+    destinations.every(({ namespace }) => !namespace.startsWith('!') || fits(namespace, to)) &&
+    destinations.some(({ server, name, namespace }) => isHere(server, name) && fits(namespace, to))
+  );
+}
+
+/** Not bad: who may use a project is not known here. */
+export function projects({ projects: read, applications: apps, groups }: Installation): Judgements {
+  const ours = new Set('value' in apps ? apps.value.filter(hasPlugin).map(({ spec }) => spec.project) : []);
+  if (ours.size === 0) return [];
+  const namespaces = [...new Set(groups.map(({ namespace }) => namespace))];
+  return judged(read, fixes.NO_ARGOCD, (all) => {
+    const wide = all.flatMap(({ metadata: { name }, spec }) => {
+      const anyRepository = spec.sourceRepos.filter((each) => each === '*');
+      const why = ours.has(name)
+        ? [...anyRepository, ...spec.sourceNamespaces.map((each) => `namespace ${each}`)].map(
+            (each) => `source ${each}`,
+          )
+        : namespaces.filter((each) => mayDeployTo(each, spec)).map((each) => `destination ${each}`);
+      return why.map((each) => unknown(`project ${name} has the ${each}`, NARROW));
+    });
+    return wide.length > 0 ? wide : good('no other has a namespace of runners as destination');
+  });
 }
 
 /** Sources that run the plugin. Several work, but one can take over runners of another (docs/adr/0054). */

@@ -13,7 +13,7 @@ import {
   serveLogs,
 } from '../../shared/installed/names.ts';
 import { deadRegistrations } from '../../tasks/sweep/choose.ts';
-import { account, applications, rights, tracking, watched } from './argocd.ts';
+import { account, applications, projects, rights, tracking, watched } from './argocd.ts';
 import * as fixes from './finding.ts';
 import { bad, type DoctorFinding, good, type Judgement, type Judgements, judged, named, unknown } from './finding.ts';
 import { groups } from './groups.ts';
@@ -35,6 +35,7 @@ const CHECKS: readonly (readonly [check: string, judge: (seen: Installation) => 
   ['tracking in Argo CD', tracking],
   ['what Argo CD watches', watched],
   ['Application', applications],
+  ['projects in Argo CD', projects],
   ['RunnerGroups', groups],
   ['dead rows in Gitea', deadRows],
 ];

@@ -8,6 +8,7 @@ import { API_SECRETS_DIR, NAME, SERVE_SECRET, SETTINGS } from '../../shared/inst
 import { type ClusterReader, readObject, type SeenOrNot, shaped } from '../read-object.ts';
 
 const texts = z.record(z.string(), z.string());
+const strings = z.array(z.string()).default([]);
 const isSet = z.boolean().optional();
 const anything = z.looseObject({});
 
@@ -16,7 +17,7 @@ export const Version = z.looseObject({ major: z.string(), minor: z.string() });
 const Container = z.looseObject({
   name: z.string(),
   image: z.string(),
-  command: z.array(z.string()).default([]),
+  command: strings,
   volumeMounts: z.array(z.looseObject({ name: z.string(), mountPath: z.string() })).default([]),
 });
 const Volume = z.looseObject({
@@ -52,7 +53,7 @@ const Crd = z.looseObject({
 
 const SyncPolicy = z.looseObject({
   automated: z.looseObject({ prune: isSet, allowEmpty: isSet, selfHeal: isSet }).optional(),
-  syncOptions: z.array(z.string()).default([]),
+  syncOptions: strings,
 });
 const Condition = z.looseObject({ type: z.string(), message: z.string() });
 const Source = z.looseObject({ plugin: z.looseObject({ name: z.string().optional() }).optional() });
@@ -74,6 +75,13 @@ const Application = z.looseObject({
     .prefault({}),
 });
 export type Application = z.output<typeof Application>;
+
+const Destinations = z.array(z.looseObject({ server: named, name: named, namespace: named })).default([]);
+const AppProject = z.looseObject({
+  metadata: z.looseObject({ name: z.string() }),
+  spec: z.looseObject({ destinations: Destinations, sourceRepos: strings, sourceNamespaces: strings }),
+});
+export type AppProject = z.output<typeof AppProject>;
 
 const Service = z.looseObject({ spec: z.looseObject({ clusterIP: z.string().optional() }) });
 
@@ -113,6 +121,7 @@ export const READS = {
   accounts: at((namespace) => `/api/v1/${namespace}/configmaps/argocd-cm`, WithData),
   rights: at((namespace) => `/api/v1/${namespace}/configmaps/argocd-rbac-cm`, WithData),
   applications: at((namespace) => `/apis/argoproj.io/v1alpha1/${namespace}/applications`, listOf(Application)),
+  projects: at((namespace) => `/apis/argoproj.io/v1alpha1/${namespace}/appprojects`, listOf(AppProject)),
   nodes: at(() => '/api/v1/nodes', listOf(Node)),
   /** What the cluster autoscaler and Karpenter leave behind: nodes may come when a pod needs them. */
   autoscaler: at(() => '/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status', anything),

@@ -24,6 +24,7 @@ import {
   NODES,
   PODS,
   POLICY,
+  PROJECTS,
   put,
   REGISTRATION,
   REVIEWS,
@@ -59,6 +60,48 @@ describe('says with a cross what is broken, and how to mend it', () => {
     expect(lines[at + 1]).toContain(advice);
     const [own] = cross.split(':');
     expect(lines.filter((line) => line.startsWith('✗') && !line.startsWith(`✗ ${own}:`))).toEqual([]);
+  });
+});
+
+describe('projects of Argo CD', () => {
+  const OURS = [PROJECTS, 'items', 0, 'spec'];
+  const IN_CLUSTER = 'https://kubernetes.default.svc';
+  const other = (destinations: readonly object[]) =>
+    put([PROJECTS, 'items', 1], { metadata: { name: 'other' }, spec: { destinations, sourceRepos: ['*'] } });
+  const OPEN = 'project other has the destination runners';
+
+  it.each<readonly [string, (world: World) => World, string | undefined]>([
+    ['as Argo CD makes `default`', other([{ server: '*', namespace: '*' }]), OPEN],
+    ['this cluster by name', other([{ name: 'in-cluster', namespace: 'runn*' }]), OPEN],
+    ['all but another namespace', other([{ server: IN_CLUSTER, namespace: '!kube-system' }]), OPEN],
+    ['another namespace', other([{ server: IN_CLUSTER, namespace: 'web' }]), undefined],
+    ['another cluster', other([{ server: 'https://prod.example.com', namespace: '*' }]), undefined],
+    [
+      'all but ours, wherever that stands',
+      other([
+        { server: '*', namespace: '*' },
+        { server: '*', namespace: '!runners' },
+      ]),
+      undefined,
+    ],
+    ['nothing, as `default` ought to be', other([]), undefined],
+    ['ours from anywhere', put([...OURS, 'sourceRepos'], ['*']), 'project runners has the source *'],
+    [
+      'ours for other namespaces',
+      put([...OURS, 'sourceNamespaces'], ['web']),
+      'project runners has the source namespace web',
+    ],
+    ['that may not be read', put([PROJECTS], 403), 'you may not read it (403)'],
+  ])('%s', async (_, change, told) => {
+    const { run } = await examine(change);
+
+    const { code, stdout } = await run();
+
+    // Not bad: who may use a project is not known here.
+    expect(code, stdout).toBe(0);
+    if (told === undefined)
+      expect(stdout).toContain('✓ projects in Argo CD: no other has a namespace of runners as destination\n');
+    else expect(stdout).toContain(`? projects in Argo CD: ${told}\n`);
   });
 });
 

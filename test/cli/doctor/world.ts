@@ -19,6 +19,7 @@ export const SERVE = `/apis/apps/v1${ARGO}/deployments/gitea-runners`;
 export const CM = `/api/v1${ARGO}/configmaps/argocd-cm`;
 export const RBAC = `/api/v1${ARGO}/configmaps/argocd-rbac-cm`;
 export const APPLICATIONS = `/apis/argoproj.io/v1alpha1${ARGO}/applications`;
+export const PROJECTS = `/apis/argoproj.io/v1alpha1${ARGO}/appprojects`;
 export const LEASE = `/apis/coordination.k8s.io/v1${ARGO}/leases/gitea-runners-serve`;
 export const GROUPS = '/apis/gitea.bpg.pw/v1alpha1/runnergroups';
 export const NAMESPACE = '/api/v1/namespaces/runners';
@@ -102,6 +103,7 @@ function whole(url: string, spec = ''): World {
     [CM]: manifest('argocd-cm.yaml'),
     [RBAC]: manifest('argocd-rbac-cm.yaml'),
     [APPLICATIONS]: { items: [manifest('examples/application.yaml')] },
+    [PROJECTS]: { items: [manifest('examples/project.yaml')] },
     [LEASE]: { spec: { holderIdentity: 'gitea-runners-1', renewTime: new Date().toISOString() } },
     [GROUPS]: { ...groupList([group]) },
     [NAMESPACE]: manifest('runners.yaml'),
@@ -142,7 +144,7 @@ export async function examine(change: (world: World, url: string) => World | und
       const found = world[pathname];
       if (found === undefined) {
         if (
-          !/\/(?:secrets|services|deployments|configmaps|leases|applications|nodes|nodepools|networkpolicies|pods|namespaces\/[^/]+$|customresource)/.test(
+          !/\/(?:secrets|services|deployments|configmaps|leases|applications|appprojects|nodes|nodepools|networkpolicies|pods|namespaces\/[^/]+$|customresource)/.test(
             pathname,
           )
         )
