@@ -21,7 +21,7 @@ import { isOutlived } from './judge.ts';
 import { type Room, WHOLE_GITEA } from './limits.ts';
 import { poolIndexOf } from './names.ts';
 import { firstWorking } from './owners.ts';
-import { isAsleep, nextRepositories, type ReadyJob } from './queue.ts';
+import { canServe, nextRepositories, type ReadyJob } from './queue.ts';
 import { coversJob, endOf, isAtWork, patienceMs, type Runner } from './runners.ts';
 
 /** What the decisions about jobs are made of. */
@@ -369,33 +369,28 @@ function followers(
   idle: ReadonlyMap<Group, Idle>,
   facts: Facts,
 ): (rooms: Allotment['rooms']) => number {
+  // It did not come in time, ended at its deadline with nothing done, or Gitea has given it no job.
+  const isGivenUp = (runner: Runner, live: LiveJob): boolean => {
+    const { group, state } = runner;
+    if (state === 'failed') return endOf(runner) - live.createdAtMs >= patienceMs(live, group.spawnTimeoutMs);
+    if (state === 'never-came' || overdue.has(runner)) return true;
+    return state === 'free' && queue.some((of) => coversJob(runner, of.listed.job) && !canServe(runner, of, facts));
+  };
   const givenUp = [...allotments.values()].flatMap(({ group, runners, rooms }) => {
     const { warm = [], spare = [] } = idle.get(group) ?? {};
     const names = [...(assignments.get(group) ?? []), ...warm].map(({ runner }) => runner);
     const kept = new Set([...names, ...spare.map(({ name }) => name)]);
-    const isGivenUp = (runner: Runner): boolean =>
-      runner.state === 'never-came' ||
-      overdue.has(runner) ||
-      // It had all its time, and ended at its deadline.
-      (runner.state === 'failed' && hadItsTime(runner)) ||
-      // Gitea has given it no job.
-      (runner.state === 'free' &&
-        queue.some(
-          ({ listed }) => coversJob(runner, listed.job) && isAsleep(runner, { listed, asked: undefined }, facts),
-        ));
-    const some = runners.filter((runner) => runner.live && !kept.has(runner.name) && isGivenUp(runner));
-    return some.map(({ live }) => ({ rooms, before: (live?.triedBefore ?? 0) + 1 }));
+    return runners.flatMap((runner) => {
+      const { live } = runner;
+      if (!live || kept.has(runner.name) || !isGivenUp(runner, live)) return [];
+      return { rooms, before: Math.min((live.triedBefore ?? 0) + 1, MOST_TRIED) };
+    });
   });
   givenUp.sort((a, b) => b.before - a.before);
   return (rooms) => {
     const nth = givenUp.findIndex((each) => each.rooms.some((room) => rooms.includes(room)));
-    return nth < 0 ? 0 : Math.min(givenUp.splice(nth, 1)[0]?.before ?? 0, MOST_TRIED);
+    return nth < 0 ? 0 : (givenUp.splice(nth, 1)[0]?.before ?? 0);
   };
-}
-
-function hadItsTime(runner: Runner): boolean {
-  const { live, group } = runner;
-  return live !== undefined && endOf(runner) - live.createdAtMs >= patienceMs(live, group.spawnTimeoutMs);
 }
 
 /** What the Jobs of a group say of its size and limits. */

@@ -31,11 +31,7 @@ const ASLEEP_AFTER_MISSED = 2;
  * True when a registered runner does not take a job that it could have taken long ago. Up to Gitea 1.26 a runner that loses the race for a
  * job sleeps until another job becomes ready (go-gitea/gitea#38200). A new runner asks at once.
  */
-export function isAsleep(
-  { registered, live, group }: Runner,
-  { listed, asked }: Omit<ReadyJob, 'own'>,
-  { readySinceMs, nowMs }: Facts,
-) {
+function isAsleep({ registered, live, group }: Runner, { listed, asked }: ReadyJob, { readySinceMs, nowMs }: Facts) {
   if (!live) return (asked?.missed ?? 0) >= ASLEEP_AFTER_MISSED;
   // A runner of a pool has registered when its container runs, whether or not Gitea shows its row online.
   const { createdAtMs, runningSinceMs = nowMs } = live;

@@ -370,14 +370,14 @@ describe('explain, at 3 a.m., when', () => {
       jobs: oldJob,
       pods: onNode(() => ({ conditions: [scheduledFor(1_510)], ...waitingRunner })),
       code: 4,
-      cause: 'its pod has not started: PodInitializing: no container has started (node node-1, for 25m',
+      cause: 'its pod has not started: PodInitializing: no container has started (node node-1), for 25m',
       next: 'describe pods -l job-name=',
     },
     {
       when: 'its pod has not started for half an hour, and another one is tried',
       jobs: oldJob,
       pods: onNode(() => ({ conditions: [scheduledFor(1_870)], ...waitingRunner })),
-      cause: 'the last one failed: PodInitializing: no container has started (node node-1, for 31m',
+      cause: 'the last one failed: PodInitializing: no container has started (node node-1)',
       next: 'describe pods -l job-name=',
     },
     {
@@ -393,7 +393,7 @@ describe('explain, at 3 a.m., when', () => {
         },
       ],
       code: 4,
-      cause: 'its pod has not started: FailedMount: timed out (node node-1, for 25m',
+      cause: 'its pod has not started: FailedMount: timed out (node node-1), for 25m',
       next: 'describe pods -l job-name=',
     },
     {
@@ -406,14 +406,14 @@ describe('explain, at 3 a.m., when', () => {
       })),
       code: 4,
       cause:
-        'its pod has not started: InitContainerRunning: init container register has not ended (node node-1, for 6m',
+        'its pod has not started: InitContainerRunning: init container register has not ended (node node-1), for 6m',
       next: 'see what it waits for: kubectl -n runners logs job/',
     },
     {
       when: 'its pod has a node for two minutes',
       jobs: oldJob,
       pods: onNode(() => ({ conditions: [scheduledFor(130)], ...waitingRunner })),
-      cause: 'its pod has not started: PodInitializing: no container has started (node node-1, for 2m',
+      cause: 'its pod has not started: PodInitializing: no container has started (node node-1), for 2m',
       next: 'describe pods -l job-name=',
     },
     {

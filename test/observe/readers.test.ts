@@ -64,6 +64,21 @@ const SCENES: Readonly<Record<string, readonly [readonly RunnerGroup[], readonly
       }),
     ],
   ],
+  'a pod that gets no further': [
+    [ci],
+    [job(3, { repository: OPEN })],
+    [
+      live(nameOf(ci, 3), 'starting', {
+        stillSinceMs: NOW - 600_000,
+        trouble: {
+          reason: 'InitContainerRunning',
+          message: 'init container canary-registry has not ended',
+          node: 'canary-node',
+          container: 'canary-registry',
+        },
+      }),
+    ],
+  ],
   'a pod that has failed': [
     [ci],
     [job(3, { repository: OPEN })],

@@ -23,6 +23,7 @@ import {
   conditionMet,
   NO_POD_YET,
   podEndOf,
+  podStep,
   runnerState,
   suspension,
   troubleOfEnded,
@@ -137,8 +138,10 @@ function judge(job: KubeJob, pods: readonly KubePod[]): Judgement {
     const pod = newest ? judgePod(newest) : { state: 'failed' as const, finishedAtMs: failing.lastTransitionTime };
     return hasEnded(pod.state) ? pod : { state: 'deleting' };
   }
+  // Kubernetes ends the pod of a Job that is suspended. The Job waits, if no runner was in it.
+  const isHeld = !newest || (newest.metadata.deletionTimestamp != null && podStep(newest) !== 'started');
+  if (job.spec?.suspend && isHeld) return { state: 'starting', trouble: suspension(job) };
   if (newest) return judgePod(newest);
-  if (job.spec?.suspend) return { state: 'starting', trouble: suspension(job) };
   const counted = (job.status?.succeeded ?? 0) + (job.status?.failed ?? 0);
   return counted === 0 ? { state: 'starting', trouble: NO_POD_YET } : { state: 'unknown' };
 }

@@ -103,13 +103,11 @@ export function troubleOfPending(pod: KubePod): Pending {
 function standstill(pod: KubePod, node: string, scheduled: Condition | undefined): Pending {
   const inits = pod.status?.initContainerStatuses ?? [];
   const sidecars = sidecarsOf(pod);
-  const runs = inits.find(({ name, state }) => state?.running && !sidecars.has(name))?.name;
   const begun = inits.filter(({ state }) => state?.running || state?.terminated);
+  const runs = begun.find(({ name, state }) => state?.running && !sidecars.has(name))?.name;
   const waits = [...inits, ...(pod.status?.containerStatuses ?? [])].find(({ state }) => state?.waiting);
   const isReady = pod.status?.conditions?.find(({ type }) => type === 'PodReadyToStartContainers')?.status;
-  const timesMs = begun.flatMap(({ state }) =>
-    [state?.running?.startedAt ?? [], state?.terminated?.finishedAt ?? []].flat(),
-  );
+  const timesMs = begun.flatMap(({ state }) => state?.running?.startedAt ?? state?.terminated?.finishedAt ?? []);
   const message = begun.length === 0 ? 'no container has started' : `container ${waits?.name} has not started`;
   return {
     trouble: {
@@ -125,10 +123,8 @@ function standstill(pod: KubePod, node: string, scheduled: Condition | undefined
 
 /** A Job that is held, for example by Kueue. No pod is created until somebody lets it start. */
 export function suspension(job: KubeJob): PodTrouble {
-  return {
-    ...trouble('Suspended', conditionMet(job, 'Suspended')?.message ?? 'spec.suspend is set'),
-    isSuspended: true,
-  };
+  const message = conditionMet(job, 'Suspended')?.message ?? 'spec.suspend is set';
+  return { ...trouble('Suspended', message), isSuspended: true };
 }
 
 /** Undefined: its runner has started, or nobody knows. */

@@ -11,7 +11,7 @@ import type {
   RunnerTrouble,
   ServedBy,
 } from '../../planner/decisions.ts';
-import { NO_POD } from '../../planner/evidence.ts';
+import { NO_POD, type PodTrouble } from '../../planner/evidence.ts';
 import { limitsBranch } from '../../planner/limits.ts';
 import { parseRunnerName, poolIndexOf } from '../../planner/names.ts';
 import { keyText } from '../../shared/keys.ts';
@@ -210,18 +210,18 @@ function runningText({ job, group, ended }: RunningJob, runners: ReadonlyMap<str
   return `its runner ${runner} is lost${why}: Gitea fails it after 10 to 15 minutes`;
 }
 
-/** `Unschedulable: 0/3 nodes are available: 3 Insufficient cpu.` */
-export function troubleText({ reason, message }: Pick<RunnerTrouble, 'reason' | 'message'>): string {
-  return message === undefined ? reason : `${reason}: ${message}`;
+/** `Unschedulable: 0/3 nodes are available: 3 Insufficient cpu.`, `FailedMount: timed out (node node-7)` */
+export function troubleText({ reason, message, node }: PodTrouble): string {
+  return `${reason}${message === undefined ? '' : `: ${message}`}${node === undefined ? '' : ` (node ${node})`}`;
 }
 
-/** Why a pod does not start, and with what only time tells also where and for how long. */
+/** Why a pod does not start, and with what only time tells also for how long. */
 export function podTroubleText(trouble: RunnerTrouble, nowMs: number): string {
-  const { isSuspended, node, stillSinceMs } = trouble;
+  const { isSuspended, stillSinceMs } = trouble;
   const text = troubleText(trouble);
   if (isSuspended) return `its Job is suspended, and whoever did that (Kueue, for example) lets it start: ${text}`;
   if (stillSinceMs === undefined) return `its pod cannot start: ${text}`;
-  return `its pod has not started: ${text} (node ${node}, for ${duration(nowMs - stillSinceMs)})`;
+  return `its pod has not started: ${text}, for ${duration(nowMs - stillSinceMs)}`;
 }
 
 /** Runners that stay although no job in the table names them. */

@@ -3,12 +3,11 @@ import { describeScope } from '../../clients/gitea/endpoints.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { withSizes } from '../../config/runnergroup/sizes.ts';
 import type { EmittedRunner, GroupKey, GroupSummary, HeldBecause, JobDecision, Plan } from '../../planner/decisions.ts';
-import { type Evidence, type Job, type LiveJob, liveJobsOf, memo, type PodEnd } from '../../planner/evidence.ts';
+import { type Evidence, type Job, type LiveJob, liveJobsOf, memo, type PodTrouble } from '../../planner/evidence.ts';
 import { parseRunnerName } from '../../planner/names.ts';
 import { serveLogs } from '../../shared/installed/names.ts';
 import { groupBy, isSame, keyText, stayKey } from '../../shared/keys.ts';
 import { once } from '../../shared/once.ts';
-import { duration } from '../../shared/printable.ts';
 import type { PlanOfNow } from '../look-and-plan.ts';
 import { withNamesNow } from '../plan-groups.ts';
 import { type BlockedBy, blockedBy, hintsFor, type Uncovered } from './held-back.ts';
@@ -229,7 +228,7 @@ function byState(a: ExplainedJob, b: ExplainedJob): number {
 /** Absent fields: there is nothing to tell. */
 interface Progress {
   /** For a job that waits and whose last runner failed, and for one whose runner is lost: that runner, and how it ended. */
-  readonly ended?: PodEnd & { readonly runner: string };
+  readonly ended?: PodTrouble & { readonly runner: string };
   /** Its runner is registered and idle for so long, ms, and Gitea does not give it the job. */
   readonly idleMs?: number;
 }
@@ -249,7 +248,8 @@ function progressOf(plan: Plan, evidence: Evidence | undefined, nowMs: number): 
   );
   return (decision): Progress => {
     const runner = endedRunner(decision, records);
-    const end = runner === undefined ? undefined : endOf(lives.get(runner), nowMs);
+    // How it ended, or why its pod did not start.
+    const { trouble, end = trouble } = lives.get(runner ?? '') ?? {};
     if (runner !== undefined && end) return { ended: { runner, ...end } };
     // Its own runner was made when its job was ready. Others may have been idle before that.
     if (decision.verdict !== 'served' || decision.by !== 'own-runner') return {};
@@ -259,15 +259,6 @@ function progressOf(plan: Plan, evidence: Evidence | undefined, nowMs: number): 
     const idleMs = nowMs - Math.max(sinceMs, decision.job.createdAtMs);
     return idleMs >= IDLE_TOO_LONG_MS ? { idleMs } : {};
   };
-}
-
-/** How a runner ended, or why its pod did not start. */
-function endOf(live: LiveJob | undefined, nowMs: number): PodEnd | undefined {
-  if (!live?.trouble || live.end) return live?.end;
-  const { trouble, stillSinceMs } = live;
-  if (stillSinceMs === undefined) return trouble;
-  const where = `(node ${trouble.node}, for ${duration(nowMs - stillSinceMs)})`;
-  return { reason: trouble.reason, message: `${trouble.message} ${where}` };
 }
 
 /** The runner that has the job, or the newest one that was made for it and failed. */

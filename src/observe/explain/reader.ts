@@ -6,7 +6,7 @@
  *     a commit status .... what everybody may know who reads the repository of the job
  */
 import type { GroupKey, RunnerDecision } from '../../planner/decisions.ts';
-import type { PodEnd } from '../../planner/evidence.ts';
+import type { PodTrouble } from '../../planner/evidence.ts';
 import { keyText } from '../../shared/keys.ts';
 import { type ExplainedJob, groupOfJob, type NotCreated, USUAL } from './explanation.ts';
 
@@ -56,7 +56,7 @@ export function runnerForReader(decision: RunnerDecision, reader: Audience): Run
   return { ...podForReader(rest, decision.group, reader), ...(job && reader.mayRead(job.repository) && { job }) };
 }
 
-type PodWords = Partial<Record<'end' | 'trouble', PodEnd>>;
+type PodWords = Partial<Record<'end' | 'trouble', PodTrouble>>;
 
 /** What says how the pod of a runner of this group does. */
 export function podForReader<T extends PodWords>(of: T, group: GroupKey | undefined, reader: Audience): T {
@@ -68,7 +68,7 @@ function ownsGroup(group: GroupKey | undefined, { owns }: Audience): boolean {
   return group !== undefined && owns(keyText(group));
 }
 
-/** Kubernetes' word stays. Its sentence names nodes, registries and quotas. */
-function wordOf<T extends PodEnd>({ message: _, ...word }: T) {
+/** Kubernetes' word stays. The rest names nodes, containers, registries and quotas. */
+function wordOf<T extends PodTrouble>({ message: _, node: __, container: ___, ...word }: T) {
   return word;
 }

@@ -1,6 +1,7 @@
 /** What `serve` writes into `status` of a RunnerGroup. A new condition is a row of `CONDITIONS`. Pure. */
 import { REFUSED } from '../../config/runnergroup/broken.ts';
 import { DENIED, type LostJob, type RunnerGroupStatus, STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
+import { troubleText } from '../../observe/explain/causes.ts';
 import type { Failure, FailureKind } from '../../shared/failure.ts';
 import { timeText } from '../../shared/marks.ts';
 import { UNREAD_ADVICE, unreadText } from '../../shared/printable.ts';
@@ -174,20 +175,16 @@ function capacity({ counts }: GroupFacts): Verdict {
 function pods({ counts }: GroupFacts): Verdict {
   if (counts === undefined) return NOT_PLANNED;
   const [first] = counts.stuck;
-  const { suspended } = counts;
-  const held =
-    suspended[0] && `Jobs of runners that somebody has suspended: ${suspended.length}. ${stuckText(suspended[0])}`;
+  const [one, { length }] = [counts.suspended[0], counts.suspended];
+  const held = one && `Jobs of runners that somebody has suspended: ${length}. ${stuckText(one)}`;
   if (!first) return ['False', held ? 'JobsSuspended' : 'AllStart', held ?? 'No pod is known that cannot start.'];
   const named = counts.stuck.slice(0, MOST_STUCK).map(stuckText).join('; ');
   return ['True', first.trouble.reason, `Pods of runners that cannot start: ${counts.stuck.length}. ${named}`];
 }
 
 /** `ci-7-1-9c31e0aa: Unschedulable: 0/3 nodes are available.` */
-export function stuckText({
-  runner,
-  trouble: { reason, message, node },
-}: Pick<StuckPod, 'runner' | 'trouble'>): string {
-  return `${runner}: ${reason}${message === undefined ? '' : `: ${message}`}${node === undefined ? '' : ` (node ${node})`}`;
+export function stuckText({ runner, trouble }: Pick<StuckPod, 'runner' | 'trouble'>): string {
+  return `${runner}: ${troubleText(trouble)}`;
 }
 
 function argoCd({ argocd }: GroupFacts): Verdict {
