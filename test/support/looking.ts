@@ -9,7 +9,8 @@ import type { Scope } from '../../src/shared/scope.ts';
 
 export const SECRET = 's3cret-t0ken';
 export const ACME: Scope = { kind: 'org', org: 'acme' };
-export const OPTIONS: ObserveOptions = { deadlineMs: 30_000, includeBlocked: false, env: {} };
+/** A busy machine needs more time than a look has; tests of time give their own. */
+export const OPTIONS: ObserveOptions = { deadlineMs: 600_000, includeBlocked: false, env: {} };
 
 export function targetOf(url: string, scope: Scope = ACME, key = 'look'): GiteaTarget {
   return { key, url, scope, token: new Token(SECRET, url) };
@@ -17,9 +18,9 @@ export function targetOf(url: string, scope: Scope = ACME, key = 'look'): GiteaT
 
 /** Access to this Gitea. Its connections are closed with the test. */
 export function accessTo(url: string, token = new Token(SECRET, url)): GiteaAccess {
-  const http = giteaClient({ deadlineMs: 20_000, env: {} });
+  const http = giteaClient({ deadlineMs: 600_000, env: {} });
   onTestFinished(() => http.close());
-  return { http, url, token, deadline: new Deadline(20_000), versions: new Map() };
+  return { http, url, token, deadline: new Deadline(600_000), versions: new Map() };
 }
 
 export async function lookAt(url: string, scope: Scope = ACME, options: Partial<ObserveOptions> = {}): Promise<Look> {
