@@ -108,9 +108,9 @@ export class Rooms {
     return own.map((limit) => this.#roomOf(limit, repository));
   }
 
-  /** The least that its limits per repository, organization or branch leave to a job of which nothing is known. */
+  /** The least that its limits leave to a job of which nothing is known. */
   leastOf({ limits = [] }: Group): readonly Room[] {
-    return limits.filter(dependsOnJob).map((limit) => {
+    return limits.map((limit) => {
       const taken = [...this.#taken.places].flatMap(([key, places]) => (key.startsWith(`${limit.key} `) ? places : []));
       const room = this.#roomOf(limit);
       return { ...room, left: room.left - Math.max(0, ...taken) };

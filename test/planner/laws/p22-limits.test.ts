@@ -135,7 +135,7 @@ describe('P22 a runner takes places under the cap and under each limit, and none
   describe('where another Application has a runner that says the limit', () => {
     const sinceMs = NOW - 5_000;
     const mine = live(named(one, 1), 'starting', { createdAtMs: sinceMs });
-    const theirs = { limits: ['gpus'], application: 'other', giteaUrl: ORIGIN, scope: 'acme' };
+    const theirs = { limits: ['gpus', 'no-group-has-it'], application: 'other', giteaUrl: ORIGIN, scope: 'acme' };
     const light = (over: Partial<LiveJob>) => live('x', 'starting', { ...theirs, createdAtMs: sinceMs, ...over });
     const rival = (over: Partial<LiveJob> = {}, name = 'x') => light({ weight: 2, name, ...over });
     const younger = { createdAtMs: sinceMs + 1_000 };
@@ -223,6 +223,16 @@ describe('P22 a runner takes places under the cap and under each limit, and none
         ).toEqual([]);
       });
 
+      it('our own weigh what their Jobs say, which is what others see, also when their group weighs less now', () => {
+        const liveJobs = [
+          light({ weight: 2, createdAtMs: NOW - 60_000 }),
+          light({ name: named(one, 1), application: 'mine', weight: 3, createdAtMs: NOW - 40_000 }),
+          light({ name: 'y', createdAtMs: NOW - 20_000 }),
+        ];
+
+        expect(served(withMost(3).slice(0, 1), [job(1)], liveJobs)).toEqual([]);
+      });
+
       it('in any mix', () => {
         const runner = fc.tuple(fc.constantFrom(one, two), fc.integer({ min: 1, max: 200 }));
         fc.assert(
@@ -246,6 +256,7 @@ describe('P22 a runner takes places under the cap and under each limit, and none
         ['for a scope of the same owner: one of its repositories is one', { scope: 'Acme/web' }, []],
         ['for a scope of the same owner, or else a CI job of that one', { scope: '', repository: 'evil/acme' }, [1]],
         ['for a scope of the same owner, or else a CI job of that one', { scope: '', repository: 'acme/web' }, []],
+        ['for a scope of the same owner, and one must be said', { scope: '' }, [1]],
         [
           'for a scope of the same owner, whatever CI job it was printed for',
           { scope: 'evil', repository: 'acme/web' },
@@ -283,13 +294,16 @@ describe('P22 a runner takes places under the cap and under each limit, and none
           served([one], [job(1)], [rival({ createdAtMs: NOW - ageMs, ...over })]);
         const stuck = { trouble: { reason: 'Unschedulable' } };
         const idle = { state: 'running' } as const;
+        const waitsInLine = { trouble: { reason: 'Suspended', isSuspended: true } } as const;
 
         for (const over of [stuck, idle]) {
           expect(servedBeside(299_999, over)).toEqual([]);
           expect(servedBeside(300_000, over)).toEqual([1]);
         }
-        expect(servedBeside(3_599_999, {})).toEqual([]);
-        expect(servedBeside(3_600_000, {})).toEqual([1]);
+        for (const over of [{}, waitsInLine]) {
+          expect(servedBeside(3_599_999, over)).toEqual([]);
+          expect(servedBeside(3_600_000, over)).toEqual([1]);
+        }
         expect(servedBeside(900_000, { ...idle, runningSinceMs: NOW - 299_999 })).toEqual([]);
       });
 
@@ -320,16 +334,20 @@ describe('P22 a runner takes places under the cap and under each limit, and none
         expect(served([one], [job(1)], [working({ createdAtMs: NOW - 86_400_000 })])).toEqual([]);
       });
 
-      it('and is told by three names, without ours', () => {
-        const others = ['a', 'b', 'c', 'd'].map((name) => working({ name, weight: 1 }));
-        const told = planScene({
+      it.each<[string, readonly string[], readonly string[]]>([
+        ['three names', ['a', 'b', 'c', 'd'], ['a', 'b', 'c']],
+        ['its name, without ours', ['a'], ['a']],
+      ])('and is told by %s', (_, names, expected) => {
+        const others = names.map((name) => working({ name, weight: 1 }));
+        const { jobs } = planScene({
           groups: [one],
           jobs: [job(1), job(2)],
           liveJobs: [live(named(one, 2), 'starting', { createdAtMs: NOW - 60_000 }), ...others],
           application: 'mine',
-        }).jobs[0];
+        });
+        const [told] = jobs.flatMap((each) => ('limit' in each && each.limit ? each.limit : []));
 
-        expect(told && 'limit' in told && told.limit?.others?.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
+        expect(told?.others?.map(({ name }) => name)).toEqual(expected);
       });
 
       it('and says which one it is, and of which Application', () => {
@@ -337,6 +355,23 @@ describe('P22 a runner takes places under the cap and under each limit, and none
 
         expect(held).toMatchObject({ because: 'limit', limit: { others: [{ name: 'x', application: 'other' }] } });
       });
+    });
+
+    it('has what is left beside it, besides runners of ours that are free', () => {
+      expect(served(withMost(3), [job(1), job(2)], [mine, light({})])).toEqual([1, 2]);
+      expect(served(withMost(2), [job(1), job(2)], [mine, light({})])).toEqual([1]);
+    });
+
+    it('has what is left beside it, and counts runners of ours at work once', () => {
+      const jobs = [running(8, named(one, 8)), running(9, named(one, 9)), job(1), job(2)];
+
+      expect(served(withMost(4), jobs, [atWork(one, 8), atWork(one, 9), light({})])).toEqual([1]);
+    });
+
+    it('gives up ours that is free while runners at work are more than may be', () => {
+      const heavy = rival({ state: 'running', pinned: true });
+
+      expect(served([one], [running(9, named(one, 9)), job(1)], [atWork(one, 9), mine, heavy])).toEqual([]);
     });
 
     it('starts none for its place, and takes of younger ones only what they weigh', () => {
@@ -708,6 +743,25 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
     expect(verdictBeside({})).toBe('limit');
     expect(verdictBeside({ repository: 'acme/web' })).toBe('limit');
     expect(verdictBeside({ repository: 'acme/web' }, api)).toContain('new-runner');
+  });
+
+  it('counts one that works at the place where its group was before for its repository there', () => {
+    const moved = { ...limited, covers: 'acme' };
+    const there = {
+      giteaUrl: 'https://before.example.com',
+      jobUrl: 'https://before.example.com/old/app/actions/runs/7',
+    };
+    const liveJob = atWork(limited, 7, { ...there, repository: 'old/app' });
+
+    expect(served([moved], [job(8)], [liveJob])).toEqual([8]);
+  });
+
+  it('counts a runner for the repository of its CI job, although it was made for one of another', () => {
+    const beside = (on: Partial<Job>) =>
+      served([limited], [running(1, named(limited, 1), docs), job(2, on)], [atWork(limited, 1, api ?? {})]);
+
+    expect(beside(docs ?? {})).toEqual([]);
+    expect(beside(api ?? {})).toEqual([2]);
   });
 
   describe('where a group has sizes', () => {
