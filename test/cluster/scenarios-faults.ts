@@ -7,6 +7,7 @@
  * | Gitea takes 5 s for each answer | scenarios-apart.ts: "serves each job once while Gitea takes 5 s for each answer, …" |
  * | Gitea answers 429 | the same |
  * | Gitea is down | here: "says so while Gitea is down, removes nothing, and goes on afterwards" |
+ * | a node hangs | scenarios-stuck.ts: "says on which node a runner hangs, and serves its job when the node goes on" |
  * | the API server restarts | here: "loses nothing when the API server is restarted in the middle of a burst" |
  * | the leader changes during a burst | here: "loses nothing when both replicas of serve are killed while jobs are queued" |
  * | the leader changes in a re-run | losses.test.ts: "re-runs it once, too, when the leader is killed before Gitea has noticed the loss" |

@@ -14,6 +14,7 @@ import { loadScenarios } from './scenarios-load.ts';
 import { poolScenarios } from './scenarios-pool.ts';
 import { renamedScenarios } from './scenarios-renamed.ts';
 import { Rig, type Scenario, say } from './scenarios-rig.ts';
+import { stuckScenarios } from './scenarios-stuck.ts';
 
 let rig: Rig | undefined;
 /**
@@ -75,6 +76,7 @@ describe('a cluster with the product in it', () => {
   loadScenarios(scenario, short);
   editScenarios(scenario);
   if (!short) renamedScenarios(scenario);
+  if (!short) stuckScenarios(scenario);
   if (!short) poolScenarios(scenario);
   if (!short) lifetimeScenarios(scenario);
   faultScenarios(scenario, short);

@@ -38,13 +38,23 @@ const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> 
   'per-branch': {},
   /** Of three kinds: the bars of each hold where names stay. */
   renamed: { 'ours, live Jobs': { prunedAtWork: 1.5, p99: 1.05, needless: 3, needlessWarm: 2 } },
+  /** What hangs, or is suspended, decides how long its job waits. */
+  held: {},
   calm: {
     'ours, live Jobs': { prunedAtWork: 0.1, p99: 1.01, later: 1, needless: 0.5 },
     'ours, Gitea alone': { p99: 1.01, needless: 1.5 },
   },
 };
 
-const SIGHTED: readonly Kind[] = ['mixed', 'limited', 'renamed', 'limited-apart', 'per-repository', 'per-branch'];
+const SIGHTED: readonly Kind[] = [
+  'mixed',
+  'held',
+  'limited',
+  'renamed',
+  'limited-apart',
+  'per-repository',
+  'per-branch',
+];
 
 /** The policies that these bars are for. Kept runners, sizes and limits need sight of Kubernetes: `generate` refuses them without (GR-INPUT-92). */
 export function judgedIn(kind: Kind): readonly PolicyName[] {

@@ -12,7 +12,7 @@ import type { GiteaJob } from '../../model/gitea/gitea.ts';
 import { scopeKey } from '../../model/gitea/runners.ts';
 import { type MadeFor, POOL_LIFE_MS, parseRunnerName } from '../../src/planner/names.ts';
 import type { GroupSpec, PodFate, Trouble } from './history.ts';
-import { ORDINARY_POD } from './history.ts';
+import { neverStarts, ORDINARY_POD } from './history.ts';
 import { type PrintedStay, type Stay, stayThatEnds, waits } from './keeping.ts';
 import { draw } from './random.ts';
 import type { Stage } from './stage.ts';
@@ -56,6 +56,8 @@ export interface Pod {
   stopping: boolean;
   /** Kubernetes has made it; a quota can forbid that. */
   isMade: boolean;
+  /** Somebody has suspended its Job. */
+  suspended: boolean;
   /** When it came to its node. */
   onNodeMs: number | undefined;
   /** Gitea has refused to register its runner. */
@@ -82,6 +84,7 @@ export const NOTHING_YET = {
   deletedMs: undefined,
   closeCall: false,
   stopping: false,
+  suspended: false,
   onNodeMs: undefined,
   refused: false,
   claimedMs: undefined,
@@ -253,7 +256,16 @@ export class Cluster {
     this.onGrowth(job, pod);
     const waitsMs = isWarm(pod) ? POOL_LIFE_MS : 0;
     timeline.after(group.activeDeadlineS * 1000 + waitsMs, () => this.#end(pod, 'deadline'));
-    this.#schedule(pod);
+    if (fate.suspendedS === undefined) {
+      this.#schedule(pod);
+      return;
+    }
+    pod.suspended = true;
+    timeline.after(fate.suspendedS * 1000, () => {
+      pod.suspended = false;
+      this.#stage.version += 1;
+      this.#schedule(pod);
+    });
   }
 
   /** Sets the annotations: those that keep Argo CD from pruning it, and the CI job that it is for. */
@@ -354,7 +366,7 @@ export class Cluster {
     if (evictedAfterS !== undefined) {
       this.#stage.timeline.after(evictedAfterS * 1000, () => this.#end(pod, 'lost'));
     }
-    if (start === 'image') return;
+    if (neverStarts(pod.fate)) return;
     this.#stage.timeline.after(startS * 1000, () => {
       if (start === 'crash') this.#end(pod, 'crashed');
       else if (this.#isRefused()) this.#refuse(pod);
@@ -472,8 +484,9 @@ export class Cluster {
   /** Its CI job is over. */
   #finish(pod: Pod): void {
     const { nowMs } = this.#stage;
-    this.#tellGitea(pod, pod.job && this.#ci.fails(pod.job) ? 'failure' : 'success');
-    if (pod.stopping || !waits(pod.group, pod.job?.status)) {
+    const isLeft = pod.fate.leavesJob === true && this.#leaveJob(pod);
+    if (!isLeft) this.#tellGitea(pod, pod.job && this.#ci.fails(pod.job) ? 'failure' : 'success');
+    if (pod.stopping || isLeft || !waits(pod.group, pod.job?.status)) {
       this.#end(pod, 'done');
       return;
     }
@@ -482,6 +495,18 @@ export class Cluster {
     if (pod.job?.status === 'failure') pod.failedMs = nowMs;
     this.#stage.version += 1;
     this.#stage.tell(() => `pod ${pod.nth} (${pod.name}) waits${workOf(pod)}, which is ${pod.job?.status}`);
+  }
+
+  #leaveJob({ job, rowId }: Pod): boolean {
+    const { gitea, left } = this.#stage;
+    const [row, task] = [gitea.state.runners.get(rowId), gitea.state.tasks.get(job?.taskId ?? 0)];
+    if (!job || !row || !task || job.status !== 'running' || gitea.jobOfRunner(rowId) !== job) return false;
+    task.status = 'success';
+    gitea.state.openTasks.delete(task.id);
+    row.deleted = true;
+    left.add(job.id);
+    this.#stage.settle();
+    return true;
   }
 
   /** The runner reports how its CI job ended, if it still has it. */

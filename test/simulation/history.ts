@@ -115,8 +115,12 @@ export interface StaticRunner {
 export interface PodFate {
   /** From creation until the runner registers. */
   readonly startS: number;
-  /** `crash`: fails instead of registering. `image`: its node cannot pull it, so the pod never starts and never fails. */
-  readonly start?: 'crash' | 'image';
+  /** `crash`: fails instead of registering. `image`: its node cannot pull it, so the pod never starts and never fails. `hang`: the same, without a word. */
+  readonly start?: 'crash' | 'image' | 'hang';
+  /** Somebody suspends its Job for so long. */
+  readonly suspendedS?: number;
+  /** Gitea is killed after it has ended the task of its runner, and leaves the CI job in progress for ever (docs/adr/0078). */
+  readonly leavesJob?: true;
   /** Evicted so long after creation, without grace. */
   readonly evictedAfterS?: number;
 }
@@ -165,6 +169,11 @@ export function isInTrouble({ troubles }: History, group: string, fromS: number,
 }
 
 export const ORDINARY_POD: PodFate = { startS: 8 };
+
+/** It has a node, and neither starts nor fails. */
+export function neverStarts({ start }: PodFate): boolean {
+  return start === 'image' || start === 'hang';
+}
 
 /** A wake without trouble. */
 export function ordinaryWake(atS: number): Wake {

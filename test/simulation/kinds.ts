@@ -1,7 +1,7 @@
 /** The kinds of histories that are made from seeds. Those that are the afternoon or the wide one with something more are made here. */
 import type { Limit } from '../../src/planner/evidence.ts';
 import { LIMITED_BRANCHES } from './ceilings.ts';
-import type { Act, GroupSpec, History, Push, Trouble } from './history.ts';
+import type { Act, GroupSpec, History, PodFate, Push, Trouble } from './history.ts';
 import { makeCalmHistory, makeHistory } from './make-history.ts';
 import { makeWideHistory } from './make-wide-history.ts';
 import { Random } from './random.ts';
@@ -18,6 +18,7 @@ export const KINDS = {
   'limited-apart': (seed: number) => makeLimitedHistory(seed, { isApart: true }),
   'per-repository': (seed: number) => makeLimitedHistory(seed, { isPer: true }),
   renamed: makeRenamedHistory,
+  held: makeHeldHistory,
   'per-branch': (seed: number) => withBranches(makeLimitedHistory(seed, { isPer: true }), seed),
 } as const;
 export type Kind = keyof typeof KINDS;
@@ -107,6 +108,22 @@ function makeMixedHistory(seed: number): History {
   if (random.chance(0.5)) return history;
   const outages = makeGroupOutages(history.groups, random, base.patienceS - 14_400);
   return { ...history, troubles: [...history.troubles, ...outages] };
+}
+
+/** The mixed one, in which nodes hang, somebody suspends Jobs, Gitea leaves CI jobs in progress, and some take longer than their runners may live. */
+function makeHeldHistory(seed: number): History {
+  const random = new Random(seed, 'held');
+  const base = makeMixedHistory(seed);
+  const often = random.pick([0.02, 0.1]);
+  const pods = base.pods.map((fate): PodFate => {
+    if (random.chance(often)) return { ...fate, start: 'hang' };
+    const leaves = random.chance(often / 2) && { leavesJob: true as const };
+    return { ...fate, ...leaves, ...(random.chance(often) && { suspendedS: random.whole(5, 7200) }) };
+  });
+  const lifeS = Math.min(...base.groups.map(({ activeDeadlineS }) => activeDeadlineS));
+  const ciS = (each: number): number => (random.chance(0.01) ? lifeS + 600 : each);
+  const pushes = base.pushes.map((push): Push => ({ ...push, ciS: push.ciS.map(ciS) }));
+  return { ...base, pods, pushes, patienceS: base.patienceS + 2 * lifeS };
 }
 
 interface Limited {

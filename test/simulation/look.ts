@@ -322,6 +322,7 @@ function placesOf(group: GroupSpec): Pick<LiveJob, 'size' | 'weight' | 'limits' 
 
 /** As `src/clients/kubernetes/pods.ts`. */
 function troubleOf({ pod }: KubeJob, held: 'quota' | 'full' | undefined): PodTrouble | undefined {
+  if (pod.suspended) return { reason: 'Suspended', isSuspended: true };
   if (pod.phase === 'waiting' && held) return { reason: held === 'quota' ? NO_POD : 'Unschedulable' };
   if (pod.phase === 'starting' && pod.fate.start === 'image') return { reason: 'ImagePullBackOff', ofNode: true };
   return pod.refused ? { reason: 'RegistrationFailed' } : undefined;

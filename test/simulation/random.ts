@@ -30,6 +30,7 @@ export type Stream =
   | 'list-lag'
   | 'partial'
   | 'mixed'
+  | 'held'
   | 'limited'
   | 'branches'
   | 'warm'

@@ -7,7 +7,7 @@ import { startArgoCd } from './argo.ts';
 import { type Ceiling, ceilingsOf, countsJobs, isOverBranch, partOf, weightOf } from './ceilings.ts';
 import { Cluster, isAstray, isElsewhere, isFree, isRenamed, isWarm, type KubeJob, type Pod } from './cluster.ts';
 import { gapsInPools } from './floor.ts';
-import { type GroupSpec, type History, isInTrouble } from './history.ts';
+import { type GroupSpec, type History, isInTrouble, neverStarts } from './history.ts';
 import { staying } from './keeping.ts';
 import { People } from './people.ts';
 import type { Policy } from './policies/policy.ts';
@@ -305,7 +305,7 @@ class Watcher {
     if (pod.template !== this.#stage.templateOf(pod.group) || isAstray(pod, this.#stage)) return false;
     const sinceMs = this.#stage.nowMs - (pod.registeredMs ?? pod.createdMs);
     if (pod.phase === 'idle') return sinceMs < TAKES_WITHIN_MS;
-    return sinceMs < pod.group.spawnTimeoutS * 1000 || (this.#seesPods && pod.fate.start !== 'image');
+    return sinceMs < pod.group.spawnTimeoutS * 1000 || (this.#seesPods && !neverStarts(pod.fate));
   }
 }
 

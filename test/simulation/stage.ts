@@ -52,6 +52,8 @@ export class Stage {
   readonly #undone: Commit[] = [];
   /** Called before Gitea's cron, so that live runners are not taken for silent. */
   reportAll: () => void = () => undefined;
+  /** CI jobs that Gitea leaves in progress for ever. */
+  readonly left = new Set<number>();
   #lastPlan = '';
   readonly #readySinceMs = new Map<number, number>();
   readonly #scopes = new Map<RunnerScope, RunnerScope>();
@@ -154,6 +156,7 @@ export class Stage {
   /** Gitea is another one: what was known of its CI jobs may be of others. */
   forget(): void {
     this.#readySinceMs.clear();
+    this.left.clear();
   }
 
   /** To be called after every change in Gitea: notes which jobs have become ready. */
@@ -219,7 +222,7 @@ export class Stage {
   }
 
   #isOpen(job: GiteaJob): boolean {
-    if (job.caller) return false;
+    if (job.caller || this.left.has(job.id)) return false;
     if (job.status === 'waiting') return this.history.groups.some((group) => this.isFor(group, job));
     return job.status === 'running' || job.status === 'cancelling';
   }

@@ -6,7 +6,7 @@ import type { GiteaJob } from '../../../model/gitea/gitea.ts';
 import { repoOf } from '../../../model/gitea/model.ts';
 import { type Ceiling, ceilingsOf, countsJobs, isOverBranch, partOf, weightOf } from '../ceilings.ts';
 import { type Cluster, isAstray, isFree, type KubeJob, type Pod } from '../cluster.ts';
-import type { GroupSpec } from '../history.ts';
+import { type GroupSpec, neverStarts } from '../history.ts';
 import { staying } from '../keeping.ts';
 import type { Observation } from '../look.ts';
 import type { Stage } from '../stage.ts';
@@ -138,8 +138,7 @@ function mayTakeJob({ pod, createdMs, group }: KubeJob, stage: Stage): boolean {
     case 'waiting':
       return true;
     case 'starting':
-      // Only of an image that cannot be pulled is it known that it does not come.
-      return pod.fate.start !== 'image' || nowMs - createdMs < group.pendingDeadlineS * 1000;
+      return !neverStarts(pod.fate) || nowMs - createdMs < group.pendingDeadlineS * 1000;
     case 'busy':
     case 'kept':
     case 'ended':
