@@ -42,7 +42,7 @@ describe('generate before a Gitea that answers with', () => {
       const peakFile = join(folder, 'peak');
 
       const { code, stdout, stderr } = await runCli(
-        ['generate', 'ci.yaml', '--cluster', 'off', '--timeout', lasts ? '1' : '60'],
+        ['generate', 'ci.yaml', '--cluster', 'off', '--timeout', lasts ? '1' : '600'],
         { GITEA_URL: url, GITEA_TOKEN: TOKEN, NODE_OPTIONS: `--require ${USAGE}`, USAGE_FILE: peakFile },
         folder,
       );

@@ -42,7 +42,7 @@ describe('every plan keeps the laws, every failed look gives none, and all jobs 
         { numRuns: RUNS, ...(SEED !== undefined && { seed: Number(SEED) }) },
       );
     },
-    120_000 + RUNS * 3_000,
+    600_000 + RUNS * 30_000,
   );
 });
 

@@ -12,7 +12,7 @@ import { startRig, until } from '../rig.ts';
 
 const CLIENTS = 1000;
 const TIMES = 20;
-const LIMIT_SECONDS = 1;
+const LIMIT_SECONDS = 3;
 /** Of a test: on a busy machine a thousand connections take their time. */
 const TIMEOUT_MS = 240_000;
 
