@@ -12,12 +12,14 @@ const Variable = z.looseObject({
   value: z.string().optional(),
   valueFrom: z.looseObject({ secretKeyRef: KeyRef.optional() }).optional(),
 });
+/** Kubernetes takes `cpu: 0.5`; a quantity here is a string or a whole number. */
+const Quantities = z.record(z.string(), z.coerce.string()).or(z.unknown()).optional();
 const Container = z.looseObject({
   name: z.string(),
   image: z.string().default(''),
   env: z.array(Variable).default([]),
   volumeMounts: z.array(z.looseObject({ name: z.string(), mountPath: z.string() })).default([]),
-  resources: z.looseObject({ requests: z.unknown().optional(), limits: z.unknown().optional() }).optional(),
+  resources: z.looseObject({ requests: Quantities, limits: Quantities }).optional(),
 });
 const Volume = z.looseObject({
   name: z.string(),
@@ -77,7 +79,7 @@ export function fromPod({ metadata, spec: pod }: Pod, file?: FromRunnerFile) {
       defaultLabels: labels.length > 0 ? false : undefined,
       containerMode,
       registrationToken: { secretRef: { name, key } },
-      resources: filled({ requests: asTexts(requests), limits: asTexts(limits) }),
+      resources: filled({ requests, limits }),
       podTemplate: filled({
         metadata: filled({ labels: metadata['labels'], annotations: metadata['annotations'] }),
         spec: templateOf(pod, { ...runner, resources }, containerMode, file),
@@ -105,22 +107,13 @@ function secretOfFile({ volumes }: PodSpec, { volumeMounts }: Container, file: s
   return undefined;
 }
 
-/** Of a pod: what has a note of its own, and what our pods set in any case. */
-const NOT_OF_THE_TEMPLATE = [
-  'containers',
-  'initContainers',
-  'volumes',
-  'securityContext',
-  'serviceAccountName',
-  'restartPolicy',
-];
-
 function templateOf(pod: PodSpec, runner: Container, mode: Mode, file: FromRunnerFile | undefined) {
   const docker = dockerOf(pod, runner);
   const others = pod.initContainers.filter((each) => each !== docker);
-  const parts = Object.entries(pod).filter(([field]) => !NOT_OF_THE_TEMPLATE.includes(field));
+  // The account has a note of its own, and our pods set the others.
+  const { securityContext: _security, serviceAccountName: _account, restartPolicy: _restart, ...parts } = pod;
   return filled({
-    ...Object.fromEntries(parts),
+    ...parts,
     volumes: pod.volumes.filter((volume) => !isElsewhere(volume, file)),
     containers: named([{ ...ourContainer(runner), name: 'runner' }]),
     initContainers: [
@@ -150,12 +143,6 @@ function dockerOf(pod: PodSpec, runner: Container): Container | undefined {
   return [...pod.containers, ...pod.initContainers].find((each) => each !== runner && DOCKER_IMAGE.test(each.image));
 }
 
-/** Kubernetes takes `cpu: 0.5`; a quantity here is a string or a whole number. */
-function asTexts(quantities: unknown): unknown {
-  const read = z.record(z.string(), z.coerce.string()).safeParse(quantities);
-  return read.success ? read.data : quantities;
-}
-
 /** Containers have no place in mode host. */
 function withoutContainers(spec: Readonly<Record<string, unknown>>, mode: Mode): Readonly<Record<string, unknown>> {
   const { container: _container, ...others } = Section.safeParse(spec['runnerConfig']).data ?? {};
@@ -174,7 +161,6 @@ const OF_OTHERS: readonly (readonly [RegExp, string])[] = [
 
 /** Whose runner a pod is that has none of Gitea. */
 export function otherForge({ containers }: Pick<PodSpec, 'containers'>): string | undefined {
-  if (containers.some(isRunner)) return undefined;
   return OF_OTHERS.find(([image]) => containers.some((each) => image.test(each.image)))?.[1];
 }
 
@@ -183,8 +169,7 @@ type Mode = 'dind-rootless' | 'dind' | 'host';
 function modeOf(pod: PodSpec, runner: Container, labels: readonly string[]): readonly [Mode, readonly string[]] {
   const usesSocket = pod.volumes.some((volume) => JSON.stringify(volume).includes('docker.sock'));
   if (runner.image.includes('dind-rootless')) return ['dind-rootless', []];
-  if (dockerOf(pod, runner)) return ['dind', []];
-  if (runner.image.includes('dind')) return ['dind', []];
+  if (dockerOf(pod, runner) || runner.image.includes('dind')) return ['dind', []];
   if (usesSocket)
     return ['dind-rootless', ['The docker socket of the node is not mounted: each runner has a dockerd of its own.']];
   if (labels.length > 0 && labels.every((label) => !label.includes(':docker:'))) return ['host', []];

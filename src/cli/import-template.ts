@@ -2,9 +2,10 @@
  * What of an old pod can be a podTemplate. `validate` decides: each field that it refuses is taken away, and told with its reason.
  * So no list of known fields can be out of date.
  */
-import type { FieldPath, Mapping, Value } from '../config/pods/schema.ts';
+import type { FieldPath, Mapping } from '../config/pods/schema.ts';
 import { askedWithoutPolicy } from '../config/policy/without-policy.ts';
 import { runnerGroupFromObject } from '../config/runnergroup/from-object.ts';
+import { valueAt } from '../config/runnergroup/paths.ts';
 import { placeText } from '../observe/final-pods.ts';
 import { faultsOfTemplate } from '../observe/pods.ts';
 import { cut } from '../shared/printable.ts';
@@ -63,7 +64,7 @@ function takeAway(template: Mapping, path: FieldPath): void {
   const parent = valueAt(template, above);
   const last = path.at(-1) ?? '';
   if (Array.isArray(parent)) parent.splice(Number(last), 1);
-  else delete (parent as Record<string, Value>)[last];
+  else delete (parent as Record<string, unknown>)[last];
   const left = Object.keys(parent ?? {});
   const isContainer = typeof above.at(-1) === 'number' && /^(?:containers|initContainers)$/.test(String(above.at(-2)));
   if (above.length > 0 && (left.length === 0 || (isContainer && left.join() === 'name'))) takeAway(template, above);
@@ -73,11 +74,4 @@ export function lostNote(place: string, value: unknown, why: string): string {
   const text = JSON.stringify(value);
   const shown = mayBeSecret(text) ? '' : ` ${cut(text, SHOWN)}`;
   return `Not carried over: ${place}:${shown} (${why})`;
-}
-
-function valueAt(value: Value | undefined, path: FieldPath): Value | undefined {
-  return path.reduce<Value | undefined>(
-    (found, step) => (found as Readonly<Record<string | number, Value>> | null | undefined)?.[step],
-    value,
-  );
 }

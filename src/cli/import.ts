@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import * as z from 'zod';
+import { MOST_BYTES } from '../config/runnergroup/budget.ts';
 import { runnerGroupFromObject } from '../config/runnergroup/from-object.ts';
 import { API_VERSION, KIND } from '../config/runnergroup/schema.ts';
 import { dnsLabelOf } from '../config/runnergroup/words.ts';
@@ -25,9 +26,6 @@ import {
 import { fittingTemplate } from './import-template.ts';
 import { toScope, type WhoseJobs } from './init/answers.ts';
 
-/** Of one file, as for RunnerGroups. */
-const MOST_BYTES = 4 * 1024 * 1024;
-
 /** One RunnerGroup for each object that starts Gitea runners; notes stand above it as comments. @throws Failure exit 2 */
 export async function importGroups(files: readonly string[], flags: FlagsOf<'import'>, io: Io): Promise<ExitCode> {
   const owner = flagValue('owner', flags, io);
@@ -37,8 +35,9 @@ export async function importGroups(files: readonly string[], flags: FlagsOf<'imp
   const known: Known = { scope, gitea: flagValue('gitea', flags, io) };
   const namespace = flagValue('groupNamespace', flags, io);
   const objects = files.flatMap((file) => read(file, io));
-  const found = objects.flatMap((object) => fromObject(object, known, objects) ?? []);
-  const foreign = objects.flatMap((object) => ofOtherForge(object) ?? []);
+  const results = objects.map((object) => fromObject(object, known, objects));
+  const found = results.filter((each) => typeof each === 'object');
+  const foreign = results.filter((each) => typeof each === 'string');
   if (found.length === 0) {
     if (foreign[0] !== undefined) throw new Failure('GR-IMPORT-02', 2, `import: ${foreign.join(' ')}`);
     const ofArc = z.looseObject({ githubConfigUrl: z.string() });
@@ -102,12 +101,8 @@ async function withTemplate(group: ImportedGroup): Promise<ImportedGroup> {
   if (!spec['podTemplate']) return group;
   const written = { name: dnsLabelOf(metadata.name), namespace: metadata.namespace ?? '' };
   const fitting = await fittingTemplate(written, spec);
-  const { podTemplate: _written, authToken, ...others } = spec;
-  return {
-    ...group,
-    spec: filled({ ...others, podTemplate: fitting.podTemplate, authToken }),
-    notes: [...notes, ...fitting.notes],
-  };
+  const { podTemplate } = fitting;
+  return { ...group, spec: filled({ ...spec, podTemplate }), notes: [...notes, ...fitting.notes] };
 }
 
 /** An object without a namespace goes to ours, and a Secret is read in its own namespace only: the installation's are there. */
@@ -217,8 +212,11 @@ const OperatorGroup = z.looseObject({
   spec: z.record(z.string(), z.unknown()),
 });
 
-/** Undefined: nothing in this object is about runners of Gitea. @throws Failure exit 2: it is, and a field cannot be read */
-function fromObject(object: unknown, known: Known, beside: readonly unknown[]): ImportedGroup | undefined {
+/**
+ * A sentence: it starts runners of another forge. Undefined: it starts none.
+ * @throws Failure exit 2: it starts runners of Gitea, and a field cannot be read
+ */
+function fromObject(object: unknown, known: Known, beside: readonly unknown[]): ImportedGroup | string | undefined {
   const runners = runnersOf(object, beside);
   if (runners) return fromRunners(runners, known, beside);
   const group = OperatorGroup.safeParse(object);
@@ -248,12 +246,10 @@ function refuseUnreadable(object: unknown, { issues: [issue] }: z.ZodError): und
   throw new Failure('GR-IMPORT-01', 2, `import: ${what} cannot be read: ${printable(issue.message)}.`);
 }
 
-/** A sentence about an object that starts runners of another forge. */
-function ofOtherForge(object: unknown): string | undefined {
-  const runners = runnersOf(object, []);
-  const whose = runners && otherForge(runners.template.spec);
-  if (whose === undefined) return undefined;
-  return `${runners?.kind} ${printable(runners?.metadata.name ?? '')} starts ${whose} runner, which does not register at Gitea: it is not served.`;
+function ofOtherForge({ kind, metadata, template }: Runners): string | undefined {
+  const whose = otherForge(template.spec);
+  const what = `${kind} ${printable(metadata.name)} starts ${whose} runner`;
+  return whose && `${what}, which does not register at Gitea: it is not served.`;
 }
 
 /** The object of this kind and name in the files. Namespaces are not compared: manifests often leave them out. */
@@ -278,11 +274,11 @@ function fileOf({ spec: { volumes } }: Pod, beside: readonly unknown[]): FromRun
   return undefined;
 }
 
-function fromRunners(runners: Runners, known: Known, beside: readonly unknown[]): ImportedGroup | undefined {
+function fromRunners(runners: Runners, known: Known, beside: readonly unknown[]): ImportedGroup | string | undefined {
   const { kind, metadata, template, scaler } = runners;
   const file = fileOf(template, beside);
   const pod = fromPod(template, file);
-  if (!pod) return undefined;
+  if (!pod) return ofOtherForge(runners);
   const trigger = scaler?.spec.triggers.find(({ type }) => type === 'forgejo-runner' || type === 'github-runner');
   const asked = trigger?.metadata ?? {};
   const scope = known.scope ?? scopeOf(asked);
