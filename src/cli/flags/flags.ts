@@ -40,6 +40,10 @@ const OWN = 'the service account of this pod';
 const KUBECTL = `${OWN}, else that of kubectl`;
 const NAMESPACE_READ = 'namespace of the RunnerGroups that are read from the cluster';
 
+const IMAGE = { value: 'IMAGE', read: readers.readImage } as const;
+const ADDRESS = { value: 'ADDRESS', read: readers.readAddress } as const;
+const TRUSTED_FILE = { value: 'FILE', read: readers.readTrustedPath } as const;
+
 /** What each command prints beside text for people. */
 const OUTPUTS = {
   explain: ['json', 'wide'],
@@ -112,7 +116,7 @@ export const FLAGS = {
   },
   kubeconfig: {
     of: ['generate', 'explain', 'validate', 'serve', 'sweep', 'report', 'doctor', 'extend'],
-    value: 'FILE',
+    ...TRUSTED_FILE,
     defaultNote:
       'the service account of this pod; in explain, report, doctor and extend also that of kubectl; in validate none',
     defaultIn: {
@@ -121,42 +125,36 @@ export const FLAGS = {
     },
     help: 'the cluster in which the runners run',
     more: 'The variable must hold an absolute path. In generate and serve it needs a token or a client certificate; the other commands also log in with the program that it names (`exec`).',
-    read: readers.readTrustedPath,
   },
   policy: {
     of: ['generate', 'explain', 'validate', 'serve', 'sweep', 'report', 'doctor'],
-    value: 'FILE',
+    ...TRUSTED_FILE,
     defaultNote: 'none',
     help: 'what RunnerGroups may do: a RunnerPolicy',
     more: 'The variable must hold an absolute path. All fields: [policy.md](policy.md).',
-    read: readers.readTrustedPath,
   },
   ...of(PLANNING, {
     runnerImage: {
-      value: 'IMAGE',
+      ...IMAGE,
       defaultNote: DEFAULT_IMAGES.dind,
       help: 'image of runners in dind and host mode, for groups that name none',
       more: 'Best with its digest. Set it for the sidecar and for `serve` alike: the image is part of what names a runner.',
-      read: readers.readImage,
     },
     runnerImageRootless: {
-      value: 'IMAGE',
+      ...IMAGE,
       defaultNote: DEFAULT_IMAGES['dind-rootless'],
       help: 'the same for dind-rootless and buildkit mode',
-      read: readers.readImage,
     },
     dockerImage: {
-      value: 'IMAGE',
+      ...IMAGE,
       defaultNote: 'docker 29.5.2 by digest',
       help: 'image of dockerd in dind mode',
-      read: readers.readImage,
     },
     buildkitImage: {
-      value: 'IMAGE',
+      ...IMAGE,
       defaultNote: 'BuildKit 0.34.2, rootless',
       help: 'image of BuildKit in buildkit mode',
       more: 'It must be a rootless one.',
-      read: readers.readImage,
     },
   }),
   ...of(['serve'], {
@@ -177,10 +175,9 @@ export const FLAGS = {
   },
   ...of(['serve'], {
     listen: {
-      value: 'ADDRESS',
+      ...ADDRESS,
       default: ':8080',
       help: 'for Gitea webhooks, path /webhook',
-      read: readers.readAddress,
     },
     webhookSecretFile: {
       value: 'FILE',
@@ -188,11 +185,10 @@ export const FLAGS = {
       help: 'valid webhook secrets, one per line',
     },
     notifyFile: {
-      value: 'FILE',
+      ...TRUSTED_FILE,
       defaultNote: 'none',
       help: 'YAML: what `spec.notify` is for RunnerGroups that have none',
       more: '[Notifications](notifications.md).',
-      read: readers.readTrustedPath,
     },
     notifyUrls: {
       value: 'LIST',
@@ -213,11 +209,10 @@ export const FLAGS = {
       help: 'app-level token of the Slack app: the button works without a way into the cluster',
     },
     pageListen: {
-      value: 'ADDRESS',
+      ...ADDRESS,
       defaultNote: 'no page',
       help: 'for the page for developers',
       more: '[The page](page.md). It needs `--page-url`, `--page-gitea` and `--page-client-id`.',
-      read: readers.readAddress,
     },
     pageUrl: {
       value: 'URL',
@@ -256,16 +251,14 @@ export const FLAGS = {
       help: 'where the log of a pod is, with {namespace}, {pod}, {node} and {runner}',
     },
     metricsListen: {
-      value: 'ADDRESS',
+      ...ADDRESS,
       default: ':9090',
       help: 'for /metrics, /healthz and /readyz',
-      read: readers.readAddress,
     },
     probeListen: {
-      value: 'ADDRESS',
+      ...ADDRESS,
       default: ':8081',
       help: 'for /healthz and /readyz, nothing else',
-      read: readers.readAddress,
     },
     namespaces: {
       value: 'LIST',
@@ -374,11 +367,10 @@ export const FLAGS = {
       read: readers.readDimension,
     },
     prices: {
-      value: 'FILE',
+      ...TRUSTED_FILE,
       defaultNote: 'no costs',
       help: 'YAML with prices per hour',
       more: '[Prices](report.md#prices).',
-      read: readers.readTrustedPath,
     },
   }),
   dryRun: { of: ['sweep'], help: 'only say what would be deleted, and why' },
