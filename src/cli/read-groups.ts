@@ -5,7 +5,7 @@ import { readFiles, STANDARD_INPUT } from '../config/runnergroup/files.ts';
 import { type ReadResult, readRunnerGroups } from '../config/runnergroup/read.ts';
 import { Failure } from '../shared/failure.ts';
 import type { Io } from '../shared/io.ts';
-import { count, printable } from '../shared/printable.ts';
+import { firstNames, printable } from '../shared/printable.ts';
 
 /** Files that a message names; the others are counted. */
 const SHOWN = 5;
@@ -20,7 +20,7 @@ export async function readGroups(
   const read = await readRunnerGroups({ ...where, cwd: io.cwd, defaultNamespace });
   const { skipped } = read;
   if (skipped.length > 0)
-    io.err(`${printable(`skipped, because not a Kubernetes manifest: ${listed(skipped, 'other')}`)}\n`);
+    io.err(`${printable(`skipped, because not a Kubernetes manifest: ${firstNames(skipped, SHOWN)}`)}\n`);
   return read;
 }
 
@@ -59,7 +59,7 @@ export function noGroups(options: {
   const remedy =
     below.length === 0
       ? (ofOthers() ?? 'Name the files or folders that hold RunnerGroups, as PATH or GITEA_RUNNERS_PATH')
-      : `Below it ${below.length === 1 ? 'is' : 'are'} ${listed(below, 'other file')}: add --recursive (-R), or name them`;
+      : `Below it ${below.length === 1 ? 'is' : 'are'} ${firstNames(below, SHOWN)}: add --recursive (-R), or name them`;
   const message = `find RunnerGroups: no RunnerGroup in ${where}${asksGitea ? ', Gitea was not asked' : ''}. ${remedy}.`;
   return new Failure('GR-INPUT-09', 2, message);
 }
@@ -72,9 +72,4 @@ function filesBelow(paths: readonly string[], cwd: string): readonly string[] {
   return readFiles({ paths: folders, recursive: true, cwd })
     .files.filter(({ name, text }) => !read.has(name) && /\bRunnerGroup\b/.test(text))
     .map(({ name }) => name);
-}
-
-function listed(names: readonly string[], noun: string): string {
-  const rest = names.length - SHOWN;
-  return `${names.slice(0, SHOWN).join(', ')}${rest > 0 ? ` and ${count(rest, noun)}` : ''}`;
 }

@@ -156,7 +156,7 @@ describe('the world', () => {
       expect(outcome).toEqual({
         code: 2,
         stdout: '',
-        stderr: `error: GR-INPUT-09 find RunnerGroups: no RunnerGroup in the current folder (${folder})${notAsked(command)}. Below it are 1/ci.yaml, 2/ci.yaml, 3/ci.yaml, 4/ci.yaml, 5/ci.yaml and 2 other files: add --recursive (-R), or name them.\n`,
+        stderr: `error: GR-INPUT-09 find RunnerGroups: no RunnerGroup in the current folder (${folder})${notAsked(command)}. Below it are 1/ci.yaml, 2/ci.yaml, 3/ci.yaml, 4/ci.yaml, 5/ci.yaml and 2 more: add --recursive (-R), or name them.\n`,
       });
       expect((await runCli(['validate', '-R'], {}, folder)).stdout).toBe(
         '7 RunnerGroups in 8 files are valid; 6 warnings\n',

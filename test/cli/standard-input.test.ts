@@ -75,7 +75,7 @@ describe('validate reads', () => {
     await inFolder({ ...FILES, ...Object.fromEntries(names), 'kustomization.yaml': 'resources: []\n' }, async (cwd) => {
       expect(await bash('gitea-runners validate', cwd)).toEqual({
         out: '1 RunnerGroup in 8 files is valid\n',
-        err: 'skipped, because not a Kubernetes manifest: kustomization.yaml, a.yaml:1, b.yaml:1, c.yaml:1, d.yaml:1 and 3 others\n',
+        err: 'skipped, because not a Kubernetes manifest: kustomization.yaml, a.yaml:1, b.yaml:1, c.yaml:1, d.yaml:1 and 3 more\n',
       });
     });
   });
