@@ -114,18 +114,16 @@ function templateOf(pod: PodSpec, runner: Container, mode: Mode, file: FromRunne
   const { securityContext: _security, serviceAccountName: _account, restartPolicy: _restart, ...parts } = pod;
   return filled({
     ...parts,
-    volumes: pod.volumes.filter((volume) => !isElsewhere(volume, file)),
+    // Persistent ones have a note, and the keys of a config.yaml that was read are fields.
+    volumes: pod.volumes.filter(
+      (volume) => !('persistentVolumeClaim' in volume) && (!file || volume.configMap?.name !== file.configMap),
+    ),
     containers: named([{ ...ourContainer(runner), name: 'runner' }]),
     initContainers: [
       ...(docker && mode === 'dind' ? named([{ ...ourContainer(docker), name: 'docker' }]) : []),
       ...others.map((container) => filled({ ...container, env: container.env.filter((each) => !isPlainSecret(each)) })),
     ],
   });
-}
-
-/** Persistent volumes have a note, and the keys of a config.yaml that was read are fields. */
-function isElsewhere(volume: PodSpec['volumes'][number], file: FromRunnerFile | undefined): boolean {
-  return 'persistentVolumeClaim' in volume || (file !== undefined && volume.configMap?.name === file.configMap);
 }
 
 /** Our image and security stay. A variable without a value is none. */

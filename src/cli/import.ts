@@ -309,7 +309,7 @@ function fromRunners(runners: Runners, known: Known, beside: readonly unknown[])
       auth ? `authToken names KEDA's Secret ${auth.name}. ${URL_NOTE}` : AUTH_TOKEN_NOTE,
       `The ${kind} goes on: delete it when the new runners work.`,
     ],
-    missing: missingOf(scope, gitea),
+    missing: [...(scope ? [] : ['--scope', '--owner']), ...(gitea === undefined ? ['--gitea'] : [])],
   };
 }
 
@@ -327,10 +327,6 @@ function capOf({ kind, replicas, scaler }: Runners, ofFile: number | undefined):
       ? `. If the runner's capacity was more than 1, multiply it.`
       : `, times the capacity of a runner, ${ofFile}.`;
   return [pods * (ofFile ?? 1), `maxActiveRunners is ${where}${times}`];
-}
-
-function missingOf(scope: Known['scope'], gitea: string | undefined): readonly string[] {
-  return [...(scope ? [] : ['--scope', '--owner']), ...(gitea === undefined ? ['--gitea'] : [])];
 }
 
 /** Of KEDA's triggers `forgejo-runner` (`global`, `org`, `owner` with `repo`) and `github-runner` (`runnerScope`, `owner`, `repos`). */

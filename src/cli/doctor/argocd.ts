@@ -118,13 +118,10 @@ export function projects({ projects: read, applications: apps, groups }: Install
   const namespaces = [...new Set(groups.map(({ namespace }) => namespace))];
   return judged(read, fixes.NO_ARGOCD, (all) => {
     const wide = all.flatMap(({ metadata: { name }, spec }) => {
-      const anyRepository = spec.sourceRepos.filter((each) => each === '*');
-      const why = ours.has(name)
-        ? [...anyRepository, ...spec.sourceNamespaces.map((each) => `namespace ${each}`)].map(
-            (each) => `source ${each}`,
-          )
-        : namespaces.filter((each) => mayDeployTo(each, spec)).map((each) => `destination ${each}`);
-      return why.map((each) => unknown(`project ${name} has the ${each}`, NARROW));
+      const anyRepository = spec.sourceRepos.flatMap((each) => (each === '*' ? `source ${each}` : []));
+      const sources = [...anyRepository, ...spec.sourceNamespaces.map((each) => `source namespace ${each}`)];
+      const reached = namespaces.filter((each) => mayDeployTo(each, spec)).map((each) => `destination ${each}`);
+      return (ours.has(name) ? sources : reached).map((each) => unknown(`project ${name} has the ${each}`, NARROW));
     });
     return wide.length > 0 ? wide : good('no other has a namespace of runners as destination');
   });

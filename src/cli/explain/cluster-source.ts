@@ -8,7 +8,7 @@ import { RUNNER_GROUPS, type RunnerGroupObject } from '../../clients/kubernetes/
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { DENIED } from '../../config/runnergroup/status.ts';
 import type { InstallationImages } from '../../config/runnergroup/to-runner-group.ts';
-import { readyOf, type UnservedGroup, type WhereIAm } from '../../observe/explain/where.ts';
+import { statusSeen, type UnservedGroup, type WhereIAm } from '../../observe/explain/where.ts';
 import { lookAndPlan, type PlanOfNow } from '../../observe/look-and-plan.ts';
 import { finishOwn, groupOfObject } from '../../observe/own-pod.ts';
 import type { Settings } from '../../observe/settings.ts';
@@ -159,13 +159,12 @@ export async function groupsOfCluster(
   };
   const { groups, broken } = sortedOut(objects, imagesFrom(flags, { env }));
   // The policy is a file that only `serve` sees.
-  const statuses = new Map(objects.map((object) => [keyText(object.metadata), readyOf(object)]));
-  const denied = groups.flatMap((group): readonly UnservedGroup[] => {
-    const { reason, message = '' } = statuses.get(keyText(group)) ?? {};
-    return reason === DENIED ? [{ group: keyText(group), problem: `${reason}: ${message}` }] : [];
+  const statuses = new Map(objects.map((object) => [keyText(object.metadata), statusSeen(object).notReady]));
+  const isDenied = (group: RunnerGroup) => statuses.get(keyText(group))?.startsWith(`${DENIED}: `) ?? false;
+  const denied = groups.filter(isDenied).map((group): UnservedGroup => {
+    return { group: keyText(group), problem: statuses.get(keyText(group)) ?? '' };
   });
-  const names = new Set(denied.map(({ group }) => group));
-  const allowed = groups.filter((group) => !names.has(keyText(group)));
+  const allowed = groups.filter((group) => !isDenied(group));
   return { objects, groups: allowed, broken: [...broken, ...denied], settings: seen };
 }
 

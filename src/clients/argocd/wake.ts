@@ -27,7 +27,7 @@
  * wants. `in-sync` is what Argo CD says; it does not prove that the cluster shows the plan.
  */
 import { pause } from '../../shared/clock.ts';
-import { Failure, isOfConnection, isRateLimit } from '../../shared/failure.ts';
+import { Failure, isOfConnection, isRateLimit, orFailure } from '../../shared/failure.ts';
 import { Deadline } from '../http/request.ts';
 import type { AppError, AppState } from './app-state.ts';
 import type { ApplicationRef, ObjectRef } from './application.ts';
@@ -237,12 +237,10 @@ function isDone({ errors, reconciledAtMs, refreshPending }: AppState, before: Ap
 
 /** Undefined when it failed in this way. */
 async function unless(isSuch: (failure: Failure) => boolean, answer: Promise<AppState>): Promise<AppState | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof Failure && isSuch(error)) return undefined;
-    throw error;
-  }
+  const state = await orFailure(answer);
+  if (!(state instanceof Failure)) return state;
+  if (!isSuch(state)) throw state;
+  return undefined;
 }
 
 /** How long Argo CD may take to answer a read or a sync, ms. It does both at once: a request that takes longer is lost. */

@@ -6,7 +6,7 @@
  */
 import * as z from 'zod';
 import type { Look } from '../../planner/evidence.ts';
-import { Failure } from '../../shared/failure.ts';
+import { Failure, orFailure } from '../../shared/failure.ts';
 import type { Scope } from '../../shared/scope.ts';
 import { change, type GiteaAccess, GiteaApi } from './api.ts';
 import type { Level } from './endpoints.ts';
@@ -29,13 +29,11 @@ export async function readRegistration(access: GiteaAccess, level: Level, id: nu
   const jobs = await readRunning(api, level);
   const { runners } = level;
   const question = { ...runners, what: `read runner ${id} of ${level.name}`, path: `${runners.path}/${id}` };
-  try {
-    const [row] = await api.get(question, (json) => readRunnerPage({ runners: [json], total_count: 1 }).rows);
-    return { row, jobs };
-  } catch (error) {
-    if (error instanceof Failure && error.kind === 'not-found') return { row: undefined, jobs };
-    throw error;
-  }
+  const read = (json: unknown) => readRunnerPage({ runners: [json], total_count: 1 }).rows;
+  const rows = await orFailure(api.get(question, read));
+  if (!(rows instanceof Failure)) return { row: rows[0], jobs };
+  if (rows.kind !== 'not-found') throw rows;
+  return { row: undefined, jobs };
 }
 
 /** The token with which runners of a scope register now; undefined: of another user. Gitea has POST for it from 1.24 on: it makes one where there is none. @throws Failure */

@@ -45,18 +45,11 @@ export type UnservedGroup = Readonly<Record<'group' | 'problem', string>>;
 
 export type StatusSeen = Readonly<ReturnType<typeof statusSeen>>;
 
-/** What `serve` says of the group as a whole. */
-export function readyOf({ status }: RunnerGroupObject) {
-  const { data } = RunnerGroupStatus.safeParse(status ?? {});
-  return data?.conditions?.find(({ type }) => type === 'Ready');
-}
-
 /** @param made the Application that made it: `argocd/runners` */
-export function statusSeen(object: RunnerGroupObject, made?: string) {
-  const { metadata, status } = object;
+export function statusSeen({ metadata, status }: RunnerGroupObject, made?: string) {
   const { data } = RunnerGroupStatus.safeParse(status ?? {});
-  const ready = readyOf(object);
-  const waits = data?.conditions?.find(({ type }) => type === 'ArgoCDSynced');
+  const conditionOf = (wanted: string) => data?.conditions?.find(({ type }) => type === wanted);
+  const [ready, waits] = [conditionOf('Ready'), conditionOf('ArgoCDSynced')];
   return {
     group: keyText(metadata),
     ...(made !== undefined && { application: made }),

@@ -138,7 +138,6 @@ export function snapshot(around: LiveObjects, before?: ClusterSnapshot): Cluster
   };
 }
 
-/** Groups by the key of their Application; those of no Application are under ''. */
 export function byApplication(groups: readonly LiveGroup[], controlPlaneNamespace: string) {
   return groupBy(groups, (group) => {
     const app = applicationOfGroup(group);

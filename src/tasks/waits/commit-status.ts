@@ -141,10 +141,7 @@ function asks({ live: { group } }: GroupVerdict): boolean {
   return group !== undefined && group.commitStatusAfterSeconds > 0;
 }
 
-/**
- * Of the groups that want commit statuses: jobs that wait, and those that did and of which something was said. By key. Words are made for those
- * that are followed.
- */
+/** Jobs that wait, and those that did and of which something was said, by key. Words are made for those that are followed. */
 function waitsIn({ groups, planning }: AppVerdict, known: ReadonlyMap<string, Wait>, targetOf: TargetOf) {
   const wanting = new Map(groups.filter(asks).flatMap(({ live: { group, key } }) => (group ? [[key, group]] : [])));
   if (wanting.size === 0 || planning.is !== 'planned') return [];
