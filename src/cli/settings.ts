@@ -109,7 +109,7 @@ export async function refusalsOf(
   if (!policy) return await refusalsByDefault(groups, asker.destination);
   const { denials, note } = await judgeByPolicy(policy, groups, asker);
   if (note !== undefined) io.err(`${note}\n`);
-  return refusalsBy(policy.file, denials);
+  return refusalsBy(policy.file, groups, denials);
 }
 
 /** For a command that does nothing by halves. @throws Failure exit 3 with all denials of the policy, if there is one */

@@ -1,5 +1,5 @@
 import packageJson from '../../package.json' with { type: 'json' };
-import { allDenials, type Denial, denialLine } from '../config/policy/denial.ts';
+import { type Denial, denialLine } from '../config/policy/denial.ts';
 import { PASS_WORKLOADS } from '../config/policy/without-policy.ts';
 import type { Path } from '../config/runnergroup/documents.ts';
 import { valueAt } from '../config/runnergroup/paths.ts';
@@ -14,7 +14,6 @@ import {
 import type { Comparison } from '../observe/against.ts';
 import { problemsOfPods } from '../observe/pods.ts';
 import { type ExitCode, type Io, paperOf } from '../shared/io.ts';
-import { keyText } from '../shared/keys.ts';
 import { count, jsonText, printable } from '../shared/printable.ts';
 import { table } from '../shared/table.ts';
 import { isOn } from './flags/flag.ts';
@@ -71,7 +70,7 @@ async function check(io: Io, options: ValidateOptions): Promise<Checked> {
   if (problems.length > 0 || !options.policy) return { ...read, problems, denials: [], warnings };
   const { denials, note } = await judgeByPolicy(options.policy, read.groups, askerFrom(io.env, true));
   if (note !== undefined) io.err(`${note}\n`);
-  return { ...read, problems, denials: allDenials(denials), warnings };
+  return { ...read, problems, denials, warnings };
 }
 
 /** What can be read, and what is wrong with the rest. @throws Failure exit 2 when there is no RunnerGroup */
@@ -120,7 +119,7 @@ async function reportOf(checked: Checked, isStrict: boolean) {
     (level: 'error' | 'warning') =>
     ({ place, path, message, code }: Problem) => ({ level, ...place, path, message, code });
   const findings = [
-    ...[...problems, ...(await problemsOfDenials(denials, checked))].map(lineOf('error')),
+    ...[...problems, ...(await problemsOfDenials(denials, checked.sources))].map(lineOf('error')),
     ...warnings.map(lineOf(isStrict ? 'error' : 'warning')),
   ];
   const errors = findings.filter(({ level }) => level === 'error').length;
@@ -222,16 +221,14 @@ function sarif({ findings }: Report): string {
 /** A denial of a field has the place of the field. Those of the whole Application come first. */
 async function problemsOfDenials(
   denials: readonly Denial[],
-  { groups, sources }: Pick<ReadInSpite, 'groups' | 'sources'>,
+  sources: ReadInSpite['sources'],
 ): Promise<readonly Problem[]> {
-  const byName = new Map(groups.map((group) => [keyText(group), group]));
   const ofFields: LateProblem[] = [];
   const others: Problem[] = [];
-  for (const { group: denied, path, message: said, rule } of denials) {
+  for (const { group, path, message: said, rule } of denials) {
     const what = { message: `${said} [${rule}]`, code: 'GR-POLICY-04' } as const;
-    const group = denied && byName.get(denied.name);
     if (group) ofFields.push({ group, path: stepsOf(path), ...what });
-    else others.push({ place: denied?.place ?? { file: '.', line: 1, column: 1 }, path, ...what });
+    else others.push({ place: { file: '.', line: 1, column: 1 }, path, ...what });
   }
   return [...others, ...(await placed(ofFields, sources))];
 }

@@ -12,7 +12,6 @@ import {
   type Asker,
   allowedBy,
   type Denial,
-  type Denials,
   type Finding,
   finding,
   NONE,
@@ -78,15 +77,13 @@ function checkApplication(policy: Policy, groups: readonly RunnerGroup[], asker:
 }
 
 function checkGroup(policy: Policy, group: RunnerGroup, asker: Asker): readonly Denial[] {
-  const { namespace, name, place } = group;
-  const who = { name: `${namespace}/${name}`, place };
   return GROUP_RULES.flatMap(([rule, judge]) => {
     const [own = NONE, ...ofSizes] = withSizes(group).map((each) =>
       judge(policy, each, asker).map((one) => ofSize(each, one)),
     );
     const told = new Set(own.map(({ path, message }) => path + message));
     const more = ofSizes.flat().filter(({ path, message }) => !told.has(path + message));
-    return [...own, ...more].map((one) => ({ rule, group: who, ...one }));
+    return [...own, ...more].map((one) => ({ rule, group, ...one }));
   });
 }
 
@@ -98,11 +95,15 @@ function ofSize({ size }: RunnerGroup, { path, message }: Finding): Finding {
   return { path: isOwn ? path.replace('spec.', `spec.sizes[${size?.index}].`) : path, message };
 }
 
-/** A group that is denied does not count for the others: what it asks for must not deny them. */
-export function check(policy: Policy, groups: readonly RunnerGroup[], asker: Asker): Denials {
-  const own = new Map(groups.map((group) => [group, checkGroup(policy, group, asker)]));
-  const sound = groups.filter((group) => own.get(group)?.length === 0);
-  return { common: checkApplication(policy, sound, asker), own };
+/**
+ * Those of the whole Application first, then by group in their order. None: everything is allowed.
+ * A group that is denied does not count for the others: what it asks for must not deny them.
+ */
+export function check(policy: Policy, groups: readonly RunnerGroup[], asker: Asker): readonly Denial[] {
+  const own = groups.flatMap((group) => checkGroup(policy, group, asker));
+  const denied = new Set(own.map(({ group }) => group));
+  const sound = groups.filter((group) => !denied.has(group));
+  return [...checkApplication(policy, sound, asker), ...own];
 }
 
 /** The base URL as it is written; undefined: no entry fits. The first entry that fits counts. */

@@ -1,8 +1,9 @@
 /** What a policy is asked about, what it answers, and the failures that it leads to. */
 
-import { Failure, joinFailures } from '../../shared/failure.ts';
+import { Failure } from '../../shared/failure.ts';
+import { keyText } from '../../shared/keys.ts';
 import { count, firstLines, firstNames, printable, shortLine } from '../../shared/printable.ts';
-import type { FilePlace, RunnerGroup } from '../runnergroup/runner-group.ts';
+import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { Policy } from './schema.ts';
 
 export interface Asker {
@@ -30,14 +31,8 @@ export function finding(path: string, message: string): readonly Finding[] {
 
 export interface Denial extends Finding {
   readonly rule: RuleName;
-  /** `namespace/name` and the place of the RunnerGroup; absent when the whole Application is meant. */
-  readonly group?: { readonly name: string; readonly place: FilePlace };
-}
-
-/** What a policy says of the groups of a run. `common`: of all of them together. Empty lists: everything is allowed. */
-export interface Denials {
-  readonly common: readonly Denial[];
-  readonly own: ReadonlyMap<RunnerGroup, readonly Denial[]>;
+  /** Absent when the whole Application is meant. */
+  readonly group?: RunnerGroup;
 }
 
 export type GroupRule = (policy: Policy, group: RunnerGroup, asker: Asker) => readonly Finding[];
@@ -57,13 +52,8 @@ const SHOWN = 15;
 
 /** `file:line: namespace/name: field: message [rule]`, one line, safe on a terminal. */
 export function denialLine({ group, path, message, rule }: Denial): string {
-  const where = group === undefined ? [] : [`${group.place.file}:${group.place.line}`, group.name];
+  const where = group === undefined ? [] : [`${group.place.file}:${group.place.line}`, keyText(group)];
   return `${shortLine([...where, path, message].filter((part) => part !== '').join(': '))} [${rule}]`;
-}
-
-/** In the order of their groups, those of all of them first. */
-export function allDenials({ common, own }: Denials): readonly Denial[] {
-  return [...common, ...[...own.values()].flat()];
 }
 
 /** Groups that are refused (exit 3), each with why. `all`: the failure of a run that can do nothing with that; undefined: none is refused. */
@@ -72,18 +62,12 @@ export interface Refusals {
   readonly all: Failure | undefined;
 }
 
-export function refusalsBy(file: string, denials: Denials): Refusals {
-  const of = [...denials.own].flatMap(([group, own]) => {
-    const all = [...denials.common, ...own];
-    return all.length > 0 ? [[group, denied(file, all)] as const] : [];
+export function refusalsBy(file: string, groups: readonly RunnerGroup[], denials: readonly Denial[]): Refusals {
+  const of = groups.flatMap((each) => {
+    const concerning = denials.filter(({ group }) => group === undefined || group === each);
+    return concerning.length > 0 ? [[each, denied(file, concerning)] as const] : [];
   });
-  const all = allDenials(denials);
-  return { of: new Map(of), all: all.length > 0 ? denied(file, all) : undefined };
-}
-
-export function refusals(of: ReadonlyMap<RunnerGroup, Failure>): Refusals {
-  const [first, ...others] = of.values();
-  return { of, all: first && joinFailures([first, ...others]) };
+  return { of: new Map(of), all: denials.length > 0 ? denied(file, denials) : undefined };
 }
 
 function denied(file: string, denials: readonly Denial[]): Failure {

@@ -5,7 +5,7 @@
  * - a pod with a service account (an identity in the cluster), a priority class (it pushes others off their node) or privileges (it owns
  *   its node): the owner of the cluster decides, not who commits here.
  */
-import { Failure } from '../../shared/failure.ts';
+import { Failure, joinFailures } from '../../shared/failure.ts';
 import { groupBy } from '../../shared/keys.ts';
 import { HOOK, SKIP } from '../../shared/marks.ts';
 import { firstNames, jsonText } from '../../shared/printable.ts';
@@ -14,7 +14,7 @@ import type { FieldPath, Mapping } from '../pods/schema.ts';
 import type { PassThrough } from '../runnergroup/read.ts';
 import type { FilePlace, RunnerGroup } from '../runnergroup/runner-group.ts';
 import { baseOf, withSizes, writtenPath } from '../runnergroup/sizes.ts';
-import { type Refusals, refusals } from './denial.ts';
+import type { Refusals } from './denial.ts';
 
 function refusal(code: string, message: string): Failure {
   return new Failure(code, 3, message, 'policy');
@@ -117,7 +117,8 @@ export async function refusalsByDefault(groups: readonly RunnerGroup[], destinat
     const found = asked.get(group)?.map(({ path }) => path);
     return found ? [[group, onlyByPolicy(group, found)]] : [];
   });
-  return refusals(new Map(of));
+  const [first, ...others] = of.map(([, failure]) => failure);
+  return { of: new Map(of), all: first && joinFailures([first, ...others]) };
 }
 
 function onlyByPolicy({ namespace, name, place }: RunnerGroup, paths: readonly FieldPath[]): Failure {

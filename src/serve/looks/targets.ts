@@ -136,8 +136,8 @@ export function refusalsOf(file: string, read: ReadPolicy, byApp: ReadonlyMap<st
     }
     // Groups of no Application have nothing in common.
     for (const some of application === '' ? groups.map((group) => [group]) : [groups]) {
-      const denials = check(read.policy, some, UNKNOWN_ASKER);
-      for (const [group, failure] of refusalsBy(file, denials).of) found.set(group, failure);
+      const { of } = refusalsBy(file, some, check(read.policy, some, UNKNOWN_ASKER));
+      for (const [group, failure] of of) found.set(group, failure);
     }
   }
   return found;

@@ -1,11 +1,11 @@
 /** What each field of a policy allows and denies. */
 import { describe, expect, it } from 'vitest';
-import { boundTo, skippedRules } from '../../../src/config/policy/check.ts';
+import { boundTo, check, skippedRules } from '../../../src/config/policy/check.ts';
 import { type Asker, denialLine } from '../../../src/config/policy/denial.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { FULL_TEMPLATE } from '../pods/full-template.ts';
-import { type AnyGroup, BY_HAND, check, denialsOf, policyOf } from './support.ts';
+import { type AnyGroup, BY_HAND, denialsOf, policyOf } from './support.ts';
 
 const ARGOCD: Asker = {
   isArgoCd: true,

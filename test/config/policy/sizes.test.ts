@@ -1,5 +1,6 @@
 /** Law V92 (docs/spec.md): a size is no way around a policy, nor around what holds without one. */
 import { describe, expect, it, test } from 'vitest';
+import { check } from '../../../src/config/policy/check.ts';
 import type { RuleName } from '../../../src/config/policy/denial.ts';
 import { GROUP_RULES } from '../../../src/config/policy/rules.ts';
 import { refusalsByDefault } from '../../../src/config/policy/without-policy.ts';
@@ -9,7 +10,7 @@ import { imageInTemplate } from '../../../src/config/runnergroup/sizes.ts';
 import { ownTemplate } from '../../../src/observe/own-pod.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { pick, randomFrom, randomTemplate } from '../pods/random-template.ts';
-import { BY_HAND, check, denialsOf, policyOf } from './support.ts';
+import { BY_HAND, denialsOf, policyOf } from './support.ts';
 
 /** Two sizes. The second one has this podTemplate. */
 const sizesWith = (podTemplate: unknown) =>

@@ -1,6 +1,6 @@
 /** A policy as its file would give it, and what it says. */
-import { check as checkAll } from '../../../src/config/policy/check.ts';
-import { type Asker, allDenials, type Denial } from '../../../src/config/policy/denial.ts';
+import { check } from '../../../src/config/policy/check.ts';
+import type { Asker } from '../../../src/config/policy/denial.ts';
 import { type Policy, readPolicy } from '../../../src/config/policy/schema.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
@@ -22,10 +22,6 @@ export type AnyGroup = Partial<Omit<RunnerGroup, 'podTemplate' | 'priorityTiers'
   readonly podTemplate?: unknown;
   readonly priorityTiers?: unknown;
 };
-
-export function check(policy: Policy, groups: readonly RunnerGroup[], asker: Asker): readonly Denial[] {
-  return allDenials(checkAll(policy, groups, asker));
-}
 
 /** Rule and field of each denial of one group: `images spec.image`. */
 export function denialsOf(spec: unknown, group: AnyGroup = {}, asker: Asker = BY_HAND): readonly string[] {
