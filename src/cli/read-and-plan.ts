@@ -50,7 +50,7 @@ export async function readAndPlan(
   // What a file hides may live in any namespace that is open to the Application.
   const isOpen =
     !io.env['ARGOCD_APP_NAMESPACE'] || settings.policy?.policy.namespaces?.some((each) => each.destinations);
-  if (read.hidden.length > 0 && isOpen) refuseAll(broken, new Map(), read.hidden);
+  if (read.hidden.length > 0 && isOpen) refuseAll([{ problems: read.hidden }, ...broken]);
   const passes = read.others.length === 0 || isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS);
   const others = passes ? { printed: read.others } : withoutWorkloads(read.others);
   if (isolate && 'warning' in others) settings.onWarning?.(others.warning);

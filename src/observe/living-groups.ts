@@ -3,7 +3,7 @@ import type { ClusterConfig } from '../clients/kubernetes/config.ts';
 import type { BrokenGroup } from '../config/runnergroup/broken.ts';
 import type { Problem } from '../config/runnergroup/problems.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import { Failure, orFailure } from '../shared/failure.ts';
+import { Failure } from '../shared/failure.ts';
 import { keyText } from '../shared/keys.ts';
 import { TRACKING_ID } from '../shared/marks.ts';
 import { requestOptions, type Settings } from './settings.ts';
@@ -26,15 +26,14 @@ export async function livingGroups(
   const namespaces = new Set([...elsewhere.map(({ namespace }) => namespace), ...(hidden.length > 0 ? judged : [])]);
   if (namespaces.size === 0) return isolated;
   const application = settings.env['ARGOCD_APP_NAME'];
-  if (!application) refuseAll(elsewhere, new Map(), hidden);
+  if (!application) refuseAll([{ problems: hidden }, ...elsewhere]);
   const { runnerGroupsIn } = await import('../clients/kubernetes/observe.ts');
-  const list = async (namespace: string) => {
-    const found = await orFailure(runnerGroupsIn([namespace], config, requestOptions(settings)));
-    if (!(found instanceof Failure)) return found;
-    // Where we may not look, we have never made a runner.
-    if (found.kind !== 'cluster-forbidden' || judged.has(namespace)) throw found;
-    return [];
-  };
+  const list = (namespace: string) =>
+    runnerGroupsIn([namespace], config, requestOptions(settings)).catch((error: unknown) => {
+      // Where we may not look, we have never made a runner.
+      if (error instanceof Failure && error.kind === 'cluster-forbidden' && !judged.has(namespace)) return [];
+      throw error;
+    });
   const listed = (await Promise.all([...namespaces].map(list))).flat();
   const [first] = hidden;
   const living = listed.flatMap(({ metadata: { namespace, name, annotations } }) => {

@@ -81,15 +81,15 @@ export async function lookAndPlan(
   const deadline = new Deadline(timeoutMs);
   const isolated = isolate ?? [];
   if (groups.length === 0) {
-    refuseAll(isolated, new Map(), hidden);
+    refuseAll([{ problems: hidden }, ...isolated]);
     return await planNothing(settings);
   }
   const [config, tokens] = await Promise.all([findCluster(settings), findTargetsOf(groups, settings, deadline)]);
   const { targets, failed, lookOf } = tokens;
   const isolates = isolate !== undefined && (isOnlyRead || config !== undefined);
-  if (!isolates) refuseAll(isolated, failed, hidden);
-  const isPrinted = isolates && !isOnlyRead && config !== undefined;
-  const living = isPrinted ? await livingGroups(groups, isolated, hidden, config, settings) : isolated;
+  if (!isolates) refuseAll([{ problems: hidden }, ...isolated], failed);
+  const isPrinted = isolates && !isOnlyRead;
+  const living = isPrinted && config ? await livingGroups(groups, isolated, hidden, config, settings) : isolated;
   const namespaces = [...groups, ...living].map(({ namespace }) => namespace);
   // Reading Secrets over the network has taken its part of the time limit.
   const leftMs = settings.secrets === 'api' ? Math.max(1, deadline.remainingMs()) : timeoutMs;
@@ -122,8 +122,8 @@ export async function lookAndPlan(
   const faulty = isolates ? await faultyPods(pods) : await pods?.check();
   const [answers, before] = await looking;
   const broken = [...living, ...(faulty ?? [])];
-  const all = [...new Set([...isolated, ...broken])];
-  const { looks, troubles, isPlanned } = sortOut(groups, all, { answers, failed, lookOf });
+  const inTrouble = [...new Set([...isolated, ...broken])];
+  const { looks, troubles, isPlanned } = sortOut(groups, inTrouble, { answers, failed, lookOf });
   const steady = app.groupCharts
     .filter(({ group }) => isPlanned(group))
     .map(({ group, templateHash }) => {

@@ -1,8 +1,8 @@
 /** Groups that cannot be planned while others can: their Jobs are kept, and it is said why (docs/adr/0036). */
 
 import { collectLooks } from '../clients/gitea/observe.ts';
-import { type BrokenGroup, brokenGroup, problemsOf, problemText } from '../config/runnergroup/broken.ts';
-import { InputProblems, type Problem } from '../config/runnergroup/problems.ts';
+import { type BrokenGroup, brokenGroup, type Faults, problemsOf, problemText } from '../config/runnergroup/broken.ts';
+import { InputProblems } from '../config/runnergroup/problems.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { Look } from '../planner/evidence.ts';
 import { Failure, joinFailures, successes } from '../shared/failure.ts';
@@ -80,12 +80,8 @@ function troubleOfBroken({ namespace, name, problems, failure }: BrokenGroup): T
 }
 
 /** Where no trouble is one group's own. @throws Failure when there is one. */
-export function refuseAll(
-  broken: readonly BrokenGroup[],
-  failed: ReadonlyMap<RunnerGroup, Failure> = new Map(),
-  hidden: readonly Problem[] = [],
-): void {
-  const problems = [...hidden, ...problemsOf(broken)];
+export function refuseAll(broken: readonly Faults[], failed: ReadonlyMap<RunnerGroup, Failure> = new Map()): void {
+  const problems = problemsOf(broken);
   if (problems.length > 0) throw new InputProblems(problems);
   const [first, ...others] = [...broken.flatMap(({ failure }) => failure ?? []), ...failed.values()];
   if (first) throw joinFailures([first, ...others]);

@@ -83,12 +83,11 @@ export function withoutWorkloads(documents: readonly PassThrough[]) {
     `an Application without this plugin deploy them. To let workloads through, set ${PASS_WORKLOADS}=true for gitea-runners.`;
   if ([...refused.values()].includes(hiding)) throw refusal('GR-POLICY-02', why);
   const annotations = { [HOOK]: SKIP };
-  const printed = documents.flatMap((document): readonly { readonly text: string }[] => {
-    if (!refused.has(document.place)) return [document];
-    return document.objects.flatMap(({ metadata, ...type }) => {
-      return metadata.name === undefined ? [] : { text: jsonText({ ...type, metadata: { ...metadata, annotations } }) };
-    });
-  });
+  const names = ({ objects }: PassThrough) =>
+    objects.flatMap(({ name, namespace, ...type }) =>
+      name === undefined ? [] : { text: jsonText({ ...type, metadata: { name, namespace, annotations } }) },
+    );
+  const printed = documents.flatMap((each) => (refused.has(each.place) ? names(each) : { text: each.text }));
   return { printed, warning: `warning: GR-POLICY-02 ${why}` };
 }
 

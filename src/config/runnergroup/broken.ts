@@ -89,6 +89,9 @@ export function problemText(problems: readonly Problem[]): string {
   return cut(firstLines(problems.map(formatProblem), SHOWN, 'gitea-runners validate').join('; '), LONGEST);
 }
 
-export function problemsOf(broken: readonly BrokenGroup[]): readonly Problem[] {
+/** What is wrong with a group, or with a file. */
+export type Faults = Pick<BrokenGroup, 'problems' | 'failure'>;
+
+export function problemsOf(broken: readonly Faults[]): readonly Problem[] {
   return broken.flatMap(({ problems }) => problems);
 }

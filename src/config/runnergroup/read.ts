@@ -22,9 +22,7 @@ import { API_VERSION, KIND } from './schema.ts';
 import { podOnly, type SourceObject, toRunnerGroup } from './to-runner-group.ts';
 import { nearestName } from './words.ts';
 
-type NamedObject = Readonly<Record<'apiVersion' | 'kind', unknown>> & {
-  readonly metadata: Readonly<Record<'name' | 'namespace', unknown>>;
-};
+type NamedObject = Readonly<Record<'apiVersion' | 'kind' | 'name' | 'namespace', unknown>>;
 
 /** A document of another kind. */
 export interface PassThrough {
@@ -87,51 +85,42 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
     const found = [...problems, ...problemsOf(broken)].slice(0, MOST_PROBLEMS);
     throw new InputProblems(found, { count: groups.length + faulty, files: files.length, groups, pods, sources });
   }
-  const apart = problems.length > 0 ? tellApart(groups, broken, twins, faults) : { groups, broken };
+  const apart = tellApart(groups, broken, (group) => [
+    ...(twins.get(keyText(group)) ?? []),
+    ...(faults.get(group.place.file) ?? []),
+  ]);
   return { ...apart, hidden, others, files: files.length, skipped, sources };
 }
 
-type ProblemsBy = ReadonlyMap<string, readonly Problem[]>;
-
-/** Of two groups of one name nobody knows which one is meant, and a file with a fault may mean something else than it seems to. */
+/**
+ * Of two groups of one name nobody knows which one is meant, and a file with a fault may mean something else than it seems to.
+ * @param besides what is wrong with a group besides its own spec
+ */
 function tellApart(
   groups: readonly RunnerGroup[],
   broken: readonly BrokenGroup[],
-  twins: ProblemsBy,
-  faults: ProblemsBy,
+  besides: (group: RunnerGroup | BrokenGroup) => readonly Problem[],
 ): Pick<ReadResult, 'groups' | 'broken'> {
-  const spoilt = groups.flatMap((group) => {
-    const { manifest, namespace, place } = group;
-    const problems = [...(twins.get(keyText(group)) ?? []), ...(faults.get(place.file) ?? [])];
-    // Its own name is good.
-    const own = problems.length > 0 && brokenGroup(manifest, place, namespace, []);
-    return own ? { ...own, problems } : [];
-  });
+  // Their own names are good.
+  const spoilt = groups
+    .filter((group) => besides(group).length > 0)
+    .flatMap(({ manifest, place, namespace }) => brokenGroup(manifest, place, namespace, []) ?? []);
   const byName = groupBy([...broken, ...spoilt], keyText);
-  return {
-    groups: groups.filter((group) => !byName.has(keyText(group))),
-    broken: [...byName].flatMap(([key, [first, ...others]]) => {
-      const problems = new Set([...(twins.get(key) ?? []), ...problemsOf(first ? [first, ...others] : [])]);
-      return first ? { ...first, problems: [...problems] } : [];
-    }),
-  };
+  const merged = [...byName.values()].flatMap((all) =>
+    all.slice(0, 1).map((first) => ({ ...first, problems: [...besides(first), ...problemsOf(all)] })),
+  );
+  return { groups: groups.filter((group) => !byName.has(keyText(group))), broken: merged };
 }
 
-/**
- * True for a text that cannot be read and that names no object but RunnerGroups of this namespace: nothing else can be missing in the
- * output. An object that goes missing is pruned.
- */
+/** `kind: RunnerGroup` in a text that cannot be read. Of an apiVersion, its API group. */
+const NAMED = /\b(kind|apiVersion|namespace)["']?[ \t]*:[ \t]*["']?([^\s"',}/]*)/g;
+
+/** True for such a text that names no object but RunnerGroups of this namespace. No other can go missing, and be pruned. */
 function holdsGroupsAlone(text: string, { defaultNamespace }: ReadOptions): boolean {
-  const named = (field: string) =>
-    [...text.matchAll(new RegExp(`\\b${field}["']?[ \\t]*:[ \\t]*["']?([^\\s"',}]*)`, 'g'))].map(
-      ([, word = '']) => word,
-    );
-  return (
-    named('kind').length > 0 &&
-    named('kind').every((kind) => kind === KIND) &&
-    named('apiVersion').every((version) => version.startsWith('gitea.bpg.pw/')) &&
-    named('namespace').every((namespace) => namespace === defaultNamespace)
-  );
+  const meant = new Map(Object.entries({ kind: KIND, apiVersion: 'gitea.bpg.pw', namespace: defaultNamespace }));
+  const named = [...text.matchAll(NAMED)];
+  const isMeant = named.every(([, field = '', word]) => word === meant.get(field));
+  return isMeant && named.some(([, field]) => field === 'kind');
 }
 
 /** Characters. RunnerGroups of so many are read quickly and take some MB. */
@@ -277,8 +266,7 @@ function objectsIn(value: unknown): readonly NamedObject[] {
   if (!isMapping(value)) return [];
   const { apiVersion, kind, items, metadata } = value;
   const { name, namespace } = isMapping(metadata) ? metadata : {};
-  const own = { apiVersion, kind, metadata: { name, namespace } };
-  return [own, ...(Array.isArray(items) ? items.flatMap(objectsIn) : [])];
+  return [{ apiVersion, kind, name, namespace }, ...(Array.isArray(items) ? items.flatMap(objectsIn) : [])];
 }
 
 function claimsToBeGroup(value: unknown): boolean {
@@ -303,7 +291,7 @@ function documentText({ text }: SourceDocument): string {
 }
 
 /** Two groups of one name would fight for the same runner names. */
-function findTwins(groups: readonly Pick<RunnerGroup, 'namespace' | 'name' | 'place'>[]): ProblemsBy {
+function findTwins(groups: readonly (RunnerGroup | BrokenGroup)[]): ReadonlyMap<string, readonly Problem[]> {
   const twins = [...groupBy(groups, keyText)].filter(([, { length }]) => length > 1);
   return new Map(
     twins.map(([key, [first, ...others]]) => {
