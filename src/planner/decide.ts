@@ -259,7 +259,7 @@ function decideUnassigned(of: Runner, group: GroupKey, facts: RunnerFacts): Runn
 }
 
 function outlived(of: Runner, { nowMs }: Facts): { readonly isOutlived?: true } {
-  return of.job && isOutlived(of, of.job, { group: of.group, nowMs }) ? { isOutlived: true } : {};
+  return isOutlived(of, of.job, nowMs) ? { isOutlived: true } : {};
 }
 
 /** True when the job that it was made for still waits for a runner, or its pool does. */

@@ -134,7 +134,7 @@ function isAtUnlistedJob({ busy }: RegisteredRunner, { live, completed }: Runner
 
 /** Gitea believes a lost runner busy for 10-15 minutes. The end of its Job is the newer truth and frees the place. */
 function stateAtWork(traces: RunnerTraces, running: Job, context: Context): RunnerState {
-  if (isOutlived(traces, running, context)) return 'lost';
+  if (isOutlived(traces, running, context.nowMs)) return 'lost';
   if (isForeign(traces, running, context)) return 'foreign';
   return isLost(traces, running, context) ? 'lost' : 'busy';
 }
@@ -144,12 +144,12 @@ function stateAtWork(traces: RunnerTraces, running: Job, context: Context): Runn
  * may leave a job so for ever (docs/adr/0078).
  */
 export function isOutlived(
-  { live }: Pick<RunnerTraces, 'live'>,
-  { startedAtMs }: Job,
-  { group, nowMs }: Pick<Context, 'group' | 'nowMs'>,
+  { group, live }: Pick<Runner, 'group' | 'live'>,
+  job: Job | undefined,
+  nowMs: number,
 ): boolean {
   const mayWork = live !== undefined && !isOver(live.state);
-  return !mayWork && nowMs - (startedAtMs ?? nowMs) > group.longestRunMs;
+  return !mayWork && nowMs - (job?.startedAtMs ?? nowMs) > group.longestRunMs;
 }
 
 /**
