@@ -1,4 +1,4 @@
-// Changes the planner (`-- --serve`: what serve decides) in hundreds of small ways, one at a time, and runs its tests against each: every mutant must be caught.
+// Changes the planner (`-- --serve`: what serve decides; `-- --edges`: clients, Lease, policy, page) in hundreds of small ways, one at a time, and runs its tests against each: every mutant must be caught.
 // `npm run mutants`, or `npm run mutants -- owners.ts` for those whose address has these words. An address is
 // `file · function · operator · nth`: the operators are in mutants/operators.mjs, and a mutant knows no line and no text of the source.
 // `--quick` leaves out the golden outputs and the model, which cost the most.
@@ -9,7 +9,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-if (process.argv.includes('--serve')) process.env.MUTANTS_SUBJECT = 'serve';
+/** Besides the planner. */
+const subject = ['serve', 'edges'].find((name) => process.argv.includes(`--${name}`));
+if (subject) process.env.MUTANTS_SUBJECT = subject;
 const { allMutants } = await import('./mutants/files.mjs');
 
 const PROCESSES = 2;
@@ -18,13 +20,14 @@ const WIDTH = 110;
 const HANGS_MS = 120_000;
 
 /** Mutants that no test catches, below the reason: they do what the source does, or nobody has looked yet. */
-const isServe = process.argv.includes('--serve');
-const LIST = isServe ? 'scripts/mutants/listed-serve.json' : 'scripts/mutants/listed.json';
+const LIST = `scripts/mutants/listed${subject ? `-${subject}` : ''}.json`;
 const NOT_JUDGED = 'not judged';
 const words = process.argv.slice(2);
-const wrong = words.find((word) => word.startsWith('--') && !['--serve', '--quick', '--list'].includes(word));
+const wrong = words.find(
+  (word) => word.startsWith('--') && !['--serve', '--edges', '--quick', '--list'].includes(word),
+);
 if (wrong) {
-  console.error(`${wrong}: npm run mutants -- [--serve] [--quick] [--list] [ADDRESS]`);
+  console.error(`${wrong}: npm run mutants -- [--serve | --edges] [--quick] [--list] [ADDRESS]`);
   process.exit(2);
 }
 const isQuick = words.includes('--quick');

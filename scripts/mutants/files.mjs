@@ -62,7 +62,38 @@ const SERVE = {
   ],
 };
 
-const SUBJECT = process.env.MUTANTS_SUBJECT === 'serve' ? SERVE : PLANNER;
+/**
+ * Pages of Gitea's lists, who leads, what a policy covers, and what people may see. `-- --edges`
+ * Nobody has judged mutants of these yet, and most of their tests wait for sockets: the other files of src/clients/gitea, src/clients/http and
+ * src/config/policy; watch.ts of src/clients/kubernetes; leader.ts, looks/giteas.ts and looks/poller.ts of src/serve; view.ts of src/tasks/page.
+ * @type {Subject}
+ */
+const EDGES = {
+  mutated: [
+    /^src\/clients\/gitea\/paging\.ts$/,
+    /^src\/clients\/kubernetes\/lease\.ts$/,
+    /^src\/config\/policy\/patterns\.ts$/,
+    /^src\/tasks\/page\/rights\.ts$/,
+  ],
+  cheap: [
+    /^test\/clients\/gitea\/(?:paging|rules)\.test\.ts$/,
+    /^test\/clients\/kubernetes\/lease-writes\.test\.ts$/,
+    /^test\/config\/policy\/(?:patterns|check|hostile)\.test\.ts$/,
+    /^test\/tasks\/page\/rights\.test\.ts$/,
+  ],
+  quick: [],
+  all: [],
+  folders: [
+    'src/clients',
+    'src/config/policy',
+    'src/tasks/page',
+    'test/clients',
+    'test/config/policy',
+    'test/tasks/page',
+  ],
+};
+
+const SUBJECT = { serve: SERVE, edges: EDGES }[process.env.MUTANTS_SUBJECT ?? ''] ?? PLANNER;
 /** Cheapest first: a mutant that is caught is not tried again. */
 const QUICK = [...SUBJECT.cheap, ...SUBJECT.quick];
 const TESTS = [...QUICK, ...SUBJECT.all];

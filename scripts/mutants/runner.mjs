@@ -54,14 +54,30 @@ setMaxListeners(0);
 // The first counterexample is enough.
 fc.configureGlobal({ ...fc.readConfigureGlobal(), endOnFailure: true });
 
-/** One test at a time, also those that are to run side by side: there is one switch. */
-let last = Promise.resolve();
+/** A test that takes so many times what it does without a mutant, and some seconds, waits for what its mutant never does. */
+const MOST_WAITS = 5;
+const LEAST_WAIT_MS = 3_000;
+const TICK_MS = 50;
+/** What a mutant has left behind may still go on for so many quiet ticks. A loop that goes on for longer ends the process (mutants.mjs). */
+const QUIET_TICKS = 4;
+const MOST_QUIETS = 100;
+
+/** Tests may hold the clocks of the process. */
+const { setInterval, clearInterval, performance } = globalThis;
 
 export default class extends TestRunner {
+  /** One test at a time, also those that are to run side by side: there is one switch, and one current test for hooks. */
+  onCollected(files) {
+    const queue = (task) => {
+      task.concurrent = false;
+      task.tasks?.forEach(queue);
+    };
+    files.forEach(queue);
+    super.onCollected?.(files);
+  }
+
   runTask(test) {
-    const turn = last.then(() => meetAll(test));
-    last = turn.catch(() => undefined);
-    return turn;
+    return meetAll(test);
   }
 }
 
@@ -69,44 +85,86 @@ async function meetAll(test) {
   const file = relative('.', test.file.filepath);
   const wanted = isCheap(file) ? [...alive, ...listed] : [...alive];
   if (wanted.length === 0) return;
-  const run = TestRunner.getTestFn(test);
+  const by = `${file} > ${test.fullTestName}`;
   // The source itself may take long: then no mutant hangs.
   writeFileSync(order.heartbeat, '');
   reached = new Set();
   count = 0;
+  const beganMs = performance.now();
   try {
-    await run();
+    await TestRunner.getTestFn(test)();
   } catch (error) {
-    appendFileSync(
-      order.results,
-      `${JSON.stringify({ broken: `${file} > ${test.fullTestName}: ${error?.message}` })}\n`,
-    );
+    appendFileSync(order.results, `${JSON.stringify({ broken: `${by}: ${error?.message}` })}\n`);
     throw error;
+  } finally {
+    await cleanUp(test);
   }
   const met = reached;
   reached = undefined;
   const most = count * MOST_TIMES + LEAST;
+  const mostMs = (performance.now() - beganMs) * MOST_WAITS + LEAST_WAIT_MS;
   for (const id of wanted) {
     if (!met.has(id) && !atLoad.has(id)) continue;
-    writeFileSync(order.heartbeat, JSON.stringify({ id, by: `${file} > ${test.fullTestName}` }));
-    if (await passes(run, id, most)) continue;
+    writeFileSync(order.heartbeat, JSON.stringify({ id, by }));
+    const end = await endOf(test, id, most, mostMs);
+    if (end === 'passed') continue;
     alive.delete(id);
     listed.delete(id);
-    appendFileSync(order.results, `${JSON.stringify({ id, by: `${file} > ${test.fullTestName}` })}\n`);
+    appendFileSync(order.results, `${JSON.stringify({ id, by: end === 'late' ? `${by} (does not end)` : by })}\n`);
+    if (end === 'late') await quiet();
   }
 }
 
-async function passes(run, id, most) {
+/** Closes what the test has opened: it has many runs here, and vitest closes after the last one only. */
+async function cleanUp(test) {
+  const hooks = test.onFinished ?? [];
+  test.onFinished = undefined;
+  for (const hook of hooks.reverse()) await Promise.resolve(hook()).catch(() => undefined);
+}
+
+/** Runs a test with a mutant. @returns {Promise<'passed' | 'failed' | 'late'>} */
+async function endOf(test, id, most, mostMs) {
+  const wait = waitFor(mostMs);
   try {
     throwSwitch(id);
     count = 0;
     limit = most;
-    await run();
-    return true;
+    const run = TestRunner.getTestFn(test)().then(() => 'passed');
+    return await Promise.race([run, wait.late]);
   } catch {
-    return false;
+    return 'failed';
   } finally {
+    wait.end();
     limit = Number.POSITIVE_INFINITY;
     throwSwitch(-1);
+    // A server that waits for its connections may wait for the mutant.
+    const closing = waitFor(LEAST_WAIT_MS);
+    await Promise.race([cleanUp(test), closing.late]);
+    closing.end();
   }
+}
+
+/** Counts ticks: what another program takes from this machine is no fault of a mutant. */
+function waitFor(ms) {
+  let timer;
+  const late = new Promise((resolve) => {
+    let left = ms / TICK_MS;
+    timer = setInterval(() => {
+      left -= 1;
+      if (left > 0) return;
+      clearInterval(timer);
+      resolve('late');
+    }, TICK_MS);
+  });
+  return { late, end: () => clearInterval(timer) };
+}
+
+/** Until what goes on behind a late test passes no switch: those would count for the next mutant. Else the process waits for its end. */
+async function quiet() {
+  for (let round = 0; round < MOST_QUIETS; round += 1) {
+    count = 0;
+    await waitFor(QUIET_TICKS * TICK_MS).late;
+    if (count === 0) return;
+  }
+  await new Promise(() => undefined);
 }

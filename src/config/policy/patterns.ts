@@ -77,7 +77,7 @@ export function wrongImagePattern(pattern: string): string | undefined {
   const starless = (text: string) => text.replace(/\*+/g, 'x');
   if (!/[.:]|^localhost$/.test(registry) || !isRegistryPattern(registry))
     return 'must begin with the host of a registry, e.g. docker.io/gitea/runner or registry.example.com:5000/ci/**';
-  if (repository !== repository.toLowerCase() || !/^[a-z0-9/._*-]+$/.test(repository))
+  if (!/^[a-z0-9/._*-]+$/.test(repository))
     return 'must be in lower case, as names of images are: registry/name, with a tag or digest if you like';
   if (digest !== undefined && digest !== '*' && !DIGEST.test(digest))
     return 'must have a full digest (sha256: and 64 hexadecimal digits), or "@*" for any';
