@@ -212,10 +212,7 @@ const OperatorGroup = z.looseObject({
   spec: z.record(z.string(), z.unknown()),
 });
 
-/**
- * A sentence: it starts runners of another forge. Undefined: it starts none.
- * @throws Failure exit 2: it starts runners of Gitea, and a field cannot be read
- */
+/** A sentence: its runners are another forge's. Undefined: it starts none. @throws Failure exit 2: they are Gitea's, and a field cannot be read */
 function fromObject(object: unknown, known: Known, beside: readonly unknown[]): ImportedGroup | string | undefined {
   const runners = runnersOf(object, beside);
   if (runners) return fromRunners(runners, known, beside);

@@ -7,6 +7,7 @@ import type { PassThrough } from '../config/runnergroup/read.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { DOCKER_IMAGE, parseLabel, RUNNER_IMAGE } from '../config/runnergroup/words.ts';
 import { machineOf } from '../observe/explain/held-back.ts';
+import { memo } from '../planner/evidence.ts';
 import { isSame, keyText } from '../shared/keys.ts';
 import { coverOf, hasJobsOf } from '../shared/scope.ts';
 
@@ -165,12 +166,7 @@ interface Overlap {
  */
 function overlappingGroup(groups: readonly RunnerGroup[]): ReadonlyMap<RunnerGroup, Overlap> {
   const overlaps = new Map<RunnerGroup, Overlap>();
-  const before = new Map<string, RunnerGroup[]>();
-  const listOf = (key: string): RunnerGroup[] => {
-    const list = before.get(key) ?? [];
-    before.set(key, list);
-    return list;
-  };
+  const listOf = memo((_: string): RunnerGroup[] => []);
   for (const group of groups.filter(({ suspend }) => !suspend)) {
     const { giteaUrl } = group;
     // In lower case, as Gitea compares. `*`: all owners.

@@ -42,8 +42,7 @@ export async function readRegistrationToken(access: GiteaAccess, scope: Scope) {
   const level = await ownLevel(api, scope);
   if (!level) return undefined;
   const question = registrationTokenQuestion(level, `ask for the registration token of ${level.name}`);
-  const token = await api.get(question, (json) => readShape(TokenAnswer, json, 'it').token);
-  return { token, now: api.renamedTo(scope) };
+  return { token: await api.get(question, readToken), now: api.renamedTo(scope) };
 }
 
 /** The question for it, which needs the right to write. */
@@ -54,6 +53,10 @@ export function registrationTokenQuestion(level: Level, what: string) {
 
 /** As an environment variable can hold it; Gitea's have 40 characters. */
 const TokenAnswer = z.object({ token: z.string().regex(/^[\x21-\x7e]{1,255}$/) });
+
+export function readToken(json: unknown): string {
+  return readShape(TokenAnswer, json, 'it').token;
+}
 
 /** Deletes one row; `gone` when it was not there any more. @throws Failure */
 export async function deleteRegistration(access: GiteaAccess, level: Level, id: number): Promise<'deleted' | 'gone'> {

@@ -6,12 +6,10 @@
  * scope has none, Gitea makes one.
  */
 import * as z from 'zod';
-import { parseJson } from '../http/request.ts';
-import { type GiteaAccess, type GiteaApi, type Question, requestTo } from './api.ts';
+import { type GiteaAccess, GiteaApi, type Question } from './api.ts';
 import type { Level } from './endpoints.ts';
-import { failureOfShape, failureOfStatus } from './failures.ts';
 import { eachPage } from './lists.ts';
-import { registrationTokenQuestion } from './registrations.ts';
+import { readToken, registrationTokenQuestion } from './registrations.ts';
 import { readShape } from './shapes.ts';
 
 export type Hook = Readonly<Awaited<ReturnType<typeof readHooks>>[number]>;
@@ -61,12 +59,7 @@ export async function readActions(api: GiteaApi, level: Level) {
 /** True when `token` is the registration token of the level. @throws Failure: Gitea gives it only to a token that may write. */
 export async function isRegistrationToken(access: GiteaAccess, level: Level, token: string): Promise<boolean> {
   const question = registrationTokenQuestion(level, `compare the registration token of ${level.name}`);
-  const request = { ...requestTo(access, question), once: true };
-  const answer = await access.http.send(request, access.deadline);
-  if (answer.status !== 200 && answer.status !== 201) throw failureOfStatus(request, answer, question, access.token);
-  const { data } = z.object({ token: z.string().min(1) }).safeParse(parseJson(answer.text));
-  if (data) return data.token === token;
-  throw failureOfShape(request, 'it has no usable "token"');
+  return (await new GiteaApi({ ...access, careful: 'once' }).get(question, readToken)) === token;
 }
 
 async function readPages<T>(api: GiteaApi, question: Question, row: z.ZodType<T>): Promise<readonly T[]> {

@@ -14,6 +14,7 @@ import { deleteRegistration, readRegistration, readRegistrations } from '../../c
 import { ownLevel } from '../../clients/gitea/user-repos.ts';
 import type { HttpClient } from '../../clients/http/client.ts';
 import { Deadline } from '../../clients/http/request.ts';
+import type { GroupKey } from '../../planner/decisions.ts';
 import type { LiveJob } from '../../planner/evidence.ts';
 import type { TargetOf } from '../../serve/looks/targets.ts';
 import type { Again, Turn } from '../../serve/queue.ts';
@@ -29,11 +30,7 @@ import {
   type StaysBecause,
 } from './choose.ts';
 
-export interface SweepGroup {
-  readonly namespace: string;
-  readonly name: string;
-  readonly target: GiteaTarget;
-}
+export type SweepGroup = GroupKey & { readonly target: GiteaTarget };
 
 export interface SweeperOptions {
   readonly instance: string;

@@ -352,7 +352,7 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
   ],
   [
     'a registration token of another scope',
-    put([COMPARED], { token: 'that of acme' }),
+    put([COMPARED], { token: 'that-of-acme' }),
     'RunnerGroup runners/ci: Secret gitea-runner has not the registration token of its scope',
     'step 2',
   ],
