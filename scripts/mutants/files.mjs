@@ -64,7 +64,7 @@ const SERVE = {
 
 /**
  * Pages of Gitea's lists, who leads, what a policy covers, and what people may see. `-- --edges`
- * Nobody has judged mutants of these yet, and most of their tests wait for sockets: the other files of src/clients/gitea, src/clients/http and
+ * Mutants of these are not judged yet, and most of their tests wait for sockets: the other files of src/clients/gitea, src/clients/http and
  * src/config/policy; watch.ts of src/clients/kubernetes; leader.ts, looks/giteas.ts and looks/poller.ts of src/serve; view.ts of src/tasks/page.
  * @type {Subject}
  */
@@ -72,13 +72,13 @@ const EDGES = {
   mutated: [
     /^src\/clients\/gitea\/paging\.ts$/,
     /^src\/clients\/kubernetes\/lease\.ts$/,
-    /^src\/config\/policy\/patterns\.ts$/,
+    /^src\/config\/policy\/(?:patterns|check)\.ts$/,
     /^src\/tasks\/page\/rights\.ts$/,
   ],
   cheap: [
     /^test\/clients\/gitea\/(?:paging|rules)\.test\.ts$/,
     /^test\/clients\/kubernetes\/lease-writes\.test\.ts$/,
-    /^test\/config\/policy\/(?:patterns|check|hostile)\.test\.ts$/,
+    /^test\/config\/policy\/(?:patterns|check|edges|hostile|sizes)\.test\.ts$/,
     /^test\/tasks\/page\/rights\.test\.ts$/,
   ],
   quick: [],
