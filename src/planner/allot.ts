@@ -67,11 +67,18 @@ export class FurtherRunners {
 export function allotPlaces(ready: readonly ReadyJob[], facts: Facts): Places {
   const queue = livingFirst(ready, facts);
   const allotted = allotInOrder(queue, facts);
-  const late = [...facts.byGroup.values()].flatMap(({ runners }) => runners.filter((each) => isLate(each, facts)));
+  const late = [...facts.byGroup.values()].flatMap(({ runners }) => runners.filter((each) => isLate(each, facts, 0)));
   // As in nearly all plans.
   if (late.length === 0) return { ...allotted, overdue: new Set() };
   const short = groupsThatHoldBack(allotted, facts);
-  const overdue = new Set(late.filter((runner) => short.has(runner.group) || isNodesFault(runner, facts)));
+  const overdue = new Set(
+    late.filter((runner) => {
+      // A job that has come since the pod was asked for does not wait for the tries before.
+      const isShort = short.has(runner.group);
+      const isNewer = isShort && (short.get(runner.group) ?? 0) > (runner.live?.createdAtMs ?? 0);
+      return isNewer || (isLate(runner, facts) && (isShort || isNodesFault(runner, facts)));
+    }),
+  );
   const yields = ({ own }: ReadyJob): boolean =>
     own.length > 0 && own.every((runner) => overdue.has(runner) && short.has(runner.group));
   const inOrder = [...queue.filter((ready) => !yields(ready)), ...queue.filter(yields)];
@@ -301,18 +308,25 @@ function isNodesFault(runner: Runner, facts: Facts): boolean {
   return trouble?.ofNode === true || (stillSinceMs !== undefined && isLate(runner, facts, 2));
 }
 
+/** @param times how many times the deadline, which grows with each try; 0: the deadline itself */
 function isLate({ live, group }: Runner, { nowMs }: Facts, times = 1): boolean {
   if (live?.state !== 'starting' || live.trouble === undefined || live.trouble.isSuspended) return false;
   const { stillSinceMs = live.createdAtMs } = live;
-  return nowMs - stillSinceMs >= patienceMs(live, times * group.pendingDeadlineMs);
+  const { pendingDeadlineMs } = group;
+  return nowMs - stillSinceMs >= (times === 0 ? pendingDeadlineMs : patienceMs(live, times * pendingDeadlineMs));
 }
 
-/** Groups for whose places jobs wait. A job that waits for others of its repository or branch waits for none. */
-function groupsThatHoldBack({ waitsAt }: Allotted, { ownersOf }: Facts): ReadonlySet<Group> {
-  const short = new Set<Group>();
+/**
+ * Groups for whose places jobs wait, and when the latest of these jobs became ready. A job that waits for others of its repository or branch
+ * waits for none.
+ */
+function groupsThatHoldBack({ waitsAt }: Allotted, { ownersOf, readySinceMs }: Facts): ReadonlyMap<Group, number> {
+  const short = new Map<Group, number>();
   for (const [{ listed }, { limit }] of waitsAt) {
     const owners = ownersOf(listed);
-    if (owners.covered && !dependsOnJob(limit)) for (const group of owners.groups) if (!group.suspend) short.add(group);
+    if (!owners.covered || dependsOnJob(limit)) continue;
+    for (const group of owners.groups)
+      if (!group.suspend) short.set(group, Math.max(short.get(group) ?? 0, readySinceMs(listed)));
   }
   return short;
 }

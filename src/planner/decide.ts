@@ -361,7 +361,7 @@ function withDetails(
 
 /**
  * Counts how many runners in a row were given up before a new one. Each runner that this plan gives up is followed by one that gets places
- * under a limit of it.
+ * under a limit of it. What was tried for a CI job that waits no longer says nothing of others.
  */
 function followers(
   queue: readonly ReadyJob[],
@@ -382,7 +382,13 @@ function followers(
     const kept = new Set([...names, ...spare.map(({ name }) => name)]);
     return runners.flatMap((runner) => {
       const { live } = runner;
-      if (!live || kept.has(runner.name) || !isGivenUp(runner, live)) return [];
+      if (
+        !live ||
+        kept.has(runner.name) ||
+        !isGivenUp(runner, live) ||
+        !(poolIndexOf(runner.madeFor) !== undefined || isWanted(runner, facts))
+      )
+        return [];
       return { rooms, before: Math.min((live.triedBefore ?? 0) + 1, MOST_TRIED) };
     });
   });

@@ -139,6 +139,9 @@ function stateAtWork(traces: RunnerTraces, running: Job, context: Context): Runn
   return isLost(traces, running, context) ? 'lost' : 'busy';
 }
 
+/** How long a job waits for a runner before Gitea gives it up (`ABANDONED_JOB_TIMEOUT`), ms. So long after its creation one without a begin has begun. */
+const ABANDONED_MS = 24 * 3_600_000;
+
 /**
  * True when Gitea shows a CI job in progress for longer than a runner lives, and Kubernetes shows no Job that may still work on it. Gitea
  * may leave a job so for ever (docs/adr/0078).
@@ -149,7 +152,8 @@ export function isOutlived(
   nowMs: number,
 ): boolean {
   const mayWork = live !== undefined && !isOver(live.state);
-  return !mayWork && nowMs - (job?.startedAtMs ?? nowMs) > group.longestRunMs;
+  if (mayWork || !job) return false;
+  return nowMs - (job.startedAtMs ?? job.createdAtMs + ABANDONED_MS) > group.longestRunMs;
 }
 
 /**

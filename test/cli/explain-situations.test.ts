@@ -226,7 +226,7 @@ describe('explain, at 3 a.m., when', () => {
         operation: { sync: {} },
       },
       cause:
-        'Argo CD says: an operation is Running since 2026-01-01T00:00:00Z: waiting for completion of hook. To end it: argocd app terminate-op runners; FrobnicatedNotice: zzz',
+        'Argo CD says: an operation has been Running since 2026-01-01T00:00:00Z: waiting for completion of hook. To end it: argocd app terminate-op runners; FrobnicatedNotice: zzz',
       next: 'wait a few seconds',
     },
     {

@@ -124,10 +124,16 @@ export function readApplication(json: unknown) {
 /** What Argo CD says of the operation under way, and how to end one that lasts. Undefined: there is none. */
 export function operationWords({ isOperating, name, operation }: AppState, nowMs: number): string | undefined {
   if (!isOperating) return undefined;
-  const { phase = 'not begun', message = '', startedAtMs = nowMs } = operation ?? {};
-  const end = nowMs - startedAtMs > LONG_MS ? `. To end it: argocd app terminate-op ${name}` : '';
-  return `an operation is ${phase} since ${timeText(startedAtMs)}${message && `: ${message}`}${end}`;
+  // A state that is over is that of the operation before.
+  if (!operation || OVER.has(operation.phase)) return 'an operation is asked for and has not begun';
+  const { phase, message, startedAtMs } = operation;
+  const since = startedAtMs === undefined ? `is ${phase}` : `has been ${phase} since ${timeText(startedAtMs)}`;
+  const isLong = startedAtMs !== undefined && nowMs - startedAtMs > LONG_MS;
+  const end = isLong ? `. To end it: argocd app terminate-op ${name}` : '';
+  return `an operation ${since}${message && `: ${message}`}${end}`;
 }
+
+const OVER: ReadonlySet<string> = new Set(['Succeeded', 'Failed', 'Error']);
 
 function isError(type: string): boolean {
   return type.endsWith('Error') || type === SKIPPED;

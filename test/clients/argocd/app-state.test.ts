@@ -173,18 +173,27 @@ describe('what Argo CD says besides', () => {
 
   it('is the message of an operation while it runs, since when, and how to end one that lasts', () => {
     const running = operating({ phase: 'Running', startedAt, message: 'waiting for completion of hook' });
-    const words = 'an operation is Running since 2026-11-20T09:00:00Z: waiting for completion of hook';
+    const words = 'an operation has been Running since 2026-11-20T09:00:00Z: waiting for completion of hook';
 
     expect(operationWords(running, later(180))).toBe(words);
     expect(operationWords(running, later(181))).toBe(`${words}. To end it: argocd app terminate-op runners`);
   });
 
   it.each<[string, object | undefined, string]>([
-    ['a word that nobody knew', { phase: 'Frobnicating', startedAt, message: 'soon' }, 'Frobnicating since .*: soon'],
-    ['no time that can be read', { phase: 'Running', startedAt: 'soon', message: '' }, 'Running since '],
-    ['nothing yet: it has not begun', undefined, 'not begun since '],
+    [
+      'a word that nobody knew',
+      { phase: 'Frobnicating', startedAt, message: 'soon' },
+      'has been Frobnicating since .*: soon',
+    ],
+    ['no time that can be read', { phase: 'Running', startedAt: 'soon', message: '' }, 'is Running$'],
+    ['nothing yet: it has not begun', undefined, 'is asked for and has not begun$'],
+    [
+      'nothing of the one before',
+      { phase: 'Succeeded', startedAt, message: 'done' },
+      'is asked for and has not begun$',
+    ],
   ])('passes on %s', (_, operationState, told) => {
-    expect(operationWords(operating(operationState), later(1))).toMatch(new RegExp(`^an operation is ${told}`));
+    expect(operationWords(operating(operationState), later(1))).toMatch(new RegExp(`^an operation ${told}`));
   });
 
   it('is nothing of an operation that is over', () => {

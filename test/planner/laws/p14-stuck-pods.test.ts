@@ -289,6 +289,30 @@ describe('P34 a runner that follows one that was given up', () => {
     expect(triedOf({ groups: [a, b], jobs, liveJobs, runners })).toEqual([[named(b, 2), 1]]);
   });
 
+  it('keeps no place longer from a job that has come since its pod was asked for', () => {
+    const stuckFor = (minutes: number, jobs: readonly ReturnType<typeof job>[]) =>
+      planScene({
+        groups: [one],
+        jobs: [old(1), ...jobs],
+        liveJobs: [stuck(named(one, 1), minutes, { triedBefore: 6 })],
+      }).verdicts;
+    const isNew = job(2, { createdAtMs: NOW - 5 * MINUTE });
+
+    expect(stuckFor(14.9, [isNew])).toMatchObject({ 2: 'cap' });
+    expect(stuckFor(15, [isNew])).toMatchObject({ 2: `new-runner ${named(one, 2)}` });
+    expect(stuckFor(15, [old(2)])).toMatchObject({ 2: 'cap' });
+  });
+
+  it('counts no tries for a CI job that no longer waits', () => {
+    const liveJobs = [idle(named(ci, 1), 11, { triedBefore: 1 })];
+
+    expect(triedOf({ jobs: [old(1), old(2)], liveJobs })).toEqual([
+      [named(ci, 1, 1), 2],
+      [named(ci, 2), 0],
+    ]);
+    expect(triedOf({ jobs: [old(2)], liveJobs })).toEqual([[named(ci, 2), 0]]);
+  });
+
   it('is only one of those that start in this moment, and none of a group that shares nothing', () => {
     const liveJobs = [idle(named(ci, 1), 6)];
     const jobs = [old(1), old(2), { ...old(3), labels: ['zz'] }];

@@ -38,6 +38,16 @@ describe('P31 a CI job that Gitea leaves in progress', () => {
     expect(scene(LIFE_MS + 1, more).verdicts[2]).not.toBe('cap');
   });
 
+  it('without a begin that can be used takes it for a day longer, from its creation on', () => {
+    const withoutBegin = (ageMs: number) => {
+      const { startedAtMs: _, ...rest } = running(1, left, { createdAtMs: NOW - ageMs });
+      return scene(0, { look: { jobs: [rest, job(2)] } }).verdicts[2];
+    };
+
+    expect(withoutBegin(24 * HOURS + LIFE_MS)).toBe('cap');
+    expect(withoutBegin(24 * HOURS + LIFE_MS + 1)).not.toBe('cap');
+  });
+
   it.each(['starting', 'running', 'unknown'] as const)('keeps its place while its Job is %s', (state) => {
     const seen = scene(24 * HOURS, { liveJobs: [live(left, state, { pinned: true })] });
 

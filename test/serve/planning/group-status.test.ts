@@ -150,8 +150,8 @@ const SAID: Readonly<Record<string, readonly (readonly [string, Partial<GroupFac
     // Law V112: Argo CD's own words take the place of our guess, whatever they are.
     [
       'False PlanDiffers',
-      managed(60_001, { is: 'busy', says: 'an operation is Frobnicating since 10:00: zzz' }),
-      'The cluster has not shown the plan for more than 60 s. Argo CD says: an operation is Frobnicating since 10:00: zzz.',
+      managed(60_001, { is: 'busy', says: 'an operation has been Frobnicating since 10:00: zzz' }),
+      'The cluster has not shown the plan for more than 60 s. Argo CD says: an operation has been Frobnicating since 10:00: zzz.',
     ],
     [
       'True Synced',
