@@ -116,7 +116,8 @@ export function startArgoCd({ stage, cluster, generator, groups, delayMs, onSync
   };
 
   const begin = (wake: Wake): void => {
-    const { nowMs, version } = stage;
+    const { nowMs, nowS, version } = stage;
+    if (history.troubles.some((each) => each.kind === 'argo-away' && each.atS <= nowS && nowS < each.untilS)) return;
     if (wake.fault === 'stale-sync') {
       sync(wake, version, 0);
       return;

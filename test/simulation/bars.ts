@@ -36,6 +36,8 @@ const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> 
   /** Nobody but Gitea knows which jobs free runners get: how long others wait is decided by that. */
   'per-repository': {},
   'per-branch': {},
+  /** How long a cap is low, a group suspended or Argo CD away decides how long jobs wait. */
+  changed: {},
   /** Of three kinds: the bars of each hold where names stay. */
   renamed: { 'ours, live Jobs': { prunedAtWork: 1.5, p99: 1.05, needless: 3, needlessWarm: 2 } },
   /** What hangs, or is suspended, decides how long its job waits. */
@@ -51,6 +53,7 @@ const SIGHTED: readonly Kind[] = [
   'held',
   'limited',
   'renamed',
+  'changed',
   'limited-apart',
   'per-repository',
   'per-branch',

@@ -5,7 +5,8 @@ import type { GroupSpec, History } from './history.ts';
 export interface Ceiling {
   readonly name: string;
   readonly groups: readonly GroupSpec[];
-  readonly most: number;
+  /** As git has it now. */
+  readonly most: () => number;
   readonly per: Limit['per'];
   /** It is for jobs of the branches `LIMITED_BRANCHES` only. */
   readonly isOfBranches: boolean;
@@ -27,20 +28,27 @@ export function weightOf({ weight = 1 }: GroupSpec): number {
   return weight;
 }
 
-/** Sizes of a group have its name. */
-export function ceilingsOf({ groups }: Pick<History, 'groups'>): readonly Ceiling[] {
+/** Sizes of a group have its name. @param now a group as git has it now */
+export function ceilingsOf(
+  { groups }: Pick<History, 'groups'>,
+  now = (group: GroupSpec): GroupSpec => group,
+): readonly Ceiling[] {
   const caps = [...new Set(groups.map(({ name }) => name))].map((name): Ceiling => {
     const sizes = groups.filter((group) => group.name === name);
-    return { name, groups: sizes, most: sizes[0]?.cap ?? 0, per: undefined, isOfBranches: false };
+    const most = (): number => Math.min(...sizes.map((group) => now(group).cap));
+    return { name, groups: sizes, most, per: undefined, isOfBranches: false };
   });
   const limits = groups.flatMap((group) => group.limits ?? []);
   const keys = new Set(limits.map(({ key }) => key));
   const others = [...keys].map((key): Ceiling => {
     const same = limits.filter((limit) => limit.key === key);
+    const below = groups.filter((group) => group.limits?.some((limit) => limit.key === key));
+    const numbers = (group: GroupSpec): readonly number[] =>
+      (now(group).limits ?? []).flatMap((limit) => (limit.key === key ? limit.most : []));
     return {
       name: key,
-      groups: groups.filter((group) => group.limits?.some((limit) => limit.key === key)),
-      most: Math.min(...same.map(({ most }) => most)),
+      groups: below,
+      most: () => Math.min(...below.flatMap(numbers)),
       per: same[0]?.per,
       isOfBranches: same[0]?.branches !== undefined,
     };

@@ -145,6 +145,8 @@ export interface KubeJob {
   triedBefore: number | undefined;
   /** Id of the CI job in its annotation, now and before, newest first. */
   readonly prints: Print[];
+  /** Somebody has deleted it, and it is there until its pod has ended. */
+  deleting: boolean;
   finished: 'complete' | 'failed' | undefined;
   finishedMs: number | undefined;
 }
@@ -244,6 +246,7 @@ export class Cluster {
       stay: undefined,
       triedBefore: undefined,
       prints: [],
+      deleting: false,
       finished: undefined,
       finishedMs: undefined,
     };
@@ -299,6 +302,18 @@ export class Cluster {
     this.#stage.timeline.after(50 + 2000 * this.#stage.luck('signal-lag') ** 3, () => this.#terminate(pod));
   }
 
+  /** Deletes the Job of a pod in the foreground: it goes when the pod has ended. */
+  deleteInForeground(nth: number): void {
+    const pod = this.pods[nth];
+    const job = this.jobs.get(pod?.name ?? '');
+    if (!pod || job?.pod !== pod || pod.phase === 'ended') return;
+    job.deleting = true;
+    pod.deletedMs ??= this.#stage.nowMs;
+    pod.closeCall = pod.phase === 'busy';
+    this.#stage.tell(() => `somebody deletes Job ${pod.name} while its runner is ${pod.phase}${workOf(pod)}`);
+    this.#terminate(pod);
+  }
+
   /** Runners at work report, but each with this probability not within the last 10 s. */
   report(silence: number): void {
     const { gitea, nowMs } = this.#stage;
@@ -330,13 +345,15 @@ export class Cluster {
   afterLoss(): void {
     const { gitea } = this.#stage;
     for (const pod of this.pods) {
-      if (pod.rowId !== 0 && !gitea.state.runners.has(pod.rowId)) {
+      const row = gitea.state.runners.get(pod.rowId);
+      // After two restores the row of that id may be another runner's.
+      if (pod.rowId !== 0 && (row?.name !== pod.name || row.deleted)) {
         pod.rowId = 0;
         pod.forgotten = true;
       }
       if (!pod.job) continue;
-      const row = gitea.state.jobs.get(pod.job.id);
-      if (row?.taskId === pod.job.taskId) pod.job = row;
+      const job = gitea.state.jobs.get(pod.job.id);
+      if (job?.taskId === pod.job.taskId) pod.job = job;
       else pod.forgotten = true;
     }
   }
@@ -545,6 +562,11 @@ export class Cluster {
   #finishJob(pod: Pod): void {
     const job = this.jobs.get(pod.name);
     if (!job || job.pod !== pod) return;
+    if (job.deleting) {
+      this.jobs.delete(pod.name);
+      this.#stage.version += 1;
+      return;
+    }
     job.finished = pod.end === 'done' ? 'complete' : 'failed';
     job.finishedMs = this.#stage.nowMs;
     this.#stage.version += 1;

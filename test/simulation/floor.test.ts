@@ -47,6 +47,7 @@ const gapOf = (pods: readonly Pod[], isForgotten: boolean): string | undefined =
     forgetsForMs: 20_000,
     isForgotten: () => isForgotten,
     minIdle: 1,
+    cap: GROUP.cap,
     room: Number.POSITIVE_INFINITY,
     isOut: () => false,
     isUnlisted: () => false,

@@ -25,6 +25,8 @@ interface Now extends Synced {
   readonly forgetsForMs: number;
   /** A look does not show which runner ran this completed CI job. */
   readonly isForgotten: (job: GiteaJob) => boolean;
+  /** The cap of its group. */
+  readonly cap: number;
   /** So many idle runners the group is to have. */
   readonly minIdle: number;
   /** A runner that is registered where its group is no more: it does not fill the pool. */
@@ -63,10 +65,10 @@ export function gapsInPools(
     atWork ??= runnersAtWork(stage);
     return atWork.has(pod.name);
   };
-  const ceilings = ceilingsOf(history);
+  const ceilings = ceilingsOf(history, (group) => stage.specOf(group));
   return groups.flatMap((group) => {
-    const { minIdle = 0 } = stage.specOf(group);
-    if (minIdle === 0) return [];
+    const { cap, minIdle = 0, suspend = false } = stage.specOf(group);
+    if (minIdle === 0 || suspend) return [];
     const above = ceilings.filter((ceiling) => ceiling.groups.includes(group));
     // A job that waits comes first, and a heavy one may keep what is left.
     const sharing = above.filter((ceiling) => ceiling.groups.length > 1).flatMap((ceiling) => ceiling.groups);
@@ -82,7 +84,7 @@ export function gapsInPools(
     };
     const isOut = (pod: Pod): boolean => isElsewhere(pod, stage);
     const isUnlisted = ({ job }: Pod): boolean => job !== undefined && stage.gitea.state.jobs.get(job.id) !== job;
-    const around = { ...synced, nowMs, minIdle, forgetsForMs, isForgotten, isOut, isUnlisted, isGhost };
+    const around = { ...synced, nowMs, cap, minIdle, forgetsForMs, isForgotten, isOut, isUnlisted, isGhost };
     const now = { ...around, room: Math.min(...above.map((ceiling) => roomFor(cluster, group, ceiling, around))) };
     return gapInPool(cluster, group, now) ?? [];
   });
@@ -94,7 +96,7 @@ function roomFor({ pods }: Pods, group: GroupSpec, { groups, most }: Ceiling, no
     (pod.endedMs ?? now.nowMs) >= now.lookedAtMs || isBusy(pod, now) || hasOpenJob(pod) || now.isGhost(pod);
   const isIdleHere = (pod: Pod): boolean => pod.group === group && !isBusy(pod, now) && !now.isGhost(pod);
   const others = pods.filter((pod) => groups.includes(pod.group) && isThere(pod) && !isIdleHere(pod));
-  return most - others.reduce((sum, pod) => sum + weightOf(pod.group), 0);
+  return most() - others.reduce((sum, pod) => sum + weightOf(pod.group), 0);
 }
 
 /** Names of the runners of which Gitea believes that they run a job. */
@@ -108,8 +110,7 @@ function runnersAtWork({ gitea: { state } }: Stage): ReadonlySet<string> {
 
 /** What must not be, in words. */
 export function gapInPool(cluster: Pods, group: GroupSpec, now: Now): string | undefined {
-  const { cap } = group;
-  const { minIdle, room } = now;
+  const { cap, minIdle, room } = now;
   if (minIdle === 0) return undefined;
   let idle = 0;
   let busy = 0;

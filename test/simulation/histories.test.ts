@@ -37,6 +37,8 @@ describe.each(OURS)('%s', (policy) => {
     ['and lets it clean up after a cancel before the next job', named.CANCELLED_AT_WORK, ['done', 'done']],
     ['and a new one for a rerun that keeps its id', named.RERUN_KEEPS_THE_ID, ['done', 'done']],
     ['and waits for it when a quota holds it back', named.QUOTA, ['done', 'done']],
+    ['and lets it finish when somebody deletes its Job', named.JOB_DELETED_AT_WORK, ['done', 'done']],
+    ['for an hour without Argo CD, and after it', named.ARGO_CD_AWAY, Array(5).fill('done')],
     ['while names change in Gitea', named.RENAMED_IN_GITEA, ['done', 'done', 'done']],
   ])('starts one runner per job %s', (_, history, expected) => {
     expect(ends(history)).toEqual(expected);

@@ -7,7 +7,7 @@ import type { RunnerScope } from '../../model/gitea/model.ts';
 import type { JobSpec, RunSpec } from '../../model/gitea/queue.ts';
 import type { GiteaVersion } from '../../model/gitea/versions.ts';
 import { GRACEFUL_STOP_SECONDS } from '../../src/config/runnergroup/schema.ts';
-import type { Limit, PriorityTier } from '../../src/planner/evidence.ts';
+import type { Fairness, Limit, PriorityTier } from '../../src/planner/evidence.ts';
 
 export interface History {
   /** Where the small chances of a run come from: lags of lists, signals and polls. */
@@ -41,6 +41,17 @@ export interface History {
   readonly patienceS: number;
 }
 
+/** What a commit may change of a group. A cap and a limit have room for the heaviest size, as the schema demands. */
+export interface Settings {
+  readonly cap?: number;
+  /** Of all limits: groups that share one say one number. */
+  readonly most?: number;
+  readonly suspend?: boolean;
+  readonly fairness?: Fairness;
+  /** It has this label, too. */
+  readonly label?: string;
+}
+
 export interface GroupSpec {
   readonly name: string;
   readonly scope: RunnerScope;
@@ -50,6 +61,8 @@ export interface GroupSpec {
   readonly size?: string;
   readonly weight?: number;
   readonly limits?: readonly Limit[];
+  readonly suspend?: boolean;
+  readonly fairness?: Fairness;
   /** Idle runners in its warm pool; absent: none. */
   readonly minIdle?: number;
   readonly spawnTimeoutS: number;
@@ -101,6 +114,10 @@ export type Act =
   | { readonly atS: number; readonly kind: 'move'; readonly group: string }
   /** A commit changes the size of a pool. */
   | { readonly atS: number; readonly kind: 'pool'; readonly group: string; readonly minIdle: number }
+  /** A commit changes settings of a group, of all its sizes. */
+  | { readonly atS: number; readonly kind: 'settings'; readonly group: string; readonly settings: Settings }
+  /** Somebody deletes the Job of a pod, by order of creation. It stays until the pod has ended, with a deletionTimestamp (foreground). */
+  | { readonly atS: number; readonly kind: 'delete-job'; readonly pod: number }
   /** The last commit is taken back. */
   | { readonly atS: number; readonly kind: 'rollback' };
 
@@ -134,6 +151,8 @@ export type Trouble =
   | { readonly kind: 'bad-token'; readonly atS: number; readonly untilS: number }
   /** One of the servers that a look asks does not answer: all looks fail, and the rest of the world goes on. */
   | { readonly kind: 'outage'; readonly atS: number; readonly untilS: number }
+  /** Argo CD is away: it refreshes and syncs nothing. A sync under way goes on. */
+  | { readonly kind: 'argo-away'; readonly atS: number; readonly untilS: number }
   /** The same for the look of one group: its Gitea, or its token. */
   | { readonly kind: 'group-outage'; readonly group: string; readonly atS: number; readonly untilS: number }
   /** Every third pod, by order of creation, is lost without a word. */

@@ -1,7 +1,7 @@
 /** The kinds of histories that are made from seeds. Those that are the afternoon or the wide one with something more are made here. */
 import type { Limit } from '../../src/planner/evidence.ts';
 import { LIMITED_BRANCHES } from './ceilings.ts';
-import type { Act, GroupSpec, History, PodFate, Push, Trouble } from './history.ts';
+import type { Act, GroupSpec, History, PodFate, Push, Settings, Trouble } from './history.ts';
 import { makeCalmHistory, makeHistory } from './make-history.ts';
 import { makeWideHistory } from './make-wide-history.ts';
 import { Random } from './random.ts';
@@ -19,6 +19,7 @@ export const KINDS = {
   'per-repository': (seed: number) => makeLimitedHistory(seed, { isPer: true }),
   renamed: makeRenamedHistory,
   held: makeHeldHistory,
+  changed: makeChangedHistory,
   'per-branch': (seed: number) => withBranches(makeLimitedHistory(seed, { isPer: true }), seed),
 } as const;
 export type Kind = keyof typeof KINDS;
@@ -210,6 +211,53 @@ function makeRenamedHistory(seed: number): History {
   // Everything that is of the organization is the user's then.
   const text = JSON.stringify(history).replaceAll('"acme/', '"anna/').replaceAll('"owner":"acme"', '"owner":"anna"');
   return isUser ? (JSON.parse(text) as History) : history;
+}
+
+/**
+ * Wide, mixed and limited ones in turn, in which commits change settings of groups, people delete Jobs of runners, Argo CD is away for an
+ * hour, and Gitea is restored twice. Each in half of all histories, or less.
+ */
+function makeChangedHistory(seed: number): History {
+  const random = new Random(seed, 'changed');
+  const make = random.pick([makeWideHistory, makeMixedHistory, (of: number) => makeLimitedHistory(of, {})]);
+  const base = make(seed);
+  const arrivalsS = Math.max(600, ...base.pushes.map(({ atS }) => atS));
+  const times = (chance: number, most: number): readonly number[] =>
+    Array.from({ length: random.chance(chance) ? random.whole(1, most) : 0 }, () => random.seconds(10, arrivalsS));
+  const { name: group } = random.pick(base.groups);
+  const changes = times(0.5, 3).map((atS): Act => ({ atS, kind: 'settings', group, settings: anySettings(random) }));
+  // What is suspended is resumed.
+  const pauses = times(0.3, 1).flatMap((atS): readonly Act[] =>
+    [true, false].map((suspend) => {
+      return { atS: atS + (suspend ? 0 : random.whole(5, 1800)), kind: 'settings', group, settings: { suspend } };
+    }),
+  );
+  const deletes = times(0.5, 8).map((atS): Act => ({ atS, kind: 'delete-job', pod: random.whole(0, 40) }));
+  const restores = times(0.2, 1).flatMap((backupS): readonly Act[] => {
+    const atS = backupS + random.whole(10, 600);
+    const again = random.pick([backupS, Math.max(0, backupS - 60), atS + 5, (backupS + atS) / 2]);
+    return [
+      { atS, kind: 'restore', backupS },
+      { atS: atS + random.whole(10, 600), kind: 'restore', backupS: again },
+    ];
+  });
+  const away = times(0.3, 1).map((atS): Trouble => ({ kind: 'argo-away', atS, untilS: atS + 3600 }));
+  return {
+    ...base,
+    acts: [...base.acts, ...changes, ...pauses, ...deletes, ...restores].sort(byTime),
+    troubles: [...base.troubles, ...away],
+    // A cap of 1 takes its time.
+    patienceS: base.patienceS * (changes.length > 0 ? 3 : 1) + 7200,
+  };
+}
+
+function anySettings(random: Random): Settings {
+  return random.pick<Settings>([
+    { cap: random.whole(1, 6) },
+    { most: random.whole(1, 6) },
+    { fairness: random.pick(['oldest', 'per-repository'] as const) },
+    { label: 'extra' },
+  ]);
 }
 
 /** The limits per repository are for some branches, all repositories together in half of all histories. Some jobs are on no branch. */

@@ -334,8 +334,9 @@ function isPinnedAlive({ pinned, finished }: KubeJob): boolean {
 }
 
 /** As `src/clients/kubernetes/judge.ts`: an ended container counts before the Job's condition. */
-function liveState({ finished, pod }: KubeJob): LiveState {
+function liveState({ deleting, finished, pod }: KubeJob): LiveState {
   if (finished) return finished;
+  if (deleting) return 'deleting';
   switch (pod.phase) {
     case 'waiting':
     case 'starting':

@@ -3,12 +3,13 @@ import type { GiteaJob } from '../../model/gitea/gitea.ts';
 import { scopeNow } from '../../model/gitea/renames.ts';
 import { RerunRefused } from '../../model/gitea/reruns.ts';
 import { backUp, deleteRepo } from './backup.ts';
+import { weightOf } from './ceilings.ts';
 import type { Cluster } from './cluster.ts';
-import type { Act, GroupSpec } from './history.ts';
+import type { Act, GroupSpec, Settings } from './history.ts';
 import { ELSEWHERE, type Stage } from './stage.ts';
 
 /** What the runners are told. */
-type Runners = Pick<Cluster, 'notice' | 'beforeLoss' | 'afterLoss'>;
+type Runners = Pick<Cluster, 'notice' | 'beforeLoss' | 'afterLoss' | 'deleteInForeground'>;
 
 export class People {
   readonly #stage: Stage;
@@ -107,6 +108,12 @@ export class People {
       case 'pool':
         this.#change(act.group, () => ({ minIdle: act.minIdle }));
         return;
+      case 'settings':
+        this.#set(act.group, act.settings);
+        return;
+      case 'delete-job':
+        this.#runners.deleteInForeground(act.pod);
+        return;
       case 'rollback':
         this.#stage.rollBack();
         return;
@@ -154,6 +161,21 @@ export class People {
     if (changed.length > 0) this.#stage.push({ ...commit, specs: new Map([...commit.specs, ...changed]) });
   }
 
+  #set(name: string, { cap, most, suspend, fairness, label }: Settings): void {
+    const heaviest = Math.max(...this.#stage.history.groups.map(weightOf));
+    // Groups that share a limit say one number.
+    for (const each of most === undefined ? [] : new Set(this.#stage.history.groups.map((group) => group.name)))
+      this.#change(each, ({ limits }) => ({
+        ...(limits && { limits: limits.map((limit) => ({ ...limit, most: Math.max(most ?? 0, heaviest) })) }),
+      }));
+    this.#change(name, (spec) => ({
+      ...(cap !== undefined && withCap(spec, Math.max(cap, heaviest))),
+      ...(suspend !== undefined && { suspend }),
+      ...(fairness && { fairness }),
+      ...(label && { labels: [...spec.labels, label] }),
+    }));
+  }
+
   #backUp(atS: number): void {
     const restore = backUp(this.#stage.gitea);
     const runOfPush = new Map(this.#runOfPush);
@@ -174,4 +196,13 @@ export class People {
       if (!(error instanceof RerunRefused)) throw error;
     }
   }
+}
+
+/** The last threshold is the cap. */
+function withCap({ priorityTiers }: GroupSpec, cap: number): Pick<GroupSpec, 'cap' | 'priorityTiers'> {
+  const tiers = priorityTiers.filter(({ threshold }, nth) => threshold < cap || nth === priorityTiers.length - 1);
+  return {
+    cap,
+    priorityTiers: tiers.map((tier, nth) => (nth < tiers.length - 1 ? tier : { ...tier, threshold: cap })),
+  };
 }

@@ -22,6 +22,7 @@ export type Stream =
   | 'rename'
   | 'rename-owner'
   | 'rename-repo'
+  | 'changed'
   | 'move'
   | 'pool'
   | 'rollback'

@@ -141,6 +141,8 @@ class Watcher {
   readonly #stage: Stage;
   readonly #cluster: Cluster;
   readonly #ceilings: readonly Ceiling[];
+  /** Caps and limits get lower, which makes too many of runners that are there. */
+  readonly #mayShrink: boolean;
   readonly #overSince = new Map<Ceiling, Excess>();
   /** Claims by which more jobs of a repository run than its limit allows. */
   overRepository = 0;
@@ -151,7 +153,8 @@ class Watcher {
     this.#seesPods = policy.kind === 'generator' && policy.seesPods;
     this.#stage = stage;
     this.#cluster = cluster;
-    this.#ceilings = ceilingsOf(stage.history);
+    this.#ceilings = ceilingsOf(stage.history, (group) => stage.specOf(group));
+    this.#mayShrink = stage.history.acts.some(({ kind }) => kind === 'settings');
     cluster.onGrowth = (made, pod) => {
       for (const each of this.#ceilings)
         if (!countsJobs(each) && each.groups.includes(pod.group)) this.#noteExcess(each);
@@ -182,6 +185,11 @@ class Watcher {
       if (excess) this.#note('cap', `${ceiling.name}: ${excess}, since ${((sinceMs - START_MS) / 1000).toFixed(1)} s`);
       this.#overSince.delete(ceiling);
     }
+    if (this.#mayShrink) this.#noteShrunk();
+  }
+
+  #noteShrunk(): void {
+    for (const ceiling of this.#ceilings) if (!countsJobs(ceiling)) this.#noteExcess(ceiling);
   }
 
   /** After the same sync: it has filled the gaps that the look saw. */
@@ -263,9 +271,9 @@ class Watcher {
           partOf(ceiling, repository(pod) ?? '') === partOf(ceiling, own),
       );
       const places = busy.reduce((sum, pod) => sum + weightOf(pod.group), 0);
-      if (places <= ceiling.most) continue;
+      if (places <= ceiling.most()) continue;
       this.overRepository += 1;
-      this.#stage.tell(() => `${own} is over its limit: ${places} places of ${ceiling.most}`);
+      this.#stage.tell(() => `${own} is over its limit: ${places} places of ${ceiling.most()}`);
     }
   }
 
@@ -358,8 +366,8 @@ function overCap(
     else if (isShared({ groups }) && !mayStillCome(pod, nowMs)) continue;
     else if (!pod.job && pod.phase !== 'ended' && pod.deletedMs === undefined) free += weight;
   }
-  if (free === 0 || busy + free <= Math.max(most, busy + lost)) return undefined;
-  return `${busy} busy and ${free} free places under a limit of ${most}`;
+  if (free === 0 || busy + free <= Math.max(most(), busy + lost)) return undefined;
+  return `${busy} busy and ${free} free places under a limit of ${most()}`;
 }
 
 function isShared({ groups }: Pick<Ceiling, 'groups'>): boolean {

@@ -55,7 +55,7 @@ const WORDS: Readonly<Record<Breach['law'], string>> = {
 
 /** Nobody but Gitea, or another Application, knows enough to make the jobs of these wait no longer than need be. Their laws hold. */
 const SOMETIMES: readonly Kind[] = IS_LONG ? ['limited-apart', 'per-repository', 'per-branch'] : [];
-const ALWAYS: readonly Kind[] = ['ordinary', 'wide', 'warm', 'mixed', 'held', 'limited', 'renamed'];
+const ALWAYS: readonly Kind[] = ['ordinary', 'wide', 'warm', 'mixed', 'held', 'limited', 'renamed', 'changed'];
 const TESTED: readonly Kind[] = ONLY_KIND ? [ONLY_KIND] : [...ALWAYS, ...SOMETIMES];
 
 describe.each(TESTED)('in %s histories', (kind) => {

@@ -235,3 +235,30 @@ export const IDS_COME_AGAIN: History = quietHistory({
   pushes: [push(30, [200], job('lost')), push(90, [10], job('again'))],
   acts: [{ atS: 60, kind: 'restore', backupS: 20 }],
 });
+
+/** Two restores, the second one from the later backup. The row of an idle runner has an id that is that of a deleted row there. */
+export const RESTORED_TWICE: History = quietHistory({
+  groups: [groupSpec({ minIdle: 1 })],
+  pushes: [push(30, [10], job('first')), push(400, [10], job('second'))],
+  acts: [
+    { atS: 90, kind: 'restore', backupS: 0.5 },
+    { atS: 300, kind: 'restore', backupS: 80 },
+  ],
+});
+
+/** Somebody deletes the Job of a runner at work in the foreground: Kubernetes shows it until the pod has ended. */
+export const JOB_DELETED_AT_WORK: History = quietHistory({
+  groups: [groupSpec({ cap: 1 })],
+  pushes: [push(1, [200], job('long')), push(60, [10], job('next'))],
+  acts: [{ atS: 40, kind: 'delete-job', pod: 0 }],
+});
+
+/** Argo CD is away for an hour. A group is suspended meanwhile, and its cap is lower when Argo CD is back. */
+export const ARGO_CD_AWAY: History = quietHistory({
+  pushes: [push(1, [60], job('a'), job('b'), job('c')), push(600, [60], job('d'), job('e'))],
+  troubles: [{ kind: 'argo-away', atS: 30, untilS: 3630 }],
+  acts: [
+    { atS: 300, kind: 'settings', group: 'ci', settings: { suspend: true } },
+    { atS: 4000, kind: 'settings', group: 'ci', settings: { suspend: false, cap: 1 } },
+  ],
+});

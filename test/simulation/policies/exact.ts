@@ -50,7 +50,7 @@ function shareOut(
   taken: readonly { readonly pod: Pod; readonly group: GroupSpec }[],
   onlySize: ReadonlySet<GroupSpec> = new Set(),
 ): ReadonlyMap<GroupSpec, readonly GiteaJob[]> {
-  const ceilings = ceilingsOf(stage.history);
+  const ceilings = ceilingsOf(stage.history, (group) => stage.specOf(group));
   const used = new Map<string, number>();
   const repository = (job: GiteaJob): string => repoOf(stage.gitea.state, job).fullName.toLowerCase();
   const branchOf = ({ runId }: GiteaJob): string => stage.gitea.state.runs.get(runId)?.branch ?? 'main';
@@ -67,7 +67,7 @@ function shareOut(
   for (const job of queue) {
     const owners = groups.filter((group) => stage.isFor(group, job));
     const lackingIn = (group: GroupSpec) =>
-      keysOf(group, job).find(([key, { most }]) => most - (used.get(key) ?? 0) < weightOf(group));
+      keysOf(group, job).find(([key, { most }]) => most() - (used.get(key) ?? 0) < weightOf(group));
     const open = owners.filter((group) => {
       const lacking = stopped.has(group) ? undefined : lackingIn(group);
       if (lacking && countsJobs(lacking[1]))
@@ -84,7 +84,7 @@ function shareOut(
     }
     const [owner] = owners;
     const lacking = owner && !stopped.has(owner) ? lackingIn(owner) : undefined;
-    if (lacking) used.set(lacking[0], Math.max(lacking[1].most, used.get(lacking[0]) ?? 0));
+    if (lacking) used.set(lacking[0], Math.max(lacking[1].most(), used.get(lacking[0]) ?? 0));
   }
   // A runner of another size could take an older job.
   const sizes = [...stopped].filter((group) => (shares.get(group)?.length ?? 0) > 0);
