@@ -89,7 +89,7 @@ export function fromPod({ metadata, spec: pod }: Pod, file?: FromRunnerFile) {
       ...why,
       ...(note === undefined ? [] : [note]),
       ...(file?.notes ?? []),
-      ...notesOf(pod, runner, token?.value !== undefined, file !== undefined),
+      ...notesOf(pod, runner, token?.value !== undefined, file),
     ],
   };
 }
@@ -111,19 +111,33 @@ function templateOf(pod: PodSpec, runner: Container, mode: Mode, file: FromRunne
   const docker = dockerOf(pod, runner);
   const others = pod.initContainers.filter((each) => each !== docker);
   // The account has a note of its own, and our pods set the others.
+  const withMounts = (container: Container): Container => {
+    const lost = lostMounts(pod, container, file);
+    return { ...container, volumeMounts: container.volumeMounts.filter((mount) => !lost.includes(mount)) };
+  };
   const { securityContext: _security, serviceAccountName: _account, restartPolicy: _restart, ...parts } = pod;
   return filled({
     ...parts,
-    // Persistent ones have a note, and the keys of a config.yaml that was read are fields.
-    volumes: pod.volumes.filter(
-      (volume) => !('persistentVolumeClaim' in volume) && (!file || volume.configMap?.name !== file.configMap),
-    ),
-    containers: named([{ ...ourContainer(runner), name: 'runner' }]),
+    volumes: pod.volumes.filter((volume) => isKept(volume, file)),
+    containers: named([{ ...ourContainer(withMounts(runner)), name: 'runner' }]),
     initContainers: [
-      ...(docker && mode === 'dind' ? named([{ ...ourContainer(docker), name: 'docker' }]) : []),
-      ...others.map((container) => filled({ ...container, env: container.env.filter((each) => !isPlainSecret(each)) })),
+      ...(docker && mode === 'dind' ? named([{ ...ourContainer(withMounts(docker)), name: 'docker' }]) : []),
+      ...others
+        .map(withMounts)
+        .map((container) => filled({ ...container, env: container.env.filter((each) => !isPlainSecret(each)) })),
     ],
   });
+}
+
+/** Persistent ones have a note, and the keys of a config.yaml that was read are fields. */
+function isKept(volume: PodSpec['volumes'][number], file: FromRunnerFile | undefined): boolean {
+  return !('persistentVolumeClaim' in volume) && (!file || volume.configMap?.name !== file.configMap);
+}
+
+/** A mount goes with its volume: a volume of our own may have the same name. */
+function lostMounts(pod: PodSpec, { volumeMounts }: Container, file: FromRunnerFile | undefined) {
+  const kept = new Set(pod.volumes.filter((volume) => isKept(volume, file)).map(({ name }) => name));
+  return volumeMounts.filter(({ name }) => !kept.has(name));
 }
 
 /** Our image and security stay. A variable without a value is none. */
@@ -148,13 +162,15 @@ function withoutContainers(spec: Readonly<Record<string, unknown>>, mode: Mode):
 }
 
 function isRunner({ image, env }: Container): boolean {
-  return RUNNER_IMAGE.test(image) || env.some(({ name }) => name === 'GITEA_INSTANCE_URL');
+  if (RUNNER_IMAGE.test(image)) return true;
+  return env.some(({ name }) => name === 'GITEA_INSTANCE_URL') && !OF_OTHERS.some(([others]) => others.test(image));
 }
 
 /** Runners of other forges, by their images. */
 const OF_OTHERS: readonly (readonly [RegExp, string])[] = [
   [/forgejo/i, "Forgejo's"],
   [/github-runner|actions-runner|actions\/runner/i, "GitHub's"],
+  [/gitlab-runner/i, "GitLab's"],
 ];
 
 /** Whose runner a pod is that has none of Gitea. */
@@ -174,13 +190,23 @@ function modeOf(pod: PodSpec, runner: Container, labels: readonly string[]): rea
   return ['dind-rootless', ['containerMode is a guess: no docker was found beside the runner.']];
 }
 
-function notesOf(pod: PodSpec, runner: Container, tokenIsWritten: boolean, hasFile: boolean): readonly string[] {
+function notesOf(
+  pod: PodSpec,
+  runner: Container,
+  tokenIsWritten: boolean,
+  file: FromRunnerFile | undefined,
+): readonly string[] {
   const volumes = pod.volumes.filter((volume) => 'persistentVolumeClaim' in volume).map(({ name }) => name);
   const env = [...pod.containers, ...pod.initContainers].flatMap((container) => container.env);
   const secrets = env.filter((each) => !HANDLED.test(each.name) && isPlainSecret(each)).map(({ name }) => name);
   const docker = dockerOf(pod, runner);
   const images = [runner, ...(docker ? [docker] : [])].map(({ image }) => image).filter((image) => image !== '');
-  const others = pod.containers.filter((each) => each !== runner && each !== docker);
+  const beside = pod.containers.filter((each) => each !== runner && each !== docker);
+  const others = beside.filter((each) => !isRunner(each));
+  const runners = beside.filter(isRunner).map(({ name }) => name);
+  const mounts = [...pod.containers, ...pod.initContainers]
+    .flatMap((container) => lostMounts(pod, container, file))
+    .map(({ name, mountPath }) => `${mountPath} of ${name}`);
   const notes = [
     tokenIsWritten &&
       `The registration token stood in the manifest: revoke it, and put a new one into the Secret ${REGISTRATION_SECRET}.`,
@@ -189,13 +215,16 @@ function notesOf(pod: PodSpec, runner: Container, tokenIsWritten: boolean, hasFi
     images.length > 0 && `Images are not carried over (${images.join(', ')}): runners have those of this version.`,
     volumes.length > 0 &&
       `Persistent volumes are not carried over (${volumes.join(', ')}): runners end with their CI job. See docs/cache.md.`,
+    mounts.length > 0 && `Mounts are not carried over where their volume is not (${mounts.join(', ')}).`,
+    runners.length > 0 &&
+      `Other runners of the pod are not carried over (${runners.join(', ')}): make a RunnerGroup for each.`,
     others.length > 0 &&
       `Containers beside the runner are not carried over (${others.map(({ name }) => name).join(', ')}): add each to podTemplate.spec.initContainers, with restartPolicy: Always.`,
     pod.serviceAccountName !== undefined &&
       `serviceAccountName ${pod.serviceAccountName} is not carried over: a policy must allow it (docs/policy.md).`,
     [pod, runner, docker ?? {}].some((part) => 'securityContext' in part) &&
       'securityContext is not carried over: containerMode and securityProfile set it.',
-    !hasFile &&
+    !file &&
       runner.env.some(({ name }) => name === 'CONFIG_FILE') &&
       'The config.yaml of the runner was in none of the files. Put its keys into runnerConfig, its labels into labels, and multiply maxActiveRunners by its capacity.',
   ];

@@ -21,7 +21,7 @@ const MAY_BE_SECRET = /token|secret|passw|credential|private|api_?key|access_?ke
 
 /** @param name of a variable, or all of a text */
 export function mayBeSecret(name: string, value = name): boolean {
-  return MAY_BE_SECRET.test(name) || /:\/\/[^/\s"]*@/.test(value);
+  return MAY_BE_SECRET.test(name) || /:\/\/[^/\s"]*@|[\s"]-u[\s"]/.test(value);
 }
 
 /** The podTemplate of this spec, without what a runner cannot have. `notes`: a sentence for each field that is lost, or needs a policy. */
@@ -30,7 +30,7 @@ export async function fittingTemplate(
   spec: Readonly<Record<string, unknown>>,
 ): Promise<{ readonly podTemplate: Mapping; readonly notes: readonly string[] }> {
   const template = structuredClone(spec['podTemplate'] ?? {}) as Mapping;
-  const notes: string[] = [];
+  const notes = [...plainSecrets(template)];
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
     const read = runnerGroupFromObject({ ...written, spec: { ...spec, podTemplate: template } });
     if ('problem' in read) break;
@@ -44,6 +44,22 @@ export async function fittingTemplate(
     notes.push(...remove(template, fault.path, fault.message));
   }
   return { podTemplate: template, notes };
+}
+
+/** Takes away commands and annotations that may hold a secret. Variables are chosen before. */
+function plainSecrets(template: Mapping): readonly string[] {
+  const found: FieldPath[] = [];
+  const visit = (value: unknown, path: FieldPath): void => {
+    const last = String(path.at(-1));
+    const isText =
+      last === 'command' || last === 'args' ? JSON.stringify(value) : path.at(-2) === 'annotations' && last;
+    if (isText && mayBeSecret(isText)) found.push(path);
+    else if (Array.isArray(value)) for (const [index, each] of value.entries()) visit(each, [...path, index]);
+    else if (typeof value === 'object' && value !== null)
+      for (const [key, each] of Object.entries(value)) visit(each, [...path, key]);
+  };
+  visit(template, []);
+  return found.toReversed().flatMap((path) => remove(template, path, 'it may hold a secret: put that into a Secret'));
 }
 
 /** Of a volume all goes, and its mounts with it. A part that must be there goes with what it is a part of. */
@@ -72,6 +88,6 @@ function takeAway(template: Mapping, path: FieldPath): void {
 
 export function lostNote(place: string, value: unknown, why: string): string {
   const text = JSON.stringify(value);
-  const shown = mayBeSecret(text) ? '' : ` ${cut(text, SHOWN)}`;
+  const shown = mayBeSecret(`${place} ${text}`) ? '' : ` ${cut(text, SHOWN)}`;
   return `Not carried over: ${place}:${shown} (${why})`;
 }

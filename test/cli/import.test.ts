@@ -445,3 +445,58 @@ it('a field of another type is named, and not taken for an object without a runn
   expect(code).toBe(2);
   expect(stderr).toContain('GR-IMPORT-01 import: Deployment act-runner: spec.replicas cannot be read');
 });
+
+describe('what must not go over', () => {
+  const pod = (container: string, more = '') =>
+    `kind: StatefulSet\nmetadata: {name: r, namespace: ci}\nspec:\n  volumeClaimTemplates: [{metadata: {name: data}}]\n  template:\n    metadata: {annotations: {vault/token: hunter2, a: b}}\n    spec:\n      containers:\n        - name: runner\n          image: gitea/act_runner:0.2.11\n          ${container}\n${more}`;
+  const flags = ['--owner', 'acme', '--gitea', 'https://gitea.example.com'];
+
+  it('are secrets in commands and annotations', async () => {
+    const init =
+      '      initContainers:\n        - {name: a, image: alpine, command: [sh, -c, "x --token=hunter2"]}\n        - {name: b, image: alpine, args: [curl, -u, "admin:hunter2"]}\n        - {name: c, image: alpine, command: [sleep, "1"]}\n';
+    const { groups, comments } = await imported(
+      pod('lifecycle: {postStart: {exec: {command: [echo, "password: hunter2"]}}}', init),
+      ...flags,
+    );
+
+    expect(JSON.stringify([groups, comments])).not.toContain('hunter2');
+    for (const place of [
+      'metadata.annotations.vault/token',
+      'spec.initContainers[a].command',
+      'spec.initContainers[b].args',
+      'spec.containers[runner].lifecycle.postStart.exec.command',
+    ])
+      expect(comments.join('\n')).toContain(`# Not carried over: ${place}: (it may hold a secret`);
+    expect(groups[0]?.spec).toMatchObject({ podTemplate: { metadata: { annotations: { a: 'b' } } } });
+    expect(JSON.stringify(groups)).toContain('"sleep"');
+  });
+
+  it("is the mount of a claim under the name of a runner's own volume", async () => {
+    const { groups, comments } = await imported(pod('volumeMounts: [{name: data, mountPath: /cache}]'), ...flags);
+
+    expect(JSON.stringify(groups)).not.toContain('/cache');
+    expect(comments).toContain('# Mounts are not carried over where their volume is not (/cache of data).');
+  });
+
+  it('is a second runner of the pod', async () => {
+    const { comments } = await imported(
+      pod('env: []', '        - {name: other, image: "gitea/act_runner:0.2.11"}\n'),
+      ...flags,
+    );
+
+    expect(comments).toContain('# Other runners of the pod are not carried over (other): make a RunnerGroup for each.');
+  });
+
+  it('is a runner of another forge that knows a Gitea', async () => {
+    const text = pod('env: [{name: GITEA_INSTANCE_URL, value: "https://gitea.example.com"}]').replace(
+      'gitea/act_runner:0.2.11',
+      'gitlab/gitlab-runner:17',
+    );
+
+    expect(await run(text, ...flags)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining("GitLab's runner"),
+    });
+  });
+});
