@@ -150,7 +150,7 @@ describe('an Application', () => {
     expect(count('read')).toBeGreaterThan(60);
     expect(count('read')).toBeLessThan(200);
     const says = expect.stringMatching(
-      /is Running since .*: waiting for .*hook. To end it: argocd app terminate-op runners$/,
+      /has been Running since .*: waiting for .*hook. To end it: argocd app terminate-op runners$/,
     );
     expect(app.apps.wakes.get(KEY)?.state.last).toEqual({ is: 'busy', says });
 
