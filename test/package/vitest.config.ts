@@ -5,6 +5,8 @@ export default defineConfig({
   test: {
     include: ['test/package/**/*.test.ts'],
     globalSetup: ['test/build-first.ts'],
-    testTimeout: 120_000,
+    // They end only what hangs: a busy machine needs minutes to delete a folder.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
   },
 });
