@@ -8,6 +8,7 @@ const shared = {
   setupFiles: ['test/fixed-seed.ts'],
   // It ends what hangs, and judges nothing: on a machine with twenty other programs histories take minutes.
   testTimeout: 600_000,
+  hookTimeout: 600_000,
   maxWorkers,
 };
 /**
