@@ -382,13 +382,10 @@ function followers(
     const kept = new Set([...names, ...spare.map(({ name }) => name)]);
     return runners.flatMap((runner) => {
       const { live } = runner;
-      if (
-        !live ||
-        kept.has(runner.name) ||
-        !isGivenUp(runner, live) ||
-        !(poolIndexOf(runner.madeFor) !== undefined || isWanted(runner, facts))
-      )
-        return [];
+      if (!live || kept.has(runner.name)) return [];
+      // Asked first: to see whether a free one idles in vain, the whole queue is read.
+      const waits = poolIndexOf(runner.madeFor) !== undefined || isWanted(runner, facts);
+      if (!waits || !isGivenUp(runner, live)) return [];
       return { rooms, before: Math.min((live.triedBefore ?? 0) + 1, MOST_TRIED) };
     });
   });

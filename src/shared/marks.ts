@@ -59,7 +59,7 @@ export const TRACKING_LABEL = 'app.kubernetes.io/instance';
 export const INSTALLATION_ID = 'argocd.argoproj.io/installation-id';
 /** Annotation of an Application: a refresh is asked for. */
 export const REFRESH = 'argocd.argoproj.io/refresh';
-/** Annotation of an Application: `true` has Argo CD's controller leave it alone, whoever asks. */
+/** Annotation of an Application: with `true` Argo CD's controller leaves it alone, also when a refresh is asked for. */
 export const SKIP_RECONCILE = 'argocd.argoproj.io/skip-reconcile';
 /** Annotation: a list of Argo CD's options, separated by commas. */
 export const SYNC_OPTIONS = 'argocd.argoproj.io/sync-options';
