@@ -10,6 +10,12 @@
 import { groupOf, isPinned, isSkipped, type RunnerJob } from './manifest.ts';
 import { type Pod, type PodWorld, startPod } from './pod.ts';
 
+/** When a look at Gitea began, and when all of it was read. */
+export interface Look {
+  readonly beganAtMs: number;
+  readonly endedAtMs: number;
+}
+
 /** One runner that was started, for the count at the end. */
 export interface RunnerRecord {
   readonly name: string;
@@ -19,8 +25,8 @@ export interface RunnerRecord {
   readonly createdAtMs: number;
   endedAtMs?: number;
   exit?: number | NodeJS.Signals;
-  /** It was pruned before its process had ended, by a sync whose look at Gitea began at this time. */
-  prunedAfterLookAtMs?: number;
+  /** It was pruned before its process had ended, by the sync after this look. */
+  prunedAfterLook?: Look;
 }
 
 type State =
@@ -50,8 +56,8 @@ export class Cluster {
     this.#options = options;
   }
 
-  /** Makes the cluster as the manifests say, as a sync with prune does. `lookedAtMs`: when the look behind them began. */
-  sync(manifests: readonly RunnerJob[], lookedAtMs: number): void {
+  /** Makes the cluster as the manifests say, as a sync with prune does. `look`: the one behind them. */
+  sync(manifests: readonly RunnerJob[], look: Look): void {
     this.#forgetOld(Date.now());
     for (const manifest of manifests) {
       if (isSkipped(manifest)) continue;
@@ -61,7 +67,7 @@ export class Cluster {
     }
     const wanted = namesOf(manifests);
     for (const [name, live] of this.#jobs) {
-      if (!wanted.has(name) && !isPinned(live.manifest)) this.#delete(name, live, lookedAtMs);
+      if (!wanted.has(name) && !isPinned(live.manifest)) this.#delete(name, live, look);
     }
   }
 
@@ -104,18 +110,18 @@ export class Cluster {
     });
   }
 
-  #delete(name: string, live: LiveJob, lookedAtMs: number): void {
+  #delete(name: string, live: LiveJob, look: Look): void {
     const { state } = live;
     switch (state.is) {
       case 'starting':
         clearTimeout(state.timer);
-        live.record.prunedAfterLookAtMs = lookedAtMs;
+        live.record.prunedAfterLook = look;
         live.record.endedAtMs = Date.now();
         this.#forget(name, live);
         return;
       case 'running':
         live.state = { is: 'deleting', pod: state.pod };
-        live.record.prunedAfterLookAtMs = lookedAtMs;
+        live.record.prunedAfterLook = look;
         state.pod.running.signal('SIGTERM');
         setTimeout(() => state.pod.running.signal('SIGKILL'), state.pod.graceSeconds * 1000).unref();
         return;

@@ -70,11 +70,12 @@ export class Loop {
 
   async #pass(): Promise<Pass> {
     const { cluster, folder, groups, url, token } = this.#world;
-    const lookedAtMs = Date.now();
+    const beganAtMs = Date.now();
     const generated = await generate(folder, url, token);
+    const look = { beganAtMs, endedAtMs: Date.now() };
     if (generated.code !== 0) return { generated, groups: [] };
     const manifests = readManifests(generated.stdout);
-    cluster.sync(manifests, lookedAtMs);
+    cluster.sync(manifests, look);
     return {
       generated,
       groups: groups.map(({ name, cap }) => {
