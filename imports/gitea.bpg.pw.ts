@@ -217,11 +217,32 @@ export interface RunnerGroupSpec {
   readonly groupLabel?: boolean;
 
   /**
-   * Secret with the registration token of the scope, in the group's namespace. Only the init container that registers a runner gets it: no CI job can read it, and the generator never does.
+   * Who registers the runners, and for what ([how](registration.md)). `by: serve` needs sight of the Jobs in the cluster (not with `--cluster off`).
+   *
+   * @schema RunnerGroupSpec#registration
+   */
+  readonly registration?: RunnerGroupSpecRegistration;
+
+  /**
+   * Only jobs of these repositories are served: names, or patterns with one `*`. One with `/` is for `owner/name`, one without for the name. Case does not matter. Needs `registration: {by: serve, for: repository}`.
+   *
+   * @schema RunnerGroupSpec#repositories
+   */
+  readonly repositories?: string[];
+
+  /**
+   * Repositories whose jobs come first, as patterns of `repositories`. A repository has the place of the first pattern that fits; one that fits none comes last. Needs `registration: {by: serve, for: repository}`.
+   *
+   * @schema RunnerGroupSpec#order
+   */
+  readonly order?: string[];
+
+  /**
+   * Secret with the registration token of the scope, in the group's namespace. Only the init container that registers a runner gets it: no CI job can read it, and the generator never does. Not used with `registration.by: serve`.
    *
    * @schema RunnerGroupSpec#registrationToken
    */
-  readonly registrationToken: RunnerGroupSpecRegistrationToken;
+  readonly registrationToken?: RunnerGroupSpecRegistrationToken;
 
   /**
    * Secret with the API token that lists jobs and runners. Read by the generator only, never in a pod: mounted as files, or with `--secrets api` in the namespace of the RunnerGroup.
@@ -423,6 +444,9 @@ export function toJson_RunnerGroupSpec(obj: RunnerGroupSpec | undefined): Record
     'sizes': obj.sizes?.map(y => toJson_RunnerGroupSpecSizes(y)),
     'limits': obj.limits?.map(y => toJson_RunnerGroupSpecLimits(y)),
     'groupLabel': obj.groupLabel,
+    'registration': toJson_RunnerGroupSpecRegistration(obj.registration),
+    'repositories': obj.repositories?.map(y => y),
+    'order': obj.order?.map(y => y),
     'registrationToken': toJson_RunnerGroupSpecRegistrationToken(obj.registrationToken),
     'authToken': toJson_RunnerGroupSpecAuthToken(obj.authToken),
     'suspend': obj.suspend,
@@ -736,7 +760,43 @@ export function toJson_RunnerGroupSpecLimits(obj: RunnerGroupSpecLimits | undefi
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
 
 /**
- * Secret with the registration token of the scope, in the group's namespace. Only the init container that registers a runner gets it: no CI job can read it, and the generator never does.
+ * Who registers the runners, and for what ([how](registration.md)). `by: serve` needs sight of the Jobs in the cluster (not with `--cluster off`).
+ *
+ * @schema RunnerGroupSpecRegistration
+ */
+export interface RunnerGroupSpecRegistration {
+  /**
+   * `pod`: an init container of each runner has `registrationToken`. `serve`: `serve` registers each runner before its pod starts, and the pod gets the credentials of this one runner. The API token then needs the right to write to its scope. Default: pod.
+   *
+   * @schema RunnerGroupSpecRegistration#by
+   */
+  readonly by?: RunnerGroupSpecRegistrationBy;
+
+  /**
+   * `scope`: Gitea gives a runner any job of the scope. `repository`: a runner is bound to the repository of the job that it was made for. Needs `by: serve`. Default: scope.
+   *
+   * @schema RunnerGroupSpecRegistration#for
+   */
+  readonly for?: RunnerGroupSpecRegistrationFor;
+}
+
+/**
+ * Converts an object of type 'RunnerGroupSpecRegistration' to JSON representation.
+ */
+/* eslint-disable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+export function toJson_RunnerGroupSpecRegistration(obj: RunnerGroupSpecRegistration | undefined): Record<string, any> | undefined {
+  if (obj === undefined) { return undefined; }
+  const result = {
+    'by': obj.by,
+    'for': obj.for,
+  };
+  // filter undefined values
+  return Object.entries(result).reduce((r, i) => (i[1] === undefined) ? r : ({ ...r, [i[0]]: i[1] }), {});
+}
+/* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
+
+/**
+ * Secret with the registration token of the scope, in the group's namespace. Only the init container that registers a runner gets it: no CI job can read it, and the generator never does. Not used with `registration.by: serve`.
  *
  * @schema RunnerGroupSpecRegistrationToken
  */
@@ -1189,6 +1249,30 @@ export enum RunnerGroupSpecLimitsPer {
   REPOSITORY = "repository",
   /** organization */
   ORGANIZATION = "organization",
+}
+
+/**
+ * `pod`: an init container of each runner has `registrationToken`. `serve`: `serve` registers each runner before its pod starts, and the pod gets the credentials of this one runner. The API token then needs the right to write to its scope. Default: pod.
+ *
+ * @schema RunnerGroupSpecRegistrationBy
+ */
+export enum RunnerGroupSpecRegistrationBy {
+  /** pod */
+  POD = "pod",
+  /** serve */
+  SERVE = "serve",
+}
+
+/**
+ * `scope`: Gitea gives a runner any job of the scope. `repository`: a runner is bound to the repository of the job that it was made for. Needs `by: serve`. Default: scope.
+ *
+ * @schema RunnerGroupSpecRegistrationFor
+ */
+export enum RunnerGroupSpecRegistrationFor {
+  /** scope */
+  SCOPE = "scope",
+  /** repository */
+  REPOSITORY = "repository",
 }
 
 /**

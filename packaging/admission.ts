@@ -21,6 +21,8 @@ const bare = (url: string): string => `${url}.lowerAscii().replace('/', '').repl
 const isPlain = (url: string): string =>
   `(${url}.matches('^https?://[a-zA-Z][a-zA-Z0-9:/_-]*([.][a-zA-Z0-9:/_-]+)*$') && !${url}.contains(':0'))`;
 const HAS_DOCKER = "!has(self.containerMode) || self.containerMode.startsWith('dind')";
+const BY_SERVE = "(has(self.registration) && has(self.registration.by) && self.registration.by == 'serve')";
+const BOUND = "has(self.registration) && has(self.registration.for) && self.registration.for == 'repository'";
 const OWNER = "self.repo.split('/')[0].lowerAscii()";
 const sameOwner = (field: string): string => `(!has(self.${field}) || self.${field}.lowerAscii() == ${OWNER})`;
 
@@ -54,6 +56,17 @@ export const ADMISSION_RULES: readonly AdmissionRule[] = [
     'giteaURL differs from gitea.url: remove one of the two spellings',
   ),
   ...['registrationToken', 'authToken'].flatMap(secretRules),
+  // ruleRegistration, ruleBound, ruleRegistrationToken.
+  ofSpec(`has(self.registrationToken) || ${BY_SERVE}`, 'registrationToken is required: the pods register'),
+  ofSpec(`!(${BOUND}) || ${BY_SERVE}`, 'registration for repository needs by: serve'),
+  ...['repositories', 'order'].map((field) =>
+    ofSpec(`!has(self.${field}) || (${BOUND})`, `${field} needs registration for repository, by serve`),
+  ),
+  ofSpec(
+    `!(${BOUND}) || ((!has(self.minIdleRunners) || self.minIdleRunners == 0) && !has(self.idleDemand) && ` +
+      '(!has(self.idleSchedule) || self.idleSchedule.size() == 0))',
+    'registration for repository does not go with idle runners, which have no repository',
+  ),
   // Labels (ruleLabels, words.ts).
   ofSpec(
     `${HAS_DOCKER} || !has(self.labels) || !self.labels.exists(label, label.matches('^[^:]*:docker:'))`,

@@ -44,6 +44,7 @@ export const SIDEBAR: readonly Part[] = [
     symptoms: 'By symptom: what you see, why, what to do',
     debugging: 'Look at a failed CI job',
     limits: 'Sizes and limits',
+    registration: 'Who registers the runners',
     cache: 'Share a cache',
     monitoring: 'Alerts and dashboard',
     report: 'What ran, and what it cost',

@@ -48,7 +48,7 @@ function warningsIn(group: RunnerGroup): readonly Warning[] {
   const { authToken, giteaUrl, image, labels, maxActiveRunners, podTemplate, registrationToken, resources } = group;
   const others = labels.map(({ name }) => name).filter((name) => ['Windows', 'macOS'].includes(machineOf(name) ?? ''));
   const asksNothing = Object.keys({ ...resources.requests, ...resources.limits }).length === 0 && !podTemplate;
-  const isOneKey = authToken.name === registrationToken.name && authToken.key === registrationToken.key;
+  const isOneKey = authToken.name === registrationToken?.name && authToken.key === registrationToken.key;
   const { protocol, hostname } = new URL(giteaUrl);
   // What stays on this machine is not seen by others.
   const isHere = /^(?:localhost|127\..*|\[::1\])$/.test(hostname);

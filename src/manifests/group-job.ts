@@ -4,7 +4,15 @@
  */
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { JobGroup, SecretKey } from '../config/runnergroup/runner-group.ts';
-import { groupLabels, REGISTER, RUNNER_CONFIG, type Texts } from '../shared/marks.ts';
+import {
+  CREDENTIALS,
+  CREDENTIALS_KEY,
+  groupLabels,
+  PREPARE,
+  REGISTER,
+  RUNNER_CONFIG,
+  type Texts,
+} from '../shared/marks.ts';
 import {
   type ModeParts,
   type Mount,
@@ -101,19 +109,16 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
     volumeMounts: [...mounts([DATA, ...mode.mounts]), config, ...added.mounts],
     workingDir: DATA.path,
   };
+  const registered = registrationParts(
+    group,
+    `${preparation(group)}${group.cache ? init.WRITE_SECRET_CONFIG : ''}${mode.prepare ?? ''}`,
+  );
   const register: k8s.Container = {
     ...image,
-    name: REGISTER,
-    command: [
-      ...init.registerCommand(
-        runnerProgram(group.image),
-        `${preparation(group)}${group.cache ? init.WRITE_SECRET_CONFIG : ''}${mode.prepare ?? ''}`,
-      ),
-    ],
+    name: registered.by,
+    command: [...registered.command],
     env: [
-      ...literals({ GITEA_INSTANCE_URL: group.giteaUrl }),
-      fromSecret(init.TOKEN_VARIABLE, group.registrationToken),
-      fromSecret(init.BOUND_VARIABLE, { name: group.registrationToken.name, key: init.BOUND_KEY }, { optional: true }),
+      ...registered.env,
       ...literals(registration),
       ...(group.cache ? [fromSecret(init.CACHE_SECRET_VARIABLE, group.cache.secretRef)] : []),
       ...added.env,
@@ -132,14 +137,18 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
     ],
     ...(mode.preStop && { lifecycle: { preStop: { exec: { command: [...mode.preStop] } } } }),
     securityContext: mode.securityContext,
-    volumeMounts: [...mounts([...data, ...mode.mounts]), config, ...added.mounts],
+    volumeMounts: [...mounts([...data, ...mode.mounts]), config, ...added.mounts, ...registered.mounts],
   };
 
   return {
     automountServiceAccountToken: false,
     containers: [runner],
     enableServiceLinks: false,
-    initContainers: [...(beside ? [beside] : []), ...(group.setupCommand.length > 0 ? [setup] : []), register],
+    initContainers: [
+      ...(beside ? [beside] : []),
+      ...(group.setupCommand.length > 0 ? [setup] : []),
+      ...(registered.isNeeded ? [register] : []),
+    ],
     restartPolicy: 'Never',
     securityContext: { fsGroup: RUNNER_ID },
     terminationGracePeriodSeconds: terminationGraceSeconds(group),
@@ -148,9 +157,49 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
       CONFIG_VOLUME,
       ...(sidecar?.files ? [sidecar.files.volume] : []),
       ...added.volumes,
+      ...registered.volumes,
     ],
   };
 }
+
+/** What follows from who registers. @param prepare lines of a shell, for what must be there before the runner starts */
+function registrationParts({ giteaUrl, image, registrationToken: token }: JobGroup, prepare: string) {
+  if (!token)
+    return {
+      by: PREPARE,
+      command: init.prepareCommand(prepare),
+      env: [],
+      isNeeded: prepare !== '',
+      mounts: [CREDENTIALS_MOUNT],
+      volumes: [CREDENTIALS_VOLUME],
+    };
+  return {
+    by: REGISTER,
+    command: init.registerCommand(runnerProgram(image), prepare),
+    env: [
+      ...literals({ GITEA_INSTANCE_URL: giteaUrl }),
+      fromSecret(init.TOKEN_VARIABLE, token),
+      fromSecret(init.BOUND_VARIABLE, { name: token.name, key: init.BOUND_KEY }, { optional: true }),
+    ],
+    isNeeded: true,
+    mounts: [],
+    volumes: [],
+  };
+}
+
+/** The Secret has the name of the Job, which the template lacks. Pods that come before it wait for it. */
+const CREDENTIALS_VOLUME: k8s.Volume = {
+  name: CREDENTIALS,
+  secret: { defaultMode: 0o440, items: [{ key: CREDENTIALS_KEY, path: CREDENTIALS_KEY }], secretName: '' },
+};
+
+/** `scripts/run.sh` of the runner's image finds it there, and registers nothing. */
+const CREDENTIALS_MOUNT: k8s.VolumeMount = {
+  mountPath: `${DATA.path}/${CREDENTIALS_KEY}`,
+  name: CREDENTIALS,
+  readOnly: true,
+  subPath: CREDENTIALS_KEY,
+};
 
 const CONFIG_VOLUME: k8s.Volume = {
   name: 'config',

@@ -70,6 +70,11 @@ export function registerCommand(program: string, before: string): readonly strin
   return ['sh', '-c', withoutExpansion(registerScript(program, before))];
 }
 
+/** What `prepare` runs, where no container registers. It leaves at once when its pod is deleted. */
+export function prepareCommand(lines: string): readonly string[] {
+  return ['sh', '-c', withoutExpansion(`trap 'exit 143' TERM INT\ncd /data || exit 1\n${lines}`)];
+}
+
 export const SETUP = 'setup';
 
 /** A shell is process 1, and the kernel ends the command with it: few commands handle SIGTERM. */

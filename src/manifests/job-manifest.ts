@@ -11,6 +11,17 @@ export interface Container {
   readonly env?: readonly { readonly name: string; readonly value?: string }[];
 }
 
+/** The same of a volume. */
+export interface Volume {
+  readonly name: string;
+  /** Empty in the template: the Secret is named as the Job. */
+  readonly secret?: { readonly secretName?: string };
+  readonly persistentVolumeClaim?: { readonly claimName: string };
+}
+
+/** In the name of a claim: the repository that the runner is bound to. */
+export const OF_REPOSITORY = '$' + '{REPOSITORY}';
+
 /** A rendered Job as far as runners differ in it; the rest is carried along. */
 export interface JobManifest {
   readonly apiVersion: string;
@@ -30,6 +41,7 @@ export interface JobManifest {
         readonly initContainers: readonly Container[];
         readonly nodeSelector?: Texts;
         readonly priorityClassName?: string;
+        readonly volumes?: readonly Volume[];
       };
     };
   };

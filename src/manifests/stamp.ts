@@ -1,8 +1,16 @@
 /** Makes a group's template the Job of one runner: its name, labels and annotations. */
 
+import { hash } from 'node:crypto';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import { present, REGISTER, RUNNER_CONFIG, type Texts } from '../shared/marks.ts';
-import { type Container, type JobManifest, NAME_VARIABLE, type PodTemplate } from './job-manifest.ts';
+import { boundTo, present, REGISTER, REGISTERED_AT, RUNNER_CONFIG, type Texts } from '../shared/marks.ts';
+import {
+  type Container,
+  type JobManifest,
+  NAME_VARIABLE,
+  OF_REPOSITORY,
+  type PodTemplate,
+  type Volume,
+} from './job-manifest.ts';
 
 /** What makes a group's template the Job of one runner. */
 export interface RunnerParts {
@@ -37,7 +45,8 @@ export function stamp(ofGroup: JobManifest, parts: RunnerParts): JobManifest {
   };
 }
 
-function specOf(ofGroup: JobManifest, { name, labels, priorityClass, warmSeconds }: RunnerParts): JobManifest['spec'] {
+function specOf(ofGroup: JobManifest, parts: RunnerParts): JobManifest['spec'] {
+  const { name, labels, annotations, priorityClass, warmSeconds } = parts;
   const jobSpec = warmSeconds === undefined ? ofGroup.spec : warmSpec(ofGroup.spec, warmSeconds);
   const pod = jobSpec.template;
   // Containers of a podTemplate may have a variable of that name, too: it stays what it is.
@@ -48,8 +57,21 @@ function specOf(ofGroup: JobManifest, { name, labels, priorityClass, warmSeconds
     );
     return { ...container, env };
   };
-  const { containers, initContainers } = pod.spec;
-  const spec = { ...pod.spec, containers: containers.map(named), initContainers: initContainers.map(named) };
+  const label = repositoryLabel(boundTo(annotations[REGISTERED_AT]) ?? '');
+  const ofRunner = (volume: Volume): Volume => {
+    const { secret, persistentVolumeClaim: claim } = volume;
+    if (secret?.secretName === '') return { ...volume, secret: { ...secret, secretName: name } };
+    if (!claim?.claimName.includes(OF_REPOSITORY)) return volume;
+    const claimName = claim.claimName.replaceAll(OF_REPOSITORY, () => label);
+    return { ...volume, persistentVolumeClaim: { ...claim, claimName } };
+  };
+  const { containers, initContainers, volumes } = pod.spec;
+  const spec = {
+    ...pod.spec,
+    containers: containers.map(named),
+    initContainers: initContainers.map(named),
+    ...(volumes && { volumes: volumes.map(ofRunner) }),
+  };
   return {
     ...jobSpec,
     template: {
@@ -57,6 +79,19 @@ function specOf(ofGroup: JobManifest, { name, labels, priorityClass, warmSeconds
       spec: priorityClass === undefined ? spec : withClass(spec, priorityClass),
     },
   };
+}
+
+/**
+ * A repository as a DNS label, for the names of its claims. The hash keeps `a-b/c` and `a/b-c` apart, so that no repository gets the claim
+ * of another one. Gitea ignores case.
+ */
+export function repositoryLabel(repository: string): string {
+  const name = repository.toLowerCase();
+  const readable = name
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 40)
+    .replace(/^-|-$/g, '');
+  return `${readable}-${hash('sha256', name).slice(0, 10)}`.replace(/^-/, '');
 }
 
 function withClass(spec: PodTemplate['spec'], priorityClassName: string): PodTemplate['spec'] {

@@ -104,7 +104,7 @@ function runnerLabels(parts: RunnerName | undefined): marks.Texts {
 /** How Argo CD is to treat a Job, the CI job that it is for, until when it stays for a look, and the places that it takes. */
 type Treatment = Pick<
   EmittedRunner,
-  'pinned' | 'skip' | 'job' | 'keep' | 'size' | 'weight' | 'limits' | 'scope' | 'triedBefore'
+  'pinned' | 'skip' | 'job' | 'keep' | 'size' | 'weight' | 'limits' | 'scope' | 'registeredAt' | 'triedBefore'
 >;
 
 /**
@@ -113,7 +113,18 @@ type Treatment = Pick<
  * link is worse than none.
  */
 export function jobAnnotations(treatment: Treatment): marks.Texts {
-  const { pinned, skip, job, keep, size = '', weight, limits = [], scope = '', triedBefore } = treatment;
+  const {
+    pinned,
+    skip,
+    job,
+    keep,
+    size = '',
+    weight,
+    limits = [],
+    scope = '',
+    registeredAt = '',
+    triedBefore,
+  } = treatment;
   const url = plainUrl(job?.url ?? '');
   return {
     [marks.COMPARE_OPTIONS]: pinned ? marks.IGNORE_EXTRANEOUS : '',
@@ -122,6 +133,7 @@ export function jobAnnotations(treatment: Treatment): marks.Texts {
     [marks.SYNC_OPTIONS]: pinned ? marks.NO_PRUNE : '',
     [marks.JOB_URL]: url,
     [marks.LIMITS]: limits.join(','),
+    [marks.REGISTERED_AT]: registeredAt,
     [marks.REPOSITORY]: printable(job?.repository ?? '').slice(0, TEXT_LIMIT),
     [marks.SCOPE]: scope,
     [marks.SIZE]: size,

@@ -5,7 +5,7 @@ import { PROFILE_REASON } from '../config/policy/denial.ts';
 import { PROBLEM } from '../config/runnergroup/broken.ts';
 import { runnerGroupFromObject } from '../config/runnergroup/from-object.ts';
 import { pathText } from '../config/runnergroup/paths.ts';
-import { hasOwnPod, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { hasOwnPod, type RunnerGroup, tokenSecrets } from '../config/runnergroup/runner-group.ts';
 import { withSizes, writtenPath } from '../config/runnergroup/sizes.ts';
 import { type InstallationImages, withImages } from '../config/runnergroup/to-runner-group.ts';
 import { podTemplate, templateHash } from '../manifests/app.ts';
@@ -65,5 +65,5 @@ export function ownTemplateHash(group: RunnerGroup): string {
 
 /** Secrets of the other groups are left to `generate`, which knows them all. */
 function finalOf(group: RunnerGroup, ours: Parameters<FinishPod>[1]): FinalPod {
-  return finalPod(group, ours, [group.registrationToken.name, group.authToken.name]);
+  return finalPod(group, ours, tokenSecrets(group));
 }

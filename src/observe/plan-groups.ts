@@ -8,7 +8,7 @@ import { plan } from '../planner/plan.ts';
 import { GroupsCollide } from '../planner/traces.ts';
 import { Failure } from '../shared/failure.ts';
 import { keyText } from '../shared/keys.ts';
-import { coverOf, type Scope } from '../shared/scope.ts';
+import { coverOf, type Scope, scopeWord } from '../shared/scope.ts';
 
 export { withIdleWanted } from './idle-wanted.ts';
 
@@ -22,7 +22,7 @@ const WIDTH: Readonly<Record<Scope['kind'], ScopeWidth>> = {
 /** The part of a RunnerGroup, or of a size of one, that decides. `look`: key of its target. */
 export function toPlanned(group: RunnerGroup, look: string, templateHash: string): Group {
   const cover = coverOf(group.scope);
-  const { size, limits } = group;
+  const { size, limits, registration, repositories, order } = group;
   return {
     namespace: group.namespace,
     name: group.name,
@@ -43,8 +43,16 @@ export function toPlanned(group: RunnerGroup, look: string, templateHash: string
     longestRunMs: (group.activeDeadlineSeconds + terminationGraceSeconds(group)) * 1000,
     priorityTiers: group.priorityTiers,
     ...(group.keepFailedSeconds > 0 && { keepFailedMs: group.keepFailedSeconds * 1000 }),
+    ...(registration.by === 'serve' && { registeredAt: scopeWord(group.scope) }),
+    ...(registration.for === 'repository' && { isBound: true as const }),
+    ...(repositories.length > 0 && { repositories: repositories.map(inLowerCase) }),
+    ...(order.length > 0 && { order: order.map(inLowerCase) }),
     templateHash,
   };
+}
+
+function inLowerCase(pattern: string): string {
+  return pattern.toLowerCase();
 }
 
 function limitOf({ name, max, per, branches }: RunnerGroup['limits'][number], group: RunnerGroup): Limit {

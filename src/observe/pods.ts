@@ -5,7 +5,7 @@ import { MOST_PROBLEMS } from '../config/runnergroup/budget.ts';
 import { type LateProblem, placed } from '../config/runnergroup/placed.ts';
 import { InputProblems, type Problem } from '../config/runnergroup/problems.ts';
 import type { ReadResult } from '../config/runnergroup/read.ts';
-import { hasOwnPod, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { hasOwnPod, type RunnerGroup, tokenSecrets } from '../config/runnergroup/runner-group.ts';
 import { baseOf, writtenPath } from '../config/runnergroup/sizes.ts';
 import type { FinishPod } from '../manifests/job-manifest.ts';
 import { groupBy, keyText } from '../shared/keys.ts';
@@ -103,9 +103,7 @@ export async function faultsOfTemplate(group: RunnerGroup): Promise<readonly Tem
   return faults;
 }
 
-/** Names of the Secrets that hold tokens of Gitea. */
 function secretsByNamespace(groups: readonly RunnerGroup[]): ReadonlyMap<string, readonly string[]> {
   const byNamespace = groupBy(groups, ({ namespace }) => namespace);
-  const namesOf = ({ authToken, registrationToken }: RunnerGroup) => [registrationToken.name, authToken.name];
-  return new Map([...byNamespace].map(([namespace, members]) => [namespace, members.flatMap(namesOf)]));
+  return new Map([...byNamespace].map(([namespace, members]) => [namespace, members.flatMap(tokenSecrets)]));
 }

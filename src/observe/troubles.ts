@@ -113,6 +113,7 @@ export function troubleLines(troubles: readonly Trouble[]): readonly string[] {
  *
  * `priorityTiers`: a runner keeps the PriorityClass that its Job was created with, and only Kubernetes knows it (docs/adr/0034).
  * `sizes` and `limits`: only Kubernetes knows what runners are starting, and what size they are of (docs/adr/0072).
+ * `registration`: only a Job that lives says whether `serve` registers its runner, and where (docs/adr/0083).
  * `keepFailedSeconds`: only Kubernetes knows whether the pod waits, and until when somebody wants it to (docs/adr/0037).
  */
 const NEED_SIGHT: readonly (readonly [string, string, (group: RunnerGroup) => boolean])[] = [
@@ -120,6 +121,7 @@ const NEED_SIGHT: readonly (readonly [string, string, (group: RunnerGroup) => bo
   ['keepFailedSeconds', 'needs', ({ keepFailedSeconds }) => keepFailedSeconds > 0],
   ['sizes', 'need', ({ sizes }) => sizes.length > 0],
   ['limits', 'need', ({ limits }) => limits.length > 0],
+  ['registration by serve', 'needs', ({ registration }) => registration.by === 'serve'],
 ];
 
 /** For groups whose Jobs nobody has seen. @throws Failure exit 2: one has a field that needs sight of them */

@@ -94,7 +94,7 @@ export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, i
       ...(renamedTo && { renamedTo }),
     });
     const decisions = decideRunners(key, allotment, { ...facts, overdue, assigned, spare, warm });
-    runners.push(...withDetails(decisions, allotment, facts.nowMs, followOne));
+    runners.push(...withDetails(decisions, allotment, facts.nowMs, followOne, renamedTo));
   }
   return Object.freeze({
     groups: Object.freeze([...groups.values()]),
@@ -336,6 +336,7 @@ function withDetails(
   { group, runners, rooms }: Allotment,
   nowMs: number,
   followOne: (rooms: Allotment['rooms']) => number,
+  renamedTo: string | undefined,
 ): readonly RunnerDecision[] {
   const liveOf = new Map(runners.map(({ name, live }) => [name, live]));
   const classes = priorityClasses(decisions, group, liveOf);
@@ -348,15 +349,23 @@ function withDetails(
     const trouble = isTold ? troubleOf(live, group, nowMs) : undefined;
     const isNew = !live && (decision.because === 'new-runner' || decision.because === 'warm');
     const triedBefore = isNew ? followOne(rooms) : (live?.triedBefore ?? 0);
+    const registeredAt = live ? live.registeredAt : levelOf(decision, group, renamedTo);
     return {
       ...decision,
       ...sized,
+      ...(registeredAt && { registeredAt }),
       ...(triedBefore > 0 && { triedBefore }),
       ...(priorityClass !== undefined && { priorityClass }),
       ...(trouble && { trouble }),
     };
   };
   return decisions.map(details).sort((a, b) => compareText(a.runner, b.runner));
+}
+
+/** Where `serve` registers a new runner, by the names that Gitea has now. */
+function levelOf({ job }: EmittedRunner, { isBound, registeredAt }: Group, renamedTo: string | undefined) {
+  if (isBound) return job && `repo:${job.repository}`;
+  return renamedTo === undefined ? registeredAt : registeredAt?.replace(/:.*/, () => `:${renamedTo}`);
 }
 
 /**

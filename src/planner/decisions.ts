@@ -176,6 +176,8 @@ export type RunnerDecision =
       /** Names of its limits that other groups share, and the scope of its group. Absent: none. */
       readonly limits?: readonly string[];
       readonly scope?: string;
+      /** The level at which `serve` registers it, as `scopeWord` writes it. Absent: its pod does. A living one keeps it. */
+      readonly registeredAt?: string;
       readonly trouble?: RunnerTrouble;
       /** Runners before it that were given up one after the other. Absent: none. */
       readonly triedBefore?: number;

@@ -161,6 +161,10 @@ export interface LiveJob {
   readonly limits?: readonly string[];
   /** Scope of the group that names these limits (`limits.ts`), as it was printed. */
   readonly scope?: string;
+  /** The level at which `serve` registers its runner, as it was printed. Absent: its pod does. */
+  readonly registeredAt?: string;
+  /** `owner/name`: Gitea gives its runner only jobs of this repository. Absent: it serves all of its scope. */
+  readonly boundTo?: string;
   /** Argo CD's name of the Application that manages it, as its tracking annotation tells. */
   readonly application?: string;
   /** Its whole spec, where it is to be printed again (docs/adr/0063). The planner does not use it. */
@@ -229,6 +233,14 @@ export interface Group {
   readonly priorityTiers: readonly PriorityTier[];
   /** How long a runner whose CI job failed stays. Absent: not at all. */
   readonly keepFailedMs?: number;
+  /** `serve` registers its runners, at this level unless they are bound. Absent: their pods do. */
+  readonly registeredAt?: string;
+  /** Each new runner is bound to the repository of its job. */
+  readonly isBound?: true;
+  /** Patterns in lower case, of the repositories whose jobs it serves. Absent: all of its scope. */
+  readonly repositories?: readonly string[];
+  /** Patterns in lower case: jobs of the repositories that the first one fits come first. Absent: all are alike. */
+  readonly order?: readonly string[];
   /** Hash of the rendered pod template. Another template gives other names to runners that have not registered yet. */
   readonly templateHash: string;
 }

@@ -30,6 +30,15 @@ export const WEIGHT = 'gitea.bpg.pw/weight';
 export const LIMITS = 'gitea.bpg.pw/limits';
 /** Annotation: scope of the group that names these limits. Other Applications count the runner only if its owner is theirs. */
 export const SCOPE = 'gitea.bpg.pw/scope';
+/**
+ * Annotation of a Job whose runner `serve` registers: at which level, as `scopeWord` writes it. Absent: its pod registers. A runner at
+ * `repo:owner/name` is bound to that repository. What lives keeps it, whatever its group says now.
+ */
+export const REGISTERED_AT = 'gitea.bpg.pw/registered-at';
+/** Type of the Secret with the credentials of one runner. It is named as the Job that owns it. */
+export const CREDENTIALS_TYPE = 'gitea.bpg.pw/runner';
+/** Its only key: the file that the runner reads. */
+export const CREDENTIALS_KEY = '.runner';
 /** Annotation: runners before it that the plan gave up one after the other. Absent: none. Printed by the plan, and read by it. */
 export const TRIED_BEFORE = 'gitea.bpg.pw/tried-before';
 /** Annotation: when the CI job of a runner whose pod waits ended, RFC 3339. Printed by the plan, and read by it. */
@@ -77,6 +86,10 @@ export const IGNORE_HEALTH = 'argocd.argoproj.io/ignore-healthcheck';
 
 /** The init container that registers the runner. */
 export const REGISTER = 'register';
+/** The one that is in its place where `serve` registers, if something is to be prepared. */
+export const PREPARE = 'prepare';
+/** The volume with the credentials of the runner. */
+export const CREDENTIALS = 'credentials';
 
 /** Labels that all Jobs and pods of a group have. */
 export function groupLabels(groupName: string): Texts {
@@ -99,6 +112,11 @@ export function isOurs(labels: Texts): boolean {
 /** True for a Job that no sync prunes. */
 export function isPinned(annotations: Texts): boolean {
   return annotations[SYNC_OPTIONS]?.split(',').some((option) => option.trim() === NO_PRUNE) ?? false;
+}
+
+/** The repository that a runner is bound to, by the level that it is registered at. Undefined: it serves its scope. */
+export function boundTo(registeredAt: string | undefined): string | undefined {
+  return registeredAt?.startsWith('repo:') ? registeredAt.slice('repo:'.length) : undefined;
 }
 
 type Metadata = Readonly<

@@ -159,9 +159,9 @@ function meshProxy({ namespace, podTemplate = {} }: RunnerGroup, { namespaces }:
 
 function registration(group: RunnerGroup, { gitea, secrets }: Installation): Judgements {
   const { giteaUrl, registrationToken } = group;
-  const secret = `Secret ${registrationToken.name}`;
   const read = secrets.get(registrationSecret(group));
-  if (!read) return [];
+  if (!registrationToken || !read) return [];
+  const secret = `Secret ${registrationToken.name}`;
   const told = 'unread' in read ? { ...read, unread: `${secret}: ${read.unread}` } : read;
   return judged(told, fixes.STEP_2, (value) => {
     if (valueAt(value, registrationToken.key) === '')

@@ -89,20 +89,20 @@ async function readNamespaces(reader: ClusterReader, groups: readonly RunnerGrou
     const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}`;
     if (!namespaces.has(namespace)) namespaces.set(namespace, await readAt(reader, path, Namespace));
     const key = registrationSecret(group);
-    const secret = `${path}/secrets/${encodeURIComponent(registrationToken.name)}`;
-    if (!secrets.has(key)) secrets.set(key, await readAt(reader, secret, WithData));
+    const secret = `${path}/secrets/${encodeURIComponent(registrationToken?.name ?? '')}`;
+    if (registrationToken && !secrets.has(key)) secrets.set(key, await readAt(reader, secret, WithData));
   }
   return { namespaces, secrets };
 }
 
-export function registrationSecret({ namespace, registrationToken: { name } }: RunnerGroup): string {
-  return keyText({ namespace, name });
+export function registrationSecret({ namespace, registrationToken }: RunnerGroup): string {
+  return keyText({ namespace, name: registrationToken?.name ?? '' });
 }
 
 /** The registration token of a group, to be compared. */
 function registrationOf(group: RunnerGroup, secrets: ReadonlyMap<string, SeenOrNot<WithData>>) {
   const secret = secrets.get(registrationSecret(group));
-  if (!secret || !('value' in secret)) return [];
+  if (!group.registrationToken || !secret || !('value' in secret)) return [];
   const text = valueAt(secret.value, group.registrationToken.key);
   return text === '' ? [] : [[group, text] as const];
 }

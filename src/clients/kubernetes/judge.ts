@@ -76,13 +76,19 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
 }
 
 /** Nobody else is to write these. A weight that is no number counts as the largest: no limit may be passed. */
-function placesOf(annotations: marks.Texts): Pick<LiveJob, 'size' | 'weight' | 'limits' | 'scope'> {
+function placesOf(
+  annotations: marks.Texts,
+): Pick<LiveJob, 'size' | 'weight' | 'limits' | 'scope' | 'registeredAt' | 'boundTo'> {
   const { [marks.SIZE]: size, [marks.WEIGHT]: weight, [marks.LIMITS]: limits, [marks.SCOPE]: scope } = annotations;
+  const registeredAt = annotations[marks.REGISTERED_AT];
+  const boundTo = marks.boundTo(registeredAt);
   return {
     ...(size && { size }),
     ...(weight && { weight: /^[1-9]\d{0,4}$/.test(weight) ? Number(weight) : MOST_WEIGHT }),
     ...(limits && { limits: limits.split(',') }),
     ...(scope && { scope }),
+    ...(registeredAt && { registeredAt }),
+    ...(boundTo && { boundTo }),
   };
 }
 

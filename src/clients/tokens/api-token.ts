@@ -54,7 +54,7 @@ interface TokenOwner {
   readonly name: string;
   readonly giteaUrl: string;
   readonly authToken: { readonly name: string; readonly key: string };
-  readonly registrationToken: { readonly name: string };
+  readonly registrationToken: { readonly name: string } | undefined;
 }
 
 /** A token, as messages call it, and where a person finds it. */
@@ -117,9 +117,12 @@ function missingKey(group: TokenOwner, called: string): Failure {
   return new Failure('GR-TOKEN-08', 1, message, 'token-unusable');
 }
 
+/** `serve` registers the runners. */
+const NO_SECRET = { name: '' };
+
 /** What the registration Secret of a group is bound to; undefined when that cannot be seen. Its token is never kept. */
 async function registrationUrl(
-  { namespace, registrationToken: { name } }: TokenOwner,
+  { namespace, registrationToken: { name } = NO_SECRET }: TokenOwner,
   { clusterSecrets, secretsDir }: TokenSources,
 ): Promise<string | undefined> {
   if (!PATH_PART.test(namespace) || !PATH_PART.test(name)) return undefined;
@@ -129,7 +132,7 @@ async function registrationUrl(
 
 /** The registration Secret may be bound as well. It need not be readable here: the runner's pod checks the same before it registers. */
 function refuseForeignRegistration(
-  { namespace, name: group, giteaUrl, registrationToken: { name } }: TokenOwner,
+  { namespace, name: group, giteaUrl, registrationToken: { name } = NO_SECRET }: TokenOwner,
   url: string | undefined,
   { boundTo }: TokenSources,
 ): void {

@@ -41,21 +41,23 @@ export function applyTemplate(ours: Mapping, template: Value, context: TemplateC
   if (shape.length > 0 || !isMapping(template)) return { faults: shape };
   const faults = [...reservedFields(ours, template, context.secrets), ...checkPod(ours, template)];
   if (faults.length > 0) return { faults };
-  const pod = followRunner(mergePodTemplate(ours, withRunner(template)));
+  const pod = followRunner(mergePodTemplate(ours, withRunner(template)), ours);
   return { pod, violations: securityViolations(pod, context.level) };
 }
 
-/** What the container that registers takes from the runner's: the same image from the same registry, and resources, for which a quota asks. */
+/** What the container before the runner takes from the runner's: the same image from the same registry, and resources, for which a quota asks. */
 const FIELDS = ['image', 'imagePullPolicy', 'resources'];
 /** Who the runner is: what one writes, the other must read. Never what it may do: the runner of dind-rootless is privileged. */
 const IDENTITY = ['runAsUser', 'runAsGroup', 'runAsNonRoot', 'seLinuxOptions'];
 
-/** The final pod with its init container `register` made like container `runner`. */
-function followRunner(pod: Mapping): Mapping {
+/** The final pod with our init container `register` or `prepare` made like container `runner`. */
+function followRunner(pod: Mapping, ours: Mapping): Mapping {
   const spec = fieldValue(pod, 'spec');
+  const own = listOf(fieldValue(ours, 'spec'), 'initContainers').map((container) => stringOf(container, 'name'));
+  const following = ['register', 'prepare'].filter((name) => own.includes(name));
   const runner = listOf(spec, 'containers').find((container) => stringOf(container, 'name') === 'runner');
   const initContainers = listOf(spec, 'initContainers').map((container) => {
-    if (stringOf(container, 'name') !== 'register') return container;
+    if (!following.includes(stringOf(container, 'name'))) return container;
     const securityContext = taking(
       IDENTITY,
       fieldValue(container, 'securityContext'),

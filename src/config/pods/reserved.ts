@@ -112,12 +112,18 @@ export const RESERVED_FIELDS: readonly ReservedField[] = [
   // HOME is ours only because uid 1000 has none in the default image.
   reserve([`${RUNNER} env [ours]`], OUR_ENV_REASON, OUR_ENV_INSTEAD, (found) => nameOf(found) === 'HOME'),
   reserve(['spec initContainers [register]'], 'it alone has the registration token', 'use another name'),
-  // The whole container `register` is reserved: its fields are not told one by one.
+  reserve(
+    ['spec initContainers [prepare]'],
+    'the runner needs what it prepares',
+    'use another name',
+    ({ ours }) => ours === undefined,
+  ),
+  // The whole containers `register` and `prepare` are reserved: their fields are not told one by one.
   reserve(
     below('spec initContainers [ours]', ...OF_OUR_SIDECAR),
     'it starts the daemon of docker or BuildKit',
     'mount a file of its configuration',
-    (found) => nameOf(found) === 'register' || choosesProfiles(found),
+    (found) => ['register', 'prepare'].includes(nameOf(found)) || choosesProfiles(found),
   ),
   reserve(
     ['metadata annotations container.apparmor.security.beta.kubernetes.io/buildkit'],

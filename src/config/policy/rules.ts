@@ -60,7 +60,7 @@ const secrets: GroupRule = (policy, group) => {
   const allowed = entryOf(policy, group)?.secrets;
   if (allowed === undefined) return NONE;
   const named = [
-    { path: 'spec.registrationToken', value: group.registrationToken.name },
+    ...(group.registrationToken ? [{ path: 'spec.registrationToken', value: group.registrationToken.name }] : []),
     { path: 'spec.authToken', value: group.authToken.name },
     ...otherSecrets(group.manifest['spec']).map(({ path, name }) => ({ path, value: name })),
     ...templateAsks(group, 'secret', 'pullSecret'),

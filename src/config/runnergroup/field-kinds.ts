@@ -78,6 +78,20 @@ export const repository = () =>
     text.split('/').map(checkGiteaName).find(Boolean),
   );
 
+const PATTERN_RULE =
+  'must be a repository, or a pattern with one "*" (any characters but "/"): "name" or "owner/name", of letters, digits and ._-';
+/** Patterns of repositories, each of a name or of `owner/name`. */
+export const repositoryPatterns = (most: number) =>
+  z
+    .array(
+      stringLike(1, 511, /^[-\w./]*(?:\*[-\w./]*)?$/, PATTERN_RULE, (text) =>
+        text.split('/').length > 2 || /^\/|\/$/.test(text) ? PATTERN_RULE : undefined,
+      ),
+    )
+    .min(1)
+    .max(most)
+    .optional();
+
 const ENDS = 'lower-case letters, digits, dashes and dots, with a letter or digit at both ends';
 /** The name of a Secret, a ConfigMap and most other objects. */
 export const objectName = (kind: string) => stringLike(1, 253, DNS_SUBDOMAIN, `must be the name of a ${kind}: ${ENDS}`);

@@ -280,6 +280,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'spec.gitea': 'gitea: {url: https://gitea.example.com}',
   'spec.gitea.url': 'url: https://gitea.example.com',
   'spec.maxActiveRunners': 'maxActiveRunners: 10',
+  'spec.registration': 'registration: {by: serve}',
   'spec.registrationToken': 'registrationToken: {secretRef: {name: gitea-runner, key: registration-token}}',
   'spec.registrationToken.secretRef': 'secretRef: {name: gitea-runner, key: registration-token}',
   'spec.registrationToken.secretRef.name': 'name: gitea-runner',

@@ -51,7 +51,10 @@ const RULES: { readonly [Field in keyof NormalFields]: Rule<NormalFields[Field]>
   scope: ruleScope,
   giteaUrl: ruleGiteaUrl,
   labels: ruleLabels,
-  registrationToken: (...asked) => ruleSecret('registrationToken', ...asked),
+  registration: ruleRegistration,
+  repositories: (...asked) => ruleBound('repositories', ...asked),
+  order: (...asked) => ruleBound('order', ...asked),
+  registrationToken: ruleRegistrationToken,
   authToken: (...asked) => ruleSecret('authToken', ...asked),
   image: ruleImage,
   acceptUnlabelledJobs: ruleUnlabelled,
@@ -142,6 +145,47 @@ function ruleSecret(
   if (name === undefined && key === undefined)
     return report([field], 'must name a Secret and its key: "secretRef: {name: …, key: …}"');
   return report([field], `needs ${name === undefined ? 'name beside key' : 'key beside name'}`);
+}
+
+const BOUND = 'registration: {by: serve, for: repository}';
+/** A runner of a pool is made for no job, so it has no repository. */
+const OF_POOLS = ['minIdleRunners', 'idleSchedule', 'idleDemand'] as const;
+
+function isBound({ registration }: Draft['spec']): boolean {
+  return registration?.for === 'repository';
+}
+
+function ruleRegistration({ spec, unclear }: Draft, report: Report): NormalFields['registration'] | undefined {
+  const { registration, minIdleRunners = 0, idleSchedule = [], idleDemand } = spec;
+  if (registration === undefined || unclear('registration') || !isBound(spec)) return registration;
+  if (registration.by === 'pod')
+    return report(['registration', 'for'], `is repository, but a pod registers for the scope only: write "${BOUND}"`);
+  const isSet = { minIdleRunners: minIdleRunners > 0, idleSchedule: idleSchedule.length > 0, idleDemand: idleDemand };
+  for (const field of OF_POOLS)
+    if (isSet[field] && !unclear(field))
+      report([field], 'does not go with registration for repository: an idle runner has no repository. Remove it');
+  return registration;
+}
+
+function ruleBound(
+  field: 'repositories' | 'order',
+  { spec, unclear }: Draft,
+  report: Report,
+): readonly string[] | undefined {
+  const { [field]: patterns } = spec;
+  if (patterns === undefined || unclear(field)) return [];
+  if (isBound(spec) || unclear('registration')) return patterns;
+  return report([field], `needs runners that are bound to a repository: write "${BOUND}", or remove it`);
+}
+
+/** What a group keeps for the day on which its pods register again is not used. */
+function ruleRegistrationToken(draft: Draft, report: Report): SecretKey | undefined {
+  const { spec, unclear } = draft;
+  const token = ruleSecret('registrationToken', draft, report);
+  if (unclear('registration') || spec.registration?.by === 'serve') return undefined;
+  if (token !== undefined || spec.registrationToken !== undefined || unclear('registrationToken')) return token;
+  const message = `is required: a mapping${exampleOf(['spec', 'registrationToken'])}`;
+  return report(['registrationToken'], message, { code: 'GR-INPUT-05', missing: true, together: false });
 }
 
 /** Own labels first, then the default ones that no own label replaces, then the group's name. */
@@ -289,6 +333,7 @@ function ruleLimits({ spec, unclear }: Draft, report: Report): NormalFields['lim
   if (unclear('limits')) return undefined;
   const { limits = [], minIdleRunners = 0, idleSchedule = [], idleDemand, fairness } = spec;
   const idle = ': Gitea gives an idle runner to any job';
+  const isOfScope = !isBound(spec);
   const unfit: readonly (readonly [string, boolean])[] = [
     [`minIdleRunners${idle}`, minIdleRunners > 0],
     [`idleSchedule${idle}`, idleSchedule.length > 0],
@@ -306,7 +351,8 @@ function ruleLimits({ spec, unclear }: Draft, report: Report): NormalFields['lim
     else if (limits.findIndex(isSame) < index) report(at, 'is in this list already: remove one of them');
     if (name !== undefined && branches)
       report([...at, 'branches'], 'does not go with name: Jobs do not say their branch to other groups. Remove one');
-    for (const [what, isSet] of unfit) if (ofJobs && isSet) report([...at, ofJobs], `does not go with ${what}`);
+    for (const [what, isSet] of unfit)
+      if (ofJobs && isSet && isOfScope) report([...at, ofJobs], `does not go with ${what}`);
   }
   return limits;
 }

@@ -49,7 +49,14 @@ export interface NormalFields {
   readonly giteaUrl: string;
   /** Own labels first, then the default ones that no own label replaces; unique by name. */
   readonly labels: readonly RunnerLabel[];
-  readonly registrationToken: SecretKey;
+  /** `for: 'repository'` goes with `by: 'serve'` only. */
+  readonly registration: WrittenSpec['registration'];
+  /** Patterns, for groups whose runners are bound to a repository. Empty: all of the scope. */
+  readonly repositories: readonly string[];
+  /** Patterns: jobs of the repositories that the first one fits come first. Empty: all are alike. */
+  readonly order: readonly string[];
+  /** Undefined: `serve` registers the runners. */
+  readonly registrationToken: SecretKey | undefined;
   readonly authToken: SecretKey;
   /** The cap, in whichever way it was written. */
   readonly maxActiveRunners: number;
@@ -99,6 +106,7 @@ export const POD_FIELDS = [
   'image',
   'keepFailedSeconds',
   'proxy',
+  'registration',
   'registrationToken',
   'resources',
   'runnerConfig',
@@ -121,6 +129,11 @@ export type JobGroup = Pick<
   | 'securityProfile'
   | 'ttlSecondsAfterFinished'
 >;
+
+/** Names of the Secrets that hold tokens of Gitea. */
+export function tokenSecrets({ authToken, registrationToken = authToken }: RunnerGroup): readonly string[] {
+  return [registrationToken.name, authToken.name];
+}
 
 /** True for modes with a docker daemon. In the others labels with `docker://` cannot work. */
 export function hasDocker(mode: string): boolean {

@@ -25,6 +25,7 @@ import {
   proxy,
   quantities,
   repository,
+  repositoryPatterns,
   runnerLabel,
   secretRef,
   secretSelector,
@@ -270,9 +271,36 @@ export const Spec = z.strictObject({
     z.boolean().default(false),
     "True: the group's name is one of its runners' labels, so `runs-on: NAME` works. Its jobs run as those of the first label with a docker image, or on the host if there is none. A label of that name in `labels` or `defaultLabels` wins.",
   ),
+  registration: described(
+    whenWritten(() =>
+      z.strictObject({
+        by: described(
+          z.enum(['pod', 'serve']).default('pod'),
+          '`pod`: an init container of each runner has `registrationToken`. `serve`: `serve` registers each runner before its pod starts, and the pod gets the credentials of this one runner. The API token then needs the right to write to its scope.',
+        ),
+        for: described(
+          z.enum(['scope', 'repository']).default('scope'),
+          '`scope`: Gitea gives a runner any job of the scope. `repository`: a runner is bound to the repository of the job that it was made for. Needs `by: serve`.',
+        ),
+      }),
+    ).default({ by: 'pod', for: 'scope' }),
+    'Who registers the runners, and for what ([how](registration.md)). `by: serve` needs sight of the Jobs in the cluster (not with `--cluster off`).',
+    '`{by: pod, for: scope}`',
+  ),
+  repositories: described(
+    repositoryPatterns(100),
+    'Only jobs of these repositories are served: names, or patterns with one `*`. One with `/` is for `owner/name`, one without for the name. Case does not matter. Needs `registration: {by: serve, for: repository}`.',
+    'all of the scope',
+  ),
+  order: described(
+    repositoryPatterns(20),
+    'Repositories whose jobs come first, as patterns of `repositories`. A repository has the place of the first pattern that fits; one that fits none comes last. Needs `registration: {by: serve, for: repository}`.',
+    'all alike',
+  ),
   registrationToken: described(
-    secretSelector(),
-    "Secret with the registration token of the scope, in the group's namespace. Only the init container that registers a runner gets it: no CI job can read it, and the generator never does.",
+    secretSelector().optional(),
+    "Secret with the registration token of the scope, in the group's namespace. Only the init container that registers a runner gets it: no CI job can read it, and the generator never does. Not used with `registration.by: serve`.",
+    'required with `registration.by: pod`',
   ),
   authToken: described(
     secretSelector(),

@@ -17,7 +17,7 @@ import { fillSecret, readSecret } from '../../clients/kubernetes/secrets.ts';
 import { URL_KEY } from '../../clients/tokens/api-token.ts';
 import { templateAsks } from '../../config/policy/rules.ts';
 import { otherSecrets, type SecretRef } from '../../config/runnergroup/paths.ts';
-import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import type { RunnerGroup, SecretKey } from '../../config/runnergroup/runner-group.ts';
 import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
 import type { TargetOf } from '../../serve/looks/targets.ts';
 import type { LiveGroup } from '../../serve/planning/live.ts';
@@ -154,6 +154,7 @@ interface TokenKey {
 }
 
 type Known = LiveGroup & { readonly group: RunnerGroup };
+type ByPod = LiveGroup & { readonly group: RunnerGroup & { readonly registrationToken: SecretKey } };
 
 /** @param groups all of them. Nobody knows which Secrets one with an invalid spec names. @param names the only Secrets that may be written. */
 export function tokenKeys(
@@ -165,7 +166,8 @@ export function tokenKeys(
   const unclear = new Map(
     groups.flatMap(({ group, object: { metadata } }) => (group ? [] : [[metadata.namespace, metadata.name]])),
   );
-  const members = groupBy(known, ({ group: { namespace, registrationToken } }) =>
+  const byPod = known.filter((one): one is ByPod => one.group.registrationToken !== undefined);
+  const members = groupBy(byPod, ({ group: { namespace, registrationToken } }) =>
     names.has(registrationToken.name) ? `${namespace}/${registrationToken.name} ${registrationToken.key}` : undefined,
   );
   if (members.size === 0) return [];
@@ -174,7 +176,7 @@ export function tokenKeys(
   );
   return [...members].flatMap(([id, unordered]) => {
     const sharing = unordered.toSorted((a, b) => (a.group.name < b.group.name ? -1 : 1));
-    const [{ group }] = sharing as [Known];
+    const [{ group }] = sharing as [ByPod];
     const targets = sharing.map((each) => targetOf.get(each.group));
     const found = targets.find((target) => target !== undefined && !(target instanceof Failure));
     if (!found) return [];
@@ -189,7 +191,7 @@ export function tokenKeys(
 }
 
 /** Groups whose API token cannot be used count, too: their scope and Gitea stand in their spec. */
-function conflict({ registrationToken: { key } }: RunnerGroup, sharing: readonly Known[]): string | undefined {
+function conflict({ registrationToken: { key } }: ByPod['group'], sharing: readonly Known[]): string | undefined {
   if (key === URL_KEY) return 'this key names the Gitea of the Secret. Name another key in registrationToken';
   const [first, second] = [...new Set(sharing.map(({ group }) => holderOf(group)))].sort();
   if (second === undefined) return undefined;
@@ -209,7 +211,7 @@ function usesOf({ group }: Known): readonly Use[] {
   ];
 }
 
-function otherUse({ name, key }: RunnerGroup['registrationToken'], uses: readonly Use[]): string | undefined {
+function otherUse({ name, key }: SecretKey, uses: readonly Use[]): string | undefined {
   const use = uses.find((each) => each.name === name && (each.key ?? key) === key);
   return use && `${use.why}. Name another one in registrationToken`;
 }

@@ -28,6 +28,11 @@ function tiers(...written: readonly (readonly [priorityClassName: string, thresh
   return written.map(([priorityClassName, threshold]) => ({ priorityClassName, threshold }));
 }
 
+const PATTERN =
+  'must be a repository, or a pattern with one "*" (any characters but "/"): "name" or "owner/name", of letters, digits and ._-';
+const NEEDS_BOUND =
+  'needs runners that are bound to a repository: write "registration: {by: serve, for: repository}", or remove it';
+
 type Refused = readonly [value: unknown, message: string];
 
 /** One below the least number that a field takes, and one above the most. */
@@ -165,6 +170,29 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
     [[{ max: 2, branches: ['a'.repeat(256)] }], '[0].branches[0]: must have at most 255 characters'],
   ],
   groupLabel: [['yes', 'must be true or false, not the string "yes"']],
+  registration: [
+    ['serve', 'must be a mapping, not the string "serve", e.g. "registration: {by: serve}"'],
+    [{ by: 'server' }, '.by: must be one of pod, serve, not the string "server"; did you mean "serve"?'],
+    [{ by: 'serve', for: 'repo' }, '.for: must be one of scope, repository, not the string "repo"'],
+    [{ of: 'scope' }, '.of: unknown field; known here: by, for [GR-INPUT-04]'],
+    [
+      { for: 'repository' },
+      '.for: is repository, but a pod registers for the scope only: write "registration: {by: serve, for: repository}" [GR-INPUT-06]',
+    ],
+  ],
+  repositories: [
+    [['web'], `${NEEDS_BOUND} [GR-INPUT-06]`],
+    [[], 'must have at least 1 entries'],
+    [['a*b*'], `[0]: ${PATTERN}; got the string "a*b*"`],
+    [['a/b/c'], `[0]: ${PATTERN}; got the string "a/b/c"`],
+    [['/web'], `[0]: ${PATTERN}; got the string "/web"`],
+    [Array.from({ length: 101 }, (_, nth) => `r${nth}`), 'must have at most 100 entries'],
+  ],
+  order: [
+    [['web'], `${NEEDS_BOUND} [GR-INPUT-06]`],
+    [['a b'], `[0]: ${PATTERN}; got the string "a b"`],
+    [Array.from({ length: 21 }, (_, nth) => `r${nth}`), 'must have at most 20 entries'],
+  ],
   registrationToken: [
     [{}, `${SECRET_RULE} [GR-INPUT-06]`],
     [{ name: 'a' }, 'needs key beside name [GR-INPUT-06]'],

@@ -64,6 +64,8 @@ test('the JSON Schema closes what has fields, knows all of them and explains eac
     'spec.idleSchedule[].days[]',
     'spec.sizes[].podTemplate.*',
     'spec.limits[].branches[]',
+    'spec.repositories[]',
+    'spec.order[]',
     'spec.podTemplate.*',
     'spec.setupCommand[]',
   ]);
