@@ -32,6 +32,36 @@ describe('the plan tells', () => {
     expect(decision).toMatchObject({ because: 'labels-not-covered', missing: ['a', 'z'], nearest: key });
   });
 
+  it('of a job that a cap holds back its place in the line of its group, of all its sizes together', () => {
+    const full = group({ maxActiveRunners: 0 });
+    const large = group({ maxActiveRunners: 0, size: 'large', labels: ['linux', 'large'] });
+    const other = group({ name: 'zz', labels: ['zz'], maxActiveRunners: 0 });
+    const asks = (id: number, ...labels: string[]) => job(id, { labels });
+    const jobs = [asks(1, 'linux'), asks(2, 'zz'), asks(3, 'large'), asks(4, 'zz'), asks(5, 'linux')];
+
+    expect(planScene({ groups: [full, large, other], jobs }).jobs).toMatchObject(
+      [1, 1, 2, 2, 3].map((position) => ({ because: 'cap', position })),
+    );
+  });
+
+  it('of a runner the scope of its group beside the names of its limits: whose Jobs count with it', () => {
+    const limits = [{ key: 'limit gpus', name: 'gpus', most: 2 }];
+    const scopeOf = (over: { readonly covers?: string }) =>
+      planScene({ groups: [group({ limits, ...over })], jobs: [job(1)] }).runners[0];
+
+    expect(scopeOf({ covers: 'acme' })).toMatchObject({ limits: ['gpus'], scope: 'acme' });
+    expect(scopeOf({})).toMatchObject({ limits: ['gpus'], scope: '*' });
+  });
+
+  it('no word where there is nothing to tell', () => {
+    const trouble = { reason: 'Unschedulable' };
+    const told = planScene({ jobs: [job(1)], liveJobs: [live(named(ci, 1), 'starting', { trouble })] });
+
+    expect(told.groups[0]).not.toHaveProperty('renamedTo');
+    expect(told.runners).toMatchObject([{ trouble }]);
+    expect(told.runners[0]).not.toHaveProperty('trouble.stillSinceMs');
+  });
+
   it('jobs oldest first, by creation, then id, then Gitea; groups by namespace, then name', () => {
     const two = group({ name: 'two', namespace: 'a', origin: 'https://z.example.com', look: 'two' });
     const early = job(9, { createdAtMs: NOW - 90_000 });
