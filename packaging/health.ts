@@ -23,7 +23,7 @@ end
 local annotations = obj.metadata ~= nil and obj.metadata.annotations or nil
 if annotations ~= nil and annotations["gitea.bpg.pw/problem"] ~= nil then
   local problem = annotations["gitea.bpg.pw/problem"]
-  local reason = string.find(problem, "^refused: ") and "PolicyDenied: " or "InvalidSpec: "
+  local reason = (annotations["gitea.bpg.pw/problem-reason"] or "InvalidSpec") .. ": "
   return {status = "Degraded", message = reason .. problem}
 end
 if ready ~= nil and ready.status == "False" then

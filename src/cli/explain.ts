@@ -16,12 +16,12 @@ import { Failure } from '../shared/failure.ts';
 import { canMove, type ExitCode, type Io, paperOf } from '../shared/io.ts';
 import { keyText } from '../shared/keys.ts';
 import { jsonText, printable } from '../shared/printable.ts';
-import { hasJobsOf } from '../shared/scope.ts';
+import { hasJobsOf, nameNow } from '../shared/scope.ts';
 import { fromWithin } from './doctor/finding.ts';
 import { answerText } from './explain/answer.ts';
 import { withEvents } from './explain/cluster-facts.ts';
 import { type ExplainedPlan, fromFilesOrCluster, planOfCluster } from './explain/cluster-source.ts';
-import { filtered, findSubject, type Subject, splitArguments } from './explain/subject.ts';
+import { filtered, findSubject, namedNow, type Subject, splitArguments } from './explain/subject.ts';
 import { explainText } from './explain-text.ts';
 import { askedOutput, type FlagsOf, flagValue } from './flags/flags.ts';
 import { readAndPlan } from './read-and-plan.ts';
@@ -73,7 +73,9 @@ async function answer(asked: ReturnType<typeof askedFrom>, flags: FlagsOf<'expla
   const planned = explanationOf(seen.groups, seen.plan, seen.nowMs, seen.seen);
   const placed = withNotCreated({ ...planned, ...(seen.where && { where: seen.where }) });
   const all = await withEvents(placed, seen.settings);
-  const explanation = filtered(all, filter);
+  const scopes = seen.groups.map(({ scope }) => scope);
+  const { repository } = filter;
+  const explanation = filtered(all, { ...filter, repository: repository && nameNow(repository, scopes) });
   const paper = paperOf(io);
   if (!what) {
     const isUnserved = explanation.jobs.some(({ state }) => state === 'unserved');
@@ -81,7 +83,7 @@ async function answer(asked: ReturnType<typeof askedFrom>, flags: FlagsOf<'expla
     return { text: explainText(explanation, { ...paper, wide: format === 'wide' }, all), isUnserved };
   }
   const places = { explanation, plan: seen.plan, groups: seen.groups, findRun: (run: RunWanted) => runOf(run, seen) };
-  const subject = await findSubject(what, written, places);
+  const subject = await findSubject(namedNow(what, scopes), written, places);
   const isUnserved = isUnservedSubject(subject, explanation);
   if (format === 'json') return { text: jsonText({ checkedAt: explanation.checkedAt, ...subject }), isUnserved };
   return { text: answerText(subject, explanation, paper), isUnserved };

@@ -1,5 +1,6 @@
 /** Flags and environment -> settings, paths, the policy, tracing. */
 import { readFileSync } from 'node:fs';
+import type { TokenSources } from '../clients/tokens/api-token.ts';
 import { type Asker, type Refusals, refusalsBy, unusablePolicy } from '../config/policy/denial.ts';
 import type { Policy } from '../config/policy/schema.ts';
 import { refusalsByDefault } from '../config/policy/without-policy.ts';
@@ -44,7 +45,7 @@ export async function settingsFrom(flags: LookFlags, io: Io): Promise<CommandSet
     secretsDir: flagValue('secretsDir', flags, io),
     cluster: flagValue('cluster', flags, io),
     kubeconfig: flagValue('kubeconfig', flags, io),
-    ...(policy && { policy, boundTo: policy.boundTo }),
+    ...(policy && { policy, ...policy.bounds }),
     timeoutMs: flagValue('timeout', flags, io) * 1000,
     ...(caFile !== undefined && { ca: readCa(caFile) }),
     instance: io.env['GITEA_RUNNERS_INSTANCE'] ?? '',
@@ -77,19 +78,18 @@ export function readCa(file: string, flag = '--ca-file'): string {
 export interface InstalledPolicy {
   readonly file: string;
   readonly policy: Policy;
-  /** As `TokenSources.boundTo`. */
-  readonly boundTo: (namespace: string, secret: string) => string | undefined;
+  readonly bounds: Pick<TokenSources, 'boundTo' | 'reachOf'>;
 }
 
 /** Undefined: none is named. @throws Failure exit 2 when one is named and cannot be read. */
 export async function policyFrom(flags: GivenFlags<'policy'>, io: Io): Promise<InstalledPolicy | undefined> {
   const file = flagValue('policy', flags, io);
   if (file === undefined) return undefined;
-  const { boundTo, readPolicyFile } = await import('../config/policy/check.ts');
+  const { readPolicyFile, tokenBounds } = await import('../config/policy/check.ts');
   const read = readPolicyFile(file);
   if ('problems' in read) throw unusablePolicy(file, read.problems);
   const { policy } = read;
-  return { file, policy, boundTo: (namespace, secret) => boundTo(policy, namespace, secret) };
+  return { file, policy, bounds: tokenBounds(policy) };
 }
 
 export async function judgeByPolicy({ policy }: InstalledPolicy, groups: readonly RunnerGroup[], asker: Asker) {

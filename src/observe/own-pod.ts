@@ -2,7 +2,7 @@
 
 import type { RunnerGroupObject } from '../clients/kubernetes/resources.ts';
 import { PROFILE_REASON } from '../config/policy/denial.ts';
-import { PROBLEM } from '../config/runnergroup/broken.ts';
+import { PROBLEM, PROBLEM_REASON } from '../config/runnergroup/broken.ts';
 import { runnerGroupFromObject } from '../config/runnergroup/from-object.ts';
 import { pathText } from '../config/runnergroup/paths.ts';
 import { hasOwnPod, type RunnerGroup, tokenSecrets } from '../config/runnergroup/runner-group.ts';
@@ -16,7 +16,7 @@ import { type FinalPod, finalPod } from './final-pods.ts';
 const SHOWN = 10;
 
 /** Annotations that say how an object is read. */
-export const READ_ANNOTATIONS: readonly string[] = [PROFILE_REASON, PROBLEM];
+export const READ_ANNOTATIONS: readonly string[] = [PROFILE_REASON, PROBLEM, PROBLEM_REASON];
 
 /** The group, with the images of the installation, suspended if the object or its spec says so. Or what is wrong with it or with its pod, in one text. */
 export function groupOfObject(

@@ -211,9 +211,9 @@ function factsOf(
   argocd: GroupFacts['argocd'],
   nowMs: number,
 ): GroupFacts {
-  const { group, object, problem } = live;
-  const refusal = target instanceof Failure && target.kind === 'policy' ? target : undefined;
-  const giteaFailure = refusal ? undefined : target instanceof Failure ? target : observation?.failure;
+  const { group, object, problem, isDenied } = live;
+  const failure = target instanceof Failure ? target : observation?.failure;
+  const [refusal, giteaFailure] = failure?.kind === 'policy' ? [failure] : [undefined, failure];
   const isPlanned = planning.is === 'planned' && group && !giteaFailure;
   return {
     generation: object.metadata.generation ?? undefined,
@@ -221,7 +221,7 @@ function factsOf(
     activeRunners: runners.filter(({ job }) => !hasEnded(job.state)).length,
     argocd,
     lostJobs,
-    ...(problem !== undefined && { problem }),
+    ...(problem !== undefined && { problem, isDenied }),
     ...(isPlanned && { counts: countsOf(planning.plan, group) }),
     ...(observation && { checkedAtMs: observation.endedMs, checkAgeMs: nowMs - observation.endedMs }),
     ...(refusal && { refusal }),

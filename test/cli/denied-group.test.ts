@@ -33,7 +33,7 @@ function liveGroup(name: string, application: string | undefined, namespace = 'r
 
 /** The documents of everything that is not of group `bad`, as they are written. */
 function ofOthers(stdout: string): readonly string[] {
-  return stdout.split(/^---\n/m).filter((text) => text !== '' && !/name: (?:"?bad|x$)/m.test(text));
+  return stdout.split(/^---\n/m).filter((text) => text !== '' && !/name"?: (?:"?bad|"?x\b)/.test(text));
 }
 
 type Stage = Awaited<ReturnType<typeof stage>>;
@@ -143,8 +143,9 @@ describe('a group in a namespace that is not allowed', () => {
     expect(code).toBe(0);
     const [object] = inTeamB(stdout);
     expect(object?.metadata.annotations?.['gitea.bpg.pw/problem']).toMatch(
-      /^refused: GR-POLICY-01 serve RunnerGroup team-b\/bad/,
+      /^GR-POLICY-01 serve RunnerGroup team-b\/bad/,
     );
+    expect(object?.metadata.annotations?.['gitea.bpg.pw/problem-reason']).toBe('PolicyDenied');
     expect(object?.spec).toMatchObject({ suspend: true, maxActiveRunners: 0 });
   });
 
@@ -241,6 +242,86 @@ describe('a file that cannot be read', () => {
     const { env, folder } = await stage((good) => good, { groups: {} });
     const { symlinkSync } = await import('node:fs');
     symlinkSync('/etc/hostname', join(folder, 'link.yaml'));
+
+    expect(await runHere(['generate', folder], { ...env, ...ARGOCD })).toMatchObject({ code: 2, stdout: '' });
+  });
+});
+
+describe('a document that is no manifest of ours', () => {
+  const LIVE = { groups: { runners: [liveGroup('bad', 'runners'), liveGroup('good', 'runners')] } };
+  const alone = async (text: (url: string) => string) => {
+    const staged = await stage((good) => good, LIVE);
+    writeFileSync(join(staged.folder, 'bad.yaml'), text(staged.simulator.url));
+    return staged;
+  };
+
+  it.each<[string, (url: string) => string, RegExp]>([
+    [
+      'a misspelt kind',
+      (url) => yaml('bad', url).replace('RunnerGroup', 'Runnergroup'),
+      /bad\.yaml:2:1: kind: must be RunnerGroup, not "Runnergroup"/,
+    ],
+    [
+      'a kind that there is not',
+      (url) => yaml('bad', url).replace('RunnerGroup', 'RunnerSet'),
+      /bad\.yaml:2:1: kind: /,
+    ],
+    ['another version', (url) => yaml('bad', url).replace('v1alpha1', 'v2'), /bad\.yaml:1:1: apiVersion: must be /],
+    ['no apiVersion', (url) => yaml('bad', url).replace(/^.*\n/, ''), /bad\.yaml:1:1: .*add "apiVersion: /],
+    ['no kind', (url) => yaml('bad', url).replace('kind: RunnerGroup\n', ''), /bad\.yaml:1:1: .*add "kind: /],
+    ['a name that is hidden by it', () => '- bad\n', /bad\.yaml:1:1: is not a Kubernetes object, but a list/],
+  ])('is the trouble of its own group: %s', async (_, text, why) => {
+    const staged = await alone(text);
+
+    const { stdout } = await expectApart(staged, ARGOCD, why);
+
+    const bad = objects(stdout).find(({ kind, metadata }) => kind === 'RunnerGroup' && metadata.name === 'bad');
+    expect(bad?.metadata.annotations?.['gitea.bpg.pw/problem']).toMatch(why);
+  });
+
+  it('in a List: its other objects stay as they are in the cluster', async () => {
+    const bad = (url: string) => objects(yaml('bad', url))[0];
+    const config = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' }, data: { a: 'b' } };
+    const staged = await alone(
+      (url) => `${JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [bad(url), config] })}\n`,
+    );
+
+    const { stdout } = await expectApart(staged, ARGOCD, /bad\.yaml:1:\d+: items: holds RunnerGroups beside/);
+
+    expect(objects(stdout).filter(({ metadata }) => metadata.name === 'x')).toEqual([
+      {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'x', annotations: { 'argocd.argoproj.io/hook': 'Skip' } },
+      },
+    ]);
+  });
+
+  it('changes nothing for groups of the same file, and a RunnerPolicy hides none', async () => {
+    const { env, folder, simulator } = await stage((good) => good);
+    const without = await runHere(['generate', folder], { ...env, ...ARGOCD });
+    writeFileSync(
+      join(folder, 'bad.yaml'),
+      `${yaml('bad', simulator.url)}---\napiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\nspec: {}\n`,
+    );
+
+    const { code, stdout, stderr } = await runHere(['generate', folder], { ...env, ...ARGOCD });
+
+    expect(stderr).toMatch(/^skipped, because not a Kubernetes manifest: .*bad\.yaml:\d+ \(a RunnerPolicy\)$/m);
+    expect(stdout).toBe(without.stdout);
+    expect(code).toBe(0);
+  });
+
+  it.each<[string, (url: string) => string]>([
+    ['another object has lost its kind', (url) => `${yaml('good', url)}---\napiVersion: v1\nmetadata: {name: x}\n`],
+    [
+      'an object of a List cannot be named',
+      (url) =>
+        `${yaml('good', url)}---\napiVersion: v1\nkind: List\nitems: [{kind: ConfigMap, metadata: {name: x}}, {apiVersion: gitea.bpg.pw/v1alpha1, kind: RunnerGroup, metadata: {name: bad}}]\n`,
+    ],
+  ])('stops all when %s', async (_, text) => {
+    const { env, folder } = await alone(text);
+    rmSync(join(folder, 'good.yaml'));
 
     expect(await runHere(['generate', folder], { ...env, ...ARGOCD })).toMatchObject({ code: 2, stdout: '' });
   });

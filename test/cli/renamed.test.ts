@@ -1,5 +1,5 @@
 /** Laws P29 and V99 (docs/spec.md): names change in Gitea. Real program, simulated Gitea, six syncs. */
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { Gitea } from '../../model/gitea/gitea.ts';
 import { kubeconfigFor, startCluster } from '../clients/kubernetes/through-cli.ts';
@@ -10,12 +10,11 @@ import { startAcme } from '../support/start-acme.ts';
 const ORG = '  scope: org\n  org: acme\n';
 const REPO = '  scope: repo\n  repo: acme/web\n';
 
-async function open(spec: string) {
+async function open(spec: string, scopes = '"org:acme", "repo:acme/web"') {
   const { simulator } = await startAcme();
   const { gitea } = simulator;
   gitea.addToken('anna', ['all'], 'of-anna');
-  const policy =
-    'apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\nspec:\n  namespaces:\n  - name: runners\n    scopes: ["org:acme", "repo:acme/web"]\n';
+  const policy = `apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\nspec:\n  namespaces: [{name: runners, scopes: [${scopes}]}]\n`;
   const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url).replace(ORG, spec) });
   const jobs: { runners: Record<string, unknown>[] } = { runners: [] };
   const server = await startCluster({ jobs });
@@ -64,4 +63,49 @@ it.each<[string, string, (gitea: Gitea) => unknown, string]>([
   const { stdout, stderr } = await run('explain', `${now === 'acme-inc' ? 'acme-inc/web' : now}#1`);
   expect(stdout).toContain('waits for its runner');
   expect(stderr).toContain(`renamed to ${now}`);
+  const run1 = 'acme/web#1';
+  for (const old of [[run1], [run1, '--repository', 'Acme/web'], ['https://gitea.example.com/acme/web/actions/runs/1']])
+    expect((await run('explain', ...old)).stdout).toContain('waits for its runner');
+});
+
+describe('a repository that went to another owner, with a token that may read it', () => {
+  const transferred = async (scopes?: string) => {
+    const world = await open(REPO, scopes);
+    const { gitea } = world;
+    gitea.addOrg('beta', { owners: ['anna'] });
+    gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+    gitea.transferRepo('acme/web', 'beta');
+    return world;
+  };
+
+  it('is not served where the policy does not open that owner', async () => {
+    const { run } = await transferred();
+
+    for (const command of ['generate', 'explain']) {
+      const { code, stdout, stderr } = await run(command);
+      expect(stderr).toContain(
+        'the repository is beta/web now, and the policy does not allow this namespace to serve beta. Remove the RunnerGroup, or ask for repo:beta/web to be allowed.',
+      );
+      expect(stderr).toContain('GR-POLICY-06');
+      expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+    }
+  });
+
+  it.each(['"repo:acme/web", "org:beta"', '"repo:acme/web", "repo:beta/web"', 'global, "org:acme"'])(
+    'is served where it is open: %s',
+    async (scopes) => {
+      const { sync } = await transferred(scopes);
+
+      expect((await sync()).names).toHaveLength(1);
+    },
+  );
+
+  it('is served under a new name of its old owner', async () => {
+    const { gitea, sync } = await open(REPO);
+    gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+    gitea.renameRepo('acme/web', 'site');
+    gitea.renameOwner('acme', 'acme-inc');
+
+    expect((await sync()).names).toHaveLength(1);
+  });
 });

@@ -7,6 +7,7 @@ import { refusalsOf } from '../../src/serve/looks/targets.ts';
 import { Failure } from '../../src/shared/failure.ts';
 import { folderWith } from '../support/run-cli.ts';
 import { runnerGroup } from '../support/runner-group.ts';
+import { TOKEN } from '../support/start-acme.ts';
 import { startRig, until } from './rig.ts';
 
 const policyYaml = (spec: string) => `apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\nspec: ${spec}\n`;
@@ -39,6 +40,28 @@ describe('a group that the policy denies', () => {
     await until('bad news', () => rig.conditions()['Ready'] === 'False PolicyDenied');
 
     expect(JSON.stringify(rig.cluster.all('runnergroups'))).toContain('GR-POLICY-03');
+    expect(rig.syncs()).toBe(0);
+  });
+
+  it('is so when its repository went to an owner that the policy does not open', async () => {
+    const rig = await startRig();
+    const { gitea } = rig.simulator;
+    gitea.addUser('root', { admin: true });
+    gitea.addToken('root', ['all'], TOKEN);
+    gitea.addOrg('beta');
+    const [group] = rig.cluster.all('runnergroups');
+    const { org: _, ...spec } = (group?.['spec'] ?? {}) as Record<string, unknown>;
+    if (group) rig.cluster.put('runnergroups', { ...group, spec: { ...spec, scope: 'repo', repo: 'acme/web' } });
+    const scopes = (more: string) => `{namespaces: [{name: runners, scopes: ["org:acme"${more}]}]}`;
+    const file = policyFile(scopes(''));
+    await rig.start({ policyFile: file });
+    await until('good news', () => rig.conditions()['Ready'] === 'True Serving');
+
+    gitea.transferRepo('acme/web', 'beta');
+    gitea.push('beta/web', linux);
+    await until('bad news', () => rig.conditions()['Ready'] === 'False PolicyDenied');
+
+    expect(JSON.stringify(rig.cluster.all('runnergroups'))).toContain('ask for repo:beta/web to be allowed');
     expect(rig.syncs()).toBe(0);
   });
 

@@ -159,12 +159,13 @@ export async function groupsOfCluster(
   };
   const { groups, broken } = sortedOut(objects, imagesFrom(flags, { env }));
   // The policy is a file that only `serve` sees.
-  const statuses = new Map(objects.map((object) => [keyText(object.metadata), statusSeen(object).notReady]));
-  const isDenied = (group: RunnerGroup) => statuses.get(keyText(group))?.startsWith(`${DENIED}: `) ?? false;
-  const denied = groups.filter(isDenied).map((group): UnservedGroup => {
-    return { group: keyText(group), problem: statuses.get(keyText(group)) ?? '' };
+  const statuses = objects.map((object) => statusSeen(object));
+  const refused = new Map(statuses.flatMap((seen) => (seen.reason === DENIED ? [[seen.group, seen.notReady]] : [])));
+  const denied = groups.flatMap((group): readonly UnservedGroup[] => {
+    const problem = refused.get(keyText(group));
+    return problem === undefined ? [] : [{ group: keyText(group), problem }];
   });
-  const allowed = groups.filter((group) => !isDenied(group));
+  const allowed = groups.filter((group) => !refused.has(keyText(group)));
   return { objects, groups: allowed, broken: [...broken, ...denied], settings: seen };
 }
 

@@ -16,7 +16,7 @@ import type { Job, LiveJob } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
 import { firstNames, printable } from '../../shared/printable.ts';
-import { hasJobsOf } from '../../shared/scope.ts';
+import { hasJobsOf, nameNow, type Scope } from '../../shared/scope.ts';
 import { parseUrl } from '../../shared/url.ts';
 
 export type What =
@@ -127,6 +127,12 @@ const NOT_NEWEST = 'not among the newest finished ones';
 
 /** Names that the error of an unknown name lists. */
 const SHOWN = 5;
+
+/** The same by the name that Gitea has for a repository now. */
+export function namedNow(what: What, scopes: readonly Scope[]): What {
+  if (what.is === 'run') return { ...what, repository: nameNow(what.repository, scopes) };
+  return what.is === 'page' ? { ...what, path: `/${nameNow(what.path.slice(1), scopes)}` } : what;
+}
 
 /** @throws Failure exit 2 when nothing has that name. */
 export async function findSubject(what: What, written: string, places: SearchedIn): Promise<Subject> {

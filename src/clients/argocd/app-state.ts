@@ -4,6 +4,7 @@
  */
 import * as z from 'zod';
 import { HARMFUL_OPTIONS } from '../../shared/installed/application.ts';
+import { groupBy } from '../../shared/keys.ts';
 import { REFRESH, SKIP_RECONCILE, timeText } from '../../shared/marks.ts';
 import { printable } from '../../shared/printable.ts';
 import { type ObjectRef, objectKey } from './application.ts';
@@ -21,7 +22,7 @@ const STOPPING: ReadonlySet<string> = new Set(['ComparisonError', 'InvalidSpecEr
 /** Room for a code, a sentence and an address; the status of a RunnerGroup shows it too. */
 const LONGEST_MESSAGE = 600;
 const LONGEST_WORD = 60;
-/** Conditions that are told: Argo CD has one for each object that it leaves out. */
+/** Conditions that are told, one of each kind first: Argo CD has one for each object that it leaves out. */
 const MOST_WARNINGS = 3;
 /** An operation that runs for so long will not end soon, ms. */
 const LONG_MS = 180_000;
@@ -79,7 +80,9 @@ export function readApplication(json: unknown) {
   const left = `annotation ${SKIP_RECONCILE}: Argo CD leaves this Application alone`;
   const isSkipped = TRUE.test(metadata.annotations?.[SKIP_RECONCILE] ?? '');
   const conditions = [...(isSkipped ? [{ type: SKIPPED, message: left }] : []), ...(status?.conditions ?? [])];
-  const others = conditions.filter(({ type }) => !isError(type)).slice(0, MOST_WARNINGS);
+  const rest = conditions.filter(({ type }) => !isError(type));
+  const oneOfEach = [...groupBy(rest, ({ type }) => type).values()].flatMap(([first]) => first ?? []);
+  const others = [...new Set([...oneOfEach, ...rest])].slice(0, MOST_WARNINGS);
   const harmful = (spec?.syncPolicy?.syncOptions ?? []).filter((option) => HARMFUL_OPTIONS.has(option));
   const health = status?.health?.status;
   const reconciledAtMs = status?.reconciledAt;

@@ -166,12 +166,28 @@ export function requestTo(
   if (!token.covers(url)) throw foreignToken(what, `${url.origin}${url.pathname}`, token);
   for (const [name, value] of query) url.searchParams.append(name, value);
   const asked = placeIn(path);
-  const mayLeadTo = (to: URL): boolean => {
-    const found = asked && placeIn(to.pathname.replace(/^.*?\/api\/v1(?=\/)/, ''));
+  const placeOf = ({ pathname }: URL) => placeIn(pathname.replace(/^.*?\/api\/v1(?=\/)/, ''));
+  const mayLeadTo = (to: URL, from: URL, status: number): boolean => {
+    const found = asked && placeOf(to);
+    if (found?.kind === 'repos' && status !== OWNER_RENAMED)
+      refuseTransfer({ what, method, url }, placeOf(from)?.name, found.name, token);
     if (found) names?.set(asked.name, found.name);
     return token.covers(to) && found?.kind === asked?.kind && found?.rest === asked?.rest;
   };
   return { what, method, url, authorization: (to) => token.headerFor(to), mayLeadTo, repeats: asked !== undefined };
+}
+
+/** Of a redirect because the owner has another name (`RedirectToUser`). Others lead to another repository (docs/adr/0086). */
+const OWNER_RENAMED = 307;
+
+/** @throws Failure exit 3: the repository has another owner, for whom the policy allows nothing */
+function refuseTransfer(request: Parameters<typeof failure>[0], from = '', to: string, { reach }: Token): void {
+  const [[before], [owner = '', repo = '']] = [from.toLowerCase().split('/'), to.split('/')];
+  if (before === owner.toLowerCase() || !reach || reach.covers(owner, repo)) return;
+  const received = `the repository is ${to} now, and the policy does not allow this namespace to serve ${owner}`;
+  const remedy = `Remove the RunnerGroup, or ask for repo:${to} to be allowed`;
+  const { message } = failure(request, 'GR-POLICY-06', received, remedy);
+  throw new Failure('GR-POLICY-06', 3, message, 'policy');
 }
 
 function readAs<T>(request: HttpRequest, answer: HttpAnswer, read: (json: unknown) => T): T {

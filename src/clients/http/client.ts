@@ -273,7 +273,7 @@ function redirectTarget(request: HttpRequest, from: URL, { header, status }: Htt
       'Use the address that the server gives itself, with the right http or https',
     );
   }
-  if (request.mayLeadTo?.(target) === false) {
+  if (request.mayLeadTo?.(target, from, status) === false) {
     throw refusal(
       'to another path of this server, which is not followed',
       'Check that the URL is the base address, with its path if it has one',

@@ -22,8 +22,8 @@ export interface HttpRequest {
   readonly url: URL;
   /** Gives the `Authorization` header for an address; asked again for each redirect, so it can refuse foreign ones. */
   readonly authorization?: ((url: URL) => string) | undefined;
-  /** Where a redirect within the origin may lead. Default: anywhere in it. */
-  readonly mayLeadTo?: (url: URL) => boolean;
+  /** Where a redirect within the origin may lead. Default: anywhere in it. @throws Failure of its own */
+  readonly mayLeadTo?: (url: URL, from: URL, status: number) => boolean;
   /** A redirect is followed with the same method and body. Default: that of a GET alone is followed. */
   readonly repeats?: boolean;
   readonly body?: string | Uint8Array | undefined;

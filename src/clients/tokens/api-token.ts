@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { Failure, systemCode, systemReason } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
 import { normalBase } from '../../shared/url.ts';
-import { Token } from './token.ts';
+import { type Reach, Token } from './token.ts';
 
 /** No slash, no dot at the start, no longer than a file name of Kubernetes. */
 const PATH_PART = /^[A-Za-z0-9_][-._A-Za-z0-9]{0,252}$/;
@@ -33,6 +33,8 @@ export interface TokenSources {
   readonly clusterSecrets?: SecretReader;
   /** The Gitea that the policy file binds the tokens of a Secret to; undefined: it does not say. */
   readonly boundTo?: (namespace: string, secret: string) => string | undefined;
+  /** The repositories that it opens to groups of a namespace; undefined: it does not say. */
+  readonly reachOf?: (namespace: string) => Reach | undefined;
 }
 
 /** Reads whole Secrets, each once per look (src/clients/kubernetes/secrets.ts). */
@@ -69,7 +71,7 @@ export async function findToken(group: TokenOwner, sources: TokenSources): Promi
   if (byHand !== undefined && byHand !== '') {
     const bound = bindingOf(env['GITEA_URL'], 'the environment variable GITEA_URL', group);
     const source = 'the environment variable GITEA_TOKEN';
-    return bind(byHand, bound, { what: source, source }, group);
+    return bind(byHand, bound, { what: source, source }, group, sources);
   }
   const found = clusterSecrets ? await secretInCluster(group, clusterSecrets) : secretInFiles(group, secretsDir);
   const { token, url, called, source } = found;
@@ -77,9 +79,10 @@ export async function findToken(group: TokenOwner, sources: TokenSources): Promi
   const written = url || undefined;
   const byPolicy = sources.boundTo?.(group.namespace, group.authToken.name);
   // Where both are there, both hold: neither may loosen the other.
-  if (written !== undefined && byPolicy !== undefined) bind(token, bindingOf(byPolicy, POLICY, group), what, group);
+  if (written !== undefined && byPolicy !== undefined)
+    bind(token, bindingOf(byPolicy, POLICY, group), what, group, sources);
   const where = written === undefined && byPolicy ? POLICY : `key url of ${called}`;
-  return bind(token, bindingOf(written ?? byPolicy, where, group), what, group);
+  return bind(token, bindingOf(written ?? byPolicy, where, group), what, group, sources);
 }
 
 /** What a Secret says, how messages call it, and where a person finds the token. */
@@ -181,7 +184,13 @@ function bindingOf(url: string | undefined, where: string, group: TokenOwner): B
   return { base, where };
 }
 
-function bind(secret: string, { base, where }: Binding, { what, source }: Named, group: TokenOwner): Token {
+function bind(
+  secret: string,
+  { base, where }: Binding,
+  { what, source }: Named,
+  group: TokenOwner,
+  { reachOf }: TokenSources,
+): Token {
   if (base !== normalBase(group.giteaUrl)) {
     const why =
       `it is bound to ${base}, as ${where} says, but the group's Gitea is ${group.giteaUrl}. It was not sent. ` +
@@ -192,7 +201,7 @@ function bind(secret: string, { base, where }: Binding, { what, source }: Named,
     const why = `${what} is empty or holds characters that no token has. Put the token alone into it.`;
     throw unusable(group, 'GR-TOKEN-06', 1, why);
   }
-  return new Token(secret, base, 'token', source);
+  return new Token(secret, base, 'token', source, reachOf?.(group.namespace));
 }
 
 function unusable(group: TokenOwner, code: string, exit: 1 | 3, why: string): Failure {

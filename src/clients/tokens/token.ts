@@ -4,6 +4,12 @@ import { isBelow, normalBase } from '../../shared/url.ts';
 /** How a server wants its token: Gitea `token …`, Argo CD `Bearer …`. */
 type TokenScheme = 'token' | 'Bearer';
 
+/** The repositories that a policy opens: a token may see more. Equal ids: the same ones. */
+export interface Reach {
+  readonly id: string;
+  readonly covers: (owner: string, repo: string) => boolean;
+}
+
 /** An API token with the one place it may be sent to. It prints as `(token)`; only `headerFor` gives it out, for URLs below its base. */
 export class Token {
   readonly #secret: string;
@@ -12,6 +18,8 @@ export class Token {
   readonly base: string;
   /** Where a person finds it, for messages: `key token of Secret gitea-api …`. */
   readonly source: string;
+  /** Absent: all that it sees. */
+  readonly reach: Reach | undefined;
 
   /** Throws when `base` is no URL. */
   constructor(
@@ -19,6 +27,7 @@ export class Token {
     base: string,
     scheme: TokenScheme = 'token',
     source = scheme === 'token' ? 'the Secret of authToken' : 'its file',
+    reach?: Reach,
   ) {
     const normal = normalBase(base);
     if (normal === undefined) throw new Error('a token must be bound to an http or https URL');
@@ -26,6 +35,7 @@ export class Token {
     this.#scheme = scheme;
     this.base = normal;
     this.source = source;
+    this.reach = reach;
   }
 
   /** True when the token may be sent to this URL. */
@@ -39,9 +49,10 @@ export class Token {
     return `${this.#scheme} ${this.#secret}`;
   }
 
-  /** True when both hold the same secret for the same place: such groups may share one look. */
+  /** True when both hold the same secret for the same place and reach: such groups may share one look. */
   equals(other: Token): boolean {
-    return this.base === other.base && this.#scheme === other.#scheme && this.#secret === other.#secret;
+    const isSameReach = this.reach?.id === other.reach?.id;
+    return isSameReach && this.base === other.base && this.#scheme === other.#scheme && this.#secret === other.#secret;
   }
 
   toString(): string {

@@ -18,7 +18,7 @@ import {
   type RuleName,
 } from './denial.ts';
 import { matchesAny, matchesGlob, normalRepository } from './patterns.ts';
-import { GROUP_RULES } from './rules.ts';
+import { entryOf, GROUP_RULES, wordsFor } from './rules.ts';
 import type { Policy } from './schema.ts';
 
 export { readPolicyFile } from './schema.ts';
@@ -106,7 +106,17 @@ export function check(policy: Policy, groups: readonly RunnerGroup[], asker: Ask
   return [...checkApplication(policy, sound, asker), ...own];
 }
 
-/** The base URL as it is written; undefined: no entry fits. The first entry that fits counts. */
-export function boundTo({ tokenBindings = [] }: Policy, namespace: string, secret: string): string | undefined {
-  return tokenBindings.find((entry) => entry.secret === secret && matchesGlob(entry.namespace, namespace))?.url;
+/** What tokens of groups may be used for. Of several entries that fit, the first one counts. */
+export function tokenBounds(policy: Policy) {
+  const { tokenBindings = [] } = policy;
+  return {
+    boundTo: (namespace: string, secret: string) =>
+      tokenBindings.find((entry) => entry.secret === secret && matchesGlob(entry.namespace, namespace))?.url,
+    reachOf: (namespace: string) => {
+      const allowed = entryOf(policy, { namespace })?.scopes;
+      const covers = (owner: string, repo: string) =>
+        ['global', ...wordsFor({ kind: 'repo', owner, repo })].some((word) => matchesAny(allowed ?? [], word));
+      return allowed && { id: allowed.join(' '), covers };
+    },
+  };
 }

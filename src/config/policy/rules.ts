@@ -51,7 +51,7 @@ const scopes: GroupRule = (policy, group) => {
 };
 
 /** What a scope may be called in a policy, itself first. A repository is covered by its owner, too. */
-function wordsFor(scope: Scope): readonly string[] {
+export function wordsFor(scope: Scope): readonly string[] {
   const own = scopeWord(scope);
   return scope.kind === 'repo' ? [own, `org:${scope.owner}`, `user:${scope.owner}`] : [own];
 }
@@ -69,7 +69,7 @@ const secrets: GroupRule = (policy, group) => {
 };
 
 /** The first entry that fits: a later one that allows more must not undo it. */
-function entryOf({ namespaces: entries = [] }: Policy, { namespace }: RunnerGroup) {
+export function entryOf({ namespaces: entries = [] }: Policy, { namespace }: Pick<RunnerGroup, 'namespace'>) {
   return entries.find(({ name }) => matchesGlob(name, namespace));
 }
 

@@ -7,11 +7,10 @@
  */
 import { Failure, joinFailures } from '../../shared/failure.ts';
 import { groupBy } from '../../shared/keys.ts';
-import { HOOK, SKIP } from '../../shared/marks.ts';
-import { firstNames, jsonText } from '../../shared/printable.ts';
+import { firstNames } from '../../shared/printable.ts';
 import type { Asked } from '../pods/asks.ts';
 import type { FieldPath, Mapping } from '../pods/schema.ts';
-import type { PassThrough } from '../runnergroup/read.ts';
+import { heldTexts, type PassThrough } from '../runnergroup/read.ts';
 import type { FilePlace, RunnerGroup } from '../runnergroup/runner-group.ts';
 import { baseOf, withSizes, writtenPath } from '../runnergroup/sizes.ts';
 import type { Refusals } from './denial.ts';
@@ -82,12 +81,9 @@ export function withoutWorkloads(documents: readonly PassThrough[]) {
     `pass on the documents at ${firstNames(found, MOST_NAMED)}: only RunnerGroups start pods here. Remove them, or let ` +
     `an Application without this plugin deploy them. To let workloads through, set ${PASS_WORKLOADS}=true for gitea-runners.`;
   if ([...refused.values()].includes(hiding)) throw refusal('GR-POLICY-02', why);
-  const annotations = { [HOOK]: SKIP };
-  const names = ({ objects }: PassThrough) =>
-    objects.flatMap(({ name, namespace, ...type }) =>
-      name === undefined ? [] : { text: jsonText({ ...type, metadata: { name, namespace, annotations } }) },
-    );
-  const printed = documents.flatMap((each) => (refused.has(each.place) ? names(each) : { text: each.text }));
+  const printed = documents.flatMap((each) =>
+    (refused.has(each.place) ? heldTexts(each.objects) : [each.text]).map((text) => ({ text })),
+  );
   return { printed, warning: `warning: GR-POLICY-02 ${why}` };
 }
 

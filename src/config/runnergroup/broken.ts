@@ -12,6 +12,7 @@ import { isMapping } from './paths.ts';
 import { formatProblem, type Problem } from './problems.ts';
 import type { FilePlace, RunnerGroup } from './runner-group.ts';
 import { API_VERSION, KIND, Metadata } from './schema.ts';
+import { DENIED } from './status.ts';
 
 export interface BrokenGroup {
   readonly namespace: string;
@@ -30,8 +31,8 @@ export interface BrokenGroup {
 /** Annotation of such an object: what is wrong. `serve` and the health script show it. */
 export const PROBLEM = 'gitea.bpg.pw/problem';
 
-/** How the annotation begins when the group is refused, and nothing is wrong with its spec. */
-export const REFUSED = 'refused: ';
+/** Annotation beside it if the group is refused, and nothing is wrong with its spec: `PolicyDenied`. */
+export const PROBLEM_REASON = 'gitea.bpg.pw/problem-reason';
 
 /** Problems that the annotation names; `validate` names all. */
 const SHOWN = 3;
@@ -73,16 +74,18 @@ export const SILENT_SPEC = {
 /** The object that is printed in place of such a group. */
 export function standIn({ namespace, name, labels, annotations, problems, failure }: BrokenGroup) {
   const metadata = {
-    annotations: { ...annotations, [PROBLEM]: failure ? failureText(failure) : problemText(problems) },
+    annotations: {
+      ...annotations,
+      [PROBLEM]: failure
+        ? cut(`${failure.code} ${failure.message.replaceAll('\n', ' ')}`, LONGEST)
+        : problemText(problems),
+      ...(failure && { [PROBLEM_REASON]: DENIED }),
+    },
     ...(labels && { labels }),
     name,
     namespace,
   };
   return { apiVersion: API_VERSION, kind: KIND, metadata, spec: SILENT_SPEC };
-}
-
-function failureText({ code, message }: Failure): string {
-  return cut(`${REFUSED}${code} ${message.replaceAll('\n', ' ')}`, LONGEST);
 }
 
 export function problemText(problems: readonly Problem[]): string {

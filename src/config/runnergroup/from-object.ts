@@ -1,8 +1,9 @@
 /** A RunnerGroup that stands in a cluster -> the same normal form as from a file. */
-import { PROBLEM } from './broken.ts';
+import { PROBLEM, PROBLEM_REASON } from './broken.ts';
 import { readAll } from './documents.ts';
 import type { RunnerGroup } from './runner-group.ts';
 import { API_VERSION, KIND } from './schema.ts';
+import { DENIED } from './status.ts';
 import { toRunnerGroup } from './to-runner-group.ts';
 
 interface WrittenObject {
@@ -16,11 +17,11 @@ interface WrittenObject {
 /** The group, or everything that is wrong with it in one text: the CRD admits more than we do. */
 export function runnerGroupFromObject(
   object: WrittenObject,
-): { readonly group: RunnerGroup } | { readonly problem: string } {
+): { readonly group: RunnerGroup } | { readonly problem: string; readonly isDenied?: boolean } {
   const { namespace, name, spec, annotations } = object;
   // The spec of a stand-in says nothing.
   const told = annotations?.[PROBLEM];
-  if (told !== undefined) return { problem: told };
+  if (told !== undefined) return { problem: told, isDenied: annotations?.[PROBLEM_REASON] === DENIED };
   const text = jsonOf({ apiVersion: API_VERSION, kind: KIND, metadata: { name, namespace, annotations }, spec });
   if (text === undefined) return { problem: 'spec is nested too deep' };
   const [read] = readAll({ name: `${namespace}/${name}`, text });

@@ -10,11 +10,13 @@
  *                                              └─ neither     ─► problem
  */
 import { groupBy, keyText } from '../../shared/keys.ts';
+import { HOOK, SKIP } from '../../shared/marks.ts';
+import { jsonText } from '../../shared/printable.ts';
 import { type BrokenGroup, brokenGroup, problemsOf } from './broken.ts';
 import { Budget, MOST_PROBLEMS } from './budget.ts';
 import type { Read, SourceDocument } from './documents.ts';
 import { fileProblem, readFiles } from './files.ts';
-import { isMapping } from './paths.ts';
+import { isMapping, valueAt } from './paths.ts';
 import { readPlainYaml } from './plain-yaml.ts';
 import { InputProblems, type Problem, quoted } from './problems.ts';
 import type { FilePlace, RunnerGroup, SourceFile } from './runner-group.ts';
@@ -76,9 +78,11 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
   const skipped = [...skippedFiles, ...reader.skipped];
   const twins = findTwins([...groups, ...broken]);
   const problems = [...hidden, ...[...twins.values()].flat()];
-  const faults = groupBy(hidden, ({ place }) => place.file);
+  // Of a text with such a problem, half may mean something else.
+  const faults = groupBy(hidden, ({ place, code }) => (/0[12]$/.test(code) ? place.file : undefined));
   const text = (name: string) => files.find((file) => file.name === name)?.text ?? '';
-  const isApart = options.isolate && [...faults.keys()].every((name) => holdsGroupsAlone(text(name), options));
+  const isApart =
+    options.isolate && hidden.every(({ place }) => holdsGroupsAlone(text(place.file), faults.has(place.file), options));
   // What is not read to its end may hold anything.
   if ((problems.length > 0 && !isApart) || reader.isDone) {
     const faulty = reader.faulty + broken.length;
@@ -116,11 +120,11 @@ function tellApart(
 const NAMED = /\b(kind|apiVersion|namespace)["']?[ \t]*:[ \t]*["']?([^\s"',}/]*)/g;
 
 /** True for such a text that names no object but RunnerGroups of this namespace. No other can go missing, and be pruned. */
-function holdsGroupsAlone(text: string, { defaultNamespace }: ReadOptions): boolean {
+function holdsGroupsAlone(text: string, isTextFaulty: boolean, { defaultNamespace }: ReadOptions): boolean {
   const meant = new Map(Object.entries({ kind: KIND, apiVersion: 'gitea.bpg.pw', namespace: defaultNamespace }));
   const named = [...text.matchAll(NAMED)];
   const isMeant = named.every(([, field = '', word]) => word === meant.get(field));
-  return isMeant && named.some(([, field]) => field === 'kind');
+  return isMeant && (!isTextFaulty || named.some(([, field]) => field === 'kind'));
 }
 
 /** Characters. RunnerGroups of so many are read quickly and take some MB. */
@@ -180,10 +184,28 @@ class GroupReader {
   take(read: Read, file: SourceFile): void {
     if (this.#hasEnough) return;
     const sorted = 'problem' in read ? read : sortOut(read.document);
-    if ('problem' in sorted) this.problems.push(sorted.problem);
+    if ('problem' in sorted) this.#refuse(sorted);
     else if ('skipped' in sorted) this.skipped.push(`${sorted.skipped.file}:${sorted.skipped.line}`);
     else if ('other' in sorted) this.others.push(sorted.other);
     else for (const object of sorted.objects) this.#takeGroup(object, file);
+  }
+
+  /** What is wrong with a document is the trouble of the groups that it names (docs/adr/0081). Without all their names it may be any group. */
+  #refuse({ problem, holds = [] }: Refused): void {
+    const { place } = problem;
+    const { defaultNamespace, isolate = false } = this.#options;
+    const ours = holds.filter(claimsToBeGroup);
+    const others = holds.filter((value) => !claimsToBeGroup(value));
+    const groups = ours.filter((value) => valueAt(value, ['kind']) !== 'RunnerPolicy');
+    const named = groups.flatMap((value) => brokenGroup(value, place, defaultNamespace, [problem]) ?? []);
+    const kept = heldTexts(others.map(nameOf));
+    if (!isolate || ours.length === 0 || named.length + kept.length < groups.length + others.length) {
+      this.problems.push(problem);
+      return;
+    }
+    this.broken.push(...named);
+    this.others.push(...kept.map((text) => ({ place, text, objects: [] })));
+    if (groups.length === 0) this.skipped.push(`${place.file}:${place.line} (a RunnerPolicy)`);
   }
 
   #takeGroup(object: SourceObject, file: SourceFile): void {
@@ -224,17 +246,21 @@ function quickGroups(file: SourceFile, defaultNamespace: string): readonly Runne
   return groups;
 }
 
+/** `holds`: all objects in it. */
+type Refused = { readonly problem: Problem; readonly holds?: readonly unknown[] };
+
 type Sorted =
   | { readonly objects: readonly SourceObject[] }
   | { readonly other: PassThrough }
   | { readonly skipped: FilePlace }
-  | { readonly problem: Problem };
+  | Refused;
 
 /** What a document is. A `List` is opened when it holds RunnerGroups (`kubectl get -o yaml` prints one). */
 function sortOut(document: SourceDocument): Sorted {
   const { value, place } = document;
   const problemAt = (message: string, path = ''): Sorted => ({
     problem: { place: path === '' ? place : document.placeOf([path]), path, message, code: 'GR-INPUT-03' },
+    holds: allIn(value).filter((each) => !Array.isArray(valueAt(each, ['items']))),
   });
   if (!isMapping(value))
     return problemAt('is not a Kubernetes object, but a list or a single value: keep it out of these files');
@@ -255,18 +281,36 @@ function sortOut(document: SourceDocument): Sorted {
     }
     return problemAt('holds RunnerGroups beside or below other things: put each into a document of its own', 'items');
   }
-  return { other: { place, text: documentText(document), objects: objectsIn(value) } };
+  return { other: { place, text: documentText(document), objects: allIn(value).filter(isMapping).map(nameOf) } };
 }
 
 /** Fields of every Kubernetes object, as they may be misspelt: a RunnerGroup must not vanish because of its capitals. */
 const FIELDS_OF_OBJECTS: ReadonlySet<string> = new Set(['apiversion', 'kind', 'metadata', 'spec']);
 
 /** Argo CD and kubectl open everything that has `items`, whatever its kind. */
-function objectsIn(value: unknown): readonly NamedObject[] {
-  if (!isMapping(value)) return [];
-  const { apiVersion, kind, items, metadata } = value;
-  const { name, namespace } = isMapping(metadata) ? metadata : {};
-  return [{ apiVersion, kind, name, namespace }, ...(Array.isArray(items) ? items.flatMap(objectsIn) : [])];
+function allIn(value: unknown): readonly unknown[] {
+  const items = valueAt(value, ['items']);
+  return [value, ...(Array.isArray(items) ? items.flatMap(allIn) : [])];
+}
+
+function nameOf(value: unknown): NamedObject {
+  const at = (...path: readonly string[]) => valueAt(value, path);
+  return {
+    apiVersion: at('apiVersion'),
+    kind: at('kind'),
+    name: at('metadata', 'name'),
+    namespace: at('metadata', 'namespace'),
+  };
+}
+
+/** In place of objects that are not passed on: their names, which Argo CD neither makes nor changes nor prunes (docs/adr/0020). */
+export function heldTexts(objects: readonly NamedObject[]): readonly string[] {
+  const annotations = { [HOOK]: SKIP };
+  return objects.flatMap(({ name, namespace, ...type }) =>
+    [name, type.kind, type.apiVersion].includes(undefined)
+      ? []
+      : jsonText({ ...type, metadata: { name, namespace, annotations } }),
+  );
 }
 
 function claimsToBeGroup(value: unknown): boolean {

@@ -1,6 +1,6 @@
 /** One document that says it is a RunnerGroup -> its normal form, or everything that is wrong with it. */
 import * as z from 'zod';
-import { FORBIDDEN_ANNOTATION, PROBLEM, SILENT_SPEC } from './broken.ts';
+import { FORBIDDEN_ANNOTATION, PROBLEM, PROBLEM_REASON, SILENT_SPEC } from './broken.ts';
 import type { Path, SourceDocument } from './documents.ts';
 import { type FieldProblem, MOST_FIELD_PROBLEMS, problemsOfIssue, type Surroundings } from './field-problem.ts';
 import { isMapping, pathText, valueAt } from './paths.ts';
@@ -53,8 +53,9 @@ export function toRunnerGroup(
   if (hasNone && !Metadata.shape.namespace.safeParse(defaultNamespace).success) {
     problems.push({ path: ['metadata'], message: NO_NAMESPACE, code: 'GR-INPUT-05' });
   }
-  if (valueAt(value, ['metadata', 'annotations', PROBLEM]) !== undefined) {
-    problems.push({ path: ['metadata', 'annotations', PROBLEM], message: OF_OURS, code: 'GR-INPUT-05' });
+  for (const name of [PROBLEM, PROBLEM_REASON]) {
+    const path = ['metadata', 'annotations', name];
+    if (valueAt(value, path) !== undefined) problems.push({ path, message: OF_OURS, code: 'GR-INPUT-05' });
   }
   problems.push(...forbiddenMetadata(value));
   const ruled = isMapping(valueAt(value, ['spec'])) ? applyRules(draftOf(value, parsed, problems)) : undefined;

@@ -58,6 +58,6 @@ export function statusSeen({ metadata, status }: RunnerGroupObject, made?: strin
     /** What `serve` waits for while the cluster does not show the plan, and until when. */
     ...(waits?.reason === 'Waiting' && { waits: waits.message }),
     /** Why it is not ready: reason and message. */
-    ...(ready && ready.status !== 'True' && { notReady: `${ready.reason}: ${ready.message}` }),
+    ...(ready && ready.status !== 'True' && { notReady: `${ready.reason}: ${ready.message}`, reason: ready.reason }),
   };
 }

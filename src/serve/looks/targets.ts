@@ -8,7 +8,7 @@
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import { findToken, type TokenSources } from '../../clients/tokens/api-token.ts';
 import type { Token } from '../../clients/tokens/token.ts';
-import { boundTo, check } from '../../config/policy/check.ts';
+import { check, tokenBounds } from '../../config/policy/check.ts';
 import { type Asker, refusalsBy, unusablePolicy } from '../../config/policy/denial.ts';
 import { type ReadPolicy, readPolicyFile } from '../../config/policy/schema.ts';
 import { refusalsByDefault } from '../../config/policy/without-policy.ts';
@@ -106,7 +106,7 @@ export class TargetBook {
     const policy = 'policy' in read ? read.policy : {};
     return {
       refusals: refusalsOf(policyFile, read, byApplication(live, controlPlaneNamespace)),
-      sources: { ...sources, boundTo: (namespace, secret) => boundTo(policy, namespace, secret) },
+      sources: { ...sources, ...tokenBounds(policy) },
     };
   }
 }

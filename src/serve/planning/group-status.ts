@@ -1,5 +1,4 @@
 /** What `serve` writes into `status` of a RunnerGroup. A new condition is a row of `CONDITIONS`. Pure. */
-import { REFUSED } from '../../config/runnergroup/broken.ts';
 import { DENIED, type LostJob, type RunnerGroupStatus, STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
 import { troubleText } from '../../observe/explain/causes.ts';
 import type { Failure, FailureKind } from '../../shared/failure.ts';
@@ -12,6 +11,8 @@ import type { GroupCounts, StuckPod } from './plan-application.ts';
 export interface GroupFacts {
   readonly generation: number | undefined;
   readonly problem?: string;
+  /** It is the policy's, and not one of the spec. */
+  readonly isDenied?: boolean | undefined;
   readonly refusal?: Failure;
   /** A text: in the cluster, with what is said there. */
   readonly suspended: boolean | string;
@@ -126,7 +127,7 @@ function essence({ lastCheckTime: _, lostJobs = [], conditions = [], ...counts }
 
 function readiness(facts: GroupFacts): Verdict {
   const { checkAgeMs = 0, counts, giteaFailure, planFailure, problem, refusal } = facts;
-  if (problem !== undefined) return ['False', problem.startsWith(REFUSED) ? DENIED : 'InvalidSpec', problem];
+  if (problem !== undefined) return ['False', facts.isDenied ? DENIED : 'InvalidSpec', problem];
   if (refusal) return ['False', DENIED, told(refusal)];
   if (giteaFailure) {
     const reason = giteaReason(giteaFailure);

@@ -23,6 +23,7 @@ export interface LiveGroup {
   /** Absent: the spec is not valid; `problem` says why. */
   readonly group?: RunnerGroup;
   readonly problem?: string;
+  readonly isDenied?: boolean;
 }
 
 /** A Job of ours in the cluster, with what Argo CD reads of it. */

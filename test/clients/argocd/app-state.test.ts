@@ -156,6 +156,12 @@ describe('what Argo CD says besides', () => {
 
     expect(errors).toEqual([]);
     expect(warnings).toEqual(types.slice(0, 3).map((type) => `${type}: words of ${type}`));
+    const many = [...Array(4).fill(types[0]), types[1]].map((type, nth) => ({ type, message: `${nth}` }));
+    expect(readApplication(application(status('Synced', { conditions: many }))).warnings).toEqual([
+      `${types[0]}: 0`,
+      `${types[1]}: 4`,
+      `${types[0]}: 1`,
+    ]);
   });
 
   it.each([

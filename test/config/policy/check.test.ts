@@ -1,6 +1,6 @@
 /** What each field of a policy allows and denies. */
 import { describe, expect, it } from 'vitest';
-import { boundTo, check, skippedRules } from '../../../src/config/policy/check.ts';
+import { check, skippedRules, tokenBounds } from '../../../src/config/policy/check.ts';
 import { type Asker, denialLine } from '../../../src/config/policy/denial.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
@@ -300,10 +300,11 @@ describe('tokenBindings', () => {
       ],
     });
 
-    expect(boundTo(policy, 'team-a', 'gitea-api')).toBe('https://a.example.com');
-    expect(boundTo(policy, 'team-b', 'gitea-api')).toBe('https://b.example.com');
-    expect(boundTo(policy, 'team-b', 'gitea-api-2')).toBeUndefined();
-    expect(boundTo(policy, 'runners', 'gitea-api')).toBeUndefined();
+    const { boundTo } = tokenBounds(policy);
+    expect(boundTo('team-a', 'gitea-api')).toBe('https://a.example.com');
+    expect(boundTo('team-b', 'gitea-api')).toBe('https://b.example.com');
+    expect(boundTo('team-b', 'gitea-api-2')).toBeUndefined();
+    expect(boundTo('runners', 'gitea-api')).toBeUndefined();
   });
 });
 
@@ -332,4 +333,20 @@ it('every rule can deny the full template, and lets it pass when everything is a
   expect(denialsOf({}, { podTemplate: FULL_TEMPLATE })).toEqual([
     'priorityClasses spec.podTemplate.spec.priorityClassName',
   ]);
+});
+
+it.each<[readonly string[] | undefined, string, boolean | undefined]>([
+  [undefined, 'beta/web', undefined],
+  [[], 'beta/web', false],
+  [['repo:acme/web'], 'beta/web', false],
+  [['repo:beta/*'], 'beta/web', true],
+  [['org:beta'], 'beta/web', true],
+  [['user:beta'], 'beta/web', true],
+  [['global'], 'beta/web', true],
+])('scopes %j: tokens are used for %s: %s', (scopes, name, covered) => {
+  const [owner = '', repo = ''] = name.split('/');
+  const { reachOf } = tokenBounds({ namespaces: [{ name: 'runners', ...(scopes && { scopes: [...scopes] }) }] });
+
+  expect(reachOf('runners')?.covers(owner, repo)).toBe(covered);
+  expect(tokenBounds({}).reachOf('runners')).toBeUndefined();
 });

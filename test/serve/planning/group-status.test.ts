@@ -74,7 +74,7 @@ const SAID: Readonly<Record<string, readonly (readonly [string, Partial<GroupFac
     ],
     ['False InvalidSpec', { problem: 'spec.org is missing' }, 'spec.org is missing'],
     ['False PolicyDenied', { refusal }, 'GR-POLICY-01 not allowed.'],
-    ['False PolicyDenied', { problem: 'refused: GR-POLICY-01 no.' }, 'refused: GR-POLICY-01 no.'],
+    ['False PolicyDenied', { problem: 'GR-POLICY-01 no.', isDenied: true }, 'GR-POLICY-01 no.'],
     ['False ApplicationBlocked', { planFailure: refused }, /: GR-HTTP-01 list jobs of org acme: refused\.$/],
     ['False NoApplication', { argocd: { is: 'unmanaged' } }],
     [
