@@ -54,6 +54,7 @@ describe('the stand-in of a group that is not valid', () => {
     expect(
       runnerGroupFromObject({ namespace: 'runners', name: 'ci', spec, annotations: metadata.annotations }),
     ).toEqual({
+      isDenied: false,
       problem: 'ci.yaml:3:1: spec.sucpend: unknown field [GR-INPUT-04]',
     });
     expect(metadata).toMatchObject({ namespace: 'runners', name: 'ci', labels });
