@@ -1,7 +1,9 @@
 /**
  * Who may do what in Kubernetes. Two cluster roles, bound namespace by namespace where runners run (runners.ts): neither
- * part sees Jobs, pods or RunnerGroups anywhere else. Nobody here may create or delete anything but serve's own Lease and Events.
+ * part sees Jobs, pods or RunnerGroups anywhere else. Nobody here may create or delete anything but serve's own Lease and Events, unless
+ * serve registers runners.
  */
+import { ApiObject } from 'cdk8s';
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { Construct } from 'constructs';
 import {
@@ -16,7 +18,8 @@ import {
   SERVE_RULES,
   SIDECAR_RULES,
 } from '../src/shared/installed/names.ts';
-import { EXTEND_ROLE, REGISTRATION_ROLE, SECRETS_ROLE, SERVE_ROLE, SIDECAR_ROLE } from './names.ts';
+import { CREDENTIALS_KEY, CREDENTIALS_TYPE } from '../src/shared/marks.ts';
+import { CREDENTIALS_ROLE, EXTEND_ROLE, REGISTRATION_ROLE, SECRETS_ROLE, SERVE_ROLE, SIDECAR_ROLE } from './names.ts';
 
 /** As the construct wants it: lists that may be changed. */
 function rule({ apiGroups, resources, verbs }: Rule): k8s.PolicyRule {
@@ -37,6 +40,45 @@ export function serveRole(scope: Construct): k8s.KubeClusterRole {
     metadata: { name: SERVE_ROLE, labels: SERVE_LABELS },
     rules: SERVE_RULES.map(rule),
   });
+}
+
+const CREDENTIALS_ONLY = [
+  [`object.type == '${CREDENTIALS_TYPE}'`, 'serve creates Secrets of its own type only'],
+  [
+    "has(object.metadata.ownerReferences) && object.metadata.ownerReferences.size() == 1 && object.metadata.ownerReferences.all(owner, owner.apiVersion == 'batch/v1' && owner.kind == 'Job' && owner.name == object.metadata.name)",
+    'a Job of the same name must own it, and nothing else',
+  ],
+  [
+    `has(object.immutable) && object.immutable && (!has(object.data) || object.data.all(key, key == '${CREDENTIALS_KEY}'))`,
+    'it must be immutable and hold the credentials of one runner only',
+  ],
+] as const;
+
+/** Holds serve to Secrets with the credentials of one runner, in all namespaces. Kubernetes 1.30 or newer. */
+export function credentialsPolicy(scope: Construct) {
+  const metadata = { name: CREDENTIALS_ROLE, labels: SERVE_LABELS };
+  const apiVersion = 'admissionregistration.k8s.io/v1';
+  const policy = new ApiObject(scope, 'policy', {
+    apiVersion,
+    kind: 'ValidatingAdmissionPolicy',
+    metadata,
+    spec: {
+      failurePolicy: 'Fail',
+      matchConstraints: {
+        resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['secrets'] }],
+      },
+      matchConditions: [
+        {
+          name: 'serve',
+          expression: `request.userInfo.username == 'system:serviceaccount:${ARGOCD_NAMESPACE}:${NAME}'`,
+        },
+      ],
+      validations: CREDENTIALS_ONLY.map(([expression, message]) => ({ expression, message })),
+    },
+  });
+  const spec = { policyName: CREDENTIALS_ROLE, validationActions: ['Deny'] };
+  new ApiObject(scope, 'policy-binding', { apiVersion, kind: 'ValidatingAdmissionPolicyBinding', metadata, spec });
+  return policy;
 }
 
 interface InNamespace {
@@ -77,6 +119,8 @@ const RULES: Readonly<Record<string, k8s.PolicyRule[]>> = {
   [SECRETS_ROLE]: [{ ...SECRETS, resourceNames: [API_SECRET], verbs: ['get'] }],
   // For `--registration-secrets`: serve writes one namespace's registration Secret, by its name. It makes none: `create` knows no names.
   [REGISTRATION_ROLE]: [{ ...SECRETS, resourceNames: [REGISTRATION_SECRET], verbs: ['get', 'patch'] }],
+  // For `registration: {by: serve}`. `create` knows no names: the policy below says which Secrets.
+  [CREDENTIALS_ROLE]: [{ ...SECRETS, verbs: ['create'] }],
   // For the button in Slack: serve writes until when a runner stays.
   [EXTEND_ROLE]: [
     { apiGroups: ['batch'], resources: ['jobs'], verbs: ['get', 'patch'] },

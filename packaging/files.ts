@@ -6,6 +6,7 @@
  *   argocd-*.yaml        what is added to Argo CD's own objects  ┘
  *   secrets-api.yaml     for those who set GITEA_RUNNERS_SECRETS=api
  *   registration-secrets.yaml  for those who set GITEA_RUNNERS_REGISTRATION_SECRETS
+ *   runner-credentials.yaml  for those whose RunnerGroups have `registration: {by: serve}`
  *   slack-extend.yaml    for those who want the button in Slack
  *   page.yaml            for those who want the page for developers
  *   kustomization.yaml   a component: our own objects, and argocd-*.yaml as patches
@@ -25,7 +26,16 @@ import { crd } from './crd.ts';
 import { exampleFiles } from './examples.ts';
 import { comment, HEADER, ManifestFile } from './manifest-file.ts';
 import { BUNDLE, GENERATE_FLAGS, NODE } from './names.ts';
-import { cache, ownObjects, page, registrationSecrets, runnersNamespace, secretsApi, slackExtend } from './objects.ts';
+import {
+  cache,
+  ownObjects,
+  page,
+  registrationSecrets,
+  runnerCredentials,
+  runnersNamespace,
+  secretsApi,
+  slackExtend,
+} from './objects.ts';
 
 /** File name below `install/` -> text. */
 export function installFiles(): Readonly<Record<string, string>> {
@@ -39,6 +49,7 @@ export function installFiles(): Readonly<Record<string, string>> {
     'runners.yaml': `${HEADER}---\n${runners}`,
     'secrets-api.yaml': `${HEADER}${comment(SECRETS_API)}---\n${secretsApi().text()}`,
     'registration-secrets.yaml': `${HEADER}${comment(REGISTRATION)}---\n${registrationSecrets().text()}`,
+    'runner-credentials.yaml': `${HEADER}${comment(CREDENTIALS)}---\n${runnerCredentials().text()}`,
     'slack-extend.yaml': `${HEADER}${comment(SLACK_EXTEND)}---\n${slackExtend().text()}`,
     'page.yaml': `${HEADER}${comment(PAGE)}---\n${page().text()}`,
     ...mapValues(patches, (text) => `${HEADER}---\n${text}`),
@@ -80,6 +91,10 @@ const REGISTRATION = `An option: serve keeps the registration token in a Secret 
 Secret. Apply a copy for each namespace with runners. serve makes no Secret, so make an empty one first:
 
   kubectl create secret generic gitea-runner -n runners`;
+
+const CREDENTIALS = `For RunnerGroups with registration: {by: serve} (docs/registration.md): serve creates the Secret with the credentials of each
+runner. Apply a copy of Role and RoleBinding for each namespace with such runners. Before Kubernetes 1.30 there is no
+ValidatingAdmissionPolicy: leave it and its binding out, or better, wait with by: serve.`;
 
 const SLACK_EXTEND = `An option: the button "Keep 1 h longer" in Slack (docs/notifications.md). With it serve may change Jobs of this namespace. Apply a
 copy for each namespace with runners.`;

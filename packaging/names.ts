@@ -14,6 +14,9 @@ export const EXTEND_ROLE = 'gitea-runners-extend';
 /** Of each namespace whose registration Secrets serve keeps filled. */
 export const REGISTRATION_ROLE = 'gitea-runners-registration';
 
+/** Of each namespace whose runners serve registers, and the name of the policy that holds serve to Secrets of these. */
+export const CREDENTIALS_ROLE = 'gitea-runners-credentials';
+
 /** A Secret that a person creates: environment with passwords. Optional. */
 export const PROXY_SECRET = 'gitea-runners-proxy';
 /** ConfigMaps, both optional: defaults of the environment; PEM of a private CA as `ca.crt`. */

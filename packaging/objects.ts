@@ -3,10 +3,11 @@ import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { SecurityLevel } from '../src/config/pods/pod-security.ts';
 import { KUBERNETES_VERSION } from '../src/config/pods/schema.ts';
 import { ARGOCD_NAMESPACE, NAME, SERVE_LABELS } from '../src/shared/installed/names.ts';
-import { binding, role, serveRole, sidecarRole } from './access.ts';
+import { binding, credentialsPolicy, role, serveRole, sidecarRole } from './access.ts';
 import { cacheServer } from './cache.ts';
 import { ManifestFile } from './manifest-file.ts';
 import {
+  CREDENTIALS_ROLE,
   EXTEND_ROLE,
   REGISTRATION_ROLE,
   REPO_SERVER_ACCOUNT,
@@ -99,6 +100,19 @@ export function registrationSecrets(): ManifestFile {
     role(file, 'role', at),
     'The same names as in GITEA_RUNNERS_REGISTRATION_SECRETS. No Secret with another token may be among them.',
   );
+  binding(file, 'binding', at);
+  return file;
+}
+
+/** For those whose runners serve registers. */
+export function runnerCredentials(): ManifestFile {
+  const at = { role: CREDENTIALS_ROLE, namespace: RUNNERS_NAMESPACE };
+  const file = new ManifestFile('credentials');
+  file.note(
+    credentialsPolicy(file),
+    'Kubernetes cannot limit the right to create Secrets to a name. This limits what serve creates, in all namespaces.',
+  );
+  role(file, 'role', at);
   binding(file, 'binding', at);
   return file;
 }

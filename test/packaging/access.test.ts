@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { CREDENTIALS_TYPE } from '../../src/shared/marks.ts';
 import { installed, type KubeObject, objects } from './manifests.ts';
 
 const Rules = z.object({
@@ -170,6 +171,7 @@ it.each([
   'cache.yaml',
   'page.yaml',
   'registration-secrets.yaml',
+  'runner-credentials.yaml',
   'secrets-api.yaml',
   'slack-extend.yaml',
   'monitoring/servicemonitor.yaml',
@@ -194,6 +196,22 @@ it.each([
     'registration-secrets.yaml',
     [{ resources: ['secrets'], resourceNames: ['gitea-runner'], verbs: ['get', 'patch'] }],
   ],
+  [
+    'make Secrets, and nothing else with them,',
+    'runner-credentials.yaml',
+    [{ resources: ['secrets'], verbs: ['create'] }],
+  ],
 ])('serve may %s only where %s is applied', (_, file, rules) => {
-  expect(objects(file)[0]).toMatchObject({ kind: 'Role', metadata: { namespace: 'runners' }, rules });
+  const roles = objects(file).filter(({ kind }) => kind === 'Role');
+  expect(roles[0]).toMatchObject({ metadata: { namespace: 'runners' }, rules });
+});
+
+it('a policy holds serve to Secrets of its own type that a Job of the same name owns', () => {
+  const policy = JSON.stringify(objects('runner-credentials.yaml').filter(({ kind }) => kind.startsWith('Validating')));
+
+  expect(policy).toContain("request.userInfo.username == 'system:serviceaccount:argocd:gitea-runners'");
+  expect(policy).toContain(`object.type == '${CREDENTIALS_TYPE}'`);
+  expect(policy).toContain("owner.kind == 'Job' && owner.name == object.metadata.name");
+  expect(policy).toContain('"failurePolicy":"Fail"');
+  expect(policy).toContain('"validationActions":["Deny"]');
 });

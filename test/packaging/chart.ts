@@ -8,6 +8,7 @@ export const OPTIONS = {
   cache: 'cache.yaml',
   secretsApi: 'secrets-api.yaml',
   registrationSecrets: 'registration-secrets.yaml',
+  runnerCredentials: 'runner-credentials.yaml',
   page: 'page.yaml',
 } as const;
 
