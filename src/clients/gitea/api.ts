@@ -190,7 +190,7 @@ function refuseTransfer(request: Parameters<typeof failure>[0], from = '', to: s
   throw new Failure('GR-POLICY-06', 3, message, 'policy');
 }
 
-function readAs<T>(request: HttpRequest, answer: HttpAnswer, read: (json: unknown) => T): T {
+export function readAs<T>(request: HttpRequest, answer: HttpAnswer, read: (json: unknown) => T): T {
   // Gitea always answers application/json. Anything else comes from a proxy or portal in between.
   if (answer.mediaType !== 'application/json') throw failureOfOtherContent(request, answer);
   const excess = excessOf(answer.text);

@@ -1,0 +1,94 @@
+/**
+ * Registers a runner in its place, and writes the file with which it then works: what `register` of the runner does.
+ *
+ * One call of connect with JSON (routers/api/actions/runner/runner.go `Register`, Gitea 1.26.0 and 1.27.3). It wants a registration token
+ * and no API token. That of a repository makes a runner that gets jobs of this repository alone (`CreateTaskForRunner`: `repo_id`). Its row
+ * is offline until the runner comes, and Gitea never removes one that had no job (services/actions/cleanup.go `CleanupEphemeralRunners`).
+ */
+import * as z from 'zod';
+import { once } from '../../shared/once.ts';
+import { failure, type HttpAnswer, type HttpRequest } from '../http/request.ts';
+import { type GiteaAccess, readAs } from './api.ts';
+import { beginOf, failureOfStatus, foreignToken } from './failures.ts';
+import { readShape } from './shapes.ts';
+
+/** A row in Gitea, and what shows that one is its runner: whoever has this gets its job. */
+export interface Registered {
+  readonly id: number;
+  readonly uuid: string;
+  readonly token: string;
+}
+
+/** The answer repeats the labels, of which a runner has 16 KiB at most (`bounds.ts`). */
+const MOST_BYTES = 64 * 1024;
+
+const answerShape = once(() => {
+  // The JSON of protobuf has an int64 as text. A larger one would be rounded, and name another row.
+  const isId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
+  return z.object({
+    runner: z.object({
+      id: z.string().refine(isId),
+      uuid: z.uuid(),
+      // A header can hold it; Gitea's have 40 characters.
+      token: z.string().regex(/^[\x21-\x7e]{1,255}$/),
+      // Any other runner would stay, and take job after job.
+      ephemeral: z.literal(true),
+    }),
+  });
+});
+
+/**
+ * Makes the row of an ephemeral runner. Sent once: after an answer that was lost, a second one would make a second row of that name.
+ * @param labels their names, which Gitea compares with `runs-on`.
+ * @throws Failure; `unauthorized`: this registration token is no good any more, so ask for another one
+ */
+export async function registerRunner(
+  access: GiteaAccess,
+  registrationToken: string,
+  { name, labels }: { readonly name: string; readonly labels: readonly string[] },
+): Promise<Registered> {
+  const { http, token, deadline, queue } = access;
+  const url = new URL(`${access.url.replace(/\/+$/, '')}/api/actions/runner.v1.RunnerService/Register`);
+  const what = `register runner ${name}`;
+  // What registers goes nowhere else either.
+  if (!token.covers(url)) throw foreignToken(what, `${url.origin}${url.pathname}`, token);
+  const body = JSON.stringify({ name, token: registrationToken, version: 'registered ahead', labels, ephemeral: true });
+  const request: HttpRequest = { what, method: 'POST', url, body, queue, once: true, mostBytes: MOST_BYTES };
+  const answer = await http.send(request, deadline);
+  if (answer.status !== 200) throw failureOf(request, answer, access);
+  const { runner } = readAs(request, answer, (json) => readShape(answerShape(), json, 'it'));
+  return { id: Number(runner.id), uuid: runner.uuid, token: runner.token };
+}
+
+/** Texts of `Register`, each of them with 500 and the code `unknown`. They are compared here and never repeated. */
+const REFUSES_TOKEN =
+  /registration token (?:not found|has been invalidated)|(?:owner|repository) of the token not found/;
+
+function failureOf(request: HttpRequest, answer: HttpAnswer, { token }: GiteaAccess) {
+  const { status } = answer;
+  if (status === 500 && REFUSES_TOKEN.test(beginOf(answer))) {
+    const remedy = 'It was reset, or what it belongs to was deleted: ask for the one of now';
+    return failure(request, 'GR-GITEA-20', 'Gitea does not accept the registration token', remedy, 'unauthorized');
+  }
+  // No API token is sent here, and Gitea has none of these answers while Actions are switched on.
+  if ([401, 403, 404].includes(status)) {
+    const remedy =
+      'Switch on Actions in Gitea, and let what stands before it pass /api/actions on, as every runner needs it';
+    return failure(request, 'GR-GITEA-21', `no way to Gitea's service for runners (${status})`, remedy);
+  }
+  return failureOfStatus(request, answer, { rights: { scope: 'no scope' }, missing: '' }, token);
+}
+
+/**
+ * The file `.runner`, as `register` leaves it (runner 1.0.8 and 3.x, internal/pkg/config/registration.go).
+ * @param labels in full: `name:host`, `name:docker://image`. @param address of Gitea, as runners reach it.
+ */
+export function credentialsFile(
+  { id, uuid, token }: Registered,
+  runner: { readonly name: string; readonly labels: readonly string[]; readonly address: string },
+): string {
+  const { name, address } = runner;
+  // As the runner writes them (internal/pkg/labels/labels.go `ToStrings`): if one differs, it wants to write the file again.
+  const labels = runner.labels.map((label) => (label.includes(':') ? label : `${label}:host`));
+  return `${JSON.stringify({ id, uuid, name, token, address, labels, ephemeral: true })}\n`;
+}
