@@ -1,4 +1,5 @@
 /** The pages of `/api/v1` that runners' generators, sweepers and tests use. One request in, one answer out; no sockets here. */
+import { hash } from 'node:crypto';
 import { ErrorAnswer, notFound, publicOnly, requireScope, requireUser, visibleRepo } from './access.ts';
 import type { Answer, Ask } from './ask.ts';
 import { jobJson, repoJson, runJson, runnerJson, runStatus, userJson } from './json.ts';
@@ -8,16 +9,38 @@ import { isDone, jobsOfAttempt, type RepoRow, type RunRow, repoOf } from './mode
 import { ownsRepo, readsRepo } from './people.ts';
 import { cancelRun } from './queue.ts';
 import { redirectOf } from './redirects.ts';
-import { registrationToken } from './registration-tokens.ts';
+import { registrationToken, scopeOfToken } from './registration-tokens.ts';
 import { type RerunChoice, RerunRefused, rerun } from './reruns.ts';
-import { deleteRunner } from './runners.ts';
+import { deleteRunner, register } from './runners.ts';
 
 /** No such page: Gitea's router answers in plain text (routers/init.go, http.NotFound). */
 const NO_PAGE: Answer = { status: 404 };
 const WRONG_METHOD: Answer = { status: 405 };
 
+const REGISTER = '/api/actions/runner.v1.RunnerService/Register';
+
+/**
+ * `Register` without `Declare`, in JSON (routers/api/actions/runner/runner.go): the row is offline until its runner comes. Who calls it needs
+ * a registration token and no login.
+ */
+function registerOnly({ state, body }: Ask): Answer {
+  const {
+    name = '',
+    token = '',
+    labels = [],
+  } = JSON.parse(body) as Readonly<Partial<Record<'name' | 'token', string> & Record<'labels', readonly string[]>>>;
+  const scope = scopeOfToken(state, token);
+  if (!scope) return { status: 500, body: { code: 'unknown', message: 'runner registration token not found' } };
+  const row = register(state, { name, scope, labels });
+  row.lastOnline = 0;
+  const secret = hash('sha1', `secret of runner ${row.id}`);
+  const uuid = secret.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-4$3-8$4-$5');
+  return { status: 200, body: { runner: { id: String(row.id), uuid, token: secret, name, labels, ephemeral: true } } };
+}
+
 /** Answers one request. @throws ErrorAnswer for every answer that is an error in Gitea's JSON form. */
 export function answer(ask: Ask): Answer {
+  if (ask.path === REGISTER) return registerOnly(ask);
   const [api, v1, ...rest] = ask.path.split('/').slice(1).map(decodeURIComponent);
   if (api !== 'api' || v1 !== 'v1') return NO_PAGE;
   const [room = '', ...below] = rest;

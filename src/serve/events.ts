@@ -7,6 +7,7 @@
  */
 import type { WakeStep } from '../clients/argocd/wake.ts';
 import type { JobResult } from '../clients/gitea/job-ends.ts';
+import type { GiteaTarget } from '../clients/gitea/observe.ts';
 import type { RequestLine } from '../clients/http/request.ts';
 import type { PodStep } from '../clients/kubernetes/pods.ts';
 import type { RunnerGroupObject } from '../clients/kubernetes/resources.ts';
@@ -89,6 +90,15 @@ interface Told {
     readonly secret: string;
     readonly failure?: Failure;
   };
+  /** What `serve` has done about a runner that it registers. With `failure` it is tried again. */
+  readonly 'runner-registration': {
+    readonly object: RunnerGroupObject;
+    readonly runner: string;
+    readonly result: RegistrationResult;
+    readonly failure?: Failure;
+  };
+  /** Rows of runners that `serve` has registered at this level may be left in Gitea. */
+  readonly 'row-left': { readonly object: RunnerGroupObject; readonly target: GiteaTarget; readonly at: string };
   /** A commit status was set that says why a CI job waits, or that it does not any more. With `failure`: it could not be. */
   readonly 'commit-status': { readonly repository: string; readonly failure?: Failure };
   /** The page for developers has no newer figures. Who looks at it is not told why. */
@@ -141,6 +151,9 @@ export type NotifyResult =
   | 'retried'
   | 'extend-failed'
   | 'unconnected';
+
+/** `handed-over`: its Job has the credentials. */
+export type RegistrationResult = 'registered' | 'handed-over' | 'failed';
 
 /** `queue`: too many waited for the collector. `collector`: it did not take them. */
 export type SpansLost = 'queue' | 'collector';

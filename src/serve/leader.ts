@@ -68,6 +68,7 @@ export class Leader {
   readonly #poller: Poller;
   readonly #book: TargetBook;
   readonly #losses: LossBook;
+  readonly #unregistered = new Map<string, Failure>();
   readonly #apps: Applications;
   readonly #tell: Tell;
   #snapshot: ClusterSnapshot | undefined;
@@ -123,6 +124,7 @@ export class Leader {
       isWell: this.#poller.isWell,
       targetOf: () => this.#targetOf,
       losses: this.#losses,
+      unregistered: this.#unregistered,
       changed: () => this.changed(),
     };
     tellEach = tellAll([options.tell, ...options.tasks.map((start) => start(context))]);
@@ -230,6 +232,7 @@ export class Leader {
       ...around,
       instance,
       lostJobs: (key) => this.#losses.of(key),
+      unregistered: (key) => this.#unregistered.get(key),
       clocks: { kubernetes: client.origin, of: (origin) => clocks.of(origin) },
       wakes: this.#apps.wakes,
     };

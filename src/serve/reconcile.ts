@@ -48,6 +48,8 @@ export interface ReconcileInput {
   readonly clocks: { readonly kubernetes: string; readonly of: (origin: string) => ClockBounds | undefined };
   /** CI jobs of a group whose runners were lost, by its key; the same list until it changes. */
   readonly lostJobs: (key: string) => readonly LostJob[];
+  /** Why its Jobs wait for the credentials of their runners. Undefined: they do not. */
+  readonly unregistered: (key: string) => Failure | undefined;
   readonly wakes: ReadonlyMap<string, WakeFacts>;
 }
 
@@ -109,13 +111,13 @@ export function skewsOf({ clocks, snapshot }: ReconcileInput): ReadonlyMap<strin
 
 type Member = ReturnType<typeof memberOf>;
 
-function memberOf({ lostJobs, observations, snapshot, targetOf }: ReconcileInput, live: LiveGroup) {
+function memberOf({ lostJobs, observations, snapshot, targetOf, unregistered }: ReconcileInput, live: LiveGroup) {
   const { group, key } = live;
   // Undefined: it has no valid spec, or is new.
   const target = group && targetOf.get(group);
   const observation = target && !(target instanceof Failure) ? observations.get(target.key) : undefined;
   const runners = snapshot.runnersOfGroup.get(key) ?? NO_RUNNERS;
-  return { live, target, observation, runners, lostJobs: lostJobs(key) };
+  return { live, target, observation, runners, lostJobs: lostJobs(key), unregistered: unregistered(key) };
 }
 
 /**
@@ -134,8 +136,8 @@ export function judgeApplication(
   const live = snapshot.runnersOfApp.get(application) ?? NO_RUNNERS;
   const members = groups.map((group) => memberOf(input, group));
   const others = printedElsewhere(input, members);
-  const own = members.flatMap((each) => {
-    return [each.live, each.target, each.observation?.look, each.observation?.failure, each.runners, each.lostJobs];
+  const own = members.flatMap(({ live: group, target, observation, runners: its, lostJobs, unregistered }) => {
+    return [group, target, observation?.look, observation?.failure, its, lostJobs, unregistered];
   });
   const inputs = [wake.state.last, wake.printed, live, ...own, ...others];
   if (before && holds(before, nowMs) && sameElements(before.inputs, inputs)) return before;
@@ -206,7 +208,7 @@ function printedElsewhere({ snapshot }: ReconcileInput, members: readonly Member
 }
 
 function factsOf(
-  { live, lostJobs, runners, observation, target }: Member,
+  { live, lostJobs, runners, observation, target, unregistered }: Member,
   planning: Planning,
   argocd: GroupFacts['argocd'],
   nowMs: number,
@@ -221,7 +223,8 @@ function factsOf(
     activeRunners: runners.filter(({ job }) => !hasEnded(job.state)).length,
     argocd,
     lostJobs,
-    ...(problem !== undefined && { problem, isDenied }),
+    ...(unregistered && { unregistered }),
+    ...(problem !== undefined && { problem, ...(isDenied && { isDenied }) }),
     ...(isPlanned && { counts: countsOf(planning.plan, group) }),
     ...(observation && { checkedAtMs: observation.endedMs, checkAgeMs: nowMs - observation.endedMs }),
     ...(refusal && { refusal }),

@@ -6,6 +6,7 @@ import type { ServerClocks } from '../clients/http/clock.ts';
 import type { Env } from '../clients/http/proxy.ts';
 import type { KubeApi } from '../clients/kubernetes/client.ts';
 import type { Clock } from '../shared/clock.ts';
+import type { Failure } from '../shared/failure.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
 import type { Subscriber, Tell } from './events.ts';
 import type { Giteas } from './looks/giteas.ts';
@@ -27,6 +28,8 @@ export interface TaskContext {
   /** Which look each group needs, as of the last reconcile. */
   readonly targetOf: () => TargetOf;
   readonly losses: LossBook;
+  /** Why Jobs of a group wait for the credentials of their runners, by its key. */
+  readonly unregistered: Map<string, Failure>;
   readonly tell: Tell;
   readonly changed: () => void;
 }

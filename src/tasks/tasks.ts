@@ -7,6 +7,7 @@ import { tellJobEnds } from './notify/job-ends.ts';
 import { type NotifyOptions, openNotifier } from './notify/notifier.ts';
 import type { PageOptions } from './page/page.ts';
 import { fillSecrets } from './registration/filling.ts';
+import { registerRunners } from './registration/registering.ts';
 import { sweepDeadRows } from './sweep/sweep.ts';
 import { sayWhyJobsWait } from './waits/commit-status.ts';
 
@@ -46,6 +47,7 @@ export function tasksOf(settings: TaskSettings) {
       tellJobEnds(timeoutMs, notify?.defaults),
       rerunLostJobs(timeoutMs),
       sayWhyJobsWait(timeoutMs),
+      registerRunners(timeoutMs),
       sweepDeadRows({ deletes, instance, timeoutMs }),
       ...(names.length > 0 ? [fillSecrets(new Set(names), timeoutMs)] : []),
     ],

@@ -105,6 +105,13 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
       if (failure) log.warn({ secret, groups, ...reason(failure) }, 'cannot fill a Secret with the registration token');
       else log.info({ secret, groups }, 'filled a Secret with the registration token');
     },
+    'runner-registration': ({ failure, object, runner }) => {
+      if (!failure) return;
+      const group = keyText(object.metadata);
+      // Many may wait for the same.
+      const subject = `registration ${failure.code} ${group}`;
+      warn(subject, { group, runner, ...reason(failure) }, 'cannot register a runner');
+    },
     'commit-status': ({ failure, repository }) => {
       if (!failure) return;
       const fields = { repository, ...reason(failure) };

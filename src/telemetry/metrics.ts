@@ -81,6 +81,8 @@ export function openMetrics(nowMs: () => number = systemClock.steadyMs) {
       'registration-deleted': ({ gitea }) => set.swept_registrations_total.inc({ origin: new URL(gitea).origin }),
       'runner-lost': ({ lost: { reason }, object }) => set.lost_runners_total.inc({ ...groupOf(object), reason }),
       rerun: ({ object, outcome }) => set.reruns_total.inc({ ...groupOf(object), outcome }),
+      'runner-registration': ({ object: { metadata }, result }) =>
+        set.registrations_total.inc({ namespace: metadata.namespace, group: metadata.name, result }),
       'registration-token': ({ failure }) =>
         set.registration_tokens_total.inc({ result: failure ? 'failed' : 'written' }),
       'commit-status': ({ failure }) => set.commit_statuses_total.inc({ result: failure ? 'failed' : 'set' }),
@@ -327,6 +329,7 @@ function makeMetrics(registry: Registry) {
     registration_tokens_total: counter('Registration tokens written into Secrets, and those that could not be.', [
       'result',
     ]),
+    registrations_total: counter('Runners that serve registered, by what became of it.', [...GROUP, 'result']),
     commit_statuses_total: counter('Commit statuses that say why CI jobs wait, and those that could not be set.', [
       'result',
     ]),

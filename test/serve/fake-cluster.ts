@@ -137,19 +137,25 @@ export async function startFakeCluster({
     const [, namespace, plural = '', name] = PATH.exec(url.pathname) ?? [];
     const kind = plural as Kind;
     if (!(kind in store)) return answer(response, [404, {}]);
-    if (namespace !== undefined && forbidden.has(namespace)) return answer(response, [403, {}]);
-    if (url.searchParams.get('watch') === 'true') {
-      const since = Number(url.searchParams.get('resourceVersion') ?? version);
-      return watch(kind, namespace, since, response);
-    }
+    if (forbidden.has(namespace ?? '')) return answer(response, [403, {}]);
+    const since = Number(url.searchParams.get('resourceVersion') ?? version);
+    if (url.searchParams.has('watch')) return watch(kind, namespace, since, response);
     const known = store[kind].get(`${namespace}/${name}`);
     if (method === 'GET' && name === undefined) return answer(response, [200, list(kind, namespace)]);
     if (method === 'GET') return answer(response, known ? [200, known] : [404, {}]);
-    writes.push(`${method} ${url.pathname}`);
-    if (refused.has(kind)) return answer(response, [403, {}]);
+    answer(response, await written(kind, url, request, name));
+  }
+
+  async function written(kind: Kind, url: URL, request: IncomingMessage, name: string | undefined): Promise<Answer> {
+    const { method = '' } = request;
+    const isDry = url.searchParams.get('dryRun') === 'All';
+    writes.push(`${method} ${url.pathname}${isDry ? ' (dry run)' : ''}`);
+    if (refused.has(kind)) return [403, {}];
     const body = JSON.parse(await bodyOf(request)) as KubeObject;
     // Another write may have come while the body was read.
-    answer(response, write(kind, method, store[kind].get(`${namespace}/${name ?? body.metadata.name}`), body));
+    const [, namespace] = PATH.exec(url.pathname) ?? [];
+    const known = store[kind].get(`${namespace}/${name ?? body.metadata.name}`);
+    return isDry ? [known ? 409 : 201, {}] : write(kind, method, known, body);
   }
 
   return {

@@ -84,6 +84,7 @@ function sceneOf(
     ),
     observations: new Map(parts.flatMap((part) => (part.observation ? [[part.live.key, part.observation]] : []))),
     clocks: { kubernetes: 'https://kubernetes', of: () => undefined },
+    unregistered: () => undefined,
     wakes: new Map(),
     lostJobs: () => NONE,
     ...over,

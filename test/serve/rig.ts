@@ -1,5 +1,6 @@
 /** `serve` between a simulated Gitea, a small cluster and a small Argo CD, all real HTTP; a sync runs the real `generate`. */
 
+import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
@@ -9,6 +10,7 @@ import type { AppVerdict } from '../../src/serve/reconcile.ts';
 import { type ServeOptions, serve, serveOnce } from '../../src/serve/serve.ts';
 import { INSTALLATION_ID } from '../../src/shared/marks.ts';
 import { type Log, logTo } from '../../src/telemetry/log.ts';
+import { makeCertificates } from '../support/certificate.ts';
 import {
   application,
   BUSY,
@@ -21,6 +23,8 @@ import {
 } from '../support/fake-argocd.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 import { type ServeChoice, serveOptions } from '../support/serve-options.ts';
+import { kubeconfigOf } from '../support/serve-process.ts';
+import { serveTls } from '../support/server.ts';
 import { startAcme } from '../support/start-acme.ts';
 import { startTicks } from '../support/ticks.ts';
 import { SECRET } from './deliveries.ts';
@@ -73,16 +77,20 @@ function tracked({ method = 'annotation', labelKey, installationId }: Tracking, 
   };
 }
 
-/** @param spec more of the RunnerGroup, e.g. `  suspend: true`. */
+/** @param spec more of the RunnerGroup, e.g. `  suspend: true`. With `by: serve` its `generate` sees the cluster, by https. */
 export async function startRig(spec = '', gitea: SimulatorOptions = {}, tracking: Tracking = {}): Promise<Rig> {
   const { simulator, env } = await startAcme(gitea);
-  const cluster = await startFakeCluster();
+  const certificates = spec.includes('by: serve') ? makeCertificates() : undefined;
+  const tls = certificates && { listen: (handler: RequestListener) => serveTls(certificates, handler) };
+  const cluster = await startFakeCluster(tls);
   const yaml = groupYaml(simulator.url, spec);
   const folder = folderWith({ 'ci.yaml': yaml });
   const written = parse(yaml) as KubeObject;
   const marks = tracked(tracking, 'gitea.bpg.pw/RunnerGroup', 'ci');
   cluster.put('runnergroups', { ...written, metadata: { ...written.metadata, ...marks } });
 
+  const kubeconfig = certificates && kubeconfigOf(cluster.config.url, certificates.ca);
+  const sees = kubeconfig ? ['--kubeconfig', join(folderWith({ kubeconfig }), 'kubeconfig')] : [];
   let wanted: readonly KubeObject[] = [];
   let failing = '';
   let working = 0;
@@ -95,7 +103,7 @@ export async function startRig(spec = '', gitea: SimulatorOptions = {}, tracking
       return application(status(shownSync, { conditions, resources: [...groups, ...printedJobs(cluster, wanted)] }));
     };
     if (line.includes('refresh=hard')) {
-      void generate(folder, env).then((made) => {
+      void generate([folder, ...sees], env).then((made) => {
         if (typeof made === 'string') failing = made;
         else [wanted, failing] = [made, ''];
         json(response, shown());
@@ -117,7 +125,7 @@ export async function startRig(spec = '', gitea: SimulatorOptions = {}, tracking
   const options = (over: ServeChoice, log: Record<string, unknown>[]): ServeOptions =>
     serveOptions({
       env: { ...env },
-      cluster: cluster.config,
+      cluster: { ...cluster.config, ...(certificates && { ca: certificates.ca }) },
       argocd: { url: argocd.origin, tokenFile, namespace: 'argocd' },
       webhookSecretFile: secretFile,
       ...over,
@@ -187,10 +195,10 @@ export async function until(what: string, check: () => boolean | Promise<boolean
 }
 
 async function generate(
-  folder: string,
+  args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<readonly KubeObject[] | string> {
-  const { code, stdout, stderr } = await runHere(['generate', folder], env);
+  const { code, stdout, stderr } = await runHere(['generate', ...args], env);
   if (code !== 0) return stderr;
   return parseAllDocuments(stdout).flatMap((document) => (document.contents ? [document.toJS() as KubeObject] : []));
 }

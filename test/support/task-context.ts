@@ -38,6 +38,7 @@ export function taskContext({ cluster, ...over }: ContextParts = {}): {
     isWell: () => true,
     targetOf: () => new Map(),
     losses: new LossBook({ statusOf: () => undefined, hasPod: () => false, endToldBy: () => undefined }, tell),
+    unregistered: new Map(),
     tell,
     changed: () => undefined,
     ...over,

@@ -1,6 +1,7 @@
 /**
- * Reads Secrets by name, and writes keys into one that exists. It never lists them, so a Role can name each Secret (`resourceNames`). It
- * makes none: Kubernetes cannot limit the right to create one to a name.
+ * Reads Secrets by name, and writes keys into one that exists. It never lists them, so a Role can name each Secret (`resourceNames`).
+ * It makes only those with the credentials of one runner, of a type of their own, which a Job owns. Kubernetes cannot limit the right to
+ * create one to a name, so an admission policy does (packaging/access.ts).
  *
  * Bounds: one GET per distinct Secret, eight at a time, all within one time limit; an answer is at most 2 MiB. Failures name Secret and
  * namespace, never a key's value (test/clients/kubernetes/secrets.test.ts, fill-secret.test.ts).
@@ -8,7 +9,7 @@
 import * as z from 'zod';
 import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
-import type { Texts } from '../../shared/marks.ts';
+import { CREDENTIALS_KEY, CREDENTIALS_TYPE, groupLabels, type Texts } from '../../shared/marks.ts';
 import { type Deadline, failure, type HttpAnswer, type HttpRequest, type RequestLine } from '../http/request.ts';
 import type { SecretKeys } from '../tokens/api-token.ts';
 import { type KubeApi, KubeClient, type KubeQuestion, parseAnswer, unexpectedStatus, unreadable } from './client.ts';
@@ -106,6 +107,40 @@ export async function fillSecret(
   if (answer.status === 200) return 'written';
   if (answer.status === 409) return 'changed';
   throw failureOf(client.request(question), answer, place, remediesOfFilling(place));
+}
+
+/**
+ * Creates the Secret with the credentials of one runner, which goes with its Job. `there`: one of its name is there already.
+ * @param file undefined: only asks whether it would be created. @throws Failure exit 1
+ */
+export async function createCredentials(
+  client: KubeApi,
+  { group, name, namespace, uid }: SecretPlace & Readonly<Record<'group' | 'uid', string>>,
+  file: string | undefined,
+  deadline: Deadline,
+): Promise<'created' | 'there'> {
+  const owner = { apiVersion: 'batch/v1', kind: 'Job', name, uid };
+  const question: KubeQuestion = {
+    what: `create the Secret with the credentials of runner ${name} of namespace ${namespace}`,
+    method: 'POST',
+    path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`,
+    query: { fieldManager: FIELD_MANAGER, ...(file === undefined && { dryRun: 'All' }) },
+    body: {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name, namespace, labels: groupLabels(group), ownerReferences: [owner] },
+      type: CREDENTIALS_TYPE,
+      immutable: true,
+      data: { [CREDENTIALS_KEY]: Buffer.from(file ?? '').toString('base64') },
+    },
+  };
+  const { status } = await client.send(question, deadline);
+  if (status === 201) return 'created';
+  if (status === 409) return 'there';
+  const request = client.request(question);
+  if (status !== 403 && status !== 422) throw unexpectedStatus(request, status, '');
+  const remedy = `Apply install/runner-credentials.yaml for namespace ${namespace}, and look for a quota of Secrets there`;
+  throw failure(request, 'GR-REG-01', `the cluster refused (${status})`, remedy, 'cluster-forbidden');
 }
 
 function questionFor(verb: 'read' | 'write', { namespace, name }: SecretPlace): KubeQuestion {

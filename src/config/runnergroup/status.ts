@@ -6,6 +6,8 @@ export const STALE_CHECK_MS = 300_000;
 
 /** Reason of the condition Ready of a group that the policy denies. */
 export const DENIED = 'PolicyDenied';
+/** The same of one whose Jobs wait for the credentials of their runners. */
+export const UNREGISTERED = 'RegistrationFailed';
 
 const count = () => z.int().min(0).max(2_147_483_647);
 const int64 = (description: string) => z.int().min(0).meta({ format: 'int64', description });

@@ -27,7 +27,7 @@ import type { InstallationImages } from '../../config/runnergroup/to-runner-grou
 import { groupOfObject, READ_ANNOTATIONS } from '../../observe/own-pod.ts';
 import type { Failure } from '../../shared/failure.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
-import { GROUP_NAME, LOOK_NOW, SUSPENDED, TRACKING_ID } from '../../shared/marks.ts';
+import { GROUP_NAME, LOOK_NOW, REGISTERED_AT, SUSPENDED, TRACKING_ID } from '../../shared/marks.ts';
 import type { Tell } from '../events.ts';
 import type { LiveGroup, LiveRunner } from '../planning/live.ts';
 import { CachedByKey, keepEqual, keepList } from '../unchanged.ts';
@@ -233,6 +233,7 @@ function judgeRunner(job: TrackedJob, pods: readonly KubePod[]): LiveRunner {
     job: judgeJob(job, pods),
     annotations,
     ...(groupName !== undefined && { groupName }),
+    ...(annotations[REGISTERED_AT] && { uid: job.metadata.uid }),
     ...(loss && { loss }),
     ...(hasComeBack(pods) && { isBack: true }),
   };

@@ -8,7 +8,7 @@ import { Deadline } from '../../clients/http/request.ts';
 import { type KubeQuestion, statusFailure } from '../../clients/kubernetes/client.ts';
 import { objectPath, RUNNER_GROUPS, type RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import { API_VERSION, KIND } from '../../config/runnergroup/schema.ts';
-import { RunnerGroupStatus } from '../../config/runnergroup/status.ts';
+import { RunnerGroupStatus, UNREGISTERED } from '../../config/runnergroup/status.ts';
 import type { Failure } from '../../shared/failure.ts';
 import { keepOnly, keyText } from '../../shared/keys.ts';
 import { timeText } from '../../shared/marks.ts';
@@ -200,6 +200,13 @@ function noticesOf(event: ServeEvent): readonly Notice[] {
         ? ['RegistrationTokenFailed', `cannot fill Secret ${subject}: ${cause} ${problem.message}`]
         : ['RegistrationTokenWritten', `filled Secret ${subject} with the registration token`];
       return objects.map((object) => ({ object, subject, cause, reason, message }));
+    }
+    case 'runner-registration': {
+      const { failure: problem, object, runner } = event;
+      if (!problem) return [];
+      const { code: cause, message: why } = problem;
+      const message = `${runner} has no credentials yet: ${cause} ${why}`;
+      return [{ object, subject: 'registrations', cause, reason: UNREGISTERED, message }];
     }
     case 'runner-lost':
       return lossNotices(event, (job) => ['RunnerLost', `${event.lost.reason}: its CI job, ${job}, cannot end`]);

@@ -1,5 +1,11 @@
 /** What `serve` writes into `status` of a RunnerGroup. A new condition is a row of `CONDITIONS`. Pure. */
-import { DENIED, type LostJob, type RunnerGroupStatus, STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
+import {
+  DENIED,
+  type LostJob,
+  type RunnerGroupStatus,
+  STALE_CHECK_MS,
+  UNREGISTERED,
+} from '../../config/runnergroup/status.ts';
 import { troubleText } from '../../observe/explain/causes.ts';
 import type { Failure, FailureKind } from '../../shared/failure.ts';
 import { timeText } from '../../shared/marks.ts';
@@ -30,6 +36,8 @@ export interface GroupFacts {
     | { readonly is: 'unmanaged' }
     | { readonly is: 'managed'; readonly last?: WakeOutcome; readonly differsForMs: number; readonly waits?: string };
   readonly lostJobs?: readonly LostJob[];
+  /** Why its Jobs wait for the credentials of their runners. */
+  readonly unregistered?: Failure;
 }
 
 type Conditions = NonNullable<RunnerGroupStatus['conditions']>;
@@ -126,7 +134,7 @@ function essence({ lastCheckTime: _, lostJobs = [], conditions = [], ...counts }
 }
 
 function readiness(facts: GroupFacts): Verdict {
-  const { checkAgeMs = 0, counts, giteaFailure, planFailure, problem, refusal } = facts;
+  const { checkAgeMs = 0, counts, giteaFailure, planFailure, problem, refusal, unregistered } = facts;
   if (problem !== undefined) return ['False', facts.isDenied ? DENIED : 'InvalidSpec', problem];
   if (refusal) return ['False', DENIED, told(refusal)];
   if (giteaFailure) {
@@ -138,6 +146,8 @@ function readiness(facts: GroupFacts): Verdict {
     return ['False', 'ApplicationBlocked', `Another RunnerGroup of this Application fails: ${told(planFailure)}`];
   const argo = argoCd(facts);
   if (argo[0] === 'False') return argo;
+  if (unregistered)
+    return ['False', UNREGISTERED, `Jobs wait for the credentials of their runners: ${told(unregistered)}`];
   if (counts === undefined) return NOT_LOOKED_YET;
   if (checkAgeMs > STALE_CHECK_MS)
     return ['Unknown', 'NotChecked', `Gitea was not looked at for more than ${STALE_CHECK_MS / 60_000} minutes.`];

@@ -31,6 +31,8 @@ export interface LiveRunner {
   readonly job: LiveJob;
   readonly annotations: Texts;
   readonly groupName?: string;
+  /** Of its Job. Only of one whose runner `serve` registers. */
+  readonly uid?: string;
   /** Absent: it was not lost, as far as Kubernetes shows. */
   readonly loss?: LossReason;
   /** Its node was lost and answers again. */

@@ -47,6 +47,8 @@ export interface ChosenGroup extends Pick<Group, 'namespace' | 'name' | 'look'> 
   readonly giteaUrl: string;
   /** It is none of the given groups. */
   readonly vanished?: true;
+  /** `serve` registers its runners, and deletes their rows whether or not it sweeps. */
+  readonly byServe?: boolean;
 }
 
 /** How many registrations a sweep deletes per minute. Gitea answers each deletion in some milliseconds. Other clients must notice nothing. */

@@ -16,13 +16,16 @@ import type { HttpClient } from '../../clients/http/client.ts';
 import { Deadline } from '../../clients/http/request.ts';
 import type { GroupKey } from '../../planner/decisions.ts';
 import type { LiveJob } from '../../planner/evidence.ts';
+import { subscriberOf } from '../../serve/events.ts';
 import type { TargetOf } from '../../serve/looks/targets.ts';
 import type { Again, Turn } from '../../serve/queue.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { type Clock, pause } from '../../shared/clock.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
+import { boundTo } from '../../shared/marks.ts';
 import {
+  type ChosenGroup,
   DEFAULT_BUDGET,
   deadRegistrations,
   type JudgedRegistration,
@@ -30,7 +33,7 @@ import {
   type StaysBecause,
 } from './choose.ts';
 
-export type SweepGroup = GroupKey & { readonly target: GiteaTarget };
+export type SweepGroup = Pick<ChosenGroup, keyof GroupKey | 'byServe'> & { readonly target: GiteaTarget };
 
 export interface SweeperOptions {
   readonly instance: string;
@@ -38,7 +41,7 @@ export interface SweeperOptions {
   readonly ask: <T>(target: GiteaTarget, work: (access: GiteaAccess) => Promise<T>) => Promise<T>;
   /** Deletions per minute; also the most that one pass deletes, so that no pass acts on an old look. */
   readonly budget: number;
-  /** Delete nothing, only report what would be deleted. */
+  /** Delete nothing but rows of groups `byServe`, only report what would be deleted. */
   readonly dryRun?: boolean;
   readonly clock: Pick<Clock, 'after' | 'steadyMs'>;
 }
@@ -155,7 +158,7 @@ export class Sweeper {
     signal: AbortSignal | undefined,
   ): Promise<SweepOutcome | Failure> {
     if (judged.verdict.is === 'kept') return judged.verdict;
-    if (this.#options.dryRun) return { is: 'would-delete' };
+    if (this.#options.dryRun && !judged.group.byServe) return { is: 'would-delete' };
     if (!scope) return { is: 'postponed' };
     const waitMs = this.#nextDeletionMs - this.#options.clock.steadyMs();
     if (waitMs > 0) await pause(this.#options.clock, waitMs, signal);
@@ -199,13 +202,29 @@ const MOST_REMEMBERED = 1000;
 /** All scopes of all Giteas, within their request budgets. */
 const LONGEST_PASS_MS = 3_600_000;
 const ALL = 'all';
+/** Repositories where rows may be left: of how many the rows are read in a pass, and how often. One may delete when it has seen them twice. */
+const MOST_PLACES = 10;
+const PASSES = 5;
 
-/** Sweeps once a minute (`--sweep`): one key of the queue. Without `--sweep` dead rows are counted every ten minutes. */
+/**
+ * Sweeps once a minute (`--sweep`): one key of the queue. Without `--sweep` dead rows are counted every ten minutes, or once a minute beside
+ * groups whose runners `serve` registers. The list of a wider scope lacks the rows of a repository: these are read when some may be left.
+ */
 export function sweepDeadRows({ deletes, instance, timeoutMs }: SweepingOptions): StartTask {
   return ({ clock, cluster, giteas, isWell, queue, targetOf, tell }) => {
     const groups = new SweptGroups();
     let known: TargetOf | undefined;
-    const pauseMs = deletes ? PAUSE_MS : COUNT_PAUSE_MS;
+    const places = new Map<string, { readonly group: SweepGroup; readonly passes: number }>();
+    const nextPlaces = (): readonly SweepGroup[] =>
+      [...places].slice(0, MOST_PLACES).map(([key, { group, passes }]) => {
+        if (passes > 1) places.set(key, { group, passes: passes - 1 });
+        else places.delete(key);
+        return group;
+      });
+    const pauseMs = (): number => {
+      const isUrgent = deletes || places.size > 0 || groups.at(clock.now()).some(({ byServe }) => byServe);
+      return isUrgent ? PAUSE_MS : COUNT_PAUSE_MS;
+    };
     const sweeper = new Sweeper({
       instance,
       ask: (target, work) => giteas.ask(target, timeoutMs, work),
@@ -215,7 +234,9 @@ export function sweepDeadRows({ deletes, instance, timeoutMs }: SweepingOptions)
     });
     /** Where looks fail nothing is swept, and where Jobs cannot be seen. */
     const sweep = async (_: string, { signal }: Turn): Promise<Again> => {
-      const readable = groups.at(clock.now()).filter(({ namespace }) => cluster.mayRead(namespace));
+      const readable = [...groups.at(clock.now()), ...nextPlaces()].filter(({ namespace }) =>
+        cluster.mayRead(namespace),
+      );
       const liveJobs = async () => {
         const isSeen = cluster.fresh && readable.every(({ namespace }) => cluster.mayRead(namespace));
         return isSeen ? cluster.runners().map(({ job }) => job) : undefined;
@@ -228,27 +249,36 @@ export function sweepDeadRows({ deletes, instance, timeoutMs }: SweepingOptions)
         if (outcome.is === 'deleted') tell({ is: 'registration-deleted', gitea, runner: name });
       }
       for (const failure of deletes ? failures : []) tell({ is: 'sweep-failed', failure, of: 'part' });
-      return { inMs: pauseMs };
+      return { inMs: pauseMs() };
     };
     const line = queue.open('sweep', {
       width: 1,
       deadlineMs: LONGEST_PASS_MS,
       // Without `--sweep` nobody needs to hear that a count failed.
       onFailure: (_, failure) => deletes && tell({ is: 'sweep-failed', failure, of: 'all' }),
-      backOffMs: () => pauseMs,
+      backOffMs: pauseMs,
       run: sweep,
     });
     // A start is busy enough.
-    line.add(ALL, deletes ? 0 : pauseMs);
-    return ({ is }) => {
-      const now = targetOf();
-      if (is !== 'reconciled' || now === known) return;
-      known = now;
-      const existing = [...now].flatMap(([{ namespace, name }, target]) =>
-        target instanceof Failure ? [] : [{ namespace, name, target }],
-      );
-      groups.exist(existing, clock.now());
-    };
+    line.add(ALL, deletes ? 0 : pauseMs());
+    return subscriberOf({
+      reconciled: () => {
+        const now = targetOf();
+        if (now === known) return;
+        known = now;
+        const existing = [...now].flatMap(([{ namespace, name, registration }, target]) =>
+          target instanceof Failure ? [] : [{ namespace, name, target, byServe: registration.by === 'serve' }],
+        );
+        groups.exist(existing, clock.now());
+        line.add(ALL, pauseMs());
+      },
+      'row-left': ({ at, object: { metadata }, target: { key, ...target } }) => {
+        const [owner = '', repo] = boundTo(at)?.split('/') ?? [];
+        if (repo === undefined || places.size >= MOST_REMEMBERED) return;
+        const place = { key: `${key} ${at}`, ...target, scope: { kind: 'repo', owner, repo } } as const;
+        places.set(place.key, { group: { ...metadata, target: place, byServe: true }, passes: PASSES });
+      },
+    });
   };
 }
 

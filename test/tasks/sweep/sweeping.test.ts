@@ -1,8 +1,9 @@
 /** Sweeps of `serve`: they leave a Gitea in trouble alone, and a new token takes the place of the old one. */
 
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { GiteaTarget } from '../../../src/clients/gitea/observe.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
+import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import type { TargetOf } from '../../../src/serve/looks/targets.ts';
 import { WorkQueue } from '../../../src/serve/queue.ts';
 import { type Clock, systemClock } from '../../../src/shared/clock.ts';
@@ -173,4 +174,71 @@ test('of the groups that are gone it remembers the last 1000', () => {
 
   const names = groups.at(1002).map(({ name }) => name);
   expect([names.length, names[0], names.at(-1)]).toEqual([1000, 'ci-2', 'ci-1001']);
+});
+
+describe('without --sweep', () => {
+  const group = runnerGroup({ registration: { by: 'serve', for: 'repository' } });
+  const { namespace, name } = group;
+  const dead = ownName(1, { namespace, name });
+
+  async function begin(registration: RunnerGroup['registration']) {
+    const deleted: string[] = [];
+    const listed: string[] = [];
+    const intercept: Intercept = ({ path }, response, { method }) => {
+      if (path.endsWith('/actions/runners')) listed.push(path);
+      if (method === 'GET' && path.endsWith('/actions/runners/1')) {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        return response.end(JSON.stringify(row)) !== undefined;
+      }
+      if (method !== 'DELETE') return false;
+      deleted.push(path);
+      return response.writeHead(204).end() !== undefined;
+    };
+    const row = runnerRow(1, dead, { status: 'offline' });
+    const gitea = await fakeGitea({ intercept, runners: [row] });
+    const own = { ...group, registration };
+    const target = targetOf(gitea.url);
+    const { context, told } = taskContext({
+      clock: FAST,
+      giteas: quietGiteas(10_000),
+      targetOf: () => new Map([[own, target]]),
+    });
+    const hear = sweepDeadRows({ deletes: false, instance: INSTANCE, timeoutMs: 10_000 })(context);
+    hear({ is: 'reconciled', verdicts: [], skews: new Map() });
+    const object = { metadata: { namespace, name, uid: 'uid' } };
+    return { deleted, listed, told, leave: (at: string) => hear({ is: 'row-left', object, target, at }) };
+  }
+
+  test('rows of runners that serve registers are deleted', async () => {
+    const { deleted, told } = await begin({ by: 'serve', for: 'scope' });
+    await until('a deletion', () => deleted.length > 0);
+
+    expect(deleted[0]).toBe('/api/v1/orgs/acme/actions/runners/1');
+    await until('its event', () => told.some(({ is }) => is === 'registration-deleted'));
+  });
+
+  test('rows of a repository are read only after some may be left, five times, and deleted', async () => {
+    const { deleted, leave, listed } = await begin({ by: 'serve', for: 'repository' });
+    await until('two passes', () => listed.length >= 2);
+    expect(listed.filter((path) => path.includes('/repos/'))).toEqual([]);
+
+    leave('repo:acme/web');
+    leave('org:acme');
+    await until('passes', () => listed.filter((path) => path.includes('/repos/acme/web/')).length === 5);
+    const passes = listed.length;
+    await until('another pass', () => listed.length > passes);
+
+    expect(listed.filter((path) => path.includes('/repos/'))).toHaveLength(5);
+    expect(deleted.some((path) => path.startsWith('/api/v1/repos/acme/web/'))).toBe(true);
+  });
+
+  test('no more than ten repositories are read in one pass', async () => {
+    const { leave, listed } = await begin({ by: 'serve', for: 'repository' });
+    for (let n = 0; n < 30; n += 1) leave(`repo:acme/r${n}`);
+    await until('three passes', () => listed.filter((path) => path.includes('/orgs/')).length >= 4);
+
+    const passes = listed.join(' ').split('/api/v1/orgs/acme/actions/runners');
+    for (const pass of passes) expect(pass.match(/repos/g)?.length ?? 0).toBeLessThanOrEqual(10);
+    expect(listed.some((path) => path.includes('/repos/'))).toBe(true);
+  });
 });

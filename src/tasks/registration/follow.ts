@@ -1,0 +1,96 @@
+/** Which runners `serve` is to register, and whose rows may be left in Gitea. Pure: `registering.ts` asks. */
+import type { GiteaTarget } from '../../clients/gitea/observe.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { withSizes } from '../../config/runnergroup/sizes.ts';
+import type { RunnerDecision } from '../../planner/decisions.ts';
+import type { TargetOf } from '../../serve/looks/targets.ts';
+import { keyOfDecision, type LiveGroup, type LiveRunner } from '../../serve/planning/live.ts';
+import type { AppVerdict } from '../../serve/reconcile.ts';
+import { Failure } from '../../shared/failure.ts';
+import { keyText } from '../../shared/keys.ts';
+import { boundTo } from '../../shared/marks.ts';
+import { printable } from '../../shared/printable.ts';
+import { hasJobsOf, type Scope, scopeWord } from '../../shared/scope.ts';
+
+/** A runner that `serve` registers. */
+export interface Wish {
+  /**
+   * - `wanted`: the plan wants it, and it has no Job.
+   * - `starting`: its Job is there and wanted, and its container has not started.
+   * - `alive`: its Job needs nothing. `used`: it has got a CI job, with whose end Gitea removes its row.
+   */
+  readonly is: 'wanted' | 'starting' | 'alive' | 'used';
+  readonly runner: string;
+  /** Its level, as `scopeWord` writes it. */
+  readonly at: string;
+  /** Of its Job; empty: it has none. */
+  readonly uid: string;
+  readonly object: LiveGroup['object'];
+  /** Its group, and the size of it that it is of, if any. */
+  readonly group: RunnerGroup;
+  readonly own: RunnerGroup;
+  readonly target: GiteaTarget | Failure | undefined;
+  /** The name that Gitea has for the scope of its group now. */
+  readonly renamedTo: string | undefined;
+}
+
+export type Wishes = ReadonlyMap<string, Wish>;
+
+const USED: ReadonlySet<RunnerDecision['because']> = new Set(['busy', 'finishing', 'debugging', 'used-up']);
+
+/** By key of the runner. @param before what the groups of an Application that cannot be planned now wished last, they still do */
+export function wishesOf(
+  verdicts: readonly AppVerdict[],
+  liveOf: ReadonlyMap<string, LiveRunner>,
+  targetOf: TargetOf,
+  before: Wishes,
+): Wishes {
+  const unplanned = verdicts.filter(({ planning }) => planning.is !== 'planned').flatMap(({ groups }) => groups);
+  const stays = new Set(unplanned.map(({ live }) => live.key));
+  const wishes = new Map([...before].filter(([, { object }]) => stays.has(keyText(object.metadata))));
+  for (const { difference, groups, planning } of verdicts) {
+    if (planning.is !== 'planned') continue;
+    const members = new Map(groups.map(({ live }) => [live.key, live] as const));
+    const missing = new Set(difference.missing);
+    const renamed = new Map(planning.plan.groups.map(({ group, renamedTo }) => [keyText(group), renamedTo]));
+    for (const decision of planning.plan.runners) {
+      const key = keyOfDecision(decision);
+      const live = liveOf.get(key);
+      const { group, object } = members.get(keyText(decision.group)) ?? {};
+      const { registeredAt: at, size } = decision.emit ? decision : { ...live?.job };
+      if (!group || !object || at === undefined || !(live || missing.has(key))) continue;
+      const own = withSizes(group).find((each) => each.size?.name === size) ?? group;
+      const around = { runner: decision.runner, at, uid: live?.uid ?? '', object, group, own };
+      const renamedTo = renamed.get(keyText(decision.group));
+      wishes.set(key, { ...around, is: stateOf(decision, live), target: targetOf.get(group), renamedTo });
+    }
+  }
+  return wishes;
+}
+
+function stateOf({ because, emit }: RunnerDecision, live: LiveRunner | undefined): Wish['is'] {
+  if (!live) return 'wanted';
+  if (USED.has(because)) return 'used';
+  return emit && live.job.state === 'starting' ? 'starting' : 'alive';
+}
+
+/** Runners whose Jobs have gone before they got a CI job. */
+export function unused(before: Wishes, now: Wishes): readonly Wish[] {
+  const hasGone = (key: string): boolean => (now.get(key)?.is ?? 'wanted') === 'wanted';
+  return [...before].flatMap(([key, wish]) =>
+    (wish.is === 'starting' || wish.is === 'alive') && hasGone(key) ? wish : [],
+  );
+}
+
+/**
+ * Where a runner is registered. The level stands in an annotation of its Job, which others may write: it must be one that its group gives.
+ * @throws Failure for another one
+ */
+export function levelOf({ at, group, renamedTo, runner }: Wish): Scope {
+  const own = { ...group.scope, now: renamedTo };
+  const [owner = '', repo, ...more] = boundTo(at)?.split('/') ?? [];
+  if (group.registration.for === 'scope' && [own, group.scope].map(scopeWord).includes(at)) return group.scope;
+  if (repo && more.length === 0 && hasJobsOf(own, owner, repo)) return { kind: 'repo', owner, repo };
+  const what = `register runner ${runner}: its RunnerGroup registers no runner at ${printable(at).slice(0, 100)}`;
+  throw new Failure('GR-REG-02', 1, `${what}. Delete its Job if it does not go by itself.`);
+}

@@ -1,0 +1,173 @@
+/**
+ * Registers the runners of groups with `registration.by: serve`, and gives each Job its credentials: one key of the queue per runner.
+ *
+ *     the plan wants it: register ──► credentials in memory, for a minute ──► its Job is there: create its Secret
+ *     its Job is there, and no Secret: register ────────────────▲
+ *
+ * `serve` may not read Secrets: a try to create one tells whether it is there. Rows that are left in Gitea are swept (sweep/sweep.ts).
+ *
+ * Bounds: eight runners of one Gitea at a time, within its request budget, and `MOST_AHEAD` credentials in memory. They go from Gitea's
+ * answer into the Secret, and nowhere else (test/tasks/registration/registering.test.ts).
+ */
+import { LRUCache } from 'lru-cache';
+import type { GiteaAccess } from '../../clients/gitea/api.ts';
+import type { GiteaTarget } from '../../clients/gitea/observe.ts';
+import { credentialsFile, registerRunner } from '../../clients/gitea/register.ts';
+import { readRegistrationToken } from '../../clients/gitea/registrations.ts';
+import { Deadline } from '../../clients/http/request.ts';
+import { createCredentials } from '../../clients/kubernetes/secrets.ts';
+import { subscriberOf } from '../../serve/events.ts';
+import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
+import { keyOfRunner } from '../../serve/planning/live.ts';
+import type { Again, Turn } from '../../serve/queue.ts';
+import type { StartTask } from '../../serve/task.ts';
+import { doubled } from '../../shared/clock.ts';
+import { Failure, orFailure } from '../../shared/failure.ts';
+import { keepOnly, keyText } from '../../shared/keys.ts';
+import { type Scope, scopeWord } from '../../shared/scope.ts';
+import { levelOf, unused, type Wish, type Wishes, wishesOf } from './follow.ts';
+
+/**
+ * How long credentials wait for their Job. Less than the 75 s between two observations of a sweep (`SIGHTINGS_APART_MS`): a row that was
+ * seen twice without a Job is one that nobody will use.
+ */
+export const AHEAD_MS = 60_000;
+/** More are registered when their Jobs come. */
+export const MOST_AHEAD = 200;
+const MOST_TOKENS = 200;
+/** Somebody may delete a Secret, or it is that of a Job before this one. Kubernetes checks each look for it like a write. */
+const lookAgainMs = (looks: number): number => doubled(1_000, looks, 60_000);
+const tryAgainMs = (failures: number): number => doubled(1_000, failures - 1, 10_000);
+
+interface Ahead {
+  readonly wish: Wish;
+  /** Absent: its Job did not come in time. It is registered again when it does. */
+  readonly file?: string;
+  readonly untilMs: number;
+}
+
+/** @param timeoutMs for each question to Kubernetes or Gitea. */
+export function registerRunners(timeoutMs: number): StartTask {
+  return ({ changed, clock, cluster, giteas, queue, secretsClient, targetOf, tell, unregistered }) => {
+    let wishes: Wishes = new Map();
+    const ahead = new Map<string, Ahead>();
+    /** The Job that has a Secret, as told at so many looks for it. */
+    const handed = new Map<string, { readonly uid: string; readonly looks: number }>();
+    const tokens = new LRUCache<string, string>({ max: MOST_TOKENS });
+
+    /** Nobody will use its row, if it has one. */
+    const leave = ({ at, object, target }: Wish): void => {
+      if (target && !(target instanceof Failure)) tell({ is: 'row-left', object, target, at });
+    };
+
+    const tokenFor = async (access: GiteaAccess, key: string, scope: Scope): Promise<string> => {
+      const token = tokens.get(key) ?? (await readRegistrationToken(access, scope))?.token;
+      const what = `ask for the registration token of ${scopeWord(scope)}: Gitea gives it to that user alone`;
+      if (token === undefined) throw new Failure('GR-REG-03', 1, `${what}. Use an API token of that user.`);
+      tokens.set(key, token);
+      return token;
+    };
+
+    const register = async (key: string, wish: Wish, target: GiteaTarget, signal: AbortSignal): Promise<string> => {
+      const { at, object, own, runner: name } = wish;
+      const scope = levelOf(wish);
+      const tokenKey = `${target.key} ${at}`;
+      const visit = async (access: GiteaAccess) => {
+        const names = own.labels.map((label) => label.name);
+        const token = await tokenFor(access, tokenKey, scope);
+        const made = await orFailure(registerRunner(access, token, { name, labels: names }));
+        if (!(made instanceof Failure)) return made;
+        // The next try asks for another token. Of any other failure nobody knows whether there is a row.
+        if (made.kind === 'unauthorized') tokens.delete(tokenKey);
+        else leave(wish);
+        throw made;
+      };
+      const made = await giteas.ask(target, timeoutMs, visit, signal);
+      const file = credentialsFile(made, { name, labels: own.labels.map(({ text }) => text), address: target.url });
+      ahead.set(key, { wish, file, untilMs: clock.steadyMs() + AHEAD_MS });
+      tell({ is: 'runner-registration', object, runner: name, result: 'registered' });
+      return file;
+    };
+
+    const handOver = async (key: string, wish: Wish, target: GiteaTarget, signal: AbortSignal): Promise<Again> => {
+      const { object, runner: name, uid } = wish;
+      const { name: group, namespace } = object.metadata;
+      const create = (file?: string) =>
+        createCredentials(secretsClient, { namespace, name, group, uid }, file, new Deadline(timeoutMs, clock));
+      const file = ahead.get(key)?.file;
+      if (file !== undefined || (await create()) === 'created') {
+        const is = await create(file ?? (await register(key, wish, target, signal)));
+        if (is === 'created') tell({ is: 'runner-registration', object, runner: name, result: 'handed-over' });
+        // Somebody was faster. Or an answer was lost, and it is ours.
+        else leave(wish);
+      }
+      const before = handed.get(key);
+      const looks = before?.uid === uid ? before.looks + 1 : 0;
+      ahead.delete(key);
+      handed.set(key, { uid, looks });
+      if (unregistered.size > 0) changed();
+      return { inMs: lookAgainMs(looks) };
+    };
+
+    const follow = async (key: string, { signal }: Turn): Promise<Again | undefined> => {
+      const wish = wishes.get(key);
+      if (!wish?.target) return undefined;
+      const { is, target } = wish;
+      if (target instanceof Failure) throw target;
+      forgetLate(key);
+      if (is === 'starting') return await handOver(key, wish, target, signal);
+      if (is === 'wanted' && !ahead.has(key) && ahead.size < MOST_AHEAD) await register(key, wish, target, signal);
+      return undefined;
+    };
+
+    const forgetLate = (key: string): void => {
+      const { file, untilMs = 0, wish } = ahead.get(key) ?? {};
+      const now = wishes.get(key);
+      const isOf = (is: Wish['is']): boolean => now?.is === is && now.at === wish?.at;
+      if (!wish || ((isOf('wanted') || isOf('starting')) && clock.steadyMs() < untilMs)) return;
+      if (file !== undefined) leave(wish);
+      if (now?.is === 'wanted') ahead.set(key, { wish: now, untilMs: 0 });
+      else ahead.delete(key);
+    };
+
+    const line = queue.open('register', {
+      ...asking((key) => wishes.get(key)?.target),
+      width: 32,
+      perLane: 8,
+      gapMs: 0,
+      deadlineMs: LONGEST_TURN_MS + 4 * timeoutMs,
+      backOffMs: tryAgainMs,
+      onFailure: (key, failure) => {
+        const { is, object, runner } = wishes.get(key) ?? {};
+        if (!object || runner === undefined) return;
+        tell({ is: 'runner-registration', object, runner, result: 'failed', failure });
+        if (is !== 'starting') return;
+        unregistered.set(keyText(object.metadata), failure);
+        changed();
+      },
+      run: follow,
+    });
+
+    return subscriberOf({
+      reconciled: ({ verdicts }) => {
+        const before = wishes;
+        const living = new Map(cluster.runners().map((live) => [keyOfRunner(live), live]));
+        wishes = wishesOf(verdicts, living, targetOf(), before);
+        for (const wish of unused(before, wishes)) leave(wish);
+        for (const key of ahead.keys()) forgetLate(key);
+        keepOnly(handed, wishes);
+        line.keepOnly(wishes);
+        for (const [key, { is, uid }] of wishes) {
+          const old = before.get(key);
+          const needsStep = is === 'starting' || (is === 'wanted' && !ahead.has(key));
+          if (needsStep && (old?.is !== is || old.uid !== uid || !line.has(key))) line.add(key);
+        }
+        const waiting = [...wishes].filter(([key, { is, uid }]) => is === 'starting' && handed.get(key)?.uid !== uid);
+        const groups = new Set(waiting.map(([, { object }]) => keyText(object.metadata)));
+        if ([...unregistered.keys()].every((group) => groups.has(group))) return;
+        keepOnly(unregistered, groups);
+        changed();
+      },
+    });
+  };
+}

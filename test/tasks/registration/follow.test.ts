@@ -1,0 +1,126 @@
+/** Laws V117 to V119 and T17 (docs/spec.md): which runners `serve` registers, at which level, and whose rows may be left. */
+import { describe, expect, it } from 'vitest';
+import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
+import type { EmittedRunner, RunnerDecision } from '../../../src/planner/decisions.ts';
+import type { LiveState } from '../../../src/planner/evidence.ts';
+import type { LiveRunner } from '../../../src/serve/planning/live.ts';
+import type { AppVerdict } from '../../../src/serve/reconcile.ts';
+import type { Scope } from '../../../src/shared/scope.ts';
+import { levelOf, unused, type Wish, wishesOf } from '../../../src/tasks/registration/follow.ts';
+import { AHEAD_MS } from '../../../src/tasks/registration/registering.ts';
+import { SIGHTINGS_APART_MS } from '../../../src/tasks/sweep/choose.ts';
+import { runner } from '../../manifests/fixtures.ts';
+import { targetOf } from '../../support/looking.ts';
+import { runnerGroup } from '../../support/runner-group.ts';
+
+const NAME = 'ci-4711-1-9c31e0aa';
+const KEY = `runners/${NAME}`;
+const AT = 'org:acme';
+const BY_SERVE = runnerGroup({ registration: { by: 'serve', for: 'scope' } });
+const TARGET = targetOf('https://gitea.example.com');
+const OBJECT = { metadata: { namespace: 'runners', name: 'ci', uid: 'uid-of-the-group' } };
+
+const wanted = (over: Partial<EmittedRunner> = {}): RunnerDecision =>
+  ({ ...runner(), runner: NAME, registeredAt: AT, ...over }) as RunnerDecision;
+const live = (state: LiveState, registeredAt: string | undefined = AT): LiveRunner => ({
+  job: { namespace: 'runners', name: NAME, state, createdAtMs: 0, ...(registeredAt && { registeredAt }) },
+  annotations: {},
+  groupName: 'ci',
+  ...(registeredAt && { uid: 'uid-of-the-job' }),
+});
+
+function verdict(runners: readonly RunnerDecision[] | undefined, missing: readonly string[] = []): AppVerdict {
+  const planning = runners
+    ? { is: 'planned', atMs: 0, plan: { groups: [], jobs: [], runners } }
+    : ({ is: 'waiting' } as const);
+  const groups = [{ live: { key: 'runners/ci', object: OBJECT, group: BY_SERVE }, runners: [], facts: {} }];
+  return { planning, groups, difference: { missing } } as unknown as AppVerdict;
+}
+
+function wishes(decision: RunnerDecision, job?: LiveRunner, missing: readonly string[] = job ? [] : [KEY]) {
+  const jobs = new Map(job ? [[KEY, job]] : []);
+  return wishesOf([verdict([decision], missing)], jobs, new Map([[BY_SERVE, TARGET]]), new Map());
+}
+
+const dropped: RunnerDecision = {
+  emit: false,
+  runner: NAME,
+  group: { namespace: 'runners', name: 'ci' },
+  because: 'surplus',
+};
+
+describe('a runner', () => {
+  it.each<[string, RunnerDecision, LiveRunner | undefined, Wish['is'] | undefined]>([
+    ['that the plan wants and that has no Job is wanted', wanted(), undefined, 'wanted'],
+    ['whose Job starts is starting', wanted(), live('starting'), 'starting'],
+    ['whose container runs needs nothing', wanted(), live('running'), 'alive'],
+    ['whose Job starts and that nobody wants gets nothing', dropped, live('starting'), 'alive'],
+    ['that works has used its row', wanted({ because: 'busy' }), live('running'), 'used'],
+    ['whose CI job is over, too', { ...dropped, because: 'used-up' }, live('complete'), 'used'],
+    ['that its pod registers is none of ours', wanted({ registeredAt: undefined as never }), undefined, undefined],
+    ['whose Job its pod registers neither', dropped, live('starting', ''), undefined],
+  ])('%s', (_, decision, job, is) => {
+    expect(wishes(decision, job).get(KEY)?.is).toBe(is);
+  });
+
+  it('that Argo CD is not to create is not registered', () => {
+    expect([...wishes(wanted(), undefined, [])]).toEqual([]);
+  });
+
+  it('of an Application that cannot be planned stays as it was, until its group is gone', () => {
+    const before = wishes(wanted());
+    const wishedBy = (verdicts: readonly AppVerdict[]) => [...wishesOf(verdicts, new Map(), new Map(), before).keys()];
+
+    expect(wishedBy([verdict(undefined)])).toEqual([KEY]);
+    expect(wishedBy([])).toEqual([]);
+    expect(wishedBy([verdict([])])).toEqual([]);
+  });
+});
+
+describe('a row may be left', () => {
+  const [of, other] = [wishes(wanted(), live('starting')), wishes(wanted(), live('running'))];
+  const used = wishes(wanted({ because: 'busy' }), live('running'));
+  const none = new Map<string, Wish>();
+  it.each<[string, ReadonlyMap<string, Wish>, ReadonlyMap<string, Wish>, number]>([
+    ['when its Job goes while it starts', of, none, 1],
+    ['when its Job goes while it is idle', other, none, 1],
+    ['when its Job is to be made again', other, wishes(wanted()), 1],
+    ['not when it has got a CI job', used, none, 0],
+    ['not while its Job is there', of, other, 0],
+    ['not of one without a Job', wishes(wanted()), none, 0],
+  ])('%s', (_, before, now, left) => {
+    expect(unused(before, now)).toHaveLength(left);
+  });
+});
+
+describe('the level of a runner', () => {
+  const at = (level: string, group: Partial<RunnerGroup>, renamedTo?: string): Scope =>
+    levelOf({ ...(wishes(wanted()).get(KEY) as Wish), at: level, group: { ...BY_SERVE, ...group }, renamedTo });
+  const bound = { registration: { by: 'serve', for: 'repository' } } as const;
+  const WEB = { kind: 'repo', owner: 'acme', repo: 'web' } as const;
+
+  it.each<[string, string, Partial<RunnerGroup>, Scope, string?]>([
+    ['that of its group', 'org:acme', {}, BY_SERVE.scope],
+    ['that of now, if Gitea has another name', 'org:acme-inc', {}, BY_SERVE.scope, 'acme-inc'],
+    ['a repository of its group', 'repo:acme/web', bound, WEB],
+    ['a repository of a group that was bound', 'repo:acme/web', {}, WEB],
+    ['a repository by the name of now', 'repo:acme-inc/web', bound, { ...WEB, owner: 'acme-inc' }, 'acme-inc'],
+  ])('may be %s', (_, level, group, scope, renamedTo) => {
+    expect(at(level, group, renamedTo)).toEqual(scope);
+  });
+
+  it.each([
+    ['another organization', 'org:other', {}],
+    ['the whole Gitea', 'global', {}],
+    ['all of its group, if that is bound', 'org:acme', bound],
+    ['a repository of somebody else', 'repo:other/web', bound],
+    ['what is no repository', 'repo:acme', bound],
+    ['a path', 'repo:acme/web/../..', bound],
+  ])('is not %s', (_, level, group) => {
+    expect(() => at(level, group)).toThrow(/registers no runner at/);
+  });
+});
+
+it('credentials wait for less time than a sweep waits between two observations', () => {
+  expect(AHEAD_MS).toBeLessThan(SIGHTINGS_APART_MS);
+});
