@@ -88,6 +88,10 @@ export const SIDEBAR: readonly Part[] = [
     scale: 'How many runners',
     performance: 'How fast',
   }),
-  part('For contributors', { spec: 'Laws and their tests', parity: 'Compared with its predecessors' }),
+  part('For contributors', {
+    spec: 'Laws and their tests',
+    simulations: 'What simulations show of the planner',
+    parity: 'Compared with its predecessors',
+  }),
   part('Decisions on record', decisions(), true),
 ];

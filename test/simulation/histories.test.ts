@@ -6,7 +6,7 @@ import type { History } from './history.ts';
 import { OURS, POLICIES, type PolicyName } from './policies/index.ts';
 import { type Outcome, runHistory } from './run.ts';
 
-/** With Gitea alone nobody sees the second pod: the cap does not hold (docs/planner.md, "What is open"). */
+/** With Gitea alone nobody sees the second pod: the cap does not hold (docs/simulations.md, "What is not counted"). */
 const UNSEEN: readonly string[] = ['MADE_ANEW_WITHIN_SECONDS'];
 
 const known = new Map<PolicyName, Map<History, Outcome>>();

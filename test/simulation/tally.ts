@@ -134,7 +134,7 @@ const HEAD = [
   'exchanged',
 ];
 
-/** The table of docs/planner.md. */
+/** The table of docs/simulations.md. */
 export function formatTable(tallies: Tallies, histories: number, names: readonly PolicyName[], first = 1): string {
   const rows = names.map((name) => {
     const tally = tallies[name];

@@ -1,7 +1,7 @@
 /** Writes a table into the manual, between two marks. */
 import { readFileSync, writeFileSync } from 'node:fs';
 
-const DOC = 'docs/planner.md';
+const DOC = 'docs/simulations.md';
 
 /** @param name as in `<!-- wide table -->` … `<!-- end of wide table -->` */
 export function writeTable(name: string, table: string): void {

@@ -4,7 +4,7 @@
  * function gets another body, given here.
  *
  * `-- --ordinary` or `-- --calm` for another kind of histories than wide ones, `HISTORIES=500` for more than 120, `FIRST=5001` for other
- * seeds; `-- --docs` writes the table into docs/planner.md.
+ * seeds; `-- --docs` writes the table into docs/simulations.md.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
