@@ -16,7 +16,14 @@ import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { baseOf } from '../config/runnergroup/sizes.ts';
 import type { RunnersApp } from '../manifests/app.ts';
 import type { Plan } from '../planner/decisions.ts';
-import { type Evidence, type Group, hasEnded, isPinnedAlive, type LiveJob } from '../planner/evidence.ts';
+import {
+  type Evidence,
+  type Group,
+  hasEnded,
+  isBoundAtWork,
+  isPinnedAlive,
+  type LiveJob,
+} from '../planner/evidence.ts';
 import { systemClock } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
 import { keyText } from '../shared/keys.ts';
@@ -106,6 +113,7 @@ export async function lookAndPlan(
       // Without live Jobs the planner replays the past.
       needsHistory: () => listing.then(({ origin }) => origin === undefined),
       needsRows: () => listing.then(({ jobs }) => jobs.some(isPinnedAlive)),
+      boundRunners: () => listing.then(({ jobs }) => jobs.filter(isBoundAtWork)),
       clock: { ...systemClock, now: settings.now },
       clocks,
     }),

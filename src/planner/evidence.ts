@@ -94,6 +94,11 @@ export function isPinnedAlive({ pinned, state }: Pick<LiveJob, 'pinned' | 'state
   return pinned === true && !isOver(state);
 }
 
+/** True for a Job whose runner works for one repository alone, and may be at work: its row stands in a list of its own. */
+export function isBoundAtWork({ boundTo, state }: Pick<LiveJob, 'boundTo' | 'state'>): boolean {
+  return boundTo !== undefined && (state === 'running' || state === 'unknown');
+}
+
 /** `PodTrouble.reason` of a Job for which Kubernetes has created no pod. */
 export const NO_POD = 'NoPod';
 

@@ -10,7 +10,7 @@
 import type { WakeTarget } from '../clients/argocd/wake.ts';
 import { isRefusal } from '../clients/gitea/failures.ts';
 import type { SecretReader, TokenSources } from '../clients/tokens/api-token.ts';
-import { isPinnedAlive } from '../planner/evidence.ts';
+import { isBoundAtWork, isPinnedAlive } from '../planner/evidence.ts';
 import { untilAborted } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
 import { LOOK_NOW } from '../shared/marks.ts';
@@ -109,6 +109,7 @@ export class Leader {
     this.#poller = new Poller({
       ...shared,
       needsRows: async () => cluster.runners().some(({ job }) => isPinnedAlive(job)),
+      boundRunners: async () => cluster.runners().flatMap(({ job }) => (isBoundAtWork(job) ? [job] : [])),
       onLook: (target, { beganMs, endedMs, failure, look }) => {
         const { key, url } = target;
         this.#book.looked(target, failure !== undefined && isRefusal(failure));

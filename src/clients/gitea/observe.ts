@@ -6,7 +6,7 @@
  *   jobs ────┴─► queued and in_progress in one page? ─ no ─► queued, then in_progress, page by page
  *                          │ nothing there, no warm pool, no pinned Job: done (2 requests; with `readsEnds` the newest completed jobs, too)
  *                          ▼
- *                runners  and  newest completed jobs        (in parallel)
+ *                runners  and  newest completed jobs        (in parallel; and rows of bound runners: bound-rows.ts)
  *                          ▼
  *                nobody sees live Jobs, and the oldest active job is older than these? ─► further completed jobs
  *                          ▼
@@ -21,6 +21,7 @@ import { HttpClient, type HttpOptions } from '../http/client.ts';
 import { Deadline } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
 import { GiteaApi, type VersionCache } from './api.ts';
+import { type BoundRunner, namesAtWork, readBoundRows } from './bound-rows.ts';
 import { Shelf, shareOutBytes } from './bounds.ts';
 import { lacksHistory, readCompletedJobs, readHistory } from './completed-jobs.ts';
 import { describeScope, type Level } from './endpoints.ts';
@@ -58,6 +59,8 @@ export interface ObserveOptions extends Pick<HttpOptions, 'ca' | 'clock' | 'cloc
   readonly needsHistory?: () => Promise<boolean>;
   /** Asked when no job is queued or runs. True: runners are read all the same. A pinned runner may work for a repository that went elsewhere. */
   readonly needsRows?: () => Promise<boolean>;
+  /** Asked when runners are read. Their rows stand in lists of their own (bound-rows.ts). */
+  readonly boundRunners?: () => Promise<readonly BoundRunner[]>;
   /** What the look at a target may keep. Default: its share when these targets are all (`shareOutBytes`). */
   readonly bytes?: number;
   /** `GiteaAccess.careful`. */
@@ -104,7 +107,7 @@ export async function observeEach(
     const shelf = new Shelf(options.bytes ?? shares(target), labels);
     const access = { http, url, token, deadline, versions, careful, queue: queue ?? key, shelf, now: clock?.now };
     const api = new GiteaApi(access);
-    const look = await lookAt(api, scope, { ...options, furtherPages, hasPool, readsEnds });
+    const look = await lookAt(api, target, { ...options, furtherPages, hasPool, readsEnds });
     const renamedTo = api.renamedTo(scope);
     return { ...look, ...(renamedTo && { renamedTo }), ...(shelf.leftOut > 0 && { unreadJobs: shelf.leftOut }) };
   };
@@ -132,22 +135,26 @@ export function collectLooks(looks: ReadonlyMap<string, Look | Failure>): Readon
   return successes(looks);
 }
 
-interface OneLookOptions extends Pick<ObserveOptions, 'includeBlocked' | 'ahead' | 'needsHistory' | 'needsRows'> {
+interface OneLookOptions
+  extends Pick<ObserveOptions, 'includeBlocked' | 'ahead' | 'needsHistory' | 'needsRows' | 'boundRunners'> {
   /** With `ahead`: also pages that may not be there. */
   readonly furtherPages: boolean;
   readonly readsEnds: boolean;
   readonly hasPool: boolean;
 }
 
-async function lookAt(api: GiteaApi, scope: Scope, options: OneLookOptions): Promise<Look> {
+type Place = Pick<GiteaTarget, 'url' | 'scope'>;
+
+async function lookAt(api: GiteaApi, place: Place, options: OneLookOptions): Promise<Look> {
+  const { scope } = place;
   const level = await ownLevel(api, scope);
-  if (level) return await lookAtLevel(api, level, options);
+  if (level) return await lookAtLevel(api, level, place, options);
   const jobs: JobsById = new Map();
   if (scope.kind === 'user') await readJobsByRepo(api, scope.user, options, jobs);
   return { jobs: [...jobs.values()], runners: [] };
 }
 
-async function lookAtLevel(api: GiteaApi, level: Level, options: OneLookOptions): Promise<Look> {
+async function lookAtLevel(api: GiteaApi, level: Level, place: Place, options: OneLookOptions): Promise<Look> {
   const jobs: JobsById = new Map();
   const early = options.ahead ? lookAhead(api, level, options.furtherPages) : undefined;
   const read = await readActiveJobs(api, level, options.includeBlocked, jobs);
@@ -160,9 +167,14 @@ async function lookAtLevel(api: GiteaApi, level: Level, options: OneLookOptions)
   }
 
   // Reading several pages takes its time, and what was asked before them would be older than they are.
-  const [runners, completed] = await (early && read === 'snapshot'
-    ? early(jobs)
-    : Promise.all([readRunners(api, level), readCompletedJobs(api, level, jobs)]));
+  const reading =
+    early && read === 'snapshot'
+      ? early(jobs)
+      : Promise.all([readRunners(api, level), readCompletedJobs(api, level, jobs)]);
+  // Jobs that `reading` adds have ended: they name nobody at work.
+  const bound = options.boundRunners?.().then((all) => readBoundRows(api, place, all, jobs.values()));
+  const [[ofLevel, completed], ofRepositories = []] = await Promise.all([reading, bound]);
+  const runners = [...ofLevel, ...ofRepositories];
   if (lacksHistory(completed, jobs) && (await options.needsHistory?.())) await readHistory(api, completed, jobs);
   if (hasUnexplainedRunner(runners, jobs.values())) await readJobsIn(api, level, 'in_progress', jobs);
   return { jobs: [...jobs.values()], runners, rowsWereRead: true };
@@ -186,7 +198,6 @@ function lookAhead(api: GiteaApi, level: Level, furtherPages: boolean) {
  * the list moved, or its job is being cancelled. Runners that are not ephemeral stay `busy` for 10 s after their job.
  */
 function hasUnexplainedRunner(runners: readonly RegisteredRunner[], jobs: Iterable<Job>): boolean {
-  const working = new Set<string>();
-  for (const { status, runner } of jobs) if (status === 'in_progress' && runner !== undefined) working.add(runner);
+  const working = namesAtWork(jobs);
   return runners.some(({ online, busy, ephemeral, name }) => online && busy && ephemeral && !working.has(name));
 }

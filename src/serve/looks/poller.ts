@@ -12,7 +12,7 @@
 import { shareOutBytes } from '../../clients/gitea/bounds.ts';
 import { describeScope } from '../../clients/gitea/endpoints.ts';
 import { isRefusal } from '../../clients/gitea/failures.ts';
-import { type GiteaTarget, observeEach } from '../../clients/gitea/observe.ts';
+import { type GiteaTarget, type ObserveOptions, observeEach } from '../../clients/gitea/observe.ts';
 import type { Job, Look } from '../../planner/evidence.ts';
 import { Failure, isOfConnection, isRateLimit } from '../../shared/failure.ts';
 import { keepOnly } from '../../shared/keys.ts';
@@ -23,10 +23,9 @@ import type { WebhookEvent } from '../webhook/gate.ts';
 import { Giteas, type GiteasOptions, LONGEST_TURN_MS, originOf } from './giteas.ts';
 import { announced, failed, looked, newPace, nextLookMs, type PollPace } from './poll-interval.ts';
 
-export interface PollerOptions extends GiteasOptions {
+export interface PollerOptions extends GiteasOptions, Pick<ObserveOptions, 'needsRows' | 'boundRunners'> {
   readonly queue: WorkQueue;
   readonly random: () => number;
-  readonly needsRows?: () => Promise<boolean>;
   readonly onLook: (target: GiteaTarget, observation: Observation) => void;
 }
 
@@ -161,7 +160,7 @@ export class Poller {
   }
 
   async #observe({ pace, target }: Post): Promise<Look | Failure | undefined> {
-    const { timeoutMs: deadlineMs, env, needsRows, clock } = this.#options;
+    const { timeoutMs: deadlineMs, env, needsRows, boundRunners, clock } = this.#options;
     const { http, versions } = this.giteas;
     const found = await observeEach([target], {
       deadlineMs,
@@ -174,6 +173,7 @@ export class Poller {
       clock,
       versions,
       ...(needsRows && { needsRows }),
+      ...(boundRunners && { boundRunners }),
     });
     return found.get(target.key);
   }
