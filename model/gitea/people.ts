@@ -1,6 +1,6 @@
 /** Users, organizations, repositories and access tokens. Adding something twice replaces it. */
 import { mustGet, nextId, type OrgRow, type RepoRow, type State, type TokenRow, type UserRow } from './model.ts';
-import { redirectRepo, repoKey } from './renames.ts';
+import { moveScope, redirectRepo, repoKey } from './renames.ts';
 
 /** Adds a user; the first one is what most tests call `root`, with `admin: true`. */
 export function addUser(state: State, name: string, options: { readonly admin?: boolean } = {}): UserRow {
@@ -46,6 +46,7 @@ export function transferRepo(state: State, fullName: string, owner: string): Rep
   const moved = { ...addRepo(state, `${owner}/${old.name}`, old), hasActions: old.hasActions, id };
   state.repos.delete(fullName);
   state.repos.set(moved.fullName, moved);
+  moveScope(state, { kind: 'repo', repo: fullName }, { kind: 'repo', repo: moved.fullName });
   return redirectRepo(state, { ...old, id }, moved);
 }
 

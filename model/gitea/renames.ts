@@ -66,7 +66,7 @@ function moveRepo(state: State, repo: RepoRow, owner: string, name: string): Rep
 }
 
 /** What is registered there goes with it. */
-function moveScope(state: State, before: RunnerScope, now: RunnerScope): void {
+export function moveScope(state: State, before: RunnerScope, now: RunnerScope): void {
   const [was, is] = [JSON.stringify(before), JSON.stringify(now)];
   for (const runner of state.runners.values())
     if (JSON.stringify(runner.scope) === was) Object.assign(runner, { scope: now });

@@ -26,6 +26,8 @@ export interface RunnerSpec {
   readonly ephemeral?: boolean;
   /** False for a runner that knows no `cancelling` (before the capability came). Default true. */
   readonly canClean?: boolean;
+  /** Somebody registers it ahead (`by: serve`): it has not called yet, so it is offline. */
+  readonly isAhead?: boolean;
 }
 
 /** Register and Declare: always a new row, whatever the name. Online at once, because Declare counts as contact. */
@@ -39,7 +41,7 @@ export function register(state: State, spec: RunnerSpec): RunnerRow {
     ephemeral: spec.ephemeral ?? true,
     canClean: spec.canClean ?? true,
     disabled: false,
-    lastOnline: seconds(state),
+    lastOnline: spec.isAhead ? 0 : seconds(state),
     lastActive: 0,
     tasksVersion: 0,
     deleted: false,

@@ -78,10 +78,10 @@ export function startArgoCd({ stage, cluster, generator, groups, delayMs, onSync
     if (wake.fault === 'prunes-only') return;
     // Resources of one kind are applied in the order of their names.
     const byName = [...wanted].sort((a, b) => (a.name < b.name ? -1 : 1));
-    for (const { name, group, skip, madeFor, priorityClass, ...annotations } of byName) {
+    for (const { name, group, skip, madeFor, priorityClass, boundTo, ...annotations } of byName) {
       if (skip) continue;
       if (wake.fault === 'partial' && stage.luck('partial') < 0.5) continue;
-      cluster.create(name, group, madeFor, applied.askedAtMs, priorityClass);
+      cluster.create(name, group, madeFor, applied.askedAtMs, { priorityClass, boundTo });
       const job = cluster.jobs.get(name);
       if (job) cluster.annotate(job, annotations);
     }

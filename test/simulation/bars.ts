@@ -36,6 +36,11 @@ const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> 
   /** Nobody but Gitea knows which jobs free runners get: how long others wait is decided by that. */
   'per-repository': {},
   'per-branch': {},
+  /** Order and turns decide how long a job waits: exact knows neither. */
+  bound: { 'ours, live Jobs': { prunedAtWork: 1.5, needless: 3, beyondLimit: 0 } },
+  /** A bound runner gets jobs of its repository only: nobody else waits, and no limit is ever passed (law P38). */
+  'bound-per-repository': { 'ours, live Jobs': { prunedAtWork: 1.5, p99: 1.02, needless: 3, beyondLimit: 0 } },
+  'bound-per-branch': { 'ours, live Jobs': { beyondLimit: 0 } },
   /** How long a cap is low, a group suspended or Argo CD away decides how long jobs wait. */
   changed: {},
   /** Of three kinds: the bars of each hold where names stay. */
@@ -55,6 +60,9 @@ const SIGHTED: readonly Kind[] = [
   'renamed',
   'changed',
   'limited-apart',
+  'bound',
+  'bound-per-repository',
+  'bound-per-branch',
   'per-repository',
   'per-branch',
 ];

@@ -35,6 +35,10 @@ export interface Pod {
   readonly createdMs: number;
   /** As it was printed when its Job was created. */
   readonly priorityClass: string | undefined;
+  /** `owner/name`, as it was printed then: Gitea gives it only jobs of this repository. */
+  readonly boundTo: string | undefined;
+  /** The same, whatever it is called now. */
+  readonly repoId: number | undefined;
   /** Pod template that it was made from. */
   readonly template: string;
   phase: PodPhase;
@@ -76,6 +80,8 @@ export interface Pod {
 
 /** Of a pod to which nothing has happened but its start. */
 export const NOTHING_YET = {
+  boundTo: undefined,
+  repoId: undefined,
   place: undefined,
   forgotten: false,
   outdated: false,
@@ -114,7 +120,14 @@ export function isRenamed({ name, group }: Pod, stage: Stage): boolean {
 
 /** True for one that gets no CI job of its group: it is registered elsewhere, or Gitea has lost its row. */
 export function isAstray(pod: Pod, stage: Stage): boolean {
+  if (pod.boundTo !== undefined && !isBoundHere(pod, stage)) return true;
   return isElsewhere(pod, stage) || (pod.place !== undefined && pod.rowId === 0);
+}
+
+/** True for a bound runner whose repository is in the scope of its group. */
+function isBoundHere({ group, repoId = 0 }: Pod, stage: Stage): boolean {
+  const repo = stage.repoNow(repoId);
+  return repo !== undefined && stage.isCovered(stage.specOf(group), repo);
 }
 
 /** True for a runner that was started for a warm pool. */
@@ -214,7 +227,10 @@ export class Cluster {
     group: GroupSpec,
     madeFor: MadeFor | undefined,
     askedAtMs = this.#stage.nowMs,
-    priorityClass: string | undefined = undefined,
+    { priorityClass, boundTo }: Pick<Pod, 'priorityClass' | 'boundTo'> = {
+      priorityClass: undefined,
+      boundTo: undefined,
+    },
   ): void {
     const known = this.jobs.get(name);
     if (known && known.pod.priorityClass !== priorityClass) this.reclassed += 1;
@@ -235,6 +251,8 @@ export class Cluster {
       isMade: false,
       registeredMs: undefined,
       ...NOTHING_YET,
+      boundTo,
+      repoId: boundTo === undefined ? undefined : this.#stage.repoIdOf(boundTo),
     };
     const job: KubeJob = {
       name,
@@ -251,6 +269,7 @@ export class Cluster {
       finishedMs: undefined,
     };
     this.pods.push(pod);
+    this.#registerAhead(pod);
     if (this.#names.has(name)) this.madeAgain.add(name);
     this.#names.add(name);
     this.jobs.set(name, job);
@@ -386,7 +405,7 @@ export class Cluster {
     if (neverStarts(pod.fate)) return;
     this.#stage.timeline.after(startS * 1000, () => {
       if (start === 'crash') this.#end(pod, 'crashed');
-      else if (this.#isRefused()) this.#refuse(pod);
+      else if (this.#isRefused() && pod.boundTo === undefined) this.#refuse(pod);
       else this.#start(pod);
     });
   }
@@ -410,12 +429,27 @@ export class Cluster {
     this.#fetch(pod);
   }
 
+  /** `serve` registers it at its repository. Its row is offline until it calls. */
+  #registerAhead(pod: Pod): void {
+    const { gitea } = this.#stage;
+    const repo = pod.repoId === undefined ? undefined : this.#stage.repoNow(pod.repoId);
+    if (!repo) return;
+    const { labels } = this.#stage.specOf(pod.group);
+    pod.rowId = gitea.register({ name: pod.name, scope: { kind: 'repo', repo }, labels, isAhead: true }).id;
+  }
+
   #register(pod: Pod): void {
     if (pod.phase !== 'starting' || pod.stopping) return;
     const { scope, labels } = this.#stage.specOf(pod.group);
+    // Gitea knows nothing of its credentials, or it never got any.
+    if (pod.boundTo !== undefined && pod.rowId === 0) {
+      this.#end(pod, 'crashed');
+      return;
+    }
     pod.place = scopeKey(scope);
     // Its registration token is of the same scope, whatever that is called now.
-    pod.rowId = this.#stage.gitea.register({ name: pod.name, scope: this.#stage.scopeNow(scope), labels }).id;
+    if (pod.boundTo === undefined)
+      pod.rowId = this.#stage.gitea.register({ name: pod.name, scope: this.#stage.scopeNow(scope), labels }).id;
     pod.phase = 'idle';
     pod.registeredMs = this.#stage.nowMs;
     this.#stage.version += 1;

@@ -63,6 +63,11 @@ export interface GroupSpec {
   readonly limits?: readonly Limit[];
   readonly suspend?: boolean;
   readonly fairness?: Fairness;
+  /** Each of its runners is registered ahead, at the repository of its job. */
+  readonly isBound?: true;
+  /** Names of the repositories that it is for. Absent: all of its scope. */
+  readonly repositories?: readonly string[];
+  readonly order?: readonly string[];
   /** Idle runners in its warm pool; absent: none. */
   readonly minIdle?: number;
   readonly spawnTimeoutS: number;

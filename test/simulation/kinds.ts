@@ -20,6 +20,9 @@ export const KINDS = {
   renamed: makeRenamedHistory,
   held: makeHeldHistory,
   changed: makeChangedHistory,
+  bound: makeBoundHistory,
+  'bound-per-repository': (seed: number) => withBound(makeLimitedHistory(seed, { isPer: true }), seed),
+  'bound-per-branch': (seed: number) => withBound(withBranches(makeLimitedHistory(seed, { isPer: true }), seed), seed),
   'per-branch': (seed: number) => withBranches(makeLimitedHistory(seed, { isPer: true }), seed),
 } as const;
 export type Kind = keyof typeof KINDS;
@@ -258,6 +261,35 @@ function anySettings(random: Random): Settings {
     { fairness: random.pick(['oldest', 'per-repository'] as const) },
     { label: 'extra' },
   ]);
+}
+
+/** Wide, mixed and renamed ones in turn, whose first group, and most of the others, have bound runners. */
+function makeBoundHistory(seed: number): History {
+  const random = new Random(seed, 'bound');
+  return withBound(random.pick([makeWideHistory, makeMixedHistory, makeRenamedHistory])(seed), seed, false);
+}
+
+/**
+ * Bound groups have no pools. Where repositories are not alike, the first one has an order in a third of all histories, is fair in a third, and
+ * is for some repositories in a fifth.
+ */
+function withBound(history: History, seed: number, areAlike = true): History {
+  const random = new Random(seed, 'bound-groups');
+  const [first] = history.groups;
+  const namesOf = ['web', ...history.pushes.map(({ repo }) => repo.split('/')[1] ?? '')];
+  const some: Partial<GroupSpec> = areAlike
+    ? {}
+    : {
+        ...(random.chance(1 / 3) && { order: [random.pick(namesOf), '*'] }),
+        ...(random.chance(1 / 3) && { fairness: 'per-repository' as const }),
+        ...(random.chance(0.2) && { repositories: [...new Set([random.pick(namesOf), random.pick(namesOf)])] }),
+      };
+  const groups = history.groups.map(({ minIdle, ...group }): GroupSpec => {
+    if (group.name === first?.name) return { ...group, ...some, isBound: true };
+    if (random.chance(0.8)) return { ...group, isBound: true };
+    return { ...group, ...(minIdle !== undefined && { minIdle }) };
+  });
+  return { ...history, groups, acts: history.acts.filter(({ kind }) => kind !== 'pool') };
 }
 
 /** The limits per repository are for some branches, all repositories together in half of all histories. Some jobs are on no branch. */

@@ -139,7 +139,7 @@ function lookAtScope(
     };
     later(() => {
       cluster.report(history.silence);
-      runners = runnersOf(stage, scope);
+      runners = [...runnersOf(stage, scope), ...boundRows(stage, cluster, scope, jobs)];
       join();
     });
     later(() => {
@@ -171,6 +171,29 @@ function worksUnseen(runners: Look['runners'], jobs: ReadonlyMap<number, Job>): 
     [...jobs.values()].flatMap(({ status, runner }) => (status === 'in_progress' && runner) || []),
   );
   return runners.some(({ name, online, busy }) => online && busy && !working.has(name));
+}
+
+/** Repositories whose rows one look asks for. */
+const MOST_ASKED = 10;
+
+/** As `src/clients/gitea/observe.ts`: rows of repositories with a bound runner that runs, and that no job names. */
+function boundRows(
+  stage: Stage,
+  cluster: Cluster,
+  scope: RunnerScope,
+  jobs: ReadonlyMap<number, Job>,
+): Look['runners'] {
+  if (scope.kind === 'global') return [];
+  const named = new Set([...jobs.values()].map(({ status, runner }) => status === 'in_progress' && runner));
+  const asked = [...cluster.jobs.values()].filter(
+    (job) => job.pod.boundTo !== undefined && liveState(job) === 'running' && !named.has(job.name),
+  );
+  const names = new Set(asked.map(({ name }) => name));
+  return [...new Set(asked.flatMap(({ pod: { boundTo } }) => boundTo ?? []))]
+    .slice(0, MOST_ASKED)
+    .filter((repo) => scope.kind !== 'repo' || repo !== scope.repo)
+    .flatMap((repo) => runnersOf(stage, { kind: 'repo', repo }))
+    .filter(({ name }) => names.has(name));
 }
 
 function runnersOf(stage: Stage, scope: RunnerScope): Look['runners'] {
@@ -291,6 +314,7 @@ function judge(job: KubeJob, skewS: number, held: 'quota' | 'full' | undefined):
     ...(state === 'starting' && !trouble && pod.onNodeMs !== undefined && stillSince(byItsClock(pod.onNodeMs))),
     ...(job.triedBefore !== undefined && { triedBefore: job.triedBefore }),
     ...(pod.priorityClass !== undefined && { priorityClass: pod.priorityClass }),
+    ...(pod.boundTo !== undefined && { boundTo: pod.boundTo, registeredAt: `repo:${pod.boundTo}` }),
     ...(state === 'running' && pod.registeredMs !== undefined && { runningSinceMs: byItsClock(pod.registeredMs) }),
     ...(finishedMs !== undefined && { finishedAtMs: byItsClock(finishedMs) }),
     pinned,

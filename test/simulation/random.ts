@@ -33,6 +33,8 @@ export type Stream =
   | 'mixed'
   | 'held'
   | 'limited'
+  | 'bound'
+  | 'bound-groups'
   | 'branches'
   | 'warm'
   | 'serve'

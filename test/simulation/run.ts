@@ -293,14 +293,19 @@ class Watcher {
    * More runners on their way than jobs have been in need of one since the look began that asked for this one. What other syncs have made
    * since then was not to be seen. A runner that is registered takes a job within seconds, so it counts for as long only.
    */
-  #noteExtra({ group, name, askedAtMs }: KubeJob): void {
+  #noteExtra({ group, name, askedAtMs, pod: { repoId } }: KubeJob): void {
     const isOfSameLook = (pod: Pod): boolean =>
       this.#cluster.jobs.get(pod.name)?.askedAtMs === askedAtMs && !comesBack(this.#cluster, pod);
     const wasSeen = (pod: Pod): boolean => pod.createdMs < askedAtMs || isOfSameLook(pod);
     const coming = this.#cluster.pods.filter(
-      (pod) => pod.group === group && this.#maySoonWork(pod) && wasSeen(pod) && !isRecreated(this.#cluster, pod),
+      (pod) =>
+        pod.group === group &&
+        pod.repoId === repoId &&
+        this.#maySoonWork(pod) &&
+        wasSeen(pod) &&
+        !isRecreated(this.#cluster, pod),
     );
-    const needs = this.#stage.mostReady(group, askedAtMs) + this.#stage.largestPool(group, askedAtMs);
+    const needs = this.#stage.mostReady(group, askedAtMs, repoId) + this.#stage.largestPool(group, askedAtMs);
     if (coming.length <= needs) return;
     this.#note(
       'double-spawn',

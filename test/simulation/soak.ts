@@ -80,7 +80,7 @@ async function main(): Promise<void> {
   for (const part of parts.values()) addTallies(tallies, part);
   const table = formatTable(tallies, histories, NAMES, FIRST);
   process.stdout.write(`${table}\n`);
-  if (KIND === 'per-repository' || KIND === 'per-branch')
+  if (KIND.includes('per-'))
     for (const name of NAMES)
       process.stdout.write(
         `${name}: ${tallies[name].overRepository} claims beyond a limit ${KIND.replace('-', ' ')}\n`,

@@ -59,7 +59,7 @@ export class Stage {
   readonly #scopes = new Map<RunnerScope, RunnerScope>();
   readonly #counts = new Map<Stream, number>();
   /** How many jobs were ready for each group, after every change. */
-  readonly #readyCounts = new Map<GroupSpec, { readonly atMs: number; readonly count: number }[]>();
+  readonly #readyCounts = new Map<GroupSpec, { readonly atMs: number; readonly jobs: readonly number[] }[]>();
 
   constructor(history: History, withStory: boolean) {
     this.history = history;
@@ -135,12 +135,14 @@ export class Stage {
     return draw(this.history.seed, stream, count);
   }
 
-  /** The most jobs that were ready for a group at one moment since then. */
-  mostReady(group: GroupSpec, sinceMs: number): number {
+  /** The most jobs, of one repository or of all, that were ready for a group at one moment since then. */
+  mostReady(group: GroupSpec, sinceMs: number, repoId?: number): number {
     const counts = this.#readyCounts.get(group) ?? [];
     // What was true at `sinceMs` was written down before it.
     const first = counts.findLastIndex(({ atMs }) => atMs <= sinceMs);
-    return counts.slice(Math.max(0, first)).reduce((most, { count }) => Math.max(most, count), 0);
+    const countOf = (jobs: readonly number[]): number =>
+      repoId === undefined ? jobs.length : jobs.filter((each) => each === repoId).length;
+    return counts.slice(Math.max(0, first)).reduce((most, { jobs }) => Math.max(most, countOf(jobs)), 0);
   }
 
   /** Jobs that call workflows count: Gitea shows them as ready, and no runner ever gets them. */
@@ -149,7 +151,8 @@ export class Stage {
     for (const group of this.history.groups) {
       const counts = this.#readyCounts.get(group) ?? [];
       this.#readyCounts.set(group, counts);
-      counts.push({ atMs: this.nowMs, count: waiting.filter((job) => this.isFor(group, job)).length });
+      const jobs = waiting.flatMap((job) => (this.isFor(group, job) ? job.repoId : []));
+      counts.push({ atMs: this.nowMs, jobs });
     }
   }
 
@@ -196,6 +199,23 @@ export class Stage {
     return known;
   }
 
+  /** The id of a repository by the name that it has now, or that Gitea redirects from. */
+  repoIdOf(name: string): number | undefined {
+    const now = scopeNow(this.gitea.state, { kind: 'repo', repo: name });
+    return now.kind === 'repo' ? this.gitea.state.repos.get(now.repo)?.id : undefined;
+  }
+
+  /** What a repository is called now. Undefined: it was deleted. */
+  repoNow(id: number): string | undefined {
+    return [...this.gitea.state.repos.values()].find((repo) => repo.id === id)?.fullName;
+  }
+
+  /** True for a repository in the scope of a group, and in its list. */
+  isCovered({ scope, repositories }: Pick<GroupSpec, 'scope' | 'repositories'>, repository: string): boolean {
+    const repo = this.gitea.state.repos.get(repository);
+    return repo !== undefined && sees(this.scopeNow(scope), repo) && (repositories?.includes(repo.name) ?? true);
+  }
+
   isSeenBy(scope: GroupSpec['scope'], job: GiteaJob): boolean {
     return sees(this.scopeNow(scope), repoOf(this.gitea.state, job));
   }
@@ -229,9 +249,10 @@ export class Stage {
 
   /** True when runners of this group may take the job, and should: unlabelled jobs are left to others. */
   isFor(group: GroupSpec, job: GiteaJob): boolean {
-    const { scope, labels, size } = this.specOf(group);
+    const { scope, labels, size, repositories } = this.specOf(group);
     const wanted = job.labels ?? [];
     if (size !== undefined && !wanted.includes(size)) return false;
-    return wanted.length > 0 && wanted.every((label) => labels.includes(label)) && this.isSeenBy(scope, job);
+    if (wanted.length === 0 || !wanted.every((label) => labels.includes(label))) return false;
+    return this.isCovered({ scope, ...(repositories && { repositories }) }, repoOf(this.gitea.state, job).fullName);
   }
 }

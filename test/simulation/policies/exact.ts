@@ -64,17 +64,25 @@ function shareOut(
   for (const { pod, group } of taken) take(group, pod.job && stage.gitea.state.jobs.get(pod.job.id));
   const shares = new Map<GroupSpec, GiteaJob[]>(groups.map((group) => [group, []]));
   const stopped = new Set(onlySize);
+  const stoppedIn = new Map<string, Set<number>>();
+  const stop = (group: GroupSpec, { repoId, labels }: GiteaJob): void => {
+    // A bound runner gets jobs of its repository only.
+    if (stage.specOf(group).isBound) stoppedIn.set(group.name, (stoppedIn.get(group.name) ?? new Set()).add(repoId));
+    else
+      for (const other of groups)
+        if (other.name === group.name && labels?.every((label) => other.labels.includes(label))) stopped.add(other);
+  };
+  const isStopped = (group: GroupSpec, { repoId }: GiteaJob): boolean =>
+    stopped.has(group) || stoppedIn.get(group.name)?.has(repoId) === true;
   for (const job of queue) {
     const owners = groups.filter((group) => stage.isFor(group, job));
     const lackingIn = (group: GroupSpec) =>
       keysOf(group, job).find(([key, { most }]) => most() - (used.get(key) ?? 0) < weightOf(group));
     const open = owners.filter((group) => {
-      const lacking = stopped.has(group) ? undefined : lackingIn(group);
-      if (lacking && countsJobs(lacking[1]))
-        for (const other of groups)
-          if (other.name === group.name && job.labels?.every((label) => other.labels.includes(label)))
-            stopped.add(other);
-      return !stopped.has(group) && !lacking;
+      if (isStopped(group, job)) return false;
+      const lacking = lackingIn(group);
+      if (lacking && countsJobs(lacking[1])) stop(group, job);
+      return !lacking;
     });
     const [first] = open;
     if (first) {
@@ -83,7 +91,7 @@ function shareOut(
       continue;
     }
     const [owner] = owners;
-    const lacking = owner && !stopped.has(owner) ? lackingIn(owner) : undefined;
+    const lacking = owner && !isStopped(owner, job) ? lackingIn(owner) : undefined;
     if (lacking) used.set(lacking[0], Math.max(lacking[1].most(), used.get(lacking[0]) ?? 0));
   }
   // A runner of another size could take an older job.
@@ -111,14 +119,30 @@ export function byOwnership(a: GroupSpec, b: GroupSpec): number {
 
 /** Keeps as many free runners as there are jobs, registered ones first, and makes what is missing. */
 function fill(stage: Stage, cluster: Cluster, group: GroupSpec, share: readonly GiteaJob[]): readonly Wanted[] {
+  const repos = stage.specOf(group).isBound ? [...new Set(share.map(({ repoId }) => repoId))] : [undefined];
+  return repos.flatMap((repoId) => {
+    const jobs = repoId === undefined ? share : share.filter((job) => job.repoId === repoId);
+    return fillFrom(stage, cluster, group, jobs, repoId);
+  });
+}
+
+/** @param repoId its runners are bound to this repository */
+function fillFrom(
+  stage: Stage,
+  cluster: Cluster,
+  group: GroupSpec,
+  share: readonly GiteaJob[],
+  repoId: number | undefined,
+): readonly Wanted[] {
   const free = [...cluster.jobs.values()]
-    .filter((job) => job.group === group && mayTakeJob(job, stage))
+    .filter((job) => job.group === group && job.pod.repoId === repoId && mayTakeJob(job, stage))
     .sort((a, b) => Number(b.pod.phase === 'idle') - Number(a.pod.phase === 'idle') || a.createdMs - b.createdMs);
   const kept = free.slice(0, share.length).map(({ name }) => ({ name, group, pinned: false, madeFor: undefined }));
   const missing = share.slice(kept.length).map((job) => {
     let ordinal = 0;
     while (cluster.jobs.has(nameOf(group, job, ordinal))) ordinal += 1;
-    return { name: nameOf(group, job, ordinal), group, pinned: false, madeFor: undefined };
+    const boundTo = repoId === undefined ? undefined : stage.repoNow(repoId);
+    return { name: nameOf(group, job, ordinal), group, pinned: false, madeFor: undefined, boundTo };
   });
   return [...kept, ...missing];
 }

@@ -1,9 +1,11 @@
 /** The real planner. */
 
+import { scopeKey } from '../../../model/gitea/runners.ts';
 import type { Plan } from '../../../src/planner/decisions.ts';
 import type { Evidence, Group } from '../../../src/planner/evidence.ts';
 import { parseRunnerName } from '../../../src/planner/names.ts';
 import { plan } from '../../../src/planner/plan.ts';
+import { boundTo } from '../../../src/shared/marks.ts';
 import { type GroupSpec, isInTrouble } from '../history.ts';
 import { coversOf, lookKey } from '../look.ts';
 import { type Commit, specIn } from '../stage.ts';
@@ -41,7 +43,7 @@ function ours(seesJobs: boolean): Generator {
         const group = specs.get(keyOf(decision.group.name, decision.size));
         if (!group) return [];
         const madeFor = parseRunnerName(decision.runner)?.madeFor;
-        const { runner, pinned, skip, job, priorityClass, keep: stay, triedBefore } = decision;
+        const { runner, pinned, skip, job, priorityClass, keep: stay, triedBefore, registeredAt } = decision;
         return [
           {
             name: runner,
@@ -52,6 +54,7 @@ function ours(seesJobs: boolean): Generator {
             printedFor: job?.id,
             repository: job?.repository,
             priorityClass,
+            boundTo: boundTo(registeredAt),
             stay,
             triedBefore,
           },
@@ -80,6 +83,9 @@ export function toPlanned(spec: GroupSpec, { template }: Commit): Group {
     suspend: spec.suspend ?? false,
     acceptUnlabelledJobs: false,
     fairness: spec.fairness ?? 'oldest',
+    ...(spec.isBound && { isBound: true, registeredAt: scopeKey(scope) }),
+    ...(spec.repositories && { repositories: spec.repositories }),
+    ...(spec.order && { order: spec.order }),
     spawnTimeoutMs: spec.spawnTimeoutS * 1000,
     pendingDeadlineMs: spec.pendingDeadlineS * 1000,
     longestRunMs: (spec.activeDeadlineS + spec.gracefulStopS) * 1000,

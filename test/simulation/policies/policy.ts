@@ -13,6 +13,8 @@ export interface Wanted extends Annotations {
   readonly skip?: boolean | undefined;
   readonly madeFor: MadeFor | undefined;
   readonly priorityClass?: string | undefined;
+  /** Gitea gives it only jobs of this repository. */
+  readonly boundTo?: string | undefined;
 }
 
 /** One that prints the whole set of Jobs, which Argo CD then brings about. */
