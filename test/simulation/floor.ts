@@ -44,6 +44,9 @@ const ROW_LASTS_MS = 70_000;
 /** The 10 s of `src/planner/idle.ts`, and a little more for look and sync. */
 const SLOT_WAITS_MS = 20_000;
 
+/** So long a runner without a row counts as one that is on its way (`src/planner/debugging.ts`). */
+const LISTED_WITHIN_MS = 90_000;
+
 /** The pools of these groups that the sync has left with a gap, in words. */
 export function gapsInPools(
   stage: Stage,
@@ -94,7 +97,8 @@ export function gapsInPools(
 function roomFor({ pods }: Pods, group: GroupSpec, { groups, most }: Ceiling, now: Omit<Now, 'room'>): number {
   const isThere = (pod: Pod): boolean =>
     (pod.endedMs ?? now.nowMs) >= now.lookedAtMs || isBusy(pod, now) || hasOpenJob(pod) || now.isGhost(pod);
-  const isIdleHere = (pod: Pod): boolean => pod.group === group && !isBusy(pod, now) && !now.isGhost(pod);
+  const isIdleHere = (pod: Pod): boolean =>
+    pod.group === group && !isBusy(pod, now) && !now.isGhost(pod) && !mayBeHeld(pod, now);
   const others = pods.filter((pod) => groups.includes(pod.group) && isThere(pod) && !isIdleHere(pod));
   return most() - others.reduce((sum, pod) => sum + weightOf(pod.group), 0);
 }
@@ -118,7 +122,7 @@ export function gapInPool(cluster: Pods, group: GroupSpec, now: Now): string | u
     if (pod.group !== group) continue;
     if (mayWait(pod, now) || isExcuse(pod, group, now.nowMs) || comesAgain(cluster, pod)) return undefined;
     if (isIdle(cluster, pod, now) && !now.isOut(pod)) idle += 1;
-    if (isBusy(pod, now) || now.isGhost(pod)) busy += 1;
+    if (isBusy(pod, now) || now.isGhost(pod) || mayBeHeld(pod, now)) busy += 1;
   }
   const floor = Math.min(minIdle, cap - busy, room);
   return idle < floor
@@ -139,6 +143,11 @@ function isIdle(cluster: Pods, pod: Pod, { lookedAtMs, seesPods, isUnlisted }: N
   return leftMs >= lookedAtMs || lookedIdle(pod, lookedAtMs) || (!seesPods && isDeadUnseen(cluster, pod));
 }
 
+/** Gitea was restored, and has no row of it: it may have had a CI job that failed. It does not fill the pool either. */
+function mayBeHeld(pod: Pod, { isOut }: Pick<Now, 'isOut'>): boolean {
+  return pod.forgotten && pod.phase !== 'ended' && pod.group.keepFailedS !== undefined && isOut(pod);
+}
+
 function isBusy({ claimedMs, endedMs, job }: Pod, { nowMs, lookedAtMs }: Pick<Now, 'nowMs' | 'lookedAtMs'>): boolean {
   if (claimedMs === undefined) return false;
   // The CI job of a lost runner ends minutes after its pod.
@@ -156,7 +165,8 @@ function endMs(job: GiteaJob | undefined): number {
 }
 
 /** Its slot waits, because nothing has shown that it was at work: neither Gitea nor, when the look began, a pin. */
-function mayWait({ endedMs = 0, pinnedMs, unpinnedMs, job }: Pod, now: Now): boolean {
+function mayWait({ pinnedMs, unpinnedMs, job, ...pod }: Pod, now: Now): boolean {
+  const endedMs = pod.phase === 'kept' ? (pod.registeredMs ?? 0) + LISTED_WITHIN_MS : (pod.endedMs ?? 0);
   const never = Number.POSITIVE_INFINITY;
   const isPinned = (pinnedMs ?? never) <= now.lookedAtMs && (unpinnedMs ?? never) > now.lookedAtMs;
   if (isPinned || now.nowMs - endedMs >= now.forgetsForMs) return false;

@@ -187,8 +187,8 @@ function makeLimitedHistory(seed: number, { isPer = false, isApart = false }: Li
     pushes: weight > 1 ? base.pushes.map(asksForLarge) : base.pushes,
     // With fewer at a time the same work takes longer.
     patienceS: base.patienceS * (weight + 1),
-    // A size has no pool of its own.
-    acts: base.acts.filter(({ kind }) => kind !== 'pool'),
+    // A size has no pool of its own. And a group that moves to another owner shares no limit with those that stay (docs/adr/0079).
+    acts: base.acts.filter(({ kind }) => kind !== 'pool' && !(isApart && kind === 'move')),
   };
 }
 

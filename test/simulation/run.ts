@@ -170,7 +170,7 @@ class Watcher {
     for (const [ceiling, { atMs: sinceMs, unsynced, again }] of this.#overSince) {
       const own = ceiling.groups.filter((group) => groups.includes(group));
       if (own.length === 0) continue;
-      const excess = overCap(this.#cluster, ceiling, this.#stage.nowMs);
+      const excess = overCap(this.#stage, this.#cluster, ceiling);
       if (excess && sinceMs >= lookedAtMs) continue;
       for (const { application } of own) unsynced.delete(application);
       if (excess && unsynced.size > 0) continue;
@@ -214,19 +214,24 @@ class Watcher {
       (pod.deletedMs ?? 0) >= lookedAtMs ||
       // Other Applications see Jobs only.
       (isShared(ceiling) && pod.deletedMs !== undefined) ||
+      // It was pruned before the look, which saw it idle, and took a job since.
+      (pod.deletedMs !== undefined && (pod.claimedMs ?? 0) >= lookedAtMs) ||
       this.#isNobodys(pod) ||
       ((pod.claimedMs ?? lookedAtMs) >= lookedAtMs && isRecreated(this.#cluster, pod));
-    return overCap(this.#cluster, ceiling, this.#stage.nowMs, isHidden) !== undefined;
+    return overCap(this.#stage, this.#cluster, ceiling, isHidden) !== undefined;
   }
 
   /**
    * True for a runner that no look can tell to be of its group. Its name is that of the group before a commit renamed it, and without its Job
    * nothing says whose it is. When its CI job is over its row is gone, so it may count for another group. Or it is registered where the group
-   * was, and nobody looks there: without its Job, or under its name of before, nothing says whose it is.
+   * was, and nobody looks there: without its Job, or under its name of before, nothing says whose it is. The same goes for one whose CI job has
+   * gone elsewhere, with its repository.
    */
   #isNobodys(pod: Pod): boolean {
     const isGone = !this.#seesPods || pod.deletedMs !== undefined;
-    const isMoved = isElsewhere(pod, this.#stage);
+    const { scope } = this.#stage.specOf(pod.group);
+    const isAway = pod.job !== undefined && !this.#stage.isSeenBy(scope, pod.job);
+    const isMoved = isAway || isElsewhere(pod, this.#stage);
     if (isRenamed(pod, this.#stage)) return isGone || isMoved || pod.phase === 'kept';
     return isGone && isMoved;
   }
@@ -236,7 +241,7 @@ class Watcher {
   }
 
   #noteExcess(ceiling: Ceiling): void {
-    if (!overCap(this.#cluster, ceiling, this.#stage.nowMs)) {
+    if (!overCap(this.#stage, this.#cluster, ceiling)) {
       this.#overSince.delete(ceiling);
     } else if (!this.#overSince.has(ceiling)) {
       this.capRaces += 1;
@@ -284,9 +289,16 @@ class Watcher {
   #noteRival(made: KubeJob): void {
     if (this.#cluster.pods.some(({ name, createdMs }) => name === made.name && createdMs < made.askedAtMs)) return;
     const rival = [...this.#cluster.jobs.values()].find((other) => isRival(this.#stage, other, made));
-    if (!rival) return;
+    if (!rival || this.#hadJob(rival)) return;
     const { application } = rival.group;
     this.#note('double-spawn', `${made.name} is made while ${rival.name} of ${application} is ${rival.pod.phase}`);
+  }
+
+  /** A CI job names it: its Job was created again, and other Applications take it for one that has worked. */
+  #hadJob({ name, pod }: KubeJob): boolean {
+    return this.#cluster.pods.some(
+      (other) => other.name === name && other.nth < pod.nth && other.claimedMs !== undefined,
+    );
   }
 
   /**
@@ -354,12 +366,12 @@ interface Excess {
  * @param isHidden these are left out
  */
 function overCap(
+  stage: Stage,
   cluster: Cluster,
   { groups, most }: Ceiling,
-  nowMs: number,
   isHidden: (pod: Pod) => boolean = () => false,
 ): string | undefined {
-  const kept = groups.flatMap((group) => staying(cluster.pods, group, nowMs)).filter((pod) => !isHidden(pod));
+  const kept = groups.flatMap((group) => staying(cluster.pods, group, stage.nowMs)).filter((pod) => !isHidden(pod));
   let busy = kept.reduce((sum, { group }) => sum + weightOf(group), 0);
   let [lost, free] = [0, 0];
   for (const pod of cluster.pods) {
@@ -368,7 +380,7 @@ function overCap(
     const works = hasOpenJob(pod);
     if (works && pod.phase === 'busy') busy += weight;
     else if (works && pod.phase === 'ended') lost += weight;
-    else if (isShared({ groups }) && !mayStillCome(pod, nowMs)) continue;
+    else if (isShared({ groups }) && !mayStillCome(pod, stage)) continue;
     else if (!pod.job && pod.phase !== 'ended' && pod.deletedMs === undefined) free += weight;
   }
   if (free === 0 || busy + free <= Math.max(most(), busy + lost)) return undefined;
@@ -379,11 +391,15 @@ function isShared({ groups }: Pick<Ceiling, 'groups'>): boolean {
   return new Set(groups.map(({ application }) => application)).size > 1;
 }
 
-/** Other Applications wait so long for the place of a free runner (law P22). */
-function mayStillCome({ createdMs, registeredMs, phase, fate, refused, group }: Pod, nowMs: number): boolean {
+/** Other Applications wait so long for the place of a free runner (law P36). A Job has the times of Kubernetes' clock. */
+function mayStillCome(
+  { createdMs, registeredMs, phase, fate, refused, group }: Pod,
+  { nowMs, history }: Stage,
+): boolean {
   const isInTrouble = phase === 'waiting' || fate.start === 'image' || refused === true;
   const timeouts = registeredMs === undefined && !isInTrouble ? PENDING_TIMEOUTS : 1;
-  return nowMs - (registeredMs ?? createdMs) < timeouts * group.spawnTimeoutS * 1000;
+  const sinceMs = (registeredMs ?? createdMs) + history.clockSkewS * 1000;
+  return nowMs - Math.floor(sinceMs / 1000) * 1000 < timeouts * group.spawnTimeoutS * 1000;
 }
 
 /** True when this very sync has taken a pin off: it is the next one that can prune (law P1: first the pin, then the Job). */
@@ -398,6 +414,8 @@ function hasLostPins(cluster: Cluster, group: GroupSpec, sinceMs: number): boole
 }
 
 function findUnserved(stage: Stage, group: GroupSpec): readonly Breach[] {
+  // A commit that is rolled back may suspend it again, for ever.
+  if (stage.specOf(group).suspend) return [];
   return stage.readyJobs(group).map((job) => ({
     law: 'unserved' as const,
     atS: stage.nowS,
