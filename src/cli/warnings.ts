@@ -48,6 +48,8 @@ function warningsIn(group: RunnerGroup): readonly Warning[] {
   const { authToken, giteaUrl, image, labels, maxActiveRunners, podTemplate, registrationToken, resources } = group;
   const others = labels.map(({ name }) => name).filter((name) => ['Windows', 'macOS'].includes(machineOf(name) ?? ''));
   const asksNothing = Object.keys({ ...resources.requests, ...resources.limits }).length === 0 && !podTemplate;
+  const { fairness, limits, registration } = group;
+  const isPerJob = limits.some(({ per, branches }) => per ?? branches);
   const isOneKey = authToken.name === registrationToken?.name && authToken.key === registrationToken.key;
   const { protocol, hostname } = new URL(giteaUrl);
   // What stays on this machine is not seen by others.
@@ -84,6 +86,18 @@ function warningsIn(group: RunnerGroup): readonly Warning[] {
       'image',
       'GR-WARN-09',
       `${image} looks like Forgejo's runner, which does not register at Gitea: use gitea/runner`,
+    ),
+    ...when(
+      registration.for === 'scope' && (isPerJob || fairness === 'per-repository'),
+      isPerJob ? 'limits' : 'fairness',
+      'GR-WARN-12',
+      'needs bound runners from the release after 0.2 on: without them Gitea gives a runner any job of the scope. Write "registration: {by: serve, for: repository}"',
+    ),
+    ...when(
+      registration.by === 'serve' && valueAt(group.manifest, ['spec', 'registrationToken']) !== undefined,
+      'registrationToken',
+      'GR-WARN-13',
+      'is not used, because serve registers: remove it, and its Secret when no other group names it',
     ),
     ...when(
       isOneKey,

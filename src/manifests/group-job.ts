@@ -4,15 +4,7 @@
  */
 import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
 import type { JobGroup, SecretKey } from '../config/runnergroup/runner-group.ts';
-import {
-  CREDENTIALS,
-  CREDENTIALS_KEY,
-  groupLabels,
-  PREPARE,
-  REGISTER,
-  RUNNER_CONFIG,
-  type Texts,
-} from '../shared/marks.ts';
+import { CREDENTIALS_KEY, groupLabels, REGISTER, RUNNER_CONFIG, type Texts } from '../shared/marks.ts';
 import {
   type ModeParts,
   type Mount,
@@ -109,17 +101,15 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
     volumeMounts: [...mounts([DATA, ...mode.mounts]), config, ...added.mounts],
     workingDir: DATA.path,
   };
-  const registered = registrationParts(
-    group,
-    `${preparation(group)}${group.cache ? init.WRITE_SECRET_CONFIG : ''}${mode.prepare ?? ''}`,
-  );
+  const prepare = `${preparation(group)}${group.cache ? init.WRITE_SECRET_CONFIG : ''}${mode.prepare ?? ''}`;
+  const registered = registrationParts(group, prepare, registration);
+  const credentials = registered.credentials.map(({ name }) => ({ ...CREDENTIALS_PATH, name }));
   const register: k8s.Container = {
     ...image,
     name: registered.by,
     command: [...registered.command],
     env: [
       ...registered.env,
-      ...literals(registration),
       ...(group.cache ? [fromSecret(init.CACHE_SECRET_VARIABLE, group.cache.secretRef)] : []),
       ...added.env,
     ],
@@ -137,7 +127,7 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
     ],
     ...(mode.preStop && { lifecycle: { preStop: { exec: { command: [...mode.preStop] } } } }),
     securityContext: mode.securityContext,
-    volumeMounts: [...mounts([...data, ...mode.mounts]), config, ...added.mounts, ...registered.mounts],
+    volumeMounts: [...mounts([...data, ...mode.mounts]), config, ...added.mounts, ...credentials],
   };
 
   return {
@@ -147,7 +137,7 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
     initContainers: [
       ...(beside ? [beside] : []),
       ...(group.setupCommand.length > 0 ? [setup] : []),
-      ...(registered.isNeeded ? [register] : []),
+      ...(group.registrationToken || prepare ? [register] : []),
     ],
     restartPolicy: 'Never',
     securityContext: { fsGroup: RUNNER_ID },
@@ -157,21 +147,19 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
       CONFIG_VOLUME,
       ...(sidecar?.files ? [sidecar.files.volume] : []),
       ...added.volumes,
-      ...registered.volumes,
+      ...registered.credentials,
     ],
   };
 }
 
 /** What follows from who registers. @param prepare lines of a shell, for what must be there before the runner starts */
-function registrationParts({ giteaUrl, image, registrationToken: token }: JobGroup, prepare: string) {
+function registrationParts({ giteaUrl, image, registrationToken: token }: JobGroup, prepare: string, names: Texts) {
   if (!token)
     return {
-      by: PREPARE,
+      by: init.PREPARE,
       command: init.prepareCommand(prepare),
-      env: [],
-      isNeeded: prepare !== '',
-      mounts: [CREDENTIALS_MOUNT],
-      volumes: [CREDENTIALS_VOLUME],
+      env: literals({ CONFIG_FILE: names['CONFIG_FILE'] ?? '' }),
+      credentials: [CREDENTIALS_VOLUME],
     };
   return {
     by: REGISTER,
@@ -180,26 +168,20 @@ function registrationParts({ giteaUrl, image, registrationToken: token }: JobGro
       ...literals({ GITEA_INSTANCE_URL: giteaUrl }),
       fromSecret(init.TOKEN_VARIABLE, token),
       fromSecret(init.BOUND_VARIABLE, { name: token.name, key: init.BOUND_KEY }, { optional: true }),
+      ...literals(names),
     ],
-    isNeeded: true,
-    mounts: [],
-    volumes: [],
+    credentials: [],
   };
 }
 
-/** The Secret has the name of the Job, which the template lacks. Pods that come before it wait for it. */
+/** The Secret has the name of the Job, which the template lacks. A pod that comes before it waits for it. */
 const CREDENTIALS_VOLUME: k8s.Volume = {
-  name: CREDENTIALS,
+  name: 'credentials',
   secret: { defaultMode: 0o440, items: [{ key: CREDENTIALS_KEY, path: CREDENTIALS_KEY }], secretName: '' },
 };
 
 /** `scripts/run.sh` of the runner's image finds it there, and registers nothing. */
-const CREDENTIALS_MOUNT: k8s.VolumeMount = {
-  mountPath: `${DATA.path}/${CREDENTIALS_KEY}`,
-  name: CREDENTIALS,
-  readOnly: true,
-  subPath: CREDENTIALS_KEY,
-};
+const CREDENTIALS_PATH = { mountPath: `${DATA.path}/${CREDENTIALS_KEY}`, readOnly: true, subPath: CREDENTIALS_KEY };
 
 const CONFIG_VOLUME: k8s.Volume = {
   name: 'config',

@@ -70,7 +70,9 @@ export function registerCommand(program: string, before: string): readonly strin
   return ['sh', '-c', withoutExpansion(registerScript(program, before))];
 }
 
-/** What `prepare` runs, where no container registers. It leaves at once when its pod is deleted. */
+/** In place of `register`, where `serve` registers and something is to be prepared. */
+export const PREPARE = 'prepare';
+
 export function prepareCommand(lines: string): readonly string[] {
   return ['sh', '-c', withoutExpansion(`trap 'exit 143' TERM INT\ncd /data || exit 1\n${lines}`)];
 }

@@ -14,13 +14,10 @@ export interface Container {
 /** The same of a volume. */
 export interface Volume {
   readonly name: string;
-  /** Empty in the template: the Secret is named as the Job. */
+  /** Empty in the template: it is that of the Job. */
   readonly secret?: { readonly secretName?: string };
   readonly persistentVolumeClaim?: { readonly claimName: string };
 }
-
-/** In the name of a claim: the repository that the runner is bound to. */
-export const OF_REPOSITORY = '$' + '{REPOSITORY}';
 
 /** A rendered Job as far as runners differ in it; the rest is carried along. */
 export interface JobManifest {
@@ -41,7 +38,7 @@ export interface JobManifest {
         readonly initContainers: readonly Container[];
         readonly nodeSelector?: Texts;
         readonly priorityClassName?: string;
-        readonly volumes?: readonly Volume[];
+        readonly volumes: readonly Volume[];
       };
     };
   };

@@ -1,16 +1,9 @@
 /** Makes a group's template the Job of one runner: its name, labels and annotations. */
 
 import { hash } from 'node:crypto';
-import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { OF_REPOSITORY, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { boundTo, present, REGISTER, REGISTERED_AT, RUNNER_CONFIG, type Texts } from '../shared/marks.ts';
-import {
-  type Container,
-  type JobManifest,
-  NAME_VARIABLE,
-  OF_REPOSITORY,
-  type PodTemplate,
-  type Volume,
-} from './job-manifest.ts';
+import { type Container, type JobManifest, NAME_VARIABLE, type PodTemplate, type Volume } from './job-manifest.ts';
 
 /** What makes a group's template the Job of one runner. */
 export interface RunnerParts {
@@ -57,12 +50,12 @@ function specOf(ofGroup: JobManifest, parts: RunnerParts): JobManifest['spec'] {
     );
     return { ...container, env };
   };
-  const label = repositoryLabel(boundTo(annotations[REGISTERED_AT]) ?? '');
+  const repository = boundTo(annotations[REGISTERED_AT]);
   const ofRunner = (volume: Volume): Volume => {
     const { secret, persistentVolumeClaim: claim } = volume;
     if (secret?.secretName === '') return { ...volume, secret: { ...secret, secretName: name } };
-    if (!claim?.claimName.includes(OF_REPOSITORY)) return volume;
-    const claimName = claim.claimName.replaceAll(OF_REPOSITORY, () => label);
+    if (!repository || !claim?.claimName.includes(OF_REPOSITORY)) return volume;
+    const claimName = claim.claimName.replaceAll(OF_REPOSITORY, repositoryLabel(repository));
     return { ...volume, persistentVolumeClaim: { ...claim, claimName } };
   };
   const { containers, initContainers, volumes } = pod.spec;
@@ -70,7 +63,7 @@ function specOf(ofGroup: JobManifest, parts: RunnerParts): JobManifest['spec'] {
     ...pod.spec,
     containers: containers.map(named),
     initContainers: initContainers.map(named),
-    ...(volumes && { volumes: volumes.map(ofRunner) }),
+    volumes: volumes.map(ofRunner),
   };
   return {
     ...jobSpec,
@@ -87,11 +80,8 @@ function specOf(ofGroup: JobManifest, parts: RunnerParts): JobManifest['spec'] {
  */
 export function repositoryLabel(repository: string): string {
   const name = repository.toLowerCase();
-  const readable = name
-    .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, 40)
-    .replace(/^-|-$/g, '');
-  return `${readable}-${hash('sha256', name).slice(0, 10)}`.replace(/^-/, '');
+  const readable = name.replace(/[^a-z0-9]+/g, '-').slice(0, 40);
+  return `${readable}-${hash('sha256', name).slice(0, 10)}`.replace(/^-|-(?=-)/g, '');
 }
 
 function withClass(spec: PodTemplate['spec'], priorityClassName: string): PodTemplate['spec'] {

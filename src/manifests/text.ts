@@ -4,9 +4,9 @@
  * `cdk8s synth` stamps objects and writes the same bytes: test/manifests/same-bytes.property.test.ts.
  */
 
-import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { OF_REPOSITORY, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { Texts } from '../shared/marks.ts';
-import { type JobManifest, OF_REPOSITORY } from './job-manifest.ts';
+import type { JobManifest } from './job-manifest.ts';
 import { groupManifest, type Output, type RunnerParts, stamp } from './stamp.ts';
 import { document, ended, quote } from './yaml.ts';
 
@@ -47,14 +47,13 @@ const MARKS = ['zzzmarkzzz', 'qqqmarkqqq', 'xxxmarkxxx'];
 
 function writeJobs(json: string, runners: readonly RunnerParts[], pieces: string[]): void {
   const template = JSON.parse(json) as JobManifest;
-  const mark = MARKS.find((candidate) => !json.includes(candidate));
-  const isOfRepository = json.includes(OF_REPOSITORY);
+  const mark = json.includes(OF_REPOSITORY) ? undefined : MARKS.find((candidate) => !json.includes(candidate));
   /** By number of labels, PriorityClass and pool. */
   const forms = new Map<number, JobForm>();
   for (const parts of runners) {
     const { name, labels, annotations, priorityClass, warmSeconds, spec } = parts;
     const isPlain = PLAIN_NAME.test(name) && (priorityClass === undefined || PLAIN_CLASS.test(priorityClass));
-    if (spec || mark === undefined || !isPlain || isOfRepository) {
+    if (spec || mark === undefined || !isPlain) {
       pieces.push(`---\n${document(stamp(template, parts))}`);
       continue;
     }

@@ -102,10 +102,7 @@ function runnerLabels(parts: RunnerName | undefined): marks.Texts {
 }
 
 /** How Argo CD is to treat a Job, the CI job that it is for, until when it stays for a look, and the places that it takes. */
-type Treatment = Pick<
-  EmittedRunner,
-  'pinned' | 'skip' | 'job' | 'keep' | 'size' | 'weight' | 'limits' | 'scope' | 'registeredAt' | 'triedBefore'
->;
+type Treatment = Pick<EmittedRunner, 'pinned'> & Partial<EmittedRunner>;
 
 /**
  * Annotations of the Job object, never of its pod template: they may change while the Job lives.
@@ -113,18 +110,7 @@ type Treatment = Pick<
  * link is worse than none.
  */
 export function jobAnnotations(treatment: Treatment): marks.Texts {
-  const {
-    pinned,
-    skip,
-    job,
-    keep,
-    size = '',
-    weight,
-    limits = [],
-    scope = '',
-    registeredAt = '',
-    triedBefore,
-  } = treatment;
+  const { pinned, skip, job, keep, size = '', weight, limits = [], scope = '', triedBefore } = treatment;
   const url = plainUrl(job?.url ?? '');
   return {
     [marks.COMPARE_OPTIONS]: pinned ? marks.IGNORE_EXTRANEOUS : '',
@@ -133,7 +119,7 @@ export function jobAnnotations(treatment: Treatment): marks.Texts {
     [marks.SYNC_OPTIONS]: pinned ? marks.NO_PRUNE : '',
     [marks.JOB_URL]: url,
     [marks.LIMITS]: limits.join(','),
-    [marks.REGISTERED_AT]: registeredAt,
+    [marks.REGISTERED_AT]: treatment.registeredAt ?? '',
     [marks.REPOSITORY]: printable(job?.repository ?? '').slice(0, TEXT_LIMIT),
     [marks.SCOPE]: scope,
     [marks.SIZE]: size,

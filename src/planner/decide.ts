@@ -94,7 +94,7 @@ export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, i
       ...(renamedTo && { renamedTo }),
     });
     const decisions = decideRunners(key, allotment, { ...facts, overdue, assigned, spare, warm });
-    runners.push(...withDetails(decisions, allotment, facts.nowMs, followOne, renamedTo));
+    runners.push(...withDetails(decisions, allotment, facts.nowMs, followOne));
   }
   return Object.freeze({
     groups: Object.freeze([...groups.values()]),
@@ -336,7 +336,6 @@ function withDetails(
   { group, runners, rooms }: Allotment,
   nowMs: number,
   followOne: (rooms: Allotment['rooms']) => number,
-  renamedTo: string | undefined,
 ): readonly RunnerDecision[] {
   const liveOf = new Map(runners.map(({ name, live }) => [name, live]));
   const classes = priorityClasses(decisions, group, liveOf);
@@ -349,7 +348,7 @@ function withDetails(
     const trouble = isTold ? troubleOf(live, group, nowMs) : undefined;
     const isNew = !live && (decision.because === 'new-runner' || decision.because === 'warm');
     const triedBefore = isNew ? followOne(rooms) : (live?.triedBefore ?? 0);
-    const registeredAt = live ? live.registeredAt : levelOf(decision, group, renamedTo);
+    const registeredAt = live ? live.registeredAt : levelOf(decision, group);
     return {
       ...decision,
       ...sized,
@@ -362,10 +361,9 @@ function withDetails(
   return decisions.map(details).sort((a, b) => compareText(a.runner, b.runner));
 }
 
-/** Where `serve` registers a new runner, by the names that Gitea has now. */
-function levelOf({ job }: EmittedRunner, { isBound, registeredAt }: Group, renamedTo: string | undefined) {
-  if (isBound) return job && `repo:${job.repository}`;
-  return renamedTo === undefined ? registeredAt : registeredAt?.replace(/:.*/, () => `:${renamedTo}`);
+/** Where `serve` registers a new runner. Gitea's name of a repository is that of now. */
+function levelOf({ job }: EmittedRunner, { isBound, registeredAt }: Group): string | undefined {
+  return isBound ? job && `repo:${job.repository}` : registeredAt;
 }
 
 /**

@@ -86,10 +86,6 @@ export const IGNORE_HEALTH = 'argocd.argoproj.io/ignore-healthcheck';
 
 /** The init container that registers the runner. */
 export const REGISTER = 'register';
-/** The one that is in its place where `serve` registers, if something is to be prepared. */
-export const PREPARE = 'prepare';
-/** The volume with the credentials of the runner. */
-export const CREDENTIALS = 'credentials';
 
 /** Labels that all Jobs and pods of a group have. */
 export function groupLabels(groupName: string): Texts {

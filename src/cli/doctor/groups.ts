@@ -157,10 +157,16 @@ function meshProxy({ namespace, podTemplate = {} }: RunnerGroup, { namespaces }:
   return unknown(text, 'Keep runners out of the mesh: docs/install.md, section Service mesh');
 }
 
+const WRITES = { global: 'write:admin', org: 'write:organization', user: 'write:user', repo: 'write:repository' };
+
 function registration(group: RunnerGroup, { gitea, secrets }: Installation): Judgements {
   const { giteaUrl, registrationToken } = group;
   const read = secrets.get(registrationSecret(group));
-  if (!registrationToken || !read) return [];
+  if (!registrationToken) {
+    const right = WRITES[group.registration.for === 'repository' ? 'repo' : group.scope.kind];
+    return good(`serve registers its runners, for which its API token needs ${right}`);
+  }
+  if (!read) return [];
   const secret = `Secret ${registrationToken.name}`;
   const told = 'unread' in read ? { ...read, unread: `${secret}: ${read.unread}` } : read;
   return judged(told, fixes.STEP_2, (value) => {

@@ -34,7 +34,7 @@ export function manifestFrom({ group, namespace, gitea, scope, cap, mode }: Answ
 }
 
 export function groupText(answers: Answers): string {
-  return `# Goes into the repository of the Application. All fields: docs/runnergroup.md\n${yamlText(manifestFrom(answers))}`;
+  return `# Goes into the repository of the Application. All fields: docs/runnergroup.md\n# Without a registration token in this namespace: docs/registration.md\n${yamlText(manifestFrom(answers))}`;
 }
 
 export function applicationText({ git, path, namespace }: Answers): string {

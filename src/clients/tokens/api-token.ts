@@ -120,12 +120,9 @@ function missingKey(group: TokenOwner, called: string): Failure {
   return new Failure('GR-TOKEN-08', 1, message, 'token-unusable');
 }
 
-/** `serve` registers the runners. */
-const NO_SECRET = { name: '' };
-
 /** What the registration Secret of a group is bound to; undefined when that cannot be seen. Its token is never kept. */
 async function registrationUrl(
-  { namespace, registrationToken: { name } = NO_SECRET }: TokenOwner,
+  { namespace, registrationToken: { name } = { name: '' } }: TokenOwner,
   { clusterSecrets, secretsDir }: TokenSources,
 ): Promise<string | undefined> {
   if (!PATH_PART.test(namespace) || !PATH_PART.test(name)) return undefined;
@@ -135,7 +132,7 @@ async function registrationUrl(
 
 /** The registration Secret may be bound as well. It need not be readable here: the runner's pod checks the same before it registers. */
 function refuseForeignRegistration(
-  { namespace, name: group, giteaUrl, registrationToken: { name } = NO_SECRET }: TokenOwner,
+  { namespace, name: group, giteaUrl, registrationToken: { name } = { name: '' } }: TokenOwner,
   url: string | undefined,
   { boundTo }: TokenSources,
 ): void {

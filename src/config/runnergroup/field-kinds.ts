@@ -80,17 +80,13 @@ export const repository = () =>
 
 const PATTERN_RULE =
   'must be a repository, or a pattern with one "*" (any characters but "/"): "name" or "owner/name", of letters, digits and ._-';
-/** Patterns of repositories, each of a name or of `owner/name`. */
+const PATTERN = /^(?:[-\w.]+\/)?(?:[-\w.]+|[-\w.]*\*[-\w.]*)$|^[-\w.]*\*[-\w.]*\/[-\w.]+$/;
 export const repositoryPatterns = (most: number) =>
   z
-    .array(
-      stringLike(1, 511, /^[-\w./]*(?:\*[-\w./]*)?$/, PATTERN_RULE, (text) =>
-        text.split('/').length > 2 || /^\/|\/$/.test(text) ? PATTERN_RULE : undefined,
-      ),
-    )
+    .array(stringLike(1, 511, PATTERN, PATTERN_RULE))
     .min(1)
     .max(most)
-    .optional();
+    .default([]);
 
 const ENDS = 'lower-case letters, digits, dashes and dots, with a letter or digit at both ends';
 /** The name of a Secret, a ConfigMap and most other objects. */

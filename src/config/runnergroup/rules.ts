@@ -10,7 +10,14 @@ import { exampleOf, type FieldProblem } from './field-problem.ts';
 import { valueAt } from './paths.ts';
 import { quoted } from './problems.ts';
 import { NEWER_KEYS } from './runner-config.ts';
-import { type ContainerMode, hasDocker, type NormalFields, type PodProxy, type SecretKey } from './runner-group.ts';
+import {
+  type ContainerMode,
+  hasDocker,
+  type NormalFields,
+  OF_REPOSITORY,
+  type PodProxy,
+  type SecretKey,
+} from './runner-group.ts';
 import {
   DEFAULT_IMAGES,
   DEFAULT_LABELS,
@@ -51,10 +58,7 @@ const RULES: { readonly [Field in keyof NormalFields]: Rule<NormalFields[Field]>
   scope: ruleScope,
   giteaUrl: ruleGiteaUrl,
   labels: ruleLabels,
-  registration: ruleRegistration,
-  repositories: (...asked) => ruleBound('repositories', ...asked),
-  order: (...asked) => ruleBound('order', ...asked),
-  registrationToken: ruleRegistrationToken,
+  registrationToken: ruleRegistration,
   authToken: (...asked) => ruleSecret('authToken', ...asked),
   image: ruleImage,
   acceptUnlabelledJobs: ruleUnlabelled,
@@ -147,45 +151,39 @@ function ruleSecret(
   return report([field], `needs ${name === undefined ? 'name beside key' : 'key beside name'}`);
 }
 
-const BOUND = 'registration: {by: serve, for: repository}';
-/** A runner of a pool is made for no job, so it has no repository. */
-const OF_POOLS = ['minIdleRunners', 'idleSchedule', 'idleDemand'] as const;
+const BOUND = 'write "registration: {by: serve, for: repository}"';
 
 function isBound({ registration }: Draft['spec']): boolean {
   return registration?.for === 'repository';
 }
 
-function ruleRegistration({ spec, unclear }: Draft, report: Report): NormalFields['registration'] | undefined {
-  const { registration, minIdleRunners = 0, idleSchedule = [], idleDemand } = spec;
-  if (registration === undefined || unclear('registration') || !isBound(spec)) return registration;
-  if (registration.by === 'pod')
-    return report(['registration', 'for'], `is repository, but a pod registers for the scope only: write "${BOUND}"`);
-  const isSet = { minIdleRunners: minIdleRunners > 0, idleSchedule: idleSchedule.length > 0, idleDemand: idleDemand };
-  for (const field of OF_POOLS)
-    if (isSet[field] && !unclear(field))
-      report([field], 'does not go with registration for repository: an idle runner has no repository. Remove it');
-  return registration;
-}
-
-function ruleBound(
-  field: 'repositories' | 'order',
-  { spec, unclear }: Draft,
-  report: Report,
-): readonly string[] | undefined {
-  const { [field]: patterns } = spec;
-  if (patterns === undefined || unclear(field)) return [];
-  if (isBound(spec) || unclear('registration')) return patterns;
-  return report([field], `needs runners that are bound to a repository: write "${BOUND}", or remove it`);
-}
-
-/** What a group keeps for the day on which its pods register again is not used. */
-function ruleRegistrationToken(draft: Draft, report: Report): SecretKey | undefined {
+/** Who registers, and for what. A token that a group keeps for the day on which its pods register again is not used. */
+function ruleRegistration(draft: Draft, report: Report): SecretKey | undefined {
   const { spec, unclear } = draft;
   const token = ruleSecret('registrationToken', draft, report);
-  if (unclear('registration') || spec.registration?.by === 'serve') return undefined;
-  if (token !== undefined || spec.registrationToken !== undefined || unclear('registrationToken')) return token;
+  if (unclear('registration')) return undefined;
+  const { minIdleRunners = 0, idleSchedule = [], idleDemand, repositories = [], order = [] } = spec;
+  const hasClaims = [spec, ...(spec.sizes ?? [])].some(({ podTemplate }) => hasOwnClaim(podTemplate));
+  const ofBound = { repositories: repositories.length > 0, order: order.length > 0, podTemplate: hasClaims };
+  const ofPools = { minIdleRunners: minIdleRunners > 0, idleSchedule: idleSchedule.length > 0, idleDemand };
+  const why = isBound(spec)
+    ? 'does not go with registration for repository, as an idle runner has none: remove it'
+    : `needs runners that are bound to a repository: ${BOUND}, or remove it`;
+  for (const [field, isSet] of Object.entries(isBound(spec) ? ofPools : ofBound))
+    if (isSet && !unclear(field))
+      report([field], field === 'podTemplate' ? `names a claim by ${OF_REPOSITORY}, which ${why}` : why);
+  if (spec.registration?.by === 'serve') return undefined;
+  if (isBound(spec)) report(['registration', 'for'], `is repository, but a pod registers for the scope only: ${BOUND}`);
+  if (spec.registrationToken !== undefined || unclear('registrationToken')) return token;
   const message = `is required: a mapping${exampleOf(['spec', 'registrationToken'])}`;
   return report(['registrationToken'], message, { code: 'GR-INPUT-05', missing: true, together: false });
+}
+
+/** A claim of each repository. */
+function hasOwnClaim(template: unknown): boolean {
+  const volumes = valueAt(template, ['spec', 'volumes']);
+  const nameOf = (volume: unknown) => String(valueAt(volume, ['persistentVolumeClaim', 'claimName']));
+  return Array.isArray(volumes) && volumes.some((volume) => nameOf(volume).includes(OF_REPOSITORY));
 }
 
 /** Own labels first, then the default ones that no own label replaces, then the group's name. */
@@ -333,7 +331,6 @@ function ruleLimits({ spec, unclear }: Draft, report: Report): NormalFields['lim
   if (unclear('limits')) return undefined;
   const { limits = [], minIdleRunners = 0, idleSchedule = [], idleDemand, fairness } = spec;
   const idle = ': Gitea gives an idle runner to any job';
-  const isOfScope = !isBound(spec);
   const unfit: readonly (readonly [string, boolean])[] = [
     [`minIdleRunners${idle}`, minIdleRunners > 0],
     [`idleSchedule${idle}`, idleSchedule.length > 0],
@@ -352,7 +349,7 @@ function ruleLimits({ spec, unclear }: Draft, report: Report): NormalFields['lim
     if (name !== undefined && branches)
       report([...at, 'branches'], 'does not go with name: Jobs do not say their branch to other groups. Remove one');
     for (const [what, isSet] of unfit)
-      if (ofJobs && isSet && isOfScope) report([...at, ofJobs], `does not go with ${what}`);
+      if (ofJobs && isSet && !isBound(spec)) report([...at, ofJobs], `does not go with ${what}`);
   }
   return limits;
 }

@@ -49,12 +49,6 @@ export interface NormalFields {
   readonly giteaUrl: string;
   /** Own labels first, then the default ones that no own label replaces; unique by name. */
   readonly labels: readonly RunnerLabel[];
-  /** `for: 'repository'` goes with `by: 'serve'` only. */
-  readonly registration: WrittenSpec['registration'];
-  /** Patterns, for groups whose runners are bound to a repository. Empty: all of the scope. */
-  readonly repositories: readonly string[];
-  /** Patterns: jobs of the repositories that the first one fits come first. Empty: all are alike. */
-  readonly order: readonly string[];
   /** Undefined: `serve` registers the runners. */
   readonly registrationToken: SecretKey | undefined;
   readonly authToken: SecretKey;
@@ -129,6 +123,9 @@ export type JobGroup = Pick<
   | 'securityProfile'
   | 'ttlSecondsAfterFinished'
 >;
+
+/** In the name of a claim: the repository that the runner is bound to. */
+export const OF_REPOSITORY = '$' + '{REPOSITORY}';
 
 /** Names of the Secrets that hold tokens of Gitea. */
 export function tokenSecrets({ authToken, registrationToken = authToken }: RunnerGroup): readonly string[] {

@@ -209,6 +209,7 @@ describe('a limit that groups share', () => {
     const unnamed = (name: string, max: number): RunnerGroup => ({
       ...group(name, 9, [4]),
       limits: [{ per: 'repository', max }],
+      registration: { by: 'serve', for: 'repository' },
     });
 
     expect(await told(group('a', 9, [4]), group('b', 4))).toEqual([]);
