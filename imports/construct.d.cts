@@ -92,9 +92,9 @@ export interface RunnerGroupSpec {
     /** `scope`: Gitea gives a runner any job of the scope. `repository`: a runner is bound to the repository of the job that it was made for. Needs `by: serve`. Default: `"scope"`. */
     readonly for?: "scope" | "repository";
   };
-  /** Only jobs of these repositories are served: names, or patterns with one `*`. One with `/` is for `owner/name`, one without for the name. Case does not matter. Needs `registration: {by: serve, for: repository}`. */
+  /** Only jobs of these repositories are served: names, or patterns with one `*`. One with `/` is for `owner/name`, one without for the name. Case does not matter. Needs `registration: {by: serve, for: repository}`. Default: `[]`. */
   readonly repositories?: readonly (string)[];
-  /** Repositories whose jobs come first, as patterns of `repositories`. A repository has the place of the first pattern that fits; one that fits none comes last. Needs `registration: {by: serve, for: repository}`. */
+  /** Repositories whose jobs come first, as patterns of `repositories`. A repository has the place of the first pattern that fits; one that fits none comes last. Needs `registration: {by: serve, for: repository}`. Default: `[]`. */
   readonly order?: readonly (string)[];
   /** Secret with the registration token of the scope, in the group's namespace. Only the init container that registers a runner gets it: no CI job can read it, and the generator never does. Not used with `registration.by: serve`. */
   readonly registrationToken?: {

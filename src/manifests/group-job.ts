@@ -130,15 +130,13 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
     volumeMounts: [...mounts([...data, ...mode.mounts]), config, ...added.mounts, ...credentials],
   };
 
+  const setups = group.setupCommand.length > 0 ? [setup] : [];
+  const before = [...(beside ? [beside] : []), ...setups, ...(group.registrationToken || prepare ? [register] : [])];
   return {
     automountServiceAccountToken: false,
     containers: [runner],
     enableServiceLinks: false,
-    initContainers: [
-      ...(beside ? [beside] : []),
-      ...(group.setupCommand.length > 0 ? [setup] : []),
-      ...(group.registrationToken || prepare ? [register] : []),
-    ],
+    ...(before.length > 0 && { initContainers: before }),
     restartPolicy: 'Never',
     securityContext: { fsGroup: RUNNER_ID },
     terminationGracePeriodSeconds: terminationGraceSeconds(group),

@@ -35,7 +35,7 @@ export interface JobManifest {
       readonly metadata: { readonly annotations: Texts; readonly labels: Texts };
       readonly spec: {
         readonly containers: readonly Container[];
-        readonly initContainers: readonly Container[];
+        readonly initContainers?: readonly Container[];
         readonly nodeSelector?: Texts;
         readonly priorityClassName?: string;
         readonly volumes: readonly Volume[];

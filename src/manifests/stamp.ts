@@ -62,7 +62,7 @@ function specOf(ofGroup: JobManifest, parts: RunnerParts): JobManifest['spec'] {
   const spec = {
     ...pod.spec,
     containers: containers.map(named),
-    initContainers: initContainers.map(named),
+    ...(initContainers && { initContainers: initContainers.map(named) }),
     volumes: volumes.map(ofRunner),
   };
   return {
@@ -81,7 +81,7 @@ function specOf(ofGroup: JobManifest, parts: RunnerParts): JobManifest['spec'] {
 export function repositoryLabel(repository: string): string {
   const name = repository.toLowerCase();
   const readable = name.replace(/[^a-z0-9]+/g, '-').slice(0, 40);
-  return `${readable}-${hash('sha256', name).slice(0, 10)}`.replace(/^-|-(?=-)/g, '');
+  return `${readable}-${hash('sha256', name).slice(0, 10)}`.replace(/^-+|-(?=-)/g, '');
 }
 
 function withClass(spec: PodTemplate['spec'], priorityClassName: string): PodTemplate['spec'] {

@@ -138,6 +138,18 @@ describe('a warning tells of', () => {
       'spec.registrationToken: is the same key of the same Secret as authToken',
     ],
     [
+      'a limit per repository without bound runners',
+      { limits: [{ per: 'repository', max: 1 }] },
+      'spec.limits: needs bound runners from the release after 0.2 on: without them Gitea gives a runner any job of the scope. Write "registration: {by: serve, for: repository}" [GR-WARN-12]',
+    ],
+    ['a limit for branches', { limits: [{ branches: ['main'], max: 1 }] }, 'spec.limits: needs bound runners'],
+    ['turns', { fairness: 'per-repository' }, 'spec.fairness: needs bound runners'],
+    [
+      'a token that nobody uses',
+      { registration: { by: 'serve' } },
+      'spec.registrationToken: is not used, because serve registers: remove it, and its Secret when no other group names it [GR-WARN-13]',
+    ],
+    [
       'what only a policy can allow',
       { podTemplate: { spec: { serviceAccountName: 'admin' } } },
       'spec.podTemplate.spec.serviceAccountName: only a policy can allow this: without one generate starts no runners for the group [GR-WARN-06]',
@@ -150,6 +162,16 @@ describe('a warning tells of', () => {
     ['a cap of 0 that is meant', { maxActiveRunners: 0, suspend: true }],
     ['a digest', { image: `gitea/runner@sha256:${'0'.repeat(64)}` }],
     ['a label with a version', { labels: ['x:docker://node:22', 'y:host', 'z'] }],
+    [
+      'limits of bound runners',
+      {
+        registration: { by: 'serve', for: 'repository' },
+        registrationToken: undefined,
+        limits: [{ per: 'repository', max: 1 }],
+        fairness: 'per-repository',
+      },
+    ],
+    ['a limit that groups share', { limits: [{ name: 'gpus', max: 2 }] }],
     ['nothing', {}],
   ])('not of %s', async (_, spec) => {
     expect(await warningsFor(spec)).toEqual([]);

@@ -25,6 +25,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'docs/recipes/gitops.md': 'test/cluster/tutorial.test.ts',
   'docs/recipes/tokens.md': 'test/cluster/tutorial.test.ts',
   'docs/recipes/daemon.md': 'test/docs/recipes.test.ts',
+  'docs/recipes/repository-cache.md': 'test/manifests/by-serve.test.ts',
   'docs/report.md': 'test/cli/report/report.test.ts',
   'docs/recipes/without-argo-cd.md': 'test/cluster/tutorial.test.ts',
 };

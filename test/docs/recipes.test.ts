@@ -1,6 +1,7 @@
 /** Each RunnerGroup that a page shows whole is valid without a warning, and `generate` makes the Job of a queued CI job of it. */
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { kubeconfigFor, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { fencedBlocks } from '../packaging/doc-blocks.ts';
 import { folderWith, runHere } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';
@@ -41,7 +42,8 @@ describe.each(recipes)('$file: RunnerGroup $group.metadata.name', ({ text, group
     const folder = folderWith({ 'group.yaml': text.replace('https://gitea.example.com', simulator.url) });
 
     const { code, stdout, stderr } = await runHere(
-      ['generate', '.'],
+      // Some fields need sight of the Jobs.
+      ['generate', '--kubeconfig', kubeconfigFor(await startCluster({})), '.'],
       { ...env, GITEA_TOKEN: 'all-scopes-0123456789' },
       folder,
     );

@@ -75,7 +75,7 @@ describe('the pod', () => {
     (mode) => {
       const group = runnerGroup({ ...LOGIN, ...CA, containerMode: mode, setupCommand: ['true'] });
       const { initContainers } = podTemplate(group).spec.template.spec;
-      const [setup, register] = ['setup', 'register'].map((name) => initContainers.find((each) => each.name === name));
+      const [setup, register] = ['setup', 'register'].map((name) => initContainers?.find((each) => each.name === name));
       const names = (container = setup) => container?.env?.map(({ name }) => name);
 
       expect(names()).toEqual(expect.arrayContaining(['https_proxy', 'NO_PROXY', 'SSL_CERT_DIR']));

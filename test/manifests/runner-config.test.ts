@@ -84,7 +84,7 @@ describe('the secret of the cache', () => {
     'is in the environment of the init container that registers, and nowhere else in the Job (%s)',
     (containerMode) => {
       const { spec } = podTemplate(group({ containerMode, cache: CACHE, setupCommand: ['true'] })).spec.template;
-      const [register, ...others] = [...spec.initContainers, ...spec.containers].sort((a) =>
+      const [register, ...others] = [...(spec.initContainers ?? []), ...spec.containers].sort((a) =>
         a.name === 'register' ? -1 : 1,
       );
 

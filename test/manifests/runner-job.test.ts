@@ -24,7 +24,7 @@ function one(of: RunnerGroup, decision: EmittedRunner): JobManifest {
 
 function environment(manifest: JobManifest, of = 'runner'): Record<string, string | undefined> {
   const { containers, initContainers } = manifest.spec.template.spec;
-  const container = [...initContainers, ...containers].find(({ name }) => name === of);
+  const container = [...(initContainers ?? []), ...containers].find(({ name }) => name === of);
   return Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]));
 }
 

@@ -44,7 +44,7 @@ describe('setupCommand', () => {
 describe.each(['dind-rootless', 'dind', 'host'] as const)('the container setup in %s', (mode) => {
   const sidecar = mode === 'dind' ? ['docker'] : [];
   const initContainers = (...words: string[]) =>
-    podTemplate(group({ containerMode: mode, setupCommand: words })).spec.template.spec.initContainers;
+    podTemplate(group({ containerMode: mode, setupCommand: words })).spec.template.spec.initContainers ?? [];
 
   test('runs before the one that registers, and after dockerd has started', () => {
     expect(initContainers('true').map(({ name }) => name)).toEqual([...sidecar, 'setup', 'register']);

@@ -42,7 +42,7 @@ async function containers(spec: string): Promise<Readonly<Record<string, Contain
   expect(podProblem(group)).toBeUndefined();
   const { initContainers, containers: all } = podTemplate(group, finishOwn).spec.template.spec;
   return Object.fromEntries(
-    [...initContainers, ...all].map((container) => [container.name, container as unknown as Container]),
+    [...(initContainers ?? []), ...all].map((container) => [container.name, container as unknown as Container]),
   );
 }
 

@@ -12,14 +12,21 @@ function read(annotations: Readonly<Record<string, string>>) {
     creationTimestamp: '2026-11-21T03:38:00Z',
     annotations,
   };
-  const { size, weight, limits, scope } = judgeJob(KubeJob.parse({ metadata }), []);
-  return { size, weight, limits, scope };
+  const { size, weight, limits, scope, registeredAt, boundTo } = judgeJob(KubeJob.parse({ metadata }), []);
+  return { size, weight, limits, scope, registeredAt, boundTo };
 }
 
 test('what is printed is read', () => {
   const places = { size: 'large', weight: 4, limits: ['gpus', 'team-web'], scope: 'acme/web' };
 
   expect(read(jobAnnotations({ pinned: false, ...places }))).toEqual(places);
+});
+
+test.each([
+  ['org:acme', undefined],
+  ['repo:acme/Web.App', 'acme/Web.App'],
+])('a runner that serve registers at %s is bound to %s', (registeredAt, boundTo) => {
+  expect(read(jobAnnotations({ pinned: false, registeredAt }))).toEqual({ registeredAt, boundTo });
 });
 
 test('a runner without a size and without limits says nothing', () => {
