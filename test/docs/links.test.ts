@@ -5,12 +5,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import { expect, it } from 'vitest';
-import { anchorsOf, linksOf, proseOf } from './anchors.ts';
-import { allPages, isDecision } from './pages.ts';
-
-const CODE_PATH = /`((?:src|test|docs|bench|scripts|install|imports)\/[\w./-]*)`/g;
-/** They tell what was so when they were written. */
-const HISTORY = ['CHANGELOG.md', 'docs/parity.md'];
+import { anchorsOf, linksOf } from './anchors.ts';
+import { lawsOf } from './laws.ts';
+import { allPages } from './pages.ts';
 
 const pages = allPages();
 
@@ -25,50 +22,45 @@ it.each(pages)('$file has links that lead somewhere', ({ file, markdown }) => {
   expect(broken).toEqual([]);
 });
 
-it.each(pages.filter((page) => !isDecision(page) && !HISTORY.includes(page.file)))(
-  '$file names files of the project that exist',
-  ({ markdown }) => {
-    const paths = [...proseOf(markdown).matchAll(CODE_PATH)].map(([, path = '']) => path);
-
-    expect(paths.filter((path) => !existsSync(path))).toEqual([]);
-  },
-);
-
 it('docs/spec.md names tests that exist, each in the folder of the one before it or with its own', () => {
-  const rows = readFileSync('docs/spec.md', 'utf8').match(/^\| [A-Z]\d+a? \|.*$/gm) ?? [];
-  const missing = rows.flatMap((row) => testsOf(row).filter((path) => !existsSync(path)));
+  const laws = lawsOf();
+  const missing = laws.flatMap(({ text }) => testsOf(text).filter((path) => !existsSync(path)));
 
-  expect(rows.length).toBeGreaterThan(60);
+  expect(laws.length).toBeGreaterThan(200);
   expect(missing).toEqual([]);
 });
 
 /** `test/clients/gitea/a.test.ts`, `b.test.ts`: the second one is in `test/clients/gitea`, too. A name with `*` gives the folder only. */
-function testsOf(row: string): readonly string[] {
+function testsOf(law: string): readonly string[] {
   let folder = 'test/planner';
-  return [...row.matchAll(/`([\w./*-]+\.test\.ts)`/g)].flatMap(([, name = '']) => {
+  return [...law.matchAll(/`([\w./*-]+\.test\.ts)`/g)].flatMap(([, name = '']) => {
     if (name.includes('/')) folder = dirname(name);
     if (name.includes('*')) return [];
     return [name.includes('/') ? name : join(folder, name)];
   });
 }
 
-it.each(['docs/spec.md', 'docs/parity.md'])('%s names no test file that is not there', (page) => {
+it('docs/spec.md names no test file that is not there', () => {
   const known = new Set(readdirSync('test', { recursive: true, encoding: 'utf8' }).map((path) => basename(path)));
-  const named = [...readFileSync(page, 'utf8').matchAll(/[\w./-]+\.test\.ts/g)].map(([name]) => name);
+  const named = [...readFileSync('docs/spec.md', 'utf8').matchAll(/[\w./-]+\.test\.ts/g)].map(([name]) => name);
   const missing = named.filter((name) => (name.startsWith('test/') ? !existsSync(name) : !known.has(basename(name))));
 
   expect(named.length).toBeGreaterThan(10);
   expect(missing).toEqual([]);
 });
 
-it.each([
-  ['docs/spec.md', /^[A-Z]\d+[a-z]?$/],
-  ['docs/errors.md', /^GR-[A-Z]+-\d+$/],
-  ['docs/parity.md', /^\d{3}-\d+$/],
-])('%s has each of its rows once', (file, name) => {
-  const cells = [...readFileSync(file, 'utf8').matchAll(/^\| ([^|]+?) \|/gm)].map(([, cell = '']) => cell);
-  const names = cells.flatMap((cell) => cell.split(/,? /)).filter((word) => name.test(word));
+it('docs/errors.md has each code once', () => {
+  const cells = [...readFileSync('docs/errors.md', 'utf8').matchAll(/^\| ([^|]+?) \|/gm)].map(([, cell = '']) => cell);
+  const codes = cells.flatMap((cell) => cell.split(/,? /)).filter((word) => /^GR-[A-Z]+-\d+$/.test(word));
 
-  expect(names.length).toBeGreaterThan(20);
-  expect(names.filter((each, index) => names.indexOf(each) !== index)).toEqual([]);
+  expect(codes.length).toBeGreaterThan(20);
+  expect(twice(codes)).toEqual([]);
 });
+
+it('docs/spec.md has each law once', () => {
+  expect(twice(lawsOf().flatMap(({ names }) => names))).toEqual([]);
+});
+
+function twice(names: readonly string[]): readonly string[] {
+  return names.filter((each, index) => names.indexOf(each) !== index);
+}

@@ -63,7 +63,7 @@ describe('a decision', () => {
   const decisions = pages.filter(isDecision);
 
   it.each(decisions)('$file opens with itself, in at most two sentences', ({ markdown }) => {
-    const [title, first = ''] = markdown.split(/\n{2,}/);
+    const [title, , first = ''] = markdown.split(/\n{2,}/);
     const sentences: readonly Sentence[] = sentencesOf(first.replace('**Decision.** ', ''));
 
     expect(title).toMatch(/^# \d+[.:] /);
