@@ -290,6 +290,33 @@ describe('explain, at 3 a.m., when', () => {
       next: 'describe pods -l job-name=',
     },
     {
+      when: 'its pod waits for the credentials that serve is to give it',
+      jobs: oldJob,
+      groupStatus: {
+        conditions: [
+          {
+            type: 'Ready',
+            status: 'False',
+            reason: 'RegistrationFailed',
+            message: 'Jobs wait for the credentials of their runners: GR-GITEA-20 no',
+            lastTransitionTime: LONG_AGO,
+          },
+        ],
+      },
+      pods: pending({ conditions: [{ type: 'PodScheduled', status: 'True' }] }),
+      events: (runner) => [
+        {
+          reason: 'FailedMount',
+          message: `MountVolume.SetUp failed for volume "credentials" : secret "${runner}" not found`,
+          involvedObject: { name: `${runner}-x7x9z` },
+          lastTimestamp: LONG_AGO,
+        },
+      ],
+      cause: 'its pod cannot start: FailedMount: MountVolume.SetUp failed for volume "credentials"',
+      says: 'Status: RegistrationFailed: Jobs wait for the credentials of their runners: GR-GITEA-20 no',
+      next: 'describe pods -l job-name=',
+    },
+    {
       when: 'the image cannot be pulled',
       jobs: oldJob,
       pods: pending(registering({ waiting: { reason: 'ErrImagePull', message: 'no such image: runner:9' } })),

@@ -38,6 +38,7 @@ export type Stream =
   | 'branches'
   | 'warm'
   | 'serve'
+  | 'by-serve'
   | 'serve-clocks'
   | 'serve-argocd'
   | 'serve-gitea'

@@ -96,10 +96,17 @@ function jobsText({ jobs, run }: SubjectThat<'jobs'>, explanation: Explanation, 
   if (jobs.length === 1) {
     const { job, state } = first;
     const ofJob = `Job ${job.id} "${job.name}" of ${job.repository} ${STATE_WORDS[state]}.`;
-    return [...ofRun, paragraph(ofJob, jobLines(first, explanation, run), paper)].join('\n');
+    // Its pod may wait for what `serve` is to do.
+    const status = explanation.where?.statuses.find((each) => state === 'starting' && each.group === groupKey(first));
+    const all = [...jobLines(first, explanation, run), ...line('Status', status?.notReady)];
+    return [...ofRun, paragraph(ofJob, all, paper)].join('\n');
   }
   const tableOfJobs = jobTable({ ...explanation, jobs }, { ...paper, isOfRun: true });
   return [...ofRun, tableOfJobs, linesText(runLines(jobs, explanation, run), paper)].join('\n');
+}
+
+function groupKey(job: ExplainedJob): string {
+  return 'group' in job && job.group ? keyText(job.group) : '';
 }
 
 function runLines(jobs: readonly ExplainedJob[], explanation: Explanation, run: Run | undefined): readonly Line[] {

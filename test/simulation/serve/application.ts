@@ -114,7 +114,7 @@ export class Application {
     this.#git = groups;
     this.#around = around;
     around.kubernetes.listen((kind, object) => {
-      if (kind === 'pods' || kind === 'leases') return;
+      if (kind === 'pods' || kind === 'leases' || kind === 'secrets') return;
       if (object.metadata.annotations?.[TRACKING_ID]?.startsWith(`${name}:`)) this.#touched();
     });
     this.refreshByPeople('normal');

@@ -21,6 +21,8 @@ const LIST_AGAIN_MS = 62_000;
 const ARGOCD_AGAIN_MS = 5_000;
 /** A Lease that is not renewed for 15 s is taken over; then everything is looked at. */
 const LEASE_MS = 10_000;
+/** What failed is tried again after 10 s at most. */
+const REGISTERED_AGAIN_MS = 12_000;
 /** A wake that was under way ends, and the next one comes. */
 const AGAIN_MS = 10_000;
 /** The pause after syncs that fail doubles, to a minute. */
@@ -142,6 +144,17 @@ export function beginFault(fault: Fault, stage: Stage): void {
       });
       return;
     }
+    case 'registrations-refused':
+    case 'registrations-lost': {
+      const kind = fault.is === 'registrations-lost' ? 'lost' : 'refused';
+      during(REGISTERED_AGAIN_MS, (isOn) => {
+        server.registrations = isOn ? kind : 'good';
+      });
+      return;
+    }
+    case 'secrets-lost':
+      turnOn(REGISTERED_AGAIN_MS, 'secretsLost', kubernetes);
+      return;
     case 'killed':
     case 'stopped':
       stage.stopLeader(fault.is, fault.backAfterS * 1000);

@@ -24,6 +24,7 @@ export class GiteaServer {
   readonly gitea: Gitea;
   isAway = false;
   looksFail = 0;
+  registrations: 'good' | 'refused' | 'lost' = 'good';
   webhooks: 'good' | 'lost' | 'late' | 'twice' = 'good';
   /** The leading process hears them. */
   onWebhook: (event: WebhookEvent) => void = () => undefined;
@@ -172,7 +173,11 @@ export class GiteaServer {
       world.obstacle('a look fails', 10_000);
       return answerOf({ status: 502 }, world);
     }
+    const isRegistration = url.pathname.endsWith('/Register');
+    if (isRegistration && this.registrations === 'refused') return answerOf({ status: 503 }, world);
     const found = this.#ask(method, url, headers['authorization'], String(body ?? ''));
+    if (isRegistration && this.registrations === 'lost')
+      throw Object.assign(new Error('reset'), { code: 'ECONNRESET' });
     await world.sleep(2 + 20 * world.luck('serve-gitea'));
     return answerOf(found, world);
   }

@@ -14,7 +14,7 @@ import { type Planning, planApplication } from '../../../src/serve/planning/plan
 import { oncePerObject } from '../../../src/serve/unchanged.ts';
 import type { Failure } from '../../../src/shared/failure.ts';
 import { keyText } from '../../../src/shared/keys.ts';
-import { GROUP_NAME, groupLabels, present, type Texts, TRACKING_ID } from '../../../src/shared/marks.ts';
+import { GROUP_NAME, groupLabels, present, REGISTERED_AT, type Texts, TRACKING_ID } from '../../../src/shared/marks.ts';
 import { GITEA_URL, HOOK_URL } from './gitea.ts';
 import type { GroupInGit } from './history.ts';
 import type { KubeObject, Kubernetes, StoredObject } from './kubernetes.ts';
@@ -28,7 +28,7 @@ export interface Printed {
   readonly skip: boolean;
 }
 
-export function specOf({ org, maxActiveRunners, maxEvictionRetries, minIdleRunners }: GroupInGit): object {
+export function specOf({ byServe, org, maxActiveRunners, maxEvictionRetries, minIdleRunners }: GroupInGit): object {
   return {
     scope: 'org',
     org,
@@ -41,7 +41,9 @@ export function specOf({ org, maxActiveRunners, maxEvictionRetries, minIdleRunne
     ...(maxEvictionRetries > 0 && { maxEvictionRetries }),
     ttlSecondsAfterFinished: TTL_S,
     notify: [{ webhook: { url: HOOK_URL }, on: 'always' }],
-    registrationToken: { secretRef: { name: 'gitea-runner', key: 'token' } },
+    ...(byServe
+      ? { registration: { by: 'serve' } }
+      : { registrationToken: { secretRef: { name: 'gitea-runner', key: 'token' } } }),
     authToken: { secretRef: { name: 'gitea-api', key: 'token' } },
   };
 }
@@ -92,6 +94,7 @@ export function liveRunners({ objects }: Kubernetes): readonly LiveRunner[] {
       job: judgeJob(job, pods.get(job.metadata.uid) ?? []),
       annotations,
       ...(groupName !== undefined && { groupName }),
+      ...(annotations[REGISTERED_AT] && { uid: job.metadata.uid }),
     };
   });
 }

@@ -7,6 +7,8 @@ export interface GroupInGit {
   readonly maxActiveRunners: number;
   readonly minIdleRunners: number;
   readonly maxEvictionRetries: number;
+  /** `serve` registers its runners. */
+  readonly byServe?: true;
 }
 
 /** An Application of Argo CD with the groups of its repository. */
@@ -22,6 +24,8 @@ export type Act = { readonly atS: number } & (
   | { readonly is: 'commit'; readonly app: number; readonly group: GroupInGit }
   | { readonly is: 'user-refresh'; readonly app: number }
   | { readonly is: 'user-sync'; readonly app: number }
+  /** Somebody deletes the Secrets of all runners. */
+  | { readonly is: 'delete-secrets' }
   /** Somebody sets the clocks of the machines of `serve`: by hours. */
   | { readonly is: 'set-clocks'; readonly byS: number }
 );
@@ -81,6 +85,11 @@ export const FAULTS = {
   'refresh-overlooked': 'app',
   /** The node of a busy runner does not answer Kubernetes for so long. The runner goes on, and Gitea hears it. */
   'node-silent': 'time',
+  /** Gitea registers no runner for so long, or its answers to that are lost. */
+  'registrations-refused': 'time',
+  'registrations-lost': 'time',
+  /** Kubernetes creates Secrets, and its answers are lost. */
+  'secrets-lost': 'time',
 } as const satisfies Readonly<Record<string, keyof Details>>;
 
 export type FaultKind = keyof typeof FAULTS;

@@ -10,7 +10,7 @@ import { Failure } from '../../../src/shared/failure.ts';
 import { TRACKING_LABEL, timeText } from '../../../src/shared/marks.ts';
 import type { World } from './world.ts';
 
-export type Kind = 'runnergroups' | 'jobs' | 'pods' | 'leases';
+export type Kind = 'runnergroups' | 'jobs' | 'pods' | 'leases' | 'secrets';
 
 /** As it is asked for; the rest is anything. */
 export interface KubeObject {
@@ -63,7 +63,7 @@ const LONGEST_WATCH_MS = 290_000;
 const OLD_MS = 4_000;
 /** `/apis/<group>/<version>/namespaces/<namespace>/<kind>/<name>/status` */
 const PATH =
-  /^\/apis?\/[^n].*?(?:\/namespaces\/([^/]+))?\/(runnergroups|jobs|pods|leases|events)(?:\/([^/]+))?(\/status)?$/;
+  /^\/apis?\/[^n].*?(?:\/namespaces\/([^/]+))?\/(runnergroups|jobs|pods|leases|events|secrets)(?:\/([^/]+))?(\/status)?$/;
 
 export class Kubernetes {
   readonly objects: Readonly<Record<Kind, Map<string, StoredObject>>> = {
@@ -71,16 +71,25 @@ export class Kubernetes {
     jobs: new Map(),
     pods: new Map(),
     leases: new Map(),
+    secrets: new Map(),
   };
   isAway = false;
   eventsAreLate = false;
   eventsAreRepeated = false;
   listsAreOld = false;
   statusConflicts = false;
+  /** Answers about Secrets. */
+  secretsLost = false;
   /** Of `serve`, by the part of its path. */
   leaseIsAway = false;
   readonly #world: World;
-  readonly #log: Readonly<Record<Kind, Logged[]>> = { runnergroups: [], jobs: [], pods: [], leases: [] };
+  readonly #log: Readonly<Record<Kind, Logged[]>> = {
+    runnergroups: [],
+    jobs: [],
+    pods: [],
+    leases: [],
+    secrets: [],
+  };
   readonly #connections = new Set<Connection>();
   readonly #listeners: ((kind: Kind, object: StoredObject) => void)[] = [];
   #refused: string | undefined;
@@ -120,8 +129,15 @@ export class Kubernetes {
     if (!before) return;
     this.#version += 1;
     this.objects[kind].delete(`${namespace}/${name}`);
+    // The garbage collector comes a moment later.
+    if (kind === 'jobs') this.#world.later(500, () => this.#collect(namespace, name, before.metadata.uid));
     const metadata = { ...before.metadata, resourceVersion: String(this.#version) };
     this.#note(kind, 'DELETED', { ...before, metadata }, before);
+  }
+
+  #collect(namespace: string, name: string, uid: string): void {
+    const [owner] = this.get('secrets', namespace, name)?.metadata.ownerReferences ?? [];
+    if (owner?.uid === uid) this.remove('secrets', namespace, name);
   }
 
   /** Somebody follows a watch of which nothing comes. */
@@ -177,7 +193,7 @@ export class Kubernetes {
     for (const listener of this.#listeners) listener(kind, object);
   }
 
-  async #send({ body, method = 'GET', path }: KubeQuestion, deadline: Deadline): Promise<HttpAnswer> {
+  async #send({ body, method = 'GET', path, query }: KubeQuestion, deadline: Deadline): Promise<HttpAnswer> {
     const world = this.#world;
     const luck = (): number => world.luck('serve-kubernetes');
     await world.sleep(1 + 15 * luck());
@@ -187,8 +203,13 @@ export class Kubernetes {
       if (luck() < 0.3) await world.sleep(deadline.remainingMs());
       throw new Failure('GR-HTTP-01', 1, 'the API server is away', 'unreachable');
     }
+    if (query?.['dryRun']) {
+      const known = this.get('secrets', namespace ?? '', (body as KubeObject).metadata.name);
+      return { status: known ? 409 : 201, text: '{}', mediaType: 'application/json', header: () => undefined };
+    }
     const [status, answer] = this.#answer(method, kind, namespace, name, body as KubeObject | undefined);
     await world.sleep(1 + 5 * luck());
+    if (kind === 'secrets' && this.secretsLost) throw new Failure('GR-HTTP-09', 1, 'the answer is lost', 'timeout');
     const text = JSON.stringify(answer);
     return { status, text, mediaType: 'application/json', header: () => undefined };
   }
@@ -315,5 +336,5 @@ function wokenAfter(clock: World['clock'], ms: number, connection: Connection): 
 }
 
 function isKind(kind: string): kind is Kind {
-  return kind === 'runnergroups' || kind === 'jobs' || kind === 'pods' || kind === 'leases';
+  return ['runnergroups', 'jobs', 'pods', 'leases', 'secrets'].includes(kind);
 }

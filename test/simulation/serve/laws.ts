@@ -12,6 +12,9 @@
  *   wakes ......... at most three for each change
  *   served ........ the oldest CI job that a group covers begins within 90 s while the group has a free place
  *   status ........ counts are true within 10 s
+ *   credentials ... a pod has its Secret within 15 s, or, if somebody has deleted that, within a minute
+ *   left .......... a row that `serve` made goes within five minutes after its Job
+ *   two ........... no two runners of one name live, and none has credentials without a row
  *   leader ........ somebody leads within 25 s, if a process lives that long
  *   once .......... a notification comes once; a lost CI job is re-run once
  *   re-run ........ a lost CI job is re-run, whoever leads
@@ -49,6 +52,9 @@ export type Law =
   | 're-run'
   | 'ended'
   | 'rows'
+  | 'credentials'
+  | 'left'
+  | 'two'
   | 'mistake';
 
 export interface Breach {
@@ -66,6 +72,9 @@ const KEPT_ERROR_MS = 120_000;
 /** `serve` reads what Argo CD has printed by itself once a minute. */
 const READ_EVERY_MS = 60_000;
 const TRUE_WITHIN_MS = 10_000;
+const CREDENTIALS_WITHIN_MS = 60_000;
+/** Two observations of the sweep 75 s apart, a pass each minute, and a runner that is online for a minute after its end. */
+const LEFT_MS = 300_000;
 const LEADER_WITHIN_MS = 25_000;
 const RERUN_WITHIN_MS = 90_000;
 /** Until `serve` knows of an eviction, and a look that was under way has ended. */
@@ -104,6 +113,8 @@ export class Laws {
   /** How long the last wakes under the leader of now took until their syncs. */
   #refreshMs: readonly number[] = [];
   #leaderMs = 0;
+  /** Since when rows have had no Job, by id. */
+  #leftMs: ReadonlyMap<number, number> = new Map();
 
   constructor(stage: Stage, processes: () => readonly ServeProcess[]) {
     this.#stage = stage;
@@ -154,6 +165,7 @@ export class Laws {
       this.#checkServed(app);
       if (app.fault !== undefined) this.#break('one wake', `${app.name}: ${app.fault}`);
     }
+    this.#checkRegistrations();
     this.#excuseLosses();
     this.#checkOnce();
     this.#checkEnds();
@@ -278,6 +290,29 @@ export class Laws {
     }
   }
 
+  #checkRegistrations(): void {
+    const { apps, kubernetes, pods, server, world } = this.#stage;
+    const endMs = Math.max(...apps.map(({ name }) => world.obstacleEndMs(name)), world.obstacleEndMs(EVERYBODY));
+    for (const [name, sinceMs] of pods.waiting())
+      if (world.nowMs - Math.max(sinceMs, endMs) > CREDENTIALS_WITHIN_MS)
+        this.#break('credentials', `${name} has waited for its Secret since ${sinceMs / 1000} s`);
+    const [stranger] = pods.strangers;
+    if (stranger !== undefined) this.#break('two', `${stranger} has credentials of a row that is gone`);
+    const rows = server.gitea.runners().filter(({ deleted }) => !deleted);
+    const named = new Set<string>();
+    for (const row of rows.filter((each) => server.gitea.isOnline(each))) {
+      if (named.has(row.name)) this.#break('two', `two runners are called ${row.name}`);
+      named.add(row.name);
+    }
+    const jobs = new Set([...kubernetes.objects.jobs.values()].map(({ metadata }) => metadata.name));
+    const before = this.#leftMs;
+    const left = rows.filter(({ name }) => !jobs.has(name));
+    this.#leftMs = new Map(left.map(({ id }) => [id, before.get(id) ?? world.nowMs]));
+    for (const { id, name } of left)
+      if (world.nowMs - Math.max(before.get(id) ?? world.nowMs, endMs) > LEFT_MS)
+        this.#break('left', `the row of ${name} is still there`);
+  }
+
   #checkLeader(): void {
     const { world } = this.#stage;
     const leaders = this.#processes().filter(({ leader }) => leader !== undefined);
@@ -317,7 +352,8 @@ export class Laws {
   #checkRows(): void {
     const { apps } = this.#stage;
     const groups = apps.reduce((sum, app) => sum + app.groups.length, 0);
-    const most = FIXED_ROWS + ROWS_EACH * (apps.length + groups) + this.#stage.pods.losses.size;
+    const { jobs } = this.#stage.kubernetes.objects;
+    const most = FIXED_ROWS + ROWS_EACH * (apps.length + groups) + this.#stage.pods.losses.size + jobs.size;
     for (const process of this.#processes()) {
       const { length } = process.rows();
       if (length > most) this.#break('rows', `${length} rows in the queues of ${process.name}, more than ${most}`);

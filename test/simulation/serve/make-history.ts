@@ -14,7 +14,8 @@ const APPS = ['alpha', 'beta', 'gamma'] as const;
 const FIRST_S = 22;
 
 /** These come beside the others: so a seed gives the history that it always gave. */
-const BESIDE: readonly FaultKind[] = ['refresh-overlooked', 'node-silent'];
+const OF_REGISTERING = ['registrations-refused', 'registrations-lost', 'secrets-lost'] as const;
+const BESIDE: readonly FaultKind[] = ['refresh-overlooked', 'node-silent', ...OF_REGISTERING];
 export const FAULT_KINDS = (Object.keys(FAULTS) as readonly FaultKind[]).filter((kind) => !BESIDE.includes(kind));
 
 /** The kinds that the environment variable `KINDS` names; undefined: all. */
@@ -34,24 +35,32 @@ export function makeHistory(seed: number, kinds?: readonly FaultKind[]): History
   if (!kinds && beside.chance(0.1)) faults.push(makeFault(beside, 'refresh-overlooked', busyS));
   const newer = new Random(seed, 'gitea-28');
   if (!kinds && newer.chance(0.15)) faults.push(makeFault(newer, 'node-silent', busyS));
+  const registering = new Random(seed, 'by-serve');
+  const byServe = !kinds && registering.chance(0.4);
+  const all = byServe ? apps.map(registered) : apps;
+  if (byServe && registering.chance(0.6)) faults.push(makeFault(registering, registering.pick(OF_REGISTERING), busyS));
   const lastS = Math.max(busyS, ...faults.map((fault) => fault.atS + ('forS' in fault ? fault.forS : 0)));
   const lengthS = FIRST_S + lastS + restS(drawn);
   return {
     seed,
-    apps,
+    apps: all,
     gitea: newer.chance(0.5) ? '28.0.0' : '1.27.3',
     replicas: random.pick([1, 2, 2]),
     wakes: random.pick([1, 4]),
     namesNamespaces: drawn.includes('namespace-refused') || random.chance(0.3),
     // The last ones meet what the faults have left.
     acts: [
-      ...makeActs(random, apps, FIRST_S, busyS, 14),
-      ...makeActs(random, apps, busyS, lengthS - 45, 25),
+      ...makeActs(random, all, FIRST_S, busyS, 14),
+      ...makeActs(random, all, busyS, lengthS - 45, 25),
       ...(kinds ? [] : setClocks(seed, busyS)),
     ],
     faults,
     lengthS,
   };
+}
+
+function registered({ groups, name }: AppInGit): AppInGit {
+  return { name, groups: groups.map((group) => ({ ...group, byServe: true })) };
 }
 
 /** Until the longest obstacle is over, and the laws can be held against what follows. */

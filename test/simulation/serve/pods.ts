@@ -6,7 +6,7 @@
  *
  * A runner at work whose Job is deleted ends its CI job first: the grace period is long.
  */
-import { timeText } from '../../../src/shared/marks.ts';
+import { CREDENTIALS_KEY, REGISTERED_AT, type Texts, timeText } from '../../../src/shared/marks.ts';
 import type { GiteaServer } from './gitea.ts';
 import type { Kubernetes, StoredObject } from './kubernetes.ts';
 import type { World } from './world.ts';
@@ -19,6 +19,8 @@ export const ZOMBIE_MS = 25_000;
 interface Runner {
   readonly job: StoredObject;
   readonly org: string;
+  /** Since when its pod waits for its Secret, ms of the history. */
+  waitsMs: number;
   isStopped: boolean;
   isEvicted: boolean;
   /** Row in Gitea; 0: it is not registered. */
@@ -32,6 +34,8 @@ export type CiOf = (jobId: number) => { readonly takesMs: number; readonly fails
 
 export class Pods {
   /** Runs whose runners were evicted at work: how often, and when last. */
+  /** Runners that had credentials, and no row. */
+  readonly strangers: string[] = [];
   readonly losses = new Map<number, { readonly times: number; readonly atMs: number }>();
   readonly #world: World;
   readonly #kubernetes: Kubernetes;
@@ -49,7 +53,7 @@ export class Pods {
 
   /** A Job was made. */
   start(job: StoredObject, org: string): void {
-    const runner: Runner = { job, org, isStopped: false, isEvicted: false, row: 0, works: 0 };
+    const runner: Runner = { job, org, waitsMs: 0, isStopped: false, isEvicted: false, row: 0, works: 0 };
     this.#runners.add(runner);
     void this.#live(runner);
   }
@@ -89,12 +93,18 @@ export class Pods {
     this.#world.later(forMs, () => show('True'));
   }
 
+  /** How long pods have waited for their Secrets, by Job, ms. */
+  waiting(): ReadonlyMap<string, number> {
+    const some = [...this.#runners].filter(({ isStopped, waitsMs }) => waitsMs > 0 && !isStopped);
+    return new Map(some.map(({ job, waitsMs }) => [job.metadata.name, waitsMs]));
+  }
+
   async #live(runner: Runner): Promise<void> {
     const chance = (): number => this.#world.luck('serve-pods');
     await this.#world.sleep(50 + 300 * chance());
     this.#pod(runner, { phase: 'Pending' });
     await this.#world.sleep(300 + 2_500 * chance() * (chance() < 0.1 ? 4 : 1));
-    if (!runner.isStopped) await this.#run(runner);
+    if (!runner.isStopped && (await this.#mount(runner))) await this.#run(runner);
     if (runner.isEvicted) {
       this.#evicted(runner);
       return;
@@ -104,13 +114,36 @@ export class Pods {
     await this.#end(runner, 'Complete');
   }
 
+  /** The kubelet starts no container before the pod has its Secret. False: its Job went before. */
+  async #mount(runner: Runner): Promise<boolean> {
+    const { annotations = {}, name } = runner.job.metadata;
+    if (!annotations[REGISTERED_AT]) return true;
+    runner.waitsMs = this.#world.nowMs;
+    for (;;) {
+      if (runner.isStopped) return false;
+      const secret = this.#kubernetes.get('secrets', NAMESPACE, name) as { readonly data?: Texts } | undefined;
+      const file = secret?.data?.[CREDENTIALS_KEY];
+      if (file !== undefined) {
+        runner.waitsMs = 0;
+        runner.row = JSON.parse(Buffer.from(file, 'base64').toString()).id;
+        return true;
+      }
+      await this.#world.sleep(300);
+    }
+  }
+
   async #run(runner: Runner): Promise<void> {
     const { gitea } = this.#server;
     const { name } = runner.job.metadata;
     this.#pod(runner, { phase: 'Running', ...containers({ running: { startedAt: this.#time() } }) });
     await this.#world.sleep(100 + 400 * this.#world.luck('serve-pods'));
     while (this.#server.isAway) await this.#world.sleep(1_000);
-    runner.row = gitea.register({ name, scope: { kind: 'owner', owner: runner.org }, labels: ['linux'] }).id;
+    const isNew = runner.row === 0;
+    if (isNew) runner.row = gitea.register({ name, scope: { kind: 'owner', owner: runner.org }, labels: ['linux'] }).id;
+    if (gitea.state.runners.get(runner.row)?.deleted !== false) {
+      this.strangers.push(name);
+      return;
+    }
     this.#world.version += 1;
     while (!runner.isStopped) {
       const found = this.#server.isAway ? undefined : gitea.poll(runner.row);

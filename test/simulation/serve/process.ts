@@ -21,6 +21,7 @@ import { tellJobEnds } from '../../../src/tasks/notify/job-ends.ts';
 import { openNotifier } from '../../../src/tasks/notify/notifier.ts';
 import { openSlack } from '../../../src/tasks/notify/slack.ts';
 import { webhookReceiver } from '../../../src/tasks/notify/webhook.ts';
+import { registerRunners } from '../../../src/tasks/registration/registering.ts';
 import { sweepDeadRows } from '../../../src/tasks/sweep/sweep.ts';
 import type { Application, Around, Asker } from './application.ts';
 import { GITEA_URL, HOOK_URL, TOKEN } from './gitea.ts';
@@ -52,7 +53,8 @@ const TASKS = {
   events: writeEvents,
   ends: tellJobEnds(TIMEOUT_MS),
   reruns: rerunLostJobs(TIMEOUT_MS),
-  sweeps: sweepDeadRows({ instance: '', timeoutMs: TIMEOUT_MS, deletes: true }),
+  registrations: registerRunners(TIMEOUT_MS),
+  sweeps: sweepDeadRows({ instance: '', timeoutMs: TIMEOUT_MS, deletes: false }),
 } as const;
 
 function tasksOf({ more, without }: Sabotage): readonly StartTask[] {

@@ -121,7 +121,7 @@ export async function runHistory(
 
 function play(
   act: Act,
-  { apps, server, setClock, world }: Stage,
+  { apps, kubernetes, server, setClock, world }: Stage,
   ci: Map<number, { takesMs: number; fails: boolean }>,
 ): void {
   world.tell(`act: ${JSON.stringify(act)}`);
@@ -139,6 +139,11 @@ function play(
       return;
     case 'user-sync':
       apps[act.app]?.syncByPeople();
+      return;
+    case 'delete-secrets':
+      for (const { metadata } of kubernetes.objects.secrets.values())
+        kubernetes.remove('secrets', metadata.namespace, metadata.name);
+      world.obstacle(act.is, 10_000);
       return;
     case 'set-clocks':
       setClock(act.byS * 1000);

@@ -35,6 +35,14 @@ function evicted(seed: number): History {
   return history(seed, [push(30, 60)], [{ atS: 50, is: 'eviction' }], 220);
 }
 
+const BY_SERVE: GroupInGit = { ...GROUP, byServe: true };
+
+/** `serve` registers the runners of two CI jobs, one of them while faults last. */
+function registered(seed: number, faults: readonly Fault[], more: readonly Act[] = [], lengthS = 200): History {
+  const made = history(seed, [push(30, 8), push(50 + (seed % 9) / 3, 8), ...more], faults, lengthS);
+  return { ...made, apps: [{ name: 'alpha', groups: [BY_SERVE] }] };
+}
+
 export const SCENARIOS = {
   /** All is well. */
   quiet: (seed) => history(seed, [push(30, 5)], [], 300),
@@ -107,4 +115,39 @@ export const SCENARIOS = {
     ),
   /** This machine's clock is ahead of all others: runners at work are pinned all the same. */
   clockAhead: (seed) => history(seed, [push(60, 40)], [{ atS: 25, is: 'clock-set', byS: 37 }], 140),
+  /** `serve` registers runners, and all is well. */
+  registered: (seed) => registered(seed, []),
+  /** The leader dies between two steps of a registration. */
+  registeringLeaderDies: (seed) =>
+    registered(seed, [{ atS: 50 + ((seed * 7) % 40) / 10, is: 'killed', backAfterS: 2 }], [], 420),
+  registeringLeaderStops: (seed) =>
+    registered(seed, [{ atS: 50 + ((seed * 7) % 40) / 10, is: 'stopped', backAfterS: 2 }], [], 420),
+  /** Gitea refuses, or its answers or those of Kubernetes are lost. */
+  registrationsRefused: (seed) => registered(seed, [{ atS: 45, is: 'registrations-refused', forS: 20 }], [], 420),
+  registrationsLost: (seed) => registered(seed, [{ atS: 45, is: 'registrations-lost', forS: 20 }], [], 420),
+  secretsLost: (seed) => registered(seed, [{ atS: 45, is: 'secrets-lost', forS: 20 }], [], 420),
+  /** Somebody deletes Secrets while pods start. */
+  secretsDeleted: (seed) =>
+    registered(
+      seed,
+      [],
+      [51, 52, 53].map((atS) => ({ atS: atS + (seed % 7) / 7, is: 'delete-secrets' })),
+    ),
+  /** Argo CD makes Jobs that nobody has planned: it syncs an old output. Nobody leads for ten minutes. */
+  registeredOld: (seed) => registered(seed, [{ atS: 62, is: 'old-sync', app: 0 }], [], 460),
+  registeringAlone: (seed) => {
+    const alone = registered(seed, [{ atS: 50.5, is: 'killed', backAfterS: 600 }], [push(200, 5), push(640, 5)], 960);
+    return { ...alone, replicas: 1 };
+  },
+  /** A group changes to `by: serve` and back while runners work. */
+  registeredByTurns: (seed) => {
+    const acts: readonly Act[] = [
+      push(30, 60),
+      { atS: 45, is: 'commit', app: 0, group: BY_SERVE },
+      push(60, 60),
+      { atS: 80, is: 'commit', app: 0, group: GROUP },
+      push(100, 5),
+    ];
+    return history(seed, acts, [], 420);
+  },
 } satisfies Readonly<Record<string, (seed: number) => History>>;

@@ -4,6 +4,9 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { WakeTarget } from '../../../src/clients/argocd/wake.ts';
+import type { GiteaAccess } from '../../../src/clients/gitea/api.ts';
+import { levelOf } from '../../../src/clients/gitea/endpoints.ts';
+import { deleteRegistration, readRegistrations } from '../../../src/clients/gitea/registrations.ts';
 import { endRun } from '../../../src/clients/gitea/runs.ts';
 import type { Subscriber, Tell } from '../../../src/serve/events.ts';
 import type { TaskContext } from '../../../src/serve/task.ts';
@@ -75,6 +78,9 @@ describe('the laws hold', () => {
 
 /** Each law, with a `serve` that is broken so that the law must notice. */
 const BROKEN: readonly (readonly [law: Law, what: string, sabotage: Sabotage, history: History])[] = [
+  ['credentials', 'nobody registers', { without: 'registrations' }, SCENARIOS.registered(1)],
+  ['left', 'nobody sweeps', { without: 'sweeps' }, SCENARIOS.registrationsLost(1)],
+  ['two', 'rows are deleted once their credentials are handed over', { more: deletingRows }, SCENARIOS.registered(1)],
   ['silence', 'refreshes are eaten', { argocd: eatingRefreshes }, SCENARIOS.hungSync(1)],
   ['silence', 'syncs are eaten', { argocd: eatingSyncs }, SCENARIOS.hungSync(1)],
   ['silence', 'all Applications wait for one', { argocd: oneAtATime }, SCENARIOS.neighbours(1)],
@@ -195,6 +201,21 @@ function endingAll({ giteas, targetOf }: TaskContext): Subscriber {
     const job = event.look?.jobs.find(({ status }) => status === 'in_progress');
     if (!job || !target || target instanceof Failure) return;
     void giteas.ask(target, 5_000, (access) => endRun(access, job)).catch(() => undefined);
+  };
+}
+
+/** Whatever has a row loses it. */
+function deletingRows({ giteas, targetOf }: TaskContext): Subscriber {
+  return (event) => {
+    const [target] = [...targetOf().values()];
+    if (event.is !== 'runner-registration' || event.result !== 'handed-over') return;
+    if (!target || target instanceof Failure) return;
+    const work = async (access: GiteaAccess) => {
+      const level = levelOf(target.scope);
+      const { runners } = await readRegistrations(access, level);
+      await Promise.all(runners.map(({ id }) => deleteRegistration(access, level, id)));
+    };
+    void giteas.ask(target, 5_000, work).catch(() => undefined);
   };
 }
 
