@@ -204,6 +204,12 @@ class Watcher {
     const fromS = (lookedAtMs - START_MS) / 1000;
     if (ceiling.groups.some(({ name }) => isInTrouble(history, name, fromS, nowS))) return false;
     if (ceiling.groups.some((group) => hasLostPins(this.#cluster, group, lookedAtMs))) return false;
+    // Other Applications see Jobs only. They rank without such a runner, and its own one ranks with it.
+    if (
+      isShared(ceiling) &&
+      this.#cluster.pods.some((pod) => ceiling.groups.includes(pod.group) && worksWithoutJob(pod))
+    )
+      return false;
     return this.#mayBeSeen(ceiling, lookedAtMs);
   }
 
@@ -212,8 +218,6 @@ class Watcher {
     // Plans speak of names: the second pod of a name cannot go while the first one works. Its own job is seen once a look finds it.
     const isHidden = (pod: Pod): boolean =>
       (pod.deletedMs ?? 0) >= lookedAtMs ||
-      // Other Applications see Jobs only.
-      (isShared(ceiling) && pod.deletedMs !== undefined) ||
       // It was pruned before the look, which saw it idle, and took a job since.
       (pod.deletedMs !== undefined && (pod.claimedMs ?? 0) >= lookedAtMs) ||
       this.#isNobodys(pod) ||
@@ -385,6 +389,10 @@ function overCap(
   }
   if (free === 0 || busy + free <= Math.max(most(), busy + lost)) return undefined;
   return `${busy} busy and ${free} free places under a limit of ${most()}`;
+}
+
+function worksWithoutJob(pod: Pod): boolean {
+  return pod.deletedMs !== undefined && pod.phase === 'busy' && hasOpenJob(pod);
 }
 
 function isShared({ groups }: Pick<Ceiling, 'groups'>): boolean {
