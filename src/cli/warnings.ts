@@ -5,11 +5,12 @@ import type { LateProblem } from '../config/runnergroup/placed.ts';
 import type { Problem, WarningCode } from '../config/runnergroup/problems.ts';
 import type { PassThrough } from '../config/runnergroup/read.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import { DOCKER_IMAGE, parseLabel, RUNNER_IMAGE } from '../config/runnergroup/words.ts';
+import { parseLabel } from '../config/runnergroup/words.ts';
 import { machineOf } from '../observe/explain/held-back.ts';
 import { memo } from '../planner/evidence.ts';
 import { isSame, keyText } from '../shared/keys.ts';
 import { coverOf, hasJobsOf } from '../shared/scope.ts';
+import { oddValues } from './odd-values.ts';
 
 /** @param hasPolicy then the policy says what podTemplates may ask for. */
 export async function warningsOf(groups: readonly RunnerGroup[], hasPolicy: boolean): Promise<readonly LateProblem[]> {
@@ -20,7 +21,7 @@ export async function warningsOf(groups: readonly RunnerGroup[], hasPolicy: bool
       ([field, code, message]): LateProblem => ({ group, path: ['spec', field], message, code }),
     ),
     ...heaviest(group),
-    ...besideRunner(group),
+    ...oddValues(group),
   ]);
   if (hasPolicy) return found;
   const asked = await askedWithoutPolicy(groups);
@@ -30,7 +31,13 @@ export async function warningsOf(groups: readonly RunnerGroup[], hasPolicy: bool
 
 /** Documents beside the groups that are not passed on at generation time. */
 export function warningsAbout(others: readonly PassThrough[]): readonly Problem[] {
-  return refusedDocuments(others).map(({ place, workload }) => {
+  const secrets = others.filter(({ objects }) => objects.some(({ kind }) => kind === 'Secret'));
+  const told = secrets.map(({ place }): Problem => {
+    const message =
+      'a Secret in Git is readable to all who read the repository: make it in the cluster, or commit a SealedSecret or an ExternalSecret. If this one is real, revoke it';
+    return { place, path: 'kind', message, code: 'GR-WARN-14' };
+  });
+  const refused = refusedDocuments(others).map(({ place, workload }): Problem => {
     const is =
       workload === undefined ? 'YAML readers disagree about a line break or "---" in this' : `${workload} starts pods`;
     return {
@@ -40,6 +47,7 @@ export function warningsAbout(others: readonly PassThrough[]): readonly Problem[
       code: 'GR-WARN-07',
     };
   });
+  return [...refused, ...told];
 }
 
 type Warning = readonly [field: string, code: WarningCode, message: string];
@@ -114,25 +122,6 @@ function movingImages({ image, labels }: RunnerGroup): readonly Warning[] {
     if (each === undefined || each.includes('@') || /:(?!latest$)[^:/]+$/.test(each)) return [];
     const message = `the image ${each} has no fixed version, so runners may differ: give it a tag other than latest, or a digest`;
     return [[field, 'GR-WARN-02', message]];
-  });
-}
-
-/** Containers of the podTemplate that are not `runner`. What the reader read is what JSON can say, and may have any form. */
-function besideRunner(group: RunnerGroup): readonly LateProblem[] {
-  const path = ['spec', 'podTemplate', 'spec', 'containers'];
-  const containers = valueAt(group.manifest, path);
-  if (!Array.isArray(containers)) return [];
-  return containers.flatMap((container: unknown, index): readonly LateProblem[] => {
-    const [name, image] = [valueAt(container, ['name']), String(valueAt(container, ['image']) ?? '')];
-    if (name === 'runner' || typeof name !== 'string') return [];
-    const message = RUNNER_IMAGE.test(image)
-      ? 'looks like a Gitea runner, but container `runner` is the runner: rename it to runner'
-      : `does not end with the CI job, so its pod stays: make it an init container with restartPolicy: Always, or remove it${
-          DOCKER_IMAGE.test(image) && group.containerMode !== 'host'
-            ? `: containerMode ${group.containerMode} has a daemon of its own`
-            : ''
-        }`;
-    return [{ group, path: [...path, index], message, code: 'GR-WARN-11' }];
   });
 }
 

@@ -93,11 +93,15 @@ describe('explain', () => {
       [['Array'], 'Array', listed],
       [['Object'], 'Object', listed.replace('Array', 'Object')],
       [[EXPRESSION], `"${EXPRESSION}"`, `Gitea has not evaluated "${EXPRESSION}"`],
-      [['["self-hosted","linux"]'], JSON.stringify('["self-hosted","linux"]'), 'must not contain spaces, commas'],
+      [
+        ['["self-hosted","linux"]'],
+        JSON.stringify('["self-hosted","linux"]'),
+        'is no label that a group can have. Write runs-on: [self-hosted, linux]',
+      ],
       [
         ['self-hosted, linux'],
         '"self-hosted, linux"',
-        '"self-hosted, linux" is no label that a group can have: it must not contain spaces, commas',
+        '"self-hosted, linux" is no label that a group can have. Write runs-on: [self-hosted, linux]',
       ],
       [
         ['org/larger runners'],
@@ -113,7 +117,7 @@ describe('explain', () => {
         'ubuntu-latest:docker://node:20',
         'it holds names only, such as ubuntu-latest',
       ],
-      [['docker://node:20'], 'docker://node:20', 'it holds names only, such as docker'],
+      [['docker://node:20'], 'docker://node:20', 'it holds names of machines. An image belongs under container'],
     ])('about %j, which is no name that a group should have: it is to be corrected', (labels, shown, advice) => {
       const text = explainText(explanationIn({ groups: [ci], jobs: [job(1, { labels })] }), {
         colour: false,

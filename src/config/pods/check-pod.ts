@@ -50,7 +50,14 @@ const MODE: ValueRule = {
   wanted: `must be between 0 and ${0o777}`,
 };
 
+const PORT: ValueRule = {
+  isGood: (value) => typeof value === 'string' || (value >= 1 && value <= 65_535),
+  wanted: 'must be between 1 and 65535',
+};
+
 const RULES: readonly (readonly [ValueRule, ...(readonly string[])])[] = [
+  [PORT, 'ContainerPort.containerPort', 'ContainerPort.hostPort', 'GRPCAction.port'],
+  [PORT, 'HTTPGetAction.port', 'TCPSocketAction.port'],
   [LABEL, 'Container.name', 'Volume.name'],
   [SUBDOMAIN, 'PodSpec.priorityClassName', 'PodSpec.runtimeClassName', 'PodSpec.serviceAccountName'],
   [SUBDOMAIN, 'ConfigMapEnvSource.name', 'ConfigMapKeySelector.name', 'SecretEnvSource.name', 'SecretKeySelector.name'],
@@ -153,11 +160,13 @@ function checkContainers(ours: Mapping, template: Mapping): readonly TemplateFau
     const before = known.get(name);
     known.set(name, list);
     const elsewhere = { path: [...path, 'name'], message: `is the name of a container in ${before}, too` };
-    const noImage = { path: [...path, 'image'], message: 'is missing' };
-    const unknown = listOf(container, 'volumeMounts').flatMap((mount, index) =>
-      volumes.has(stringOf(mount, 'name'))
-        ? []
-        : [{ path: [...path, 'volumeMounts', index, 'name'], message: 'is no volume of this pod' }],
+    const noImage = { path: [...path, 'image'], message: 'is missing; to change the runner, write "name: runner"' };
+    const unknown = ['volumeMounts', 'volumeDevices'].flatMap((field) =>
+      listOf(container, field).flatMap((use, index) =>
+        volumes.has(stringOf(use, 'name'))
+          ? []
+          : [{ path: [...path, field, index, 'name'], message: 'is no volume of this pod' }],
+      ),
     );
     return [
       ...(before !== undefined && before !== list ? [elsewhere] : []),

@@ -149,8 +149,8 @@ function inWords(error: YAMLError, text: string): { readonly offset: number; rea
 const CONFLICT = /^<{7} /m;
 
 /** What web pages put where spaces were. It looks like one and indents nothing. */
-const NON_BREAKING = /(?<=^ *)\u00a0/m;
-const NON_BREAKING_TEXT = 'a non-breaking space stands in the indentation: use ordinary spaces';
+const NON_BREAKING = /(?<=^ *|[:-])[\u00a0\u2007\u202f]/m;
+const NON_BREAKING_TEXT = 'a non-breaking space stands here: use ordinary spaces';
 
 type Words = (offset: number, text: string, message: string) => { readonly offset: number; readonly message: string };
 

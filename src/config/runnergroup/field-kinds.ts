@@ -1,7 +1,7 @@
 /** Kinds of fields that the schema uses more than once, or that take many lines. */
 import * as z from 'zod';
 import { normalBase, parseUrl } from '../../shared/url.ts';
-import { DNS_SUBDOMAIN, isLabelValue, isQualifiedName, isQuantity, parseLabel, words } from './words.ts';
+import { DNS_SUBDOMAIN, isLabelValue, isQualifiedName, isQuantity, labelsIn, parseLabel, words } from './words.ts';
 
 /** Told beside a field when its default is no constant. Never part of the generated schemas. */
 export const DEFAULT_NOTE = 'defaultNote';
@@ -134,7 +134,10 @@ export const giteaUrl = () => url('https://gitea.example.com').check(z.superRefi
 /** In the runner's grammar. */
 function checkLabel(text: string): string | undefined {
   const parsed = parseLabel(text);
-  return 'wrong' in parsed ? parsed.wrong : undefined;
+  if (!('wrong' in parsed)) return undefined;
+  const labels = labelsIn(text).join(', ');
+  if (text.includes('${{')) return `${parsed.wrong}. An expression belongs into a workflow`;
+  return labels === '' ? parsed.wrong : `${parsed.wrong}; write "labels: [${labels}]"`;
 }
 
 export const runnerLabel = z.string().check(z.minLength(1), z.maxLength(512), z.superRefine(words(checkLabel)));

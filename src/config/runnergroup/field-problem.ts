@@ -4,7 +4,7 @@ import type { Path } from './documents.ts';
 import { isMapping, namesAt, valueAt } from './paths.ts';
 import { type ProblemCode, quoted } from './problems.ts';
 import { ownedKey } from './runner-config.ts';
-import { dnsLabelOf, nearestName } from './words.ts';
+import { dnsLabelOf, nearestName, shellLine } from './words.ts';
 
 /** A problem of a field, by its path. `toRunnerGroup` makes a `Problem` of it, which has a place in a file. */
 export interface FieldProblem {
@@ -107,6 +107,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   token: 'authToken',
 };
 
+const OWN_SECRET = "Secrets of the RunnerGroup's own namespace are read: remove it";
 const OF_CONFIG = "is a section of the runner's config.yaml: write it below runnerConfig";
 
 /** Fields of other tools that no field of ours takes the place of. */
@@ -116,6 +117,8 @@ const OF_OTHERS: Readonly<Record<string, string>> = {
   'spec.runnerScaleSetName':
     "ARC's: jobs find runners by labels. To make the group's name a label, write groupLabel: true",
   'spec.pollingInterval': "KEDA's: serve knows when Gitea is to be asked. Remove it",
+  'spec.authToken.secretRef.namespace': OWN_SECRET,
+  'spec.registrationToken.secretRef.namespace': OWN_SECRET,
   'spec.runner': OF_CONFIG,
   'spec.container': OF_CONFIG,
   'spec.log': OF_CONFIG,
@@ -130,6 +133,8 @@ const OTHER_VALUES: Readonly<Record<string, string>> = {
   repository: 'repo',
   instance: 'global',
   site: 'global',
+  admin: 'global',
+  system: 'global',
   docker: 'dind',
 };
 
@@ -167,6 +172,8 @@ function wrongType(path: Path, wanted: string, around: Surroundings): string {
   if (wanted === 'a string' && written !== undefined && (typeof value === 'number' || typeof value === 'boolean')) {
     return `must be a string, but YAML reads ${written} as ${describe(path, value)}: quote it: "${written}"`;
   }
+  if (/^spec\.(?:labels|defaultLabels)\./.test(path.join('.')) && value === null && written)
+    return `must be a string, but YAML reads ${written} as nothing: quote it: "${written}"`;
   const label = wanted === 'a string' ? labelOf(path, value) : undefined;
   if (label !== undefined) return `must be a string, not a mapping: quote it, without a space: ${quoted(label)}`;
   const example = wanted === 'a mapping' && path.length > 1 ? exampleOf(path) : '';
@@ -177,16 +184,29 @@ function wrongType(path: Path, wanted: string, around: Surroundings): string {
 function asWanted(path: Path, wanted: string, value: unknown): string {
   if (typeof value !== 'string' || !isShown(path)) return '';
   if (wanted === 'a list') {
+    if (path.at(-1) === 'setupCommand' && /[&|;<>$`"'\\*?~(){}#\n]/.test(value.trim()))
+      return `; write ${shellLine(value)}`;
     const items = value.split(/[\s,]+/).filter((item) => item !== '');
     return items.length === 0 ? '' : `; write ${quoted(`${path.at(-1)}: [${items.join(', ')}]`)}`;
   }
+  const [, number, unit = ''] = /^([0-9]+)(m|h|d|s)$/.exec(value.trim()) ?? [];
+  if (number !== undefined && /Seconds$/.test(String(path.at(-1))))
+    return `; write "${path.at(-1)}: ${Number(number) * (SECONDS[unit] ?? 1)}"`;
   const isPlain = wanted === 'a whole number' ? /^-?[0-9]+$/.test(value) : /^(?:true|false)$/.test(value);
   return isPlain ? `; remove the quotes: ${quoted(`${path.at(-1)}: ${value}`).slice(1, -1)}` : '';
 }
 
-/** A name in capitals or with underscores, as Kubernetes takes it. */
+const SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 };
+
+/** A name in capitals or with underscores, as Kubernetes takes it. An owner that is written as a repository or a URL. */
 function nameInstead(path: Path, around: Surroundings): string {
   const value = valueAt(around.value, path);
+  const [, host, owner, repo] =
+    (/^spec\.(?:org|user)$/.test(path.join('.')) &&
+      /^(https?:\/\/[^/]+\/)?([\w.-]+)\/?([\w.-]*)$/.exec(String(value))) ||
+    [];
+  if (owner && repo) return `; for one repository write "scope: repo" and "repo: ${owner}/${repo}"`;
+  if (owner && host) return `; write "${path.at(-1)}: ${owner}"`;
   const isName =
     /^metadata\.(?:name|namespace)$/.test(path.join('.')) && typeof value === 'string' && /^[\w.-]{1,63}$/.test(value);
   const name = isName ? dnsLabelOf(value) : '';

@@ -1,5 +1,6 @@
 /** Names, labels and quantities: texts that end up in file paths, URLs, command lines and environment variables. */
 import type * as z from 'zod';
+import { cut } from '../../shared/printable.ts';
 
 /** One label as written, e.g. `ubuntu-latest:docker://image`, and its name, e.g. `ubuntu-latest`, which is all that Gitea sees. */
 export interface RunnerLabel {
@@ -33,6 +34,34 @@ export function parseLabel(text: string): ParsedLabel | { readonly wrong: string
     return { wrong: `must name an image: "${name}:docker://image"` };
   if (schema === undefined || schema === 'host') return { name, text, schema: 'host' };
   return schema === 'docker' ? { name, text, schema } : { name: text, text, schema: 'foreign' };
+}
+
+/** The labels that were probably meant by a text that is none: `a, b` or `["a", "b"]`. Empty: nobody knows. */
+export function labelsIn(text: string): readonly string[] {
+  const parts = withoutTypography(text)
+    .split(/[\s,"'`[\]]+/)
+    .filter((part) => part !== '' && !part.startsWith(':'));
+  const read = parts.map(parseLabel);
+  return read.every((label) => 'schema' in label && label.schema !== 'foreign') ? parts : [];
+}
+
+/** The text as a keyboard gives it: without the quotes, dashes, blanks and invisible characters of word processors. */
+export function withoutTypography(text: string): string {
+  if (!TYPOGRAPHY.test(text)) return text;
+  return text
+    .replace(/^[\u2018-\u201f](.*)[\u2018-\u201f]$/s, '$1')
+    .replace(/[\u201c-\u201f]/g, '"')
+    .replace(/[\u2018-\u201b]/g, "'")
+    .replace(/[\u2010-\u2015\u2212]/g, '-')
+    .replace(/[\u00a0\u2007\u202f]/g, ' ')
+    .replace(/[\u00ad\u200b-\u200d\u2060\ufeff]/g, '');
+}
+
+const TYPOGRAPHY = /[\u00a0\u00ad\u2007\u200b-\u200d\u2010-\u2015\u2018-\u201f\u202f\u2060\u2212\ufeff]/;
+
+/** A command that a shell reads. */
+export function shellLine(text: string): string {
+  return `setupCommand: ["sh", "-c", ${JSON.stringify(cut(text.trim(), 200))}]`;
 }
 
 /** A label of this name. Its jobs run as those of the first docker label, else on the host. */

@@ -4,7 +4,7 @@ import { TOO_LONG, TOO_MANY } from '../../clients/gitea/bounds.ts';
 import { describeScope } from '../../clients/gitea/endpoints.ts';
 import { runnerLabel } from '../../config/runnergroup/field-kinds.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { LONGEST_MISTYPED, nearestName } from '../../config/runnergroup/words.ts';
+import { LONGEST_MISTYPED, labelsIn, nearestName, withoutTypography } from '../../config/runnergroup/words.ts';
 import type { GroupKey, JobDecision, Plan } from '../../planner/decisions.ts';
 import { type Job, memo } from '../../planner/evidence.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
@@ -15,9 +15,9 @@ import { hasJobsOf } from '../../shared/scope.ts';
 const MACHINES = [
   [/^(windows|win\d)/i, 'Windows'],
   [/^(macos|osx|darwin)/i, 'macOS'],
-  [/(^|[-_.])(arm64|aarch64|arm)([-_.]|$)/i, 'arm64'],
-  [/(^|[-_.])(s390x|ppc64le|riscv64)([-_.]|$)/i, 'other'],
-  [/(^|[-_.])(gpu|cuda)([-_.]|$)/i, 'GPU'],
+  [/(^|[-_.])(arm64|aarch64|arm|armv8)([-_.]|$)/i, 'arm64'],
+  [/(^|[-_.])(s390x|ppc64le|riscv64|armv[67]l?|armhf)([-_.]|$)/i, 'other'],
+  [/(^|[-_.])(gpus?|cuda)([-_.]|$)/i, 'GPU'],
 ] as const;
 
 export function machineOf(label: string): (typeof MACHINES)[number][1] | undefined {
@@ -62,7 +62,7 @@ export function hintsFor(groups: readonly RunnerGroup[], most = MOST_STEPS): (de
     const letters = known.reduce((sum, { length }) => sum + length, 0);
     return memo((written: string) => {
       const isNone = written === '' || written.length > LONGEST_MISTYPED || !take(written.length * letters);
-      const meant = isNone ? undefined : nearestName(written, known);
+      const meant = isNone ? undefined : (nearestName(written, known) ?? alike(written, known));
       // A job for other machines is no misspelt one.
       return meant !== undefined && machineOf(written) === machineOf(meant) ? meant : undefined;
     });
@@ -88,6 +88,20 @@ export function hintsFor(groups: readonly RunnerGroup[], most = MOST_STEPS): (de
     const elsewhere = elsewhereOf(decision, labels, [here, groups], (group, label) => namesOf(group).has(label));
     return { ...(didYouMean && { didYouMean }), ...(elsewhere && { elsewhere }) };
   };
+}
+
+/** The first name of the same letters, or one that is the begin of the other: `lunix`, `ubuntu`, `linux-latest`. */
+function alike(written: string, known: readonly string[]): string | undefined {
+  const [lower, letters] = [written.toLowerCase(), lettersOf(written)];
+  return known.find((name) => {
+    const other = name.toLowerCase();
+    const isBegin = other.startsWith(`${lower}-`) || lower.startsWith(`${other}-`);
+    return isBegin || (other.length > 3 && lettersOf(other) === letters);
+  });
+}
+
+function lettersOf(text: string): string {
+  return [...text.toLowerCase()].sort().join('');
 }
 
 /** Undefined: a label is in no group. */
@@ -130,7 +144,14 @@ function faultOf(label: string, isWhole: boolean): string | undefined {
   if (label !== label.trim()) return `${written} begins or ends with a blank`;
   if (label === TOO_MANY || label === TOO_LONG) return 'it has more names, or longer ones, than a group can have';
   const [problem] = runnerLabel.safeParse(label).error?.issues ?? [];
-  if (problem) return `${written} is no label that a group can have${isWhole ? `: it ${problem.message}` : ''}`;
+  if (problem) {
+    const names = label.includes(',') ? labelsIn(label).filter((name) => !name.includes(':')) : [];
+    const why =
+      names.length > 1 ? `. Write runs-on: [${names.join(', ')}]` : `: it ${problem.message.replace(/; write .*/, '')}`;
+    return `${written} is no label that a group can have${isWhole ? why : ''}`;
+  }
+  if (withoutTypography(label) !== label) return `${written} holds characters of a word processor: type it again`;
+  if (label.startsWith('docker:')) return 'it holds names of machines. An image belongs under container';
   const [name = ''] = label.split(':');
   return name === label ? undefined : `it holds names only, such as ${name}, and no image or schema`;
 }
@@ -179,7 +200,7 @@ export function notCoveredAdvice(uncovered: UncoveredJob): string {
     `runs-on ${writtenText(didYouMean)}: did you mean ${meantText(didYouMean)}? Correct it in the workflow`;
   const fault = faultIn(uncovered, true);
   if (fault !== undefined) return meant ?? `correct runs-on in the workflow: ${fault}`;
-  const other = missing.find((label) => machineOf(label) !== undefined);
+  const other = didYouMean ? undefined : missing.find((label) => machineOf(label) !== undefined);
   // Not to be added to a group of Linux machines: its runners would take the job, and could not run it.
   const machine = other && machineOf(other);
   if (machine === 'Windows' || machine === 'macOS')

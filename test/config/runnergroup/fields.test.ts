@@ -51,7 +51,7 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
   ],
   org: [
     ['', 'must not be empty'],
-    ['a/b', `${NAME_RULE} "a/b"`],
+    ['a/b', `${NAME_RULE} "a/b"; for one repository write "scope: repo" and "repo: a/b"`],
     ['..', 'must not be "." and must not contain ".."; got the string ".."'],
     ['a\u0000b', `${NAME_RULE} "a\\u{0}b"`],
     ['x'.repeat(256), 'must have at most 255 characters'],
@@ -340,7 +340,10 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
   ttlSecondsAfterFinished: outside(0, 2_592_000),
   maxEvictionRetries: outside(0, 10),
   evictionRetryDelaySeconds: outside(1, 3600),
-  gracefulStopSeconds: [...outside(0, 86_400), ['5m', 'must be a whole number, not the string "5m"']],
+  gracefulStopSeconds: [
+    ...outside(0, 86_400),
+    ['5m', 'must be a whole number, not the string "5m"; write "gracefulStopSeconds: 300"'],
+  ],
 };
 
 /** The message with its code, which is this one unless it says another. */

@@ -32,7 +32,7 @@ test('all problems of a file come at once, each with its place and one cause tol
     'ci.yaml:9:1: spec: scope org needs org: add "org: …" [GR-INPUT-06]',
     'ci.yaml:11:3: spec.user: does not go with scope org: remove it, or set "scope: user" [GR-INPUT-06]',
     'ci.yaml:12:3: spec.maxActiveRunner: unknown field; did you mean "maxActiveRunners"? [GR-INPUT-04]',
-    `ci.yaml:15:7: spec.labels[1]: must not contain spaces, commas, quotes, backslashes, "$", "\`", "*", "?", "[", "]" or control characters: the runner's start script would split or expand it; got the string "two words" [GR-INPUT-05]`,
+    `ci.yaml:15:7: spec.labels[1]: must not contain spaces, commas, quotes, backslashes, "$", "\`", "*", "?", "[", "]" or control characters: the runner's start script would split or expand it; write "labels: [two, words]"; got the string "two words" [GR-INPUT-05]`,
     'ci.yaml:16:3: spec.giteaUrl: unknown field; did you mean "giteaURL"? [GR-INPUT-04]',
     'ci.yaml:17:3: spec.registrationToken: needs key beside name [GR-INPUT-06]',
     'ci.yaml:19:17: spec.authToken.secretRef.nme: unknown field; did you mean "name"? [GR-INPUT-04]',

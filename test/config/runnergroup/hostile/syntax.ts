@@ -210,7 +210,7 @@ export const FORM: readonly Case[] = [
   [
     'a non-breaking space in the indentation',
     changed('  org: acme\n', '\u00a0 org: acme\n'),
-    noYaml('6:1', 'a non-breaking space stands in the indentation: use ordinary spaces'),
+    noYaml('6:1', 'a non-breaking space stands here: use ordinary spaces'),
   ],
   [
     'a conflict of Git',

@@ -1,0 +1,237 @@
+/** Law F121 (docs/spec.md): what is legal and cannot be meant is told with what to write. */
+import { describe, expect, it } from 'vitest';
+import { quietDocument, type Spec } from '../support/group-files.ts';
+import { folderWith, runHere } from '../support/run-cli.ts';
+
+async function told(spec: Spec, metadata: Spec = {}, more = ''): Promise<readonly string[]> {
+  const folder = folderWith({ 'ci.yaml': quietDocument(spec, metadata) + more });
+  const { stderr } = await runHere(['validate', 'ci.yaml'], {}, folder);
+  return stderr
+    .trimEnd()
+    .split('\n')
+    .filter((line) => line.startsWith('ci.yaml:'))
+    .map((line) => line.replace(/^ci\.yaml:\d+:\d+: /, ''));
+}
+
+const pod = (spec: object): Spec => ({ podTemplate: { spec } });
+const runner = (fields: object): Spec => pod({ containers: [{ name: 'runner', ...fields }] });
+const env = (...variables: readonly (readonly [string, string])[]): Spec =>
+  runner({ env: variables.map(([name, value]) => ({ name, value })) });
+const asks = (requests: object): Spec => ({ resources: { requests } });
+const DIND = { containerMode: 'dind-rootless' };
+const HOST = { containerMode: 'host', defaultLabels: false, labels: ['linux:host'] };
+
+describe('a value that cannot be meant has a warning', () => {
+  it.each<[string, Spec, string]>([
+    [
+      '512 bytes',
+      asks({ memory: 512 }),
+      'resources.requests.memory: is 512 bytes, which no program can use: write 512Mi',
+    ],
+    ['4 kB', asks({ memory: '4k' }), 'resources.requests.memory: is 4000 bytes, which no program can use: write 4Mi'],
+    [
+      'm for Mi',
+      asks({ memory: '512m' }),
+      'resources.requests.memory: is less than a byte, which no program can use: write 512Mi',
+    ],
+    [
+      'a small disk',
+      asks({ 'ephemeral-storage': '10' }),
+      'resources.requests.ephemeral-storage: is 10 bytes, which no program can use: write 10Mi',
+    ],
+    [
+      'cores for thousandths',
+      asks({ cpu: 2000 }),
+      'resources.requests.cpu: is 2000 whole cores: write 2000m for thousandths of a core',
+    ],
+    [
+      'an amount of a container',
+      runner({ resources: { limits: { memory: '512' } } }),
+      'podTemplate.spec.containers[0].resources.limits.memory: is 512 bytes, which no program can use: write 512Mi',
+    ],
+    [
+      'quotes of a word processor',
+      { labels: ['“linux”:host'] },
+      'labels[0]: holds quotes, dashes or spaces of a word processor: write "linux:host"',
+    ],
+    [
+      'a dash of a word processor',
+      { labels: ['ubuntu–x:host'] },
+      'labels[0]: holds quotes, dashes or spaces of a word processor: write "ubuntu-x:host"',
+    ],
+    [
+      'them in a command',
+      { setupCommand: ['sh', '-c', 'echo “a” –b'] },
+      'setupCommand[2]: holds quotes, dashes or spaces of a word processor: write "echo \\"a\\" -b"',
+    ],
+    [
+      'localhost',
+      { gitea: { url: 'https://localhost:3000' } },
+      'gitea.url: is this machine, and for a runner its own pod: write the address at which pods reach it, e.g. http://gitea-http.gitea.svc:3000',
+    ],
+    [
+      'a proxy on this machine',
+      { proxy: { http: 'http://127.0.0.1:3128' } },
+      'proxy.http: is this machine, and for a runner its own pod: write the address at which pods reach it, e.g. http://gitea-http.gitea.svc:3000',
+    ],
+    [
+      'a shell line as one word',
+      { setupCommand: ['apt-get update && apt-get install -y jq'] },
+      'setupCommand: is one program with its arguments, and no shell reads it: write setupCommand: ["sh", "-c", "apt-get update && apt-get install -y jq"]',
+    ],
+    [
+      'a shell line in words',
+      { setupCommand: ['a', '&&', 'b'] },
+      'setupCommand: is one program with its arguments, and no shell reads it: write setupCommand: ["sh", "-c", "a && b"]',
+    ],
+    [
+      'a label of another machine',
+      { labels: ['ubuntu-24.04-arm:host'] },
+      'labels[0]: ubuntu-24.04-arm asks for other machines, and nothing picks them: write "podTemplate: {spec: {nodeSelector: {kubernetes.io/arch: arm64}}}"',
+    ],
+    [
+      'a label of a smaller one',
+      { labels: ['ubuntu-22.04-armv7:host'] },
+      'labels[0]: ubuntu-22.04-armv7 asks for other machines, and nothing picks them: write "podTemplate: {spec: {nodeSelector: {kubernetes.io/arch: arm}}}"',
+    ],
+    [
+      'a label of a device',
+      { labels: ['gpu:host'] },
+      'labels[0]: gpu asks for other machines, and nothing picks them: write "resources: {limits: {nvidia.com/gpu: 1}}"',
+    ],
+    [
+      'a variable of another daemon',
+      { ...DIND, ...env(['DOCKER_TLS_VERIFY', '1']) },
+      'podTemplate.spec.containers[0].env[0]: DOCKER_TLS_VERIFY leads docker away from the daemon of containerMode dind-rootless, which has a socket without TLS: remove it',
+    ],
+    [
+      'one for CI jobs',
+      { ...DIND, runnerConfig: { runner: { envs: { DOCKER_HOST: 'tcp://docker:2376' } } } },
+      'runnerConfig.runner.envs.DOCKER_HOST: DOCKER_HOST leads docker away from the daemon of containerMode dind-rootless, which has a socket without TLS: remove it',
+    ],
+    [
+      'TLS to nowhere',
+      { ...HOST, ...env(['DOCKER_CERT_PATH', '/certs']) },
+      'podTemplate.spec.containers[0].env[0]: DOCKER_CERT_PATH means nothing without DOCKER_HOST: write that, too, or remove it',
+    ],
+    [
+      'a port of TLS without it',
+      { ...HOST, ...env(['DOCKER_HOST', 'tcp://docker:2376']) },
+      'podTemplate.spec.containers[0].env[0]: port 2376 speaks TLS: write DOCKER_TLS_VERIFY: "1" and DOCKER_CERT_PATH, too',
+    ],
+  ])('%s', async (_, spec, message) => {
+    expect(await told(spec)).toEqual([`warning: spec.${message} [GR-WARN-14]`]);
+  });
+
+  it.each(['argocd', 'kube-system'])('a namespace that rules the cluster: %s', async (namespace) => {
+    expect(await told({}, { namespace })).toEqual([
+      `warning: metadata.namespace: is ${namespace}: CI jobs would run beside what rules the cluster. Give runners a namespace of their own, e.g. "namespace: runners" [GR-WARN-14]`,
+    ]);
+  });
+
+  it('a Secret beside the groups', async () => {
+    const secret = '\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {token: abc}\n';
+
+    const [found] = await told({}, {}, secret);
+
+    expect(found).toMatch(/^warning: kind: a Secret in Git is readable .* revoke it \[GR-WARN-14\]$/);
+    expect(found).not.toContain('abc');
+  });
+
+  it.each<[string, object, string]>([
+    [
+      'a second runner',
+      { image: 'gitea/act_runner:1', restartPolicy: 'Always' },
+      'looks like a second Gitea runner, beside container `runner`: remove it',
+    ],
+    [
+      'a second daemon',
+      { image: 'docker:28-dind', restartPolicy: 'Always' },
+      'is a second docker daemon: remove it: containerMode dind-rootless has a daemon of its own',
+    ],
+    [
+      'a server before the runner',
+      { image: 'redis:8' },
+      'does not end, so the runner never starts: write "restartPolicy: Always" here',
+    ],
+    [
+      'a command without an end',
+      { image: 'busybox:1', command: ['sleep', 'infinity'] },
+      'does not end, so the runner never starts: write "restartPolicy: Always" here',
+    ],
+  ])('%s as an init container', async (_, fields, message) => {
+    const found = await told({ ...DIND, ...pod({ initContainers: [{ name: 'x', ...fields }] }) });
+
+    expect(found).toEqual([`warning: spec.podTemplate.spec.initContainers[0]: ${message} [GR-WARN-11]`]);
+  });
+});
+
+it.each<[string, Spec]>([
+  ['amounts of every day', asks({ cpu: '64', memory: '1Mi', 'ephemeral-storage': '2Gi' })],
+  ['words of people in annotations', { podTemplate: { metadata: { annotations: { note: 'it’s “ours” – yes' } } } }],
+  [
+    'a label of another machine and its nodes',
+    { labels: ['arm64:host'], ...pod({ nodeSelector: { 'kubernetes.io/arch': 'arm64' } }) },
+  ],
+  ['a label of a device and the device', { labels: ['gpu:host'], resources: { limits: { 'nvidia.com/gpu': 1 } } }],
+  ['a shell of its own', { setupCommand: ['sh', '-c', 'a && b'] }],
+  [
+    'a daemon of its own',
+    { ...HOST, ...env(['DOCKER_HOST', 'tcp://d:2376'], ['DOCKER_TLS_VERIFY', '1'], ['DOCKER_CERT_PATH', '/c']) },
+  ],
+  ['a sidecar', pod({ initContainers: [{ name: 'x', image: 'redis:8', restartPolicy: 'Always' }] })],
+  ['a step before the runner', pod({ initContainers: [{ name: 'x', image: 'busybox:1', command: ['true'] }] })],
+])('no warning: %s', async (_, spec) => {
+  expect(await told(spec)).toEqual([]);
+});
+
+describe('an error says what to write', () => {
+  it.each<[Spec, string]>([
+    [{ labels: ['ubuntu-latest,gpu'] }, '; write "labels: [ubuntu-latest, gpu]"; got'],
+    [{ labels: ['["self-hosted", "linux"]'] }, '; write "labels: [self-hosted, linux]"; got'],
+    [{ labels: ['linux\u200b:host'] }, '; write "labels: [linux:host]"; got'],
+    [{ labels: [`$${'{'}{ matrix.os }}`] }, '. An expression belongs into a workflow; got'],
+    [{ setupCommand: 'a && b' }, '; write setupCommand: ["sh", "-c", "a && b"]'],
+    [{ setupCommand: 'a\nb\n' }, '; write setupCommand: ["sh", "-c", "a\\nb"]'],
+    [{ setupCommand: 'apt-get install jq' }, '; write "setupCommand: [apt-get, install, jq]"'],
+    [{ scope: 'admin' }, '; did you mean "global"?'],
+    [{ org: 'acme/api' }, '; for one repository write "scope: repo" and "repo: acme/api"'],
+    [{ org: 'https://gitea.example.com/acme/' }, '; write "org: acme"'],
+    [{ activeDeadlineSeconds: '6h' }, '; write "activeDeadlineSeconds: 21600"'],
+    [
+      { authToken: { secretRef: { name: 'a', key: 'b', namespace: 'c' } } },
+      "; Secrets of the RunnerGroup's own namespace are read: remove it",
+    ],
+    [pod({ containers: [{ name: 'main' }] }), 'is missing; to change the runner, write "name: runner"'],
+    [
+      runner({ volumeDevices: [{ name: 'disk', devicePath: '/dev/x' }] }),
+      'volumeDevices[0].name: is no volume of this pod',
+    ],
+    [runner({ ports: [{ containerPort: 99_999 }] }), 'ports[0].containerPort: must be between 1 and 65535'],
+    [runner({ startupProbe: { httpGet: { port: 0 } } }), 'httpGet.port: must be between 1 and 65535'],
+  ])('case %#', async (spec, words) => {
+    const found = await told(spec);
+
+    expect(found).toHaveLength(1);
+    expect(found[0]).toContain(words);
+    expect(found[0]).not.toMatch(/^warning/);
+  });
+
+  it.each(['null', '~', 'true', '0', '22.04'])('a label that YAML reads as something else: %s', async (label) => {
+    const text = quietDocument({ labels: ['LABEL'] }).replace('"LABEL"', label);
+    const { stderr } = await runHere(['validate', 'ci.yaml'], {}, folderWith({ 'ci.yaml': text }));
+
+    expect(stderr).toContain(`spec.labels[0]: must be a string, but YAML reads ${label} as `);
+    expect(stderr).toContain(`: quote it: "${label}" [GR-INPUT-05]`);
+  });
+
+  it.each(['labels:\u00a0[a]', 'org:\u00a0acme', '-\u00a0a'])(
+    'a no-break space where YAML needs another: %s',
+    async (line) => {
+      const { stderr } = await runHere(['validate', 'ci.yaml'], {}, folderWith({ 'ci.yaml': `a: 1\n${line}\nb: 2\n` }));
+
+      expect(stderr).toContain('ci.yaml:2:');
+      expect(stderr).toContain('a non-breaking space stands here: use ordinary spaces');
+    },
+  );
+});
