@@ -151,6 +151,19 @@ it('passes on what Argo CD says of an Application, whatever it is', async () => 
   expect((await run()).stdout).toContain('? Application runners: Argo CD says FrobnicatedNotice: zzz\n');
 });
 
+it.each([
+  ['{by: serve}', 'write:organization'],
+  ['{by: serve, for: repository}', 'write:repository'],
+])('asks for no registration Secret with registration %s, and names the scope of the API token', async (by, scope) => {
+  const { run } = await examine(without(REGISTRATION), `\n  registration: ${by}`);
+
+  const { stdout } = await run();
+
+  const told = `RunnerGroup runners/ci: serve registers its runners, for which its API token needs ${scope}`;
+  expect(stdout).toContain(told);
+  expect(stdout).not.toContain('gitea-runner ');
+});
+
 it('compares the label that Argo CD tracks by with the one that the installation is told', async () => {
   const { run } = await examine((world) => {
     const told = put([SETTINGS], { data: { GITEA_RUNNERS_TRACKING_LABEL: 'a/b' } })(world);

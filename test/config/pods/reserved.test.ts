@@ -2,6 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { RESERVED_FIELDS, reservedFields } from '../../../src/config/pods/reserved.ts';
 import type { Mapping } from '../../../src/config/pods/schema.ts';
+import { podTemplate } from '../../../src/manifests/app.ts';
+import { runnerGroup } from '../../support/runner-group.ts';
 import { ourTemplate } from './full-template.ts';
 
 const told = (template: Mapping, mode: 'host' | 'dind' = 'host'): readonly string[] =>
@@ -43,6 +45,28 @@ describe('reservedFields', () => {
       'spec.containers.0.env.0',
       'spec.containers.0.volumeMounts.0.mountPath',
       'spec.volumes.0',
+    ]);
+  });
+
+  it('reserves the credentials and what prepares in a pod that has them, and their names in no other', () => {
+    const template: Mapping = {
+      spec: {
+        initContainers: [{ name: 'prepare', image: 'x', env: [{ name: 'A', value: 'b' }] }],
+        containers: [{ name: 'runner', volumeMounts: [{ mountPath: '/data/.runner', name: 'credentials' }] }],
+        volumes: [{ name: 'credentials', emptyDir: {} }],
+      },
+    };
+    const group = runnerGroup({ containerMode: 'buildkit', registrationToken: undefined });
+    const ours = JSON.parse(JSON.stringify(podTemplate(group).spec.template)) as Mapping;
+
+    expect(reservedFields(ours, template, []).map(({ path }) => path.join('.'))).toEqual([
+      'spec.initContainers.0',
+      'spec.volumes.0',
+      'spec.containers.0.volumeMounts.0.mountPath',
+    ]);
+    // What the runner registered with is its own in each pod.
+    expect(told(template)).toEqual([
+      'spec.containers.0.volumeMounts.0.mountPath: is reserved: the runner has /data for itself; mount it elsewhere',
     ]);
   });
 

@@ -118,6 +118,7 @@ describe('namespaces', () => {
         'namespaces.secrets spec.podTemplate.spec.volumes[0].secret.secretName',
       ],
     ],
+    ['no registration token', { namespace: 'team-a', registrationToken: undefined }, []],
   ])('%s', (_, group, denials) => {
     expect(denialsOf(TEAMS, group, ARGOCD)).toEqual(denials);
   });
