@@ -13,6 +13,9 @@ const FENCE = /^```[\s\S]*?^```$/gm;
 const NEW_THOUGHT = /\n(?=\s*(?:#+ |[-*] |\d+\. |\||\n|$))/;
 const END = /(?<=[.!?]["*)]*)\s+(?=["*([]*[`A-Z0-9])/;
 
+/** The bullet of an item or heading, and the name of a law. */
+const MARK = /^\s*(?:#+|[-*•]|\d+\.)\s+(?:\*\*[A-Z]\d[^*]*\*\*\s+)?/;
+
 /** All sentences of a page in order. A cell of a table, and a part between two `<br>`, ends a sentence. */
 export function sentencesOf(markdown: string): readonly Sentence[] {
   const prose = markdown.replaceAll(FENCE, '\n').replaceAll(GENERATED, '\n').replaceAll(COMMENT, '');
@@ -20,7 +23,7 @@ export function sentencesOf(markdown: string): readonly Sentence[] {
     .split(NEW_THOUGHT)
     .flatMap((thought) => (/^\s*\|/.test(thought) ? thought.split(/(?<!\\)\|/) : [thought]))
     .flatMap((thought) => thought.split('<br>'))
-    .map((thought) => thought.replace(/^\s*(?:#+|[-*•]|\d+\.)\s+/, ''))
+    .map((thought) => thought.replace(MARK, ''))
     .flatMap((thought) => thought.replaceAll(/\s+/g, ' ').trim().split(END))
     .map((text) => ({ text, words: countWords(text) }))
     .filter(({ words }) => words > 0);

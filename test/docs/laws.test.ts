@@ -1,0 +1,32 @@
+/** docs/spec.md is a list of laws: one line for each fact, so a change of a law can be read as a diff. */
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { lawsOf } from './laws.ts';
+
+const page = readFileSync('docs/spec.md', 'utf8');
+const laws = lawsOf(page);
+
+it('has no table: a law added as a row would not be read', () => {
+  expect(page.split('\n').filter((line) => line.startsWith('|') || line.includes('<br>'))).toEqual([]);
+});
+
+it('reads each law', () => {
+  const begun = page.match(/^\s*\* \*\*[A-Z]\d/gm) ?? [];
+
+  expect(laws.length).toBe(begun.length);
+  expect(laws.length).toBeGreaterThan(280);
+});
+
+it('says of each law which test holds it, of each assumption where it comes from', () => {
+  const without = laws.filter(({ names: [name = ''], text }) =>
+    name.startsWith('S') ? !/\n {2}\* \*Source:\* \S/.test(text) : !/\n {2}\* \*Test:\* \S/.test(text),
+  );
+
+  expect(without.map(({ names }) => names.join(', '))).toEqual([]);
+});
+
+it('reads a law with its cases', () => {
+  const text = '* **F3, F7a** A law.\n  * A case.\n  * *Test:* `x`.';
+
+  expect(lawsOf(`before\n\n${text}\n* no law\n\n## Next\n`)).toEqual([{ names: ['F3', 'F7a'], text }]);
+});
