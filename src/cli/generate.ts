@@ -87,4 +87,5 @@ export const HELD_BACK: Readonly<Record<Exclude<HeldBecause, 'blocked'>, string>
   'served-elsewhere': 'left to runners of others',
   'labels-not-covered': 'with labels that no group covers',
   'no-labels': 'without labels',
+  'repository-not-chosen': 'of repositories that no group chooses',
 };

@@ -70,7 +70,7 @@ export function withIdleWanted(
 }
 
 function demandCounter(groups: readonly Group[], evidence: Evidence): (group: Group, sinceMs: number) => number {
-  const findOwners = ownersFinder(groups);
+  const findOwners = ownersFinder(groups, evidence.looks);
   const jobs = joinLooks(groups, evidence).jobs.filter(({ job }) => hadUse(job));
   return (group, sinceMs) =>
     jobs.filter((listed) => {

@@ -128,13 +128,17 @@ function isPassedBy(listed: ListedJob, { job }: Runner, { nowMs, readySinceMs, o
   return nowMs - job.startedAtMs < PASSED_BY_MS && job.createdAtMs > readySinceMs(listed);
 }
 
-/** Groups that have their cap or a named limit in common. With a limit per repository or branch the oldest job still comes first (law P24). */
+/**
+ * Groups that have their cap or a named limit in common. With a limit per repository or branch the oldest job still comes first (law P24). And
+ * those with bound runners: a job of another repository cannot take such a runner.
+ */
 function groupsThatShare({ byGroup, openRooms }: Facts): readonly GroupRunners[] {
   const rooms = openRooms();
   const sharers = new Map<Room, GroupRunners[]>();
   for (const each of byGroup.values()) for (const room of rooms.ofGroup(each.group)) addTo(sharers, room, each);
   const sharing = [...sharers.values()].filter(({ length }) => length > 1).flat();
-  return sharing.filter(({ group }) => !limitsJobs(group));
+  const bound = [...byGroup.values()].filter(({ group }) => group.isBound);
+  return [...new Set([...sharing.filter(({ group }) => !limitsJobs(group)), ...bound])];
 }
 
 type Allotted = Pick<Places, 'allotments' | 'waitsAt'>;
@@ -154,10 +158,13 @@ function allotInOrder(queue: readonly ReadyJob[], facts: Facts): Allotted {
     const { group } = ofGroup;
     const own = rooms.ofGroup(group);
     const nothing = { jobs: [], backingOff: new Map() };
-    allotments.set(group, { ...ofGroup, rooms: [...own, ...(ofFree.get(own[0]) ?? [])], ...nothing });
+    allotments.set(group, { ...ofGroup, rooms: [...own, ...ofFree.ofGroup(group)], ...nothing });
   }
+  const roomsOfJob = memo((group: Group) =>
+    memo((job: Job) => [...rooms.ofJob(group, job), ...ofFree.ofJob(group, job)]),
+  );
   const allRooms = ({ group, rooms: ofGroup }: OpenAllotment, job: Job): readonly Room[] =>
-    limitsJobs(group) ? [...rooms.ofJob(group, job), ...ofGroup] : ofGroup;
+    limitsJobs(group) ? [...roomsOfJob(group)(job), ...ofGroup] : ofGroup;
   const ofWholeGroup = groupBackOff(facts);
   // Owners with room are kept from job to job (200 groups, 10,000 jobs). A group that is full stays full.
   const known = new Map<Owners, readonly OpenAllotment[]>();
@@ -175,7 +182,7 @@ function allotInOrder(queue: readonly ReadyJob[], facts: Facts): Allotted {
     const { job } = ready.listed;
     const owners = facts.ownersOf(ready.listed);
     const open = findOpen(owners).filter(({ group }) => {
-      return !limitsJobs(group) || firstWithout(rooms.ofJob(group, job), weightOf(group)) === undefined;
+      return !limitsJobs(group) || firstWithout(roomsOfJob(group)(job), weightOf(group)) === undefined;
     });
     const [first] = open;
     if (!first) {
@@ -215,59 +222,68 @@ function firstWithout(rooms: readonly Room[], weight: number): Room | undefined 
   return rooms.find(({ left }) => left < weight);
 }
 
-/** A group that covers ready jobs of one repository and branch. All sizes of a group have one cap. */
+/** Free runners among which Gitea may choose: those under one cap, of bound ones those of one repository. All sizes of a group have one cap. */
+type Pool = object;
+
+/** A group that covers ready jobs of one repository and branch. */
 interface Covering {
-  readonly cap: Room | undefined;
+  readonly pool: Pool;
   readonly group: Group;
   readonly job: Job;
   readonly jobs: number;
 }
 
 /**
- * By cap: where more jobs wait than a limit per repository or branch has room for, all free runners of the group share one room, which is what
- * that limit has left. Then it does not matter which jobs Gitea gives them.
+ * Where more jobs wait than a limit per repository or branch has room for, all free runners of a pool share one room, which is what that limit
+ * has left. Then it does not matter which jobs Gitea gives them.
  *
  * The own runner of a job that waits and has room stays: when it was started those jobs did not wait yet, so Gitea gives it an older one.
  */
-function roomsOfFree(queue: readonly ReadyJob[], rooms: Rooms, facts: Facts): ReadonlyMap<Room | undefined, Room[]> {
-  const ofFree = new Map<Room | undefined, Room[]>();
+function roomsOfFree(queue: readonly ReadyJob[], rooms: Rooms, facts: Facts) {
+  const ofFree = new Map<Pool, Room[]>();
+  const capOf = memo((group: Group): Pool => rooms.ofGroup(group)[0] ?? group);
+  const ofRepository = memo((cap: Pool) => memo((repository: string) => ({ cap, repository })));
+  const poolOf = (group: Group, { repository }: Job): Pool =>
+    group.isBound ? ofRepository(capOf(group))(repository.toLowerCase()) : capOf(group);
+  const found = {
+    ofGroup: (group: Group): readonly Room[] => ofFree.get(capOf(group)) ?? [],
+    ofJob: (group: Group, job: Job): readonly Room[] =>
+      (group.isBound && ofFree.size > 0 && ofFree.get(poolOf(group, job))) || [],
+  };
   // As in nearly all plans.
-  if (!facts.groups.some(limitsJobs)) return ofFree;
-  const capOf = memo((group: Group) => rooms.ofGroup(group)[0]);
-  const living = livingPlaces(queue, rooms, capOf);
-  const short = new Map<Room | undefined, Room[]>();
-  for (const [cap, wanted] of wantedPlaces(coveringGroups(queue, facts, capOf), rooms))
-    for (const [room, places] of wanted) if (places > room.left) addTo(short, cap, room);
+  if (!facts.groups.some(limitsJobs)) return found;
+  const living = livingPlaces(queue, rooms, poolOf);
+  const short = new Map<Pool, Room[]>();
+  for (const [pool, wanted] of wantedPlaces(coveringGroups(queue, facts, poolOf), rooms))
+    for (const [room, places] of wanted) if (places > room.left) addTo(short, pool, room);
   // Jobs that were not read may be of any repository and branch.
   for (const group of facts.groups)
     if (facts.unreadJobsOf(group) > 0) for (const room of rooms.leastOf(group)) addTo(short, capOf(group), room);
-  for (const [cap, some] of short) {
+  for (const [pool, some] of short) {
     const [least] = some.sort((a, b) => a.left - b.left);
-    if (least) ofFree.set(cap, [{ ...least, left: Math.max(least.left, living.get(cap) ?? 0) }]);
+    if (least) ofFree.set(pool, [{ ...least, left: Math.max(least.left, living.get(pool) ?? 0) }]);
   }
-  return ofFree;
+  return found;
 }
 
-/** The places of the own runners of jobs, by cap, as far as the limits of these jobs have room. */
-function livingPlaces(queue: readonly ReadyJob[], rooms: Rooms, capOf: (group: Group) => Room | undefined) {
-  const living = new Map<Room | undefined, number>();
+type PoolOf = (group: Group, job: Job) => Pool;
+
+/** The places of the own runners of jobs, by pool, as far as the limits of these jobs have room. */
+function livingPlaces(queue: readonly ReadyJob[], rooms: Rooms, poolOf: PoolOf) {
+  const living = new Map<Pool, number>();
   const kept = new FurtherRunners();
   for (const { listed, own } of queue)
     for (const { group } of own) {
       const needed = { group, rooms: rooms.ofJob(group, listed.job) };
       if (kept.roomFor(needed) === 0) continue;
       kept.take(needed, 1);
-      count(living, capOf(group), weightOf(group));
+      count(living, poolOf(group, listed.job), weightOf(group));
     }
   return living;
 }
 
 /** Jobs that are alike are counted once: 50 groups may cover 10,000 jobs. */
-function coveringGroups(
-  queue: readonly ReadyJob[],
-  { ownersOf }: Facts,
-  capOf: (group: Group) => Room | undefined,
-): readonly Covering[] {
+function coveringGroups(queue: readonly ReadyJob[], { ownersOf }: Facts, poolOf: PoolOf): readonly Covering[] {
   const limitedOf = memo((owners: Owners) => (owners.covered ? owners.groups.filter(limitsJobs) : []));
   const alike = new Map<readonly Group[], Map<string, Job[]>>();
   for (const { listed } of queue) {
@@ -277,22 +293,23 @@ function coveringGroups(
     alike.set(groups, ofGroups);
   }
   return [...alike].flatMap(([groups, byBranch]) =>
-    [...byBranch.values()].flatMap((jobs) =>
-      groups.map((group) => ({ cap: capOf(group), group, job: jobs[0] as Job, jobs: jobs.length })),
-    ),
+    [...byBranch.values()].flatMap((jobs) => {
+      const [job] = jobs as [Job, ...Job[]];
+      return groups.map((group) => ({ pool: poolOf(group, job), group, job, jobs: jobs.length }));
+    }),
   );
 }
 
-/** The places that these jobs may take under their limits, by cap. One without a size counts as the heaviest: a large runner could take it. */
-function wantedPlaces(covering: readonly Covering[], rooms: Rooms): ReadonlyMap<Room | undefined, Map<Room, number>> {
-  const heaviest = new Map<Room | undefined, number>();
-  for (const { cap, group } of covering) heaviest.set(cap, Math.max(weightOf(group), heaviest.get(cap) ?? 1));
-  const wanted = new Map<Room | undefined, Map<Room, number>>();
-  for (const { cap, group, job, jobs } of covering) {
-    const weight = group.size === undefined ? (heaviest.get(cap) ?? 1) : weightOf(group);
-    const ofCap = wanted.get(cap) ?? new Map<Room, number>();
-    for (const room of rooms.ofJob(group, job)) count(ofCap, room, jobs * weight);
-    wanted.set(cap, ofCap);
+/** The places that these jobs may take under their limits, by pool. One without a size counts as the heaviest: a large runner could take it. */
+function wantedPlaces(covering: readonly Covering[], rooms: Rooms): ReadonlyMap<Pool, Map<Room, number>> {
+  const heaviest = new Map<Pool, number>();
+  for (const { pool, group } of covering) heaviest.set(pool, Math.max(weightOf(group), heaviest.get(pool) ?? 1));
+  const wanted = new Map<Pool, Map<Room, number>>();
+  for (const { pool, group, job, jobs } of covering) {
+    const weight = group.size === undefined ? (heaviest.get(pool) ?? 1) : weightOf(group);
+    const ofPool = wanted.get(pool) ?? new Map<Room, number>();
+    for (const room of rooms.ofJob(group, job)) count(ofPool, room, jobs * weight);
+    wanted.set(pool, ofPool);
   }
   return wanted;
 }

@@ -26,6 +26,7 @@ export type HeldBecause =
   | 'blocked'
   | 'no-labels'
   | 'labels-not-covered'
+  | 'repository-not-chosen'
   | 'suspended'
   | 'cap'
   /** Another limit has no room for it, or for a job to which Gitea could give its runner. */

@@ -46,10 +46,10 @@ export interface PastRequest {
 export function establishFacts(groups: readonly Group[], evidence: Evidence): Facts {
   const inOrder = [...groups].sort(byKey);
   const list = joinLooks(inOrder, evidence);
-  const ownersOf = ownersFinder(inOrder);
+  const ownersOf = ownersFinder(inOrder, evidence.looks);
   const heirs = findHeirs(inOrder, evidence, list.jobs, ownersOf);
   const traces = gatherTraces(inOrder, evidence, list.jobs, heirs);
-  const runners = indexRunners(judgeRunners(traces, evidence, list.jobs));
+  const runners = indexRunners(judgeRunners(traces, evidence, list));
   const taken = countTaken(inOrder, runners, evidence, list.jobs);
   return {
     groups: inOrder,

@@ -6,7 +6,8 @@
  *                                                      foreign, when nothing of ours is there)
  *     its Job has ended ................. used-up     (failed, when nothing shows that it ran a CI job)
  *     online and busy, no job listed .... finishing   (a job that is being cancelled is in no list, Gitea 1.27)
- *     online and pinned, no job listed .. finishing   (its repository moved away, and the CI job writes nothing)
+ *     online and pinned, no job listed .. finishing   (its repository moved away, and the CI job writes nothing;
+ *                                                      of a bound runner the row may not have been read)
  *     its Job is being deleted .......... deleting
  *     its Job is of another place ....... moved       (replaced, when it was not at work at the last sync)
  *     its CI job failed, its pod waits .. debugging   (used-up, when its time is over: debugging.ts)
@@ -29,11 +30,11 @@ import {
   hasEnded,
   isOver,
   type Job,
-  type ListedJob,
+  type JobList,
   type LiveJob,
   type Look,
   memo,
-  type RegisteredRunner,
+  nameNow,
 } from './evidence.ts';
 import { isMadeForSame, ORDINALS_SEARCHED, poolIndexOf, RING, type RunnerNamer, runnerNamer } from './names.ts';
 import { type GroupRunners, patienceMs, type Runner, type RunnerState } from './runners.ts';
@@ -58,13 +59,14 @@ interface Context {
   readonly giteaWasUp: () => boolean;
   /** What is known of all runners of the RunnerGroup, of all its sizes: names that are used up do not tell the size. */
   readonly ofGroup: readonly RunnerTraces[];
+  readonly findJob: JobList['findJob'];
 }
 
 /** Judges the runners of each group. `jobs`: of all looks. */
 export function judgeRunners(
   traces: ReadonlyMap<Group, readonly RunnerTraces[]>,
   { instance, looks, cluster, nowMs }: Evidence,
-  jobs: readonly ListedJob[],
+  { jobs, findJob }: JobList,
 ): readonly GroupRunners[] {
   // Only silent runners ask.
   const wasUp = memo((origin: string) =>
@@ -77,7 +79,7 @@ export function judgeRunners(
     const giteaWasUp = (): boolean => wasUp(group.origin);
     const look = looks.get(group.look);
     const ofGroup = ofSizes.get(sizesKey(group)) ?? [];
-    const context = { group, nameOf, nowMs, cluster, look, giteaWasUp, ofGroup };
+    const context = { group, nameOf, nowMs, cluster, look, giteaWasUp, ofGroup, findJob };
     return { group, nameOf, runners: ofThisSize.map((each) => judge(each, context)) };
   });
 }
@@ -90,7 +92,7 @@ function sizesKey({ namespace, name }: Group): string {
 function judge(traces: RunnerTraces, context: Context): Runner {
   const { name, group, madeFor, running, completed, row, live } = traces;
   const hasWorked = completed !== undefined && !isRecreated(traces, completed, context);
-  const rowsAreSeen = (): boolean => listsRows(context);
+  const rowsAreSeen = (): boolean => !isUnlisted(traces) && listsRows(context);
   const hold = holdOf(traces, { nowMs: context.nowMs, hasWorked, rowsAreSeen });
   return {
     name,
@@ -102,6 +104,7 @@ function judge(traces: RunnerTraces, context: Context): Runner {
     registered: row?.online ?? false,
     job: running ?? completed,
     live,
+    boundTo: boundTo(traces, context),
     labels: row?.online ? row.labels : undefined,
     isCurrent: () => isOfThisTemplate(traces, context),
   };
@@ -112,7 +115,7 @@ function stateOf(traces: RunnerTraces, hold: Hold | undefined, context: Context)
   if (running) return stateAtWork(traces, running, context);
   // `complete` counts too: the dind images always exit with 0 (runner repository, Dockerfile, s6).
   if (hasEnded(live?.state)) return hasHadJob(traces) ? 'used-up' : 'failed';
-  if (row?.online && isAtUnlistedJob(row, traces)) return 'finishing';
+  if (isAtUnlistedJob(traces, hold)) return 'finishing';
   if (live?.state === 'deleting') return 'deleting';
   const moved = stateIfMoved(traces, context);
   if (moved) return moved;
@@ -128,8 +131,27 @@ function stateOf(traces: RunnerTraces, hold: Hold | undefined, context: Context)
  * at work are pinned, and the row of an ephemeral one goes with its job. After a completed job the row is a second runner's, whose Job was
  * re-created with the pin of the first.
  */
-function isAtUnlistedJob({ busy }: RegisteredRunner, { live, completed }: RunnerTraces): boolean {
-  return busy || (live?.pinned === true && live.state === 'running' && completed === undefined);
+function isAtUnlistedJob(traces: RunnerTraces, hold: Hold | undefined): boolean {
+  const { row, live, completed } = traces;
+  const mayWork = live?.pinned === true && live.state === 'running' && completed === undefined;
+  if (row?.online) return row.busy || mayWork;
+  return mayWork && !hold && isUnlisted(traces);
+}
+
+/**
+ * True for a bound runner whose row is not there. The list of an owner lacks the runners of his repositories, and only a few of these are
+ * read (docs/adr/0084). So it proves nothing.
+ */
+function isUnlisted({ row, live, group }: RunnerTraces): boolean {
+  const isBound = live ? live.boundTo !== undefined : group.isBound === true;
+  return row === undefined && isBound && group.scope === 'owner';
+}
+
+/** The job that a runner was made for tells the new name of a repository that was renamed. Else its owner may have another one. */
+function boundTo({ group, live, madeFor }: RunnerTraces, { findJob, look }: Context): string | undefined {
+  if (live?.boundTo === undefined) return undefined;
+  const own = 'id' in madeFor ? findJob(group.origin, madeFor.id)?.job.repository : undefined;
+  return (own ?? nameNow(live.boundTo, group, look) ?? live.boundTo).toLowerCase();
 }
 
 /** Gitea believes a lost runner busy for 10-15 minutes. The end of its Job is the newer truth and frees the place. */
@@ -168,18 +190,23 @@ export function isOutlived(
  *
  * One of them proves nothing. A Job may be pruned while its pod finishes, token and scope may list no rows, and labels of groups change.
  */
-function isForeign({ live, row }: RunnerTraces, { labels }: Job, { group, cluster, look }: Context): boolean {
+function isForeign(traces: RunnerTraces, { labels }: Job, { group, cluster, look }: Context): boolean {
+  const { live, row } = traces;
   if (live) return false;
   const isUncovered = !labels.every((label) => group.labels.includes(label));
-  return [cluster.is === 'seen', look?.rowsWereRead === true && !row, isUncovered].filter(Boolean).length >= 2;
+  return (
+    [cluster.is === 'seen', look?.rowsWereRead === true && !row && !isUnlisted(traces), isUncovered].filter(Boolean)
+      .length >= 2
+  );
 }
 
 /**
  * How many runners of one name work, at least 1. A Job that was re-created while its first runner works has a second one, with a row of its
  * own. Without that row the second CI job is a stranger's.
  */
-function runnersAtWork({ runs, rowIds }: RunnerTraces, { look }: Context): number {
-  return Math.max(1, look?.rowsWereRead ? Math.min(runs, rowIds.length) : runs);
+function runnersAtWork(traces: RunnerTraces, { look }: Context): number {
+  const { runs, rowIds } = traces;
+  return Math.max(1, look?.rowsWereRead && !isUnlisted(traces) ? Math.min(runs, rowIds.length) : runs);
 }
 
 /** Of a runner of which Kubernetes shows a Job and Gitea nothing. */

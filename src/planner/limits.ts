@@ -18,6 +18,7 @@ import {
   nameNow,
 } from './evidence.ts';
 import { PENDING_TIMEOUTS } from './judge.ts';
+import { fitsPattern } from './patterns.ts';
 import { isAtWork, type Runner, type Runners } from './runners.ts';
 
 /** `LiveJob.scope` of a group that serves all of its Gitea. */
@@ -53,15 +54,7 @@ export function limitsJobs({ limits = [] }: Group): boolean {
 /** True when jobs of this branch count. One that is not known may be any. */
 export function limitsBranch({ branches }: Pick<Limit, 'branches'>, branch: string | undefined): boolean {
   if (branches === undefined || branch === undefined) return true;
-  return branch !== '' && branches.some((pattern) => fitsBranch(pattern, branch));
-}
-
-/** @param pattern has one star at most (schema.ts): `*` is any characters but a slash, `**` any */
-function fitsBranch(pattern: string, branch: string): boolean {
-  const [start = '', end] = pattern.split(/\*+/);
-  if (end === undefined) return branch === pattern;
-  if (!branch.startsWith(start) || !branch.slice(start.length).endsWith(end)) return false;
-  return pattern.includes('**') || !branch.slice(start.length, branch.length - end.length).includes('/');
+  return branch !== '' && branches.some((pattern) => fitsPattern(pattern, branch));
 }
 
 /** What takes places, by key of the limit. */
@@ -108,9 +101,10 @@ export class Rooms {
     return own.map((limit) => this.#roomOf(limit, repository));
   }
 
-  /** The least that its limits leave to a job of which nothing is known. */
-  leastOf({ limits = [] }: Group): readonly Room[] {
-    return limits.map((limit) => {
+  /** The least that its limits leave to a job of which nothing is known. A bound runner is of a repository, but of no branch. */
+  leastOf({ isBound, limits = [] }: Group): readonly Room[] {
+    return limits.flatMap((limit) => {
+      if (isBound && limit.branches === undefined) return [];
       const taken = [...this.#taken.places].flatMap(([key, places]) => (key.startsWith(`${limit.key} `) ? places : []));
       const room = this.#roomOf(limit);
       return { ...room, left: room.left - Math.max(0, ...taken) };

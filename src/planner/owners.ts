@@ -1,6 +1,7 @@
 /** Which groups may serve a job, in the order in which they are asked (law P7), and why none can. */
 import type { GroupKey } from './decisions.ts';
-import { addTo, compareText, count, type Group, type ListedJob, memo, type ScopeWidth } from './evidence.ts';
+import { addTo, compareText, count, type Group, type ListedJob, type Look, memo, type ScopeWidth } from './evidence.ts';
+import { fitsPattern } from './patterns.ts';
 
 const WIDTH: Readonly<Record<ScopeWidth, number>> = { repo: 0, owner: 1, global: 2 };
 
@@ -13,7 +14,8 @@ export type Owners =
       readonly because: 'labels-not-covered';
       readonly missing: readonly string[];
       readonly nearest: GroupKey;
-    };
+    }
+  | { readonly covered: false; readonly because: 'repository-not-chosen'; readonly nearest: GroupKey };
 
 /** The groups that have one of the looks of a job. */
 interface Candidates {
@@ -22,15 +24,45 @@ interface Candidates {
   readonly byLabel: ReadonlyMap<string, readonly Group[]>;
 }
 
-/** Finds the owners of a job. They are worked out once for jobs with the same labels in the same looks. */
-export function ownersFinder(groups: readonly Group[]): (listed: ListedJob) => Owners {
+/** Finds the owners of a job. They are worked out once for jobs with the same labels in the same looks, of repositories that the same groups choose. */
+export function ownersFinder(
+  groups: readonly Group[],
+  found: ReadonlyMap<string, Look>,
+): (listed: ListedJob) => Owners {
   const inOrder = [...groups].sort(byOwnership);
+  const notChosenBy = memo((repository: string) =>
+    inOrder.flatMap((group, nth) => (isChosen(repository, group, found.get(group.look)) ? [] : nth)),
+  );
   const ofLooks = memo((keys: string) => {
-    const looks = new Set<string>(JSON.parse(keys));
-    const candidates = toCandidates(inOrder.filter(({ look }) => looks.has(look)));
-    return memo((labels: string) => findOwners(JSON.parse(labels), candidates));
+    const [looks, without]: readonly [readonly string[], readonly number[]] = JSON.parse(keys);
+    const inLooks = inOrder.filter(({ look }) => looks.includes(look));
+    const others = new Set(without.map((nth) => inOrder[nth]));
+    const [willing, all] = [inLooks.filter((group) => !others.has(group)), inLooks].map(toCandidates);
+    return memo((labels: string) => {
+      const owners = findOwners(JSON.parse(labels), willing as Candidates);
+      if (owners.covered || others.size === 0) return owners;
+      const ofAll = findOwners(JSON.parse(labels), all as Candidates);
+      if (!ofAll.covered) return ofAll;
+      const { namespace, name } = ofAll.groups[0];
+      return { covered: false, because: 'repository-not-chosen', nearest: { namespace, name } } as const;
+    });
   });
-  return memo(({ job, looks }) => ofLooks(JSON.stringify(looks))(JSON.stringify(job.labels)));
+  const keysOf = ({ job: { repository }, looks }: ListedJob) => JSON.stringify([looks, notChosenBy(repository)]);
+  return memo((listed) => ofLooks(keysOf(listed))(JSON.stringify(listed.job.labels)));
+}
+
+/** A pattern may have the owner's name of before a rename. */
+function isChosen(repository: string, { repositories, covers }: Group, look: Look | undefined): boolean {
+  if (!repositories) return true;
+  const name = repository.toLowerCase();
+  const now = look?.renamedTo?.toLowerCase();
+  const names = covers && now && name.startsWith(`${now}/`) ? [name, covers + name.slice(now.length)] : [name];
+  return names.some((each) => repositories.some((pattern) => fitsRepository(pattern, each)));
+}
+
+/** @param pattern without a slash it is for the name of the repository, in lower case as `repository` */
+export function fitsRepository(pattern: string, repository: string): boolean {
+  return fitsPattern(pattern, pattern.includes('/') ? repository : repository.slice(repository.indexOf('/') + 1));
 }
 
 function toCandidates(groups: readonly Group[]): Candidates {

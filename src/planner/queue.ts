@@ -1,7 +1,7 @@
 /** 3 QUEUE: the ready jobs, in the order in which they are given places, and who may serve them. */
 import { count, type Group, type ListedJob } from './evidence.ts';
 import type { Facts, PastRequest } from './facts.ts';
-import { firstWorking, takeTurns } from './owners.ts';
+import { firstWorking, fitsRepository, takeTurns } from './owners.ts';
 import { coversJob, patienceMs, type Runner } from './runners.ts';
 
 /** A ready job. */
@@ -50,7 +50,23 @@ export function queueReadyJobs(facts: Facts): readonly ReadyJob[] {
     // `facts.jobs` come oldest first, and those that are equal here stay so.
     .sort((a, b) => askedFirst(a.ready, b.ready) || a.sinceMs - b.sinceMs)
     .map(({ ready }) => ready);
-  return takeTurns(facts.groups) ? byTurns(inOrder, facts) : inOrder;
+  return byRank(takeTurns(facts.groups) ? byTurns(inOrder, facts) : inOrder, facts);
+}
+
+/** So long a job may be passed by those of other repositories (`order`), ms. Then it comes first. */
+const PASSED_MS = 1_800_000;
+
+/** The first pattern of `order` that fits a job's repository is its rank. */
+function byRank(inOrder: readonly ReadyJob[], { groups, ownersOf, readySinceMs, nowMs }: Facts): readonly ReadyJob[] {
+  if (groups.every(({ order }) => order === undefined)) return inOrder;
+  const rankOf = ({ listed }: ReadyJob): number => {
+    const { order = [] } = firstWorking(ownersOf(listed)) ?? {};
+    if (nowMs - readySinceMs(listed) >= PASSED_MS) return -1;
+    const rank = order.findIndex((pattern) => fitsRepository(pattern, listed.job.repository.toLowerCase()));
+    return rank < 0 ? order.length : rank;
+  };
+  const ranked = inOrder.map((ready) => ({ ready, rank: rankOf(ready) }));
+  return ranked.sort((a, b) => a.rank - b.rank).map(({ ready }) => ready);
 }
 
 function askedFirst(a: ReadyJob, b: ReadyJob): number {

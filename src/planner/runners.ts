@@ -37,6 +37,8 @@ export interface Runner {
   readonly live: LiveJob | undefined;
   /** Its CI job failed and its pod waits. */
   readonly hold: Hold | undefined;
+  /** `owner/name` as Gitea writes it now, in lower case: it gets jobs of this repository only. Undefined: it is not bound. */
+  readonly boundTo: string | undefined;
   /** Labels that it registered with. Undefined while it has not registered: then they are its group's. */
   readonly labels: readonly string[] | undefined;
   /** True when it was made from the present pod template of its group. */
@@ -122,7 +124,8 @@ export function isAtWork({ state }: Runner): boolean {
   return state === 'busy' || state === 'finishing' || state === 'moved';
 }
 
-/** True when a runner has all labels of the job: Gitea may give it to it. */
-export function coversJob({ labels, group }: Runner, job: Job): boolean {
+/** True when a runner has all labels of the job, and is not bound to another repository: Gitea may give it to it. */
+export function coversJob({ boundTo, labels, group }: Runner, job: Job): boolean {
+  if (boundTo !== undefined && boundTo !== job.repository.toLowerCase()) return false;
   return job.labels.every((label) => (labels ?? group.labels).includes(label));
 }

@@ -19,6 +19,7 @@ const HELD: Kinds<HeldBecause> = {
   blocked: true,
   'no-labels': true,
   'labels-not-covered': true,
+  'repository-not-chosen': true,
   suspended: true,
   cap: true,
   limit: true,

@@ -55,6 +55,11 @@ const HELD: Readonly<Record<HeldBecause, HeldCause>> = {
     advice: () => ['if a job without labels is to run, give it a runs-on, or set spec.acceptUnlabelledJobs'],
   },
   'labels-not-covered': { text: notCoveredText, advice: (job) => [notCoveredAdvice(job)] },
+  'repository-not-chosen': {
+    text: ({ nearest, job }) =>
+      `not covered: group ${nearest ? keyText(nearest) : ''} does not choose ${job.repository}`,
+    advice: ({ job: { repository } }) => [`add ${repository.split('/').at(-1)} to spec.repositories of that group`],
+  },
   suspended: {
     text: ({ group }) => `held back: group ${group ? keyText(group) : ''} is suspended`,
     advice: (_, group) => [resumeAdvice(group)],

@@ -196,6 +196,7 @@ const HELD_STATES: Readonly<Record<HeldBecause, JobState>> = {
   blocked: 'blocked',
   'no-labels': 'held',
   'labels-not-covered': 'unserved',
+  'repository-not-chosen': 'unserved',
   suspended: 'unserved',
   cap: 'held',
   limit: 'held',

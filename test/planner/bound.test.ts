@@ -1,0 +1,182 @@
+/** A bound runner serves jobs of its repository only (docs/adr/0084). */
+import { describe, expect, it } from 'vitest';
+import type { Job, Limit, LiveJob } from '../../src/planner/evidence.ts';
+import { group, job, live, NOW, named, planScene, row, running } from '../support/scenario.ts';
+
+const bound = group({ isBound: true, registeredAt: 'org:acme', covers: 'acme' });
+const ofApi = { repository: 'acme/api' } as const;
+
+/** The Job of the runner that was made for this job of acme/web. */
+function liveFor(id: number, state: LiveJob['state'] = 'running', over: Partial<LiveJob> = {}): LiveJob {
+  return live(named(bound, id), state, { boundTo: 'acme/web', registeredAt: 'repo:acme/web', ...over });
+}
+
+const perRepository = (most: number): Limit => ({ key: 'ci per repository', most, per: 'repository' });
+
+describe('a bound runner', () => {
+  it('is asked for at the repository of its job', () => {
+    const { emitted } = planScene({ groups: [bound], jobs: [job(1), job(2, ofApi)], liveJobs: [] });
+
+    expect(emitted.map(({ registeredAt }) => registeredAt)).toEqual(['repo:acme/web', 'repo:acme/api']);
+  });
+
+  it('serves another job of its repository, and none of another one', () => {
+    const scene = { groups: [bound], liveJobs: [liveFor(1)] };
+
+    expect(planScene({ ...scene, jobs: [job(2)] }).verdicts[2]).toBe(`free-runner ${named(bound, 1)}`);
+    expect(planScene({ ...scene, jobs: [job(2, ofApi)] }).verdicts[2]).toBe(`new-runner ${named(bound, 2)}`);
+  });
+
+  it('keeps its job while Gitea has another name for the repository', () => {
+    const renamed = { repository: 'acme/shop' };
+    const scene = { groups: [bound], jobs: [job(1, renamed), job(2, renamed)], liveJobs: [liveFor(1), liveFor(9)] };
+    const { verdicts } = planScene(scene);
+
+    expect(verdicts).toEqual({ 1: `own-runner ${named(bound, 1)}`, 2: `new-runner ${named(bound, 2)}` });
+  });
+
+  it('keeps its job and takes others while Gitea has another name for the owner', () => {
+    const now = { repository: 'acme-2/web' };
+    const looks = { acme: { jobs: [job(1, now), job(2, now)], runners: [], renamedTo: 'acme-2' } };
+    const { verdicts } = planScene({ groups: [bound], looks, liveJobs: [liveFor(9), liveFor(2)] });
+
+    expect(verdicts).toEqual({ 1: `free-runner ${named(bound, 9)}`, 2: `own-runner ${named(bound, 2)}` });
+  });
+
+  it('is at work while it is pinned and runs, though no list has its job and nobody read its row', () => {
+    const old = { createdAtMs: NOW - 7_200_000, runningSinceMs: NOW - 7_000_000, pinned: true };
+    const rows = { runners: [row('other')], rowsWereRead: true, jobs: [] } as const;
+    const { reasons } = planScene({ groups: [bound], looks: { acme: rows }, liveJobs: [liveFor(1, 'running', old)] });
+
+    expect(reasons).toEqual({ [named(bound, 1)]: 'finishing' });
+  });
+
+  it('has a place of the cap while its pod ends without a Job, though the list of the owner lacks its row', () => {
+    const jobs = [running(1, named(bound, 1)), job(2)];
+    const looks = { acme: { jobs, runners: [], rowsWereRead: true as const } };
+    const full = { ...bound, maxActiveRunners: 1 };
+
+    expect(planScene({ groups: [full], looks, liveJobs: [] }).verdicts).toEqual({ 1: 'running', 2: 'cap' });
+  });
+
+  it('is exchanged when it does not take its job', () => {
+    const runningSinceMs = NOW - 400_000;
+    const scene = { groups: [bound], jobs: [job(1, { createdAtMs: NOW - 500_000 })] };
+    const asleep = liveFor(1, 'running', { runningSinceMs, createdAtMs: runningSinceMs });
+
+    expect(planScene({ ...scene, liveJobs: [asleep] }).verdicts[1]).toBe(`new-runner ${named(bound, 1, 1)}`);
+  });
+});
+
+describe('limits of bound groups', () => {
+  const withLimits = (limits: readonly Limit[]) => ({ ...bound, limits });
+
+  it('hold back the jobs of their repository alone', () => {
+    const jobs = [job(1), job(2), job(3), job(4, ofApi), job(5, ofApi)];
+    const limited = planScene({ groups: [withLimits([perRepository(1)])], jobs, liveJobs: [] });
+
+    expect([limited.served, limited.verdicts[2], limited.verdicts[5]]).toEqual([[1, 4], 'limit', 'limit']);
+  });
+
+  it('hold back an unbound group as a whole', () => {
+    const jobs = [job(1), job(2), job(4, ofApi)];
+    const unbound = group({ limits: [perRepository(1)] });
+
+    expect(planScene({ groups: [unbound], jobs, liveJobs: [] }).served).toEqual([1]);
+  });
+
+  it('per branch stop the other branches of their repository, and no other repository', () => {
+    const limits = [{ key: 'main', most: 1, branches: ['main'] }];
+    const onMain = { branch: 'main' };
+    const jobs = [
+      job(1, onMain),
+      job(2, onMain),
+      job(3, { branch: 'x' }),
+      job(4, ofApi),
+      job(5, { ...ofApi, branch: 'x' }),
+    ];
+
+    expect(planScene({ groups: [withLimits(limits)], jobs, liveJobs: [] }).served).toEqual([1, 4, 5]);
+  });
+
+  it('per repository do not stop a queue that is too long to be read', () => {
+    const jobs = [running(1, named(bound, 1)), job(2, ofApi)];
+    const looks = { acme: { jobs, runners: [], unreadJobs: 100 } };
+    const groups = [withLimits([perRepository(1)])];
+
+    expect(planScene({ groups, looks, liveJobs: [liveFor(1)] }).served).toEqual([2]);
+  });
+
+  it('give the places by turns with fairness per repository', () => {
+    const fair = { ...bound, fairness: 'per-repository' as const, maxActiveRunners: 4 };
+    const atWork = [running(1, named(bound, 1)), running(9, named(bound, 9))];
+    const jobs = [...atWork, job(2), job(3), job(4, ofApi), job(5, ofApi)];
+
+    expect(planScene({ groups: [fair], jobs, liveJobs: [liveFor(1), liveFor(9)] }).served).toEqual([4, 5]);
+  });
+});
+
+describe('order', () => {
+  const ordered = { ...bound, order: ['acme/api', '*'], maxActiveRunners: 1 };
+  const served = (jobs: readonly Job[], liveJobs: readonly LiveJob[] = []) =>
+    planScene({ groups: [ordered], jobs, liveJobs }).served;
+
+  it('gives the place to the repository that comes first', () => {
+    expect(served([job(1), job(2, ofApi)])).toEqual([2]);
+  });
+
+  it('takes no place from a runner that starts', () => {
+    expect(served([job(1), job(2, ofApi)], [liveFor(1, 'starting')])).toEqual([1]);
+  });
+
+  it('lets no job be passed for longer than half an hour', () => {
+    const waiting = (ms: number) => job(1, { createdAtMs: NOW - ms });
+
+    expect(served([waiting(1_799_000), job(2, ofApi)])).toEqual([2]);
+    expect(served([waiting(1_800_000), job(2, ofApi)])).toEqual([1]);
+  });
+});
+
+describe('repositories', () => {
+  const chosen = (...repositories: readonly string[]) => ({ ...bound, repositories });
+  const verdict = (repository: string, ...patterns: readonly string[]) =>
+    planScene({ groups: [chosen(...patterns)], jobs: [job(1, { repository })], liveJobs: [] }).verdicts[1];
+
+  it.each([
+    ['acme/web', 'web'],
+    ['acme/Web', 'web'],
+    ['acme/web', 'acme/web'],
+    ['acme/team-a', 'team-*'],
+    ['acme/web', 'acme/*'],
+    ['acme/web', '*'],
+  ])('serves %s, which %s fits', (repository, pattern) => {
+    expect(verdict(repository, pattern)).toBe(`new-runner ${named(bound, 1)}`);
+  });
+
+  it.each([
+    ['acme/web', 'api'],
+    ['acme/web-2', 'web'],
+    ['acme/my-team-a', 'team-*'],
+    ['web/other', 'web'],
+  ])('does not serve %s, which %s does not fit', (repository, pattern) => {
+    expect(verdict(repository, pattern)).toBe('repository-not-chosen');
+  });
+
+  it('leaves the job to a group that chooses it', () => {
+    const groups = [chosen('api'), { ...chosen('web'), name: 'web' }];
+
+    expect(planScene({ groups, jobs: [job(1)], liveJobs: [] }).emitted.map((each) => each.group.name)).toEqual(['web']);
+  });
+
+  it('says that labels are not covered before it says that a repository is not chosen', () => {
+    const { verdicts } = planScene({ groups: [chosen('api')], jobs: [job(1, { labels: ['other'] })], liveJobs: [] });
+
+    expect(verdicts[1]).toBe('labels-not-covered');
+  });
+
+  it('know the name of the owner from before a rename', () => {
+    const looks = { acme: { jobs: [job(1, { repository: 'acme-2/web' })], runners: [], renamedTo: 'acme-2' } };
+
+    expect(planScene({ groups: [chosen('acme/web')], looks, liveJobs: [] }).served).toEqual([1]);
+  });
+});
