@@ -161,7 +161,7 @@ function allotInOrder(queue: readonly ReadyJob[], facts: Facts): Allotted {
     allotments.set(group, { ...ofGroup, rooms: [...own, ...ofFree.ofGroup(group)], ...nothing });
   }
   const roomsOfJob = memo((group: Group) =>
-    memo((job: Job) => [...rooms.ofJob(group, job), ...ofFree.ofJob(group, job)]),
+    memo((job: Job) => [...new Set([...rooms.ofJob(group, job), ...ofFree.ofJob(group, job)])]),
   );
   const allRooms = ({ group, rooms: ofGroup }: OpenAllotment, job: Job): readonly Room[] =>
     limitsJobs(group) ? [...roomsOfJob(group)(job), ...ofGroup] : ofGroup;
@@ -253,17 +253,33 @@ function roomsOfFree(queue: readonly ReadyJob[], rooms: Rooms, facts: Facts) {
   // As in nearly all plans.
   if (!facts.groups.some(limitsJobs)) return found;
   const living = livingPlaces(queue, rooms, poolOf);
-  const short = new Map<Pool, Room[]>();
-  for (const [pool, wanted] of wantedPlaces(coveringGroups(queue, facts, poolOf), rooms))
-    for (const [room, places] of wanted) if (places > room.left) addTo(short, pool, room);
+  const short = shortRooms(wantedPlaces(coveringGroups(queue, facts, poolOf), rooms));
   // Jobs that were not read may be of any repository and branch.
   for (const group of facts.groups)
     if (facts.unreadJobsOf(group) > 0) for (const room of rooms.leastOf(group)) addTo(short, capOf(group), room);
   for (const [pool, some] of short) {
     const [least] = some.sort((a, b) => a.left - b.left);
-    if (least) ofFree.set(pool, [{ ...least, left: Math.max(least.left, living.get(pool) ?? 0) }]);
+    if (isOfRepository(pool)) ofFree.set(pool, some);
+    else if (least) ofFree.set(pool, [{ ...least, left: Math.max(least.left, living.get(pool) ?? 0) }]);
   }
   return found;
+}
+
+/** By pool, the limits that have less room than is wanted. Bound runners of several repositories may be wanted under one limit. */
+function shortRooms(wantedBy: ReadonlyMap<Pool, ReadonlyMap<Room, number>>): Map<Pool, Room[]> {
+  const inAll = new Map<Room, number>();
+  for (const wanted of wantedBy.values()) for (const [room, places] of wanted) count(inAll, room, places);
+  const short = new Map<Pool, Room[]>();
+  for (const [pool, wanted] of wantedBy)
+    for (const [room, places] of wanted) {
+      const most = isOfRepository(pool) ? (inAll.get(room) ?? 0) : places;
+      if (most > room.left) addTo(short, pool, room);
+    }
+  return short;
+}
+
+function isOfRepository(pool: Pool): boolean {
+  return 'repository' in pool;
 }
 
 type PoolOf = (group: Group, job: Job) => Pool;

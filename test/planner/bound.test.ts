@@ -92,7 +92,7 @@ describe('limits of bound groups', () => {
       job(1, onMain),
       job(2, onMain),
       job(3, { branch: 'x' }),
-      job(4, ofApi),
+      job(4, { ...ofApi, branch: 'y' }),
       job(5, { ...ofApi, branch: 'x' }),
     ];
 
