@@ -62,7 +62,9 @@ const WORDS: Readonly<Record<Breach['law'], string>> = {
 /** Nobody but Gitea, or another Application, knows enough to make the jobs of these wait no longer than need be. Their laws hold. */
 const SOMETIMES: readonly Kind[] = IS_LONG ? ['limited-apart', 'per-repository', 'per-branch'] : [];
 const ALWAYS: readonly Kind[] = ['ordinary', 'wide', 'warm', 'mixed', 'held', 'limited', 'renamed', 'changed'];
-const TESTED: readonly Kind[] = ONLY_KIND ? [ONLY_KIND] : [...ALWAYS, ...SOMETIMES];
+/** Nobody else waits for a limit of a bound group, and none is passed. */
+const BOUND: readonly Kind[] = ['bound', 'bound-per-repository', 'bound-per-branch'];
+const TESTED: readonly Kind[] = ONLY_KIND ? [ONLY_KIND] : [...ALWAYS, ...BOUND, ...SOMETIMES];
 
 describe.each(TESTED)('in %s histories', (kind) => {
   describe.each(judgedIn(kind))('%s', (policy) => {
@@ -70,6 +72,12 @@ describe.each(TESTED)('in %s histories', (kind) => {
       expect(firstBreach(kind, policy, law)).toBeUndefined();
     });
   });
+});
+
+it('passes no limit that counts CI jobs where runners are bound', () => {
+  const isOver = (kind: Kind) => (seed: number) => run(kind, 'ours, live Jobs', seed).overRepository > 0;
+
+  expect(BOUND.filter((kind) => seedsOf(kind).some(isOver(kind)))).toEqual([]);
 });
 
 /**
