@@ -344,16 +344,20 @@ const TAKES_WITHIN_MS = 3000;
 /** Of another Application, printed for the CI job of `made` before that was asked for, free, unpinned and young enough to come. */
 function isRival(stage: Stage, other: KubeJob, made: KubeJob): boolean {
   if (other.group.application === made.group.application) return false;
-  const jobId = made.prints[0]?.jobId;
+  const { jobId, runId } = made.prints[0] ?? {};
   const then = other.prints.find(({ sinceMs }) => sinceMs < made.askedAtMs);
   // One that was printed for another job meanwhile may have been seen so.
-  if (jobId === undefined || then?.jobId !== jobId || other.prints[0] !== then || other.pinned) return false;
+  // After Gitea was restored the same id may be that of another job, which has another page.
+  const isSameJob = jobId !== undefined && then?.jobId === jobId && then.runId === runId;
+  if (!isSameJob || other.prints[0] !== then || other.pinned) return false;
   const job = stage.gitea.jobs().find(({ id }) => id === jobId);
   // A job waits for runners of others for twelve spawn timeouts in all. A plan may believe it ready since its creation: it does not always see the
   // end of what the job needed.
   const waitedMs = job ? stage.nowMs - Math.min(job.created * 1000, stage.readySinceMs(job)) : 0;
   const spawnTimeoutMs = made.group.spawnTimeoutS * 1000;
-  return isFree(other.pod) && stage.nowMs - other.createdMs < spawnTimeoutMs && waitedMs < 12 * spawnTimeoutMs;
+  return (
+    isFree(other.pod) && ageByKubernetes(other.createdMs, stage) < spawnTimeoutMs && waitedMs < 12 * spawnTimeoutMs
+  );
 }
 
 /** More than a ceiling allows, since then. It is a breach when all these Applications have synced, and that `again` times more. */
@@ -399,15 +403,16 @@ function isShared({ groups }: Pick<Ceiling, 'groups'>): boolean {
   return new Set(groups.map(({ application }) => application)).size > 1;
 }
 
-/** Other Applications wait so long for the place of a free runner (law P36). A Job has the times of Kubernetes' clock. */
-function mayStillCome(
-  { createdMs, registeredMs, phase, fate, refused, group }: Pod,
-  { nowMs, history }: Stage,
-): boolean {
+/** How long ago that was for a planner: Jobs have the times of Kubernetes' clock, in whole seconds. */
+function ageByKubernetes(ms: number, { nowMs, history }: Stage): number {
+  return nowMs - Math.floor((ms + history.clockSkewS * 1000) / 1000) * 1000;
+}
+
+/** Other Applications wait so long for the place of a free runner (law P36). */
+function mayStillCome({ createdMs, registeredMs, phase, fate, refused, group }: Pod, stage: Stage): boolean {
   const isInTrouble = phase === 'waiting' || fate.start === 'image' || refused === true;
   const timeouts = registeredMs === undefined && !isInTrouble ? PENDING_TIMEOUTS : 1;
-  const sinceMs = (registeredMs ?? createdMs) + history.clockSkewS * 1000;
-  return nowMs - Math.floor(sinceMs / 1000) * 1000 < timeouts * group.spawnTimeoutS * 1000;
+  return ageByKubernetes(registeredMs ?? createdMs, stage) < timeouts * group.spawnTimeoutS * 1000;
 }
 
 /** True when this very sync has taken a pin off: it is the next one that can prune (law P1: first the pin, then the Job). */
