@@ -17,15 +17,11 @@ import { cut } from '../shared/printable.ts';
 type Odd = readonly [path: Path, message: string];
 
 export function oddValues(group: RunnerGroup): readonly LateProblem[] {
-  const toProblem =
-    (code: WarningCode) =>
-    ([path, message]: Odd): LateProblem => ({ group, path, message, code });
   const spec = valueAt(group.manifest, ['spec']);
-  const odd = [...within(spec, ['spec']), ...aboutNamespace(group), ...aboutSetup(group), ...aboutMachines(group)];
-  return [
-    ...[...odd, ...aboutDaemon(group)].map(toProblem('GR-WARN-14')),
-    ...containers(group).map(toProblem('GR-WARN-11')),
-  ];
+  const odd = [aboutNamespace, aboutSetup, aboutMachines, aboutDaemon].flatMap((about) => about(group));
+  const told = (code: WarningCode, all: readonly Odd[]) =>
+    all.map(([path, message]) => ({ group, path, message, code }));
+  return [...told('GR-WARN-14', [...within(spec, ['spec']), ...odd]), ...told('GR-WARN-11', containers(group))];
 }
 
 /** What each value says of itself. */
@@ -84,32 +80,25 @@ function aboutSetup({ manifest }: RunnerGroup): readonly Odd[] {
   return [[path, `is one program with its arguments, and no shell reads it: write ${shellLine(words.join(' '))}`]];
 }
 
-const ARCHITECTURES: readonly (readonly [RegExp, string])[] = [
-  [/armv[67]|armhf/i, 'arm'],
-  [/arm|aarch64/i, 'arm64'],
-  [/s390x/i, 's390x'],
-  [/ppc64le/i, 'ppc64le'],
-  [/riscv64/i, 'riscv64'],
-];
-
 /** Labels of other machines, where nothing picks such nodes. */
 function aboutMachines({ manifest, labels }: RunnerGroup): readonly Odd[] {
   const pod = valueAt(manifest, ['spec', 'podTemplate', 'spec']);
-  const isPicked = ['nodeSelector', 'affinity'].some((field) => valueAt(pod, [field]) !== undefined);
-  if (isPicked) return [];
-  return labels.slice(0, MOST_LABELS).flatMap(({ name }): readonly Odd[] => {
+  if (['nodeSelector', 'affinity'].some((field) => valueAt(pod, [field]) !== undefined)) return [];
+  const hasDevice = DEVICE.test(JSON.stringify(manifest));
+  const written = listAt(manifest, ['spec', 'labels']).map((text) => String(text).split(':')[0]);
+  return labels.flatMap(({ name }): readonly Odd[] => {
     const machine = machineOf(name);
-    const arch = ARCHITECTURES.find(([pattern]) => pattern.test(name))?.[1];
+    if (machine === undefined || /Windows|macOS/.test(machine) || (machine === 'GPU' && hasDevice)) return [];
+    const arch = /armv[67]|armhf/i.test(name)
+      ? 'arm'
+      : (/s390x|ppc64le|riscv64/i.exec(name)?.[0].toLowerCase() ?? 'arm64');
     const line = machine === 'GPU' ? DEVICE_LINE : `podTemplate: {spec: {nodeSelector: {kubernetes.io/arch: ${arch}}}}`;
-    if (machine === undefined || machine === 'Windows' || machine === 'macOS') return [];
-    if (machine === 'GPU' && DEVICE.test(JSON.stringify(manifest))) return [];
-    const index = listAt(manifest, ['spec', 'labels']).findIndex((text) => String(text).split(':')[0] === name);
-    const path = ['spec', 'labels', ...(index < 0 ? [] : [index])];
-    return [[path, `${name} asks for other machines, and nothing picks them: write "${line}"`]];
+    const index = written.indexOf(name);
+    const message = `${name} asks for other machines, and nothing picks them: write "${line}"`;
+    return [[['spec', 'labels', ...(index < 0 ? [] : [index])], message]];
   });
 }
 
-const MOST_LABELS = 100;
 /** Something that asks for a device, or for nodes that have one. */
 const DEVICE = /"(?:[a-z0-9.-]+\/[\w.-]*(?:gpu|mig-|cuda)|runtimeClassName"|tolerations"|resourceClaims")/i;
 const DEVICE_LINE = 'resources: {limits: {nvidia.com/gpu: 1}}';
@@ -117,37 +106,26 @@ const DEVICE_LINE = 'resources: {limits: {nvidia.com/gpu: 1}}';
 /** Variables of docker's client belong together, and a daemon of ours has a socket without TLS. */
 function aboutDaemon({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
   const containers = ['spec', 'podTemplate', 'spec', 'containers'];
-  const ofPod = listAt(manifest, containers).flatMap((container, at) => {
-    const path = [...containers, at, 'env'];
-    const env = valueAt(container, ['name']) === 'runner' ? listAt(manifest, path) : [];
-    return env.map((each, index) => {
-      return { path: [...path, index] as Path, name: String(valueAt(each, ['name'])), value: valueAt(each, ['value']) };
-    });
-  });
-  const path = ['spec', 'runnerConfig', 'runner', 'envs'];
-  const envs = valueAt(manifest, path);
-  const ofJobs = Object.entries(isMapping(envs) ? envs : {}).map(([name, value]) => ({
-    path: [...path, name] as Path,
-    name,
-    value,
-  }));
-  return [ofPod, ofJobs].flatMap((variables) => {
-    const ours = variables.filter(({ name }) => /^DOCKER_(?:HOST|TLS|TLS_VERIFY|CERT_PATH|CONTEXT)$/.test(name));
-    if (hasDocker(containerMode))
-      return ours.map(
-        ({ path: at, name }): Odd => [
-          at,
-          `${name} leads docker away from the daemon of containerMode ${containerMode}, which has a socket without TLS: remove it`,
-        ],
-      );
-    const host = ours.find(({ name }) => name === 'DOCKER_HOST');
-    const tls = ours.find(({ name }) => name !== 'DOCKER_HOST');
-    if (tls && !host)
-      return [[tls.path, `${tls.name} means nothing without DOCKER_HOST: write that, too, or remove it`]];
-    const isTls = host && /:2376\/?$/.test(String(host.value));
-    if (!isTls || ours.some(({ name }) => name === 'DOCKER_TLS_VERIFY')) return [];
-    return [[host.path, 'port 2376 speaks TLS: write DOCKER_TLS_VERIFY: "1" and DOCKER_CERT_PATH, too']];
-  });
+  const runner = listAt(manifest, containers).findIndex((each) => valueAt(each, ['name']) === 'runner');
+  const [env, envs] = [
+    [...containers, runner, 'env'],
+    ['spec', 'runnerConfig', 'runner', 'envs'],
+  ];
+  const variables = [
+    ...listAt(manifest, env).map((each, at) => ({ name: valueAt(each, ['name']), path: [...env, at], in: each })),
+    ...Object.keys(valueAt(manifest, envs) ?? {}).map((name) => ({ name, path: [...envs, name], in: undefined })),
+  ].filter(({ name }) => /^DOCKER_(?:HOST|TLS|TLS_VERIFY|CERT_PATH|CONTEXT)$/.test(String(name)));
+  if (hasDocker(containerMode))
+    return variables.map(({ path, name }) => [
+      path,
+      `${name} leads docker away from the daemon of containerMode ${containerMode}, which has a socket without TLS: remove it`,
+    ]);
+  const host = variables.find(({ name }) => name === 'DOCKER_HOST');
+  const tls = variables.find(({ name }) => name !== 'DOCKER_HOST');
+  if (tls && !host) return [[tls.path, `${tls.name} means nothing without DOCKER_HOST: write that, too, or remove it`]];
+  const address = String(valueAt(host?.in, ['value']) ?? valueAt(manifest, host?.path ?? []));
+  if (!host || tls || !/:2376\/?$/.test(address)) return [];
+  return [[host.path, 'port 2376 speaks TLS: write DOCKER_TLS_VERIFY: "1" and DOCKER_CERT_PATH, too']];
 }
 
 /** Programs that serve until they are stopped, and commands that wait for ever. */

@@ -294,23 +294,16 @@ function allIn(value: unknown): readonly unknown[] {
 }
 
 function nameOf(value: unknown): NamedObject {
-  const at = (...path: readonly string[]) => valueAt(value, path);
-  return {
-    apiVersion: at('apiVersion'),
-    kind: at('kind'),
-    name: at('metadata', 'name'),
-    namespace: at('metadata', 'namespace'),
-  };
+  const { apiVersion, kind, metadata } = isMapping(value) ? value : {};
+  const { name, namespace } = isMapping(metadata) ? metadata : {};
+  return { apiVersion, kind, name, namespace };
 }
 
 /** In place of objects that are not passed on: their names, which Argo CD neither makes nor changes nor prunes (docs/adr/0020). */
 export function heldTexts(objects: readonly NamedObject[]): readonly string[] {
   const annotations = { [HOOK]: SKIP };
-  return objects.flatMap(({ name, namespace, ...type }) =>
-    [name, type.kind, type.apiVersion].includes(undefined)
-      ? []
-      : jsonText({ ...type, metadata: { name, namespace, annotations } }),
-  );
+  const named = objects.filter(({ name, kind, apiVersion }) => name && kind && apiVersion);
+  return named.map(({ name, namespace, ...type }) => jsonText({ ...type, metadata: { name, namespace, annotations } }));
 }
 
 function claimsToBeGroup(value: unknown): boolean {

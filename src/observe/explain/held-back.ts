@@ -92,16 +92,13 @@ export function hintsFor(groups: readonly RunnerGroup[], most = MOST_STEPS): (de
 
 /** The first name of the same letters, or one that is the begin of the other: `lunix`, `ubuntu`, `linux-latest`. */
 function alike(written: string, known: readonly string[]): string | undefined {
-  const [lower, letters] = [written.toLowerCase(), lettersOf(written)];
+  const lettersOf = (text: string) => [...text].sort().join('');
+  const lower = written.toLowerCase();
   return known.find((name) => {
     const other = name.toLowerCase();
     const isBegin = other.startsWith(`${lower}-`) || lower.startsWith(`${other}-`);
-    return isBegin || (other.length > 3 && lettersOf(other) === letters);
+    return isBegin || (other.length > 3 && lettersOf(other) === lettersOf(lower));
   });
-}
-
-function lettersOf(text: string): string {
-  return [...text.toLowerCase()].sort().join('');
 }
 
 /** Undefined: a label is in no group. */
