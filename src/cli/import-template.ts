@@ -9,6 +9,7 @@ import { valueAt } from '../config/runnergroup/paths.ts';
 import { placeText } from '../observe/final-pods.ts';
 import { faultsOfTemplate } from '../observe/pods.ts';
 import { cut } from '../shared/printable.ts';
+import type { OldContainer } from './import-shapes.ts';
 
 type Written = Parameters<typeof runnerGroupFromObject>[0];
 
@@ -84,6 +85,31 @@ function takeAway(template: Mapping, path: FieldPath): void {
   const left = Object.keys(parent ?? {});
   const isContainer = typeof above.at(-1) === 'number' && /^(?:containers|initContainers)$/.test(String(above.at(-2)));
   if (above.length > 0 && (left.length === 0 || (isContainer && left.join() === 'name'))) takeAway(template, above);
+}
+
+/** A sentence where variables name a place that nothing is mounted at any more. */
+export function pointsInto(
+  containers: readonly { readonly env?: unknown }[],
+  lost: OldContainer['volumeMounts'],
+): readonly string[] {
+  const env = containers.flatMap((container) => (container.env ?? []) as OldContainer['env']);
+  const found = env.filter(({ value = '' }) => lost.some(({ mountPath }) => value.includes(mountPath)));
+  const names = [...new Set(found.map(({ name }) => name))].join(', ');
+  return names === '' ? [] : [`These variables name places that are not mounted: ${names}. Remove or correct them.`];
+}
+
+/** Kubernetes reads null as absent. */
+export function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.filter((each) => each !== null).map(withoutNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).filter(([, entry]) => entry !== null);
+  return Object.fromEntries(entries.map(([key, entry]) => [key, withoutNulls(entry)]));
+}
+
+/** Spec without what is undefined, an empty list or an empty mapping. */
+export function filled(spec: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const isFilled = (value: unknown): boolean => typeof value !== 'object' || Object.keys(value ?? {}).length > 0;
+  return Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== undefined && isFilled(value)));
 }
 
 export function lostNote(place: string, value: unknown, why: string): string {

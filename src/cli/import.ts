@@ -1,29 +1,25 @@
 /** `gitea-runners import`: RunnerGroups made of what other tools have. It asks no server and changes none. */
 import { readFileSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { parse, parseAllDocuments } from 'yaml';
+import { basename, resolve } from 'node:path';
+import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import { MOST_BYTES } from '../config/runnergroup/budget.ts';
 import { runnerGroupFromObject } from '../config/runnergroup/from-object.ts';
+import { valueAt } from '../config/runnergroup/paths.ts';
 import { API_VERSION, KIND } from '../config/runnergroup/schema.ts';
 import { dnsLabelOf } from '../config/runnergroup/words.ts';
 import { yamlText } from '../config/runnergroup/yaml-text.ts';
 import { Failure, systemCode } from '../shared/failure.ts';
 import { API_SECRET, REGISTRATION_SECRET } from '../shared/installed/names.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
-import { count, printable } from '../shared/printable.ts';
+import { count, firstNames, printable } from '../shared/printable.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import { readList } from './flags/readers.ts';
-import {
-  type FromRunnerFile,
-  filled,
-  fromPod,
-  fromRunnerFile,
-  ofDefaultRunner,
-  otherForge,
-  Pod,
-} from './import-pod.ts';
-import { fittingTemplate } from './import-template.ts';
+import { aroundThePod, Metadata, nameOf, type OldRunners, runnersOf, strangerOf } from './import-objects.ts';
+import { fromPod, ofDefaultRunner, otherForge } from './import-pod.ts';
+import { fromRunnerFile } from './import-runner-file.ts';
+import { filled, fittingTemplate, lostNote, withoutNulls } from './import-template.ts';
+import { LOOSE_FILE, named } from './import-variables.ts';
 import { toScope, type WhoseJobs } from './init/answers.ts';
 
 /** One RunnerGroup for each object that starts Gitea runners; notes stand above it as comments. @throws Failure exit 2 */
@@ -35,27 +31,33 @@ export async function importGroups(files: readonly string[], flags: FlagsOf<'imp
   const known: Known = { scope, gitea: flagValue('gitea', flags, io) };
   const namespace = flagValue('groupNamespace', flags, io);
   const objects = files.flatMap((file) => read(file, io));
-  const results = objects.map((object) => fromObject(object, known, objects));
-  const found = results.filter((each) => typeof each === 'object');
+  const made = (each: readonly unknown[]) => each.map((object) => fromObject(object, known, objects));
+  const ofObjects = made(objects);
+  const isMade = (each: ReturnType<typeof fromObject>) => typeof each === 'object';
+  const results = ofObjects.some(isMade) ? ofObjects : [...ofObjects, ...made(objects.flatMap(ofFileAlone))];
+  const found = results.filter(isMade);
   const foreign = results.filter((each) => typeof each === 'string');
   if (found.length === 0) {
-    if (foreign[0] !== undefined) throw new Failure('GR-IMPORT-02', 2, `import: ${foreign.join(' ')}`);
-    const ofArc = z.looseObject({ githubConfigUrl: z.string() });
-    const why = objects.some((object) => ofArc.safeParse(object).success)
-      ? `${files.join(', ')} has values of ARC, which say nothing of Gitea. Start with 'gitea-runners init': maxRunners is maxActiveRunners, minRunners is minIdleRunners, and the scale set's name is a label.`
-      : `no Gitea runner was found in ${files.join(', ')}. Known are the operator's RunnerGroup, KEDA's ScaledJob, and Deployments, StatefulSets and DaemonSets with a runner. A runner's config.yaml is read from its ConfigMap.`;
-    throw new Failure('GR-IMPORT-02', 2, `import: ${why}`);
+    const why = `no Gitea runner was found in ${files.join(', ')}. Known are the operator's RunnerGroup, KEDA's ScaledJob, all that has a pod template, and a runner's config.yaml. A runner is known by its image (act_runner, gitea/runner) or by GITEA_INSTANCE_URL.`;
+    throw new Failure('GR-IMPORT-02', 2, `import: ${foreign.join(' ') || why}`);
   }
   const missing = new Set(found.flatMap((each) => each.missing));
   if (missing.size > 0)
     throw new Failure('GR-IMPORT-03', 2, `import: ${[...missing].join(', ')} must be given: no file says it.`);
-  const made = await Promise.all(found.map(async (each) => textOf(await withTemplate(inNamespace(namespace, each)))));
-  const bad = made.flatMap(({ problem }) => problem ?? []);
+  const texts = await Promise.all(found.map(async (each) => textOf(await withTemplate(inNamespace(namespace, each)))));
+  const bad = texts.flatMap(({ problem }) => problem ?? []);
   if (bad.length === found.length) throw new Failure('GR-IMPORT-04', 2, bad.join('\n'));
-  io.out(made.map(({ text }) => text).join('---\n'));
+  io.out(texts.map(({ text }) => text).join('---\n'));
   io.err(
     `${count(found.length - bad.length, 'RunnerGroup')}. What was not carried over stands above each as a comment.\n`,
   );
+  const isUnread = (object: unknown, at: number) =>
+    typeof results[at] !== 'string' && !found.some((group) => group.read.includes(object));
+  const names = objects
+    .filter(isUnread)
+    .map(nameOf)
+    .filter((name) => name !== '');
+  if (names.length > 0) io.err(`Not read: ${firstNames(names, MOST_NAMED)}.\n`);
   for (const sentence of foreign) io.err(`warning: ${sentence}\n`);
   for (const problem of bad) io.err(`warning: ${problem} It is printed as a comment.\n`);
   return 0;
@@ -66,19 +68,24 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['EISDIR', 'it is a folder. Name the files in it'],
 ]);
 
+/** Other objects of the files that are named. */
+const MOST_NAMED = 20;
+
 const List = z.looseObject({ items: z.array(z.unknown()) });
 
-/** The objects of a file, those of a `List` too. */
+/** The objects of a file, those of a `List` too. A config.yaml is one, as a ConfigMap with it would be. */
 function read(file: string, io: Io): readonly unknown[] {
   const path = file === '-' ? 0 : resolve(io.cwd, file);
   try {
     if (typeof path === 'string' && statSync(path).size > MOST_BYTES) throw new Error('is longer than 4 MiB');
     const text = readFileSync(path, 'utf8');
     if (text.length > MOST_BYTES) throw new Error('is longer than 4 MiB');
-    return parseAllDocuments(text, { logLevel: 'silent' }).flatMap((document) => {
+    return parseAllDocuments(text, { logLevel: 'silent', merge: true }).flatMap((document) => {
       const [error] = document.errors;
       if (error) throw new Error(error.message.split('\n')[0]?.replace(/:$/, ''));
       const object: unknown = document.toJS({ maxAliasCount: 100 });
+      const data = fromRunnerFile(object) && { [LOOSE_FILE]: JSON.stringify(object) };
+      if (data) return [{ kind: LOOSE_FILE, metadata: { name: basename(file) }, data }];
       return (List.safeParse(object).data?.items ?? [object]).map(withoutNulls);
     });
   } catch (error) {
@@ -87,12 +94,13 @@ function read(file: string, io: Io): readonly unknown[] {
   }
 }
 
-/** Kubernetes reads null as absent. */
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.filter((each) => each !== null).map(withoutNulls);
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).filter(([, entry]) => entry !== null);
-  return Object.fromEntries(entries.map(([key, entry]) => [key, withoutNulls(entry)]));
+/** A runner of which there is nothing but its config.yaml, e.g. on a machine of its own. */
+function ofFileAlone(object: unknown): readonly unknown[] {
+  const file = valueAt(object, ['kind']) === LOOSE_FILE ? String(valueAt(object, ['metadata', 'name'])) : undefined;
+  if (file === undefined) return [];
+  const env = [{ name: 'CONFIG_FILE', value: file }, { name: 'GITEA_INSTANCE_URL' }];
+  const template = { spec: { containers: [{ name: 'runner', env }] } };
+  return [{ kind: 'runner', metadata: { name: file.replace(/\.ya?ml$/, '') }, spec: { template } }];
 }
 
 /** The group with what of its podTemplate a runner can have; what is lost is told. The operator's has none. */
@@ -114,10 +122,10 @@ function inNamespace(byDefault: string, group: ImportedGroup): ImportedGroup {
   const lost = own.filter((name) => name !== REGISTRATION_SECRET && name !== API_SECRET);
   const note = `Secrets of another namespace are not carried over: ${[...new Set(lost)].join(', ')}. docs/install.md makes ${REGISTRATION_SECRET} and ${API_SECRET}.`;
   return {
+    ...group,
     metadata: { ...group.metadata, namespace: byDefault },
     spec: { ...group.spec, registrationToken: REGISTRATION_TOKEN, authToken: AUTH_TOKEN },
     notes: lost.length > 0 ? [...group.notes.filter((each) => each !== URL_NOTE), note] : group.notes,
-    missing: group.missing,
   };
 }
 
@@ -143,6 +151,8 @@ interface ImportedGroup {
   readonly spec: Readonly<Record<string, unknown>>;
   /** What was left out or made up, and what to do: one sentence each. */
   readonly notes: readonly string[];
+  /** The objects that it was made of. */
+  readonly read: readonly unknown[];
   /** Flags without which the group is not whole. */
   readonly missing: readonly string[];
 }
@@ -155,49 +165,6 @@ const AUTH_TOKEN_NOTE = `authToken names the Secret ${API_SECRET}, which docs/in
 
 const URL_NOTE =
   'The Secret of authToken must have the key url, with the URL of Gitea: the token is sent nowhere else (docs/install.md).';
-
-const Metadata = z.looseObject({ name: z.string(), namespace: z.string().optional() });
-
-const Workload = z.looseObject({
-  kind: z.enum(['Deployment', 'StatefulSet', 'DaemonSet']),
-  metadata: Metadata,
-  spec: z.looseObject({ replicas: z.int().optional(), template: Pod }),
-});
-
-/** Of ScaledJobs and ScaledObjects, with KEDA's own defaults (keda.sh, specifications of both). */
-const Scaling = z.looseObject({
-  maxReplicaCount: z.int().default(100),
-  minReplicaCount: z.int().default(0),
-  triggers: z.array(
-    z.looseObject({
-      type: z.string(),
-      metadata: z.record(z.string(), z.coerce.string()).default({}),
-      authenticationRef: z.looseObject({ name: z.string() }).optional(),
-    }),
-  ),
-});
-
-const ScaledJob = z.looseObject({
-  kind: z.literal('ScaledJob'),
-  metadata: Metadata,
-  spec: Scaling.extend({ jobTargetRef: z.looseObject({ template: Pod }) }),
-});
-
-const Target = z.looseObject({ kind: z.string().default('Deployment'), name: z.string() });
-const Autoscaler = z
-  .looseObject({ scaleTargetRef: Target, minReplicas: z.int().default(0), maxReplicas: z.int() })
-  .transform(({ scaleTargetRef, minReplicas, maxReplicas }) => ({
-    ...{ scaleTargetRef, minReplicaCount: minReplicas, maxReplicaCount: maxReplicas },
-    triggers: [],
-  }));
-const Scaler = z.union([
-  z.looseObject({
-    kind: z.literal('ScaledObject'),
-    metadata: Metadata,
-    spec: Scaling.extend({ scaleTargetRef: Target }),
-  }),
-  z.looseObject({ kind: z.literal('HorizontalPodAutoscaler'), metadata: Metadata, spec: Autoscaler }),
-]);
 
 const TriggerAuthentication = z.looseObject({
   spec: z.looseObject({
@@ -212,93 +179,61 @@ const OperatorGroup = z.looseObject({
   spec: z.record(z.string(), z.unknown()),
 });
 
-/** A sentence: its runners are another forge's. Undefined: it starts none. @throws Failure exit 2: they are Gitea's, and a field cannot be read */
+/** A sentence: its runners are another forge's, or it cannot be read. Undefined: it starts none. */
 function fromObject(object: unknown, known: Known, beside: readonly unknown[]): ImportedGroup | string | undefined {
   const runners = runnersOf(object, beside);
+  if (typeof runners === 'string') return runners;
   if (runners) return fromRunners(runners, known, beside);
   const group = OperatorGroup.safeParse(object);
-  return group.success ? fromOperator(group.data, known) : undefined;
+  return group.success ? fromOperator(group.data, known, object) : strangerOf(object);
 }
 
-/** Pods that may be runners, and what says how many there are. */
-type Runners = NonNullable<ReturnType<typeof runnersOf>>;
-
-function runnersOf(object: unknown, beside: readonly unknown[]) {
-  const job = ScaledJob.safeParse(object).data;
-  if (job) return { ...job, template: job.spec.jobTargetRef.template, scaler: job };
-  const workload = Workload.safeParse(object);
-  if (!workload.success) return refuseUnreadable(object, workload.error);
-  const { kind, metadata, spec } = workload.data;
-  const scaler = beside
-    .flatMap((other) => Scaler.safeParse(other).data ?? [])
-    .find(({ spec: { scaleTargetRef: target } }) => target.kind === kind && target.name === metadata.name);
-  return { kind, metadata, template: spec.template, replicas: spec.replicas, scaler };
-}
-
-/** @throws Failure exit 2: a workload of Kubernetes that seems to have a runner, and has a field of another type. */
-function refuseUnreadable(object: unknown, { issues: [issue] }: z.ZodError): undefined {
-  const seen = z.looseObject({ kind: Workload.shape.kind, metadata: Metadata }).safeParse(object).data;
-  if (!seen || !issue || !/GITEA_INSTANCE_URL|act[_-]runner|gitea\/runner/.test(JSON.stringify(object))) return;
-  const what = printable(`${seen.kind} ${seen.metadata.name}: ${issue.path.join('.')}`);
-  throw new Failure('GR-IMPORT-01', 2, `import: ${what} cannot be read: ${printable(issue.message)}.`);
-}
-
-function ofOtherForge({ kind, metadata, template }: Runners): string | undefined {
+function ofOtherForge({ kind, metadata, template }: OldRunners): string | undefined {
   const whose = otherForge(template.spec);
   const what = `${kind} ${printable(metadata.name)} starts ${whose} runner`;
   return whose && `${what}, which does not register at Gitea: it is not served.`;
 }
 
-/** The object of this kind and name in the files. Namespaces are not compared: manifests often leave them out. */
-function named(kind: string, name: string | undefined, beside: readonly unknown[]): unknown {
-  const wanted = z.looseObject({ kind: z.literal(kind), metadata: z.looseObject({ name: z.literal(name ?? '') }) });
-  return beside.find((object) => wanted.safeParse(object).success);
-}
-
-/** The runner's config.yaml in a ConfigMap that the pod mounts. */
-function fileOf({ spec: { volumes } }: Pod, beside: readonly unknown[]): FromRunnerFile | undefined {
-  const maps = z.looseObject({ data: z.record(z.string(), z.string()) });
-  for (const { configMap } of volumes) {
-    for (const text of Object.values(maps.safeParse(named('ConfigMap', configMap?.name, beside)).data?.data ?? {})) {
-      try {
-        const file = fromRunnerFile(parse(text, { logLevel: 'silent', maxAliasCount: 100 }), configMap?.name ?? '');
-        if (file) return file;
-      } catch {
-        // It is no YAML.
-      }
-    }
-  }
-  return undefined;
-}
-
-function fromRunners(runners: Runners, known: Known, beside: readonly unknown[]): ImportedGroup | string | undefined {
+function fromRunners(
+  runners: OldRunners,
+  known: Known,
+  beside: readonly unknown[],
+): ImportedGroup | string | undefined {
   const { kind, metadata, template, scaler } = runners;
-  const file = fileOf(template, beside);
-  const pod = fromPod(template, file);
+  const pod = fromPod(template, beside);
   if (!pod) return ofOtherForge(runners);
-  const trigger = scaler?.spec.triggers.find(({ type }) => type === 'forgejo-runner' || type === 'github-runner');
-  const asked = trigger?.metadata ?? {};
+  const { trigger, asked, others } = triggersOf(runners, pod.said);
   const scope = known.scope ?? scopeOf(asked);
   const gitea = known.gitea ?? pod.gitea ?? asked['address'] ?? asked['githubApiURL']?.replace(/\/api\/v1\/?$/, '');
-  const auth = TriggerAuthentication.safeParse(
-    named('TriggerAuthentication', trigger?.authenticationRef?.name, beside),
-  ).data?.spec.secretTargetRef.find(({ parameter }) => parameter === 'token' || parameter === 'personalAccessToken');
+  const { name, kind: ofAuth = 'TriggerAuthentication' } = trigger?.authenticationRef ?? {};
+  const object = named(ofAuth, name, beside);
+  const refs = TriggerAuthentication.safeParse(object).data?.spec.secretTargetRef ?? [];
+  const auth = refs.find(({ parameter }) => parameter === 'token' || parameter === 'personalAccessToken');
   const labels = readList(asked['labels'] ?? '');
-  const [cap, ...aboutCap] = capOf(runners, file?.capacity);
+  const [cap, ...aboutCap] = capOf(runners, pod.capacity);
+  const read = [...runners.read, ...pod.read, ...(object === undefined ? [] : [object])];
+  const longest = [runners.activeDeadlineSeconds, pod.spec['activeDeadlineSeconds']].filter(
+    (each) => each !== undefined,
+  );
   return {
     metadata,
+    read,
     spec: filled({
       ...scope,
       gitea: gitea && { url: gitea },
       maxActiveRunners: cap,
-      minIdleRunners: scaler?.spec.minReplicaCount || undefined,
+      minIdleRunners: scaler?.spec.minReplicaCount || scaler?.spec.minReplicas || undefined,
       ...(labels.length > 0 && { labels, defaultLabels: false }),
+      ttlSecondsAfterFinished: runners.ttlSecondsAfterFinished,
       ...pod.spec,
+      activeDeadlineSeconds: longest.length > 0 ? Math.min(...longest.map(Number)) : undefined,
       authToken: auth ? { secretRef: { name: auth.name, key: auth.key } } : AUTH_TOKEN,
     }),
     notes: [
       ...aboutCap,
       ...pod.notes,
+      ...aroundThePod(read),
+      ...others,
       ...(asked['repos']?.includes(',')
         ? ['The trigger names several repositories: make a group for each, or one for their owner.']
         : []),
@@ -310,15 +245,46 @@ function fromRunners(runners: Runners, known: Known, beside: readonly unknown[])
   };
 }
 
+/** The trigger that asks a Gitea, with what it takes from variables of the runner; and a sentence for each other one. */
+function triggersOf(
+  { scaler }: OldRunners,
+  said: (name: string) => { readonly value?: string | undefined } | undefined,
+) {
+  const all = scaler?.spec.triggers ?? [];
+  const trigger = all.find(({ type }) => type === 'forgejo-runner' || type === 'github-runner');
+  const asked = Object.entries(trigger?.metadata ?? {}).flatMap(([key, of]): [string, string][] => {
+    const value = key.endsWith('FromEnv') ? said(of)?.value : of;
+    return value === undefined ? [] : [[key.replace(/FromEnv$/, ''), value]];
+  });
+  const others = all
+    .filter((each) => each !== trigger)
+    .map((each) =>
+      lostNote(
+        `trigger ${each.type}`,
+        each.metadata,
+        each.type === 'cron' ? 'use spec.idleSchedule' : 'queued CI jobs start runners',
+      ),
+    );
+  return { trigger, asked: Object.fromEntries(asked) as Readonly<Record<string, string>>, others };
+}
+
 /** How many runners there may be, and where that stands. A pod of a ScaledJob takes one CI job. */
-function capOf({ kind, replicas, scaler }: Runners, ofFile: number | undefined): readonly [number, ...string[]] {
-  if (kind === 'ScaledJob') return [scaler?.spec.maxReplicaCount ?? 1];
+function capOf(
+  { kind, replicas, scaler, parallelism = 1 }: OldRunners,
+  ofFile: number | undefined,
+): readonly [number, ...string[]] {
+  // KEDA's own default.
+  const most = scaler && (scaler.spec.maxReplicaCount ?? scaler.spec.maxReplicas ?? 100);
+  if (kind === 'ScaledJob' && most !== undefined) {
+    const times = `maxActiveRunners is maxReplicaCount, ${most}, times parallelism, ${parallelism}.`;
+    return [most * parallelism, ...(parallelism > 1 ? [times] : [])];
+  }
   if (kind === 'DaemonSet')
     return [10, 'maxActiveRunners is a guess: a DaemonSet has as many runners as there are nodes.'];
-  const pods = scaler?.spec.maxReplicaCount ?? Math.max(1, replicas ?? 1);
+  const pods = most ?? Math.max(1, replicas ?? parallelism);
   const where = scaler
     ? `that of ${scaler.kind} ${scaler.metadata.name}, ${pods}`
-    : `the number of replicas, ${replicas ?? '1 where none is written'}`;
+    : `the number of replicas, ${replicas ?? `${parallelism} where none is written`}`;
   const times =
     ofFile === undefined
       ? `. If the runner's capacity was more than 1, multiply it.`
@@ -338,24 +304,36 @@ function scopeOf(asked: Readonly<Record<string, string>>): Known['scope'] {
   return asked['runnerScope'] === 'org' ? { scope: 'org', org: owner } : undefined;
 }
 
-function fromOperator({ metadata, spec }: z.output<typeof OperatorGroup>, known: Known): ImportedGroup {
+function fromOperator(
+  { metadata, spec }: z.output<typeof OperatorGroup>,
+  known: Known,
+  object: unknown,
+): ImportedGroup {
   const { giteaURL, registrationToken, authToken, ...same } = spec;
   const { kept, note } = ofDefaultRunner(z.array(z.string()).safeParse(same['labels']).data ?? []);
   const lost = same['image'] === undefined && note !== undefined;
   const { scope, org, user, repo, ...others } = same;
-  // A scope without its name: a person says it.
-  const isWhole = scope === 'global' || same[String(scope)] !== undefined || !known.scope;
+  const before = filled({ scope, org, user, repo });
+  const url = known.gitea ?? giteaURL;
+  const differs = known.scope && JSON.stringify(known.scope) !== JSON.stringify(before);
   return {
     metadata,
+    read: [object],
     spec: filled({
-      ...(isWhole ? { scope, org, user, repo } : known.scope),
+      ...(known.scope ?? before),
       ...others,
       ...(lost && { labels: kept }),
-      gitea: same['gitea'] ?? (giteaURL === undefined ? undefined : { url: giteaURL }),
+      gitea: (known.gitea === undefined && same['gitea']) || (url === undefined ? undefined : { url }),
       registrationToken: selector(registrationToken),
       authToken: selector(authToken),
     }),
-    notes: [...(lost ? [note] : []), URL_NOTE, 'Stop the operator first: both would start runners for the same jobs.'],
+    notes: [
+      ...(lost ? [note] : []),
+      ...(differs ? [lostNote('spec', before, '--scope and --owner say otherwise')] : []),
+      ...aroundThePod([{ ...Object(object), spec: undefined }]),
+      URL_NOTE,
+      'Stop the operator first: both would start runners for the same jobs.',
+    ],
     missing: [],
   };
 }

@@ -53,7 +53,7 @@ it('a Deployment with a runner and docker beside it', async () => {
   for (const word of [
     'gitea/act_runner:nightly',
     'runner-data',
-    'serviceAccountName ci',
+    'serviceAccountName is not carried over (ci)',
     'securityContext',
     'authToken',
   ])
@@ -137,7 +137,7 @@ describe('refuses', () => {
       'values of ARC, with what to do',
       'githubConfigUrl: https://github.com/acme\n',
       [],
-      "GR-IMPORT-02 import: x.yaml has values of ARC, which say nothing of Gitea. Start with 'gitea-runners init'",
+      "GR-IMPORT-02 import: Values of ARC say nothing of Gitea: start with 'gitea-runners init'",
     ],
     [
       'a YAML bomb',
@@ -235,7 +235,7 @@ it('a plain value that may be a secret is named, and not copied', async () => {
   );
 
   expect(JSON.stringify([groups, comments])).not.toContain('hunter2');
-  expect(comments.join('\n')).toContain('may be secrets are not carried over: NPM_TOKEN.');
+  expect(comments.join('\n')).toContain('may be secrets are not carried over (NPM_TOKEN): ');
 });
 
 const OLD_POD = `
@@ -443,7 +443,7 @@ it('a field of another type is named, and not taken for an object without a runn
   const { code, stderr } = await run(DEPLOYMENT.replace('replicas: 3', 'replicas: "$N"'), '--owner', 'acme');
 
   expect(code).toBe(2);
-  expect(stderr).toContain('GR-IMPORT-01 import: Deployment act-runner: spec.replicas cannot be read');
+  expect(stderr).toContain('GR-IMPORT-02 import: Deployment act-runner: spec.replicas cannot be read');
 });
 
 describe('what must not go over', () => {
@@ -475,7 +475,7 @@ describe('what must not go over', () => {
     const { groups, comments } = await imported(pod('volumeMounts: [{name: data, mountPath: /cache}]'), ...flags);
 
     expect(JSON.stringify(groups)).not.toContain('/cache');
-    expect(comments).toContain('# Mounts are not carried over where their volume is not (/cache of data).');
+    expect(comments).toContain('# Mounts are not carried over (/cache of data): their volume is not.');
   });
 
   it('is a second runner of the pod', async () => {

@@ -1,0 +1,116 @@
+/** What a runner was told by its pod: variables, Secrets and files, as far as the files beside it say. */
+import { posix } from 'node:path';
+import * as z from 'zod';
+import { type FromRunnerFile, runnerFileIn } from './import-runner-file.ts';
+import type { OldContainer, PodSpec } from './import-shapes.ts';
+
+type KeyRef = { readonly name: string; readonly key: string };
+
+export const TOKEN = 'GITEA_RUNNER_REGISTRATION_TOKEN';
+/** The kind that a config.yaml gets which is a file of its own. */
+export const LOOSE_FILE = 'config.yaml';
+
+/** The object of this kind and name in the files. Namespaces are not compared: manifests often leave them out. */
+export function named(kind: string, name: string | undefined, beside: readonly unknown[]): unknown {
+  const wanted = z.looseObject({ kind: z.literal(kind), metadata: z.looseObject({ name: z.literal(name ?? '') }) });
+  return beside.find((object) => wanted.safeParse(object).success);
+}
+
+const Texts = z.record(z.string(), z.string()).default({});
+const Data = z.looseObject({ kind: z.string(), data: Texts, stringData: Texts });
+
+/** The texts of a ConfigMap or Secret. */
+function textsOf(object: unknown): Readonly<Record<string, string>> {
+  const { kind, data = {}, stringData = {} } = Data.safeParse(object).data ?? {};
+  if (kind !== 'Secret') return data;
+  const decoded = Object.entries(data).map(([key, text]) => [key, Buffer.from(text, 'base64').toString()]);
+  return { ...Object.fromEntries(decoded), ...stringData };
+}
+
+interface Said {
+  readonly value?: string | undefined;
+  readonly secretKeyRef?: KeyRef | undefined;
+}
+
+/** The container's own variable, else one of all that its envFrom brings. */
+function variableOf({ env, envFrom }: OldContainer, name: string, beside: readonly unknown[]): Said | undefined {
+  const own = env.findLast((each) => each.name === name);
+  const { secretKeyRef, configMapKeyRef } = own?.valueFrom ?? {};
+  const ref = secretKeyRef ?? configMapKeyRef;
+  const kindOf = (isSecret: boolean) => (isSecret ? 'Secret' : 'ConfigMap');
+  if (own && !ref) return { value: own.value };
+  if (ref) return { value: textsOf(named(kindOf(!!secretKeyRef), ref.name, beside))[ref.key], secretKeyRef };
+  for (const { prefix = '', configMapRef, secretRef } of envFrom.toReversed()) {
+    const from = secretRef ?? configMapRef;
+    const key = name.slice(prefix.length);
+    const value = textsOf(named(kindOf(!!secretRef), from?.name, beside))[key];
+    if (value !== undefined && name === `${prefix}${key}`)
+      return { value, secretKeyRef: secretRef && { name: secretRef.name, key } };
+  }
+  return undefined;
+}
+
+/** What the first of these containers is told that is told it: a runner may have been registered by an init container. */
+export function variablesOf(containers: readonly OldContainer[], beside: readonly unknown[]) {
+  return (name: string): Said | undefined =>
+    containers.flatMap((container) => variableOf(container, name, beside) ?? []).at(0);
+}
+
+/** ConfigMaps and Secrets behind a volume, with the names that their keys have there. */
+function sourcesOf({ configMap, secret, projected }: PodSpec['volumes'][number]) {
+  const all = [{ configMap, secret: secret && { ...secret, name: secret.secretName } }, ...(projected?.sources ?? [])];
+  return all.flatMap((source) => [
+    ...(source.configMap ? [{ kind: 'ConfigMap', ...source.configMap }] : []),
+    ...(source.secret ? [{ kind: 'Secret', ...source.secret }] : []),
+  ]);
+}
+
+/** Where the registration token is: a variable, a file in a volume, or some key of a Secret of which all keys are variables. */
+export function tokenOf(pod: PodSpec, containers: readonly OldContainer[], beside: readonly unknown[]) {
+  const said = variablesOf(containers, beside);
+  const token = said(TOKEN);
+  const file = said(`${TOKEN}_FILE`)?.value;
+  const ref = token?.secretKeyRef ?? (file === undefined ? undefined : secretOfFile(pod, containers, file));
+  const isWritten = token?.value !== undefined && !ref;
+  const all = containers.flatMap(({ envFrom }) => envFrom);
+  const guess =
+    ref || isWritten ? undefined : all.find(({ secretRef }) => /runner|token|gitea/i.test(secretRef?.name ?? ''));
+  const key = TOKEN.slice(guess?.prefix?.length ?? 0);
+  return { ref: ref ?? (guess?.secretRef && { name: guess.secretRef.name, key }), isWritten, isGuess: !!guess };
+}
+
+function secretOfFile({ volumes }: PodSpec, containers: readonly OldContainer[], file: string): KeyRef | undefined {
+  const mounts = containers.flatMap(({ volumeMounts }) => volumeMounts);
+  const keys = mounts.flatMap(({ name, mountPath, subPath }) => {
+    const inside = posix.relative(mountPath, file);
+    const path = posix.join(subPath ?? '', inside);
+    const sources = volumes.flatMap((volume) => (volume.name === name ? sourcesOf(volume) : []));
+    return sources.flatMap((source) => {
+      if (inside.startsWith('..') || source.kind !== 'Secret') return [];
+      const key = source.items ? source.items.find((item) => item.path === path)?.key : path;
+      return key === undefined ? [] : [{ name: source.name, key }];
+    });
+  });
+  return keys.at(0);
+}
+
+/** The runner's config.yaml: in a volume, else a file of its own among the files. `volume`: it holds nothing else. */
+export function runnerFileOf(
+  { volumes }: PodSpec,
+  path: string | undefined,
+  beside: readonly unknown[],
+): (FromRunnerFile & { readonly volume?: string | undefined; readonly object: unknown }) | undefined {
+  const inVolumes = volumes.flatMap((volume) =>
+    sourcesOf(volume).map(({ kind, name }) => ({ volume: volume.name, object: named(kind, name, beside) })),
+  );
+  const isLoose = (object: unknown) => Data.safeParse(object).data?.kind === LOOSE_FILE;
+  const loose = beside.filter(isLoose);
+  const ofName = named(LOOSE_FILE, posix.basename(path ?? ''), beside);
+  const places = [...inVolumes, ...(ofName || loose.length === 1 ? [{ volume: '', object: ofName ?? loose[0] }] : [])];
+  for (const { volume, object } of places) {
+    const texts = Object.values(textsOf(object));
+    const file = texts.flatMap((text) => runnerFileIn(text) ?? []).at(0);
+    if (file) return { ...file, volume: texts.length === 1 ? volume : undefined, object };
+  }
+  return undefined;
+}

@@ -1,0 +1,451 @@
+/** `import`: each field of what is read is carried over, told by its path, or in the short list here of fields that mean nothing. */
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { fieldsOf, requiredFields, type ValueType } from '../../src/config/pods/schema.ts';
+import { fc, RUNS } from '../support/property.ts';
+import { folderWith, runHere } from '../support/run-cli.ts';
+
+const FLAGS = ['--owner', 'acme', '--gitea', 'https://gitea.example.com'];
+
+function run(files: Readonly<Record<string, string>>, ...flags: readonly string[]) {
+  return runHere(['import', ...Object.keys(files), ...flags], {}, folderWith(files));
+}
+
+interface Group {
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+async function imported(files: Readonly<Record<string, string>>, ...flags: readonly string[]) {
+  const { code, stdout, stderr } = await run(files, ...flags);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^\d RunnerGroups?\./) });
+  expect(await runHere(['validate', 'g.yaml'], {}, folderWith({ 'g.yaml': stdout }))).toMatchObject({ code: 0 });
+  const groups = parseAllDocuments(stdout).map((document) => document.toJS() as Group);
+  return {
+    spec: groups[0]?.spec ?? {},
+    groups,
+    stderr,
+    comments: stdout.split('\n').filter((line) => /^# /.test(line)),
+  };
+}
+
+const RUNNER = 'gitea/act_runner:0.2.11';
+const deployment = (pod: object, spec: object = {}) =>
+  JSON.stringify({
+    kind: 'Deployment',
+    metadata: { name: 'r', namespace: 'ci' },
+    spec: { ...spec, template: { spec: pod } },
+  });
+
+/** A value of every field below, so deep that each struct is there once. Texts differ, so that each can be found. */
+function sampleOf(type: ValueType, depth: number, next: () => number): fc.JsonValue {
+  if (type.is === 'list') return [sampleOf(type.of, depth, next)];
+  if (type.is === 'mapping') return { k: sampleOf(type.of, depth, next) };
+  if (type.is === 'struct') {
+    const names = [...fieldsOf(type.name).keys()];
+    const chosen =
+      depth > 2
+        ? requiredFields(type.name)
+        : [...new Set([...requiredFields(type.name), names[next() % names.length] ?? ''])];
+    return Object.fromEntries(
+      chosen.map((name) => [name, sampleOf(fieldsOf(type.name).get(name)?.type ?? type, depth + 1, next)]),
+    );
+  }
+  const scalars: Readonly<Record<string, fc.JsonValue>> = {
+    boolean: true,
+    int32: 7,
+    int64: 7,
+    'any object': {},
+    quantity: '7',
+  };
+  return scalars[type.scalar] ?? `text${next()}`;
+}
+
+/** Of our own pod, or of the old one only. */
+const WITHOUT_MEANING = /^(?:restartPolicy|serviceAccount)$/;
+
+type Leaf = readonly [path: string, value: unknown];
+function leavesOf(value: unknown, path = ''): readonly Leaf[] {
+  if (typeof value !== 'object' || value === null) return [[path, value]];
+  if (Array.isArray(value)) return value.flatMap((each) => leavesOf(each, `${path}[]`));
+  return Object.entries(value).flatMap(([key, of]) => leavesOf(of, path === '' ? key : `${path}.${key}`));
+}
+
+/** A pod with these fields at one of its structs. */
+function podWith(where: string, set: object) {
+  const at = (struct: string, more: object) => (where === struct ? { ...more, ...set } : more);
+  const mount = { name: 'v', mountPath: '/m' };
+  const container = at('Container', {
+    ...(where === 'EnvVar' && { env: [at('EnvVar', { name: 'E' })] }),
+    ...(where === 'VolumeMount' && { volumeMounts: [at('VolumeMount', mount)] }),
+  });
+  const volume = where === 'Volume' ? at('Volume', { name: 'v' }) : { name: 'v', emptyDir: {} };
+  return at('PodSpec', { volumes: [volume], containers: [{ ...container, name: 'r', image: RUNNER }] });
+}
+
+/** The sentence that tells of a field names it, or the element that it is lost with. */
+function isTold(path: string, comments: string): boolean {
+  const [first = ''] = path.split(/[.[]/);
+  // A claim goes with all that its volume has, and a mount with its volume.
+  const wholes = ['[E]', '[v]', 'Persistent volumes are not carried over (v)'];
+  const ways = [first, ...wholes, ...(first === 'volumeMounts' || first === 'name' ? ['Mounts are not'] : [])];
+  return ways.some((way) => comments.includes(way));
+}
+
+const OF_THE_NAME = ['containers', 'initContainers', 'volumes', 'name', 'image'];
+const Case = fc.record({
+  where: fc.constantFrom('PodSpec', 'Container', 'Volume', 'EnvVar', 'VolumeMount'),
+  fields: fc.array(fc.nat(200), { minLength: 1, maxLength: 4 }),
+  seed: fc.nat(100_000),
+});
+
+it('every field of a pod and of its runner is carried over or told by its path', async () => {
+  let groups = 0;
+  const law = fc.asyncProperty(Case, async ({ where, fields, seed }) => {
+    let at = seed;
+    const next = () => (at = (at * 1103 + 12345) % 1_000_003);
+    const types = [...fieldsOf(where)].filter(([name]) => !OF_THE_NAME.includes(name));
+    const chosen = fields.flatMap((field) => types.slice(field % types.length).slice(0, 1));
+    const set = Object.fromEntries(chosen.map(([name, { type }]) => [name, sampleOf(type, 1, next)]));
+
+    const { code, stdout, stderr } = await run({ 'x.yaml': deployment(podWith(where, set)) }, ...FLAGS);
+
+    // What is of no use at all says so by its field.
+    if (code !== 0) expect(chosen.some(([name]) => stderr.includes(name))).toBe(true);
+    if (code !== 0) return;
+    groups += 1;
+    const [group] = parseAllDocuments(stdout).map((each) => each.toJS() as Group);
+    const carried = JSON.stringify(group);
+    const comments = stdout.replace(/^(?!# ).*$/gm, '');
+    const lost = leavesOf(set).filter(
+      ([path, value]) =>
+        !WITHOUT_MEANING.test(path) && !isTold(path, comments) && !carried.includes(JSON.stringify(value)),
+    );
+    expect({ lost, stdout }).toMatchObject({ lost: [] });
+  });
+  await fc.assert(law, { numRuns: RUNS });
+  expect(groups).toBeGreaterThan(RUNS / 2);
+}, 300_000);
+
+describe('around the pod', () => {
+  it('every field that no table knows is told by its path, and what is known to mean nothing is not', async () => {
+    const { comments } = await imported(
+      {
+        'x.yaml': deployment(
+          { containers: [{ name: 'r', image: RUNNER }] },
+          { replicas: 2, strategy: { type: 'Recreate' }, revisionHistoryLimit: 1, newField: { a: 1 } },
+        ),
+      },
+      ...FLAGS,
+    );
+
+    expect(comments).toContain(
+      '# Not carried over: Deployment r spec.newField: {"a":1} (a RunnerGroup has no such field)',
+    );
+    expect(comments.join('\n')).not.toMatch(/strategy|revisionHistoryLimit/);
+  });
+
+  const job = (target: object, triggers: readonly object[], more: object = {}) =>
+    JSON.stringify({
+      kind: 'ScaledJob',
+      metadata: { name: 'j', namespace: 'ci' },
+      spec: {
+        maxReplicaCount: 5,
+        ...more,
+        jobTargetRef: {
+          ...target,
+          template: {
+            spec: { containers: [{ name: 'r', image: RUNNER, env: [{ name: 'WHO', value: 'acme' }] }] },
+          },
+        },
+        triggers,
+      },
+    });
+
+  it('a ScaledJob tells of each of its fields; a trigger may take its owner from a variable', async () => {
+    const gitea = {
+      type: 'github-runner',
+      metadata: {
+        ownerFromEnv: 'WHO',
+        runnerScope: 'org',
+        githubApiURL: 'https://g.example.com/api/v1',
+        noDefaultLabels: 'true',
+      },
+    };
+    const cron = { type: 'cron', metadata: { start: '0 6 * * *', end: '0 20 * * *', desiredReplicas: '3' } };
+    const target = { parallelism: 2, completions: 3, backoffLimit: 4, activeDeadlineSeconds: 7200 };
+
+    const { spec, comments } = await imported({ 'x.yaml': job(target, [gitea, cron], { pollingInterval: 10 }) });
+
+    expect(spec).toMatchObject({
+      org: 'acme',
+      gitea: { url: 'https://g.example.com' },
+      maxActiveRunners: 10,
+      activeDeadlineSeconds: 7200,
+    });
+    const text = comments.join('\n');
+    for (const told of [
+      'ScaledJob j spec.jobTargetRef.completions: 3 (a Job is one runner here)',
+      'ScaledJob j spec.jobTargetRef.backoffLimit: 4 (',
+      'ScaledJob j spec.triggers.metadata.noDefaultLabels: "true" (',
+      'trigger cron: {"start":"0 6 * * *","end":"0 20 * * *","desiredReplicas":"3"} (use spec.idleSchedule)',
+      'maxActiveRunners is maxReplicaCount, 5, times parallelism, 2.',
+    ])
+      expect(text).toContain(told);
+    expect(text).not.toContain('pollingInterval');
+  });
+
+  it('what else scales or sizes the pods is told, and objects that are not read are named', async () => {
+    const target = { kind: 'Deployment', name: 'r' };
+    const others = [
+      {
+        kind: 'VerticalPodAutoscaler',
+        metadata: { name: 'v' },
+        spec: { targetRef: target, updatePolicy: { updateMode: 'Auto' } },
+      },
+      {
+        kind: 'HorizontalPodAutoscaler',
+        metadata: { name: 'h' },
+        spec: { scaleTargetRef: target, maxReplicas: 4, behavior: { scaleDown: {} } },
+      },
+      { kind: 'PersistentVolumeClaim', metadata: { name: 'p' } },
+    ].map((each) => JSON.stringify(each));
+    const text = [deployment({ containers: [{ name: 'r', image: RUNNER }] }), ...others].join('\n---\n');
+
+    const { spec, comments, stderr } = await imported({ 'x.yaml': text }, ...FLAGS);
+
+    expect(spec).toMatchObject({ maxActiveRunners: 4 });
+    expect(comments.join('\n')).toContain(
+      'VerticalPodAutoscaler v spec.updatePolicy: {"updateMode":"Auto"} (write the requests',
+    );
+    expect(comments.join('\n')).toContain('HorizontalPodAutoscaler h spec.behavior');
+    expect(stderr).toContain('Not read: PersistentVolumeClaim p.');
+  });
+});
+
+describe('the registration token', () => {
+  const env = (more: object) => deployment({ containers: [{ name: 'r', image: RUNNER, ...more }] });
+  const file = [{ name: 'GITEA_RUNNER_REGISTRATION_TOKEN_FILE', value: '/t/token' }];
+
+  it.each([
+    [
+      'a variable',
+      env({ env: [{ name: 'GITEA_RUNNER_REGISTRATION_TOKEN', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }] }),
+      'k',
+    ],
+    [
+      'all keys of a Secret',
+      env({ envFrom: [{ secretRef: { name: 'runner-env' } }] }),
+      'GITEA_RUNNER_REGISTRATION_TOKEN',
+    ],
+    [
+      'a file of a projected volume',
+      deployment({
+        volumes: [
+          { name: 't', projected: { sources: [{ secret: { name: 's', items: [{ key: 'k', path: 'token' }] } }] } },
+        ],
+        containers: [{ name: 'r', image: RUNNER, env: file, volumeMounts: [{ name: 't', mountPath: '/t' }] }],
+      }),
+      'k',
+    ],
+    [
+      'a file that is mounted alone',
+      deployment({
+        volumes: [{ name: 't', secret: { secretName: 's' } }],
+        containers: [
+          { name: 'r', image: RUNNER, env: file, volumeMounts: [{ name: 't', mountPath: '/t/token', subPath: 'k' }] },
+        ],
+      }),
+      'k',
+    ],
+    [
+      'an init container that registers',
+      deployment({
+        initContainers: [
+          {
+            name: 'i',
+            image: RUNNER,
+            env: [{ name: 'GITEA_RUNNER_REGISTRATION_TOKEN', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }],
+          },
+        ],
+        containers: [{ name: 'r', image: RUNNER }],
+      }),
+      'k',
+    ],
+  ])('in %s', async (_, text, key) => {
+    const { spec } = await imported({ 'x.yaml': text }, ...FLAGS);
+
+    expect(spec['registrationToken']).toEqual({ secretRef: { name: expect.stringMatching(/^s$|runner-env/), key } });
+  });
+
+  it('that is in none of the files is told', async () => {
+    const { comments } = await imported({ 'x.yaml': env({}) }, ...FLAGS);
+
+    expect(comments.join('\n')).toContain('no file says where the token is');
+  });
+});
+
+describe('files beside', () => {
+  const CONFIG = 'runner: {capacity: 2, labels: ["linux:docker://node:22"], timeout: 30m}\ncache: {enabled: false}\n';
+  const pod = (env: readonly object[], volumes: readonly object[] = []) =>
+    deployment({ volumes, containers: [{ name: 'r', image: RUNNER, env }] });
+
+  it("a config.yaml of its own, and one in a Secret, are the runner's", async () => {
+    const secret = JSON.stringify({
+      kind: 'Secret',
+      metadata: { name: 'c' },
+      data: { 'config.yaml': Buffer.from(CONFIG).toString('base64') },
+    });
+    const mounted = pod([], [{ name: 'c', secret: { secretName: 'c' } }]);
+    const all = [
+      { 'x.yaml': pod([{ name: 'CONFIG_FILE', value: '/c/config.yaml' }]), 'config.yaml': CONFIG },
+      { 'x.yaml': `${mounted}\n---\n${secret}` },
+    ];
+    for (const files of all) {
+      const { spec, comments } = await imported(files, ...FLAGS);
+
+      expect(spec).toMatchObject({
+        maxActiveRunners: 2,
+        labels: ['linux:docker://node:22'],
+        activeDeadlineSeconds: 1800,
+      });
+      expect(comments.join('\n')).toContain(
+        'activeDeadlineSeconds is runner.timeout: here the wait for a CI job counts, too.',
+      );
+    }
+  });
+
+  it('of a runner without a pod the config.yaml is enough', async () => {
+    const { spec } = await imported({ 'runner.yaml': CONFIG }, ...FLAGS);
+
+    expect(spec).toMatchObject({ org: 'acme', maxActiveRunners: 2, labels: ['linux:docker://node:22'] });
+  });
+
+  it('a value of a config.yaml that cannot be read is told', async () => {
+    const { comments } = await imported(
+      { 'c.yaml': 'runner: {capacity: many, labels: a}\nodd: 3\ncontainer: {workdir_parent: /w}\n' },
+      ...FLAGS,
+    );
+
+    expect(comments.join('\n')).toContain('are not carried over: runner.capacity, runner.labels, odd.');
+    expect(comments.join('\n')).toContain('container.workdir_parent: "/w" (it names places');
+  });
+
+  it('merge keys of YAML, ConfigMaps of variables and a second config.yaml key are read', async () => {
+    const text = `x: &p {containers: [{name: r, image: "${RUNNER}", envFrom: [{configMapRef: {name: m}}]}]}\nkind: StatefulSet\nmetadata: {name: r, namespace: ci}\nspec: {template: {spec: {<<: *p, nodeSelector: {a: b}}}}\n---\nkind: ConfigMap\nmetadata: {name: m}\ndata: {GITEA_INSTANCE_URL: "https://g.example.com", GITEA_RUNNER_LABELS: "a:host"}\n`;
+    const { spec } = await imported({ 'x.yaml': text }, '--owner', 'acme');
+
+    expect(spec).toMatchObject({
+      gitea: { url: 'https://g.example.com' },
+      labels: ['a:host'],
+      podTemplate: { spec: { nodeSelector: { a: 'b' } } },
+    });
+  });
+});
+
+describe('pods of other forms', () => {
+  const container = { name: 'r', image: RUNNER };
+
+  it.each([
+    [
+      'a native sidecar',
+      {
+        kind: 'Deployment',
+        spec: {
+          template: {
+            spec: {
+              containers: [{ name: 'a', image: 'nginx' }],
+              initContainers: [{ ...container, restartPolicy: 'Always' }],
+            },
+          },
+        },
+      },
+    ],
+    ['a ReplicaSet', { kind: 'ReplicaSet', spec: { replicas: 1, template: { spec: { containers: [container] } } } }],
+    [
+      'a CronJob',
+      {
+        kind: 'CronJob',
+        spec: { schedule: '* * * * *', jobTemplate: { spec: { template: { spec: { containers: [container] } } } } },
+      },
+    ],
+    ['a pod', { kind: 'Pod', spec: { containers: [container] } }],
+    [
+      'a renamed image',
+      {
+        kind: 'Deployment',
+        spec: {
+          template: { spec: { containers: [{ name: 'r', image: 'mirror/x', command: ['act_runner', 'daemon'] }] } },
+        },
+      },
+    ],
+  ])('%s is a runner', async (_, object) => {
+    const { spec } = await imported(
+      { 'x.yaml': JSON.stringify({ ...object, metadata: { name: 'r', namespace: 'ci' } }) },
+      ...FLAGS,
+    );
+
+    expect(spec).toMatchObject({ maxActiveRunners: 1 });
+  });
+
+  it('what a Deployment has made is not read twice', async () => {
+    const made = {
+      kind: 'ReplicaSet',
+      metadata: { name: 'r-1', ownerReferences: [{ kind: 'Deployment', name: 'r' }] },
+      spec: { template: { spec: { containers: [container] } } },
+    };
+    const { groups } = await imported(
+      { 'x.yaml': `${deployment({ containers: [container] })}\n---\n${JSON.stringify(made)}` },
+      ...FLAGS,
+    );
+
+    expect(groups).toHaveLength(1);
+  });
+
+  it('a variable that names a place which is not mounted is told', async () => {
+    const text = deployment({
+      volumes: [{ name: 'ca', persistentVolumeClaim: { claimName: 'ca' } }],
+      containers: [
+        {
+          ...container,
+          env: [{ name: 'SSL_CERT_FILE', value: '/ca/ca.crt' }],
+          volumeMounts: [{ name: 'ca', mountPath: '/ca' }],
+        },
+      ],
+    });
+    const { comments } = await imported({ 'x.yaml': text }, ...FLAGS);
+
+    expect(comments).toContain(
+      '# These variables name places that are not mounted: SSL_CERT_FILE. Remove or correct them.',
+    );
+  });
+});
+
+it("flags win over what the operator's object says, and that is told", async () => {
+  const text =
+    'apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerGroup\nmetadata: {name: ci, namespace: ci, annotations: {a: b}}\nspec: {scope: org, org: old, giteaURL: "https://old.example.com", maxActiveRunners: 5, registrationToken: {name: r, key: t}, authToken: {name: a, key: t}}\n';
+  const { spec, comments } = await imported({ 'x.yaml': text }, ...FLAGS);
+
+  expect(spec).toMatchObject({ org: 'acme', gitea: { url: 'https://gitea.example.com' } });
+  expect(comments).toContain(
+    '# Not carried over: spec: {"scope":"org","org":"old"} (--scope and --owner say otherwise)',
+  );
+  expect(comments.join('\n')).toContain('RunnerGroup ci metadata.annotations.a: "b"');
+});
+
+it.each([
+  [
+    'services: {runner: {image: "gitea/act_runner:latest"}}',
+    'This is a docker compose file (runners: runner), and no pod: start with',
+  ],
+  ['kind: HelmRelease\nmetadata: {name: gitea-runner}\n', 'HelmRelease gitea-runner says where objects come from.'],
+  [
+    'kind: RunnerDeployment\nmetadata: {name: x}\n',
+    "RunnerDeployment x is another tool's object: start with 'gitea-runners init'.",
+  ],
+  [
+    'image: {repository: gitea/act_runner}\nreplicas: 2\n',
+    'This has no kind, as values of a chart have none. Only its objects can be read: helm template',
+  ],
+])('%s is named for what it is', async (text, told) => {
+  expect(await run({ 'x.yaml': text })).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(told) });
+});
