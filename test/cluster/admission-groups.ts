@@ -20,6 +20,8 @@ const URL = 'https://gitea.example.com';
 const repo = (change: SpecValues): SpecValues => ({ scope: 'repo', org: undefined, ...change });
 const secret = (value: SpecValues): SpecValues => ({ authToken: value });
 const registration = (value: SpecValues): SpecValues => ({ registrationToken: value });
+const BY_SERVE: SpecValues = { registration: { by: 'serve' }, registrationToken: undefined };
+const BOUND: SpecValues = { ...BY_SERVE, registration: { by: 'serve', for: 'repository' } };
 
 /** What is changed in the good spec (`undefined`: the field is left out), and the rule that the API server names. */
 export const BAD: readonly (readonly [change: SpecValues, message: string])[] = [
@@ -109,6 +111,23 @@ export const BAD: readonly (readonly [change: SpecValues, message: string])[] = 
   ],
   [{ resources: { limits: { gpu: 1 } } }, 'must be cpu, memory, ephemeral-storage or a name with a domain'],
   [{ resources: { requests: { Memory: '1Gi' } } }, 'must be cpu, memory, ephemeral-storage or a name with a domain'],
+  ...[{ registration: undefined }, { registration: {} }, { registration: { by: 'pod' } }].map(
+    (change) =>
+      [{ ...change, registrationToken: undefined }, 'registrationToken is required: the pods register'] as const,
+  ),
+  ...[{ for: 'repository' }, { by: 'pod', for: 'repository' }].map(
+    (value) => [{ registration: value }, 'registration for repository needs by: serve'] as const,
+  ),
+  ...['repositories', 'order'].flatMap((field) =>
+    [{}, BY_SERVE].map(
+      (change) => [{ ...change, [field]: ['web'] }, `${field} needs registration for repository, by serve`] as const,
+    ),
+  ),
+  ...[
+    { minIdleRunners: 1 },
+    { idleDemand: { minutes: 10, most: 2 } },
+    { idleSchedule: [{ runners: 1, from: '07:00', to: '19:00' }] },
+  ].map((idle) => [{ ...BOUND, ...idle }, 'registration for repository does not go with idle runners'] as const),
   // Types and patterns, without CEL.
   [{ resources: { limits: { cpu: '1 core' } } }, 'spec.resources.limits.cpu'],
   [{ resources: { limits: { cpu: -1 } } }, 'spec.resources.limits.cpu'],
@@ -121,6 +140,13 @@ export const BAD: readonly (readonly [change: SpecValues, message: string])[] = 
 
 /** Specs whose second spelling is the same in another form, and other edges that must not be refused. */
 export const EDGES: readonly SpecValues[] = [
+  BY_SERVE,
+  BOUND,
+  { ...BOUND, registrationToken: GOOD['registrationToken'], minIdleRunners: 0, idleSchedule: [] },
+  { ...BOUND, repositories: ['web', 'team-*', 'acme/*'], order: ['infra', '*'] },
+  { ...BY_SERVE, registration: { by: 'serve', for: 'scope' }, minIdleRunners: 1 },
+  { registration: {} },
+  { registration: { by: 'pod', for: 'scope' } },
   { giteaURL: 'https://Gitea.example.com:443/' },
   { gitea: { url: 'https://gitea.example.com/a/../b/' }, giteaURL: 'https://gitea.example.com/b' },
   { gitea: { url: 'https://gitea.example.com/%41' }, giteaURL: 'https://gitea.example.com/A' },
