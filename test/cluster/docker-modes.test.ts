@@ -116,6 +116,20 @@ describe.each(DOCKER_MODES)('containerMode $mode', (mode) => {
     }
   });
 
+  it('finds the credentials that serve has registered, in a file that it cannot write, and registers nothing', async () => {
+    const [label = ''] = wanted(mode).labels ?? [];
+    const spec = { registration: { by: 'serve' }, registrationToken: undefined };
+    const { name, manifest } = await rig.queue('docker.yml', { ...wanted(mode), labels: [label], spec });
+    await rig.giveCredentials(name, label);
+
+    const { log } = await rig.run({ name, manifest });
+
+    expect(log).toContain('from 42 containers');
+    expect(manifest).not.toContain('registration-token');
+    expect(await rig.logOf(name, 'runner')).not.toContain('Registering runner');
+    expect(await rig.gitea.admin.runnerNames(LEVEL)).toEqual([]);
+  });
+
   it('ends an idle runner at once, whatever the grace period', async () => {
     const { name, manifest } = await rig.queue('docker.yml', wanted(mode));
     // It can take no job.

@@ -7,11 +7,15 @@ import { join } from 'node:path';
 import { expect, inject } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import * as z from 'zod';
+import { credentialsFile, registerRunner } from '../../src/clients/gitea/register.ts';
+import { Token } from '../../src/clients/tokens/token.ts';
 import type { ContainerMode } from '../../src/config/runnergroup/runner-group.ts';
+import { CREDENTIALS_KEY } from '../../src/shared/marks.ts';
 import type { ApiJob } from '../servers/account.ts';
 import { buildCompose } from '../servers/build.ts';
 import { type Gitea, startGitea } from '../servers/gitea.ts';
 import { type Playground, waitUntil } from '../servers/process.ts';
+import { accessTo } from '../support/looking.ts';
 import { runCli } from '../support/run-cli.ts';
 import { type Cluster, startCluster } from './stack/cluster.ts';
 import {
@@ -232,6 +236,18 @@ export class PodsRig {
   async apply(manifest: string): Promise<void> {
     const byTag = manifest.replaceAll(/@sha256:[0-9a-f]{64}/g, '');
     await this.kubernetes.kubectl(['apply', '--validate=strict', '-f', '-'], byTag);
+  }
+
+  /** Registers a runner and gives its Job the credentials, as `serve` does. @param label `name:schema` */
+  async giveCredentials(name: string, label: string): Promise<void> {
+    const { admin, url } = this.gitea;
+    const access = accessTo(url, new Token(admin.token, url));
+    const made = await registerRunner(access, await admin.registrationToken(LEVEL), {
+      name,
+      labels: [label.replace(/:.*/, '')],
+    });
+    const file = credentialsFile(made, { name, labels: [label], address: url });
+    await this.kubernetes.putSecret('runners', name, { [CREDENTIALS_KEY]: file });
   }
 
   /** The only CI job that is not over. */
