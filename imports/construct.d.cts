@@ -78,9 +78,9 @@ export interface RunnerGroupSpec {
     readonly name?: string;
     /** At most this many places at a time. A runner takes 1, or the `weight` of its size. */
     readonly max: number;
-    /** Each repository, or each organization or user, has so many places. Nobody but Gitea knows which job a runner gets. So a job that waits for such a limit also stops the other jobs of its group ([how](limits.md#limits-per-repository)). Not with `minIdleRunners`, `idleSchedule`, `idleDemand` and `fairness: per-repository`. */
+    /** Each repository, or each organization or user, has so many places. Unless runners are bound (`registration.for: repository`), a job that waits for such a limit also stops the other jobs of its group ([how](limits.md#limits-per-repository)). Not with `minIdleRunners`, `idleSchedule` and `idleDemand`, and with `fairness: per-repository` only for bound runners. */
     readonly per?: "repository" | "organization";
-    /** Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, a job that waits for it stops the other jobs of its group, and it does not go with idle runners and `fairness: per-repository`. Not with `name`. */
+    /** Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, a job that waits for it stops the other jobs of its group, of bound runners those of its repository. Not with `name` and idle runners, and with `fairness: per-repository` only for bound runners. */
     readonly branches?: readonly (string)[];
   })[];
   /** True: the group's name is one of its runners' labels, so `runs-on: NAME` works. Its jobs run as those of the first label with a docker image, or on the host if there is none. A label of that name in `labels` or `defaultLabels` wins. Default: `false`. */
@@ -130,7 +130,7 @@ export interface RunnerGroupSpec {
   readonly tracing?: boolean;
   /** True: jobs with an empty `runs-on` are served too. Gitea gives them to any runner; since 1.27 such a row can also be a reusable-workflow caller, which no runner ever gets. Not with containerMode `host`. Default: `false`. */
   readonly acceptUnlabelledJobs?: boolean;
-  /** Whose jobs get runners when the cap holds some back. `oldest`: those that have been ready longest. `per-repository`: round robin, the repository with the fewest runners at work first. Gitea gives a runner the oldest job that it covers, whoever it was started for. Default: `"oldest"`. */
+  /** Whose jobs get runners when the cap holds some back. `oldest`: those that have been ready longest. `per-repository`: round robin, the repository with the fewest runners at work first. Gitea gives a runner the oldest job that it covers. So the turns are exact only for bound runners (`registration.for: repository`). Default: `"oldest"`. */
   readonly fairness?: "oldest" | "per-repository";
   /** Image of the runner container, and of the init container that registers it, best with its digest (`name:tag@sha256:…`). One of your own must keep the entry point and user of the default one, and have `sh` and `timeout`. */
   readonly image?: string;

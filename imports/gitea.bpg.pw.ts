@@ -273,7 +273,7 @@ export interface RunnerGroupSpec {
   readonly acceptUnlabelledJobs?: boolean;
 
   /**
-   * Whose jobs get runners when the cap holds some back. `oldest`: those that have been ready longest. `per-repository`: round robin, the repository with the fewest runners at work first. Gitea gives a runner the oldest job that it covers, whoever it was started for. Default: oldest.
+   * Whose jobs get runners when the cap holds some back. `oldest`: those that have been ready longest. `per-repository`: round robin, the repository with the fewest runners at work first. Gitea gives a runner the oldest job that it covers. So the turns are exact only for bound runners (`registration.for: repository`). Default: oldest.
    *
    * @schema RunnerGroupSpec#fairness
    */
@@ -728,14 +728,14 @@ export interface RunnerGroupSpecLimits {
   readonly max: number;
 
   /**
-   * Each repository, or each organization or user, has so many places. Nobody but Gitea knows which job a runner gets. So a job that waits for such a limit also stops the other jobs of its group ([how](limits.md#limits-per-repository)). Not with `minIdleRunners`, `idleSchedule`, `idleDemand` and `fairness: per-repository`.
+   * Each repository, or each organization or user, has so many places. Unless runners are bound (`registration.for: repository`), a job that waits for such a limit also stops the other jobs of its group ([how](limits.md#limits-per-repository)). Not with `minIdleRunners`, `idleSchedule` and `idleDemand`, and with `fairness: per-repository` only for bound runners.
    *
    * @schema RunnerGroupSpecLimits#per
    */
   readonly per?: RunnerGroupSpecLimitsPer;
 
   /**
-   * Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, a job that waits for it stops the other jobs of its group, and it does not go with idle runners and `fairness: per-repository`. Not with `name`.
+   * Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, a job that waits for it stops the other jobs of its group, of bound runners those of its repository. Not with `name` and idle runners, and with `fairness: per-repository` only for bound runners.
    *
    * @schema RunnerGroupSpecLimits#branches
    */
@@ -884,7 +884,7 @@ export function toJson_RunnerGroupSpecAuthToken(obj: RunnerGroupSpecAuthToken | 
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
 
 /**
- * Whose jobs get runners when the cap holds some back. `oldest`: those that have been ready longest. `per-repository`: round robin, the repository with the fewest runners at work first. Gitea gives a runner the oldest job that it covers, whoever it was started for. Default: oldest.
+ * Whose jobs get runners when the cap holds some back. `oldest`: those that have been ready longest. `per-repository`: round robin, the repository with the fewest runners at work first. Gitea gives a runner the oldest job that it covers. So the turns are exact only for bound runners (`registration.for: repository`). Default: oldest.
  *
  * @schema RunnerGroupSpecFairness
  */
@@ -1240,7 +1240,7 @@ export function toJson_RunnerGroupSpecSizesResources(obj: RunnerGroupSpecSizesRe
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
 
 /**
- * Each repository, or each organization or user, has so many places. Nobody but Gitea knows which job a runner gets. So a job that waits for such a limit also stops the other jobs of its group ([how](limits.md#limits-per-repository)). Not with `minIdleRunners`, `idleSchedule`, `idleDemand` and `fairness: per-repository`.
+ * Each repository, or each organization or user, has so many places. Unless runners are bound (`registration.for: repository`), a job that waits for such a limit also stops the other jobs of its group ([how](limits.md#limits-per-repository)). Not with `minIdleRunners`, `idleSchedule` and `idleDemand`, and with `fairness: per-repository` only for bound runners.
  *
  * @schema RunnerGroupSpecLimitsPer
  */

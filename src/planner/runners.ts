@@ -124,8 +124,11 @@ export function isAtWork({ state }: Runner): boolean {
   return state === 'busy' || state === 'finishing' || state === 'moved';
 }
 
-/** True when a runner has all labels of the job, and is not bound to another repository: Gitea may give it to it. */
+/**
+ * True when a runner has all labels of the job, and is not bound to another repository: Gitea may give it to it. A group whose new runners are
+ * bound counts on no other: nobody knows whose job such a one takes.
+ */
 export function coversJob({ boundTo, labels, group }: Runner, job: Job): boolean {
-  if (boundTo !== undefined && boundTo !== job.repository.toLowerCase()) return false;
+  if (boundTo === undefined ? group.isBound : boundTo !== job.repository.toLowerCase()) return false;
   return job.labels.every((label) => (labels ?? group.labels).includes(label));
 }

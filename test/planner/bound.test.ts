@@ -27,6 +27,17 @@ describe('a bound runner', () => {
     expect(planScene({ ...scene, jobs: [job(2, ofApi)] }).verdicts[2]).toBe(`new-runner ${named(bound, 2)}`);
   });
 
+  it('takes the place of one that was made before its group had bound runners', () => {
+    const { verdicts, reasons } = planScene({
+      groups: [bound],
+      jobs: [job(1)],
+      liveJobs: [live(named(bound, 1), 'running')],
+    });
+
+    expect(verdicts[1]).toBe(`new-runner ${named(bound, 1, 1)}`);
+    expect(reasons[named(bound, 1)]).toBe('surplus');
+  });
+
   it('keeps its job while Gitea has another name for the repository', () => {
     const renamed = { repository: 'acme/shop' };
     const scene = { groups: [bound], jobs: [job(1, renamed), job(2, renamed)], liveJobs: [liveFor(1), liveFor(9)] };

@@ -251,7 +251,7 @@ export const Spec = z.strictObject({
       ),
       per: described(
         z.enum(['repository', 'organization']).optional(),
-        'Each repository, or each organization or user, has so many places. Nobody but Gitea knows which job a runner gets. So a job that waits for such a limit also stops the other jobs of its group ([how](limits.md#limits-per-repository)). Not with `minIdleRunners`, `idleSchedule`, `idleDemand` and `fairness: per-repository`.',
+        'Each repository, or each organization or user, has so many places. Unless runners are bound (`registration.for: repository`), a job that waits for such a limit also stops the other jobs of its group ([how](limits.md#limits-per-repository)). Not with `minIdleRunners`, `idleSchedule` and `idleDemand`, and with `fairness: per-repository` only for bound runners.',
         'all runners together',
       ),
       branches: described(
@@ -260,7 +260,7 @@ export const Spec = z.strictObject({
           .min(1)
           .max(10)
           .optional(),
-        'Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, a job that waits for it stops the other jobs of its group, and it does not go with idle runners and `fairness: per-repository`. Not with `name`.',
+        'Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, a job that waits for it stops the other jobs of its group, of bound runners those of its repository. Not with `name` and idle runners, and with `fairness: per-repository` only for bound runners.',
         'jobs of all branches',
       ),
     })),
@@ -320,7 +320,7 @@ export const Spec = z.strictObject({
   ),
   fairness: described(
     z.enum(['oldest', 'per-repository']).default('oldest'),
-    'Whose jobs get runners when the cap holds some back. `oldest`: those that have been ready longest. `per-repository`: round robin, the repository with the fewest runners at work first. Gitea gives a runner the oldest job that it covers, whoever it was started for.',
+    'Whose jobs get runners when the cap holds some back. `oldest`: those that have been ready longest. `per-repository`: round robin, the repository with the fewest runners at work first. Gitea gives a runner the oldest job that it covers. So the turns are exact only for bound runners (`registration.for: repository`).',
   ),
   image: described(
     stringLike(1, LONGEST_IMAGE, IMAGE_REFERENCE, IMAGE_RULE).optional(),
