@@ -2,10 +2,11 @@
 
 import type { TemplateFault } from '../config/pods/schema.ts';
 import { MOST_PROBLEMS } from '../config/runnergroup/budget.ts';
+import { tokenSecrets } from '../config/runnergroup/paths.ts';
 import { type LateProblem, placed } from '../config/runnergroup/placed.ts';
 import { InputProblems, type Problem } from '../config/runnergroup/problems.ts';
 import type { ReadResult } from '../config/runnergroup/read.ts';
-import { hasOwnPod, type RunnerGroup, tokenSecrets } from '../config/runnergroup/runner-group.ts';
+import { hasOwnPod, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { baseOf, writtenPath } from '../config/runnergroup/sizes.ts';
 import type { FinishPod } from '../manifests/job-manifest.ts';
 import { groupBy, keyText } from '../shared/keys.ts';

@@ -1,7 +1,7 @@
 /** Which groups may serve a job, in the order in which they are asked (law P7), and why none can. */
 import type { GroupKey } from './decisions.ts';
 import { addTo, compareText, count, type Group, type ListedJob, type Look, memo, type ScopeWidth } from './evidence.ts';
-import { fitsPattern } from './patterns.ts';
+import { fitsPattern, patternFinder } from './patterns.ts';
 
 const WIDTH: Readonly<Record<ScopeWidth, number>> = { repo: 0, owner: 1, global: 2 };
 
@@ -25,44 +25,58 @@ interface Candidates {
 }
 
 /** Finds the owners of a job. They are worked out once for jobs with the same labels in the same looks, of repositories that the same groups choose. */
-export function ownersFinder(
-  groups: readonly Group[],
-  found: ReadonlyMap<string, Look>,
-): (listed: ListedJob) => Owners {
+export function ownersFinder(groups: readonly Group[], found: Looks): (listed: ListedJob) => Owners {
   const inOrder = [...groups].sort(byOwnership);
-  const notChosenBy = memo((repository: string) =>
-    inOrder.flatMap((group, nth) => (isChosen(repository, group, found.get(group.look)) ? [] : nth)),
-  );
-  const ofLooks = memo((keys: string) => {
-    const [looks, without]: readonly [readonly string[], readonly number[]] = JSON.parse(keys);
-    const inLooks = inOrder.filter(({ look }) => looks.includes(look));
-    const others = new Set(without.map((nth) => inOrder[nth]));
-    const [willing, all] = [inLooks.filter((group) => !others.has(group)), inLooks].map(toCandidates);
-    return memo((labels: string) => {
-      const owners = findOwners(JSON.parse(labels), willing as Candidates);
-      if (owners.covered || others.size === 0) return owners;
-      const ofAll = findOwners(JSON.parse(labels), all as Candidates);
-      if (!ofAll.covered) return ofAll;
-      const { namespace, name } = ofAll.groups[0];
-      return { covered: false, because: 'repository-not-chosen', nearest: { namespace, name } } as const;
-    });
+  const choosing = choosersFinder(inOrder, found);
+  const notChosenBy = memo((repository: string) => {
+    const chosenBy = choosing(repository);
+    return inOrder.flatMap((group, nth) => (chosenBy.has(group) ? [] : nth));
   });
-  const keysOf = ({ job: { repository }, looks }: ListedJob) => JSON.stringify([looks, notChosenBy(repository)]);
-  return memo((listed) => ofLooks(keysOf(listed))(JSON.stringify(listed.job.labels)));
+  const finder = memo((keys: string) => {
+    const [looks, without]: readonly [readonly string[], readonly number[]] = JSON.parse(keys);
+    const others = new Set(without);
+    const candidates = toCandidates(inOrder.filter(({ look }, nth) => looks.includes(look) && !others.has(nth)));
+    return memo((labels: string) => findOwners(JSON.parse(labels), candidates));
+  });
+  return memo(({ job: { labels, repository }, looks }) => {
+    const without = (others: readonly number[]) => finder(JSON.stringify([looks, others]))(JSON.stringify(labels));
+    const [owners, any] = [without(notChosenBy(repository)), without([])];
+    if (owners.covered || !any.covered) return owners.covered ? owners : any;
+    const { namespace, name } = any.groups[0];
+    return { covered: false, because: 'repository-not-chosen', nearest: { namespace, name } };
+  });
 }
 
-/** A pattern may have the owner's name of before a rename. */
-function isChosen(repository: string, { repositories, covers }: Group, look: Look | undefined): boolean {
-  if (!repositories) return true;
-  const name = repository.toLowerCase();
-  const now = look?.renamedTo?.toLowerCase();
-  const names = covers && now && name.startsWith(`${now}/`) ? [name, covers + name.slice(now.length)] : [name];
-  return names.some((each) => repositories.some((pattern) => fitsRepository(pattern, each)));
+type Looks = ReadonlyMap<string, Pick<Look, 'renamedTo'>>;
+
+/** Finds the groups that choose a repository. A pattern may have the name of the scope of before a rename. */
+export function choosersFinder(groups: readonly Group[], found: Looks): (repository: string) => ReadonlySet<Group> {
+  const all = new Set(groups);
+  if (groups.every(({ repositories }) => !repositories)) return () => all;
+  // What is for the name alone begins with a slash there, as no repository does.
+  const find = patternFinder(groups, ({ repositories = ['*'] }) =>
+    repositories.map((pattern) => (pattern.includes('/') ? pattern : `/${pattern}`)),
+  );
+  const chosenBy = (name: string) => [name, `/${nameIn(name)}`].flatMap(find);
+  const scopes = new Map(groups.map(({ look, covers = '' }) => [look, covers]));
+  return (repository) => {
+    const name = repository.toLowerCase();
+    const ofBefore = [...scopes].flatMap(([look, covers]) => {
+      const now = found.get(look)?.renamedTo?.toLowerCase();
+      if (now === undefined || !`${name}/`.startsWith(`${now}/`)) return [];
+      return chosenBy(covers + name.slice(now.length)).filter((group) => group.look === look);
+    });
+    return new Set([...chosenBy(name), ...ofBefore]);
+  };
 }
 
 /** @param pattern without a slash it is for the name of the repository, in lower case as `repository` */
 export function fitsRepository(pattern: string, repository: string): boolean {
-  return fitsPattern(pattern, pattern.includes('/') ? repository : repository.slice(repository.indexOf('/') + 1));
+  return fitsPattern(pattern, pattern.includes('/') ? repository : nameIn(repository));
+}
+
+function nameIn(repository: string): string {
+  return repository.slice(repository.indexOf('/') + 1);
 }
 
 function toCandidates(groups: readonly Group[]): Candidates {

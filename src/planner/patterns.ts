@@ -1,4 +1,5 @@
 /** Patterns that choose branches and repositories. */
+import { addTo } from './evidence.ts';
 
 /** @param pattern has one star at most (schema.ts): `*` is any characters but a slash, `**` any */
 export function fitsPattern(pattern: string, text: string): boolean {
@@ -6,4 +7,26 @@ export function fitsPattern(pattern: string, text: string): boolean {
   if (end === undefined) return text === pattern;
   if (!text.startsWith(start) || !text.slice(start.length).endsWith(end)) return false;
   return pattern.includes('**') || !text.slice(start.length, text.length - end.length).includes('/');
+}
+
+/**
+ * Finds what has a pattern that fits. They are kept by how they begin and end: 200 groups may have 100 each, and there may be 10,000 texts.
+ * @param patternsOf each has one star at most, and fits no text with a slash in place of the star
+ */
+export function patternFinder<V>(all: readonly V[], patternsOf: (value: V) => readonly string[]) {
+  const byStart = new Map<string, Map<string | undefined, V[]>>();
+  for (const value of all)
+    for (const [start = '', end] of patternsOf(value).map((pattern) => pattern.split('*'))) {
+      const byEnd = byStart.get(start) ?? new Map();
+      byStart.set(start, byEnd);
+      addTo(byEnd, end, value);
+    }
+  return (text: string): readonly V[] => {
+    const places = Array.from({ length: text.length + 1 }, (_, at) => at);
+    const found = places.flatMap((at) => {
+      const byEnd = byStart.get(text.slice(0, at));
+      return byEnd ? places.slice(at).flatMap((from) => byEnd.get(text.slice(from)) ?? []) : [];
+    });
+    return [...(byStart.get(text)?.get(undefined) ?? []), ...found];
+  };
 }

@@ -53,6 +53,20 @@ const TEMPLATE = `
       nodeSelector: {disk: ssd, zone: a}
 `;
 
+it.each(['secretRef: {name: kept, key: k}', 'name: kept\n    key: k'])(
+  'no template mounts the registration token that a group keeps while serve registers (%s)',
+  async (token) => {
+    const text = yamlOf('  registration: {by: serve}\n').replace(
+      / {2}registrationToken:.*\n/,
+      `  registrationToken:\n    ${token}\n`,
+    );
+    const volume = '  podTemplate: {spec: {volumes: [{name: v, secret: {secretName: kept}}]}}\n';
+    const [group] = (await readFiles({ 'ci.yaml': `${text}${volume}` })).groups;
+
+    expect(podProblem(group as RunnerGroup)).toMatch(/Secret/);
+  },
+);
+
 describe('the hash of the template', () => {
   it('changes with the podTemplate', async () => {
     const hashes = await Promise.all(['', TEMPLATE, TEMPLATE.replace('ssd', 'hdd')].map(hashOf));

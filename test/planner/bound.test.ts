@@ -70,6 +70,14 @@ describe('a bound runner', () => {
     expect(planScene({ groups: [full], looks, liveJobs: [] }).verdicts).toEqual({ 1: 'running', 2: 'cap' });
   });
 
+  it('takes the place of one that is not bound and was asked for before the group was', () => {
+    const unbound = live(named(bound, 1), 'starting', { registeredAt: 'org:acme' });
+    const { verdicts, reasons } = planScene({ groups: [bound], jobs: [job(1)], liveJobs: [unbound] });
+
+    expect(verdicts).toEqual({ 1: `new-runner ${named(bound, 1, 1)}` });
+    expect(reasons).toEqual({ [named(bound, 1)]: 'surplus', [named(bound, 1, 1)]: 'new-runner' });
+  });
+
   it('is exchanged when it does not take its job', () => {
     const runningSinceMs = NOW - 400_000;
     const scene = { groups: [bound], jobs: [job(1, { createdAtMs: NOW - 500_000 })] };
@@ -189,5 +197,68 @@ describe('repositories', () => {
     const looks = { acme: { jobs: [job(1, { repository: 'acme-2/web' })], runners: [], renamedTo: 'acme-2' } };
 
     expect(planScene({ groups: [chosen('acme/web')], looks, liveJobs: [] }).served).toEqual([1]);
+  });
+
+  it.each<[boolean, string, string?]>([
+    [true, 'acme/w*b'],
+    [true, '*/web'],
+    [true, 'a*'],
+    [true, 'web*'],
+    [false, 'w*bb'],
+    [false, 'web*b'],
+    [false, '*/we'],
+    [false, 'eb'],
+  ])('chosen %s by %s', (isChosen, pattern) => {
+    const name = pattern.startsWith('a*') ? 'acme/api' : 'acme/web';
+
+    expect(verdict(name, pattern) !== 'repository-not-chosen').toBe(isChosen);
+  });
+
+  it('know the name of before a rename for groups of that scope alone', () => {
+    const now = [job(1, { repository: 'acme-2/web' })];
+    const looks = { acme: { jobs: now, runners: [], renamedTo: 'Acme-2' }, all: { jobs: now, runners: [] } };
+    const all = { ...chosen('acme/web'), name: 'all', look: 'all', scope: 'global' as const };
+
+    expect(planScene({ groups: [all], looks, liveJobs: [] }).served).toEqual([]);
+    expect(
+      planScene({ groups: [all, { ...chosen('acme/w*', 'x'), labels: ['linux'] }], looks, liveJobs: [] }).served,
+    ).toEqual([1]);
+  });
+
+  it('that begin like the new name of the scope have no other name', () => {
+    const looks = { acme: { jobs: [job(1, { repository: 'acme-23/web' })], runners: [], renamedTo: 'acme-2' } };
+
+    expect(planScene({ groups: [chosen('acme3/web', 'acme/web')], looks, liveJobs: [] }).served).toEqual([]);
+  });
+
+  it('of 200 groups are found for 10,000 repositories without a try of each', () => {
+    const groups = Array.from({ length: 200 }, (_, of) => ({
+      ...chosen(...Array.from({ length: 100 }, (__, nth) => `r*${of}x${nth}`)),
+      name: `g${of}`,
+    }));
+    let tries = 0;
+    const { startsWith } = String.prototype;
+    String.prototype.startsWith = function (...args) {
+      tries += 1;
+      return startsWith.apply(this, args);
+    };
+    try {
+      planScene({
+        groups,
+        jobs: Array.from({ length: 200 }, (_, id) => job(id + 1, { repository: `acme/r${id}` })),
+        liveJobs: [],
+      });
+    } finally {
+      String.prototype.startsWith = startsWith;
+    }
+
+    expect(tries).toBeLessThan(200 * 100);
+  });
+
+  it('know the name of the only repository from before a rename', () => {
+    const looks = { acme: { jobs: [job(1, { repository: 'acme/shop' })], runners: [], renamedTo: 'acme/shop' } };
+    const only = { ...chosen('web'), scope: 'repo' as const, covers: 'acme/web' };
+
+    expect(planScene({ groups: [only], looks, liveJobs: [] }).served).toEqual([1]);
   });
 });

@@ -66,6 +66,16 @@ const HOSTILE: Readonly<Record<string, readonly [readonly RunnerGroup[], () => r
       ...(id < 600 && { status: 'completed', startedAtMs: NOW - 90_000, completedAtMs: NOW - id }),
     })),
   ],
+  'bound groups, and each job is of a repository of its own': [
+    upTo(20, (at) =>
+      group(`g${at}`, ['linux'], {
+        registration: { by: 'serve', for: 'repository' },
+        repositories: [...upTo(100, (nth) => `r*${nth}${at}`)],
+        order: [...upTo(20, (nth) => `r${nth}*${at}`)],
+      }),
+    ),
+    rows((id) => ({ repository: `acme/r${id}` })),
+  ],
   'a cap of 5,000 that is full': [
     [group('ci', ['linux'], { maxActiveRunners: ROWS / 2 })],
     rows((id) => (id < 600 ? { status: 'completed', startedAtMs: NOW - 90_000, completedAtMs: NOW - id } : {})),

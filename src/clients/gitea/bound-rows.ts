@@ -9,7 +9,7 @@ import { groupBy } from '../../shared/keys.ts';
 import { hasJobsOf, type Scope } from '../../shared/scope.ts';
 import { normalBase } from '../../shared/url.ts';
 import type { GiteaApi } from './api.ts';
-import { levelOfRepository } from './endpoints.ts';
+import { isGiteaName, levelOfRepository } from './endpoints.ts';
 import { readRunners } from './lists.ts';
 
 /** A runner that gets jobs of one repository alone, and whose container runs. */
@@ -33,7 +33,8 @@ export async function readBoundRows(
   const place = { ...scope, now: api.renamedTo(scope) };
   const wanted = groupBy(bound, ({ name, boundTo = '', giteaUrl = url }) => {
     const [owner = '', repo = ''] = boundTo.split('/');
-    const isHere = normalBase(giteaUrl) === normalBase(url) && hasJobsOf(place, owner, repo);
+    // Somebody may write a Job that says what no repository is called.
+    const isHere = normalBase(giteaUrl) === normalBase(url) && isGiteaName(repo) && hasJobsOf(place, owner, repo);
     return isHere && !atWork.has(name) ? boundTo.toLowerCase() : undefined;
   });
   const asked = inTurn([...wanted.keys()].sort(), api.nowMs()).map(async (repository) => {

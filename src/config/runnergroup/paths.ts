@@ -1,6 +1,7 @@
 /** Paths in a document: what stands there, what its schema knows there, and how people write them. */
 import * as z from 'zod';
 import type { Path } from './documents.ts';
+import type { RunnerGroup } from './runner-group.ts';
 
 /** Names that the schema of a document knows at a path. */
 export function namesAt(document: z.ZodType, path: Path): readonly string[] {
@@ -66,4 +67,12 @@ export function otherSecrets(spec: unknown): readonly SecretRef[] {
     });
   };
   return below(spec, 'spec');
+}
+
+/** Names of the Secrets that hold tokens of Gitea, also of one that is written and not used. */
+export function tokenSecrets({ authToken, manifest, registrationToken }: RunnerGroup): readonly string[] {
+  const written = [['secretRef', 'name'], ['name']].map((path) =>
+    valueAt(manifest, ['spec', 'registrationToken', ...path]),
+  );
+  return [registrationToken?.name, authToken.name, ...written].filter((name) => typeof name === 'string');
 }

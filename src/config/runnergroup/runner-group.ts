@@ -127,11 +127,6 @@ export type JobGroup = Pick<
 /** In the name of a claim: the repository that the runner is bound to. */
 export const OF_REPOSITORY = '$' + '{REPOSITORY}';
 
-/** Names of the Secrets that hold tokens of Gitea. */
-export function tokenSecrets({ authToken, registrationToken = authToken }: RunnerGroup): readonly string[] {
-  return [registrationToken.name, authToken.name];
-}
-
 /** True for modes with a docker daemon. In the others labels with `docker://` cannot work. */
 export function hasDocker(mode: string): boolean {
   return mode === 'dind-rootless' || mode === 'dind';

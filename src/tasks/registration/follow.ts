@@ -2,7 +2,9 @@
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { withSizes } from '../../config/runnergroup/sizes.ts';
+import { toPlanned } from '../../observe/plan-groups.ts';
 import type { RunnerDecision } from '../../planner/decisions.ts';
+import { choosersFinder } from '../../planner/owners.ts';
 import type { TargetOf } from '../../serve/looks/targets.ts';
 import { keyOfDecision, type LiveGroup, type LiveRunner } from '../../serve/planning/live.ts';
 import type { AppVerdict } from '../../serve/reconcile.ts';
@@ -90,7 +92,9 @@ export function levelOf({ at, group, renamedTo, runner }: Wish): Scope {
   const own = { ...group.scope, now: renamedTo };
   const [owner = '', repo, ...more] = boundTo(at)?.split('/') ?? [];
   if (group.registration.for === 'scope' && [own, group.scope].map(scopeWord).includes(at)) return group.scope;
-  if (repo && more.length === 0 && hasJobsOf(own, owner, repo)) return { kind: 'repo', owner, repo };
+  const chosenBy = choosersFinder([toPlanned(group, '', '')], new Map([['', { ...(renamedTo && { renamedTo }) }]]));
+  if (repo && more.length === 0 && hasJobsOf(own, owner, repo) && chosenBy(`${owner}/${repo}`).size > 0)
+    return { kind: 'repo', owner, repo };
   const what = `register runner ${runner}: its RunnerGroup registers no runner at ${printable(at).slice(0, 100)}`;
   throw new Failure('GR-REG-02', 1, `${what}. Delete its Job if it does not go by itself.`);
 }

@@ -50,6 +50,7 @@ interface Ahead {
 export function registerRunners(timeoutMs: number): StartTask {
   return ({ changed, clock, cluster, giteas, queue, secretsClient, targetOf, tell, unregistered }) => {
     let wishes: Wishes = new Map();
+    const sinceMs = clock.steadyMs();
     const ahead = new Map<string, Ahead>();
     /** The Job that has a Secret, as told at so many looks for it. */
     const handed = new Map<string, { readonly uid: string; readonly looks: number }>();
@@ -59,6 +60,10 @@ export function registerRunners(timeoutMs: number): StartTask {
     const leave = ({ at, object, target }: Wish): void => {
       if (target && !(target instanceof Failure)) tell({ is: 'row-left', object, target, at });
     };
+
+    /** A leader before this one may have registered runners, and died. */
+    const maybeLeft = (before: Wishes): readonly Wish[] =>
+      clock.steadyMs() - sinceMs < AHEAD_MS ? [...wishes.values()] : unused(before, wishes);
 
     const tokenFor = async (access: GiteaAccess, key: string, scope: Scope): Promise<string> => {
       const token = tokens.get(key) ?? (await readRegistrationToken(access, scope))?.token;
@@ -72,9 +77,12 @@ export function registerRunners(timeoutMs: number): StartTask {
       const { at, object, own, runner: name } = wish;
       const scope = levelOf(wish);
       const tokenKey = `${target.key} ${at}`;
+      let untilMs = 0;
       const visit = async (access: GiteaAccess) => {
         const names = own.labels.map((label) => label.name);
         const token = await tokenFor(access, tokenKey, scope);
+        // Its row may be seen before the answer comes.
+        untilMs = clock.steadyMs() + AHEAD_MS;
         const made = await orFailure(registerRunner(access, token, { name, labels: names }));
         if (!(made instanceof Failure)) return made;
         // The next try asks for another token. Of any other failure nobody knows whether there is a row.
@@ -84,7 +92,7 @@ export function registerRunners(timeoutMs: number): StartTask {
       };
       const made = await giteas.ask(target, timeoutMs, visit, signal);
       const file = credentialsFile(made, { name, labels: own.labels.map(({ text }) => text), address: target.url });
-      ahead.set(key, { wish, file, untilMs: clock.steadyMs() + AHEAD_MS });
+      ahead.set(key, { wish, file, untilMs });
       tell({ is: 'runner-registration', object, runner: name, result: 'registered' });
       return file;
     };
@@ -153,7 +161,7 @@ export function registerRunners(timeoutMs: number): StartTask {
         const before = wishes;
         const living = new Map(cluster.runners().map((live) => [keyOfRunner(live), live]));
         wishes = wishesOf(verdicts, living, targetOf(), before);
-        for (const wish of unused(before, wishes)) leave(wish);
+        for (const wish of maybeLeft(before)) leave(wish);
         for (const key of ahead.keys()) forgetLate(key);
         keepOnly(handed, wishes);
         line.keepOnly(wishes);

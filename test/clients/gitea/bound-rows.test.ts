@@ -103,6 +103,14 @@ describe('rows of bound runners', () => {
     },
   );
 
+  it.each(['acme/..', 'acme/', 'acme/a b'])('need no request for %s, which is no repository', async (name) => {
+    const { asked, look } = await start({});
+
+    await look([at(name), at('acme/web')]);
+
+    expect(asked()).toEqual(['acme/web']);
+  });
+
   it('are read for a user, too', async () => {
     const { asked, look } = await start({});
 

@@ -104,6 +104,7 @@ describe('the level of a runner', () => {
     ['that of now, if Gitea has another name', 'org:acme-inc', {}, BY_SERVE.scope, 'acme-inc'],
     ['a repository of its group', 'repo:acme/web', bound, WEB],
     ['a repository of a group that was bound', 'repo:acme/web', {}, WEB],
+    ['a repository that its group chooses', 'repo:acme/web', { ...bound, repositories: ['acme/W*'] }, WEB],
     ['a repository by the name of now', 'repo:acme-inc/web', bound, { ...WEB, owner: 'acme-inc' }, 'acme-inc'],
   ])('may be %s', (_, level, group, scope, renamedTo) => {
     expect(at(level, group, renamedTo)).toEqual(scope);
@@ -114,6 +115,7 @@ describe('the level of a runner', () => {
     ['the whole Gitea', 'global', {}],
     ['all of its group, if that is bound', 'org:acme', bound],
     ['a repository of somebody else', 'repo:other/web', bound],
+    ['a repository that its group does not choose', 'repo:acme/api', { ...bound, repositories: ['Web'] }],
     ['what is no repository', 'repo:acme', bound],
     ['a path', 'repo:acme/web/../..', bound],
   ])('is not %s', (_, level, group) => {
