@@ -1,5 +1,5 @@
 /** 3 QUEUE: the ready jobs, in the order in which they are given places, and who may serve them. */
-import { count, type Group, type ListedJob } from './evidence.ts';
+import { addTo, count, type Group, type ListedJob } from './evidence.ts';
 import type { Facts, PastRequest } from './facts.ts';
 import { firstWorking, fitsRepository, takeTurns } from './owners.ts';
 import { coversJob, patienceMs, type Runner } from './runners.ts';
@@ -56,17 +56,20 @@ export function queueReadyJobs(facts: Facts): readonly ReadyJob[] {
 /** So long a job may be passed by those of other repositories (`order`), ms. Then it comes first. */
 const PASSED_MS = 1_800_000;
 
-/** The first pattern of `order` that fits a job's repository is its rank. */
-function byRank(inOrder: readonly ReadyJob[], { groups, ownersOf, readySinceMs, nowMs }: Facts): readonly ReadyJob[] {
-  if (groups.every(({ order }) => order === undefined)) return inOrder;
-  const rankOf = ({ listed }: ReadyJob): number => {
-    const { order = [] } = firstWorking(ownersOf(listed)) ?? {};
-    if (nowMs - readySinceMs(listed) >= PASSED_MS) return -1;
-    const rank = order.findIndex((pattern) => fitsRepository(pattern, listed.job.repository.toLowerCase()));
-    return rank < 0 ? order.length : rank;
-  };
-  const ranked = inOrder.map((ready) => ({ ready, rank: rankOf(ready) }));
-  return ranked.sort((a, b) => a.rank - b.rank).map(({ ready }) => ready);
+/** The first pattern of `order` that fits a job's repository is its rank. Jobs of one group change places, so no other group waits for it. */
+function byRank(inOrder: readonly ReadyJob[], { ownersOf, readySinceMs, nowMs }: Facts): readonly ReadyJob[] {
+  const groupOf = ({ listed }: ReadyJob): Group | undefined => firstWorking(ownersOf(listed));
+  const ranked = new Map<Group | undefined, { readonly ready: ReadyJob; readonly rank: number }[]>();
+  for (const ready of inOrder) {
+    const { job } = ready.listed;
+    const group = groupOf(ready);
+    if (!group?.order) continue;
+    const nth = group.order.findIndex((pattern) => fitsRepository(pattern, job.repository.toLowerCase()));
+    const isLong = nowMs - readySinceMs(ready.listed) >= PASSED_MS;
+    addTo(ranked, group, { ready, rank: isLong ? -1 : nth < 0 ? group.order.length : nth });
+  }
+  const queues = new Map([...ranked].map(([group, all]) => [group, all.sort((a, b) => a.rank - b.rank).values()]));
+  return inOrder.map((ready) => queues.get(groupOf(ready))?.next().value?.ready ?? ready);
 }
 
 function askedFirst(a: ReadyJob, b: ReadyJob): number {

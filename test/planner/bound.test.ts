@@ -144,6 +144,29 @@ describe('order', () => {
     expect(served([job(1), job(2, ofApi)])).toEqual([2]);
   });
 
+  it('puts the repositories that no pattern fits last', () => {
+    const groups = [{ ...ordered, order: ['api'] }];
+
+    expect(planScene({ groups, jobs: [job(1), job(2, ofApi)], liveJobs: [] }).served).toEqual([2]);
+  });
+
+  it('counts the patterns from the first one on that fits', () => {
+    const groups = [{ ...ordered, order: ['x', 'web', 'api', '*'] }];
+
+    expect(planScene({ groups, jobs: [job(1, ofApi), job(2)], liveJobs: [] }).served).toEqual([2]);
+  });
+
+  it('lets no group that shares a limit wait for another one', () => {
+    const limits = [{ key: 'limit all', name: 'all', most: 1 }];
+    const other = group({ name: 'other', labels: ['other'], limits });
+    const groups = [{ ...ordered, limits }, other];
+    const ofOther = (id: number) => job(id, { labels: ['other'] });
+
+    expect(planScene({ groups, jobs: [job(1), ofOther(2)], liveJobs: [] }).served).toEqual([1]);
+    expect(planScene({ groups, jobs: [ofOther(1), job(2, ofApi)], liveJobs: [] }).served).toEqual([1]);
+    expect(planScene({ groups, jobs: [job(1), ofOther(2), job(3, ofApi)], liveJobs: [] }).served).toEqual([3]);
+  });
+
   it('takes no place from a runner that starts', () => {
     expect(served([job(1), job(2, ofApi)], [liveFor(1, 'starting')])).toEqual([1]);
   });
