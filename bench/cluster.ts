@@ -8,6 +8,8 @@
  *
  * Calm and burst also print where the seconds go, from the traces.
  *
+ * `npm run bench:cluster -- registration` compares, by turns, runners that register themselves with runners that `serve` registers.
+ *
  * `npm run bench:cluster -- ways` compares ways of syncing instead: the calm case under other options of the Application.
  */
 import { createHmac } from 'node:crypto';
@@ -55,13 +57,20 @@ interface Waits {
 }
 
 const collector = await startOtlpServer({ host: '0.0.0.0' });
-const rig = await Rig.open(buildCluster(say), say, (outside) => ({
-  GITEA_RUNNERS_TRACING_ENDPOINT: `http://${outside}:${collector.port}`,
-  GITEA_RUNNERS_TRACING_INSECURE: 'true',
-}));
+const rig = await Rig.open(
+  buildCluster(say),
+  say,
+  (outside) => ({
+    GITEA_RUNNERS_TRACING_ENDPOINT: `http://${outside}:${collector.port}`,
+    GITEA_RUNNERS_TRACING_INSECURE: 'true',
+  }),
+  ['write:organization', 'write:repository'],
+);
 let failed = true;
 try {
-  await (process.argv.includes('ways') ? compareWays(rig) : bench(rig));
+  if (process.argv.includes('ways')) await compareWays(rig);
+  else if (process.argv.includes('registration')) await compareRegistrations(rig);
+  else await bench(rig);
   failed = false;
 } finally {
   await rig.close(failed);
@@ -116,6 +125,35 @@ async function compareWays(rig: Rig): Promise<void> {
     row('  queued -> Job exists', spread(waits.toJob), '');
     row('  queued -> CI job running', spread(waits.toRunning), '');
   }
+}
+
+const TURNS = ['pod', 'serve', 'pod', 'serve'] as const;
+
+/** All turns of one way together. Each has one burst: its ideal has the start-up of the calm jobs of that way. */
+async function compareRegistrations(rig: Rig): Promise<void> {
+  await rig.installation.shell('credentials', 'kubectl apply -f install/runner-credentials.yaml');
+  const calm = { pod: [] as (Counted & Measured)[], serve: [] as (Counted & Measured)[] };
+  for (const [turn, by] of TURNS.entries()) {
+    await rig.commitGroup({ registration: { by, for: 'scope' } });
+    await rig.isReady();
+    calm[by].push(await calmly(rig, WAY_JOBS));
+    row(`by: ${by}, turn ${turn + 1}: queued -> CI job running`, spread(of(calm[by].slice(-1), 'toRunning')), '');
+    if (turn < TURNS.length / 2) continue;
+    const burst = await measure(rig, 2 * BURST_RUNS, () => rig.dispatch('pair.yml', BURST_RUNS));
+    const rounds = Math.ceil((2 * BURST_RUNS) / CAP);
+    const idealMs = rounds * (percentile(burst.waits.work, 0.5) + percentile(of(calm[by], 'startUp'), 0.5));
+    row(`by: ${by}, burst: queued -> CI job running`, spread(burst.waits.toRunning), '');
+    row('  all done after', seconds(burst.ms), `${(burst.ms / idealMs).toFixed(2)} x its ideal of ${seconds(idealMs)}`);
+    const requests = calm[by].reduce((sum, { giteaRequests }) => sum + giteaRequests, 0);
+    row(`by: ${by}, calm: queued -> Job exists`, spread(of(calm[by], 'toJob')), `${requests} requests to Gitea`);
+    row('  queued -> CI job running', spread(of(calm[by], 'toRunning')), '');
+    row('  Job -> CI job running', spread(of(calm[by], 'startUp')), '');
+    await printPhases(`calm, by: ${by}`, new Map(calm[by].flatMap(({ queuedAtMs }) => [...queuedAtMs])));
+  }
+}
+
+function of(all: readonly Measured[], which: keyof Waits): readonly number[] {
+  return all.flatMap(({ waits }) => waits[which]);
 }
 
 async function bench(rig: Rig): Promise<void> {
