@@ -242,10 +242,20 @@ describe('repositories', () => {
     const looks = { acme: { jobs: now, runners: [], renamedTo: 'Acme-2' }, all: { jobs: now, runners: [] } };
     const all = { ...chosen('acme/web'), name: 'all', look: 'all', scope: 'global' as const };
 
-    expect(planScene({ groups: [all], looks, liveJobs: [] }).served).toEqual([]);
+    expect(planScene({ groups: [all, chosen('x')], looks, liveJobs: [] }).served).toEqual([]);
     expect(
       planScene({ groups: [all, { ...chosen('acme/w*', 'x'), labels: ['linux'] }], looks, liveJobs: [] }).served,
     ).toEqual([1]);
+  });
+
+  it('may have several patterns that begin alike', () => {
+    expect(verdict('acme/team-a', 'team-*a', 'team-*b')).toBe(`new-runner ${named(bound, 1)}`);
+  });
+
+  it('hold beside a group that serves all, too', () => {
+    const groups = [chosen('api'), group({ name: 'other', labels: ['other'] })];
+
+    expect(planScene({ groups, jobs: [job(1)], liveJobs: [] }).verdicts[1]).toBe('repository-not-chosen');
   });
 
   it('that begin like the new name of the scope have no other name', () => {
