@@ -127,7 +127,7 @@ describe.each(DOCKER_MODES)('containerMode $mode', (mode) => {
     expect(log).toContain('from 42 containers');
     expect(manifest).not.toContain('registration-token');
     expect(await rig.logOf(name, 'runner')).not.toContain('Registering runner');
-    expect(await rig.gitea.admin.runnerNames(LEVEL)).toEqual([]);
+    expect(await rig.gitea.admin.runnerNames(LEVEL)).not.toContain(name);
   });
 
   it('ends an idle runner at once, whatever the grace period', async () => {
