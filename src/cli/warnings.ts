@@ -8,6 +8,7 @@ import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { parseLabel } from '../config/runnergroup/words.ts';
 import { machineOf } from '../observe/explain/held-back.ts';
 import { memo } from '../planner/evidence.ts';
+import { dependsOnJob } from '../planner/limits.ts';
 import { isSame, keyText } from '../shared/keys.ts';
 import { coverOf, hasJobsOf } from '../shared/scope.ts';
 import { oddValues } from './odd-values.ts';
@@ -57,7 +58,7 @@ function warningsIn(group: RunnerGroup): readonly Warning[] {
   const others = labels.map(({ name }) => name).filter((name) => ['Windows', 'macOS'].includes(machineOf(name) ?? ''));
   const asksNothing = Object.keys({ ...resources.requests, ...resources.limits }).length === 0 && !podTemplate;
   const { fairness, limits, registration } = group;
-  const isPerJob = limits.some(({ per, branches }) => per ?? branches);
+  const isPerJob = limits.some(dependsOnJob);
   const isOneKey = authToken.name === registrationToken?.name && authToken.key === registrationToken.key;
   const { protocol, hostname } = new URL(giteaUrl);
   // What stays on this machine is not seen by others.

@@ -190,23 +190,26 @@ export function isOutlived(
  *
  * One of them proves nothing. A Job may be pruned while its pod finishes, token and scope may list no rows, and labels of groups change.
  */
-function isForeign(traces: RunnerTraces, { labels }: Job, { group, cluster, look }: Context): boolean {
-  const { live, row } = traces;
-  if (live) return false;
+function isForeign(traces: RunnerTraces, { labels }: Job, context: Context): boolean {
+  const { group, cluster } = context;
+  if (traces.live) return false;
+  const hasNoRow = rowsAreKnown(traces, context) && !traces.row;
   const isUncovered = !labels.every((label) => group.labels.includes(label));
-  return (
-    [cluster.is === 'seen', look?.rowsWereRead === true && !row && !isUnlisted(traces), isUncovered].filter(Boolean)
-      .length >= 2
-  );
+  return [cluster.is === 'seen', hasNoRow, isUncovered].filter(Boolean).length >= 2;
+}
+
+/** True when a row of it would be there. */
+function rowsAreKnown(traces: RunnerTraces, { look }: Context): boolean {
+  return look?.rowsWereRead === true && !isUnlisted(traces);
 }
 
 /**
  * How many runners of one name work, at least 1. A Job that was re-created while its first runner works has a second one, with a row of its
  * own. Without that row the second CI job is a stranger's.
  */
-function runnersAtWork(traces: RunnerTraces, { look }: Context): number {
+function runnersAtWork(traces: RunnerTraces, context: Context): number {
   const { runs, rowIds } = traces;
-  return Math.max(1, look?.rowsWereRead && !isUnlisted(traces) ? Math.min(runs, rowIds.length) : runs);
+  return Math.max(1, rowsAreKnown(traces, context) ? Math.min(runs, rowIds.length) : runs);
 }
 
 /** Of a runner of which Kubernetes shows a Job and Gitea nothing. */

@@ -42,7 +42,7 @@ export function weightOf({ weight = 1 }: Pick<Group, 'weight'>): number {
 }
 
 /** True for a limit that depends on the CI job. Gitea does not know it when it gives jobs to runners. */
-export function dependsOnJob(limit: Limit | undefined): boolean {
+export function dependsOnJob(limit: { readonly per?: unknown; readonly branches?: unknown } | undefined): boolean {
   return limit?.per !== undefined || limit?.branches !== undefined;
 }
 

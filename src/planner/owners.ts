@@ -40,8 +40,10 @@ export function ownersFinder(groups: readonly Group[], found: Looks): (listed: L
   });
   return memo(({ job: { labels, repository }, looks }) => {
     const without = (others: readonly number[]) => finder(JSON.stringify([looks, others]))(JSON.stringify(labels));
-    const [owners, any] = [without(notChosenBy(repository)), without([])];
-    if (owners.covered || !any.covered) return owners.covered ? owners : any;
+    const owners = without(notChosenBy(repository));
+    if (owners.covered) return owners;
+    const any = without([]);
+    if (!any.covered) return any;
     const { namespace, name } = any.groups[0];
     return { covered: false, because: 'repository-not-chosen', nearest: { namespace, name } };
   });

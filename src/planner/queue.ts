@@ -57,7 +57,10 @@ export function queueReadyJobs(facts: Facts): readonly ReadyJob[] {
 const PASSED_MS = 1_800_000;
 
 /** The first pattern of `order` that fits a job's repository is its rank. Jobs of one group change places, so no other group waits for it. */
-function byRank(inOrder: readonly ReadyJob[], { ownersOf, readySinceMs, nowMs }: Facts): readonly ReadyJob[] {
+function byRank(inOrder: readonly ReadyJob[], facts: Facts): readonly ReadyJob[] {
+  const { groups, ownersOf, readySinceMs, nowMs } = facts;
+  // As in nearly all plans.
+  if (groups.every(({ order }) => order === undefined)) return inOrder;
   const groupOf = ({ listed }: ReadyJob): Group | undefined => firstWorking(ownersOf(listed));
   const ranked = new Map<Group | undefined, { readonly ready: ReadyJob; readonly rank: number }[]>();
   for (const ready of inOrder) {

@@ -62,6 +62,12 @@ export function live(name: string, state: LiveJob['state'], over: Partial<LiveJo
   return { namespace: 'runners', name, state, createdAtMs: NOW - 10_000, ...over };
 }
 
+/** A runner that has started so many minutes ago, and was given no job. */
+export function idleFor(name: string, minutes: number, over: Partial<LiveJob> = {}): LiveJob {
+  const runningSinceMs = NOW - minutes * 60_000;
+  return live(name, 'running', { createdAtMs: runningSinceMs - 60_000, runningSinceMs, ...over });
+}
+
 /** Name of the runner that `group` makes for a job. */
 export function named(of: Group, id: number, ordinal = 0, attempt = 1): string {
   return runnerName(INSTANCE, of, { id, attempt }, ordinal);

@@ -1,7 +1,19 @@
 /** Law P14 (docs/spec.md): a pod that cannot start is waited for, and keeps no place that others wait for. */
 import { describe, expect, it } from 'vitest';
 import { type LiveJob, NO_POD } from '../../../src/planner/evidence.ts';
-import { group, job, live, NOW, named, ORIGIN, planScene, row, running, type Scene } from '../../support/scenario.ts';
+import {
+  group,
+  idleFor,
+  job,
+  live,
+  NOW,
+  named,
+  ORIGIN,
+  planScene,
+  row,
+  running,
+  type Scene,
+} from '../../support/scenario.ts';
 
 const one = group({ maxActiveRunners: 1 });
 const two = group({ maxActiveRunners: 2 });
@@ -249,18 +261,12 @@ describe('P33 a suspended Job', () => {
 });
 
 describe('P34 a runner that follows one that was given up', () => {
-  const idle = (name: string, minutes: number, over: Partial<LiveJob> = {}): LiveJob =>
-    live(name, 'running', {
-      createdAtMs: NOW - (minutes + 1) * MINUTE,
-      runningSinceMs: NOW - minutes * MINUTE,
-      ...over,
-    });
   const triedOf = (scene: Scene) =>
     planScene(scene).emitted.map(({ runner, triedBefore = 0 }) => [runner, triedBefore]);
 
   it.each<[string, LiveJob, Scene]>([
-    ['idled in vain', idle(named(ci, 1), 6), { runners: [row(named(ci, 1))] }],
-    ['did not register', idle(named(ci, 1), 6), {}],
+    ['idled in vain', idleFor(named(ci, 1), 6), { runners: [row(named(ci, 1))] }],
+    ['did not register', idleFor(named(ci, 1), 6), {}],
     ['did not start for an hour', stuck(named(ci, 1), 61), {}],
     ['was on a bad node', stuck(named(ci, 1), 16, ofNode), {}],
   ])('has twice the time when that one %s', (_, before, more) => {
@@ -280,7 +286,7 @@ describe('P34 a runner that follows one that was given up', () => {
     const a = group({ name: 'a', limits, labels: ['a'] });
     const b = group({ name: 'b', limits, labels: ['b'] });
     const jobs = [old(1), old(2)].map((each, nth) => ({ ...each, labels: [nth === 0 ? 'a' : 'b'] }));
-    const liveJobs = [idle(named(a, 1), 6, { limits: ['gpus'] })];
+    const liveJobs = [idleFor(named(a, 1), 6, { limits: ['gpus'] })];
     const runners = [row(named(a, 1), { labels: ['a'] })];
 
     expect(triedOf({ groups: [one], jobs: [old(1), old(2)], liveJobs: [stuck(named(one, 1), 16)] })).toEqual([
@@ -304,7 +310,7 @@ describe('P34 a runner that follows one that was given up', () => {
   });
 
   it('counts no tries for a CI job that no longer waits', () => {
-    const liveJobs = [idle(named(ci, 1), 11, { triedBefore: 1 })];
+    const liveJobs = [idleFor(named(ci, 1), 11, { triedBefore: 1 })];
 
     expect(triedOf({ jobs: [old(1), old(2)], liveJobs })).toEqual([
       [named(ci, 1, 1), 2],
@@ -314,7 +320,7 @@ describe('P34 a runner that follows one that was given up', () => {
   });
 
   it('is only one of those that start in this moment, and none of a group that shares nothing', () => {
-    const liveJobs = [idle(named(ci, 1), 6)];
+    const liveJobs = [idleFor(named(ci, 1), 6)];
     const jobs = [old(1), old(2), { ...old(3), labels: ['zz'] }];
     const groups = [ci, group({ name: 'zz', labels: ['zz'] })];
 
@@ -322,7 +328,7 @@ describe('P34 a runner that follows one that was given up', () => {
   });
 
   it('follows none that is dropped because no job needs it', () => {
-    const liveJobs = [idle(named(ci, 9), 60), idle(named(ci, 1), 1)];
+    const liveJobs = [idleFor(named(ci, 9), 60), idleFor(named(ci, 1), 1)];
     const runners = [row(named(ci, 9), { labels: ['gpu'] }), row(named(ci, 1), { labels: ['gpu'] })];
 
     expect(triedOf({ jobs: [old(1)], liveJobs, runners })).toEqual([[named(ci, 1, 1), 0]]);

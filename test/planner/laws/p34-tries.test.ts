@@ -1,21 +1,13 @@
 /** Law P34 (docs/spec.md), to the letter: which runner counts as given up, and which new one follows it. */
 import { describe, expect, it } from 'vitest';
-import type { LiveJob } from '../../../src/planner/evidence.ts';
 import { runnerName } from '../../../src/planner/names.ts';
-import { group, INSTANCE, job, live, NOW, named, planScene, row, type Scene } from '../../support/scenario.ts';
+import { group, INSTANCE, idleFor, job, live, NOW, named, planScene, row, type Scene } from '../../support/scenario.ts';
 
 const ci = group();
 const MINUTE = 60_000;
 const old = (id: number, over: Parameters<typeof job>[1] = {}) =>
   job(id, { createdAtMs: NOW - 120 * MINUTE + id, ...over });
 
-/** A runner that has started and was given no job. */
-const idle = (name: string, minutes: number, over: Partial<LiveJob> = {}): LiveJob =>
-  live(name, 'running', {
-    createdAtMs: NOW - (minutes + 1) * MINUTE,
-    runningSinceMs: NOW - minutes * MINUTE,
-    ...over,
-  });
 /** Of each runner that takes a place, by name, how many were tried before it. */
 const triedOf = (scene: Scene) =>
   Object.fromEntries(planScene(scene).emitted.map(({ runner, triedBefore = 0 }) => [runner, triedBefore]));
@@ -46,7 +38,7 @@ describe('P34 a runner was given up', () => {
 
   it('not while the pool keeps it, although Gitea gives it no job', () => {
     const warm = group({ minIdleRunners: 1 });
-    const liveJobs = [idle(pool(warm, 1), 6)];
+    const liveJobs = [idleFor(pool(warm, 1), 6)];
 
     expect(triedOf({ groups: [warm], jobs: [old(1)], liveJobs, runners: [row(pool(warm, 1))] })).toEqual({
       [pool(warm, 1)]: 0,
@@ -56,7 +48,7 @@ describe('P34 a runner was given up', () => {
 
   it('not while it has a job, although Gitea gives it no other one', () => {
     const jobs = [old(1), old(2), job(3)];
-    const liveJobs = [idle(named(ci, 3), 6)];
+    const liveJobs = [idleFor(named(ci, 3), 6)];
 
     expect(triedOf({ jobs, liveJobs, runners: [row(named(ci, 3))] })).toEqual({
       [named(ci, 1)]: 0,
@@ -68,7 +60,7 @@ describe('P34 a runner was given up', () => {
 
 describe('P34 a new runner follows', () => {
   const inVain = (id: number, tried: number) =>
-    idle(named(ci, id), 5 * 2 ** tried + 1, tried > 0 ? { triedBefore: tried } : {});
+    idleFor(named(ci, id), 5 * 2 ** tried + 1, tried > 0 ? { triedBefore: tried } : {});
   const rows = [1, 2, 3].map((id) => row(named(ci, id), { id }));
 
   it.each([
