@@ -26,6 +26,8 @@ const WAY_JOBS = 10;
 const CALM_GAP_MS = 4_000;
 const BURST_RUNS = 12;
 const QUIET_MS = 60_000;
+/** Of `compareRegistrations`. */
+const TURNS = ['pod', 'serve', 'pod', 'serve'] as const;
 const EVENTS = 1_000;
 const EVENT_LANES = 20;
 /** How long after the last event a wake could still come. */
@@ -126,8 +128,6 @@ async function compareWays(rig: Rig): Promise<void> {
     row('  queued -> CI job running', spread(waits.toRunning), '');
   }
 }
-
-const TURNS = ['pod', 'serve', 'pod', 'serve'] as const;
 
 /** All turns of one way together. Each has one burst: its ideal has the start-up of the calm jobs of that way. */
 async function compareRegistrations(rig: Rig): Promise<void> {
