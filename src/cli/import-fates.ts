@@ -1,5 +1,7 @@
 /** What becomes of each field around the pod. One that no table knows is told, so nothing is lost in silence. */
+
 import { isMapping } from '../config/runnergroup/paths.ts';
+import { manual } from '../shared/installed/names.ts';
 import { lostNote } from './import-template.ts';
 
 /** Of all kinds that are read: what code reads, and what means nothing here. `PATH=VALUE` is for one value. */
@@ -27,7 +29,7 @@ const SILENT = [
 
 const TOLD = {
   'metadata.annotations.autoscaling.keda.sh/paused': 'use spec.suspend',
-  'spec.volumeClaimTemplates': 'runners end with their CI job: see docs/cache.md',
+  'spec.volumeClaimTemplates': `runners end with their CI job: see ${manual('cache.md')}`,
   'spec.schedule': 'use spec.idleSchedule',
   'spec.completions': 'a Job is one runner here',
   'spec.jobTargetRef.completions': 'a Job is one runner here',

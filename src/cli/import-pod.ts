@@ -1,7 +1,7 @@
 /** A pod with a runner, as Deployments and ScaledJobs have it -> the fields of a RunnerGroup. */
 import * as z from 'zod';
 import { DOCKER_IMAGE, parseLabel, RUNNER_IMAGE } from '../config/runnergroup/words.ts';
-import { REGISTRATION_SECRET } from '../shared/installed/names.ts';
+import { manual, REGISTRATION_SECRET } from '../shared/installed/names.ts';
 import { readList } from './flags/readers.ts';
 import type { OldContainer, Pod, PodSpec } from './import-shapes.ts';
 import { filled, lostNote, mayBeSecret, pointsInto } from './import-template.ts';
@@ -60,7 +60,7 @@ export function fromPod({ metadata, spec }: Pod, beside: readonly unknown[]) {
       token.isGuess && `registrationToken is a guess: a key of the Secret ${name}, which envFrom names.`,
       !token.ref &&
         !token.isWritten &&
-        `registrationToken names the Secret ${REGISTRATION_SECRET}, which docs/install.md makes: no file says where the token is.`,
+        `registrationToken names the Secret ${REGISTRATION_SECRET}, which ${manual('install.md')} makes: no file says where the token is.`,
       isFileLost &&
         'The config.yaml of the runner was in none of the files. Give it, too, or put its keys into runnerConfig, its labels into labels, and multiply maxActiveRunners by its capacity.',
       ...notes,
@@ -123,7 +123,7 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, ofFile: 
   const notes = [
     ...say(secrets, 'Plain values that may be secrets are', 'put them into a Secret'),
     ...say(images, 'Images are', 'runners have those of this version'),
-    ...say(claims, 'Persistent volumes are', 'runners end with their CI job. See docs/cache.md'),
+    ...say(claims, 'Persistent volumes are', `runners end with their CI job. See ${manual('cache.md')}`),
     ...say(mounts, 'Mounts are', 'their volume is not'),
     ...pointsInto(
       [...used, ...inits].map((each) => carried(each, true)),
@@ -139,7 +139,7 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, ofFile: 
     ...say(
       account ? [{ name: String(account) }] : [],
       'serviceAccountName is',
-      'a policy must allow it (docs/policy.md)',
+      `a policy must allow it (${manual('policy.md')})`,
     ),
     ...secured('spec.', securityContext),
     ...used.flatMap((each) => secured(`spec.${place(each)}[${each.name}].`, each['securityContext'])),

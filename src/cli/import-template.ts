@@ -2,12 +2,14 @@
  * What of an old pod can be a podTemplate. `validate` decides: each field that it refuses is taken away, and told with its reason.
  * So no list of known fields can be out of date.
  */
+
 import type { FieldPath, Mapping } from '../config/pods/schema.ts';
 import { askedWithoutPolicy } from '../config/policy/without-policy.ts';
 import { runnerGroupFromObject } from '../config/runnergroup/from-object.ts';
 import { valueAt } from '../config/runnergroup/paths.ts';
 import { placeText } from '../observe/final-pods.ts';
 import { faultsOfTemplate } from '../observe/pods.ts';
+import { manual } from '../shared/installed/names.ts';
 import { cut } from '../shared/printable.ts';
 import type { OldContainer } from './import-shapes.ts';
 
@@ -39,7 +41,9 @@ export async function fittingTemplate(
     const fault = faults.findLast(({ path }) => path.length > 0 && valueAt(template, path.slice(0, -1)) !== undefined);
     if (!fault) {
       const asked = await askedWithoutPolicy([read.group]);
-      const needs = asked.map(({ path }) => `${path.slice(2).join('.')}: only a policy can allow it (docs/policy.md).`);
+      const needs = asked.map(
+        ({ path }) => `${path.slice(2).join('.')}: only a policy can allow it (${manual('policy.md')}).`,
+      );
       return { podTemplate: template, notes: [...notes, ...needs] };
     }
     notes.push(...remove(template, fault.path, fault.message));

@@ -10,7 +10,7 @@ import { API_VERSION, KIND } from '../config/runnergroup/schema.ts';
 import { dnsLabelOf } from '../config/runnergroup/words.ts';
 import { yamlText } from '../config/runnergroup/yaml-text.ts';
 import { Failure, systemCode } from '../shared/failure.ts';
-import { API_SECRET, REGISTRATION_SECRET } from '../shared/installed/names.ts';
+import { API_SECRET, manual, REGISTRATION_SECRET } from '../shared/installed/names.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
 import { count, firstNames, printable } from '../shared/printable.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
@@ -120,7 +120,7 @@ function inNamespace(byDefault: string, group: ImportedGroup): ImportedGroup {
     (token) => SecretRef.safeParse(token).data?.secretRef.name ?? [],
   );
   const lost = own.filter((name) => name !== REGISTRATION_SECRET && name !== API_SECRET);
-  const note = `Secrets of another namespace are not carried over: ${[...new Set(lost)].join(', ')}. docs/install.md makes ${REGISTRATION_SECRET} and ${API_SECRET}.`;
+  const note = `Secrets of another namespace are not carried over: ${[...new Set(lost)].join(', ')}. ${manual('install.md')} makes ${REGISTRATION_SECRET} and ${API_SECRET}.`;
   return {
     ...group,
     metadata: { ...group.metadata, namespace: byDefault },
@@ -161,10 +161,9 @@ interface ImportedGroup {
 const AUTH_TOKEN = { secretRef: { name: API_SECRET, key: 'token' } };
 const REGISTRATION_TOKEN = { secretRef: { name: REGISTRATION_SECRET, key: 'registration-token' } };
 const SecretRef = z.looseObject({ secretRef: z.looseObject({ name: z.string() }) });
-const AUTH_TOKEN_NOTE = `authToken names the Secret ${API_SECRET}, which docs/install.md makes: the other tool had no API token, or one of another form.`;
+const AUTH_TOKEN_NOTE = `authToken names the Secret ${API_SECRET}, which ${manual('install.md')} makes: the other tool had no API token, or one of another form.`;
 
-const URL_NOTE =
-  'The Secret of authToken must have the key url, with the URL of Gitea: the token is sent nowhere else (docs/install.md).';
+const URL_NOTE = `The Secret of authToken must have the key url, with the URL of Gitea: the token is sent nowhere else (${manual('install.md')}).`;
 
 const TriggerAuthentication = z.looseObject({
   spec: z.looseObject({

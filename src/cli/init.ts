@@ -1,9 +1,11 @@
 /** `gitea-runners init`: writes what a new installation commits, applies and runs. It applies nothing and asks no server. */
+
 import { existsSync, mkdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { runnerGroupFromObject } from '../config/runnergroup/from-object.ts';
 import { Failure, systemCode, systemReason } from '../shared/failure.ts';
+import { manual } from '../shared/installed/names.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
 import { printable } from '../shared/printable.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
@@ -38,7 +40,8 @@ ${Object.keys(files)
   .join('\n')}
 
 Next${root === resolve(io.cwd) ? '' : `, in ${folder}`}:
-  1. Install into Argo CD, if that is not done: docs/install.md, step 1.
+  1. Install into Argo CD, if that is not done: step 1 of
+     ${manual('install.md#install-three-steps')}
   2. GITEA_API_TOKEN=… GITEA_OWNER_TOKEN=… sh setup.sh     makes the Secrets and the webhook
   3. kubectl apply -f argocd/application.yaml
   4. Commit and push ${join(path, `${group}.yaml`)}${sealed}.

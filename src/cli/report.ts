@@ -1,4 +1,5 @@
 /** `gitea-runners report`: what ran in a period, and what it cost. What the figures mean: src/observe/usage.ts. */
+
 import * as z from 'zod';
 import { GiteaApi } from '../clients/gitea/api.ts';
 import { Shelf } from '../clients/gitea/bounds.ts';
@@ -26,6 +27,7 @@ import {
 import type { GroupKey } from '../planner/decisions.ts';
 import { hasEnded, type LiveJob } from '../planner/evidence.ts';
 import { Failure } from '../shared/failure.ts';
+import { manual } from '../shared/installed/names.ts';
 import { type ExitCode, type Io, type Paper, paperOf } from '../shared/io.ts';
 import { keyText } from '../shared/keys.ts';
 import { count, duration, jsonText, printable } from '../shared/printable.ts';
@@ -229,7 +231,7 @@ const PriceFile = z.strictObject({
 /** What an hour of a runner, a CPU and a GiB of memory costs, by a file. @throws Failure exit 2 */
 async function readPrices(file: string) {
   const wrong = (what: string): Failure =>
-    new Failure('GR-REPORT-01', 2, `read --prices ${file}: ${what}. "Prices" in docs/report.md shows such a file.`);
+    new Failure('GR-REPORT-01', 2, `read --prices ${file}: ${what}. ${manual('report.md#prices')} shows such a file.`);
   const { currency, groups, ...all } = await readSmallYaml(file, PriceFile, wrong);
   const own = new Map(Object.entries(groups));
   const priceOf = (group: GroupKey, size: string | undefined): Price =>

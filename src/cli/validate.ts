@@ -13,6 +13,7 @@ import {
 } from '../config/runnergroup/problems.ts';
 import type { Comparison } from '../observe/against.ts';
 import { problemsOfPods } from '../observe/pods.ts';
+import { manual } from '../shared/installed/names.ts';
 import { type ExitCode, type Io, paperOf } from '../shared/io.ts';
 import { count, jsonText, printable } from '../shared/printable.ts';
 import { table } from '../shared/table.ts';
@@ -197,7 +198,7 @@ function sarif({ findings }: Report): string {
             name: 'gitea-runners',
             version: packageJson.version,
             informationUri: packageJson.homepage,
-            rules: rules.map((id) => ({ id, help: { text: `docs/errors.md explains ${id}.` } })),
+            rules: rules.map((id) => ({ id, help: { text: `${manual('errors.md')} explains ${id}.` } })),
           },
         },
         // The files are relative to the folder in which the command ran.

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { fieldsOf, requiredFields, type ValueType } from '../../src/config/pods/schema.ts';
+import { manual } from '../../src/shared/installed/names.ts';
 import { DEPLOYMENT, OPERATOR, SCALED_JOB } from '../support/other-tools.ts';
 import { folderWith, runHere } from '../support/run-cli.ts';
 
@@ -105,7 +106,7 @@ it('a group that moves to another namespace names the Secrets of the installatio
     authToken: { secretRef: { name: 'gitea-api', key: 'token' } },
   });
   expect(comments).toContain(
-    '# Secrets of another namespace are not carried over: reg, api. docs/install.md makes gitea-runner and gitea-api.',
+    `# Secrets of another namespace are not carried over: reg, api. ${manual('install.md')} makes gitea-runner and gitea-api.`,
   );
 });
 
@@ -310,7 +311,7 @@ describe('of a pod', () => {
     const text = OLD_POD.replace('      volumes:\n', '      priorityClassName: low\n      volumes:\n');
     const { stdout } = await run(text, '--owner', 'acme');
 
-    expect(stdout).toContain('# spec.priorityClassName: only a policy can allow it (docs/policy.md).');
+    expect(stdout).toContain(`# spec.priorityClassName: only a policy can allow it (${manual('policy.md')}).`);
   });
 
   const sample = (type: ValueType, depth = 0): unknown => {

@@ -4,7 +4,7 @@ import { parseDocument } from 'yaml';
 import * as z from 'zod';
 import { JOBS, RUNNER_GROUPS } from '../../clients/kubernetes/resources.ts';
 import { APPLICATION_ANNOTATIONS, applicationSpec, HARMFUL_OPTIONS } from '../../shared/installed/application.ts';
-import { ACCOUNT, PLUGIN, SETTINGS, TRACKING_SETTING } from '../../shared/installed/names.ts';
+import { ACCOUNT, manual, PLUGIN, SETTINGS, TRACKING_SETTING } from '../../shared/installed/names.ts';
 import { groupBySeveral, keyText } from '../../shared/keys.ts';
 import { COMPARE_OPTIONS, SKIP_RECONCILE, TRACKING_LABEL } from '../../shared/marks.ts';
 import * as fixes from './finding.ts';
@@ -28,7 +28,7 @@ export function tracking({ accounts, settings }: Installation): Judgements {
     const label = data['application.instanceLabelKey'] || TRACKING_LABEL;
     const ours = ('value' in settings && settings.value.data[TRACKING_SETTING]) || TRACKING_LABEL;
     if (method !== 'label' || label === ours) return good(`by ${method}`);
-    const fix = `Set ${TRACKING_SETTING}: ${label} in ConfigMap ${SETTINGS} ("Settings" in docs/install.md)`;
+    const fix = `Set ${TRACKING_SETTING}: ${label} in ConfigMap ${SETTINGS} (${manual('install.md#settings')})`;
     return bad(`by label ${label}, but we read ${ours}: no Application is found, and none is woken`, fix);
   });
 }
@@ -54,7 +54,7 @@ export function watched({ accounts, argocdNamespace }: Installation): Judgements
   });
 }
 
-const NARROW = 'Narrow it, unless only administrators use it: "Argo CD and its project" in docs/security.md';
+const NARROW = `Narrow it, unless only administrators use it: ${manual('security.md#argo-cd-and-its-project')}`;
 
 /** What the account must be allowed, on the Applications of its project. */
 const NEEDED = ['get', 'sync'];
@@ -168,7 +168,7 @@ function sourceTrouble(found: Application): string | undefined {
 function application(found: Application): Judgement {
   const { metadata, spec, status } = found;
   const trouble = sourceTrouble(found);
-  if (trouble !== undefined) return bad(trouble, 'See "Sources" in docs/beside-argo-cd.md');
+  if (trouble !== undefined) return bad(trouble, `See ${manual('beside-argo-cd.md#sources')}`);
   const { automated, syncOptions = [] } = spec.syncPolicy ?? {};
   const wrong = [
     ...(automated?.prune === true ? [] : ['automated.prune must be true']),
@@ -193,7 +193,7 @@ function application(found: Application): Judgement {
     return said ? unknown(`Argo CD says ${said.type}: ${said.message}`) : good(`project ${spec.project}`);
   const why = /could not find cmp-server plugin/.test(error.message)
     ? 'The sidecar is not there or not ready: see above'
-    : 'A code GR-… in it is in docs/errors.md';
+    : `A code GR-… in it is in ${manual('errors.md')}`;
   const again = `then: argocd app get ${metadata.name} --hard-refresh`;
   return bad(`${error.type}: ${error.message}`, `${why}; ${again}`);
 }

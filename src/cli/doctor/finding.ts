@@ -1,4 +1,4 @@
-import { IMAGE, NAME } from '../../shared/installed/names.ts';
+import { IMAGE, manual, NAME } from '../../shared/installed/names.ts';
 import type { SeenOrNot } from '../read-object.ts';
 
 export interface DoctorFinding {
@@ -31,15 +31,13 @@ export function judged<T>(read: SeenOrNot<T>, fix: string, judge: (value: T) => 
 /** Adds parts to objects of Argo CD and leaves the rest alone. */
 const APPLY = `kubectl apply --server-side --field-manager=${NAME}`;
 
-export const STEP_1 = `Repeat step 1 of docs/install.md (with Helm: helm upgrade): sed "s|${IMAGE}|$IMAGE|" install/install.yaml | ${APPLY} -f -`;
-export const STEP_2 = 'Repeat step 2 of docs/install.md, which makes it';
-export const STEP_3 =
-  'Do step 3 of docs/install.md: kubectl apply -f install/examples/project.yaml -f install/examples/application.yaml, with your repository in them';
-export const API_TOKEN =
-  'Make a token in Gitea and repeat step 1 of docs/install.md with it: the Secret gets the keys token and url';
+const INSTALL = manual('install.md#install-three-steps');
+export const STEP_1 = `Repeat step 1 of ${INSTALL} (with Helm: helm upgrade): sed "s|${IMAGE}|$IMAGE|" install/install.yaml | ${APPLY} -f -`;
+export const STEP_2 = `Repeat step 2 of ${INSTALL}, which makes it`;
+export const STEP_3 = `Do step 3 of ${INSTALL}: kubectl apply -f install/examples/project.yaml -f install/examples/application.yaml, with your repository in them`;
+export const API_TOKEN = `Make a token in Gitea and repeat step 1 of ${INSTALL} with it: the Secret gets the keys token and url`;
 /** The message says what to do for a Secret of another name. */
-export const MOUNT =
-  'Correct authToken in git. If its Secret is gitea-api, which the manual mounts: repeat step 1 of docs/install.md';
+export const MOUNT = `Correct authToken in git. If its Secret is gitea-api, which the manual mounts: repeat step 1 of ${INSTALL}`;
 export const NEW_CRD = `${APPLY} -f install/crd.yaml`;
 export const NEW_ACCOUNT = `${APPLY} -f install/argocd-cm.yaml`;
 export const NEW_RIGHTS = `${APPLY} -f install/argocd-rbac-cm.yaml`;
@@ -47,7 +45,7 @@ export const NEW_OWN = `sed "s|${IMAGE}|$IMAGE|" install/gitea-runners.yaml | ${
 export const NO_ARGOCD = 'Install Argo CD first, or give --argocd-namespace';
 
 export const newBindings = (namespace: string): string =>
-  `sed "s/: runners$/: ${namespace}/" install/runners.yaml | ${APPLY} -f - (its label of Pod Security, too: see docs/install.md)`;
+  `sed "s/: runners$/: ${namespace}/" install/runners.yaml | ${APPLY} -f - (its label of Pod Security, too: see ${INSTALL})`;
 
 export const describePods = (argocdNamespace: string, deployment: string): string =>
   `kubectl -n ${argocdNamespace} describe pods, and logs of deployment/${deployment}: a missing Secret or image is the usual cause`;

@@ -7,7 +7,7 @@ import { withSizes } from '../../config/runnergroup/sizes.ts';
 import { STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
 import { ownTemplate } from '../../observe/own-pod.ts';
 import { Failure, isOfConnection } from '../../shared/failure.ts';
-import { NAME, serveLogs } from '../../shared/installed/names.ts';
+import { manual, NAME, serveLogs } from '../../shared/installed/names.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
 import { timeText } from '../../shared/marks.ts';
 import { normalBase, parseUrl } from '../../shared/url.ts';
@@ -64,11 +64,11 @@ function look(scope: ScopeSeen, seen: Installation): Judgements {
   if (!(found instanceof Failure)) return good(`${which} answers, and shows its jobs and runners`);
   if (isOff(scope)) return unknown(`${which} answers, and has no list of its jobs`);
   const text = `${found.code} ${found.message}`;
-  if (!isOfConnection(found)) return bad(text, `docs/errors.md has ${found.code}. ${fixes.API_TOKEN}`);
+  if (!isOfConnection(found)) return bad(text, `${manual('errors.md')} has ${found.code}. ${fixes.API_TOKEN}`);
   // This machine may be where Gitea cannot be reached, although the cluster reaches it.
   return scope.groups.every((group) => ofServe(group, seen).is === 'good')
     ? unknown(`not reached from here: ${text}`, 'serve reaches it from the cluster, see below')
-    : bad(text, `docs/errors.md has ${found.code}. ${fixes.fromWithin(seen.argocdNamespace)}`);
+    : bad(text, `${manual('errors.md')} has ${found.code}. ${fixes.fromWithin(seen.argocdNamespace)}`);
 }
 
 function actions(scope: ScopeSeen): Judgements {
@@ -108,7 +108,7 @@ function ofServe(group: RunnerGroup, seen: Installation): Judgement {
   const { nowMs, statuses } = seen;
   if (serveIsDown(seen)) return unknown('serve does not run');
   const { lastCheckTime, notReady } = statuses.find((each) => each.group === keyText(group)) ?? {};
-  const fix = `docs/serve.md has the reason; ${serveLogs(seen.argocdNamespace)}`;
+  const fix = `${manual('serve.md#is-all-well')} has the reason; ${serveLogs(seen.argocdNamespace)}`;
   if (notReady !== undefined) return bad(notReady, fix);
   if (lastCheckTime === undefined)
     return bad('it was never looked at', `${fix}; GITEA_RUNNERS_NAMESPACES must name ${group.namespace}`);
@@ -127,7 +127,7 @@ function podSecurity(group: RunnerGroup, { namespaces }: Installation): Judgemen
   if (!read) return [];
   return judged(read, create, ({ metadata: { deletionTimestamp, labels } }) => {
     if (deletionTimestamp !== undefined) {
-      const fix = `When it is gone: ${create}. Its Secrets are gone, too: repeat step 2 of docs/install.md`;
+      const fix = `When it is gone: ${create}. Its Secrets are gone, too. ${fixes.STEP_2}`;
       return bad(`namespace ${namespace} is being deleted: it takes no Jobs`, fix);
     }
     const enforced = labels[ENFORCE] ?? 'privileged';
@@ -154,7 +154,7 @@ function meshProxy({ namespace, podTemplate = {} }: RunnerGroup, { namespaces }:
   const isTold = own?.labels?.['sidecar.istio.io/inject'] ?? own?.annotations?.['linkerd.io/inject'];
   if (isTold !== undefined || !(isIstio || isLinkerd)) return [];
   const text = `namespace ${namespace} puts the proxy of a service mesh into its pods: runners register only if it is a native sidecar`;
-  return unknown(text, 'Keep runners out of the mesh: docs/install.md, section Service mesh');
+  return unknown(text, `Keep runners out of the mesh: ${manual('install.md#service-mesh')}`);
 }
 
 const WRITES = { global: 'write:admin', org: 'write:organization', user: 'write:user', repo: 'write:repository' };
@@ -221,7 +221,7 @@ function counted(reasons: readonly string[]): string {
 
 /** Gitea sends up to some seconds after the change, and clocks differ. */
 const LATE_MS = 15_000;
-const MANUAL = 'Run the block under "Webhooks" in docs/install.md';
+const MANUAL = `Run the block of ${manual('install.md#webhooks')}`;
 const LOOK_IN_GITEA = 'Gitea shows its deliveries and their errors under Settings → Webhooks';
 
 /**
@@ -287,7 +287,7 @@ function leadsToServe(text: string, { argocdNamespace }: Installation): boolean 
 
 /** Why `serve` refuses what Gitea sends, and what to do. Refusals of other things are no webhook's. */
 const REFUSED: Readonly<Record<string, readonly [string, string]>> = {
-  'no-secret': ['serve has no secret for it', 'Repeat step 2 of docs/install.md'],
+  'no-secret': ['serve has no secret for it', fixes.STEP_2],
   unsigned: ['it has no secret', `Delete it in Gitea. ${MANUAL}`],
   signature: ['its secret is another one than that of serve', `Delete it in Gitea. ${MANUAL}`],
   event: ['it sends other events', 'In Gitea, give it the trigger Workflow Job alone'],

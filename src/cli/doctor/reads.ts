@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { ClusterSecrets, SecretPlace } from '../../clients/kubernetes/secrets.ts';
 import type { SecretReader } from '../../clients/tokens/api-token.ts';
 import { Failure } from '../../shared/failure.ts';
-import { API_SECRETS_DIR, NAME, SERVE_SECRET, SETTINGS } from '../../shared/installed/names.ts';
+import { API_SECRETS_DIR, manual, NAME, SERVE_SECRET, SETTINGS } from '../../shared/installed/names.ts';
 import { type ClusterReader, readObject, type SeenOrNot, shaped } from '../read-object.ts';
 
 const texts = z.record(z.string(), z.string());
@@ -174,7 +174,7 @@ export function installedSecrets(
     const common = join(API_SECRETS_DIR, name);
     const found = mounted ? (mounted.get(join(API_SECRETS_DIR, namespace, name)) ?? mounted.get(common)) : name;
     if (found !== undefined) return { namespace: argocdNamespace, name: found };
-    const message = `find the API token of namespace ${namespace}: no Secret is mounted into the sidecar at ${common}. If authToken is right, mount it ("A second Gitea" in docs/install.md).`;
+    const message = `find the API token of namespace ${namespace}: no Secret is mounted into the sidecar at ${common}. If authToken is right, mount it (${manual('install.md#a-second-gitea')}).`;
     throw new Failure('GR-DOCTOR-02', 1, message, 'not-found');
   };
   const read: SecretReader['read'] = async (namespace, name) => {

@@ -8,6 +8,7 @@ import {
   ACCOUNT,
   API_SECRET,
   ARGOCD_NAMESPACE,
+  manual,
   REGISTRATION_SECRET,
   SERVE_SECRET,
 } from '../../shared/installed/names.ts';
@@ -34,7 +35,7 @@ export function manifestFrom({ group, namespace, gitea, scope, cap, mode }: Answ
 }
 
 export function groupText(answers: Answers): string {
-  return `# Goes into the repository of the Application. All fields: docs/runnergroup.md\n# Without a registration token in this namespace: docs/registration.md\n${yamlText(manifestFrom(answers))}`;
+  return `# Goes into the repository of the Application. All fields: ${manual('runnergroup.md')}\n# Without a registration token in this namespace: ${manual('registration.md')}\n${yamlText(manifestFrom(answers))}`;
 }
 
 export function applicationText({ git, path, namespace }: Answers): string {
@@ -105,7 +106,7 @@ export function setupScript(answers: Answers): string {
 function head({ gitea, scope }: Answers): string {
   const [api, owner] = RIGHTS[scope.scope];
   return `#!/bin/sh
-# Makes the Secrets and the webhook of the runners. Run it after the installation (docs/install.md, step 1). It can be run again.
+# Makes the Secrets and the webhook of the runners. Run it after the installation (step 1 of ${manual('install.md#install-three-steps')}). It can be run again.
 set -eu
 # GITEA_API_TOKEN stays in the cluster: ${api}.
 # GITEA_OWNER_TOKEN is used here only: ${owner}.

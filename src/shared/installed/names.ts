@@ -4,6 +4,9 @@ import packageJson from '../../../package.json' with { type: 'json' };
 /** The name in all manifests; whoever installs puts the name of their own copy in its place. */
 export const IMAGE = `argocd-gitea-runners:${packageJson.version}`;
 
+/** The address of a page of the manual: whoever has the image or the npm package has no folder of it. @param page `install.md#webhooks` */
+export const manual = (page: string): string => `${packageJson.homepage}/src/branch/main/docs/${page}`;
+
 /** Argo CD's namespace in its stock manifests. */
 export const ARGOCD_NAMESPACE = 'argocd';
 

@@ -2,10 +2,12 @@
  * Notifications in Slack: `chat.postMessage` with the bot token. In a message about a failed job the button "Keep 1 h longer"; its presses
  * (slack-presses.ts) are answered in the thread.
  */
+
 import * as z from 'zod';
 import { Deadline, parseJson } from '../../clients/http/request.ts';
 import type { JobNotice } from '../../serve/events.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
+import { manual } from '../../shared/installed/names.ts';
 import { timeText } from '../../shared/marks.ts';
 import {
   ATTEMPT_MS,
@@ -77,7 +79,7 @@ export async function openSlack(
       return new Failure(
         'GR-NOTIFY-02',
         1,
-        `${what}. Give serve a bot token: --slack-token-file, docs/notifications.md.`,
+        `${what}. Give serve a bot token: --slack-token-file, ${manual('notifications.md#the-button-keep-1-h-longer')}.`,
       );
     },
     requests: { path: INTERACTIVE_PATH, listener },

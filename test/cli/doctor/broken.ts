@@ -164,13 +164,13 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
       put([...APPLICATION, 'spec', 'sourceHydrator'], { drySource: { plugin: { name: 'gitea-runners' } } }),
     ),
     'Application runners: its source hydrator commits what is printed',
-    'docs/beside-argo-cd.md',
+    '/docs/beside-argo-cd.md#sources',
   ],
   [
     'an Application of RunnerGroups without the plugin',
     all(put([...APPLICATION, 'spec', 'source'], { path: '.' }), put([...APPLICATION, 'status'], WITH_GROUP)),
     'Application runners: it has RunnerGroups, and no source with the plugin gitea-runners',
-    'docs/beside-argo-cd.md',
+    '/docs/beside-argo-cd.md#sources',
   ],
   [
     'two sources with the plugin',
@@ -179,7 +179,7 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
       return put([...APPLICATION, 'spec', 'sources'], [source, source])(world);
     },
     'Application runners: 2 of its sources have the plugin',
-    'docs/beside-argo-cd.md',
+    '/docs/beside-argo-cd.md#sources',
   ],
   [
     'two Applications with one RunnerGroup',
@@ -342,7 +342,7 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
     'no Secret with the API token',
     without(API_TOKEN),
     'RunnerGroup runners/ci: API token: GR-TOKEN-10 ',
-    'step 1 of docs/install.md',
+    '/docs/install.md#install-three-steps',
   ],
   [
     'a Secret with the API token that is not mounted',

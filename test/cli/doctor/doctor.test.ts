@@ -251,7 +251,7 @@ describe('of a Gitea that only the cluster reaches', () => {
 
     expect(code, stdout).toBe(1);
     expect(stdout).toMatch(
-      /✗ Gitea, org acme: GR-HTTP-01 .*\n {4}docs\/errors\.md has GR-HTTP-01\. From inside the cluster: /,
+      /✗ Gitea, org acme: GR-HTTP-01 .*\n {4}https:.*docs\/errors\.md has GR-HTTP-01\. From inside the cluster: /,
     );
     expect(stdout).toContain('✗ RunnerGroup runners/ci, as serve sees it: GiteaFailed');
     expect(stdout).not.toContain('Make a token');
