@@ -16,7 +16,7 @@ import {
 import { otherSecrets, valueAt } from '../runnergroup/paths.ts';
 import { quoted } from '../runnergroup/problems.ts';
 import { mostAskedOf } from '../runnergroup/requests.ts';
-import { neededLevel, type RunnerGroup } from '../runnergroup/runner-group.ts';
+import { JUDGES, neededLevel, type RunnerGroup } from '../runnergroup/runner-group.ts';
 import { quantityValue } from '../runnergroup/words.ts';
 import { allowedBy, type Finding, finding, type GroupRule, NONE, PROFILE_REASON, type RuleName } from './denial.ts';
 import { coversImage, matchesAny, matchesGlob, parseImage } from './patterns.ts';
@@ -140,22 +140,32 @@ function hasReason({ manifest }: RunnerGroup): boolean {
 
 /** What the other rules ask of a template is worth nothing when it cannot be read, so this rule also denies that. */
 const podTemplateFields: GroupRule = (policy, group) => {
-  if (!hasTemplate(group)) return NONE;
-  const fault = templateFault(group.podTemplate);
+  const fault = hasTemplate(group) ? templateFault(group.podTemplate) : undefined;
   if (fault !== undefined) return finding(pathText(fault.path), `cannot be judged: ${fault.message}`);
   const { podTemplateFields: allowed } = policy;
-  if (allowed === undefined) return hostNames(policy, group);
-  const beyond = fieldsBeyond(group.podTemplate as Mapping, [], '', allowed);
+  const top = podFieldsAtTop(group.manifest['spec']);
+  if (allowed === undefined) return hostNames(policy, [...top, ...templateAsks(group, 'field')]);
+  const beyond = [
+    ...top.flatMap(({ path, value }) => (allowed.includes(value) ? [] : [path])),
+    ...(hasTemplate(group) ? fieldsBeyond(group.podTemplate as Mapping, [], '', allowed) : []),
+  ];
   return beyond.map((path) => ({ path, message: `${allowedBy(allowed)}. Remove the field` }));
 };
+
+/** Fields at the top of the spec that are fields of the pod: no way around what a policy says of templates. */
+export function podFieldsAtTop(spec: unknown, judges = JUDGES): readonly Named[] {
+  const ofPod = judges.filter(([judge]) => judge.startsWith('spec.'));
+  const isSet = (field: string): boolean => valueAt(spec, [field]) !== undefined;
+  return ofPod.flatMap(([value, fields]) => fields.filter(isSet).map((field) => ({ path: `spec.${field}`, value })));
+}
 
 /** Fields of a pod that say where the name of a registry leads to. */
 const NAMES_OF_HOSTS: readonly string[] = ['spec.hostAliases', 'spec.dnsConfig', 'spec.dnsPolicy'];
 
 /** A name of a registry means little where the pod may say which host has it. Such a field must be listed by its own name. */
-function hostNames(policy: Policy, group: RunnerGroup): readonly Finding[] {
+function hostNames(policy: Policy, fields: readonly Named[]): readonly Finding[] {
   if (policy.images === undefined && policy.registries === undefined) return NONE;
-  return templateAsks(group, 'field').flatMap(({ path, value }): readonly Finding[] => {
+  return fields.flatMap(({ path, value }): readonly Finding[] => {
     if (!NAMES_OF_HOSTS.includes(value)) return NONE;
     const message = `changes where names of registries lead to, and the policy restricts images. Remove the field, or ask for ${value} to be listed in podTemplateFields`;
     return finding(path, message);

@@ -318,24 +318,16 @@ export function exampleOf(path: Path): string {
   return example === undefined ? '' : `, e.g. "${example}"`;
 }
 
-const OF_POD: ReadonlySet<string> = new Set([
-  'affinity',
-  'containers',
-  'dnsConfig',
-  'dnsPolicy',
-  'hostAliases',
-  'imagePullSecrets',
-  'initContainers',
-  'nodeSelector',
-  'priorityClassName',
-  'runtimeClassName',
-  'securityContext',
-  'serviceAccountName',
-  'tolerations',
-  'topologySpreadConstraints',
-  'volumes',
-]);
-const OF_CONTAINER: ReadonlySet<string> = new Set(['env', 'envFrom', 'imagePullPolicy', 'volumeMounts']);
+/** Fields of a pod that a template may have, and that people write elsewhere. */
+const OF_POD = words(
+  'affinity containers dnsConfig dnsPolicy hostAliases imagePullSecrets initContainers nodeSelector priorityClassName runtimeClassName ' +
+    'securityContext serviceAccountName tolerations topologySpreadConstraints volumes',
+);
+const OF_CONTAINER = words('env envFrom imagePullPolicy volumeMounts');
+
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.split(' '));
+}
 
 /** Where a field of a pod belongs; undefined for any other name. */
 function placeInPod(name: string): string | undefined {

@@ -91,26 +91,52 @@ export interface RunnerGroup extends SameFields, NormalFields {
   readonly size?: { readonly name: string; readonly weight: number; readonly index: number; readonly of: RunnerGroup };
 }
 
-/** Fields of the spec that change the pod, besides those that `podOnly` needs to be right. It keeps these when others are wrong. */
-export const POD_FIELDS = [
-  'authToken',
-  'cache',
-  'caBundle',
-  'gracefulStopSeconds',
-  'image',
-  'keepFailedSeconds',
-  'proxy',
-  'registration',
-  'registrationToken',
-  'resources',
-  'runnerConfig',
-  'setupCommand',
-] as const;
+/**
+ * Every field of the spec by what judges it: a rule of the policy, a field of the pod that `podTemplateFields` must then list (`spec.…`), or
+ * nobody, and why. First those that change the pod, besides those that `podOnly` needs to be right: it keeps these when others are wrong.
+ */
+const POD_JUDGES = {
+  images: ['image'],
+  maxResources: ['resources'],
+  'namespaces.secrets': ['authToken', 'cache', 'proxy', 'registrationToken'],
+  'free: it changes what the runner does inside of its pod': ['registration', 'runnerConfig', 'setupCommand'],
+  'free: certificates are public': ['caBundle'],
+  'free: how long a pod stays that the cap counts': ['gracefulStopSeconds', 'keepFailedSeconds'],
+} as const satisfies Judges;
+const OTHER_JUDGES = {
+  'namespaces.scopes': ['scope', 'org', 'user', 'repo'],
+  tokenBindings: ['gitea', 'giteaURL'],
+  maxActiveRunners: ['maxActiveRunners', 'maxWorkers'],
+  maxResources: ['sizes'],
+  podTemplateFields: ['podTemplate'],
+  priorityClasses: ['priorityTiers'],
+  securityProfile: ['containerMode', 'securityProfile'],
+  'free: docker inside of the pod pulls their images': ['labels', 'defaultLabels'],
+  'free: more CI jobs of the same scope': ['acceptUnlabelledJobs', 'groupLabel'],
+  'free: fewer CI jobs, or other ones first': ['fairness', 'limits', 'order', 'repositories', 'suspend'],
+  'free: idle runners, which the cap counts': ['idleDemand', 'idleSchedule', 'minIdleRunners'],
+  'free: how long the planner waits for a pod': ['pendingDeadlineSeconds', 'spawnTimeoutSeconds'],
+  'free: how long a Job that the cap counts stays': ['activeDeadlineSeconds', 'ttlSecondsAfterFinished'],
+  'free: what its own token may do': ['commitStatusAfterSeconds', 'evictionRetryDelaySeconds', 'maxEvictionRetries'],
+  'free: --notify-urls bounds where it may tell': ['notify'],
+  'free: it says less': ['tracing'],
+} as const satisfies Judges;
 
-/** What a Job is made of. A field of the pod that `POD_FIELDS` lacks does not compile in src/manifests. */
+export type Judges = Readonly<Record<string, readonly (keyof WrittenSpec)[]>>;
+type In<J extends Judges> = J[keyof J][number];
+type None<T extends never> = T;
+/** A new field does not compile here until it has its judge above. */
+export type Undecided = None<Exclude<keyof WrittenSpec, In<typeof POD_JUDGES> | In<typeof OTHER_JUDGES>>>;
+
+export const POD_FIELDS = Object.values(POD_JUDGES).flat();
+
+/** Each judge with its fields. */
+export const JUDGES = [...Object.entries<Judges[string]>(POD_JUDGES), ...Object.entries<Judges[string]>(OTHER_JUDGES)];
+
+/** What a Job is made of. A field of the pod that `POD_JUDGES` lacks does not compile in src/manifests. */
 export type JobGroup = Pick<
   RunnerGroup,
-  | (typeof POD_FIELDS)[number]
+  | In<typeof POD_JUDGES>
   | 'activeDeadlineSeconds'
   | 'buildkitImage'
   | 'containerMode'

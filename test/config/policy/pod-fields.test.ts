@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { fieldsOf } from '../../../src/config/pods/schema.ts';
+import { runnerGroupFromObject } from '../../../src/config/runnergroup/from-object.ts';
 import { denialsOf } from './support.ts';
 
 const MANUAL = readFileSync('docs/policy.md', 'utf8');
@@ -48,6 +49,17 @@ describe.each(Object.entries(FATES))('of %s', (struct, fates) => {
     const [, table = ''] = MANUAL.split('**What only `podTemplateFields` can forbid.**');
     expect(table.split('\n\n').slice(0, 2).join()).toMatch(new RegExp(`\`(?:[\\w.]+\\.)?${field}\``));
   });
+});
+
+it('people are sent to a podTemplate only with fields that it may have', () => {
+  const sent = [...fieldsOf('PodSpec').keys(), ...fieldsOf('Container').keys()].filter((field) => {
+    const read = runnerGroupFromObject({ namespace: 'runners', name: 'ci', spec: { [field]: 'x' } });
+    return 'problem' in read && read.problem.includes(`${field}: …`);
+  });
+  const reserved = [FATES['PodSpec'], FATES['Container']].flatMap((fates) => wordsOf(fates?.reserved ?? ''));
+
+  expect(sent.length).toBeGreaterThan(15);
+  expect(sent.filter((field) => reserved.includes(field))).toEqual([]);
 });
 
 describe('the list for tenants nobody trusts', () => {
