@@ -148,8 +148,21 @@ async function compareRegistrations(rig: Rig): Promise<void> {
     row(`by: ${by}, calm: queued -> Job exists`, spread(of(calm[by], 'toJob')), `${requests} requests to Gitea`);
     row('  queued -> CI job running', spread(of(calm[by], 'toRunning')), '');
     row('  Job -> CI job running', spread(of(calm[by], 'startUp')), '');
+    if (by === 'serve')
+      row(
+        '  mounts that came before their Secret',
+        String(await failedMounts(rig)),
+        'the kubelet tries again after 0.5 s',
+      );
     await printPhases(`calm, by: ${by}`, new Map(calm[by].flatMap(({ queuedAtMs }) => [...queuedAtMs])));
   }
+}
+
+/** As Events of the last hour tell. */
+async function failedMounts(rig: Rig): Promise<number> {
+  const path = 'jsonpath={range .items[*]}{.message}{"\\n"}{end}';
+  const told = await rig.kubectl('get', 'events', '-A', '--field-selector=reason=FailedMount', '-o', path);
+  return told.split('\n').filter((line) => line.includes('not found')).length;
 }
 
 function of(all: readonly Measured[], which: keyof Waits): readonly number[] {
