@@ -410,7 +410,9 @@ function sizeParts(group: Group): Pick<EmittedRunner, 'size' | 'weight' | 'limit
   return {
     ...(size !== undefined && { size }),
     ...(weight > 1 && { weight }),
-    ...(names.length > 0 && { limits: names, scope: group.covers ?? WHOLE_GITEA }),
+    ...(names.length > 0 && { limits: names }),
+    // Others share its limits by it, and its list does not have the rows of bound runners.
+    ...((names.length > 0 || group.isBound) && { scope: group.covers ?? WHOLE_GITEA }),
   };
 }
 

@@ -174,7 +174,7 @@ export type RunnerDecision =
       /** The size of its group that it is of, and the places that it takes, if there are more than 1. */
       readonly size?: string;
       readonly weight?: number;
-      /** Names of its limits that other groups share, and the scope of its group. Absent: none. */
+      /** Names of its limits that other groups share, and the scope of a group that has some, or bound runners. Absent: none. */
       readonly limits?: readonly string[];
       readonly scope?: string;
       /** The level at which `serve` registers it, as `scopeWord` writes it. Absent: its pod does. A living one keeps it. */

@@ -164,7 +164,7 @@ export interface LiveJob {
   readonly weight?: number;
   /** Names of the limits that it counts under, as they were printed. */
   readonly limits?: readonly string[];
-  /** Scope of the group that names these limits (`limits.ts`), as it was printed. */
+  /** Scope of its group, as it was printed. Absent: nothing asks for it (`sizeParts`). */
   readonly scope?: string;
   /** The level at which `serve` registers its runner, as it was printed. Absent: its pod does. */
   readonly registeredAt?: string;

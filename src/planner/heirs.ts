@@ -10,15 +10,17 @@ import {
   type ListedJob,
   type LiveJob,
   liveJobsOf,
-  type RegisteredRunner,
+  looksOf,
 } from './evidence.ts';
+import { WHOLE_GITEA } from './limits.ts';
 import { parseRunnerName } from './names.ts';
 import { byOwnership, type Owners } from './owners.ts';
 import { groupFinder, isOfOtherPlace } from './traces.ts';
 
 /**
- * Names of such runners, and the group that each belongs to now. It is the one with the same scope and labels, where a row tells them. Else it
- * is the owner of its CI job, if it has one. A pinned one of which neither is listed goes to the first group that its Job could be of.
+ * Such runners, by name, and the group that each belongs to now. A Job may tell the scope of its group. Where one has that scope, no other is
+ * asked. It is the one with the scope and labels of its row. Else it is an owner of its CI job, if it has one. A pinned one of which
+ * neither is listed goes to the first group that its Job could be of.
  */
 export function findHeirs(
   groups: readonly Group[],
@@ -26,36 +28,31 @@ export function findHeirs(
   jobs: readonly ListedJob[],
   ownersOf: (listed: ListedJob) => Owners,
 ): ReadonlyMap<string, Group> {
-  const heirs = new Map<string, Group>();
-  const orphans = new Map(orphansOf(groups, evidence).map((live) => [live.name, live]));
-  if (orphans.size === 0) return heirs;
+  const orphans = orphansOf(groups, evidence);
+  if (orphans.length === 0) return new Map();
   const inOrder = [...groups].sort(byOwnership);
-  const isNear = (group: Group, name: string): boolean => group.namespace === orphans.get(name)?.namespace;
-  const bequeath = (name: string, willing: readonly Group[]): void => {
-    const heir = willing.find((group) => isNear(group, name));
-    if (heir) heirs.set(name, heir);
-    else heirs.delete(name);
+  const ran = new Map(jobs.flatMap((listed) => (listed.job.runner ? [[listed.job.runner, listed] as const] : [])));
+  const rows = looksOf(groups, evidence).flatMap(([{ look }, { runners }]) => runners.map((row) => ({ look, row })));
+  const heirOf = (live: LiveJob): Group | undefined => {
+    const near = inOrder.filter(({ namespace }) => namespace === live.namespace);
+    const told = near.filter(({ covers = WHOLE_GITEA }) => covers === live.scope);
+    const willing = told.length > 0 ? told : near;
+    const listed = ran.get(live.name);
+    const atWork = rows.filter(({ row }) => row.name === live.name && (listed || (row.online && row.busy)));
+    // The row of a bound runner is in the list of its repository, whatever the scope of its group.
+    const isOfRow = (group: Group): boolean =>
+      atWork.some(({ look, row }) => (told.length > 0 || look === group.look) && hasSame(row.labels, group.labels));
+    const ofRow = willing.find(isOfRow);
+    if (ofRow) return ofRow;
+    const owners = listed && listed.job.labels.length > 0 ? ownersOf(listed) : undefined;
+    if (owners) return willing.find((group) => owners.covered && owners.groups.includes(group));
+    const isOfPlace = (group: Group): boolean => !isOfOtherPlace(live, group, evidence.looks.get(group.look));
+    return isPinnedAlive(live) ? willing.find(isOfPlace) : undefined;
   };
-  for (const live of [...orphans.values()].filter(isPinnedAlive)) {
-    bequeath(
-      live.name,
-      inOrder.filter((group) => !isOfOtherPlace(live, group, evidence.looks.get(group.look))),
-    );
-  }
-  for (const listed of jobs) {
-    const { runner = '', labels } = listed.job;
-    if (!orphans.has(runner) || labels.length === 0) continue;
-    const owners = ownersOf(listed);
-    bequeath(runner, owners.covered ? owners.groups : []);
-  }
-  const ran = new Set(jobs.map(({ job }) => job.runner));
-  const isAtWork = ({ name, online, busy }: RegisteredRunner): boolean => ran.has(name) || (online && busy);
-  // The list of a wide scope may have runners of narrower ones.
-  for (const group of inOrder.toReversed()) {
-    const isOfGroup = ({ name, labels }: RegisteredRunner): boolean =>
-      isNear(group, name) && hasSame(labels, group.labels);
-    const rows = evidence.looks.get(group.look)?.runners ?? [];
-    for (const row of rows) if (isAtWork(row) && isOfGroup(row)) heirs.set(row.name, group);
+  const heirs = new Map<string, Group>();
+  for (const live of orphans) {
+    const heir = heirOf(live);
+    if (heir) heirs.set(live.name, heir);
   }
   return heirs;
 }

@@ -28,7 +28,10 @@ export const SIZE = 'gitea.bpg.pw/size';
 export const WEIGHT = 'gitea.bpg.pw/weight';
 /** Annotation: names of the limits that it counts under besides its cap, separated by commas. Also read of Jobs of other Applications. */
 export const LIMITS = 'gitea.bpg.pw/limits';
-/** Annotation: scope of the group that names these limits. Other Applications count the runner only if its owner is theirs. */
+/**
+ * Annotation: scope of the group that names these limits, or has bound runners. Other Applications count the runner only if its owner is
+ * theirs. After a rename of the group it tells which one has the runner now.
+ */
 export const SCOPE = 'gitea.bpg.pw/scope';
 /**
  * Annotation of a Job whose runner `serve` registers: at which level, as `scopeWord` writes it. Absent: its pod registers. A runner at

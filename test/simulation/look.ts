@@ -335,12 +335,13 @@ const stillSince = (stillSinceMs: number): Pick<LiveJob, 'trouble' | 'stillSince
 
 /** As `src/clients/kubernetes/judge.ts`. */
 function placesOf(group: GroupSpec): Pick<LiveJob, 'size' | 'weight' | 'limits' | 'scope'> {
-  const { size, weight = 1, limits = [], scope } = group;
+  const { size, weight = 1, limits = [], scope, isBound } = group;
   const names = limits.flatMap(({ name }) => name ?? []);
   return {
     ...(size !== undefined && { size }),
     ...(weight > 1 && { weight }),
-    ...(names.length > 0 && { limits: names, scope: coversOf(scope) ?? '*' }),
+    ...(names.length > 0 && { limits: names }),
+    ...((names.length > 0 || isBound) && { scope: coversOf(scope) ?? '*' }),
   };
 }
 

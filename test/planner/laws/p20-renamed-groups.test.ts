@@ -73,6 +73,32 @@ describe('P20 a runner of a group that its Application has no more', () => {
     ],
     ['goes to that owner where its row was not read', 'busy in web', inTwoLooks()],
     [
+      'goes to the group with the scope that its Job tells, where its row is in the list of a repository',
+      'busy in builds',
+      {
+        groups: [narrow, { ...now, covers: 'acme' }],
+        looks: { acme: { ...working, runners: [] }, web: { ...working, runners: [row(first)] } },
+        liveJobs: [lives({ boundTo: 'acme/web', scope: 'acme' })],
+      },
+    ],
+    [
+      'and among several of that scope to the one with its labels',
+      'busy in builds',
+      {
+        groups: [narrow, group({ name: 'a', covers: 'acme' }), { ...now, covers: 'acme', labels: ['linux', 'x'] }],
+        looks: {
+          acme: { ...working, runners: [] },
+          web: { ...working, runners: [row(first, { labels: ['linux', 'x'] })] },
+        },
+        liveJobs: [lives({ boundTo: 'acme/web', scope: 'acme' })],
+      },
+    ],
+    [
+      'goes to that owner where no group has the scope that its Job tells: it was moved, too',
+      'busy in builds',
+      { ...working, liveJobs: [lives({ scope: 'others' })] },
+    ],
+    [
       'loses its pin when nothing shows its CI job any more',
       'unpinning in builds',
       {
