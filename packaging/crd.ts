@@ -64,7 +64,7 @@ const COLUMNS = [
   { name: 'Cap', type: 'integer', jsonPath: '.spec.maxActiveRunners' },
   { name: 'Active', type: 'integer', jsonPath: '.status.activeRunners' },
   { name: 'Queued', type: 'integer', jsonPath: '.status.queuedJobs' },
-  { name: 'Held', type: 'integer', jsonPath: '.status.heldJobs', description: 'Held back by the cap' },
+  { name: 'Held', type: 'integer', jsonPath: '.status.heldJobs', description: 'Held back by the group' },
   { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
   { name: 'Reason', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason' },
   { name: 'Checked', type: 'date', jsonPath: '.status.lastCheckTime', description: 'Since the last look at Gitea' },

@@ -4,12 +4,12 @@ import { formatProblem, InputProblems } from '../config/runnergroup/problems.ts'
 import type { ReadResult } from '../config/runnergroup/read.ts';
 import { withImages } from '../config/runnergroup/to-runner-group.ts';
 import { type Comparison, compareGroups, type GroupChange, type RunnerFate } from '../observe/against.ts';
+import { HELD } from '../observe/explain/reasons.ts';
 import { podsOf } from '../observe/pods.ts';
 import { findCluster } from '../observe/settings.ts';
 import type { Io } from '../shared/io.ts';
 import { count, firstLines, printable } from '../shared/printable.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
-import { HELD_BACK } from './generate.ts';
 import { byHand } from './own-kubeconfig.ts';
 import { readGroups } from './read-groups.ts';
 import { imagesFrom } from './settings.ts';
@@ -116,6 +116,7 @@ function fateText({ now, outcome, because, heir, jobHeld }: RunnerFate): string 
     removed: `goes: ${REMOVED[because] ?? because}`,
   };
   const of = heir === undefined ? '' : `; takes a slot of ${heir}`;
-  const held = jobHeld === undefined || jobHeld === 'blocked' ? '' : `; its CI job: ${HELD_BACK[jobHeld]}`;
+  const short = jobHeld && HELD[jobHeld].short;
+  const held = short === undefined ? '' : `; its CI job: ${short}`;
   return `${texts[outcome]}${of}${held}`;
 }

@@ -1,9 +1,10 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
 
-import { adviceFor, leftoverText, runnerAdvice, troubleText, verdictText } from '../observe/explain/causes.ts';
-import { type ExplainedGroup, type Explanation, emittedRunners, isNotCovered } from '../observe/explain/explanation.ts';
+import { adviceFor, verdictText } from '../observe/explain/causes.ts';
 import { labelsText } from '../observe/explain/held-back.ts';
 import type { JobState } from '../observe/explain/job-state.ts';
+import { type ExplainedGroup, type Explanation, emittedRunners, isNotCovered } from '../observe/explain/model.ts';
+import { isHeldBack, leftoverText, runnerAdvice, troubleText } from '../observe/explain/reasons.ts';
 import { runnerCounts, runnersIn } from '../observe/explain/runner-counts.ts';
 import type { Style } from '../shared/io.ts';
 import { keyText } from '../shared/keys.ts';
@@ -102,12 +103,19 @@ function adviceText({ jobs, groups, runners }: Explanation, columns = Number.POS
   return lines.size === 0 ? [] : [[...lines].map((line) => `Next: ${folded(line)}\n`).join('')];
 }
 
-/** `Plan: 4 runners (4 busy, 0 for queued jobs), 1 job unserved, 2 held back, 1 blocked.` */
+/** `Plan: 4 runners (4 busy, 0 for queued jobs), 3 jobs unserved (1 held back), 2 more held back, 1 blocked.` */
 function summary({ groups, jobs }: Explanation): string {
-  const inState = (wanted: JobState): number => jobs.filter(({ state }) => state === wanted).length;
-  const [unserved, held] = [inState('unserved'), inState('held')];
-  const waiting =
-    unserved > 0 ? `${count(unserved, 'job')} unserved, ${held} held back` : `${count(held, 'job')} held back`;
+  const inState = (wanted: JobState) => jobs.filter(({ state }) => state === wanted);
+  const unserved = inState('unserved');
+  const [held, both] = [jobs, unserved].map((some) => some.filter(isHeldBack).length) as [number, number];
+  const isRest = unserved.length > 0;
+  const waiting = [
+    ...(isRest ? [`${count(unserved.length, 'job')} unserved${both > 0 ? ` (${both} held back)` : ''}`] : []),
+    ...(both === 0 || held > both
+      ? [`${isRest ? held - both : count(held, 'job')}${both > 0 ? ' more' : ''} held back`]
+      : []),
+    `${inState('blocked').length} blocked`,
+  ];
   const { runners, uses } = runnerCounts(groups);
-  return `Plan: ${runners} (${uses}), ${waiting}, ${inState('blocked')} blocked.\n`;
+  return `Plan: ${runners} (${uses}), ${waiting.join(', ')}.\n`;
 }

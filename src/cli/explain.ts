@@ -1,13 +1,8 @@
 /** `gitea-runners explain`: the same look as `generate`, for people. */
 
 import { findRun, type Run, type RunWanted } from '../clients/gitea/runs.ts';
-import {
-  type Explanation,
-  explanationOf,
-  findGroup,
-  groupOfJob,
-  withNotCreated,
-} from '../observe/explain/explanation.ts';
+import { explanationOf, withNotCreated } from '../observe/explain/explanation.ts';
+import { type Explanation, findGroup, groupOfJob } from '../observe/explain/model.ts';
 import { findTargets } from '../observe/find-targets.ts';
 import { withNamesNow } from '../observe/plan-groups.ts';
 import { requestOptions, type Settings } from '../observe/settings.ts';

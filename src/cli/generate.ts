@@ -1,5 +1,6 @@
+import { HELD } from '../observe/explain/reasons.ts';
 import { runnerCounts } from '../observe/explain/runner-counts.ts';
-import type { HeldBecause, Plan } from '../planner/decisions.ts';
+import type { Plan } from '../planner/decisions.ts';
 import { Failure } from '../shared/failure.ts';
 import type { ExitCode, Io } from '../shared/io.ts';
 import { groupBy, keyText } from '../shared/keys.ts';
@@ -70,22 +71,12 @@ async function openTrace(flags: FlagsOf<'generate'>, io: Io): Promise<EndTrace |
 /** One line that says what was decided, also what holds jobs back (elsewhere days were lost because nobody saw that a cap was hit). */
 function countsLine(plan: Plan): string {
   const causes = groupBy(plan.jobs, (decision) => {
-    if (decision.verdict !== 'held' || decision.because === 'blocked') return undefined;
-    return `${HELD_BACK[decision.because]}${decision.group ? ` of ${keyText(decision.group)}` : ''}`;
+    if (decision.verdict !== 'held') return undefined;
+    const { short } = HELD[decision.because];
+    return short && `${short}${decision.group ? ` of ${keyText(decision.group)}` : ''}`;
   });
   const held = [...causes].map(([cause, jobs]) => `; ${jobs.length} ${cause}`).join('');
   const { runners, uses } = runnerCounts(plan.groups);
   const unread = Math.max(0, ...plan.groups.map(({ unreadJobs = 0 }) => unreadJobs));
   return `${runners}: ${uses}${held}${unread > 0 ? `; ${unreadText(unread)}` : ''}`;
 }
-
-export const HELD_BACK: Readonly<Record<Exclude<HeldBecause, 'blocked'>, string>> = {
-  cap: 'held back by the cap',
-  limit: 'held back by a limit',
-  suspended: 'held back by the suspension',
-  'backing-off': 'held back by the back-off',
-  'served-elsewhere': 'left to runners of others',
-  'labels-not-covered': 'with labels that no group covers',
-  'no-labels': 'without labels',
-  'repository-not-chosen': 'of repositories that no group chooses',
-};

@@ -20,16 +20,10 @@ import type { AppVerdict } from './reconcile.ts';
 import type { WakeOutcome } from './waking/wake-state.ts';
 import type { RefusalReason, WebhookEvent } from './webhook/gate.ts';
 
-/** The types of other rooms that subscribers need to read an event. */
+/** What subscribers need of other rooms to read an event. */
 export { MOST_LOST_JOBS } from '../config/runnergroup/status.ts';
-export type {
-  DroppedBecause,
-  EmittedBecause,
-  HeldBecause,
-  JobDecision,
-  Plan,
-  RunnerDecision,
-} from '../planner/decisions.ts';
+export { RUNNER_STATES, RUNNERS, type ShownState } from '../observe/explain/reasons.ts';
+export type { HeldBecause, JobDecision, Plan, RunnerDecision } from '../planner/decisions.ts';
 export type { LiveState } from '../planner/evidence.ts';
 
 interface Told {

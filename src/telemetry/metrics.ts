@@ -2,12 +2,13 @@
 import { LRUCache } from 'lru-cache';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import {
-  type DroppedBecause,
-  type EmittedBecause,
   type EventOf,
   type JobDecision,
   type LiveState,
+  RUNNER_STATES,
+  RUNNERS,
   type RunnerDecision,
+  type ShownState,
   subscriberOf,
 } from '../serve/events.ts';
 import { giteaReason, isReady } from '../serve/planning/group-status.ts';
@@ -179,44 +180,10 @@ function showGroup(set: MetricSet, group: GroupVerdict, decided: ReadonlyMap<str
   for (const [held, jobs] of Object.entries(counts.held)) set.held_jobs.set({ ...labels, reason: held }, jobs);
 }
 
-const RUNNER_STATES = ['initializing', 'idle', 'busy', 'debugging', 'failed', 'retryable', 'stale', 'unknown'] as const;
-export type ShownState = (typeof RUNNER_STATES)[number];
-
-/** The state of a runner in one word; docs/monitoring.md explains them. `alive`: the pod tells whether it is initializing or idle. A new decision does not compile until it has its state here. */
-const STATE_OF: Readonly<Record<EmittedBecause | DroppedBecause, ShownState | 'alive'>> = {
-  busy: 'busy',
-  finishing: 'busy',
-  debugging: 'debugging',
-  moved: 'busy',
-  'own-runner': 'alive',
-  chain: 'alive',
-  'free-runner': 'alive',
-  'new-runner': 'alive',
-  spare: 'alive',
-  warm: 'alive',
-  unpinning: 'alive',
-  lost: 'stale',
-  foreign: 'stale',
-  'back-off-record': 'retryable',
-  'used-up': 'stale',
-  failed: 'failed',
-  'never-came': 'stale',
-  stuck: 'stale',
-  replaced: 'stale',
-  disabled: 'stale',
-  suspended: 'stale',
-  surplus: 'stale',
-  drained: 'stale',
-  deleting: 'stale',
-  gone: 'stale',
-  offline: 'stale',
-  'group-in-trouble': 'unknown',
-};
-
 /** Undefined for a Job that has completed or is being deleted: it has no runner. @param decision absent when there is no plan. */
 export function runnerStateOf(live: LiveState, decision: RunnerDecision | undefined): ShownState | undefined {
   if (live === 'complete' || live === 'deleting') return undefined;
-  const told = decision ? STATE_OF[decision.because] : 'unknown';
+  const told = decision ? RUNNERS[decision.because].state : 'unknown';
   if (live === 'failed') return told === 'retryable' || told === 'stale' ? told : 'failed';
   if (told === 'unknown') return live === 'starting' ? 'initializing' : 'unknown';
   if (told !== 'alive') return told;

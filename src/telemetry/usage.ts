@@ -1,19 +1,8 @@
 /** What ended since this process leads, from one plan to the next: CI jobs on runners of ours, and runners that were started for nothing. */
 import { LRUCache } from 'lru-cache';
-import type { DroppedBecause, EventOf, Plan } from '../serve/events.ts';
+import { type EventOf, type Plan, RUNNERS } from '../serve/events.ts';
 import { atMost, stayKey } from '../shared/keys.ts';
 
-/** The runner has ended or is ended now, and no CI job is known that it ran. */
-const NEEDLESS: ReadonlySet<DroppedBecause> = new Set([
-  'surplus',
-  'failed',
-  'never-came',
-  'stuck',
-  'replaced',
-  'drained',
-  'suspended',
-  'disabled',
-] as const);
 /** Jobs and runners that are remembered. A look shows 150 completed jobs of a scope. */
 const MOST = 20_000;
 
@@ -34,8 +23,7 @@ export function usageWatch() {
     runners.flatMap((decision) => {
       const { group, runner } = decision;
       groups.set(runner, group);
-      const isNeedless = !decision.emit && NEEDLESS.has(decision.because);
-      if (!isNeedless || !isNew(`${group.namespace}/${runner}`)) return [];
+      if (RUNNERS[decision.because].ciJob !== 'none' || !isNew(`${group.namespace}/${runner}`)) return [];
       return [{ namespace: group.namespace, group: group.name, reason: decision.because }];
     });
 

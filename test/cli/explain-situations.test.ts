@@ -143,13 +143,14 @@ describe('explain, at 3 a.m., when', () => {
             type: 'ArgoCDSynced',
             status: 'True',
             reason: 'Waiting',
-            message: 'The cluster does not show the plan yet. Now Argo CD is being woken since 2026-11-25T12:00:00Z.',
+            message:
+              'The cluster does not show the plan yet. serve has been waking Argo CD since 2026-11-25T12:00:00Z.',
             lastTransitionTime: LONG_AGO,
           },
         ],
       },
       cause:
-        'Argo CD has not created its Kubernetes Job yet: The cluster does not show the plan yet. Now Argo CD is being woken since 2026-11-25T12:00:00Z.',
+        'Argo CD has not created its Kubernetes Job yet: The cluster does not show the plan yet. serve has been waking Argo CD since 2026-11-25T12:00:00Z.',
       next: 'wait a few seconds; if it stays so, the Application in Argo CD shows why',
     },
     {

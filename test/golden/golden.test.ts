@@ -9,7 +9,7 @@ import { reportFailure } from '../../src/cli/process.ts';
 import { securityViolations } from '../../src/config/pods/pod-security.ts';
 import type { Mapping } from '../../src/config/pods/schema.ts';
 import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
-import type { Explanation } from '../../src/observe/explain/explanation.ts';
+import type { Explanation } from '../../src/observe/explain/model.ts';
 import type { ExitCode, Io } from '../../src/shared/io.ts';
 import { printingIo } from '../support/printing-io.ts';
 import { CASES, type Case, caseNames, groupsIn, readCase } from './case.ts';

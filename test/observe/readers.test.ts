@@ -5,7 +5,8 @@
 import { describe, expect, it } from 'vitest';
 import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
 import { verdictText } from '../../src/observe/explain/causes.ts';
-import { emittedRunners, explainerOf, explanationOf } from '../../src/observe/explain/explanation.ts';
+import { explainerOf, explanationOf } from '../../src/observe/explain/explanation.ts';
+import { emittedRunners } from '../../src/observe/explain/model.ts';
 import { toPlanned } from '../../src/observe/plan-groups.ts';
 import type { Job, LiveJob } from '../../src/planner/evidence.ts';
 import { plan } from '../../src/planner/plan.ts';

@@ -457,7 +457,7 @@ describe('what is told of a group', () => {
       {
         argocd: {
           last,
-          waits: 'the last wake ended with synced; the next one comes at 2026-11-21T12:00:30Z',
+          waits: 'The last wake ended with synced; the next one comes at 2026-11-21T12:00:30Z',
         },
       },
     ]);

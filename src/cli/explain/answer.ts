@@ -17,13 +17,8 @@ import {
   slotLines,
   waitsForSlot,
 } from '../../observe/explain/answer.ts';
-import { runnerAdvice, runnerText } from '../../observe/explain/causes.ts';
-import {
-  type ExplainedGroup,
-  type ExplainedJob,
-  type Explanation,
-  isNotCovered,
-} from '../../observe/explain/explanation.ts';
+import { type ExplainedGroup, type ExplainedJob, type Explanation, isNotCovered } from '../../observe/explain/model.ts';
+import { runnerAdvice, runnerText } from '../../observe/explain/reasons.ts';
 import type { Job } from '../../planner/evidence.ts';
 import { type Paper, painted } from '../../shared/io.ts';
 import { keyText } from '../../shared/keys.ts';

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { Deadline } from '../../clients/http/request.ts';
 import { KubeClient } from '../../clients/kubernetes/client.ts';
-import type { Explanation } from '../../observe/explain/explanation.ts';
+import type { Explanation } from '../../observe/explain/model.ts';
 import { findCluster, type Settings } from '../../observe/settings.ts';
 import { type LiveJob, NO_POD, type PodTrouble } from '../../planner/evidence.ts';
 import { printable } from '../../shared/printable.ts';

@@ -4,13 +4,8 @@ import { resolve } from 'node:path';
 import type { Run, RunWanted } from '../../clients/gitea/runs.ts';
 import { STANDARD_INPUT } from '../../config/runnergroup/files.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import {
-  type ExplainedGroup,
-  type ExplainedJob,
-  type Explanation,
-  groupOfJob,
-} from '../../observe/explain/explanation.ts';
 import type { JobState } from '../../observe/explain/job-state.ts';
+import { type ExplainedGroup, type ExplainedJob, type Explanation, groupOfJob } from '../../observe/explain/model.ts';
 import type { GroupKey, Plan, RunnerDecision } from '../../planner/decisions.ts';
 import type { Job, LiveJob } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';

@@ -96,7 +96,7 @@ export const PolicySpec = z.strictObject({
         ? undefined
         : 'must be the host of a registry with its port if it has one, e.g. docker.io or *.example.com:5000',
     ),
-    'Registries that images of pods may come from. Holds besides `images`.',
+    'Registries that images of pods may come from. Applies in addition to `images`.',
   ),
   securityProfile: z
     .strictObject({

@@ -43,7 +43,7 @@ export const MOST_LOST_JOBS = 100;
 export const RunnerGroupStatus = z.object({
   activeRunners: count().optional().meta({ description: 'Runners that exist: starting, idle and busy.' }),
   queuedJobs: count().optional().meta({ description: 'Jobs of the group that wait for a runner.' }),
-  heldJobs: count().optional().meta({ description: 'Of these, jobs that the cap holds back.' }),
+  heldJobs: count().optional().meta({ description: 'Of these, held back by cap, limit, suspension or back-off.' }),
   debuggingRunners: count().optional().meta({ description: 'Runners whose CI job failed and that stay for a look.' }),
   debugging: z
     .array(

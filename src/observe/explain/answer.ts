@@ -4,7 +4,9 @@ import { type EmittedRunner, takesPlace } from '../../planner/decisions.ts';
 import type { Job, LiveJob } from '../../planner/evidence.ts';
 import { isSame, keyText } from '../../shared/keys.ts';
 import { count, duration, firstLines } from '../../shared/printable.ts';
-import { adviceFor, podTroubleText, runnerAdvice, runnerText, slotsText, troubleText, verdictText } from './causes.ts';
+import { adviceFor, verdictText } from './causes.ts';
+import { blockedAdvice, labelsText } from './held-back.ts';
+import { JOB_STATES, type JobState } from './job-state.ts';
 import {
   type ExplainedGroup,
   type ExplainedJob,
@@ -13,9 +15,8 @@ import {
   findGroup,
   groupOfJob,
   isNotCovered,
-} from './explanation.ts';
-import { blockedAdvice, labelsText } from './held-back.ts';
-import { JOB_STATES, type JobState } from './job-state.ts';
+} from './model.ts';
+import { podTroubleText, runnerAdvice, runnerText, slotsText, troubleText } from './reasons.ts';
 import { runnersIn } from './runner-counts.ts';
 
 export const MOST_TOLD = 5;

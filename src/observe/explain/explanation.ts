@@ -2,92 +2,30 @@
 import { describeScope } from '../../clients/gitea/endpoints.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { withSizes } from '../../config/runnergroup/sizes.ts';
-import type { EmittedRunner, GroupKey, GroupSummary, HeldBecause, JobDecision, Plan } from '../../planner/decisions.ts';
-import { type Evidence, type Job, type LiveJob, liveJobsOf, memo, type PodTrouble } from '../../planner/evidence.ts';
+import type { EmittedRunner, GroupKey, JobDecision, Plan } from '../../planner/decisions.ts';
+import { type Evidence, type Job, liveJobsOf, memo } from '../../planner/evidence.ts';
 import { parseRunnerName } from '../../planner/names.ts';
 import { serveLogs } from '../../shared/installed/names.ts';
-import { groupBy, isSame, keyText, stayKey } from '../../shared/keys.ts';
+import { groupBy, keyText, stayKey } from '../../shared/keys.ts';
 import { once } from '../../shared/once.ts';
 import type { PlanOfNow } from '../look-and-plan.ts';
 import { withNamesNow } from '../plan-groups.ts';
-import { type BlockedBy, blockedBy, hintsFor, type Uncovered } from './held-back.ts';
+import { blockedBy, hintsFor } from './held-back.ts';
 import { JOB_STATES, type JobState } from './job-state.ts';
-import { durationsIn, estimateWaits, type WaitEstimate } from './wait-estimate.ts';
+import {
+  type ExplainedGroup,
+  type ExplainedJob,
+  type Explanation,
+  emittedRunners,
+  isNotCovered,
+  type NotCreated,
+  type OpenDecision,
+  type Progress,
+  type Wait,
+} from './model.ts';
+import { HELD } from './reasons.ts';
+import { durationsIn, estimateWaits } from './wait-estimate.ts';
 import type { ApplicationSeen, WhereIAm } from './where.ts';
-
-/** What `explain -o json` prints, and all that the text is made from. */
-export interface Explanation {
-  readonly checkedAt: string;
-  /** Absent: the RunnerGroups are those of files, and nothing but Jobs was read from a cluster. */
-  readonly where?: WhereIAm;
-  readonly groups: readonly ExplainedGroup[];
-  /** Unfinished jobs: the worst state first, then the oldest. */
-  readonly jobs: readonly ExplainedJob[];
-  readonly runners: Plan['runners'];
-  /** Jobs of ours in Kubernetes that have not ended well. Absent: nobody looked. */
-  readonly liveJobs?: readonly LiveJob[];
-}
-
-type OpenDecision = Exclude<JobDecision, { readonly verdict: 'done' }>;
-
-/** A job that has not finished, and what only people need to know of it. */
-export type ExplainedJob = OpenDecision &
-  Partial<BlockedBy> &
-  Wait &
-  Progress &
-  Uncovered & {
-    readonly state: JobState;
-    /** For `blocked`: what has started its run. Absent: not known. */
-    readonly event?: string;
-    /** Its repository has Actions switched off. Absent: it has not, or the run was not asked for. */
-    readonly isActionsOff?: true;
-    /** Its runner is wanted, and nobody looked whether Kubernetes has it. */
-    readonly isUnseen?: true;
-    /** Its runner is wanted, and Kubernetes has no Job for it. */
-    readonly notCreated?: NotCreated;
-  };
-
-/** What a job waits for that a cap holds back. */
-interface Wait {
-  /** How long it will wait. Absent: no finished job tells, or many jobs come before it. */
-  readonly estimate?: WaitEstimate;
-  readonly cap?: number;
-}
-
-/** Why the Kubernetes Job of a runner that is wanted is not there, and what to do. */
-export interface NotCreated {
-  readonly why: string;
-  readonly next: string;
-  /** It does not come by itself. */
-  readonly isUnserved: boolean;
-}
-
-export interface ExplainedGroup extends GroupKey, Omit<GroupSummary, 'group'> {
-  readonly file: string;
-  readonly gitea: string;
-  readonly scope: string;
-  readonly labels: readonly string[];
-  readonly suspended: boolean;
-  /** What is said of its suspension in the cluster. Absent: it is not suspended there. */
-  readonly suspension?: string;
-  /** Nobody looked at its Jobs: how its runners that Gitea does not show are doing is not known. */
-  readonly isUnseen?: true;
-  /** Runners that take slots although their pods cannot start. */
-  readonly cannotStart: number;
-}
-
-/** The group that a job waits for or runs in. For labels that no group covers: the nearest one. Undefined: there is none. */
-export function groupOfJob(job: ExplainedJob): GroupKey | undefined {
-  return job.verdict === 'held' ? (job.group ?? job.nearest) : job.group;
-}
-
-export function findGroup(key: GroupKey | undefined, groups: readonly ExplainedGroup[]): ExplainedGroup | undefined {
-  return groups.find((group) => isSame(key, group));
-}
-
-export function emittedRunners({ runners }: Pick<Plan, 'runners'>): ReadonlyMap<string, EmittedRunner> {
-  return new Map(runners.flatMap((decision) => (decision.emit ? [[decision.runner, decision] as const] : [])));
-}
 
 /** Finished jobs are left out: they wait for nothing. */
 export function explanationOf(...of: Parameters<typeof explainerOf>): Explanation {
@@ -192,18 +130,6 @@ function cannotStart(decision: Plan['runners'][number]): boolean {
   return decision.emit && decision.because !== 'back-off-record' && decision.trouble?.isLate === true;
 }
 
-const HELD_STATES: Readonly<Record<HeldBecause, JobState>> = {
-  blocked: 'blocked',
-  'no-labels': 'held',
-  'labels-not-covered': 'unserved',
-  'repository-not-chosen': 'unserved',
-  suspended: 'unserved',
-  cap: 'held',
-  limit: 'held',
-  'backing-off': 'unserved',
-  'served-elsewhere': 'starting',
-};
-
 function stateOf(
   decision: OpenDecision,
   groups: ReadonlyMap<string, ExplainedGroup>,
@@ -213,25 +139,13 @@ function stateOf(
   if (decision.verdict === 'served') return emitted.get(decision.runner)?.trouble?.isLate ? 'unserved' : 'starting';
   const group = isHeldByCap(decision) && decision.group && groups.get(keyText(decision.group));
   // No slot comes free: there is none, or all are taken by runners that cannot start.
-  return group && group.cannotStart >= group.cap ? 'unserved' : HELD_STATES[decision.because];
-}
-
-export function isNotCovered(job: OpenDecision): boolean {
-  return job.verdict === 'held' && job.because === 'labels-not-covered';
+  return group && group.cannotStart >= group.cap ? 'unserved' : HELD[decision.because].state;
 }
 
 /** The worst first. Jobs that have stopped come before jobs whose labels no group has: those may be typos. */
 function byState(a: ExplainedJob, b: ExplainedJob): number {
   const rank = (job: ExplainedJob): number => JOB_STATES.indexOf(job.state) + (isNotCovered(job) ? 0.5 : 0);
   return rank(a) - rank(b);
-}
-
-/** Absent fields: there is nothing to tell. */
-interface Progress {
-  /** For a job that waits and whose last runner failed, and for one whose runner is lost: that runner, and how it ended. */
-  readonly ended?: PodTrouble & { readonly runner: string };
-  /** Its runner is registered and idle for so long, ms, and Gitea does not give it the job. */
-  readonly idleMs?: number;
 }
 
 /** A registered runner asks Gitea every two seconds or so. */

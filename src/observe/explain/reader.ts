@@ -8,7 +8,8 @@
 import type { GroupKey, RunnerDecision } from '../../planner/decisions.ts';
 import type { PodTrouble } from '../../planner/evidence.ts';
 import { keyText } from '../../shared/keys.ts';
-import { type ExplainedJob, groupOfJob, type NotCreated, USUAL } from './explanation.ts';
+import { USUAL } from './explanation.ts';
+import { type ExplainedJob, groupOfJob, type NotCreated } from './model.ts';
 
 export interface Audience {
   readonly mayRead: (repository: string) => boolean;

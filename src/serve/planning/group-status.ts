@@ -6,7 +6,7 @@ import {
   STALE_CHECK_MS,
   UNREGISTERED,
 } from '../../config/runnergroup/status.ts';
-import { troubleText } from '../../observe/explain/causes.ts';
+import { troubleText } from '../../observe/explain/reasons.ts';
 import type { Failure, FailureKind } from '../../shared/failure.ts';
 import { timeText } from '../../shared/marks.ts';
 import { UNREAD_ADVICE, unreadText } from '../../shared/printable.ts';
@@ -80,7 +80,7 @@ export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, 
   return {
     activeRunners,
     queuedJobs: counts?.queued ?? old?.queuedJobs ?? 0,
-    heldJobs: counts ? counts.held.cap + counts.held.limit : (old?.heldJobs ?? 0),
+    heldJobs: counts ? Object.values(counts.held).reduce((sum, jobs) => sum + jobs) : (old?.heldJobs ?? 0),
     ...debuggingIn(counts, old),
     ...(checkedAtMs !== undefined && { lastCheckTime: timeText(checkedAtMs) }),
     ...observed,
@@ -201,7 +201,7 @@ export function stuckText({ runner, trouble }: Pick<StuckPod, 'runner' | 'troubl
 function argoCd({ argocd }: GroupFacts): Verdict {
   if (argocd.is === 'unmanaged') return ['False', 'NoApplication', UNMANAGED];
   const { last, differsForMs, waits } = argocd;
-  const wait = waits === undefined || differsForMs < WAIT_TOLD_MS ? '' : ` Now ${waits}.`;
+  const wait = waits === undefined || differsForMs < WAIT_TOLD_MS ? '' : ` ${waits}.`;
   switch (last?.is) {
     case 'error':
       return ['False', 'ComparisonError', last.message];

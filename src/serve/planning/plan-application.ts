@@ -2,6 +2,7 @@
 
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { type ClockCorrection, NO_CORRECTION, shiftJobs, shiftLook } from '../../observe/clock-correction.ts';
+import { heldByGroup, isHeldBack } from '../../observe/explain/reasons.ts';
 import { planOrRefuse, toPlanned, withIdleWanted } from '../../observe/plan-groups.ts';
 import { type Trouble, troublesOf } from '../../observe/troubles.ts';
 import type { Plan } from '../../planner/decisions.ts';
@@ -99,20 +100,13 @@ const jobsByGroup = oncePerObject(({ jobs }: Plan) =>
 export function countsOf(plan: Plan, group: RunnerGroup) {
   const { groups, runners } = plan;
   const own = jobsByGroup(plan).get(keyText(group)) ?? [];
-  const held = own.flatMap((job) => (job.verdict === 'held' && job.because !== 'blocked' ? job.because : []));
   const [limit] = own.flatMap((job) => (job.verdict === 'held' ? (job.limit ?? []) : []));
-  const heldBy = (because: (typeof held)[number]): number => held.filter((each) => each === because).length;
   const emitted = runners.flatMap((decision) => (decision.emit && isSame(decision.group, group) ? decision : []));
   return {
     /** Jobs that wait for a runner of the group, held ones too. */
-    queued: own.filter(({ verdict }) => verdict === 'served').length + held.length,
+    queued: own.filter((job) => job.verdict === 'served' || isHeldBack(job)).length,
     /** Of these, by what holds them back. */
-    held: {
-      cap: heldBy('cap'),
-      limit: heldBy('limit'),
-      suspended: heldBy('suspended'),
-      'backing-off': heldBy('backing-off'),
-    },
+    held: heldByGroup(own),
     /** The first limit besides the cap that holds a job back. */
     ...(limit && { limit }),
     summary: groups.find((each) => isSame(each.group, group)),

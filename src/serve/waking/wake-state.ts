@@ -138,11 +138,11 @@ export function waitText(state: WakeState, timeOf: (steadyMs: number) => string)
     case 'unplanned':
       return undefined;
     case 'gathering':
-      return `Argo CD is woken at ${timeOf(state.untilMs)}, or when its turn comes`;
+      return `serve wakes Argo CD at ${timeOf(state.untilMs)}, or when its turn comes`;
     case 'pausing':
-      return `the last wake ended with ${state.last?.is ?? 'nothing'}; the next one comes at ${timeOf(state.untilMs)}`;
+      return `The last wake ended with ${state.last?.is ?? 'nothing'}; the next one comes at ${timeOf(state.untilMs)}`;
     case 'waking':
-      return `Argo CD is being woken since ${timeOf(state.beganMs)}`;
+      return `serve has been waking Argo CD since ${timeOf(state.beganMs)}`;
     default:
       return state satisfies never;
   }

@@ -5,16 +5,17 @@
  */
 import type { RunnerPlace } from '../../clients/kubernetes/pods.ts';
 import { groupLines, jobLines, type Line, STATE_WORDS } from '../../observe/explain/answer.ts';
-import { runnerText, verdictText } from '../../observe/explain/causes.ts';
+import { verdictText } from '../../observe/explain/causes.ts';
+import { JOB_STATES, type JobState } from '../../observe/explain/job-state.ts';
 import {
   type ExplainedGroup,
   type ExplainedJob,
   type Explanation,
   emittedRunners,
   groupOfJob,
-} from '../../observe/explain/explanation.ts';
-import { JOB_STATES, type JobState } from '../../observe/explain/job-state.ts';
+} from '../../observe/explain/model.ts';
 import { type Audience, jobForReader, podForReader, runnerForReader } from '../../observe/explain/reader.ts';
+import { runnerText } from '../../observe/explain/reasons.ts';
 import { type GroupKey, takesPlace } from '../../planner/decisions.ts';
 import { isOver, type Job, memo } from '../../planner/evidence.ts';
 import { groupHash, namePrefix, parseRunnerName } from '../../planner/names.ts';

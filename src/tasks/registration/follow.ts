@@ -2,6 +2,7 @@
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { withSizes } from '../../config/runnergroup/sizes.ts';
+import { RUNNERS } from '../../observe/explain/reasons.ts';
 import { toPlanned } from '../../observe/plan-groups.ts';
 import type { RunnerDecision } from '../../planner/decisions.ts';
 import { choosersFinder } from '../../planner/owners.ts';
@@ -38,8 +39,6 @@ export interface Wish {
 
 export type Wishes = ReadonlyMap<string, Wish>;
 
-const USED: ReadonlySet<RunnerDecision['because']> = new Set(['busy', 'finishing', 'debugging', 'used-up']);
-
 /** By key of the runner. @param before what the groups of an Application that cannot be planned now wished last, they still do */
 export function wishesOf(
   verdicts: readonly AppVerdict[],
@@ -72,7 +71,7 @@ export function wishesOf(
 
 function stateOf({ because, emit }: RunnerDecision, live: LiveRunner | undefined): Wish['is'] {
   if (!live) return 'wanted';
-  if (USED.has(because)) return 'used';
+  if (RUNNERS[because].ciJob === 'taken') return 'used';
   return emit && live.job.state === 'starting' ? 'starting' : 'alive';
 }
 

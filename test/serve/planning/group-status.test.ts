@@ -55,7 +55,7 @@ const managed = (differsForMs: number, last?: WakeOutcome) => {
   return { argocd: { is: 'managed', differsForMs, ...(last && { last }) } } as const;
 };
 const waiting = (differsForMs: number) => {
-  return { argocd: { is: 'managed', differsForMs, waits: 'Argo CD is being woken since 12:00' } } as const;
+  return { argocd: { is: 'managed', differsForMs, waits: 'serve has been waking Argo CD since 12:00' } } as const;
 };
 const INVALID: WakeOutcome = { is: 'synced', message: 'Job.batch "ci-1" is invalid' };
 const ERROR: WakeOutcome = { is: 'error', message: 'why' };
@@ -170,12 +170,12 @@ const SAID: Readonly<Record<string, readonly (readonly [string, Partial<GroupFac
     [
       'True Waiting',
       waiting(30_000),
-      'The cluster does not show the plan yet. Now Argo CD is being woken since 12:00.',
+      'The cluster does not show the plan yet. serve has been waking Argo CD since 12:00.',
     ],
     [
       'False PlanDiffers',
       waiting(60_001),
-      /^The cluster has not shown the plan for more than 60 s: .* Now Argo CD is being woken since 12:00\.$/,
+      /^The cluster has not shown the plan for more than 60 s: .* serve has been waking Argo CD since 12:00\.$/,
     ],
   ],
 };

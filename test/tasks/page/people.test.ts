@@ -1,6 +1,6 @@
 /** Limits of the page hold for people, whatever number of tokens and sign-ins they have. By a clock that stands still. */
 import { describe, expect, it } from 'vitest';
-import type { ExplainedJob } from '../../../src/observe/explain/explanation.ts';
+import type { ExplainedJob } from '../../../src/observe/explain/model.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 import type { Visitor } from '../../../src/tasks/page/rights.ts';
 import { MOST_OF_ONE, pageRequests } from '../../../src/tasks/page/server.ts';

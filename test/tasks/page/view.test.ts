@@ -1,6 +1,6 @@
 /** What a person is shown of the figures, and what is left out of them. */
 import { describe, expect, it } from 'vitest';
-import type { ExplainedGroup, ExplainedJob, Explanation } from '../../../src/observe/explain/explanation.ts';
+import type { ExplainedGroup, ExplainedJob, Explanation } from '../../../src/observe/explain/model.ts';
 import type { RunnerDecision } from '../../../src/planner/decisions.ts';
 import type { Job } from '../../../src/planner/evidence.ts';
 import { runnerName } from '../../../src/planner/names.ts';

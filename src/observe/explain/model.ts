@@ -1,0 +1,95 @@
+/** What is told of jobs and groups, as data: `explain -o json` prints it, and all sentences are made of it. Pure. */
+import type { EmittedRunner, GroupKey, GroupSummary, JobDecision, Plan } from '../../planner/decisions.ts';
+import type { LiveJob, PodTrouble } from '../../planner/evidence.ts';
+import { isSame } from '../../shared/keys.ts';
+import type { BlockedBy, Uncovered } from './held-back.ts';
+import type { JobState } from './job-state.ts';
+import type { WaitEstimate } from './wait-estimate.ts';
+import type { WhereIAm } from './where.ts';
+
+/** What `explain -o json` prints, and all that the text is made from. */
+export interface Explanation {
+  readonly checkedAt: string;
+  /** Absent: the RunnerGroups are those of files, and nothing but Jobs was read from a cluster. */
+  readonly where?: WhereIAm;
+  readonly groups: readonly ExplainedGroup[];
+  /** Unfinished jobs: the worst state first, then the oldest. */
+  readonly jobs: readonly ExplainedJob[];
+  readonly runners: Plan['runners'];
+  /** Jobs of ours in Kubernetes that have not ended well. Absent: nobody looked. */
+  readonly liveJobs?: readonly LiveJob[];
+}
+
+/** A decision about a job that has not finished. */
+export type OpenDecision = Exclude<JobDecision, { readonly verdict: 'done' }>;
+
+/** A job that has not finished, and what only people need to know of it. */
+export type ExplainedJob = OpenDecision &
+  Partial<BlockedBy> &
+  Wait &
+  Progress &
+  Uncovered & {
+    readonly state: JobState;
+    /** For `blocked`: what has started its run. Absent: not known. */
+    readonly event?: string;
+    /** Its repository has Actions switched off. Absent: it has not, or the run was not asked for. */
+    readonly isActionsOff?: true;
+    /** Its runner is wanted, and nobody looked whether Kubernetes has it. */
+    readonly isUnseen?: true;
+    /** Its runner is wanted, and Kubernetes has no Job for it. */
+    readonly notCreated?: NotCreated;
+  };
+
+/** What a job waits for that a cap holds back. */
+export interface Wait {
+  /** How long it will wait. Absent: no finished job tells, or many jobs come before it. */
+  readonly estimate?: WaitEstimate;
+  readonly cap?: number;
+}
+
+/** Absent fields: there is nothing to tell. */
+export interface Progress {
+  /** For a job that waits and whose last runner failed, and for one whose runner is lost: that runner, and how it ended. */
+  readonly ended?: PodTrouble & { readonly runner: string };
+  /** Its runner is registered and idle for so long, ms, and Gitea does not give it the job. */
+  readonly idleMs?: number;
+}
+
+/** Why the Kubernetes Job of a runner that is wanted is not there, and what to do. */
+export interface NotCreated {
+  readonly why: string;
+  readonly next: string;
+  /** It does not come by itself. */
+  readonly isUnserved: boolean;
+}
+
+export interface ExplainedGroup extends GroupKey, Omit<GroupSummary, 'group'> {
+  readonly file: string;
+  readonly gitea: string;
+  readonly scope: string;
+  readonly labels: readonly string[];
+  readonly suspended: boolean;
+  /** What is said of its suspension in the cluster. Absent: it is not suspended there. */
+  readonly suspension?: string;
+  /** Nobody looked at its Jobs: how its runners that Gitea does not show are doing is not known. */
+  readonly isUnseen?: true;
+  /** Runners that take slots although their pods cannot start. */
+  readonly cannotStart: number;
+}
+
+/** The group that a job waits for or runs in. For labels that no group covers: the nearest one. Undefined: there is none. */
+export function groupOfJob(job: ExplainedJob): GroupKey | undefined {
+  return job.verdict === 'held' ? (job.group ?? job.nearest) : job.group;
+}
+
+export function findGroup(key: GroupKey | undefined, groups: readonly ExplainedGroup[]): ExplainedGroup | undefined {
+  return groups.find((group) => isSame(key, group));
+}
+
+export function emittedRunners({ runners }: Pick<Plan, 'runners'>): ReadonlyMap<string, EmittedRunner> {
+  return new Map(runners.flatMap((decision) => (decision.emit ? [[decision.runner, decision] as const] : [])));
+}
+
+export function isNotCovered(job: OpenDecision): boolean {
+  return job.verdict === 'held' && job.because === 'labels-not-covered';
+}
