@@ -8,12 +8,12 @@
  *  4. that of another Application (`elsewhereFinder`);
  *  5. a new one.
  */
-import { type Allotment, allotPlaces, FurtherRunners, ownRunner, type Places } from './allot.ts';
+import { type Allotment, allotPlaces, ownRunner, type Places } from './allot.ts';
 import type { ServedBy } from './decisions.ts';
 import { compareText, type Evidence, type Group, type ListedJob, type LiveJob, liveJobsOf } from './evidence.ts';
 import type { Facts, PastRequest } from './facts.ts';
 import { PENDING_TIMEOUTS } from './judge.ts';
-import { comesUntilMs } from './limits.ts';
+import { comesUntilMs, FurtherRunners } from './limits.ts';
 import { canServe, type ReadyJob } from './queue.ts';
 import { freeRunners, isKnown, type Runner } from './runners.ts';
 

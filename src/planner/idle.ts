@@ -12,12 +12,12 @@
  * CI goes on that such a runner could have taken, the next job is near. To drop it and start another one a minute later helps nobody. So it
  * is kept until it is one spawn timeout old. And while the queue is too long to be read, every such runner is kept.
  */
-import { type Allotment, FurtherRunners } from './allot.ts';
+import type { Allotment } from './allot.ts';
 import type { Assignment, Given } from './assign.ts';
 import { backOffMs, groupBackOff } from './back-off.ts';
 import { addTo, compareText, type Group, type Job, type ListedJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
-import { limitsJobs } from './limits.ts';
+import { FurtherRunners, limitsJobs } from './limits.ts';
 import { POOL_LIFE_MS, poolIndexOf, RING, type RunnerNamer } from './names.ts';
 import { coversJob, endOf, failedOf, freeRunners, type GroupRunners, isKnown, type Runner } from './runners.ts';
 

@@ -130,6 +130,26 @@ export class Rooms {
   }
 }
 
+interface OfGroup {
+  readonly group: Group;
+  readonly rooms: readonly Readonly<Room>[];
+}
+
+/** Counts places of runners that serve no job of `Allotment.jobs`. */
+export class FurtherRunners {
+  readonly #taken = new Map<Readonly<Room>, number>();
+
+  /** How many more of this group may be there. */
+  roomFor({ group, rooms }: OfGroup): number {
+    const left = (room: Readonly<Room>): number => room.left - (this.#taken.get(room) ?? 0);
+    return Math.max(0, Math.min(...rooms.map((room) => Math.floor(left(room) / weightOf(group)))));
+  }
+
+  take({ group, rooms }: OfGroup, runners: number): void {
+    for (const room of rooms) count(this.#taken, room, runners * weightOf(group));
+  }
+}
+
 /**
  * What other Applications leave of so many places. Each Application sees all these runners. The oldest free ones stay, as far as they fit,
  * and each Application drops its own that do not. So ours have the places of those of ours that stay. A new one needs a place that no runner

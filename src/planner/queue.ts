@@ -1,8 +1,12 @@
 /** 3 QUEUE: the ready jobs, in the order in which they are given places, and who may serve them. */
 import { addTo, count, type Group, type ListedJob } from './evidence.ts';
 import type { Facts, PastRequest } from './facts.ts';
+import { weightOf } from './limits.ts';
 import { firstWorking, fitsRepository, takeTurns } from './owners.ts';
 import { coversJob, patienceMs, type Runner } from './runners.ts';
+
+/** What tells how long something has waited. */
+type Clocks = Pick<Facts, 'nowMs' | 'readySinceMs'>;
 
 /** A ready job. */
 export interface ReadyJob {
@@ -20,7 +24,7 @@ function toReadyJob(listed: ListedJob, facts: Facts): ReadyJob {
 }
 
 /** True when this runner can be expected to take the job, now or when it has started. */
-export function canServe(runner: Runner, ready: ReadyJob, facts: Facts): boolean {
+export function canServe(runner: Runner, ready: ReadyJob, facts: Clocks): boolean {
   return runner.state === 'free' && coversJob(runner, ready.listed.job) && !isAsleep(runner, ready, facts);
 }
 
@@ -31,12 +35,29 @@ const ASLEEP_AFTER_MISSED = 2;
  * True when a registered runner does not take a job that it could have taken long ago. Up to Gitea 1.26 a runner that loses the race for a
  * job sleeps until another job becomes ready (go-gitea/gitea#38200). A new runner asks at once.
  */
-function isAsleep({ registered, live, group }: Runner, { listed, asked }: ReadyJob, { readySinceMs, nowMs }: Facts) {
+function isAsleep({ registered, live, group }: Runner, { listed, asked }: ReadyJob, { readySinceMs, nowMs }: Clocks) {
   if (!live) return (asked?.missed ?? 0) >= ASLEEP_AFTER_MISSED;
   // A runner of a pool has registered when its container runs, whether or not Gitea shows its row online.
   const { createdAtMs, runningSinceMs = nowMs } = live;
   const bothSinceMs = Math.max(registered ? createdAtMs : runningSinceMs, readySinceMs(listed));
   return nowMs - bothSinceMs >= patienceMs(live, group.spawnTimeoutMs);
+}
+
+/**
+ * True when Gitea may give the job to nobody, while others need its places: a runner that was made for it sleeps or, of a heavy job, has
+ * begun a younger one in the last half hour. Gitea gives a runner the oldest job, but some to none: one that calls a workflow, or whose
+ * repository has no Actions any more. The runners of a heavy one would take many places for light jobs.
+ */
+export function isStalled({ listed, own }: ReadyJob, groups: ReadonlySet<Group>, facts: Facts): boolean {
+  const { madeFor, ownersOf, readySinceMs, nowMs } = facts;
+  const isHeavy = weightOf(firstWorking(ownersOf(listed)) ?? {}) > 1;
+  return madeFor(listed.origin, listed.job).some((runner) => {
+    const { state, job, group } = runner;
+    if (!groups.has(group)) return false;
+    if (state === 'free' && !own.includes(runner)) return true;
+    if (!isHeavy || job?.startedAtMs === undefined) return false;
+    return nowMs - job.startedAtMs < PASSED_MS && job.createdAtMs > readySinceMs(listed);
+  });
 }
 
 /**
@@ -53,12 +74,17 @@ export function queueReadyJobs(facts: Facts): readonly ReadyJob[] {
   return byRank(takeTurns(facts.groups) ? byTurns(inOrder, facts) : inOrder, facts);
 }
 
-/** So long a job may be passed by those of other repositories (`order`), ms. Then it comes first. */
+/** So long a job may be passed by others, ms. */
 const PASSED_MS = 1_800_000;
+
+/** Then it comes first, whatever the order of repositories, and keeps its places under other limits while it is the first in line at one. */
+export function hasWaitedLong(listed: ListedJob, { nowMs, readySinceMs }: Clocks): boolean {
+  return nowMs - readySinceMs(listed) >= PASSED_MS;
+}
 
 /** The first pattern of `order` that fits a job's repository is its rank. Jobs of one group change places, so no other group waits for it. */
 function byRank(inOrder: readonly ReadyJob[], facts: Facts): readonly ReadyJob[] {
-  const { groups, ownersOf, readySinceMs, nowMs } = facts;
+  const { groups, ownersOf } = facts;
   // As in nearly all plans.
   if (groups.every(({ order }) => order === undefined)) return inOrder;
   const groupOf = ({ listed }: ReadyJob): Group | undefined => firstWorking(ownersOf(listed));
@@ -68,8 +94,7 @@ function byRank(inOrder: readonly ReadyJob[], facts: Facts): readonly ReadyJob[]
     const group = groupOf(ready);
     if (!group?.order) continue;
     const nth = group.order.findIndex((pattern) => fitsRepository(pattern, job.repository.toLowerCase()));
-    const isLong = nowMs - readySinceMs(ready.listed) >= PASSED_MS;
-    addTo(ranked, group, { ready, rank: isLong ? -1 : nth < 0 ? group.order.length : nth });
+    addTo(ranked, group, { ready, rank: hasWaitedLong(ready.listed, facts) ? -1 : nth < 0 ? group.order.length : nth });
   }
   const queues = new Map([...ranked].map(([group, all]) => [group, all.sort((a, b) => a.rank - b.rank).values()]));
   return inOrder.map((ready) => queues.get(groupOf(ready))?.next().value?.ready ?? ready);
