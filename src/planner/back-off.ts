@@ -1,8 +1,11 @@
-/** When a new runner may be started after others have failed. All times here are of Kubernetes' clock. */
+/**
+ * When a new runner may be started after others have failed. One formula for what has failed in a row: the runners of a job, of an index of a
+ * pool, or of a whole group. All times here are of Kubernetes' clock.
+ */
 import type { Group, LiveJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import type { ReadyJob } from './queue.ts';
-import { endOf, failedOf, type GroupRunners, type Runner } from './runners.ts';
+import { endOf, type Runner } from './runners.ts';
 
 /** Runners failed before they took any job. The next one waits until `untilMs`. */
 export interface BackOff {
@@ -10,19 +13,25 @@ export interface BackOff {
   readonly untilMs: number;
 }
 
-/**
- * How long a job waits after its runner failed, ms: 0 after the first one, then 10 s, doubled each time, at most the spawn timeout.
- * @param failed runners of the same job that have failed, at least 1
- */
-export function backOffMs(failed: number, spawnTimeoutMs: number): number {
-  return failed === 1 ? 0 : Math.min(10_000 * 2 ** (failed - 2), spawnTimeoutMs);
+/** Of runners that were made for one thing: those of this group that failed. */
+export function failedOf(made: readonly Runner[], group: Group, nowMs: number): readonly Runner[] {
+  return made.filter(
+    // A clock that is far ahead must hold nothing back for days.
+    (runner) => runner.state === 'failed' && runner.group === group && endOf(runner) < nowMs + group.spawnTimeoutMs,
+  );
+}
+
+/** When the next one may be tried: at once after the first failure, then after 10 s, doubled each time, at most the spawn timeout. */
+export function nextTryMs(failed: readonly Runner[], { spawnTimeoutMs }: Group): number {
+  const tries = failed.length;
+  const waitsMs = tries < 2 ? 0 : Math.min(10_000 * 2 ** (tries - 2), spawnTimeoutMs);
+  // When none has failed, this is before all times.
+  return Math.max(...failed.map(endOf)) + waitsMs;
 }
 
 /** The back-off that is in force for a new runner of this group for a job, if any. */
 export function backOffOf(group: Group, { listed }: ReadyJob, { madeFor, nowMs }: Facts): BackOff | undefined {
-  const failed = failedOf(madeFor(listed.origin, listed.job), group, nowMs);
-  if (failed.length === 0) return undefined;
-  const untilMs = Math.max(...failed.map(endOf)) + backOffMs(failed.length, group.spawnTimeoutMs);
+  const untilMs = nextTryMs(failedOf(madeFor(listed.origin, listed.job), group, nowMs), group);
   return untilMs > nowMs ? { group, untilMs } : undefined;
 }
 
@@ -38,12 +47,17 @@ const TRYING_MS = 10_000;
  * the runner fails. A new runner for another job would fail as well. So the failures of all jobs count together, and one runner at a time is
  * tried (docs/adr/0034).
  */
-export function groupBackOff({ byGroup, nowMs }: Facts): (group: Group) => BackOff | undefined {
+export function groupBackOff({
+  byGroup,
+  nowMs,
+}: Pick<Facts, 'byGroup' | 'nowMs'>): (group: Group) => BackOff | undefined {
   const holds = new Map<Group, { readonly untilMs: number; tries: number }>();
-  for (const ofGroup of byGroup.values()) {
-    const untilMs = failingUntilMs(ofGroup, nowMs);
-    if (untilMs === undefined) continue;
-    holds.set(ofGroup.group, { untilMs, tries: ofGroup.runners.some(isComing) ? 0 : 1 });
+  for (const { group, runners } of byGroup.values()) {
+    const goodMs = Math.max(0, ...runners.map(({ live }) => cameUpAtMs(live)));
+    const failed = failedOf(runners, group, nowMs).filter((each) => each.live?.trouble && endOf(each) > goodMs);
+    if (failed.length < FAILING_AFTER) continue;
+    const isComing = runners.some(({ state, live }) => state === 'free' && live?.state === 'starting');
+    holds.set(group, { untilMs: nextTryMs(failed, group), tries: isComing ? 0 : 1 });
   }
   return (group) => {
     const hold = holds.get(group);
@@ -55,24 +69,8 @@ export function groupBackOff({ byGroup, nowMs }: Facts): (group: Group) => BackO
   };
 }
 
-/** When the next runner of a group may be tried. Undefined: the last ones have come up, or few have failed. */
-function failingUntilMs({ group, runners }: GroupRunners, nowMs: number): number | undefined {
-  const goodMs = Math.max(0, ...runners.map(({ live }) => cameUpAtMs(live)));
-  const endsMs = runners
-    .filter(({ state, live }) => state === 'failed' && live?.trouble !== undefined)
-    .map(endOf)
-    // A clock that is far ahead must not hold jobs for days.
-    .filter((endMs) => endMs > goodMs && endMs < nowMs + group.spawnTimeoutMs);
-  if (endsMs.length < FAILING_AFTER) return undefined;
-  return Math.max(...endsMs) + backOffMs(endsMs.length, group.spawnTimeoutMs);
-}
-
 /** When a runner had come up at the latest, by what its Job shows; 0: it has not. */
 function cameUpAtMs(live: LiveJob | undefined): number {
   if (live?.state === 'running') return live.runningSinceMs ?? live.createdAtMs;
   return live?.state === 'complete' ? live.createdAtMs : 0;
-}
-
-function isComing({ state, live }: Runner): boolean {
-  return state === 'free' && live?.state === 'starting';
 }

@@ -16,7 +16,7 @@ import {
 } from './decisions.ts';
 import { compareText, count, type Group, type ListedJob, type LiveJob, memo, NO_POD } from './evidence.ts';
 import type { Facts } from './facts.ts';
-import { type Idle, isRecordOfPool } from './idle.ts';
+import { type IdleRunner, isRecordOfPool } from './idle.ts';
 import { isOutlived } from './judge.ts';
 import { type Room, WHOLE_GITEA } from './limits.ts';
 import { poolIndexOf } from './names.ts';
@@ -37,7 +37,9 @@ interface Answers extends Pick<Given, 'elsewhere'>, Facts {
   readonly keyOf: (group: Group) => GroupKey;
 }
 
-export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, idle: ReadonlyMap<Group, Idle>): Plan {
+type IdleByGroup = ReadonlyMap<Group, readonly IdleRunner[]>;
+
+export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, idle: IdleByGroup): Plan {
   const { allotments, assignments, elsewhere, overdue, waitsAt } = given;
   // The same object for the same RunnerGroup each time: thousands of decisions share it, and are counted by it.
   const keys = new Map<string, GroupKey>();
@@ -77,7 +79,8 @@ export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, i
   for (const [group, allotment] of allotments) {
     const key = keyOf(group);
     const assigned = assignments.get(group) ?? [];
-    const { warm, spare } = idle.get(group) ?? { warm: [], spare: [] };
+    const kept = idle.get(group) ?? [];
+    const spare = kept.filter(({ because }) => because === 'spare').length;
     const [unreadJobs, renamedTo] = [facts.unreadJobsOf(group), facts.renamedTo(group)];
     const before = groups.get(key);
     groups.set(key, {
@@ -86,14 +89,14 @@ export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, i
       busy: allotment.runners.filter(isAtWork).length + (before?.busy ?? 0),
       waiting: assigned.length + (before?.waiting ?? 0),
       debugging: allotment.runners.filter(({ state }) => state === 'debugging').length + (before?.debugging ?? 0),
-      spare: spare.length + (before?.spare ?? 0),
-      warm: warm.length + (before?.warm ?? 0),
+      spare: spare + (before?.spare ?? 0),
+      warm: kept.length - spare + (before?.warm ?? 0),
       held: heldBy.get(key) ?? 0,
       minIdle: before?.minIdle ?? group.minIdleRunners,
       ...(unreadJobs > 0 && { unreadJobs }),
       ...(renamedTo && { renamedTo }),
     });
-    const decisions = decideRunners(key, allotment, { ...facts, overdue, assigned, spare, warm });
+    const decisions = decideRunners(key, allotment, { ...facts, overdue, assigned, kept });
     runners.push(...withDetails(decisions, allotment, facts.nowMs, followOne));
   }
   return Object.freeze({
@@ -192,23 +195,23 @@ function countHeld(jobs: readonly JobDecision[]): ReadonlyMap<GroupKey, number> 
 type RunnerFacts = Facts & Pick<Given, 'overdue'>;
 
 /** What the runners of one group are wanted for. */
-interface Wanted extends RunnerFacts, Idle {
+interface Wanted extends RunnerFacts {
   readonly assigned: readonly Assignment[];
+  readonly kept: readonly IdleRunner[];
 }
 
 /** The decisions about all runners of one group: first those that jobs were given, in the order of their jobs. */
 function decideRunners(group: GroupKey, allotment: Allotment, wanted: Wanted): readonly RunnerDecision[] {
-  const { assigned, spare, warm } = wanted;
+  const { assigned, kept } = wanted;
   const decisions = new Map<string, RunnerDecision>();
   for (const { listed, runner, by } of assigned) {
     decisions.set(runner, { emit: true, runner, group, because: by, pinned: false, job: listed.job });
   }
-  for (const { runner, living } of warm) {
-    const skip = living && poolIndexOf(living.madeFor) === undefined && !living.live?.pinned;
-    decisions.set(runner, { emit: true, runner, group, because: 'warm', pinned: false, ...(skip && SKIP) });
-  }
-  for (const { name: runner, live } of spare) {
-    decisions.set(runner, { emit: true, runner, group, because: 'spare', pinned: false, ...(!live?.pinned && SKIP) });
+  for (const { runner, living, because } of kept) {
+    // A runner of a pool is printed as any new one. The others are let be.
+    const isLetBe = living && (because === 'spare' || poolIndexOf(living.madeFor) === undefined);
+    const skip = isLetBe && !living.live?.pinned;
+    decisions.set(runner, { emit: true, runner, group, because, pinned: false, ...(skip && SKIP) });
   }
   for (const runner of allotment.runners) {
     if (!decisions.has(runner.name)) decisions.set(runner.name, decideUnassigned(runner, group, wanted));
@@ -373,7 +376,7 @@ function levelOf({ job }: EmittedRunner, { isBound, registeredAt }: Group): stri
 function followers(
   queue: readonly ReadyJob[],
   { allotments, assignments, overdue }: Given,
-  idle: ReadonlyMap<Group, Idle>,
+  idle: IdleByGroup,
   facts: Facts,
 ): (rooms: Allotment['rooms']) => number {
   // It did not come in time, ended at its deadline with nothing done, or Gitea has given it no job.
@@ -384,9 +387,7 @@ function followers(
     return state === 'free' && queue.some((of) => coversJob(runner, of.listed.job) && !canServe(runner, of, facts));
   };
   const givenUp = [...allotments.values()].flatMap(({ group, runners, rooms }) => {
-    const { warm = [], spare = [] } = idle.get(group) ?? {};
-    const names = [...(assignments.get(group) ?? []), ...warm].map(({ runner }) => runner);
-    const kept = new Set([...names, ...spare.map(({ name }) => name)]);
+    const kept = new Set([...(assignments.get(group) ?? []), ...(idle.get(group) ?? [])].map(({ runner }) => runner));
     return runners.flatMap((runner) => {
       const { live } = runner;
       if (!live || kept.has(runner.name)) return [];

@@ -1,36 +1,29 @@
 /**
- * 6 IDLE: runners that are kept idle for jobs to come, in what room the limits have left after runners at work and jobs. They are free runners
- * for every other rule, so a ready job gets one before a new one is asked for. First the warm pool (`minIdleRunners`, docs/adr/0035):
+ * 6 IDLE: free runners that no job was given, and that are kept for jobs to come, in what room the limits have left after runners at work and
+ * jobs. They are free runners for every other rule, so a ready job gets one before a new one is asked for. A runner is kept while it is
  *
- *   1. Free runners that no job was given fill the pool, whatever they were started for.
- *   2. An index whose runner was given to a job waits until that runner is at work.
- *   3. What is still missing is started: indexes without a runner get their next name.
- *
- * Runners of an older pod template are not counted: the pool drains when its group changes.
- *
- * Then spares (docs/adr/0022): runners that no ready job needs, because runners of other groups, or of somebody else, took their jobs. While
- * CI goes on that such a runner could have taken, the next job is near. To drop it and start another one a minute later helps nobody. So it
- * is kept until it is one spawn timeout old. And while the queue is too long to be read, every such runner is kept.
+ *   - warm: its group has a pool that it fills (`minIdleRunners`, docs/adr/0035), whatever it was started for. An index whose runner was given
+ *     to a job waits until that runner is at work. What is still missing is started: indexes without a runner get their next name. Runners of
+ *     an older pod template do not count, so the pool drains when its group changes;
+ *   - or spare: it is younger than one spawn timeout, and CI goes on that it could have taken (docs/adr/0022). Runners of other groups, or of
+ *     somebody else, took its job, but the next one is near. To drop it and start another one a minute later helps nobody. While the
+ *     queue is too long to be read, every such runner is kept.
  */
 import type { Allotment } from './allot.ts';
-import type { Assignment, Given } from './assign.ts';
-import { backOffMs, groupBackOff } from './back-off.ts';
+import type { Given } from './assign.ts';
+import { failedOf, groupBackOff, nextTryMs } from './back-off.ts';
 import { addTo, compareText, type Group, type Job, type ListedJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { FurtherRunners, limitsJobs } from './limits.ts';
 import { POOL_LIFE_MS, poolIndexOf, RING, type RunnerNamer } from './names.ts';
-import { coversJob, endOf, failedOf, freeRunners, type GroupRunners, isKnown, type Runner } from './runners.ts';
+import { coversJob, endOf, freeRunners, type GroupRunners, isKnown, type Runner } from './runners.ts';
 
-/** The idle runners of one group. */
-export interface Idle {
-  readonly warm: readonly WarmRunner[];
-  readonly spare: readonly Runner[];
-}
-
-/** A runner of the pool. `living` is absent for one that is asked for. */
-export interface WarmRunner {
+/** A runner that no job was given, and what it is kept for. */
+export interface IdleRunner {
   readonly runner: string;
+  /** Undefined: it is asked for. */
   readonly living: Runner | undefined;
+  readonly because: 'warm' | 'spare';
 }
 
 /** How long an index waits after a Job that is complete without a known CI job, ms. */
@@ -39,7 +32,11 @@ const UNSURE_MS = 10_000;
 const MOST_RECORDS = 10;
 
 /** The idle runners of all groups. */
-export function keepIdle({ allotments, assignments, overdue }: Given, facts: Facts): ReadonlyMap<Group, Idle> {
+export function keepIdle(
+  { allotments, assignments, overdue }: Given,
+  facts: Facts,
+): ReadonlyMap<Group, readonly IdleRunner[]> {
+  const { jobs, nowMs, unreadJobsOf } = facts;
   const backOff = groupBackOff(facts);
   const further = new FurtherRunners();
   for (const [group, allotment] of allotments)
@@ -47,64 +44,53 @@ export function keepIdle({ allotments, assignments, overdue }: Given, facts: Fac
   // Most plans never ask.
   let atWork: ReadonlyMap<string, readonly Job[]> | undefined;
   const couldHaveWork = (runner: Runner): boolean => {
-    atWork ??= jobsAtWork(facts.jobs);
+    atWork ??= jobsAtWork(jobs);
     return atWork.get(runner.group.look)?.some((job) => coversJob(runner, job)) === true;
   };
   return new Map(
     [...allotments].map(([group, allotment]) => {
+      const { runners, nameOf } = allotment;
+      const { minIdleRunners } = group;
       const assigned = assignments.get(group) ?? [];
+      const taken = new Set(assigned.map(({ runner }) => runner));
+      const idle: IdleRunner[] = [];
+      const keep = (kept: readonly Runner[], because: IdleRunner['because'], most: number): readonly Runner[] => {
+        const those = kept.slice(0, Math.max(0, most));
+        for (const living of those) idle.push({ runner: living.name, living, because });
+        for (const { name } of those) taken.add(name);
+        further.take(allotment, those.length);
+        return those;
+      };
+
+      const given = runners.filter(({ name }) => taken.has(name));
+      const room = further.roomFor(allotment);
+      const fit = freeRunners(runners, taken)
+        .filter((each) => !overdue.has(each) && isFit(each, nowMs))
+        .sort(byIndex);
+      const indexes = new Set(given.filter(isOfPool).map(indexOf));
+      const missing = Math.min(minIdleRunners - indexes.size, room);
+      const filled = keep(fit, 'warm', Math.min(minIdleRunners, room));
+      for (const runner of filled.filter(isOfPool)) indexes.add(indexOf(runner));
       // While all runners of a group fail, one at a time is tried: for a job, if there is one.
-      if (group.minIdleRunners > 0) for (const { by } of assigned) if (by === 'new-runner') backOff(group);
+      if (minIdleRunners > 0) for (const { by } of assigned) if (by === 'new-runner') backOff(group);
       const mayStart = (index: number): boolean =>
-        indexBacksOffUntilMs(allotment, index, facts) <= facts.nowMs && backOff(group) === undefined;
-      const warm = fillPool(allotment, assigned, overdue, { facts, mayStart, room: further.roomFor(allotment) });
-      further.take(allotment, warm.length);
-      const taken = new Set([...assigned, ...warm].map(({ runner }) => runner));
-      // Gitea would give an idle runner to any job, also to one that the limit of its repository or branch holds back.
-      const left = limitsJobs(group) ? 0 : further.roomFor(allotment);
+        !indexes.has(index) && indexBacksOffUntilMs(allotment, index, nowMs) <= nowMs && backOff(group) === undefined;
+      for (let index = 1; index <= minIdleRunners && idle.length < missing; index += 1) {
+        if (!mayStart(index)) continue;
+        const runner = nextName(nameOf, index, (name) => isKnown(name, facts));
+        idle.push({ runner, living: undefined, because: 'warm' });
+        further.take(allotment, 1);
+      }
+
       // Its job may be among those that were not read.
       const mayBeAwaited = (runner: Runner): boolean =>
-        facts.unreadJobsOf(group) > 0 || (isYoung(runner, facts) && couldHaveWork(runner));
-      const spare = freeRunners(allotment.runners, taken)
-        .filter((each) => mayBeAwaited(each) && isNotDrained(each))
-        .slice(0, left);
-      further.take(allotment, spare.length);
-      return [group, { warm, spare }];
+        unreadJobsOf(group) > 0 || (isYoung(runner, nowMs) && couldHaveWork(runner));
+      const awaited = freeRunners(runners, taken).filter((each) => mayBeAwaited(each) && isNotDrained(each));
+      // Gitea would give an idle runner to any job, also to one that the limit of its repository or branch holds back.
+      keep(awaited, 'spare', limitsJobs(group) ? 0 : further.roomFor(allotment));
+      return [group, idle];
     }),
   );
-}
-
-interface Around {
-  readonly facts: Facts;
-  readonly mayStart: (index: number) => boolean;
-  readonly room: number;
-}
-
-function fillPool(
-  { group, nameOf, runners }: Allotment,
-  assigned: readonly Assignment[],
-  overdue: ReadonlySet<Runner>,
-  { facts, mayStart, room: left }: Around,
-): readonly WarmRunner[] {
-  const { minIdleRunners } = group;
-  const taken = new Set(assigned.map(({ runner }) => runner));
-  const indexes = new Set<number>();
-  const note = (runner: Runner): void => {
-    if (isOfPool(runner)) indexes.add(indexOf(runner));
-  };
-  runners.filter(({ name }) => taken.has(name)).forEach(note);
-  const living = freeRunners(runners, taken)
-    .filter((runner) => !overdue.has(runner) && !isOld(runner, facts) && runner.isCurrent())
-    .sort(byIndex)
-    .slice(0, Math.max(0, Math.min(minIdleRunners, left)));
-  const wanted = Math.min(minIdleRunners - indexes.size, left);
-  living.forEach(note);
-  const warm: WarmRunner[] = living.map((runner) => ({ runner: runner.name, living: runner }));
-  for (let index = 1; index <= minIdleRunners && warm.length < wanted; index += 1) {
-    if (indexes.has(index) || !mayStart(index)) continue;
-    warm.push({ runner: nextName(nameOf, index, (name) => isKnown(name, facts)), living: undefined });
-  }
-  return warm;
 }
 
 /** True when its group has a pool that is large enough for its index. */
@@ -122,8 +108,10 @@ function byIndex(a: Runner, b: Runner): number {
   return Number(b.registered) - Number(a.registered) || indexOf(a) - indexOf(b);
 }
 
-function isOld({ live, madeFor }: Runner, { nowMs }: Facts): boolean {
-  return poolIndexOf(madeFor) !== undefined && live !== undefined && nowMs - live.createdAtMs >= POOL_LIFE_MS;
+/** True for a runner that can wait in a pool: of the present pod template, and not too old. */
+function isFit({ live, madeFor, isCurrent }: Runner, nowMs: number): boolean {
+  const isOld = poolIndexOf(madeFor) !== undefined && live !== undefined && nowMs - live.createdAtMs >= POOL_LIFE_MS;
+  return !isOld && isCurrent();
 }
 
 /**
@@ -156,18 +144,15 @@ function runnersOf({ runners }: Pick<GroupRunners, 'runners'>, index: number): r
  * When the next runner of an index may be started. After a failed Job as for the jobs. A Job that is complete without a known CI job has most
  * likely had one: Gitea forgets names in its nightly clean-up, and only its newest jobs are read. So it counts for a moment only.
  */
-function indexBacksOffUntilMs(allotment: Allotment, index: number, { nowMs }: Facts): number {
+function indexBacksOffUntilMs(allotment: Allotment, index: number, nowMs: number): number {
   const { group } = allotment;
   const ended = failedOf(runnersOf(allotment, index), group, nowMs);
   const failed = ended.filter(({ live }) => live?.state === 'failed');
-  // When none has ended, this is before all times.
-  const lastMs = (runners: readonly Runner[]): number => Math.max(...runners.map(endOf));
-  if (failed.length === 0) return lastMs(ended) + UNSURE_MS;
-  return lastMs(failed) + backOffMs(failed.length, group.spawnTimeoutMs);
+  return failed.length > 0 ? nextTryMs(failed, group) : Math.max(...ended.map(endOf)) + UNSURE_MS;
 }
 
 /** True for the Job of a failed runner that makes the back-off of its index longer: it must not be pruned. */
-export function isRecordOfPool(failed: Runner, { byGroup }: Facts): boolean {
+export function isRecordOfPool(failed: Runner, { byGroup }: Pick<Facts, 'byGroup'>): boolean {
   const { group } = failed;
   if (group.suspend || !isOfPool(failed)) return false;
   const ofIndex = runnersOf(byGroup.get(group) ?? { runners: [] }, indexOf(failed));
@@ -176,7 +161,7 @@ export function isRecordOfPool(failed: Runner, { byGroup }: Facts): boolean {
   return newestFirst.slice(0, MOST_RECORDS).includes(failed);
 }
 
-function isYoung({ live, group }: Runner, { nowMs }: Facts): boolean {
+function isYoung({ live, group }: Runner, nowMs: number): boolean {
   return live !== undefined && nowMs - live.createdAtMs < group.spawnTimeoutMs;
 }
 

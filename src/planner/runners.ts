@@ -88,14 +88,6 @@ export function freeRunners(runners: readonly Runner[], taken: ReadonlySet<strin
   return runners.filter(({ state, name }) => state === 'free' && !taken.has(name)).sort(byReadiness);
 }
 
-/** Of the runners that were made for one thing: those of this group that failed. */
-export function failedOf(made: readonly Runner[], group: Group, nowMs: number): readonly Runner[] {
-  return made.filter(
-    // A clock that is far ahead must hold nothing back for days.
-    (runner) => runner.state === 'failed' && runner.group === group && endOf(runner) < nowMs + group.spawnTimeoutMs,
-  );
-}
-
 /**
  * How long a runner may take. It has twice the time of the one that was given up before it. So what never comes, or never gets a CI job,
  * makes fewer and fewer runners (docs/adr/0078).

@@ -42,7 +42,10 @@ const RULES = [
   },
   { rule: 'lost runners (ADR 3, 21)', off: { 'judge.ts isLost': 'return false' } },
   { rule: 'sleeping runners', off: { 'queue.ts isAsleep': 'return false' } },
-  { rule: 'warm pool (ADR 35)', off: { 'idle.ts fillPool': 'return []' } },
+  {
+    rule: 'warm pool (ADR 35)',
+    off: { 'idle.ts isFit': 'return false', 'idle.ts indexBacksOffUntilMs': 'return Infinity' },
+  },
   {
     rule: 'names of a pool in a ring (ADR 35)',
     off: {
