@@ -2,10 +2,10 @@
  * From RunnerGroups to a plan: the way that `generate`, `explain` and `cdk8s synth` share.
  *
  *     groups ──► tokens ──► looks at Gitea (one per origin, scope and token) ─┐
- *        │                  look at Kubernetes (optional) ────────────────────┼──► plan
+ *        │                  look at Kubernetes (optional) ────────────────────┼──► plan (plan-seen.ts)
  *        └────► planner and cdk8s app, with a template per group (while the answers are on their way) ──┘
  */
-import { type GiteaTarget, observe, observeEach } from '../clients/gitea/observe.ts';
+import { collectLooks, observe, observeEach } from '../clients/gitea/observe.ts';
 import { prepareToRead } from '../clients/gitea/shapes.ts';
 import { ServerClocks } from '../clients/http/clock.ts';
 import { Deadline } from '../clients/http/request.ts';
@@ -16,24 +16,17 @@ import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { baseOf } from '../config/runnergroup/sizes.ts';
 import type { RunnersApp } from '../manifests/app.ts';
 import type { Plan } from '../planner/decisions.ts';
-import {
-  type Evidence,
-  type Group,
-  hasEnded,
-  isBoundAtWork,
-  isPinnedAlive,
-  type LiveJob,
-} from '../planner/evidence.ts';
+import { hasEnded, isBoundAtWork, isPinnedAlive, type LiveJob } from '../planner/evidence.ts';
 import { systemClock } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
 import { keyText } from '../shared/keys.ts';
 import { firstNames } from '../shared/printable.ts';
-import { type ClockWarning, correctClocks, shiftJobs, shiftLook } from './clock-correction.ts';
 import { findTargetsOf } from './find-targets.ts';
 import { livingGroups } from './living-groups.ts';
+import type { Planning, PlanSource } from './plan-seen.ts';
 import type { Pods } from './pods.ts';
 import { findCluster, requestOptions, type Settings } from './settings.ts';
-import { faultyPods, refuseAll, sortOut, type Trouble } from './troubles.ts';
+import { faultyPods, refuseAll, type Trouble, troubleOfBroken } from './troubles.ts';
 
 export interface PlanOfNow {
   readonly plan: Plan;
@@ -42,12 +35,7 @@ export interface PlanOfNow {
   /** Absent: there are no groups. */
   readonly app?: RunnersApp;
   /** What the plan was made from, for `explain`. Absent: there are no groups. */
-  readonly seen?: {
-    readonly groups: readonly Group[];
-    readonly evidence: Evidence;
-    /** Groups that are suspended in the cluster, by key, with what is said there. Absent: it was not asked for. */
-    readonly suspended?: ReadonlyMap<string, string>;
-  };
+  readonly seen?: PlanSource;
   /** Groups that were left out. The plan keeps their Jobs. */
   readonly troubles: readonly Trouble[];
   /** Of these, the ones whose spec cannot be used: no chart of `app` is theirs to print. */
@@ -124,48 +112,60 @@ export async function lookAndPlan(
   // What can be done while the answers are on their way, once the questions have left; these modules are loaded so late for that.
   await new Promise(setImmediate);
   prepareToRead();
-  const { planOrRefuse, toPlanned, withIdleWanted } = await import('./plan-groups.ts');
+  const { planSeen } = await import('./plan-seen.ts');
   const { RunnersApp } = await import('../manifests/app.ts');
   const app = new RunnersApp(groups, { finish: pods?.finish });
   const faulty = isolates ? await faultyPods(pods) : await pods?.check();
   const [answers, before] = await looking;
   const broken = [...living, ...(faulty ?? [])];
   const inTrouble = [...new Set([...isolated, ...broken])];
-  const { looks, troubles, isPlanned } = sortOut(groups, inTrouble, { answers, failed, lookOf });
-  const steady = app.groupCharts
-    .filter(({ group }) => isPlanned(group))
-    .map(({ group, templateHash }) => {
-      const suspend = group.suspend || before.suspended.has(keyText(group));
-      return [toPlanned({ ...group, suspend }, lookOf(baseOf(group)), templateHash), group] as const;
-    });
   // A runner needs half a second from its Job to its row: Jobs listed longer before the rows could make it look as if its Job were gone.
   const isStale = systemClock.steadyMs() - beganMs > FRESH_MS;
   const listed = isStale ? await listJobs(namespaces, config, settings, clocks) : before;
-  const { evidence, warnings } = joinEvidence({ targets, looks, before, listed, troubles, clocks }, settings);
-  for (const { code, message } of warnings) settings.onWarning?.(`warning: ${code} ${message}`);
-  const planned = withIdleWanted(steady, evidence);
-  const plan = planOrRefuse(planned, evidence);
-  const renamed = plan.groups.flatMap(({ group, renamedTo: to }) => (to ? `${keyText(group)} (renamed to ${to})` : []));
-  const told = `warning: GR-GITEA-19 Gitea has other names for scopes of RunnerGroups: ${firstNames(renamed, 10)}. Change the spec.`;
-  if (renamed.length > 0) settings.onWarning?.(told);
+  const { origin, atMs: listedAtMs } = listed;
+  const planning = planSeen({
+    instance: settings.instance,
+    application: settings.env['ARGOCD_APP_NAME'],
+    groups: app.groupCharts.map(({ group, templateHash }) => {
+      const lookKey = lookOf(baseOf(group));
+      return { group, templateHash, lookKey, look: failed.get(baseOf(group)) ?? answers.get(lookKey) };
+    }),
+    broken: inTrouble.map(troubleOfBroken),
+    suspended: before.suspended,
+    cluster: origin === undefined ? undefined : { origin, jobs: endedMeanwhile(before.jobs, listed.jobs), listedAtMs },
+    clockOf: (server) => clocks.of(server),
+    nowMs: settings.now(),
+  });
+  if (planning.is === 'failed') {
+    // Argo CD shows all causes.
+    collectLooks(answers);
+    refuseAll(inTrouble, failed);
+  }
+  const { atMs, plan, seen, troubles = [] } = soundOf(planning, settings);
   if (deadline.remainingMs() <= 0) {
     const message = `plan ${groups.length} RunnerGroups: not done within the time limit of ${timeoutMs / 1000} s. Raise --timeout, or spread the RunnerGroups over several Applications.`;
     throw new Failure('GR-PLAN-01', 1, message);
   }
-  const seen = { groups: planned, evidence, suspended: before.suspended };
-  return { plan, nowMs: evidence.nowMs, app, seen, troubles, broken };
+  return { plan, nowMs: atMs, app, ...(seen && { seen }), troubles, broken };
 }
 
 async function planNothing(settings: Settings): Promise<PlanOfNow> {
   // A kubeconfig that is named must exist, also when there is nothing to look for.
   if (settings.kubeconfig !== undefined) await findCluster(settings);
-  const { planOrRefuse } = await import('./plan-groups.ts');
-  const { instance } = settings;
-  const plan = planOrRefuse([], { instance, looks: new Map(), cluster: { is: 'unseen' }, nowMs: 0 });
-  return { plan, nowMs: settings.now(), troubles: [], broken: [] };
+  return { plan: { groups: [], jobs: [], runners: [] }, nowMs: settings.now(), troubles: [], broken: [] };
 }
 
-type ListedJobs = Awaited<ReturnType<typeof listJobs>>;
+/** Tells what the administrator should know. @throws Failure for what stops more than one group: who prints all or nothing stops, too */
+function soundOf(planning: Planning, { onWarning }: Settings): Planning & { readonly is: 'planned' } {
+  if (planning.is !== 'planned') throw planning.is === 'failed' ? planning.failure : new Error('a look is missing');
+  const { clockWarnings = [], plan, stopping = [] } = planning;
+  for (const failure of stopping) throw failure;
+  for (const { code, message } of clockWarnings) onWarning?.(`warning: ${code} ${message}`);
+  const renamed = plan.groups.flatMap(({ group, renamedTo: to }) => (to ? `${keyText(group)} (renamed to ${to})` : []));
+  const told = `warning: GR-GITEA-19 Gitea has other names for scopes of RunnerGroups: ${firstNames(renamed, 10)}. Change the spec.`;
+  if (renamed.length > 0) onWarning?.(told);
+  return planning;
+}
 
 /** The Jobs of a cluster at one moment. `origin` of its API server: undefined if there is none to look at. `suspended`: RunnerGroups, by key. */
 async function listJobs(
@@ -175,64 +175,24 @@ async function listJobs(
   clocks: ServerClocks,
 ) {
   const atMs = settings.now();
-  if (!config) return { atMs, origin: undefined, jobs: [], suspended: new Map<string, string>() };
-  const { observeCluster, suspendedInCluster } = await import('../clients/kubernetes/observe.ts');
+  if (!config) return { atMs, origin: undefined, jobs: [], suspended: new Map() };
+  const { observeCluster, runnerGroupsIn, suspendedOf } = await import('../clients/kubernetes/observe.ts');
   const options = { ...requestOptions(settings), clocks };
-  const [jobs, suspended] = await Promise.all([
+  const [jobs, objects] = await Promise.all([
     observeCluster(namespaces, config, options),
-    suspendedInCluster(namespaces, config, options).catch((error: unknown) => notSeen(error, settings)),
+    runnerGroupsIn(namespaces, config, options).catch((error: unknown) => notSeen(error, settings)),
   ]);
-  return { atMs, origin: new URL(config.url).origin, jobs, suspended };
+  return { atMs, origin: new URL(config.url).origin, jobs, suspended: suspendedOf(objects) };
 }
 
 /** Where there is no CRD, no group can be suspended. Without the right to read them, what git says counts, as before there was such a right. */
-function notSeen(error: unknown, settings: Settings): ReadonlyMap<string, string> {
+function notSeen(error: unknown, settings: Settings): readonly [] {
   if (!(error instanceof Failure && ['cluster-forbidden', 'not-found'].includes(error.kind))) throw error;
   if (error.kind === 'cluster-forbidden')
     settings.onWarning?.(
       `warning: ${error.code} ${error.message} Groups that are suspended in the cluster get runners.`,
     );
-  return new Map();
-}
-
-/** What was seen, each time by the clock of its server. */
-interface SeenServers {
-  readonly targets: readonly GiteaTarget[];
-  readonly looks: Evidence['looks'];
-  /** As Gitea was asked. */
-  readonly before: ListedJobs;
-  /** When it had answered. */
-  readonly listed: ListedJobs;
-  readonly troubles: readonly Trouble[];
-  readonly clocks: ServerClocks;
-}
-
-/** The evidence with all times by the clocks of Gitea. The warnings are about clocks that cannot be compared. */
-function joinEvidence(
-  { targets, looks, before, listed, troubles, clocks }: SeenServers,
-  { instance, now, env }: Settings,
-): { readonly evidence: Evidence; readonly warnings: readonly ClockWarning[] } {
-  const clock = (origin: string) => ({ origin, bounds: clocks.of(origin) });
-  const giteas = [...new Set(targets.map(({ url }) => new URL(url).origin))].map(clock);
-  const correction = correctClocks(giteas, listed.origin === undefined ? undefined : clock(listed.origin));
-  const application = env['ARGOCD_APP_NAME'];
-  const urls = new Map(targets.map(({ key, url }) => [key, url]));
-  const evidence: Evidence = {
-    instance,
-    looks: new Map([...looks].map(([key, look]) => [key, shiftLook(look, urls.get(key) ?? '', correction)])),
-    cluster:
-      listed.origin === undefined
-        ? { is: 'unseen' }
-        : {
-            is: 'seen',
-            jobs: shiftJobs(endedMeanwhile(before.jobs, listed.jobs), correction.jobShiftMs),
-            listedAtMs: listed.atMs + correction.nowShiftMs,
-          },
-    ...(application && { application }),
-    nowMs: now() + correction.nowShiftMs,
-    troubled: troubles,
-  };
-  return { evidence, warnings: correction.warnings };
+  return [];
 }
 
 /**

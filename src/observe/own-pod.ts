@@ -10,7 +10,6 @@ import { withSizes, writtenPath } from '../config/runnergroup/sizes.ts';
 import { type InstallationImages, withImages } from '../config/runnergroup/to-runner-group.ts';
 import { podTemplate, templateHash } from '../manifests/app.ts';
 import type { FinishPod, PodTemplate } from '../manifests/job-manifest.ts';
-import { SUSPENDED } from '../shared/marks.ts';
 import { type FinalPod, finalPod } from './final-pods.ts';
 
 const SHOWN = 10;
@@ -18,7 +17,7 @@ const SHOWN = 10;
 /** Annotations that say how an object is read. */
 export const READ_ANNOTATIONS: readonly string[] = [PROFILE_REASON, PROBLEM, PROBLEM_REASON];
 
-/** The group, with the images of the installation, suspended if the object or its spec says so. Or what is wrong with it or with its pod, in one text. */
+/** The group, with the images of the installation. Or what is wrong with it or with its pod, in one text. */
 export function groupOfObject(
   { metadata, spec }: RunnerGroupObject,
   images: InstallationImages = {},
@@ -28,8 +27,7 @@ export function groupOfObject(
   const annotations = Object.fromEntries(said);
   const read = runnerGroupFromObject({ namespace, name, spec, ...(said.length > 0 && { annotations }) });
   if ('problem' in read) return read;
-  const suspend = read.group.suspend || metadata.annotations?.[SUSPENDED] !== undefined;
-  const group = { ...withImages(read.group, images), suspend };
+  const group = withImages(read.group, images);
   const problem = podProblem(group);
   return problem === undefined ? { group } : { problem };
 }

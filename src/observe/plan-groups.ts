@@ -10,8 +10,6 @@ import { Failure } from '../shared/failure.ts';
 import { keyText } from '../shared/keys.ts';
 import { coverOf, type Scope, scopeWord } from '../shared/scope.ts';
 
-export { withIdleWanted } from './idle-wanted.ts';
-
 const WIDTH: Readonly<Record<Scope['kind'], ScopeWidth>> = {
   global: 'global',
   org: 'owner',

@@ -1,11 +1,9 @@
 /** Groups that cannot be planned while others can: their Jobs are kept, and it is said why (docs/adr/0036). */
 
-import { collectLooks } from '../clients/gitea/observe.ts';
 import { type BrokenGroup, brokenGroup, type Faults, problemsOf, problemText } from '../config/runnergroup/broken.ts';
 import { InputProblems } from '../config/runnergroup/problems.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import type { Look } from '../planner/evidence.ts';
-import { Failure, joinFailures, successes } from '../shared/failure.ts';
+import { Failure, joinFailures } from '../shared/failure.ts';
 import { keyText } from '../shared/keys.ts';
 import { count, shortLine } from '../shared/printable.ts';
 import type { Pods } from './pods.ts';
@@ -21,60 +19,7 @@ export function isOwnTrouble({ exit, kind }: Failure): boolean {
   return exit === 3 || (exit === 1 && kind !== 'cluster' && kind !== 'cluster-forbidden');
 }
 
-/** A group's own trouble stops that group, any other all groups of its namespace. @param seenOf a `Failure`, or what was seen of a group. */
-export function troublesOf(
-  groups: readonly RunnerGroup[],
-  seenOf: (group: RunnerGroup) => unknown,
-): { readonly troubles: ReadonlyMap<RunnerGroup, Failure>; readonly stopping: readonly Failure[] } {
-  const stopped = new Map<string, Failure>();
-  for (const group of groups) {
-    const seen = seenOf(group);
-    if (seen instanceof Failure && !isOwnTrouble(seen) && !stopped.has(group.namespace))
-      stopped.set(group.namespace, seen);
-  }
-  const troubles = new Map<RunnerGroup, Failure>();
-  for (const group of groups) {
-    const seen = seenOf(group);
-    const failure = seen instanceof Failure ? seen : stopped.get(group.namespace);
-    if (failure) troubles.set(group, failure);
-  }
-  return { troubles, stopping: [...stopped.values()] };
-}
-
-interface Seen {
-  /** By key of the look. */
-  readonly answers: ReadonlyMap<string, Look | Failure>;
-  /** Groups without a token. */
-  readonly failed: ReadonlyMap<RunnerGroup, Failure>;
-  readonly lookOf: (group: RunnerGroup) => string;
-}
-
-/** @throws Failure when nothing is left to plan, or for a trouble that is not one group's alone. */
-export function sortOut(
-  groups: readonly RunnerGroup[],
-  broken: readonly BrokenGroup[],
-  { answers, failed, lookOf }: Seen,
-) {
-  const looks = successes(answers);
-  if (looks.size === answers.size && failed.size + broken.length === 0) {
-    return { looks, troubles: [], isPlanned: () => true };
-  }
-  const troubles = new Map(broken.map((group) => [keyText(group), troubleOfBroken(group)]));
-  const found = troublesOf(groups, (group) => failed.get(group) ?? answers.get(lookOf(group)));
-  for (const failure of found.stopping) throw failure;
-  for (const [group, failure] of found.troubles) {
-    const { namespace, name } = group;
-    if (!troubles.has(keyText(group))) troubles.set(keyText(group), { namespace, name, failure });
-  }
-  const isPlanned = (group: RunnerGroup): boolean => !troubles.has(keyText(group));
-  if (!groups.some(isPlanned)) {
-    collectLooks(answers);
-    refuseAll(broken, failed);
-  }
-  return { looks, troubles: [...troubles.values()], isPlanned };
-}
-
-function troubleOfBroken({ namespace, name, problems, failure }: BrokenGroup): Trouble {
+export function troubleOfBroken({ namespace, name, problems, failure }: BrokenGroup): Trouble {
   const code = problems[0]?.code ?? 'GR-INPUT-05';
   return { namespace, name, failure: failure ?? new Failure(code, 2, problemText(problems)) };
 }

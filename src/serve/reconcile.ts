@@ -9,19 +9,20 @@
  */
 
 import type { ClockBounds } from '../clients/http/clock.ts';
-import { suspensionOf } from '../clients/kubernetes/observe.ts';
+import { suspendedOf, suspensionOf } from '../clients/kubernetes/observe.ts';
 import { hasTimedPool, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { withSizes } from '../config/runnergroup/sizes.ts';
 import type { LostJob } from '../config/runnergroup/status.ts';
-import { type ClockCorrection, type ClockWarning, correctClocks } from '../observe/clock-correction.ts';
+import { type ClockWarning, correctClocks } from '../observe/clock-correction.ts';
 import { ownTemplateHash } from '../observe/own-pod.ts';
-import type { Trouble } from '../observe/troubles.ts';
+import { type Planning, planSeen, type SeenGroup } from '../observe/plan-seen.ts';
 import { pageOf } from '../planner/assign.ts';
 import { hasEnded } from '../planner/evidence.ts';
 import { Failure } from '../shared/failure.ts';
 import { TRACKING_ID, timeText } from '../shared/marks.ts';
 import type { TargetOf } from './looks/targets.ts';
 import { type Difference, differenceOf, differingByGroup, NO_DIFFERENCE } from './planning/difference.ts';
+import { countsOf } from './planning/group-counts.ts';
 import type { GroupFacts } from './planning/group-status.ts';
 import {
   type ClusterSnapshot,
@@ -30,7 +31,6 @@ import {
   NO_RUNNERS,
   type Observation,
 } from './planning/live.ts';
-import { countsOf, type ObservedGroup, type Planning, planApplication } from './planning/plan-application.ts';
 import { oncePerObject, sameElements } from './unchanged.ts';
 import { NEVER_WOKEN, type WakeState, waitText } from './waking/wake-state.ts';
 
@@ -86,16 +86,13 @@ const QUIET_MS = 30_000;
 const UNKNOWN: WakeFacts = { printed: new Set(), state: NEVER_WOKEN };
 
 const templateHashOf = oncePerObject(ownTemplateHash);
+/** A watch tells of a change well within this time. */
+export const WATCH_LAG_MS = 5_000;
 const originOf = oncePerObject(({ giteaUrl }: RunnerGroup) => new URL(giteaUrl).origin);
 
 /** A group and its sizes, with the hashes of their pod templates. */
-export function withTemplates(group: RunnerGroup): Pick<ObservedGroup, 'group' | 'templateHash' | 'sizes'> {
-  const [, ...sizes] = withSizes(group);
-  return {
-    group,
-    templateHash: templateHashOf(group),
-    sizes: sizes.map((size) => ({ group: size, templateHash: templateHashOf(size) })),
-  };
+export function withTemplates(group: RunnerGroup, seen: Pick<SeenGroup, 'lookKey' | 'look'>): readonly SeenGroup[] {
+  return withSizes(group).map((each) => ({ group: each, templateHash: templateHashOf(each), ...seen }));
 }
 
 /** Kubernetes' clock minus that of each Gitea, ms, by origin. Giteas whose clock is not known are left out. */
@@ -103,7 +100,8 @@ export function skewsOf({ clocks, snapshot }: ReconcileInput): ReadonlyMap<strin
   const origins = originsOf(snapshot.groups);
   return new Map(
     origins.flatMap((origin) => {
-      const { skewMs } = compareClocks(clocks, [origin]);
+      const clock = (of: string) => ({ origin: of, bounds: clocks.of(of) });
+      const { skewMs } = correctClocks([clock(origin)], clock(clocks.kubernetes));
       return skewMs === undefined ? [] : [[origin, skewMs] as const];
     }),
   );
@@ -142,8 +140,7 @@ export function judgeApplication(
   const inputs = [wake.state.last, wake.printed, live, ...own, ...others];
   if (before && holds(before, nowMs) && sameElements(before.inputs, inputs)) return before;
 
-  const clocks = compareClocks(input.clocks, originsOf(groups));
-  const planning = planMembers(input, members, [...live, ...others], clocks);
+  const planning = planMembers(input, members, [...live, ...others]);
   const runners = planning.is === 'planned' ? planning.plan.runners : [];
   const difference =
     isManaged && planning.is === 'planned' ? differenceOf(runners, live, planning.atMs, wake.printed) : NO_DIFFERENCE;
@@ -155,7 +152,7 @@ export function judgeApplication(
     planning,
     difference,
     settled: members.every((member) => isSettled(member, snapshot)),
-    clockWarnings: clocks.warnings,
+    clockWarnings: (planning.is === 'planned' && planning.clockWarnings) || [],
     groups: members.map((member) => {
       const facts = factsOf(member, planning, argocdOf(member.live), nowMs);
       return { live: member.live, runners: member.runners, facts };
@@ -170,30 +167,44 @@ function holds({ untilMs }: AppVerdict, nowMs: number): boolean {
   return nowMs < untilMs && untilMs - nowMs <= QUIET_MS;
 }
 
+/** `failed`: `generate` would fail too, so nothing is to be woken. */
 function planMembers(
-  { instance, nowMs }: ReconcileInput,
+  { clocks, instance, nowMs }: ReconcileInput,
   members: readonly Member[],
   others: readonly LiveRunner[],
-  clocks: ClockCorrection,
 ): Planning {
-  const groups: ObservedGroup[] = [];
-  const broken: Trouble[] = [];
-  for (const { live, observation, target } of members) {
-    const { group, problem, key, object } = live;
-    if (!group) {
-      const { namespace, name } = object.metadata;
-      broken.push({ namespace, name, failure: new Failure('GR-INPUT-91', 2, `RunnerGroup ${key}: ${problem ?? ''}`) });
-      continue;
-    }
-    if (target === undefined) return { is: 'waiting' };
+  const groups = members.flatMap(({ live: { group, key }, observation, target }): readonly SeenGroup[] => {
+    if (!group) return [];
     const isFailed = target instanceof Failure;
     const look = isFailed ? target : (observation?.failure ?? observation?.look);
-    groups.push({ ...withTemplates(group), lookKey: isFailed ? key : target.key, ...(look && { look }) });
-  }
+    return withTemplates(group, { lookKey: isFailed ? key : (target?.key ?? ''), look });
+  });
+  const objects = members.map(({ live }) => live.object);
   const runners = [...new Set([...members.flatMap((member) => member.runners), ...others])];
-  const [first] = members;
-  const application = first?.live.object.metadata.annotations?.[TRACKING_ID]?.split(':')[0];
-  return planApplication({ groups, broken, runners, instance, application, nowMs, clocks });
+  try {
+    return planSeen({
+      instance,
+      application: objects[0]?.metadata.annotations?.[TRACKING_ID]?.split(':')[0],
+      groups,
+      broken: members.flatMap(({ live: { group, key, object, problem = '' } }) => {
+        const { namespace, name } = object.metadata;
+        return group
+          ? []
+          : { namespace, name, failure: new Failure('GR-INPUT-91', 2, `RunnerGroup ${key}: ${problem}`) };
+      }),
+      suspended: suspendedOf(objects),
+      cluster: {
+        origin: clocks.kubernetes,
+        jobs: runners.map(({ job }) => job),
+        listedAtMs: nowMs - WATCH_LAG_MS,
+      },
+      clockOf: clocks.of,
+      nowMs,
+    });
+  } catch (error) {
+    if (error instanceof Failure) return { is: 'failed', failure: error };
+    throw error;
+  }
 }
 
 /** Jobs of other groups that were printed for a queued job that these groups see, or that count under their limits. The planner reads no other foreign Jobs. */
@@ -254,12 +265,6 @@ function isSettled({ live, observation, target }: Member, { lastEndMs }: Cluster
 function isQuiet(planning: Planning, groups: readonly LiveGroup[]): boolean {
   if (planning.is !== 'planned' || groups.some(({ group }) => group && hasTimedPool(group))) return false;
   return planning.plan.jobs.length + planning.plan.runners.length === 0;
-}
-
-/** @param giteas origins */
-export function compareClocks({ kubernetes, of }: ReconcileInput['clocks'], giteas: readonly string[]) {
-  const clock = (origin: string) => ({ origin, bounds: of(origin) });
-  return correctClocks(giteas.map(clock), clock(kubernetes));
 }
 
 export function originsOf(groups: readonly LiveGroup[]): readonly string[] {

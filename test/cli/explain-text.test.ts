@@ -16,7 +16,11 @@ function explanationIn(scene: Scene) {
   const groups = planned.map(({ name, namespace, suspend, labels }) =>
     runnerGroup({ name, namespace, suspend, labels: labels.map((label) => ({ name: label, text: label })) }),
   );
-  return explanationOf(groups, planScene(scene), NOW, { groups: planned, evidence: evidenceOfScene(scene) });
+  return explanationOf(groups, planScene(scene), NOW, {
+    groups: planned,
+    evidence: evidenceOfScene(scene),
+    suspended: new Map(),
+  });
 }
 
 const EXPRESSION = `\${{ inputs.os }}`;

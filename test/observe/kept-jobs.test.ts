@@ -19,7 +19,10 @@ function keptWith(jobs: readonly LiveJob[]) {
   const cluster = { is: 'seen', jobs, listedAtMs: 0 } as const;
   const evidence = { instance: '', looks: new Map(), cluster, nowMs: 0 };
   const plan = { groups: [], jobs: [], runners: [KEPT] };
-  return outputOf({ plan, seen: { groups: [], evidence }, broken: [BROKEN] }, { others: [], env: {} }).kept;
+  return outputOf(
+    { plan, seen: { groups: [], evidence, suspended: new Map() }, broken: [BROKEN] },
+    { others: [], env: {} },
+  ).kept;
 }
 
 test('a Job that lives is printed with its own spec, which Kubernetes cannot refuse (law F65)', () => {

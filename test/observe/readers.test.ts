@@ -8,10 +8,11 @@ import { verdictText } from '../../src/observe/explain/causes.ts';
 import { explainerOf, explanationOf } from '../../src/observe/explain/explanation.ts';
 import { emittedRunners } from '../../src/observe/explain/model.ts';
 import { toPlanned } from '../../src/observe/plan-groups.ts';
+import type { Planning } from '../../src/observe/plan-seen.ts';
 import type { Job, LiveJob } from '../../src/planner/evidence.ts';
 import { plan } from '../../src/planner/plan.ts';
+import { countsOf } from '../../src/serve/planning/group-counts.ts';
 import { statusOf, stuckText } from '../../src/serve/planning/group-status.ts';
-import { countsOf, type Planning } from '../../src/serve/planning/plan-application.ts';
 import { type Figures, groupFor, groupsFor, jobFor, jobsFor, type Reader } from '../../src/tasks/page/view.ts';
 import { wordsFor } from '../../src/tasks/waits/commit-status.ts';
 import { runnerGroup } from '../support/runner-group.ts';
@@ -96,7 +97,7 @@ function planned(groups: readonly RunnerGroup[], jobs: readonly Job[], liveJobs:
   const ofPlan = groups.map((each) => toPlanned(each, each === hidden ? 'hidden' : 'acme', 't'));
   const looks = { acme: { jobs, runners: [] }, hidden: { jobs: [], runners: [] } };
   const evidence = evidenceOfScene({ looks, liveJobs });
-  const planning = { is: 'planned', plan: plan(ofPlan, evidence), atMs: NOW, seen: { groups: ofPlan, evidence } };
+  const planning = { is: 'planned', plan: plan(ofPlan, evidence), atMs: NOW, seen: { groups: ofPlan, evidence, suspended: new Map() } };
   return planning as Planning & { readonly is: 'planned' };
 }
 

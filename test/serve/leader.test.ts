@@ -46,10 +46,8 @@ it('plays another reconcile for a change that came during a reconcile', async ()
     ending.abort();
     await led;
   });
-  await until('the first reconcile', () => reconciles > 0);
-  const before = reconciles;
 
-  await until('another reconcile', () => reconciles > before);
+  await until('the reconcile for the change', () => reconciles === 2);
 });
 
 it('looks at Gitea when somebody asks by annotation, and once for each new value', async () => {

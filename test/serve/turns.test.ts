@@ -6,14 +6,16 @@
 import { describe, expect, it } from 'vitest';
 import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
 import { explainerOf, withNotCreated } from '../../src/observe/explain/explanation.ts';
+import { type Planning, planSeen } from '../../src/observe/plan-seen.ts';
 import type { Job } from '../../src/planner/evidence.ts';
-import { countsOf, type Planning, planApplication } from '../../src/serve/planning/plan-application.ts';
+import { countsOf } from '../../src/serve/planning/group-counts.ts';
 import { once } from '../../src/shared/once.ts';
 import { EndedJobs } from '../../src/tasks/notify/job-ends.ts';
 import { type Figures, groupFor, jobFor, jobsFor, type Reader } from '../../src/tasks/page/view.ts';
 import { wordsFor } from '../../src/tasks/waits/commit-status.ts';
 import { runnerGroup } from '../support/runner-group.ts';
 import { job, NOW } from '../support/scenario.ts';
+import { seenOf } from '../support/seen.ts';
 
 const ROWS = 10_000;
 
@@ -87,7 +89,7 @@ type Planned = Planning & { readonly is: 'planned' };
 function planned(groups: readonly RunnerGroup[], jobs: readonly Job[]): Planned {
   const look = { jobs, runners: [] };
   const observed = groups.map((each) => ({ group: each, templateHash: 't', lookKey: 'k', look }));
-  const planning = planApplication({ groups: observed, runners: [], instance: '', nowMs: NOW });
+  const planning = planSeen(seenOf(observed));
   if (planning.is !== 'planned') throw new Error('no plan');
   return planning;
 }

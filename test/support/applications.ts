@@ -1,9 +1,9 @@
 /** Applications that are woken: each has one RunnerGroup. */
 import { onTestFinished } from 'vitest';
 import type { WakeTarget } from '../../src/clients/argocd/wake.ts';
+import type { Planning } from '../../src/observe/plan-seen.ts';
 import type { ServeEvent } from '../../src/serve/events.ts';
 import type { LiveGroup } from '../../src/serve/planning/live.ts';
-import type { Planning } from '../../src/serve/planning/plan-application.ts';
 import { WorkQueue } from '../../src/serve/queue.ts';
 import { Applications } from '../../src/serve/waking/applications.ts';
 import type { Clock } from '../../src/shared/clock.ts';

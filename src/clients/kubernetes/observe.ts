@@ -25,25 +25,7 @@ export async function observeCluster(
   return await inNamespaces(namespaces, config, options, observeNamespace);
 }
 
-/**
- * The RunnerGroups of these namespaces that are suspended in the cluster (`SUSPENDED`), with what is said there, by key.
- *
- * @throws Failure exit 1, kind `cluster-forbidden` or `not-found` when there is no right to read them, or no CRD
- */
-export async function suspendedInCluster(
-  namespaces: readonly string[],
-  config: ClusterConfig,
-  options: ClusterOptions,
-): Promise<ReadonlyMap<string, string>> {
-  return new Map(
-    (await runnerGroupsIn(namespaces, config, options)).flatMap((object): readonly [string, string][] => {
-      const text = suspensionOf(object);
-      return text === undefined ? [] : [[keyText(object.metadata), text]];
-    }),
-  );
-}
-
-/** @throws Failure as `suspendedInCluster` */
+/** @throws Failure exit 1, kind `cluster-forbidden` or `not-found` when there is no right to read them, or no CRD */
 export async function runnerGroupsIn(
   namespaces: readonly string[],
   config: ClusterConfig,
@@ -56,6 +38,16 @@ export async function runnerGroupsIn(
 
 /** Characters of a suspension that are told. */
 const LONGEST_SUSPENSION = 200;
+
+/** The RunnerGroups that are suspended in the cluster (`SUSPENDED`), with what is said there, by key. */
+export function suspendedOf(objects: readonly RunnerGroupObject[]): ReadonlyMap<string, string> {
+  return new Map(
+    objects.flatMap((object): readonly [string, string][] => {
+      const text = suspensionOf(object);
+      return text === undefined ? [] : [[keyText(object.metadata), text]];
+    }),
+  );
+}
 
 /** What is said of the suspension of a group in the cluster. Undefined: it is not suspended there. */
 export function suspensionOf({ metadata }: RunnerGroupObject): string | undefined {

@@ -12,7 +12,7 @@ import { timeText } from '../../shared/marks.ts';
 import { UNREAD_ADVICE, unreadText } from '../../shared/printable.ts';
 import { keepEqual } from '../unchanged.ts';
 import type { WakeOutcome } from '../waking/wake-state.ts';
-import type { GroupCounts, StuckPod } from './plan-application.ts';
+import type { GroupCounts, StuckPod } from './group-counts.ts';
 
 export interface GroupFacts {
   readonly generation: number | undefined;

@@ -3,13 +3,14 @@
  * It looks while somebody looks at the page, and not more often than its part of the request budget allows.
  */
 import { type ObserveOptions, observeEach } from '../../clients/gitea/observe.ts';
+import { suspendedOf } from '../../clients/kubernetes/observe.ts';
 import { explainerOf, withNotCreated } from '../../observe/explain/explanation.ts';
 import { statusSeen } from '../../observe/explain/where.ts';
 import { withNamesNow } from '../../observe/plan-groups.ts';
+import { planSeen } from '../../observe/plan-seen.ts';
 import { type Giteas, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
 import type { TargetBook } from '../../serve/looks/targets.ts';
-import { type ObservedGroup, planApplication } from '../../serve/planning/plan-application.ts';
-import { compareClocks, withTemplates } from '../../serve/reconcile.ts';
+import { WATCH_LAG_MS, withTemplates } from '../../serve/reconcile.ts';
 import type { FeatureContext } from '../../serve/task.ts';
 import { pause } from '../../shared/clock.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
@@ -128,25 +129,30 @@ async function look(options: LookerOptions, book: TargetBook, asking: ObserveOpt
   // Others have their turn between two computations.
   await clock.nextTurn();
   const begunMs = cpuMs();
-  const observed = own.map(({ group, target }): ObservedGroup => {
-    const lookKey = target instanceof Failure ? '' : target.key;
-    const look = target instanceof Failure ? target : looks.get(lookKey);
-    return { ...withTemplates(group), lookKey, ...(look && { look }) };
+  const planning = planSeen({
+    instance,
+    groups: own.flatMap(({ group, target }) => {
+      const isFailed = target instanceof Failure;
+      const lookKey = isFailed ? keyText(group) : target.key;
+      return withTemplates(group, { lookKey, look: isFailed ? target : looks.get(lookKey) });
+    }),
+    broken: [],
+    suspended: suspendedOf(live.map(({ object }) => object)),
+    cluster: {
+      origin: kubernetes,
+      jobs: cluster.runners().map(({ job }) => job),
+      listedAtMs: clock.now() - WATCH_LAG_MS,
+    },
+    clockOf: (origin) => clocks.of(origin),
+    nowMs: clock.now(),
   });
-  const failed = observed.flatMap(({ group, look: failure }) =>
-    failure instanceof Failure ? { namespace: group.namespace, name: group.name, failure } : [],
-  );
-  const groups = observed.filter(({ look }) => !(look instanceof Failure));
-  const correction = compareClocks({ kubernetes, of: (origin) => clocks.of(origin) }, [new URL(gitea).origin]);
-  const runners = cluster.runners();
-  const nowMs = clock.now();
-  const planning = planApplication({ groups, broken: failed, runners, instance, nowMs, clocks: correction });
   if (planning.is !== 'planned') throw planning.is === 'failed' ? planning.failure : new Error('a look is missing');
-  const { atMs, plan, seen } = planning;
-  const sound = groups.map(({ group }) => group);
+  const { atMs, plan, seen, troubles = [] } = planning;
+  const failed = new Set(troubles.map(keyText));
+  const sound = own.flatMap(({ group }) => (failed.has(keyText(group)) ? [] : group));
   const named = own.map(({ group }) => withNamesNow([group], plan)[0] ?? group);
   const broken = [
-    ...failed.map(({ failure, ...key }) => ({ group: keyText(key), problem: failure.message })),
+    ...troubles.map(({ failure, ...key }) => ({ group: keyText(key), problem: failure.message })),
     ...live.flatMap(({ key, problem }) => (problem === undefined ? [] : { group: key, problem })),
   ];
   const statuses = live.map(({ key, object }) => statusSeen({ ...object, status: cluster.statusOf(key) }));

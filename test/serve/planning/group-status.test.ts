@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { RunnerGroupStatus } from '../../../src/config/runnergroup/status.ts';
 import type { PodTrouble } from '../../../src/planner/evidence.ts';
+import type { GroupCounts } from '../../../src/serve/planning/group-counts.ts';
 import { type GroupFacts, isWorthWriting, statusOf, tellsLess } from '../../../src/serve/planning/group-status.ts';
-import type { GroupCounts } from '../../../src/serve/planning/plan-application.ts';
 import type { WakeOutcome } from '../../../src/serve/waking/wake-state.ts';
 import { Failure, type FailureKind } from '../../../src/shared/failure.ts';
 

@@ -8,13 +8,14 @@ import { API_VERSION, KIND } from '../../../src/config/runnergroup/schema.ts';
 import { templateHash } from '../../../src/manifests/app.ts';
 import { jobAnnotations } from '../../../src/observe/output-of-plan.ts';
 import { finishOwn, groupOfObject } from '../../../src/observe/own-pod.ts';
+import { type Planning, planSeen } from '../../../src/observe/plan-seen.ts';
 import type { Look } from '../../../src/planner/evidence.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
-import { type Planning, planApplication } from '../../../src/serve/planning/plan-application.ts';
 import { oncePerObject } from '../../../src/serve/unchanged.ts';
 import type { Failure } from '../../../src/shared/failure.ts';
 import { keyText } from '../../../src/shared/keys.ts';
 import { GROUP_NAME, groupLabels, present, REGISTERED_AT, type Texts, TRACKING_ID } from '../../../src/shared/marks.ts';
+import { seenOf } from '../../support/seen.ts';
 import { GITEA_URL, HOOK_URL } from './gitea.ts';
 import type { GroupInGit } from './history.ts';
 import type { KubeObject, Kubernetes, StoredObject } from './kubernetes.ts';
@@ -110,7 +111,7 @@ export function planOf(
     const group = runnerGroupOf(each);
     return { group, templateHash: hashOf(group), lookKey: each.org, look: lookOf(each.org) };
   });
-  return planApplication({ groups: sighted, runners, instance: '', nowMs });
+  return planSeen(seenOf(sighted, { nowMs, runners }));
 }
 
 /** The Jobs of a plan; undefined: `generate` fails. */

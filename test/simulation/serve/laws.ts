@@ -23,11 +23,12 @@
  *   mistake ....... nothing is rejected that nobody handles, and nothing runs again and again without a pause
  */
 
+import type { Planning } from '../../../src/observe/plan-seen.ts';
 import { hasEnded, type Job } from '../../../src/planner/evidence.ts';
 import type { ServeEvent } from '../../../src/serve/events.ts';
 import { type Difference, differenceOf, mayWaitMs, NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
+import { countsOf } from '../../../src/serve/planning/group-counts.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
-import { countsOf, type Planning } from '../../../src/serve/planning/plan-application.ts';
 import type { QueueRow } from '../../../src/serve/queue.ts';
 import { hangsAfterMs } from '../../../src/serve/waking/applications.ts';
 import { keyText } from '../../../src/shared/keys.ts';

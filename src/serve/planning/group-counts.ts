@@ -1,0 +1,41 @@
+/** What a plan says of one RunnerGroup, for its status and the metrics. Pure. */
+
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { heldByGroup, isHeldBack } from '../../observe/explain/reasons.ts';
+import type { Plan } from '../../planner/decisions.ts';
+import { groupBy, isSame, keyText } from '../../shared/keys.ts';
+import { oncePerObject } from '../unchanged.ts';
+
+export type GroupCounts = Readonly<ReturnType<typeof countsOf>>;
+export type StuckPod = GroupCounts['stuck'][number];
+
+/** Sorted once for all groups. */
+const jobsByGroup = oncePerObject(({ jobs }: Plan) =>
+  groupBy(jobs, (job) => ('group' in job && job.group ? keyText(job.group) : undefined)),
+);
+
+export function countsOf(plan: Plan, group: RunnerGroup) {
+  const { groups, runners } = plan;
+  const own = jobsByGroup(plan).get(keyText(group)) ?? [];
+  const [limit] = own.flatMap((job) => (job.verdict === 'held' ? (job.limit ?? []) : []));
+  const emitted = runners.flatMap((decision) => (decision.emit && isSame(decision.group, group) ? decision : []));
+  return {
+    /** Jobs that wait for a runner of the group, held ones too. */
+    queued: own.filter((job) => job.verdict === 'served' || isHeldBack(job)).length,
+    /** Of these, by what holds them back. */
+    held: heldByGroup(own),
+    /** The first limit besides the cap that holds a job back. */
+    ...(limit && { limit }),
+    summary: groups.find((each) => isSame(each.group, group)),
+    /** Pods that cannot start, or have `failed` before their runners started, long enough that people should know. */
+    stuck: emitted.flatMap(({ because, runner, trouble }) =>
+      trouble?.isLate ? { runner, trouble, failed: because === 'back-off-record' } : [],
+    ),
+    /** Runners whose Jobs somebody has suspended. */
+    suspended: emitted.flatMap(({ runner, trouble }) => (trouble?.isSuspended ? { runner, trouble } : [])),
+    /** Runners whose CI job failed and that stay for a look, and until when, by Gitea's clock. */
+    debugging: emitted.flatMap(({ because, keep, runner }) =>
+      because === 'debugging' && keep ? { runner, untilMs: keep.untilMs } : [],
+    ),
+  };
+}

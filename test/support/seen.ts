@@ -1,0 +1,32 @@
+/** What was seen, for tests that plan. */
+import type { Seen, SeenGroup } from '../../src/observe/plan-seen.ts';
+import type { LiveJob } from '../../src/planner/evidence.ts';
+import { NOW, ORIGIN } from './scenario.ts';
+
+export const API_SERVER = 'https://kubernetes';
+
+/** These groups in a cluster with these runners, a moment ago. No server has told of its clock. */
+export function seenOf(
+  groups: readonly SeenGroup[],
+  {
+    runners = [],
+    nowMs = NOW,
+    ...over
+  }: Partial<Seen> & { readonly runners?: readonly { readonly job: LiveJob }[] } = {},
+): Seen {
+  const jobs = runners.map(({ job }) => job);
+  const cluster = { origin: API_SERVER, jobs, listedAtMs: nowMs - 5_000 };
+  return { instance: '', groups, broken: [], suspended: new Map(), cluster, clockOf: () => undefined, nowMs, ...over };
+}
+
+/** Clocks of Gitea and Kubernetes that are so much ahead of this machine's, exactly. */
+export function clocksAhead(giteaMs: number, kubernetesMs: number): Seen['clockOf'] {
+  const aheadMs = new Map([
+    [ORIGIN, giteaMs],
+    [API_SERVER, kubernetesMs],
+  ]);
+  return (origin) => {
+    const ms = aheadMs.get(origin);
+    return ms === undefined ? undefined : { leastMs: ms, mostMs: ms };
+  };
+}
