@@ -95,6 +95,19 @@ describe('the plan of an Application', () => {
       expect(plan.jobs).toEqual(alone.jobs);
     });
 
+    it('whose Gitea has another clock changes nothing for the others', () => {
+      const far = sighted({ group: { ...two, giteaUrl: 'https://far.example.com' }, lookKey: 'far' });
+      const ofGitea = clocksAhead(60_000, 60_000);
+      const clockOf = (origin: string) => ofGitea(origin) ?? { leastMs: -5_000, mostMs: -5_000 };
+      const atMs = (...groups: readonly SeenGroup[]) => {
+        const planning = planSeen({ ...input(...groups), clockOf });
+        return planning.is === 'planned' ? planning.atMs : undefined;
+      };
+
+      expect(atMs(sighted(), far)).toBe(NOW);
+      expect(atMs(sighted(), { ...far, look: failure })).toBe(NOW + 60_000);
+    });
+
     it('fails as a whole when no group is left', () => {
       expect(planSeen(input(dead))).toEqual({ is: 'failed', failure });
       expect(planSeen({ ...input(), broken: [broken] })).toEqual({ is: 'failed', failure: broken.failure });

@@ -97,7 +97,12 @@ function planned(groups: readonly RunnerGroup[], jobs: readonly Job[], liveJobs:
   const ofPlan = groups.map((each) => toPlanned(each, each === hidden ? 'hidden' : 'acme', 't'));
   const looks = { acme: { jobs, runners: [] }, hidden: { jobs: [], runners: [] } };
   const evidence = evidenceOfScene({ looks, liveJobs });
-  const planning = { is: 'planned', plan: plan(ofPlan, evidence), atMs: NOW, seen: { groups: ofPlan, evidence, suspended: new Map() } };
+  const planning = {
+    is: 'planned',
+    plan: plan(ofPlan, evidence),
+    atMs: NOW,
+    seen: { groups: ofPlan, evidence, suspended: new Map() },
+  };
   return planning as Planning & { readonly is: 'planned' };
 }
 
