@@ -159,7 +159,8 @@ function resumeAdvice(group: ExplainedGroup | undefined): string {
   if (group?.suspension === undefined) return `remove spec.suspend${group ? ` in ${group.file}` : ''}`;
   const { namespace, name, suspension } = group;
   const command = `kubectl -n ${namespace} annotate runnergroup ${name} ${SUSPENDED}-`;
-  return `end the suspension in the cluster (${suspension}): the action resume in Argo CD, or ${command}`;
+  const told = suspension && ` (${suspension})`;
+  return `end the suspension in the cluster${told}: the action resume in Argo CD, or ${command}`;
 }
 
 /** `held back by the cap of group runners/ci; 3rd in line; about 4m00s (2m10s to 6m30s)` */

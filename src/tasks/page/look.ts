@@ -137,7 +137,8 @@ async function look(options: LookerOptions, book: TargetBook, asking: ObserveOpt
       return withTemplates(group, { lookKey, look: isFailed ? target : looks.get(lookKey) });
     }),
     broken: [],
-    suspended: suspendedOf(live.map(({ object }) => object)),
+    // Who suspended it, and why, is not for all who see the page.
+    suspended: new Map([...suspendedOf(live.map(({ object }) => object)).keys()].map((key) => [key, ''])),
     cluster: {
       origin: kubernetes,
       jobs: cluster.runners().map(({ job }) => job),
