@@ -6,8 +6,8 @@ import { explainText } from '../../../src/cli/explain-text.ts';
 import { verdictText } from '../../../src/observe/explain/causes.ts';
 import { explanationOf } from '../../../src/observe/explain/explanation.ts';
 import { HELD, RUNNERS } from '../../../src/observe/explain/reasons.ts';
+import { countsOf } from '../../../src/serve/planning/group-counts.ts';
 import { statusOf } from '../../../src/serve/planning/group-status.ts';
-import { countsOf } from '../../../src/serve/planning/plan-application.ts';
 import { keyText } from '../../../src/shared/keys.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { evidenceOfScene, group, job, live, NOW, named, planScene } from '../../support/scenario.ts';
@@ -39,7 +39,11 @@ const plan = planScene(scene);
 const written = groups.map(({ name, namespace, suspend, maxActiveRunners }) =>
   runnerGroup({ name, namespace, suspend, maxActiveRunners }),
 );
-const explanation = explanationOf(written, plan, NOW, { groups, evidence: evidenceOfScene(scene) });
+const explanation = explanationOf(written, plan, NOW, {
+  groups,
+  evidence: evidenceOfScene(scene),
+  suspended: new Map(),
+});
 
 it('the scene has a job for each reason for which a group holds jobs back', () => {
   const seen = plan.jobs.map((each) => (each.verdict === 'held' ? each.because : each.verdict));
