@@ -26,16 +26,15 @@ export interface IdleRunner {
   readonly because: 'warm' | 'spare';
 }
 
+export type IdleByGroup = ReadonlyMap<Group, readonly IdleRunner[]>;
+
 /** How long an index waits after a Job that is complete without a known CI job, ms. */
 const UNSURE_MS = 10_000;
 /** Failed Jobs that are kept as records, for each index. The back-off is at its longest before that. */
 const MOST_RECORDS = 10;
 
 /** The idle runners of all groups. */
-export function keepIdle(
-  { allotments, assignments, overdue }: Given,
-  facts: Facts,
-): ReadonlyMap<Group, readonly IdleRunner[]> {
+export function keepIdle({ allotments, assignments, overdue }: Given, facts: Facts): IdleByGroup {
   const { jobs, nowMs, unreadJobsOf } = facts;
   const backOff = groupBackOff(facts);
   const further = new FurtherRunners();
@@ -151,8 +150,16 @@ function indexBacksOffUntilMs(allotment: Allotment, index: number, nowMs: number
   return failed.length > 0 ? nextTryMs(failed, group) : Math.max(...ended.map(endOf)) + UNSURE_MS;
 }
 
+/** True when the job that it was made for still waits for a runner, or its pool does. */
+export function isWanted(failed: Runner, { findJob, byGroup }: Pick<Facts, 'findJob' | 'byGroup'>): boolean {
+  const { madeFor, group } = failed;
+  if ('poolIndex' in madeFor) return isRecordOfPool(failed, byGroup);
+  const job = findJob(group.origin, madeFor.id)?.job;
+  return job?.status === 'queued' && job.attempt === madeFor.attempt;
+}
+
 /** True for the Job of a failed runner that makes the back-off of its index longer: it must not be pruned. */
-export function isRecordOfPool(failed: Runner, { byGroup }: Pick<Facts, 'byGroup'>): boolean {
+function isRecordOfPool(failed: Runner, byGroup: Facts['byGroup']): boolean {
   const { group } = failed;
   if (group.suspend || !isOfPool(failed)) return false;
   const ofIndex = runnersOf(byGroup.get(group) ?? { runners: [] }, indexOf(failed));

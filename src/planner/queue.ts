@@ -134,17 +134,3 @@ function byTurns(inOrder: readonly ReadyJob[], { ownersOf, byGroup }: Facts): re
     .sort((a, b) => a.turn - b.turn)
     .map(({ ready }) => ready);
 }
-
-/** Of each group with fairness `per-repository` the repository of the first job that it holds back: that one gets the next place. */
-export function nextRepositories(
-  heldBack: readonly ReadyJob[],
-  { groups, ownersOf }: Facts,
-): ReadonlyMap<Group, string> {
-  const next = new Map<Group, string>();
-  if (!takeTurns(groups)) return next;
-  for (const { listed } of heldBack) {
-    const group = firstWorking(ownersOf(listed));
-    if (group?.fairness === 'per-repository' && !next.has(group)) next.set(group, listed.job.repository);
-  }
-  return next;
-}

@@ -38,7 +38,7 @@ const RULES = [
   },
   {
     rule: 'records of failures (ADR 2)',
-    off: { 'back-off.ts backOffOf': 'return undefined', 'decide.ts isWanted': 'return false' },
+    off: { 'back-off.ts backOffOf': 'return undefined', 'idle.ts isWanted': 'return false' },
   },
   { rule: 'lost runners (ADR 3, 21)', off: { 'judge.ts isLost': 'return false' } },
   { rule: 'sleeping runners', off: { 'queue.ts isAsleep': 'return false' } },
