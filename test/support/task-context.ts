@@ -30,6 +30,7 @@ export function taskContext({ cluster, ...over }: ContextParts = {}): {
       mayRead: () => true,
       groups: () => [],
       runners: () => [],
+      hasOtherPod: () => false,
       ...cluster,
     } satisfies Partial<LiveCluster> as unknown as LiveCluster,
     client: undefined as unknown as KubeClient,

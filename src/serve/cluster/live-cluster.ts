@@ -151,6 +151,11 @@ export class LiveCluster {
     return this.#podsOfJob.has(key);
   }
 
+  /** As `isNameTaken`, by the pods at the last call of `runners`. @param key `<namespace>/<name>` */
+  hasOtherPod(key: string, uid: string): boolean {
+    return isNameTaken(this.#podsOfJob.get(key), uid);
+  }
+
   /** Who says that the runner of this name has ended. Undefined: nobody. @param key `<namespace>/<name>` */
   endToldBy(key: string): EndToldBy | undefined {
     return this.#ends.toldBy(key, this.#podsOfJob.get(key));
@@ -206,6 +211,11 @@ export class RunnerEnds {
     const told = pods.map(endToldBy);
     return told.includes(undefined) ? undefined : told.includes('others') ? 'others' : 'kubelet';
   }
+}
+
+/** True while a pod of another Job of the name may live. @param uid of the Job that has the name now; empty: there is none */
+export function isNameTaken(pods: readonly KubePod[] = NO_PODS, uid: string): boolean {
+  return pods.some((pod) => jobOf(pod)?.uid !== uid && endToldBy(pod) !== 'kubelet');
 }
 
 function jobKeyOf(pod: KubePod): string | undefined {

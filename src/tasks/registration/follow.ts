@@ -20,7 +20,7 @@ export interface Wish {
   /**
    * - `wanted`: the plan wants it, and it has no Job.
    * - `starting`: its Job is there and wanted, and its container has not started.
-   * - `alive`: its Job needs nothing. `used`: it has got a CI job, with whose end Gitea removes its row.
+   * - `alive`: its Job needs nothing, or the pod of another Job of its name still lives. `used`: it has got a CI job, with whose end Gitea removes its row.
    */
   readonly is: 'wanted' | 'starting' | 'alive' | 'used';
   readonly runner: string;
@@ -39,12 +39,17 @@ export interface Wish {
 
 export type Wishes = ReadonlyMap<string, Wish>;
 
-/** By key of the runner. @param before what the groups of an Application that cannot be planned now wished last, they still do */
+/**
+ * By key of the runner.
+ * @param before what the groups of an Application that cannot be planned now wished last, they still do
+ * @param isTaken true while another pod of this name may live than that of the Job with this uid: its runner has the name
+ */
 export function wishesOf(
   verdicts: readonly AppVerdict[],
   liveOf: ReadonlyMap<string, LiveRunner>,
   targetOf: TargetOf,
   before: Wishes,
+  isTaken: (key: string, uid: string) => boolean,
 ): Wishes {
   const unplanned = verdicts.filter(({ planning }) => planning.is !== 'planned').flatMap(({ groups }) => groups);
   const stays = new Set(unplanned.map(({ live }) => live.key));
@@ -60,19 +65,23 @@ export function wishesOf(
       const { group, object } = members.get(keyText(decision.group)) ?? {};
       const { registeredAt: at, size } = decision.emit ? decision : { ...live?.job };
       if (!group || !object || at === undefined || !(live || missing.has(key))) continue;
+      const uid = live?.uid ?? '';
+      const isFree = !isTaken(key, uid);
+      if (!live && !isFree) continue;
       const own = withSizes(group).find((each) => each.size?.name === size) ?? group;
-      const around = { runner: decision.runner, at, uid: live?.uid ?? '', object, group, own };
+      const around = { runner: decision.runner, at, uid, object, group, own };
       const renamedTo = renamed.get(keyText(decision.group));
-      wishes.set(key, { ...around, is: stateOf(decision, live), target: targetOf.get(group), renamedTo });
+      wishes.set(key, { ...around, is: stateOf(decision, live, isFree), target: targetOf.get(group), renamedTo });
     }
   }
   return wishes;
 }
 
-function stateOf({ because, emit }: RunnerDecision, live: LiveRunner | undefined): Wish['is'] {
+function stateOf({ because, emit }: RunnerDecision, live: LiveRunner | undefined, isFree: boolean): Wish['is'] {
   if (!live) return 'wanted';
   if (RUNNERS[because].ciJob === 'taken') return 'used';
-  return emit && live.job.state === 'starting' ? 'starting' : 'alive';
+  // A Job that only loses its pin is wanted by nobody.
+  return emit && because !== 'unpinning' && isFree && live.job.state === 'starting' ? 'starting' : 'alive';
 }
 
 /** Runners whose Jobs have gone before they got a CI job. */

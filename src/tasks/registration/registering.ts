@@ -160,7 +160,7 @@ export function registerRunners(timeoutMs: number): StartTask {
       reconciled: ({ verdicts }) => {
         const before = wishes;
         const living = new Map(cluster.runners().map((live) => [keyOfRunner(live), live]));
-        wishes = wishesOf(verdicts, living, targetOf(), before);
+        wishes = wishesOf(verdicts, living, targetOf(), before, (key, uid) => cluster.hasOtherPod(key, uid));
         for (const wish of maybeLeft(before)) leave(wish);
         for (const key of ahead.keys()) forgetLate(key);
         keepOnly(handed, wishes);

@@ -1,7 +1,7 @@
-/** Law V94 (docs/spec.md): what is remembered of the ends of runners. */
+/** Laws V94 and V122 (docs/spec.md): what is remembered of the ends of runners, and who has a name. */
 import { expect, it } from 'vitest';
 import { KubePod } from '../../../src/clients/kubernetes/resources.ts';
-import { MOST_ENDS, RunnerEnds } from '../../../src/serve/cluster/live-cluster.ts';
+import { isNameTaken, MOST_ENDS, RunnerEnds } from '../../../src/serve/cluster/live-cluster.ts';
 
 const STATES = {
   running: { phase: 'Running', containerStatuses: [{ name: 'runner', state: { running: {} } }] },
@@ -46,4 +46,18 @@ it(`${MOST_ENDS} ends are remembered, the newest`, () => {
   expect(ends.toldBy('runners/job0', undefined)).toBeUndefined();
   expect(ends.toldBy('runners/job1', undefined)).toBe('kubelet');
   expect(ends.toldBy(`runners/job${MOST_ENDS}`, undefined)).toBe('kubelet');
+});
+
+it.each([
+  ['no pod', [], false],
+  ['its own pod', [pod('new', 'running')], false],
+  ['the pod of another Job that runs', [pod('new', 'running'), pod('old', 'running')], true],
+  ['the pod of another Job that has ended', [pod('old', 'ended'), pod('new', 'running')], false],
+  ['the pod of another Job on a node that is gone', [pod('old', 'closed')], true],
+])('the name of a Job with %s', (_, pods, isTaken) => {
+  expect(isNameTaken(pods, 'new')).toBe(isTaken);
+});
+
+it('the name of a Job that is not there is taken while its pod runs', () => {
+  expect([isNameTaken([pod('old', 'running')], ''), isNameTaken(undefined, '')]).toEqual([true, false]);
 });

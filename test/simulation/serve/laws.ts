@@ -12,9 +12,11 @@
  *   wakes ......... at most three for each change
  *   served ........ the oldest CI job that a group covers begins within 90 s while the group has a free place
  *   status ........ counts are true within 10 s
- *   credentials ... a pod has its Secret within 15 s, or, if somebody has deleted that, within a minute
+ *   credentials ... a pod has its Secret within 15 s, or, if somebody has deleted that, within a minute. While a runner of its name lives
+ *                   that a Job before it has left, it waits
  *   left .......... a row that `serve` made goes within five minutes after its Job
- *   two ........... no two runners of one name live, and none has credentials without a row
+ *   two ........... none gets credentials while another runner of its name lives, and none has credentials without a row. A runner that
+ *                   registers itself asks nobody
  *   leader ........ somebody leads within 25 s, if a process lives that long
  *   once .......... a notification comes once; a lost CI job is re-run once
  *   re-run ........ a lost CI job is re-run, whoever leads
@@ -299,12 +301,9 @@ export class Laws {
         this.#break('credentials', `${name} has waited for its Secret since ${sinceMs / 1000} s`);
     const [stranger] = pods.strangers;
     if (stranger !== undefined) this.#break('two', `${stranger} has credentials of a row that is gone`);
+    const [twin] = pods.twins;
+    if (twin !== undefined) this.#break('two', `two runners are called ${twin}`);
     const rows = server.gitea.runners().filter(({ deleted }) => !deleted);
-    const named = new Set<string>();
-    for (const row of rows.filter((each) => server.gitea.isOnline(each))) {
-      if (named.has(row.name)) this.#break('two', `two runners are called ${row.name}`);
-      named.add(row.name);
-    }
     const jobs = new Set([...kubernetes.objects.jobs.values()].map(({ metadata }) => metadata.name));
     const before = this.#leftMs;
     const left = rows.filter(({ name }) => !jobs.has(name));

@@ -23,6 +23,8 @@ interface Runner {
   waitsMs: number;
   isStopped: boolean;
   isEvicted: boolean;
+  /** Its container runs. */
+  isAlive: boolean;
   /** Row in Gitea; 0: it is not registered. */
   row: number;
   /** Id of its CI job; 0: none. */
@@ -33,9 +35,11 @@ interface Runner {
 export type CiOf = (jobId: number) => { readonly takesMs: number; readonly fails: boolean };
 
 export class Pods {
-  /** Runs whose runners were evicted at work: how often, and when last. */
   /** Runners that had credentials, and no row. */
   readonly strangers: string[] = [];
+  /** Runners that `serve` has registered while another one of the name lived. */
+  readonly twins: string[] = [];
+  /** Runs whose runners were evicted at work: how often, and when last. */
   readonly losses = new Map<number, { readonly times: number; readonly atMs: number }>();
   readonly #world: World;
   readonly #kubernetes: Kubernetes;
@@ -53,7 +57,7 @@ export class Pods {
 
   /** A Job was made. */
   start(job: StoredObject, org: string): void {
-    const runner: Runner = { job, org, waitsMs: 0, isStopped: false, isEvicted: false, row: 0, works: 0 };
+    const runner = { job, org, waitsMs: 0, isStopped: false, isEvicted: false, isAlive: false, row: 0, works: 0 };
     this.#runners.add(runner);
     void this.#live(runner);
   }
@@ -104,7 +108,11 @@ export class Pods {
     await this.#world.sleep(50 + 300 * chance());
     this.#pod(runner, { phase: 'Pending' });
     await this.#world.sleep(300 + 2_500 * chance() * (chance() < 0.1 ? 4 : 1));
-    if (!runner.isStopped && (await this.#mount(runner))) await this.#run(runner);
+    if (!runner.isStopped && (await this.#mount(runner))) {
+      runner.isAlive = true;
+      await this.#run(runner);
+      runner.isAlive = false;
+    }
     if (runner.isEvicted) {
       this.#evicted(runner);
       return;
@@ -114,7 +122,17 @@ export class Pods {
     await this.#end(runner, 'Complete');
   }
 
-  /** The kubelet starts no container before the pod has its Secret. False: its Job went before. */
+  /** A runner of that name lives, of a Job before. */
+  #hasTwin({ job }: Runner): boolean {
+    return [...this.#runners].some(
+      (other) => other.isAlive && other.job.metadata.name === job.metadata.name && other.job !== job,
+    );
+  }
+
+  /**
+   * The kubelet starts no container before the pod has its Secret. False: its Job went before. It waits for its Secret since no other runner of
+   * its name has lived.
+   */
   async #mount(runner: Runner): Promise<boolean> {
     const { annotations = {}, name } = runner.job.metadata;
     if (!annotations[REGISTERED_AT]) return true;
@@ -123,8 +141,10 @@ export class Pods {
       if (runner.isStopped) return false;
       const secret = this.#kubernetes.get('secrets', NAMESPACE, name) as { readonly data?: Texts } | undefined;
       const file = secret?.data?.[CREDENTIALS_KEY];
+      if (this.#hasTwin(runner)) runner.waitsMs = this.#world.nowMs;
       if (file !== undefined) {
         runner.waitsMs = 0;
+        if (this.#hasTwin(runner)) this.twins.push(name);
         runner.row = JSON.parse(Buffer.from(file, 'base64').toString()).id;
         return true;
       }
@@ -202,7 +222,7 @@ export class Pods {
     this.#world.tell(`Job ${name} is ${type}${job ? '' : ', and was deleted before'}`);
     if (job) await this.#world.sleep(TTL_S * 1000);
     if (known()) this.#kubernetes.remove('jobs', NAMESPACE, name);
-    this.#kubernetes.remove('pods', NAMESPACE, `${name}-x`);
+    this.#kubernetes.remove('pods', NAMESPACE, podName(runner.job));
     this.#runners.delete(runner);
   }
 
@@ -210,13 +230,18 @@ export class Pods {
     const { labels = {}, name, uid } = job.metadata;
     const ownerReferences = [{ kind: 'Job', name, uid }];
     const deleted = deletionTimestamp === undefined ? {} : { deletionTimestamp };
-    const metadata = { name: `${name}-x`, namespace: NAMESPACE, labels, ownerReferences, ...deleted };
+    const metadata = { name: podName(job), namespace: NAMESPACE, labels, ownerReferences, ...deleted };
     this.#kubernetes.put('pods', { metadata, status });
   }
 
   #time(): string {
     return timeText(this.#world.clock.now());
   }
+}
+
+/** Another one for another Job of the same name. */
+function podName({ metadata: { name, uid } }: StoredObject): string {
+  return `${name}-${uid}`;
 }
 
 function containers(state: object): object {

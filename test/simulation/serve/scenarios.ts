@@ -135,6 +135,15 @@ export const SCENARIOS = {
     ),
   /** Argo CD makes Jobs that nobody has planned: it syncs an old output. Nobody leads for ten minutes. */
   registeredOld: (seed) => registered(seed, [{ atS: 62, is: 'old-sync', app: 0 }], [], 460),
+  /** An old sync prunes the Job of an idle runner and that of one at work. Both are made again while their pods end. */
+  registeredTwice: (seed) => {
+    const pool: GroupInGit = { ...BY_SERVE, minIdleRunners: 1 };
+    const more: GroupInGit = { ...BY_SERVE, name: 'alpha-more', org: 'alpha-more-org' };
+    const acts = [push(22, 37), push(34.5, 9, more.org)];
+    const faults = [28.5, 41.3].map((atS) => ({ atS, is: 'old-sync', app: 0 }) as const);
+    const apps = [{ name: 'alpha', groups: [pool, more] }];
+    return { ...history(seed, acts, faults, 220), apps, replicas: 1, wakes: 1 };
+  },
   registeringAlone: (seed) => {
     const alone = registered(seed, [{ atS: 50.5, is: 'killed', backAfterS: 600 }], [push(200, 5), push(640, 5)], 960);
     return { ...alone, replicas: 1 };

@@ -8,10 +8,12 @@ import type { GiteaAccess } from '../../../src/clients/gitea/api.ts';
 import { levelOf } from '../../../src/clients/gitea/endpoints.ts';
 import { deleteRegistration, readRegistrations } from '../../../src/clients/gitea/registrations.ts';
 import { endRun } from '../../../src/clients/gitea/runs.ts';
+import type { LiveCluster } from '../../../src/serve/cluster/live-cluster.ts';
 import type { Subscriber, Tell } from '../../../src/serve/events.ts';
 import type { TaskContext } from '../../../src/serve/task.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { keyText } from '../../../src/shared/keys.ts';
+import { registerRunners } from '../../../src/tasks/registration/registering.ts';
 import { IS_LONG } from '../../support/long.ts';
 import type { History } from './history.ts';
 import type { Law } from './laws.ts';
@@ -81,6 +83,12 @@ const BROKEN: readonly (readonly [law: Law, what: string, sabotage: Sabotage, hi
   ['credentials', 'nobody registers', { without: 'registrations' }, SCENARIOS.registered(1)],
   ['left', 'nobody sweeps', { without: 'sweeps' }, SCENARIOS.registrationsLost(1)],
   ['two', 'rows are deleted once their credentials are handed over', { more: deletingRows }, SCENARIOS.registered(1)],
+  [
+    'two',
+    'pods of earlier Jobs are not seen',
+    { without: 'registrations', more: blindly },
+    SCENARIOS.registeredTwice(13),
+  ],
   ['silence', 'refreshes are eaten', { argocd: eatingRefreshes }, SCENARIOS.hungSync(1)],
   ['silence', 'syncs are eaten', { argocd: eatingSyncs }, SCENARIOS.hungSync(1)],
   ['silence', 'all Applications wait for one', { argocd: oneAtATime }, SCENARIOS.neighbours(1)],
@@ -217,6 +225,12 @@ function deletingRows({ giteas, targetOf }: TaskContext): Subscriber {
     };
     void giteas.ask(target, 5_000, work).catch(() => undefined);
   };
+}
+
+/** Registers whatever pods there are. */
+function blindly(context: TaskContext): Subscriber {
+  const blind: Partial<LiveCluster> = { runners: () => context.cluster.runners(), hasOtherPod: () => false };
+  return registerRunners(20_000)({ ...context, cluster: blind as LiveCluster });
 }
 
 function failing(): never {

@@ -1,6 +1,7 @@
-/** Laws V117 and V119 (docs/spec.md): for how long credentials may wait, and where a leader before may have left rows. */
+/** Laws V117, V119 and V122 (docs/spec.md): for how long credentials may wait, where a leader before may have left rows, and whose name is free. */
 import { expect, it } from 'vitest';
 import type { RunnerDecision } from '../../../src/planner/decisions.ts';
+import type { LiveCluster } from '../../../src/serve/cluster/live-cluster.ts';
 import type { AppVerdict } from '../../../src/serve/reconcile.ts';
 import { registerRunners } from '../../../src/tasks/registration/registering.ts';
 import { runner } from '../../manifests/fixtures.ts';
@@ -20,7 +21,7 @@ const REGISTER = '/api/actions/runner.v1.RunnerService/Register';
 const MADE = { id: '7', uuid: '2cd3fa0d-0f0c-4a27-9c3c-5b2f6a8f3c55', token: 'x'.repeat(40), ephemeral: true };
 
 /** A leader whose plan wants a runner of `acme/web`. @param answerAfterMs how long Gitea takes to register it */
-async function begin(answerAfterMs = 0) {
+async function begin(answerAfterMs = 0, cluster: Partial<LiveCluster> = {}) {
   const clock = new SkippingClock();
   const gitea = await fakeGitea({
     intercept: ({ path }, response) => {
@@ -32,6 +33,7 @@ async function begin(answerAfterMs = 0) {
   });
   const { context, told } = taskContext({
     clock,
+    cluster,
     giteas: quietGiteas(10_000),
     targetOf: () => new Map([[BOUND, targetOf(gitea.url)]]),
   });
@@ -46,7 +48,8 @@ async function begin(answerAfterMs = 0) {
     until('a registration', () =>
       told.some((event) => event.is === 'runner-registration' && event.result === 'registered'),
     );
-  return { clock, left, reconcile, registered };
+  const asked = (): number => context.queue.rows().filter(({ of }) => of === 'register').length;
+  return { asked, clock, left, reconcile, registered };
 }
 
 it('a new leader says for a minute where the one before may have left rows', async () => {
@@ -76,4 +79,17 @@ it.each([
   reconcile();
 
   expect(left()).toHaveLength(forgotten);
+});
+
+it('no runner is registered while the pod of an earlier Job of its name lives', async () => {
+  let lives = true;
+  const { asked, reconcile, registered } = await begin(0, { hasOtherPod: () => lives });
+  reconcile();
+  expect(asked()).toBe(0);
+
+  lives = false;
+  reconcile();
+
+  expect(asked()).toBe(1);
+  await registered();
 });

@@ -1,4 +1,4 @@
-/** Laws V117 to V119 and T17 (docs/spec.md): which runners `serve` registers, at which level, and whose rows may be left. */
+/** Laws V117 to V119, V122 and T17 (docs/spec.md): which runners `serve` registers, at which level, and whose rows may be left. */
 import { describe, expect, it } from 'vitest';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import type { EmittedRunner, RunnerDecision } from '../../../src/planner/decisions.ts';
@@ -37,9 +37,16 @@ function verdict(runners: readonly RunnerDecision[] | undefined, missing: readon
   return { planning, groups, difference: { missing } } as unknown as AppVerdict;
 }
 
-function wishes(decision: RunnerDecision, job?: LiveRunner, missing: readonly string[] = job ? [] : [KEY]) {
+const isFree = () => false;
+
+function wishes(
+  decision: RunnerDecision,
+  job?: LiveRunner,
+  missing: readonly string[] = job ? [] : [KEY],
+  isTaken: (key: string, uid: string) => boolean = isFree,
+) {
   const jobs = new Map(job ? [[KEY, job]] : []);
-  return wishesOf([verdict([decision], missing)], jobs, new Map([[BY_SERVE, TARGET]]), new Map());
+  return wishesOf([verdict([decision], missing)], jobs, new Map([[BY_SERVE, TARGET]]), new Map(), isTaken);
 }
 
 const dropped: RunnerDecision = {
@@ -55,6 +62,12 @@ describe('a runner', () => {
     ['whose Job starts is starting', wanted(), live('starting'), 'starting'],
     ['whose container runs needs nothing', wanted(), live('running'), 'alive'],
     ['whose Job starts and that nobody wants gets nothing', dropped, live('starting'), 'alive'],
+    [
+      'whose Job starts and only loses its pin gets nothing',
+      wanted({ because: 'unpinning' }),
+      live('starting'),
+      'alive',
+    ],
     ['that works has used its row', wanted({ because: 'busy' }), live('running'), 'used'],
     ['whose CI job is over, too', { ...dropped, because: 'used-up' }, live('complete'), 'used'],
     ['that its pod registers is none of ours', wanted({ registeredAt: undefined as never }), undefined, undefined],
@@ -63,13 +76,29 @@ describe('a runner', () => {
     expect(wishes(decision, job).get(KEY)?.is).toBe(is);
   });
 
+  it('gets nothing while the pod of another Job has its name', () => {
+    const asked: string[][] = [];
+    const isTaken = (...of: string[]): boolean => asked.push(of) > 0;
+
+    expect(wishes(wanted(), undefined, [KEY], isTaken).size).toBe(0);
+    expect(wishes(wanted(), live('starting'), [], isTaken).get(KEY)?.is).toBe('alive');
+    expect(wishes(wanted({ because: 'busy' }), live('running'), [], isTaken).get(KEY)?.is).toBe('used');
+    expect(asked).toEqual([
+      [KEY, ''],
+      [KEY, 'uid-of-the-job'],
+      [KEY, 'uid-of-the-job'],
+    ]);
+  });
+
   it('that Argo CD is not to create is not registered', () => {
     expect([...wishes(wanted(), undefined, [])]).toEqual([]);
   });
 
   it('of an Application that cannot be planned stays as it was, until its group is gone', () => {
     const before = wishes(wanted());
-    const wishedBy = (verdicts: readonly AppVerdict[]) => [...wishesOf(verdicts, new Map(), new Map(), before).keys()];
+    const wishedBy = (verdicts: readonly AppVerdict[]) => [
+      ...wishesOf(verdicts, new Map(), new Map(), before, isFree).keys(),
+    ];
 
     expect(wishedBy([verdict(undefined)])).toEqual([KEY]);
     expect(wishedBy([])).toEqual([]);
