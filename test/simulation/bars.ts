@@ -40,6 +40,11 @@ const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> 
   bound: { 'ours, live Jobs': { prunedAtWork: 1.5, needless: 3, beyondLimit: 0 } },
   /** A bound runner gets jobs of its repository only: nobody else waits, and no limit is ever passed (law P38). */
   'bound-per-repository': { 'ours, live Jobs': { prunedAtWork: 1.5, p99: 1.02, needless: 3, beyondLimit: 0 } },
+  /**
+   * With groups that are not bound, and RunnerGroups that are renamed in git. Both cost waiting: p99 was 1.15 of exact with either, in 120
+   * histories. A runner that claims in the second in which its group is renamed counts nowhere (docs/limits.md).
+   */
+  'bound-beside': { 'ours, live Jobs': { prunedAtWork: 1.5, needless: 3, beyondLimit: 0.05 } },
   'bound-per-branch': { 'ours, live Jobs': { beyondLimit: 0 } },
   /** How long a cap is low, a group suspended or Argo CD away decides how long jobs wait. */
   changed: {},
@@ -62,6 +67,7 @@ const SIGHTED: readonly Kind[] = [
   'limited-apart',
   'bound',
   'bound-per-repository',
+  'bound-beside',
   'bound-per-branch',
   'per-repository',
   'per-branch',

@@ -21,7 +21,8 @@ export const KINDS = {
   held: makeHeldHistory,
   changed: makeChangedHistory,
   bound: makeBoundHistory,
-  'bound-per-repository': (seed: number) => withBound(makeLimitedHistory(seed, { isPer: true }), seed),
+  'bound-per-repository': (seed: number) => allBound(makeLimitedHistory(seed, { isPer: true })),
+  'bound-beside': (seed: number) => withBound(makeLimitedHistory(seed, { isPer: true }), seed),
   'bound-per-branch': (seed: number) => withBound(withBranches(makeLimitedHistory(seed, { isPer: true }), seed), seed),
   'per-branch': (seed: number) => withBranches(makeLimitedHistory(seed, { isPer: true }), seed),
 } as const;
@@ -268,6 +269,14 @@ function makeBoundHistory(seed: number): History {
   const random = new Random(seed, 'bound');
   return withBound(random.pick([makeWideHistory, makeMixedHistory, makeRenamedHistory])(seed), seed, false);
 }
+
+/** Every group is bound, and keeps its name in git. */
+function allBound(history: History): History {
+  const groups = history.groups.map(({ minIdle: _, ...group }): GroupSpec => ({ ...group, isBound: true }));
+  return { ...history, groups, acts: history.acts.filter(({ kind }) => !NOT_ALL_BOUND.has(kind)) };
+}
+
+const NOT_ALL_BOUND: ReadonlySet<Act['kind']> = new Set(['pool', 'rename', 'rollback']);
 
 /**
  * Bound groups have no pools. Where repositories are not alike, the first one has an order in a third of all histories, is fair in a third, and
