@@ -38,6 +38,8 @@ function groupRows(object: z.ZodObject, prefix: string): Rows {
 
 function policyRows(object: z.ZodObject, prefix: string): Rows {
   return Object.entries(object.shape).flatMap(([name, field]) => {
+    // An entry has the rules of the policy. One row says so.
+    if (prefix !== '' && Object.values(PolicySpec.shape).some((same) => same === field)) return [];
     const schema = toJsonSchema(field);
     const inner = unwrapped(field);
     const object = inner instanceof z.ZodArray ? inner.element : inner;

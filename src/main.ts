@@ -11,6 +11,7 @@ import { FLAGS } from './cli/flags/flags.ts';
 import { mainIo, reportFailure } from './cli/process.ts';
 import { readAndPlan } from './cli/read-and-plan.ts';
 import { readGroups } from './cli/read-groups.ts';
+import { policyFrom, refusalsOf } from './cli/settings.ts';
 import type { RunnerGroup } from './config/runnergroup/runner-group.ts';
 import type { RunnersApp } from './manifests/app.ts';
 import { outputOf } from './observe/output-of-plan.ts';
@@ -46,6 +47,9 @@ function isGiteaNamed(io: Io): boolean {
 
 async function example(folder: string, io: Io) {
   const read = await readGroups({ paths: [folder], recursive: false }, io);
+  const policy = await policyFrom({}, io);
+  const { all } = policy ? await refusalsOf(policy, read.groups, io) : {};
+  if (all) throw all;
   const { RunnersApp } = await import('./manifests/app.ts');
   const pods = await podsOf(read);
   const app = new RunnersApp(read.groups, { finish: pods?.finish });

@@ -1,7 +1,7 @@
 /** Flags and environment -> settings, paths, the policy, tracing. */
 import { readFileSync } from 'node:fs';
 import type { TokenSources } from '../clients/tokens/api-token.ts';
-import { type Asker, type Refusals, refusalsBy, unusablePolicy } from '../config/policy/denial.ts';
+import { type Asker, type Refusals, refusalsBy, unusablePolicy, warningLines } from '../config/policy/denial.ts';
 import type { Policy } from '../config/policy/schema.ts';
 import { refusalsByDefault } from '../config/policy/without-policy.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
@@ -93,10 +93,10 @@ export async function policyFrom(flags: GivenFlags<'policy'>, io: Io): Promise<I
 }
 
 export async function judgeByPolicy({ policy }: InstalledPolicy, groups: readonly RunnerGroup[], asker: Asker) {
-  const { check, skippedRules } = await import('../config/policy/check.ts');
+  const { judge, skippedRules } = await import('../config/policy/check.ts');
   const skipped = skippedRules(policy, asker).join(', ');
   const note = skipped ? `not checked, because Argo CD does not ask: the policy's ${skipped}` : undefined;
-  return { denials: check(policy, groups, asker), note };
+  return { ...judge(policy, groups, asker), note };
 }
 
 /** Groups that are refused, by the policy or by what holds without one. */
@@ -105,10 +105,11 @@ export async function refusalsOf(
   groups: readonly RunnerGroup[],
   io: Io,
 ): Promise<Refusals> {
-  const asker = askerFrom(io.env);
+  const asker = askerFrom(io);
   if (!policy) return await refusalsByDefault(groups, asker.destination);
-  const { denials, note } = await judgeByPolicy(policy, groups, asker);
+  const { denials, warnings, note } = await judgeByPolicy(policy, groups, asker);
   if (note !== undefined) io.err(`${note}\n`);
+  for (const line of warningLines(policy.file, warnings)) io.err(`${line}\n`);
   return refusalsBy(policy.file, groups, denials);
 }
 
@@ -122,11 +123,11 @@ export async function refuseDenied(settings: CommandSettings, groups: readonly R
  * Who asks, as Argo CD's build environment says. A repository's author cannot set these variables: theirs begin with ARGOCD_ENV_. One of
  * them is enough to know that it is Argo CD who asks. It never asks `validate`.
  */
-export function askerFrom(env: Io['env'], isValidate = false): Asker {
+export function askerFrom({ env, now }: Pick<Io, 'env' | 'now'>, isValidate = false): Asker {
   const told = (name: string) => env[`ARGOCD_APP_${name}`] || undefined;
   const [destination, project, repository] = [told('NAMESPACE'), told('PROJECT_NAME'), told('SOURCE_REPO_URL')];
   const isArgoCd = !isValidate && [told('NAME'), destination, project, repository].some((text) => text !== undefined);
-  return { isArgoCd, destination, project, repository };
+  return { isArgoCd, destination, project, repository, nowMs: now() };
 }
 
 const TRACES = '/v1/traces';

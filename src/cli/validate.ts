@@ -69,9 +69,15 @@ async function check(io: Io, options: ValidateOptions): Promise<Checked> {
   const found = await warningsOf(read.groups, options.policy !== undefined);
   const warnings = found.length === 0 ? beside : [...beside, ...(await placed(found, read.sources))].sort(byPlace);
   if (problems.length > 0 || !options.policy) return { ...read, problems, denials: [], warnings };
-  const { denials, note } = await judgeByPolicy(options.policy, read.groups, askerFrom(io.env, true));
+  const { denials, note, ...judged } = await judgeByPolicy(options.policy, read.groups, askerFrom(io, true));
   if (note !== undefined) io.err(`${note}\n`);
-  return { ...read, problems, denials, warnings };
+  const warned = await problemsOfDenials(judged.warnings, read.sources, 'GR-WARN-15');
+  return {
+    ...read,
+    problems,
+    denials,
+    warnings: warned.length === 0 ? warnings : [...warnings, ...warned].sort(byPlace),
+  };
 }
 
 /** What can be read, and what is wrong with the rest. @throws Failure exit 2 when there is no RunnerGroup */
@@ -223,11 +229,12 @@ function sarif({ findings }: Report): string {
 async function problemsOfDenials(
   denials: readonly Denial[],
   sources: ReadInSpite['sources'],
+  code: Problem['code'] = 'GR-POLICY-04',
 ): Promise<readonly Problem[]> {
   const ofFields: LateProblem[] = [];
   const others: Problem[] = [];
   for (const { group, path, message: said, rule } of denials) {
-    const what = { message: `${said} [${rule}]`, code: 'GR-POLICY-04' } as const;
+    const what = { message: `${said} [${rule}]`, code };
     if (group) ofFields.push({ group, path: stepsOf(path), ...what });
     else others.push({ place: { file: '.', line: 1, column: 1 }, path, ...what });
   }

@@ -22,10 +22,16 @@ export function groupOfObject(
   { metadata, spec }: RunnerGroupObject,
   images: InstallationImages = {},
 ): ReturnType<typeof runnerGroupFromObject> {
-  const { name, namespace } = metadata;
+  const { name, namespace, labels } = metadata;
   const said = Object.entries(metadata.annotations ?? {}).filter(([key]) => READ_ANNOTATIONS.includes(key));
   const annotations = Object.fromEntries(said);
-  const read = runnerGroupFromObject({ namespace, name, spec, ...(said.length > 0 && { annotations }) });
+  const read = runnerGroupFromObject({
+    namespace,
+    name,
+    spec,
+    ...(labels && { labels }),
+    ...(said.length > 0 && { annotations }),
+  });
   if ('problem' in read) return read;
   const group = withImages(read.group, images);
   const problem = podProblem(group);

@@ -232,6 +232,7 @@ export class Leader {
     return {
       ...around,
       instance,
+      warningsOf: this.#book.warningsOf,
       lostJobs: (key) => this.#losses.of(key),
       unregistered: (key) => this.#unregistered.get(key),
       clocks: { kubernetes: client.origin, of: (origin) => clocks.of(origin) },

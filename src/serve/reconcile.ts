@@ -10,6 +10,7 @@
 
 import type { ClockBounds } from '../clients/http/clock.ts';
 import { suspendedOf, suspensionOf } from '../clients/kubernetes/observe.ts';
+import type { Denial } from '../config/policy/denial.ts';
 import { hasTimedPool, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { withSizes } from '../config/runnergroup/sizes.ts';
 import type { LostJob } from '../config/runnergroup/status.ts';
@@ -42,6 +43,8 @@ export interface ReconcileInput {
   readonly instance: string;
   readonly snapshot: ClusterSnapshot;
   readonly targetOf: TargetOf;
+  /** What the policy warns of. */
+  readonly warningsOf?: ReadonlyMap<RunnerGroup, readonly Denial[]>;
   /** The last look at each target, by its key. */
   readonly observations: ReadonlyMap<string, Observation>;
   /** What servers have told of their clocks, by origin; `kubernetes`: that of the API server. */
@@ -109,13 +112,15 @@ export function skewsOf({ clocks, snapshot }: ReconcileInput): ReadonlyMap<strin
 
 type Member = ReturnType<typeof memberOf>;
 
-function memberOf({ lostJobs, observations, snapshot, targetOf, unregistered }: ReconcileInput, live: LiveGroup) {
+function memberOf(input: ReconcileInput, live: LiveGroup) {
+  const { lostJobs, observations, snapshot, targetOf, unregistered, warningsOf } = input;
   const { group, key } = live;
   // Undefined: it has no valid spec, or is new.
   const target = group && targetOf.get(group);
   const observation = target && !(target instanceof Failure) ? observations.get(target.key) : undefined;
   const runners = snapshot.runnersOfGroup.get(key) ?? NO_RUNNERS;
-  return { live, target, observation, runners, lostJobs: lostJobs(key), unregistered: unregistered(key) };
+  const warnings = group && warningsOf?.get(group);
+  return { live, target, observation, runners, lostJobs: lostJobs(key), unregistered: unregistered(key), warnings };
 }
 
 /**
@@ -134,9 +139,11 @@ export function judgeApplication(
   const live = snapshot.runnersOfApp.get(application) ?? NO_RUNNERS;
   const members = groups.map((group) => memberOf(input, group));
   const others = printedElsewhere(input, members);
-  const own = members.flatMap(({ live: group, target, observation, runners: its, lostJobs, unregistered }) => {
-    return [group, target, observation?.look, observation?.failure, its, lostJobs, unregistered];
-  });
+  const own = members.flatMap(
+    ({ live: group, target, observation, runners: its, lostJobs, unregistered, warnings }) => {
+      return [group, target, observation?.look, observation?.failure, its, lostJobs, unregistered, warnings];
+    },
+  );
   const inputs = [wake.state.last, wake.printed, live, ...own, ...others];
   if (before && holds(before, nowMs) && sameElements(before.inputs, inputs)) return before;
 
@@ -219,7 +226,7 @@ function printedElsewhere({ snapshot }: ReconcileInput, members: readonly Member
 }
 
 function factsOf(
-  { live, lostJobs, runners, observation, target, unregistered }: Member,
+  { live, lostJobs, runners, observation, target, unregistered, warnings }: Member,
   planning: Planning,
   argocd: GroupFacts['argocd'],
   nowMs: number,
@@ -235,6 +242,7 @@ function factsOf(
     argocd,
     lostJobs,
     ...(unregistered && { unregistered }),
+    ...(warnings && { warnings }),
     ...(problem !== undefined && { problem, ...(isDenied && { isDenied }) }),
     ...(isPlanned && { counts: countsOf(planning.plan, group) }),
     ...(observation && { checkedAtMs: observation.endedMs, checkAgeMs: nowMs - observation.endedMs }),

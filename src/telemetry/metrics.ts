@@ -159,6 +159,7 @@ function showGroup(set: MetricSet, group: GroupVerdict, decided: ReadonlyMap<str
   const labels = groupOf(object);
   set.group_ready.set(labels, isReady(facts) ? 1 : 0);
   if (facts.giteaFailure) set.gitea_failing.set({ ...labels, reason: giteaReason(facts.giteaFailure) }, 1);
+  for (const { rule } of facts.warnings ?? []) set.policy_warnings.inc({ ...labels, rule });
   if (spec) set.max_active_runners.set(labels, spec.maxActiveRunners);
   if (facts.checkedAtMs !== undefined) set.last_look_timestamp_seconds.set(labels, facts.checkedAtMs / 1000);
   const debugging = counts?.debugging.length ?? 0;
@@ -252,6 +253,7 @@ function makeMetrics(registry: Registry) {
     warm_runners: gauge('Runners that are in the pool now, starting ones too.', GROUP),
     uncovered_jobs: gauge('Queued CI jobs that no group of the Application covers.', ['application']),
     group_ready: gauge('1 when condition Ready of the group is True.', GROUP),
+    policy_warnings: gauge('What the policy would deny, by rule.', [...GROUP, 'rule']),
     gitea_failing: gauge('1 while looks for the group fail, by reason.', [...GROUP, 'reason']),
     last_look_timestamp_seconds: gauge('When the last look at Gitea for the group ended.', GROUP),
     job_wait_seconds: histogram(

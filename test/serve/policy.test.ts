@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readPolicy } from '../../src/config/policy/schema.ts';
-import { refusalsOf } from '../../src/serve/looks/targets.ts';
+import { judgedBy } from '../../src/serve/looks/targets.ts';
 import { Failure } from '../../src/shared/failure.ts';
 import { folderWith } from '../support/run-cli.ts';
 import { runnerGroup } from '../support/runner-group.ts';
@@ -82,6 +82,41 @@ describe('a group that the policy denies', () => {
   });
 });
 
+describe('a policy that warns', () => {
+  it('is a condition and a metric of the group, which is served', async () => {
+    const rig = await startRig();
+    const file = policyFile('{registries: [], enforcement: warn}');
+    const replica = await rig.start({ policyFile: file });
+    await until('good news', () => rig.conditions()['Ready'] === 'True Serving');
+
+    expect(await replica.metric('gitea_runners_policy_warnings')).toBe(1);
+    expect(rig.conditions()['PolicyWarns']).toBe('True WouldBeDenied');
+    expect(JSON.stringify(rig.cluster.all('runnergroups'))).toContain('[registries]');
+  });
+
+  it('says nothing where nothing would be denied', async () => {
+    const rig = await startRig();
+    await rig.start({ policyFile: policyFile('{registries: [docker.io], enforcement: warn}') });
+    await until('good news', () => rig.conditions()['Ready'] === 'True Serving');
+
+    expect(Object.keys(rig.conditions())).not.toContain('PolicyWarns');
+  });
+
+  it('chooses groups by the labels of the object, also when only these change', async () => {
+    const rig = await startRig();
+    const rules = '{groups: [{match: {labels: {tier: gold}}, registries: [], enforcement: warn}]}';
+    await rig.start({ policyFile: policyFile(rules) });
+    await until('good news', () => rig.conditions()['Ready'] === 'True Serving');
+    expect(Object.keys(rig.conditions())).not.toContain('PolicyWarns');
+    const [group] = rig.cluster.all('runnergroups');
+    if (!group) throw new Error('no group');
+
+    rig.cluster.put('runnergroups', { ...group, metadata: { ...group.metadata, labels: { tier: 'gold' } } });
+
+    await until('a warning', () => rig.conditions()['PolicyWarns'] === 'True WouldBeDenied');
+  });
+});
+
 describe('a policy that changes', () => {
   it('holds from the next change of a RunnerGroup on; one that breaks denies everything', async () => {
     const rig = await startRig();
@@ -99,7 +134,7 @@ describe('a policy that changes', () => {
   });
 });
 
-describe('refusalsOf', () => {
+describe('judgedBy', () => {
   const one = runnerGroup({ name: 'one', maxActiveRunners: 6 });
   const two = runnerGroup({ name: 'two', maxActiveRunners: 6, image: 'evil.example.com/x' });
   const live = [one, two].map((group) => ({
@@ -108,7 +143,7 @@ describe('refusalsOf', () => {
     group,
   }));
   const refusedBy = (spec: string, application: string) => {
-    const refusals = refusalsOf('p', readPolicy('p', policyYaml(spec)), new Map([[application, live]]));
+    const { refusals } = judgedBy('p', readPolicy('p', policyYaml(spec)), new Map([[application, live]]), 0);
     return [...refusals].map(([{ name }, failure]) => `${name} ${failure instanceof Failure && failure.code}`);
   };
 

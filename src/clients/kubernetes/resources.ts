@@ -150,6 +150,7 @@ const RunnerGroupObject = z.object({
     uid: z.string().min(1),
     generation: z.int().min(0).nullish(),
     annotations: texts,
+    labels: texts,
   }),
   spec: z.unknown().optional(),
   status: z.unknown().optional(),

@@ -4,35 +4,39 @@
  * Also the entry of lib/policy.cjs, which is loaded only when a policy is named (scripts/build.mjs). It answers with data and throws
  * nothing: a `Failure` of that part would be none to the rest of the program.
  */
+import { groupBy } from '../../shared/keys.ts';
 import { quoted } from '../runnergroup/problems.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { withSizes } from '../runnergroup/sizes.ts';
-import {
-  type ApplicationRule,
-  type Asker,
-  allowedBy,
-  type Denial,
-  type Finding,
-  finding,
-  NONE,
-  type RuleName,
-} from './denial.ts';
+import { type Asker, allowedBy, type Denial, type Finding, finding, type GroupRule, NONE } from './denial.ts';
+import { entryOf, levelsOf, type Rules, wordsFor } from './levels.ts';
 import { matchesAny, matchesGlob, normalRepository } from './patterns.ts';
-import { entryOf, GROUP_RULES, wordsFor } from './rules.ts';
-import type { Policy } from './schema.ts';
+import { GROUP_RULES } from './rules.ts';
+import type { Policy, RuleName } from './schema.ts';
+import { type Settled, settle } from './settle.ts';
 
 export { readPolicyFile } from './schema.ts';
+
+/** What a policy says of groups. Each is of one group, or of the whole Application. */
+export interface PolicyJudgement {
+  readonly denials: readonly Denial[];
+  /** What would be denied, and what will be: they stop nothing. */
+  readonly warnings: readonly Denial[];
+}
 
 /** Rules of the policy that are skipped: nobody tells what they need, and nobody of Argo CD asks. */
 export function skippedRules(policy: Policy, { isArgoCd, project, repository }: Asker): readonly RuleName[] {
   if (isArgoCd) return [];
+  const levels = [policy, ...(policy.namespaces ?? []), ...(policy.groups ?? [])];
   const told = { projects: project, repositories: repository } as const;
   return (['projects', 'repositories'] as const).filter(
-    (rule) => policy[rule] !== undefined && told[rule] === undefined,
+    (rule) => told[rule] === undefined && levels.some((level) => level[rule] !== undefined),
   );
 }
 
-const projects: ApplicationRule = ({ projects: allowed }, _, { isArgoCd, project }) => {
+type AskerRule = (rules: Pick<Policy, 'projects' | 'repositories'>, asker: Asker) => readonly Finding[];
+
+const projects: AskerRule = ({ projects: allowed }, { isArgoCd, project }) => {
   if (allowed === undefined) return NONE;
   if (project === undefined) return isArgoCd ? notTold('ARGOCD_APP_PROJECT_NAME') : NONE;
   if (matchesAny(allowed, project)) return NONE;
@@ -43,7 +47,7 @@ const projects: ApplicationRule = ({ projects: allowed }, _, { isArgoCd, project
 const NOT_ALLOWED =
   'the repository of the Application is not among those that the policy allows. Commit the RunnerGroups to one of them, or ask for this one to be allowed';
 
-const repositories: ApplicationRule = ({ repositories: allowed }, _, { isArgoCd, repository }) => {
+const repositories: AskerRule = ({ repositories: allowed }, { isArgoCd, repository }) => {
   if (allowed === undefined) return NONE;
   if (repository === undefined) return isArgoCd ? notTold('ARGOCD_APP_SOURCE_REPO_URL') : NONE;
   const normal = normalRepository(repository);
@@ -52,71 +56,135 @@ const repositories: ApplicationRule = ({ repositories: allowed }, _, { isArgoCd,
   return finding('', NOT_ALLOWED);
 };
 
-/** The sum of the groups' caps, so that the promise holds whatever happens; the planner needs to know nothing of it. */
-const maxActiveRunners: ApplicationRule = ({ maxActiveRunners: most }, groups) => {
-  const sum = groups.reduce((total, group) => total + group.maxActiveRunners, 0);
-  if (most === undefined || sum <= most) return NONE;
-  const message = `is ${sum} over all ${groups.length} RunnerGroups; the policy allows ${most}. Lower it in some of them`;
-  return finding('spec.maxActiveRunners', message);
-};
-
 function notTold(variable: string): ReturnType<typeof finding> {
   const message = `${variable} is not set, so this Application cannot be judged. It needs a newer Argo CD, or a policy without this rule`;
   return finding('', message);
 }
 
-const APPLICATION_RULES: readonly (readonly [RuleName, ApplicationRule])[] = [
+const ASKER_RULES: readonly (readonly [RuleName, AskerRule])[] = [
   ['projects', projects],
   ['repositories', repositories],
-  ['maxActiveRunners', maxActiveRunners],
 ];
 
-/** Rules about the Application as a whole: a denial concerns all of its groups. */
-function checkApplication(policy: Policy, groups: readonly RunnerGroup[], asker: Asker): readonly Denial[] {
-  return APPLICATION_RULES.flatMap(([rule, judge]) => judge(policy, groups, asker).map((one) => ({ rule, ...one })));
-}
+/** In entries these rules hold for their groups, besides those of the whole Application. */
+const RULES: readonly (readonly [RuleName, GroupRule])[] = [
+  ...ASKER_RULES.map(([rule, judge]): readonly [RuleName, GroupRule] => [
+    rule,
+    (_, group, asker, policy) => levelsOf(policy, group).entries.flatMap((entry) => judge(entry, asker)),
+  ]),
+  ...GROUP_RULES,
+];
 
-function checkGroup(policy: Policy, group: RunnerGroup, asker: Asker): readonly Denial[] {
-  return GROUP_RULES.flatMap(([rule, judge]) => {
+/** What each rule has found about a group, and what becomes of that. */
+export function rowsOf(policy: Policy, group: RunnerGroup, asker: Asker) {
+  const { entries, rules } = levelsOf(policy, group);
+  return RULES.map(([rule, judge]) => {
     const [own = NONE, ...ofSizes] = withSizes(group).map((each) =>
-      judge(policy, each, asker).map((one) => ofSize(each, one)),
+      judge(rules, each, asker, policy).map((one) => ofSize(each, one)),
     );
     const told = new Set(own.map(({ path, message }) => path + message));
     const more = ofSizes.flat().filter(({ path, message }) => !told.has(path + message));
-    return [...own, ...more].map((one) => ({ rule, group, ...one }));
+    const about = { rule, group, entries, nowMs: asker.nowMs };
+    return { rule, found: [...own, ...more].map((one) => settle(policy, about, one)) };
   });
 }
 
 /** What is wrong with the podTemplate or the resources of a size is told there. */
-function ofSize({ size }: RunnerGroup, { path, message }: Finding): Finding {
+function ofSize({ size }: RunnerGroup, { path, ...found }: Finding): Finding {
   const written = size?.of.sizes[size.index];
   const [, field] = /^spec\.(podTemplate|resources)/.exec(path) ?? [];
   const isOwn = field !== undefined && written?.[field as 'podTemplate' | 'resources'] !== undefined;
-  return { path: isOwn ? path.replace('spec.', `spec.sizes[${size?.index}].`) : path, message };
+  return { path: isOwn ? path.replace('spec.', `spec.sizes[${size?.index}].`) : path, ...found };
+}
+
+type Judged = Denial & Pick<Settled, 'is'>;
+
+/** Rules about the Application as a whole: a denial concerns all of its groups. */
+function ofApplication(policy: Policy, asker: Asker): readonly Judged[] {
+  return ASKER_RULES.flatMap(([rule, judge]) =>
+    judge(policy, asker).map((one) => {
+      const { is, found } = settle(policy, { rule }, one);
+      return { is, rule, ...found };
+    }),
+  );
+}
+
+/**
+ * The sums of the groups' caps, so that the promise holds whatever happens; the planner needs to know nothing of it. That of an entry is for
+ * each namespace. Groups that are only warned of do not deny others, and those with an exception do not count.
+ */
+function ofCaps(policy: Policy, groups: readonly RunnerGroup[], { nowMs }: Asker): readonly Judged[] {
+  const rule = 'maxActiveRunners';
+  const counting = groups.map((group) => {
+    const { entries } = levelsOf(policy, group);
+    return {
+      group,
+      entries,
+      ...settle(policy, { rule, group, entries, nowMs }, { path: `spec.${rule}`, message: '' }),
+    };
+  });
+  const over = (some: typeof counting, { maxActiveRunners: most = Number.POSITIVE_INFINITY }: Rules, of: string) => {
+    for (const is of ['denied', 'warned'] as const) {
+      const counted = some.filter((each) => each.is === 'denied' || each.is === is);
+      const sum = counted.reduce((total, { group }) => total + group.maxActiveRunners, 0);
+      const told = `is ${sum} over all ${counted.length} RunnerGroups${of}; the policy allows ${most}. Lower it in some of them`;
+      const judged = { is, rule, path: `spec.${rule}`, message: told } as const;
+      // Of one alone its own rule says it.
+      if (sum <= most || counted.length < 2) continue;
+      const concerned = counted.filter((each) => each.is === is);
+      if (of === '' && concerned.length === groups.length) return [judged];
+      return concerned.map(({ group }) => ({ ...judged, group }));
+    }
+    return [];
+  };
+  const fitting = new Set(counting.flatMap(({ entries }) => entries));
+  const ofEntries = [...fitting].flatMap((entry) => {
+    const members = counting.filter(({ entries }) => entries.includes(entry));
+    const namespaces = groupBy(members, ({ group }) => group.namespace);
+    return [...namespaces].flatMap(([namespace, some]) => over(some, entry, ` of namespace ${namespace}`));
+  });
+  return [...over(counting, policy, ''), ...ofEntries];
 }
 
 /**
  * Those of the whole Application first, then by group in their order. None: everything is allowed.
  * A group that is denied does not count for the others: what it asks for must not deny them.
  */
-export function check(policy: Policy, groups: readonly RunnerGroup[], asker: Asker): readonly Denial[] {
-  const own = groups.flatMap((group) => checkGroup(policy, group, asker));
-  const denied = new Set(own.map(({ group }) => group));
+export function judge(policy: Policy, groups: readonly RunnerGroup[], asker: Asker): PolicyJudgement {
+  const own = groups.flatMap((group) =>
+    rowsOf(policy, group, asker).flatMap(({ rule, found }) =>
+      found.map(({ is, found: one }): Judged => ({ is, rule, group, ...one })),
+    ),
+  );
+  const denied = new Set(own.flatMap(({ is, group }) => (is === 'denied' ? group : [])));
   const sound = groups.filter((group) => !denied.has(group));
-  return [...checkApplication(policy, sound, asker), ...own];
+  const all = [...ofApplication(policy, asker), ...ofCaps(policy, sound, asker), ...own];
+  const those = (wanted: Settled['is']): readonly Denial[] =>
+    all.flatMap(({ is, ...one }) => (is === wanted ? [one] : []));
+  return { denials: those('denied'), warnings: those('warned') };
 }
 
 /** What tokens of groups may be used for. Of several entries that fit, the first one counts. */
 export function tokenBounds(policy: Policy) {
-  const { tokenBindings = [] } = policy;
+  const { groups = [], tokenBindings = [] } = policy;
+  const rule = 'namespaces.scopes';
   return {
     boundTo: (namespace: string, secret: string) =>
       tokenBindings.find((entry) => entry.secret === secret && matchesGlob(entry.namespace, namespace))?.url,
+    // Which group asks is not known here, so what each entry says that may be meant holds.
     reachOf: (namespace: string) => {
-      const allowed = entryOf(policy, { namespace })?.scopes;
-      const covers = (owner: string, repo: string) =>
-        ['global', ...wordsFor({ kind: 'repo', owner, repo })].some((word) => matchesAny(allowed ?? [], word));
-      return allowed && { id: allowed.join(' '), covers };
+      const own = entryOf(policy, { namespace });
+      const entries = groups.filter(({ match }) => matchesGlob(match.namespace ?? '**', namespace));
+      const lists = [...(own ? [own] : []), ...entries].flatMap((entry) => {
+        const levels = entry === own || !own ? [entry] : [entry, own];
+        const { is } = settle(policy, { rule, entries: levels }, { path: '', message: '' });
+        return entry.scopes && is === 'denied' ? [entry.scopes] : [];
+      });
+      const covers = (owner: string, repo: string) => {
+        const words = ['global', ...wordsFor({ kind: 'repo', owner, repo })];
+        return lists.every((allowed) => words.some((word) => matchesAny(allowed, word)));
+      };
+      return lists.length === 0 ? undefined : { id: lists.map((allowed) => allowed.join(' ')).join('; '), covers };
     },
   };
 }

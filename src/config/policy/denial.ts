@@ -4,7 +4,8 @@ import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
 import { count, firstLines, firstNames, printable, shortLine } from '../../shared/printable.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
-import type { Policy } from './schema.ts';
+import type { Rules } from './levels.ts';
+import type { Policy, RuleName } from './schema.ts';
 
 export interface Asker {
   /** True: Argo CD asks, and what it does not tell is denied. False: a person or a check before a merge; such a rule is skipped. */
@@ -13,20 +14,21 @@ export interface Asker {
   readonly destination?: string | undefined;
   readonly project?: string | undefined;
   readonly repository?: string | undefined;
+  /** Exceptions end. Absent: all have ended. */
+  readonly nowMs?: number;
 }
-
-/** The fields of a policy, which are also the names of its rules. `namespaces.scopes` is the rule `scopes` of a namespace. */
-export type RuleName = keyof Policy | `namespaces.${'destinations' | 'scopes' | 'secrets'}`;
 
 export interface Finding {
   /** The field as people write it, e.g. `spec.image`; empty when the whole Application is meant. */
   readonly path: string;
   /** What came and what to do. May hold text from the file: print it through `printable`. */
   readonly message: string;
+  /** `closed`: denied without a policy file, too. `unread`: what other rules ask could not be read. `told`: only a warning, whatever the policy says. */
+  readonly reach?: 'closed' | 'unread' | 'told';
 }
 
-export function finding(path: string, message: string): readonly Finding[] {
-  return [{ path, message }];
+export function finding(path: string, message: string, reach?: Finding['reach']): readonly Finding[] {
+  return [{ path, message, ...(reach && { reach }) }];
 }
 
 export interface Denial extends Finding {
@@ -35,8 +37,7 @@ export interface Denial extends Finding {
   readonly group?: RunnerGroup;
 }
 
-export type GroupRule = (policy: Policy, group: RunnerGroup, asker: Asker) => readonly Finding[];
-export type ApplicationRule = (policy: Policy, groups: readonly RunnerGroup[], asker: Asker) => readonly Finding[];
+export type GroupRule = (rules: Rules, group: RunnerGroup, asker: Asker, policy: Policy) => readonly Finding[];
 
 /** The annotation of a RunnerGroup that says why it needs a higher profile. */
 export const PROFILE_REASON = 'gitea.bpg.pw/profile-reason';
@@ -54,6 +55,12 @@ const SHOWN = 15;
 export function denialLine({ group, path, message, rule }: Denial): string {
   const where = group === undefined ? [] : [`${group.place.file}:${group.place.line}`, keyText(group)];
   return `${shortLine([...where, path, message].filter((part) => part !== '').join(': '))} [${rule}]`;
+}
+
+/** Lines on stderr for what the policy warns of. */
+export function warningLines(file: string, warnings: readonly Denial[]): readonly string[] {
+  const lines = warnings.map((each) => `warning: GR-WARN-15 ${denialLine(each)}`);
+  return firstLines(lines, SHOWN, `gitea-runners validate --policy ${printable(file)}`);
 }
 
 /** Groups that are refused (exit 3), each with why. `all`: the failure of a run that can do nothing with that; undefined: none is refused. */

@@ -1,6 +1,5 @@
 /** The rules about one group: its namespace, what it may name there, and its pods. */
 
-import { type Scope, scopeWord } from '../../shared/scope.ts';
 import { mergePodTemplate } from '../pods/apply-template.ts';
 import { type AskedKind, asksOf } from '../pods/asks.ts';
 import { checkShape } from '../pods/check-shape.ts';
@@ -18,46 +17,39 @@ import { quoted } from '../runnergroup/problems.ts';
 import { mostAskedOf } from '../runnergroup/requests.ts';
 import { JUDGES, neededLevel, type RunnerGroup } from '../runnergroup/runner-group.ts';
 import { quantityValue } from '../runnergroup/words.ts';
-import { allowedBy, type Finding, finding, type GroupRule, NONE, PROFILE_REASON, type RuleName } from './denial.ts';
-import { coversImage, matchesAny, matchesGlob, parseImage } from './patterns.ts';
-import type { Policy } from './schema.ts';
+import { allowedBy, type Finding, finding, type GroupRule, NONE, PROFILE_REASON } from './denial.ts';
+import { entryOf, levelsOf, type Rules, wordsFor } from './levels.ts';
+import { coversImage, matchesAny, parseImage } from './patterns.ts';
+import type { RuleName } from './schema.ts';
 
-const namespaces: GroupRule = (policy, group) => {
+const namespaces: GroupRule = (_, group, __, policy) => {
   if (policy.namespaces === undefined || entryOf(policy, group)) return NONE;
   const names = policy.namespaces.map(({ name }) => name);
   return finding('metadata.namespace', `is ${group.namespace}; ${allowedBy(names)}. Use one of them`);
 };
 
 /** Also without a policy a group lives in the destination namespace of its Application. */
-const destinations: GroupRule = (policy, group, { isArgoCd, destination }) => {
+const destinations: GroupRule = ({ destinations: allowed = [] }, group, { isArgoCd, destination }, policy) => {
   const isUnknown = destination === undefined;
   // By hand there may be no Application. One without a destination namespace is left alone by a policy without namespaces.
   if (isUnknown && (!isArgoCd || policy.namespaces === undefined)) return NONE;
   if (destination === group.namespace) return NONE;
-  if (!isUnknown && matchesAny(entryOf(policy, group)?.destinations ?? [], destination)) return NONE;
+  if (!isUnknown && matchesAny(allowed, destination)) return NONE;
   const what = isUnknown
     ? 'the Application has no destination namespace'
     : `the destination namespace of the Application is ${destination}`;
   const message = `is ${group.namespace}, but ${what}. Make an Application for that namespace, or ask for this destination to be allowed there`;
-  return finding('metadata.namespace', message);
+  return finding('metadata.namespace', message, 'closed');
 };
 
-const scopes: GroupRule = (policy, group) => {
-  const allowed = entryOf(policy, group)?.scopes;
+const scopes: GroupRule = ({ scopes: allowed }, group) => {
   const words = wordsFor(group.scope);
   if (allowed === undefined || words.some((word) => matchesAny(allowed, word))) return NONE;
   const message = `is ${words[0]}; ${allowedBy(allowed)} in namespace ${group.namespace}. Use one of these scopes`;
   return finding('spec.scope', message);
 };
 
-/** What a scope may be called in a policy, itself first. A repository is covered by its owner, too. */
-export function wordsFor(scope: Scope): readonly string[] {
-  const own = scopeWord(scope);
-  return scope.kind === 'repo' ? [own, `org:${scope.owner}`, `user:${scope.owner}`] : [own];
-}
-
-const secrets: GroupRule = (policy, group) => {
-  const allowed = entryOf(policy, group)?.secrets;
+const secrets: GroupRule = ({ secrets: allowed }, group) => {
   if (allowed === undefined) return NONE;
   const named = [
     ...(group.registrationToken ? [{ path: 'spec.registrationToken', value: group.registrationToken.name }] : []),
@@ -67,11 +59,6 @@ const secrets: GroupRule = (policy, group) => {
   ];
   return notAmong(allowed, named, 'the Secret', ` in namespace ${group.namespace}. Use one of them`);
 };
-
-/** The first entry that fits: a later one that allows more must not undo it. */
-export function entryOf({ namespaces: entries = [] }: Policy, { namespace }: Pick<RunnerGroup, 'namespace'>) {
-  return entries.find(({ name }) => matchesGlob(name, namespace));
-}
 
 const images: GroupRule = ({ images: allowed }, group) => {
   if (allowed === undefined) return NONE;
@@ -107,8 +94,9 @@ const securityProfile: GroupRule = ({ securityProfile: rule }, group) => {
   const own = neededLevel(group);
   const { highest, withReason = highest } = rule;
   const reason = hasReason(group);
-  const most = reason && RANK[withReason] > RANK[highest] ? withReason : highest;
-  if (RANK[own] <= RANK[most]) return NONE;
+  const isLifted = reason && RANK[withReason] > RANK[highest];
+  const most = isLifted ? withReason : highest;
+  if (RANK[own] <= RANK[most]) return isLifted && RANK[own] > RANK[highest] ? OWN_REASON : NONE;
   const is =
     group.securityProfile === undefined
       ? `is not set, which means ${own} with containerMode ${group.containerMode}`
@@ -120,12 +108,23 @@ const securityProfile: GroupRule = ({ securityProfile: rule }, group) => {
     !reason && RANK[own] <= RANK[withReason]
       ? `${lower}, or say in the annotation ${PROFILE_REASON} why this group needs it`
       : lower;
-  return finding('spec.securityProfile', `${is}; the policy allows ${most} at most. ${advice}`);
+  const isClosed = group.securityProfile === 'privileged' && hasTemplate(group);
+  return finding(
+    'spec.securityProfile',
+    `${is}; the policy allows ${most} at most. ${advice}`,
+    isClosed ? 'closed' : undefined,
+  );
 };
 
 const PRIVILEGED_TEMPLATE = finding(
   'spec.securityProfile',
   'is privileged, with a podTemplate. Lower it, or ask for a securityProfile in the policy',
+  'closed',
+);
+const OWN_REASON = finding(
+  'spec.securityProfile',
+  `is allowed by the annotation ${PROFILE_REASON}, which no release after 0.2 reads. Ask for an exception in the policy`,
+  'told',
 );
 
 function hasTemplate({ podTemplate }: RunnerGroup): boolean {
@@ -139,12 +138,12 @@ function hasReason({ manifest }: RunnerGroup): boolean {
 }
 
 /** What the other rules ask of a template is worth nothing when it cannot be read, so this rule also denies that. */
-const podTemplateFields: GroupRule = (policy, group) => {
+const podTemplateFields: GroupRule = (rules, group) => {
   const fault = hasTemplate(group) ? templateFault(group.podTemplate) : undefined;
-  if (fault !== undefined) return finding(pathText(fault.path), `cannot be judged: ${fault.message}`);
-  const { podTemplateFields: allowed } = policy;
+  if (fault !== undefined) return finding(pathText(fault.path), `cannot be judged: ${fault.message}`, 'unread');
+  const { podTemplateFields: allowed } = rules;
   const top = podFieldsAtTop(group.manifest['spec']);
-  if (allowed === undefined) return hostNames(policy, [...top, ...templateAsks(group, 'field')]);
+  if (allowed === undefined) return hostNames(rules, [...top, ...templateAsks(group, 'field')]);
   const beyond = [
     ...top.flatMap(({ path, value }) => (allowed.includes(value) ? [] : [path])),
     ...(hasTemplate(group) ? fieldsBeyond(group.podTemplate as Mapping, [], '', allowed) : []),
@@ -163,8 +162,8 @@ export function podFieldsAtTop(spec: unknown, judges = JUDGES): readonly Named[]
 const NAMES_OF_HOSTS: readonly string[] = ['spec.hostAliases', 'spec.dnsConfig', 'spec.dnsPolicy'];
 
 /** A name of a registry means little where the pod may say which host has it. Such a field must be listed by its own name. */
-function hostNames(policy: Policy, fields: readonly Named[]): readonly Finding[] {
-  if (policy.images === undefined && policy.registries === undefined) return NONE;
+function hostNames({ images: ofImages, registries: ofHosts }: Rules, fields: readonly Named[]): readonly Finding[] {
+  if (ofImages === undefined && ofHosts === undefined) return NONE;
   return fields.flatMap(({ path, value }): readonly Finding[] => {
     if (!NAMES_OF_HOSTS.includes(value)) return NONE;
     const message = `changes where names of registries lead to, and the policy restricts images. Remove the field, or ask for ${value} to be listed in podTemplateFields`;
@@ -194,16 +193,23 @@ const priorityClasses: GroupRule = ({ priorityClasses: allowed }, group) => {
     path: `spec.priorityTiers[${index}].priorityClassName`,
     value: priorityClassName,
   }));
-  const named = templateAsks(group, 'priorityClass');
-  return notAmong(allowed ?? [], allowed === undefined ? named : [...named, ...tiers], 'the priority class');
+  const named = notAmong(allowed ?? [], templateAsks(group, 'priorityClass'), 'the priority class').map(closed);
+  return allowed === undefined ? named : [...named, ...notAmong(allowed, tiers, 'the priority class')];
 };
 
 const serviceAccounts: GroupRule = ({ serviceAccounts: allowed = [] }, group) =>
-  notAmong(allowed, templateAsks(group, 'serviceAccount'), 'the service account');
+  notAmong(allowed, templateAsks(group, 'serviceAccount'), 'the service account').map(closed);
 
-/** The sum over all groups is the Application's (check.ts). One that is too large by itself denies no other. */
-const maxActiveRunners: GroupRule = ({ maxActiveRunners: most }, { maxActiveRunners: own }) => {
-  if (most === undefined || own <= most) return NONE;
+function closed(found: Finding): Finding {
+  return { ...found, reach: 'closed' };
+}
+
+/** The sums over groups are for check.ts. One that is too large by itself denies no other. */
+const maxActiveRunners: GroupRule = (_, group, __, policy) => {
+  const { maxActiveRunners: own } = group;
+  const caps = [policy, ...levelsOf(policy, group).entries].flatMap(({ maxActiveRunners: most }) => most ?? []);
+  const most = Math.min(...caps);
+  if (own <= most) return NONE;
   const message = `is ${own}; the policy allows ${most} for all RunnerGroups together. Lower it`;
   return finding('spec.maxActiveRunners', message);
 };

@@ -41,38 +41,34 @@ const FIELD_PATTERN = /^(?:metadata|spec)(?:\.[A-Za-z][A-Za-z0-9]*)+$/;
 
 const level = () => z.enum(['privileged', 'baseline', 'restricted']);
 
-const NamespaceEntry = z.strictObject({
-  name: namePattern().meta({ description: 'Pattern for the namespace of a RunnerGroup.' }),
-  destinations: list(
-    namePattern(),
-    'Destination namespaces of Applications that may have RunnerGroups here, besides this namespace itself. Absent: no others.',
-  ),
-  scopes: list(
-    pattern().regex(SCOPE_PATTERN, {
-      error: 'must be global, org:NAME, user:NAME or repo:OWNER/NAME; stars are allowed',
-    }),
-    'Scopes that RunnerGroups here may serve: `global`, `org:NAME`, `user:NAME`, `repo:OWNER/NAME`. `org:` and `user:` cover the repositories of that owner, too.',
-  ),
-  secrets: list(
-    namePattern(),
-    'Secrets that RunnerGroups here may name: tokens, every other `secretRef`, and all that a podTemplate names.',
-  ),
-});
+const scopePattern = () =>
+  pattern().regex(SCOPE_PATTERN, {
+    error: 'must be global, org:NAME, user:NAME or repo:OWNER/NAME; stars are allowed',
+  });
 
-const TokenBinding = z.strictObject({
-  namespace: namePattern().meta({ description: 'Pattern for the namespace of the RunnerGroup.' }),
-  secret: pattern()
-    .regex(/^[a-z0-9.-]+$/, { error: 'must be the name of a Secret; a pattern is not possible here' })
-    .meta({ description: 'Name of the Secret.' }),
-  url: checked((text) =>
-    normalBase(text) === undefined
-      ? 'must be the base URL of a Gitea: http or https, without credentials, query or fragment'
-      : undefined,
-  ).meta({ description: 'Base URL of the Gitea.' }),
-});
+/** The rules, by the names that denials have. The fields of a policy, and `scopes` of a namespace as `namespaces.scopes`. */
+export const RULE_NAMES = [
+  ...(['projects', 'repositories', 'namespaces'] as const),
+  ...(['namespaces.destinations', 'namespaces.scopes', 'namespaces.secrets'] as const),
+  ...(['images', 'registries', 'securityProfile', 'podTemplateFields', 'priorityClasses', 'serviceAccounts'] as const),
+  ...(['maxActiveRunners', 'maxResources'] as const),
+] as const;
+export type RuleName = (typeof RULE_NAMES)[number];
 
-/** `spec`. The order of the fields is the order of the manual. */
-export const PolicySpec = z.strictObject({
+const ENFORCEMENT = ['deny', 'warn'] as const;
+const ENFORCING = {
+  enforcement: z.enum(ENFORCEMENT).optional().meta({
+    description:
+      '`warn`: what would be denied is told and goes on ([how](#try-a-rule-before-it-denies)). It opens nothing that is closed without a policy file. Absent: `deny`.',
+  }),
+  enforcementOf: z
+    .partialRecord(z.enum(RULE_NAMES), z.enum(ENFORCEMENT))
+    .optional()
+    .meta({ description: 'The same for single rules, by the name that stands behind a denial: `{images: warn}`.' }),
+};
+
+/** Of the whole Application. Also in an entry: there they hold besides. */
+const OF_APPLICATION = {
   projects: list(namePattern(), 'Argo CD projects whose Applications may have runners. An offline check may skip it.'),
   repositories: list(
     checked((text) => {
@@ -82,10 +78,10 @@ export const PolicySpec = z.strictObject({
     }),
     'Git repositories whose Applications may have runners. `.git` at the end and the two spellings of ssh make no difference. An offline check may skip it.',
   ),
-  namespaces: list(
-    NamespaceEntry,
-    'Namespaces that may have RunnerGroups, and what holds there. Of several entries that fit, the first one counts.',
-  ),
+};
+
+/** Of a group. In an entry each of them takes the place of that of the policy. */
+const OF_GROUP = {
   images: list(
     checked(wrongImagePattern),
     'Images of pods, each with its registry: `docker.io/gitea/runner`, `registry.example.com/ci/**`. Without a tag every version, with a tag no image by digest, with `@*` only images by digest.',
@@ -117,14 +113,6 @@ export const PolicySpec = z.strictObject({
   ),
   priorityClasses: list(namePattern(), 'Priority classes that RunnerGroups may name. Absent: none in a `podTemplate`.'),
   serviceAccounts: list(namePattern(), 'Service accounts that a `podTemplate` may name. Absent: none.'),
-  tokenBindings: list(
-    TokenBinding,
-    'The Gitea that the tokens of a Secret may be sent to. For Secrets without the key `url`; where both are there, both hold. Of several entries that fit, the first one counts.',
-  ),
-  maxActiveRunners: z.int().min(0).max(1_000_000).optional().meta({
-    description:
-      'Cap over all RunnerGroups of an Application: the sum of their `maxActiveRunners`, suspended ones included.',
-  }),
   maxResources: quantities()
     .superRefine((amounts, context) => {
       const names = Object.keys(amounts);
@@ -141,10 +129,112 @@ export const PolicySpec = z.strictObject({
       description:
         'Most that one runner may ask for, by resource: `{cpu: 8, memory: 32Gi, nvidia.com/gpu: 0}`. Requests and limits count, of all containers of its pod together, also of each size. A resource that is not named is not restricted.',
     }),
+};
+const maxActiveRunners = z.int().min(0).max(1_000_000).optional().meta({
+  description:
+    'Cap over all RunnerGroups of an Application: the sum of their `maxActiveRunners`, suspended ones included.',
+});
+
+const OF_PLACE = {
+  destinations: list(
+    namePattern(),
+    'Destination namespaces of Applications that may have RunnerGroups here, besides this namespace itself. Absent: no others.',
+  ),
+  scopes: list(
+    scopePattern(),
+    'Scopes that RunnerGroups here may serve: `global`, `org:NAME`, `user:NAME`, `repo:OWNER/NAME`. `org:` and `user:` cover the repositories of that owner, too.',
+  ),
+  secrets: list(
+    namePattern(),
+    'Secrets that RunnerGroups here may name: tokens, every other `secretRef`, and all that a podTemplate names.',
+  ),
+};
+
+const NamespaceEntry = z.strictObject({
+  name: namePattern().meta({ description: 'Pattern for the namespace of a RunnerGroup.' }),
+  ...OF_PLACE,
+  ...{ ...OF_APPLICATION, ...OF_GROUP, maxActiveRunners, ...ENFORCING },
+});
+
+const GroupEntry = z.strictObject({
+  match: z
+    .strictObject({
+      namespace: namePattern().optional().meta({ description: 'Pattern for its namespace.' }),
+      name: namePattern().optional().meta({ description: 'Pattern for its name.' }),
+      scope: scopePattern().optional().meta({ description: 'Its scope, as in `scopes`.' }),
+      labels: z
+        .record(z.string(), z.string())
+        .optional()
+        .meta({ description: 'Labels of its object, all of them. Whoever commits the group writes them.' }),
+    })
+    .meta({ description: 'The RunnerGroups that are meant: those that all of these fit.' }),
+  ...OF_PLACE,
+  ...{ ...OF_APPLICATION, ...OF_GROUP, maxActiveRunners, ...ENFORCING },
+});
+
+const Exception = z.strictObject({
+  groups: z
+    .array(pattern().regex(/^[a-z0-9.*-]+\/[a-z0-9.*-]+$/, { error: 'must be NAMESPACE/NAME; stars are allowed' }))
+    .min(1)
+    .max(MOST_ENTRIES)
+    .meta({ description: 'RunnerGroups: `team-a/ci`, `team-*/*`.' }),
+  rules: z
+    .array(z.enum(RULE_NAMES))
+    .min(1)
+    .max(RULE_NAMES.length)
+    .meta({ description: 'Rules that deny these groups nothing, by the names that stand behind denials.' }),
+  until: checked((text) => (isDay(text) ? undefined : 'must be a day, e.g. 2027-03-31')).meta({
+    description: 'Its last day, by UTC. In its last 14 days it is told. After it the rules deny.',
+  }),
+  reason: z.string().min(1).max(500).meta({ description: 'Why, for people.' }),
+});
+
+function isDay(text: string): boolean {
+  const ms = Date.parse(`${text}T00:00:00Z`);
+  return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
+}
+
+const TokenBinding = z.strictObject({
+  namespace: namePattern().meta({ description: 'Pattern for the namespace of the RunnerGroup.' }),
+  secret: pattern()
+    .regex(/^[a-z0-9.-]+$/, { error: 'must be the name of a Secret; a pattern is not possible here' })
+    .meta({ description: 'Name of the Secret.' }),
+  url: checked((text) =>
+    normalBase(text) === undefined
+      ? 'must be the base URL of a Gitea: http or https, without credentials, query or fragment'
+      : undefined,
+  ).meta({ description: 'Base URL of the Gitea.' }),
+});
+
+/** `spec`. The order of the fields is the order of the manual. */
+export const PolicySpec = z.strictObject({
+  ...OF_APPLICATION,
+  namespaces: list(
+    NamespaceEntry,
+    'Namespaces that may have RunnerGroups, and what holds there: also each rule of this table ([how](#one-rule-for-some)). Of several entries that fit, the first one counts.',
+  ),
+  groups: list(
+    GroupEntry,
+    'What holds for some RunnerGroups: each rule of this table and of `namespaces[]`. Of several entries that fit, the first one counts.',
+  ),
+  ...OF_GROUP,
+  tokenBindings: list(
+    TokenBinding,
+    'The Gitea that the tokens of a Secret may be sent to. For Secrets without the key `url`; where both are there, both hold. Of several entries that fit, the first one counts.',
+  ),
+  maxActiveRunners,
+  ...ENFORCING,
+  exceptions: list(
+    Exception,
+    'What the rules do not deny some RunnerGroups for a time ([how](#an-exception-for-some-time)).',
+  ),
 });
 
 /** What a policy says; every field may be absent. Lists hold patterns (`patterns.ts`) unless the schema says otherwise. */
 export type Policy = z.output<typeof PolicySpec>;
+/** An entry of `namespaces` or `groups`. */
+export type PolicyEntry = Omit<z.output<typeof GroupEntry>, 'match'>;
+export type GroupMatch = z.output<typeof GroupEntry>['match'];
 
 export const PolicyDocument = z.strictObject({
   apiVersion: z.literal('gitea.bpg.pw/v1alpha1').meta({ description: 'Version of this format.' }),

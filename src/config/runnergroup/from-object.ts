@@ -12,17 +12,24 @@ interface WrittenObject {
   readonly spec: unknown;
   /** Those that mean something to us. */
   readonly annotations?: Readonly<Record<string, string>>;
+  /** A policy may choose by them. */
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 /** The group, or everything that is wrong with it in one text: the CRD admits more than we do. */
 export function runnerGroupFromObject(
   object: WrittenObject,
 ): { readonly group: RunnerGroup } | { readonly problem: string; readonly isDenied?: boolean } {
-  const { namespace, name, spec, annotations } = object;
+  const { namespace, name, spec, annotations, labels } = object;
   // The spec of a stand-in says nothing.
   const told = annotations?.[PROBLEM];
   if (told !== undefined) return { problem: told, isDenied: annotations?.[PROBLEM_REASON] === DENIED };
-  const text = jsonOf({ apiVersion: API_VERSION, kind: KIND, metadata: { name, namespace, annotations }, spec });
+  const text = jsonOf({
+    apiVersion: API_VERSION,
+    kind: KIND,
+    metadata: { name, namespace, annotations, labels },
+    spec,
+  });
   if (text === undefined) return { problem: 'spec is nested too deep' };
   const [read] = readAll({ name: `${namespace}/${name}`, text });
   if (read === undefined || 'problem' in read) return { problem: read?.problem.message ?? 'is empty' };

@@ -6,7 +6,7 @@ import type { FilePlace, RunnerGroup, SourceFile } from './runner-group.ts';
 export type ProblemCode = `GR-INPUT-0${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8}` | 'GR-INPUT-10';
 
 /** What is valid and probably not meant. Only `validate` tells them. */
-export type WarningCode = `GR-WARN-0${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9}` | `GR-WARN-1${0 | 1 | 2 | 3 | 4}`;
+export type WarningCode = `GR-WARN-0${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9}` | `GR-WARN-1${0 | 1 | 2 | 3 | 4 | 5}`;
 
 /** One finding in an input file, with its place. While a file is read there are two earlier forms: `TextProblem` and `FieldProblem`. */
 export interface Problem {

@@ -123,7 +123,7 @@ export class LiveCluster {
     return this.#groups.all(() => {
       const objects = this.#readable.flatMap(({ groups }) => [...groups.objects.values()]);
       const items = objects.map((object) => {
-        const { annotations, generation, uid } = object.metadata;
+        const { annotations, generation, labels, uid } = object.metadata;
         // The generation stays while only the status changes, which is our own doing.
         const version = generation || object;
         const key = keyText(object.metadata);
@@ -132,6 +132,7 @@ export class LiveCluster {
           inputs: [
             uid,
             version,
+            JSON.stringify(labels),
             ...[TRACKING_ID, SUSPENDED, LOOK_NOW, ...READ_ANNOTATIONS].map((name) => annotations?.[name]),
           ],
           make: () => ({ key, object, ...groupOfObject(object, this.#images) }),

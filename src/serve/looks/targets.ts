@@ -8,8 +8,8 @@
 import type { GiteaTarget } from '../../clients/gitea/observe.ts';
 import { findToken, type TokenSources } from '../../clients/tokens/api-token.ts';
 import type { Token } from '../../clients/tokens/token.ts';
-import { check, tokenBounds } from '../../config/policy/check.ts';
-import { type Asker, refusalsBy, unusablePolicy } from '../../config/policy/denial.ts';
+import { judge, tokenBounds } from '../../config/policy/check.ts';
+import { type Denial, refusalsBy, unusablePolicy } from '../../config/policy/denial.ts';
 import { type ReadPolicy, readPolicyFile } from '../../config/policy/schema.ts';
 import { refusalsByDefault } from '../../config/policy/without-policy.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
@@ -17,6 +17,7 @@ import { keysOfTargets, targetsByGroup } from '../../observe/find-targets.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
 import { groupBy } from '../../shared/keys.ts';
 import { byApplication, type LiveGroup } from '../planning/live.ts';
+import { keepEqual } from '../unchanged.ts';
 
 /** A group's look, or why it has none: the policy denies it, or its token is missing or bound to another Gitea. */
 export type TargetOf = ReadonlyMap<RunnerGroup, GiteaTarget | Failure>;
@@ -36,6 +37,8 @@ export class TargetBook {
   readonly #sources: () => TargetSources;
   /** All targets, each with the namespaces whose groups need it. */
   namespacesOf: ReadonlyMap<GiteaTarget, ReadonlySet<string>> = new Map();
+  /** What the policy warns of, by group. A list stays the same object while it says the same. */
+  warningsOf: ReadonlyMap<RunnerGroup, readonly Denial[]> = new Map();
   #found: TargetOf = new Map();
   /** Absent: its token is to be read at once. */
   readonly #readMs = new WeakMap<RunnerGroup, number>();
@@ -62,7 +65,7 @@ export class TargetBook {
     const groups = live.flatMap(({ group }) => group ?? []);
     const due = new Set(groups.filter((group) => this.#isDue(group, nowMs)));
     if (due.size === 0 && groups.length === this.#found.size) return this.#found;
-    const { refusals, sources } = await this.#judge(live);
+    const { refusals, sources } = await this.#judge(live, nowMs);
     const tokenOf = async (group: RunnerGroup): Promise<Token | Failure> => {
       const refusal = refusals.get(group);
       if (refusal) return refusal;
@@ -95,7 +98,10 @@ export class TargetBook {
     return ageMs < 0 || ageMs >= (isInDoubt ? AGAIN_MS : TOKENS_MS);
   }
 
-  async #judge(live: readonly LiveGroup[]): Promise<{ readonly refusals: Refusals; readonly sources: TokenSources }> {
+  async #judge(
+    live: readonly LiveGroup[],
+    nowMs: number,
+  ): Promise<{ readonly refusals: Refusals; readonly sources: TokenSources }> {
     const sources = this.#sources();
     const { policyFile, controlPlaneNamespace } = sources;
     if (policyFile === undefined) {
@@ -104,10 +110,11 @@ export class TargetBook {
     }
     const read = readPolicyFile(policyFile);
     const policy = 'policy' in read ? read.policy : {};
-    return {
-      refusals: refusalsOf(policyFile, read, byApplication(live, controlPlaneNamespace)),
-      sources: { ...sources, ...tokenBounds(policy) },
-    };
+    const { refusals, warnings } = judgedBy(policyFile, read, byApplication(live, controlPlaneNamespace), nowMs);
+    this.warningsOf = new Map(
+      [...warnings].map(([group, list]) => [group, keepEqual(this.warningsOf.get(group), list)]),
+    );
+    return { refusals, sources: { ...sources, ...tokenBounds(policy) } };
   }
 }
 
@@ -122,23 +129,30 @@ function isAboutToken({ kind }: Failure): boolean {
 
 type Refusals = ReadonlyMap<RunnerGroup, Failure>;
 
-/** Project, repository and destination of an Application are its own `generate`'s to judge: no object in the cluster proves them. */
-const UNKNOWN_ASKER: Asker = { isArgoCd: false };
-
-/** What the policy file says of the groups in the cluster, as in `generate`. @param byApp as `ClusterSnapshot.byApp` */
-export function refusalsOf(file: string, read: ReadPolicy, byApp: ReadonlyMap<string, readonly LiveGroup[]>): Refusals {
-  const found = new Map<RunnerGroup, Failure>();
+/**
+ * What the policy file says of the groups in the cluster, as in `generate`. Project, repository and destination of an Application are its own
+ * `generate`'s to judge: no object in the cluster proves them. @param byApp as `ClusterSnapshot.byApp`
+ */
+export function judgedBy(
+  file: string,
+  read: ReadPolicy,
+  byApp: ReadonlyMap<string, readonly LiveGroup[]>,
+  nowMs: number,
+): { readonly refusals: Refusals; readonly warnings: ReadonlyMap<RunnerGroup, readonly Denial[]> } {
+  const refusals = new Map<RunnerGroup, Failure>();
+  const warned: Denial[] = [];
   for (const [application, members] of byApp) {
     const groups = members.flatMap(({ group }) => group ?? []);
     if ('problems' in read) {
-      for (const group of groups) found.set(group, unusablePolicy(file, read.problems));
+      for (const group of groups) refusals.set(group, unusablePolicy(file, read.problems));
       continue;
     }
     // Groups of no Application have nothing in common.
     for (const some of application === '' ? groups.map((group) => [group]) : [groups]) {
-      const { of } = refusalsBy(file, some, check(read.policy, some, UNKNOWN_ASKER));
-      for (const [group, failure] of of) found.set(group, failure);
+      const { denials, warnings } = judge(read.policy, some, { isArgoCd: false, nowMs });
+      for (const [group, failure] of refusalsBy(file, some, denials).of) refusals.set(group, failure);
+      warned.push(...warnings.flatMap((each) => (each.group ? [each] : some.map((group) => ({ ...each, group })))));
     }
   }
-  return found;
+  return { refusals, warnings: groupBy(warned, ({ group }) => group) };
 }

@@ -1,4 +1,6 @@
 /** What `serve` writes into `status` of a RunnerGroup. A new condition is a row of `CONDITIONS`. Pure. */
+
+import type { Denial } from '../../config/policy/denial.ts';
 import {
   DENIED,
   type LostJob,
@@ -20,6 +22,8 @@ export interface GroupFacts {
   /** It is the policy's, and not one of the spec. */
   readonly isDenied?: boolean | undefined;
   readonly refusal?: Failure;
+  /** What the policy warns of. */
+  readonly warnings?: readonly Denial[];
   /** A text: in the cluster, with what is said there. */
   readonly suspended: boolean | string;
   readonly activeRunners: number;
@@ -43,12 +47,14 @@ export interface GroupFacts {
 type Conditions = NonNullable<RunnerGroupStatus['conditions']>;
 type Verdict = readonly [status: Conditions[number]['status'], reason: string, message: string];
 
-const CONDITIONS: Readonly<Record<string, (facts: GroupFacts) => Verdict>> = {
+/** Undefined: not told. */
+const CONDITIONS: Readonly<Record<string, (facts: GroupFacts) => Verdict | undefined>> = {
   Ready: readiness,
   GiteaReachable: reachability,
   AtCapacity: capacity,
   PodsStuck: pods,
   ArgoCDSynced: argoCd,
+  PolicyWarns: policyWarnings,
 };
 
 /** A cluster that does not show the plan for this long is told of: a wake takes seconds, a busy Argo CD minutes. */
@@ -86,11 +92,13 @@ export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, 
     ...observed,
     // A patch without the list would leave the old one.
     ...((lostJobs.length > 0 || old?.lostJobs) && { lostJobs: [...lostJobs] }),
-    conditions: Object.entries(CONDITIONS).map(([type, judge]) => {
-      const [status, reason, message] = judge(facts);
+    conditions: Object.entries(CONDITIONS).flatMap(([type, judge]) => {
+      const verdict = judge(facts);
+      if (!verdict) return [];
+      const [status, reason, message] = verdict;
       const before = old?.conditions?.find((each) => each.type === type);
       const lastTransitionTime = before?.status === status ? before.lastTransitionTime : timeText(nowMs);
-      return { type, status, reason, message: message.slice(0, LONGEST_MESSAGE), lastTransitionTime, ...observed };
+      return [{ type, status, reason, message: message.slice(0, LONGEST_MESSAGE), lastTransitionTime, ...observed }];
     }),
   };
 }
@@ -224,6 +232,11 @@ function argoCd({ argocd }: GroupFacts): Verdict {
       : ['False', 'SyncFailed', `Argo CD cannot apply all Jobs: ${last.message}${says && `.${says}`}`];
   if (wait !== '') return ['True', 'Waiting', `The cluster does not show the plan yet.${says}${wait}`];
   return ['True', 'Synced', `The cluster shows the plan, or will in a moment.${says}`];
+}
+
+function policyWarnings({ warnings }: GroupFacts): Verdict | undefined {
+  const told = warnings?.map(({ path, message, rule }) => `${path === '' ? '' : `${path} `}${message} [${rule}]`);
+  return told && ['True', 'WouldBeDenied', told.join('; ')];
 }
 
 function told({ code, message }: Failure): string {

@@ -1,11 +1,11 @@
 /** What each field of a policy allows and denies. */
 import { describe, expect, it } from 'vitest';
-import { check, skippedRules, tokenBounds } from '../../../src/config/policy/check.ts';
+import { skippedRules, tokenBounds } from '../../../src/config/policy/check.ts';
 import { type Asker, denialLine } from '../../../src/config/policy/denial.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { FULL_TEMPLATE } from '../pods/full-template.ts';
-import { type AnyGroup, BY_HAND, denialsOf, policyOf } from './support.ts';
+import { type AnyGroup, BY_HAND, denialsBy, denialsOf, policyOf } from './support.ts';
 
 const ARGOCD: Asker = {
   isArgoCd: true,
@@ -59,7 +59,7 @@ describe('projects and repositories', () => {
   });
 
   it('denies an Application without groups, too', () => {
-    expect(check(policyOf({ projects: [] }), [], ARGOCD)).toHaveLength(1);
+    expect(denialsBy(policyOf({ projects: [] }), [], ARGOCD)).toHaveLength(1);
   });
 
   it('denies when Argo CD asks and does not tell, and skips what nobody of Argo CD asks', () => {
@@ -223,7 +223,9 @@ describe('securityProfile', () => {
   ] as const)('says what helps with containerMode %s', (containerMode, advice) => {
     const group = { ...runnerGroup(), containerMode, securityProfile: 'privileged' } as RunnerGroup;
 
-    expect(check(policyOf({ securityProfile: { highest: 'baseline' } }), [group], BY_HAND)[0]?.message).toMatch(advice);
+    expect(denialsBy(policyOf({ securityProfile: { highest: 'baseline' } }), [group], BY_HAND)[0]?.message).toMatch(
+      advice,
+    );
   });
 });
 
@@ -283,7 +285,8 @@ describe('classes, accounts and the cap', () => {
       runnerGroup({ maxActiveRunners: 6 }),
       runnerGroup({ name: 'b', maxActiveRunners: 5, suspend: true }),
     ];
-    const deny = (maxActiveRunners: number) => check(policyOf({ maxActiveRunners }), groups, BY_HAND).map(denialLine);
+    const deny = (maxActiveRunners: number) =>
+      denialsBy(policyOf({ maxActiveRunners }), groups, BY_HAND).map(denialLine);
 
     expect(deny(11)).toEqual([]);
     expect(deny(10)).toEqual([
@@ -310,7 +313,7 @@ describe('tokenBindings', () => {
 });
 
 it('a line names file, group, field and rule, and is safe on a terminal', () => {
-  const [denial] = check(policyOf({ images: [] }), [runnerGroup({ image: 'x\u001b[31m' })], BY_HAND);
+  const [denial] = denialsBy(policyOf({ images: [] }), [runnerGroup({ image: 'x\u001b[31m' })], BY_HAND);
 
   expect(denial && denialLine(denial)).toBe(
     'ci.yaml:1: runners/ci: spec.image: is "x\\u{1b}[31m", which is no image that can be judged; the policy allows none. Use one of them [images]',

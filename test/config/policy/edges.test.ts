@@ -1,9 +1,9 @@
 /** Edges of rules, where one step further is another answer. What each field allows: check.test.ts. */
 import { expect, it } from 'vitest';
-import { check, skippedRules } from '../../../src/config/policy/check.ts';
+import { skippedRules } from '../../../src/config/policy/check.ts';
 import { denialLine } from '../../../src/config/policy/denial.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
-import { type AnyGroup, BY_HAND, denialsOf, policyOf } from './support.ts';
+import { type AnyGroup, BY_HAND, denialsBy, denialsOf, policyOf } from './support.ts';
 
 it('skips only rules that the policy has, and none when Argo CD asks', () => {
   const policy = policyOf({ projects: ['a'], repositories: ['https://gitea.example.com/**'] });
@@ -19,13 +19,15 @@ it('a group that is denied does not count for the cap of the others', () => {
   ];
   const policy = policyOf({ maxActiveRunners: 10, registries: ['docker.io'] });
 
-  expect(check(policy, groups, BY_HAND).map(({ rule, group }) => `${rule} ${group?.name}`)).toEqual(['registries ci']);
+  expect(denialsBy(policy, groups, BY_HAND).map(({ rule, group }) => `${rule} ${group?.name}`)).toEqual([
+    'registries ci',
+  ]);
 });
 
 it('a group whose own cap is too large is denied alone; one that has all of the cap is not', () => {
   const groups = [runnerGroup({ maxActiveRunners: 11 }), runnerGroup({ name: 'b', maxActiveRunners: 10 })];
 
-  expect(check(policyOf({ maxActiveRunners: 10 }), groups, BY_HAND).map(denialLine)).toEqual([
+  expect(denialsBy(policyOf({ maxActiveRunners: 10 }), groups, BY_HAND).map(denialLine)).toEqual([
     'ci.yaml:1: runners/ci: spec.maxActiveRunners: is 11; the policy allows 10 for all RunnerGroups together. Lower it [maxActiveRunners]',
   ]);
 });

@@ -1,8 +1,7 @@
 /** Law V92 (docs/spec.md): a size is no way around a policy, nor around what holds without one. */
 import { describe, expect, it, test } from 'vitest';
-import { check } from '../../../src/config/policy/check.ts';
-import type { RuleName } from '../../../src/config/policy/denial.ts';
 import { GROUP_RULES } from '../../../src/config/policy/rules.ts';
+import type { RuleName } from '../../../src/config/policy/schema.ts';
 import { refusalsByDefault } from '../../../src/config/policy/without-policy.ts';
 import { mostAskedOf } from '../../../src/config/runnergroup/requests.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
@@ -10,7 +9,7 @@ import { imageInTemplate } from '../../../src/config/runnergroup/sizes.ts';
 import { ownTemplate } from '../../../src/observe/own-pod.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { pick, randomFrom, randomTemplate } from '../pods/random-template.ts';
-import { BY_HAND, denialsOf, policyOf } from './support.ts';
+import { BY_HAND, denialsBy, denialsOf, policyOf } from './support.ts';
 
 /** Two sizes. The second one has this podTemplate. */
 const sizesWith = (podTemplate: unknown) =>
@@ -125,7 +124,7 @@ describe('what a policy denies in the podTemplate of a group, it denies in that 
 test('what is wrong with the group is told once, however many sizes it has', () => {
   const group = withTemplate({}, { podTemplate: { spec: { priorityClassName: 'high' } } });
 
-  const denials = check({ priorityClasses: [] }, [group], BY_HAND);
+  const denials = denialsBy({ priorityClasses: [] }, [group], BY_HAND);
 
   expect(denials.map(({ path }) => path)).toEqual(['spec.podTemplate.spec.priorityClassName']);
 });
@@ -137,7 +136,7 @@ test('a size that has no podTemplate has that of the group, and is told there', 
     sizes: [{ name: 'large', weight: 2, resources: { requests: {}, limits: {} } }],
   });
 
-  expect(check({}, [group], BY_HAND).map(({ path }) => path)).toEqual(['spec.podTemplate.spec.serviceAccountName']);
+  expect(denialsBy({}, [group], BY_HAND).map(({ path }) => path)).toEqual(['spec.podTemplate.spec.serviceAccountName']);
 });
 
 test.each([
@@ -279,7 +278,7 @@ describe('maxResources (law F103)', () => {
   });
 
   it('says what is too much and how much is allowed', () => {
-    const [denial] = check(policyOf(POLICY), [runnerGroup(asking({ memory: '17Gi' }))], BY_HAND);
+    const [denial] = denialsBy(policyOf(POLICY), [runnerGroup(asking({ memory: '17Gi' }))], BY_HAND);
 
     expect(denial?.message).toBe(
       'asks for more memory than the policy allows for one runner: 16Gi, in requests and limits, all containers together. Ask for less',

@@ -1,6 +1,6 @@
 /** A policy as its file would give it, and what it says. */
-import { check } from '../../../src/config/policy/check.ts';
-import type { Asker } from '../../../src/config/policy/denial.ts';
+import { judge } from '../../../src/config/policy/check.ts';
+import type { Asker, Denial } from '../../../src/config/policy/denial.ts';
 import { type Policy, readPolicy } from '../../../src/config/policy/schema.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
@@ -17,6 +17,10 @@ export function policyOf(spec: unknown): Policy {
   return read.policy;
 }
 
+export function denialsBy(policy: Policy, groups: readonly RunnerGroup[], asker: Asker): readonly Denial[] {
+  return judge(policy, groups, asker).denials;
+}
+
 /** A group with fields that the schema would refuse. */
 export type AnyGroup = Partial<Omit<RunnerGroup, 'podTemplate' | 'priorityTiers'>> & {
   readonly podTemplate?: unknown;
@@ -25,7 +29,7 @@ export type AnyGroup = Partial<Omit<RunnerGroup, 'podTemplate' | 'priorityTiers'
 
 /** Rule and field of each denial of one group: `images spec.image`. */
 export function denialsOf(spec: unknown, group: AnyGroup = {}, asker: Asker = BY_HAND): readonly string[] {
-  return check(policyOf(spec), [{ ...runnerGroup(), ...group } as RunnerGroup], asker).map(({ rule, path }) =>
+  return denialsBy(policyOf(spec), [{ ...runnerGroup(), ...group } as RunnerGroup], asker).map(({ rule, path }) =>
     `${rule} ${path}`.trim(),
   );
 }

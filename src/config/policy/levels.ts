@@ -1,0 +1,47 @@
+/**
+ * Which rules hold for a group: those of the first entry of `groups` that fits it, then those of the first entry of `namespaces`, then those
+ * of the policy. The nearest one that says something counts. `projects`, `repositories` and `maxActiveRunners` hold on each level.
+ */
+
+import { type Scope, scopeWord } from '../../shared/scope.ts';
+import { valueAt } from '../runnergroup/paths.ts';
+import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import { matchesGlob } from './patterns.ts';
+import type { GroupMatch, Policy, PolicyEntry } from './schema.ts';
+
+/** All that may stand at the top and in entries. */
+export type Rules = Omit<PolicyEntry, 'enforcement' | 'enforcementOf'>;
+
+export interface Levels {
+  /** Of the entries that fit, the nearest one first. */
+  readonly entries: readonly PolicyEntry[];
+  /** What counts of all levels. */
+  readonly rules: Rules;
+}
+
+export function levelsOf(policy: Policy, group: RunnerGroup): Levels {
+  const ofGroup = policy.groups?.find(({ match }) => fits(match, group));
+  const ofNamespace = entryOf(policy, group);
+  const entries = [...(ofGroup ? [ofGroup] : []), ...(ofNamespace ? [ofNamespace] : [])];
+  return { entries, rules: { ...policy, ...ofNamespace, ...ofGroup } };
+}
+
+/** The first entry that fits: a later one that allows more must not undo it. */
+export function entryOf({ namespaces: entries = [] }: Policy, { namespace }: Pick<RunnerGroup, 'namespace'>) {
+  return entries.find(({ name }) => matchesGlob(name, namespace));
+}
+
+function fits({ namespace = '**', name = '**', scope, labels = {} }: GroupMatch, group: RunnerGroup): boolean {
+  return (
+    matchesGlob(namespace, group.namespace) &&
+    matchesGlob(name, group.name) &&
+    (scope === undefined || wordsFor(group.scope).some((word) => matchesGlob(scope, word))) &&
+    Object.entries(labels).every(([key, value]) => valueAt(group.manifest, ['metadata', 'labels', key]) === value)
+  );
+}
+
+/** What a scope may be called in a policy, itself first. A repository is covered by its owner, too. */
+export function wordsFor(scope: Scope): readonly string[] {
+  const own = scopeWord(scope);
+  return scope.kind === 'repo' ? [own, `org:${scope.owner}`, `user:${scope.owner}`] : [own];
+}

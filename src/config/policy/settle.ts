@@ -1,0 +1,51 @@
+/** Whether what a rule has found is denied, warned of, or excepted. Pure: the time comes in. */
+import { keyText } from '../../shared/keys.ts';
+import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import type { Finding } from './denial.ts';
+import { matchesAny } from './patterns.ts';
+import type { Policy, PolicyEntry, RuleName } from './schema.ts';
+
+/** What becomes of a finding. */
+type Outcome = 'denied' | 'warned' | 'excepted';
+
+export interface Settled {
+  readonly is: Outcome;
+  readonly found: Finding;
+}
+
+interface About {
+  readonly rule: RuleName;
+  /** With its entries, the nearest one first. Absent: the Application as a whole. */
+  readonly group?: RunnerGroup;
+  readonly entries?: readonly PolicyEntry[];
+  readonly nowMs?: number | undefined;
+}
+
+const DAY_MS = 86_400_000;
+/** So long before its end an exception is told. */
+const TOLD_DAYS = 14;
+
+/**
+ * What the policy makes of what a rule has found, and what is said then. A warning opens nothing that is closed without a policy file, and no
+ * exception opens what the other rules could not read (docs/adr/0091). @param nowMs absent: every exception has ended
+ */
+export function settle(
+  policy: Policy,
+  { rule, group, entries = [], nowMs = Number.POSITIVE_INFINITY }: About,
+  { reach, ...found }: Finding,
+): Settled {
+  if (reach === 'unread') return { is: 'denied', found };
+  if (reach === 'told') return { is: 'warned', found };
+  const fitting = (policy.exceptions ?? []).filter(
+    ({ groups, rules }) => group && rules.includes(rule) && matchesAny(groups, keyText(group)),
+  );
+  const [exception] = fitting.sort((a, b) => (a.until < b.until ? 1 : -1));
+  const leftMs = exception ? Date.parse(exception.until) + DAY_MS - nowMs : 0;
+  if (exception && leftMs > TOLD_DAYS * DAY_MS) return { is: 'excepted', found };
+  const ends = `${leftMs > 0 ? 'an exception allows it until' : 'its exception ended on'} ${exception?.until}`;
+  const told = exception ? { ...found, message: `${found.message} (${ends}: ${exception.reason})` } : found;
+  if (leftMs > 0) return { is: 'warned', found: told };
+  const words = [...entries, policy].map(({ enforcement, enforcementOf }) => enforcementOf?.[rule] ?? enforcement);
+  const isWarned = reach !== 'closed' && words.find((word) => word !== undefined) === 'warn';
+  return { is: isWarned ? 'warned' : 'denied', found: told };
+}
