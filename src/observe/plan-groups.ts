@@ -19,29 +19,23 @@ const WIDTH: Readonly<Record<Scope['kind'], ScopeWidth>> = {
 
 /** The part of a RunnerGroup, or of a size of one, that decides. `look`: key of its target. */
 export function toPlanned(group: RunnerGroup, look: string, templateHash: string): Group {
-  const cover = coverOf(group.scope);
-  const { size, limits, registration, repositories, order } = group;
+  const { size, limits, registration, repositories, order, scope, ...same } = group;
+  const cover = coverOf(scope);
   return {
-    namespace: group.namespace,
-    name: group.name,
+    // Whole: a field that the planner reads as it is written has no line here.
+    ...same,
     origin: group.giteaUrl,
     ...(size && { size: size.name, weight: size.weight }),
     ...(limits.length > 0 && { limits: limits.map((limit) => limitOf(limit, group)) }),
     look,
-    scope: WIDTH[group.scope.kind],
+    scope: WIDTH[scope.kind],
     ...(cover !== undefined && { covers: cover.toLowerCase() }),
     labels: group.labels.map(({ name }) => name),
-    maxActiveRunners: group.maxActiveRunners,
-    minIdleRunners: group.minIdleRunners,
-    suspend: group.suspend,
-    acceptUnlabelledJobs: group.acceptUnlabelledJobs,
-    fairness: group.fairness,
     spawnTimeoutMs: group.spawnTimeoutSeconds * 1000,
     pendingDeadlineMs: group.pendingDeadlineSeconds * 1000,
     longestRunMs: (group.activeDeadlineSeconds + terminationGraceSeconds(group)) * 1000,
-    priorityTiers: group.priorityTiers,
     ...(group.keepFailedSeconds > 0 && { keepFailedMs: group.keepFailedSeconds * 1000 }),
-    ...(registration.by === 'serve' && { registeredAt: scopeWord(group.scope) }),
+    ...(registration.by === 'serve' && { registeredAt: scopeWord(scope) }),
     ...(registration.for === 'repository' && { isBound: true as const }),
     ...(repositories.length > 0 && { repositories: repositories.map(inLowerCase) }),
     ...(order.length > 0 && { order: order.map(inLowerCase) }),

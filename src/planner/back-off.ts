@@ -9,6 +9,7 @@ import { endOf, type Runner } from './runners.ts';
 
 /** Runners failed before they took any job. The next one waits until `untilMs`. */
 export interface BackOff {
+  readonly because: 'backing-off';
   readonly group: Group;
   readonly untilMs: number;
 }
@@ -32,7 +33,7 @@ export function nextTryMs(failed: readonly Runner[], { spawnTimeoutMs }: Group):
 /** The back-off that is in force for a new runner of this group for a job, if any. */
 export function backOffOf(group: Group, { listed }: ReadyJob, { madeFor, nowMs }: Facts): BackOff | undefined {
   const untilMs = nextTryMs(failedOf(madeFor(listed.origin, listed.job), group, nowMs), group);
-  return untilMs > nowMs ? { group, untilMs } : undefined;
+  return untilMs > nowMs ? { because: 'backing-off', group, untilMs } : undefined;
 }
 
 /** Fewer failures may be bad luck: they hold back only the job that the runner was made for. */
@@ -62,8 +63,8 @@ export function groupBackOff({
   return (group) => {
     const hold = holds.get(group);
     if (!hold) return undefined;
-    if (hold.untilMs > nowMs) return { group, untilMs: hold.untilMs };
-    if (hold.tries === 0) return { group, untilMs: nowMs + TRYING_MS };
+    if (hold.untilMs > nowMs) return { because: 'backing-off', group, untilMs: hold.untilMs };
+    if (hold.tries === 0) return { because: 'backing-off', group, untilMs: nowMs + TRYING_MS };
     hold.tries -= 1;
     return undefined;
   };

@@ -94,8 +94,8 @@ function answerReady(
     }
     const backOff = backingOff.get(ready);
     if (backOff) {
-      const { group, untilMs } = backOff;
-      return { job, origin, verdict, because: 'backing-off', group: keyOf(group), untilMs };
+      const { because, group, untilMs } = backOff;
+      return { job, origin, verdict, because, group: keyOf(group), untilMs };
     }
     const working = firstWorking(owners);
     if (!working) return { job, origin, verdict, because: 'suspended', group: keyOf(owners.groups[0]) };
