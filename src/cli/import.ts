@@ -161,7 +161,7 @@ interface ImportedGroup {
 const AUTH_TOKEN = { secretRef: { name: API_SECRET, key: 'token' } };
 const REGISTRATION_TOKEN = { secretRef: { name: REGISTRATION_SECRET, key: 'registration-token' } };
 const SecretRef = z.looseObject({ secretRef: z.looseObject({ name: z.string() }) });
-const AUTH_TOKEN_NOTE = `authToken names the Secret ${API_SECRET}, which ${manual('install.md')} makes: the other tool had no API token, or one of another form.`;
+const AUTH_TOKEN_NOTE = `authToken names the Secret ${API_SECRET}, which ${manual('install.md')} makes: no usable API token was found.`;
 
 const URL_NOTE = `The Secret of authToken must have the key url, with the URL of Gitea: the token is sent nowhere else (${manual('install.md')}).`;
 

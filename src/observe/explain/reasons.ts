@@ -11,6 +11,7 @@ import type {
   DroppedBecause,
   EmittedBecause,
   EmittedRunner,
+  GroupKey,
   HeldBecause,
   HeldUntil,
   HoldingLimit,
@@ -22,7 +23,7 @@ import type {
 import { NO_POD, type PodTrouble } from '../../planner/evidence.ts';
 import { limitsBranch } from '../../planner/limits.ts';
 import { parseRunnerName, poolIndexOf } from '../../planner/names.ts';
-import { groupBy, keyText } from '../../shared/keys.ts';
+import { keyText } from '../../shared/keys.ts';
 import { SUSPENDED, timeText } from '../../shared/marks.ts';
 import { duration } from '../../shared/printable.ts';
 import { blockedText, notCoveredAdvice, notCoveredText } from './held-back.ts';
@@ -43,92 +44,57 @@ interface HeldReason {
   readonly advice?: (job: HeldJob, group: ExplainedGroup | undefined) => readonly string[];
 }
 
-const ROWS = {
+const BY_GROUP = { state: 'held', heldBack: 'by-its-group' } as const;
+const NOT_FOUND = { state: 'unserved', heldBack: 'no' } as const;
+/** Somebody must act. */
+const UNSERVED = { state: 'unserved', heldBack: 'by-its-group' } as const;
+
+export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
   blocked: { state: 'blocked', heldBack: 'no', text: (job) => `blocked: ${blockedText(job)}` },
   'no-labels': {
-    state: 'held',
-    heldBack: 'for-its-labels',
-    short: 'without labels',
+    ...{ state: 'held', heldBack: 'for-its-labels', short: 'without labels' },
     text: () => 'held back: it has no labels, so no runner is started (the call of a reusable workflow needs none)',
     advice: () => ['if a job without labels is to run, give it a runs-on, or set spec.acceptUnlabelledJobs'],
   },
   'labels-not-covered': {
-    state: 'unserved',
-    heldBack: 'no',
-    short: 'with labels that no group covers',
+    ...{ ...NOT_FOUND, short: 'with labels that no group covers' },
     text: notCoveredText,
     advice: (job) => [notCoveredAdvice(job)],
   },
   'repository-not-chosen': {
-    state: 'unserved',
-    heldBack: 'no',
-    short: 'of repositories that no group chooses',
-    text: ({ nearest, job }) =>
-      `not covered: group ${nearest ? keyText(nearest) : ''} does not choose ${job.repository}`,
+    ...{ ...NOT_FOUND, short: 'of repositories that no group chooses' },
+    text: ({ nearest, job }) => `not covered: group ${textOf(nearest)} does not choose ${job.repository}`,
     advice: ({ job: { repository } }) => [`add ${repository.split('/').at(-1)} to spec.repositories of that group`],
   },
   suspended: {
-    state: 'unserved',
-    heldBack: 'by-its-group',
-    short: 'held back by the suspension',
-    text: ({ group }) => `held back: group ${group ? keyText(group) : ''} is suspended`,
+    ...{ ...UNSERVED, short: 'held back by the suspension' },
+    text: ({ group }) => `held back: group ${textOf(group)} is suspended`,
     advice: (_, group) => [resumeAdvice(group)],
   },
   cap: {
-    state: 'held',
-    heldBack: 'by-its-group',
+    ...BY_GROUP,
     short: 'held back by the cap',
     text: capText,
     advice: (_, group) => (group ? [capAdvice(group)] : []),
   },
-  limit: {
-    state: 'held',
-    heldBack: 'by-its-group',
-    short: 'held back by a limit',
-    text: heldByLimitText,
-    advice: ({ limit }) => [
-      `wait for a runner under ${limitText(limit)}, or raise its max in spec.limits${othersText(limit)}`,
-    ],
-  },
-  'backing-off': {
-    state: 'unserved',
-    heldBack: 'by-its-group',
-    short: 'held back by the back-off',
-    text: backingOffText,
-    advice: endAdvice,
-  },
+  limit: { ...BY_GROUP, short: 'held back by a limit', text: heldByLimitText, advice: limitAdvice },
+  'backing-off': { ...UNSERVED, short: 'held back by the back-off', text: backingOffText, advice: endAdvice },
   'served-elsewhere': {
-    state: 'starting',
-    heldBack: 'no',
-    short: 'left to runners of others',
+    ...{ state: 'starting', heldBack: 'no', short: 'left to runners of others' },
     text: ({ runner = '' }) => `${runner} is there for it (not a runner of these groups)`,
   },
-} as const satisfies Readonly<Record<HeldBecause, HeldReason>>;
+};
 
-export const HELD: Readonly<Record<HeldBecause, HeldReason>> = ROWS;
-
-type Rows = typeof ROWS;
-/** The reasons for which a group holds its jobs back. */
-export type HeldByGroup = {
-  [Reason in HeldBecause]: Rows[Reason]['heldBack'] extends 'by-its-group' ? Reason : never;
-}[HeldBecause];
-
-function isOfGroup(because: HeldBecause): because is HeldByGroup {
-  return HELD[because].heldBack === 'by-its-group';
-}
+/** For these a group holds its jobs back. */
+export const BY_GROUPS = (Object.keys(HELD) as HeldBecause[]).filter((each) => HELD[each].heldBack === 'by-its-group');
 
 /** It is ready, and gets no runner now: by its group, or because it has no labels. It may be unserved, too. */
 export function isHeldBack(decision: JobDecision): boolean {
   return decision.verdict === 'held' && HELD[decision.because].heldBack !== 'no';
 }
 
-/** How many of these jobs are held back, by what holds them. */
-export function heldByGroup(jobs: readonly JobDecision[]): Readonly<Record<HeldByGroup, number>> {
-  const held = groupBy(jobs, (job) => (job.verdict === 'held' ? job.because : undefined));
-  const counts = (Object.keys(HELD) as HeldBecause[])
-    .filter(isOfGroup)
-    .map((because) => [because, held.get(because)?.length ?? 0]);
-  return Object.fromEntries(counts);
+function textOf(group: GroupKey | undefined): string {
+  return group ? keyText(group) : '';
 }
 
 function heldByLimitText({ group, job, limit = { most: 0 } }: HeldJob): string {
@@ -143,6 +109,10 @@ function limitText(limit: HoldingLimit = { most: 0 }): string {
   const { name, most } = limit;
   const part = partText(limit);
   return `${name === undefined ? 'the limit' : `limit ${name}`}${part && ` for ${part}`} (${most})`;
+}
+
+function limitAdvice({ limit }: HeldJob): readonly string[] {
+  return [`wait for a runner under ${limitText(limit)}, or raise its max in spec.limits${othersText(limit)}`];
 }
 
 /** Whom to ask. It is no part of the cause: that one is read by all who may read the repository. */
@@ -165,7 +135,7 @@ function resumeAdvice(group: ExplainedGroup | undefined): string {
 
 /** `held back by the cap of group runners/ci; 3rd in line; about 4m00s (2m10s to 6m30s)` */
 function capText({ cap, estimate, group, next, position }: HeldJob): string {
-  const of = group ? keyText(group) : '';
+  const of = textOf(group);
   if (cap === 0) return `held back: group ${of} starts no runners, because its cap is 0`;
   return [
     `held back by the cap of group ${of}`,
@@ -211,7 +181,7 @@ function backingOffText({ ended, group, untilMs }: HeldJob, nowMs: number): stri
     ? `its last runner failed: ${troubleText(ended)}`
     : 'the Job of its last runner ended without a CI job';
   const again = duration((untilMs ?? nowMs) - nowMs);
-  return `held back: ${why}; group ${group ? keyText(group) : ''} tries again in ${again}`;
+  return `held back: ${why}; group ${textOf(group)} tries again in ${again}`;
 }
 
 /** What helps against the way in which a pod failed. Nothing: its logs tell. */

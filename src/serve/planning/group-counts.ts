@@ -1,11 +1,12 @@
 /** What a plan says of one RunnerGroup, for its status and the metrics. Pure. */
 
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { heldByGroup, isHeldBack } from '../../observe/explain/reasons.ts';
-import type { Plan } from '../../planner/decisions.ts';
+import { BY_GROUPS, isHeldBack } from '../../observe/explain/reasons.ts';
+import type { HeldBecause, Plan } from '../../planner/decisions.ts';
 import { groupBy, isSame, keyText } from '../../shared/keys.ts';
 import { oncePerObject } from '../unchanged.ts';
 
+type HeldCounts = Readonly<Partial<Record<HeldBecause, number>>>;
 export type GroupCounts = Readonly<ReturnType<typeof countsOf>>;
 export type StuckPod = GroupCounts['stuck'][number];
 
@@ -18,12 +19,14 @@ export function countsOf(plan: Plan, group: RunnerGroup) {
   const { groups, runners } = plan;
   const own = jobsByGroup(plan).get(keyText(group)) ?? [];
   const [limit] = own.flatMap((job) => (job.verdict === 'held' ? (job.limit ?? []) : []));
+  const heldBy = (because: HeldBecause): number =>
+    own.filter((job) => job.verdict === 'held' && job.because === because).length;
   const emitted = runners.flatMap((decision) => (decision.emit && isSame(decision.group, group) ? decision : []));
   return {
     /** Jobs that wait for a runner of the group, held ones too. */
     queued: own.filter((job) => job.verdict === 'served' || isHeldBack(job)).length,
     /** Of these, by what holds them back. */
-    held: heldByGroup(own),
+    held: Object.fromEntries(BY_GROUPS.map((each) => [each, heldBy(each)])) as HeldCounts,
     /** The first limit besides the cap that holds a job back. */
     ...(limit && { limit }),
     summary: groups.find((each) => isSame(each.group, group)),

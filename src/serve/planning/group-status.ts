@@ -86,7 +86,7 @@ export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, 
   return {
     activeRunners,
     queuedJobs: counts?.queued ?? old?.queuedJobs ?? 0,
-    heldJobs: counts ? Object.values(counts.held).reduce((sum, jobs) => sum + jobs) : (old?.heldJobs ?? 0),
+    heldJobs: counts ? Object.values(counts.held).reduce((sum, jobs) => sum + jobs, 0) : (old?.heldJobs ?? 0),
     ...debuggingIn(counts, old),
     ...(checkedAtMs !== undefined && { lastCheckTime: timeText(checkedAtMs) }),
     ...observed,
@@ -180,13 +180,13 @@ function reachability({ giteaFailure, counts, checkedAtMs }: GroupFacts): Verdic
 
 function capacity({ counts }: GroupFacts): Verdict {
   if (counts === undefined) return NOT_PLANNED;
-  const { limit } = counts;
-  if (counts.held.cap === 0 && limit) {
+  const { held, limit } = counts;
+  if (!held.cap && limit) {
     const branches = limit.branches ? ` for branches ${limit.branches.join(', ')}` : '';
     const named = limit.name === undefined ? `a limit of the group${branches}` : `limit ${limit.name}`;
-    return ['True', 'JobsHeldByLimit', `Jobs are held back by ${named}, which is ${limit.most}: ${counts.held.limit}.`];
+    return ['True', 'JobsHeldByLimit', `Jobs are held back by ${named}, which is ${limit.most}: ${held.limit}.`];
   }
-  if (counts.held.cap === 0) return ['False', 'RoomLeft', 'No job is held back by maxActiveRunners.'];
+  if (!held.cap) return ['False', 'RoomLeft', 'No job is held back by maxActiveRunners.'];
   return ['True', 'JobsHeldBack', 'Jobs are held back by maxActiveRunners.'];
 }
 
