@@ -41,7 +41,7 @@ const FIELDS: Readonly<Record<keyof Group, string>> = {
 
 const FOLDER = 'src/planner/unseen';
 const code = readdirSync(FOLDER)
-  .map((file) => readFileSync(join(FOLDER, file), 'utf8').replace(/\/\*[^]*?\*\/|\/\/.*/g, ''))
+  .map((file) => readFileSync(join(FOLDER, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, ''))
   .join('\n');
 /** Fields that are read of a `group`, or taken out of one. */
 const isRead = (field: string): boolean =>
