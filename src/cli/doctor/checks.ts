@@ -132,9 +132,11 @@ function networkPolicy({ networkPolicy: read }: Installation): Judgements {
 function access({ access: all }: Installation): Judgements {
   return all.map((read) => {
     if ('unread' in read) return unknown(read.unread, 'Ask as an administrator, with --kubeconfig');
-    const { part, namespace, lacks, beyond } = read.value;
+    const { part, namespace, lacks, beyond, lacksHandOver } = read.value;
     const who = `${part} in namespace ${namespace}`;
     if (lacks.length > 0) return bad(`${who} may not ${lacks.join(', ')}`, fixes.newBindings(namespace));
+    if (lacksHandOver)
+      return bad(`${who} may not create secrets, but registers runners there`, fixes.newHandOver(namespace));
     return beyond.length === 0
       ? good(`${who}: what it needs, and no making of Jobs`)
       : bad(

@@ -47,6 +47,10 @@ export const NO_ARGOCD = 'Install Argo CD first, or give --argocd-namespace';
 export const newBindings = (namespace: string): string =>
   `sed "s/: runners$/: ${namespace}/" install/runners.yaml | ${APPLY} -f - (its label of Pod Security, too: see ${INSTALL})`;
 
+/** The right to create the Secrets of runners that `serve` registers. */
+export const newHandOver = (namespace: string): string =>
+  `sed "s/: runners$/: ${namespace}/" install/runner-credentials.yaml | ${APPLY} -f - (with Helm: runnerCredentials)`;
+
 export const describePods = (argocdNamespace: string, deployment: string): string =>
   `kubectl -n ${argocdNamespace} describe pods, and logs of deployment/${deployment}: a missing Secret or image is the usual cause`;
 

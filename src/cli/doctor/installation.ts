@@ -49,7 +49,7 @@ export async function readInstallation(source: ClusterSource, reader: ClusterRea
   const [reads, lease] = await Promise.all([readAll(reader), readLease(reader, settings.now())]);
   const asked = groups.slice(0, MOST_GROUPS);
   const { namespaces, secrets } = await readNamespaces(reader, asked);
-  const access = await readAccesses(reader, reads, [...namespaces.keys()]);
+  const access = await readAccesses(reader, reads, [...namespaces.keys()], asked);
   const gitea = await lookAtGitea({
     groups: asked,
     settings,
@@ -134,6 +134,9 @@ const FORBIDDEN: readonly Deed[] = [
   { verb: 'list', group: '', resource: 'secrets' },
 ];
 
+/** Where `serve` registers runners. */
+const HAND_OVER: Deed = { verb: 'create', group: '', resource: 'secrets' };
+
 const NEEDED = { sidecar: deedsOf(SIDECAR_RULES), serve: deedsOf(SERVE_RULES) };
 
 function deedsOf(rules: typeof SERVE_RULES) {
@@ -143,30 +146,44 @@ function deedsOf(rules: typeof SERVE_RULES) {
 }
 
 /** What both parts may do: the API server is asked, which knows all roles and bindings. */
-async function readAccesses(reader: ClusterReader, { repoServer, serve }: Reads, namespaces: readonly string[]) {
+async function readAccesses(
+  reader: ClusterReader,
+  { repoServer, serve }: Reads,
+  namespaces: readonly string[],
+  groups: readonly RunnerGroup[],
+) {
+  const byServe = new Set(groups.flatMap(({ namespace, registration: { by } }) => (by === 'serve' ? namespace : [])));
   const parts = [['sidecar', repoServer] as const, ['serve', serve] as const];
   const found: Awaited<ReturnType<typeof readAccess>>[] = [];
   for (const namespace of namespaces)
     for (const [part, deployment] of parts) {
       if (!('value' in deployment)) continue;
       const { serviceAccountName } = deployment.value.spec.template.spec;
-      found.push(await readAccess(reader, part, serviceAccountName, namespace));
+      const handsOver = part === 'serve' && byServe.has(namespace);
+      found.push(await readAccess(reader, part, serviceAccountName, namespace, handsOver));
     }
   return found;
 }
 
 /** What a part may do in a namespace, as far as it differs from what it should. Each is a deed: `list jobs.batch`. */
-async function readAccess(reader: ClusterReader, part: keyof typeof NEEDED, account: string, namespace: string) {
+async function readAccess(
+  reader: ClusterReader,
+  part: keyof typeof NEEDED,
+  account: string,
+  namespace: string,
+  handsOver: boolean,
+) {
   const ask = async (deed: Deed) => ({ deed, review: await review(reader, deed, account, namespace) });
   const allowed = new Set<Deed>();
-  for (const { deed, review: read } of await Promise.all([...NEEDED[part], ...FORBIDDEN].map(ask))) {
+  const asked = [...NEEDED[part], ...FORBIDDEN, ...(handsOver ? [HAND_OVER] : [])];
+  for (const { deed, review: read } of await Promise.all(asked.map(ask))) {
     if ('unread' in read) return read;
     if (read.value) allowed.add(deed);
   }
   const textOf = ({ verb, group, resource }: Deed): string => `${verb} ${resource}${group && `.${group}`}`;
   const lacks = NEEDED[part].filter((deed) => !allowed.has(deed)).map(textOf);
   const beyond = FORBIDDEN.filter((deed) => allowed.has(deed)).map(textOf);
-  return { value: { part, namespace, lacks, beyond } };
+  return { value: { part, namespace, lacks, beyond, lacksHandOver: handsOver && !allowed.has(HAND_OVER) } };
 }
 
 const Review = z

@@ -62,9 +62,10 @@ export function wishesOf(
     for (const decision of planning.plan.runners) {
       const key = keyOfDecision(decision);
       const live = liveOf.get(key);
-      const { group, object } = members.get(keyText(decision.group)) ?? {};
+      const member = members.get(keyText(decision.group));
       const { registeredAt: at, size } = decision.emit ? decision : { ...live?.job };
-      if (!group || !object || at === undefined || !(live || missing.has(key))) continue;
+      if (!member?.group || at === undefined || !(live || missing.has(key))) continue;
+      const { group, object } = member;
       const uid = live?.uid ?? '';
       const isFree = !isTaken(key, uid);
       if (!live && !isFree) continue;

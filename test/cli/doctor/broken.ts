@@ -263,6 +263,12 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
     'install/runners.yaml',
   ],
   [
+    'serve that registers runners and may not create their Secrets',
+    all(put([REVIEWS], 'create secrets'), put([...SPEC, 'registration'], { by: 'serve' })),
+    'rights in Kubernetes: serve in namespace runners may not create secrets, but registers runners there',
+    'install/runner-credentials.yaml',
+  ],
+  [
     'accounts that may make Jobs',
     put([REVIEWS], 'create jobs'),
     'rights in Kubernetes: sidecar in namespace runners may create jobs.batch, which it never needs',

@@ -151,6 +151,12 @@ it('passes on what Argo CD says of an Application, whatever it is', async () => 
   expect((await run()).stdout).toContain('? Application runners: Argo CD says FrobnicatedNotice: zzz\n');
 });
 
+it('asks for the right to create Secrets only where serve registers runners', async () => {
+  const { run } = await examine(put([REVIEWS], 'create secrets'));
+
+  expect((await run()).stdout).toContain('✓ rights in Kubernetes: serve in namespace runners');
+});
+
 it.each([
   ['{by: serve}', 'write:organization'],
   ['{by: serve, for: repository}', 'write:repository'],

@@ -1,8 +1,8 @@
 /** Rows of runners that are bound to one repository: asked only where they may tell something, and never more than ten lists in a look. */
 import { describe, expect, it } from 'vitest';
-import type { BoundRunner } from '../../../src/clients/gitea/bound-rows.ts';
+import { type BoundRunner, namesAtWork } from '../../../src/clients/gitea/bound-rows.ts';
 import type { ObserveOptions } from '../../../src/clients/gitea/observe.ts';
-import { isBoundAtWork, type LiveState } from '../../../src/planner/evidence.ts';
+import { isBoundAtWork, type Job, type LiveState } from '../../../src/planner/evidence.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 import type { Scope } from '../../../src/shared/scope.ts';
 import { failureOf } from '../../support/failure-of.ts';
@@ -179,6 +179,16 @@ describe('with 500 repositories', () => {
     },
   );
 
+  it('the order in which they come decides nothing', async () => {
+    const askedOf = async (some: readonly BoundRunner[]): Promise<readonly string[]> => {
+      const { asked, look } = await start({});
+      await look(some, ACME, { clock: clockAt(NOW_MS) });
+      return asked();
+    };
+
+    expect(await askedOf(bound.toReversed())).toEqual(await askedOf(bound));
+  });
+
   it('a look needs none more while jobs name all of these runners', async () => {
     const jobs = repositories
       .slice(0, 40)
@@ -211,4 +221,14 @@ it.each<[LiveState, boolean]>([
   ['deleting', false],
 ])('the row of a bound runner whose Job is %s may tell something: %s', (state, tells) => {
   expect([isBoundAtWork({ state, boundTo: 'acme/web' }), isBoundAtWork({ state })]).toEqual([tells, false]);
+});
+
+it('only a job that runs has a runner', () => {
+  const jobs = [
+    { status: 'in_progress', runner: 'one' },
+    { status: 'completed', runner: 'two' },
+    { status: 'in_progress' },
+  ] as unknown as readonly Job[];
+
+  expect([...namesAtWork(jobs)]).toEqual(['one']);
 });

@@ -117,6 +117,15 @@ it('a lost CI job is over within seconds, and nobody waits for Gitea to give it 
   expect(story.filter((line) => line.includes('gives up'))).toEqual([]);
 });
 
+it('two that lead at the same moment give no runner twice, and leave no row', async () => {
+  const history = { ...SCENARIOS.registered(1), replicas: 2, lengthS: 460 };
+  const { breaches } = await runHistory(history, { sabotage: { leads: 'always' } });
+
+  const laws = breaches.map(({ law }) => law);
+  expect(laws).toContain('leader');
+  expect(['two', 'credentials', 'left', 'mistake'].filter((law) => laws.includes(law as Law))).toEqual([]);
+});
+
 describe('a law notices', () => {
   it.each(BROKEN)('"%s": %s', async (law, _, sabotage, history) => {
     expect((await runHistory(history)).breaches).toEqual([]);

@@ -5,6 +5,7 @@ import type { EmittedRunner, RunnerDecision } from '../../../src/planner/decisio
 import type { LiveState } from '../../../src/planner/evidence.ts';
 import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import type { AppVerdict } from '../../../src/serve/reconcile.ts';
+import { Failure } from '../../../src/shared/failure.ts';
 import type { Scope } from '../../../src/shared/scope.ts';
 import { levelOf, unused, type Wish, wishesOf } from '../../../src/tasks/registration/follow.ts';
 import { AHEAD_MS } from '../../../src/tasks/registration/registering.ts';
@@ -29,11 +30,15 @@ const live = (state: LiveState, registeredAt: string | undefined = AT): LiveRunn
   ...(registeredAt && { uid: 'uid-of-the-job' }),
 });
 
-function verdict(runners: readonly RunnerDecision[] | undefined, missing: readonly string[] = []): AppVerdict {
+function verdict(
+  runners: readonly RunnerDecision[] | undefined,
+  missing: readonly string[] = [],
+  group: RunnerGroup | undefined = BY_SERVE,
+): AppVerdict {
   const planning = runners
     ? { is: 'planned', atMs: 0, plan: { groups: [], jobs: [], runners } }
     : ({ is: 'waiting' } as const);
-  const groups = [{ live: { key: 'runners/ci', object: OBJECT, group: BY_SERVE }, runners: [], facts: {} }];
+  const groups = [{ live: { key: 'runners/ci', object: OBJECT, ...(group && { group }) }, runners: [], facts: {} }];
   return { planning, groups, difference: { missing } } as unknown as AppVerdict;
 }
 
@@ -74,6 +79,28 @@ describe('a runner', () => {
     ['whose Job its pod registers neither', dropped, live('starting', ''), undefined],
   ])('%s', (_, decision, job, is) => {
     expect(wishes(decision, job).get(KEY)?.is).toBe(is);
+  });
+
+  it.each([
+    ['of a group that is not there', wanted({ group: { namespace: 'runners', name: 'other' } }), BY_SERVE],
+    ['of a group whose spec is not valid', wanted(), null],
+  ])('%s is not registered', (_, decision, group) => {
+    const of = { ...verdict([decision], [KEY, `runners/${NAME}`]) };
+    const groups = group
+      ? of.groups
+      : of.groups.map(({ live: { group: _none, ...rest }, ...more }) => ({ ...more, live: rest }));
+
+    expect(wishesOf([{ ...of, groups }], new Map(), new Map(), new Map(), isFree).size).toBe(0);
+  });
+
+  it('is of the size that its decision says', () => {
+    const group = { ...BY_SERVE, sizes: ['small', 'large'].map((name) => ({ name, weight: 1 })) };
+    const sizeOf = (size: string | undefined) => {
+      const of = verdict([wanted({ ...(size && { size }) })], [KEY], group);
+      return wishesOf([of], new Map(), new Map(), new Map(), isFree).get(KEY)?.own.size?.name;
+    };
+
+    expect(['large', 'small', 'gone', undefined].map(sizeOf)).toEqual(['large', 'small', undefined, undefined]);
   });
 
   it('gets nothing while the pod of another Job has its name', () => {
@@ -134,6 +161,13 @@ describe('the level of a runner', () => {
     ['a repository of its group', 'repo:acme/web', bound, WEB],
     ['a repository of a group that was bound', 'repo:acme/web', {}, WEB],
     ['a repository that its group chooses', 'repo:acme/web', { ...bound, repositories: ['acme/W*'] }, WEB],
+    [
+      'a chosen repository by the name of now',
+      'repo:acme-inc/web',
+      { ...bound, repositories: ['acme-inc/web'] },
+      { ...WEB, owner: 'acme-inc' },
+      'acme-inc',
+    ],
     ['a repository by the name of now', 'repo:acme-inc/web', bound, { ...WEB, owner: 'acme-inc' }, 'acme-inc'],
   ])('may be %s', (_, level, group, scope, renamedTo) => {
     expect(at(level, group, renamedTo)).toEqual(scope);
@@ -149,6 +183,18 @@ describe('the level of a runner', () => {
     ['a path', 'repo:acme/web/../..', bound],
   ])('is not %s', (_, level, group) => {
     expect(() => at(level, group)).toThrow(/registers no runner at/);
+  });
+
+  it('that nobody gives is told in a hundred characters', () => {
+    const told = (): string => {
+      try {
+        return String(at(`repo:${'x'.repeat(95)}abc`, {}));
+      } catch (error) {
+        return error instanceof Failure && error.exit === 1 ? error.message : 'another error';
+      }
+    };
+
+    expect(told()).toContain(`registers no runner at repo:${'x'.repeat(95)}. Delete`);
   });
 });
 
