@@ -5,6 +5,7 @@ import { labelsText } from '../observe/explain/held-back.ts';
 import type { JobState } from '../observe/explain/job-state.ts';
 import { type ExplainedGroup, type Explanation, emittedRunners, isNotCovered } from '../observe/explain/model.ts';
 import { isHeldBack, leftoverText, runnerAdvice, troubleText } from '../observe/explain/reasons.ts';
+import { runWords } from '../observe/explain/run-words.ts';
 import { runnerCounts, runnersIn } from '../observe/explain/runner-counts.ts';
 import type { Style } from '../shared/io.ts';
 import { keyText } from '../shared/keys.ts';
@@ -57,10 +58,10 @@ export function jobTable(explanation: Explanation, options: ExplainOptions): str
     options.isOfRun ? decision.job.name : `${decision.job.repository} ${decision.job.name}`,
     labelsText(decision.job.labels, ',') || '<none>',
     duration(nowMs - decision.job.createdAtMs),
-    ...(options.wide ? [decision.state, decision.job.url] : []),
+    ...(options.wide ? [runWords(decision.job).slice(1).join(' '), decision.state, decision.job.url] : []),
     verdictText(decision, nowMs, emitted),
   ]);
-  const header = ['JOB', 'NAME', 'RUNS-ON', 'AGE', ...(options.wide ? ['STATE', 'LINK'] : []), 'WHAT HAPPENS'];
+  const header = ['JOB', 'NAME', 'RUNS-ON', 'AGE', ...(options.wide ? ['PUSH', 'STATE', 'LINK'] : []), 'WHAT HAPPENS'];
   return table(header, rows, { ...options, styleOf: (row) => STYLES[jobs[row]?.state ?? 'held'] });
 }
 

@@ -26,6 +26,8 @@ export interface Job {
   readonly repository: string;
   /** Where its run is. Empty: on no branch, for example a tag or a pull request. Absent: not known. */
   readonly branch?: string;
+  /** The first seven characters of its commit, for people. Absent: not known. */
+  readonly commit?: string;
   /** Display name; written by the workflow's author, so hostile. */
   readonly name: string;
   /** Page of the job for people (`html_url`); may be empty. */

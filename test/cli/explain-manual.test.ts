@@ -32,6 +32,8 @@ function linesOf(answer: string): readonly string[] {
         .replace(/https?:\/\/\S+/, 'URL')
         .replace(/ci-\d+-1-[0-9a-f]{8}/, 'RUNNER')
         .replace(/(?:Job|job) \d+ "\w+" of [\w/]+/, 'JOB')
+        .replace(/· \S+ · [0-9a-f]{7}$/, 'PUSH')
+        .replace(/^ {2}Run: +[\w/]+/, '  Run:      REPOSITORY')
         .replace(/created .* ago \(.*?\)/, 'CREATED')
         .replace(/; (?:about|the estimate) .*/, ''),
     );

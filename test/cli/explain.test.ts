@@ -134,7 +134,7 @@ describe('explain WHAT', () => {
     const { code, stdout } = await run('acme/docs#1');
 
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^Run acme\/docs#1 \(.*\): cancelled\. None of its jobs waits for a runner\.\n/);
+    expect(stdout).toMatch(/^Run acme\/docs#1 \(.*\): cancelled\. None of its jobs\s+waits\s+for\s+a\s+runner\.\n/);
   });
 
   it.each([
@@ -265,7 +265,7 @@ describe('the table', () => {
 
     const { stdout } = await run('-o', 'wide');
 
-    expect(stdout).toMatch(/^JOB +NAME +RUNS-ON +AGE +STATE +LINK +WHAT HAPPENS$/m);
+    expect(stdout).toMatch(/^JOB +NAME +RUNS-ON +AGE +PUSH +STATE +LINK +WHAT HAPPENS$/m);
     expect(stdout).toContain(`/acme/web/actions/runs/${web.run.id}/jobs/`);
   });
 

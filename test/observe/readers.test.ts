@@ -123,7 +123,7 @@ function figuresOf(
   const { details, outline } = explainerOf(groups, { jobs, ...rest }, atMs, seen);
   const scopes = new Map(groups.map(({ name, namespace, scope }) => [`${namespace}/${name}`, scope] as const));
   const begun = jobs.flatMap(({ job: of }) => (of.startedAtMs === undefined ? [] : of));
-  const more = { repositories: new Set<string>(), pods: new Map(), instance: INSTANCE };
+  const more = { repositories: new Set<string>(), runOf: () => undefined, pods: new Map(), instance: INSTANCE };
   return { details, explanation: outline(), scopes, begun, ...more } satisfies Figures;
 }
 

@@ -109,7 +109,16 @@ function figuresOf(groups: readonly RunnerGroup[], { atMs, plan, seen }: Planned
   const { details, outline } = explainerOf(groups, plan, atMs, seen);
   const begun = plan.jobs.flatMap(({ job: of, verdict }) => (verdict === 'done' ? of : []));
   const explanation = withNotCreated(outline());
-  return { details, explanation, begun, repositories: new Set(), scopes: new Map(), pods: new Map(), instance: '' };
+  return {
+    details,
+    explanation,
+    begun,
+    repositories: new Set(),
+    scopes: new Map(),
+    runOf: () => undefined,
+    pods: new Map(),
+    instance: '',
+  };
 }
 
 /** Each is one turn. @param figures of a turn before */

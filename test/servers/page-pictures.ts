@@ -51,7 +51,7 @@ it('pictures of the page', async () => {
     await until('the runners are seen', async () => {
       await sleep(1_000);
       await tab.goto(page);
-      return (await tab.locator('.running').count()) >= 5;
+      return (await tab.locator('li.running').count()) >= 5;
     });
     await tab.screenshot({ path: `docs/img/page-jobs-${colorScheme}.png` });
     await tab.setViewportSize({ width: 900, height: 1100 });

@@ -94,6 +94,6 @@ export async function signIn(
   const consent = page.locator('#authorize-app');
   await Promise.race([consent.waitFor(), page.waitForURL(`${url}/**`)]);
   if (await consent.isVisible()) await consent.click();
-  await page.getByRole('heading', { level: 1, name: 'My jobs' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor();
   return page;
 }

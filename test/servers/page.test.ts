@@ -69,13 +69,13 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     const text = await page.innerText('main');
     const cookies = await context.cookies(served.url);
 
-    expect(text).toContain('acme/api build');
+    expect(text).toMatch(/acme\/api #\d+ .*\n+build/);
     expect(text).toContain(HOSTILE);
     expect(text).not.toContain('hidden');
     expect(await page.evaluate('window.evil')).toBeUndefined();
     expect(new URL(page.url()).search).toBe('');
     expect(cookies.find(({ name }) => name === 'gitea-runners')).toMatchObject({ httpOnly: true, sameSite: 'Lax' });
-    await page.getByRole('link', { name: 'acme/api build' }).first().click();
+    await page.getByRole('link', { name: 'build', exact: true }).first().click();
     await page.getByRole('link', { name: 'This job in Gitea' }).waitFor();
     expect(await page.innerText('main')).toContain('Cause');
     expect(await page.getAttribute('text=This job in Gitea', 'href')).toMatch(`${site.url}/acme/api/actions/runs/`);
@@ -86,13 +86,13 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   it('shows a new job without a reload, and keeps the focus', async () => {
     const { context, page, wrong } = await signIn('dora');
     await page.evaluate('window.isSame = true');
-    await page.getByRole('link', { name: 'acme/api build' }).first().focus();
+    await page.getByRole('link', { name: 'build', exact: true }).first().focus();
 
     await site.admin.dispatch('acme/api', 'late.yml');
-    await page.getByRole('link', { name: 'acme/api late' }).waitFor({ timeout: 60_000 });
+    await page.getByRole('link', { name: 'late', exact: true }).waitFor({ timeout: 60_000 });
 
     expect(await page.evaluate('window.isSame')).toBe(true);
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('acme/api build');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('build');
     expect(await page.innerText('main')).toContain('labels not covered: mainframe');
     expect(wrong).toEqual([]);
     await context.close();
@@ -108,7 +108,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     await page.keyboard.press('Enter');
     expect(await page.evaluate('document.activeElement.id')).toBe('main');
     await page.goto(served.url);
-    for (const name of ['Skip to content', 'My jobs', 'Groups']) {
+    for (const name of ['Skip to content', 'CI runners', 'Jobs', 'My jobs', 'Groups']) {
       await page.keyboard.press('Tab');
       expect(await focused()).toContain(name);
     }
@@ -144,13 +144,13 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     await page.getByText('Page 2 of').waitFor();
     expect(await page.locator('ul.jobs > li[id^=job-]').count()).toBe(100);
 
-    const job = await page.locator('ul.jobs > li > a').first().getAttribute('href');
+    const job = await page.locator('ul.jobs h4 > a').first().getAttribute('href');
     const found: string[] = [];
     for (const colorScheme of ['light', 'dark'] as const) {
       for (const width of [1280, 360]) {
         await page.emulateMedia({ colorScheme });
         await page.setViewportSize({ width, height: 800 });
-        for (const path of ['/', `${job}`, '/groups', '/groups/runners/ci', '/nothing']) {
+        for (const path of ['/', '/mine', '/?state=held', `${job}`, '/groups', '/groups/runners/ci', '/nothing']) {
           await page.goto(`${served.url}${path}`);
           found.push(...(await findings(page)));
           const isTooWide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
@@ -158,7 +158,17 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
         }
       }
     }
+    for (const forcedColors of ['active', 'none'] as const) {
+      await page.emulateMedia({ forcedColors });
+      await page.goto(served.url);
+      found.push(...(await findings(page)));
+    }
     expect(found).toEqual([]);
+    // Twelve jobs on a phone, below their runs, without scrolling.
+    const tops = await page
+      .locator('ul.jobs > li')
+      .evaluateAll((all) => all.map((each) => each.getBoundingClientRect().bottom));
+    expect(tops.filter((bottom) => bottom <= 800).length).toBeGreaterThanOrEqual(12);
     // 404 is for /nothing. 408 ends a connection that Chromium has opened in advance and left idle, which happens on a busy machine.
     expect(wrong.filter((each) => !/\b40[48]\b/.test(each))).toEqual([]);
     const stranger = await browser.newPage();

@@ -120,8 +120,10 @@ function runLines(jobs: readonly ExplainedJob[], explanation: Explanation, run: 
   ];
 }
 
-function runTitle({ repository, number, workflow, event, branch, status, conclusion }: Run): string {
-  const of = [workflow, event, ...(branch === '' ? [] : [`branch ${branch}`])].join(', ');
+function runTitle({ actor, branch, conclusion, event, number, repository, status, workflow }: Run): string {
+  const of = [workflow, actor ? `${event} by ${actor}` : event, ...(branch === '' ? [] : [`branch ${branch}`])].join(
+    ', ',
+  );
   // Gitea's API says `waiting` for what is blocked.
   const word = status === 'waiting' ? 'blocked' : status.replace('_', ' ');
   return `Run ${repository}#${number} (${of}): ${conclusion ?? word}`;

@@ -1,18 +1,24 @@
 /** Runs of workflows: finds one by the number that Gitea shows beside its title, lists its jobs, ends and re-runs them. */
 import * as z from 'zod';
+import { cut } from '../../shared/printable.ts';
+import type { Scope } from '../../shared/scope.ts';
 import { Deadline, failure } from '../http/request.ts';
 import { change, type GiteaAccess, GiteaApi, type Question, requestTo } from './api.ts';
-import { type Level, levelOf, levelOfRepository } from './endpoints.ts';
+import { isGiteaName, type Level, levelOf, levelOfRepository } from './endpoints.ts';
 import { type AccessHints, beginOf } from './failures.ts';
 import { eachPage } from './lists.ts';
 import { type GiteaTarget, giteaClient, type ObserveOptions } from './observe.ts';
 import { type ListPage, readShape, toAttempt, toJobStatus } from './shapes.ts';
+import { ownLevel } from './user-repos.ts';
 import type { VersionFacts } from './version.ts';
 
 export type Run = Readonly<ReturnType<typeof readRun>>;
 
 /** Pages of unfinished runs, and of the newest runs of all kinds, that are read: a run that people ask about is a new one. */
 const MOST_PAGES = { active: 4, all: 2 } as const;
+
+const ACTIVE = ['queued', 'in_progress', 'waiting'];
+const LONGEST_TITLE = 100;
 
 const RunPage = z.object({ workflow_runs: z.array(z.unknown()), total_count: z.int().nonnegative() });
 const RunRow = z.object({
@@ -21,6 +27,8 @@ const RunRow = z.object({
   path: z.string(),
   event: z.string(),
   head_branch: z.string().optional(),
+  display_title: z.string().nullish(),
+  actor: z.object({ login: z.string() }).nullish(),
   status: z.string(),
   conclusion: z.string().optional(),
   html_url: z.string(),
@@ -44,11 +52,23 @@ export async function findRun(
     const is = (run: Run): boolean =>
       ('id' in wanted ? run.id === wanted.id : run.number === wanted.number) &&
       run.repository.toLowerCase() === wanted.repository.toLowerCase();
-    const active = ['queued', 'in_progress', 'waiting'];
-    return (await search(api, level, active, is)) ?? (await search(api, level, [], is));
+    return (await search(api, level, ACTIVE, is)) ?? (await search(api, level, [], is));
   } finally {
     await http.close();
   }
+}
+
+/** What a scope has of the runs with these ids, from six pages of its newest ones at most. @throws Failure */
+export async function readRuns(access: GiteaAccess, scope: Scope, ids: ReadonlySet<number>): Promise<readonly Run[]> {
+  const api = new GiteaApi(access);
+  const level = await ownLevel(api, scope);
+  const found = new Map<number, Run>();
+  const isLast = (run: Run): boolean => {
+    if (ids.has(run.id)) found.set(run.id, run);
+    return found.size === ids.size;
+  };
+  if (level) (await search(api, level, ACTIVE, isLast)) ?? (await search(api, level, [], isLast));
+  return [...found.values()];
 }
 
 async function search(
@@ -60,7 +80,8 @@ async function search(
   const isOfAll = states.length === 0;
   const question: Question = {
     what: `list ${isOfAll ? '' : 'unfinished '}runs of ${level.name}`,
-    query: states.map((state) => ['status', state] as const),
+    // From 1.27 on Gitea would look for the pull requests of each.
+    query: [...states.map((state) => ['status', state] as const), ['exclude_pull_requests', 'true']],
     ...level.runs,
   };
   let seen = 0;
@@ -90,6 +111,10 @@ function readRun(row: unknown, index: number) {
     workflow: run.path.replace(/@.*$/, ''),
     event: run.event,
     branch: run.head_branch ?? '',
+    /** First line of the commit, or title of the pull request. */
+    ...(run.display_title && { title: cut(run.display_title, LONGEST_TITLE) }),
+    /** Login of the person who has started it. */
+    ...(run.actor && isGiteaName(run.actor.login) && { actor: run.actor.login }),
     /** Gitea's word: `queued`, `waiting`, `in_progress` or `completed`. */
     status: run.status,
     ...(run.conclusion && { conclusion: run.conclusion }),

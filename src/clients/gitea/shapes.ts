@@ -48,6 +48,7 @@ const listShapes = once(() => {
       // `BranchName()` of the ref of its run (`ToActionWorkflowJob`, services/convert/convert.go, 1.26.0 and 1.27.3): of a push, a dispatch and a
       // schedule the branch. Absent for a ref that is no branch: a tag, and the head of a pull request (services/actions/notifier_helper.go).
       head_branch: z.string().optional(),
+      head_sha: z.string().nullish(),
       created_at: Time,
       started_at: Time,
       completed_at: Time,
@@ -148,14 +149,13 @@ function readJob(json: unknown, index: number, { version, shape, nowMs, shelf }:
   const isUncovered = waits && !shelf.mayBeCovered(labels);
   const use = isUncovered ? 'uncovered' : status === 'in_progress' ? 'needed' : 'optional';
   if (!shelf.hasRoom(row.id, use, isUncovered ? [] : texts)) return { ...unreadableJob(row.id), name: NO_ROOM };
-  const branch = isUncovered ? undefined : boundedBranch(row.head_branch ?? '');
   const [name = '', url = '', runnerName = ''] = isUncovered ? texts.map((text) => shelf.unneeded(text)) : texts;
   return {
     id: row.id,
     attempt: toAttempt(row.run_attempt, status, version),
     runId: row.run_id,
     repository: shelf.text(repository),
-    ...(branch !== undefined && { branch: shelf.text(branch) }),
+    ...readRef(row, (text) => (isUncovered ? shelf.unneeded(text) || undefined : shelf.text(text))),
     name,
     url,
     labels: shelf.labels(labels),
@@ -164,6 +164,16 @@ function readJob(json: unknown, index: number, { version, shape, nowMs, shelf }:
     ...(status === 'completed' && conclusionOf(row.conclusion)),
     ...(runnerName && { runner: runnerName }),
   };
+}
+
+function readRef(
+  row: z.infer<JobRowShape>,
+  keep: (text: string) => string | undefined,
+): Pick<Job, 'branch' | 'commit'> {
+  const ref = boundedBranch(row.head_branch ?? '');
+  const branch = ref === undefined ? undefined : keep(ref);
+  const commit = keep(/^[0-9a-f]{7}/.exec(row.head_sha ?? '')?.[0] ?? '');
+  return { ...(branch !== undefined && { branch }), ...(commit && { commit }) };
 }
 
 function conclusionOf(word: string | undefined | null): Pick<Job, 'conclusion'> {

@@ -17,6 +17,7 @@ import {
   isNotCovered,
 } from './model.ts';
 import { podTroubleText, runnerAdvice, runnerText, slotsText, troubleText } from './reasons.ts';
+import { runWords } from './run-words.ts';
 import { runnersIn } from './runner-counts.ts';
 
 export const MOST_TOLD = 5;
@@ -52,6 +53,7 @@ export function jobLines(job: ExplainedJob, explanation: Explanation, run: Run |
   return [
     ...line('Cause', verdictText(job, nowMs, emittedRunners(explanation))),
     ...line('Since', sinceText(job.job, nowMs)),
+    ...line('Run', run ? undefined : runWords(job.job).join(' · ')),
     ...line('Evidence', jobEvidence(job, run)),
     ...(isNotCovered(job) ? brokenLines(explanation) : []),
     // The nearest group has nothing to do with labels that others have.

@@ -2,7 +2,7 @@
 import type { EmittedRunner } from '../../planner/decisions.ts';
 import { keyText } from '../../shared/keys.ts';
 import { duration } from '../../shared/printable.ts';
-import { type ExplainedGroup, type ExplainedJob, findGroup } from './model.ts';
+import { type ExplainedGroup, type ExplainedJob, findGroup, groupOfJob } from './model.ts';
 import { endAdvice, HELD, podTroubleText, RUNNERS, troubleText } from './reasons.ts';
 
 type RunningJob = ExplainedJob & { readonly verdict: 'running' };
@@ -60,4 +60,14 @@ function runningText({ job, group, ended }: RunningJob, runners: ReadonlyMap<str
     return `no runner of its group lives as long as Gitea shows it in progress: ${runner} is gone, and holds no slot`;
   const why = ended ? ` (${troubleText(ended)})` : '';
   return `its runner ${runner} is lost${why}: Gitea fails it after 10 to 15 minutes`;
+}
+
+/** The same for who may read the job and owns no group: whom to ask, and for what. @param own the advice for owners */
+export function askAdvice(job: ExplainedJob, own: readonly string[]): readonly string[] {
+  const group = groupOfJob(job);
+  const whom = `ask an owner of ${group ? `group ${keyText(group)}` : 'the groups here'}`;
+  if (job.isActionsOff) return own;
+  if (job.verdict === 'held') return [HELD[job.because].ask?.(job, whom) ?? own].flat();
+  if (job.verdict === 'served' && job.state === 'unserved') return [`${whom} why its runner does not start`];
+  return job.ended ? [`re-run it when Gitea has failed it, or ${whom} why its runner was lost`] : own;
 }

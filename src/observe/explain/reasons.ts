@@ -26,7 +26,7 @@ import { parseRunnerName, poolIndexOf } from '../../planner/names.ts';
 import { keyText } from '../../shared/keys.ts';
 import { SUSPENDED, timeText } from '../../shared/marks.ts';
 import { duration } from '../../shared/printable.ts';
-import { blockedText, notCoveredAdvice, notCoveredText } from './held-back.ts';
+import { blockedText, labelsText, notCoveredAdvice, notCoveredText } from './held-back.ts';
 import type { JobState } from './job-state.ts';
 import { type ExplainedGroup, type ExplainedJob, findGroup } from './model.ts';
 import { estimateText } from './wait-estimate.ts';
@@ -42,6 +42,8 @@ interface HeldReason {
   readonly text: (job: HeldJob, nowMs: number) => string;
   /** Absent: nothing helps but to wait. */
   readonly advice?: (job: HeldJob, group: ExplainedGroup | undefined) => readonly string[];
+  /** For who owns no group, and can write none. Absent: as for owners. @param whom `ask an owner of group runners/ci` */
+  readonly ask?: (job: HeldJob, whom: string) => string;
 }
 
 const BY_GROUP = { state: 'held', heldBack: 'by-its-group' } as const;
@@ -55,30 +57,42 @@ export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
     ...{ state: 'held', heldBack: 'for-its-labels', short: 'without labels' },
     text: () => 'held back: it has no labels, so no runner is started (the call of a reusable workflow needs none)',
     advice: () => ['if a job without labels is to run, give it a runs-on, or set spec.acceptUnlabelledJobs'],
+    ask: () => 'give it a runs-on in the workflow; the call of a reusable workflow needs none',
   },
   'labels-not-covered': {
     ...{ ...NOT_FOUND, short: 'with labels that no group covers' },
     text: notCoveredText,
     advice: (job) => [notCoveredAdvice(job)],
+    ask: ({ job }) =>
+      `correct runs-on in the workflow, or ask who owns groups here for runners with ${labelsText(job.labels)}`,
   },
   'repository-not-chosen': {
     ...{ ...NOT_FOUND, short: 'of repositories that no group chooses' },
     text: ({ nearest, job }) => `not covered: group ${textOf(nearest)} does not choose ${job.repository}`,
     advice: ({ job: { repository } }) => [`add ${repository.split('/').at(-1)} to spec.repositories of that group`],
+    ask: ({ job }, whom) => `${whom} to choose ${job.repository}`,
   },
   suspended: {
     ...{ ...UNSERVED, short: 'held back by the suspension' },
     text: ({ group }) => `held back: group ${textOf(group)} is suspended`,
     advice: (_, group) => [resumeAdvice(group)],
+    ask: (_, whom) => `${whom} when it goes on`,
   },
   cap: {
     ...BY_GROUP,
     short: 'held back by the cap',
     text: capText,
     advice: (_, group) => (group ? [capAdvice(group)] : []),
+    ask: (_, whom) => `wait, or ${whom} to raise the cap`,
   },
-  limit: { ...BY_GROUP, short: 'held back by a limit', text: heldByLimitText, advice: limitAdvice },
-  'backing-off': { ...UNSERVED, short: 'held back by the back-off', text: backingOffText, advice: endAdvice },
+  limit: {
+    ...{ ...BY_GROUP, short: 'held back by a limit', text: heldByLimitText, advice: limitAdvice },
+    ask: (_, whom) => `wait, or ${whom} to raise the limit`,
+  },
+  'backing-off': {
+    ...{ ...UNSERVED, short: 'held back by the back-off', text: backingOffText, advice: endAdvice },
+    ask: (_, whom) => `${whom} why its runners fail`,
+  },
   'served-elsewhere': {
     ...{ state: 'starting', heldBack: 'no', short: 'left to runners of others' },
     text: ({ runner = '' }) => `${runner} is there for it (not a runner of these groups)`,

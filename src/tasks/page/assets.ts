@@ -22,16 +22,23 @@ main:focus { outline: none; }
 .skip:focus { left: 1rem; top: .5rem; background: var(--paper); padding: .5rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; }
 .age { color: var(--dim); } .old { color: var(--warn); font-weight: 600; }
-ul.jobs { list-style: none; padding: 0; }
-ul.jobs li { border: 1px solid var(--dim); border-radius: .4rem; padding: .6rem .8rem; margin: .5rem 0; }
-ul.jobs p { margin: .3rem 0; } ul.jobs h2 { margin: 0; }
-.state { border: 1px solid currentColor; border-radius: .3rem; padding: 0 .4rem; font-size: .9rem; }
-.unserved { color: var(--bad); } .held { color: var(--warn); } .running { color: var(--go); } .blocked, .starting { color: var(--dim); }
+h3 { font-size: 1rem; margin: .8rem 0 .2rem; } h3 span { font-weight: 400; color: var(--dim); font-size: .9rem; }
+ul { list-style: none; padding: 0; margin: .2rem 0; } ul.groups h2, ul.jobs p { margin: 0; } ul.jobs h4 { display: inline; font-size: 1rem; }
+ul.groups li { border: 1px solid var(--dim); border-radius: .4rem; padding: .6rem .8rem; margin: .5rem 0; }
+ul.jobs li { border-left: .3rem solid var(--warn); padding: .1rem .6rem; margin: .2rem 0; background: var(--soft); }
+ul.jobs .unserved { border-color: var(--bad); } ul.jobs .running { border-color: var(--go); } ul.jobs .blocked, ul.jobs .starting { border-color: var(--dim); }
+ul.jobs .ended { border-color: transparent; background: none; padding-block: 0; } ul.jobs time { color: var(--dim); } ul.jobs p, ul.jobs time { font-size: .9rem; }
+.state { border: 1px solid currentColor; border-radius: .3rem; padding: 0 .4rem; font-size: .9rem; } .ended .state { border-color: transparent; }
+.success, .state.running { color: var(--go); } .failure, .state.unserved { color: var(--bad); } .state.held { color: var(--warn); } .state.blocked, .state.starting { color: var(--dim); }
+.success::before { content: "\\2713\\a0" / ""; } .failure::before { content: "\\2717\\a0" / ""; } .cancelled::before, .skipped::before { content: "\\2013\\a0" / ""; }
+@media (max-width: 40rem) { body { line-height: 1.35; } header { gap: 0 1rem; padding: .2rem 0; } h1 { font-size: 1.2rem; margin: .3rem 0; }
+  h2 { font-size: 1rem; margin: .5rem 0 .2rem; } h3 { margin: .4rem 0 .1rem; } .age, #counts { margin: .2rem 0; font-size: .85rem; }
+  h3, ul.jobs p { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; } }
 dl.facts { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: .3rem 0; }
 dl.facts div { display: flex; gap: .4rem; } dt { color: var(--dim); } dd { margin: 0; }
 dl.lines div { margin: .4rem 0; } dl.lines dt { font-weight: 600; }
 .answer { font-size: 1.1rem; font-weight: 600; }
-button, input, .button { font: inherit; color: inherit; background: var(--soft); border: 1px solid var(--dim); border-radius: .3rem; padding: .3rem .7rem; max-width: 100%; }
+button, input, select, .button { font: inherit; color: inherit; background: var(--soft); border: 1px solid var(--dim); border-radius: .3rem; padding: .3rem .7rem; max-width: 100%; }
 .button { display: inline-block; text-decoration: none; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; } th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid var(--dim); }
@@ -45,6 +52,15 @@ const SCRIPT = `
 'use strict';
 let source;
 let isBusy = false;
+const localize = (root) => {
+  for (const time of root.querySelectorAll('time.at')) {
+    const style = time.matches('.hour') ? { timeStyle: 'short' } : { dateStyle: 'medium', timeStyle: 'medium' };
+    time.title = time.textContent;
+    time.textContent = new Date(time.dateTime).toLocaleString([], style);
+  }
+  for (const utc of root.querySelectorAll('.utc')) utc.remove();
+};
+localize(document);
 const again = async () => {
   if (isBusy) return;
   isBusy = true;
@@ -55,8 +71,10 @@ const again = async () => {
     const next = new DOMParser().parseFromString(await answer.text(), 'text/html').getElementById('main');
     const main = document.getElementById('main');
     if (!next || !main) return;
+    localize(next);
+    if (main.querySelector('#filter')?.open) next.querySelector('#filter')?.setAttribute('open', '');
     const focus = document.activeElement;
-    if (focus && focus.matches('input')) return;
+    if (focus && focus.matches('input, select')) return;
     const path = focus && main.contains(focus) ? focus.id || focus.getAttribute('href') : undefined;
     const [counts, nextCounts] = [main, next].map((each) => each.querySelector('#counts'));
     // The same node stays, so that a screen reader tells of counts only when they change.

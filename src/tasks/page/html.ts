@@ -2,9 +2,19 @@
 import { html } from 'hono/html';
 import { labelsText } from '../../observe/explain/held-back.ts';
 import { JOB_STATES, type JobState } from '../../observe/explain/job-state.ts';
+import { groupBy } from '../../shared/keys.ts';
 import { count, duration, printable } from '../../shared/printable.ts';
 import { SCRIPT_PATH, STYLE_PATH } from './assets.ts';
-import type { GroupAnswer, GroupRow, GroupsPage, HourOfWaits, JobAnswer, JobRow, JobsPage } from './view.ts';
+import type {
+  GroupAnswer,
+  GroupRow,
+  GroupsPage,
+  HourOfWaits,
+  JobAnswer,
+  JobRow,
+  JobsPage,
+  JobsWanted,
+} from './view.ts';
 
 /** HTML whose texts are escaped. */
 export type Markup = ReturnType<typeof html>;
@@ -23,7 +33,7 @@ export function pageOf({ age, login, path, title }: Frame, content: Markup): str
   const isSignedIn = login !== undefined;
   const person =
     isSignedIn &&
-    html`<nav aria-label="Pages">${linkTo('/', 'My jobs', path)} ${linkTo('/groups', 'Groups', path)}</nav>
+    html`<nav aria-label="Pages">${linkTo('/', 'Jobs', path)} ${linkTo('/mine', 'My jobs', path)} ${linkTo('/groups', 'Groups', path)}</nav>
     <form method="post" action="/sign-out">
       <span>${printable(login)}</span> <button type="submit">Sign out</button>
     </form>`;
@@ -40,7 +50,7 @@ export function pageOf({ age, login, path, title }: Frame, content: Markup): str
 <body>
   <a class="skip" href="#main">Skip to content</a>
   <header>
-    <p class="brand">CI runners</p>
+    <p class="brand"><a href="/">CI runners</a></p>
     ${person}
   </header>
   <main id="main" tabindex="-1">
@@ -63,10 +73,14 @@ const OLD_MS = 30_000;
 
 function ageText({ atMs, nowMs, trouble = '' }: NonNullable<Frame['age']>): Markup {
   const isOld = trouble !== '' || nowMs - atMs > OLD_MS;
-  const at = new Date(atMs).toISOString();
-  const time = html`<time datetime="${at}">${at.slice(0, 10)} ${at.slice(11, 19)} UTC</time>`;
   const old = `, ${duration(nowMs - atMs)} old`;
+  const time = timeOf(new Date(atMs).toISOString());
   return html`<p class="${isOld ? 'age old' : 'age'}">Figures of ${time}${isOld && old}. ${printable(trouble)}</p>`;
+}
+
+/** In UTC; the script writes local time. */
+function timeOf(at: string): Markup {
+  return html`<time class="at" datetime="${at}">${at.slice(0, 10)} ${at.slice(11, 19)} UTC</time>`;
 }
 
 function ageAt(now: string, at: string): string {
@@ -78,14 +92,21 @@ function wordOf(state: JobState): string {
 }
 
 function stateOf({ state, what }: JobRow): Markup {
-  return html`<strong class="state ${state}">${state === 'ended' ? what : wordOf(state)}</strong>`;
+  return html`<strong class="state ${state === 'ended' ? what : state}">${state === 'ended' ? what : wordOf(state)}</strong>`;
 }
 
-export function jobsContent(page: JobsPage, repository: string): Markup {
+/** @param wanted the filters that the page has */
+export function jobsContent(page: JobsPage, wanted: JobsWanted): Markup {
+  const { branch, mine, repository, state = '' } = wanted;
+  const path = mine ? '/mine' : '/';
   const { checkedAt, counts, ended, jobs, page: at, pages, unknownRepositories: unknown } = page;
   const told = JOB_STATES.map((state) => `${counts[state]} ${wordOf(state)}`).join(', ');
   const toPage = (other: number, text: string): Markup =>
-    html`<a href="/?${new URLSearchParams({ repository, page: String(other) })}">${text}</a>`;
+    html`<a href="${path}?${new URLSearchParams({ repository, branch, state, page: String(other) })}">${text}</a>`;
+  const option = (value: string, text: string): Markup =>
+    html`<option value="${value}"${value === state && html` selected=""`}>${text}</option>`;
+  const field = (name: string, value: string): Markup =>
+    html`<label for="${name}">${name}</label> <input id="${name}" name="${name}" value="${printable(value)}" maxlength="200">`;
   const hidden = html`<p class="old">Gitea has not said yet of ${unknown} repositories whether you may read them.
       Their jobs are not shown.</p>`;
   const otherPages = html`<nav aria-label="More jobs">
@@ -93,13 +114,14 @@ export function jobsContent(page: JobsPage, repository: string): Markup {
     </nav>`;
   return html`<p role="status" id="counts">Jobs: ${told}.</p>
     ${unknown > 0 && hidden}
-    <form method="get" action="/" class="filter">
-      <label for="repository">Repository</label>
-      <input id="repository" name="repository" value="${printable(repository)}" maxlength="200">
-      <button type="submit">Show</button>
-    </form>
+    <details id="filter"${`${repository}${branch}${state}` !== '' && html` open=""`}><summary id="filters">Filter</summary>
+      <form method="get" action="${path}">${field('repository', repository)} ${field('branch', branch)}
+        <label for="state">state</label>
+        <select id="state" name="state">${option('', 'all')}${JOB_STATES.map((each) => option(each, wordOf(each)))}</select>
+        <button type="submit">Show</button></form></details>
+    ${mine && html`<p class="age">Jobs of runs that you have started, as far as Gitea has told who did.</p>`}
     <h2>Waiting and running</h2>
-    ${jobList(jobs, checkedAt, 'No job of a repository that you can read waits or runs.')}
+    ${jobList(jobs, checkedAt, 'No job that you can read waits or runs.')}
     ${pages > 1 && otherPages}
     <h2>Ended lately</h2>
     ${jobList(ended, checkedAt, 'None is known.')}`;
@@ -108,22 +130,36 @@ export function jobsContent(page: JobsPage, repository: string): Markup {
 /** @param none what is said instead of an empty list */
 function jobList(jobs: readonly JobRow[], now: string, none: string): Markup {
   if (jobs.length === 0) return html`<p>${none}</p>`;
-  const rows = jobs.map(
-    (job) => html`<li id="job-${job.id}">
-      <a href="/jobs/${job.id}">${job.repository} ${job.name}</a> ${stateOf(job)}
-      ${job.state !== 'ended' && html`<p>${job.what}</p>`}
-      ${jobFacts(job, now)}
-    </li>`,
-  );
-  return html`<ul class="jobs">${rows}</ul>`;
+  return html`${[...groupBy(jobs, ({ run }) => run.id).values()].map(
+    (of) => html`<h3>${of[0]?.run.name} <span>${of[0]?.run.text}</span></h3>
+    <ul class="jobs">${of.map(
+      (job) => html`<li id="job-${job.id}" class="${job.state}">
+        <h4><a href="/jobs/${job.id}">${job.name}</a></h4> ${stateOf(job)} ${sinceOf(job, now)}
+        ${job.state !== 'ended' && html`<p>${job.what}</p>`}
+      </li>`,
+    )}</ul>`,
+  )}`;
 }
 
-function jobFacts({ createdAt, endedAt, group, runner, runsOn, startedAt }: JobRow, now: string): Markup | undefined {
-  const since = endedAt === undefined ? (startedAt === undefined ? 'Created' : 'Runs since') : 'Ended';
+function sinceOf({ createdAt, endedAt, startedAt }: JobRow, now: string): Markup {
   const at = endedAt ?? startedAt ?? createdAt;
-  const ago = html`<time datetime="${at}">${ageAt(now, at)} ago</time>`;
+  return html`<time datetime="${at}">${ageAt(now, at)} ago</time>`;
+}
+
+function jobFacts(job: JobRow, now: string): Markup | undefined {
+  const { createdAt, endedAt, group, isOwn, nearestGroup, runner, runsOn, startedAt } = job;
+  const since = endedAt === undefined ? (startedAt === undefined ? 'Created' : 'Runs since') : 'Ended';
+  const at = html`${timeOf(endedAt ?? startedAt ?? createdAt)} (${sinceOf(job, now)})`;
   const labels = labelsText(runsOn) || 'no labels';
-  return facts(Object.entries({ [since]: ago, 'Runs on': labels, Group: group, Runner: runner }));
+  const groupPage = isOwn ? `/groups/${group ?? nearestGroup}` : undefined;
+  const [of, near] = [group, nearestGroup].map((key) => key && named(key, groupPage));
+  const on = runner && named(runner, group && groupPage && `${groupPage}#runner-${runner}`);
+  return facts(Object.entries({ [since]: at, 'Runs on': labels, Group: of, 'Nearest group': near, Runner: on }));
+}
+
+/** A name that has no page is no link. */
+function named(name: string, page: string | undefined): Markup | string {
+  return page === undefined ? name : html`<a href="${page}">${name}</a>`;
 }
 
 /** What is not known is left out. */
@@ -134,13 +170,22 @@ function facts(all: readonly (readonly [string, unknown])[], kind: 'facts' | 'li
   return html`<dl class="${kind}">${rows}</dl>`;
 }
 
-export function jobContent({ answer, checkedAt, job, title }: JobAnswer): Markup {
-  return html`<p class="answer">${title}</p>
-    <p role="status">${stateOf(job)}</p>
+export function jobContent({ answer, checkedAt, job }: JobAnswer): Markup {
+  const told = answer.map(([name, text]) => [name, lineOf(name, text)] as const);
+  return html`<p>${job.run.text}</p>
+    <p role="status" class="answer">${stateOf(job)}</p>
     ${jobFacts(job, checkedAt)}
     ${answer.length > 0 && html`<h2>Why</h2>`}
-    ${facts(answer, 'lines')}
+    ${facts(told, 'lines')}
     ${job.link !== undefined && html`<p>${linkOut(job.link, 'This job in Gitea')}</p>`}`;
+}
+
+/** A job that a runner of ours has is one that waits or runs, so it has a page. No name stands before its number. */
+function lineOf(name: string, text: string): Markup | string {
+  const job = name === 'Slot' ? /^[\w-]+ stays: it (?:runs|is wanted for) job (\d+)(?= ")/.exec(text) : undefined;
+  if (job) return html`<a href="/jobs/${job[1]}">${job[0]}</a>${text.slice(job[0].length)}`;
+  const at = name === 'Since' ? /^(.*\()(\d{4}-\d\d-\d\d) ([\d:]{8}) UTC(.*)$/.exec(text) : undefined;
+  return at ? html`${at[1]}${timeOf(`${at[2]}T${at[3]}Z`)}${at[4]}` : text;
 }
 
 function linkOut(to: string, text: string): Markup {
@@ -151,7 +196,7 @@ export function groupsContent({ broken, groups }: GroupsPage): Markup {
   if (groups.length + broken.length === 0)
     return html`<p>You own the scope of no RunnerGroup here.
       Owners of an organization, of a repository and of Gitea see theirs.</p>`;
-  return html`<ul class="jobs">
+  return html`<ul class="groups">
     ${groups.map(
       (group) => html`<li id="group-${group.group}">
         <h2><a href="/groups/${group.group}">${group.group}</a></h2>
@@ -177,10 +222,19 @@ function groupFacts(group: GroupRow): Markup {
 
 export function groupContent(group: GroupAnswer): Markup {
   const { answer, checkedAt, jobs, moreRunners, runners, waits } = group;
-  const rows = runners.map(({ createdAt, logLink, node, pod, runner, state, what }): readonly unknown[] => {
+  const rows = runners.map(({ createdAt, job, logLink, node, pod, runner, state, what }): readonly unknown[] => {
     const since = createdAt === undefined ? 'not created' : ageAt(checkedAt, createdAt);
     const log = logLink === undefined ? 'none' : linkOut(logLink, `Log of ${runner}`);
-    return [runner, what, pod ?? 'none', node ?? 'none', since, state ?? 'not created', log];
+    const name = html`<span id="runner-${runner}">${runner}</span>`;
+    return [
+      name,
+      job === undefined ? what : named(what, `/jobs/${job}`),
+      pod ?? 'none',
+      node ?? 'none',
+      since,
+      state ?? 'not created',
+      log,
+    ];
   });
   const names = ['Runner', 'What it does', 'Pod', 'Node', 'Age', 'State', 'Log'];
   return html`${groupFacts(group)}
@@ -195,7 +249,7 @@ export function groupContent(group: GroupAnswer): Markup {
 }
 
 /** It is scrolled when it is too wide, also by keyboard. @param label id of its heading @param rows each begins with its name */
-function table(label: string, names: readonly string[], rows: readonly (readonly unknown[])[]): Markup {
+function table(label: string, names: readonly (Markup | string)[], rows: readonly (readonly unknown[])[]): Markup {
   return html`<section class="wide" tabindex="0" aria-labelledby="${label}"><table>
     <thead><tr>${names.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
     <tbody>${rows.map(
@@ -213,10 +267,10 @@ function chart(waits: readonly HourOfWaits[]): Markup {
     const bar = html`<svg viewBox="0 0 ${most} 1" preserveAspectRatio="none" aria-hidden="true">
       <rect class="longest" width="${longest}" height="1"/><rect class="median" width="${median}" height="1"/></svg>`;
     const spans = [median, longest].map((seconds) => (some > 0 ? duration(seconds * 1000) : ''));
-    return [from.slice(11, 16), some, ...spans, bar];
+    return [html`<time class="at hour" datetime="${from}">${from.slice(11, 16)}</time>`, some, ...spans, bar];
   });
   return html`<figure>
-    ${table('waits', ['Hour (UTC)', 'Jobs', 'Median', 'Longest', 'Both'], rows)}
+    ${table('waits', [html`Hour <span class="utc">(UTC)</span>`, 'Jobs', 'Median', 'Longest', 'Bar'], rows)}
     <figcaption>${count(jobs, 'job')}, by the hour in which it began.
       Whole bar: the longest wait. Its first part: the median.
       A wait begins with the creation of the job, so it holds what the job needed, too.</figcaption>
@@ -230,5 +284,5 @@ export function signInContent(to: string, why: string): Markup {
 }
 
 export function messageContent(text: string): Markup {
-  return html`<p>${printable(text)}</p>`;
+  return html`<p>${printable(text)}</p><p><a href="/">To the jobs</a></p>`;
 }

@@ -2,19 +2,25 @@
  * What the page shows, seen by each replica for itself: the copies of the cluster that every replica has, and looks at Gitea of its own.
  * It looks while somebody looks at the page, and not more often than its part of the request budget allows.
  */
-import { type ObserveOptions, observeEach } from '../../clients/gitea/observe.ts';
+import { LRUCache } from 'lru-cache';
+import type { GiteaAccess } from '../../clients/gitea/api.ts';
+import { type GiteaTarget, type ObserveOptions, observeEach } from '../../clients/gitea/observe.ts';
+import { type Run, readRuns } from '../../clients/gitea/runs.ts';
+import { Deadline } from '../../clients/http/request.ts';
 import { suspendedOf } from '../../clients/kubernetes/observe.ts';
 import { explainerOf, withNotCreated } from '../../observe/explain/explanation.ts';
 import { statusSeen } from '../../observe/explain/where.ts';
 import { withNamesNow } from '../../observe/plan-groups.ts';
 import { planSeen } from '../../observe/plan-seen.ts';
+import type { Job } from '../../planner/evidence.ts';
 import { type Giteas, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
 import type { TargetBook } from '../../serve/looks/targets.ts';
 import { WATCH_LAG_MS, withTemplates } from '../../serve/reconcile.ts';
 import type { FeatureContext } from '../../serve/task.ts';
 import { pause } from '../../shared/clock.ts';
-import { Failure, orFailure } from '../../shared/failure.ts';
-import { keyText } from '../../shared/keys.ts';
+import { Failure, orFailure, successes } from '../../shared/failure.ts';
+import { atMost, keyText } from '../../shared/keys.ts';
+import type { Scope } from '../../shared/scope.ts';
 import { normalBase } from '../../shared/url.ts';
 import type { Figures } from './view.ts';
 
@@ -40,11 +46,11 @@ interface Shown {
   readonly figures?: Figures;
   /** When the look that made them had ended, by this machine's clock. */
   readonly atMs: number;
-  readonly trouble?: string;
+  readonly trouble?: Pick<Failure, 'kind' | 'message'>;
 }
 
 /** What a look brings: figures, or why there are none. */
-type Seen = (Figures & { readonly costMs: number }) | Pick<Failure, 'message'>;
+type Seen = (Figures & { readonly costMs: number }) | Pick<Failure, 'kind' | 'message'>;
 
 /** Younger figures are shown without another look. */
 export const FRESH_MS = 5_000;
@@ -55,12 +61,22 @@ export const LOOK = 'look';
 /** Who opens the page waits so long for a look; then the last figures are shown. */
 const PATIENCE_MS = 2_000;
 const KEY = 'page';
+/** Runs that are remembered, half a KB each, and the time for all questions about them in one look. */
+const MOST_RUNS = 5_000;
+const RUNS_MS = 5_000;
+/** A run that Gitea has not told of is asked for again after this time. */
+const AGAIN_MS = 60_000;
+
+/** By id, which a Gitea gives once. */
+type Runs = LRUCache<number, { readonly run?: Run }>;
+type LookAsking = ObserveOptions & Pick<GiteaAccess, 'http' | 'versions'>;
 
 export type Looker = ReturnType<typeof startLooker>;
 
 export function startLooker(options: LookerOptions) {
   const { clock, clocks, env, gitea, giteas, queue, tell, timeoutMs } = options;
   const targets = options.openTargets();
+  const runs: Runs = new LRUCache({ ...atMost(MOST_RUNS), ttlResolution: 0, perf: { now: () => clock.steadyMs() } });
   const watchers = new Set<() => void>();
   let nextMs = Number.NEGATIVE_INFINITY;
   let shown: Shown = { atMs: 0 };
@@ -70,7 +86,7 @@ export function startLooker(options: LookerOptions) {
   const show = (seen: Seen): void => {
     const restMs = 'costMs' in seen ? seen.costMs * CPU_PARTS : 0;
     nextMs = clock.steadyMs() + Math.max(FRESH_MS, restMs, giteas.turnInMs({ url: gitea }, LOOK));
-    shown = 'message' in seen ? { ...shown, trouble: seen.message } : { figures: seen, atMs: clock.now() };
+    shown = 'message' in seen ? { ...shown, trouble: seen } : { figures: seen, atMs: clock.now() };
     if ('message' in seen) tell({ is: 'page-look-failed', message: seen.message });
     for (const onLook of watchers) onLook();
   };
@@ -81,7 +97,7 @@ export function startLooker(options: LookerOptions) {
     mostTries: 1,
     onFailure: (_, failure) => show(failure),
     run: async (_, { signal }) => {
-      const work = () => orFailure(look(options, targets, asking));
+      const work = () => orFailure(look(options, targets, asking, runs));
       show(await giteas.visit({ url: gitea }, LOOK, work, signal));
       return watchers.size > 0 ? { inMs: nextMs - clock.steadyMs() } : undefined;
     },
@@ -113,9 +129,9 @@ export function startLooker(options: LookerOptions) {
 }
 
 /** @throws Failure when no group can be shown */
-async function look(options: LookerOptions, book: TargetBook, asking: ObserveOptions): Promise<Seen> {
+async function look(options: LookerOptions, book: TargetBook, asking: LookAsking, runs: Runs): Promise<Seen> {
   const { clock, clocks, cluster, cpuMs, gitea, instance, kubernetes } = options;
-  if (!cluster.fresh) return { message: 'serve does not see the cluster at the moment' };
+  if (!cluster.fresh) return { kind: 'cluster', message: 'serve does not see the cluster at the moment' };
   const live = cluster.groups();
   const targetOf = await book.resolve(live, clock.now());
   const own = live.flatMap(({ group }) => {
@@ -160,14 +176,32 @@ async function look(options: LookerOptions, book: TargetBook, asking: ObserveOpt
   const around = { server: '', namespaces: [], serve: { leader: '', isLate: false }, applications: [] };
   await clock.nextTurn();
   const { details, outline } = explainerOf(sound, plan, atMs, seen);
+  const explanation = withNotCreated({ ...outline(), where: { ...around, broken, statuses } });
+  const costMs = cpuMs() - begunMs;
+  // Last: what was seen is planned before it is older.
+  const deadline = new Deadline(RUNS_MS, clock);
+  const jobsOf = ({ key }: GiteaTarget) => successes(looks).get(key)?.jobs ?? [];
+  await Promise.all(
+    wanted.map((target) => learnRuns(target.scope, jobsOf(target), { ...asking, ...target, deadline }, runs)),
+  );
   return {
     details,
-    explanation: withNotCreated({ ...outline(), where: { ...around, broken, statuses } }),
+    explanation,
     repositories: new Set(plan.jobs.map(({ job }) => job.repository)),
     scopes: new Map(named.map((group) => [keyText(group), group.scope])),
     begun: plan.jobs.flatMap(({ job, verdict }) => (verdict === 'done' || verdict === 'running' ? job : [])),
+    runOf: (id) => runs.get(id)?.run,
     pods: cluster.podPlaces(),
     instance,
-    costMs: cpuMs() - begunMs,
+    costMs,
   };
+}
+
+/** Reads what is not known of these jobs' runs. It does not change, so each is asked for once. What Gitea does not tell stops nothing. */
+async function learnRuns(scope: Scope, jobs: readonly Job[], access: GiteaAccess, runs: Runs): Promise<void> {
+  const ids = new Set(jobs.flatMap(({ runId }) => (runs.has(runId) ? [] : runId)));
+  if (ids.size === 0) return;
+  const found = await orFailure(readRuns(access, scope, ids));
+  for (const id of ids) runs.set(id, {}, { ttl: AGAIN_MS });
+  if (!(found instanceof Failure)) for (const run of found) runs.set(run.id, { run });
 }

@@ -1,14 +1,16 @@
 /**
  * The requests to the page, on a port of their own. It only reads.
  *
- *     /sign-in, /signed-in, /sign-out ... sign-in.ts      /, /jobs/ID, /groups, /groups/NAMESPACE/NAME ... HTML, with a session
+ *     /sign-in, /signed-in, /sign-out ... sign-in.ts      /, /mine, /jobs/ID, /groups, /groups/NAMESPACE/NAME ... HTML, with a session
  *     /events ... server-sent events, with a session      /api/v1/jobs, … ... the same as JSON, with a token in the header
  *
  * A session opens no JSON, and a token no page. A token in a URL is refused: it would stand in logs.
  */
 import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
+import { JOB_STATES } from '../../observe/explain/job-state.ts';
 import { type Clock, pause } from '../../shared/clock.ts';
+import type { Failure } from '../../shared/failure.ts';
 import { once } from '../../shared/once.ts';
 import { jsonText } from '../../shared/printable.ts';
 import { ASSETS } from './assets.ts';
@@ -27,7 +29,7 @@ import type { Looker } from './look.ts';
 import { GiteaIsDown, NotSignedIn, type ReaderRights, type Visitor } from './rights.ts';
 import { type Sessions, SIGN_IN_S } from './session.ts';
 import type { OAuth } from './sign-in.ts';
-import { type Figures, groupFor, groupsFor, jobFor, jobsFor, type Reader } from './view.ts';
+import { type Figures, groupFor, groupsFor, type JobsWanted, jobFor, jobsFor, type Reader } from './view.ts';
 
 interface PageServerOptions {
   /** Origin of the page, as browsers know it. */
@@ -124,11 +126,11 @@ export function pageRequests(options: PageServerOptions): RequestListener {
   const visit = async (asker: Visitor) => {
     await admit(asker);
     const { atMs, figures, trouble } = await looker.shown();
-    if (!figures) throw new Refusal(503, 'Gitea or the cluster was not read yet.', RETRY);
+    if (!figures) throw new Refusal(503, trouble ? silentText(trouble) : 'Gitea was not read yet.', RETRY);
     const reader = await rights.readerOf(asker, figures);
     // What exactly fails may name others' repositories.
-    const told = reader.isAdmin ? `The last look failed: ${trouble}` : 'Gitea or the cluster does not answer.';
-    return { figures, reader, age: { atMs, nowMs: clock.now(), trouble: trouble === undefined ? undefined : told } };
+    const told = reader.isAdmin ? `The last look failed: ${trouble?.message}` : trouble && silentText(trouble);
+    return { figures, reader, age: { atMs, nowMs: clock.now(), trouble: trouble && told } };
   };
 
   /** A stream that says `looked` after each look. Undefined: it is over. @throws Refusal, NotSignedIn, GiteaIsDown */
@@ -161,9 +163,8 @@ export function pageRequests(options: PageServerOptions): RequestListener {
   const find = (path: string, query: URLSearchParams, figures: Figures, reader: Reader): Found => {
     const [, of, ...rest] = path.split('/');
     const key = rest.join('/');
-    const repository = (query.get('repository') ?? '').slice(0, 200);
-    const page = Math.trunc(Number(query.get('page'))) || 1;
-    const place = JSON.stringify([path, page, repository, reader.rights]);
+    const wanted = wantedIn(path, query);
+    const place = JSON.stringify([path, wanted, wanted.mine && reader.login, reader.rights]);
     if (madeOf !== figures) made.clear();
     madeOf = figures;
     const known = made.get(place);
@@ -173,11 +174,13 @@ export function pageRequests(options: PageServerOptions): RequestListener {
       made.set(place, found);
       return found;
     };
-    if (path === '/jobs')
-      return keep('My jobs', jobsFor(figures, reader, page, repository), (data) => jobsContent(data, repository));
+    if (path === '/jobs' || path === '/mine')
+      return keep(wanted.mine ? 'My jobs' : 'Jobs', jobsFor(figures, reader, wanted), (data) =>
+        jobsContent(data, wanted),
+      );
     if (path === '/groups') return keep('Groups', groupsFor(figures, reader), groupsContent);
     const job = of === 'jobs' && /^\d{1,15}$/.test(key) && jobFor(figures, reader, Number(key));
-    if (job) return keep(`Job ${job.job.id}`, job, jobContent);
+    if (job) return keep(`${job.job.name} · ${job.job.run.name}`, job, jobContent);
     const group = of === 'groups' && groupFor(figures, reader, key, logUrl);
     if (group) return keep(`Group ${key}`, group, groupContent);
     const why = 'There is no such thing, or nothing that you may see. Jobs that ended long ago are in Gitea only.';
@@ -263,7 +266,8 @@ export function pageRequests(options: PageServerOptions): RequestListener {
       const refresh = headers['retry-after'];
       const told = messageContent(refresh === undefined ? message : `${message} This page tries again by itself.`);
       const all = { ...headers, ...(refresh && { refresh }) };
-      return pageAnswer(status, { title: 'This did not work', path }, told, all);
+      const login = (await sessions.session.read(request))?.login;
+      return pageAnswer(status, { title: 'This did not work', path, ...(login && { login }) }, told, all);
     }
   };
 
@@ -279,6 +283,20 @@ export function pageRequests(options: PageServerOptions): RequestListener {
       response.destroy();
     }
   };
+}
+
+function wantedIn(path: string, query: URLSearchParams): JobsWanted {
+  const [repository, branch] = ['repository', 'branch'].map((name) => (query.get(name) ?? '').slice(0, 200));
+  const state = JOB_STATES.find((each) => each === query.get('state'));
+  const page = Math.trunc(Number(query.get('page'))) || 1;
+  return { page, repository: repository ?? '', branch: branch ?? '', state, mine: path === '/mine' };
+}
+
+/** Who does not answer. All else may name others' repositories. */
+function silentText({ kind }: Pick<Failure, 'kind'>): string {
+  if (kind === 'cluster' || kind === 'cluster-forbidden') return 'The Kubernetes cluster does not answer.';
+  if (kind === 'unauthorized' || kind === 'forbidden') return 'Gitea refuses the token of the runners.';
+  return kind === 'other' ? 'Gitea or the cluster does not answer.' : 'Gitea does not answer.';
 }
 
 /** Token buckets: `burst` at once, then `perS`, of each of `most` keys. One is for all, whatever its key. */

@@ -3,9 +3,10 @@
  *
  *     figures (all that was seen) ─► explanationFor: without what the person may not read ─► jobs, one job, groups
  */
+import type { Run } from '../../clients/gitea/runs.ts';
 import type { RunnerPlace } from '../../clients/kubernetes/pods.ts';
 import { groupLines, jobLines, type Line, STATE_WORDS } from '../../observe/explain/answer.ts';
-import { verdictText } from '../../observe/explain/causes.ts';
+import { askAdvice, verdictText } from '../../observe/explain/causes.ts';
 import { JOB_STATES, type JobState } from '../../observe/explain/job-state.ts';
 import {
   type ExplainedGroup,
@@ -16,10 +17,11 @@ import {
 } from '../../observe/explain/model.ts';
 import { type Audience, jobForReader, podForReader, runnerForReader } from '../../observe/explain/reader.ts';
 import { runnerText } from '../../observe/explain/reasons.ts';
+import { runWords } from '../../observe/explain/run-words.ts';
 import { type GroupKey, takesPlace } from '../../planner/decisions.ts';
 import { isOver, type Job, memo } from '../../planner/evidence.ts';
 import { groupHash, namePrefix, parseRunnerName } from '../../planner/names.ts';
-import { isSame, keyText } from '../../shared/keys.ts';
+import { groupBy, isSame, keyText } from '../../shared/keys.ts';
 import { printable } from '../../shared/printable.ts';
 import type { Scope } from '../../shared/scope.ts';
 import { parseUrl } from '../../shared/url.ts';
@@ -36,6 +38,8 @@ export interface Figures {
   readonly scopes: ReadonlyMap<string, Scope>;
   /** CI jobs that have a beginning: those that have ended, and those that run. */
   readonly begun: readonly Job[];
+  /** Undefined: Gitea has not told of it. */
+  readonly runOf: (id: number) => Run | undefined;
   /** By `<namespace>/<runner>`. */
   readonly pods: ReadonlyMap<string, RunnerPlace>;
   readonly instance: string;
@@ -79,15 +83,24 @@ function explanationFor({ details, explanation }: Figures, reader: Reader) {
 
 export type JobsPage = Readonly<ReturnType<typeof jobsFor>>;
 
-/** @param page from 1 @param repository a part of `owner/name`; '' for all */
-export function jobsFor(figures: Figures, reader: Reader, page = 1, repository = '') {
+/** `repository` and `branch`: a part of the name; '' for all. `mine`: of runs that the reader has started. */
+const ALL = { repository: '', branch: '', state: undefined as JobState | undefined, mine: false, page: 1 };
+export type JobsWanted = Readonly<typeof ALL>;
+
+export function jobsFor(figures: Figures, reader: Reader, wanted: JobsWanted = ALL) {
   const { detailed, explanation } = explanationFor(figures, reader);
-  const wanted = repository.toLowerCase();
-  const isWanted = (job: Job): boolean => wanted === '' || job.repository.toLowerCase().includes(wanted);
-  const jobs = explanation.jobs.filter(({ job }) => isWanted(job));
+  const { branch, mine, page, repository, state } = wanted;
+  const has = (text: string, part: string): boolean => text.toLowerCase().includes(part.toLowerCase());
+  const isMine = ({ runId }: Job): boolean => figures.runOf(runId)?.actor?.toLowerCase() === reader.login.toLowerCase();
+  const isWanted = (job: Job): boolean =>
+    has(job.repository, repository) && has(job.branch ?? '', branch) && (!mine || isMine(job));
+  const all = explanation.jobs.filter(({ job }) => isWanted(job));
+  const ofState = all.filter((job) => state === undefined || job.state === state);
+  // The run with the worst job comes first.
+  const jobs = [...groupBy(ofState, ({ job }) => job.runId).values()].flat();
   const pages = Math.max(1, Math.ceil(jobs.length / PAGE_ROWS));
   const at = Math.min(Math.max(1, page), pages);
-  const count = (state: JobState): number => jobs.filter((job) => job.state === state).length;
+  const count = (of: JobState): number => all.filter((job) => job.state === of).length;
   const ended = figures.begun
     .filter((job) => job.completedAtMs !== undefined && reader.mayRead(job.repository) && isWanted(job))
     .sort((a, b) => (b.completedAtMs ?? 0) - (a.completedAtMs ?? 0));
@@ -100,33 +113,46 @@ export function jobsFor(figures: Figures, reader: Reader, page = 1, repository =
     jobs: jobs
       .slice((at - 1) * PAGE_ROWS, at * PAGE_ROWS)
       .map(detailed)
-      .map(rowIn(explanation)),
-    ended: ended.slice(0, MOST_ENDED).map((job) => rowOf(job)),
+      .map(rowIn(explanation, figures, reader)),
+    ended: ended.slice(0, MOST_ENDED).map((job) => rowOf(job, figures, reader)),
     unknownRepositories: reader.unknown,
   };
 }
 
-function rowIn(explanation: Explanation): (job: ExplainedJob) => JobRow {
+function rowIn(explanation: Explanation, figures: Figures, reader: Reader): (job: ExplainedJob) => JobRow {
   const nowMs = Date.parse(explanation.checkedAt);
   const emitted = emittedRunners(explanation);
-  return (explained) => rowOf(explained.job, verdictText(explained, nowMs, emitted), explained);
+  return (of) => rowOf(of.job, figures, reader, of, verdictText(of, nowMs, emitted));
 }
 
 /** Times are ISO 8601, spans whole seconds. */
 export type JobRow = Readonly<ReturnType<typeof rowOf>>;
 
 /** @param what what happens to it, and why; of one that has ended: `success`, `failure`, `cancelled` or `skipped` */
-function rowOf(job: Job, what = job.conclusion ?? 'success', explained?: ExplainedJob) {
-  const { completedAtMs, createdAtMs, id, labels, name, repository, startedAtMs, url } = job;
+function rowOf(
+  job: Job,
+  { runOf }: Figures,
+  { owns }: Reader,
+  explained?: ExplainedJob,
+  what = job.conclusion ?? 'success',
+) {
+  const { branch, commit, completedAtMs, createdAtMs, id, labels, name, repository, runId, startedAtMs, url } = job;
+  const run = runOf(runId);
+  const [runName = '', ...more] = runWords(job, run).map(printable);
   const { elsewhere, estimate } = explained ?? {};
   const position = explained?.verdict === 'held' ? explained.position : undefined;
   const runner = explained?.verdict === 'served' ? explained.runner : job.runner;
-  const group = explained && !elsewhere && groupOfJob(explained);
+  const group = elsewhere ? undefined : explained?.group;
+  const nearest = explained && !elsewhere && !group ? groupOfJob(explained) : undefined;
+  const isOwn = [group, nearest].some((key) => key !== undefined && owns(keyText(key)));
   const link = linkOf(url);
   return {
     id,
     repository: printable(repository),
     name: printable(name),
+    run: { id: runId, name: runName, text: more.join(' · '), ...(run?.actor && { actor: run.actor }) },
+    ...(branch && { branch: printable(branch) }),
+    ...(commit && { commit }),
     state: explained?.state ?? ('ended' as const),
     runsOn: labels.map(printable),
     createdAt: isoOf(createdAtMs),
@@ -136,6 +162,8 @@ function rowOf(job: Job, what = job.conclusion ?? 'success', explained?: Explain
     ...(runner !== undefined && { runner: printable(runner) }),
     ...(link !== undefined && { link }),
     ...(group && { group: keyText(group) }),
+    ...(nearest && { nearestGroup: keyText(nearest) }),
+    ...(isOwn && { isOwn }),
     ...(position !== undefined && { placeInLine: position }),
     ...(estimate && { estimate: { seconds: s(estimate.ms), from: s(estimate.fromMs), to: s(estimate.toMs) } }),
   };
@@ -152,16 +180,31 @@ export function jobFor(figures: Figures, reader: Reader, id: number) {
   const explained = bare && detailed(bare);
   const liveJobs = explained && (all.liveJobs ?? []).map((live) => podForReader(live, groupOfJob(explained), reader));
   const explanation = { ...all, ...(liveJobs && { liveJobs }) };
-  const lines = explained ? jobLines(explained, explanation, undefined).filter(([name]) => name !== 'Link') : [];
+  const lines = explained ? linesFor(jobLines(explained, explanation, undefined), explained, reader) : [];
   const does = explained ? STATE_WORDS[explained.state] : 'has ended';
   return {
     checkedAt: explanation.checkedAt,
-    job: explained ? rowIn(explanation)(explained) : rowOf(found),
+    job: explained ? rowIn(explanation, figures, reader)(explained) : rowOf(found, figures, reader),
     title: printable(`Job ${id} "${found.name}" of ${found.repository} ${does}.`),
     /** As `explain` answers: a word, and what it says. Empty: it has ended. */
     answer: printed(lines),
   };
 }
+
+/** The page shows run and link elsewhere. Who does not own the group reads whom to ask. */
+function linesFor(lines: readonly Line[], job: ExplainedJob, { owns }: Reader): readonly Line[] {
+  const group = groupOfJob(job);
+  const shown = lines.filter(([name]) => name !== 'Link' && name !== 'Run');
+  const waits = job.job.status === 'queued' && job.verdict !== 'running';
+  const all: readonly Line[] = waits ? [...shown, ['Gitea', NO_RUNNER_ONLINE]] : shown;
+  if (group && owns(keyText(group))) return all;
+  const own = all.flatMap(([name, text]) => (name === 'Next' ? text : []));
+  return [...all.filter(([name]) => name !== 'Next'), ...askAdvice(job, own).map((text): Line => ['Next', text])];
+}
+
+/** Gitea 1.27.3 says it of each job that waits while no runner with its labels is online. */
+const NO_RUNNER_ONLINE =
+  'its page may say "No runner is online to pick up this job.". Here a runner is started for each job and goes after it, so that is no fault by itself: the cause above counts';
 
 export type GroupsPage = Readonly<ReturnType<typeof groupsFor>>;
 
@@ -207,13 +250,15 @@ export function groupFor(figures: Figures, reader: Reader, key: string, logUrl =
   const { detailed, explanation } = explanationFor(figures, reader);
   const { checkedAt, groups, runners } = explanation;
   const nowMs = Date.parse(checkedAt);
+  const open = new Set(explanation.jobs.map(({ job }) => job.id));
   const lives = new Map((explanation.liveJobs ?? []).map((live) => [keyText(live), live]));
   const own = runners.flatMap((each) => (each.emit && isSame(each.group, group) ? each : []));
   const shown = [...own].sort((a, b) => Number(takesPlace(b)) - Number(takesPlace(a))).slice(0, MOST_RUNNERS);
   const jobs: ExplainedJob[] = [];
   for (const job of explanation.jobs) {
     if (jobs.length === PAGE_ROWS) break;
-    const told = isSame(groupOfJob(job), group) ? detailed(job) : undefined;
+    // Of a job that no group covers it is only the nearest one.
+    const told = isSame(job.group, group) ? detailed(job) : undefined;
     // Else it waits for another group.
     if (told && !told.elsewhere) jobs.push(told);
   }
@@ -233,6 +278,7 @@ export function groupFor(figures: Figures, reader: Reader, key: string, logUrl =
       return {
         runner,
         what: printable(runnerText(decision, groups, nowMs)),
+        ...(decision.job && open.has(decision.job.id) && { job: decision.job.id }),
         ...place,
         ...(live && { createdAt: isoOf(live.createdAtMs), state: live.state }),
         ...(logs !== undefined && { logLink: logs }),
@@ -240,7 +286,7 @@ export function groupFor(figures: Figures, reader: Reader, key: string, logUrl =
     }),
     /** They are left out: there are too many. */
     moreRunners: own.length - shown.length,
-    jobs: jobs.map(rowIn(explanation)),
+    jobs: jobs.map(rowIn(explanation, figures, reader)),
   };
 }
 

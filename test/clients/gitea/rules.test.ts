@@ -152,6 +152,11 @@ describe('job rows', () => {
     expect(read({ head_branch: 'b'.repeat(256) })).not.toHaveProperty('branch');
   });
 
+  test('are of the commit whose first seven characters people know, and of none when Gitea names no hash', () => {
+    expect(read({ head_sha: '3f2a91c4d147537b1ada5b5440731021b4577077' })?.commit).toBe('3f2a91c');
+    for (const head_sha of ['', '3f2a', '<i>evil</i>', null]) expect(read({ head_sha })).not.toHaveProperty('commit');
+  });
+
   test.each<[field: string, ...wrong: readonly unknown[]]>([
     ['id', undefined, null, '17', [17], 0, -7, 17.5, 2 ** 53],
     ['run_id', undefined, '5', 0],
@@ -164,6 +169,7 @@ describe('job rows', () => {
     ['html_url', undefined, null],
     ['runner_name', null, 9],
     ['head_branch', null, 7],
+    ['head_sha', 7],
     ['created_at', undefined, null, 1_785_578_400, 'yesterday', '2026-08-01', '2026-02-31T10:00:00Z', ''],
     ['started_at', undefined, 'soon'],
     ['completed_at', undefined, 'soon'],

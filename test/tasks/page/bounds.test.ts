@@ -138,7 +138,7 @@ describe('Gitea down', () => {
     const { got, provider, signIn, simulator } = await startPage();
     simulator.gitea.push('acme/web', { jobs: [{ key: 'build', ...LINUX }] });
     const browser = await signIn('anna');
-    expect((await got(browser, '/')).text).toContain('acme/web build');
+    expect((await got(browser, '/')).text).toContain('acme/web #1');
 
     provider.bend = refusing(/\/orgs\/acme\/actions\//, 502);
     await until('the page says so', async () => {
@@ -147,8 +147,8 @@ describe('Gitea down', () => {
     });
 
     const { text } = await got(browser, '/');
-    expect(text).toContain('acme/web build');
-    expect(text).toMatch(/<p class="age old">Figures of .*, \d+s old\. Gitea or the cluster does not answer\.<\/p>/);
+    expect(text).toContain('acme/web #1');
+    expect(text).toMatch(/<p class="age old">Figures of .*, \d+s old\. Gitea does not answer\.<\/p>/);
     expect(text).not.toContain('/api/v1/');
   });
 

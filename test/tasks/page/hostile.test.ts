@@ -22,6 +22,8 @@ const JOB: JobRow = {
   id: 7,
   repository: HOSTILE,
   name: HOSTILE,
+  run: { id: 1, name: HOSTILE, text: HOSTILE, actor: HOSTILE },
+  branch: HOSTILE,
   state: 'held',
   runsOn: [HOSTILE],
   createdAt: AT,
@@ -81,7 +83,7 @@ const FRAME: Frame = {
 
 describe('a hostile name', () => {
   it.each([
-    ['my jobs', jobsContent(JOBS, HOSTILE), 14],
+    ['my jobs', jobsContent(JOBS, { page: 1, repository: HOSTILE, branch: HOSTILE, state: undefined, mine: true }), 14],
     ['one job', jobContent(ANSWER), 8],
     ['groups', groupsContent({ checkedAt: AT, groups: [GROUP], broken: [{ group: HOSTILE, problem: HOSTILE }] }), 9],
     ['one group', groupContent(GROUP), 18],

@@ -84,7 +84,7 @@ describe('one person with many tokens', () => {
     const again = await rig.signIn('anna');
 
     expect(before).toBeGreaterThan(0);
-    expect((await rig.got(again, '/')).text).toContain('acme/web build');
+    expect((await rig.got(again, '/')).text).toContain('acme/web #1');
     expect(questions()).toBe(before);
   });
 });
@@ -147,7 +147,14 @@ describe('what was made of a look', () => {
           read += 1;
           return { checkedAt: new Date(0).toISOString(), groups: [], jobs: [], runners: [] };
         },
-        ...{ repositories: new Set(), scopes: new Map(), begun: [], pods: new Map(), instance: '' },
+        ...{
+          repositories: new Set(),
+          scopes: new Map(),
+          begun: [],
+          runOf: () => undefined,
+          pods: new Map(),
+          instance: '',
+        },
         details: () => (job: ExplainedJob) => job,
       }) as Figures;
     const looked = { figures: newFigures(), atMs: 0 };

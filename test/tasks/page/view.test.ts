@@ -38,6 +38,7 @@ function figures(over: Partial<Explanation>, begun: readonly Job[] = []): Figure
       ['runners/theirs', { kind: 'org', org: 'secret-org' }],
     ]),
     begun,
+    runOf: () => undefined,
     pods: new Map(),
     instance: '',
   };
