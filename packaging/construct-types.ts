@@ -9,7 +9,7 @@ export function constructDeclaration(): string {
 }
 
 const HEAD = `// Made from src/config/runnergroup/schema.ts by "npm run generated".
-import { ApiObject, type ApiObjectMetadata } from 'cdk8s';
+import { ApiObject, type ApiObjectMetadata, type App, type Chart } from 'cdk8s';
 import type { Construct } from 'constructs';
 
 /** All fields with their rules: docs/runnergroup.md. */
@@ -24,6 +24,23 @@ const CLASS = [
   '/** A RunnerGroup. The constructor throws with every problem, in the words of `gitea-runners validate`. */',
   'export declare class RunnerGroup extends ApiObject {',
   '  constructor(scope: Construct, id: string, props: RunnerGroupProps);',
+  '}',
+  '',
+  "/** The app that `generate` and `cdk8s synth` run, as a platform's own app gets it: every chart is made, nothing is written (docs/platform.md). */",
+  'export interface RunnersApp extends App {',
+  '  /** One per RunnerGroup, and one per size of it. */',
+  '  readonly groupCharts: readonly RunnerGroupChart[];',
+  '}',
+  '',
+  'export interface RunnerGroupChart extends Chart {',
+  '  readonly group: {',
+  '    readonly namespace: string;',
+  '    readonly name: string;',
+  '    readonly containerMode: RunnerGroupSpec["containerMode"];',
+  '    readonly size?: { readonly name: string };',
+  '  };',
+  '  /** What the Jobs of its runners are made of: all but name, labels and annotations of one runner. */',
+  '  readonly job: ApiObject;',
   '}',
   '',
 ].join('\n');

@@ -33,6 +33,8 @@ const CHARTS = /\/manifests\/app\.ts$/;
 /** What is needed only when spans are sent somewhere. */
 const TRACING = /\/tracing\/otlp\.ts$/;
 const TRACE = /\/tracing\/run-trace\.ts$/;
+/** The same with a platform's app, which may call all of cdk8s. */
+const PLATFORM = /\/manifests\/platform\.ts$/;
 /** What only groups with a podTemplate or a securityProfile need. */
 const PODS = /\/(?:final-pods|pods\/asks)\.ts$/;
 const built = await Promise.all([
@@ -47,12 +49,14 @@ const built = await Promise.all([
       policy: 'src/config/policy/check.ts',
       cli: 'src/cli/cli.ts',
       main: 'src/main.ts',
+      platform: 'src/manifests/platform.ts',
       pods: 'src/cli/start/pods.ts',
       trace: 'src/telemetry/tracing/run-trace.ts',
       tracing: 'src/telemetry/tracing/otlp.ts',
     },
     plugins: [
       apart(CHARTS, './charts.cjs'),
+      apart(PLATFORM, './platform.cjs'),
       apart(PODS, './pods.cjs'),
       apart(TRACE, './trace.cjs'),
       apart(TRACING, './tracing.cjs'),
@@ -99,6 +103,7 @@ function oneCommand(name, ...own) {
       apart(/\/documents\.ts$/, './documents.cjs'),
       apart(/\/policy\/check\.ts$/, './policy.cjs'),
       apart(CHARTS, './charts.cjs'),
+      apart(PLATFORM, './platform.cjs'),
       apart(PODS, './pods.cjs'),
       apart(TRACE, './trace.cjs'),
     ],

@@ -10,13 +10,13 @@ import { parseArgs } from 'node:util';
 import { FLAGS } from './cli/flags/flags.ts';
 import { mainIo, reportFailure } from './cli/process.ts';
 import { readAndPlan } from './cli/read-and-plan.ts';
-import { readGroups } from './cli/read-groups.ts';
-import { policyFrom, refusalsOf } from './cli/settings.ts';
 import type { RunnerGroup } from './config/runnergroup/runner-group.ts';
 import type { RunnersApp } from './manifests/app.ts';
+import type { lookAndPlan, PlanOfNow } from './observe/look-and-plan.ts';
 import { outputOf } from './observe/output-of-plan.ts';
 import { planOrRefuse, toPlanned } from './observe/plan-groups.ts';
-import { podsOf } from './observe/pods.ts';
+import { appOf } from './observe/platform.ts';
+import { refuseAll } from './observe/troubles.ts';
 import type { Plan } from './planner/decisions.ts';
 import type { Job } from './planner/evidence.ts';
 import type { Io } from './shared/io.ts';
@@ -25,10 +25,10 @@ import { coverOf, type Scope } from './shared/scope.ts';
 async function synth(io: Io): Promise<void> {
   const { values } = parseArgs({ options: { examples: { type: 'string' } } });
   const examples = !io.env['GITEA_RUNNERS_PATH'] ? values.examples : undefined;
-  const planned =
-    examples !== undefined && !isGiteaNamed(io)
-      ? await example(examples, io)
-      : await readAndPlan([examples ?? []].flat(), {}, io, { includeBlocked: false, isolate: true });
+  const isMadeUp = examples !== undefined && !isGiteaNamed(io);
+  const options = { includeBlocked: false, isolate: true, ...(isMadeUp && { plan: planExample }) };
+  const planned = await readAndPlan([examples ?? []].flat(), {}, io, options);
+  if (isMadeUp) io.err(madeUp(examples));
   const written = planned.app ?? new (await import('./manifests/app.ts')).RunnersApp([]);
   written.emit(outputOf(planned, { others: planned.others, env: io.env }));
   written.synth();
@@ -45,20 +45,16 @@ function isGiteaNamed(io: Io): boolean {
   return named.some((text) => text) || existsSync(FLAGS.secretsDir.default);
 }
 
-async function example(folder: string, io: Io) {
-  const read = await readGroups({ paths: [folder], recursive: false }, io);
-  const policy = await policyFrom({}, io);
-  const { all } = policy ? await refusalsOf(policy, read.groups, io) : {};
-  if (all) throw all;
-  const { RunnersApp } = await import('./manifests/app.ts');
-  const pods = await podsOf(read);
-  const app = new RunnersApp(read.groups, { finish: pods?.finish });
+const madeUp = (folder: string): string =>
+  `Example: no Gitea is named, so no Gitea was asked. The CI jobs are made up: two per RunnerGroup in ${folder}/.\n` +
+  'For your own RunnerGroups set GITEA_RUNNERS_PATH, GITEA_URL and GITEA_TOKEN.\n';
+
+/** In place of a look. */
+async function planExample(...[groups, , { pods, isolate = [] }]: Parameters<typeof lookAndPlan>): Promise<PlanOfNow> {
+  refuseAll(isolate);
+  const app = await appOf(groups, { finish: pods?.finish });
   await pods?.check();
-  io.err(
-    `Example: no Gitea is named, so no Gitea was asked. The CI jobs are made up: two per RunnerGroup in ${folder}/.\n` +
-      'For your own RunnerGroups set GITEA_RUNNERS_PATH, GITEA_URL and GITEA_TOKEN.\n',
-  );
-  return { plan: planOfExample(app), app, broken: [], others: read.others };
+  return { plan: planOfExample(app), nowMs: NOW_MS, app, troubles: [], broken: [] };
 }
 
 /** Any time will do; a fixed one gives the same output each time. */

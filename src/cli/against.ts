@@ -12,7 +12,7 @@ import { count, firstLines, printable } from '../shared/printable.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
 import { byHand } from './own-kubeconfig.ts';
 import { readGroups } from './read-groups.ts';
-import { imagesFrom } from './settings.ts';
+import { installationFrom } from './settings.ts';
 
 type Read = Pick<ReadResult, 'groups' | 'sources'>;
 
@@ -24,9 +24,9 @@ export async function compareAgainst(
   io: Io,
 ): Promise<Comparison | undefined> {
   const sideOf = async ({ groups, sources }: Read) => {
-    const images = imagesFrom(flags, io);
+    const installation = await installationFrom(flags, io);
     const pods = await podsOf({ groups, sources });
-    return { groups: groups.map((group) => withImages(group, images)), finish: pods?.finish, check: pods?.check };
+    return { groups: groups.map((group) => withImages(group, installation)), finish: pods?.finish, check: pods?.check };
   };
   const after = await sideOf(read);
   try {

@@ -12,7 +12,7 @@ import { readGroups } from './read-groups.ts';
 import {
   type CommandSettings,
   type ImageFlags,
-  imagesFrom,
+  installationFrom,
   type LookFlags,
   pathsFrom,
   refusalsOf,
@@ -24,6 +24,8 @@ interface PlanOptions extends Omit<LookOptions, 'isolate' | 'pods'> {
   readonly isolate?: boolean;
   /** Default: those of the flags. */
   readonly settings?: CommandSettings;
+  /** Default: from a look at Gitea. */
+  readonly plan?: typeof lookAndPlan;
 }
 
 /** What `generate`, `explain` and `cdk8s synth` have in common, so that they cannot disagree: flags, files, look, plan. */
@@ -31,12 +33,12 @@ export async function readAndPlan(
   args: readonly string[],
   flags: LookFlags & ImageFlags & GivenFlags<'recursive'>,
   io: Io,
-  { isolate = false, settings: given, ...options }: PlanOptions,
+  { isolate = false, settings: given, plan = lookAndPlan, ...options }: PlanOptions,
 ): Promise<{ readonly read: ReadResult; readonly others: readonly { readonly text: string }[] } & PlanOfNow> {
   const settings = given ?? (await settingsFrom(flags, io));
-  const images = imagesFrom(flags, io);
+  const installation = await installationFrom(flags, io);
   const written = await readGroups({ ...pathsFrom(args, flags, io), isolate }, io);
-  const read = { ...written, groups: written.groups.map((group) => withImages(group, images)) };
+  const read = { ...written, groups: written.groups.map((group) => withImages(group, installation)) };
   const refusals = await refusalsOf(settings.policy, read.groups, io);
   const allowed = read.groups.filter((group) => !refusals.of.has(group));
   if (refusals.all && allowed.length === 0) throw refusals.all;
@@ -55,7 +57,7 @@ export async function readAndPlan(
   const others = passes ? { printed: read.others } : withoutWorkloads(read.others);
   if (isolate && 'warning' in others) settings.onWarning?.(others.warning);
   const pods = await podsOf({ ...read, groups: allowed });
-  const planned = await lookAndPlan(allowed, settings, {
+  const planned = await plan(allowed, settings, {
     ...options,
     pods,
     ...((isolate || options.isOnlyRead) && { isolate: broken, hidden: read.hidden }),

@@ -21,7 +21,7 @@ import { traceTo } from '../telemetry/tracing.ts';
 import { extendIn } from './extend.ts';
 import { longName } from './flags/flag.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
-import { type CommandSettings, imagesFrom, readCa, settingsFrom, tracingFrom } from './settings.ts';
+import { type CommandSettings, installationFrom, readCa, settingsFrom, tracingFrom } from './settings.ts';
 
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 /** After a signal the process ends by then. Giving the Lease back takes at most a second; other requests are broken off. */
@@ -89,7 +89,7 @@ async function serveSettings(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | 
     ...(settings.ca !== undefined && { ca: settings.ca }),
     cluster,
     namespaces: flagValue('namespaces', flags, io) ?? [],
-    images: imagesFrom(flags, io),
+    images: await installationFrom(flags, io),
     argocd: {
       url: argocdUrl,
       tokenFile: flagValue('argocdTokenFile', flags, io),

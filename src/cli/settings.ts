@@ -5,7 +5,7 @@ import { type Asker, type Refusals, refusalsBy, unusablePolicy, warningLines } f
 import type { Policy } from '../config/policy/schema.ts';
 import { refusalsByDefault } from '../config/policy/without-policy.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import type { InstallationImages } from '../config/runnergroup/to-runner-group.ts';
+import type { Installation } from '../config/runnergroup/to-runner-group.ts';
 import type { Settings } from '../observe/settings.ts';
 import { Failure, systemReason } from '../shared/failure.ts';
 import type { Io } from '../shared/io.ts';
@@ -19,16 +19,25 @@ export type LookFlags = GivenFlags<
   'secrets' | 'secretsDir' | 'cluster' | 'kubeconfig' | 'timeout' | 'caFile' | 'verbose' | 'policy'
 >;
 
-export type ImageFlags = GivenFlags<'runnerImage' | 'runnerImageRootless' | 'dockerImage' | 'buildkitImage'>;
+export type ImageFlags = GivenFlags<'runnerImage' | 'runnerImageRootless' | 'dockerImage' | 'buildkitImage' | 'app'>;
 
 /** @throws Failure exit 2 for a value that is no image */
-export function imagesFrom(flags: ImageFlags, io: Pick<Io, 'env'>): InstallationImages {
+export function imagesFrom(flags: ImageFlags, io: Pick<Io, 'env'>): Installation {
   return {
     runner: flagValue('runnerImage', flags, io),
     rootless: flagValue('runnerImageRootless', flags, io),
     docker: flagValue('dockerImage', flags, io),
     buildkit: flagValue('buildkitImage', flags, io),
   };
+}
+
+/** The same, with the platform's app. @throws Failure exit 2 when there is none at that place */
+export async function installationFrom(flags: ImageFlags, io: Pick<Io, 'env' | 'cwd'>): Promise<Installation> {
+  const images = imagesFrom(flags, io);
+  const file = flagValue('app', flags, io);
+  if (file === undefined) return images;
+  const { readPlatform } = await import('../observe/platform.ts');
+  return { ...images, platform: await readPlatform(file, io) };
 }
 
 export interface CommandSettings extends Settings {

@@ -20,7 +20,7 @@ import { table } from '../shared/table.ts';
 import { isOn } from './flags/flag.ts';
 import { askedOutput, type FlagsOf, flagValue } from './flags/flags.ts';
 import { noGroups, readGroups } from './read-groups.ts';
-import { askerFrom, type InstalledPolicy, imagesFrom, judgeByPolicy, pathsFrom, policyFrom } from './settings.ts';
+import { askerFrom, type InstalledPolicy, installationFrom, judgeByPolicy, pathsFrom, policyFrom } from './settings.ts';
 import { warningsAbout, warningsOf } from './warnings.ts';
 
 type ValidateOptions = ReturnType<typeof pathsFrom> & { readonly policy: InstalledPolicy | undefined };
@@ -39,7 +39,7 @@ interface Checked extends Pick<ReadInSpite, 'count' | 'files' | 'groups' | 'sour
 export async function validate(args: readonly string[], flags: FlagsOf<'validate'>, io: Io): Promise<ExitCode> {
   const options = { ...pathsFrom(args, flags, io), policy: await policyFrom(flags, io) };
   // A value that `generate` would refuse is refused here, too.
-  imagesFrom(flags, io);
+  await installationFrom(flags, io);
   const format = askedOutput('validate', flags, io) ?? 'text';
   const isStrict = flagValue('strict', flags, io);
   const checked = await check(io, options);

@@ -23,13 +23,13 @@ export interface RunnerParts {
 /** Containers that know the runner's name. */
 const OURS = ['runner', REGISTER];
 
-/** The Job of one runner. One that lives keeps its spec: Argo CD 3.6 has Kubernetes judge each difference (docs/adr/0063). */
+/** The Job of one runner. Annotations of a platform's app come first. One that lives keeps its spec: Argo CD 3.6 has Kubernetes judge each difference (docs/adr/0063). */
 export function stamp(ofGroup: JobManifest, parts: RunnerParts): JobManifest {
   const { name, labels, annotations } = parts;
   return {
     ...ofGroup,
     metadata: {
-      annotations: inOrder(present(annotations)),
+      annotations: { ...ofGroup.metadata.annotations, ...inOrder(present(annotations)) },
       labels: inOrder(ofGroup.metadata.labels, labels),
       name,
       namespace: ofGroup.metadata.namespace,

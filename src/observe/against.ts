@@ -28,6 +28,7 @@ import { groupBy, isSame, keyText } from '../shared/keys.ts';
 import { hasJobsOf, scopeWord } from '../shared/scope.ts';
 import { partsOf } from './output-of-plan.ts';
 import { planOrRefuse, toPlanned } from './plan-groups.ts';
+import { refuseProblems } from './platform.ts';
 
 export interface GroupsOfSide {
   readonly groups: readonly RunnerGroup[];
@@ -123,9 +124,10 @@ interface SideGroup {
 type Side = ReadonlyMap<string, SideGroup>;
 
 function sideOf({ groups, finish }: GroupsOfSide): Side {
-  const charts = new RunnersApp(groups, { finish }).groupCharts;
+  const app = new RunnersApp(groups, { finish });
+  refuseProblems(app);
   return new Map(
-    charts.map(({ group, template, templateHash }) => [
+    app.groupCharts.map(({ group, template, templateHash }) => [
       keyText(group),
       { group, planned: toPlanned(group, placeOf(group), templateHash), template },
     ]),

@@ -113,8 +113,8 @@ export async function lookAndPlan(
   await new Promise(setImmediate);
   prepareToRead();
   const { planSeen } = await import('./plan-seen.ts');
-  const { RunnersApp } = await import('../manifests/app.ts');
-  const app = new RunnersApp(groups, { finish: pods?.finish });
+  const { appOf } = await import('./platform.ts');
+  const app = await appOf(groups, { finish: pods?.finish });
   const faulty = isolates ? await faultyPods(pods) : await pods?.check();
   const [answers, before] = await looking;
   const broken = [...living, ...(faulty ?? [])];

@@ -18,9 +18,11 @@ interface Printing {
 
 type Planned = Pick<PlanOfNow, 'plan' | 'app' | 'seen' | 'broken'>;
 
+const NOTHING = { groupCharts: [], added: [] };
+
 /** The whole output of `generate` in pieces, to be joined. */
 export function piecesOf(planned: Planned, printing: Printing): readonly string[] {
-  return manifestPieces(planned.app?.groupCharts ?? [], outputOf(planned, printing));
+  return manifestPieces(planned.app ?? NOTHING, outputOf(planned, printing));
 }
 
 /** In place of the charts of broken groups their objects and kept Jobs are printed. */

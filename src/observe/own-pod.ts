@@ -7,8 +7,8 @@ import { runnerGroupFromObject } from '../config/runnergroup/from-object.ts';
 import { pathText, tokenSecrets } from '../config/runnergroup/paths.ts';
 import { hasOwnPod, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { withSizes, writtenPath } from '../config/runnergroup/sizes.ts';
-import { type InstallationImages, withImages } from '../config/runnergroup/to-runner-group.ts';
-import { podTemplate, templateHash } from '../manifests/app.ts';
+import { type Installation, withImages } from '../config/runnergroup/to-runner-group.ts';
+import { podTemplate, RunnersApp, templateHash } from '../manifests/app.ts';
 import type { FinishPod, PodTemplate } from '../manifests/job-manifest.ts';
 import { type FinalPod, finalPod } from './final-pods.ts';
 
@@ -20,7 +20,7 @@ export const READ_ANNOTATIONS: readonly string[] = [PROFILE_REASON, PROBLEM, PRO
 /** The group, with the images of the installation. Or what is wrong with it or with its pod, in one text. */
 export function groupOfObject(
   { metadata, spec }: RunnerGroupObject,
-  images: InstallationImages = {},
+  images: Installation = {},
 ): ReturnType<typeof runnerGroupFromObject> {
   const { name, namespace, labels } = metadata;
   const said = Object.entries(metadata.annotations ?? {}).filter(([key]) => READ_ANNOTATIONS.includes(key));
@@ -45,13 +45,15 @@ export const finishOwn: FinishPod = (group, ours) => {
   return 'pod' in final ? final.pod : ours;
 };
 
-export function podProblem(group: RunnerGroup): string | undefined {
-  if (!hasOwnPod(group)) return undefined;
-  const faults = withSizes(group).flatMap((each) => {
+export function podProblem({ platform, ...group }: RunnerGroup): string | undefined {
+  const faults = (hasOwnPod(group) ? withSizes(group) : []).flatMap((each) => {
     const final = finalOf(each, podTemplate(each).spec.template);
     if ('pod' in final) return [];
     return final.faults.map(({ path, message }) => `${pathText(writtenPath(each, path))} ${message}`);
   });
+  // A platform's app changes the final pod.
+  if (faults.length === 0 && platform)
+    faults.push(...new RunnersApp([{ ...group, platform }], { finish: finishOwn }).problems);
   if (faults.length === 0) return undefined;
   const shown = [...new Set(faults)].slice(0, SHOWN);
   const more = faults.length - shown.length;

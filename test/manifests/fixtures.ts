@@ -97,5 +97,5 @@ export function synthesized(items: readonly GroupOutput[], more: More = {}): str
 /** As `generate` prints it. */
 export function generated(items: readonly GroupOutput[], more: More = {}): string {
   const app = new RunnersApp(items.map((item) => item.group));
-  return manifestPieces(app.groupCharts, outputOf(items, more)).join('');
+  return manifestPieces(app, outputOf(items, more)).join('');
 }

@@ -7,7 +7,7 @@ import { listAll } from '../../clients/kubernetes/list.ts';
 import { RUNNER_GROUPS, type RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { DENIED } from '../../config/runnergroup/status.ts';
-import type { InstallationImages } from '../../config/runnergroup/to-runner-group.ts';
+import type { Installation } from '../../config/runnergroup/to-runner-group.ts';
 import { statusSeen, type UnservedGroup, type WhereIAm } from '../../observe/explain/where.ts';
 import { lookAndPlan, type PlanOfNow } from '../../observe/look-and-plan.ts';
 import { finishOwn, groupOfObject } from '../../observe/own-pod.ts';
@@ -186,7 +186,7 @@ export async function listObjects(client: KubeClient, namespaces: readonly strin
   return found.flatMap(({ items }) => items);
 }
 
-export function sortedOut(objects: readonly RunnerGroupObject[], images?: InstallationImages) {
+export function sortedOut(objects: readonly RunnerGroupObject[], images?: Installation) {
   const groups: RunnerGroup[] = [];
   const broken: UnservedGroup[] = [];
   for (const object of objects) {

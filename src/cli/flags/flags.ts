@@ -156,6 +156,12 @@ export const FLAGS = {
       help: 'image of BuildKit in buildkit mode',
       more: 'It must be a rootless one.',
     },
+    app: {
+      ...TRUSTED_FILE,
+      defaultNote: 'none',
+      help: "a platform's own cdk8s app, as CommonJS ([how](platform.md))",
+      more: 'The variable must hold an absolute path, and in a sync the file may not lie in the repository. Set it for the sidecar and for `serve` alike.',
+    },
   }),
   ...of(['serve'], {
     argocdUrl: { value: 'URL', defaultNote: 'none, it is required', help: 'Argo CD API server' },

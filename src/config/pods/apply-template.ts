@@ -51,7 +51,7 @@ const FIELDS = ['image', 'imagePullPolicy', 'resources'];
 const IDENTITY = ['runAsUser', 'runAsGroup', 'runAsNonRoot', 'seLinuxOptions'];
 
 /** The final pod with our init container `register` or `prepare` made like container `runner`. */
-function followRunner(pod: Mapping, ours: Mapping): Mapping {
+export function followRunner(pod: Mapping, ours: Mapping): Mapping {
   const spec = fieldValue(pod, 'spec');
   const own = listOf(fieldValue(ours, 'spec'), 'initContainers').map((container) => stringOf(container, 'name'));
   const following = ['register', 'prepare'].filter((name) => own.includes(name));

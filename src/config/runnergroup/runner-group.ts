@@ -77,6 +77,12 @@ export type SpellingField = (typeof SPELLINGS)[number];
 /** All other fields of the spec are as the schema gives them: a new field needs its entry in `schema.ts` and nothing here. */
 type SameFields = Readonly<Omit<WrittenSpec, keyof NormalFields | SpellingField>>;
 
+/** A platform's own cdk8s app around ours (docs/platform.md). Like an image of the installation it says what pods look like. */
+export interface Platform {
+  /** Lets it change a `RunnersApp` and takes over what it made of it. Answers what it must not have done; then nothing is to be used. */
+  readonly apply: (app: object) => readonly string[];
+}
+
 export interface RunnerGroup extends SameFields, NormalFields {
   readonly place: FilePlace;
   readonly namespace: string;
@@ -85,6 +91,8 @@ export interface RunnerGroup extends SameFields, NormalFields {
   readonly dockerImage?: string;
   /** The same of BuildKit in containerMode `buildkit`. */
   readonly buildkitImage?: string;
+  /** Of the installation, if it has one. */
+  readonly platform?: Platform;
   /** The object as it was written (without `status`), for the copy that is emitted when the cluster knows the CRD. */
   readonly manifest: Readonly<Record<string, unknown>>;
   /** Of a group that stands for one of its sizes (sizes.ts). */

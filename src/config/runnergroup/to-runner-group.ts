@@ -6,7 +6,7 @@ import { type FieldProblem, MOST_FIELD_PROBLEMS, problemsOfIssue, type Surroundi
 import { isMapping, pathText, valueAt } from './paths.ts';
 import type { Problem } from './problems.ts';
 import { applyRules, type Draft } from './rules.ts';
-import { POD_FIELDS, type RunnerGroup, SPELLINGS, type SpellingField } from './runner-group.ts';
+import { type Platform, POD_FIELDS, type RunnerGroup, SPELLINGS, type SpellingField } from './runner-group.ts';
 import { DEFAULT_IMAGES, Metadata, OF_THE_SERVER, RunnerGroupDocument, Spec, type WrittenSpec } from './schema.ts';
 import { imageInTemplate } from './sizes.ts';
 
@@ -189,8 +189,8 @@ export function podOnly(
   return 'group' in result ? result.group : undefined;
 }
 
-/** Absent: the default of docs/runnergroup.md. */
-export interface InstallationImages {
+/** What an installation says of the pods of all groups. Absent: the default of docs/runnergroup.md. */
+export interface Installation {
   /** Of runners with containerMode `dind` and `host`. */
   readonly runner?: string | undefined;
   /** Of runners with containerMode `dind-rootless` and `buildkit`. */
@@ -199,12 +199,13 @@ export interface InstallationImages {
   readonly docker?: string | undefined;
   /** Of BuildKit in containerMode `buildkit`. */
   readonly buildkit?: string | undefined;
+  readonly platform?: Platform | undefined;
 }
 
-/** The group with the images of the installation. The same object if they change nothing. */
+/** The group with the images and the app of the installation. The same object if they change nothing. */
 export function withImages(
   group: RunnerGroup,
-  { runner, rootless, docker, buildkit }: InstallationImages,
+  { runner, rootless, docker, buildkit, platform }: Installation,
 ): RunnerGroup {
   const isNamed = valueAt(group.manifest, ['spec', 'image']) !== undefined || imageInTemplate(group.podTemplate);
   const ofMode = DEFAULT_IMAGES[group.containerMode] === DEFAULT_IMAGES.host ? runner : rootless;
@@ -212,6 +213,7 @@ export function withImages(
     ...(!isNamed && ofMode !== undefined && { image: ofMode }),
     ...(group.containerMode === 'dind' && docker !== undefined && { dockerImage: docker }),
     ...(group.containerMode === 'buildkit' && buildkit !== undefined && { buildkitImage: buildkit }),
+    ...(platform && { platform }),
   };
   return Object.keys(images).length === 0 ? group : { ...group, ...images };
 }

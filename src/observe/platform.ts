@@ -1,0 +1,44 @@
+/** A platform's own cdk8s app: where it may lie, and what it must not have done, as a failure. */
+import { realpathSync } from 'node:fs';
+import { relative } from 'node:path';
+import type { Platform, RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import type { RunnersApp } from '../manifests/app.ts';
+import { Failure, systemReason } from '../shared/failure.ts';
+import type { Io } from '../shared/io.ts';
+import { firstLines, printable } from '../shared/printable.ts';
+
+/** @throws Failure exit 2 when the file is no app, or when a repository's author could have written it */
+export async function readPlatform(file: string, { env, cwd }: Pick<Io, 'env' | 'cwd'>): Promise<Platform> {
+  const { loadPlatform } = await import('../manifests/platform.ts');
+  const loaded = placed(file) ?? loadPlatform(realpathSync(file));
+  if ('platform' in loaded) return loaded.platform;
+  throw new Failure('GR-APP-01', 2, `load the platform's app ${printable(file)}: ${printable(loaded.problem)}.`);
+
+  function placed(given: string) {
+    try {
+      // Argo CD starts the program in the repository.
+      const isAuthors =
+        env['ARGOCD_APP_NAME'] && !/^\.\.(?:\/|$)/.test(relative(realpathSync(cwd), realpathSync(given)));
+      return isAuthors
+        ? { problem: 'it lies in the repository, whose authors choose no code. Build it into the image' }
+        : undefined;
+    } catch (error) {
+      return { problem: systemReason(error) };
+    }
+  }
+}
+
+/** The app of these groups, with its templates. @throws Failure exit 2 when a platform's app has done what it must not */
+export async function appOf(groups: readonly RunnerGroup[], options: ConstructorParameters<typeof RunnersApp>[1]) {
+  const { RunnersApp } = groups.some(({ platform }) => platform)
+    ? await import('../manifests/platform.ts')
+    : await import('../manifests/app.ts');
+  const app = new RunnersApp(groups, options);
+  refuseProblems(app);
+  return app;
+}
+
+export function refuseProblems({ problems }: Pick<RunnersApp, 'problems'>): void {
+  if (problems.length === 0) return;
+  throw new Failure('GR-APP-02', 2, ["run the platform's app:", ...firstLines(problems.map(printable), 15)].join('\n'));
+}
