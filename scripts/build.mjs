@@ -36,7 +36,7 @@ const TRACE = /\/tracing\/run-trace\.ts$/;
 /** The same with a platform's app, which may call all of cdk8s. */
 const PLATFORM = /\/manifests\/platform\.ts$/;
 /** What only groups with a podTemplate or a securityProfile need. */
-const PODS = /\/(?:final-pods|pods\/asks)\.ts$/;
+const PODS = /\/(?:final-pods|made-job|pods\/asks)\.ts$/;
 const built = await Promise.all([
   oneCommand('generate', 'generate'),
   oneCommand('validate', 'validate', 'settings'),

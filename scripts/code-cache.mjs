@@ -37,10 +37,14 @@ export async function makeCodeCache({ lib, node, out = lib }) {
     writeFileSync(second, `%YAML 1.1\n---\n${runnerGroup(gitea.url, 'second', 'dind')}`);
     const third = join(folder, 'third.yaml');
     writeFileSync(third, runnerGroup(gitea.url, 'third', 'host') + POD_TEMPLATE);
+    const app = join(folder, 'app.cjs');
+    writeFileSync(app, APP);
     const policy = join(folder, 'policy.yaml');
     writeFileSync(policy, POLICY);
     const env = { PATH: '/usr/bin:/bin', GITEA_URL: gitea.url, GITEA_TOKEN: 'stand-in' };
     for (const [part, args] of [
+      // First: what follows is without an app, as most starts are, and writes its parts again.
+      ['generate', ['generate', '--app', app, group]],
       ['generate', ['generate', '--policy', policy, group, second, third]],
       ['validate', ['validate', group]],
       ['cli', ['explain', group]],
@@ -67,6 +71,15 @@ const POD_TEMPLATE = `  podTemplate:
             - {name: LANG, value: C}
           resources:
             limits: {memory: 2Gi}
+`;
+
+/** So that lib/platform.cjs is run, too. */
+const APP = `const { ApiObject, Chart, JsonPatch } = require('cdk8s');
+exports.platform = (app) => {
+  app.with({ supports: ApiObject.isApiObject, applyTo: (job) => job.metadata.addLabel('team', 'web') });
+  for (const { job } of app.groupCharts) job.addJsonPatch(JsonPatch.add('/metadata/labels/unit', 'ci'));
+  new ApiObject(new Chart(app, 'more'), 'one', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'one' } });
+};
 `;
 
 const POLICY = `apiVersion: gitea.bpg.pw/v1alpha1

@@ -14,6 +14,8 @@ const FILES = [
   'docs/tutorial.md',
   'docs/examples/check-runnergroups.yml',
   'examples/cdk8s/package.json',
+  'examples/platform/package.json',
+  'examples/platform/Dockerfile',
   'install/chart/Chart.yaml',
   'install/install.sh',
 ];

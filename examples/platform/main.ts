@@ -10,7 +10,17 @@ const costCenter: IMixin = {
 };
 
 /** A native sidecar: Kubernetes ends it with the runner. */
-const AUDIT = { name: 'audit', image: 'registry.example.com/audit:1.4', restartPolicy: 'Always' };
+const AUDIT = {
+  name: 'audit',
+  image: 'registry.example.com/audit:1.4',
+  restartPolicy: 'Always',
+  securityContext: {
+    allowPrivilegeEscalation: false,
+    capabilities: { drop: ['ALL'] },
+    runAsNonRoot: true,
+    seccompProfile: { type: 'RuntimeDefault' },
+  },
+};
 
 export function platform(app: RunnersApp): void {
   app.with(costCenter);

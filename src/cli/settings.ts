@@ -5,7 +5,7 @@ import { type Asker, type Refusals, refusalsBy, unusablePolicy, warningLines } f
 import type { Policy } from '../config/policy/schema.ts';
 import { refusalsByDefault } from '../config/policy/without-policy.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import type { Installation } from '../config/runnergroup/to-runner-group.ts';
+import type { InstallationPods } from '../config/runnergroup/to-runner-group.ts';
 import type { Settings } from '../observe/settings.ts';
 import { Failure, systemReason } from '../shared/failure.ts';
 import type { Io } from '../shared/io.ts';
@@ -21,23 +21,16 @@ export type LookFlags = GivenFlags<
 
 export type ImageFlags = GivenFlags<'runnerImage' | 'runnerImageRootless' | 'dockerImage' | 'buildkitImage' | 'app'>;
 
-/** @throws Failure exit 2 for a value that is no image */
-export function imagesFrom(flags: ImageFlags, io: Pick<Io, 'env'>): Installation {
+/** @throws Failure exit 2 for a value that is no image, and when there is no app at that place */
+export async function installationFrom(flags: ImageFlags, io: Pick<Io, 'env' | 'cwd'>): Promise<InstallationPods> {
+  const app = flagValue('app', flags, io);
   return {
     runner: flagValue('runnerImage', flags, io),
     rootless: flagValue('runnerImageRootless', flags, io),
     docker: flagValue('dockerImage', flags, io),
     buildkit: flagValue('buildkitImage', flags, io),
+    platform: app === undefined ? undefined : await (await import('../observe/platform.ts')).readPlatform(app, io),
   };
-}
-
-/** The same, with the platform's app. @throws Failure exit 2 when there is none at that place */
-export async function installationFrom(flags: ImageFlags, io: Pick<Io, 'env' | 'cwd'>): Promise<Installation> {
-  const images = imagesFrom(flags, io);
-  const file = flagValue('app', flags, io);
-  if (file === undefined) return images;
-  const { readPlatform } = await import('../observe/platform.ts');
-  return { ...images, platform: await readPlatform(file, io) };
 }
 
 export interface CommandSettings extends Settings {

@@ -32,7 +32,7 @@ export class RunnersApp extends App {
   readonly groupCharts: readonly RunnerGroupChart[];
   /** What a platform's app must not have done. There is none: the app may be used. */
   readonly problems: readonly string[];
-  /** What that app adds outside the charts of groups (platform.ts). */
+  /** What that app makes besides (platform.ts). */
   added: readonly ObjectManifest[] = [];
 
   constructor(groups: readonly RunnerGroup[], { outdir, finish }: RunnersAppOptions = {}) {
@@ -75,11 +75,13 @@ export class RunnersApp extends App {
 /** Everything of one RunnerGroup or of one size of it: the template of its Jobs, and once `emit` is called, the RunnerGroup object and one Job per runner. */
 export class RunnerGroupChart extends Chart {
   readonly group: RunnerGroup;
-  /** With a platform's app: the group's Job for that app to change, and as it was. Afterwards it is no part of the tree. */
-  readonly own: { readonly job: ApiObject; readonly ours: JobManifest } | undefined;
-  /** What that app adds in this chart (platform.ts). */
-  added: readonly ObjectManifest[] = [];
-  #template: { readonly hash: string; readonly json: string };
+  /** 16 hex digits over the template. A new runner's name has them: one name never stands for two specs, for a Job's template cannot change. */
+  templateHash = '';
+  /** The group's Job without what belongs to one runner. As JSON, which takes a tenth of the memory: most groups print no Job. */
+  templateJson = '';
+  /** The same for a platform's app to change, and as it was. It is no part of the output. */
+  readonly job: ApiObject | undefined;
+  readonly ours: JobManifest | undefined;
 
   /** @param finish makes the final pod of ours; without it ours is the final one. */
   constructor(scope: Construct, id: string, group: RunnerGroup, finish?: FinishPod) {
@@ -87,32 +89,19 @@ export class RunnerGroupChart extends Chart {
     this.group = group;
     const job = groupJob(group);
     const made = finish ? finished(job, group, finish) : job;
-    this.#template = templateOf(made);
-    this.own = group.platform && { job: new ApiObject(this, 'job', JSON.parse(JSON.stringify(made))), ours: made };
+    this.take(made);
+    if (!group.platform) return;
+    this.ours = made;
+    this.job = new ApiObject(this, 'job', JSON.parse(JSON.stringify(made)));
   }
 
-  /** 16 hex digits over the template. A new runner's name has them: one name never stands for two specs, for a Job's template cannot change. */
-  get templateHash(): string {
-    return this.#template.hash;
-  }
-
-  /** The group's Job without what belongs to one runner. As JSON, which takes a tenth of the memory: most groups print no Job. */
-  get templateJson(): string {
-    return this.#template.json;
-  }
-
-  get job(): ApiObject | undefined {
-    return this.own?.job;
+  take(made: JobManifest): void {
+    this.templateHash = hash('sha256', JSON.stringify(made)).slice(0, 16);
+    this.templateJson = JSON.stringify(onLinux(made));
   }
 
   get template(): JobManifest {
     return JSON.parse(this.templateJson) as JobManifest;
-  }
-
-  /** The Job as a platform's app made it. */
-  takeOver(made: JobManifest): void {
-    this.#template = templateOf(made);
-    this.node.tryRemoveChild('job');
   }
 
   emit({ runnersOf, emitGroups }: Output): void {
@@ -125,10 +114,6 @@ export class RunnerGroupChart extends Chart {
       new Manifest(this, `job-${parts.name}`, stamp(template, parts));
     }
   }
-}
-
-function templateOf(job: JobManifest) {
-  return { hash: hash('sha256', JSON.stringify(job)).slice(0, 16), json: JSON.stringify(onLinux(job)) };
 }
 
 /** Keys in order: how a podTemplate is written down must not show in the hash. */
@@ -201,8 +186,5 @@ export function templateHash(group: RunnerGroup, finish?: FinishPod): string {
 }
 
 function chartOf(group: RunnerGroup, finish: FinishPod | undefined): RunnerGroupChart {
-  const { groupCharts } = new RunnersApp([group], { finish });
-  const chart = groupCharts.find((each) => each.group === group);
-  if (!chart) throw new Error(`${group.name} has no chart`);
-  return chart;
+  return new RunnersApp([group], { finish }).groupCharts.find((chart) => chart.group === group) as RunnerGroupChart;
 }

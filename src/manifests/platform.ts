@@ -10,18 +10,18 @@ import { createRequire } from 'node:module';
 import { compileFunction } from 'node:vm';
 import * as cdk8s from 'cdk8s';
 import * as constructs from 'constructs';
-import { madeJob } from '../config/pods/made-job.ts';
-import { pathText, tokenSecrets } from '../config/runnergroup/paths.ts';
-import { quoted } from '../config/runnergroup/problems.ts';
-import type { Platform } from '../config/runnergroup/runner-group.ts';
-import { nearestName } from '../config/runnergroup/words.ts';
-import type { RunnerGroupChart, RunnersApp } from './app.ts';
+import { tokenSecrets } from '../config/runnergroup/paths.ts';
+import type { Platform, RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import type { RunnersApp } from './app.ts';
 import { type JobManifest, sorted } from './job-manifest.ts';
 import type { ObjectManifest } from './stamp.ts';
 
 export { RunnersApp } from './app.ts';
 
-type Configure = (app: RunnersApp) => unknown;
+/** Compares the Job that the app made with ours. @param secrets those of the namespace with tokens of Gitea */
+export type JudgeJob = (
+  ...[group, ours, made, secrets]: readonly [RunnerGroup, object, object, readonly string[]]
+) => { readonly job: object } | { readonly problems: readonly string[] };
 
 /** There is one copy of these, ours: the module need not bring any. */
 const PROVIDED: Readonly<Record<string, unknown>> = { cdk8s, constructs };
@@ -30,7 +30,10 @@ const PROVIDED: Readonly<Record<string, unknown>> = { cdk8s, constructs };
 const NAMES = ['exports', 'require', 'module', 'console'];
 
 /** @param file CommonJS, at an absolute path. `problem`: why there is no app */
-export function loadPlatform(file: string): { readonly platform: Platform } | { readonly problem: string } {
+export function loadPlatform(
+  file: string,
+  judge: JudgeJob,
+): { readonly platform: Platform } | { readonly problem: string } {
   const loaded = guarded(() => {
     const module: { exports: { platform?: unknown } } = { exports: {} };
     const requireOf = createRequire(file);
@@ -41,35 +44,35 @@ export function loadPlatform(file: string): { readonly platform: Platform } | { 
   if ('problem' in loaded) return loaded;
   const { value: configure } = loaded;
   if (typeof configure !== 'function') return { problem: 'it exports no function "platform"' };
-  return { platform: { apply: (app) => apply(app as RunnersApp, configure as Configure) } };
+  const apply = (app: object): readonly string[] => {
+    const applied = guarded(() => problemsOf(app as RunnersApp, configure as (app: RunnersApp) => unknown, judge));
+    return 'problem' in applied ? [applied.problem] : applied.value;
+  };
+  return { platform: { apply } };
 }
 
-function apply(app: RunnersApp, configure: Configure): readonly string[] {
+function problemsOf(app: RunnersApp, configure: (app: RunnersApp) => unknown, judge: JudgeJob): readonly string[] {
   const charts = [...app.groupCharts];
   const known = new Set(app.node.findAll());
-  const made = guarded(() => {
-    if (configure(app) !== undefined) return ['it must answer nothing: what it does later is not seen'];
-    if (app.groupCharts.length !== charts.length) return ['groupCharts has changed; leave it as it is'];
-    const all = app.node.findAll();
-    const invalid = all.flatMap((each) => each.node.validate().map((text) => `${each.node.path}: ${text}`));
-    const added = all.filter((each) => !known.has(each) && cdk8s.ApiObject.isApiObject(each)) as cdk8s.ApiObject[];
-    return [...invalid, ...charts.flatMap((chart) => jobProblems(chart, charts)), ...addedProblems(app, added)];
+  if (configure(app) !== undefined) return ['it must answer nothing: what it does later is not seen'];
+  if (app.groupCharts.length !== charts.length) return ['groupCharts has changed; leave it as it is'];
+  const all = app.node.findAll();
+  const invalid = all.flatMap((each) => each.node.validate().map((text) => `${each.node.path}: ${text}`));
+  const jobs = charts.flatMap((chart) => {
+    const { group, ours = {}, job, node } = chart;
+    const namesakes = charts.filter((each) => each.group.namespace === group.namespace);
+    const secrets = namesakes.flatMap((each) => tokenSecrets(each.group));
+    const judged = judge(group, plain(ours), plain(job?.toJson()), secrets);
+    if ('problems' in judged) return judged.problems.map((text) => `${node.path}/job: ${text}`);
+    chart.take(sorted(judged.job) as JobManifest);
+    node.tryRemoveChild('job');
+    return [];
   });
-  return 'problem' in made ? [made.problem] : made.value;
-}
-
-/** Takes over the Job, if nothing is wrong with it. */
-function jobProblems(chart: RunnerGroupChart, charts: readonly RunnerGroupChart[]): readonly string[] {
-  const { group, own, node } = chart;
-  const made = plain<JobManifest>(own?.job.toJson());
-  const secrets = charts.flatMap(({ group: each }) => (each.namespace === group.namespace ? tokenSecrets(each) : []));
-  const context = { secrets, level: group.securityProfile ?? 'privileged', suggest: nearestName } as const;
-  const { faults, pod } = madeJob(plain(own?.ours), made, context);
-  if (faults.length === 0) chart.takeOver(sorted({ ...made, spec: { ...made.spec, template: pod } }) as JobManifest);
-  return faults.map(({ path, message, came }) => {
-    const shown = typeof came === 'object' || came === undefined ? '' : ` (${quoted(String(came))})`;
-    return `${node.path}/job: ${pathText(path)}${shown} ${message}`;
-  });
+  const added = all.filter((each) => !known.has(each) && cdk8s.ApiObject.isApiObject(each)) as cdk8s.ApiObject[];
+  app.added = added.map((each) => plain<ObjectManifest>(each.toJson()));
+  // Made once: it says the same in every output.
+  for (const [index, each] of added.entries()) Object.defineProperty(each, 'toJson', { value: () => app.added[index] });
+  return [...invalid, ...jobs, ...addedProblems(app.added)];
 }
 
 /** Kinds that it may not make, with why. */
@@ -81,25 +84,21 @@ const REFUSED: Readonly<Record<string, string>> = {
 /** Of runners, and of Argo CD's tracking. */
 const OUR_KEY = /^(?:gitea\.bpg\.pw\/|app\.kubernetes\.io\/instance$)/;
 
-/** Takes over the objects beside the Jobs. Each is made once: it says the same in every output. */
-function addedProblems(app: RunnersApp, added: readonly cdk8s.ApiObject[]): readonly string[] {
+function addedProblems(added: readonly ObjectManifest[]): readonly string[] {
   const seen = new Set<string>();
-  return added.flatMap((construct) => {
-    const manifest: ObjectManifest = plain(construct.toJson());
-    const { apiVersion, kind, metadata } = manifest;
-    const { labels, annotations } = metadata as { readonly labels?: object; readonly annotations?: object };
-    const key = JSON.stringify([apiVersion.split('/')[0], kind, metadata.namespace, metadata.name]);
-    const ours = Object.keys({ ...labels, ...annotations }).find((text) => OUR_KEY.test(text));
+  return added.flatMap(({ apiVersion, kind, metadata }) => {
+    const { name, namespace, ...texts } = metadata;
+    const key = JSON.stringify([apiVersion.split('/')[0], kind, namespace, name]);
+    const ours = Object.values(texts)
+      .flatMap((each) => Object.keys(each as object))
+      .find((text) => OUR_KEY.test(text));
     const problems = [
-      REFUSED[kind] === undefined ? [] : `is a ${kind}: ${REFUSED[kind]}`,
-      seen.has(key) ? `is a second ${kind} ${metadata.name}` : [],
-      ours === undefined ? [] : `has ${ours}, by which runners are found; use a name of your own`,
-    ].flat();
+      ...(REFUSED[kind] === undefined ? [] : [`is a ${kind}: ${REFUSED[kind]}`]),
+      ...(seen.has(key) ? ['is there twice'] : []),
+      ...(ours === undefined ? [] : [`has ${ours}, by which runners are found; use a name of your own`]),
+    ];
     seen.add(key);
-    Object.defineProperty(construct, 'toJson', { value: () => manifest });
-    const chart = app.groupCharts.find((each) => construct.node.scopes.includes(each)) ?? app;
-    chart.added = [...chart.added, manifest];
-    return problems.map((text) => `${construct.node.path} ${text}`);
+    return problems.map((text) => `${kind} ${namespace ?? ''}/${name} ${text}`);
   });
 }
 

@@ -7,38 +7,31 @@
 import { OF_REPOSITORY, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { Texts } from '../shared/marks.ts';
 import type { JobManifest } from './job-manifest.ts';
-import { groupManifest, type ObjectManifest, type Output, type RunnerParts, stamp } from './stamp.ts';
+import { groupManifest, type Output, type RunnerParts, stamp } from './stamp.ts';
 import { document, ended, quote } from './yaml.ts';
 
 /** A group and the template of its Jobs; a `RunnerGroupChart` is one. */
 interface GroupTemplate {
   readonly group: RunnerGroup;
   readonly templateJson: string;
-  readonly added: readonly ObjectManifest[];
-}
-
-/** A `RunnersApp` is one. Its charts are in output order. */
-interface Templates {
-  readonly groupCharts: readonly GroupTemplate[];
-  readonly added: readonly ObjectManifest[];
 }
 
 /**
  * The whole output in pieces, to be joined: each document behind a line `---`. Each group has its object (when asked for) and its
  * Jobs; the other documents follow. The Jobs of a group share their long pieces as the same string objects. So the writer does not join
  * them first.
+ * @param charts in output order, as `RunnersApp.groupCharts`.
  */
-export function manifestPieces({ groupCharts, added }: Templates, output: Output): readonly string[] {
+export function manifestPieces(charts: readonly GroupTemplate[], output: Output): readonly string[] {
   const pieces: string[] = [];
-  for (const chart of groupCharts) {
+  for (const chart of charts) {
     const { group, templateJson } = chart;
-    for (const object of chart.added) pieces.push(`---\n${document(object)}`);
     if (output.isLeftOut(group)) continue;
     if (output.emitGroups && !group.size) pieces.push(`---\n${document(groupManifest(group))}`);
     const runners = output.runnersOf(group);
     if (runners.length > 0) writeJobs(templateJson, runners, pieces);
   }
-  for (const object of [...added, ...output.kept]) pieces.push(`---\n${document(object)}`);
+  for (const object of output.kept) pieces.push(`---\n${document(object)}`);
   for (const text of output.others) pieces.push(`---\n${ended(text)}`);
   return pieces;
 }

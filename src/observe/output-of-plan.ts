@@ -18,11 +18,11 @@ interface Printing {
 
 type Planned = Pick<PlanOfNow, 'plan' | 'app' | 'seen' | 'broken'>;
 
-const NOTHING = { groupCharts: [], added: [] };
-
 /** The whole output of `generate` in pieces, to be joined. */
 export function piecesOf(planned: Planned, printing: Printing): readonly string[] {
-  return manifestPieces(planned.app ?? NOTHING, outputOf(planned, printing));
+  const { groupCharts, added } = planned.app ?? { groupCharts: [], added: [] };
+  const output = outputOf(planned, printing);
+  return manifestPieces(groupCharts, { ...output, kept: [...added, ...output.kept] });
 }
 
 /** In place of the charts of broken groups their objects and kept Jobs are printed. */

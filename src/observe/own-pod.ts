@@ -7,7 +7,7 @@ import { runnerGroupFromObject } from '../config/runnergroup/from-object.ts';
 import { pathText, tokenSecrets } from '../config/runnergroup/paths.ts';
 import { hasOwnPod, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { withSizes, writtenPath } from '../config/runnergroup/sizes.ts';
-import { type Installation, withImages } from '../config/runnergroup/to-runner-group.ts';
+import { type InstallationPods, withImages } from '../config/runnergroup/to-runner-group.ts';
 import { podTemplate, RunnersApp, templateHash } from '../manifests/app.ts';
 import type { FinishPod, PodTemplate } from '../manifests/job-manifest.ts';
 import { type FinalPod, finalPod } from './final-pods.ts';
@@ -20,7 +20,7 @@ export const READ_ANNOTATIONS: readonly string[] = [PROFILE_REASON, PROBLEM, PRO
 /** The group, with the images of the installation. Or what is wrong with it or with its pod, in one text. */
 export function groupOfObject(
   { metadata, spec }: RunnerGroupObject,
-  images: Installation = {},
+  images: InstallationPods = {},
 ): ReturnType<typeof runnerGroupFromObject> {
   const { name, namespace, labels } = metadata;
   const said = Object.entries(metadata.annotations ?? {}).filter(([key]) => READ_ANNOTATIONS.includes(key));

@@ -1,6 +1,6 @@
 /** A platform's own cdk8s app: where it may lie, and what it must not have done, as a failure. */
 import { realpathSync } from 'node:fs';
-import { relative } from 'node:path';
+import { relative, resolve } from 'node:path';
 import type { Platform, RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { RunnersApp } from '../manifests/app.ts';
 import { Failure, systemReason } from '../shared/failure.ts';
@@ -9,23 +9,23 @@ import { firstLines, printable } from '../shared/printable.ts';
 
 /** @throws Failure exit 2 when the file is no app, or when a repository's author could have written it */
 export async function readPlatform(file: string, { env, cwd }: Pick<Io, 'env' | 'cwd'>): Promise<Platform> {
-  const { loadPlatform } = await import('../manifests/platform.ts');
-  const loaded = placed(file) ?? loadPlatform(realpathSync(file));
-  if ('platform' in loaded) return loaded.platform;
-  throw new Failure('GR-APP-01', 2, `load the platform's app ${printable(file)}: ${printable(loaded.problem)}.`);
-
-  function placed(given: string) {
+  const failed = (problem: string): Failure =>
+    new Failure('GR-APP-01', 2, `load the platform's app ${printable(file)}: ${printable(problem)}.`);
+  const [real, here] = [resolve(cwd, file), cwd].map((path) => {
     try {
-      // Argo CD starts the program in the repository.
-      const isAuthors =
-        env['ARGOCD_APP_NAME'] && !/^\.\.(?:\/|$)/.test(relative(realpathSync(cwd), realpathSync(given)));
-      return isAuthors
-        ? { problem: 'it lies in the repository, whose authors choose no code. Build it into the image' }
-        : undefined;
+      return realpathSync(path);
     } catch (error) {
-      return { problem: systemReason(error) };
+      throw failed(systemReason(error));
     }
-  }
+  }) as [string, string];
+  // Argo CD starts the program in the repository.
+  if (env['ARGOCD_APP_NAME'] && !/^\.\.(?:\/|$)/.test(relative(here, real)))
+    throw failed('it lies in the repository, whose authors choose no code. Build it into the image');
+  const { loadPlatform } = await import('../manifests/platform.ts');
+  const { judgeJob } = await import('./made-job.ts');
+  const loaded = loadPlatform(real, judgeJob);
+  if ('problem' in loaded) throw failed(loaded.problem);
+  return loaded.platform;
 }
 
 /** The app of these groups, with its templates. @throws Failure exit 2 when a platform's app has done what it must not */

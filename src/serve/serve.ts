@@ -18,7 +18,7 @@ import type { ClusterConfig } from '../clients/kubernetes/config.ts';
 import { Lease } from '../clients/kubernetes/lease.ts';
 import { ClusterSecrets, secretsClient } from '../clients/kubernetes/secrets.ts';
 import type { SecretsMode } from '../clients/tokens/api-token.ts';
-import type { Installation } from '../config/runnergroup/to-runner-group.ts';
+import type { InstallationPods } from '../config/runnergroup/to-runner-group.ts';
 import { pause } from '../shared/clock.ts';
 import { Failure, systemReason } from '../shared/failure.ts';
 import { LiveCluster } from './cluster/live-cluster.ts';
@@ -40,7 +40,7 @@ export interface ServeOptions
   readonly cluster: ClusterConfig;
   readonly namespaces: readonly string[];
   /** The same as those of the generator: they are part of what names a runner. */
-  readonly images: Installation;
+  readonly images: InstallationPods;
   readonly argocd: {
     readonly url: string;
     readonly tokenFile: string;

@@ -8,6 +8,7 @@ import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
 import { templateHash } from '../../src/manifests/app.ts';
 import { toPlanned } from '../../src/observe/plan-groups.ts';
 import { runnerName } from '../../src/planner/names.ts';
+import { exampleApp } from '../support/platform-app.ts';
 import { type Exchange, readAnswers } from './answers.ts';
 import { type ClusterFile, type Secrets, TOKEN } from './stage.ts';
 
@@ -51,7 +52,10 @@ export async function readCase(name: string): Promise<Case> {
   const strange = readdirSync(folder).filter((file) => !KNOWN.test(file));
   if (strange.length > 0) throw new Error(`${name} holds ${strange.join(', ')}, which no case has`);
   const groups = join(folder, 'groups');
-  const env = Texts.parse(readIf(folder, 'env.yaml', parseWithToken) ?? {});
+  const written = Texts.parse(readIf(folder, 'env.yaml', parseWithToken) ?? {});
+  const env = Object.fromEntries(
+    Object.entries(written).map(([name, text]) => [name, text === '$EXAMPLE_APP' ? exampleApp() : text]),
+  );
   const raw = (text: string) => text;
   const fill = await filler(groups, env, [readIf(folder, 'gitea.json', raw), readIf(folder, 'cluster.json', raw)]);
   const exchanges = readIf(folder, 'gitea.json', (text) => readAnswers(fill(text))) ?? [];

@@ -67,7 +67,7 @@ type More = Partial<Omit<Output, 'runnersOf'>> & {
   readonly liveSpecOf?: (runner: EmittedRunner) => object | undefined;
 };
 
-function outputOf(items: readonly GroupOutput[], { liveSpecOf, ...more }: More): Output {
+export function outputOf(items: readonly GroupOutput[], { liveSpecOf, ...more }: More): Output {
   return {
     runnersOf: (of) =>
       (items.find((item) => item.group === of)?.runners ?? []).map((each) => partsOf(each, liveSpecOf?.(each))),
@@ -97,5 +97,5 @@ export function synthesized(items: readonly GroupOutput[], more: More = {}): str
 /** As `generate` prints it. */
 export function generated(items: readonly GroupOutput[], more: More = {}): string {
   const app = new RunnersApp(items.map((item) => item.group));
-  return manifestPieces(app, outputOf(items, more)).join('');
+  return manifestPieces(app.groupCharts, outputOf(items, more)).join('');
 }

@@ -90,6 +90,7 @@ describe('the package', () => {
       'generate.cjs',
       'gitea-runners.cjs',
       'main.cjs',
+      'platform.cjs',
       'pods.cjs',
       'policy.cjs',
       'proxied.cjs',

@@ -138,6 +138,7 @@ describe('VERSION', () => {
     'README.md',
     'docs',
     'examples/cdk8s',
+    'examples/platform',
     'install/chart/Chart.yaml',
     'install/install.sh',
   ];

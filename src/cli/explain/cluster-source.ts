@@ -7,7 +7,7 @@ import { listAll } from '../../clients/kubernetes/list.ts';
 import { RUNNER_GROUPS, type RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { DENIED } from '../../config/runnergroup/status.ts';
-import type { Installation } from '../../config/runnergroup/to-runner-group.ts';
+import type { InstallationPods } from '../../config/runnergroup/to-runner-group.ts';
 import { statusSeen, type UnservedGroup, type WhereIAm } from '../../observe/explain/where.ts';
 import { lookAndPlan, type PlanOfNow } from '../../observe/look-and-plan.ts';
 import { finishOwn, groupOfObject } from '../../observe/own-pod.ts';
@@ -22,7 +22,7 @@ import { readList } from '../flags/readers.ts';
 import { byHand, clusterByHand, noCluster } from '../own-kubeconfig.ts';
 import { noGroups } from '../read-groups.ts';
 import type { ClusterReader } from '../read-object.ts';
-import { type CommandSettings, imagesFrom, pathsFrom, settingsFrom } from '../settings.ts';
+import { type CommandSettings, installationFrom, pathsFrom, settingsFrom } from '../settings.ts';
 import { lookAround, whereText } from './where.ts';
 
 export interface ClusterSource {
@@ -157,7 +157,7 @@ export async function groupsOfCluster(
       secretsIn: (secrets) => installedSecrets(secrets, installed, reader.argocdNamespace, repoServer),
     }),
   };
-  const { groups, broken } = sortedOut(objects, imagesFrom(flags, { env }));
+  const { groups, broken } = sortedOut(objects, await installationFrom(flags, { ...io, env }));
   // The policy is a file that only `serve` sees.
   const statuses = objects.map((object) => statusSeen(object));
   const refused = new Map(statuses.flatMap((seen) => (seen.reason === DENIED ? [[seen.group, seen.notReady]] : [])));
@@ -186,7 +186,7 @@ export async function listObjects(client: KubeClient, namespaces: readonly strin
   return found.flatMap(({ items }) => items);
 }
 
-export function sortedOut(objects: readonly RunnerGroupObject[], images?: Installation) {
+export function sortedOut(objects: readonly RunnerGroupObject[], images?: InstallationPods) {
   const groups: RunnerGroup[] = [];
   const broken: UnservedGroup[] = [];
   for (const object of objects) {

@@ -159,8 +159,8 @@ export const FLAGS = {
     app: {
       ...TRUSTED_FILE,
       defaultNote: 'none',
-      help: "a platform's own cdk8s app, as CommonJS ([how](platform.md))",
-      more: 'The variable must hold an absolute path, and in a sync the file may not lie in the repository. Set it for the sidecar and for `serve` alike.',
+      help: "a platform's own cdk8s app, as CommonJS",
+      more: '[How](platform.md). The variable must hold an absolute path, and in a sync the file may not lie in the repository. Set it for the sidecar and for `serve` alike.',
     },
   }),
   ...of(['serve'], {

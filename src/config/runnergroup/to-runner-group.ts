@@ -190,7 +190,7 @@ export function podOnly(
 }
 
 /** What an installation says of the pods of all groups. Absent: the default of docs/runnergroup.md. */
-export interface Installation {
+export interface InstallationPods {
   /** Of runners with containerMode `dind` and `host`. */
   readonly runner?: string | undefined;
   /** Of runners with containerMode `dind-rootless` and `buildkit`. */
@@ -205,7 +205,7 @@ export interface Installation {
 /** The group with the images and the app of the installation. The same object if they change nothing. */
 export function withImages(
   group: RunnerGroup,
-  { runner, rootless, docker, buildkit, platform }: Installation,
+  { runner, rootless, docker, buildkit, platform }: InstallationPods,
 ): RunnerGroup {
   const isNamed = valueAt(group.manifest, ['spec', 'image']) !== undefined || imageInTemplate(group.podTemplate);
   const ofMode = DEFAULT_IMAGES[group.containerMode] === DEFAULT_IMAGES.host ? runner : rootless;

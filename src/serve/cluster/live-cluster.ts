@@ -23,7 +23,7 @@ import {
   type TrackedJob,
 } from '../../clients/kubernetes/resources.ts';
 import { Watch } from '../../clients/kubernetes/watch.ts';
-import type { Installation } from '../../config/runnergroup/to-runner-group.ts';
+import type { InstallationPods } from '../../config/runnergroup/to-runner-group.ts';
 import { groupOfObject, READ_ANNOTATIONS } from '../../observe/own-pod.ts';
 import type { Failure } from '../../shared/failure.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
@@ -35,7 +35,7 @@ import { CachedByKey, keepEqual, keepList } from '../unchanged.ts';
 interface LiveClusterOptions {
   /** Empty: all. */
   readonly namespaces: readonly string[];
-  readonly images: Installation;
+  readonly images: InstallationPods;
   readonly tell: Tell;
   readonly onChange: () => void;
 }
@@ -60,7 +60,7 @@ export class LiveCluster {
   /** Pods by `<namespace>/<name>` of their Job, of whatever uid. */
   #podsOfJob: ReadonlyMap<string, readonly KubePod[]> = new Map();
   readonly #ends = new RunnerEnds();
-  readonly #images: Installation;
+  readonly #images: InstallationPods;
 
   constructor(client: KubeApi, { namespaces, images, onChange, tell }: LiveClusterOptions) {
     this.#images = images;

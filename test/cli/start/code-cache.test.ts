@@ -63,6 +63,7 @@ describe('a code cache', () => {
       'cli.cjs.cache',
       'documents.cjs.cache',
       'generate.cjs.cache',
+      'platform.cjs.cache',
       'pods.cjs.cache',
       'policy.cjs.cache',
       'validate.cjs.cache',

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { runnerGroupFromObject } from '../../../src/config/runnergroup/from-object.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
-import { type Installation, withImages } from '../../../src/config/runnergroup/to-runner-group.ts';
+import { type InstallationPods, withImages } from '../../../src/config/runnergroup/to-runner-group.ts';
 import { groupOf } from '../../support/group-files.ts';
 
-const IMAGES: Installation = {
+const IMAGES: InstallationPods = {
   runner: 'reg/runner:1',
   rootless: 'reg/rootless:2',
   docker: 'reg/docker:3',
