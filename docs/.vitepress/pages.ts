@@ -52,6 +52,7 @@ export const SIDEBAR: readonly Part[] = [
     notifications: 'Tell people how CI jobs ended',
     tracing: 'Trace CI jobs',
     construct: 'RunnerGroups with cdk8s',
+    platform: "A platform's own cdk8s app",
   }),
   part('Recipes', {
     'recipes/index': 'All recipes',

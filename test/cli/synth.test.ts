@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { exampleApp } from '../support/platform-app.ts';
 import { folderWith, groupYaml, type Outcome, runCli, runNode } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';
 
@@ -50,4 +51,37 @@ it('cdk8s synth fails, and writes nothing, when the RunnerGroup is wrong', async
   expect(outcome.stderr).toContain('ci.yaml:7:11: spec.gitea.url');
   // cdk8s empties the output folder before it starts us.
   expect(existsSync(dist) ? readdirSync(dist) : []).toEqual([]);
+});
+
+it('asks the policy also where the CI jobs are made up, and writes nothing then', async () => {
+  const policy = folderWith({
+    'policy.yaml':
+      'apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\nspec: {images: [registry.example.com/none/**]}\n',
+  });
+  const folder = folderWith({ 'ci.yaml': groupYaml('https://gitea.example.com') });
+  const run = (dist: string, env: Readonly<Record<string, string>>) =>
+    runNode(['lib/main.cjs', '--examples', folder], { CDK8S_OUTDIR: dist, ...env });
+  const [free, bound] = [join(folderWith({}), 'dist'), join(folderWith({}), 'dist')];
+
+  const without = await run(free, {});
+  const denied = await run(bound, { GITEA_RUNNERS_POLICY: join(policy, 'policy.yaml') });
+
+  expect(without).toMatchObject({ code: 0, stderr: expect.stringContaining('made up') });
+  expect(readdirSync(free)).toEqual(['runners.ci.k8s.yaml']);
+  expect(denied).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('GR-POLICY-04') });
+  expect(existsSync(bound)).toBe(false);
+});
+
+it("is changed by a platform's app as generate is", async () => {
+  const folder = folderWith({ 'ci.yaml': groupYaml('https://gitea.example.com') });
+  const dist = join(folderWith({}), 'dist');
+
+  const { code } = await runNode(['lib/main.cjs', '--examples', folder], {
+    CDK8S_OUTDIR: dist,
+    GITEA_RUNNERS_APP: exampleApp(),
+  });
+
+  expect(code).toBe(0);
+  expect(readdirSync(dist).sort()).toEqual(['network.k8s.yaml', 'runners.ci.k8s.yaml']);
+  expect(readFileSync(join(dist, 'runners.ci.k8s.yaml'), 'utf8')).toContain('platform.example.com/cost-center: "ci"');
 });
