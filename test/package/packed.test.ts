@@ -215,15 +215,15 @@ describe('the command of the package', () => {
 
 describe('the construct of the package', () => {
   /** examples/cdk8s as a reader has it, with what `npm install` would fetch from a registry as links. */
-  function exampleProject(): string {
+  function exampleProject(name = 'cdk8s'): string {
     const project = folderWith({});
-    cpSync(join('examples', 'cdk8s'), project, { recursive: true });
+    cpSync(join('examples', name), project, { recursive: true });
     const modules = join(project, 'node_modules');
     mkdirSync(join(modules, '@types'), { recursive: true });
     // Copied: Node looks for cdk8s beside the real place of a linked package.
     cpSync(installed, join(modules, 'argocd-gitea-runners'), { recursive: true });
-    for (const name of ['cdk8s', 'constructs', 'typescript', '@types/node', 'undici-types'])
-      symlinkSync(resolve('node_modules', name), join(modules, name));
+    for (const each of ['cdk8s', 'constructs', 'typescript', '@types/node', 'undici-types'])
+      symlinkSync(resolve('node_modules', each), join(modules, each));
     return project;
   }
   const tsc = resolve('node_modules', '.bin', 'tsc');
@@ -245,6 +245,15 @@ describe('the construct of the package', () => {
       },
       { kind: 'RunnerGroup', metadata: { name: 'data' }, spec: { org: 'data', maxActiveRunners: 4 } },
     ]);
+  });
+
+  it("has the types that a platform's own app needs", async () => {
+    const cwd = exampleProject('platform');
+
+    expect(await run(tsc, [], { cwd })).toEqual({ code: 0, stdout: '', stderr: '' });
+    const main = join(cwd, 'main.ts');
+    writeFileSync(main, readFileSync(main, 'utf8').replace('app.groupCharts', 'app.charts_'));
+    expect(await run(tsc, [], { cwd })).toMatchObject({ code: 1, stdout: expect.stringContaining('charts_') });
   });
 
   it.each([
