@@ -70,10 +70,10 @@ it('comes with the chart of an installation that had none', async () => {
 it('shows the job of the person with its runner, and an owner of the group sees its pod and its node', async () => {
   await stack.gitea.admin.dispatch(`${ORG}/web`, 'build.yml');
   const row = page.locator('li', { has: page.locator('.running') });
-  await row.getByRole('link', { name: `${ORG}/web build` }).waitFor({ timeout: 120_000 });
+  await row.getByRole('link', { name: 'build', exact: true }).waitFor({ timeout: 120_000 });
   const pod = await stack.kubernetes.field('{.items[0].metadata.name}', 'pods', '-n', 'runners');
 
-  await page.getByRole('link', { name: `${ORG}/web build` }).click();
+  await page.getByRole('link', { name: 'build', exact: true }).click();
   await page.getByRole('heading', { name: 'Why' }).waitFor();
   expect(await page.innerText('main')).toContain(pod.replace(/-\w+$/, ''));
   await page.goto(`${url}/groups/runners/ci`);
@@ -111,6 +111,6 @@ it('is the same on each replica of serve, for one who signed in at another', asy
   for (const address of addresses.split(' ')) {
     ingress.target = `http://${address}:8082`;
     await page.goto(url);
-    await page.getByRole('link', { name: `${ORG}/web build` }).waitFor({ timeout: 30_000 });
+    await page.getByRole('link', { name: 'build', exact: true }).waitFor({ timeout: 30_000 });
   }
 });
