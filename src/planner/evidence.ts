@@ -254,10 +254,13 @@ export interface Group {
 
 /** A repository by the name that Gitea has for the group's scope now, in lower case. Undefined: it is not in the scope, by either name. */
 export function nameNow(repository: string, { covers = '' }: Group, look: Look | undefined): string | undefined {
-  // Gitea ignores case.
   const [name, now = covers] = [repository.toLowerCase(), look?.renamedTo?.toLowerCase()];
-  const cover = [covers, now].find((each) => each === '' || name === each || name.startsWith(`${each}/`));
-  return cover === undefined ? undefined : now + name.slice(cover.length);
+  return covers === '' ? name : (renamed(name, covers, now) ?? renamed(name, now, now));
+}
+
+/** A path with another name of the owner or repository that it begins with. Undefined: it begins with none of that name. Gitea ignores case. */
+export function renamed(path: string, from: string, to: string): string | undefined {
+  return `${path}/`.toLowerCase().startsWith(`${from.toLowerCase()}/`) ? to + path.slice(from.length) : undefined;
 }
 
 /** What Kubernetes shows. `unseen` is no empty cluster: anything may live there. */

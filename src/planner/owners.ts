@@ -1,6 +1,16 @@
 /** Which groups may serve a job, in the order in which they are asked (law P7), and why none can. */
 import type { GroupKey } from './decisions.ts';
-import { addTo, compareText, count, type Group, type ListedJob, type Look, memo, type ScopeWidth } from './evidence.ts';
+import {
+  addTo,
+  compareText,
+  count,
+  type Group,
+  type ListedJob,
+  type Look,
+  memo,
+  renamed,
+  type ScopeWidth,
+} from './evidence.ts';
 import { fitsPattern, patternFinder } from './patterns.ts';
 
 const WIDTH: Readonly<Record<ScopeWidth, number>> = { repo: 0, owner: 1, global: 2 };
@@ -64,9 +74,9 @@ export function choosersFinder(groups: readonly Group[], found: Looks): (reposit
   return (repository) => {
     const name = repository.toLowerCase();
     const ofBefore = [...scopes].flatMap(([look, covers]) => {
-      const now = found.get(look)?.renamedTo?.toLowerCase();
-      if (now === undefined || !`${name}/`.startsWith(`${now}/`)) return [];
-      return chosenBy(covers + name.slice(now.length)).filter((group) => group.look === look);
+      const now = found.get(look)?.renamedTo;
+      const before = now === undefined ? undefined : renamed(name, now, covers);
+      return before === undefined ? [] : chosenBy(before).filter((group) => group.look === look);
     });
     return new Set([...chosenBy(name), ...ofBefore]);
   };

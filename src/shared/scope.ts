@@ -30,13 +30,6 @@ export function scopeWord(scope: Scope): string {
   return scope.kind === 'global' ? scope.kind : `${scope.kind}:${scope.now ?? coverOf(scope)}`;
 }
 
-/** A repository, or a path that begins with one, by the name that Gitea has for it now. */
-export function nameNow(path: string, scopes: readonly Scope[]): string {
-  const isOf = (scope: Scope) => scope.now && `${path}/`.toLowerCase().startsWith(`${coverOf(scope)?.toLowerCase()}/`);
-  const renamed = scopes.find(isOf);
-  return renamed ? `${renamed.now}${path.slice(coverOf(renamed)?.length)}` : path;
-}
-
 /** True when the jobs of a repository are in the scope, by its old name or that of now. Gitea's names are not case-sensitive. */
 export function hasJobsOf(scope: Scope, owner: string, repo: string): boolean {
   const covers = [coverOf(scope) ?? '', scope.now].map((name) => name?.toLowerCase());

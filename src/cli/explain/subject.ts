@@ -8,10 +8,11 @@ import type { JobState } from '../../observe/explain/job-state.ts';
 import { type ExplainedGroup, type ExplainedJob, type Explanation, groupOfJob } from '../../observe/explain/model.ts';
 import type { GroupKey, Plan, RunnerDecision } from '../../planner/decisions.ts';
 import type { Job, LiveJob } from '../../planner/evidence.ts';
+import { renamed } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
 import { firstNames, printable } from '../../shared/printable.ts';
-import { hasJobsOf, nameNow, type Scope } from '../../shared/scope.ts';
+import { coverOf, hasJobsOf, type Scope } from '../../shared/scope.ts';
 import { parseUrl } from '../../shared/url.ts';
 
 export type What =
@@ -122,6 +123,12 @@ const NOT_NEWEST = 'not among the newest finished ones';
 
 /** Names that the error of an unknown name lists. */
 const SHOWN = 5;
+
+/** A repository, or a path that begins with one, by the name that Gitea has for it now. */
+export function nameNow(path: string, scopes: readonly Scope[]): string {
+  const names = scopes.flatMap((scope) => (scope.now && renamed(path, coverOf(scope) ?? '', scope.now)) ?? []);
+  return names[0] ?? path;
+}
 
 /** The same by the name that Gitea has for a repository now. */
 export function namedNow(what: What, scopes: readonly Scope[]): What {
