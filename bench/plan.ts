@@ -9,6 +9,7 @@ import { performance } from 'node:perf_hooks';
 import type { Evidence, Group, Job, LiveJob, Look, RegisteredRunner } from '../src/planner/evidence.ts';
 import { runnerName } from '../src/planner/names.ts';
 import { plan } from '../src/planner/plan.ts';
+import { withPast } from '../src/planner/unseen/index.ts';
 
 const ROUNDS = Number(process.env['ROUNDS'] ?? 21);
 const SIZES = [1_000, 2_000, 5_000, 10_000];
@@ -155,9 +156,9 @@ for (const [shape, looks, liveJobs] of [
   let before: { readonly size: number; readonly ms: number } | undefined;
   for (const size of SIZES) {
     const { groups, evidence } = scene(size, looks, liveJobs);
-    const planned = plan(groups, evidence);
+    const planned = plan(groups, evidence, withPast);
     const served = planned.jobs.filter(({ verdict }) => verdict === 'served').length;
-    const ms = time(() => plan(groups, evidence));
+    const ms = time(() => plan(groups, evidence, withPast));
     const growth = before ? `${(ms / before.ms).toFixed(1)} x for ${size / before.size} x the jobs` : '';
     const ratio = `${(ms / startMs).toFixed(2)} x node -e 0`;
     const verdict =

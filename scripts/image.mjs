@@ -30,6 +30,7 @@ const PROGRAMS = [
   'proxied',
   'trace',
   'tracing',
+  'unseen',
 ].map((name) => `${name}.cjs`);
 /** Our licence, and those of the packages that are bundled into the programs. */
 const LICENCES = ['LICENSE', join(LIB, 'THIRD-PARTY.txt')];

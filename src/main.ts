@@ -19,6 +19,7 @@ import { appOf } from './observe/platform.ts';
 import { refuseAll } from './observe/troubles.ts';
 import type { Plan } from './planner/decisions.ts';
 import type { Job } from './planner/evidence.ts';
+import { withPast } from './planner/unseen/index.ts';
 import type { Io } from './shared/io.ts';
 import { coverOf, type Scope } from './shared/scope.ts';
 
@@ -66,7 +67,7 @@ function planOfExample({ groupCharts }: RunnersApp): Plan {
   const jobs = groupCharts.map(({ group }, index) => queuedJobs(group, 1 + index * CI_JOBS.length));
   const looks = new Map(jobs.map((list, index) => [String(index), { jobs: list, runners: [] }]));
   const planned = groupCharts.map(({ group, templateHash }, index) => toPlanned(group, String(index), templateHash));
-  return planOrRefuse(planned, { instance: '', looks, cluster: { is: 'unseen' }, nowMs: NOW_MS });
+  return planOrRefuse(planned, { instance: '', looks, cluster: { is: 'unseen' }, nowMs: NOW_MS }, withPast);
 }
 
 function queuedJobs(group: RunnerGroup, firstId: number): readonly Job[] {

@@ -174,7 +174,16 @@ describe('the path that Argo CD runs', () => {
     expect(packagesIn('lib/policy.cjs')).toEqual(new Set(['yaml', 'zod']));
     expect(packagesIn('lib/charts.cjs')).toEqual(new Set(['cdk8s', 'cdk8s-plus-28', 'constructs']));
     expect(packagesIn('lib/pods.cjs')).toEqual(new Set());
+    expect(packagesIn('lib/unseen.cjs')).toEqual(new Set());
     expect(packagesIn('lib/gitea-runners.cjs')).toEqual(new Set());
+  });
+
+  it('has what the planner makes up for an unseen cluster in a part of its own', () => {
+    const having = ['generate', 'unseen'].filter((part) =>
+      readFileSync(`lib/${part}.cjs`, 'utf8').includes('// src/planner/unseen/replay.ts'),
+    );
+
+    expect(having).toEqual(['unseen']);
   });
 
   it('would notice: the whole program has them all', () => {

@@ -133,6 +133,7 @@ export async function lookAndPlan(
     broken: inTrouble.map(troubleOfBroken),
     suspended: before.suspended,
     cluster: origin === undefined ? undefined : { origin, jobs: endedMeanwhile(before.jobs, listed.jobs), listedAtMs },
+    withPast: origin === undefined ? (await import('../planner/unseen/index.ts')).withPast : undefined,
     clockOf: (server) => clocks.of(server),
     nowMs: settings.now(),
   });

@@ -4,7 +4,7 @@ import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { terminationGraceSeconds } from '../manifests/container-mode.ts';
 import type { Plan } from '../planner/decisions.ts';
 import type { Evidence, Group, Limit, ScopeWidth } from '../planner/evidence.ts';
-import { plan } from '../planner/plan.ts';
+import { plan, type WithPast } from '../planner/plan.ts';
 import { GroupsCollide } from '../planner/traces.ts';
 import { Failure } from '../shared/failure.ts';
 import { keyText } from '../shared/keys.ts';
@@ -62,14 +62,14 @@ export function withNamesNow(groups: readonly RunnerGroup[], plan: Pick<Plan, 'g
 const MOST_IDLE_TOGETHER = 10_000;
 
 /** As `plan`; colliding groups, and warm pools that are too large together, are a `Failure` (exit 2). */
-export function planOrRefuse(groups: readonly Group[], evidence: Evidence): Plan {
+export function planOrRefuse(groups: readonly Group[], evidence: Evidence, withPast?: WithPast): Plan {
   const idle = groups.reduce((sum, { minIdleRunners }) => sum + minIdleRunners, 0);
   if (idle > MOST_IDLE_TOGETHER) {
     const message = `plan: minIdleRunners of all RunnerGroups together is ${idle}, more than ${MOST_IDLE_TOGETHER}. Lower it, or spread the RunnerGroups over several Applications.`;
     throw new Failure('GR-INPUT-93', 2, message);
   }
   try {
-    return plan(groups, evidence);
+    return plan(groups, evidence, withPast);
   } catch (error) {
     if (error instanceof GroupsCollide) throw new Failure('GR-INPUT-90', 2, `plan: ${error.message}.`);
     throw error;

@@ -6,6 +6,7 @@ import type { ClockBounds } from '../clients/http/clock.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { Plan } from '../planner/decisions.ts';
 import type { ClusterEvidence, Evidence, Group, LiveJob, Look } from '../planner/evidence.ts';
+import type { WithPast } from '../planner/plan.ts';
 import { Failure } from '../shared/failure.ts';
 import { keyText } from '../shared/keys.ts';
 import { type ClockCorrection, type ClockWarning, correctClocks, shiftJobs, shiftLook } from './clock-correction.ts';
@@ -42,6 +43,8 @@ export interface Seen {
         readonly listedAtMs: number;
       }
     | undefined;
+  /** Where no cluster was looked at. */
+  readonly withPast?: WithPast | undefined;
   /** What a server has told of its clock. @param origin of a Gitea, or of the cluster */
   readonly clockOf: (origin: string) => ClockBounds | undefined;
   /** By this machine's clock. */
@@ -99,7 +102,7 @@ export function planSeen(seen: Seen): Planning {
     return [suspended.has(keyText(group)) ? { ...planned, suspend: true } : planned, group] as const;
   });
   const planned = withIdleWanted(steady, evidence);
-  const plan = planOrRefuse(planned, evidence);
+  const plan = planOrRefuse(planned, evidence, seen.withPast);
   const source = { groups: planned, evidence, suspended };
   const { nowMs: atMs } = evidence;
   return { is: 'planned', plan, atMs, seen: source, troubles, stopping, clockWarnings: correction.warnings };

@@ -3,7 +3,7 @@
  * steps before it found, and returns data:
  *
  *     1 JOIN, 2 JUDGE .. every job and every runner once, what is true of it, who may serve it      evidence.ts, facts.ts, judge.ts
- *                        where nobody sees Kubernetes: which runners may be starting                unseen/
+ *                        where nobody sees Kubernetes: which runners may be starting (handed in)    unseen/
  *     3 QUEUE .......... the ready jobs, the longest ready first                                    queue.ts
  *     4 ALLOT .......... each gets a place under each limit of a group: its cap, and others         allot.ts, limits.ts
  *     5 ASSIGN ......... and a runner, unless another Application has one for it                    assign.ts
@@ -18,20 +18,25 @@ import { giveRunners } from './assign.ts';
 import { byGroupAndName, decide } from './decide.ts';
 import type { GroupKey, Plan, RunnerDecision } from './decisions.ts';
 import { type Evidence, type Group, liveJobsOf } from './evidence.ts';
-import { establishFacts } from './facts.ts';
+import { establishFacts, type Facts } from './facts.ts';
 import { keepIdle } from './idle.ts';
 import { parseRunnerName } from './names.ts';
 import { queueReadyJobs } from './queue.ts';
 import { groupFinder } from './traces.ts';
-import { withPast } from './unseen/index.ts';
+
+/** `withPast` of `unseen/`. Only those who may not see Kubernetes load it. */
+export type WithPast = (facts: Facts) => Facts;
 
 /**
  * Plans one pass over all groups, which must be unique by namespace and name.
- * @throws GroupsCollide when two groups would share runner names; Error when a group's look is missing
+ * @param withPast where nobody sees Kubernetes
+ * @throws GroupsCollide when two groups would share runner names; Error when a group's look is missing, or the past of an unseen cluster
  */
-export function plan(groups: readonly Group[], evidence: Evidence): Plan {
+export function plan(groups: readonly Group[], evidence: Evidence, withPast?: WithPast): Plan {
   const seen = establishFacts(groups, evidence);
-  const facts = evidence.cluster.is === 'seen' ? seen : withPast(seen);
+  const isUnseen = evidence.cluster.is === 'unseen' && groups.length > 0;
+  if (isUnseen && !withPast) throw new Error('nobody sees the cluster, and nobody has given the past');
+  const facts = isUnseen && withPast ? withPast(seen) : seen;
   const queue = queueReadyJobs(facts);
   const given = giveRunners(queue, facts, evidence);
   const idle = keepIdle(given, facts);

@@ -12,9 +12,9 @@ import { type GiteaTarget, observe } from '../../src/clients/gitea/observe.ts';
 import { Token } from '../../src/clients/tokens/token.ts';
 import type { Plan } from '../../src/planner/decisions.ts';
 import type { Evidence, LiveJob, Group as PlannedGroup } from '../../src/planner/evidence.ts';
-import { plan } from '../../src/planner/plan.ts';
 import { Failure } from '../../src/shared/failure.ts';
 import type { Scope } from '../../src/shared/scope.ts';
+import { plan } from '../support/plan.ts';
 import { group } from '../support/scenario.ts';
 import type { Fault } from './faults.ts';
 

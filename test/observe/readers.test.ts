@@ -10,11 +10,11 @@ import { emittedRunners } from '../../src/observe/explain/model.ts';
 import { toPlanned } from '../../src/observe/plan-groups.ts';
 import type { Planning } from '../../src/observe/plan-seen.ts';
 import type { Job, LiveJob } from '../../src/planner/evidence.ts';
-import { plan } from '../../src/planner/plan.ts';
 import { countsOf } from '../../src/serve/planning/group-counts.ts';
 import { statusOf, stuckText } from '../../src/serve/planning/group-status.ts';
 import { type Figures, groupFor, groupsFor, jobFor, jobsFor, type Reader } from '../../src/tasks/page/view.ts';
 import { wordsFor } from '../../src/tasks/waits/commit-status.ts';
+import { plan } from '../support/plan.ts';
 import { runnerGroup } from '../support/runner-group.ts';
 import { evidenceOfScene, INSTANCE, job, live, NOW, named, running } from '../support/scenario.ts';
 

@@ -96,6 +96,7 @@ describe('the package', () => {
       'proxied.cjs',
       'trace.cjs',
       'tracing.cjs',
+      'unseen.cjs',
       'validate.cjs',
     ]);
   });

@@ -10,7 +10,7 @@ import type {
   RegisteredRunner,
 } from '../../src/planner/evidence.ts';
 import { runnerName } from '../../src/planner/names.ts';
-import { plan } from '../../src/planner/plan.ts';
+import { plan } from '../support/plan.ts';
 import { fc } from '../support/property.ts';
 import { INSTANCE, NOW, ORIGIN } from '../support/scenario.ts';
 

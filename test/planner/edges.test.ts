@@ -2,10 +2,35 @@
 import { describe, expect, it } from 'vitest';
 import type { Limit } from '../../src/planner/evidence.ts';
 import { runnerName } from '../../src/planner/names.ts';
+import { plan } from '../../src/planner/plan.ts';
+import { withPast } from '../../src/planner/unseen/index.ts';
 import { group, INSTANCE, job, live, NOW, named, ORIGIN, planScene, row, running } from '../support/scenario.ts';
 
 const ci = group();
 const MINUTE = 60_000;
+
+describe('P44 a cluster that nobody sees', () => {
+  const unseen = (nowMs: number) => ({
+    instance: INSTANCE,
+    looks: new Map(),
+    cluster: { is: 'unseen' as const },
+    nowMs,
+  });
+  const looks = new Map([[ci.look, { jobs: [], runners: [] }]]);
+
+  it('is not planned without its past, unless there is no group', () => {
+    expect(() => plan([ci], { ...unseen(NOW), looks })).toThrow('nobody has given the past');
+    expect(plan([], unseen(NOW)).runners).toEqual([]);
+  });
+
+  it('is planned with it, and one that is seen does not ask for it', () => {
+    const evidence = { ...unseen(NOW), looks };
+    const cluster = { is: 'seen' as const, jobs: [], listedAtMs: NOW };
+
+    expect(plan([ci], evidence, withPast).runners).toEqual([]);
+    expect(plan([ci], { ...evidence, cluster }, () => expect.fail('it asks')).runners).toEqual([]);
+  });
+});
 
 describe('a shared limit', () => {
   const gpus: Limit = { key: 'limit gpus', name: 'gpus', most: 1 };

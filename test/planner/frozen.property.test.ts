@@ -5,7 +5,7 @@
 import { expect } from 'vitest';
 import { type EmittedRunner, type Plan, takesPlace } from '../../src/planner/decisions.ts';
 import { type Evidence, type Group, isOver, type LiveJob, type RegisteredRunner } from '../../src/planner/evidence.ts';
-import { plan } from '../../src/planner/plan.ts';
+import { plan } from '../support/plan.ts';
 import { fc, test } from '../support/property.ts';
 import { anyScene, changeLooks, type Scene, withLiveJobs } from './any-scene.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import { type HeldBecause, type JobDecision, type Plan, takesPlace } from '../../src/planner/decisions.ts';
 import { type Group, type Job, type Limit, type LiveJob, liveJobsOf } from '../../src/planner/evidence.ts';
 import { parseRunnerName, poolIndexOf } from '../../src/planner/names.ts';
-import { plan } from '../../src/planner/plan.ts';
+import { plan } from '../support/plan.ts';
 import { fc, test as property } from '../support/property.ts';
 import { emitted } from '../support/scenario.ts';
 import { anyScene, changeLooks, looksOf, planOf, type Scene, withLiveJobs } from './any-scene.ts';

@@ -9,7 +9,7 @@ import {
   type Look,
   liveJobsOf,
 } from '../../src/planner/evidence.ts';
-import { plan } from '../../src/planner/plan.ts';
+import { plan } from '../support/plan.ts';
 import { fc, test } from '../support/property.ts';
 import { done, emitted, group, job, live, NOW, named, row, running } from '../support/scenario.ts';
 import { anyScene, changeLooks, planOf, type Scene, withLiveJobs } from './any-scene.ts';

@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import type { Plan } from '../../src/planner/decisions.ts';
 import { type Evidence, type Group, liveJobsOf } from '../../src/planner/evidence.ts';
-import { plan } from '../../src/planner/plan.ts';
+import { plan } from '../support/plan.ts';
 import { test } from '../support/property.ts';
 import { anyScene, changeLooks, type Scene, withLiveJobs } from './any-scene.ts';
 

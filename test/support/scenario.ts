@@ -2,7 +2,7 @@
 import type { EmittedBecause, EmittedRunner, GroupKey, JobDecision, Plan } from '../../src/planner/decisions.ts';
 import type { Evidence, Group, Job, LiveJob, Look, RegisteredRunner } from '../../src/planner/evidence.ts';
 import { runnerName } from '../../src/planner/names.ts';
-import { plan } from '../../src/planner/plan.ts';
+import { plan } from './plan.ts';
 
 export const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);
 export const ORIGIN = 'https://gitea.example.com';

@@ -66,6 +66,7 @@ describe('a code cache', () => {
       'platform.cjs.cache',
       'pods.cjs.cache',
       'policy.cjs.cache',
+      'unseen.cjs.cache',
       'validate.cjs.cache',
     ]);
   });
