@@ -26,6 +26,20 @@ describe('one word means one thing', () => {
   });
 });
 
+it('how Gitea is asked is handed down whole: only flags and the client name its fields, so a new one reaches whoever asks (law V128)', () => {
+  // The private CA is such a field. Argo CD has one of its own.
+  const naming = files
+    .filter(({ file }) => !/^src\/(?:clients|manifests|config|shared|planner)\//.test(file))
+    .flatMap(({ file, text }) =>
+      text.split('\n').flatMap((line) => (/^[^*/]*\bca\b/.test(line) ? [[file, line.trim()]] : [])),
+    );
+
+  expect(naming.filter(([, line]) => !/argocd/.test(line ?? '')).sort()).toEqual([
+    ['src/cli/settings.ts', '...(caFile !== undefined && { ca: readCa(caFile) }),'],
+    ['src/serve/serve.ts', 'readonly ca?: string;'],
+  ]);
+});
+
 it('URLs are parsed by src/shared/url.ts: URL.canParse of Node 20 is sometimes wrong', () => {
   expect(files.filter(({ text }) => text.includes('URL.canParse(')).map(({ file }) => file)).toEqual([]);
 });

@@ -55,9 +55,11 @@ const SERVE = {
   all: [/^test\/simulation\/serve\/serve\.test\.ts$/],
   folders: [
     'src/serve',
+    'src/observe',
     'src/tasks/losses',
     'src/clients',
     'test/serve',
+    'test/observe',
     'test/tasks/losses',
     'test/clients',
     'test/simulation/serve',

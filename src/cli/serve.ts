@@ -21,7 +21,7 @@ import { traceTo } from '../telemetry/tracing.ts';
 import { extendIn } from './extend.ts';
 import { longName } from './flags/flag.ts';
 import { type FlagsOf, flagValue } from './flags/flags.ts';
-import { type CommandSettings, installationFrom, readCa, settingsFrom, tracingFrom } from './settings.ts';
+import { installationFrom, readCa, settingsFrom, tracingFrom } from './settings.ts';
 
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 /** After a signal the process ends by then. Giving the Lease back takes at most a second; other requests are broken off. */
@@ -79,14 +79,9 @@ async function serveSettings(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | 
   }
   const metrics = openMetrics();
   return {
-    env: io.env,
-    secretsDir: settings.secretsDir,
-    ...(settings.secrets !== undefined && { secrets: settings.secrets }),
-    instance: settings.instance,
+    ...settings,
     // Read again and again: it is good now, and `settingsFrom` has said so.
     ...(settings.policy && { policyFile: settings.policy.file }),
-    timeoutMs: settings.timeoutMs,
-    ...(settings.ca !== undefined && { ca: settings.ca }),
     cluster,
     namespaces: flagValue('namespaces', flags, io) ?? [],
     images: await installationFrom(flags, io),
@@ -110,7 +105,7 @@ async function serveSettings(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | 
     random: Math.random,
     onAskedForQueue: (tellQueue) => void process.on('SIGUSR2', tellQueue),
     ...(spans && { spans }),
-    ...pageFrom(flags, io, settings),
+    ...pageFrom(flags, io),
     sweep: flagValue('sweep', flags, io),
     registrationSecrets: flagValue('registrationSecrets', flags, io) ?? [],
     notify: await notifyFrom(flags, io, (runner) =>
@@ -145,7 +140,7 @@ async function notifyFrom(flags: FlagsOf<'serve'>, io: Io, extend: SlackOptions[
 }
 
 /** @throws Failure exit 2: something of the page is missing */
-export function pageFrom(flags: FlagsOf<'serve'>, io: Io, settings: CommandSettings): { readonly page?: PageOptions } {
+export function pageFrom(flags: FlagsOf<'serve'>, io: Io): { readonly page?: PageOptions } {
   const listen = flagValue('pageListen', flags, io);
   if (!listen) return {};
   const needed = <N extends 'pageUrl' | 'pageGitea' | 'pageClientId'>(name: N): string => {
@@ -155,12 +150,8 @@ export function pageFrom(flags: FlagsOf<'serve'>, io: Io, settings: CommandSetti
     throw new Failure('GR-FLAG-26', 2, message);
   };
   const gitea = needed('pageGitea');
-  const { ca, instance, timeoutMs } = settings;
   return {
     page: {
-      instance,
-      timeoutMs,
-      ...(ca !== undefined && { ca }),
       listen,
       url: needed('pageUrl'),
       gitea,
@@ -168,7 +159,6 @@ export function pageFrom(flags: FlagsOf<'serve'>, io: Io, settings: CommandSetti
       clientId: needed('pageClientId'),
       clientSecretFile: flagValue('pageClientSecretFile', flags, io),
       keyFile: flagValue('pageKeyFile', flags, io),
-      giteaRequests: flagValue('giteaRequests', flags, io),
       logUrl: flagValue('pageLogUrl', flags, io) ?? '',
     },
   };

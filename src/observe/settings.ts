@@ -1,3 +1,4 @@
+import type { GiteaSettings } from '../clients/gitea/observe.ts';
 import type { RequestLine } from '../clients/http/request.ts';
 import { type ClusterConfig, type ClusterMode, clusterConfig } from '../clients/kubernetes/config.ts';
 import type { LogIn } from '../clients/kubernetes/kubeconfig.ts';
@@ -6,16 +7,12 @@ import type { SecretReader, SecretsMode } from '../clients/tokens/api-token.ts';
 import { TRACKING_SETTING } from '../shared/installed/names.ts';
 
 /** Everything from outside that a look depends on; made from flags and environment in `src/cli/settings.ts`. */
-export interface Settings extends ClusterChoice {
+export interface Settings extends ClusterChoice, GiteaSettings {
   /** Default: `files`. */
   readonly secrets?: SecretsMode;
   /** With `secrets: 'api'`: reads the Secrets of the installation, which may lie elsewhere. Default: those of the groups' own namespaces. */
   readonly secretsIn?: (secrets: ClusterSecrets) => SecretReader;
   readonly secretsDir: string;
-  /** For everything, from start to end, ms. */
-  readonly timeoutMs: number;
-  /** PEM of a private CA. */
-  readonly ca?: string;
   readonly instance: string;
   readonly now: () => number;
   /** Told about each request. */
@@ -25,8 +22,8 @@ export interface Settings extends ClusterChoice {
 }
 
 /** How each server is asked. */
-export function requestOptions({ ca, env, onRequest, timeoutMs }: Settings) {
-  return { deadlineMs: timeoutMs, env, ...(ca !== undefined && { ca }), ...(onRequest && { onRequest }) };
+export function requestOptions<S extends GiteaSettings>(settings: S) {
+  return { ...settings, deadlineMs: settings.timeoutMs };
 }
 
 /** Which cluster is looked at. All of it is the administrator's to say, nothing a repository's author's. */

@@ -15,7 +15,7 @@ import { untilAborted } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
 import { LOOK_NOW } from '../shared/marks.ts';
 import { type Tell, tellAll } from './events.ts';
-import { originOf } from './looks/giteas.ts';
+import { type GiteasSettings, originOf } from './looks/giteas.ts';
 import { Poller, type PollerOptions } from './looks/poller.ts';
 import { TargetBook, type TargetOf } from './looks/targets.ts';
 import { LossBook } from './losses/follow.ts';
@@ -28,7 +28,8 @@ import { concerns, type WebhookEvent } from './webhook/gate.ts';
 
 export interface LeaderSettings
   extends Pick<TokenSources, 'secretsDir'>,
-    Pick<PollerOptions, 'ca' | 'clock' | 'env' | 'giteaRequests' | 'pollMs' | 'random' | 'timeoutMs'> {
+    GiteasSettings,
+    Pick<PollerOptions, 'clock' | 'pollMs' | 'random'> {
   readonly instance: string;
   /** At the same time. */
   readonly wakes: number;

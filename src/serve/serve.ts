@@ -76,7 +76,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
 }
 
 async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortSignal): Promise<void> {
-  const { clock, env, host, identity, random } = options;
+  const { clock, host, identity } = options;
   const hearers = [...options.subscribers];
   const tell = tellAll(hearers);
   if (options.spans) options.spans.onLost = (spans, reason) => tell({ is: 'spans-lost', spans, reason });
@@ -90,7 +90,7 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   const openTargets = () => new TargetBook(() => targetSources(leaderOptions));
   const { client, clocks } = leaderOptions;
   const around = { cluster: open.cluster, clocks, kubernetes: client.origin, openTargets };
-  const context = { ...around, clock, env, queue, random, tell, watchSecrets };
+  const context = { ...options, ...around, queue, tell, watchSecrets };
   const features = await Promise.all(options.features.map((openFeature) => openFeature(context)));
   hearers.push(...features.flatMap(({ subscriber }) => subscriber ?? []));
   // Connections of its own: requests that hang elsewhere must not cost the leadership.

@@ -3,13 +3,12 @@
 import type { RequestListener } from 'node:http';
 import type { GiteaTarget } from '../clients/gitea/observe.ts';
 import type { ServerClocks } from '../clients/http/clock.ts';
-import type { Env } from '../clients/http/proxy.ts';
 import type { KubeApi } from '../clients/kubernetes/client.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { Failure } from '../shared/failure.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
 import type { Subscriber, Tell } from './events.ts';
-import type { Giteas } from './looks/giteas.ts';
+import type { Giteas, GiteasSettings } from './looks/giteas.ts';
 import type { TargetBook, TargetOf } from './looks/targets.ts';
 import type { LossBook } from './losses/follow.ts';
 import type { WorkQueue } from './queue.ts';
@@ -35,13 +34,13 @@ export interface TaskContext {
 }
 
 /** What a feature may use. It belongs to the process, which may lead or not. */
-export interface FeatureContext extends Pick<TaskContext, 'clock' | 'cluster' | 'queue' | 'tell'> {
+export interface FeatureContext extends GiteasSettings, Pick<TaskContext, 'clock' | 'cluster' | 'queue' | 'tell'> {
+  readonly instance: string;
   readonly clocks: ServerClocks;
   /** Origin of the API server, as `clocks` knows it. */
   readonly kubernetes: string;
   /** Which looks the groups need, for a feature that looks for itself. */
   readonly openTargets: () => TargetBook;
-  readonly env: Env;
   readonly random: () => number;
   /** Gives a function that answers the secrets of the moment; without a file none. @throws Failure when it cannot be read at the start. */
   readonly watchSecrets: (file: string | undefined) => Promise<() => readonly string[]>;

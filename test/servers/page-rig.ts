@@ -41,6 +41,8 @@ export async function startRealPage(gitea: Gitea, atEnd: AtEnd): Promise<RealPag
       cluster: cluster.config,
       env: { GITEA_URL: gitea.url, GITEA_TOKEN: await gitea.admin.createToken(['read:organization']) },
       pollMs: 1_000,
+      timeoutMs: 20_000,
+      giteaRequests: 6_000,
       page: {
         listen: { host: '127.0.0.1', port },
         url,
@@ -50,9 +52,6 @@ export async function startRealPage(gitea: Gitea, atEnd: AtEnd): Promise<RealPag
         clientSecretFile: join(folder, 'secret'),
         keyFile: join(folder, 'key'),
         logUrl: 'https://logs.example.com/?pod={pod}',
-        instance: '',
-        timeoutMs: 20_000,
-        giteaRequests: 6_000,
       },
     },
     atEnd,

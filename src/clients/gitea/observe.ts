@@ -44,8 +44,19 @@ export interface GiteaTarget {
   readonly hasPool?: true;
 }
 
+/**
+ * How Gitea is asked, whoever asks. `src/cli/settings.ts` makes it of flags and environment. It is handed down whole: who picks fields of it
+ * misses the next one.
+ */
+export interface GiteaSettings extends Pick<HttpOptions, 'ca' | 'env'> {
+  /** For one look, or for the whole run of a command, ms. */
+  readonly timeoutMs: number;
+}
+
 /** `clock`: by which times in answers are judged. */
-export interface ObserveOptions extends Pick<HttpOptions, 'ca' | 'clock' | 'clocks' | 'env' | 'onRequest'> {
+export interface ObserveOptions
+  extends Omit<GiteaSettings, 'timeoutMs'>,
+    Pick<HttpOptions, 'clock' | 'clocks' | 'onRequest'> {
   /** For all targets and all requests together. Default of the command: 20 000. */
   readonly deadlineMs: number;
   /** Also list jobs that wait for others (`explain`). */

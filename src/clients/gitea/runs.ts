@@ -7,7 +7,7 @@ import { change, type GiteaAccess, GiteaApi, type Question, requestTo } from './
 import { isGiteaName, type Level, levelOf, levelOfRepository } from './endpoints.ts';
 import { type AccessHints, beginOf } from './failures.ts';
 import { eachPage } from './lists.ts';
-import { type GiteaTarget, giteaClient, type ObserveOptions } from './observe.ts';
+import { type GiteaTarget, giteaClient } from './observe.ts';
 import { type ListPage, readShape, toAttempt, toJobStatus } from './shapes.ts';
 import { ownLevel } from './user-repos.ts';
 import type { VersionFacts } from './version.ts';
@@ -41,7 +41,7 @@ export type RunWanted = Pick<Run, 'repository'> & ({ readonly number: number } |
 export async function findRun(
   target: GiteaTarget,
   wanted: RunWanted,
-  options: Pick<ObserveOptions, 'deadlineMs' | 'ca' | 'env' | 'onRequest'>,
+  options: Parameters<typeof giteaClient>[0],
 ): Promise<Run | undefined> {
   const http = giteaClient(options);
   try {

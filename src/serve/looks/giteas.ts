@@ -6,10 +6,9 @@
  *   connections ........... eight at most, which scopes use in turn (http/client.ts)
  */
 import type { GiteaAccess, VersionCache } from '../../clients/gitea/api.ts';
-import { type GiteaTarget, giteaClient } from '../../clients/gitea/observe.ts';
+import { type GiteaSettings, type GiteaTarget, giteaClient } from '../../clients/gitea/observe.ts';
 import { type HttpClient, type HttpOptions, outOfTime } from '../../clients/http/client.ts';
 import type { ServerClocks } from '../../clients/http/clock.ts';
-import type { Env } from '../../clients/http/proxy.ts';
 import { Deadline, type HttpAnswer, type HttpRequest } from '../../clients/http/request.ts';
 import { RetryAfter } from '../../clients/http/retry-after.ts';
 import type { Clock } from '../../shared/clock.ts';
@@ -17,14 +16,15 @@ import { Failure } from '../../shared/failure.ts';
 import { groupBy, groupBySeveral, keepOnly } from '../../shared/keys.ts';
 import type { Tell } from '../events.ts';
 
-export interface GiteasOptions extends Pick<HttpOptions, 'wireTo'> {
-  readonly timeoutMs: number;
-  /** Shortest time between two looks of a target. */
-  readonly pollMs: number;
-  readonly ca?: string;
-  readonly env: Env;
+/** How `serve` asks Gitea, for the leader and for features of each replica. */
+export interface GiteasSettings extends GiteaSettings {
   /** Requests per minute to one Gitea. */
   readonly giteaRequests: number;
+}
+
+export interface GiteasOptions extends GiteasSettings, Pick<HttpOptions, 'wireTo'> {
+  /** Shortest time between two looks of a target. */
+  readonly pollMs: number;
   readonly clock: Clock;
   readonly clocks: ServerClocks;
   readonly tell: Tell;

@@ -24,18 +24,9 @@ import type { Scope } from '../../shared/scope.ts';
 import { normalBase } from '../../shared/url.ts';
 import type { Figures } from './view.ts';
 
-export interface LookSettings {
+interface LookerOptions extends FeatureContext {
   /** Base URL of a Gitea, as RunnerGroups write it. Groups of this Gitea are shown, no others. */
   readonly gitea: string;
-  readonly ca?: string;
-  readonly instance: string;
-  /** For one look. */
-  readonly timeoutMs: number;
-}
-
-interface LookerOptions
-  extends LookSettings,
-    Pick<FeatureContext, 'clock' | 'clocks' | 'cluster' | 'env' | 'kubernetes' | 'openTargets' | 'queue' | 'tell'> {
   readonly giteas: Giteas;
   /** CPU time that this process has used. */
   readonly cpuMs: () => number;

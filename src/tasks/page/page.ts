@@ -4,21 +4,19 @@ import { type ListenAddress, startHttpServer } from '../../serve/http/server.ts'
 import { Giteas, type GiteasOptions } from '../../serve/looks/giteas.ts';
 import type { Feature, FeatureContext } from '../../serve/task.ts';
 import { Failure } from '../../shared/failure.ts';
-import { FRESH_MS, LOOK, type LookSettings, startLooker } from './look.ts';
+import { FRESH_MS, LOOK, startLooker } from './look.ts';
 import { QUEUES, readerRights } from './rights.ts';
 import { pageRequests } from './server.ts';
 import { SHORTEST_KEY, sessionsOf } from './session.ts';
 import { oauthOf, type SignInSettings } from './sign-in.ts';
 
-export interface PageOptions extends LookSettings, SignInSettings {
+export interface PageOptions extends SignInSettings {
   readonly listen: ListenAddress;
   readonly clientSecretFile: string;
   /** One key per line; the first one encrypts. */
   readonly keyFile: string;
   /** '': there are no links to logs. */
   readonly logUrl: string;
-  /** Requests per minute to Gitea; the page has a quarter of them besides. */
-  readonly giteaRequests: number;
   /** CPU time of this process. Default: what the system says. */
   readonly cpuMs?: () => number;
 }
@@ -35,7 +33,7 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
   const [keys, secrets] = [await watchSecrets(keyFile), await watchSecrets(clientSecretFile)];
   refuseShort(keyFile, keys(), SHORTEST_KEY);
   refuseShort(clientSecretFile, secrets(), 1);
-  const giteas = ownGiteas(gitea, { ...options, ...context });
+  const giteas = ownGiteas(gitea, context);
   const looker = startLooker({ ...options, ...context, giteas, cpuMs });
   const server = await startHttpServer({
     what: 'the page',
@@ -65,7 +63,7 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
   };
 }
 
-/** The page's part of what Gitea may be asked. Looks, rights and sign-ins have equal parts of it, and strangers a tenth. */
+/** The page's part of what Gitea may be asked: a quarter besides. Looks, rights and sign-ins have equal parts of it, and strangers a tenth. */
 export function ownGiteas(gitea: string, options: Omit<GiteasOptions, 'pollMs'>): Giteas {
   const giteas = new Giteas({
     ...options,

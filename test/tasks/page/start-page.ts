@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import type { SimulatorOptions } from '../../../model/gitea/simulator.ts';
 import { pageFrom } from '../../../src/cli/serve.ts';
-import { settingsFrom } from '../../../src/cli/settings.ts';
 import type { Subscriber } from '../../../src/serve/events.ts';
+import type { FeatureContext } from '../../../src/serve/task.ts';
 import { type Clock, systemClock } from '../../../src/shared/clock.ts';
 import { openPage, type PageOptions } from '../../../src/tasks/page/page.ts';
 import { startRig } from '../../serve/rig.ts';
@@ -23,10 +23,11 @@ export async function startPage(
     readonly subscribers?: readonly Subscriber[];
     /** Of the page; the queue has its own. */
     readonly clock?: Clock;
+    readonly timeoutMs?: number;
   } = {},
   simulator: SimulatorOptions = {},
 ) {
-  const { clock = systemClock, spec = '', subscribers = [], ...more } = over;
+  const { clock = systemClock, spec = '', subscribers = [], timeoutMs = 5_000, ...more } = over;
   const rig = await startRig(spec, simulator);
   const provider = startProvider(rig.simulator, 'anna');
   const folder = folderWith({ key: COOKIE_KEY, secret: `${CLIENT.secret}\n` });
@@ -42,14 +43,15 @@ export async function startPage(
         GITEA_RUNNERS_PAGE_CLIENT_ID: CLIENT.id,
         GITEA_RUNNERS_PAGE_CLIENT_SECRET_FILE: join(folder, 'secret'),
         GITEA_RUNNERS_PAGE_KEY_FILE: join(folder, 'key'),
-        GITEA_RUNNERS_TIMEOUT: '5',
       },
     });
-    const { page: settings } = pageFrom({}, io, await settingsFrom({}, io));
+    const { page: settings } = pageFrom({}, io);
     if (!settings) throw new Error('no page is asked for');
+    const options: PageOptions = { ...settings, ...more };
     // Looks are not held back by their budget here.
-    const options: PageOptions = { ...settings, giteaRequests: 60_000, ...more };
-    await rig.start({ identity: url, subscribers, features: [(context) => openPage(options, { ...context, clock })] });
+    const around = { clock, giteaRequests: 60_000, timeoutMs };
+    const features = [(context: FeatureContext) => openPage(options, { ...context, ...around })];
+    await rig.start({ identity: url, subscribers, features });
     return url;
   };
   const page = await start();
