@@ -36,6 +36,7 @@ it('how Gitea is asked is handed down whole: only flags and the client name its 
 
   expect(naming.filter(([, line]) => !/argocd/.test(line ?? '')).sort()).toEqual([
     ['src/cli/settings.ts', '...(caFile !== undefined && { ca: readCa(caFile) }),'],
+    ['src/cli/settings.ts', "export function readCa(file: string, flag = '--ca-file'): string {"],
     ['src/serve/serve.ts', 'readonly ca?: string;'],
   ]);
 });
