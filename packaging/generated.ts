@@ -19,6 +19,9 @@ import { type GeneratedPart, markdownTable, withPart } from './generated-part.ts
 const CRD = join('install', 'crd.yaml');
 /** What `gitea-runners schema --crd` prints. */
 const CRD_DATA = join('src', 'config', 'runnergroup', 'crd.json');
+/** What `gitea-runners policy init` prints. */
+const LEVELS_DATA = join('src', 'cli', 'policy-levels.json');
+const LEVELS = ['open', 'shared', 'hostile'];
 const FIELDS_PAGE = join('docs', 'runnergroup.md');
 const POLICY_PAGE = join('docs', 'policy.md');
 const COMMANDS_PAGE = join('docs', 'commands.md');
@@ -30,6 +33,8 @@ const CDK8S = join('node_modules', 'cdk8s-cli', 'bin', 'cdk8s');
 function generate(folder: string): void {
   write(join(folder, CRD), crdText(crd()));
   write(join(folder, CRD_DATA), `${JSON.stringify(crd())}\n`);
+  const levels = LEVELS.map((level) => [level, readFileSync(join('examples', 'policies', `${level}.yaml`), 'utf8')]);
+  write(join(folder, LEVELS_DATA), `${JSON.stringify(Object.fromEntries(levels))}\n`);
   writePage(folder, FIELDS_PAGE, [fieldTable()]);
   writePage(folder, POLICY_PAGE, [policyTable()]);
   writePage(folder, COMMANDS_PAGE, flagTables());

@@ -24,6 +24,7 @@ const COMMANDS: { readonly [C in CommandName]: Run<C> } = {
   sweep: async (paths, flags, io) => (await import('./sweep.ts')).sweep(paths, flags, io),
   report: async (paths, flags, io) => (await import('./report.ts')).report(paths, flags, io),
   extend: async ([pod = ''], flags, io) => (await import('./extend.ts')).extend(pod, flags, io),
+  policy: async (args, flags, io) => (await import('./policy.ts')).policyCommand(args, flags, io),
   schema: async (_, flags, io) => (await import('./schema.ts')).schema(flags, io),
   demo: async (_, flags, io) => {
     const { ownExplain, ownGenerate } = await import('../../demo/own-generate.ts');

@@ -98,6 +98,17 @@ Examples:
 Exit codes: 0 good, also when it stays longer already; 1 there is no such pod or Job, or the cluster failed; 2 bad input, or it is
 no runner that stays. On any code but 0 stdout is empty.`,
   },
+  policy: {
+    description: 'test a policy, explain what it says of RunnerGroups, or print one to begin with; asks no server',
+    after: `
+Examples:
+  gitea-runners policy init shared > policy.yaml     open, shared or hostile
+  gitea-runners policy explain --policy policy.yaml groups/
+  gitea-runners policy test --policy policy.yaml cases/
+  gitea-runners policy test --policy policy.yaml -o junit cases/ > policy.xml
+
+Exit codes: 0 good; 1 a case failed; 2 bad input: no policy, no RunnerGroup, no case.`,
+  },
   schema: {
     description: 'print the JSON Schema of a RunnerGroup, for editors',
     after: `
@@ -178,6 +189,10 @@ export function makeProgram(
       return run(name, [...filename, ...command.args], flags);
     });
     if (name === 'extend') command.addArgument(new Argument('<POD>', 'a pod or Job of a runner'));
+    if (name === 'policy')
+      command
+        .addArgument(new Argument('<DO>', 'test, explain or init').choices(['test', 'explain', 'init']))
+        .argument('[WHAT...]', 'cases, files with RunnerGroups, or the level');
     if (name === 'completion') command.addArgument(new Argument('<SHELL>').choices(SHELLS));
     if (hasPaths(name)) addPaths(command, name === 'explain' ? 'WHAT|PATH' : 'PATH');
     if (name === 'init') command.argument('[FOLDER]', 'where the files are written (default: .)');

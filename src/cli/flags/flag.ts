@@ -10,6 +10,7 @@ export const COMMANDS = [
   'sweep',
   'report',
   'extend',
+  'policy',
   'schema',
   'demo',
   'init',

@@ -52,6 +52,7 @@ const OUTPUTS = {
   report: ['json', 'csv'],
   doctor: ['json'],
   version: ['json'],
+  policy: ['junit'],
 } as const satisfies Readonly<Partial<Record<CommandName, readonly string[]>>>;
 
 /** `json, sarif or github` */
@@ -74,7 +75,7 @@ function of<const C extends readonly CommandName[], const F extends Readonly<Rec
 /** The order is that of `--help` and of the manual. */
 export const FLAGS = {
   recursive: {
-    of: PATH.of,
+    of: [...PATH.of, 'policy'],
     short: '-R',
     help: 'read folders with all below them',
   },
@@ -127,7 +128,7 @@ export const FLAGS = {
     more: 'The variable must hold an absolute path. In generate and serve it needs a token or a client certificate; the other commands also log in with the program that it names (`exec`).',
   },
   policy: {
-    of: ['generate', 'explain', 'validate', 'serve', 'sweep', 'report', 'doctor'],
+    of: ['generate', 'explain', 'validate', 'serve', 'sweep', 'report', 'doctor', 'policy'],
     ...TRUSTED_FILE,
     defaultNote: 'none',
     help: 'what RunnerGroups may do: a RunnerPolicy',
@@ -382,11 +383,11 @@ export const FLAGS = {
   dryRun: { of: ['sweep'], help: 'only say what would be deleted, and why' },
   // What is shown of an answer or a report, and how it is printed.
   output: {
-    of: ['explain', 'validate', 'sweep', 'report', 'doctor', 'version'],
+    of: ['explain', 'validate', 'sweep', 'report', 'doctor', 'version', 'policy'],
     short: '-o',
     value: 'FORMAT',
     defaultNote: 'text',
-    help: 'how to print: json; explain also wide; validate also sarif, github or markdown; report also csv',
+    help: 'how to print: json; explain also wide; validate also sarif, github or markdown; report also csv; policy test junit',
     helpIn: Object.fromEntries(Object.entries(OUTPUTS).map(([name, all]) => [name, `how to print: ${anyOf(all)}`])),
     more: '`wide` adds columns and cuts nothing. `sarif` is SARIF 2.1.0. `github` prints annotations, which Gitea Actions shows too. `markdown` is a comment for a pull request. The variable counts for the commands that have its format.',
     choices: OUTPUTS,
@@ -408,8 +409,13 @@ export const FLAGS = {
     short: '-A',
     help: 'read the RunnerGroups of all namespaces from the cluster',
   },
+  group: {
+    of: ['explain', 'policy'],
+    value: 'NAME',
+    defaultNote: 'all',
+    help: 'only this RunnerGroup, as NAME or NAMESPACE/NAME',
+  },
   ...of(['explain'], {
-    group: { value: 'NAME', defaultNote: 'all', help: 'only this RunnerGroup, as NAME or NAMESPACE/NAME' },
     repository: {
       value: 'OWNER/NAME',
       defaultNote: 'all',

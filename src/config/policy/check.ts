@@ -15,6 +15,7 @@ import { GROUP_RULES } from './rules.ts';
 import type { Policy, RuleName } from './schema.ts';
 import { type Settled, settle } from './settle.ts';
 
+export { levelsOf } from './levels.ts';
 export { readPolicyFile } from './schema.ts';
 
 /** What a policy says of groups. Each is of one group, or of the whole Application. */

@@ -11,9 +11,9 @@ interface WrittenObject {
   readonly name: string;
   readonly spec: unknown;
   /** Those that mean something to us. */
-  readonly annotations?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
   /** A policy may choose by them. */
-  readonly labels?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The group, or everything that is wrong with it in one text: the CRD admits more than we do. */
