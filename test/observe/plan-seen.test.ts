@@ -58,8 +58,22 @@ describe('the plan of an Application', () => {
     if (planning.is !== 'planned' || planning.seen?.evidence.cluster.is !== 'seen') throw new Error('no plan');
 
     expect([planning.atMs, planning.seen.evidence.nowMs]).toEqual([NOW + 60_000, NOW + 60_000]);
-    expect(planning.seen.evidence.cluster.listedAtMs).toBeLessThan(NOW + 60_000);
+    expect(planning.seen.evidence.cluster.listedAtMs).toBe(NOW + 55_000);
     expect(planning.seen.evidence.application).toBe('ci');
+  });
+
+  it('has no runner for a group that is suspended in the cluster, and knows what is said there', () => {
+    const suspended = new Map([['runners/ci', 'since noon']]);
+    const planning = planSeen({ ...input(sighted()), suspended });
+
+    expect(planning).toMatchObject({ is: 'planned', plan: { runners: [] }, seen: { suspended } });
+  });
+
+  it('is made where no cluster was looked at, also of no group', () => {
+    const seen = { ...input(), cluster: undefined };
+
+    expect(planSeen(seen)).toMatchObject({ is: 'planned', seen: { evidence: { cluster: { is: 'unseen' } } } });
+    expect(planSeen(seen)).not.toHaveProperty('seen.evidence.application');
   });
 
   it('is none when its groups cannot be planned together', () => {
