@@ -42,10 +42,9 @@ export function loadPlatform(
     return module.exports.platform;
   });
   if ('problem' in loaded) return loaded;
-  const { value: configure } = loaded;
-  if (typeof configure !== 'function') return { problem: 'it exports no function "platform"' };
+  if (typeof loaded.value !== 'function') return { problem: 'it exports no function "platform"' };
   const apply = (app: object): readonly string[] => {
-    const applied = guarded(() => problemsOf(app as RunnersApp, configure as (app: RunnersApp) => unknown, judge));
+    const applied = guarded(() => problemsOf(app as RunnersApp, loaded.value as (app: RunnersApp) => unknown, judge));
     return 'problem' in applied ? [applied.problem] : applied.value;
   };
   return { platform: { apply } };
@@ -86,8 +85,7 @@ const OUR_KEY = /^(?:gitea\.bpg\.pw\/|app\.kubernetes\.io\/instance$)/;
 
 function addedProblems(added: readonly ObjectManifest[]): readonly string[] {
   const seen = new Set<string>();
-  return added.flatMap(({ apiVersion, kind, metadata }) => {
-    const { name, namespace, ...texts } = metadata;
+  return added.flatMap(({ apiVersion, kind, metadata: { name, namespace, ...texts } }) => {
     const key = JSON.stringify([apiVersion.split('/')[0], kind, namespace, name]);
     const ours = Object.values(texts)
       .flatMap((each) => Object.keys(each as object))

@@ -41,9 +41,8 @@ export const judgeJob: JudgeJob = (group, from, to, secrets) => {
   const final = finalPod({ ...group, podTemplate }, template as never, secrets);
   for (const { path, message } of 'faults' in final ? final.faults : [])
     tell(path[1] === 'podTemplate' ? ['spec', 'template', ...path.slice(2)] : path, message);
-  return problems.length > 0
-    ? { problems }
-    : { job: { ...made, spec: { ...mappingOf(made['spec']), template: followRunner(pod, template) } } };
+  if (problems.length > 0) return { problems };
+  return { job: { ...made, spec: { ...mappingOf(made['spec']), template: followRunner(pod, template) } } };
 };
 
 function mappingOf(value: Value): schema.Mapping {
