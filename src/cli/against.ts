@@ -4,7 +4,7 @@ import { formatProblem, InputProblems } from '../config/runnergroup/problems.ts'
 import type { ReadResult } from '../config/runnergroup/read.ts';
 import { withImages } from '../config/runnergroup/to-runner-group.ts';
 import { type Comparison, compareGroups, type GroupChange, type RunnerFate } from '../observe/against.ts';
-import { HELD } from '../observe/explain/reasons.ts';
+import { HELD, RUNNERS } from '../observe/explain/reasons.ts';
 import { podsOf } from '../observe/pods.ts';
 import { findCluster } from '../observe/settings.ts';
 import type { Io } from '../shared/io.ts';
@@ -99,21 +99,25 @@ const ARGO_CD: Readonly<Record<RunnerFate['argocd'], string>> = {
   'prunes-it': 'deletes its Job',
 };
 
+/** What a change of groups makes of a reason. The others are told as everywhere. */
 const REMOVED: Readonly<Partial<Record<RunnerFate['because'], string>>> = {
-  drained: 'there is no room for it in the pool',
-  'not-planned': 'its RunnerGroup is gone',
-  replaced: 'its RunnerGroup has changed before it registered',
-  surplus: 'there is no room for it',
-  suspended: 'its RunnerGroup is suspended',
-  unpinning: 'failed CI jobs are not kept any more',
+  drained: 'goes: there is no room for it in the pool',
+  surplus: 'goes: there is no room for it',
+  unpinning: 'goes: failed CI jobs are not kept any more',
 };
+
+function goesText(because: RunnerFate['because']): string {
+  if (because === 'not-planned') return 'goes: its RunnerGroup is gone';
+  const { text } = RUNNERS[because];
+  return REMOVED[because] ?? (typeof text === 'string' ? text : because);
+}
 
 function fateText({ now, outcome, because, heir, jobHeld }: RunnerFate): string {
   const texts = {
     stays: now === 'debugging' ? 'stays until its time is over' : 'stays',
     finishes: 'finishes its CI job, then ends',
     replaced: 'goes, and a new runner comes',
-    removed: `goes: ${REMOVED[because] ?? because}`,
+    removed: goesText(because),
   };
   const of = heir === undefined ? '' : `; takes a slot of ${heir}`;
   const short = jobHeld && HELD[jobHeld].short;
