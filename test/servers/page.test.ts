@@ -164,7 +164,8 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
       found.push(...(await findings(page)));
     }
     expect(found).toEqual([]);
-    // Twelve jobs on a phone, below their runs, without scrolling.
+    // Twelve jobs of a run on a phone, without scrolling.
+    await page.goto(`${served.url}/?page=2`);
     const tops = await page
       .locator('ul.jobs > li')
       .evaluateAll((all) => all.map((each) => each.getBoundingClientRect().bottom));

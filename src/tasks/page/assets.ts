@@ -31,9 +31,10 @@ ul.jobs .ended { border-color: transparent; background: none; padding-block: 0; 
 .state { border: 1px solid currentColor; border-radius: .3rem; padding: 0 .4rem; font-size: .9rem; } .ended .state { border-color: transparent; }
 .success, .state.running { color: var(--go); } .failure, .state.unserved { color: var(--bad); } .state.held { color: var(--warn); } .state.blocked, .state.starting { color: var(--dim); }
 .success::before { content: "\\2713\\a0" / ""; } .failure::before { content: "\\2717\\a0" / ""; } .cancelled::before, .skipped::before { content: "\\2013\\a0" / ""; }
-@media (max-width: 40rem) { body { line-height: 1.35; } header { gap: 0 1rem; padding: .2rem 0; } h1 { font-size: 1.2rem; margin: .3rem 0; }
-  h2 { font-size: 1rem; margin: .5rem 0 .2rem; } h3 { margin: .4rem 0 .1rem; } .age, #counts { margin: .2rem 0; font-size: .85rem; }
-  h3, ul.jobs p { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; } }
+@media (max-width: 40rem) { body { line-height: 1.3; padding: 0 .6rem 2rem; } header { gap: 0 .8rem; padding: 0; font-size: .9rem; }
+  header button { padding: 0 .4rem; } nav a { margin-right: .4rem; } h1 { font-size: 1.1rem; margin: .2rem 0; } h2 { font-size: 1rem; margin: .2rem 0; }
+  h3 { margin: .2rem 0 0; } .age, #counts { margin: 0; font-size: .8rem; } summary { font-size: .9rem; } ul.jobs li { margin: .1rem 0; padding-block: 0; }
+  h3, ul.jobs p { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; } ul.jobs p, ul.jobs time, .state { font-size: .8rem; } }
 dl.facts { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: .3rem 0; }
 dl.facts div { display: flex; gap: .4rem; } dt { color: var(--dim); } dd { margin: 0; }
 dl.lines div { margin: .4rem 0; } dl.lines dt { font-weight: 600; }
