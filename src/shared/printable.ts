@@ -66,6 +66,11 @@ export function unreadText(jobs: number): string {
 export const UNREAD_ADVICE =
   'cancel the runs that nobody needs, in Gitea under Actions of the repository that has most of them';
 
+/** `19.4 s`: limits of time are what is left of others, with many digits. */
+export function secondsText(ms: number): string {
+  return `${Math.round(ms / 100) / 10} s`;
+}
+
 /** `3m12s`, `2h05m`, `4d03h`: two units, as kubectl shows ages. Never negative. */
 export function duration(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));

@@ -79,9 +79,19 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
     woken: ({ application, outcome, ms }) => {
       const isGood = ['synced', 'in-sync', 'busy'].includes(outcome.is);
       const { message } = outcome;
+      const says = 'says' in outcome ? outcome.says : undefined;
       const told = message === undefined ? {} : isGood ? { failedSync: message } : { error: message };
-      const fields = { application, outcome: outcome.is, ms: Math.round(ms), ...told };
-      log[isGood ? 'info' : 'warn'](fields, 'woke Argo CD');
+      const fields = {
+        application,
+        outcome: outcome.is,
+        ms: Math.round(ms),
+        ...told,
+        ...(says !== undefined && { says }),
+      };
+      log[isGood ? 'info' : 'warn'](
+        fields,
+        outcome.is === 'busy' ? 'Argo CD is busy' : isGood ? 'woke Argo CD' : 'could not wake Argo CD',
+      );
     },
     'ask-failed': ({ application, failure }) => log.warn({ application, ...reason(failure) }, 'cannot ask Argo CD'),
     'runner-lost': (event) => {

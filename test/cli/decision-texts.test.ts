@@ -27,10 +27,10 @@ const build = { id: 8, name: 'build', status: 'in_progress' } as const;
 /** A decision about a job, and its sentence. */
 const JOBS: readonly (readonly [object, string])[] = [
   [{ verdict: 'running', job: job(7) }, 'runs on <unknown> (not a runner of these groups)'],
-  [served('new-runner'), `${RUNNER} (owned by group runners/ci; asked for, not registered yet)`],
+  [served('new-runner'), `asked for, not registered yet; runner ${RUNNER} of group runners/ci`],
   [
     { ...served('new-runner'), notCreated: { why: 'serve does not run', next: '', isUnserved: false } },
-    `${RUNNER} (owned by group runners/ci; serve does not run)`,
+    `serve does not run; runner ${RUNNER} of group runners/ci`,
   ],
   [
     held('limit', { group: GROUP, limit: { most: 2, of: 'acme/web' }, job: job(7) }),
@@ -114,7 +114,7 @@ describe('a job', () => {
     const running = explained({ verdict: 'running', group: GROUP, job: job(7, { runner: RUNNER }) });
 
     expect(verdictText(explained(served('new-runner')), NOW, stuck)).toBe(
-      `${RUNNER} (owned by group runners/ci; its pod cannot start: ImagePullBackOff: not found)`,
+      `its pod cannot start: ImagePullBackOff: not found; runner ${RUNNER} of group runners/ci`,
     );
     expect(verdictText(running, NOW, lost)).toBe(`its runner ${RUNNER} is lost: Gitea fails it after 10 to 15 minutes`);
     const outlived = new Map([[RUNNER, emitted('lost', { isOutlived: true })]]);

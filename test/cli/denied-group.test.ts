@@ -79,7 +79,7 @@ describe('a group that is denied leaves the others as they are', () => {
       ...policy('{registries: [docker.io]}'),
     });
 
-    expect(stdout).toContain('owned by group runners/good');
+    expect(stdout).toContain('of group runners/good');
     expect(stderr).toMatch(/^warning: GR-POLICY-04 RunnerGroup runners\/bad is left as it is: .*spec\.image/m);
     expect(code).toBe(0);
   });

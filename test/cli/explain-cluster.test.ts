@@ -83,7 +83,7 @@ describe('without PATH and without files here', () => {
     expect(stdout).toMatch(/^RunnerGroup runners\/broken cannot be served: .*maxWorkers/m);
     expect(stdout).toMatch(/^runners\/ci +\S+ org acme +linux +1 of 5/m);
     expect(stdout).toMatch(
-      / acme\/web one +linux +\d+s +ci-\d+-1-[0-9a-f]{8} \(owned by group runners\/ci; Argo CD does not sync Application argocd\/runners: ComparisonError: error: GR-GITEA-01/,
+      / acme\/web one +linux +\d+s +Argo CD does not sync Application argocd\/runners: ComparisonError: error: GR-GITEA-01/,
     );
     expect(stdout + stderr).not.toContain(TOKEN);
   });
@@ -118,7 +118,7 @@ describe('without PATH and without files here', () => {
 
     expect(code).toBe(0);
     expect(stdout).toContain(`RunnerGroup runners/denied cannot be served: PolicyDenied: ${message}\n`);
-    expect(stdout).toContain('owned by group runners/ci');
+    expect(stdout).toContain('of group runners/ci');
     // It is in no table: neither a runner nor a job is its own.
     expect(stdout).not.toMatch(/^runners\/denied /m);
     expect(ofDenied.stdout).toMatch(/^RunnerGroup runners\/denied cannot be served\./);

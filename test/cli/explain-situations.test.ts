@@ -36,6 +36,8 @@ interface Situation {
   readonly bySecrets?: true;
   /** More CI jobs behind the first. */
   readonly behind?: number;
+  /** How old the CI jobs are; default 200 s. */
+  readonly ageMs?: number;
 }
 
 function application(more: object = {}, automated: object | null = { prune: true }): object {
@@ -79,7 +81,7 @@ const unscheduled = (message: string) => ({
 
 /** What `explain` says of the last job. */
 async function explained(situation: Situation) {
-  let agoMs = 300_000;
+  let agoMs = situation.ageMs ?? 200_000;
   const { simulator, env } = await startAcme({ now: () => Date.now() - agoMs });
   const { gitea, url } = simulator;
   const keys = ['one', ...Array.from({ length: situation.behind ?? 0 }, (_, index) => `more-${index}`)];
@@ -133,7 +135,21 @@ describe('explain, at 3 a.m., when', () => {
     {
       when: 'all is well, and Argo CD needs its seconds',
       cause: 'Argo CD has not created its Kubernetes Job yet',
-      next: 'wait a few seconds; if it stays so, the Application in Argo CD shows why',
+      next: 'wait until 20',
+    },
+    {
+      when: 'nobody says a word, and its Job does not come',
+      ageMs: 12_000_000,
+      code: 4,
+      cause: 'Argo CD has not created its Kubernetes Job, and it is 3h15m late',
+      next: 'the Application in Argo CD shows why: kubectl -n argocd describe applications.argoproj.io runners',
+    },
+    {
+      when: 'serve leads and does not look',
+      groupStatus: { lastCheckTime: new Date(Date.now() - 2_460_000).toISOString() },
+      code: 4,
+      cause: 'serve leads, and has not looked at RunnerGroup runners/ci for 41m',
+      next: 'read its log: kubectl -n argocd logs',
     },
     {
       when: 'Argo CD is slow, and serve says what it waits for',
@@ -150,8 +166,8 @@ describe('explain, at 3 a.m., when', () => {
         ],
       },
       cause:
-        'Argo CD has not created its Kubernetes Job yet: The cluster does not show the plan yet. serve has been waking Argo CD since 2026-11-25T12:00:00Z.',
-      next: 'wait a few seconds; if it stays so, the Application in Argo CD shows why',
+        'The cluster does not show the plan yet. serve has been waking Argo CD since 2026-11-25T12:00:00Z; Argo CD has not created its Kubernetes Job yet',
+      next: 'the Application in Argo CD shows why: kubectl -n argocd describe applications.argoproj.io runners',
     },
     {
       when: 'the plugin fails in Argo CD',
@@ -186,8 +202,9 @@ describe('explain, at 3 a.m., when', () => {
     {
       when: 'serve has died',
       lease: { spec: { holderIdentity: 'serve-1', renewTime: LONG_AGO } },
+      code: 4,
       cause: 'serve does not run, so nothing wakes Argo CD',
-      next: 'start serve again: kubectl -n argocd get pods',
+      next: 'kubectl -n argocd scale deployment/gitea-runners --replicas=2',
     },
     {
       when: 'serve was never installed, and automated sync is off',
@@ -215,7 +232,7 @@ describe('explain, at 3 a.m., when', () => {
       },
       code: 4,
       cause: 'RunnerGroup runners/ci is not ready: SyncFailed: quota',
-      next: 'kubectl -n runners describe runnergroup ci',
+      next: 'correct what Argo CD says: kubectl -n argocd describe applications.argoproj.io runners',
     },
     {
       when: 'another operation lasts, and Argo CD says more that nobody has heard before',
@@ -226,9 +243,10 @@ describe('explain, at 3 a.m., when', () => {
         }) as object),
         operation: { sync: {} },
       },
+      code: 4,
       cause:
-        'Argo CD says: an operation has been Running since 2026-01-01T00:00:00Z: waiting for completion of hook. To end it: argocd app terminate-op runners; FrobnicatedNotice: zzz',
-      next: 'wait a few seconds',
+        'and no other can begin. Argo CD says: an operation has been Running since 2026-01-01T00:00:00Z: waiting for completion of hook; FrobnicatedNotice: zzz',
+      next: 'end it: argocd app terminate-op runners; then correct what it waits for',
     },
     {
       when: 'the Application is left alone',
@@ -348,14 +366,14 @@ describe('explain, at 3 a.m., when', () => {
         ...registering({ terminated: { exitCode: 1 } }),
         containerStatuses: [{ name: 'runner', state: { waiting: { reason: 'PodInitializing' } } }],
       }),
-      cause: 'the last one failed: RegistrationFailed: container register ended with exit code 1',
+      cause: 'its last runner failed: RegistrationFailed: container register ended with exit code 1',
       next: 'check that the registration token is valid for this scope, and that pods reach Gitea',
     },
     {
       when: 'the runner crashes',
       jobs: (runner) => [failedJob(runner)],
       pods: failedPod(ended({ exitCode: 2 })),
-      cause: 'the last one failed: RunnerFailed: container runner ended with exit code 2',
+      cause: 'its last runner failed: RunnerFailed: container runner ended with exit code 2',
       next: 'see why it ended: kubectl -n runners logs job/',
     },
     {
@@ -405,7 +423,7 @@ describe('explain, at 3 a.m., when', () => {
       when: 'its pod has not started for half an hour, and another one is tried',
       jobs: oldJob,
       pods: onNode(() => ({ conditions: [scheduledFor(1_870)], ...waitingRunner })),
-      cause: 'the last one failed: PodInitializing: no container has started (node node-1)',
+      cause: 'its last runner failed: PodInitializing: no container has started (node node-1)',
       next: 'describe pods -l job-name=',
     },
     {
@@ -464,7 +482,7 @@ describe('explain, at 3 a.m., when', () => {
       bySecrets: true,
       others: (url) => [groupObject(groupYaml(url, '', 'other').replace('name: gitea-api', 'name: lost'))],
       cause: 'Argo CD has not created its Kubernetes Job yet',
-      next: 'wait a few seconds',
+      next: 'wait until 20',
     },
   ])('$when', async ({ code = 0, cause, next, says = '', ...situation }) => {
     const answer = await explained(situation);

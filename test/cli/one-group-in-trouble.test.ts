@@ -194,7 +194,7 @@ it('explains the other groups when Gitea refuses the token of one, also without 
 
   const { code, stdout, stderr } = await runHere(['explain', folder], { GITEA_RUNNERS_SECRETS_DIR: secrets });
 
-  expect(stdout).toContain('owned by group runners/good');
+  expect(stdout).toContain('of group runners/good');
   expect(stdout).toContain('RunnerGroup runners/bad has its labels, and cannot be planned now');
   expect(stdout).toContain('Next: mend RunnerGroup runners/bad: ');
   expect(stderr).toMatch(/^warning: GR-GITEA-01 RunnerGroup runners\/bad /m);

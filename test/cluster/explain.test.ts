@@ -89,13 +89,13 @@ const SITUATIONS: readonly Situation[] = [
   {
     name: 'token',
     secret: 'bad',
-    cause: 'the last one failed: RegistrationFailed: container register ended with exit code 1',
+    cause: 'its last runner failed: RegistrationFailed: container register ended with exit code 1',
     next: 'check that the registration token is valid for this scope, and that pods reach Gitea',
   },
   {
     name: 'crash',
     spec: { setupCommand: ['sh', '-c', 'exit 3'] },
-    cause: 'the last one failed: InitContainerFailed: container setup ended with exit code 3',
+    cause: 'its last runner failed: InitContainerFailed: container setup ended with exit code 3',
     next: 'see why it ended: kubectl -n runners logs job/RUNNER --all-containers',
   },
   {
@@ -125,7 +125,7 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'unapplied',
-    cause: '(owned by group runners/unapplied; Argo CD has not created its Kubernetes Job yet)',
+    cause: 'Argo CD has not created its Kubernetes Job',
     next: 'wait a few seconds; if it stays so, the Application in Argo CD shows why',
   },
 ];

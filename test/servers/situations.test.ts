@@ -59,7 +59,7 @@ type Answer = readonly [state: keyof typeof TITLES, cause: string, next: string]
 const ANSWERS: Readonly<Record<string, Answer>> = {
   first: [
     'starting',
-    'owned by group runners/ci; would be started; the cluster was not looked at',
+    'would be started; the cluster was not looked at',
     'to see whether its runner starts, have the cluster looked at: add --kubeconfig',
   ],
   second: [
@@ -90,10 +90,10 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
     'runners/ml has them, but its scope, repository acme/ml, does not have acme/api',
     'widen the scope of runners/ml',
   ],
-  twice: ['starting', 'owned by group runners/twin-a', 'add --kubeconfig'],
+  twice: ['starting', 'of group runners/twin-a', 'add --kubeconfig'],
   // Gitea does not keep to max-parallel: all legs are ready at once.
-  'legs (1)': ['starting', 'owned by group runners/wide', 'add --kubeconfig'],
-  'legs (2)': ['starting', 'owned by group runners/wide', 'add --kubeconfig'],
+  'legs (1)': ['starting', 'of group runners/wide', 'add --kubeconfig'],
+  'legs (2)': ['starting', 'of group runners/wide', 'add --kubeconfig'],
 };
 
 interface Explained extends Outcome {
@@ -239,7 +239,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
 
     expect(await lineOf(one)).toContain(`Cause: runs on ${ofTwo}`);
     expect(await lineOf(two)).toMatch(
-      /Cause: swap-\d+-\S+ \(owned by group runners\/swap; takes over the runner of another job\)/,
+      /Cause: takes over the runner of another job; runner swap-\d+-\S+ of group runners\/swap/,
     );
   });
 
@@ -350,7 +350,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     await (await site.idleRunner('archivist', 'shelf')).take();
     const runs = await lineOf(job);
 
-    expect(waits).toContain('owned by group runners/shelf; would be started; the cluster was not looked at');
+    expect(waits).toContain('would be started; the cluster was not looked at');
     expect(runs).toContain('Cause: runs on archivist');
   });
 

@@ -77,8 +77,12 @@ it.each<[ServeEvent, readonly string[]]>([
     ['info woke Argo CD'],
   ],
   [
+    { is: 'woken', application: 'argocd/ci', outcome: { is: 'busy' }, ms: 1, waitedMs: 0, steps: [] },
+    ['info Argo CD is busy'],
+  ],
+  [
     { is: 'woken', application: 'argocd/ci', outcome: { is: 'failed', message: 'x' }, ms: 1, waitedMs: 0, steps: [] },
-    ['warn woke Argo CD'],
+    ['warn could not wake Argo CD'],
   ],
   [
     { is: 'looked', origin: 'https://a', target: 'look 1', url: 'https://gitea.example.com', beganMs: 0, endedMs: 1 },

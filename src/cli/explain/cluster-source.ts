@@ -131,7 +131,8 @@ export async function planOfCluster(
   }
   // Where Gitea does not answer, this is all that is known.
   io.err(`${whereText(where, seen.now())}\n`);
-  if (context !== undefined && planned.reason instanceof Failure && isOfConnection(planned.reason))
+  const isRefused = planned.reason instanceof Failure && planned.reason.kind === 'cluster-forbidden';
+  if (context !== undefined && planned.reason instanceof Failure && (isRefused || isOfConnection(planned.reason)))
     io.err(`${fromWithin(reader.argocdNamespace)}\n\n`);
   throw planned.reason;
 }

@@ -4,6 +4,7 @@ import { AppShapeError, operationWords, readApplication } from '../../clients/ar
 import { applicationOf } from '../../clients/argocd/application.ts';
 import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import { API_VERSION, KIND } from '../../config/runnergroup/schema.ts';
+import { LOOK_LATE_MS } from '../../observe/explain/not-created.ts';
 import {
   type ApplicationSeen,
   type ServeSeen,
@@ -73,7 +74,8 @@ async function readApp(reader: ClusterReader, called: string, nowMs: number): Pr
   try {
     const app = readApplication(read.value);
     const { sync, health, errors, operation, warnings } = app;
-    const says = [operationWords(app, nowMs) ?? [], warnings].flat().join('; ');
+    const { says: doing, ...lasting } = operationWords(app, nowMs) ?? {};
+    const says = [doing ?? [], warnings].flat().join('; ');
     const failed = operation?.phase === 'Failed' || operation?.phase === 'Error' ? operation : undefined;
     const [error] = errors.map(({ type, message }) => `${type}: ${message}`);
     const told = error ?? (failed && `its last sync has ended with ${failed.phase}: ${failed.message}`);
@@ -83,6 +85,7 @@ async function readApp(reader: ClusterReader, called: string, nowMs: number): Pr
       ...(health !== undefined && { health }),
       ...(told !== undefined && { error: told }),
       ...(says !== '' && { says }),
+      ...lasting,
       isAutomated: IsAutomated.safeParse(read.value).success,
     };
   } catch (error) {
@@ -94,9 +97,6 @@ async function readApp(reader: ClusterReader, called: string, nowMs: number): Pr
 /** Argo CD 3.1 and newer can switch it off in place: `enabled: false`. */
 const Automated = z.object({ enabled: z.literal(true).nullish() });
 const IsAutomated = z.object({ spec: z.object({ syncPolicy: z.object({ automated: Automated }) }) });
-
-/** `serve` renews the time of its last look once a minute. */
-const LOOK_LATE_MS = 180_000;
 
 export function whereText(
   { server, context, namespaces, serve, applications, broken, statuses }: WhereIAm,

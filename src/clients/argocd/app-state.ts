@@ -125,15 +125,22 @@ export function readApplication(json: unknown) {
 }
 
 /** What Argo CD says of the operation under way, and how to end one that lasts. Undefined: there is none. */
-export function operationWords({ isOperating, name, operation }: AppState, nowMs: number): string | undefined {
+export function operationWords({ isOperating, name, operation }: AppState, nowMs: number): Lasting | undefined {
   if (!isOperating) return undefined;
   // A state that is over is that of the operation before.
-  if (!operation || OVER.has(operation.phase)) return 'an operation is asked for and has not begun';
+  if (!operation || OVER.has(operation.phase)) return { says: 'an operation is asked for and has not begun' };
   const { phase, message, startedAtMs } = operation;
   const since = startedAtMs === undefined ? `is ${phase}` : `has been ${phase} since ${timeText(startedAtMs)}`;
   const isLong = startedAtMs !== undefined && nowMs - startedAtMs > LONG_MS;
-  const end = isLong ? `. To end it: argocd app terminate-op ${name}` : '';
-  return `an operation ${since}${message && `: ${message}`}${end}`;
+  const says = `an operation ${since}${message && `: ${message}`}`;
+  return { says, ...(isLong && { end: `argocd app terminate-op ${name}`, lastsMs: nowMs - startedAtMs }) };
+}
+
+/** `end`: of one that lasts, the command that ends it. */
+interface Lasting {
+  readonly says: string;
+  readonly end?: string;
+  readonly lastsMs?: number;
 }
 
 const OVER: ReadonlySet<string> = new Set(['Succeeded', 'Failed', 'Error']);
@@ -156,13 +163,18 @@ function toError({ type, message }: { readonly type: string; readonly message: s
     /** `ComparisonError`, `InvalidSpecError`, `UnknownError`, `SyncError`, `DeletionError`, a newer one, or `SKIPPED`. */
     type: oneLine(type, LONGEST_WORD),
     /** One line; long ones are cut in the middle, since what a plugin wrote stands at the end. */
-    message: oneLine(message, LONGEST_MESSAGE),
+    message: oneLine(unwrapped(message), LONGEST_MESSAGE),
     /**
      * The last comparison cannot be trusted, so nothing must be synced on it. For `ComparisonError` and `InvalidSpecError` Argo CD itself
      * ends a sync (controller/sync.go, `SyncAppState`); `UnknownError`: the comparison was given up. Other errors tell of the past.
      */
     stops: STOPPING.has(type),
   };
+}
+
+/** Without what Argo CD writes before what its plugin says, or the last program that it asked. */
+export function unwrapped(message: string): string {
+  return message.replace(/^[\s\S]*(?: failed exit status \d+: | desc = )(?=\S)/, '');
 }
 
 /** Cut before escaping, so that an endless message costs nothing; and after, so that escapes do not make it long again. */

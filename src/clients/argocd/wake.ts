@@ -26,8 +26,10 @@
  * No answer can prove that no other refresh came in between the read and ours. So the caller repeats until the cluster shows what it
  * wants. `in-sync` is what Argo CD says; it does not prove that the cluster shows the plan.
  */
+
 import { pause } from '../../shared/clock.ts';
 import { Failure, isOfConnection, isRateLimit, orFailure } from '../../shared/failure.ts';
+import { secondsText } from '../../shared/printable.ts';
 import { Deadline } from '../http/request.ts';
 import type { AppError, AppState } from './app-state.ts';
 import type { ApplicationRef, ObjectRef } from './application.ts';
@@ -260,6 +262,6 @@ export function isAway(failure: Failure): boolean {
 }
 
 function notDone({ name }: ApplicationRef, { ms }: Deadline): Failure {
-  const message = `refresh Application ${name}: Argo CD has not done it within ${ms / 1000} s. Look at the load and the log of argocd-application-controller and argocd-repo-server.`;
+  const message = `refresh Application ${name}: Argo CD has not done it within ${secondsText(ms)}. Look at the load and the log of argocd-application-controller and argocd-repo-server.`;
   return new Failure('GR-ARGOCD-14', 1, message);
 }

@@ -8,10 +8,12 @@
  * Everything else is a `Failure` (exit 1) whose text is: operation, method and address without query, what came, what to do.
  * No header, body or token ever gets into it.
  */
+
 import { isUtf8 } from 'node:buffer';
 import { setMaxListeners } from 'node:events';
 import { type Clock, pause, systemClock } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
+import { secondsText } from '../../shared/printable.ts';
 import { parseUrl } from '../../shared/url.ts';
 import type { ServerClocks } from './clock.ts';
 import { directWire } from './direct.ts';
@@ -122,7 +124,7 @@ export class HttpClient {
   async #obey(request: HttpRequest, { status, ms: waitMs }: AskedPause, deadline: Deadline): Promise<void> {
     if (waitMs >= deadline.remainingMs()) {
       const seconds = Math.ceil(waitMs / 1000);
-      const received = `the server is busy (${status}) and asks to wait ${seconds} s, longer than the time limit of ${deadline.ms / 1000} s leaves`;
+      const received = `the server is busy (${status}) and asks to wait ${seconds} s, longer than the time limit of ${secondsText(deadline.ms)} leaves`;
       throw failure(request, 'GR-HTTP-10', received, 'Try again later, or raise --timeout', 'told-to-wait');
     }
     await this.#pause(waitMs);
@@ -168,7 +170,7 @@ export class HttpClient {
     } catch (error) {
       if (error instanceof Failure) throw error;
       if (limit.isReached && limitMs < this.#attemptMs) throw outOfTime(request, deadline);
-      if (limit.isReached) throw tooLate(request, `no complete answer within ${limitMs / 1000} s`);
+      if (limit.isReached) throw tooLate(request, `no complete answer within ${secondsText(limitMs)}`);
       const failed = transportFailure(request, error, lane.route);
       if (request.method === 'GET' && isBrokenConnection(error)) return failed;
       throw failed;
@@ -253,7 +255,7 @@ export class HttpClient {
 }
 
 export function outOfTime(request: HttpRequest, { ms }: Deadline): Failure {
-  return tooLate(request, `not done within the time limit of ${ms / 1000} s`);
+  return tooLate(request, `not done within the time limit of ${secondsText(ms)}`);
 }
 
 function tooLate(request: HttpRequest, received: string): Failure {

@@ -58,7 +58,7 @@ export function transportFailure(request: HttpRequest, error: unknown, { caFrom,
       'Check the proxy, or put the host into NO_PROXY',
     );
   if (UNKNOWN_NAME.has(found))
-    return say('GR-HTTP-02', `the name of ${peer} cannot be resolved`, 'Check the URL and the DNS of this pod');
+    return say('GR-HTTP-02', `the name of ${peer} cannot be resolved`, 'Check the URL, and the DNS of where this runs');
   if (found === 'ECONNREFUSED')
     return say('GR-HTTP-01', `${peer} refused the connection`, 'Check the URL and that the server is up');
   if (UNREACHABLE.has(found))

@@ -102,6 +102,6 @@ function failureOfList(request: HttpRequest, status: number, resource: string, n
   const instead = isRunnerGroups ? '' : ', or use --cluster off';
   if (status !== 403) return unexpectedStatus(request, status, instead);
   const where = namespace === undefined ? 'in the whole cluster' : `in namespace "${namespace}"`;
-  const remedy = `Grant the service account the verb "list" on "${resource}" ${where}${isRunnerGroups ? ', or choose another namespace' : instead}`;
+  const remedy = `Grant the account that asks the verb "list" on "${resource}" ${where}${isRunnerGroups ? ', or choose another namespace' : instead}`;
   return failure(request, 'GR-CLUSTER-06', 'the cluster refused (403)', remedy, 'cluster-forbidden');
 }

@@ -91,9 +91,13 @@ export function troubleOfPending(pod: KubePod): Pending {
   if (!waiting) return pod.spec?.nodeName ? standstill(pod, pod.spec.nodeName, scheduled) : {};
   // The two words take turns every few minutes. They are one trouble.
   const reason = waiting.reason === 'ErrImagePull' ? 'ImagePullBackOff' : waiting.reason;
-  const message = waiting.message?.replace(/^Back-off pulling image "[^"]*": (?:ErrImagePull: )?/, '');
+  const message = waiting.message?.replace(BACK_OFF, (_, image: string, rest: string) =>
+    rest.includes(image) ? rest : `${image}: ${rest}`,
+  );
   return { trouble: { ...trouble(reason ?? '', message), ofNode: true } };
 }
+
+const BACK_OFF = /^Back-off pulling image "([^"]*)": (?:ErrImagePull: )?(.*)$/s;
 
 /**
  * What a pod with a node waits for, and since when. An image that is pulled looks like this, and so does a node that is half dead. But no

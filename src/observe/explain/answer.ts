@@ -3,6 +3,7 @@ import type { Run } from '../../clients/gitea/runs.ts';
 import { type EmittedRunner, takesPlace } from '../../planner/decisions.ts';
 import type { Job, LiveJob } from '../../planner/evidence.ts';
 import { isSame, keyText } from '../../shared/keys.ts';
+import { timeText } from '../../shared/marks.ts';
 import { count, duration, firstLines } from '../../shared/printable.ts';
 import { adviceFor, verdictText } from './causes.ts';
 import { blockedAdvice, labelsText } from './held-back.ts';
@@ -48,8 +49,7 @@ export function jobLines(job: ExplainedJob, explanation: Explanation, run: Run |
   const live = explanation.liveJobs?.find(({ name }) => name === runnerOf(job));
   const group = groupOf(job, explanation);
   const next = nextSteps(job, explanation);
-  const wait = job.state === 'starting' ? 'wait: its runner takes it as soon as it has registered' : 'wait';
-  const nothing = job.verdict === 'running' ? 'nothing: it runs' : wait;
+  const nothing = job.verdict === 'running' ? 'nothing: it runs' : waitText(job, nowMs);
   return [
     ...line('Cause', verdictText(job, nowMs, emittedRunners(explanation))),
     ...line('Since', sinceText(job.job, nowMs)),
@@ -63,6 +63,13 @@ export function jobLines(job: ExplainedJob, explanation: Explanation, run: Run |
     ...lines('Next', next.length > 0 ? next : [nothing]),
     ...line('Link', job.job.url),
   ];
+}
+
+/** Until when there is nothing to do. */
+function waitText({ state, waitUntilMs }: ExplainedJob, nowMs: number): string {
+  if (state !== 'starting') return 'wait';
+  const until = waitUntilMs !== undefined && waitUntilMs > nowMs ? ` until ${timeText(waitUntilMs)}` : '';
+  return `wait${until}: its runner takes it as soon as it has registered${until && '. After that another one is tried'}`;
 }
 
 /** The runner of a job, or the last one that it had. */

@@ -13,7 +13,7 @@ export function verdictText(job: ExplainedJob, nowMs: number, runners: ReadonlyM
     return `Actions is switched off in the settings of ${job.job.repository}: Gitea gives its jobs to no runner`;
   if (job.verdict === 'running') return runningText(job, runners);
   if (job.verdict === 'held') return HELD[job.because].text(job, nowMs);
-  return `${job.runner} (owned by group ${keyText(job.group)}; ${servedText(job, runners, nowMs)})`;
+  return `${servedText(job, runners, nowMs)}; runner ${job.runner} of group ${keyText(job.group)}`;
 }
 
 /** What to do about a job. Nothing when there is nothing to do but to wait. */
@@ -30,14 +30,14 @@ function servedText(
   runners: ReadonlyMap<string, EmittedRunner>,
   nowMs: number,
 ): string {
-  const last = ended ? `; the last one failed: ${troubleText(ended)}` : '';
   const { trouble, triedBefore = 0 } = runners.get(runner) ?? {};
-  if (trouble) return `${podTroubleText(trouble, nowMs)}${last}`;
+  if (trouble && !notCreated) return podTroubleText(trouble, nowMs);
+  const last = ended ? `its last runner failed: ${troubleText(ended)}; ` : '';
   const before = triedBefore > 0 ? `; ${triedBefore} before it got no job, or did not start` : '';
   if (idleMs !== undefined)
     return `it is registered and idle for ${duration(idleMs)}: Gitea does not give it the job${before}`;
   const unseen = isUnseen && 'would be started; the cluster was not looked at';
-  return `${notCreated?.why ?? (unseen || RUNNERS[by].serves)}${last}${before}`;
+  return `${last}${notCreated?.why ?? (unseen || RUNNERS[by].serves)}${before}`;
 }
 
 function servedAdvice(job: ServedJob): readonly string[] {

@@ -5,7 +5,7 @@ import { withSizes } from '../../config/runnergroup/sizes.ts';
 import type { EmittedRunner, GroupKey, JobDecision, Plan } from '../../planner/decisions.ts';
 import { type Evidence, type Job, liveJobsOf, memo } from '../../planner/evidence.ts';
 import { parseRunnerName } from '../../planner/names.ts';
-import { serveLogs } from '../../shared/installed/names.ts';
+import { patienceMs } from '../../planner/runners.ts';
 import { groupBy, keyText, stayKey } from '../../shared/keys.ts';
 import { once } from '../../shared/once.ts';
 import type { PlanOfNow } from '../look-and-plan.ts';
@@ -18,14 +18,14 @@ import {
   type Explanation,
   emittedRunners,
   isNotCovered,
-  type NotCreated,
   type OpenDecision,
   type Progress,
   type Wait,
 } from './model.ts';
+import { unregistered, whyNotCreated } from './not-created.ts';
 import { HELD } from './reasons.ts';
+import { runnersIn } from './runner-counts.ts';
 import { durationsIn, estimateWaits } from './wait-estimate.ts';
-import type { ApplicationSeen, WhereIAm } from './where.ts';
 
 /** Finished jobs are left out: they wait for nothing. */
 export function explanationOf(...of: Parameters<typeof explainerOf>): Explanation {
@@ -44,6 +44,7 @@ export function explainerOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: n
   const waits = once(() => waitsOf(plan, nowMs));
   const blockers = once(() => blockedBy(plan));
   const progress = once(() => progressOf(plan, seen?.evidence, nowMs));
+  const waitUntil = once(() => waitUntilOf(groups, plan, seen?.evidence));
   return {
     outline: (): Explanation => {
       const explained = explainedGroups(groups, plan).map((group) => {
@@ -53,7 +54,9 @@ export function explainerOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: n
       const byKey = new Map(explained.map((group) => [keyText(group), group]));
       const emitted = emittedRunners(plan);
       const jobs = plan.jobs.flatMap((decision): ExplainedJob | readonly [] =>
-        decision.verdict === 'done' ? [] : { ...decision, state: stateOf(decision, byKey, emitted) },
+        decision.verdict === 'done'
+          ? []
+          : { ...decision, ...waitUntil()(decision), state: stateOf(decision, byKey, emitted) },
       );
       return {
         checkedAt: new Date(nowMs).toISOString(),
@@ -125,6 +128,30 @@ function isHeldByCap(decision: JobDecision): decision is JobDecision & { readonl
   return decision.verdict === 'held' && decision.because === 'cap';
 }
 
+/**
+ * Until when a runner may take its time: `spawnTimeoutSeconds` after it was made, else after its job was created, after the last end in the run
+ * of the job, which it may have needed, and in a full group after the last end of all, which may have left it a slot.
+ */
+function waitUntilOf(groups: readonly RunnerGroup[], plan: Plan, evidence: Evidence | undefined) {
+  const ends = new Map<string, number>();
+  for (const { job, origin } of plan.jobs) {
+    for (const key of [origin, `${origin} ${job.runId}`])
+      ends.set(key, Math.max(job.completedAtMs ?? 0, ends.get(key) ?? 0));
+  }
+  const full = new Set(plan.groups.flatMap((each) => (runnersIn(each) >= each.cap ? keyText(each.group) : [])));
+  const patience = new Map(groups.map((group) => [keyText(group), group.spawnTimeoutSeconds * 1000]));
+  const lives = new Map(liveJobsOf(evidence).map((each) => [each.name, each]));
+  return (decision: OpenDecision): { readonly waitUntilMs?: number } => {
+    if (decision.verdict !== 'served') return {};
+    const { group, job, origin, runner } = decision;
+    const key = keyText(group);
+    const live = lives.get(runner);
+    const end = ends.get(full.has(key) ? origin : `${origin} ${job.runId}`) ?? 0;
+    const sinceMs = live?.createdAtMs ?? Math.max(job.createdAtMs, end);
+    return { waitUntilMs: sinceMs + patienceMs(live ?? {}, patience.get(key) ?? 0) };
+  };
+}
+
 /** It takes a slot, and Kubernetes says why its pod does not start. */
 function cannotStart(decision: Plan['runners'][number]): boolean {
   return decision.emit && decision.because !== 'back-off-record' && decision.trouble?.isLate === true;
@@ -184,58 +211,21 @@ function endedRunner(decision: JobDecision, records: ReadonlyMap<string, string>
   return records.get(stayKey({ origin: '', job: decision.job }));
 }
 
-export const USUAL: NotCreated = {
-  why: 'Argo CD has not created its Kubernetes Job yet',
-  next: 'wait a few seconds; if it stays so, the Application in Argo CD shows why: its last sync, and its conditions',
-  isUnserved: false,
-};
-
-/** The same explanation; jobs whose runner is wanted and has no Job in the cluster say why. */
+/** The same explanation; jobs whose runner is wanted and has no Job in the cluster, or waits for `serve`, say why. */
 export function withNotCreated(explanation: Explanation): Explanation {
   const { liveJobs, where } = explanation;
   // Nobody looked: a Job that is not seen may be there.
   if (!liveJobs) return explanation;
-  const seen = new Set(liveJobs.map(({ name }) => name));
+  const seen = new Map(liveJobs.map((each) => [each.name, each]));
+  const nowMs = Date.parse(explanation.checkedAt);
   const jobs = explanation.jobs.map((job): ExplainedJob => {
-    if (job.verdict !== 'served' || job.by !== 'new-runner' || seen.has(job.runner)) return job;
-    const notCreated = where ? (causeIn(where, keyText(job.group)) ?? USUAL) : USUAL;
+    if (job.verdict !== 'served') return job;
+    const live = seen.get(job.runner);
+    const isMissing = !live && job.by === 'new-runner';
+    const notCreated = isMissing ? whyNotCreated(where, job, nowMs) : live && where && unregistered(where, job, live);
+    if (!notCreated) return job;
     return { ...job, notCreated, ...(notCreated.isUnserved && { state: 'unserved' as const }) };
   });
   jobs.sort(byState);
   return { ...explanation, jobs };
-}
-
-/** The first that fits. Undefined: nothing is wrong. */
-function causeIn({ applications, serve, statuses }: WhereIAm, group: string): NotCreated | undefined {
-  const status = statuses.find((each) => each.group === group);
-  const application = applications.find(({ name }) => name === status?.application);
-  const failed = application && failureOf(application);
-  if (failed) return failed;
-  if (status?.notReady !== undefined) {
-    const [namespace, name] = group.split('/');
-    const next = `correct it; serve tries again by itself: kubectl -n ${namespace} describe runnergroup ${name}`;
-    return { why: `RunnerGroup ${group} is not ready: ${status.notReady}`, next, isUnserved: true };
-  }
-  const isDown = !('unread' in serve) ? serve.isLate : serve.isMissing === true;
-  const says = application?.says === undefined ? [] : `Argo CD says: ${application.says}`;
-  const told = [status?.waits ?? [], says].flat().join(' ');
-  if (!isDown) return told === '' ? undefined : { ...USUAL, why: `${USUAL.why}: ${told}` };
-  const isByHand = application?.isAutomated === false;
-  const namespace = application?.name.split('/')[0] ?? 'argocd';
-  return {
-    why: `serve does not run, so nothing wakes Argo CD${isByHand ? `, and Application ${application.name} has no automated sync` : ''}`,
-    next: `start serve again: kubectl -n ${namespace} get pods; ${serveLogs(namespace)}`,
-    isUnserved: isByHand,
-  };
-}
-
-function failureOf({ name, error, isMissing }: ApplicationSeen): NotCreated | undefined {
-  const [namespace, application] = name.split('/');
-  if (isMissing) {
-    const why = `Application ${name}, which made the RunnerGroup, does not exist any more`;
-    return { why, next: 'create it again, or delete the RunnerGroup', isUnserved: true };
-  }
-  if (error === undefined) return undefined;
-  const next = `correct what it says; all of it: kubectl -n ${namespace} describe applications.argoproj.io ${application}`;
-  return { why: `Argo CD does not sync Application ${name}: ${error}`, next, isUnserved: true };
 }

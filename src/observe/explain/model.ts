@@ -36,8 +36,10 @@ export type ExplainedJob = OpenDecision &
     readonly isActionsOff?: true;
     /** Its runner is wanted, and nobody looked whether Kubernetes has it. */
     readonly isUnseen?: true;
-    /** Its runner is wanted, and Kubernetes has no Job for it. */
+    /** Its runner is wanted, and Kubernetes has no Job for it, or its pod waits for what `serve` is to give it. */
     readonly notCreated?: NotCreated;
+    /** Until then its runner may take its time, ms since 1970. */
+    readonly waitUntilMs?: number;
   };
 
 /** What a job waits for that a cap holds back. */

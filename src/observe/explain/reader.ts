@@ -8,8 +8,8 @@
 import type { GroupKey, RunnerDecision } from '../../planner/decisions.ts';
 import type { PodTrouble } from '../../planner/evidence.ts';
 import { keyText } from '../../shared/keys.ts';
-import { USUAL } from './explanation.ts';
 import { type ExplainedJob, groupOfJob, type NotCreated } from './model.ts';
+import { USUAL } from './not-created.ts';
 
 export interface Audience {
   readonly mayRead: (repository: string) => boolean;

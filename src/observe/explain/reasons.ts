@@ -251,7 +251,7 @@ const GONE = { state: 'stale', ciJob: 'open' } as const;
 export const RUNNERS: Readonly<
   Record<ServedBy, ServingReason> & Record<EmittedBecause | DroppedBecause, RunnerReason>
 > = {
-  'own-runner': { ...WANTED, serves: 'its runner is alive' },
+  'own-runner': { ...WANTED, serves: 'its runner is there, and has not taken it yet' },
   chain: { ...WANTED, serves: 'takes over the runner of another job' },
   'free-runner': { ...WANTED, serves: 'a free runner' },
   'new-runner': { ...WANTED, serves: 'asked for, not registered yet' },

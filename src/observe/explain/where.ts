@@ -33,6 +33,11 @@ export interface ApplicationSeen {
   readonly error?: string;
   /** Of the operation under way, and in conditions that are no errors. */
   readonly says?: string;
+  /** The operation under way lasts too long: how long, ms, and the command that ends it. */
+  readonly lastsMs?: number;
+  readonly end?: string;
+  /** Repository and folder of its manifests. */
+  readonly source?: string;
   /** Argo CD syncs it by itself. Absent: not known. */
   readonly isAutomated?: boolean;
   readonly unread?: string;

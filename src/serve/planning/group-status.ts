@@ -61,9 +61,9 @@ const CONDITIONS: Readonly<Record<string, (facts: GroupFacts) => Verdict | undef
 export const TOLERATED_DIFFERENCE_MS = 60_000;
 const WAIT_TOLD_MS = 30_000;
 const PLAN_DIFFERS = `The cluster has not shown the plan for more than ${TOLERATED_DIFFERENCE_MS / 1000} s`;
-/** Where Argo CD says nothing. */
-const GUESS =
-  ': look at the last sync of the Application, and compare GITEA_RUNNERS_INSTANCE of the sidecar with that of serve.';
+/** Where Argo CD says nothing. The second one: it says that all is as printed. */
+const LOOK = ': look at the last sync of the Application';
+const COMPARE = ', and compare GITEA_RUNNERS_INSTANCE of the sidecar with that of serve';
 /** `lastCheckTime` alone is no reason to write; it is renewed when it is older than this. */
 export const CHECK_TIME_MS = 60_000;
 const UNMANAGED =
@@ -225,10 +225,11 @@ function argoCd({ argocd }: GroupFacts): Verdict {
     default:
       return last satisfies never;
   }
+  const isPrinted = last?.is === 'in-sync' && last.says === undefined;
   const says = last?.says === undefined ? '' : ` Argo CD says: ${last.says}.`;
   if (differsForMs > TOLERATED_DIFFERENCE_MS)
     return last?.message === undefined
-      ? ['False', 'PlanDiffers', PLAN_DIFFERS + (says === '' ? GUESS : `.${says}`) + wait]
+      ? ['False', 'PlanDiffers', `${PLAN_DIFFERS}${says ? '' : LOOK}${isPrinted ? COMPARE : ''}.${says}${wait}`]
       : ['False', 'SyncFailed', `Argo CD cannot apply all Jobs: ${last.message}${says && `.${says}`}`];
   if (wait !== '') return ['True', 'Waiting', `The cluster does not show the plan yet.${says}${wait}`];
   return ['True', 'Synced', `The cluster shows the plan, or will in a moment.${says}`];

@@ -223,8 +223,9 @@ function outcomeOf(result: WakeResult, nowMs: number): wakeState.WakeOutcome {
   if (result.is === 'foreign') return { is: 'foreign' };
   const { message = '', phase } = result.app.operation ?? {};
   const hasFailed = phase === 'Failed' || phase === 'Error';
-  const operation = (result.is === 'busy' && operationWords(result.app, nowMs)) || [];
-  const says = [operation, result.app.warnings].flat().join('; ');
+  const lasting = result.is === 'busy' ? operationWords(result.app, nowMs) : undefined;
+  const end = lasting?.end === undefined ? '' : `. To end it: ${lasting.end}`;
+  const says = [lasting ? lasting.says + end : [], result.app.warnings].flat().join('; ');
   return { is: result.is, ...(hasFailed && message !== '' && { message }), ...(says !== '' && { says }) };
 }
 

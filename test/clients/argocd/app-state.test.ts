@@ -177,12 +177,26 @@ describe('what Argo CD says besides', () => {
     expect(warnings).toEqual([expect.stringMatching(`^syncOptions has ${option}: .*${harm}`)]);
   });
 
+  it('comes without what stands before the words of the plugin', () => {
+    const before = 'Failed to load target state: rpc error: code = Unknown desc = error generating manifests: ';
+    const said = (message: string) =>
+      readApplication(application({ ...status('Unknown'), conditions: [{ type: 'ComparisonError', message }] }))
+        .errors[0]?.message;
+
+    expect(said(`${before}\`gitea-runners\` failed exit status 2: GR-INPUT-02 a.yaml:6:1: a tab`)).toBe(
+      'GR-INPUT-02 a.yaml:6:1: a tab',
+    );
+    expect(said(`${before}zzz`)).toBe('error generating manifests: zzz');
+    expect(said('`gitea-runners` failed exit status 2: ')).toBe('`gitea-runners` failed exit status 2:');
+  });
+
   it('is the message of an operation while it runs, since when, and how to end one that lasts', () => {
     const running = operating({ phase: 'Running', startedAt, message: 'waiting for completion of hook' });
     const words = 'an operation has been Running since 2026-11-20T09:00:00Z: waiting for completion of hook';
 
-    expect(operationWords(running, later(180))).toBe(words);
-    expect(operationWords(running, later(181))).toBe(`${words}. To end it: argocd app terminate-op runners`);
+    expect(operationWords(running, later(180))).toEqual({ says: words });
+    const end = 'argocd app terminate-op runners';
+    expect(operationWords(running, later(181))).toEqual({ says: words, end, lastsMs: 181_000 });
   });
 
   it.each<[string, object | undefined, string]>([
@@ -199,7 +213,7 @@ describe('what Argo CD says besides', () => {
       'is asked for and has not begun$',
     ],
   ])('passes on %s', (_, operationState, told) => {
-    expect(operationWords(operating(operationState), later(1))).toMatch(new RegExp(`^an operation ${told}`));
+    expect(operationWords(operating(operationState), later(1))?.says).toMatch(new RegExp(`^an operation ${told}`));
   });
 
   it('is nothing of an operation that is over', () => {

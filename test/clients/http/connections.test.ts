@@ -21,7 +21,7 @@ describe('a peer that is not there', () => {
     const failure = await failureOfSending(request('http://gitea.invalid/'));
 
     expect(failure.message).toBe(
-      'read it: GET http://gitea.invalid/: the name of gitea.invalid cannot be resolved. Check the URL and the DNS of this pod.',
+      'read it: GET http://gitea.invalid/: the name of gitea.invalid cannot be resolved. Check the URL, and the DNS of where this runs.',
     );
   });
 });
