@@ -147,6 +147,8 @@ const SAID: Readonly<Record<string, readonly (readonly [string, Partial<GroupFac
     ['False WakeFailed', managed(0, FAILED), 'why'],
     ['True Synced', managed(60_000, { is: 'in-sync' })],
     ['False PlanDiffers', managed(60_001, { is: 'in-sync' }), /compare GITEA_RUNNERS_INSTANCE/],
+    ['False PlanDiffers', managed(60_001, { is: 'synced' }), /: look at the last sync of the Application\.$/],
+    ['False PlanDiffers', managed(60_001, { is: 'in-sync', says: 'zzz' }), /60 s\. Argo CD says: zzz\.$/],
     // Law V112: Argo CD's own words take the place of our guess, whatever they are.
     [
       'False PlanDiffers',
