@@ -3,12 +3,19 @@
 import { adviceFor, verdictText } from '../observe/explain/causes.ts';
 import { labelsText } from '../observe/explain/held-back.ts';
 import type { JobState } from '../observe/explain/job-state.ts';
-import { type ExplainedGroup, type Explanation, emittedRunners, isNotCovered } from '../observe/explain/model.ts';
-import { isHeldBack, leftoverText, runnerAdvice, troubleText } from '../observe/explain/reasons.ts';
+import {
+  type ExplainedGroup,
+  type ExplainedJob,
+  type Explanation,
+  emittedRunners,
+  isNotCovered,
+} from '../observe/explain/model.ts';
+import { isHeldBack, leftoverText, runnersAdvice, troubleText } from '../observe/explain/reasons.ts';
 import { runWords } from '../observe/explain/run-words.ts';
 import { runnerCounts, runnersIn } from '../observe/explain/runner-counts.ts';
+import { baseName } from '../planner/ready-since.ts';
 import type { Style } from '../shared/io.ts';
-import { keyText } from '../shared/keys.ts';
+import { groupBy, keyText } from '../shared/keys.ts';
 import { count, duration, printable, UNREAD_ADVICE, unreadText } from '../shared/printable.ts';
 import { broken, type TableOptions, table, wrapped } from '../shared/table.ts';
 import { whereText } from './explain/where.ts';
@@ -39,9 +46,10 @@ export function explainText(explanation: Explanation, given: ExplainOptions, all
 }
 
 function groupTable(groups: readonly ExplainedGroup[], options: TableOptions): string {
+  const isOneGitea = new Set(groups.map(({ gitea }) => gitea)).size < 2;
   const rows = groups.map((group) => [
     keyText(group),
-    `${group.gitea} ${group.scope}`,
+    isOneGitea ? group.scope : `${group.gitea} ${group.scope}`,
     group.labels.join(','),
     `${runnersIn(group)} of ${group.cap}${group.suspended ? ' (suspended)' : ''}`,
     ...[group.busy, group.waiting, group.held].map(String),
@@ -53,16 +61,35 @@ export function jobTable(explanation: Explanation, options: ExplainOptions): str
   const { jobs, checkedAt } = explanation;
   const nowMs = Date.parse(checkedAt);
   const emitted = emittedRunners(explanation);
-  const rows = jobs.map((decision) => [
-    String(decision.job.id),
-    options.isOfRun ? decision.job.name : `${decision.job.repository} ${decision.job.name}`,
-    labelsText(decision.job.labels, ',') || '<none>',
-    duration(nowMs - decision.job.createdAtMs),
-    ...(options.wide ? [runWords(decision.job).slice(1).join(' '), decision.state, decision.job.url] : []),
-    verdictText(decision, nowMs, emitted),
-  ]);
+  // Jobs of one matrix with one cause are one row.
+  const causeOf = (job: ExplainedJob): string =>
+    JSON.stringify([
+      job.origin,
+      job.job.runId,
+      baseName(job.job),
+      job.job.labels,
+      job.state,
+      verdictText(job, nowMs, emitted, true),
+    ]);
+  const causes = [...groupBy(jobs, (job) => (options.wide ? String(job.job.id) : causeOf(job))).values()];
+  const rows = causes.flatMap((same) => {
+    const [first] = same;
+    if (!first) return [];
+    const { id, name, repository, createdAtMs, labels, url } = first.job;
+    const shown = same.length === 1 ? name : `${baseName(first.job)} ×${same.length}`;
+    return [
+      [
+        String(id),
+        options.isOfRun ? shown : `${repository} ${shown}`,
+        labelsText(labels, ',') || '<none>',
+        duration(nowMs - createdAtMs),
+        ...(options.wide ? [runWords(first.job).slice(1).join(' '), first.state, url] : []),
+        verdictText(first, nowMs, emitted, same.length > 1),
+      ],
+    ];
+  });
   const header = ['JOB', 'NAME', 'RUNS-ON', 'AGE', ...(options.wide ? ['PUSH', 'STATE', 'LINK'] : []), 'WHAT HAPPENS'];
-  return table(header, rows, { ...options, styleOf: (row) => STYLES[jobs[row]?.state ?? 'held'] });
+  return table(header, rows, { ...options, styleOf: (row) => STYLES[causes[row]?.[0]?.state ?? 'held'] });
 }
 
 /** Words carry the meaning; colour only repeats it. */
@@ -96,7 +123,7 @@ function adviceText({ jobs, groups, runners }: Explanation, columns = Number.POS
   const lines = new Set([
     ...(unread > 0 ? [`${unreadText(unread)}: ${UNREAD_ADVICE}`] : []),
     ...jobs.flatMap((job) => (isNotCovered(job) ? [] : adviceFor(job, groups))),
-    ...runners.flatMap(runnerAdvice),
+    ...runnersAdvice(runners),
     // What has stopped comes before what was never to run.
     ...jobs.filter(isNotCovered).flatMap((job) => adviceFor(job, groups)),
   ]);

@@ -144,6 +144,8 @@ export interface LiveJob {
   readonly priorityClass?: string;
   /** When the container of its runner started. For `running` only. */
   readonly runningSinceMs?: number;
+  /** Its pod is being deleted, and has until then. The planner does not use it. */
+  readonly endsByMs?: number;
   /** When it became complete or failed. */
   readonly finishedAtMs?: number;
   /** Argo CD must not prune it: it was pinned at the last sync. */

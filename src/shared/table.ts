@@ -40,9 +40,10 @@ export function table(header: readonly string[], rows: readonly (readonly string
     .join('');
 }
 
-/** At most so many characters, the `…` included. */
+/** At most so many characters, the `…` included. Names differ at their ends: a third is left of it. */
 export function fitted(text: string, width: number): string {
-  return text.length > width ? `${text.slice(0, width - 1)}…` : text;
+  const tail = Math.floor(width / 3);
+  return text.length > width ? `${text.slice(0, width - 1 - tail)}…${text.slice(text.length - tail)}` : text;
 }
 
 /** Takes from the widest column, one character at a time, until the last one has room. */

@@ -81,7 +81,7 @@ describe('without PATH and without files here', () => {
       'Application argocd/runners: Unknown, Healthy, ComparisonError: error: GR-GITEA-01 list jobs of org acme\n',
     );
     expect(stdout).toMatch(/^RunnerGroup runners\/broken cannot be served: .*maxWorkers/m);
-    expect(stdout).toMatch(/^runners\/ci +\S+ org acme +linux +1 of 5/m);
+    expect(stdout).toMatch(/^runners\/ci +org acme +linux +1 of 5/m);
     expect(stdout).toMatch(
       / acme\/web one +linux +\d+s +Argo CD does not sync Application argocd\/runners: ComparisonError: error: GR-GITEA-01/,
     );

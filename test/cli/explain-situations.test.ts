@@ -453,7 +453,7 @@ describe('explain, at 3 a.m., when', () => {
       code: 4,
       cause:
         'its pod has not started: InitContainerRunning: init container register has not ended (node node-1), for 6m',
-      next: 'see what it waits for: kubectl -n runners logs job/',
+      next: 'see that pods reach Gitea: NetworkPolicy, DNS, proxy; kubectl -n runners logs job/',
     },
     {
       when: 'its pod has a node for two minutes',

@@ -227,3 +227,60 @@ it('shows a group that is suspended before a label that nobody has, and wraps wh
   expect(next).toContain('nobody-has-this');
   expect(Math.max(...(next ?? '').split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80);
 });
+
+describe('the table', () => {
+  const shard = (id: number) => job(id, { name: `build (node 22, shard ${id})`, runId: 9 });
+
+  it('tells 30 jobs of one matrix in 25 lines of 80 columns', () => {
+    const jobs = Array.from({ length: 30 }, (_, index) => shard(index + 1));
+    const text = explainText(explanationIn({ groups: [group({ maxActiveRunners: 5 })], jobs, liveJobs: [] }), {
+      colour: false,
+      columns: 80,
+    });
+
+    expect(text).toContain('build ×5');
+    expect(text).toContain('build ×25');
+    expect(text.split('\n').length).toBeLessThanOrEqual(25);
+  });
+
+  it('keeps jobs of other runs, and other causes, apart', () => {
+    const other = job(3, { name: 'build (node 22, shard 3)', runId: 10 });
+    const text = explainText(explanationIn({ jobs: [shard(1), shard(2), other] }), { colour: false });
+
+    expect(text.match(/build ×2/g)).toHaveLength(1);
+    expect(text).toContain('build (node 22, shard 3)');
+  });
+});
+
+it('tells of a full group which jobs run far longer than usual, and advises that before a higher cap', () => {
+  const old = (id: number) =>
+    job(id, {
+      name: 'e2e',
+      status: 'completed',
+      startedAtMs: NOW - 90_000_000,
+      completedAtMs: NOW - 90_000_000 + 240_000,
+    });
+  const hung = running(101, named(group(), 101), { name: 'e2e', startedAtMs: NOW - 18_900_000 });
+  const explanation = explanationIn({
+    groups: [group({ maxActiveRunners: 1 })],
+    jobs: [old(1), old(2), old(3), hung, job(102)],
+    liveJobs: [live(named(group(), 101), 'running', { runningSinceMs: NOW - 18_900_000 })],
+  });
+  const held = explanation.jobs.find((each) => each.job.id === 102);
+
+  const text = explainText(explanation, { colour: false, whole: true });
+  expect(text).toContain('slots are held: job 101 has run 5h15m, usually 4m00s; held back by the cap');
+  expect(held && nextSteps(held, explanation)[0]).toBe('look at 101 in Gitea, and cancel what hangs');
+});
+
+it('says of a group whose slots are held by pods that are deleted until when that may last', () => {
+  const explanation = explanationIn({
+    groups: [group({ maxActiveRunners: 1 })],
+    jobs: [running(101, named(group(), 101), { startedAtMs: NOW - 600_000 }), job(102)],
+    liveJobs: [live(named(group(), 101), 'deleting', { endsByMs: NOW + 3_600_000, pinned: true })],
+  });
+  const text = explainText(explanation, { colour: false, whole: true });
+
+  expect(text).toMatch(/slots are held: job 101 is on a pod that is being deleted, and may finish until 2/);
+  expect(text).toContain('Next: wait for 101, until ');
+});

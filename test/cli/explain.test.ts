@@ -55,7 +55,9 @@ describe('explain WHAT', () => {
         expect.stringMatching(
           `^${train} +train +linus .*labels not covered: linus \\(did you mean linux \\(runners/ci\\)\\?\\)$`,
         ),
-        expect.stringMatching(`^${test} +test +linux .*would be started; the cluster was not looked at\\)$`),
+        expect.stringMatching(
+          `^${test} +test +linux .*would be started; the cluster was not looked at; runner \\S+ of group runners/ci$`,
+        ),
         expect.stringMatching(
           `^${pack} +pack +linux .*blocked: probably needs test \\(queued\\), train \\(queued\\) of its run$`,
         ),

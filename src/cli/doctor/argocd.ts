@@ -2,7 +2,9 @@
 
 import { parseDocument } from 'yaml';
 import * as z from 'zod';
+import { unwrapped } from '../../clients/argocd/app-state.ts';
 import { JOBS, RUNNER_GROUPS } from '../../clients/kubernetes/resources.ts';
+import { afterError } from '../../observe/explain/not-created.ts';
 import { APPLICATION_ANNOTATIONS, applicationSpec, HARMFUL_OPTIONS } from '../../shared/installed/application.ts';
 import { ACCOUNT, manual, PLUGIN, SETTINGS, TRACKING_SETTING } from '../../shared/installed/names.ts';
 import { groupBySeveral, keyText } from '../../shared/keys.ts';
@@ -191,11 +193,8 @@ function application(found: Application): Judgement {
   const [said] = status.conditions;
   if (error === undefined)
     return said ? unknown(`Argo CD says ${said.type}: ${said.message}`) : good(`project ${spec.project}`);
-  const why = /could not find cmp-server plugin/.test(error.message)
-    ? 'The sidecar is not there or not ready: see above'
-    : `A code GR-… in it is in ${manual('errors.md')}`;
-  const again = `then: argocd app get ${metadata.name} --hard-refresh`;
-  return bad(`${error.type}: ${error.message}`, `${why}; ${again}`);
+  const message = unwrapped(error.message);
+  return bad(`${error.type}: ${message}`, afterError(message, metadata.name));
 }
 
 const WANTED = applicationSpec({ repository: '', path: '', namespace: '' });

@@ -1,3 +1,4 @@
+import type { Failure, FailureKind } from '../../shared/failure.ts';
 import { IMAGE, manual, NAME } from '../../shared/installed/names.ts';
 import type { SeenOrNot } from '../read-object.ts';
 
@@ -36,6 +37,26 @@ export const STEP_1 = `Repeat step 1 of ${INSTALL} (with Helm: helm upgrade): se
 export const STEP_2 = `Repeat step 2 of ${INSTALL}, which makes it`;
 export const STEP_3 = `Do step 3 of ${INSTALL}: kubectl apply -f install/examples/project.yaml -f install/examples/application.yaml, with your repository in them`;
 export const API_TOKEN = `Make a token in Gitea and repeat step 1 of ${INSTALL} with it: the Secret gets the keys token and url`;
+/** What helps against a failure. A new token helps only where it is the token that is refused. */
+const BY_KIND: Readonly<Record<FailureKind, string>> = {
+  unauthorized: API_TOKEN,
+  forbidden: API_TOKEN,
+  'token-unusable': API_TOKEN,
+  'token-unseen': API_TOKEN,
+  'rate-limited': 'It is busy: wait, and look at its load',
+  'told-to-wait': 'It is busy: wait, and look at its load',
+  'server-error': 'It is ill, or a proxy before it: read its log. The token is not at fault',
+  timeout: 'It is slow: try again, and look at its load. The token is not at fault',
+  'too-long': 'It is slow: try again, and look at its load. The token is not at fault',
+  unreachable: 'It cannot be reached from here. The token is not at fault',
+  'not-found': 'Correct the address, the owner or the repository that the message names',
+  cluster: 'The API server of Kubernetes does not answer well: try again, and look at its load',
+  'cluster-forbidden': 'Ask as an administrator, with --kubeconfig',
+  policy: 'Its message says what to do',
+  other: 'Its message says what to do',
+};
+export const remedyOfFailure = ({ kind }: Failure): string => BY_KIND[kind];
+
 /** The message says what to do for a Secret of another name. */
 export const MOUNT = `Correct authToken in git. If its Secret is gitea-api, which the manual mounts: repeat step 1 of ${INSTALL}`;
 export const NEW_CRD = `${APPLY} -f install/crd.yaml`;

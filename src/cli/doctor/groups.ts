@@ -5,11 +5,13 @@ import { URL_KEY } from '../../clients/tokens/api-token.ts';
 import { neededLevel, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { withSizes } from '../../config/runnergroup/sizes.ts';
 import { STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
+import { remedyOf } from '../../observe/explain/remedies.ts';
 import { ownTemplate } from '../../observe/own-pod.ts';
 import { Failure, isOfConnection } from '../../shared/failure.ts';
 import { manual, NAME, serveLogs } from '../../shared/installed/names.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
 import { timeText } from '../../shared/marks.ts';
+import { duration } from '../../shared/printable.ts';
 import { normalBase, parseUrl } from '../../shared/url.ts';
 import * as fixes from './finding.ts';
 import { bad, good, type Judgement, type Judgements, judged, named, unknown } from './finding.ts';
@@ -18,11 +20,17 @@ import { type Deliveries, type Installation, MOST_GROUPS, registrationSecret, se
 import { PodPlace, whyNot } from './node-fit.ts';
 import { type Namespace, valueAt } from './reads.ts';
 
-const OF_SCOPE = [['Gitea,', look] as const, ['Actions of', actions] as const, ['webhook of', webhook] as const];
+const OF_SCOPE = [
+  ['Gitea,', look] as const,
+  ['CI jobs of', queue] as const,
+  ['Actions of', actions] as const,
+  ['webhook of', webhook] as const,
+];
 /** What is judged of each group, and what stands behind its name. */
 const OF_GROUP = [
   ['', token] as const,
   [', as serve sees it', ready] as const,
+  [', as serve sees it', unwell] as const,
   ['', podSecurity] as const,
   ['', meshProxy] as const,
   ['', registration] as const,
@@ -64,11 +72,25 @@ function look(scope: ScopeSeen, seen: Installation): Judgements {
   if (!(found instanceof Failure)) return good(`${which} answers, and shows its jobs and runners`);
   if (isOff(scope)) return unknown(`${which} answers, and has no list of its jobs`);
   const text = `${found.code} ${found.message}`;
-  if (!isOfConnection(found)) return bad(text, `${manual('errors.md')} has ${found.code}. ${fixes.API_TOKEN}`);
+  if (!isOfConnection(found))
+    return bad(text, `${manual('errors.md')} has ${found.code}. ${fixes.remedyOfFailure(found)}`);
   // This machine may be where Gitea cannot be reached, although the cluster reaches it.
   return scope.groups.every((group) => ofServe(group, seen).is === 'good')
     ? unknown(`not reached from here: ${text}`, 'serve reaches it from the cluster, see below')
     : bad(text, `${manual('errors.md')} has ${found.code}. ${fixes.fromWithin(seen.argocdNamespace)}`);
+}
+
+/** Longer than any start takes. */
+const WAITS_LONG_MS = 900_000;
+
+function queue({ look: found }: ScopeSeen, { nowMs }: Installation): Judgements {
+  if (found instanceof Failure) return [];
+  const queued = found.jobs.filter(({ status }) => status === 'queued');
+  const [oldest] = queued.sort((a, b) => a.createdAtMs - b.createdAtMs);
+  if (!oldest) return good('none waits');
+  const ageMs = nowMs - oldest.createdAtMs;
+  const text = `${queued.length} wait, the oldest (${oldest.id} of ${oldest.repository}) for ${duration(ageMs)}`;
+  return ageMs < WAITS_LONG_MS ? good(text) : unknown(text, `gitea-runners explain ${oldest.id} says why`);
 }
 
 function actions(scope: ScopeSeen): Judgements {
@@ -89,7 +111,10 @@ function token(group: RunnerGroup, { gitea }: Installation): Judgements {
   if (!failure) return [];
   const { code, message } = failure;
   if (!isUnread(failure))
-    return bad(`API token: ${code} ${message}`, failure.kind === 'not-found' ? fixes.MOUNT : fixes.API_TOKEN);
+    return bad(
+      `API token: ${code} ${message}`,
+      failure.kind === 'not-found' ? fixes.MOUNT : fixes.remedyOfFailure(failure),
+    );
   const text = `${group.giteaUrl} was not asked: the API token cannot be read from here (${code})`;
   return unknown(text, 'Give a token to doctor as GITEA_TOKEN, with GITEA_URL');
 }
@@ -115,6 +140,18 @@ function ofServe(group: RunnerGroup, seen: Installation): Judgement {
   return nowMs - Date.parse(lastCheckTime) > STALE_CHECK_MS
     ? bad(`Gitea was last looked at ${lastCheckTime}`, fix)
     : good(`ready: it reaches Gitea from the cluster, last at ${lastCheckTime}`);
+}
+
+/** Conditions that are not well although the group is ready. */
+function unwell(group: RunnerGroup, { statuses }: Installation): Judgements {
+  const { stuck, full } = statuses.find((each) => each.group === keyText(group)) ?? {};
+  const see = `gitea-runners explain ${keyText(group)} says which`;
+  return [
+    ...(stuck
+      ? [bad(`PodsStuck: ${stuck.message}`, `${remedyOf(stuck) ?? 'See the events of these pods'}; ${see}`)]
+      : []),
+    ...(full === undefined ? [] : [unknown(`AtCapacity: ${full}`, see)]),
+  ];
 }
 
 const LEVELS = ['restricted', 'baseline', 'privileged'];

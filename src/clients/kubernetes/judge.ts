@@ -37,6 +37,7 @@ interface Judgement {
   readonly trouble?: PodTrouble | undefined;
   readonly stillSinceMs?: number | undefined;
   readonly runningSinceMs?: number | null | undefined;
+  readonly endsByMs?: number;
   readonly finishedAtMs?: number | null | undefined;
 }
 
@@ -48,7 +49,7 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
   const repository = annotations[marks.REPOSITORY];
   const giteaUrl = giteaUrlOf(job);
   const priorityClass = job.spec?.template?.spec?.priorityClassName;
-  const { state, trouble, stillSinceMs, runningSinceMs, finishedAtMs } = judge(job, pods);
+  const { state, trouble, stillSinceMs, runningSinceMs, endsByMs, finishedAtMs } = judge(job, pods);
   const triedBefore = annotations[marks.TRIED_BEFORE];
   const end = isOver(state) ? podEndOf(job, pods) : undefined;
   const [application, ...tracked] = annotations[marks.TRACKING_ID]?.split(':') ?? [];
@@ -63,6 +64,7 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
     ...(end && { end }),
     ...(priorityClass && { priorityClass }),
     ...(runningSinceMs != null && { runningSinceMs }),
+    ...(endsByMs !== undefined && { endsByMs }),
     ...(finishedAtMs != null && { finishedAtMs }),
     ...(marks.isPinned(annotations) && { pinned: true }),
     ...(jobUrl && { jobUrl }),
@@ -163,7 +165,7 @@ function judgePod(pod: KubePod): Judgement {
   if (phase === 'Succeeded') return { state: 'complete', finishedAtMs: ended?.finishedAt };
   if (phase === 'Failed') return { state: 'failed', trouble: troubleOfEnded(pod), finishedAtMs: ended?.finishedAt };
   if (ended) return { state: ended.exitCode === 0 ? 'complete' : 'failed', finishedAtMs: ended.finishedAt };
-  if (pod.metadata.deletionTimestamp != null) return { state: 'deleting' };
+  if (pod.metadata.deletionTimestamp != null) return { state: 'deleting', endsByMs: pod.metadata.deletionTimestamp };
   if (runner?.running != null) return { state: 'running', runningSinceMs: runner.running.startedAt };
   if (phase === 'Pending' || (phase === 'Running' && runner?.waiting != null)) {
     return { state: 'starting', ...troubleOfPending(pod) };

@@ -17,7 +17,7 @@ import {
   groupOfJob,
   isNotCovered,
 } from './model.ts';
-import { podTroubleText, runnerAdvice, runnerText, slotsText, troubleText } from './reasons.ts';
+import { podTroubleText, runnerAdvice, runnersAdvice, runnerText, slotsText, troubleText } from './reasons.ts';
 import { runWords } from './run-words.ts';
 import { runnersIn } from './runner-counts.ts';
 
@@ -201,7 +201,7 @@ export function groupLines(
   const next = of
     .slice(0, MOST_ADVISED)
     .flatMap((job) => adviceFor(details(job), explanation.groups))
-    .concat(runners.filter(({ trouble }) => trouble).flatMap(runnerAdvice));
+    .concat(runnersAdvice(runners.filter(({ trouble }) => trouble)));
   const status = explanation.where?.statuses.find((each) => each.group === keyText(group));
   return [
     ...line('Runners', groupText(group)),

@@ -8,12 +8,22 @@ import { endAdvice, HELD, podTroubleText, RUNNERS, troubleText } from './reasons
 type RunningJob = ExplainedJob & { readonly verdict: 'running' };
 type ServedJob = ExplainedJob & { readonly verdict: 'served' };
 
-export function verdictText(job: ExplainedJob, nowMs: number, runners: ReadonlyMap<string, EmittedRunner>): string {
+/** @param isShared of several jobs: without what each of them has for itself */
+export function verdictText(
+  job: ExplainedJob,
+  nowMs: number,
+  runners: ReadonlyMap<string, EmittedRunner>,
+  isShared = false,
+): string {
   if (job.isActionsOff)
     return `Actions is switched off in the settings of ${job.job.repository}: Gitea gives its jobs to no runner`;
-  if (job.verdict === 'running') return runningText(job, runners);
-  if (job.verdict === 'held') return HELD[job.because].text(job, nowMs);
-  return `${servedText(job, runners, nowMs)}; runner ${job.runner} of group ${keyText(job.group)}`;
+  if (job.verdict === 'running')
+    return isShared && job.group ? `runs in group ${keyText(job.group)}` : runningText(job, runners);
+  if (job.verdict === 'held') {
+    const { estimate: _, position: __, ...rest } = job;
+    return HELD[job.because].text(isShared ? rest : job, nowMs);
+  }
+  return `${servedText(job, runners, nowMs)}; ${isShared ? '' : `runner ${job.runner} of `}group ${keyText(job.group)}`;
 }
 
 /** What to do about a job. Nothing when there is nothing to do but to wait. */

@@ -17,6 +17,7 @@ import {
   type ExplainedJob,
   type Explanation,
   emittedRunners,
+  type Holder,
   isNotCovered,
   type OpenDecision,
   type Progress,
@@ -25,7 +26,7 @@ import {
 import { unregistered, whyNotCreated } from './not-created.ts';
 import { HELD } from './reasons.ts';
 import { runnersIn } from './runner-counts.ts';
-import { durationsIn, estimateWaits } from './wait-estimate.ts';
+import { durationsIn, estimateWaits, overtimeOf } from './wait-estimate.ts';
 
 /** Finished jobs are left out: they wait for nothing. */
 export function explanationOf(...of: Parameters<typeof explainerOf>): Explanation {
@@ -41,7 +42,7 @@ export function explanationOf(...of: Parameters<typeof explainerOf>): Explanatio
 export function explainerOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: number, seen?: PlanOfNow['seen']) {
   const cluster = seen?.evidence.cluster;
   const unseen = cluster?.is === 'unseen' && { isUnseen: true as const };
-  const waits = once(() => waitsOf(plan, nowMs));
+  const waits = once(() => waitsOf(plan, nowMs, seen?.evidence));
   const blockers = once(() => blockedBy(plan));
   const progress = once(() => progressOf(plan, seen?.evidence, nowMs));
   const waitUntil = once(() => waitUntilOf(groups, plan, seen?.evidence));
@@ -102,7 +103,7 @@ function explainedGroups(groups: readonly RunnerGroup[], plan: Plan): readonly E
 }
 
 /** The cap of a job that one holds back, and the estimate. Those of a group are made when one of its jobs asks. */
-function waitsOf({ groups, jobs }: Plan, nowMs: number): (decision: JobDecision) => Wait {
+function waitsOf({ groups, jobs }: Plan, nowMs: number, evidence?: Evidence): (decision: JobDecision) => Wait {
   const caps = new Map(groups.map(({ cap, group }) => [group, cap]));
   const atWork = groupBy(
     jobs.flatMap((each) => (each.verdict === 'running' || each.verdict === 'served' ? each : [])),
@@ -117,10 +118,25 @@ function waitsOf({ groups, jobs }: Plan, nowMs: number): (decision: JobDecision)
     const slots = { cap: caps.get(group) ?? 0, atWork: jobsOf(atWork.get(group) ?? []), line: jobsOf(line) };
     return estimateWaits(slots, durations(line[0]?.origin ?? ''), nowMs);
   });
+  const lives = new Map(liveJobsOf(evidence).map((each) => [each.name, each]));
+  const holders = memo((group: GroupKey) =>
+    (atWork.get(group) ?? []).flatMap(({ job, origin }): Holder | readonly [] => {
+      const { endsByMs } = lives.get(job.runner ?? '') ?? {};
+      const overtime = overtimeOf(job, durations(origin), nowMs);
+      if (!overtime && endsByMs === undefined) return [];
+      const { id, repository } = job;
+      return { id, repository, ...(overtime && { overtime }), ...(endsByMs !== undefined && { endsByMs }) };
+    }),
+  );
   return (decision) => {
     if (!isHeldByCap(decision) || !decision.group) return {};
+    const held = holders(decision.group);
     const estimate = estimates(decision.group)[(decision.position ?? 0) - 1];
-    return { cap: caps.get(decision.group) ?? 0, ...(estimate && { estimate }) };
+    return {
+      cap: caps.get(decision.group) ?? 0,
+      ...(estimate && { estimate }),
+      ...(held.length > 0 && { holders: held }),
+    };
   };
 }
 

@@ -4,7 +4,7 @@ import type { LiveJob, PodTrouble } from '../../planner/evidence.ts';
 import { isSame } from '../../shared/keys.ts';
 import type { BlockedBy, Uncovered } from './held-back.ts';
 import type { JobState } from './job-state.ts';
-import type { WaitEstimate } from './wait-estimate.ts';
+import type { Overtime, WaitEstimate } from './wait-estimate.ts';
 import type { WhereIAm } from './where.ts';
 
 /** What `explain -o json` prints, and all that the text is made from. */
@@ -47,6 +47,16 @@ export interface Wait {
   /** How long it will wait. Absent: no finished job tells, or many jobs come before it. */
   readonly estimate?: WaitEstimate;
   readonly cap?: number;
+  /** What holds its slots for too long. */
+  readonly holders?: readonly Holder[];
+}
+
+/** A CI job that has run for far longer than those of its name, or one whose pod is being deleted, and until when that may take. */
+export interface Holder {
+  readonly id: number;
+  readonly repository: string;
+  readonly overtime?: Overtime;
+  readonly endsByMs?: number;
 }
 
 /** Absent fields: there is nothing to tell. */

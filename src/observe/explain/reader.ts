@@ -38,13 +38,14 @@ export function jobForReader(job: ExplainedJob, reader: Audience): ExplainedJob 
   const isOwn = ownsGroup(groupOfJob(job), reader);
   const shown = isOwn ? job : { ...job, ...(ended && { ended: wordOf(ended) }), ...why };
   if (shown.verdict !== 'held') return shown;
-  const { elsewhere, next, limit, ...rest } = shown;
+  const { elsewhere, holders, next, limit, ...rest } = shown;
   const { of, others, ...most } = limit ?? { most: 0 };
   const isOfTold =
     of !== undefined && (`${job.job.repository.toLowerCase()}/`.startsWith(`${of}/`) || reader.mayRead(of));
   const isElsewhereTold = elsewhere?.is !== 'other-scope' || ownsGroup(elsewhere.group, reader);
   return {
     ...rest,
+    ...(holders && { holders: holders.filter(({ repository }) => reader.mayRead(repository)) }),
     ...(limit && { limit: { ...most, ...(isOfTold && { of }), ...(isOwn && others && { others }) } }),
     ...(next !== undefined && reader.mayRead(next) && { next }),
     ...(isElsewhereTold ? elsewhere && { elsewhere } : { missing: shown.missing ?? job.job.labels }),

@@ -5,7 +5,7 @@
  *
  *     HELD ......... why a job has no runner ............ `HeldBecause`
  *     RUNNERS ...... why a runner stays or goes ......... `EmittedBecause`, `DroppedBecause`
- *     REMEDIES ..... how a pod failed, and what helps ... words of Kubernetes. A new remedy is a row here
+ *     REMEDIES ..... how a pod failed, and what helps ... words of Kubernetes. A new remedy is a row of remedies.ts
  */
 import type {
   DroppedBecause,
@@ -20,15 +20,16 @@ import type {
   RunnerTrouble,
   ServedBy,
 } from '../../planner/decisions.ts';
-import { NO_POD, type PodTrouble } from '../../planner/evidence.ts';
+import type { PodTrouble } from '../../planner/evidence.ts';
 import { limitsBranch } from '../../planner/limits.ts';
 import { parseRunnerName, poolIndexOf } from '../../planner/names.ts';
-import { keyText } from '../../shared/keys.ts';
+import { groupBy, keyText } from '../../shared/keys.ts';
 import { SUSPENDED, timeText } from '../../shared/marks.ts';
 import { duration } from '../../shared/printable.ts';
 import { blockedText, labelsText, notCoveredAdvice, notCoveredText } from './held-back.ts';
 import type { JobState } from './job-state.ts';
 import { type ExplainedGroup, type ExplainedJob, findGroup } from './model.ts';
+import { holderAdvice, holdersText, podAdvice, remedyOf } from './remedies.ts';
 import { estimateText } from './wait-estimate.ts';
 
 export type HeldJob = ExplainedJob & { readonly verdict: 'held' };
@@ -82,7 +83,7 @@ export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
     ...BY_GROUP,
     short: 'held back by the cap',
     text: capText,
-    advice: (_, group) => (group ? [capAdvice(group)] : []),
+    advice: ({ holders = [] }, group) => [...holderAdvice(holders), ...(group ? [capAdvice(group)] : [])],
     ask: (_, whom) => `wait, or ${whom} to raise the cap`,
   },
   limit: {
@@ -148,10 +149,11 @@ function resumeAdvice(group: ExplainedGroup | undefined): string {
 }
 
 /** `held back by the cap of group runners/ci; 3rd in line; about 4m00s (2m10s to 6m30s)` */
-function capText({ cap, estimate, group, next, position }: HeldJob): string {
+function capText({ cap, estimate, group, holders = [], next, position }: HeldJob): string {
   const of = textOf(group);
   if (cap === 0) return `held back: group ${of} starts no runners, because its cap is 0`;
   return [
+    ...(holders.length > 0 ? [`slots are held: ${holdersText(holders)}`] : []),
     `held back by the cap of group ${of}`,
     ...(next === undefined ? [] : [`the next slot is for ${next}`]),
     ...(position === undefined ? [] : [`${ordinal(position)} in line`]),
@@ -198,20 +200,8 @@ function backingOffText({ ended, group, untilMs }: HeldJob, nowMs: number): stri
   return `held back: ${why}; group ${textOf(group)} tries again in ${again}`;
 }
 
-/** What helps against the way in which a pod failed. Nothing: its logs tell. */
-const REMEDIES: ReadonlyMap<string, string> = new Map([
-  ['RegistrationFailed', 'check that the registration token is valid for this scope, and that pods reach Gitea'],
-  ['OOMKilled', 'give container runner a higher memory limit in spec.podTemplate, or let the CI job need less'],
-  [
-    'Evicted',
-    'give the pod requests for what its node ran out of, in spec.podTemplate: pods without them are evicted first',
-  ],
-  ['Preempted', 'give the group a higher priority: spec.priorityTiers, or priorityClassName in spec.podTemplate'],
-  ['DeadlineExceeded', 'raise spec.activeDeadlineSeconds, or make the CI job shorter'],
-]);
-
 export function endAdvice({ ended }: ExplainedJob): readonly string[] {
-  return [REMEDIES.get(ended?.reason ?? '') ?? []].flat();
+  return [(ended && remedyOf(ended)) ?? []].flat();
 }
 
 /** What the metric says that runners do. */
@@ -339,7 +329,8 @@ export function podTroubleText(trouble: RunnerTrouble, nowMs: number): string {
   const text = troubleText(trouble);
   if (isSuspended) return `its Job is suspended, and whoever did that (Kueue, for example) lets it start: ${text}`;
   if (stillSinceMs === undefined) return `its pod cannot start: ${text}`;
-  return `its pod has not started: ${text}, for ${duration(nowMs - stillSinceMs)}`;
+  // Whole minutes: pods of one cause are told together.
+  return `its pod has not started: ${text}, for ${duration(nowMs - stillSinceMs - ((nowMs - stillSinceMs) % 60_000))}`;
 }
 
 export function runnerText(decision: RunnerDecision, groups: readonly ExplainedGroup[], nowMs: number): string {
@@ -359,12 +350,17 @@ export function leftoverText(decision: RunnerDecision, groups: readonly Explaine
 export function runnerAdvice(decision: RunnerDecision): readonly string[] {
   const { advice } = RUNNERS[decision.because];
   if (advice) return [advice(decision)];
-  if (!decision.emit || !decision.trouble) return [];
-  const { group, runner, trouble } = decision;
-  const { reason, isSuspended, container } = trouble;
-  if (container) return [`see what it waits for: kubectl -n ${group.namespace} logs job/${runner} -c ${container}`];
-  const isOfJob = reason === NO_POD || isSuspended;
-  return [describeAdvice(decision, isOfJob ? `job/${runner}` : `pods -l job-name=${runner}`)];
+  return decision.emit && decision.trouble ? [podAdvice(decision.trouble, decision.group, decision.runner)] : [];
+}
+
+/** One for each cause, and not for each runner. */
+export function runnersAdvice(decisions: readonly RunnerDecision[]): readonly string[] {
+  const causeOf = (decision: RunnerDecision): string => {
+    const { reason, container } = (decision.emit && decision.trouble) || {};
+    return [keyText(decision.group), decision.because === 'back-off-record', reason, container].join(' ');
+  };
+  const causes = [...groupBy(decisions, causeOf).values()];
+  return causes.flatMap((same) => same.map(runnerAdvice).find(({ length }) => length > 0) ?? []);
 }
 
 function describeAdvice({ group, runner }: RunnerDecision, what: string): string {

@@ -31,6 +31,21 @@ const MOST_ESTIMATED = 1_000;
 /** A job that has run longer than all before it takes this part of its time more. */
 const OVERTIME = 0.25;
 
+/** How long a job has run, and how long those of its name usually do, ms. */
+export type Overtime = Readonly<Record<'ranMs' | 'usualMs', number>>;
+
+/** From then on a job may hang, and not only be slow: several times as long as all before it, ms. */
+const TIMES_LONGER = 4;
+const LEAST_OVERTIME_MS = 1_800_000;
+
+/** Undefined: it takes its time, or nothing is known of its like. */
+export function overtimeOf(job: Job, durationsOf: DurationsOf, nowMs: number): Overtime | undefined {
+  const samples = durationsOf(job);
+  const ranMs = job.status === 'in_progress' ? nowMs - (job.startedAtMs ?? nowMs) : 0;
+  const isLong = ranMs > Math.max(LEAST_OVERTIME_MS, TIMES_LONGER * (samples.at(-1) ?? 0));
+  return isLong && samples.length >= FEWEST_SAMPLES ? { ranMs, usualMs: quantile(samples, 0.5) } : undefined;
+}
+
 /** How long jobs like this one have taken, ascending, ms. Empty: nothing has finished. */
 type DurationsOf = (job: Job) => readonly number[];
 

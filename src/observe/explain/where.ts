@@ -54,7 +54,7 @@ export type StatusSeen = Readonly<ReturnType<typeof statusSeen>>;
 export function statusSeen({ metadata, status }: RunnerGroupObject, made?: string) {
   const { data } = RunnerGroupStatus.safeParse(status ?? {});
   const conditionOf = (wanted: string) => data?.conditions?.find(({ type }) => type === wanted);
-  const [ready, waits] = [conditionOf('Ready'), conditionOf('ArgoCDSynced')];
+  const [ready, waits, stuck, full] = ['Ready', 'ArgoCDSynced', 'PodsStuck', 'AtCapacity'].map(conditionOf);
   return {
     group: keyText(metadata),
     ...(made !== undefined && { application: made }),
@@ -62,6 +62,10 @@ export function statusSeen({ metadata, status }: RunnerGroupObject, made?: strin
     ...(data?.lastCheckTime !== undefined && { lastCheckTime: data.lastCheckTime }),
     /** What `serve` waits for while the cluster does not show the plan, and until when. */
     ...(waits?.reason === 'Waiting' && { waits: waits.message }),
+    /** Its pods that cannot start: Kubernetes' reason for the first one. */
+    ...(stuck?.status === 'True' && { stuck: { reason: stuck.reason, message: stuck.message } }),
+    /** Jobs are held back. */
+    ...(full?.status === 'True' && { full: full.message }),
     /** Why it is not ready: reason and message. */
     ...(ready && ready.status !== 'True' && { notReady: `${ready.reason}: ${ready.message}`, reason: ready.reason }),
   };

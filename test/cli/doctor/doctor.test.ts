@@ -1,5 +1,7 @@
 /** `doctor` on installations: whole ones, and those that lack or break one thing. Real program, real HTTPS server, simulated Gitea. */
 import { describe, expect, it } from 'vitest';
+import { remedyOfFailure } from '../../../src/cli/doctor/finding.ts';
+import { Failure, type FailureKind } from '../../../src/shared/failure.ts';
 import { liveJob } from '../../clients/kubernetes/through-cli.ts';
 import { runnerRow } from '../../support/gitea-stand-in.ts';
 import { folderWith, runCli } from '../../support/run-cli.ts';
@@ -378,3 +380,49 @@ it('names the Secret that it has read, which is not in the namespace of the grou
   expect(stdout).toContain('put a valid one into key token of Secret gitea-api of namespace argocd.');
   expect(stdout).not.toContain('gitea-api of namespace runners');
 });
+
+describe('what is told of a group that is ready', () => {
+  const told = (type: string, reason: string, message: string) =>
+    put([...GROUP, 'status', 'conditions', 1], { ...condition('True'), type, reason, message });
+
+  it('pods that cannot start are bad, with what helps against their reason', async () => {
+    const { run } = await examine(told('PodsStuck', 'ImagePullBackOff', 'Pods of runners that cannot start: 2. zzz'));
+
+    const { code, stdout } = await run();
+
+    expect(code, stdout).toBe(1);
+    expect(stdout).toMatch(
+      /✗ RunnerGroup runners\/ci, as serve sees it: PodsStuck: Pods .*: 2\. zzz\n {4}correct the image/,
+    );
+  });
+
+  it('jobs that are held back are told, and are no fault', async () => {
+    const { run } = await examine(told('AtCapacity', 'JobsHeldBack', 'Jobs are held back by maxActiveRunners.'));
+
+    const { code, stdout } = await run();
+
+    expect(code, stdout).toBe(0);
+    expect(stdout).toContain(
+      '? RunnerGroup runners/ci, as serve sees it: AtCapacity: Jobs are held back by maxActiveRunners.\n',
+    );
+  });
+});
+
+it('sends nobody for a new token when Gitea is ill', async () => {
+  const { run } = await examine(put(['/api/v1/orgs/acme/actions/jobs'], 502));
+
+  const { code, stdout } = await run();
+
+  expect(code, stdout).toBe(1);
+  expect(stdout).toMatch(/✗ Gitea, org acme: GR-GITEA-\d+ .*502.*\n.*It is ill, or a proxy before it: read its log/);
+  expect(stdout).not.toContain('Make a token');
+});
+
+it.each(Object.entries({ unauthorized: true, timeout: false, 'server-error': false, cluster: false }))(
+  'asks for a new token against a failure of kind %s: %s',
+  (kind, isAsked) => {
+    const failure = new Failure('GR-X-01', 1, 'x', kind as FailureKind);
+
+    expect(remedyOfFailure(failure).includes('Make a token')).toBe(isAsked);
+  },
+);

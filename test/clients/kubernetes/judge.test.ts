@@ -19,6 +19,7 @@ interface Case {
   readonly priorityClass?: string;
   readonly stillSince?: string;
   readonly runningSince?: string;
+  readonly endsBy?: string;
   readonly finishedAt?: string;
   readonly pinned?: boolean;
 }
@@ -40,7 +41,19 @@ function complete(part: Part, uid: string): object {
 }
 
 test.each(cases.map((each) => [each.case, each] as const))('%s', (_, each) => {
-  const { job, pods = [], state, trouble, end, priorityClass, stillSince, runningSince, finishedAt, pinned } = each;
+  const {
+    job,
+    pods = [],
+    state,
+    trouble,
+    end,
+    priorityClass,
+    stillSince,
+    runningSince,
+    endsBy,
+    finishedAt,
+    pinned,
+  } = each;
   const judged = judgeJob(
     KubeJob.parse(complete(job, 'job')),
     pods.map((pod, index) => KubePod.parse(complete(pod, `pod-${index}`))),
@@ -56,6 +69,7 @@ test.each(cases.map((each) => [each.case, each] as const))('%s', (_, each) => {
     ...(priorityClass !== undefined && { priorityClass }),
     ...(stillSince !== undefined && { stillSinceMs: Date.parse(stillSince) }),
     ...(runningSince !== undefined && { runningSinceMs: Date.parse(runningSince) }),
+    ...(endsBy !== undefined && { endsByMs: Date.parse(endsBy) }),
     ...(finishedAt !== undefined && { finishedAtMs: Date.parse(finishedAt) }),
     ...(pinned && { pinned }),
   });
