@@ -49,7 +49,7 @@ export function gatherTraces(
   heirs: ReadonlyMap<string, Group>,
 ): ReadonlyMap<Group, readonly RunnerTraces[]> {
   const findGroup = groupFinder(groups, evidence.instance);
-  const findSize = sizeFinder(groups, evidence);
+  const findSize = sizeFinder(groups, evidence, jobs);
   const byName = new Map<string, OpenTraces>();
   const byGroup = new Map<Group, OpenTraces[]>(groups.map((group) => [group, []]));
 
@@ -93,10 +93,16 @@ export function gatherTraces(
  * Finds which size of a RunnerGroup a runner is of. Names do not tell. Its Job does, or else the labels that it registered with. One of a size
  * that is gone belongs to the RunnerGroup without a size.
  */
-function sizeFinder(groups: readonly Group[], evidence: Evidence): (found: Group, name: string) => Group {
+function sizeFinder(
+  groups: readonly Group[],
+  evidence: Evidence,
+  jobs: readonly ListedJob[],
+): (found: Group, name: string) => Group {
   const sizes = groups.filter(({ size }) => size !== undefined);
   if (sizes.length === 0) return (found) => found;
   const sizeOf = new Map<string, readonly string[]>();
+  // Its Job may have gone, and the row of a bound runner is not always read.
+  for (const { job } of jobs) if (job.runner !== undefined) sizeOf.set(job.runner, job.labels);
   for (const [, { runners }] of looksOf(groups, evidence)) for (const row of runners) sizeOf.set(row.name, row.labels);
   for (const { name, size } of liveJobsOf(evidence)) sizeOf.set(name, size === undefined ? [] : [size]);
   return (found, name) => {

@@ -28,6 +28,7 @@ const FAULTS: Partial<Record<Kind, readonly number[]>> = {
   limited: [511_796, 800_175, 800_376],
   changed: [511_134],
   'limited-apart': [510_046, 510_084, 510_283, 510_375],
+  bound: [910_536],
   'bound-per-branch': [700_188],
 };
 
