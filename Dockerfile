@@ -31,7 +31,7 @@ RUN mkdir -p /out/opt/gitea-runners /out/usr/local/bin /out/usr/bin /out/home/ar
       /out/home/argocd/cmp-server/plugins /out/etc \
  && install -d -m 1777 /out/tmp \
  # The program and its parts; their code caches are made by the Node that will load them.
- && (cd lib && install -m 0644 gitea-runners.cjs generate.cjs validate.cjs cli.cjs charts.cjs documents.cjs platform.cjs pods.cjs policy.cjs proxied.cjs trace.cjs tracing.cjs THIRD-PARTY.txt *.cache /out/opt/gitea-runners/) \
+ && (cd lib && install -m 0644 gitea-runners.cjs generate.cjs validate.cjs cli.cjs charts.cjs documents.cjs platform.cjs pods.cjs policy.cjs proxied.cjs trace.cjs tracing.cjs unseen.cjs THIRD-PARTY.txt *.cache /out/opt/gitea-runners/) \
  && install -m 0644 LICENSE /out/opt/gitea-runners/ \
  && printf '%s\n' '#!/usr/local/bin/node' "require('/opt/gitea-runners/gitea-runners.cjs');" > /out/usr/local/bin/gitea-runners \
  && chmod 0755 /out/usr/local/bin/gitea-runners \

@@ -31,6 +31,7 @@ const PROGRAMS = [
   'trace',
   'tracing',
   'unseen',
+  'platform',
 ].map((name) => `${name}.cjs`);
 /** Our licence, and those of the packages that are bundled into the programs. */
 const LICENCES = ['LICENSE', join(LIB, 'THIRD-PARTY.txt')];

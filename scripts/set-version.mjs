@@ -11,6 +11,7 @@ const FILES = [
   'README.md',
   'docs/install.md',
   'docs/construct.md',
+  'docs/platform.md',
   'docs/tutorial.md',
   'docs/examples/check-runnergroups.yml',
   'examples/cdk8s/package.json',

@@ -3,6 +3,7 @@
  * HTTPS, a simulated Gitea, answers of an API server as Kubernetes and Argo CD write them.
  */
 import { describe, expect, it } from 'vitest';
+import { TRIED_BEFORE } from '../../src/shared/marks.ts';
 import { kubeconfigFor, liveJob, newRunnerIn, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { answering, groupList, groupObject, podOf, runsSince, secretObject } from '../support/kube-objects.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
@@ -28,6 +29,8 @@ interface Situation {
   readonly runsOn?: readonly string[];
   /** The runner registers and takes its job. */
   readonly isTaken?: true;
+  /** Gitea has not heard of it since. */
+  readonly isOffline?: true;
   /** It registers only. */
   readonly isIdle?: true;
   /** No annotation names the Application, but the label. */
@@ -58,6 +61,13 @@ function failedJob(runner: string): object {
 }
 
 const oldJob = (runner: string): readonly object[] => [liveJob(runner, Date.now() - 400_000)];
+const triedBefore = (runner: string): object => {
+  const job = liveJob(runner, Date.now() - 5_000) as { readonly metadata: object };
+  return { ...job, metadata: { ...job.metadata, annotations: { [TRIED_BEFORE]: '1' } } };
+};
+/** As `serve` writes it of a runner that was made for the same job. */
+const stuckBefore = (runner: string, trouble: string): string =>
+  `${runner.replace(/[0-9a-f]{8}$/, 'cab9f810')}: ${trouble}`;
 /** A pod that is not as far as its containers, with more of its status. */
 const pending = (more: object) => (runner: string) => [podOf(runner, { phase: 'Pending', ...more })];
 /** The same with a node. */
@@ -95,6 +105,7 @@ async function explained(situation: Situation) {
   if (situation.isTaken || situation.isIdle) {
     const row = gitea.register({ name: runner, scope: { kind: 'owner', owner: 'acme' }, labels: ['linux'] });
     if (situation.isTaken) gitea.poll(row.id);
+    if (situation.isOffline) Object.assign(row, { lastOnline: 0 });
   }
   const { lease, application: app } = situation;
   const events = typeof situation.events === 'function' ? situation.events(runner) : situation.events;
@@ -425,6 +436,45 @@ describe('explain, at 3 a.m., when', () => {
       pods: onNode(() => ({ conditions: [scheduledFor(1_870)], ...waitingRunner })),
       cause: 'its last runner failed: PodInitializing: no container has started (node node-1)',
       next: 'describe pods -l job-name=',
+    },
+    {
+      when: 'the pod of the try before could not start, and its Job is gone',
+      jobs: (runner) => [triedBefore(runner)],
+      pods: pending({}),
+      events: (runner) => [
+        {
+          reason: 'WorkerPodStuckPending',
+          message: stuckBefore(runner, 'FailedMount: older'),
+          lastTimestamp: LONG_AGO,
+        },
+        {
+          reason: 'WorkerPodStuckPending',
+          message: stuckBefore(runner, 'ImagePullBackOff: not found: no such image: runner:9'),
+          lastTimestamp: now(),
+        },
+        { reason: 'RunnerLost', message: stuckBefore(runner, 'Evicted: no'), lastTimestamp: now() },
+        { reason: 'WorkerPodStuckPending', message: 'ci-999-1-cab9f810: Zzz: of another', lastTimestamp: now() },
+      ],
+      code: 4,
+      cause: 'its last runner failed: ImagePullBackOff: not found: no such image: runner:9; its runner is there',
+      next: 'correct the image (spec.image, or that of spec.podTemplate)',
+    },
+    {
+      when: 'its runner is at work, and Gitea shows it offline',
+      isTaken: true,
+      isOffline: true,
+      jobs: oldJob,
+      pods: (runner) => [podOf(runner, { phase: 'Running' })],
+      events: (runner) => [
+        {
+          reason: 'NodeNotReady',
+          message: 'Node is not ready',
+          involvedObject: { name: `${runner}-x7x9z` },
+          lastTimestamp: now(),
+        },
+      ],
+      cause: 'offline; Kubernetes says: NodeNotReady: Node is not ready',
+      next: 'see whether its pod and its node are well: kubectl -n runners get pods -l job-name=',
     },
     {
       when: 'its pod cannot mount a volume, and only an Event says so',

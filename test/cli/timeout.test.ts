@@ -15,12 +15,14 @@ interface Scene {
   readonly folder: string;
 }
 
-/** @param slow true: as long as the time limit passes when the plan begins, which asks for the time. */
+/** @param slow true: as long as the time limit passes when the time is asked for again. The first time it is for the policy, before the limit begins. */
 async function scene(slow: boolean): Promise<Scene> {
   const { env, folder } = await startWithJob();
-  const beganMs = performance.now();
+  let asked = 0;
   const now = (): number => {
-    while (slow && performance.now() - beganMs < TIMEOUT_S * 1000 + 100);
+    const beganMs = performance.now();
+    asked += 1;
+    while (slow && asked === 2 && performance.now() - beganMs < TIMEOUT_S * 1000 + 100);
     return Date.now();
   };
   const { io, printed } = printingIo({ env, cwd: folder, now });

@@ -1,10 +1,14 @@
-/** What the cluster tells of the Jobs of runners: why one is not there, and why its pod does not start. */
+/** What Events tell of the Jobs of runners: why there is no pod, why one does not start, why the last one did not, and whether its node is well. */
 import * as z from 'zod';
 import { Deadline } from '../../clients/http/request.ts';
 import { KubeClient } from '../../clients/kubernetes/client.ts';
-import type { Explanation } from '../../observe/explain/model.ts';
+import { KIND } from '../../config/runnergroup/schema.ts';
+import { byState } from '../../observe/explain/explanation.ts';
+import { type ExplainedJob, type Explanation, emittedRunners } from '../../observe/explain/model.ts';
 import { findCluster, type Settings } from '../../observe/settings.ts';
 import { type LiveJob, NO_POD, type PodTrouble } from '../../planner/evidence.ts';
+import { isMadeForSame, parseRunnerName } from '../../planner/names.ts';
+import { keyText } from '../../shared/keys.ts';
 import { printable } from '../../shared/printable.ts';
 import { type ClusterReader, readObject } from '../read-object.ts';
 
@@ -32,27 +36,44 @@ type Event = z.infer<typeof Events>['items'][number];
 
 type EventsReader = Pick<ClusterReader, 'client' | 'deadline'>;
 
+/** What `serve` has written about a RunnerGroup (src/serve/cluster/writers.ts): `ci-7-1-9c31e0aa: FailedMount: timed out`. */
+const COULD_NOT_START: ReadonlySet<string> = new Set(['WorkerPodStuckPending', 'WorkerPodStartFailed']);
+const TOLD = /^(\S+): (\w+)(?:: (.*))?$/s;
+
 /**
- * The same explanation, with what only Events tell. Why Kubernetes creates no pod for a Job: a quota, an admission rule, a namespace that
- * goes. Why a pod does not get as far as its containers: a volume, its network. They are asked for only where there is such a Job. Who may
- * not list them learns less, and the rest goes on.
+ * The same explanation, with what only Events tell. They are asked for only where there is something to tell. Who may not list them learns
+ * less, and the rest goes on.
  */
 export async function withEvents(explanation: Explanation, settings: Settings): Promise<Explanation> {
-  const nowMs = Date.parse(explanation.checkedAt);
-  const needing = (explanation.liveJobs ?? []).filter(({ trouble, stillSinceMs, state, createdAtMs }) =>
+  const config = explanation.liveJobs && (await findCluster(settings));
+  if (!config) return explanation;
+  const client = new KubeClient(config, settings);
+  const reader = { client, deadline: new Deadline(settings.timeoutMs) };
+  try {
+    const withPods = await withTroubles(explanation, reader);
+    const jobs = await withNodes(await withLastTries(withPods, reader), reader);
+    return { ...withPods, jobs: jobs.toSorted(byState) };
+  } finally {
+    client.close();
+  }
+}
+
+/**
+ * Why Kubernetes creates no pod for a Job: a quota, an admission rule, a namespace that goes. Why a pod does not get as far as its
+ * containers: a volume, its network.
+ */
+async function withTroubles(explanation: Explanation, reader: EventsReader): Promise<Explanation> {
+  const { checkedAt, liveJobs = [] } = explanation;
+  const nowMs = Date.parse(checkedAt);
+  const needing = liveJobs.filter(({ trouble, stillSinceMs, state, createdAtMs }) =>
     trouble && stillSinceMs === undefined
       ? trouble.reason === NO_POD
       : state === 'starting' && nowMs - createdAtMs >= STARTS_WITHIN_MS,
   );
-  const jobs = needing.slice(0, MOST_JOBS);
-  const config = jobs.length === 0 ? undefined : await findCluster(settings);
-  if (!config) return explanation;
-  const client = new KubeClient(config, settings);
-  const reader = { client, deadline: new Deadline(settings.timeoutMs) };
-  const told = await Promise.all(jobs.map((job) => troubleOf(job, reader))).finally(() => client.close());
-  const troubles = new Map(
-    told.flatMap((trouble, index) => (trouble === undefined ? [] : [[jobs[index]?.name, trouble] as const])),
+  const told = await Promise.all(
+    needing.slice(0, MOST_JOBS).map(async (job) => [job.name, await troubleOf(job, reader)] as const),
   );
+  const troubles = new Map(told);
   return {
     ...explanation,
     runners: explanation.runners.map((each) => {
@@ -60,11 +81,54 @@ export async function withEvents(explanation: Explanation, settings: Settings): 
       // When it counts as late is decided by the planner, which does not read Events.
       return each.emit && trouble ? { ...each, trouble: { isLate: false, ...each.trouble, ...trouble } } : each;
     }),
-    liveJobs: (explanation.liveJobs ?? []).map((each) => {
+    liveJobs: liveJobs.map((each) => {
       const trouble = troubles.get(each.name);
       return trouble ? { ...each, trouble: { ...each.trouble, ...trouble } } : each;
     }),
   };
+}
+
+/** Why the pod of the runner before did not start. Its Job is gone, and the next one has not started. */
+async function withLastTries(explanation: Explanation, reader: EventsReader): Promise<readonly ExplainedJob[]> {
+  const { jobs, liveJobs = [] } = explanation;
+  const emitted = emittedRunners(explanation);
+  const started = new Set(liveJobs.filter(({ state }) => state !== 'starting').map(({ name }) => name));
+  const isAgain = (job: ExplainedJob): job is ExplainedJob & { readonly verdict: 'served' } =>
+    job.verdict === 'served' &&
+    !(job.ended || started.has(job.runner)) &&
+    (emitted.get(job.runner)?.triedBefore ?? 0) > 0;
+  const groups = new Map(jobs.filter(isAgain).map(({ group }) => [keyText(group), group]));
+  const read = [...groups.values()].slice(0, MOST_JOBS).map(async (group) => {
+    const events = await eventsOf(group, `involvedObject.kind=${KIND},involvedObject.name=${group.name}`, reader);
+    return [keyText(group), events.filter(({ reason }) => COULD_NOT_START.has(reason ?? ''))] as const;
+  });
+  const told = new Map(await Promise.all(read));
+  return jobs.map((job): ExplainedJob => {
+    const { id, attempt } = job.job;
+    const isOfJob = (event: Event): boolean => {
+      const { madeFor } = parseRunnerName(TOLD.exec(event.message ?? '')?.[1] ?? '') ?? {};
+      return madeFor !== undefined && isMadeForSame(madeFor, { id, attempt });
+    };
+    const last = newest((isAgain(job) && told.get(keyText(job.group))?.filter(isOfJob)) || []);
+    const [, runner = '', reason = '', message] = TOLD.exec(last?.message ?? '') ?? [];
+    if (reason === '') return job;
+    return { ...job, state: 'unserved', ended: { runner, reason, ...(message && { message: cut(message) }) } };
+  });
+}
+
+/** That the node of a runner which is offline is not ready. Kubernetes says it of the pod, and deletes the pod some five minutes later. */
+async function withNodes(jobs: readonly ExplainedJob[], reader: EventsReader): Promise<readonly ExplainedJob[]> {
+  const asked = new Set(jobs.filter(({ offline }) => offline).slice(0, MOST_JOBS));
+  return await Promise.all(
+    jobs.map(async (job): Promise<ExplainedJob> => {
+      const { runner } = job.job;
+      if (!asked.has(job) || job.verdict !== 'running' || !job.group || runner === undefined) return job;
+      const { namespace } = job.group;
+      const events = await eventsOf({ namespace }, 'involvedObject.kind=Pod,type=Warning', reader);
+      const last = newest(events.filter(({ involvedObject: of }) => of?.name?.startsWith(`${runner}-`)));
+      return last?.reason ? { ...job, offline: { why: `${last.reason}: ${cut(last.message)}` } } : job;
+    }),
+  );
 }
 
 async function troubleOf(job: LiveJob, reader: EventsReader): Promise<PodTrouble | undefined> {
@@ -82,7 +146,11 @@ async function troubleOf(job: LiveJob, reader: EventsReader): Promise<PodTrouble
   return message === '' ? undefined : { reason: trouble.reason, message };
 }
 
-async function eventsOf(of: LiveJob, fieldSelector: string, reader: EventsReader): Promise<readonly Event[]> {
+async function eventsOf(
+  of: Pick<LiveJob, 'namespace'>,
+  fieldSelector: string,
+  reader: EventsReader,
+): Promise<readonly Event[]> {
   const path = `/api/v1/namespaces/${encodeURIComponent(of.namespace)}/events`;
   const read = await readObject(reader, { path, query: { limit: String(MOST_EVENTS), fieldSelector } });
   return 'unread' in read ? [] : (Events.safeParse(read.value).data?.items ?? []);

@@ -18,7 +18,7 @@ export function verdictText(
   if (job.isActionsOff)
     return `Actions is switched off in the settings of ${job.job.repository}: Gitea gives its jobs to no runner`;
   if (job.verdict === 'running')
-    return isShared && job.group ? `runs in group ${keyText(job.group)}` : runningText(job, runners);
+    return isShared && job.group && !job.offline ? `runs in group ${keyText(job.group)}` : runningText(job, runners);
   if (job.verdict === 'held') {
     const { estimate: _, position: __, ...rest } = job;
     return HELD[job.because].text(isShared ? rest : job, nowMs);
@@ -30,7 +30,7 @@ export function verdictText(
 export function adviceFor(job: ExplainedJob, groups: readonly ExplainedGroup[]): readonly string[] {
   const switchOn = `switch Actions on in the settings of ${job.job.repository}; if the job is not to run, cancel its run then`;
   if (job.isActionsOff) return [switchOn];
-  if (job.verdict === 'running') return endAdvice(job);
+  if (job.verdict === 'running') return job.offline ? [offlineAdvice(job)] : endAdvice(job);
   if (job.verdict === 'held') return HELD[job.because].advice?.(job, findGroup(job.group, groups)) ?? [];
   return servedAdvice(job);
 }
@@ -61,15 +61,22 @@ function servedAdvice(job: ServedJob): readonly string[] {
   ];
 }
 
-function runningText({ job, group, ended }: RunningJob, runners: ReadonlyMap<string, EmittedRunner>): string {
+function runningText({ job, group, ended, offline }: RunningJob, runners: ReadonlyMap<string, EmittedRunner>): string {
   const runner = job.runner ?? '<unknown>';
   if (!group) return `runs on ${runner} (not a runner of these groups)`;
   const decision = runners.get(runner);
+  if (decision?.because !== 'lost' && offline)
+    return `Gitea shows its runner ${runner} offline${offline.why === undefined ? '' : `; Kubernetes says: ${offline.why}`}`;
   if (decision?.because !== 'lost') return `runs on ${runner}`;
   if (decision.isOutlived)
     return `no runner of its group lives as long as Gitea shows it in progress: ${runner} is gone, and holds no slot`;
   const why = ended ? ` (${troubleText(ended)})` : '';
   return `its runner ${runner} is lost${why}: Gitea fails it after 10 to 15 minutes`;
+}
+
+function offlineAdvice({ group, job }: RunningJob): string {
+  const pod = `kubectl -n ${group?.namespace} get pods -l job-name=${job.runner} -o wide`;
+  return `see whether its pod and its node are well: ${pod}. A pod whose node stays away is deleted after some five minutes, and its job is lost`;
 }
 
 /** The same for who may read the job and owns no group: whom to ask, and for what. @param own the advice for owners */
@@ -79,5 +86,6 @@ export function askAdvice(job: ExplainedJob, own: readonly string[]): readonly s
   if (job.isActionsOff) return own;
   if (job.verdict === 'held') return [HELD[job.because].ask?.(job, whom) ?? own].flat();
   if (job.verdict === 'served' && job.state === 'unserved') return [`${whom} why its runner does not start`];
+  if (job.offline) return [`${whom} whether the node of its runner is well`];
   return job.ended ? [`re-run it when Gitea has failed it, or ${whom} why its runner was lost`] : own;
 }

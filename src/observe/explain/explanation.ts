@@ -186,7 +186,7 @@ function stateOf(
 }
 
 /** The worst first. Jobs that have stopped come before jobs whose labels no group has: those may be typos. */
-function byState(a: ExplainedJob, b: ExplainedJob): number {
+export function byState(a: ExplainedJob, b: ExplainedJob): number {
   const rank = (job: ExplainedJob): number => JOB_STATES.indexOf(job.state) + (isNotCovered(job) ? 0.5 : 0);
   return rank(a) - rank(b);
 }
@@ -209,6 +209,8 @@ function progressOf(plan: Plan, evidence: Evidence | undefined, nowMs: number): 
     // How it ended, or why its pod did not start.
     const { trouble, end = trouble } = lives.get(runner ?? '') ?? {};
     if (runner !== undefined && end) return { ended: { runner, ...end } };
+    if (decision.verdict === 'running' && decision.group && rows.get(decision.job.runner ?? '')?.online === false)
+      return { offline: {} };
     // Its own runner was made when its job was ready. Others may have been idle before that.
     if (decision.verdict !== 'served' || decision.by !== 'own-runner') return {};
     const row = rows.get(decision.runner);

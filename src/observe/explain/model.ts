@@ -65,6 +65,8 @@ export interface Progress {
   readonly ended?: PodTrouble & { readonly runner: string };
   /** Its runner is registered and idle for so long, ms, and Gitea does not give it the job. */
   readonly idleMs?: number;
+  /** It runs, and Gitea has not heard of its runner for a minute. `why`: what Kubernetes says of the pod. */
+  readonly offline?: { readonly why?: string };
 }
 
 /** Why the Kubernetes Job of a runner that is wanted is not there, and what to do. */
