@@ -76,13 +76,13 @@ const EDGES = {
   mutated: [
     /^src\/clients\/gitea\/paging\.ts$/,
     /^src\/clients\/kubernetes\/lease\.ts$/,
-    /^src\/config\/policy\/(?:patterns|check)\.ts$/,
+    /^src\/config\/policy\/(?:patterns|check|levels|settle)\.ts$/,
     /^src\/tasks\/page\/rights\.ts$/,
   ],
   cheap: [
     /^test\/clients\/gitea\/(?:paging|rules)\.test\.ts$/,
     /^test\/clients\/kubernetes\/lease-writes\.test\.ts$/,
-    /^test\/config\/policy\/(?:patterns|check|edges|hostile|sizes)\.test\.ts$/,
+    /^test\/config\/policy\/(?:patterns|check|edges|hostile|sizes|subject)\.test\.ts$/,
     /^test\/tasks\/page\/rights\.test\.ts$/,
   ],
   quick: [],
