@@ -178,7 +178,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     const all = await explain(['acme/api#1']);
     const { run, jobs } = await ofRun(['acme/api#1']);
 
-    expect(all.stdout).toMatch(/^Run acme\/api#1 \(ci\.yml, workflow_dispatch, branch main\): /);
+    expect(all.stdout).toMatch(/^Run acme\/api#1 \(ci\.yml, workflow_dispatch by \S+, branch main\): /);
     expect(run).toEqual({ number: 1, repository: 'acme/api', workflow: 'ci.yml', event: 'workflow_dispatch' });
     expect(jobs.map(({ job }) => job.name).sort()).toEqual(Object.keys(ANSWERS).sort());
     for (const { job, state } of jobs) {
@@ -365,7 +365,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
       await explain(['--exit-code', `${site.url}/acme/dark/actions/runs/${job?.run_id}`]),
     ];
 
-    expect(before).toContain('Cause: dark-');
+    expect(before).toContain('Cause: would be started');
     for (const { code, line } of [byJob, byRun, byPage]) {
       expect(code).toBe(4);
       expect(line).toContain(
