@@ -6,9 +6,10 @@ import { KIND } from '../../config/runnergroup/schema.ts';
 import { byState } from '../../observe/explain/explanation.ts';
 import { type ExplainedJob, type Explanation, emittedRunners } from '../../observe/explain/model.ts';
 import { findCluster, type Settings } from '../../observe/settings.ts';
-import { type LiveJob, NO_POD, type PodTrouble } from '../../planner/evidence.ts';
+import { type LiveJob, memo, NO_POD, type PodTrouble } from '../../planner/evidence.ts';
 import { isMadeForSame, parseRunnerName } from '../../planner/names.ts';
 import { keyText } from '../../shared/keys.ts';
+import { once } from '../../shared/once.ts';
 import { printable } from '../../shared/printable.ts';
 import { type ClusterReader, readObject } from '../read-object.ts';
 
@@ -34,7 +35,8 @@ const Events = z.object({
 });
 type Event = z.infer<typeof Events>['items'][number];
 
-type EventsReader = Pick<ClusterReader, 'client' | 'deadline'>;
+/** Each question is asked once. */
+type AskEvents = (namespace: string) => (fieldSelector: string) => Promise<readonly Event[]>;
 
 /** What `serve` has written about a RunnerGroup (src/serve/cluster/writers.ts): `ci-7-1-9c31e0aa: FailedMount: timed out`. */
 const COULD_NOT_START: ReadonlySet<string> = new Set(['WorkerPodStuckPending', 'WorkerPodStartFailed']);
@@ -45,16 +47,23 @@ const TOLD = /^(\S+): (\w+)(?:: (.*))?$/s;
  * less, and the rest goes on.
  */
 export async function withEvents(explanation: Explanation, settings: Settings): Promise<Explanation> {
-  const config = explanation.liveJobs && (await findCluster(settings));
-  if (!config) return explanation;
-  const client = new KubeClient(config, settings);
-  const reader = { client, deadline: new Deadline(settings.timeoutMs) };
+  if (!explanation.liveJobs) return explanation;
+  // Nothing may have to be asked, and to find the cluster may take a login.
+  const clients: KubeClient[] = [];
+  const reader = once(async () => {
+    const config = await findCluster(settings);
+    if (!config) return undefined;
+    const client = new KubeClient(config, settings);
+    clients.push(client);
+    return { client, deadline: new Deadline(settings.timeoutMs) };
+  });
+  const ask = memo((namespace: string) => memo((selector: string) => eventsOf(namespace, selector, reader)));
   try {
-    const withPods = await withTroubles(explanation, reader);
-    const jobs = await withNodes(await withLastTries(withPods, reader), reader);
+    const withPods = await withTroubles(explanation, ask);
+    const jobs = await withNodes(await withLastTries(withPods, ask), ask);
     return { ...withPods, jobs: jobs.toSorted(byState) };
   } finally {
-    client.close();
+    for (const client of clients) client.close();
   }
 }
 
@@ -62,7 +71,7 @@ export async function withEvents(explanation: Explanation, settings: Settings): 
  * Why Kubernetes creates no pod for a Job: a quota, an admission rule, a namespace that goes. Why a pod does not get as far as its
  * containers: a volume, its network.
  */
-async function withTroubles(explanation: Explanation, reader: EventsReader): Promise<Explanation> {
+async function withTroubles(explanation: Explanation, ask: AskEvents): Promise<Explanation> {
   const { checkedAt, liveJobs = [] } = explanation;
   const nowMs = Date.parse(checkedAt);
   const needing = liveJobs.filter(({ trouble, stillSinceMs, state, createdAtMs }) =>
@@ -71,7 +80,7 @@ async function withTroubles(explanation: Explanation, reader: EventsReader): Pro
       : state === 'starting' && nowMs - createdAtMs >= STARTS_WITHIN_MS,
   );
   const told = await Promise.all(
-    needing.slice(0, MOST_JOBS).map(async (job) => [job.name, await troubleOf(job, reader)] as const),
+    needing.slice(0, MOST_JOBS).map(async (job) => [job.name, await troubleOf(job, ask)] as const),
   );
   const troubles = new Map(told);
   return {
@@ -89,7 +98,7 @@ async function withTroubles(explanation: Explanation, reader: EventsReader): Pro
 }
 
 /** Why the pod of the runner before did not start. Its Job is gone, and the next one has not started. */
-async function withLastTries(explanation: Explanation, reader: EventsReader): Promise<readonly ExplainedJob[]> {
+async function withLastTries(explanation: Explanation, ask: AskEvents): Promise<readonly ExplainedJob[]> {
   const { jobs, liveJobs = [] } = explanation;
   const emitted = emittedRunners(explanation);
   const started = new Set(liveJobs.filter(({ state }) => state !== 'starting').map(({ name }) => name));
@@ -99,7 +108,7 @@ async function withLastTries(explanation: Explanation, reader: EventsReader): Pr
     (emitted.get(job.runner)?.triedBefore ?? 0) > 0;
   const groups = new Map(jobs.filter(isAgain).map(({ group }) => [keyText(group), group]));
   const read = [...groups.values()].slice(0, MOST_JOBS).map(async (group) => {
-    const events = await eventsOf(group, `involvedObject.kind=${KIND},involvedObject.name=${group.name}`, reader);
+    const events = await ask(group.namespace)(`involvedObject.kind=${KIND},involvedObject.name=${group.name}`);
     return [keyText(group), events.filter(({ reason }) => COULD_NOT_START.has(reason ?? ''))] as const;
   });
   const told = new Map(await Promise.all(read));
@@ -117,42 +126,47 @@ async function withLastTries(explanation: Explanation, reader: EventsReader): Pr
 }
 
 /** That the node of a runner which is offline is not ready. Kubernetes says it of the pod, and deletes the pod some five minutes later. */
-async function withNodes(jobs: readonly ExplainedJob[], reader: EventsReader): Promise<readonly ExplainedJob[]> {
+async function withNodes(jobs: readonly ExplainedJob[], ask: AskEvents): Promise<readonly ExplainedJob[]> {
   const asked = new Set(jobs.filter(({ offline }) => offline).slice(0, MOST_JOBS));
   return await Promise.all(
     jobs.map(async (job): Promise<ExplainedJob> => {
       const { runner } = job.job;
       if (!asked.has(job) || job.verdict !== 'running' || !job.group || runner === undefined) return job;
-      const { namespace } = job.group;
-      const events = await eventsOf({ namespace }, 'involvedObject.kind=Pod,type=Warning', reader);
-      const last = newest(events.filter(({ involvedObject: of }) => of?.name?.startsWith(`${runner}-`)));
+      const last = newest(await warningsOfPod({ namespace: job.group.namespace, name: runner }, ask));
       return last?.reason ? { ...job, offline: { why: `${last.reason}: ${cut(last.message)}` } } : job;
     }),
   );
 }
 
-async function troubleOf(job: LiveJob, reader: EventsReader): Promise<PodTrouble | undefined> {
+async function troubleOf(job: LiveJob, ask: AskEvents): Promise<PodTrouble | undefined> {
   const { name, trouble, stillSinceMs } = job;
   if (!trouble || stillSinceMs !== undefined) {
-    const events = await eventsOf(job, 'involvedObject.kind=Pod,type=Warning', reader);
-    const ofPods = events.filter(({ involvedObject }) => involvedObject?.name?.startsWith(`${name}-`));
+    const ofPods = await warningsOfPod(job, ask);
     const last = newest(ofPods.filter(({ reason }) => NOT_STARTED.has(reason ?? '')));
     return last && { reason: last.reason ?? '', message: cut(last.message) };
   }
   const ofJob = `involvedObject.kind=Job,involvedObject.name=${name},reason=FailedCreate`;
   // "Error creating: pods "ci-7-1-9c31e0aa-x2x9z" is forbidden: exceeded quota: …"
-  const sentence = cut(newest(await eventsOf(job, ofJob, reader))?.message);
+  const sentence = cut(newest(await ask(job.namespace)(ofJob))?.message);
   const message = sentence.replace(/^Error creating: pods "[^"]*" is /, '');
   return message === '' ? undefined : { reason: trouble.reason, message };
 }
 
+/** @param of the Job */
+async function warningsOfPod(of: Pick<LiveJob, 'namespace' | 'name'>, ask: AskEvents): Promise<readonly Event[]> {
+  const events = await ask(of.namespace)('involvedObject.kind=Pod,type=Warning');
+  return events.filter(({ involvedObject }) => involvedObject?.name?.startsWith(`${of.name}-`));
+}
+
 async function eventsOf(
-  of: Pick<LiveJob, 'namespace'>,
+  namespace: string,
   fieldSelector: string,
-  reader: EventsReader,
+  reader: () => Promise<Pick<ClusterReader, 'client' | 'deadline'> | undefined>,
 ): Promise<readonly Event[]> {
-  const path = `/api/v1/namespaces/${encodeURIComponent(of.namespace)}/events`;
-  const read = await readObject(reader, { path, query: { limit: String(MOST_EVENTS), fieldSelector } });
+  const found = await reader();
+  if (!found) return [];
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`;
+  const read = await readObject(found, { path, query: { limit: String(MOST_EVENTS), fieldSelector } });
   return 'unread' in read ? [] : (Events.safeParse(read.value).data?.items ?? []);
 }
 

@@ -45,7 +45,7 @@ export interface GiteaTarget {
 }
 
 /**
- * How Gitea is asked, whoever asks. `src/cli/settings.ts` makes it of flags and environment. It is handed down whole: who picks fields of it
+ * The settings of all questions to Gitea. `src/cli/settings.ts` makes it of flags and environment. It is handed down whole: who picks fields of it
  * misses the next one.
  */
 export interface GiteaSettings extends Pick<HttpOptions, 'ca' | 'env'> {

@@ -65,9 +65,10 @@ function runningText({ job, group, ended, offline }: RunningJob, runners: Readon
   const runner = job.runner ?? '<unknown>';
   if (!group) return `runs on ${runner} (not a runner of these groups)`;
   const decision = runners.get(runner);
-  if (decision?.because !== 'lost' && offline)
+  if (decision?.because !== 'lost') {
+    if (!offline) return `runs on ${runner}`;
     return `Gitea shows its runner ${runner} offline${offline.why === undefined ? '' : `; Kubernetes says: ${offline.why}`}`;
-  if (decision?.because !== 'lost') return `runs on ${runner}`;
+  }
   if (decision.isOutlived)
     return `no runner of its group lives as long as Gitea shows it in progress: ${runner} is gone, and holds no slot`;
   const why = ended ? ` (${troubleText(ended)})` : '';

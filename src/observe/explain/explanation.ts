@@ -3,7 +3,7 @@ import { describeScope } from '../../clients/gitea/endpoints.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { withSizes } from '../../config/runnergroup/sizes.ts';
 import type { EmittedRunner, GroupKey, JobDecision, Plan } from '../../planner/decisions.ts';
-import { type Evidence, type Job, liveJobsOf, memo } from '../../planner/evidence.ts';
+import { type Evidence, type Job, type LiveJob, liveJobsOf, memo } from '../../planner/evidence.ts';
 import { parseRunnerName } from '../../planner/names.ts';
 import { patienceMs } from '../../planner/runners.ts';
 import { groupBy, keyText, stayKey } from '../../shared/keys.ts';
@@ -28,6 +28,9 @@ import { HELD } from './reasons.ts';
 import { runnersIn } from './runner-counts.ts';
 import { durationsIn, estimateWaits, overtimeOf } from './wait-estimate.ts';
 
+/** Jobs of runners in Kubernetes, by name. */
+type Lives = ReadonlyMap<string, LiveJob>;
+
 /** Finished jobs are left out: they wait for nothing. */
 export function explanationOf(...of: Parameters<typeof explainerOf>): Explanation {
   const { details, outline } = explainerOf(...of);
@@ -42,10 +45,11 @@ export function explanationOf(...of: Parameters<typeof explainerOf>): Explanatio
 export function explainerOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: number, seen?: PlanOfNow['seen']) {
   const cluster = seen?.evidence.cluster;
   const unseen = cluster?.is === 'unseen' && { isUnseen: true as const };
-  const waits = once(() => waitsOf(plan, nowMs, seen?.evidence));
+  const lives = once((): Lives => new Map(liveJobsOf(seen?.evidence).map((each) => [each.name, each])));
+  const waits = once(() => waitsOf(plan, nowMs, lives()));
   const blockers = once(() => blockedBy(plan));
-  const progress = once(() => progressOf(plan, seen?.evidence, nowMs));
-  const waitUntil = once(() => waitUntilOf(groups, plan, seen?.evidence));
+  const progress = once(() => progressOf(plan, seen?.evidence, lives(), nowMs));
+  const waitUntil = once(() => waitUntilOf(groups, plan, lives()));
   return {
     outline: (): Explanation => {
       const explained = explainedGroups(groups, plan).map((group) => {
@@ -103,7 +107,7 @@ function explainedGroups(groups: readonly RunnerGroup[], plan: Plan): readonly E
 }
 
 /** The cap of a job that one holds back, and the estimate. Those of a group are made when one of its jobs asks. */
-function waitsOf({ groups, jobs }: Plan, nowMs: number, evidence?: Evidence): (decision: JobDecision) => Wait {
+function waitsOf({ groups, jobs }: Plan, nowMs: number, lives: Lives): (decision: JobDecision) => Wait {
   const caps = new Map(groups.map(({ cap, group }) => [group, cap]));
   const atWork = groupBy(
     jobs.flatMap((each) => (each.verdict === 'running' || each.verdict === 'served' ? each : [])),
@@ -118,7 +122,6 @@ function waitsOf({ groups, jobs }: Plan, nowMs: number, evidence?: Evidence): (d
     const slots = { cap: caps.get(group) ?? 0, atWork: jobsOf(atWork.get(group) ?? []), line: jobsOf(line) };
     return estimateWaits(slots, durations(line[0]?.origin ?? ''), nowMs);
   });
-  const lives = new Map(liveJobsOf(evidence).map((each) => [each.name, each]));
   const holders = memo((group: GroupKey) =>
     (atWork.get(group) ?? []).flatMap(({ job, origin }): Holder | readonly [] => {
       const { endsByMs } = lives.get(job.runner ?? '') ?? {};
@@ -148,7 +151,7 @@ function isHeldByCap(decision: JobDecision): decision is JobDecision & { readonl
  * Until when a runner may take its time: `spawnTimeoutSeconds` after it was made, else after its job was created, after the last end in the run
  * of the job, which it may have needed, and in a full group after the last end of all, which may have left it a slot.
  */
-function waitUntilOf(groups: readonly RunnerGroup[], plan: Plan, evidence: Evidence | undefined) {
+function waitUntilOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives) {
   const ends = new Map<string, number>();
   for (const { job, origin } of plan.jobs) {
     for (const key of [origin, `${origin} ${job.runId}`])
@@ -156,7 +159,6 @@ function waitUntilOf(groups: readonly RunnerGroup[], plan: Plan, evidence: Evide
   }
   const full = new Set(plan.groups.flatMap((each) => (runnersIn(each) >= each.cap ? keyText(each.group) : [])));
   const patience = new Map(groups.map((group) => [keyText(group), group.spawnTimeoutSeconds * 1000]));
-  const lives = new Map(liveJobsOf(evidence).map((each) => [each.name, each]));
   return (decision: OpenDecision): { readonly waitUntilMs?: number } => {
     if (decision.verdict !== 'served') return {};
     const { group, job, origin, runner } = decision;
@@ -194,8 +196,12 @@ export function byState(a: ExplainedJob, b: ExplainedJob): number {
 /** A registered runner asks Gitea every two seconds or so. */
 const IDLE_TOO_LONG_MS = 60_000;
 
-function progressOf(plan: Plan, evidence: Evidence | undefined, nowMs: number): (decision: JobDecision) => Progress {
-  const lives = new Map(liveJobsOf(evidence).map((each) => [each.name, each]));
+function progressOf(
+  plan: Plan,
+  evidence: Evidence | undefined,
+  lives: Lives,
+  nowMs: number,
+): (decision: JobDecision) => Progress {
   const looks = [...(evidence?.looks.values() ?? [])];
   const rows = new Map(looks.flatMap(({ runners }) => runners.map((each) => [each.name, each] as const)));
   const records = new Map(

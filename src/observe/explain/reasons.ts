@@ -29,7 +29,7 @@ import { duration } from '../../shared/printable.ts';
 import { blockedText, labelsText, notCoveredAdvice, notCoveredText } from './held-back.ts';
 import type { JobState } from './job-state.ts';
 import { type ExplainedGroup, type ExplainedJob, findGroup } from './model.ts';
-import { holderAdvice, holdersText, podAdvice, remedyOf } from './remedies.ts';
+import { holderAdvice, holdersText, podAdvice, remedyOf, seeWhy } from './remedies.ts';
 import { estimateText } from './wait-estimate.ts';
 
 export type HeldJob = ExplainedJob & { readonly verdict: 'held' };
@@ -282,7 +282,7 @@ export const RUNNERS: Readonly<
   stuck: {
     ...NEEDLESS,
     text: 'goes: its pod has not started within pendingDeadlineSeconds, another one is tried',
-    advice: (runner) => describeAdvice(runner, `pods -l job-name=${runner.runner}`),
+    advice: ({ group, runner }) => seeWhy(group, runner, `pods -l job-name=${runner}`),
   },
   replaced: { ...NEEDLESS, text: 'goes: its RunnerGroup was changed before it registered' },
   disabled: { ...NEEDLESS, text: 'goes: is disabled in Gitea' },
@@ -361,8 +361,4 @@ export function runnersAdvice(decisions: readonly RunnerDecision[]): readonly st
   };
   const causes = [...groupBy(decisions, causeOf).values()];
   return causes.flatMap((same) => same.map(runnerAdvice).find(({ length }) => length > 0) ?? []);
-}
-
-function describeAdvice({ group, runner }: RunnerDecision, what: string): string {
-  return `see why ${runner} cannot start: kubectl -n ${group.namespace} describe ${what}`;
 }

@@ -55,14 +55,20 @@ export function remedyOf({ container, message = '', reason }: PodTrouble): strin
 }
 
 /** The remedy, and how to see more. @param runner one of those that have this trouble */
-export function podAdvice(trouble: PodTrouble, { namespace }: GroupKey, runner: string): string {
+export function podAdvice(trouble: PodTrouble, group: GroupKey, runner: string): string {
+  const { namespace } = group;
   const { container, isSuspended, reason } = trouble;
   const kubectl = `kubectl -n ${namespace}`;
   const ofJob = reason === NO_POD || isSuspended ? `job/${runner}` : `pods -l job-name=${runner}`;
   const see = container ? `${kubectl} logs job/${runner} -c ${container}` : `${kubectl} describe ${ofJob}`;
   const remedy = remedyOf(trouble);
   if (remedy !== undefined) return `${reason}: ${remedy}; ${see}`;
-  return container ? `see what it waits for: ${see}` : `see why ${runner} cannot start: ${see}`;
+  return container ? `see what it waits for: ${see}` : seeWhy(group, runner, ofJob);
+}
+
+/** @param what as `kubectl describe` takes it */
+export function seeWhy({ namespace }: GroupKey, runner: string, what: string): string {
+  return `see why ${runner} cannot start: kubectl -n ${namespace} describe ${what}`;
 }
 
 const MOST_HOLDERS = 3;
