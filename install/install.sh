@@ -10,16 +10,21 @@ set -eu
 install=$(dirname "$0")
 folder=$1
 default=argocd-gitea-runners:0.2.0
+# A group of FOLDER whose runners serve registers: serve creates their Secrets.
+registers=
+if grep -rqx ' *by: serve' "$folder"; then registers=yes; fi
 
 # Adds to what is there: some objects are parts of Argo CD's own.
 add() { sed "s|$default|$IMAGE|" "$@" | kubectl apply --server-side --field-manager=gitea-runners -f -; }
 
 if test -f "$folder/values.yaml"; then
-  helm upgrade --install gitea-runners "$install/chart" --namespace argocd --values "$folder/values.yaml"
+  helm upgrade --install gitea-runners "$install/chart" --namespace argocd --values "$folder/values.yaml" \
+    ${registers:+--set runnerCredentials.enabled=true}
   IMAGE=$(kubectl -n argocd get deployment gitea-runners -o jsonpath='{.spec.template.spec.containers[?(@.name=="serve")].image}')
 else
   : "${IMAGE:?without $folder/values.yaml}"
   add "$install/crd.yaml" "$install/gitea-runners.yaml" "$install/runners.yaml"
+  test -z "$registers" || add "$install/runner-credentials.yaml"
 fi
 : "${IMAGE:?the Deployment gitea-runners names none}"
 

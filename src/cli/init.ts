@@ -32,7 +32,7 @@ export async function init(
     throw new Failure('GR-INIT-04', 2, message);
   }
   for (const [name, text] of Object.entries(files)) write(join(folder, name), join(root, name), text, force);
-  const { group, path, secretTool } = answers;
+  const { group, path, registration, secretTool } = answers;
   const sealed = secretTool === 'sealed-secrets' ? ', and the sealed-*.yaml that it writes' : '';
   io.out(`Written to ${folder}:
 ${Object.keys(files)
@@ -41,7 +41,7 @@ ${Object.keys(files)
 
 Next${root === resolve(io.cwd) ? '' : `, in ${folder}`}:
   1. Install into Argo CD, if that is not done: step 1 of
-     ${manual('install.md#install-three-steps')}
+     ${manual('install.md#install-three-steps')}${registration === 'pod' ? '' : `\n     Let serve create the Secrets of runners:\n     ${manual('install.md#runners-that-serve-registers')}`}
   2. GITEA_API_TOKEN=… GITEA_OWNER_TOKEN=… sh setup.sh     makes the Secrets and the webhook
   3. kubectl apply -f argocd/application.yaml
   4. Commit and push ${join(path, `${group}.yaml`)}${sealed}.
@@ -123,6 +123,7 @@ const GOOD: Answers = {
   scope: { scope: 'org', org: 'acme' },
   cap: 1,
   mode: 'host',
+  registration: 'pod',
   git: 'https://gitea.example.com/ops/runners.git',
   path: 'groups',
   secretTool: 'kubectl',
@@ -142,8 +143,9 @@ const FLAG_OF: Readonly<Record<string, string>> = {
 };
 
 /** What answers that stand in no RunnerGroup must be. */
-const FORMS: readonly (readonly ['git' | 'path' | 'secretStore' | 'webhook', RegExp, string])[] = [
+const FORMS: readonly (readonly ['git' | 'path' | 'registration' | 'secretStore' | 'webhook', RegExp, string])[] = [
   ['git', /^(?:https?:\/\/|ssh:\/\/|[\w.-]+@)\S+$/, '--git must be the URL of a git repository'],
+  ['registration', /^(?:pod|serve|bound)$/, '--registration must be pod, serve or bound'],
   ['path', /^(?!\.\.(?:\/|$))[\w.-]+(?:\/(?!\.\.(?:\/|$))[\w.-]+)*$/, '--git-path must be a folder of the repository'],
   [
     'secretStore',

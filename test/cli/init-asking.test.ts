@@ -27,9 +27,10 @@ it('asks what no flag says, with the default where there is one', async () => {
     group: 'ci',
     cap: 3,
     mode: 'dind-rootless',
+    registration: 'pod',
     git: GIT,
   });
-  expect(asked).toEqual(['', 'org', '', 'ci', 'dind-rootless', '']);
+  expect(asked).toEqual(['', 'org', '', 'ci', 'dind-rootless', 'pod', '']);
 });
 
 /** A person at a terminal who gives these answers, one after the other. */
@@ -56,13 +57,14 @@ it('asks again when an answer cannot be used, and says why', async () => {
   const { code, screen } = await typed(
     folder,
     ...['gitea.example.com\r', 'https://gitea.example.com\r', 'team\r', 'repo\r', 'acme\r', 'acme/web\r'],
-    ...['\r', 'many\r', '3\r', '\r', '\r', `${GIT}\r`],
+    ...['\r', 'many\r', '3\r', '\r', 'argocd\r', '\r', '\r', `${GIT}\r`],
   );
 
   expect(code, screen).toBe(0);
   expect(screen).toContain('\nIt must be an http or https URL');
   expect(screen).toContain('\nIt must be global, org, user or repo');
   expect(screen).toContain('\nIt must be OWNER/NAME, not "acme"');
+  expect(screen).toContain('\nIt must be pod, serve or bound');
   expect(screen).toContain('an answer is needed');
   expect(parse(readFileSync(join(folder, 'groups/ci.yaml'), 'utf8'))).toMatchObject({
     spec: { repo: 'acme/web', maxActiveRunners: 3 },

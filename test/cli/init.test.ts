@@ -105,6 +105,7 @@ it.each([
   [['--webhook-url', 'http://a/$(b)'], 'GR-INIT-03 '],
   [['--secret-store', 'a;b'], 'GR-INIT-03 '],
   [['--secret-tool', 'vault'], 'GR-INIT-05 '],
+  [['--registration', 'argocd'], 'GR-INIT-03 init: --registration must be pod, serve or bound'],
 ])('refuses %j in the words of the flags, and writes nothing', async (flags, message) => {
   const folder = folderWith({});
 
@@ -150,6 +151,55 @@ it('says in which folder the next steps are done', async () => {
 
   expect(stdout).toContain('\nNext, in new/:\n');
   expect((await runHere(['init', ...NEEDED], {}, folder)).stdout).toContain('\nNext:\n');
+});
+
+describe('init --registration', () => {
+  it.each<[string, string, readonly string[], object, string]>([
+    ['serve', 'org', ['--owner', 'acme'], { by: 'serve' }, 'write:organization, of an owner of it.'],
+    ['serve', 'global', [], { by: 'serve' }, 'write:admin, of a site administrator.'],
+    [
+      'bound',
+      'org',
+      ['--owner', 'acme'],
+      { by: 'serve', for: 'repository' },
+      'read:organization and write:repository, of an owner of the organization.',
+    ],
+    [
+      'bound',
+      'user',
+      ['--owner', 'anna'],
+      { by: 'serve', for: 'repository' },
+      'read:user and write:repository, of that user.',
+    ],
+    [
+      'bound',
+      'repo',
+      ['--owner', 'acme/web'],
+      { by: 'serve', for: 'repository' },
+      'write:repository, of an owner of it.',
+    ],
+  ])(
+    '%s of scope %s names the rights of its token, and needs no registration token',
+    async (way, scope, owner, is, rights) => {
+      const folder = folderWith({});
+
+      const { code, stdout } = await init(folder, '--scope', scope, ...owner, '--registration', way);
+
+      expect(code).toBe(0);
+      expect(stdout).toContain('install.md#runners-that-serve-registers');
+      const [group] = read(folder, 'groups/ci.yaml') as readonly { spec: Readonly<Record<string, unknown>> }[];
+      expect(group?.spec['registration']).toEqual(is);
+      expect(group?.spec).not.toHaveProperty('registrationToken');
+      expect(await runHere(['validate', join(folder, 'groups')])).toMatchObject({ code: 0 });
+      const script = readFileSync(join(folder, 'setup.sh'), 'utf8');
+      expect(script).toContain(`# GITEA_API_TOKEN stays in the cluster: ${rights}\n`);
+      expect(script).not.toMatch(/registration|gitea-runner /);
+    },
+  );
+
+  it('pod says nothing of the right to create Secrets', async () => {
+    expect((await init(folderWith({}))).stdout).not.toContain('runners-that-serve-registers');
+  });
 });
 
 const CURL = spawnSync('sh', ['-c', 'command -v curl']).stdout.toString().trim();
@@ -274,6 +324,26 @@ describe('setup.sh', () => {
       expect(read(folder, `sealed-${name}.yaml`)).toMatchObject([{ kind: 'Secret', metadata: { name } }]);
     expect(readFileSync(join(folder, 'bin/applied'), 'utf8')).toMatch(/^(apply -f sealed-\S+\n){3}$/);
   });
+
+  it.each(['kubectl', 'external-secrets', 'sealed-secrets'])(
+    'of %s asks for no registration token that nobody needs',
+    async (tool) => {
+      const { origin } = await gitea('/orgs/acme', false);
+      const folder = folderWith({});
+      await init(folder, '--gitea', origin, '--registration', 'serve', '--secret-tool', tool);
+
+      const { code, output } = await setUp(folder);
+
+      expect(code, output).toBe(0);
+      const written = readdirSync(folder, { recursive: true }).map(String);
+      const texts = written
+        .filter((name) => /yaml$|applied$|store\//.test(name))
+        .map((name) => readFileSync(join(folder, name), 'utf8'));
+      expect(written.join()).not.toMatch(/gitea-runner\.|registration/);
+      expect(texts.join()).toContain('gitea-runners-serve');
+      expect(texts.join()).not.toMatch(/name: gitea-runner\b(?!-)|registration-token/);
+    },
+  );
 
   it('of External Secrets writes the values for the store, readable for one person', async () => {
     const { origin } = await gitea('/orgs/acme');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { closeAfterTests } from './close-after-tests.ts';
-import { GROUPS_REPOSITORY, type Installation } from './install.ts';
+import { GROUPS_REPOSITORY, type Installation, refresh } from './install.ts';
 import { type Begun, begin, groupIsReady, oneJobSucceeds } from './one-job.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
 import type { Stack } from './stack/stack.ts';
@@ -14,15 +14,23 @@ let installation: Installation;
 let say: Begun['say'];
 
 /** A new folder of `init`, whose group this machine can run. */
-async function init(): Promise<string> {
+async function init(...more: readonly string[]): Promise<string> {
   const folder = join(installation.folder, 'my-runners');
   rmSync(folder, { recursive: true, force: true });
-  const flags = `--gitea "$GITEA_URL" --owner "$GITEA_ORG" --git "$REPO_URL" --container-mode host`;
+  const flags = `--gitea "$GITEA_URL" --owner "$GITEA_ORG" --git "$REPO_URL" --container-mode host ${more.join(' ')}`;
   await installation.shell('init', `node lib/gitea-runners.cjs init my-runners ${flags}`);
   const group = parse(readFileSync(join(folder, 'groups', 'ci.yaml'), 'utf8'));
   Object.assign(group.spec, { image: RUNNER_IMAGE, ttlSecondsAfterFinished: 5 });
   await stack.gitea.admin.putFile(GROUPS_REPOSITORY, 'groups/ci.yaml', stringify(group));
   return folder;
+}
+
+/** `serve` registers its runners, and no registration token is in the namespace. */
+async function isRegisteredByServe(): Promise<void> {
+  const { kubernetes } = stack;
+  const secrets = await kubernetes.kubectl(['get', 'secrets', '-n', 'runners', '-o', 'name']);
+  expect(secrets).not.toContain('gitea-runner\n');
+  expect(await kubernetes.field('{.spec.registration.by}', 'runnergroup', 'ci', '-n', 'runners')).toBe('serve');
 }
 
 /** The command, and what a person waits for after it. */
@@ -38,7 +46,9 @@ async function installAndRun(how: string): Promise<string> {
 }
 
 beforeAll(async () => {
-  ({ stack, installation, say } = await begin('at once'));
+  ({ stack, installation, say } = await begin('at once', 1, {
+    tokenScopes: ['read:organization', 'write:repository'],
+  }));
 });
 
 closeAfterTests(() => stack);
@@ -58,11 +68,24 @@ it('leads with Helm and one values file from nothing to the first CI job, and ca
   await oneJobSucceeds(stack);
 });
 
+it('becomes with Helm an installation whose runners serve registers', async () => {
+  await stack.kubernetes.kubectl(['delete', 'secret', '-n', 'runners', 'gitea-runner']);
+  const folder = await init('--registration', 'bound');
+  await refresh(stack);
+  writeFileSync(join(folder, 'values.yaml'), stringify({ image: installation.image }));
+
+  await installAndRun('Helm, runners that serve registers');
+
+  await isRegisteredByServe();
+});
+
 it('leads with plain YAML to the first CI job, after Helm has left', async () => {
   await installation.block('helm-uninstall', 'helm-remove');
-  await init();
+  await init('--registration', 'bound');
 
   const printed = await installAndRun('plain YAML');
+
+  await isRegisteredByServe();
 
   expect(printed).toContain('deployment.apps/gitea-runners serverside-applied');
 });

@@ -1,7 +1,7 @@
 import { expect, inject } from 'vitest';
 import { waitUntil } from '../servers/process.ts';
 import { workflow } from '../servers/workflows.ts';
-import { exampleGroup, GROUPS_REPOSITORY, Installation, ORG, refresh } from './install.ts';
+import { exampleGroup, GROUPS_REPOSITORY, Installation, type InstallOptions, ORG, refresh } from './install.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 
 /** What tests of an installation begin with. */
@@ -13,10 +13,10 @@ export interface Begun {
 }
 
 /** A stack, the reader's shell in it, and a repository whose CI job of so many seconds a person can start. @param name before each line */
-export async function begin(name: string, seconds = 1): Promise<Begun> {
+export async function begin(name: string, seconds = 1, options: InstallOptions = {}): Promise<Begun> {
   const say = (line: string): void => void process.stdout.write(`${name}: ${line}\n`);
   const stack = await startStack(inject('clusterBuilds'), say);
-  const installation = await Installation.prepare(stack, inject('clusterBuilds'));
+  const installation = await Installation.prepare(stack, inject('clusterBuilds'), options);
   const { admin } = stack.gitea;
   await admin.createRepo('web', ORG);
   await admin.addWorkflow(`${ORG}/web`, 'build.yml', workflow({ build: { runsOn: 'linux', seconds } }));

@@ -486,6 +486,12 @@ export const FLAGS = {
       help: 'where docker comes from: dind-rootless, dind, buildkit for image builds only, or host for no docker',
       choices: { init: ['dind-rootless', 'dind', 'buildkit', 'host'] },
     },
+    registration: {
+      value: 'WAY',
+      default: 'pod',
+      help: 'who registers the runners: pod, serve, or bound for serve and one repository each',
+      choices: { init: ['pod', 'serve', 'bound'] },
+    },
     git: { value: 'URL', defaultNote: 'asked', help: 'git repository with the RunnerGroups, as Argo CD reaches it' },
     gitPath: { value: 'FOLDER', default: 'groups', help: 'folder of the RunnerGroups in it' },
     secretTool: {

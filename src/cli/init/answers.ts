@@ -14,6 +14,8 @@ export interface Answers {
   /** As it was written when it is no number: then the RunnerGroup is not valid, and says so. */
   readonly cap: number | string;
   readonly mode: string;
+  /** Who registers the runners: `pod`, `serve`, or `bound` for `serve` and one repository each. */
+  readonly registration: string;
   /** The git repository that Argo CD reads, and the folder of the RunnerGroups in it. */
   readonly git: string;
   readonly path: string;
@@ -63,7 +65,7 @@ export async function answersOf(
     return known;
   };
   const choose = async (
-    name: 'groupName' | 'scope' | 'cap' | 'containerMode',
+    name: 'groupName' | 'scope' | 'cap' | 'containerMode' | 'registration',
     question: string,
     wrongIn: Rule,
   ): Promise<string> => {
@@ -72,7 +74,7 @@ export async function answersOf(
   };
 
   const valid =
-    (name: 'gitea' | 'group' | 'mode' | 'git'): Rule =>
+    (name: 'gitea' | 'group' | 'mode' | 'registration' | 'git'): Rule =>
     (text) =>
       check({ [name]: text });
   const gitea = await need('gitea', 'URL of Gitea, as pods of the cluster reach it', valid('gitea'));
@@ -86,6 +88,8 @@ export async function answersOf(
   const cap = await choose('cap', 'How many runners at most', (text) => check({ cap: toCap(text) }));
   const docker = 'Docker in CI jobs: dind-rootless, dind, buildkit (image builds only) or host (no docker)';
   const mode = await choose('containerMode', docker, valid('mode'));
+  const who = 'Who registers runners: pod, serve, or bound (serve, each for one repository)';
+  const registration = await choose('registration', who, valid('registration'));
   const git = await need('git', 'Git repository with the RunnerGroups, as Argo CD reaches it', valid('git'));
   if (missing.length > 0)
     throw new Failure('GR-INIT-01', 2, `init: ${missing.join(', ')} must be given, or answered on a terminal.`);
@@ -95,6 +99,7 @@ export async function answersOf(
     scope: toScope('init', scope, owner),
     cap: toCap(cap),
     mode,
+    registration,
     git,
     namespace: flagValue('groupNamespace', given, io),
     path: flagValue('gitPath', given, io),

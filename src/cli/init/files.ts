@@ -14,7 +14,12 @@ import {
 } from '../../shared/installed/names.ts';
 import type { Answers, WhoseJobs } from './answers.ts';
 
-export function manifestFrom({ group, namespace, gitea, scope, cap, mode }: Answers) {
+/** What only a group needs whose pods register their runners. */
+function ifByPod<T>({ registration }: Pick<Answers, 'registration'>, given: T): readonly T[] {
+  return registration === 'pod' ? [given] : [];
+}
+
+export function manifestFrom({ group, namespace, gitea, scope, cap, mode, registration }: Answers) {
   return {
     apiVersion: API_VERSION,
     kind: KIND,
@@ -28,14 +33,16 @@ export function manifestFrom({ group, namespace, gitea, scope, cap, mode }: Answ
       resources: { requests: { cpu: '500m', memory: '1Gi' } },
       // Without docker a group has no labels by itself.
       ...(!hasDocker(mode) && { labels: ['linux:host'] }),
-      registrationToken: { secretRef: { name: REGISTRATION_SECRET, key: 'registration-token' } },
+      ...(registration === 'pod'
+        ? { registrationToken: { secretRef: { name: REGISTRATION_SECRET, key: 'registration-token' } } }
+        : { registration: { by: 'serve', ...(registration === 'bound' && { for: 'repository' }) } }),
       authToken: { secretRef: { name: API_SECRET, key: 'token' } },
     },
   };
 }
 
 export function groupText(answers: Answers): string {
-  return `# Goes into the repository of the Application. All fields: ${manual('runnergroup.md')}\n# Without a registration token in this namespace: ${manual('registration.md')}\n${yamlText(manifestFrom(answers))}`;
+  return `# Goes into the repository of the Application. All fields: ${manual('runnergroup.md')}\n# Who registers the runners: ${manual('registration.md')}\n${yamlText(manifestFrom(answers))}`;
 }
 
 export function applicationText({ git, path, namespace }: Answers): string {
@@ -49,10 +56,12 @@ export function applicationText({ git, path, namespace }: Answers): string {
 }
 
 /** The Secrets as External Secrets: the values lie in a store, below `gitea-runners/`. */
-export function externalSecretsText({ namespace, gitea, secretStore }: Answers): string {
+export function externalSecretsText(answers: Answers): string {
+  const { namespace, gitea, secretStore } = answers;
+  const key = 'registration-token';
   const secrets = [
     externalSecret(secretStore, ARGOCD_NAMESPACE, API_SECRET, { token: 'api-token' }, gitea),
-    externalSecret(secretStore, namespace, REGISTRATION_SECRET, { 'registration-token': 'registration-token' }, gitea),
+    ...ifByPod(answers, externalSecret(secretStore, namespace, REGISTRATION_SECRET, { [key]: key }, gitea)),
     externalSecret(secretStore, ARGOCD_NAMESPACE, SERVE_SECRET, {
       'argocd-token': 'argocd-token',
       'webhook-secret': 'webhook-secret',
@@ -103,8 +112,10 @@ export function setupScript(answers: Answers): string {
   return [head(answers), fetched(answers), SECRETS[answers.secretTool](answers), webhook(answers)].join('\n');
 }
 
-function head({ gitea, scope }: Answers): string {
-  const [api, owner] = RIGHTS[scope.scope];
+function head({ gitea, registration, scope }: Answers): string {
+  const [reads, owner] = RIGHTS[scope.scope];
+  const both = scope.scope === 'repo' ? owner : reads.replace(',', ' and write:repository,');
+  const api = registration === 'pod' ? reads : registration === 'serve' ? owner : both;
   return `#!/bin/sh
 # Makes the Secrets and the webhook of the runners. Run it after the installation (step 1 of ${manual('install.md#install-three-steps')}). It can be run again.
 set -eu
@@ -115,20 +126,22 @@ GITEA_URL=${quoted(gitea.replace(/\/+$/, ''))}
 `;
 }
 
-function fetched({ scope }: Answers): string {
+function fetched(answers: Answers): string {
+  const token = `answer=$(gitea -X POST "$GITEA_URL/api/v1${levelOf(answers.scope)}/actions/runners/registration-token")
+registration=$(printf %s "$answer" | sed -n 's/.*"token": *"\\([^"]*\\)".*/\\1/p')
+: "\${registration:?Gitea gave none}"
+`;
   return `# Everybody on this machine can see the arguments of a program, so the token is none.
 gitea() {
   curl -fsS -H @/dev/fd/3 -H 'Content-Type: application/json' "$@" 3<< HEADER
 Authorization: token $GITEA_OWNER_TOKEN
 HEADER
 }
-answer=$(gitea -X POST "$GITEA_URL/api/v1${levelOf(scope)}/actions/runners/registration-token")
-registration=$(printf %s "$answer" | sed -n 's/.*"token": *"\\([^"]*\\)".*/\\1/p')
-webhook=$(kubectl -n ${ARGOCD_NAMESPACE} get secret ${SERVE_SECRET} --ignore-not-found -o jsonpath='{.data.webhook-secret}' | base64 -d | sed -n 1p)
+${ifByPod(answers, token).join('')}webhook=$(kubectl -n ${ARGOCD_NAMESPACE} get secret ${SERVE_SECRET} --ignore-not-found -o jsonpath='{.data.webhook-secret}' | base64 -d | sed -n 1p)
 argocd=$(kubectl -n ${ARGOCD_NAMESPACE} get secret ${SERVE_SECRET} --ignore-not-found -o jsonpath='{.data.argocd-token}' | base64 -d)
 test -n "$webhook" || webhook=$(openssl rand -hex 32)
 test -n "$argocd" || argocd=$(argocd account generate-token --account ${ACCOUNT})
-: "\${registration:?Gitea gave none}" "\${argocd:?Argo CD gave no token}" "\${webhook:?openssl gave none}"
+: "\${argocd:?Argo CD gave no token}" "\${webhook:?openssl gave none}"
 `;
 }
 
@@ -154,22 +167,23 @@ const SECRETS: Readonly<Record<Answers['secretTool'], (answers: Answers) => stri
         return `secret ${words} | kubeseal --format yaml > sealed-${name}.yaml\nkubectl apply -f sealed-${name}.yaml\n`;
       })
       .join(''),
-  'external-secrets':
-    () => `# Put these values into your store, below gitea-runners/: they are written to this folder, for nobody else to read.
+  'external-secrets': (
+    answers,
+  ) => `# Put these values into your store, below gitea-runners/: they are written to this folder, for nobody else to read.
 umask 077
 mkdir -p for-the-store
 printf %s "$GITEA_API_TOKEN" > for-the-store/api-token
-printf %s "$registration" > for-the-store/registration-token
-printf %s "$argocd" > for-the-store/argocd-token
+${ifByPod(answers, 'printf %s "$registration" > for-the-store/registration-token\n').join('')}printf %s "$argocd" > for-the-store/argocd-token
 printf %s "$webhook" > for-the-store/webhook-secret
 kubectl apply -f argocd/external-secrets.yaml
 `,
 };
 
-function secretsOf({ namespace }: Answers): readonly string[] {
+function secretsOf(answers: Answers): readonly string[] {
+  const registration = `${answers.namespace} ${REGISTRATION_SECRET} registration-token="$registration" url="$GITEA_URL"`;
   return [
     `${ARGOCD_NAMESPACE} ${API_SECRET} token="$GITEA_API_TOKEN" url="$GITEA_URL"`,
-    `${namespace} ${REGISTRATION_SECRET} registration-token="$registration" url="$GITEA_URL"`,
+    ...ifByPod(answers, registration),
     `${ARGOCD_NAMESPACE} ${SERVE_SECRET} argocd-token="$argocd" webhook-secret="$webhook"`,
   ];
 }
