@@ -88,7 +88,7 @@ export function faultScenarios(scenario: Scenario, short: boolean): void {
       await make(rig);
 
       await expectEachOnce(rig, 8);
-      expect(world.mostAtWork).toBeLessThanOrEqual(CAP);
+      expect(world.mostAtWork, world.whenMost).toBeLessThanOrEqual(CAP);
     });
   }
 

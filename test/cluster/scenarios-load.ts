@@ -40,7 +40,7 @@ export function loadScenarios(scenario: Scenario, short: boolean): void {
     await rig.dispatch('pair.yml', 12);
 
     await expectAllDone(rig, 24);
-    expect(rig.world.mostAtWork).toBe(CAP);
+    expect(rig.world.mostAtWork, rig.world.whenMost).toBe(CAP);
     expect(rig.world.mostRunners).toBeLessThanOrEqual(CAP);
   });
 

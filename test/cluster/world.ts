@@ -80,8 +80,13 @@ export class World {
   active: readonly ApiJob[] = [];
   /** What Applications said went wrong since `mark`. */
   readonly errors = new Set<string>();
-  /** The most since `mark`, at one time: CI jobs at work, and runners that wait or work. */
+  /**
+   * The most since `mark`, at one time: CI jobs at work, and runners that wait or work. A runner that is pruned in the second of its claim ends
+   * its CI job beside the cap (docs/simulations.md, "for a moment only"), so its CI job does not count.
+   */
   mostAtWork = 0;
+  /** The CI jobs of that time, with their runners. */
+  whenMost = '';
   mostRunners = 0;
   readonly #admin: Account;
   readonly #org: string;
@@ -224,7 +229,13 @@ export class World {
     }
     const seen = new Set(active.map(({ id }) => id));
     for (const [id, job] of this.ciJobs) if (!seen.has(id)) job.endedAtMs ??= nowMs;
-    this.mostAtWork = Math.max(this.mostAtWork, this.inState('in_progress').length);
+    const pruned = new Set([...this.jobs.values()].flatMap(({ name, deletedAtMs }) => (deletedAtMs ? [name] : [])));
+    const atWork = this.inState('in_progress').filter(({ runner_name }) => !pruned.has(runner_name ?? ''));
+    if (atWork.length <= this.mostAtWork) return;
+    this.mostAtWork = atWork.length;
+    const runners = new Set(atWork.map(({ runner_name }) => runner_name));
+    const known = [...this.jobs.values()].filter(({ name }) => runners.has(name)).map(stateText);
+    this.whenMost = [...atWork.map(({ id, runner_name }) => `${id} on ${runner_name}`), ...known].join('\n');
   }
 
   #noteJob(object: unknown, gone: boolean): void {

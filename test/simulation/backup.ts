@@ -20,14 +20,18 @@ export function deleteRepo({ state }: Gitea, fullName: string): void {
 
 /** Saves the tables of a Gitea. What comes back restores them: later rows are gone, and their ids come again. */
 export function backUp({ state }: Gitea): () => void {
-  const { runs, jobs, tasks, runners, repos, orgs, ownerRedirects, repoRedirects } = state;
+  const { runs, jobs, tasks, runners, repos, orgs, users, tokens, ownerRedirects, repoRedirects } = state;
   const restores = [
     ...[saveRows(runs), saveRows(jobs), saveRows(tasks), saveRows(runners), saveRows(repos), saveRows(orgs)],
-    ...[saveRows(ownerRedirects), saveRows(repoRedirects)],
+    ...[saveRows(users), saveRows(tokens), saveRows(ownerRedirects), saveRows(repoRedirects)],
   ];
-  const lastIds = new Map(state.lastIds);
+  const [lastIds, registrationTokens] = [new Map(state.lastIds), new Map(state.registrationTokens)];
   return () => {
     for (const restore of restores) restore();
+    // One that was made since stays: the Secret of a group has it.
+    const saved = new Set(registrationTokens.values());
+    for (const [scope, token] of state.registrationTokens) if (saved.has(token)) state.registrationTokens.delete(scope);
+    for (const [scope, token] of registrationTokens) state.registrationTokens.set(scope, token);
     for (const table of state.lastIds.keys()) state.lastIds.set(table, lastIds.get(table) ?? 0);
     // Versions of the queue are columns of a table, too. Runners that have seen a later one ask again, because it differs.
     for (const [scope, version] of state.tasksVersions) state.tasksVersions.set(scope, version + 1);

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Pod } from './cluster.ts';
 import * as named from './histories/named.ts';
 import type { History } from './history.ts';
+import { KINDS } from './kinds.ts';
 import { OURS, POLICIES, type PolicyName } from './policies/index.ts';
 import { type Outcome, runHistory } from './run.ts';
 
@@ -149,4 +150,11 @@ describe('with sight of Kubernetes', () => {
 it('comes to the same outcome when a history is run twice', () => {
   const once = (): Outcome => runHistory(named.AFTERNOON, POLICIES['ours, Gitea alone'], true);
   expect(once().story).toEqual(once().story);
+});
+
+it('breaks no law when Gitea is restored to a time at which its user had another name', () => {
+  const { breaches, waitsMs } = runHistory(KINDS.bound(2000882), POLICIES['ours, live Jobs']);
+
+  expect(breaches).toEqual([]);
+  expect(waitsMs.length).toBeGreaterThan(0);
 });
