@@ -275,6 +275,7 @@ class Watcher {
       const busy = this.#cluster.pods.filter(
         (pod) =>
           pod.phase === 'busy' &&
+          !pod.forgotten &&
           isUnder(pod, ceiling) &&
           ceiling.groups.includes(pod.group) &&
           partOf(ceiling, repository(pod) ?? '') === partOf(ceiling, own),
