@@ -72,7 +72,10 @@ const built = await Promise.all([
   // For users of cdk8s, who have their own: an object of another copy fits into no chart.
   build({
     ...options,
-    entryPoints: { construct: 'src/manifests/construct/index.ts' },
+    entryPoints: {
+      construct: 'src/manifests/construct/index.ts',
+      validation: 'src/config/policy/cdk8s-validation.ts',
+    },
     external: ['cdk8s', 'constructs'],
   }),
 ]);

@@ -14,6 +14,7 @@ const FILES = [
   'docs/platform.md',
   'docs/tutorial.md',
   'docs/examples/check-runnergroups.yml',
+  'examples/cdk8s/cdk8s.yaml',
   'examples/cdk8s/package.json',
   'examples/platform/package.json',
   'examples/platform/Dockerfile',

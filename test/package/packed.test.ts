@@ -98,6 +98,7 @@ describe('the package', () => {
       'tracing.cjs',
       'unseen.cjs',
       'validate.cjs',
+      'validation.cjs',
     ]);
   });
 
@@ -223,20 +224,24 @@ describe('the construct of the package', () => {
     mkdirSync(join(modules, '@types'), { recursive: true });
     // Copied: Node looks for cdk8s beside the real place of a linked package.
     cpSync(installed, join(modules, 'argocd-gitea-runners'), { recursive: true });
-    for (const each of ['cdk8s', 'constructs', 'typescript', '@types/node', 'undici-types'])
+    for (const each of ['cdk8s', 'cdk8s-cli', 'constructs', 'typescript', '@types/node', 'undici-types'])
       symlinkSync(resolve('node_modules', each), join(modules, each));
     return project;
   }
   const tsc = resolve('node_modules', '.bin', 'tsc');
+  const CDK8S = 'node_modules/cdk8s-cli/bin/cdk8s';
+  const SYNTH = ['synth', '--check-upgrade', 'false'];
 
   it('builds and synthesises the example project, whose RunnerGroups are valid', async () => {
     const cwd = exampleProject();
 
     expect(await run(tsc, [], { cwd })).toEqual({ code: 0, stdout: '', stderr: '' });
-    expect(await run('node', ['main.js'], { cwd })).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await run('node', [CDK8S, ...SYNTH], { cwd })).toMatchObject({ code: 0, stderr: '' });
 
     const validated = await run(bin, ['validate', 'dist'], { cwd });
-    expect(validated).toEqual({ code: 0, stdout: '2 RunnerGroups in 1 file are valid\n', stderr: '' });
+    // cdk8s writes that file because there is a plugin.
+    const stderr = 'skipped, because not a Kubernetes manifest: dist/construct-metadata.json:1\n';
+    expect(validated).toEqual({ code: 0, stdout: '2 RunnerGroups in 2 files are valid\n', stderr });
     const written = parseAllDocuments(readFileSync(join(cwd, 'dist', 'runners.k8s.yaml'), 'utf8'));
     expect(written.map((each) => each.toJS())).toMatchObject([
       {
@@ -247,6 +252,25 @@ describe('the construct of the package', () => {
       { kind: 'RunnerGroup', metadata: { name: 'data' }, spec: { org: 'data', maxActiveRunners: 4 } },
     ]);
   });
+
+  it.each([
+    ["securityProfile: 'restricted'", "securityProfile: 'baseline'", 'web', 'spec.securityProfile', 'securityProfile'],
+    ["name: 'gitea-api'", "name: 'production'", 'data', 'spec.authToken', 'namespaces.secrets'],
+  ])(
+    'has the plugin that judges it by the policy: %s written as %s is denied',
+    async (right, wrong, name, path, rule) => {
+      const cwd = exampleProject();
+      const main = join(cwd, 'main.ts');
+      writeFileSync(main, readFileSync(main, 'utf8').replace(right, wrong));
+      await run(tsc, [], { cwd });
+
+      const { code, stdout } = await run('node', [CDK8S, ...SYNTH], { cwd });
+
+      expect(code).toBe(2);
+      expect(stdout).toContain(`runners/${name}: ${path}: `);
+      expect(stdout).toContain(`[${rule}]`);
+    },
+  );
 
   it("has the types that a platform's own app needs", async () => {
     const cwd = exampleProject('platform');

@@ -288,7 +288,7 @@ function sortOut(document: SourceDocument): Sorted {
 const FIELDS_OF_OBJECTS: ReadonlySet<string> = new Set(['apiversion', 'kind', 'metadata', 'spec']);
 
 /** Argo CD and kubectl open everything that has `items`, whatever its kind. */
-function allIn(value: unknown): readonly unknown[] {
+export function allIn(value: unknown): readonly unknown[] {
   const items = valueAt(value, ['items']);
   return [value, ...(Array.isArray(items) ? items.flatMap(allIn) : [])];
 }

@@ -1,0 +1,122 @@
+/**
+ * The policy as a validation plugin of cdk8s' own command (`validations` in cdk8s.yaml): it judges what any cdk8s app has written, RunnerGroups
+ * and the pods of Jobs. The entry of lib/validation.cjs, which that command finds as `main` of the npm package (docs/construct.md).
+ */
+import { readFileSync } from 'node:fs';
+import { systemClock } from '../../shared/clock.ts';
+import { printable } from '../../shared/printable.ts';
+import { securityViolations } from '../pods/pod-security.ts';
+import type { Mapping } from '../pods/schema.ts';
+import { readAll } from '../runnergroup/documents.ts';
+import { isMapping, valueAt } from '../runnergroup/paths.ts';
+import { allIn, readRunnerGroups } from '../runnergroup/read.ts';
+import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import { API_VERSION, KIND } from '../runnergroup/schema.ts';
+import { podOnly } from '../runnergroup/to-runner-group.ts';
+import { judge, skippedRules } from './check.ts';
+import { type Denial, denialLine, unusablePolicy } from './denial.ts';
+import { type Policy, readPolicyFile } from './schema.ts';
+
+/** Of cdk8s-cli, as far as it is used here. */
+interface Context {
+  readonly manifests: readonly string[];
+  readonly report: { readonly addViolation: (violation: object) => void; readonly submit: (status: string) => void };
+  readonly logger: { readonly log: (text: string) => void };
+}
+
+export class RunnerPolicyValidation {
+  readonly #file: string;
+
+  /** @param properties as they stand in cdk8s.yaml. `policy`: the file of a RunnerPolicy */
+  constructor({ policy = '' }: { readonly policy?: string }) {
+    this.#file = policy;
+  }
+
+  /** @throws Failure if the policy or a RunnerGroup cannot be read */
+  async validate({ manifests, report, logger }: Context): Promise<void> {
+    const read = readPolicyFile(this.#file);
+    if ('problems' in read) throw unusablePolicy(this.#file, read.problems);
+    const { policy } = read;
+    const asker = { isArgoCd: false, nowMs: systemClock.now() };
+    for (const rule of skippedRules(policy, asker)) logger.log(`not checked, because Argo CD does not ask: ${rule}`);
+    const groups = await groupsIn(manifests);
+    const pods = new Map(manifests.flatMap(podsIn));
+    const ofGroups = judge(policy, groups, asker);
+    const ofPods = judge(forPods(policy), [...pods.keys()], asker);
+    const about = (denials: readonly Denial[]) => denials.flatMap((each) => ofPod(each, pods));
+    for (const each of [...ofGroups.warnings, ...about(ofPods.warnings)]) logger.log(`warning: ${denialLine(each)}`);
+    const denials = [...ofGroups.denials, ...about(ofPods.denials)];
+    for (const each of denials)
+      report.addViolation({
+        ruleName: each.rule,
+        recommendation: denialLine(each),
+        fix: 'change the field, or ask for another policy',
+        violatingResources: (each.group ? [each.group] : groups).map(({ name, place }) => ({
+          resourceName: printable(name),
+          manifestPath: place.file,
+          locations: [printable(each.path)],
+        })),
+      });
+    report.submit(denials.length > 0 ? 'failure' : 'success');
+  }
+}
+
+async function groupsIn(manifests: readonly string[]): Promise<readonly RunnerGroup[]> {
+  // Of no path the reader makes the current folder.
+  if (manifests.length === 0) return [];
+  const options = { paths: manifests, recursive: false, cwd: process.cwd(), defaultNamespace: 'default' };
+  return (await readRunnerGroups(options)).groups;
+}
+
+/** Where kinds that start Jobs have their pod. */
+const POD_OF: ReadonlyMap<unknown, string> = new Map([
+  ['Job', 'spec.template'],
+  ['CronJob', 'spec.jobTemplate.spec.template'],
+]);
+const FROM_STRICTEST = ['restricted', 'baseline', 'privileged'] as const;
+
+/** Each pod as a group whose podTemplate it is, with the profile that it meets. Besides, where it stands in its object. */
+function podsIn(file: string): readonly (readonly [RunnerGroup, string])[] {
+  const read = readAll({ name: file, text: readFileSync(file, 'utf8') });
+  const documents = read.flatMap((each) => ('document' in each ? [each.document] : []));
+  return documents.flatMap((document) =>
+    allIn(document.value).flatMap((object) => {
+      const path = POD_OF.get(valueAt(object, ['kind']));
+      if (path === undefined || !String(valueAt(object, ['apiVersion'])).startsWith('batch/')) return [];
+      const found = valueAt(object, path.split('.'));
+      const podTemplate = isMapping(found) ? (found as Mapping) : {};
+      const securityProfile = FROM_STRICTEST.find((level) => securityViolations(podTemplate, level).length === 0);
+      const value = {
+        apiVersion: API_VERSION,
+        kind: KIND,
+        spec: { containerMode: 'host', podTemplate, securityProfile },
+      };
+      const group = podOnly({ document, base: [], value }, { problems: [], wrong: [] }, 'job');
+      if (!group) throw new Error(`${file} has a ${path} that cannot be judged`);
+      const named = (field: string) => String(valueAt(object, ['metadata', field]) ?? 'default');
+      const manifest = { metadata: valueAt(object, ['metadata']) };
+      return [[{ ...group, name: named('name'), namespace: named('namespace'), manifest }, path] as const];
+    }),
+  );
+}
+
+/** What holds for pods that may be no runners: they have no scope, and fields that no podTemplate may have. */
+function forPods({ namespaces, groups, ...policy }: Policy): Policy {
+  const withoutFields = <T extends Pick<Policy, 'podTemplateFields'>>({ podTemplateFields: _, ...rules }: T) => rules;
+  const fitting = groups?.filter(({ match }) => match.scope === undefined);
+  return {
+    ...withoutFields(policy),
+    namespaces: namespaces?.map(withoutFields),
+    groups: fitting?.map(withoutFields),
+  };
+}
+
+/** What such a denial says of the object. One about other fields of a RunnerGroup says nothing of it. */
+function ofPod(denial: Denial, pods: ReadonlyMap<RunnerGroup | undefined, string>): readonly Denial[] {
+  const { group, message, rule } = denial;
+  const [, field, below] = /^spec\.(podTemplate|securityProfile)(.*)/.exec(denial.path) ?? [];
+  if (field === undefined) return [];
+  // Behind the first sentence stands which fields of a RunnerGroup to change.
+  const told = rule === 'securityProfile' ? message.split('. ', 1).join('') : message;
+  return [{ ...denial, path: `${pods.get(group)}${below}`, message: told }];
+}
