@@ -18,7 +18,6 @@ import {
   type EndedRunner,
   type GiteaHistory,
   type Price,
-  type Range,
   type Usage,
   type UsageFigures,
   type UsageRow,
@@ -30,7 +29,7 @@ import { Failure } from '../shared/failure.ts';
 import { manual } from '../shared/installed/names.ts';
 import { type ExitCode, type Io, type Paper, paperOf } from '../shared/io.ts';
 import { keyText } from '../shared/keys.ts';
-import { count, duration, jsonText, printable } from '../shared/printable.ts';
+import { count, jsonText, printable, rangeText } from '../shared/printable.ts';
 import { table } from '../shared/table.ts';
 import { type ExplainedPlan, fromFilesOrCluster, groupsOfCluster } from './explain/cluster-source.ts';
 import { askedOutput, type FlagsOf, flagValue } from './flags/flags.ts';
@@ -154,12 +153,6 @@ function columnsOf({ currency }: Report): readonly Column[] {
 
 function sumText(sum: AtLeast | undefined, digits: number): string {
   return sum ? `${sum.isExact ? '' : '≥'}${sum.atLeast.toFixed(digits)}` : '?';
-}
-
-function rangeText(range: Range | undefined): string {
-  if (!range) return '?';
-  const [least, most] = [duration(range.atLeast * 1000), duration(range.atMost * 1000)];
-  return least === most ? least : `${least}..${most}`;
 }
 
 function reportText(result: Report, paper: Paper): string {

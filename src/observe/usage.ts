@@ -82,9 +82,7 @@ const HOUR_MS = 3_600_000;
 
 /** @param by of the rows */
 export function usageOf(evidence: UsageEvidence, by: Dimension) {
-  const known = knownGroups(evidence);
-  const giteas = [...groupBy(evidence.histories, ({ url }) => url).values()].map(joined);
-  const ran = giteas.flatMap((gitea) => ranJobs(gitea, known, evidence));
+  const { giteas, known, ran } = ranIn(evidence);
   const alone = giteas.flatMap((gitea) => runnersAlone(gitea, known, evidence));
   const uses = [...ran, ...alone].flatMap((use) => (typeof use === 'string' ? [] : use));
   const rows = groupBy(uses, (use) => JSON.stringify([use.gitea.url, nameOf(use, by)]));
@@ -101,6 +99,27 @@ export function usageOf(evidence: UsageEvidence, by: Dimension) {
     onOtherRunners: ran.filter((use) => use === 'on-other-runner').length,
     ofUnknownGroup: ran.filter((use) => use === 'of-unknown-group').length,
     unmatchedRunners: alone.filter((use) => use === 'unmatched').length,
+  };
+}
+
+function ranIn(evidence: UsageEvidence) {
+  const known = knownGroups(evidence);
+  const giteas = [...groupBy(evidence.histories, ({ url }) => url).values()].map(joined);
+  return { known, giteas, ran: giteas.flatMap((gitea) => ranJobs(gitea, known, evidence)) };
+}
+
+/** The CI jobs of one group, by the day of their end (UTC) and by repository. Pure. */
+export function trendsOf(evidence: UsageEvidence, group: string) {
+  const own = ranIn(evidence).ran.flatMap((use) =>
+    typeof use === 'object' && keyText(use.group) === group ? use : [],
+  );
+  const rowsBy = (nameOf: (use: Use) => string) =>
+    [...groupBy(own, nameOf)]
+      .map(([name, ofRow]) => ({ name, ...figuresOf(ofRow, evidence) }))
+      .sort((a, b) => compareText(a.name, b.name));
+  return {
+    days: rowsBy(({ job }) => new Date(job?.completedAtMs ?? 0).toISOString().slice(0, 10)),
+    repositories: rowsBy(({ repository = '' }) => repository),
   };
 }
 

@@ -71,6 +71,13 @@ export function secondsText(ms: number): string {
   return `${Math.round(ms / 100) / 10} s`;
 }
 
+/** `12s..3m00s`: the true value is between both. In seconds. */
+export function rangeText(range: Readonly<Record<'atLeast' | 'atMost', number>> | undefined): string {
+  if (!range) return '?';
+  const [least, most] = [duration(range.atLeast * 1000), duration(range.atMost * 1000)];
+  return least === most ? least : `${least}..${most}`;
+}
+
 /** `3m12s`, `2h05m`, `4d03h`: two units, as kubectl shows ages. Never negative. */
 export function duration(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));

@@ -43,13 +43,13 @@ const Row = EndedJobRow.extend({
 /** The history of one scope. */
 export type ScopeHistory = Readonly<Awaited<ReturnType<typeof readScopeHistory>>>;
 
-/** @param wanted.workflows also read which workflows the runs are of @throws Failure when Gitea does not answer, or refuses */
+/** @param wanted.workflows also read which workflows the runs are of @param wanted.endsOnly neither active jobs nor one repository after another @throws Failure when Gitea does not answer, or refuses */
 export async function readScopeHistory(
   api: GiteaApi,
   scope: Scope,
-  wanted: Period & { readonly workflows: boolean; readonly mostPages?: number },
+  wanted: Period & { readonly workflows: boolean; readonly mostPages?: number; readonly endsOnly?: true },
 ) {
-  const { fromMs, toMs, mostPages = MOST_PAGES } = wanted;
+  const { fromMs, toMs, mostPages = MOST_PAGES, endsOnly } = wanted;
   const { sortsJobs, attemptGrowsAtClaim } = await api.version();
   const ended = new Map<number, EndedJob>();
   const users = new Set<string>();
@@ -120,10 +120,11 @@ export async function readScopeHistory(
   };
 
   const own = await ownLevel(api, scope);
-  const levels = own ? [own] : scope.kind === 'user' ? await levelsOfUser(api, scope.user) : [];
+  isWhole &&= own !== undefined || !endsOnly;
+  const levels = own ? [own] : scope.kind === 'user' && !endsOnly ? await levelsOfUser(api, scope.user) : [];
   const active: JobsById = new Map();
   for (const level of levels) {
-    await readActiveJobs(api, level, true, active);
+    if (!endsOnly) await readActiveJobs(api, level, true, active);
     await readJobs(level);
   }
   if (wanted.workflows && ended.size > 0) for (const level of levels) await readRuns(level);

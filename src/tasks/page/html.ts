@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import { labelsText } from '../../observe/explain/held-back.ts';
 import { JOB_STATES, type JobState } from '../../observe/explain/job-state.ts';
 import { groupBy } from '../../shared/keys.ts';
-import { count, duration, printable } from '../../shared/printable.ts';
+import { count, duration, printable, rangeText } from '../../shared/printable.ts';
 import { SCRIPT_PATH, STYLE_PATH } from './assets.ts';
 import type {
   GroupAnswer,
@@ -14,6 +14,7 @@ import type {
   JobRow,
   JobsPage,
   JobsWanted,
+  TrendsAnswer,
 } from './view.ts';
 
 /** HTML whose texts are escaped. */
@@ -241,6 +242,7 @@ export function groupContent(group: GroupAnswer): Markup {
     ${facts(answer, 'lines')}
     <h2 id="waits">Waiting times</h2>
     ${chart(waits)}
+    <p><a href="/groups/${group.group}/trends">Trends: the last days of this group</a></p>
     <h2 id="runners">Runners</h2>
     ${rows.length === 0 ? html`<p>There is none.</p>` : table('runners', names, rows)}
     ${moreRunners > 0 && html`<p>${moreRunners} more runners are not shown.</p>`}
@@ -264,8 +266,7 @@ function chart(waits: readonly HourOfWaits[]): Markup {
   if (jobs === 0) return html`<p>No job of the last hours is known that began on a runner of this group.</p>`;
   const most = Math.max(1, ...waits.map(({ longest }) => longest));
   const rows = waits.map(({ from, jobs: some, longest, median }): readonly unknown[] => {
-    const bar = html`<svg viewBox="0 0 ${most} 1" preserveAspectRatio="none" aria-hidden="true">
-      <rect class="longest" width="${longest}" height="1"/><rect class="median" width="${median}" height="1"/></svg>`;
+    const bar = barOf(most, longest, median);
     const spans = [median, longest].map((seconds) => (some > 0 ? duration(seconds * 1000) : ''));
     return [html`<time class="at hour" datetime="${from}">${from.slice(11, 16)}</time>`, some, ...spans, bar];
   });
@@ -275,6 +276,40 @@ function chart(waits: readonly HourOfWaits[]): Markup {
       Whole bar: the longest wait. Its first part: the median.
       A wait begins with the creation of the job, so it holds what the job needed, too.</figcaption>
   </figure>`;
+}
+
+/** Two bars, one over the other. It repeats what a table says. */
+function barOf(most: number, longer: number, shorter = 0): Markup {
+  return html`<svg viewBox="0 0 ${most} 1" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="longest" width="${longer}" height="1"/><rect class="median" width="${shorter}" height="1"/></svg>`;
+}
+
+export function trendsContent({ days, from, group, isWhole, otherRepositories, repositories }: TrendsAnswer): Markup {
+  const back = html`<p><a href="/groups/${group}">To the group</a></p>`;
+  const cut =
+    !isWhole && html`<p class="old">Gitea has more CI jobs than are read here: the first days lack some or all.</p>`;
+  if (days.length === 0)
+    return html`${cut}<p>No CI job is known that ended on this group since ${from.slice(0, 10)}.</p>${back}`;
+  const longest = Math.max(1, ...days.map(({ waitP95 }) => waitP95?.atMost ?? 0));
+  const most = Math.max(1, ...repositories.map(({ ciMinutes }) => ciMinutes));
+  const share = (part: number, all: number): string => `${part} (${Math.round((100 * part) / all)} %)`;
+  const rows = days.map(({ failed, jobs, name, waitP50, waitP95 }): readonly unknown[] => {
+    const bar = barOf(longest, waitP95?.atMost ?? 0, waitP50?.atMost);
+    return [name, jobs, share(failed, jobs), rangeText(waitP50), rangeText(waitP95), bar];
+  });
+  const minutes = repositories.map(({ ciMinutes, failed, jobs, name }): readonly unknown[] => {
+    return [name, jobs, share(failed, jobs), ciMinutes.toFixed(0), barOf(most, ciMinutes)];
+  });
+  return html`${cut}
+    <h2 id="days">Waiting by day</h2>
+    <figure>${table('days', ['Day (UTC)', 'Jobs', 'Failed', 'Wait p50', 'Wait p95', 'Bar'], rows)}
+      <figcaption>CI jobs by the day on which they ended. Whole bar: p95, at most. Its first part: p50.
+        Of a range, its end counts from the creation of a job, and its begin from the end of the last job before it in its run.</figcaption></figure>
+    <h2 id="repositories">CI minutes by repository</h2>
+    ${minutes.length === 0 ? html`<p>None that you can read.</p>` : table('repositories', ['Repository', 'Jobs', 'Failed', 'Minutes', 'Bar'], minutes)}
+    ${otherRepositories > 0 && html`<p>Not shown: ${otherRepositories} more. They have fewer minutes, or you may not read them.</p>`}
+    <p class="age">Failed jobs include lost ones: Gitea keeps no mark of a lost runner. The metric gitea_runners_lost_runners_total counts those.</p>
+    ${back}`;
 }
 
 /** @param to where to go afterwards */

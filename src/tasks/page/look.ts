@@ -22,6 +22,7 @@ import { Failure, orFailure, successes } from '../../shared/failure.ts';
 import { atMost, keyText } from '../../shared/keys.ts';
 import type { Scope } from '../../shared/scope.ts';
 import { normalBase } from '../../shared/url.ts';
+import type { OwnGroup } from './trends.ts';
 import type { Figures } from './view.ts';
 
 interface LookerOptions extends FeatureContext {
@@ -81,6 +82,7 @@ export function startLooker(options: LookerOptions) {
     if ('message' in seen) tell({ is: 'page-look-failed', message: seen.message });
     for (const onLook of watchers) onLook();
   };
+  let own: readonly OwnGroup[] = [];
   const line = queue.open('page-look', {
     width: 1,
     deadlineMs: LONGEST_TURN_MS + timeoutMs + PATIENCE_MS,
@@ -88,7 +90,10 @@ export function startLooker(options: LookerOptions) {
     mostTries: 1,
     onFailure: (_, failure) => show(failure),
     run: async (_, { signal }) => {
-      const work = () => orFailure(look(options, targets, asking, runs));
+      const onOwn = (groups: readonly OwnGroup[]): void => {
+        own = groups;
+      };
+      const work = () => orFailure(look(options, targets, asking, runs, onOwn));
       show(await giteas.visit({ url: gitea }, LOOK, work, signal));
       return watchers.size > 0 ? { inMs: nextMs - clock.steadyMs() } : undefined;
     },
@@ -104,6 +109,7 @@ export function startLooker(options: LookerOptions) {
   };
   return {
     watch,
+    own: () => own,
     /** The newest figures. Waits for a look when they are old, and for the first ones longer. */
     shown: async (): Promise<Shown> => {
       if (clock.steadyMs() < nextMs) return shown;
@@ -120,7 +126,13 @@ export function startLooker(options: LookerOptions) {
 }
 
 /** @throws Failure when no group can be shown */
-async function look(options: LookerOptions, book: TargetBook, asking: LookAsking, runs: Runs): Promise<Seen> {
+async function look(
+  options: LookerOptions,
+  book: TargetBook,
+  asking: LookAsking,
+  runs: Runs,
+  onOwn: (groups: readonly OwnGroup[]) => void,
+): Promise<Seen> {
   const { clock, clocks, cluster, cpuMs, gitea, instance, kubernetes } = options;
   if (!cluster.fresh) return { kind: 'cluster', message: 'serve does not see the cluster at the moment' };
   const live = cluster.groups();
@@ -129,6 +141,7 @@ async function look(options: LookerOptions, book: TargetBook, asking: LookAsking
     const target = group && normalBase(group.giteaUrl) === normalBase(gitea) ? targetOf.get(group) : undefined;
     return group && target ? [{ group, target }] : [];
   });
+  onOwn(own);
   const targets = new Set(own.flatMap(({ target }) => (target instanceof Failure ? [] : target)));
   // Ended jobs are shown, too.
   const wanted = [...targets].map((target) => ({ ...target, readsEnds: true as const }));

@@ -9,6 +9,7 @@ import { QUEUES, readerRights } from './rights.ts';
 import { pageRequests } from './server.ts';
 import { SHORTEST_KEY, sessionsOf } from './session.ts';
 import { oauthOf, type SignInSettings } from './sign-in.ts';
+import { startTrends } from './trends.ts';
 
 export interface PageOptions extends SignInSettings {
   readonly listen: ListenAddress;
@@ -35,6 +36,7 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
   refuseShort(clientSecretFile, secrets(), 1);
   const giteas = ownGiteas(gitea, context);
   const looker = startLooker({ ...options, ...context, giteas, cpuMs });
+  const trends = startTrends({ ...context, giteas, own: looker.own });
   const server = await startHttpServer({
     what: 'the page',
     address: listen,
@@ -44,6 +46,7 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
       clock,
       cpuMs,
       looker,
+      trends,
       logUrl,
       onMistake: (error) => context.tell(mistakeOf(error)),
       rights: readerRights(gitea, giteas, clock),

@@ -1,7 +1,7 @@
 /**
  * The requests to the page, on a port of their own. It only reads.
  *
- *     /sign-in, /signed-in, /sign-out ... sign-in.ts      /, /mine, /jobs/ID, /groups, /groups/NAMESPACE/NAME ... HTML, with a session
+ *     /sign-in, /signed-in, /sign-out ... sign-in.ts      /, /mine, /jobs/ID, /groups, /groups/NAMESPACE/NAME[/trends] ... HTML, with a session
  *     /events ... server-sent events, with a session      /api/v1/jobs, … ... the same as JSON, with a token in the header
  *
  * A session opens no JSON, and a token no page. A token in a URL is refused: it would stand in logs.
@@ -10,7 +10,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerRespo
 import { LRUCache } from 'lru-cache';
 import { JOB_STATES } from '../../observe/explain/job-state.ts';
 import { type Clock, pause } from '../../shared/clock.ts';
-import type { Failure } from '../../shared/failure.ts';
+import { Failure } from '../../shared/failure.ts';
 import { once } from '../../shared/once.ts';
 import { jsonText } from '../../shared/printable.ts';
 import { ASSETS } from './assets.ts';
@@ -24,12 +24,24 @@ import {
   messageContent,
   pageOf,
   signInContent,
+  trendsContent,
 } from './html.ts';
 import type { Looker } from './look.ts';
 import { GiteaIsDown, NotSignedIn, type ReaderRights, type Visitor } from './rights.ts';
 import { type Sessions, SIGN_IN_S } from './session.ts';
 import type { OAuth } from './sign-in.ts';
-import { type Figures, groupFor, groupsFor, type JobsWanted, jobFor, jobsFor, type Reader } from './view.ts';
+import type { Trends, TrendsOf } from './trends.ts';
+import {
+  type Figures,
+  groupFor,
+  groupsFor,
+  type JobsWanted,
+  jobFor,
+  jobsFor,
+  type Reader,
+  repositoriesIn,
+  trendsFor,
+} from './view.ts';
 
 interface PageServerOptions {
   /** Origin of the page, as browsers know it. */
@@ -37,7 +49,8 @@ interface PageServerOptions {
   readonly clock: Clock;
   /** CPU time that this process has used. */
   readonly cpuMs: () => number;
-  readonly looker: Looker;
+  readonly looker: Pick<Looker, 'shown' | 'watch'>;
+  readonly trends: TrendsOf;
   readonly rights: ReaderRights;
   readonly sessions: Sessions;
   readonly oauth: OAuth;
@@ -72,6 +85,7 @@ const TOKEN_NAMES = ['access_token', 'token', 'authorization', 'private_token'];
 const STRANGERS = { burst: 20, perS: 5, most: 1 };
 const TOO_MANY = 'Too many requests. Wait a few seconds.';
 const RETRY = { 'retry-after': '5' };
+const TRENDS = /^\/groups\/([^/]+\/[^/]+)\/trends$/;
 
 /** An answer that ends a request. */
 class Refusal extends Error {
@@ -87,10 +101,11 @@ class Refusal extends Error {
 
 /** What an address shows: `data` as JSON, the same as `content` in HTML. */
 type Found = Readonly<{ title: string; data: object; content: () => Markup }>;
+type Seen = Readonly<{ figures: Figures; reader: Reader; trends: Trends | undefined }>;
 type Answer = Readonly<{ status: number; headers: OutgoingHttpHeaders; body: string }>;
 
 export function pageRequests(options: PageServerOptions): RequestListener {
-  const { clock, cpuMs, logUrl, looker, oauth, onMistake, rights, sessions, url: ownUrl } = options;
+  const { clock, cpuMs, logUrl, looker, oauth, onMistake, rights, sessions, trends: trendsOf, url: ownUrl } = options;
   // By Gitea's login: a person can have any number of tokens. A page with live updates asks for one every five seconds.
   const requestsOf = rateLimit({ burst: 30, perS: 2, most: 1_000 }, clock);
   // Milliseconds of CPU time: an eighth of a core for all, and half of that for one. Looks have another eighth.
@@ -101,6 +116,11 @@ export function pageRequests(options: PageServerOptions): RequestListener {
   const streams = new Map<ServerResponse, string>();
   const made = new LRUCache<string, Found>({ max: MOST_MADE });
   let madeOf: Figures | undefined;
+  const madeFrom = (figures: Figures) => {
+    if (madeOf !== figures) made.clear();
+    madeOf = figures;
+    return made;
+  };
 
   /** Whose token it is. A stranger causes no look at anything: Gitea must know the token first. @throws Refusal, NotSignedIn, GiteaIsDown */
   const admit = async ({ login, token }: Visitor): Promise<string> => {
@@ -123,14 +143,22 @@ export function pageRequests(options: PageServerOptions): RequestListener {
   };
 
   /** @throws Refusal, NotSignedIn, GiteaIsDown */
-  const visit = async (asker: Visitor) => {
+  const visit = async (asker: Visitor, path: string) => {
     await admit(asker);
     const { atMs, figures, trouble } = await looker.shown();
     if (!figures) throw new Refusal(503, trouble ? silentText(trouble) : 'Gitea was not read yet.', RETRY);
-    const reader = await rights.readerOf(asker, figures);
+    let reader = await rights.readerOf(asker, figures);
+    const group = TRENDS.exec(path)?.[1];
+    const trends = group !== undefined && reader.owns(group) ? trendsOf(group) : undefined;
+    if (trends === 'asked') throw new Refusal(503, 'Gitea is asked for the last days of this group.', RETRY);
+    if (trends instanceof Failure) throw new Refusal(503, silentText(trends), RETRY);
+    if (trends) {
+      const repositories = new Set([...figures.repositories, ...repositoriesIn(trends)]);
+      reader = await rights.readerOf(asker, { ...figures, repositories });
+    }
     // What exactly fails may name others' repositories.
     const told = reader.isAdmin ? `The last look failed: ${trouble?.message}` : trouble && silentText(trouble);
-    return { figures, reader, age: { atMs, nowMs: clock.now(), trouble: trouble && told } };
+    return { figures, reader, trends, age: { atMs, nowMs: clock.now(), trouble: trouble && told } };
   };
 
   /** A stream that says `looked` after each look. Undefined: it is over. @throws Refusal, NotSignedIn, GiteaIsDown */
@@ -160,14 +188,12 @@ export function pageRequests(options: PageServerOptions): RequestListener {
   };
 
   /** What was made of the newest figures is for all with the same rights. @throws Refusal 404 */
-  const find = (path: string, query: URLSearchParams, figures: Figures, reader: Reader): Found => {
+  const find = (path: string, query: URLSearchParams, { figures, reader, trends }: Seen): Found => {
     const [, of, ...rest] = path.split('/');
     const key = rest.join('/');
     const wanted = wantedIn(path, query);
-    const place = JSON.stringify([path, wanted, wanted.mine && reader.login, reader.rights]);
-    if (madeOf !== figures) made.clear();
-    madeOf = figures;
-    const known = made.get(place);
+    const place = JSON.stringify([path, wanted, wanted.mine && reader.login, reader.rights, trends?.to]);
+    const known = madeFrom(figures).get(place);
     if (known) return known;
     const keep = <T extends object>(title: string, data: T, contentOf: (data: T) => Markup): Found => {
       const found = { title, data, content: once(() => contentOf(data)) };
@@ -181,6 +207,7 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     if (path === '/groups') return keep('Groups', groupsFor(figures, reader), groupsContent);
     const job = of === 'jobs' && /^\d{1,15}$/.test(key) && jobFor(figures, reader, Number(key));
     if (job) return keep(`${job.job.name} · ${job.job.run.name}`, job, jobContent);
+    if (trends) return keep(`Trends of group ${trends.group}`, trendsFor(trends, reader), trendsContent);
     const group = of === 'groups' && groupFor(figures, reader, key, logUrl);
     if (group) return keep(`Group ${key}`, group, groupContent);
     const why = 'There is no such thing, or nothing that you may see. Jobs that ended long ago are in Gitea only.';
@@ -216,20 +243,22 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     if (!session)
       throw new Refusal(401, 'Sign in to see the CI jobs of the repositories that you can read, and why they wait.');
     if (path === '/events') return await events(response, session);
-    const { age, figures, reader } = await visit(session);
+    const seen = await visit(session, path);
     return atCostOf(session.login, () => {
-      const { content, title } = find(path === '/' ? '/jobs' : path, query, figures, reader);
-      return pageAnswer(200, { title, path, age, login: reader.login }, content());
+      const { content, title } = find(path === '/' ? '/jobs' : path, query, seen);
+      return pageAnswer(200, { title, path, age: seen.age, login: seen.reader.login }, content());
     });
   };
 
   const api = async ({ headers }: IncomingMessage, { pathname, searchParams }: URL): Promise<Answer> => {
     const token = /^(?:token|bearer) +([\x21-\x7e]+)$/i.exec(headers.authorization ?? '')?.[1];
     if (token === undefined) throw new NotSignedIn();
-    const { age, figures, reader } = await visit({ token });
+    const path = pathname.replace(/^\/api\/v1/, '');
+    const seen = await visit({ token }, path);
+    const { age } = seen;
     const ageSeconds = Math.max(0, Math.round((age.nowMs - age.atMs) / 1000));
-    return atCostOf(reader.login, () => {
-      const { data } = find(pathname.replace(/^\/api\/v1/, ''), searchParams, figures, reader);
+    return atCostOf(seen.reader.login, () => {
+      const { data } = find(path, searchParams, seen);
       return jsonAnswer(200, { ageSeconds, trouble: age.trouble, ...data });
     });
   };

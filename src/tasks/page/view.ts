@@ -25,6 +25,7 @@ import { groupBy, isSame, keyText } from '../../shared/keys.ts';
 import { printable } from '../../shared/printable.ts';
 import type { Scope } from '../../shared/scope.ts';
 import { parseUrl } from '../../shared/url.ts';
+import type { Trends } from './trends.ts';
 
 /** One look at Gitea and the cluster, whoever may read it. */
 export interface Figures {
@@ -311,6 +312,33 @@ function waitsOf({ begun, explanation, instance }: Figures, group: GroupKey) {
       longest: seconds.at(-1) ?? 0,
     };
   });
+}
+
+/** Repositories of which trends tell: whether a person may read them is asked one by one. */
+const MOST_REPOSITORIES = 20;
+
+/** Those with the most CI minutes. */
+export function repositoriesIn({ repositories }: Trends): readonly string[] {
+  const most = repositories.toSorted((a, b) => b.ciMinutes - a.ciMinutes);
+  return most.slice(0, MOST_REPOSITORIES).map(({ name }) => name);
+}
+
+export type TrendsAnswer = Readonly<ReturnType<typeof trendsFor>>;
+
+/** @param trends of a group that the reader owns. Days are those of UTC; one without CI jobs is left out. */
+export function trendsFor(trends: Trends, reader: Reader) {
+  const { days, repositories, ...of } = trends;
+  const shown = repositoriesIn(trends).filter(reader.mayRead);
+  const told = shown.flatMap((name) => repositories.find((each) => each.name === name) ?? []);
+  const figures = ({ ciMinutes, failed, jobs, name, waitP50, waitP95 }: Trends['days'][number]) => {
+    return { name: printable(name), jobs, failed, ciMinutes, waitP50, waitP95 };
+  };
+  return {
+    ...of,
+    days: days.map(figures),
+    repositories: told.map(figures),
+    otherRepositories: repositories.length - shown.length,
+  };
 }
 
 /** `https://logs.example.com/?pod={pod}`: its words in braces are `namespace`, `pod`, `node` and `runner`. '': there is none. */

@@ -297,6 +297,7 @@ it('a mistake of ours is told with its place, and whoever asks learns nothing of
   const mistakes: unknown[] = [];
   const { origin } = await serve((request, response) => {
     const requests = pageRequests({
+      trends: () => undefined,
       url: origin,
       clock: systemClock,
       cpuMs: () => 0,

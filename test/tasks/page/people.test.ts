@@ -164,6 +164,7 @@ describe('what was made of a look', () => {
     };
     const { origin } = await serve((request, response) => {
       requests ??= pageRequests({
+        trends: () => undefined,
         ...{ url: origin, clock: systemClock, cpuMs: () => 0, logUrl: '', sessions: undefined as never },
         onMistake: (error) => {
           throw error;

@@ -14,6 +14,7 @@ async function startStreams({ looks = 0 } = {}) {
   const sessions = sessionsOf({ keys: () => [COOKIE_KEY], clock: systemClock, isSecure: false });
   const { origin } = await serve((request, response) => {
     const requests = pageRequests({
+      trends: () => undefined,
       url: origin,
       clock: systemClock,
       cpuMs: () => 0,
