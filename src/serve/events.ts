@@ -91,8 +91,13 @@ interface Told {
     readonly result: RegistrationResult;
     readonly failure?: Failure;
   };
-  /** Rows of runners that `serve` has registered at this level may be left in Gitea. */
-  readonly 'row-left': { readonly object: RunnerGroupObject; readonly target: GiteaTarget; readonly at: string };
+  /** Rows of runners that `serve` has registered at this level may be left in Gitea. `isGuess`: by a leader before this one, if at all. */
+  readonly 'row-left': {
+    readonly object: RunnerGroupObject;
+    readonly target: GiteaTarget;
+    readonly at: string;
+    readonly isGuess?: true;
+  };
   /** A commit status was set that says why a CI job waits, or that it does not any more. With `failure`: it could not be. */
   readonly 'commit-status': { readonly repository: string; readonly failure?: Failure };
   /** The page for developers has no newer figures. Who looks at it is not told why. */

@@ -63,6 +63,8 @@ const ALL = 'all Applications';
 export class Leader {
   /** True once everything that exists was looked at. It stays so: a group that comes later waits alone. */
   ready = false;
+  /** What watches of the cluster tell. Its tasks hear it, too. */
+  readonly heard: Tell;
   readonly #options: LeaderOptions;
   readonly #queue: WorkQueue;
   readonly #reconciles: KeyQueue;
@@ -129,7 +131,11 @@ export class Leader {
       unregistered: this.#unregistered,
       changed: () => this.changed(),
     };
-    tellEach = tellAll([options.tell, ...options.tasks.map((start) => start(context))]);
+    const tellTasks = tellAll(options.tasks.map((start) => start(context)));
+    tellEach = tellAll([options.tell, tellTasks]);
+    this.heard = (event) => {
+      if (!this.#closed) tellTasks(event);
+    };
   }
 
   /** True once everything was looked at, and each Application shows its plan or its last wake failed. */

@@ -81,7 +81,7 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   const tell = tellAll(hearers);
   if (options.spans) options.spans.onLost = (spans, reason) => tell({ is: 'spans-lost', spans, reason });
   let leader: Leader | undefined;
-  const open = openCluster(options, tell, () => leader?.changed());
+  const open = openCluster(options, tell, () => leader);
   const own = new AbortController();
   const life = AbortSignal.any([signal, own.signal]);
   const watchSecrets = secretFiles(queue, (failure) => tell({ is: 'secrets-unreadable', failure }));
@@ -151,8 +151,8 @@ export async function serveOnce(options: ServeOptions, signal: AbortSignal): Pro
   const remember: Subscriber = (event) => {
     if (event.is === 'cluster-failed') unread = `${event.failure.code} ${event.failure.message}`;
   };
-  const open = openCluster(options, tellAll([remember, ...options.subscribers]), () => leader.changed());
-  const leader = new Leader(open.leaderOptions);
+  const open = openCluster(options, tellAll([remember, ...options.subscribers]), () => leader);
+  const leader: Leader = new Leader(open.leaderOptions);
   const life = new AbortController();
   const running = Promise.all([open.cluster.run(life.signal), leader.run(life.signal)]);
   try {
@@ -172,12 +172,19 @@ export async function serveOnce(options: ServeOptions, signal: AbortSignal): Pro
   }
 }
 
-/** What `serve` and `--once` have in common. @param onChange called after each change in the cluster. */
-function openCluster(options: ServeOptions, tell: Tell, onChange: () => void) {
+/** What `serve` and `--once` have in common. @param leaderNow hears what changes in the cluster. */
+function openCluster(options: ServeOptions, tell: Tell, leaderNow: () => Leader | undefined) {
   const { argocd, clock, env, timeoutMs } = options;
   const clocks = new ServerClocks();
   const client = new KubeClient(options.cluster, { clock, clocks });
-  const cluster = new LiveCluster(client, { ...options, tell, onChange });
+  const cluster = new LiveCluster(client, {
+    ...options,
+    tell: (event) => {
+      tell(event);
+      leaderNow()?.heard(event);
+    },
+    onChange: () => leaderNow()?.changed(),
+  });
   const access = new ArgoCd({
     url: argocd.url,
     readToken: () => readArgoCdToken(argocd.tokenFile),

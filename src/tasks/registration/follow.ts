@@ -99,11 +99,30 @@ export function unused(before: Wishes, now: Wishes): readonly Wish[] {
  */
 export function levelOf({ at, group, renamedTo, runner }: Wish): Scope {
   const own = { ...group.scope, now: renamedTo };
-  const [owner = '', repo, ...more] = boundTo(at)?.split('/') ?? [];
   if (group.registration.for === 'scope' && [own, group.scope].map(scopeWord).includes(at)) return group.scope;
-  const chosenBy = choosersFinder([toPlanned(group, '', '')], new Map([['', { ...(renamedTo && { renamedTo }) }]]));
-  if (repo && more.length === 0 && hasJobsOf(own, owner, repo) && chosenBy(`${owner}/${repo}`).size > 0)
-    return { kind: 'repo', owner, repo };
+  const repository = repositoriesOf(group, renamedTo)(boundTo(at) ?? '');
+  if (repository) return repository;
   const what = `register runner ${runner}: its RunnerGroup registers no runner at ${printable(at).slice(0, 100)}`;
   throw new Failure('GR-REG-02', 1, `${what}. Delete its Job if it does not go by itself.`);
+}
+
+/** Finds the repositories at which a group may register runners. */
+function repositoriesOf(group: RunnerGroup, renamedTo: string | undefined): (name: string) => Scope | undefined {
+  const own = { ...group.scope, now: renamedTo };
+  const chosenBy = choosersFinder([toPlanned(group, '', '')], new Map([['', { ...(renamedTo && { renamedTo }) }]]));
+  return (name) => {
+    const [owner = '', repo, ...more] = name.split('/');
+    const isOne = repo && more.length === 0 && hasJobsOf(own, owner, repo) && chosenBy(name).size > 0;
+    return isOne ? { kind: 'repo', owner, repo } : undefined;
+  };
+}
+
+/** Levels at which a leader before this one may have registered bound runners of a group: jobs of these repositories waited, ran, or ended lately. */
+export function levelsSeen({ planning }: AppVerdict, group: RunnerGroup): readonly string[] {
+  if (planning.is !== 'planned' || group.registration.for !== 'repository') return [];
+  const { groups, jobs } = planning.plan;
+  const { renamedTo } = groups.find((each) => keyText(each.group) === keyText(group)) ?? {};
+  const origin = new URL(group.giteaUrl).origin;
+  const names = jobs.flatMap((seen) => (seen.origin === origin ? seen.job.repository : []));
+  return [...new Set(names)].filter(repositoriesOf(group, renamedTo)).map((name) => `repo:${name}`);
 }

@@ -4,6 +4,7 @@
  *     the plan wants it: register ──► credentials in memory, for a minute ──► its Job is there: create its Secret
  *     its Job is there, and no Secret: register ────────────────▲
  *
+ * The watch tells of a Job, so its Secret waits for no new plan.
  * `serve` may not read Secrets: a try to create one tells whether it is there. Rows that are left in Gitea are swept (sweep/sweep.ts).
  *
  * Bounds: eight runners of one Gitea at a time, within its request budget, and `MOST_AHEAD` credentials in memory. They go from Gitea's
@@ -16,16 +17,18 @@ import { credentialsFile, registerRunner } from '../../clients/gitea/register.ts
 import { readRegistrationToken } from '../../clients/gitea/registrations.ts';
 import { Deadline } from '../../clients/http/request.ts';
 import { createCredentials } from '../../clients/kubernetes/secrets.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { subscriberOf } from '../../serve/events.ts';
 import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
 import { keyOfRunner } from '../../serve/planning/live.ts';
 import type { Again, Turn } from '../../serve/queue.ts';
+import type { AppVerdict } from '../../serve/reconcile.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { doubled } from '../../shared/clock.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
 import { keepOnly, keyText } from '../../shared/keys.ts';
 import { type Scope, scopeWord } from '../../shared/scope.ts';
-import { levelOf, unused, type Wish, type Wishes, wishesOf } from './follow.ts';
+import { levelOf, levelsSeen, unused, type Wish, type Wishes, wishesOf } from './follow.ts';
 
 /**
  * How long credentials wait for their Job. Less than the 75 s between two observations of a sweep (`SIGHTINGS_APART_MS`): a row that was
@@ -54,16 +57,29 @@ export function registerRunners(timeoutMs: number): StartTask {
     const ahead = new Map<string, Ahead>();
     /** The Job that has a Secret, as told at so many looks for it. */
     const handed = new Map<string, { readonly uid: string; readonly looks: number }>();
+    /** Groups whose repositories were told as places where a leader before this one may have left rows. */
+    const guessed = new WeakSet<RunnerGroup>();
     const tokens = new LRUCache<string, string>({ max: MOST_TOKENS });
 
     /** Nobody will use its row, if it has one. */
-    const leave = ({ at, object, target }: Wish): void => {
-      if (target && !(target instanceof Failure)) tell({ is: 'row-left', object, target, at });
+    const leave = ({ at, object, target }: Pick<Wish, 'at' | 'object' | 'target'>, guess?: { isGuess: true }): void => {
+      if (target && !(target instanceof Failure)) tell({ is: 'row-left', object, target, at, ...guess });
     };
 
     /** A leader before this one may have registered runners, and died. */
     const maybeLeft = (before: Wishes): readonly Wish[] =>
       clock.steadyMs() - sinceMs < AHEAD_MS ? [...wishes.values()] : unused(before, wishes);
+
+    const guess = (verdict: AppVerdict): void => {
+      for (const { live } of verdict.groups) {
+        const { group, object } = live;
+        if (!group || guessed.has(group)) continue;
+        for (const at of levelsSeen(verdict, group)) {
+          guessed.add(group);
+          leave({ at, object, target: targetOf().get(group) }, { isGuess: true });
+        }
+      }
+    };
 
     const tokenFor = async (access: GiteaAccess, key: string, scope: Scope): Promise<string> => {
       const token = tokens.get(key) ?? (await readRegistrationToken(access, scope))?.token;
@@ -157,11 +173,22 @@ export function registerRunners(timeoutMs: number): StartTask {
     });
 
     return subscriberOf({
+      'runner-seen': ({ name, namespace, step, uid }) => {
+        const key = keyText({ namespace, name });
+        const wish = wishes.get(key);
+        if (step !== 'job' || wish?.is !== 'wanted' || ahead.get(key)?.file === undefined || !cluster.fresh) return;
+        const live = cluster.runners().find((each) => keyOfRunner(each) === key);
+        if (live?.uid !== uid || live.job.registeredAt !== wish.at || live.job.state !== 'starting') return;
+        if (cluster.hasOtherPod(key, uid)) return;
+        wishes = new Map(wishes).set(key, { ...wish, is: 'starting', uid });
+        line.add(key);
+      },
       reconciled: ({ verdicts }) => {
         const before = wishes;
         const living = new Map(cluster.runners().map((live) => [keyOfRunner(live), live]));
         wishes = wishesOf(verdicts, living, targetOf(), before, (key, uid) => cluster.hasOtherPod(key, uid));
         for (const wish of maybeLeft(before)) leave(wish);
+        verdicts.forEach(guess);
         for (const key of ahead.keys()) forgetLate(key);
         keepOnly(handed, wishes);
         line.keepOnly(wishes);

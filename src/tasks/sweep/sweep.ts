@@ -205,6 +205,9 @@ const ALL = 'all';
 /** Repositories where rows may be left: of how many the rows are read in a pass, and how often. One may delete when it has seen them twice. */
 const MOST_PLACES = 10;
 const PASSES = 5;
+/** Of one that is only guessed: enough to see a row twice, 75 s apart. Others go first. */
+const GUESS_PASSES = 3;
+const MOST_GUESSED = 500;
 
 /**
  * Sweeps once a minute (`--sweep`): one key of the queue. Without `--sweep` dead rows are counted every ten minutes, or once a minute beside
@@ -214,13 +217,19 @@ export function sweepDeadRows({ deletes, instance, timeoutMs }: SweepingOptions)
   return ({ clock, cluster, giteas, isWell, queue, targetOf, tell }) => {
     const groups = new SweptGroups();
     let known: TargetOf | undefined;
-    const places = new Map<string, { readonly group: SweepGroup; readonly passes: number }>();
+    const places = new Map<
+      string,
+      { readonly group: SweepGroup; readonly passes: number; readonly isGuess: boolean }
+    >();
     const nextPlaces = (): readonly SweepGroup[] =>
-      [...places].slice(0, MOST_PLACES).map(([key, { group, passes }]) => {
-        if (passes > 1) places.set(key, { group, passes: passes - 1 });
-        else places.delete(key);
-        return group;
-      });
+      [...places]
+        .sort(([, a], [, b]) => Number(a.isGuess) - Number(b.isGuess))
+        .slice(0, MOST_PLACES)
+        .map(([key, place]) => {
+          if (place.passes > 1) places.set(key, { ...place, passes: place.passes - 1 });
+          else places.delete(key);
+          return place.group;
+        });
     const pauseMs = (): number => {
       const isUrgent = deletes || places.size > 0 || groups.at(clock.now()).some(({ byServe }) => byServe);
       return isUrgent ? PAUSE_MS : COUNT_PAUSE_MS;
@@ -272,11 +281,13 @@ export function sweepDeadRows({ deletes, instance, timeoutMs }: SweepingOptions)
         groups.exist(existing, clock.now());
         line.add(ALL, pauseMs());
       },
-      'row-left': ({ at, object: { metadata }, target: { key, ...target } }) => {
+      'row-left': ({ at, isGuess = false, object: { metadata }, target: { key, ...target } }) => {
         const [owner = '', repo] = boundTo(at)?.split('/') ?? [];
-        if (repo === undefined || places.size >= MOST_REMEMBERED) return;
+        if (repo === undefined || places.size >= (isGuess ? MOST_GUESSED : MOST_REMEMBERED)) return;
         const place = { key: `${key} ${at}`, ...target, scope: { kind: 'repo', owner, repo } } as const;
-        places.set(place.key, { group: { ...metadata, target: place, byServe: true }, passes: PASSES });
+        if (isGuess && places.has(place.key)) return;
+        const group = { ...metadata, target: place, byServe: true };
+        places.set(place.key, { group, passes: isGuess ? GUESS_PASSES : PASSES, isGuess });
       },
     });
   };

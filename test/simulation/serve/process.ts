@@ -235,7 +235,11 @@ export class ServeProcess {
     hearers.push((sabotage.hears ?? ((hears: Tell) => hears))(notifier.subscriber));
     const client = this.#kubernetes(clock, clocks);
     const onChange = () => this.leader?.changed();
-    const cluster = new LiveCluster(client, { namespaces, images: {}, tell, onChange });
+    const toldByCluster: Tell = (event) => {
+      tell(event);
+      this.leader?.heard(event);
+    };
+    const cluster = new LiveCluster(client, { namespaces, images: {}, tell: toldByCluster, onChange });
     const lease = new Lease(this.#kubernetes(clock), {
       namespace: NAMESPACE,
       name: 'gitea-runners',

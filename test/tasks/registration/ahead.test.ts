@@ -1,7 +1,10 @@
-/** Laws V117, V119 and V122 (docs/spec.md): for how long credentials may wait, where a leader before may have left rows, and whose name is free. */
+/** Laws V117, V119, V122 and V140 (docs/spec.md): for how long credentials may wait, where a leader before may have left rows, and whose name is free. */
 import { expect, it } from 'vitest';
+import type { KubeClient, KubeQuestion } from '../../../src/clients/kubernetes/client.ts';
 import type { RunnerDecision } from '../../../src/planner/decisions.ts';
 import type { LiveCluster } from '../../../src/serve/cluster/live-cluster.ts';
+import type { ServeEvent } from '../../../src/serve/events.ts';
+import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import type { AppVerdict } from '../../../src/serve/reconcile.ts';
 import { registerRunners } from '../../../src/tasks/registration/registering.ts';
 import { runner } from '../../manifests/fixtures.ts';
@@ -31,25 +34,41 @@ async function begin(answerAfterMs = 0, cluster: Partial<LiveCluster> = {}) {
       return json(response, { runner: MADE });
     },
   });
+  const secrets: unknown[] = [];
+  const secretsClient = {
+    send: async ({ body }: KubeQuestion) => {
+      secrets.push(body);
+      return { status: 201 };
+    },
+  } as unknown as KubeClient;
   const { context, told } = taskContext({
     clock,
+    secretsClient,
     cluster,
     giteas: quietGiteas(10_000),
     targetOf: () => new Map([[BOUND, targetOf(gitea.url)]]),
   });
   const hear = registerRunners(10_000)(context);
   const decision = { ...runner(), runner: NAME, registeredAt: AT } as RunnerDecision;
-  const planning = { is: 'planned', atMs: 0, plan: { groups: [], jobs: [], runners: [decision] } };
+  const jobs: object[] = [];
+  const planning = { is: 'planned', atMs: 0, plan: { groups: [], jobs, runners: [decision] } };
   const groups = [{ live: { key: 'runners/ci', object: OBJECT, group: BOUND }, runners: [], facts: {} }];
   const verdict = { planning, groups, difference: { missing: [`runners/${NAME}`] } } as unknown as AppVerdict;
   const reconcile = (): void => hear({ is: 'reconciled', verdicts: [verdict], skews: new Map() });
-  const left = (): readonly string[] => told.flatMap((event) => (event.is === 'row-left' ? event.at : []));
+  const left = (): readonly string[] =>
+    told.flatMap((event) => (event.is === 'row-left' && !event.isGuess ? event.at : []));
+  const guessed = (): readonly string[] =>
+    told.flatMap((event) => (event.is === 'row-left' && event.isGuess ? event.at : []));
   const registered = () =>
     until('a registration', () =>
       told.some((event) => event.is === 'runner-registration' && event.result === 'registered'),
     );
   const asked = (): number => context.queue.rows().filter(({ of }) => of === 'register').length;
-  return { asked, clock, left, reconcile, registered };
+  const seen = (over: object = {}): void => {
+    const event = { is: 'runner-seen', step: 'job', namespace: 'runners', name: NAME, uid: 'uid-of-the-job', ...over };
+    hear(event as ServeEvent);
+  };
+  return { asked, clock, guessed, jobs, left, reconcile, registered, secrets, seen, told };
 }
 
 it('a new leader says for a minute where the one before may have left rows', async () => {
@@ -64,6 +83,19 @@ it('a new leader says for a minute where the one before may have left rows', asy
   reconcile();
 
   expect([before, left().length]).toEqual([2, 2]);
+});
+
+it('it guesses once that there are rows where jobs ended, waited or ran, when it sees the first of them', async () => {
+  const { clock, guessed, jobs, reconcile } = await begin();
+  clock.leaveOut(3_600_000);
+  reconcile();
+  expect(guessed()).toEqual([]);
+  jobs.push({ verdict: 'done', origin: BOUND.giteaUrl, job: { repository: 'acme/gone' } });
+
+  reconcile();
+  reconcile();
+
+  expect(guessed()).toEqual(['repo:acme/gone']);
 });
 
 it.each([
@@ -92,4 +124,57 @@ it('no runner is registered while the pod of an earlier Job of its name lives', 
 
   expect(asked()).toBe(1);
   await registered();
+});
+
+const LIVE: LiveRunner = {
+  job: { namespace: 'runners', name: NAME, state: 'starting', createdAtMs: 0, registeredAt: AT },
+  annotations: {},
+  groupName: 'ci',
+  uid: 'uid-of-the-job',
+};
+
+/** A leader that has credentials for a Job, which comes. */
+async function comes(live: LiveRunner, cluster: Partial<LiveCluster> = {}) {
+  let jobs: readonly LiveRunner[] = [];
+  const leader = await begin(0, { runners: () => jobs, ...cluster });
+  leader.reconcile();
+  await leader.registered();
+  jobs = [live];
+  return leader;
+}
+
+it('a Job that the watch shows gets the credentials that wait for it, without another plan, once', async () => {
+  const { secrets, seen } = await comes(LIVE);
+
+  seen();
+  seen();
+  await until('a Secret', () => secrets.length > 0);
+  seen();
+
+  expect(secrets).toMatchObject([{ metadata: { name: NAME, ownerReferences: [{ uid: 'uid-of-the-job' }] } }]);
+});
+
+it('it waits for a plan when there are none yet', async () => {
+  const { asked, seen } = await begin(0, { runners: () => [LIVE] });
+
+  seen();
+
+  expect(asked()).toBe(0);
+});
+
+it.each<[string, LiveRunner, object, Partial<LiveCluster>]>([
+  ['of which the copy knows another one', { ...LIVE, uid: 'uid-of-another' }, {}, {}],
+  ['with another name', LIVE, { name: 'ci-4712-1-9c31e0aa' }, {}],
+  ['of another level', { ...LIVE, job: { ...LIVE.job, registeredAt: 'org:acme' } }, {}, {}],
+  ['that its pod registers', { ...LIVE, job: { ...LIVE.job, registeredAt: undefined as never } }, {}, {}],
+  ['whose container runs', { ...LIVE, job: { ...LIVE.job, state: 'running' } }, {}, {}],
+  ['beside a pod of its name', LIVE, {}, { hasOtherPod: (_, uid) => uid === 'uid-of-the-job' }],
+  ['while the copy does not follow', LIVE, {}, { fresh: false }],
+  ['of which only a pod was seen', LIVE, { step: 'created' }, {}],
+])('a Job %s waits for the next plan', async (_, live, event, cluster) => {
+  const { asked, seen } = await comes(live, cluster);
+
+  seen(event);
+
+  expect(asked()).toBe(0);
 });

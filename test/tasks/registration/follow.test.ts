@@ -7,7 +7,7 @@ import type { LiveRunner } from '../../../src/serve/planning/live.ts';
 import type { AppVerdict } from '../../../src/serve/reconcile.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import type { Scope } from '../../../src/shared/scope.ts';
-import { levelOf, unused, type Wish, wishesOf } from '../../../src/tasks/registration/follow.ts';
+import { levelOf, levelsSeen, unused, type Wish, wishesOf } from '../../../src/tasks/registration/follow.ts';
 import { AHEAD_MS } from '../../../src/tasks/registration/registering.ts';
 import { SIGHTINGS_APART_MS } from '../../../src/tasks/sweep/choose.ts';
 import { runner } from '../../manifests/fixtures.ts';
@@ -146,6 +146,36 @@ describe('a row may be left', () => {
     ['not of one without a Job', wishes(wanted()), none, 0],
   ])('%s', (_, before, now, left) => {
     expect(unused(before, now)).toHaveLength(left);
+  });
+});
+
+describe('where a leader before may have registered bound runners', () => {
+  const bound = { registration: { by: 'serve', for: 'repository' } } as const;
+  const GITEA = 'https://gitea.example.com';
+  const jobs = [
+    { verdict: 'done', origin: GITEA, job: { repository: 'acme/web' } },
+    { verdict: 'running', origin: GITEA, job: { repository: 'acme/api' } },
+    { verdict: 'held', origin: GITEA, job: { repository: 'acme/web' } },
+    { verdict: 'held', origin: GITEA, job: { repository: 'other/web' } },
+    { verdict: 'held', origin: 'https://other.example.com', job: { repository: 'acme/far' } },
+  ];
+  const seen = (group: Partial<RunnerGroup>, renamedTo?: string): readonly string[] => {
+    const groups = [{ group: { namespace: 'runners', name: 'ci' }, renamedTo }];
+    const of = { planning: { is: 'planned', plan: { groups, jobs, runners: [] } } } as unknown as AppVerdict;
+    return levelsSeen(of, { ...BY_SERVE, ...bound, ...group });
+  };
+
+  it.each<[string, Partial<RunnerGroup>, readonly string[], string?]>([
+    ['all repositories of its scope whose jobs are listed', {}, ['repo:acme/web', 'repo:acme/api']],
+    ['those that it chooses', { repositories: ['Api'] }, ['repo:acme/api']],
+    ['those under the name of now, too', {}, ['repo:acme/web', 'repo:acme/api', 'repo:other/web'], 'other'],
+    ['none, if its runners are not bound', { registration: { by: 'serve', for: 'scope' } }, []],
+  ])('are %s', (_, group, levels, renamedTo) => {
+    expect(seen(group, renamedTo)).toEqual(levels);
+  });
+
+  it('are not known without a plan', () => {
+    expect(levelsSeen(verdict(undefined), { ...BY_SERVE, ...bound })).toEqual([]);
   });
 });
 

@@ -206,7 +206,12 @@ describe('without --sweep', () => {
     const hear = sweepDeadRows({ deletes: false, instance: INSTANCE, timeoutMs: 10_000 })(context);
     hear({ is: 'reconciled', verdicts: [], skews: new Map() });
     const object = { metadata: { namespace, name, uid: 'uid' } };
-    return { deleted, listed, told, leave: (at: string) => hear({ is: 'row-left', object, target, at }) };
+    return {
+      deleted,
+      listed,
+      told,
+      leave: (at: string, isGuess?: true) => hear({ is: 'row-left', object, target, at, ...(isGuess && { isGuess }) }),
+    };
   }
 
   test('rows of runners that serve registers are deleted', async () => {
@@ -230,6 +235,39 @@ describe('without --sweep', () => {
 
     expect(listed.filter((path) => path.includes('/repos/'))).toHaveLength(5);
     expect(deleted.some((path) => path.startsWith('/api/v1/repos/acme/web/'))).toBe(true);
+  });
+
+  test('where a row is only guessed is read three times, after the others', async () => {
+    const { leave, listed } = await begin({ by: 'serve', for: 'repository' });
+    for (let n = 0; n < 10; n += 1) leave(`repo:acme/guess${n}`, true);
+    for (let n = 0; n < 10; n += 1) leave(`repo:acme/sure${n}`);
+    leave('repo:acme/sure0', true);
+    const read = (name: string) => listed.filter((path) => path.includes(`/repos/acme/${name}/`)).length;
+    await until('all passes', () => read('guess9') === 3);
+    const passes = listed.length;
+    await until('two more passes', () => listed.length > passes + 1);
+
+    expect([read('sure0'), read('sure9'), read('guess0'), read('guess9')]).toEqual([5, 5, 3, 3]);
+    const [firstGuess, lastSure] = [
+      listed.findIndex((path) => path.includes('guess')),
+      listed.findLastIndex((path) => path.includes('sure')),
+    ];
+    expect(firstGuess).toBeGreaterThan(lastSure);
+  });
+
+  test('a row that was guessed is deleted', async () => {
+    const { deleted, leave } = await begin({ by: 'serve', for: 'repository' });
+    leave('repo:acme/web', true);
+
+    await until('a deletion', () => deleted.some((path) => path.startsWith('/api/v1/repos/acme/web/')));
+  });
+
+  test('of guesses it remembers five hundred, so that others have a place', async () => {
+    const { leave, listed } = await begin({ by: 'serve', for: 'repository' });
+    for (let n = 0; n < 1_000; n += 1) leave(`repo:acme/guess${n}`, true);
+    leave('repo:acme/sure');
+
+    await until('it is read', () => listed.some((path) => path.includes('/repos/acme/sure/')));
   });
 
   test('no more than ten repositories are read in one pass', async () => {
