@@ -45,6 +45,8 @@ export interface WorkClass {
   readonly perLane?: number;
   /** Between the beginnings of two runs of a lane, ms. Default: 0. */
   readonly gapMs?: number;
+  /** When a key may begin by a rate, by the clock that is never set. Asked again at each turn. Default: it has none. */
+  readonly freeMs?: (key: string) => number;
   /** After how many ms a run gives its place to others and goes on, and how many may. Asked again when a run ends. Default: none does. */
   readonly slow?: { readonly afterMs: () => number; readonly most: number };
   /** Pause after so many failures in a row, ms. Default: 1 s, 2 s … a minute. */
@@ -171,6 +173,11 @@ export class KeyQueue {
     }
   }
 
+  /** What `freeMs` answers may be sooner than it was. */
+  freed(): void {
+    if (this.#entries.size > 0) this.#wakeAt(this.#clock.steadyMs());
+  }
+
   has(key: string): boolean {
     return this.#entries.has(key);
   }
@@ -202,15 +209,16 @@ export class KeyQueue {
   }
 
   /** When the entry may begin, as far as times say; never: it is not waiting. */
-  #startMs({ dueMs, firmMs, lane, run }: Entry): number {
-    return run ? NEVER : Math.max(dueMs, firmMs, this.#turns.get(lane) ?? 0);
+  #startMs({ dueMs, firmMs, key, lane, run }: Entry): number {
+    if (run) return NEVER;
+    return Math.max(dueMs, firmMs, this.#turns.get(lane) ?? 0, this.#work.freeMs?.(key) ?? 0);
   }
 
   #wakeAt(atMs: number): void {
     if (atMs >= this.#timerMs) return;
     this.#takeBack();
     this.#timerMs = atMs;
-    this.#takeBack = this.#clock.after(Math.max(0, atMs - this.#clock.steadyMs()), () => {
+    this.#takeBack = this.#clock.after(Math.max(0, Math.ceil(atMs - this.#clock.steadyMs())), () => {
       this.#timerMs = NEVER;
       this.#go();
     });

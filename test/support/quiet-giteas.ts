@@ -1,5 +1,6 @@
 import { ServerClocks } from '../../src/clients/http/clock.ts';
 import { Giteas } from '../../src/serve/looks/giteas.ts';
+import { WorkQueue } from '../../src/serve/queue.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 
 /** Giteas that tell nobody what they do. The test closes them. @param timeoutMs of one look. */
@@ -10,6 +11,7 @@ export function quietGiteas(timeoutMs = 20_000): Giteas {
     env: {},
     clocks: new ServerClocks(),
     giteaRequests: 1200,
+    queue: new WorkQueue(systemClock),
     clock: systemClock,
     tell: () => undefined,
   });

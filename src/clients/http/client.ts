@@ -58,7 +58,7 @@ type Outcome = HttpAnswer | Failure | AskedPause;
 interface Lane {
   /** Its modules are loaded at the first request. */
   readonly wire: Promise<Wire>;
-  readonly gate: Gate;
+  readonly turns: ConnectionTurns;
   readonly route: Route;
 }
 
@@ -155,7 +155,7 @@ export class HttpClient {
     // The server is asked for its pause here, because a request may have waited for its place.
     const work = async () =>
       this.#options.retryAfter?.pauseOf(url.origin) ?? (await this.#send(request, url, lane, deadline));
-    return await lane.gate.pass(this.#life.signal, request.queue ?? '', work);
+    return await lane.turns.pass(this.#life.signal, request.queue ?? '', work);
   }
 
   /** @throws Failure, but for a broken connection: that one it answers. */
@@ -246,7 +246,7 @@ export class HttpClient {
     wire.catch(() => undefined);
     const lane = {
       wire,
-      gate: new Gate(connections),
+      turns: new ConnectionTurns(connections),
       route: { host: url.host, proxy: proxy?.host, caFrom },
     };
     this.#lanes.set(url.origin, lane);
@@ -307,7 +307,7 @@ function oneHeader(value: string | string[] | undefined): string | undefined {
  * Lets at most `width` pass at a time. The others wait in queues that take turns. So a queue with a thousand waiting requests
  * delays the next request of another queue by one place, not by a thousand.
  */
-export class Gate {
+export class ConnectionTurns {
   readonly #queues = new Map<string, (() => void)[]>();
   #free: number;
 

@@ -17,14 +17,13 @@ import type { Job, Look } from '../../planner/evidence.ts';
 import { Failure, isOfConnection, isRateLimit } from '../../shared/failure.ts';
 import { keepOnly } from '../../shared/keys.ts';
 import type { Observation } from '../planning/live.ts';
-import type { Again, KeyQueue, Turn, WorkQueue } from '../queue.ts';
+import type { Again, KeyQueue, Turn } from '../queue.ts';
 import { keepEqual } from '../unchanged.ts';
 import type { WebhookEvent } from '../webhook/gate.ts';
 import { Giteas, type GiteasOptions, LONGEST_TURN_MS, originOf } from './giteas.ts';
 import { announced, failed, looked, newPace, nextLookMs, type PollPace } from './poll-interval.ts';
 
 export interface PollerOptions extends GiteasOptions, Pick<ObserveOptions, 'needsRows' | 'boundRunners'> {
-  readonly queue: WorkQueue;
   readonly random: () => number;
   readonly onLook: (target: GiteaTarget, observation: Observation) => void;
 }

@@ -107,12 +107,12 @@ type Answer = Readonly<{ status: number; headers: OutgoingHttpHeaders; body: str
 export function pageRequests(options: PageServerOptions): RequestListener {
   const { clock, cpuMs, logUrl, looker, oauth, onMistake, rights, sessions, trends: trendsOf, url: ownUrl } = options;
   // By Gitea's login: a person can have any number of tokens. A page with live updates asks for one every five seconds.
-  const requestsOf = rateLimit({ burst: 30, perS: 2, most: 1_000 }, clock);
+  const requestsOf = tokenBuckets({ burst: 30, perS: 2, most: 1_000 }, clock);
   // Milliseconds of CPU time: an eighth of a core for all, and half of that for one. Looks have another eighth.
-  const cpuOfOne = rateLimit({ burst: 1_000, perS: 62.5, most: 1_000 }, clock);
-  const cpuOfAll = rateLimit({ burst: 2_000, perS: 125, most: 1 }, clock);
+  const cpuOfOne = tokenBuckets({ burst: 1_000, perS: 62.5, most: 1_000 }, clock);
+  const cpuOfAll = tokenBuckets({ burst: 2_000, perS: 125, most: 1 }, clock);
   // What is asked by somebody whom nobody knows costs Gitea a request. Who comes back from a sign-in stands in another line.
-  const [strangers, signIns] = [rateLimit(STRANGERS, clock), rateLimit(STRANGERS, clock)];
+  const [strangers, signIns] = [tokenBuckets(STRANGERS, clock), tokenBuckets(STRANGERS, clock)];
   const streams = new Map<ServerResponse, string>();
   const made = new LRUCache<string, Found>({ max: MOST_MADE });
   let madeOf: Figures | undefined;
@@ -329,7 +329,7 @@ function silentText({ kind }: Pick<Failure, 'kind'>): string {
 }
 
 /** Token buckets: `burst` at once, then `perS`, of each of `most` keys. One is for all, whatever its key. */
-function rateLimit({ burst, most, perS }: Record<'burst' | 'most' | 'perS', number>, clock: Clock) {
+function tokenBuckets({ burst, most, perS }: Record<'burst' | 'most' | 'perS', number>, clock: Clock) {
   const buckets = new LRUCache<string, { readonly tokens: number; readonly atMs: number }>({ max: most });
   /** Below 0: something cost more than was left. */
   const pay = (by: string, cost: number): number => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Gate } from '../../../src/clients/http/client.ts';
+import { ConnectionTurns } from '../../../src/clients/http/client.ts';
 import { proxyFor } from '../../../src/clients/http/proxy.ts';
 import { retryAfterMs } from '../../../src/clients/http/retry-after.ts';
 
@@ -64,23 +64,23 @@ describe('retryAfterMs', () => {
   });
 });
 
-describe('Gate', () => {
+describe('ConnectionTurns', () => {
   test('frees the place of work that failed', async () => {
-    const gate = new Gate(1);
+    const turns = new ConnectionTurns(1);
     const signal = new AbortController().signal;
 
-    await expect(gate.pass(signal, '', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    await expect(turns.pass(signal, '', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
 
-    expect(await gate.pass(signal, '', async () => 'in')).toBe('in');
+    expect(await turns.pass(signal, '', async () => 'in')).toBe('in');
   });
 
   test('does not start work that waited past the end', async () => {
-    const gate = new Gate(1);
+    const turns = new ConnectionTurns(1);
     const controller = new AbortController();
     let release: () => void = () => undefined;
-    const first = gate.pass(controller.signal, '', () => new Promise<void>((resolve) => (release = resolve)));
+    const first = turns.pass(controller.signal, '', () => new Promise<void>((resolve) => (release = resolve)));
     let started = false;
-    const second = gate.pass(controller.signal, '', async () => {
+    const second = turns.pass(controller.signal, '', async () => {
       started = true;
     });
 

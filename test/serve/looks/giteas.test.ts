@@ -6,7 +6,9 @@ import type { GiteaTarget } from '../../../src/clients/gitea/observe.ts';
 import { readLogin } from '../../../src/clients/gitea/shapes.ts';
 import { ServerClocks } from '../../../src/clients/http/clock.ts';
 import { Deadline } from '../../../src/clients/http/request.ts';
-import { BACKGROUND, Giteas } from '../../../src/serve/looks/giteas.ts';
+import { Giteas } from '../../../src/serve/looks/giteas.ts';
+import { BACKGROUND } from '../../../src/serve/looks/request-budget.ts';
+import { WorkQueue } from '../../../src/serve/queue.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 import { fakeGitea } from '../../support/gitea-stand-in.ts';
 import { targetOf } from '../../support/looking.ts';
@@ -16,21 +18,23 @@ afterEach(() => void vi.useRealTimers());
 
 const QUESTION = { what: 'ask', path: '/user', rights: { scope: 'any scope' }, missing: '' };
 
-function open(): { readonly giteas: Giteas; readonly waitedMs: () => number } {
+function open() {
   let waited = 0;
+  const queue = new WorkQueue(systemClock);
   const giteas = new Giteas({
     timeoutMs: 20_000,
     pollMs: 5_000,
     env: {},
     clocks: new ServerClocks(),
     giteaRequests: 60,
+    queue,
     clock: systemClock,
     tell: (event) => {
       if (event.is === 'visit-waited') waited += event.ms;
     },
   });
   onTestFinished(() => giteas.close());
-  return { giteas, waitedMs: () => waited };
+  return { giteas, queue, waitedMs: () => waited };
 }
 
 /** Visits again and again, with so many requests each. Answers how many requests were made so far. */

@@ -9,6 +9,7 @@ import type { Tell } from '../../../src/serve/events.ts';
 import { Giteas } from '../../../src/serve/looks/giteas.ts';
 import { LossBook } from '../../../src/serve/losses/follow.ts';
 import { type LiveGroup, type LiveRunner, snapshot } from '../../../src/serve/planning/live.ts';
+import { WorkQueue } from '../../../src/serve/queue.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { rerunLostJobs } from '../../../src/tasks/losses/rerunning.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
@@ -67,7 +68,7 @@ class Scene {
     const endToldBy = (key: string) => (this.ended.has(key.replace('runners/', '')) ? 'kubelet' : undefined);
     this.book = new LossBook({ statusOf, endToldBy, hasPod: () => false }, tell);
     const giteas = new Giteas({
-      ...{ timeoutMs: 20_000, pollMs: 5_000, env: {}, giteaRequests: 1200 },
+      ...{ timeoutMs: 20_000, pollMs: 5_000, env: {}, giteaRequests: 1200, queue: new WorkQueue(clock) },
       ...{ clock, clocks: new ServerClocks(), tell: () => undefined, wireTo: () => this.#wire() },
     });
     const { context } = taskContext({ clock, giteas, losses: this.book, tell, changed: () => this.#changed() });

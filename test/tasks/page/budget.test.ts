@@ -2,6 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ServerClocks } from '../../../src/clients/http/clock.ts';
 import type { Wire, WireAnswer } from '../../../src/clients/http/wire.ts';
+import { WorkQueue } from '../../../src/serve/queue.ts';
 import { ownGiteas } from '../../../src/tasks/page/page.ts';
 import { readerRights } from '../../../src/tasks/page/rights.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -32,6 +33,7 @@ function startRights() {
   };
   const giteas = ownGiteas(URL_OF_GITEA, {
     ...{ timeoutMs: 20_000, env: {}, clocks: new ServerClocks(), giteaRequests: GITEA_REQUESTS, clock },
+    queue: new WorkQueue(clock),
     tell: () => undefined,
     wireTo: () => wire,
   });

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { RateLimiter } from '../../../src/serve/looks/giteas.ts';
-import { systemClock } from '../../../src/shared/clock.ts';
+import { BudgetTurns, RequestBudget } from '../../../src/serve/looks/request-budget.ts';
+import { WorkQueue } from '../../../src/serve/queue.ts';
+import { type Clock, systemClock } from '../../../src/shared/clock.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -23,15 +24,31 @@ interface Looking {
   readonly only?: readonly string[];
 }
 
-function limiter(onWaited: (key: string, ms: number) => void = () => undefined): RateLimiter {
-  return new RateLimiter({ requestMs: 50, clock: systemClock, onWaited });
+/** The budget of one Gitea with 20 requests a second, and the queue of those who wait for it. */
+function opened(onWaited: (key: string, ms: number) => void = () => undefined, clock: Clock = systemClock) {
+  const work = new WorkQueue(clock);
+  const budget = new RequestBudget(50, clock);
+  const turns = new BudgetTurns(work, clock);
+  return {
+    rows: () => work.rows(),
+    close: () => turns.close(),
+    spend: (key: string, requests: number) => budget.spend(key, requests),
+    share: (namespacesOf: ReadonlyMap<string, ReadonlySet<string>>) => {
+      budget.share(namespacesOf);
+      turns.freed();
+    },
+    take: async (key: string, signal?: AbortSignal) => {
+      const visit = { budget, queue: key, lane: 'https://gitea.example.com', name: `look at ${key}` };
+      onWaited(key, await turns.take(visit, signal));
+    },
+  };
 }
 
 /** Targets that look as often as they may, each with so many requests. Answers how often each one has looked. */
 function looking(costs: Readonly<Record<string, number>>, over: Looking = {}) {
   const { everyMs = 100, namespaceOf = () => 'runners', only = Object.keys(costs) } = over;
   const waited: number[] = [];
-  const turns = limiter((_, ms) => waited.push(ms));
+  const turns = opened((_, ms) => waited.push(ms));
   const looks = new Map(only.map((key) => [key, 0]));
   turns.share(new Map(Object.keys(costs).map((key) => [key, new Set([namespaceOf(key)])])));
   const look = async (key: string, cost: number): Promise<void> => {
@@ -107,7 +124,7 @@ describe('turns', () => {
   });
 
   test('forget the debt of a target that is gone, and share anew', async () => {
-    const turns = limiter();
+    const turns = opened();
     turns.share(inOne(['a', 'b']));
     await turns.take('a');
     turns.spend('a', 5000);
@@ -118,7 +135,7 @@ describe('turns', () => {
   });
 
   test('come at once for those whose debt a change of the targets has taken away', async () => {
-    const turns = limiter();
+    const turns = opened();
     turns.share(inOne(['a', 'b']));
     await turns.take('a');
     turns.spend('a', 5_000);
@@ -131,12 +148,13 @@ describe('turns', () => {
 
     // No time passes.
     turns.share(inOne(['b']));
+    await vi.advanceTimersByTimeAsync(0);
     await taken;
   });
 
   test('cost nothing where a look has ended before its turn', async () => {
     const waited: string[] = [];
-    const turns = limiter((key) => waited.push(key));
+    const turns = opened((key) => waited.push(key));
     turns.share(inOne(['a']));
     await turns.take('a');
     turns.spend('a', 1_000);
@@ -152,11 +170,8 @@ describe('turns', () => {
 
   test('earn nothing while the clock is set back, and go on after it', async () => {
     let shift = 0;
-    const turns = new RateLimiter({
-      requestMs: 50,
-      clock: { ...systemClock, now: () => Date.now() + shift },
-      onWaited: () => undefined,
-    });
+    const clock = { ...systemClock, now: () => Date.now() + shift };
+    const turns = opened(undefined, clock);
     turns.share(inOne(['a']));
     await turns.take('a');
     turns.spend('a', 200);
@@ -171,8 +186,22 @@ describe('turns', () => {
     expect(passed).toBe(true);
   });
 
+  test('stand in the queue while they wait, each with its time', async () => {
+    const turns = opened();
+    turns.share(inOne(['a', 'b']));
+    await turns.take('a');
+    turns.spend('a', 200);
+    void turns.take('a');
+    await vi.advanceTimersByTimeAsync(1_000);
+
+    // 201 requests of 50 ms, of which 5 s were saved.
+    expect(turns.rows()).toEqual([{ of: 'budget', key: 'look at a', is: 'waiting', ms: 4_100, failures: 0 }]);
+    await vi.advanceTimersByTimeAsync(4_100);
+    expect(turns.rows()).toEqual([]);
+  });
+
   test('let nobody pass once closed', async () => {
-    const turns = limiter();
+    const turns = opened();
     turns.share(inOne(['a']));
     await turns.take('a');
     turns.spend('a', 500);
