@@ -210,6 +210,13 @@ export interface RunnerGroupSpec {
   readonly limits?: RunnerGroupSpecLimits[];
 
   /**
+   * Kueue's LocalQueue, in the group's namespace: each Job is made suspended, and starts when Kueue admits it ([how](recipes/kueue.md)). A living Job keeps its queue. Needs sight of the Jobs in the cluster (not with `--cluster off`).
+   *
+   * @schema RunnerGroupSpec#queue
+   */
+  readonly queue?: string;
+
+  /**
    * True: the group's name is one of its runners' labels, so `runs-on: NAME` works. Its jobs run as those of the first label with a docker image, or on the host if there is none. A label of that name in `labels` or `defaultLabels` wins. Default: false.
    *
    * @schema RunnerGroupSpec#groupLabel
@@ -443,6 +450,7 @@ export function toJson_RunnerGroupSpec(obj: RunnerGroupSpec | undefined): Record
     'idleDemand': toJson_RunnerGroupSpecIdleDemand(obj.idleDemand),
     'sizes': obj.sizes?.map(y => toJson_RunnerGroupSpecSizes(y)),
     'limits': obj.limits?.map(y => toJson_RunnerGroupSpecLimits(y)),
+    'queue': obj.queue,
     'groupLabel': obj.groupLabel,
     'registration': toJson_RunnerGroupSpecRegistration(obj.registration),
     'repositories': obj.repositories?.map(y => y),

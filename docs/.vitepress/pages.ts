@@ -64,6 +64,7 @@ export const SIDEBAR: readonly Part[] = [
     'recipes/machines': 'arm64 and sizes',
     'recipes/capacity': 'How many nodes, spot nodes, autoscalers',
     'recipes/teams': 'Limit a team or a repository',
+    'recipes/kueue': 'Quota by Kueue',
     'recipes/repository-cache': 'A cache of one repository',
     'recipes/network': 'Private registry, proxy, private CA',
     'recipes/images': 'Images that are there already',

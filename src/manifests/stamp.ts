@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto';
 import { OF_REPOSITORY, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import { boundTo, present, REGISTER, REGISTERED_AT, RUNNER_CONFIG, type Texts } from '../shared/marks.ts';
+import { boundTo, present, QUEUE, REGISTER, REGISTERED_AT, RUNNER_CONFIG, type Texts } from '../shared/marks.ts';
 import { type Container, type JobManifest, NAME_VARIABLE, type PodTemplate, type Volume } from './job-manifest.ts';
 
 /** What makes a group's template the Job of one runner. */
@@ -12,6 +12,8 @@ export interface RunnerParts {
   readonly labels: Texts;
   /** The text of `generate` has them in this order. Those without a value are left out. */
   readonly annotations: Texts;
+  /** The queue of Kueue that it waits in; undefined: none. */
+  readonly queue: string | undefined;
   /** Of its pod; undefined: as in the template. */
   readonly priorityClass: string | undefined;
   /** Of a warm runner: how much longer its Job may live, seconds. Undefined: it is none. */
@@ -25,12 +27,12 @@ const OURS = ['runner', REGISTER];
 
 /** The Job of one runner. Annotations of a platform's app come first. One that lives keeps its spec: Argo CD 3.6 has Kubernetes judge each difference (docs/adr/0063). */
 export function stamp(ofGroup: JobManifest, parts: RunnerParts): JobManifest {
-  const { name, labels, annotations } = parts;
+  const { name, labels, annotations, queue } = parts;
   return {
     ...ofGroup,
     metadata: {
       annotations: { ...ofGroup.metadata.annotations, ...inOrder(present(annotations)) },
-      labels: inOrder(ofGroup.metadata.labels, labels),
+      labels: inOrder(ofGroup.metadata.labels, labels, inQueue(queue)),
       name,
       namespace: ofGroup.metadata.namespace,
     },
@@ -38,8 +40,18 @@ export function stamp(ofGroup: JobManifest, parts: RunnerParts): JobManifest {
   };
 }
 
+/** The label of a Job that waits in a queue of Kueue. Its pods do not have it: Kueue would count them besides. */
+export function inQueue(queue: string | undefined): Texts {
+  return queue === undefined ? {} : { [QUEUE]: queue };
+}
+
+/** No pod starts before Kueue has seen the Job, also while Kueue is away. */
+function suspended(spec: JobManifest['spec']): JobManifest['spec'] {
+  return inOrder<unknown>({ ...spec, suspend: true }) as unknown as JobManifest['spec'];
+}
+
 function specOf(ofGroup: JobManifest, parts: RunnerParts): JobManifest['spec'] {
-  const { name, labels, annotations, priorityClass, warmSeconds } = parts;
+  const { name, labels, annotations, queue, priorityClass, warmSeconds } = parts;
   const jobSpec = warmSeconds === undefined ? ofGroup.spec : warmSpec(ofGroup.spec, warmSeconds);
   const pod = jobSpec.template;
   // Containers of a podTemplate may have a variable of that name, too: it stays what it is.
@@ -66,7 +78,8 @@ function specOf(ofGroup: JobManifest, parts: RunnerParts): JobManifest['spec'] {
     volumes: volumes.map(ofRunner),
   };
   return {
-    ...jobSpec,
+    // No pod starts before Kueue has seen the Job, also while Kueue is away.
+    ...(queue === undefined ? jobSpec : suspended(jobSpec)),
     template: {
       metadata: { ...pod.metadata, labels: inOrder(pod.metadata.labels, labels) },
       spec: priorityClass === undefined ? spec : withClass(spec, priorityClass),

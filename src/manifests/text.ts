@@ -48,18 +48,18 @@ const MARKS = ['zzzmarkzzz', 'qqqmarkqqq', 'xxxmarkxxx'];
 function writeJobs(json: string, runners: readonly RunnerParts[], pieces: string[]): void {
   const template = JSON.parse(json) as JobManifest;
   const mark = json.includes(OF_REPOSITORY) ? undefined : MARKS.find((candidate) => !json.includes(candidate));
-  /** By number of labels, PriorityClass and pool. */
-  const forms = new Map<number, JobForm>();
+  /** By number of labels, PriorityClass, pool and queue. */
+  const forms = new Map<string, JobForm>();
   for (const parts of runners) {
-    const { name, labels, annotations, priorityClass, warmSeconds, spec } = parts;
+    const { name, labels, annotations, queue, priorityClass, warmSeconds, spec } = parts;
     const isPlain = PLAIN_NAME.test(name) && (priorityClass === undefined || PLAIN_CLASS.test(priorityClass));
     if (spec || mark === undefined || !isPlain) {
       pieces.push(`---\n${document(stamp(template, parts))}`);
       continue;
     }
     const values = Object.values(labels);
-    const has = { priorityClass: priorityClass !== undefined, warmSeconds };
-    const key = (values.length * 2 + Number(has.priorityClass)) * 2 + Number(warmSeconds !== undefined);
+    const has = { priorityClass: priorityClass !== undefined, queue, warmSeconds };
+    const key = `${values.length} ${has.priorityClass} ${warmSeconds !== undefined} ${queue}`;
     const form = forms.get(key) ?? formOf(template, Object.keys(labels), mark, has);
     forms.set(key, form);
     fill(form, [name, ...values, annotationLines(annotations), priorityClass ?? ''], pieces);
@@ -77,7 +77,7 @@ function formOf(
   template: JobManifest,
   labels: readonly string[],
   mark: string,
-  has: { readonly priorityClass: boolean; readonly warmSeconds: number | undefined },
+  has: { readonly priorityClass: boolean } & Pick<RunnerParts, 'queue' | 'warmSeconds'>,
 ) {
   const ofAnnotations = labels.length + 1;
   const marked = stamp(template, {
@@ -85,6 +85,7 @@ function formOf(
     labels: Object.fromEntries(labels.map((label, index) => [label, `${mark}${index + 1}`])),
     annotations: { [`${mark}${ofAnnotations}`]: 'x' },
     priorityClass: has.priorityClass ? `${mark}${ofAnnotations + 1}` : undefined,
+    queue: has.queue,
     warmSeconds: has.warmSeconds,
   });
   const [head = '', ...pieces] = document(marked).split(mark);

@@ -1,7 +1,14 @@
 /** From a plan to what is printed, for `generate` and `cdk8s synth` alike. */
 
 import { standIn } from '../config/runnergroup/broken.ts';
-import { groupManifest, inOrder, type ObjectManifest, type Output, type RunnerParts } from '../manifests/stamp.ts';
+import {
+  groupManifest,
+  inOrder,
+  inQueue,
+  type ObjectManifest,
+  type Output,
+  type RunnerParts,
+} from '../manifests/stamp.ts';
 import { manifestPieces } from '../manifests/text.ts';
 import type { EmittedRunner } from '../planner/decisions.ts';
 import { liveJobsOf } from '../planner/evidence.ts';
@@ -69,7 +76,7 @@ function keptJob(decision: EmittedRunner, liveSpec?: object): ObjectManifest {
     kind: 'Job',
     metadata: {
       annotations: inOrder(marks.present(jobAnnotations(decision))),
-      labels: inOrder(marks.groupLabels(group.name), runnerLabels(parseRunnerName(name))),
+      labels: inOrder(marks.groupLabels(group.name), runnerLabels(parseRunnerName(name)), inQueue(decision.queue)),
       name,
       namespace: group.namespace,
     },
@@ -82,11 +89,11 @@ function keptJob(decision: EmittedRunner, liveSpec?: object): ObjectManifest {
 
 /** What makes a group's template the Job of this runner. */
 export function partsOf(decision: EmittedRunner, spec?: object): RunnerParts {
-  const { runner: name, priorityClass } = decision;
+  const { runner: name, priorityClass, queue } = decision;
   const parts = parseRunnerName(name);
   const warmSeconds = poolIndexOf(parts?.madeFor) === undefined ? undefined : POOL_LIFE_MS / 1000;
   const annotations = jobAnnotations(decision);
-  return { name, labels: runnerLabels(parts), annotations, priorityClass, warmSeconds, spec };
+  return { name, labels: runnerLabels(parts), annotations, queue, priorityClass, warmSeconds, spec };
 }
 
 /** Far below Kubernetes' 256 KiB for all annotations together; longer than any page of Gitea. */

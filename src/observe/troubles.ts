@@ -58,6 +58,7 @@ export function troubleLines(troubles: readonly Trouble[]): readonly string[] {
  *
  * `priorityTiers`: a runner keeps the PriorityClass that its Job was created with, and only Kubernetes knows it (docs/adr/0034).
  * `sizes` and `limits`: only Kubernetes knows what runners are starting, and what size they are of (docs/adr/0072).
+ * `queue`: only Kubernetes knows whether a Job still waits, or Kueue has let it start (docs/adr/0100).
  * `registration`: only a Job that lives says whether `serve` registers its runner, and where (docs/adr/0083).
  * `keepFailedSeconds`: only Kubernetes knows whether the pod waits, and until when somebody wants it to (docs/adr/0037).
  */
@@ -66,6 +67,7 @@ const NEED_SIGHT: readonly (readonly [string, string, (group: RunnerGroup) => bo
   ['keepFailedSeconds', 'needs', ({ keepFailedSeconds }) => keepFailedSeconds > 0],
   ['sizes', 'need', ({ sizes }) => sizes.length > 0],
   ['limits', 'need', ({ limits }) => limits.length > 0],
+  ['queue', 'needs', ({ queue }) => queue !== undefined],
   ['registration by serve', 'needs', ({ registration }) => registration.by === 'serve'],
 ];
 

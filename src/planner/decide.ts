@@ -12,7 +12,7 @@ import type {
   RunnerDecision,
 } from './decisions.ts';
 import { followers, summarize, withDetails } from './details.ts';
-import { compareText, count, type Group, type ListedJob, type LiveJob, memo } from './evidence.ts';
+import { compareText, count, type Group, hasEnded, type ListedJob, type LiveJob, memo } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { type IdleByGroup, isWanted } from './idle.ts';
 import { isOutlived } from './judge.ts';
@@ -48,7 +48,7 @@ export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, i
     });
     const wanted = new Set([...assigned, ...kept].map(({ runner }) => runner));
     const others = allotment.runners.filter(({ name }) => !wanted.has(name));
-    const unwanted = others.map((runner) => decideUnwanted(runner, key, overdue, facts));
+    const unwanted = others.map((of) => decideStopped(of, key) ?? decideUnwanted(of, key, overdue, facts));
     return withDetails([...assigned, ...kept, ...unwanted], allotment, facts.nowMs, followOne);
   });
   return Object.freeze({
@@ -134,6 +134,13 @@ function decideOther({ job, origin }: ListedJob, { findRunner }: Pick<Facts, 'fi
   const group = runner?.state === 'foreign' ? undefined : runner?.group;
   if (group?.origin !== origin) return { job, origin, verdict: 'running' };
   return { job, origin, verdict: 'running', group: keyOf(group) };
+}
+
+/** The Job of one that Kueue has stopped is no record of it: Kueue would start it again. */
+function decideStopped({ name: runner, live }: Runner, group: GroupKey): RunnerDecision | undefined {
+  if (!live?.isStopped || !hasEnded(live.state)) return undefined;
+  if (live.pinned) return { emit: true, runner, group, because: 'unpinning', pinned: false };
+  return { emit: false, runner, group, because: 'failed' };
 }
 
 /** The decision about a runner that is for no ready job and for no pool. */

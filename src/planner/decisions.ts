@@ -179,6 +179,8 @@ export type RunnerDecision =
       readonly scope?: string;
       /** The level at which `serve` registers it, as `scopeWord` writes it. Absent: its pod does. A living one keeps it. */
       readonly registeredAt?: string;
+      /** The queue of Kueue that lets it start. Absent: none. A living one keeps it. */
+      readonly queue?: string;
       readonly trouble?: RunnerTrouble;
       /** Runners before it that were given up one after the other. Absent: none. */
       readonly triedBefore?: number;

@@ -50,16 +50,24 @@ export function withDetails(
     const isNew = !live && (decision.because === 'new-runner' || decision.because === 'warm');
     const triedBefore = isNew ? followOne(rooms) : (live?.triedBefore ?? 0);
     const registeredAt = live ? live.registeredAt : levelOf(decision, group);
+    const queue = live ? live.queue : group.queue;
     return {
       ...decision,
       ...sized,
       ...(registeredAt && { registeredAt }),
+      ...(queue && { queue }),
+      ...(isKueues(decision, live) && { skip: true }),
       ...(triedBefore > 0 && { triedBefore }),
       ...(priorityClass !== undefined && { priorityClass }),
       ...(trouble && { trouble }),
     };
   };
   return decisions.map(details);
+}
+
+/** Kueue writes into a Job that waits and starts: to apply what was seen of it could hold it again. Only a pin must be written. */
+function isKueues({ because, pinned }: EmittedRunner, live: LiveJob | undefined): boolean {
+  return live?.queue !== undefined && !pinned && because !== 'unpinning';
 }
 
 /** Where `serve` registers a new runner. Gitea's name of a repository is that of now. */

@@ -112,8 +112,9 @@ export interface PodTrouble {
   readonly message?: string;
   /** The kubelet says it: another pod may do better, on another node. */
   readonly ofNode?: true;
-  /** Somebody holds its Job (`spec.suspend`), and lets it start. */
+  /** Somebody holds its Job (`spec.suspend`), and lets it start. `queue`: Kueue does, when its turn in this queue comes. */
   readonly isSuspended?: true;
+  readonly queue?: string;
   /** Name of its node, and of the init container that runs. */
   readonly node?: string;
   readonly container?: string;
@@ -131,7 +132,12 @@ export interface LiveJob {
   readonly namespace: string;
   readonly name: string;
   readonly state: LiveState;
+  /** Since when Kubernetes may start it: when it was created, or when somebody who held it let it start. */
   readonly createdAtMs: number;
+  /** The queue of Kueue that it was made for (docs/adr/0100). Absent: none. */
+  readonly queue?: string;
+  /** Kueue has let it start and has stopped it. It may start again while it is there: another runner of its name. */
+  readonly isStopped?: true;
   /** For `starting`: what its pod waits for, when that does not come by itself. For `failed`: why its runner never started. */
   readonly trouble?: PodTrouble;
   /** Kubernetes names no fault in `trouble`. Time alone tells whether the pod is stuck: since when it has got no further. */
@@ -244,6 +250,8 @@ export interface Group {
   readonly keepFailedMs?: number;
   /** `serve` registers its runners, at this level unless they are bound. Absent: their pods do. */
   readonly registeredAt?: string;
+  /** Kueue starts its new runners, when their turn in this queue comes. Absent: Kubernetes does at once. */
+  readonly queue?: string | undefined;
   /** Each new runner is bound to the repository of its job. */
   readonly isBound?: true;
   /** Patterns in lower case, of the repositories whose jobs it serves. Absent: all of its scope. */

@@ -84,7 +84,9 @@ export function keepIdle({ allotments, assignments, overdue }: Given, facts: Fac
       // Its job may be among those that were not read.
       const mayBeAwaited = (runner: Runner): boolean =>
         unreadJobsOf(group) > 0 || (isYoung(runner, nowMs) && couldHaveWork(runner));
-      const awaited = freeRunners(runners, taken).filter((each) => mayBeAwaited(each) && isNotDrained(each));
+      const awaited = freeRunners(runners, taken).filter(
+        (each) => mayBeAwaited(each) && isNotDrained(each) && each.live?.trouble?.queue === undefined,
+      );
       // Gitea would give an idle runner to any job, also to one that the limit of its repository or branch holds back.
       keep(awaited, 'spare', limitsJobs(group) ? 0 : further.roomFor(allotment));
       return [group, idle];
@@ -110,7 +112,7 @@ function byIndex(a: Runner, b: Runner): number {
 /** True for a runner that can wait in a pool: of the present pod template, and not too old. */
 function isFit({ live, madeFor, isCurrent }: Runner, nowMs: number): boolean {
   const isOld = poolIndexOf(madeFor) !== undefined && live !== undefined && nowMs - live.createdAtMs >= POOL_LIFE_MS;
-  return !isOld && isCurrent();
+  return (!isOld || live.trouble?.isSuspended === true) && isCurrent();
 }
 
 /**

@@ -38,6 +38,8 @@ export const SCOPE = 'gitea.bpg.pw/scope';
  * `repo:owner/name` is bound to that repository. What lives keeps it, whatever its group says now.
  */
 export const REGISTERED_AT = 'gitea.bpg.pw/registered-at';
+/** Label of a Job that waits for its place in a queue of Kueue (docs/adr/0100). What lives keeps it, whatever its group says now. */
+export const QUEUE = 'kueue.x-k8s.io/queue-name';
 /** Type of the Secret with the credentials of one runner. It is named as the Job that owns it. */
 export const CREDENTIALS_TYPE = 'gitea.bpg.pw/runner';
 /** Its only key: the file that the runner reads. */

@@ -23,6 +23,8 @@ interface Situation {
   /** Made from the name of the runner that is wanted first. */
   readonly jobs?: (runner: string) => readonly object[];
   readonly pods?: (runner: string) => readonly object[];
+  /** What Kueue says of the runner's Job, or how the API server answers who asks. */
+  readonly workload?: string | number;
   readonly events?: readonly object[] | number | ((runner: string) => readonly object[]);
   /** More RunnerGroups. */
   readonly others?: (url: string) => readonly object[];
@@ -82,6 +84,26 @@ const waitingRunner = { containerStatuses: [{ name: 'runner', state: { waiting: 
 const suspendedStatus = {
   conditions: [{ type: 'Suspended', status: 'True', reason: 'JobSuspended', message: 'Job suspended' }],
 };
+const inQueue = (runner: string): readonly object[] => {
+  const { metadata, ...job } = liveJob(runner, Date.now() - 7_200_000, suspendedStatus) as {
+    readonly metadata: object;
+  };
+  return [
+    { ...job, metadata: { ...metadata, labels: { 'kueue.x-k8s.io/queue-name': 'team-a' } }, spec: { suspend: true } },
+  ];
+};
+/** Kueue's objects of another Job and of this one. */
+const workloadsOf = (runner: string, message: string | number): object | number =>
+  typeof message === 'number'
+    ? message
+    : {
+        items: ['ci-9-1-abcdabcd', runner].map((name, index) => ({
+          metadata: { ownerReferences: [{ name }] },
+          status: {
+            conditions: [{ type: 'QuotaReserved', status: 'False', message: index === 1 ? message : 'of others' }],
+          },
+        })),
+      };
 const registering = (state: object) => ({ initContainerStatuses: [{ name: 'register', state }] });
 const failedPod = (more: object) => (runner: string) => [podOf(runner, { phase: 'Failed', ...more })];
 const ended = (terminated: object) => ({ containerStatuses: [{ name: 'runner', state: { terminated } }] });
@@ -122,6 +144,7 @@ async function explained(situation: Situation) {
       '/applications/runners': app ?? application(),
       '/secrets/gitea-api': secretObject({ token: GITEA_TOKEN, url }),
       '/secrets/gitea-runner': { data: {} },
+      '/workloads': workloadsOf(runner, situation.workload ?? 404),
       '/events': typeof events === 'number' ? events : { kind: 'EventList', metadata: {}, items: events ?? [] },
     }),
   });
@@ -517,6 +540,22 @@ describe('explain, at 3 a.m., when', () => {
       jobs: (runner) => [{ ...liveJob(runner, Date.now() - 7_200_000, suspendedStatus), spec: { suspend: true } }],
       cause: 'its Job is suspended, and whoever did that (Kueue, for example) lets it start: Suspended: Job suspended',
       next: 'describe job/',
+    },
+    {
+      when: 'its Job waits in a queue of Kueue, which says why',
+      jobs: inQueue,
+      workload:
+        "couldn't assign flavors to pod set main: insufficient unused quota for pods in flavor default, 1 more needed",
+      cause:
+        "it waits in queue team-a of Kueue: couldn't assign flavors to pod set main: insufficient unused quota for pods in flavor default, 1 more needed",
+      next: 'kubectl get localqueues,workloads -A shows the queues of Kueue',
+    },
+    {
+      when: 'its Job waits in a queue of Kueue, whose objects may not be read',
+      jobs: inQueue,
+      workload: 403,
+      cause: 'it waits in queue team-a of Kueue: Job suspended',
+      next: 'kubectl get localqueues,workloads -A shows the queues of Kueue',
     },
     {
       when: 'the group that would have its labels is broken',

@@ -62,13 +62,15 @@ const because = fc.constantFrom('new-runner' as const, 'chain' as const, 'busy' 
 /** What a cluster shows may be anything. */
 const priorityClass = fc.oneof(fc.constant(undefined), fc.constantFrom('runner-critical', 'a.b-1'), hostile);
 
+const queue = fc.option(dnsLabel, { nil: undefined });
+
 /** Groups, each once, and runners, each once. */
 export const anyOutput: fc.Arbitrary<readonly GroupOutput[]> = fc
   .uniqueArray(
     fc.record({
       group: anyGroup,
       decisions: fc.uniqueArray(
-        fc.record({ made: anyJob, meets: fc.option(anyJob), because, pinned: fc.boolean(), priorityClass }),
+        fc.record({ made: anyJob, meets: fc.option(anyJob), because, pinned: fc.boolean(), priorityClass, queue }),
         {
           maxLength: 6,
           selector: ({ made }) => made.id,
@@ -81,7 +83,7 @@ export const anyOutput: fc.Arbitrary<readonly GroupOutput[]> = fc
   .map((items) =>
     items.map(({ group, decisions, warm }) => ({
       group,
-      runners: decisions.map(({ made, meets, because: why, pinned, priorityClass: ofPod }, index) => {
+      runners: decisions.map(({ made, meets, because: why, pinned, priorityClass: ofPod, queue: of }, index) => {
         const { id, attempt } = made;
         const madeFor = warm && index === 0 ? { poolIndex: attempt } : { id, attempt };
         const named = { namespace: group.namespace, name: group.name, origin: group.giteaUrl, templateHash: 'x' };
@@ -91,6 +93,7 @@ export const anyOutput: fc.Arbitrary<readonly GroupOutput[]> = fc
           because: why,
           pinned,
           ...(ofPod !== undefined && { priorityClass: ofPod }),
+          ...(of !== undefined && { queue: of }),
         });
         return meets ? { ...rest, job: meets } : rest;
       }),

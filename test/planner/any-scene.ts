@@ -27,6 +27,7 @@ const anyGroup = fc.record({
   fairness: fc.constantFrom('oldest', 'per-repository'),
   templateHash: fc.constantFrom('t1', 't2'),
   look: fc.constantFrom('one', 'two'),
+  queue: fc.constantFrom(undefined, undefined, 'team-a', 'team-b'),
   /** Places of the tiers; the last one gets what is left of the cap. Empty: no tiers. */
   tierPlaces: fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 3 }),
 });
@@ -67,6 +68,9 @@ const anyLive = fc.record({
   trouble: fc.constantFrom(undefined, 'Unschedulable', 'ImagePullBackOff', 'NoPod', 'RegistrationFailed'),
   priorityClass: fc.constantFrom(undefined, 'tier0', 'tier1', 'former'),
   pinned: fc.boolean(),
+  queue: fc.constantFrom(undefined, undefined, 'team-a', 'team-c'),
+  waits: fc.boolean(),
+  isStopped: fc.constantFrom(false, false, true),
   printedFor: fc.option(IDS, { nil: undefined }),
 });
 const anyLook = fc.record({
@@ -134,7 +138,18 @@ function buildScene(raw: Of<typeof anyParts>): Scene {
     ),
   });
   const liveJobs = new Map<string, LiveJob>();
-  for (const { runner, state, ageSeconds, pinned, printedFor, trouble, priorityClass } of raw.live) {
+  for (const {
+    runner,
+    state,
+    ageSeconds,
+    pinned,
+    printedFor,
+    queue,
+    trouble,
+    priorityClass,
+    waits,
+    isStopped,
+  } of raw.live) {
     const createdAtMs = NOW - ageSeconds * 1_000;
     liveJobs.set(nameOf(runner), {
       namespace: 'runners',
@@ -148,6 +163,9 @@ function buildScene(raw: Of<typeof anyParts>): Scene {
           trouble: { reason: trouble, ...(trouble === 'ImagePullBackOff' && { ofNode: true }) },
         }),
       ...(priorityClass && { priorityClass }),
+      ...(queue && { queue }),
+      ...(queue && isStopped && { isStopped: true as const }),
+      ...(queue && waits && state === 'starting' && { trouble: { reason: 'Suspended', isSuspended: true, queue } }),
       ...(printedFor !== undefined && { jobUrl: urlOf(printedFor), giteaUrl: ORIGIN }),
     });
   }

@@ -397,6 +397,23 @@ describe('for any groups and any evidence', () => {
     }
   });
 
+  test('P48 a living Job keeps its queue, and is applied for its pin only', (planned, scene) => {
+    const live = liveIn(scene);
+    for (const decision of planned.runners.filter(({ runner }) => live.has(runner))) {
+      if (!decision.emit) continue;
+      const queue = live.get(decision.runner)?.queue;
+      expect(decision.queue).toBe(queue);
+      if (queue !== undefined && !decision.skip) expect(decision.pinned || decision.because === 'unpinning').toBe(true);
+    }
+  });
+
+  test('P51 a runner that Kueue has stopped and that has ended goes, its pin first', (planned, scene) => {
+    const ended = [...liveIn(scene).values()].filter(({ isStopped }) => isStopped);
+    const names = new Set(ended.flatMap(({ name, state }) => (state === 'failed' || state === 'complete' ? name : [])));
+    for (const decision of planned.runners.filter(({ runner }) => names.has(runner)))
+      expect(decision.because).toBe(decision.emit ? 'unpinning' : 'failed');
+  });
+
   test('P15 a pool has no more idle runners than asked for, and none that is used up or of a suspended group', (planned, scene) => {
     const seen = new Set([
       ...liveJobsOf(scene.evidence)

@@ -32,6 +32,7 @@ const FIELDS: Readonly<Record<keyof Group, string>> = {
   keepFailedMs: NEEDS_SIGHT,
   pendingDeadlineMs: NEEDS_SIGHT,
   registeredAt: NEEDS_SIGHT,
+  queue: NEEDS_SIGHT,
   isBound: NEEDS_SIGHT,
   order: NEEDS_SIGHT,
   minIdleRunners: OF_NOW,

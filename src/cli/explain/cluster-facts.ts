@@ -1,4 +1,4 @@
-/** What Events tell of the Jobs of runners: why there is no pod, why one does not start, why the last one did not, and whether its node is well. */
+/** What Events, and Workloads of Kueue, tell of the Jobs of runners: why there is no pod, why one does not start, why the last one did not, and whether its node is well. */
 import * as z from 'zod';
 import { Deadline } from '../../clients/http/request.ts';
 import { KubeClient } from '../../clients/kubernetes/client.ts';
@@ -35,8 +35,25 @@ const Events = z.object({
 });
 type Event = z.infer<typeof Events>['items'][number];
 
+/** Kueue's objects, each of one Job. */
+const WORKLOADS = '/apis/kueue.x-k8s.io/v1beta2';
+const MOST_WORKLOADS = 500;
+const Workloads = z.object({
+  items: z.array(
+    z.object({
+      metadata: z.object({ ownerReferences: z.array(z.object({ name: z.string() })).nullish() }),
+      status: z
+        .object({ conditions: z.array(z.object({ type: z.string(), message: z.string().nullish() })).nullish() })
+        .nullish(),
+    }),
+  ),
+});
+type AskWorkloads = (namespace: string) => Promise<z.infer<typeof Workloads>['items']>;
+
 /** Each question is asked once. */
 type AskEvents = (namespace: string) => (fieldSelector: string) => Promise<readonly Event[]>;
+
+type Reader = () => Promise<Pick<ClusterReader, 'client' | 'deadline'> | undefined>;
 
 /** What `serve` has written about a RunnerGroup (src/serve/cluster/writers.ts): `ci-7-1-9c31e0aa: FailedMount: timed out`. */
 const COULD_NOT_START: ReadonlySet<string> = new Set(['WorkerPodStuckPending', 'WorkerPodStartFailed']);
@@ -58,8 +75,9 @@ export async function withEvents(explanation: Explanation, settings: Settings): 
     return { client, deadline: new Deadline(settings.timeoutMs) };
   });
   const ask = memo((namespace: string) => memo((selector: string) => eventsOf(namespace, selector, reader)));
+  const askWorkloads = memo((namespace: string) => workloadsOf(namespace, reader));
   try {
-    const withPods = await withTroubles(explanation, ask);
+    const withPods = await withTroubles(explanation, ask, askWorkloads);
     const jobs = await withNodes(await withLastTries(withPods, ask), ask);
     return { ...withPods, jobs: jobs.toSorted(byState) };
   } finally {
@@ -71,16 +89,23 @@ export async function withEvents(explanation: Explanation, settings: Settings): 
  * Why Kubernetes creates no pod for a Job: a quota, an admission rule, a namespace that goes. Why a pod does not get as far as its
  * containers: a volume, its network.
  */
-async function withTroubles(explanation: Explanation, ask: AskEvents): Promise<Explanation> {
+async function withTroubles(
+  explanation: Explanation,
+  ask: AskEvents,
+  askWorkloads: AskWorkloads,
+): Promise<Explanation> {
   const { checkedAt, liveJobs = [] } = explanation;
   const nowMs = Date.parse(checkedAt);
   const needing = liveJobs.filter(({ trouble, stillSinceMs, state, createdAtMs }) =>
     trouble && stillSinceMs === undefined
-      ? trouble.reason === NO_POD
+      ? trouble.reason === NO_POD || trouble.queue !== undefined
       : state === 'starting' && nowMs - createdAtMs >= STARTS_WITHIN_MS,
   );
   const told = await Promise.all(
-    needing.slice(0, MOST_JOBS).map(async (job) => [job.name, await troubleOf(job, ask)] as const),
+    needing.slice(0, MOST_JOBS).map(async (job) => {
+      const isQueued = job.trouble?.queue !== undefined;
+      return [job.name, isQueued ? await waitOf(job, askWorkloads) : await troubleOf(job, ask)] as const;
+    }),
   );
   const troubles = new Map(told);
   return {
@@ -138,6 +163,21 @@ async function withNodes(jobs: readonly ExplainedJob[], ask: AskEvents): Promise
   );
 }
 
+/** Why Kueue does not let a Job start yet, in the words of its Workload. */
+async function waitOf({ name, namespace }: LiveJob, ask: AskWorkloads): Promise<PodTrouble | undefined> {
+  const own = (await ask(namespace)).find(({ metadata }) => metadata.ownerReferences?.some((of) => of.name === name));
+  const message = cut(own?.status?.conditions?.find(({ type }) => type === 'QuotaReserved')?.message);
+  return message === '' ? undefined : { reason: 'Suspended', message };
+}
+
+async function workloadsOf(namespace: string, reader: Reader): ReturnType<AskWorkloads> {
+  const found = await reader();
+  if (!found) return [];
+  const path = `${WORKLOADS}/namespaces/${encodeURIComponent(namespace)}/workloads`;
+  const read = await readObject(found, { path, query: { limit: String(MOST_WORKLOADS) } });
+  return 'unread' in read ? [] : (Workloads.safeParse(read.value).data?.items ?? []);
+}
+
 async function troubleOf(job: LiveJob, ask: AskEvents): Promise<PodTrouble | undefined> {
   const { name, trouble, stillSinceMs } = job;
   if (!trouble || stillSinceMs !== undefined) {
@@ -158,11 +198,7 @@ async function warningsOfPod(of: Pick<LiveJob, 'namespace' | 'name'>, ask: AskEv
   return events.filter(({ involvedObject }) => involvedObject?.name?.startsWith(`${of.name}-`));
 }
 
-async function eventsOf(
-  namespace: string,
-  fieldSelector: string,
-  reader: () => Promise<Pick<ClusterReader, 'client' | 'deadline'> | undefined>,
-): Promise<readonly Event[]> {
+async function eventsOf(namespace: string, fieldSelector: string, reader: Reader): Promise<readonly Event[]> {
   const found = await reader();
   if (!found) return [];
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`;

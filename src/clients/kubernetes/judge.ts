@@ -8,6 +8,7 @@
  *   4. condition FailureTarget: the Job has failed, its newest pod may still use the grace period
  *        pod over or none .............................. by the pod (rule 5), else failed
  *        otherwise (deadline passed) ................... deleting
+ *      of a queue, started and stopped before (wasStopped), no pod of it has started: failed, or deleting
  *   5. its newest pod:
  *        phase Succeeded, Failed ....................... complete, failed (the Job's condition follows)
  *        container `runner` ended ...................... complete, failed by exit code
@@ -24,10 +25,12 @@ import {
   NO_POD_YET,
   podEndOf,
   podStep,
+  queueOf,
   runnerState,
   suspension,
   troubleOfEnded,
   troubleOfPending,
+  wasStopped,
 } from './pods.ts';
 import type { KubeJob, KubePod } from './resources.ts';
 
@@ -45,6 +48,8 @@ interface Judgement {
 export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
   const { namespace, name, creationTimestamp } = job.metadata;
   const annotations = job.metadata.annotations ?? {};
+  const queue = queueOf(job);
+  const resumed = job.status?.conditions?.find(({ type, status }) => type === 'Suspended' && status === 'False');
   const jobUrl = annotations[marks.JOB_URL];
   const repository = annotations[marks.REPOSITORY];
   const giteaUrl = giteaUrlOf(job);
@@ -57,7 +62,9 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
     namespace,
     name,
     state,
-    createdAtMs: creationTimestamp,
+    createdAtMs: Math.max(creationTimestamp, resumed?.lastTransitionTime ?? 0),
+    ...(queue && { queue }),
+    ...(wasStopped(job) && { isStopped: true }),
     ...(trouble && { trouble }),
     ...(stillSinceMs !== undefined && { stillSinceMs }),
     ...(/^[1-9]\d?$/.test(triedBefore ?? '') && { triedBefore: Number(triedBefore) }),
@@ -146,12 +153,22 @@ function judge(job: KubeJob, pods: readonly KubePod[]): Judgement {
     const pod = newest ? judgePod(newest) : { state: 'failed' as const, finishedAtMs: failing.lastTransitionTime };
     return hasEnded(pod.state) ? pod : { state: 'deleting' };
   }
+  const stopped = wasStopped(job) && judgeStopped(job, newest);
+  if (stopped) return stopped;
   // Kubernetes ends the pod of a Job that is suspended. The Job waits, if no runner was in it.
   const isHeld = !newest || (newest.metadata.deletionTimestamp != null && podStep(newest) !== 'started');
   if (job.spec?.suspend && isHeld) return { state: 'starting', trouble: suspension(job) };
   if (newest) return judgePod(newest);
   const counted = (job.status?.succeeded ?? 0) + (job.status?.failed ?? 0);
   return counted === 0 ? { state: 'starting', trouble: NO_POD_YET } : { state: 'unknown' };
+}
+
+/** Undefined: its pod may still end its CI job. The next one would be a second runner of its name. */
+function judgeStopped(job: KubeJob, newest: KubePod | undefined): Judgement | undefined {
+  if (newest && podStep(newest) === 'started') return undefined;
+  if (newest?.metadata.deletionTimestamp != null) return { state: 'deleting' };
+  const changed = job.status?.conditions?.find(({ type }) => type === 'Suspended');
+  return { state: 'failed', finishedAtMs: changed?.lastTransitionTime ?? job.metadata.creationTimestamp };
 }
 
 function newestFirst(a: KubePod, b: KubePod): number {

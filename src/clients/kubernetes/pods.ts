@@ -1,7 +1,7 @@
 /** What pods of runners show: how far they have come, why they do not start, how they ended, and whether they were lost. Pure. */
 import { type LiveJob, NO_POD, type PodEnd, type PodTrouble } from '../../planner/evidence.ts';
 import { keyText } from '../../shared/keys.ts';
-import { REGISTER } from '../../shared/marks.ts';
+import { QUEUE, REGISTER } from '../../shared/marks.ts';
 import { printable } from '../../shared/printable.ts';
 import type { Condition, KubeJob, KubePod } from './resources.ts';
 
@@ -128,7 +128,21 @@ function standstill(pod: KubePod, node: string, scheduled: Condition | undefined
 /** A Job that is held, for example by Kueue. No pod is created until somebody lets it start. */
 export function suspension(job: KubeJob): PodTrouble {
   const message = conditionMet(job, 'Suspended')?.message ?? 'spec.suspend is set';
-  return { ...trouble('Suspended', message), isSuspended: true };
+  const queue = queueOf(job);
+  return { ...trouble('Suspended', message), isSuspended: true, ...(queue && { queue }) };
+}
+
+export function queueOf({ metadata }: KubeJob): string | undefined {
+  return metadata.labels?.[QUEUE];
+}
+
+/**
+ * True for a Job that Kueue has let start and has stopped. Kubernetes does not count the pods that a suspension ends (1.34: job_controller.go,
+ * deleteJobPods), so such a Job would start another runner of its name. Nobody else changes the spec of a living one: it is born with
+ * generation 1, and the first start makes 2 of it.
+ */
+export function wasStopped(job: KubeJob): boolean {
+  return queueOf(job) !== undefined && (job.metadata.generation ?? 1) > (job.spec?.suspend ? 1 : 2);
 }
 
 /** Undefined: its runner has started, or nobody knows. */
@@ -183,6 +197,7 @@ const FINAL: ReadonlySet<string> = new Set(['Complete', 'Failed']);
  *
  *   1. The Job itself is deleted ....................... not lost: Argo CD or a person removes the runner
  *   2. The pod waits for its end on a node that is gone  NodeLost
+ *      Kueue has stopped it, and its pod has gone ...... Preempted
  *   3. The Job has not ended, or by its own deadline ... not lost
  *   4. The Job has failed, its pod has gone ............ PodDeleted: deleted, or evicted by the API, which deletes it
  *   5. The kubelet's word for the pod .................. Evicted, Preempted, NodeLost
@@ -195,6 +210,7 @@ const FINAL: ReadonlySet<string> = new Set(['Complete', 'Failed']);
 export function lossOf(job: KubeJob, pods: readonly KubePod[]): LossReason | undefined {
   if (job.metadata.deletionTimestamp != null) return undefined;
   if (pods.some((pod) => wasOnLostNode(pod) && !conditionMet(pod, 'Ready'))) return 'NodeLost';
+  if (wasStopped(job) && pods.length === 0) return 'Preempted';
   const ends = job.status?.conditions?.filter(({ type, status }) => FINAL.has(type) && status === 'True') ?? [];
   if (ends.length === 0 || ends.some(({ reason }) => reason === 'DeadlineExceeded')) return undefined;
   if (pods.length === 0) return ends.some(({ type }) => type === 'Failed') ? 'PodDeleted' : undefined;

@@ -24,7 +24,7 @@ const metadata = z.object({
 
 /** What is used of a Job (Kubernetes 1.34 `batch/v1`). Strict: one that cannot be read is an error, never a Job that is not there. */
 export const KubeJob = z.object({
-  metadata: metadata.extend({ annotations: texts }),
+  metadata: metadata.extend({ annotations: texts, labels: texts, generation: z.number().nullish() }),
   spec: z
     .object({
       suspend: z.boolean().nullish(),

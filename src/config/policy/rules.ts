@@ -204,6 +204,13 @@ function closed(found: Finding): Finding {
   return { ...found, reach: 'closed' };
 }
 
+/** A group without a queue would pass by the quota. */
+const queues: GroupRule = ({ queues: allowed }, { queue }) => {
+  if (allowed === undefined) return NONE;
+  if (queue !== undefined) return notAmong(allowed, [{ path: 'spec.queue', value: queue }], 'the queue');
+  return allowed.length === 0 ? NONE : finding('spec.queue', `is not set; ${allowedBy(allowed)}. Use one of them`);
+};
+
 /** The sums over groups are for check.ts. One that is too large by itself denies no other. */
 const maxActiveRunners: GroupRule = (_, group, __, policy) => {
   const { maxActiveRunners: own } = group;
@@ -299,4 +306,5 @@ export const GROUP_RULES: readonly (readonly [RuleName, GroupRule])[] = [
   ['serviceAccounts', serviceAccounts],
   ['maxActiveRunners', maxActiveRunners],
   ['maxResources', maxResources],
+  ['queues', queues],
 ];

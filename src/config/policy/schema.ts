@@ -51,7 +51,7 @@ export const RULE_NAMES = [
   ...(['projects', 'repositories', 'namespaces'] as const),
   ...(['namespaces.destinations', 'namespaces.scopes', 'namespaces.secrets'] as const),
   ...(['images', 'registries', 'securityProfile', 'podTemplateFields', 'priorityClasses', 'serviceAccounts'] as const),
-  ...(['maxActiveRunners', 'maxResources'] as const),
+  ...(['maxActiveRunners', 'maxResources', 'queues'] as const),
 ] as const;
 export type RuleName = (typeof RULE_NAMES)[number];
 
@@ -112,6 +112,10 @@ const OF_GROUP = {
     'Fields that a `podTemplate` may have, each with all below it: `spec.nodeSelector`, `spec.containers.env`. Names of elements of lists are always allowed on the way. Absent: all but those that `images`, `registries`, `priorityClasses` and `serviceAccounts` forbid.',
   ),
   priorityClasses: list(namePattern(), 'Priority classes that RunnerGroups may name. Absent: none in a `podTemplate`.'),
+  queues: list(
+    namePattern(),
+    'Queues of Kueue of which a RunnerGroup must name one ([how](recipes/kueue.md)). An empty list: none may be named. Absent: any, and none is needed.',
+  ),
   serviceAccounts: list(namePattern(), 'Service accounts that a `podTemplate` may name. Absent: none.'),
   maxResources: quantities()
     .superRefine((amounts, context) => {

@@ -118,6 +118,7 @@ const OTHER_JUDGES = {
   maxResources: ['sizes'],
   podTemplateFields: ['podTemplate'],
   priorityClasses: ['priorityTiers'],
+  queues: ['queue'],
   securityProfile: ['containerMode', 'securityProfile'],
   'free: docker inside of the pod pulls their images': ['labels', 'defaultLabels'],
   'free: more CI jobs of the same scope': ['acceptUnlabelledJobs', 'groupLabel'],

@@ -267,6 +267,11 @@ export const Spec = z.strictObject({
     'Limits besides the cap ([how](limits.md)). Each has `name`, `per`, or both, or `branches` with or without `per`. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
     'none',
   ),
+  queue: described(
+    dnsLabel().optional(),
+    "Kueue's LocalQueue, in the group's namespace: each Job is made suspended, and starts when Kueue admits it ([how](recipes/kueue.md)). A living Job keeps its queue. Needs sight of the Jobs in the cluster (not with `--cluster off`).",
+    'none: a Job starts at once',
+  ),
   groupLabel: described(
     z.boolean().default(false),
     "True: the group's name is one of its runners' labels, so `runs-on: NAME` works. Its jobs run as those of the first label with a docker image, or on the host if there is none. A label of that name in `labels` or `defaultLabels` wins.",

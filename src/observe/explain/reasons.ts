@@ -325,8 +325,9 @@ export function troubleText({ reason, message, node }: PodTrouble): string {
 
 /** Why a pod does not start, and with what only time tells also for how long. */
 export function podTroubleText(trouble: RunnerTrouble, nowMs: number): string {
-  const { isSuspended, stillSinceMs } = trouble;
+  const { isSuspended, queue, stillSinceMs } = trouble;
   const text = troubleText(trouble);
+  if (queue !== undefined) return `it waits in queue ${queue} of Kueue: ${trouble.message}`;
   if (isSuspended) return `its Job is suspended, and whoever did that (Kueue, for example) lets it start: ${text}`;
   if (stillSinceMs === undefined) return `its pod cannot start: ${text}`;
   // Whole minutes: pods of one cause are told together.

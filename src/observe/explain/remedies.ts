@@ -25,7 +25,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   FailedCreatePodSandBox: `the network of pods fails: ${NODE}`,
   ContainerCreating: NODE,
   PodInitializing: NODE,
-  Suspended: 'ask who suspends Jobs here: kubectl get workloads -A shows those of Kueue',
+  Suspended: 'ask who suspends Jobs here: kubectl get localqueues,workloads -A shows the queues of Kueue and who waits',
   RegistrationFailed: 'check that the registration token is valid for this scope, and that pods reach Gitea',
   OOMKilled: 'give container runner a higher memory limit in spec.podTemplate, or let the CI job need less',
   Evicted:

@@ -1,7 +1,7 @@
 /** Compares what the planner wants with the Jobs that exist. Pure. */
 import { jobAnnotations } from '../../observe/output-of-plan.ts';
 import type { EmittedRunner, RunnerDecision } from '../../planner/decisions.ts';
-import { hasEnded } from '../../planner/evidence.ts';
+import { hasEnded, type LiveJob } from '../../planner/evidence.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
 import { EXTERNAL_LINK, present } from '../../shared/marks.ts';
 import { groupKeyOfRunner, keyOfDecision, keyOfRunner, type LiveRunner } from './live.ts';
@@ -96,8 +96,13 @@ function sameAnnotations(decision: EmittedRunner, { annotations }: LiveRunner): 
   return OUR_ANNOTATIONS.every((name) => expected[name] === annotations[name]);
 }
 
+/** One that Kueue has stopped may start again. */
+function isRecord(job: LiveJob | undefined): boolean {
+  return hasEnded(job?.state) && !job?.isStopped;
+}
+
 function lackOf(decision: EmittedRunner, found: LiveRunner | undefined, nowMs: number) {
-  if (decision.skip || hasEnded(found?.job.state)) return undefined;
+  if (decision.skip || isRecord(found?.job)) return undefined;
   if (!found) return 'missing';
   if (decision.pinned && !found.job.pinned)
     return decision.keep || hasJustBegun(decision, nowMs) ? 'unpinned' : undefined;
@@ -112,6 +117,6 @@ function hasJustBegun({ job }: EmittedRunner, nowMs: number): boolean {
 /** What is wrong with a Job that the plan does not hold, if anything. A pinned one is never pruned. One that is being deleted is left alone. */
 function excessOf({ job }: LiveRunner): 'surplus' | 'untidy' | undefined {
   if (job.pinned) return undefined;
-  if (hasEnded(job.state)) return 'untidy';
+  if (isRecord(job)) return 'untidy';
   return job.state === 'deleting' ? undefined : 'surplus';
 }

@@ -64,7 +64,7 @@ export function wishesOf(
       const live = liveOf.get(key);
       const member = members.get(keyText(decision.group));
       const { registeredAt: at, size } = decision.emit ? decision : { ...live?.job };
-      if (!member?.group || at === undefined || !(live || missing.has(key))) continue;
+      if (!member?.group || at === undefined || !(live || missing.has(key)) || waitsInQueue(decision, live)) continue;
       const { group, object } = member;
       const uid = live?.uid ?? '';
       const isFree = !isTaken(key, uid);
@@ -76,6 +76,11 @@ export function wishesOf(
     }
   }
   return wishes;
+}
+
+/** Kueue may let it wait for days: its row would be swept. It is registered when it may start. */
+function waitsInQueue(decision: RunnerDecision, live: LiveRunner | undefined): boolean {
+  return live ? live.job.trouble?.queue !== undefined : decision.emit && decision.queue !== undefined;
 }
 
 function stateOf({ because, emit }: RunnerDecision, live: LiveRunner | undefined, isFree: boolean): Wish['is'] {

@@ -75,6 +75,7 @@ describe('what a policy denies in the podTemplate of a group, it denies in that 
       'namespaces.destinations',
       'namespaces.scopes',
       'maxActiveRunners',
+      'queues',
       'securityProfile',
     ];
 

@@ -18,6 +18,7 @@ const STRICTEST = {
   serviceAccounts: [],
   maxActiveRunners: 0,
   maxResources: { cpu: 0 },
+  queues: [],
 };
 
 const SECRET = { secretRef: { name: 'a', key: 'b' } };
@@ -68,6 +69,7 @@ const DENIED: Readonly<Record<string, readonly [spec: Readonly<Record<string, un
       { maxActiveRunners: 1, priorityTiers: [{ priorityClassName: 'a', threshold: 1 }] },
       'priorityClasses spec.priorityTiers[0].priorityClassName',
     ],
+    queue: [{ queue: 'a' }, 'queues spec.queue'],
     containerMode: [{ containerMode: 'dind' }, 'securityProfile spec.securityProfile'],
     securityProfile: [{ securityProfile: 'baseline' }, 'securityProfile spec.securityProfile'],
   };

@@ -42,6 +42,9 @@ const RULES: readonly (readonly [rule: string, open: object, closed: object, Any
     { serviceAccounts: [] },
     { podTemplate: { spec: { serviceAccountName: 'ci' } } },
   ],
+  ['queues', { queues: ['team-*'] }, { queues: [] }, { queue: 'team-a' }],
+  ['queues', { queues: ['team-a'] }, { queues: ['team-b'] }, { queue: 'team-a' }],
+  ['queues', { queues: [] }, { queues: ['team-a'] }, {}],
   [
     'maxResources',
     { maxResources: { cpu: 8 } },

@@ -289,6 +289,11 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
     ['log: info', 'must be a mapping, not the string "log: info"'],
     [{ log: null }, '.log: must be a mapping, not empty'],
   ],
+  queue: [
+    ['', 'must not be empty'],
+    [7, 'must be a string, but YAML reads 7 as the number 7: quote it: "7"'],
+    ['Team A', `${DNS_RULE} "Team A"`],
+  ],
   cache: [
     [{ url: 'http://c' }, '.secretRef: is required: a mapping, e.g. "secretRef: {name: runner-cache, key: secret}"'],
     [

@@ -20,6 +20,11 @@ function live(state: LiveState, pinned = false, more: Readonly<Record<string, st
   };
 }
 
+function stopped(pinned: boolean): LiveRunner {
+  const { job: of, ...rest } = live('failed', pinned);
+  return { ...rest, job: { ...of, isStopped: true } };
+}
+
 const begun = (agoMs: number) => runner({ pinned: true, job: job({ startedAtMs: NOW - agoMs }) });
 const keep = { endedAtMs: NOW - 60_000, untilMs: NOW + 60_000 };
 const stays = runner({ because: 'debugging', pinned: true, keep, job: job({ startedAtMs: 0 }) });
@@ -63,6 +68,9 @@ const ROWS: readonly Row[] = [
   ['a pinned Job, which a prune leaves alone', [], [live('running', true)], {}],
   ['a complete pinned Job, which a prune leaves alone', [], [live('complete', true)], {}],
   ['a Job that is being deleted', [], [live('deleting')], {}],
+  // It may start again (law P51).
+  ['a Job that Kueue has stopped and that nobody wants', [], [stopped(false)], { surplus: [KEY] }],
+  ['one that is still pinned', [runner({ because: 'unpinning' })], [stopped(true)], { untidy: [KEY] }],
   ['a Job that is still pinned and shall not be', [runner()], [live('running', true)], { untidy: [KEY] }],
   ['a Job that tells of another CI job', [runner()], [live('starting', false, { [JOB_URL]: URL })], { untidy: [KEY] }],
   [

@@ -129,6 +129,11 @@ const SAID: Readonly<Record<string, readonly (readonly [string, Partial<GroupFac
       'Jobs of runners that somebody has suspended: 1. ci-1-1-9c31e0aa: Suspended: Job suspended',
     ],
     [
+      'False JobsSuspended',
+      { counts: { ...counts, suspended: [{ runner: 'ci-1-1-9c31e0aa', trouble: { ...SUSPENDED, queue: 'team-a' } }] } },
+      'Jobs of runners that wait in queues of Kueue: 1. ci-1-1-9c31e0aa: Suspended: Job suspended',
+    ],
+    [
       'True PodInitializing',
       stuck(1, { reason: 'PodInitializing', message: 'no container has started', node: 'node-1' }),
       'Pods of runners that cannot start: 1. ci-1-1-9c31e0aa: PodInitializing: no container has started (node node-1)',

@@ -30,6 +30,12 @@ const live = (state: LiveState, registeredAt: string | undefined = AT): LiveRunn
   ...(registeredAt && { uid: 'uid-of-the-job' }),
 });
 
+function inQueue(waits: boolean): LiveRunner {
+  const { job, ...rest } = live('starting');
+  const trouble = { reason: 'Suspended', isSuspended: true, queue: 'team-a' } as const;
+  return { ...rest, job: { ...job, queue: 'team-a', ...(waits && { trouble }) } };
+}
+
 function verdict(
   runners: readonly RunnerDecision[] | undefined,
   missing: readonly string[] = [],
@@ -73,6 +79,9 @@ describe('a runner', () => {
       live('starting'),
       'alive',
     ],
+    ['that is to wait in a queue of Kueue gets nothing yet', wanted({ queue: 'team-a' }), undefined, undefined],
+    ['that waits there gets nothing yet', wanted({ queue: 'team-a' }), inQueue(true), undefined],
+    ['that Kueue lets start is starting', wanted({ queue: 'team-a' }), inQueue(false), 'starting'],
     ['that works has used its row', wanted({ because: 'busy' }), live('running'), 'used'],
     ['whose CI job is over, too', { ...dropped, because: 'used-up' }, live('complete'), 'used'],
     ['that its pod registers is none of ours', wanted({ registeredAt: undefined as never }), undefined, undefined],
