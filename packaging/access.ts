@@ -4,7 +4,7 @@
  * serve registers runners.
  */
 import { ApiObject } from 'cdk8s';
-import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
+import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
 import {
   API_SECRET,

@@ -5,7 +5,7 @@
  * - kustomize's strategic merge.
  */
 import { ApiObject } from 'cdk8s';
-import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
+import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
 import { ACCOUNT, ARGOCD_NAMESPACE, PROJECT } from '../src/shared/installed/names.ts';
 import { ACTIONS } from './actions.ts';

@@ -2,7 +2,7 @@
  * `cache.yaml`, an option: a `gitea-runner cache-server` for the groups whose `spec.cache` names it (docs/cache.md). One replica: which CI
  * job may read what is in its memory, and its index is a file that one process opens.
  */
-import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
+import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
 import { DEFAULT_IMAGES } from '../src/config/runnergroup/schema.ts';
 import { RUNNER_ID } from '../src/manifests/container-mode.ts';

@@ -4,7 +4,7 @@
  * The sidecar has none: a policy is for a pod, and the sidecar shares its pod with the repo-server, which must reach
  * every git server.
  */
-import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
+import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
 import { ARGOCD_NAMESPACE, METRICS_PORT, NAME, SERVE_LABELS } from '../src/shared/installed/names.ts';
 import { RUNNER_APP } from '../src/shared/marks.ts';

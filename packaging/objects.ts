@@ -1,5 +1,5 @@
 /** The objects of `install/`, file by file. A test holds the Helm chart to them. */
-import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
+import { k8s } from 'cdk8s-plus-28';
 import type { SecurityLevel } from '../src/config/pods/pod-security.ts';
 import { KUBERNETES_VERSION } from '../src/config/pods/schema.ts';
 import { ARGOCD_NAMESPACE, NAME, SERVE_LABELS } from '../src/shared/installed/names.ts';

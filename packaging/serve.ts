@@ -1,5 +1,5 @@
 /** `gitea-runners serve` beside Argo CD: it wakes Argo CD when the queue in Gitea changes. */
-import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
+import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
 import {
   API_SECRET,

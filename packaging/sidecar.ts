@@ -2,7 +2,7 @@
  * The sidecar in Argo CD's repo-server pod: Argo CD's own cmp-server, which starts `generate` for each request. Pure data,
  * so that the kustomize patch and the Helm values are made of the same.
  */
-import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
+import { k8s } from 'cdk8s-plus-28';
 import { SERVICE_ACCOUNT_DIR } from '../src/clients/kubernetes/config.ts';
 import {
   API_SECRET,

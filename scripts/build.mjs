@@ -5,7 +5,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { build } from 'esbuild';
-import { onlyWhatAJobNeeds } from './cdk8s-part.mjs';
+import { onlyKubernetesTypes, onlyWhatAJobNeeds } from './cdk8s-part.mjs';
 import { makeCodeCache } from './code-cache.mjs';
 import { thirdPartyNotices } from './third-party.mjs';
 
@@ -56,6 +56,7 @@ const built = await Promise.all([
       tracing: 'src/telemetry/tracing/otlp.ts',
     },
     plugins: [
+      onlyKubernetesTypes,
       apart(CHARTS, './charts.cjs'),
       apart(PLATFORM, './platform.cjs'),
       apart(PODS, './pods.cjs'),
@@ -67,7 +68,7 @@ const built = await Promise.all([
     ...options,
     entryPoints: { charts: 'src/manifests/app.ts' },
     minifyIdentifiers: true,
-    plugins: [onlyWhatAJobNeeds],
+    plugins: [onlyKubernetesTypes, onlyWhatAJobNeeds],
   }),
   // For users of cdk8s, who have their own: an object of another copy fits into no chart.
   build({

@@ -14,6 +14,17 @@ const CDK8S = /node_modules[/\\]cdk8s/;
 const KINDS = ['KubeJob', 'Quantity', 'IntOrString'];
 const GENERATED = /cdk8s-plus-\d+[/\\]lib[/\\]imports[/\\]k8s\.js$/;
 
+/** An esbuild plugin. Of all that cdk8s-plus exports it takes the types of Kubernetes: its own constructs are not used. */
+export const onlyKubernetesTypes = {
+  name: 'only-kubernetes-types',
+  setup: ({ onLoad }) => {
+    onLoad({ filter: /cdk8s-plus-\d+[/\\]lib[/\\]index\.js$/ }, () => ({
+      contents: "exports.k8s = require('./imports/k8s');",
+      loader: 'js',
+    }));
+  },
+};
+
 /** An esbuild plugin. Of the generated file with all of Kubernetes' kinds it takes what our kinds need. */
 export const onlyWhatAJobNeeds = {
   name: 'only-what-a-job-needs',

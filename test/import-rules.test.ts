@@ -222,6 +222,11 @@ describe('the whole program', () => {
   });
 });
 
+it('cdk8s and cdk8s-plus are imported by their names: what lies inside of them may move', () => {
+  expect(files.filter((file) => /from 'cdk8s[\w-]*\//.test(readFileSync(file, 'utf8')))).toEqual([]);
+  expect(readFileSync('src/manifests/group-job.ts', 'utf8')).toContain("from 'cdk8s-plus-28'");
+});
+
 it('only commands that people type can start the program of a kubeconfig', () => {
   const importing = (target: string): readonly string[] =>
     files.filter((file) => readFileSync(file, 'utf8').includes(`/${target}.ts'`)).sort();

@@ -6,7 +6,7 @@
  *   buildkit       two containers: no docker; rootless BuildKit as native sidecar, uid 1000, unconfined (docs/adr/0073); the runner has nothing
  *   host           one container: no docker; CI steps run in it as uid 1000 with nothing
  */
-import type * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
+import type { k8s } from 'cdk8s-plus-28';
 import type { JobGroup } from '../config/runnergroup/runner-group.ts';
 import { SUBORDINATE_IDS, type Texts } from '../shared/marks.ts';
 

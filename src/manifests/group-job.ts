@@ -2,7 +2,7 @@
  * The Job of a RunnerGroup: the single source of what it looks like. It is one literal of Kubernetes' own types. The `Job` of cdk8s-plus
  * always sets fields that our Job does not have, and it cannot express sidecars and `podReplacementPolicy` (docs/adr/0066).
  */
-import * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
+import { k8s } from 'cdk8s-plus-28';
 import type { JobGroup, SecretKey } from '../config/runnergroup/runner-group.ts';
 import { CREDENTIALS_KEY, groupLabels, REGISTER, RUNNER_CONFIG, type Texts } from '../shared/marks.ts';
 import {

@@ -8,7 +8,7 @@
  *
  * Nothing of it is in the pod of a group without these fields.
  */
-import type * as k8s from 'cdk8s-plus-28/lib/imports/k8s.js';
+import type { k8s } from 'cdk8s-plus-28';
 import type { JobGroup, PodProxy } from '../config/runnergroup/runner-group.ts';
 import { withoutExpansion } from './job-manifest.ts';
 

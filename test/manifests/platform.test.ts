@@ -352,7 +352,7 @@ function appFileLater(body: string) {
   return () => appFile(body);
 }
 
-describe('what cdk8s and constructs do', () => {
+describe('what cdk8s, constructs and cdk8s-plus-28 do', () => {
   /** As the golden tests have passed with, before there were platforms' apps. */
   const STUBS = `class Construct { constructor(scope, id) { const children = []; this.node = { children, id, scope, path: id,
       addValidation() {}, validate: () => [], tryRemoveChild() {}, scopes: [],
@@ -361,10 +361,11 @@ describe('what cdk8s and constructs do', () => {
     class Chart extends Construct {}
     class ApiObject extends Construct { constructor(scope, id, props) { super(scope, id); this.json = props; }
       static isApiObject(one) { return one instanceof ApiObject; } addJsonPatch() {} toJson() { return this.json; } }
-    module.exports = { Construct, App, Chart, ApiObject, JsonPatch: {} };`;
+    const k8s = { KubeJob: { manifest: (props) => props }, Quantity: { fromString: (text) => text } };
+    module.exports = { Construct, App, Chart, ApiObject, JsonPatch: {}, k8s };`;
 
-  /** What the example app makes of a group in namespace payments, bundled with the packages or with stubs of them. */
-  async function printed(isStubbed: boolean): Promise<string> {
+  /** What the example app makes of a group in namespace payments, bundled with the packages or with stubs of some. */
+  async function printed(stubbed?: RegExp, app = 'loadPlatform(process.argv[2], judgeJob).platform'): Promise<string> {
     const { outputFiles } = await build({
       stdin: {
         contents: `import { RunnersApp } from './src/manifests/platform.ts';
@@ -372,7 +373,7 @@ describe('what cdk8s and constructs do', () => {
           import { judgeJob } from './src/observe/made-job.ts';
           import { manifestPieces } from './src/manifests/text.ts';
           import { group } from './test/manifests/fixtures.ts';
-          const { platform } = loadPlatform(process.argv[2], judgeJob);
+          const platform = ${app};
           const app = new RunnersApp([group({ namespace: 'payments', containerMode: 'host', platform })]);
           const runnersOf = () => [{ name: 'ci-1', labels: {}, annotations: {} }];
           const output = { runnersOf, emitGroups: false, isLeftOut: () => false, kept: app.added, others: [] };
@@ -385,12 +386,12 @@ describe('what cdk8s and constructs do', () => {
       format: 'cjs',
       write: false,
       logLevel: 'silent',
-      plugins: isStubbed
+      plugins: stubbed
         ? [
             {
               name: 'stubs',
               setup: ({ onResolve, onLoad }) => {
-                onResolve({ filter: /^(?:cdk8s|constructs)$/ }, () => ({ path: 'stub', namespace: 'stub' }));
+                onResolve({ filter: stubbed }, () => ({ path: 'stub', namespace: 'stub' }));
                 onLoad({ filter: /.*/, namespace: 'stub' }, () => ({ contents: STUBS, loader: 'js' }));
               },
             },
@@ -401,12 +402,25 @@ describe('what cdk8s and constructs do', () => {
     return code === 0 ? stdout : `exit ${code}`;
   }
 
-  it('shows in what is printed: without them the example does not come out', async () => {
-    const real = await printed(false);
+  it('shows in what is printed', async () => {
+    const real = await printed();
 
     expect(real).toContain('platform.example.com/cost-center: "ci"');
     expect(real).toContain('name: "audit"');
     expect(real).toContain('kind: "NetworkPolicy"');
-    expect(await printed(true)).not.toContain('audit');
+  });
+
+  it.each([
+    ['all of them', /^(?:cdk8s|cdk8s-plus-28|constructs)$/],
+    ['cdk8s', /^cdk8s$/],
+    ['constructs', /^constructs$/],
+    ['cdk8s-plus-28', /^cdk8s-plus-28$/],
+  ])('is missed: without %s the example does not come out', async (_, stubbed) => {
+    expect(await printed(stubbed)).not.toContain('name: "audit"');
+  });
+
+  it('is missed without an app, too: without cdk8s-plus-28 no object is a Job', async () => {
+    expect(await printed(undefined, 'undefined')).toContain('kind: "Job"');
+    expect(await printed(/^cdk8s-plus-28$/, 'undefined')).not.toContain('kind: "Job"');
   });
 });
