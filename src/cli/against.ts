@@ -1,7 +1,7 @@
 /** `validate --against`: what the RunnerGroups would do to the runners of those that are there now (src/observe/against.ts). */
 import { observeCluster } from '../clients/kubernetes/observe.ts';
 import { formatProblem, InputProblems } from '../config/runnergroup/problems.ts';
-import type { ReadResult } from '../config/runnergroup/read.ts';
+import type { ReadOptions, ReadResult } from '../config/runnergroup/read.ts';
 import { withImages } from '../config/runnergroup/to-runner-group.ts';
 import { type Comparison, compareGroups, type GroupChange, type RunnerFate } from '../observe/against.ts';
 import { HELD, RUNNERS } from '../observe/explain/reasons.ts';
@@ -18,7 +18,7 @@ type Read = Pick<ReadResult, 'groups' | 'sources'>;
 
 /** Undefined, and told on stderr: the groups that are there now are not valid. @throws Failure when the cluster cannot be looked at */
 export async function compareAgainst(
-  base: { readonly path: string; readonly recursive: boolean },
+  { path, ...how }: Pick<ReadOptions, 'recursive' | 'defaults'> & { readonly path: string },
   read: Read,
   flags: FlagsOf<'validate'>,
   io: Io,
@@ -30,7 +30,7 @@ export async function compareAgainst(
   };
   const after = await sideOf(read);
   try {
-    const before = await sideOf(await readGroups({ paths: [base.path], recursive: base.recursive }, io));
+    const before = await sideOf(await readGroups({ paths: [path], ...how }, io));
     const jobs = await livingJobs([...before.groups, ...after.groups], flags, io);
     const instance = io.env['GITEA_RUNNERS_INSTANCE'] ?? '';
     const comparison = compareGroups({ before, after }, { instance, nowMs: io.now(), jobs });

@@ -1,10 +1,11 @@
 /** `gitea-runners policy`: tests a policy, explains what it says of each group, and prints one to begin with. It asks no server. */
 import * as z from 'zod';
 import type { Asker } from '../config/policy/denial.ts';
-import { type Policy, RULE_NAMES, type RuleName } from '../config/policy/schema.ts';
+import { RULE_NAMES, type RuleName } from '../config/policy/schema.ts';
 import { readAll } from '../config/runnergroup/documents.ts';
 import { readFiles } from '../config/runnergroup/files.ts';
 import { runnerGroupFromObject } from '../config/runnergroup/from-object.ts';
+import { valueAt } from '../config/runnergroup/paths.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { Failure } from '../shared/failure.ts';
 import { manual } from '../shared/installed/names.ts';
@@ -35,7 +36,7 @@ export async function policyCommand(words: readonly string[], flags: Flags, io: 
   if (!installed) throw wrong(`policy ${wanted}: no policy is named. Give it with --policy FILE.`);
   if (wanted === 'test') return await testPolicy(installed, args, flags, io);
   const { paths, recursive } = pathsFrom(args, flags, io);
-  const { groups } = await readGroups({ paths, recursive }, io);
+  const { groups } = await readGroups({ paths, recursive, defaults: installed.defaults }, io);
   const only = flagValue('group', flags, io);
   const chosen = groups.filter((each) => only === undefined || [each.name, keyText(each)].includes(only));
   if (chosen.length === 0) throw noGroups({ paths, recursive, cwd: io.cwd });
@@ -62,6 +63,14 @@ async function explained({ policy }: InstalledPolicy, group: RunnerGroup, asker:
     const says = level ? cut(JSON.stringify(said(level)), 60) : '';
     return [rule, level ? whereOf(level) : '', says, results || (level ? 'allowed' : 'not restricted'), saw.join('; ')];
   });
+  const fields = new Set(all.flatMap(({ defaults = {} }) => Object.keys(defaults) as (keyof typeof defaults)[]));
+  for (const field of fields) {
+    const level = all.find(({ defaults }) => defaults?.[field] !== undefined) ?? policy;
+    const own = field === 'images' ? ['image'] : [field];
+    const isOwn = valueAt(group.manifest, ['spec', ...own]) !== undefined;
+    const result = !isOwn ? 'taken' : field === 'podTemplate' ? 'the group counts over it' : 'the group says its own';
+    rows.push([`defaults.${field}`, whereOf(level), cut(JSON.stringify(level.defaults?.[field]), 60), result, '']);
+  }
   const title = `${keyText(group)} (${printable(group.place.file)}:${group.place.line})\n`;
   return (
     title +
@@ -96,7 +105,7 @@ type CaseResult = Readonly<Record<'file' | 'name', string> & { line: number; fai
 
 type Flags = FlagsOf<'policy'>;
 
-async function testPolicy({ file, policy }: InstalledPolicy, args: readonly string[], flags: Flags, io: Io) {
+async function testPolicy(installed: InstalledPolicy, args: readonly string[], flags: Flags, io: Io) {
   const read = readFiles({
     paths: args.length > 0 ? args : ['.'],
     recursive: flagValue('recursive', flags, io),
@@ -111,7 +120,7 @@ async function testPolicy({ file, policy }: InstalledPolicy, args: readonly stri
       const { data, error } = Case.safeParse(value);
       const [issue] = error?.issues ?? [];
       if (!data) throw wrong(`read cases: ${place.file}:${place.line}: ${issue?.path.join('.')}: ${issue?.message}`);
-      return { file: place.file, line: place.line, name: data.name, failure: await failureOf(policy, data, io) };
+      return { file: place.file, line: place.line, name: data.name, failure: await failureOf(installed, data, io) };
     }),
   );
   if (results.length === 0)
@@ -123,14 +132,20 @@ async function testPolicy({ file, policy }: InstalledPolicy, args: readonly stri
       const where = `${at.file}:${at.line}: ${at.name}`;
       return printable(failure === undefined ? `ok    ${where}` : `FAIL  ${where}: ${failure}`);
     });
-    io.out(`${[...lines, `${count(results.length, 'case')} of ${printable(file)}, ${failed} failed`].join('\n')}\n`);
+    io.out(
+      `${[...lines, `${count(results.length, 'case')} of ${printable(installed.file)}, ${failed} failed`].join('\n')}\n`,
+    );
   }
   return failed > 0 ? (1 as const) : (0 as const);
 }
 
-async function failureOf(policy: Policy, { application, denied, group, now, warned }: Case, io: Io) {
+async function failureOf(
+  { defaults, policy }: InstalledPolicy,
+  { application, denied, group, now, warned }: Case,
+  io: Io,
+) {
   const { metadata, spec } = group;
-  const read = runnerGroupFromObject({ ...metadata, spec });
+  const read = runnerGroupFromObject({ ...metadata, spec }, defaults);
   if ('problem' in read) return `the RunnerGroup is not valid: ${read.problem}`;
   const { judge } = await import('../config/policy/check.ts');
   const { namespace: destination, project, repository } = application ?? {};

@@ -37,7 +37,8 @@ export async function readAndPlan(
 ): Promise<{ readonly read: ReadResult; readonly others: readonly { readonly text: string }[] } & PlanOfNow> {
   const settings = given ?? (await settingsFrom(flags, io));
   const installation = await installationFrom(flags, io);
-  const written = await readGroups({ ...pathsFrom(args, flags, io), isolate }, io);
+  const { defaults } = settings.policy ?? {};
+  const written = await readGroups({ ...pathsFrom(args, flags, io), isolate, defaults }, io);
   const read = { ...written, groups: written.groups.map((group) => withImages(group, installation)) };
   const refusals = await refusalsOf(settings.policy, read.groups, io);
   const allowed = read.groups.filter((group) => !refusals.of.has(group));

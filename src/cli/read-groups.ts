@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readFiles, STANDARD_INPUT } from '../config/runnergroup/files.ts';
-import { type ReadResult, readRunnerGroups } from '../config/runnergroup/read.ts';
+import { type ReadOptions, type ReadResult, readRunnerGroups } from '../config/runnergroup/read.ts';
 import { Failure } from '../shared/failure.ts';
 import type { Io } from '../shared/io.ts';
 import { firstNames, printable } from '../shared/printable.ts';
@@ -12,7 +12,7 @@ const SHOWN = 5;
 
 /** Reads what `paths` name. One line on stderr names what was skipped. @throws InputProblems exit 2 */
 export async function readGroups(
-  where: { readonly paths: readonly string[]; readonly recursive: boolean; readonly isolate?: boolean },
+  where: Pick<ReadOptions, 'paths' | 'recursive' | 'isolate' | 'defaults'>,
   io: Io,
 ): Promise<ReadResult> {
   // Groups without a namespace go where Argo CD puts them.

@@ -87,7 +87,7 @@ interface Report extends Usage {
 /** RunnerGroups of files; without PATH and without any in the current folder those of the cluster. */
 async function groupsFrom(args: readonly string[], flags: FlagsOf<'report'>, io: Io) {
   const ofFiles = async (settings: CommandSettings) => {
-    const { groups } = await readGroups(pathsFrom(args, flags, io), io);
+    const { groups } = await readGroups({ ...pathsFrom(args, flags, io), defaults: settings.policy?.defaults }, io);
     await refuseDenied(settings, groups, io);
     return groups.length > 0 ? { groups, settings } : undefined;
   };

@@ -5,7 +5,7 @@ import { type Asker, type Refusals, refusalsBy, unusablePolicy, warningLines } f
 import type { Policy } from '../config/policy/schema.ts';
 import { refusalsByDefault } from '../config/policy/without-policy.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import type { InstallationPods } from '../config/runnergroup/to-runner-group.ts';
+import type { GroupDefaults, InstallationPods } from '../config/runnergroup/to-runner-group.ts';
 import type { Settings } from '../observe/settings.ts';
 import { Failure, systemReason } from '../shared/failure.ts';
 import type { Io } from '../shared/io.ts';
@@ -81,17 +81,18 @@ export interface InstalledPolicy {
   readonly file: string;
   readonly policy: Policy;
   readonly bounds: Pick<TokenSources, 'boundTo' | 'reachOf'>;
+  readonly defaults: GroupDefaults | undefined;
 }
 
 /** Undefined: none is named. @throws Failure exit 2 when one is named and cannot be read. */
 export async function policyFrom(flags: GivenFlags<'policy'>, io: Io): Promise<InstalledPolicy | undefined> {
   const file = flagValue('policy', flags, io);
   if (file === undefined) return undefined;
-  const { readPolicyFile, tokenBounds } = await import('../config/policy/check.ts');
+  const { defaultsOf, readPolicyFile, tokenBounds } = await import('../config/policy/check.ts');
   const read = readPolicyFile(file);
   if ('problems' in read) throw unusablePolicy(file, read.problems);
   const { policy } = read;
-  return { file, policy, bounds: tokenBounds(policy) };
+  return { file, policy, bounds: tokenBounds(policy), defaults: defaultsOf(policy) };
 }
 
 export async function judgeByPolicy({ policy }: InstalledPolicy, groups: readonly RunnerGroup[], asker: Asker) {

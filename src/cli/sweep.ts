@@ -37,7 +37,7 @@ export async function sweep(
   const budget = flagValue('budget', flags, io);
   const dryRun = flagValue('dryRun', flags, io);
   const asJson = isJson('sweep', flags, io);
-  const { groups } = await readGroups(pathsFrom(args, flags, io), io);
+  const { groups } = await readGroups({ ...pathsFrom(args, flags, io), defaults: settings.policy?.defaults }, io);
   await refuseDenied(settings, groups, io);
   const cluster = await findCluster(settings);
   if (!cluster && !dryRun) {

@@ -46,10 +46,15 @@ export async function validate(args: readonly string[], flags: FlagsOf<'validate
   const { problems, denials, warnings } = checked;
   const code = problems.length > 0 ? 2 : denials.length > 0 ? 3 : isStrict && warnings.length > 0 ? 2 : 0;
   const base = flagValue('against', flags, io);
-  const { recursive } = options;
+  const { policy, recursive } = options;
   const against =
     base !== undefined && problems.length === 0
-      ? await (await import('./against.ts')).compareAgainst({ path: base, recursive }, checked, flags, io)
+      ? await (await import('./against.ts')).compareAgainst(
+          { path: base, recursive, defaults: policy?.defaults },
+          checked,
+          flags,
+          io,
+        )
       : undefined;
   if (format === 'text') {
     await printText(io, checked, options, isStrict);
@@ -83,7 +88,7 @@ async function check(io: Io, options: ValidateOptions): Promise<Checked> {
 /** What can be read, and what is wrong with the rest. @throws Failure exit 2 when there is no RunnerGroup */
 async function readInSpite(io: Io, options: ValidateOptions) {
   try {
-    const { groups, files, sources, others } = await readGroups(options, io);
+    const { groups, files, sources, others } = await readGroups({ ...options, defaults: options.policy?.defaults }, io);
     if (groups.length === 0) throw noGroups({ ...options, cwd: io.cwd });
     return { count: groups.length, files, groups, pods: [], sources, problems: [], others };
   } catch (error) {

@@ -7,7 +7,7 @@ import { runnerGroupFromObject } from '../config/runnergroup/from-object.ts';
 import { pathText, tokenSecrets } from '../config/runnergroup/paths.ts';
 import { hasOwnPod, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { withSizes, writtenPath } from '../config/runnergroup/sizes.ts';
-import { type InstallationPods, withImages } from '../config/runnergroup/to-runner-group.ts';
+import { type GroupDefaults, type InstallationPods, withImages } from '../config/runnergroup/to-runner-group.ts';
 import { podTemplate, RunnersApp, templateHash } from '../manifests/app.ts';
 import type { FinishPod, PodTemplate } from '../manifests/job-manifest.ts';
 import { type FinalPod, finalPod } from './final-pods.ts';
@@ -21,17 +21,13 @@ export const READ_ANNOTATIONS: readonly string[] = [PROFILE_REASON, PROBLEM, PRO
 export function groupOfObject(
   { metadata, spec }: RunnerGroupObject,
   images: InstallationPods = {},
+  defaults?: GroupDefaults,
 ): ReturnType<typeof runnerGroupFromObject> {
   const { name, namespace, labels } = metadata;
   const said = Object.entries(metadata.annotations ?? {}).filter(([key]) => READ_ANNOTATIONS.includes(key));
   const annotations = Object.fromEntries(said);
-  const read = runnerGroupFromObject({
-    namespace,
-    name,
-    spec,
-    ...(labels && { labels }),
-    ...(said.length > 0 && { annotations }),
-  });
+  const written = { namespace, name, spec, ...(labels && { labels }), ...(said.length > 0 && { annotations }) };
+  const read = runnerGroupFromObject(written, defaults);
   if ('problem' in read) return read;
   const group = withImages(read.group, images);
   const problem = podProblem(group);

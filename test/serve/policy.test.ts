@@ -1,8 +1,9 @@
 /** `serve --policy`: a group that is denied is shown as such and never planned. */
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readPolicy } from '../../src/config/policy/schema.ts';
+import { policyDefaults } from '../../src/serve/cluster/policy-defaults.ts';
 import { judgedBy } from '../../src/serve/looks/targets.ts';
 import { Failure } from '../../src/shared/failure.ts';
 import { folderWith } from '../support/run-cli.ts';
@@ -131,6 +132,43 @@ describe('a policy that changes', () => {
     await until('bad news', () => rig.conditions()['Ready'] === 'False PolicyDenied');
 
     expect(JSON.stringify(rig.cluster.all('runnergroups'))).toContain('GR-POLICY-05 read the policy');
+  });
+});
+
+it('defaults of a policy hold in serve, from the change of the file on, and one that cannot be read changes none', async () => {
+  const rig = await startRig();
+  const rules = (image: string) =>
+    policyYaml(`{images: [m.example.com/*], defaults: {images: {runner: "${image}", rootless: "${image}"}}}`);
+  const file = policyFile('{}');
+  writeFileSync(file, rules('m.example.com/r:1'));
+  await rig.start({ policyFile: file });
+  await until('good news', () => rig.conditions()['Ready'] === 'True Serving');
+
+  writeFileSync(file, rules('x.example.com/r:1'));
+  await until('bad news', () => rig.conditions()['Ready'] === 'False PolicyDenied');
+  expect(JSON.stringify(rig.cluster.all('runnergroups'))).toContain('x.example.com/r:1');
+
+  writeFileSync(file, rules('m.example.com/other:1'));
+  await until('good news again', () => rig.conditions()['Ready'] === 'True Serving');
+});
+
+describe('policyDefaults', () => {
+  it('answers with the same function while nothing changes, and while the file cannot be read', () => {
+    const file = policyFile('{defaults: {labels: ["a:host"]}}');
+    const defaults = policyDefaults(file);
+    const first = defaults();
+
+    expect(first).toBeTypeOf('function');
+    writeFileSync(file, `${policyYaml('{defaults: {labels: ["a:host"]}}')}# a comment\n`);
+    expect(defaults()).toBe(first);
+    writeFileSync(file, 'spec: [');
+    expect(defaults()).toBe(first);
+    rmSync(file);
+    expect(defaults()).toBe(first);
+    writeFileSync(file, policyYaml('{defaults: {labels: ["a:host"]}, images: []}'));
+    expect(defaults()).not.toBe(first);
+    writeFileSync(file, policyYaml('{}'));
+    expect(defaults()).toBeUndefined();
   });
 });
 

@@ -7,7 +7,7 @@ import { listAll } from '../../clients/kubernetes/list.ts';
 import { RUNNER_GROUPS, type RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { DENIED } from '../../config/runnergroup/status.ts';
-import type { InstallationPods } from '../../config/runnergroup/to-runner-group.ts';
+import type { GroupDefaults, InstallationPods } from '../../config/runnergroup/to-runner-group.ts';
 import { statusSeen, type UnservedGroup, type WhereIAm } from '../../observe/explain/where.ts';
 import { lookAndPlan, type PlanOfNow } from '../../observe/look-and-plan.ts';
 import { finishOwn, groupOfObject } from '../../observe/own-pod.ts';
@@ -27,7 +27,7 @@ import { lookAround, whereText } from './where.ts';
 
 export interface ClusterSource {
   readonly config: ClusterConfig;
-  readonly settings: Settings;
+  readonly settings: CommandSettings;
   /** Empty: all namespaces. */
   readonly namespaces: readonly string[];
   /** A person looks from outside, and has not said where Secrets are. */
@@ -41,7 +41,7 @@ export async function clusterSource(flags: FlagsOf<'explain'>, io: Io): Promise<
   const { config, kubeconfig } = await clusterByHand(given);
   if (!config) return undefined;
   const isByHand = kubeconfig !== undefined && flags.secrets === undefined && !io.env['GITEA_RUNNERS_SECRETS'];
-  const settings: Settings = {
+  const settings: CommandSettings = {
     ...given,
     kubeconfig,
     // Who looks from outside has no Secrets mounted.
@@ -158,7 +158,11 @@ export async function groupsOfCluster(
       secretsIn: (secrets) => installedSecrets(secrets, installed, reader.argocdNamespace, repoServer),
     }),
   };
-  const { groups, broken } = sortedOut(objects, await installationFrom(flags, { ...io, env }));
+  const { groups, broken } = sortedOut(
+    objects,
+    await installationFrom(flags, { ...io, env }),
+    settings.policy?.defaults,
+  );
   // The policy is a file that only `serve` sees.
   const statuses = objects.map((object) => statusSeen(object));
   const refused = new Map(statuses.flatMap((seen) => (seen.reason === DENIED ? [[seen.group, seen.notReady]] : [])));
@@ -187,11 +191,11 @@ export async function listObjects(client: KubeClient, namespaces: readonly strin
   return found.flatMap(({ items }) => items);
 }
 
-export function sortedOut(objects: readonly RunnerGroupObject[], images?: InstallationPods) {
+export function sortedOut(objects: readonly RunnerGroupObject[], images?: InstallationPods, defaults?: GroupDefaults) {
   const groups: RunnerGroup[] = [];
   const broken: UnservedGroup[] = [];
   for (const object of objects) {
-    const read = groupOfObject(object, images);
+    const read = groupOfObject(object, images, defaults);
     if ('group' in read) groups.push(read.group);
     else broken.push({ group: keyText(object.metadata), problem: read.problem });
   }

@@ -86,7 +86,12 @@ function taking(fields: readonly string[], to: Value | undefined, from: Value | 
  * What `boundFault` and `checkShape` refuse is an error here: patch directives (`$patch` and its kin), too. No null is left.
  */
 export function mergePodTemplate(ours: Mapping, template: Mapping): Mapping {
-  return mergeMappings(ours, template, (field) => typeOfField(TEMPLATE_TYPE, field));
+  return withoutNulls(mergeTemplates(ours, template)) as Mapping;
+}
+
+/** The same of two templates. A null of the later one stays: it also takes away what the pod has. */
+export function mergeTemplates(earlier: Mapping, later: Mapping): Mapping {
+  return mergeMappings(earlier, later, (field) => typeOfField(TEMPLATE_TYPE, field));
 }
 
 /** The template with container `runner`: prepended when it names none, so that it comes first in the pod, too. */
@@ -107,9 +112,7 @@ function typeOfField(struct: string, name: string): ValueType {
 function mergeMappings(ours: Mapping, later: Mapping, typeOf: (field: string) => ValueType): Mapping {
   const merged = new Map(Object.entries(ours));
   for (const [name, value] of Object.entries(later)) {
-    const type = typeOf(name);
-    if (value === null) merged.delete(name);
-    else merged.set(name, mergeValues(merged.get(name), value, type));
+    merged.set(name, mergeValues(merged.get(name), value, typeOf(name)));
   }
   return Object.fromEntries(merged);
 }
@@ -121,7 +124,7 @@ function mergeValues(ours: Value | undefined, later: Value, type: ValueType): Va
   }
   if (isList(ours) && isList(later) && type.is === 'list' && type.merge)
     return mergeLists(ours, later, type.of, type.merge);
-  return withoutNulls(later);
+  return later;
 }
 
 function mergeLists(
@@ -136,7 +139,7 @@ function mergeLists(
   for (const element of later) {
     const id = identity(element);
     const before = merged.get(id);
-    merged.set(id, before === undefined ? withoutNulls(element) : mergeElements(before, element, type, merge));
+    merged.set(id, before === undefined ? element : mergeElements(before, element, type, merge));
   }
   return inOrder(ours.map(identity), later.map(identity)).map((id) => merged.get(id) ?? null);
 }

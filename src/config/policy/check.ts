@@ -15,6 +15,7 @@ import { GROUP_RULES } from './rules.ts';
 import type { Policy, RuleName } from './schema.ts';
 import { type Settled, settle } from './settle.ts';
 
+export { defaultsOf } from './defaults.ts';
 export { levelsOf } from './levels.ts';
 export { readPolicyFile } from './schema.ts';
 

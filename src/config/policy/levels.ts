@@ -10,7 +10,7 @@ import { matchesGlob } from './patterns.ts';
 import type { GroupMatch, Policy, PolicyEntry } from './schema.ts';
 
 /** All that may stand at the top and in entries. */
-export type Rules = Omit<PolicyEntry, 'enforcement' | 'enforcementOf'>;
+export type Rules = Omit<PolicyEntry, 'defaults' | 'enforcement' | 'enforcementOf'>;
 
 export interface Levels {
   /** Of the entries that fit, the nearest one first. */

@@ -278,7 +278,7 @@ export function templateAsks({ podTemplate }: RunnerGroup, ...kinds: readonly As
 }
 
 /** The first thing that keeps a template from being judged. */
-function templateFault(template: unknown): TemplateFault | undefined {
+export function templateFault(template: unknown): TemplateFault | undefined {
   const value = template as Value;
   const fault = boundFault(value);
   if (fault) return fault;

@@ -10,11 +10,13 @@ import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { systemReason } from '../../shared/failure.ts';
 import { normalBase } from '../../shared/url.ts';
+import { checkShape } from '../pods/check-shape.ts';
+import { boundFault, type Value } from '../pods/schema.ts';
 import { readAll, type SourceDocument } from '../runnergroup/documents.ts';
-import { quantities } from '../runnergroup/field-kinds.ts';
+import { described, quantities, runnerLabel, stringLike } from '../runnergroup/field-kinds.ts';
 import { problemsOfIssue } from '../runnergroup/field-problem.ts';
 import { pathText } from '../runnergroup/paths.ts';
-import { resourceInstead, words } from '../runnergroup/words.ts';
+import { IMAGE_REFERENCE, LONGEST_IMAGE, nearestName, resourceInstead, words } from '../runnergroup/words.ts';
 import { isRegistryPattern, normalRepository, wrongImagePattern } from './patterns.ts';
 
 /** Entries of a list. Every group is compared with every entry. */
@@ -134,6 +136,52 @@ const OF_GROUP = {
         'Most that one runner may ask for, by resource: `{cpu: 8, memory: 32Gi, nvidia.com/gpu: 0}`. Requests and limits count, of all containers of its pod together, also of each size. A resource that is not named is not restricted.',
     }),
 };
+const image = (what: string) =>
+  described(
+    stringLike(
+      1,
+      LONGEST_IMAGE,
+      IMAGE_REFERENCE,
+      'must be an image reference, e.g. registry.example.com/gitea/runner:1.0.8',
+    ),
+    what,
+  ).optional();
+
+/** Fields of a RunnerGroup, as in runnergroup/schema.ts: that schema takes time to make, and this program part does not need it. */
+const defaults = z
+  .strictObject({
+    labels: z.array(runnerLabel).min(1).max(100).optional().meta({ description: '`labels` of groups without.' }),
+    resources: z
+      .strictObject({
+        requests: described(quantities().optional(), 'Its `requests`.'),
+        limits: described(quantities().optional(), 'Its `limits`.'),
+      })
+      .optional()
+      .meta({ description: '`resources` of groups without, as a whole.' }),
+    securityProfile: level().optional().meta({ description: '`securityProfile` of groups without.' }),
+    podTemplate: z
+      .record(z.string(), z.unknown())
+      .superRefine((template, context) => {
+        const value = template as Value;
+        const tooLarge = boundFault(value);
+        for (const { path, message } of tooLarge ? [tooLarge] : checkShape(value, nearestName))
+          context.addIssue({ code: 'custom', path: [...path], message });
+      })
+      .optional()
+      .meta({ description: 'What the `podTemplate` of each group, and of each size, is merged over.' }),
+    images: z
+      .strictObject({
+        runner: image('With containerMode `dind` and `host`.'),
+        rootless: image('With containerMode `dind-rootless` and `buildkit`.'),
+        docker: image('Of dockerd with containerMode `dind`.'),
+        buildkit: image('Of BuildKit with containerMode `buildkit`.'),
+      })
+      .optional()
+      .meta({ description: 'Images where the group names none, such as those of a mirror.' }),
+  })
+  .optional()
+  .meta({ description: 'What holds for groups that do not say it ([how](#defaults)).' });
+
 const maxActiveRunners = z.int().min(0).max(1_000_000).optional().meta({
   description:
     'Cap over all RunnerGroups of an Application: the sum of their `maxActiveRunners`, suspended ones included.',
@@ -157,7 +205,7 @@ const OF_PLACE = {
 const NamespaceEntry = z.strictObject({
   name: namePattern().meta({ description: 'Pattern for the namespace of a RunnerGroup.' }),
   ...OF_PLACE,
-  ...{ ...OF_APPLICATION, ...OF_GROUP, maxActiveRunners, ...ENFORCING },
+  ...{ ...OF_APPLICATION, ...OF_GROUP, maxActiveRunners, ...ENFORCING, defaults },
 });
 
 const GroupEntry = z.strictObject({
@@ -173,7 +221,7 @@ const GroupEntry = z.strictObject({
     })
     .meta({ description: 'The RunnerGroups that are meant: those that all of these fit.' }),
   ...OF_PLACE,
-  ...{ ...OF_APPLICATION, ...OF_GROUP, maxActiveRunners, ...ENFORCING },
+  ...{ ...OF_APPLICATION, ...OF_GROUP, maxActiveRunners, ...ENFORCING, defaults },
 });
 
 const Exception = z.strictObject({
@@ -228,6 +276,7 @@ export const PolicySpec = z.strictObject({
   ),
   maxActiveRunners,
   ...ENFORCING,
+  defaults,
   exceptions: list(
     Exception,
     'What the rules do not deny some RunnerGroups for a time ([how](#an-exception-for-some-time)).',

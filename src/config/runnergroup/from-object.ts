@@ -4,7 +4,7 @@ import { readAll } from './documents.ts';
 import type { RunnerGroup } from './runner-group.ts';
 import { API_VERSION, KIND } from './schema.ts';
 import { DENIED } from './status.ts';
-import { toRunnerGroup } from './to-runner-group.ts';
+import { type GroupDefaults, toRunnerGroup } from './to-runner-group.ts';
 
 interface WrittenObject {
   readonly namespace: string;
@@ -19,6 +19,7 @@ interface WrittenObject {
 /** The group, or everything that is wrong with it in one text: the CRD admits more than we do. */
 export function runnerGroupFromObject(
   object: WrittenObject,
+  defaults?: GroupDefaults,
 ): { readonly group: RunnerGroup } | { readonly problem: string; readonly isDenied?: boolean } {
   const { namespace, name, spec, annotations, labels } = object;
   // The spec of a stand-in says nothing.
@@ -34,7 +35,7 @@ export function runnerGroupFromObject(
   const [read] = readAll({ name: `${namespace}/${name}`, text });
   if (read === undefined || 'problem' in read) return { problem: read?.problem.message ?? 'is empty' };
   const { document } = read;
-  const result = toRunnerGroup({ document, base: [], value: document.value }, namespace);
+  const result = toRunnerGroup({ document, base: [], value: document.value }, namespace, defaults);
   if ('group' in result) return result;
   return { problem: result.problems.map(({ path, message }) => `${path} ${message}`.trim()).join('; ') };
 }

@@ -21,7 +21,7 @@ import { readPlainYaml } from './plain-yaml.ts';
 import { InputProblems, type Problem, quoted } from './problems.ts';
 import type { FilePlace, RunnerGroup, SourceFile } from './runner-group.ts';
 import { API_VERSION, KIND } from './schema.ts';
-import { podOnly, type SourceObject, toRunnerGroup } from './to-runner-group.ts';
+import { type GroupDefaults, podOnly, type SourceObject, toRunnerGroup } from './to-runner-group.ts';
 import { nearestName } from './words.ts';
 
 type NamedObject = Readonly<Record<'apiVersion' | 'kind' | 'name' | 'namespace', unknown>>;
@@ -42,6 +42,8 @@ export interface ReadOptions {
   readonly recursive: boolean;
   readonly cwd: string;
   readonly defaultNamespace: string;
+  /** Of the policy. */
+  readonly defaults?: GroupDefaults | undefined;
   /** What is wrong with one group or one file is told apart (`ReadResult.broken`, `hidden`) instead of being a reason to stop. */
   readonly isolate?: boolean;
 }
@@ -171,7 +173,7 @@ class GroupReader {
 
   /** Takes the groups of a file that holds nothing else and has no problem. False: the file must be read again with places, for its problems. */
   readQuickly(file: SourceFile): boolean {
-    const quick = quickGroups(file, this.#options.defaultNamespace);
+    const quick = quickGroups(file, this.#options);
     if (!quick) return false;
     this.groups.push(...quick);
     if (quick.length > 0) this.sources.set(file.name, file);
@@ -210,8 +212,8 @@ class GroupReader {
 
   #takeGroup(object: SourceObject, file: SourceFile): void {
     if (this.#hasEnough) return;
-    const { defaultNamespace, isolate = false } = this.#options;
-    const result = toRunnerGroup(object, defaultNamespace);
+    const { defaultNamespace, defaults, isolate = false } = this.#options;
+    const result = toRunnerGroup(object, defaultNamespace, defaults);
     if ('group' in result) {
       this.groups.push(result.group);
       this.sources.set(file.name, file);
@@ -232,14 +234,17 @@ class GroupReader {
   }
 }
 
-function quickGroups(file: SourceFile, defaultNamespace: string): readonly RunnerGroup[] | undefined {
+function quickGroups(
+  file: SourceFile,
+  { defaultNamespace, defaults }: ReadOptions,
+): readonly RunnerGroup[] | undefined {
   const documents = readPlainYaml(file);
   if (!documents) return undefined;
   const groups: RunnerGroup[] = [];
   for (const { value, placeOf } of documents) {
     if (!isMapping(value) || value['apiVersion'] !== API_VERSION || value['kind'] !== KIND) return undefined;
     const document = { placeOf, writtenAt: () => undefined };
-    const result = toRunnerGroup({ document, base: [], value }, defaultNamespace);
+    const result = toRunnerGroup({ document, base: [], value }, defaultNamespace, defaults);
     if ('problems' in result) return undefined;
     groups.push(result.group);
   }

@@ -77,6 +77,18 @@ export type SpellingField = (typeof SPELLINGS)[number];
 /** All other fields of the spec are as the schema gives them: a new field needs its entry in `schema.ts` and nothing here. */
 type SameFields = Readonly<Omit<WrittenSpec, keyof NormalFields | SpellingField>>;
 
+/** Absent: the default of docs/runnergroup.md. */
+export interface Images {
+  /** Of runners with containerMode `dind` and `host`. */
+  readonly runner?: string | undefined;
+  /** Of runners with containerMode `dind-rootless` and `buildkit`. */
+  readonly rootless?: string | undefined;
+  /** Of dockerd in containerMode `dind`. */
+  readonly docker?: string | undefined;
+  /** Of BuildKit in containerMode `buildkit`. */
+  readonly buildkit?: string | undefined;
+}
+
 /** A platform's own cdk8s app around ours (docs/platform.md). Like an image of the installation it says what pods look like. */
 export interface Platform {
   /** Lets it change a `RunnersApp` and takes over what it made of it. Answers what it must not have done; then nothing is to be used. */
@@ -93,6 +105,8 @@ export interface RunnerGroup extends SameFields, NormalFields {
   readonly buildkitImage?: string;
   /** Of the installation, if it has one. */
   readonly platform?: Platform;
+  /** Those that the policy names for it. */
+  readonly images?: Images;
   /** The object as it was written (without `status`), for the copy that is emitted when the cluster knows the CRD. */
   readonly manifest: Readonly<Record<string, unknown>>;
   /** Of a group that stands for one of its sizes (sizes.ts). */

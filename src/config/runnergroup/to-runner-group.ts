@@ -6,7 +6,14 @@ import { type FieldProblem, MOST_FIELD_PROBLEMS, problemsOfIssue, type Surroundi
 import { isMapping, pathText, valueAt } from './paths.ts';
 import type { Problem } from './problems.ts';
 import { applyRules, type Draft } from './rules.ts';
-import { type Platform, POD_FIELDS, type RunnerGroup, SPELLINGS, type SpellingField } from './runner-group.ts';
+import {
+  type Images,
+  type Platform,
+  POD_FIELDS,
+  type RunnerGroup,
+  SPELLINGS,
+  type SpellingField,
+} from './runner-group.ts';
 import { DEFAULT_IMAGES, Metadata, OF_THE_SERVER, RunnerGroupDocument, Spec, type WrittenSpec } from './schema.ts';
 import { imageInTemplate } from './sizes.ts';
 
@@ -33,11 +40,26 @@ const NO_FINALIZERS = 'would keep Argo CD from deleting the group, and every lat
 const NO_OWNER = 'would have Kubernetes delete the group again and again, if there is no such owner: remove it';
 const NO_HOOK = 'would make every sync of the Application wait for this group: remove it';
 
-/** Reads one RunnerGroup. `defaultNamespace`: for groups that name none. */
+/** What a policy says for a group that does not say it: the spec as if it were written there, and its images. */
+export type GroupDefaults = (group: RunnerGroup) => { readonly spec: object; readonly images: Images | undefined };
+
+/** Reads one RunnerGroup. `defaultNamespace`: for groups that name none. `manifest` stays as it is written. */
 export function toRunnerGroup(
   source: SourceObject,
   defaultNamespace: string,
+  defaults?: GroupDefaults,
 ): { readonly group: RunnerGroup } | NoRunnerGroup {
+  const written = readWritten(source, defaultNamespace);
+  if (!defaults || !('group' in written)) return written;
+  const { manifest } = written.group;
+  const { spec, images } = defaults(written.group);
+  const full = readWritten({ ...source, value: { ...(source.value as object), spec } }, defaultNamespace);
+  if ('group' in full) return { group: withImages({ ...full.group, manifest, ...(images && { images }) }, {}) };
+  const told = (problem: Problem) => ({ ...problem, message: `${problem.message} (with the defaults of the policy)` });
+  return { ...full, problems: full.problems.map(told) };
+}
+
+function readWritten(source: SourceObject, defaultNamespace: string): { readonly group: RunnerGroup } | NoRunnerGroup {
   const { document, base, value } = source;
   const around: Surroundings = {
     schema: RunnerGroupDocument,
@@ -189,24 +211,14 @@ export function podOnly(
   return 'group' in result ? result.group : undefined;
 }
 
-/** What an installation says of the pods of all groups. Absent: the default of docs/runnergroup.md. */
-export interface InstallationPods {
-  /** Of runners with containerMode `dind` and `host`. */
-  readonly runner?: string | undefined;
-  /** Of runners with containerMode `dind-rootless` and `buildkit`. */
-  readonly rootless?: string | undefined;
-  /** Of dockerd in containerMode `dind`. */
-  readonly docker?: string | undefined;
-  /** Of BuildKit in containerMode `buildkit`. */
-  readonly buildkit?: string | undefined;
+/** What an installation says of the pods of all groups. */
+export interface InstallationPods extends Images {
   readonly platform?: Platform | undefined;
 }
 
-/** The group with the images and the app of the installation. The same object if they change nothing. */
-export function withImages(
-  group: RunnerGroup,
-  { runner, rootless, docker, buildkit, platform }: InstallationPods,
-): RunnerGroup {
+/** The group with the images of its policy, else of the installation, and with its app. The same object if they change nothing. */
+export function withImages(group: RunnerGroup, installation: InstallationPods): RunnerGroup {
+  const { runner, rootless, docker, buildkit, platform } = { ...installation, ...group.images };
   const isNamed = valueAt(group.manifest, ['spec', 'image']) !== undefined || imageInTemplate(group.podTemplate);
   const ofMode = DEFAULT_IMAGES[group.containerMode] === DEFAULT_IMAGES.host ? runner : rootless;
   const images = {

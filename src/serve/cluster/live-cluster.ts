@@ -23,7 +23,7 @@ import {
   type TrackedJob,
 } from '../../clients/kubernetes/resources.ts';
 import { Watch } from '../../clients/kubernetes/watch.ts';
-import type { InstallationPods } from '../../config/runnergroup/to-runner-group.ts';
+import type { GroupDefaults, InstallationPods } from '../../config/runnergroup/to-runner-group.ts';
 import { groupOfObject, READ_ANNOTATIONS } from '../../observe/own-pod.ts';
 import type { Failure } from '../../shared/failure.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
@@ -31,11 +31,13 @@ import { GROUP_NAME, LOOK_NOW, REGISTERED_AT, SUSPENDED, TRACKING_ID } from '../
 import type { Tell } from '../events.ts';
 import type { LiveGroup, LiveRunner } from '../planning/live.ts';
 import { CachedByKey, keepEqual, keepList } from '../unchanged.ts';
+import { policyDefaults } from './policy-defaults.ts';
 
 interface LiveClusterOptions {
   /** Empty: all. */
   readonly namespaces: readonly string[];
   readonly images: InstallationPods;
+  readonly policyFile?: string;
   readonly tell: Tell;
   readonly onChange: () => void;
 }
@@ -61,8 +63,11 @@ export class LiveCluster {
   #podsOfJob: ReadonlyMap<string, readonly KubePod[]> = new Map();
   readonly #ends = new RunnerEnds();
   readonly #images: InstallationPods;
+  readonly #defaultsNow: () => GroupDefaults | undefined;
+  #defaults: GroupDefaults | undefined;
 
-  constructor(client: KubeApi, { namespaces, images, onChange, tell }: LiveClusterOptions) {
+  constructor(client: KubeApi, { images, namespaces, onChange, policyFile, tell }: LiveClusterOptions) {
+    this.#defaultsNow = policyFile === undefined ? () => undefined : policyDefaults(policyFile);
     this.#images = images;
     const tellOf = ({ hasChanged }: { readonly hasChanged: () => void }) => ({
       onFailure: (failure: Failure) => tell({ is: 'cluster-failed', failure }),
@@ -120,6 +125,9 @@ export class LiveCluster {
   /** By namespace and name. The same list until something of it changes. */
   groups(): readonly LiveGroup[] {
     this.#setAside();
+    const defaults = this.#defaultsNow();
+    if (defaults !== this.#defaults) this.#groups.hasChanged();
+    this.#defaults = defaults;
     return this.#groups.all(() => {
       const objects = this.#readable.flatMap(({ groups }) => [...groups.objects.values()]);
       const items = objects.map((object) => {
@@ -132,10 +140,11 @@ export class LiveCluster {
           inputs: [
             uid,
             version,
+            defaults,
             JSON.stringify(labels),
             ...[TRACKING_ID, SUSPENDED, LOOK_NOW, ...READ_ANNOTATIONS].map((name) => annotations?.[name]),
           ],
-          make: () => ({ key, object, ...groupOfObject(object, this.#images) }),
+          make: () => ({ key, object, ...groupOfObject(object, this.#images, defaults) }),
         };
       });
       return items.sort((a, b) => (a.key < b.key ? -1 : 1));

@@ -1,0 +1,45 @@
+/**
+ * What a policy says for a RunnerGroup that does not say it. What counts, the first one first: the group, its entry of `groups`, its entry of
+ * `namespaces`, the policy, the installation, docs/runnergroup.md. Of a podTemplate each field of the group counts (docs/adr/0098).
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { mergeTemplates } from '../pods/apply-template.ts';
+import type { Mapping } from '../pods/schema.ts';
+import { isMapping, valueAt } from '../runnergroup/paths.ts';
+import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import type { GroupDefaults } from '../runnergroup/to-runner-group.ts';
+import { levelsOf } from './levels.ts';
+import { templateFault } from './rules.ts';
+import type { Policy } from './schema.ts';
+
+/** Undefined: the policy has none. */
+export function defaultsOf(policy: Policy): GroupDefaults | undefined {
+  const levels = [policy, ...(policy.namespaces ?? []), ...(policy.groups ?? [])];
+  if (levels.every(({ defaults }) => defaults === undefined)) return undefined;
+  return (group) => {
+    const { images, podTemplate, ...whole } = nearestDefaults(policy, group);
+    const spec = group.manifest['spec'] as Readonly<Record<string, unknown>>;
+    const over = <T extends object>(written: T, isSize: boolean): T => {
+      const own = valueAt(written, ['podTemplate']);
+      if (podTemplate === undefined || (isSize && own === undefined)) return written;
+      return { ...written, podTemplate: mergedOver(podTemplate as Mapping, own) };
+    };
+    const sizes = valueAt(spec, ['sizes']);
+    const withSizes = Array.isArray(sizes) && { sizes: sizes.map((size: object) => over(size, true)) };
+    return { spec: { ...whole, ...over(spec, false), ...withSizes }, images };
+  };
+}
+
+/** Of each field that of the nearest level that has it. */
+function nearestDefaults(policy: Policy, group: RunnerGroup): NonNullable<Policy['defaults']> {
+  const [near, wide] = levelsOf(policy, group).entries;
+  return { ...policy.defaults, ...wide?.defaults, ...near?.defaults };
+}
+
+/** A template that cannot be read, and one that says all of this, stays as it is written. */
+function mergedOver(podTemplate: Mapping, own: unknown): unknown {
+  if (own === undefined) return podTemplate;
+  if (templateFault(own) !== undefined || !isMapping(own)) return own;
+  const merged = mergeTemplates(podTemplate, own as Mapping);
+  return isDeepStrictEqual(merged, own) ? own : merged;
+}

@@ -1,0 +1,126 @@
+/** Defaults of a policy in every command: the same answer everywhere (laws F145 to F147). */
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { folderWith, runHere } from '../support/run-cli.ts';
+import { KNOWS_GROUPS, objects, stage, yaml } from './trouble-rig.ts';
+
+const TEMPLATE = '  podTemplate: {spec: {nodeSelector: {pool: ci}}}\n  resources: {limits: {cpu: 1}}\n';
+const DEFAULTS = 'defaults: {podTemplate: {spec: {nodeSelector: {pool: ci}}}, resources: {limits: {cpu: 1}}}';
+
+function policy(spec: string): string {
+  const text = `apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\nspec: {${spec}}\n`;
+  return join(folderWith({ 'policy.yaml': text }), 'policy.yaml');
+}
+
+/** A copy in which every group says this, too. */
+function edited(folder: string, spec: string): string {
+  const copy = folderWith({});
+  cpSync(folder, copy, { recursive: true });
+  for (const name of ['good.yaml', 'bad.yaml'])
+    writeFileSync(join(copy, name), readFileSync(join(folder, name), 'utf8') + spec);
+  return copy;
+}
+
+const RESOURCES = '  resources: {requests: {cpu: 1}}\n';
+
+/** Two groups that say nothing of their resources. */
+async function bare() {
+  const staged = await stage((good) => good);
+  for (const name of ['good.yaml', 'bad.yaml']) {
+    const file = join(staged.folder, name);
+    writeFileSync(file, readFileSync(file, 'utf8').replace(RESOURCES, ''));
+  }
+  return staged;
+}
+
+const one = (more = ''): string => yaml('one', 'https://gitea.example.com', more).replace(RESOURCES, '');
+
+const ofKind = (text: string, wanted: string) => objects(text).filter(({ kind }) => kind === wanted);
+
+it('generate makes the same of groups and of Jobs that live as after an edit, and prints each group as it is written', async () => {
+  const { env, folder } = await bare();
+  const knowing = { ...env, ...KNOWS_GROUPS };
+  const plain = await runHere(['generate', folder], knowing);
+  const byHand = await runHere(['generate', edited(folder, TEMPLATE)], knowing);
+
+  const outcome = await runHere(['generate', folder, '--policy', policy(DEFAULTS)], knowing);
+
+  expect(outcome).toMatchObject({ code: 0 });
+  expect(ofKind(outcome.stdout, 'Job')).toEqual(ofKind(byHand.stdout, 'Job'));
+  expect(ofKind(outcome.stdout, 'Job')).not.toEqual(ofKind(plain.stdout, 'Job'));
+  expect(JSON.stringify(ofKind(outcome.stdout, 'Job'))).toContain('"pool":"ci"');
+  expect(ofKind(outcome.stdout, 'RunnerGroup')).toEqual(ofKind(plain.stdout, 'RunnerGroup'));
+});
+
+it('a group that says everything has the same bytes, also where another one is denied for a default (F146, F148)', async () => {
+  const { env, folder } = await bare();
+  const whole = `${TEMPLATE}  image: gitea/runner:1.0.8\n`;
+  writeFileSync(join(folder, 'good.yaml'), readFileSync(join(folder, 'good.yaml'), 'utf8') + whole);
+  const rules = 'images: [docker.io/gitea/*]';
+  const defaults = 'defaults: {images: {runner: x.example.com/r:1}, resources: {limits: {cpu: 2}}}';
+  const denies = policy(`${rules}, groups: [{match: {name: bad}, images: []}]`);
+  const plain = await runHere(['generate', folder, '--policy', denies], env);
+
+  const outcome = await runHere(['generate', folder, '--policy', policy(`${rules}, ${defaults}`)], env);
+
+  expect(outcome).toMatchObject({ code: 0, stderr: expect.stringContaining('spec.image: is "x.example.com/r:1"') });
+  const ofGood = (text: string) => text.split('\n---\n').filter((each) => /name: "?good-/.test(each));
+  expect(ofGood(outcome.stdout)).toEqual(ofGood(plain.stdout));
+  expect(ofGood(plain.stdout).length).toBeGreaterThan(0);
+});
+
+it.each(['validate', 'sweep', 'explain'])('%s judges what the defaults make of a group', async (command) => {
+  const { env, folder } = await bare();
+  const rules = policy('maxResources: {cpu: 1}, defaults: {resources: {limits: {cpu: 2}}}');
+
+  const outcome = await runHere([command, folder, '--policy', rules], env);
+
+  expect(outcome).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('[maxResources]') });
+});
+
+it('validate places what a default makes wrong at the group', async () => {
+  const folder = folderWith({ 'all.yaml': one('  podTemplate: {spec: {}}\n') });
+  const wrong = '{spec: {volumes: [{name: a, hostPath: {path: /}}]}}';
+
+  const outcome = await runHere(['validate', folder, '--policy', policy(`defaults: {podTemplate: ${wrong}}`)]);
+
+  expect(outcome).toMatchObject({ code: 2, stdout: '' });
+  expect(outcome.stderr).toMatch(/all\.yaml:\d+:\d+: spec\.podTemplate.*\[GR-INPUT-10\]/);
+});
+
+it('validate --against takes the defaults on both sides', async () => {
+  const base = folderWith({ 'all.yaml': one() });
+  const head = folderWith({ 'all.yaml': one(TEMPLATE) });
+  const against = async (...flags: readonly string[]) =>
+    (await runHere(['validate', head, '--against', base, ...flags])).stdout;
+
+  expect(await against()).toContain('new pod template');
+  expect(await against('--policy', policy(DEFAULTS))).not.toContain('new pod template');
+});
+
+it('policy explain says of each default where it stands and what becomes of it', async () => {
+  const folder = folderWith({ 'ci.yaml': one('  podTemplate: {spec: {}}\n') });
+  const spec = `namespaces: [{name: "*", defaults: {labels: ["a:host"], podTemplate: {}}}], ${DEFAULTS}, groups: [{match: {name: x}, defaults: {images: {}}}]`;
+
+  const { code, stdout } = await runHere(['policy', 'explain', folder, '--policy', policy(spec)], {
+    GITEA_RUNNERS_COLUMNS: '400',
+    COLUMNS: '400',
+  });
+
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^defaults\.labels +namespaces\[0\] +\["a:host"\] +the group says its own *$/m);
+  expect(stdout).toMatch(/^defaults\.podTemplate +namespaces\[0\] +\{\} +the group counts over it *$/m);
+  expect(stdout).toMatch(/^defaults\.resources +policy +\{.*"cpu":"?1"?\}\} +taken *$/m);
+  expect(stdout).not.toContain('defaults.images');
+});
+
+it('policy test asks about the group with its defaults', async () => {
+  const group = one()
+    .replace(/^apiVersion.*\nkind.*\n/, '')
+    .replace(/^/gm, '  ');
+  const cases = folderWith({ 'a.yaml': `name: x\ndenied: [maxResources]\ngroup:\n${group}` });
+  const rules = policy('maxResources: {cpu: 1}, defaults: {resources: {limits: {cpu: 2}}}');
+
+  expect((await runHere(['policy', 'test', cases, '--policy', rules])).stdout).toContain('0 failed');
+});
