@@ -9,11 +9,12 @@ import { securityViolations } from '../pods/pod-security.ts';
 import type { Mapping } from '../pods/schema.ts';
 import { readAll } from '../runnergroup/documents.ts';
 import { isMapping, valueAt } from '../runnergroup/paths.ts';
-import { allIn, readRunnerGroups } from '../runnergroup/read.ts';
+import { allIn, type ReadOptions, readRunnerGroups } from '../runnergroup/read.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { API_VERSION, KIND } from '../runnergroup/schema.ts';
 import { podOnly } from '../runnergroup/to-runner-group.ts';
 import { judge, skippedRules } from './check.ts';
+import { defaultsOf } from './defaults.ts';
 import { type Denial, denialLine, unusablePolicy } from './denial.ts';
 import { type Policy, readPolicyFile } from './schema.ts';
 
@@ -39,7 +40,7 @@ export class RunnerPolicyValidation {
     const { policy } = read;
     const asker = { isArgoCd: false, nowMs: systemClock.now() };
     for (const rule of skippedRules(policy, asker)) logger.log(`not checked, because Argo CD does not ask: ${rule}`);
-    const groups = await groupsIn(manifests);
+    const groups = await groupsIn(manifests, defaultsOf(policy));
     const pods = new Map(manifests.flatMap(podsIn));
     const ofGroups = judge(policy, groups, asker);
     const ofPods = judge(forPods(policy), [...pods.keys()], asker);
@@ -61,10 +62,13 @@ export class RunnerPolicyValidation {
   }
 }
 
-async function groupsIn(manifests: readonly string[]): Promise<readonly RunnerGroup[]> {
+async function groupsIn(
+  manifests: readonly string[],
+  defaults: ReadOptions['defaults'],
+): Promise<readonly RunnerGroup[]> {
   // Of no path the reader makes the current folder.
   if (manifests.length === 0) return [];
-  const options = { paths: manifests, recursive: false, cwd: process.cwd(), defaultNamespace: 'default' };
+  const options = { paths: manifests, recursive: false, cwd: process.cwd(), defaultNamespace: 'default', defaults };
   return (await readRunnerGroups(options)).groups;
 }
 

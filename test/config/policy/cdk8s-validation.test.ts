@@ -276,3 +276,12 @@ describe('RunnerPolicyValidation', () => {
     await expect(new RunnerPolicyValidation({}).validate(context)).rejects.toThrow('read the policy');
   });
 });
+
+it('a RunnerGroup is judged with the defaults of the policy (F147)', async () => {
+  const plain = groupYaml('https://gitea.example.com');
+  const withDefault = (runner: string) => ({ ...IMAGES, defaults: { images: { runner } } });
+
+  expect((await judged(IMAGES, plain)).status).toBe('failure');
+  expect((await judged(withDefault('registry.example.com/ci/runner:1'), plain)).status).toBe('success');
+  expect((await judged(withDefault('x.example.com/r:1'), plain)).violations).toEqual(['images ci spec.image']);
+});
