@@ -10,9 +10,11 @@ import {
   emittedRunners,
   isNotCovered,
 } from '../observe/explain/model.ts';
-import { isHeldBack, leftoverText, runnersAdvice, troubleText } from '../observe/explain/reasons.ts';
+import { isHeldBack, leftoverText, runnersAdvice } from '../observe/explain/reasons.ts';
+import { troubleText } from '../observe/explain/remedies.ts';
 import { runWords } from '../observe/explain/run-words.ts';
 import { runnerCounts, runnersIn } from '../observe/explain/runner-counts.ts';
+import { memo } from '../planner/evidence.ts';
 import { baseName } from '../planner/ready-since.ts';
 import type { Style } from '../shared/io.ts';
 import { groupBy, keyText } from '../shared/keys.ts';
@@ -61,16 +63,10 @@ export function jobTable(explanation: Explanation, options: ExplainOptions): str
   const { jobs, checkedAt } = explanation;
   const nowMs = Date.parse(checkedAt);
   const emitted = emittedRunners(explanation);
-  // Jobs of one matrix with one cause are one row.
+  // Jobs of one matrix with one cause are one row, and share their text.
+  const textOf = memo((job: ExplainedJob) => verdictText(job, nowMs, emitted, true));
   const causeOf = (job: ExplainedJob): string =>
-    JSON.stringify([
-      job.origin,
-      job.job.runId,
-      baseName(job.job),
-      job.job.labels,
-      job.state,
-      verdictText(job, nowMs, emitted, true),
-    ]);
+    JSON.stringify([job.origin, job.job.runId, baseName(job.job), job.job.labels, job.state, textOf(job)]);
   const causes = [...groupBy(jobs, (job) => (options.wide ? String(job.job.id) : causeOf(job))).values()];
   const rows = causes.flatMap((same) => {
     const [first] = same;
@@ -84,7 +80,7 @@ export function jobTable(explanation: Explanation, options: ExplainOptions): str
         labelsText(labels, ',') || '<none>',
         duration(nowMs - createdAtMs),
         ...(options.wide ? [runWords(first.job).slice(1).join(' '), first.state, url] : []),
-        verdictText(first, nowMs, emitted, same.length > 1),
+        same.length > 1 ? textOf(first) : verdictText(first, nowMs, emitted),
       ],
     ];
   });

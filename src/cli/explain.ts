@@ -1,6 +1,7 @@
 /** `gitea-runners explain`: the same look as `generate`, for people. */
 
 import { findRun, type Run, type RunWanted } from '../clients/gitea/runs.ts';
+import { withSentences } from '../observe/explain/answer.ts';
 import { explanationOf, withNotCreated } from '../observe/explain/explanation.ts';
 import { type Explanation, findGroup, groupOfJob } from '../observe/explain/model.ts';
 import { findTargets } from '../observe/find-targets.ts';
@@ -74,13 +75,15 @@ async function answer(asked: ReturnType<typeof askedFrom>, flags: FlagsOf<'expla
   const paper = paperOf(io);
   if (!what) {
     const isUnserved = explanation.jobs.some(({ state }) => state === 'unserved');
-    if (format === 'json') return { text: jsonText(explanation), isUnserved };
+    if (format === 'json') return { text: jsonText(withSentences(explanation, explanation)), isUnserved };
     return { text: explainText(explanation, { ...paper, wide: format === 'wide' }, all), isUnserved };
   }
   const places = { explanation, plan: seen.plan, groups: seen.groups, findRun: (run: RunWanted) => runOf(run, seen) };
   const subject = await findSubject(namedNow(what, scopes), written, places);
   const isUnserved = isUnservedSubject(subject, explanation);
-  if (format === 'json') return { text: jsonText({ checkedAt: explanation.checkedAt, ...subject }), isUnserved };
+  const { checkedAt } = explanation;
+  const told = subject.is === 'jobs' ? withSentences(subject, explanation) : subject;
+  if (format === 'json') return { text: jsonText({ checkedAt, ...told }), isUnserved };
   return { text: answerText(subject, explanation, paper), isUnserved };
 }
 

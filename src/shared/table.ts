@@ -67,15 +67,16 @@ export function wrapped(text: string, columns = Number.POSITIVE_INFINITY): strin
   return lines.join('\n');
 }
 
-/** Lines of at most so many characters, broken between words where that is possible. */
+/** Lines of at most so many characters, broken between words where that is possible. An address is never broken: people click on it. */
 export function broken(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let rest = text;
   while (rest.length > width) {
     const space = rest.lastIndexOf(' ', width);
-    const at = space <= 0 ? width : space;
+    const { length } = /^https?:\/\/\S+/.exec(rest)?.[0] ?? '';
+    const at = space > 0 ? space : Math.max(width, length);
     lines.push(rest.slice(0, at));
     rest = rest.slice(at).trimStart();
   }
-  return [...lines, rest];
+  return rest === '' && lines.length > 0 ? lines : [...lines, rest];
 }

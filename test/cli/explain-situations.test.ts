@@ -105,6 +105,11 @@ const workloadsOf = (runner: string, message: string | number): object | number 
         })),
       };
 const registering = (state: object) => ({ initContainerStatuses: [{ name: 'register', state }] });
+/** Its runner works, and its pod is being deleted. */
+const leaving = (runner: string, untilMs: number, conditions: readonly object[] = []): object => {
+  const pod = podOf(runner, { ...runsSince(Date.now() - 390_000), conditions }) as { readonly metadata: object };
+  return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: new Date(untilMs).toISOString() } };
+};
 const failedPod = (more: object) => (runner: string) => [podOf(runner, { phase: 'Failed', ...more })];
 const ended = (terminated: object) => ({ containerStatuses: [{ name: 'runner', state: { terminated } }] });
 const unscheduled = (message: string) => ({
@@ -224,7 +229,7 @@ describe('explain, at 3 a.m., when', () => {
       code: 4,
       cause:
         'its last sync has ended with Failed: jobs.batch "ci-1" is forbidden: unable to create new content in namespace runners',
-      next: 'correct what it says',
+      next: 'the namespace is being deleted. When it is gone, create it again',
     },
     {
       when: 'the Application is gone',
@@ -294,7 +299,7 @@ describe('explain, at 3 a.m., when', () => {
       },
       code: 4,
       cause: 'Argo CD does not sync Application argocd/runners: Skipped: annotation argocd.argoproj.io/skip-reconcile',
-      next: 'correct what it says',
+      next: 'remove it: kubectl annotate applications.argoproj.io -n argocd runners argocd.argoproj.io/skip-reconcile-, then argocd app get runners --hard-refresh',
     },
     {
       when: 'Argo CD tracks by label, and the Application is in error',
@@ -375,7 +380,7 @@ describe('explain, at 3 a.m., when', () => {
       pods: pending(registering({ waiting: { reason: 'ErrImagePull', message: 'no such image: runner:9' } })),
       code: 4,
       cause: 'its pod cannot start: ImagePullBackOff: no such image: runner:9',
-      says: 'ago; its pod does not run yet: ImagePullBackOff: no such image',
+      says: 'ago; its pod does not run yet',
       next: 'describe pods -l job-name=',
     },
     {
@@ -431,6 +436,7 @@ describe('explain, at 3 a.m., when', () => {
       isIdle: true,
       jobs: (runner) => [liveJob(runner, Date.now() - 200_000)],
       pods: (runner) => [podOf(runner, runsSince(Date.now() - 190_000))],
+      code: 4,
       cause: 'it is registered and idle for 3m',
       next: 'look whether Actions is switched on in the settings of acme/web',
     },
@@ -441,8 +447,9 @@ describe('explain, at 3 a.m., when', () => {
       jobs: oldJob,
       pods: pending(unscheduled('0/3 nodes are available')),
       code: 4,
-      cause: 'held back by the cap of group runners/ci; 1st in line',
-      says: 'Slot: RUNNER its pod cannot start: Unschedulable: 0/3 nodes are available',
+      cause:
+        'slots are held: job 1 has a pod that cannot start: Unschedulable: 0/3 nodes are available; held back by the cap of group runners/ci; 1st in line',
+      says: 'Next: Unschedulable: add or label a node',
       next: 'and 1 of its runners cannot start: mend that first',
     },
     {
@@ -457,6 +464,7 @@ describe('explain, at 3 a.m., when', () => {
       when: 'its pod has not started for half an hour, and another one is tried',
       jobs: oldJob,
       pods: onNode(() => ({ conditions: [scheduledFor(1_870)], ...waitingRunner })),
+      code: 4,
       cause: 'its last runner failed: PodInitializing: no container has started (node node-1)',
       next: 'describe pods -l job-name=',
     },
@@ -558,6 +566,78 @@ describe('explain, at 3 a.m., when', () => {
       next: 'kubectl get localqueues,workloads -A shows the queues of Kueue',
     },
     {
+      when: 'its runner was idle until it was given up, and Gitea still gives nothing',
+      isIdle: true,
+      ageMs: 600_000,
+      jobs: (runner) => [liveJob(runner, Date.now() - 430_000)],
+      pods: (runner) => [podOf(runner, runsSince(Date.now() - 420_000))],
+      code: 4,
+      cause: 'its last runner was idle: Gitea did not give it the job; Argo CD has not created its Kubernetes Job yet',
+      next: 'look whether Actions is switched on in the settings of acme/web',
+    },
+    {
+      when: 'runners before it were given up, and nobody tells why',
+      jobs: (runner) => [triedBefore(runner)],
+      pods: pending({}),
+      code: 4,
+      cause: '1 runner before this one got no job, or did not start; its runner is there',
+      next: 'see which pods did not start: kubectl -n runners describe runnergroup ci. If all did, look whether Actions',
+    },
+    {
+      when: 'the node under its runner is lost, and its pod is being deleted',
+      isTaken: true,
+      isOffline: true,
+      jobs: oldJob,
+      pods: (runner) => [
+        leaving(runner, Date.now() - 60_000, [
+          { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager' },
+        ]),
+      ],
+      cause: 'is lost (NodeLost: its node is gone, or shuts down): Gitea fails it after 10 to 15 minutes',
+      next: 'see which node is gone: kubectl get nodes',
+    },
+    {
+      when: 'its runner is at work on a node that is drained',
+      isTaken: true,
+      jobs: oldJob,
+      pods: (runner) => [leaving(runner, Date.parse('2099-01-01T00:00:00Z'))],
+      cause: 'it is on a pod that is being deleted, and may finish until 2099-01-01T00:00:00Z',
+      next: 'wait until then, or cancel the job in Gitea',
+    },
+    {
+      when: 'its runner failed a second ago, hours after the job came',
+      ageMs: 12_000_000,
+      jobs: (runner) => [failedJob(runner)],
+      pods: failedPod(ended({ exitCode: 2 })),
+      cause: 'container runner ended with exit code 2; Argo CD has not created its Kubernetes Job yet',
+      next: 'see why it ended: kubectl -n runners logs job/',
+    },
+    {
+      when: 'Argo CD excludes Jobs, and the status only says that the plan differs',
+      application: application({
+        conditions: [{ type: 'ExcludedResourceWarning', message: 'Resource batch/Job zzz' }],
+      }),
+      groupStatus: {
+        conditions: [
+          { type: 'Ready', status: 'False', reason: 'PlanDiffers', message: 'no', lastTransitionTime: LONG_AGO },
+        ],
+      },
+      code: 4,
+      cause:
+        'Argo CD says: ExcludedResourceWarning: Resource batch/Job zzz (RunnerGroup runners/ci is not ready: PlanDiffers)',
+      next: 'allow Jobs and RunnerGroups in argocd-cm',
+    },
+    {
+      when: 'a sync is being ended for long',
+      application: {
+        ...(application({ operationState: { phase: 'Terminating', startedAt: LONG_AGO, message: 'zzz' } }) as object),
+        operation: { sync: {} },
+      },
+      code: 4,
+      cause: 'Argo CD says: an operation has been Terminating since 2026-01-01T00:00:00Z: zzz',
+      next: 'it is being ended: kubectl -n argocd describe applications.argoproj.io runners shows what holds it',
+    },
+    {
       when: 'the group that would have its labels is broken',
       runsOn: ['gpu'],
       others: (url) => [groupObject(groupYaml(url, '  maxWorkers: 7\n', 'gpu'))],
@@ -590,5 +670,30 @@ describe('explain, at 3 a.m., when', () => {
 
     expect(code).toBe(4);
     expect(line).toContain('Cause: held back: its last runner failed:');
+  });
+
+  it('prints the sentences of the text in its JSON', async () => {
+    const { simulator, env, folder } = await startAcme();
+    const { jobs } = simulator.gitea.push('acme/web', {
+      jobs: [
+        { key: 'one', runsOn: ['linux'] },
+        { key: 'two', runsOn: ['lunix'] },
+      ],
+    });
+    const cluster = ['--kubeconfig', kubeconfigFor(await startCluster())];
+
+    for (const { id } of jobs) {
+      const text = (await runHere(['explain', folder, ...cluster, String(id)], { ...env, COLUMNS: '1000' })).stdout;
+      const one = await runHere(['explain', folder, ...cluster, '-o', 'json', String(id)], env);
+      const all = await runHere(['explain', folder, ...cluster, '-o', 'json'], env);
+
+      const [job] = JSON.parse(one.stdout).jobs;
+      expect(text).toContain(`Cause:    ${job.cause}\n`);
+      expect(job.nextSteps.length).toBeGreaterThan(0);
+      for (const step of job.nextSteps) expect(text).toContain(`Next:     ${step}\n`);
+      expect(job.until === undefined).toBe(job.state !== 'starting');
+      const same = JSON.parse(all.stdout).jobs.find((each: { job: { id: number } }) => each.job.id === id);
+      expect(same.cause).toBe(job.cause);
+    }
   });
 });

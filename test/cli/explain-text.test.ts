@@ -52,7 +52,7 @@ describe('explain', () => {
     const explanation = explanationIn({ jobs: [stale], liveJobs: [] });
     const [of] = explanation.jobs;
 
-    expect(of && nextSteps(of, explanation)).toEqual([
+    expect(of && nextSteps(explanation)(of)).toEqual([
       'force-cancel its run in Gitea',
       'if that does not end it, on the host of Gitea: gitea doctor check --run fix-actions-unfinished-run-status --fix',
     ]);
@@ -270,7 +270,7 @@ it('tells of a full group which jobs run far longer than usual, and advises that
 
   const text = explainText(explanation, { colour: false, whole: true });
   expect(text).toContain('slots are held: job 101 has run 5h15m, usually 4m00s; held back by the cap');
-  expect(held && nextSteps(held, explanation)[0]).toBe('look at 101 in Gitea, and cancel what hangs');
+  expect(held && nextSteps(explanation)(held)[0]).toBe('look at 101 in Gitea, and cancel what hangs');
 });
 
 it('says of a group whose slots are held by pods that are deleted until when that may last', () => {

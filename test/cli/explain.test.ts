@@ -105,7 +105,7 @@ describe('explain WHAT', () => {
 
     const byId = await run(id);
 
-    expect(byId.stdout).toContain(`Job ${id} "build" of acme/api runs.\n`);
+    expect(byId.stdout).toContain(`Job ${id} "build" of acme/api is in progress in Gitea.\n`);
     expect(byId.stdout).toContain('runs on build-host (not a runner of these groups)');
     expect(timeless((await run(`#${id}`)).stdout)).toBe(timeless(byId.stdout));
     expect(timeless((await run(`job/${id}`)).stdout)).toBe(timeless(byId.stdout));

@@ -194,7 +194,7 @@ function application(found: Application): Judgement {
   if (error === undefined)
     return said ? unknown(`Argo CD says ${said.type}: ${said.message}`) : good(`project ${spec.project}`);
   const message = unwrapped(error.message);
-  return bad(`${error.type}: ${message}`, afterError(message, metadata.name));
+  return bad(`${error.type}: ${message}`, afterError(`${error.type}: ${message}`, keyText(metadata)));
 }
 
 const WANTED = applicationSpec({ repository: '', path: '', namespace: '' });

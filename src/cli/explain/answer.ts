@@ -1,10 +1,9 @@
 /** `explain WHAT` for people: a short paragraph. A pure function of the explanation; the text of each decision is that of the table (causes.ts). */
 import type { Run } from '../../clients/gitea/runs.ts';
 import {
+  aroundLines,
   brokenLines,
   groupLines,
-  groupOf,
-  groupText,
   groupTitle,
   jobLines,
   type Line,
@@ -14,10 +13,8 @@ import {
   nextSteps,
   podText,
   STATE_WORDS,
-  slotLines,
-  waitsForSlot,
 } from '../../observe/explain/answer.ts';
-import { type ExplainedGroup, type ExplainedJob, type Explanation, isNotCovered } from '../../observe/explain/model.ts';
+import type { ExplainedJob, Explanation } from '../../observe/explain/model.ts';
 import { runnerAdvice, runnerText } from '../../observe/explain/reasons.ts';
 import type { Job } from '../../planner/evidence.ts';
 import { type Paper, painted } from '../../shared/io.ts';
@@ -74,11 +71,9 @@ function titleText(title: string, paper: Paper): string {
 
 function linesText(below: readonly Line[], paper: Paper): string {
   const width = Math.max(20, (paper.columns ?? USUAL_COLUMNS) - 12);
-  const texts = below.flatMap(([name, text]) => {
-    // An address is never broken: people click on it or copy it.
-    const parts = name === 'Link' ? [printable(text)] : broken(printable(text), width);
-    return parts.map((part, index) => `  ${(index === 0 ? `${name}:` : '').padEnd(10)}${part}\n`);
-  });
+  const texts = below.flatMap(([name, text]) =>
+    broken(printable(text), width).map((part, at) => `  ${(at === 0 ? `${name}:` : '').padEnd(10)}${part}\n`),
+  );
   return texts.join('');
 }
 
@@ -105,15 +100,10 @@ function groupKey(job: ExplainedJob): string {
 }
 
 function runLines(jobs: readonly ExplainedJob[], explanation: Explanation, run: Run | undefined): readonly Line[] {
-  const groupsOf = (some: readonly ExplainedJob[]): readonly ExplainedGroup[] => [
-    ...new Set(some.flatMap((job) => (job.elsewhere ? [] : (groupOf(job, explanation) ?? [])))),
-  ];
-  const next = [...new Set(jobs.flatMap((job) => nextSteps(job, explanation)))];
+  const next = [...new Set(jobs.flatMap(nextSteps(explanation)))];
   const [first] = jobs;
   return [
-    ...(jobs.some(isNotCovered) ? brokenLines(explanation) : []),
-    ...lines('Group', groupsOf(jobs).map(groupText)),
-    ...groupsOf(jobs.filter(waitsForSlot)).flatMap((group) => slotLines(group, explanation)),
+    ...aroundLines(jobs, explanation),
     ...lines('Next', firstLines(next, MOST_TOLD)),
     ...line('One job', `gitea-runners explain ${first?.job.id} says since when, and how its pod is`),
     ...line('Link', run?.url || first?.job.url.replace(/\/jobs\/\d+$/, '')),

@@ -115,10 +115,6 @@ async function withTroubles(
       // When it counts as late is decided by the planner, which does not read Events.
       return each.emit && trouble ? { ...each, trouble: { isLate: false, ...each.trouble, ...trouble } } : each;
     }),
-    liveJobs: liveJobs.map((each) => {
-      const trouble = troubles.get(each.name);
-      return trouble ? { ...each, trouble: { ...each.trouble, ...trouble } } : each;
-    }),
   };
 }
 

@@ -78,6 +78,7 @@ async function readApp(reader: ClusterReader, called: string, nowMs: number): Pr
     const says = [doing ?? [], warnings].flat().join('; ');
     const failed = operation?.phase === 'Failed' || operation?.phase === 'Error' ? operation : undefined;
     const [error] = errors.map(({ type, message }) => `${type}: ${message}`);
+    const git = InGit.safeParse(read.value).data?.spec.source;
     const told = error ?? (failed && `its last sync has ended with ${failed.phase}: ${failed.message}`);
     return {
       name: called,
@@ -87,6 +88,7 @@ async function readApp(reader: ClusterReader, called: string, nowMs: number): Pr
       ...(says !== '' && { says }),
       ...lasting,
       isAutomated: IsAutomated.safeParse(read.value).success,
+      ...(git && { source: `folder ${git.path || '.'} of ${git.repoURL}` }),
     };
   } catch (error) {
     if (error instanceof AppShapeError) return { name: called, unread: error.message };
@@ -96,6 +98,9 @@ async function readApp(reader: ClusterReader, called: string, nowMs: number): Pr
 
 /** Argo CD 3.1 and newer can switch it off in place: `enabled: false`. */
 const Automated = z.object({ enabled: z.literal(true).nullish() });
+const InGit = z.object({
+  spec: z.object({ source: z.object({ repoURL: z.string(), path: z.string().nullish() }) }),
+});
 const IsAutomated = z.object({ spec: z.object({ syncPolicy: z.object({ automated: Automated }) }) });
 
 export function whereText(

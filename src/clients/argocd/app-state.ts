@@ -133,10 +133,11 @@ export function operationWords({ isOperating, name, operation }: AppState, nowMs
   const since = startedAtMs === undefined ? `is ${phase}` : `has been ${phase} since ${timeText(startedAtMs)}`;
   const isLong = startedAtMs !== undefined && nowMs - startedAtMs > LONG_MS;
   const says = `an operation ${since}${message && `: ${message}`}`;
-  return { says, ...(isLong && { end: `argocd app terminate-op ${name}`, lastsMs: nowMs - startedAtMs }) };
+  const end = phase !== 'Terminating' && { end: `argocd app terminate-op ${name}` };
+  return { says, ...(isLong && { ...end, lastsMs: nowMs - startedAtMs }) };
 }
 
-/** `end`: of one that lasts, the command that ends it. */
+/** `end`: of one that lasts and is not being ended, the command that ends it. */
 interface Lasting {
   readonly says: string;
   readonly end?: string;

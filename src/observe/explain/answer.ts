@@ -1,6 +1,6 @@
 /** The answer of `explain` about one job or one group, as lines that begin with a word. Pure. */
 import type { Run } from '../../clients/gitea/runs.ts';
-import { type EmittedRunner, takesPlace } from '../../planner/decisions.ts';
+import { type EmittedRunner, type RunnerDecision, takesPlace } from '../../planner/decisions.ts';
 import type { Job, LiveJob } from '../../planner/evidence.ts';
 import { isSame, keyText } from '../../shared/keys.ts';
 import { timeText } from '../../shared/marks.ts';
@@ -17,7 +17,8 @@ import {
   groupOfJob,
   isNotCovered,
 } from './model.ts';
-import { podTroubleText, runnerAdvice, runnersAdvice, runnerText, slotsText, troubleText } from './reasons.ts';
+import { runnersAdvice, runnerText, slotsText } from './reasons.ts';
+import { troubleText } from './remedies.ts';
 import { runWords } from './run-words.ts';
 import { runnersIn } from './runner-counts.ts';
 
@@ -41,28 +42,50 @@ export const STATE_WORDS: Readonly<Record<JobState, string>> = {
   held: 'is held back',
   starting: 'waits for its runner',
   blocked: 'is blocked in Gitea',
-  running: 'runs',
+  running: 'is in progress in Gitea',
 };
 
 export function jobLines(job: ExplainedJob, explanation: Explanation, run: Run | undefined): readonly Line[] {
   const nowMs = Date.parse(explanation.checkedAt);
   const live = explanation.liveJobs?.find(({ name }) => name === runnerOf(job));
-  const group = groupOf(job, explanation);
-  const next = nextSteps(job, explanation);
-  const nothing = job.verdict === 'running' ? 'nothing: it runs' : waitText(job, nowMs);
+  const { cause, nextSteps: next } = sentencesOf(explanation)(job);
   return [
-    ...line('Cause', verdictText(job, nowMs, emittedRunners(explanation))),
+    ...line('Cause', cause),
     ...line('Since', sinceText(job.job, nowMs)),
     ...line('Run', run ? undefined : runWords(job.job).join(' · ')),
     ...line('Evidence', jobEvidence(job, run)),
-    ...(isNotCovered(job) ? brokenLines(explanation) : []),
-    // The nearest group has nothing to do with labels that others have.
-    ...line('Group', group && !job.elsewhere ? groupText(group) : undefined),
-    ...(waitsForSlot(job) && group ? slotLines(group, explanation) : []),
+    ...aroundLines([job], explanation),
     ...line('Pod', live && podText(live, nowMs)),
-    ...lines('Next', next.length > 0 ? next : [nothing]),
+    ...lines('Next', next),
     ...line('Link', job.job.url),
   ];
+}
+
+/** With what the text says of each job, for `-o json`. `until`: by then what is awaited has come, or the cause is another one. */
+export function withSentences<T extends Pick<Explanation, 'jobs'>>(of: T, explanation: Explanation) {
+  const told = sentencesOf(explanation);
+  return { ...of, jobs: of.jobs.map((job) => ({ ...job, ...told(job) })) };
+}
+
+function sentencesOf(explanation: Explanation) {
+  const nowMs = Date.parse(explanation.checkedAt);
+  const emitted = emittedRunners(explanation);
+  const nextOf = nextSteps(explanation);
+  return (job: ExplainedJob) => {
+    const untilMs = untilOf(job);
+    const next = nextOf(job);
+    const nothing = job.verdict === 'running' ? 'nothing: it runs' : waitText(job, nowMs);
+    return {
+      cause: verdictText(job, nowMs, emitted),
+      nextSteps: next.length > 0 ? next : [nothing],
+      ...(untilMs !== undefined && { until: timeText(untilMs) }),
+    };
+  };
+}
+
+function untilOf(job: ExplainedJob): number | undefined {
+  if (job.verdict === 'held') return job.untilMs;
+  return job.state === 'starting' ? job.waitUntilMs : job.endsByMs;
 }
 
 /** Until when there is nothing to do. */
@@ -77,23 +100,14 @@ function runnerOf(job: ExplainedJob): string | undefined {
   return job.verdict === 'served' ? job.runner : (job.ended?.runner ?? job.job.runner);
 }
 
-export function nextSteps(job: ExplainedJob, { groups, runners }: Explanation): readonly string[] {
-  const decision = runners.find(({ runner }) => runner === runnerOf(job));
-  const last = runners.find((each) => each.runner === job.ended?.runner && each !== decision);
-  return [
-    ...adviceFor(job, groups),
-    ...askedAdvice(job),
-    ...(decision?.emit && decision.because === 'lost' ? lostAdvice(decision) : []),
-    ...[decision, last].flatMap((each) => (each ? runnerAdvice(each) : [])),
-  ];
-}
-
-function lostAdvice({ isOutlived }: EmittedRunner): readonly string[] {
-  if (!isOutlived) return ['re-run the job when Gitea has failed it'];
-  return [
-    'force-cancel its run in Gitea',
-    'if that does not end it, on the host of Gitea: gitea doctor check --run fix-actions-unfinished-run-status --fix',
-  ];
+export function nextSteps({ groups, runners }: Explanation): (job: ExplainedJob) => readonly string[] {
+  const decided = new Map(runners.map((each) => [each.runner, each]));
+  return (job) => {
+    const ofRunners = new Set([runnerOf(job), job.ended?.runner].flatMap((runner) => decided.get(runner ?? '') ?? []));
+    const isHolding = (each: RunnerDecision) => each.emit && each.trouble && isSame(job.group, each.group);
+    const holding = waitsForSlot(job) ? runners.filter(isHolding) : [];
+    return [...adviceFor(job, groups), ...askedAdvice(job), ...runnersAdvice([...holding, ...ofRunners])];
+  };
 }
 
 /** What helps somebody who asks about this job; the table does not say it for each. */
@@ -104,7 +118,20 @@ function askedAdvice(job: ExplainedJob): readonly string[] {
   return job.notCreated && !job.notCreated.isUnserved && !job.ended ? [job.notCreated.next] : [];
 }
 
-export function waitsForSlot(job: ExplainedJob): boolean {
+/** Broken groups, the groups of these jobs, and what holds their slots. */
+export function aroundLines(jobs: readonly ExplainedJob[], explanation: Explanation): readonly Line[] {
+  // The nearest group has nothing to do with labels that others have.
+  const groupsOf = (some: readonly ExplainedJob[]): readonly ExplainedGroup[] => [
+    ...new Set(some.flatMap((job) => (job.elsewhere ? [] : (groupOf(job, explanation) ?? [])))),
+  ];
+  return [
+    ...(jobs.some(isNotCovered) ? brokenLines(explanation) : []),
+    ...lines('Group', groupsOf(jobs).map(groupText)),
+    ...groupsOf(jobs.filter(waitsForSlot)).flatMap((group) => slotLines(group, explanation)),
+  ];
+}
+
+function waitsForSlot(job: ExplainedJob): boolean {
   return job.verdict === 'held' && job.because === 'cap' && job.cap !== 0;
 }
 
@@ -117,17 +144,14 @@ export function brokenLines({ where }: Explanation): readonly Line[] {
 }
 
 /** Which runners hold the slots of a full group, those that block others first. */
-export function slotLines(group: ExplainedGroup, explanation: Explanation): readonly Line[] {
+function slotLines(group: ExplainedGroup, explanation: Explanation): readonly Line[] {
   const { groups, checkedAt } = explanation;
   const rank = ({ trouble, because }: EmittedRunner): number => (trouble ? 0 : because === 'debugging' ? 1 : 2);
   const holders = [...emittedRunners(explanation).values()]
     .filter((each) => isSame(each.group, group) && takesPlace(each))
-    .sort((a, b) => rank(a) - rank(b));
-  const texts = holders.map((each) => {
-    const nowMs = Date.parse(checkedAt);
-    return `${each.runner} ${each.trouble ? podTroubleText(each.trouble, nowMs) : runnerText(each, groups, nowMs)}`;
-  });
-  return lines('Slot', firstLines(texts, MOST_TOLD));
+    .sort((a, b) => rank(a) - rank(b))
+    .map((each) => `${each.runner} ${runnerText(each, groups, Date.parse(checkedAt))}`);
+  return lines('Slot', firstLines(holders, MOST_TOLD));
 }
 
 function sinceText({ createdAtMs, startedAtMs, status }: Job, nowMs: number): string {
@@ -150,11 +174,9 @@ function jobEvidence({ job, runHas = [], estimate }: ExplainedJob, run: Run | un
   ].join('; ');
 }
 
-/** `its Job was created 3m12s ago; the pod is starting: ImagePullBackOff: …` */
-export function podText({ state, createdAtMs, end, ...live }: LiveJob, nowMs: number): string {
-  const trouble = live.trouble ?? end;
-  const why = trouble ? `: ${troubleText(trouble)}` : '';
-  return `its Kubernetes Job was created ${duration(nowMs - createdAtMs)} ago; ${POD_WORDS[state]}${why}`;
+/** `its Kubernetes Job was created 3m12s ago; its pod does not run yet`. The cause says why. */
+export function podText({ state, createdAtMs }: LiveJob, nowMs: number): string {
+  return `its Kubernetes Job was created ${duration(nowMs - createdAtMs)} ago; ${POD_WORDS[state]}`;
 }
 
 const POD_WORDS: Readonly<Record<LiveJob['state'], string>> = {

@@ -2,8 +2,8 @@
 import { describeScope } from '../../clients/gitea/endpoints.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { withSizes } from '../../config/runnergroup/sizes.ts';
-import type { EmittedRunner, GroupKey, JobDecision, Plan } from '../../planner/decisions.ts';
-import { type Evidence, type Job, type LiveJob, liveJobsOf, memo } from '../../planner/evidence.ts';
+import type { EmittedRunner, GroupKey, JobDecision, Plan, RunnerDecision } from '../../planner/decisions.ts';
+import { type Evidence, type Job, type LiveJob, liveJobsOf, memo, type PodTrouble } from '../../planner/evidence.ts';
 import { parseRunnerName } from '../../planner/names.ts';
 import { patienceMs } from '../../planner/runners.ts';
 import { groupBy, keyText, stayKey } from '../../shared/keys.ts';
@@ -21,6 +21,7 @@ import {
   isNotCovered,
   type OpenDecision,
   type Progress,
+  type Strain,
   type Wait,
 } from './model.ts';
 import { unregistered, whyNotCreated } from './not-created.ts';
@@ -46,10 +47,11 @@ export function explainerOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: n
   const cluster = seen?.evidence.cluster;
   const unseen = cluster?.is === 'unseen' && { isUnseen: true as const };
   const lives = once((): Lives => new Map(liveJobsOf(seen?.evidence).map((each) => [each.name, each])));
-  const waits = once(() => waitsOf(plan, nowMs, lives()));
+  const emitted = once(() => emittedRunners(plan));
+  const waits = once(() => waitsOf(plan, nowMs, lives(), emitted()));
   const blockers = once(() => blockedBy(plan));
   const progress = once(() => progressOf(plan, seen?.evidence, lives(), nowMs));
-  const waitUntil = once(() => waitUntilOf(groups, plan, lives()));
+  const waitUntil = once(() => waitUntilOf(groups, plan, lives(), nowMs));
   return {
     outline: (): Explanation => {
       const explained = explainedGroups(groups, plan).map((group) => {
@@ -57,11 +59,9 @@ export function explainerOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: n
         return { ...group, ...unseen, ...(suspension !== undefined && { suspended: true, suspension }) };
       });
       const byKey = new Map(explained.map((group) => [keyText(group), group]));
-      const emitted = emittedRunners(plan);
+      const stateOf = stateIn(byKey, emitted(), progress());
       const jobs = plan.jobs.flatMap((decision): ExplainedJob | readonly [] =>
-        decision.verdict === 'done'
-          ? []
-          : { ...decision, ...waitUntil()(decision), state: stateOf(decision, byKey, emitted) },
+        decision.verdict === 'done' ? [] : { ...decision, ...waitUntil()(decision), state: stateOf(decision) },
       );
       return {
         checkedAt: new Date(nowMs).toISOString(),
@@ -107,7 +107,12 @@ function explainedGroups(groups: readonly RunnerGroup[], plan: Plan): readonly E
 }
 
 /** The cap of a job that one holds back, and the estimate. Those of a group are made when one of its jobs asks. */
-function waitsOf({ groups, jobs }: Plan, nowMs: number, lives: Lives): (decision: JobDecision) => Wait {
+function waitsOf(
+  { groups, jobs }: Plan,
+  nowMs: number,
+  lives: Lives,
+  emitted: ReadonlyMap<string, EmittedRunner>,
+): (decision: JobDecision) => Wait {
   const caps = new Map(groups.map(({ cap, group }) => [group, cap]));
   const atWork = groupBy(
     jobs.flatMap((each) => (each.verdict === 'running' || each.verdict === 'served' ? each : [])),
@@ -122,16 +127,26 @@ function waitsOf({ groups, jobs }: Plan, nowMs: number, lives: Lives): (decision
     const slots = { cap: caps.get(group) ?? 0, atWork: jobsOf(atWork.get(group) ?? []), line: jobsOf(line) };
     return estimateWaits(slots, durations(line[0]?.origin ?? ''), nowMs);
   });
+  const strainOf = ({ job, origin, ...decision }: JobDecision): Strain => {
+    const runner = decision.verdict === 'served' ? decision.runner : (job.runner ?? '');
+    const { endsByMs } = lives.get(runner) ?? {};
+    const overtime = overtimeOf(job, durations(origin), nowMs);
+    const { isLate, ...trouble } = emitted.get(runner)?.trouble ?? {};
+    return {
+      ...(overtime && { overtime }),
+      ...(endsByMs !== undefined && { endsByMs }),
+      ...(isLate && decision.verdict === 'served' && { trouble: trouble as PodTrouble }),
+    };
+  };
   const holders = memo((group: GroupKey) =>
-    (atWork.get(group) ?? []).flatMap(({ job, origin }): Holder | readonly [] => {
-      const { endsByMs } = lives.get(job.runner ?? '') ?? {};
-      const overtime = overtimeOf(job, durations(origin), nowMs);
-      if (!overtime && endsByMs === undefined) return [];
-      const { id, repository } = job;
-      return { id, repository, ...(overtime && { overtime }), ...(endsByMs !== undefined && { endsByMs }) };
+    (atWork.get(group) ?? []).flatMap((decision): Holder | readonly [] => {
+      const strain = strainOf(decision);
+      const { id, repository } = decision.job;
+      return Object.keys(strain).length > 0 ? { id, repository, ...strain } : [];
     }),
   );
   return (decision) => {
+    if (decision.verdict === 'running' && decision.group) return strainOf(decision);
     if (!isHeldByCap(decision) || !decision.group) return {};
     const held = holders(decision.group);
     const estimate = estimates(decision.group)[(decision.position ?? 0) - 1];
@@ -148,15 +163,19 @@ function isHeldByCap(decision: JobDecision): decision is JobDecision & { readonl
 }
 
 /**
- * Until when a runner may take its time: `spawnTimeoutSeconds` after it was made, else after its job was created, after the last end in the run
- * of the job, which it may have needed, and in a full group after the last end of all, which may have left it a slot.
+ * Until when a runner may take its time: `spawnTimeoutSeconds` after it was made, else after the last of these. Its job was created; its
+ * last runner ended, or ends now; a job of its run ended, which it may have needed; in a full group any job ended, or a runner ends now.
  */
-function waitUntilOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives) {
+function waitUntilOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives, nowMs: number) {
   const ends = new Map<string, number>();
-  for (const { job, origin } of plan.jobs) {
-    for (const key of [origin, `${origin} ${job.runId}`])
-      ends.set(key, Math.max(job.completedAtMs ?? 0, ends.get(key) ?? 0));
+  const endsAt = (key: string, ms = 0): unknown => ends.set(key, Math.max(ms, ends.get(key) ?? 0));
+  for (const { job, origin } of plan.jobs)
+    for (const key of [origin, `${origin} ${job.runId}`]) endsAt(key, job.completedAtMs);
+  for (const { name, finishedAtMs = nowMs } of lives.values()) {
+    const { madeFor } = parseRunnerName(name) ?? {};
+    if (madeFor && 'id' in madeFor) endsAt(stayKey({ origin: '', job: madeFor }), finishedAtMs);
   }
+  for (const { emit, group, runner } of plan.runners) if (!emit && lives.has(runner)) endsAt(keyText(group), nowMs);
   const full = new Set(plan.groups.flatMap((each) => (runnersIn(each) >= each.cap ? keyText(each.group) : [])));
   const patience = new Map(groups.map((group) => [keyText(group), group.spawnTimeoutSeconds * 1000]));
   return (decision: OpenDecision): { readonly waitUntilMs?: number } => {
@@ -164,8 +183,8 @@ function waitUntilOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives) {
     const { group, job, origin, runner } = decision;
     const key = keyText(group);
     const live = lives.get(runner);
-    const end = ends.get(full.has(key) ? origin : `${origin} ${job.runId}`) ?? 0;
-    const sinceMs = live?.createdAtMs ?? Math.max(job.createdAtMs, end);
+    const keys = [stayKey({ origin: '', job }), ...(full.has(key) ? [origin, key] : [`${origin} ${job.runId}`])];
+    const sinceMs = live?.createdAtMs ?? Math.max(job.createdAtMs, ...keys.map((each) => ends.get(each) ?? 0));
     return { waitUntilMs: sinceMs + patienceMs(live ?? {}, patience.get(key) ?? 0) };
   };
 }
@@ -175,16 +194,19 @@ function cannotStart(decision: Plan['runners'][number]): boolean {
   return decision.emit && decision.because !== 'back-off-record' && decision.trouble?.isLate === true;
 }
 
-function stateOf(
-  decision: OpenDecision,
+function stateIn(
   groups: ReadonlyMap<string, ExplainedGroup>,
   emitted: ReadonlyMap<string, EmittedRunner>,
-): JobState {
-  if (decision.verdict === 'running') return 'running';
-  if (decision.verdict === 'served') return emitted.get(decision.runner)?.trouble?.isLate ? 'unserved' : 'starting';
-  const group = isHeldByCap(decision) && decision.group && groups.get(keyText(decision.group));
-  // No slot comes free: there is none, or all are taken by runners that cannot start.
-  return group && group.cannotStart >= group.cap ? 'unserved' : HELD[decision.because].state;
+  progress: (decision: OpenDecision) => Progress,
+) {
+  return (decision: OpenDecision): JobState => {
+    if (decision.verdict === 'running') return 'running';
+    if (decision.verdict === 'served')
+      return emitted.get(decision.runner)?.trouble?.isLate || progress(decision).inVain ? 'unserved' : 'starting';
+    const group = isHeldByCap(decision) && decision.group && groups.get(keyText(decision.group));
+    // No slot comes free: there is none, or all are taken by runners that cannot start.
+    return group && group.cannotStart >= group.cap ? 'unserved' : HELD[decision.because].state;
+  };
 }
 
 /** The worst first. Jobs that have stopped come before jobs whose labels no group has: those may be typos. */
@@ -196,6 +218,9 @@ export function byState(a: ExplainedJob, b: ExplainedJob): number {
 /** A registered runner asks Gitea every two seconds or so. */
 const IDLE_TOO_LONG_MS = 60_000;
 
+/** Runners that have come to nothing for the job that they were made for: their Job has failed, or they are given up. */
+const ENDED: ReadonlySet<RunnerDecision['because']> = new Set(['back-off-record', 'stuck', 'never-came', 'surplus']);
+
 function progressOf(
   plan: Plan,
   evidence: Evidence | undefined,
@@ -204,35 +229,48 @@ function progressOf(
 ): (decision: JobDecision) => Progress {
   const looks = [...(evidence?.looks.values() ?? [])];
   const rows = new Map(looks.flatMap(({ runners }) => runners.map((each) => [each.name, each] as const)));
-  const records = new Map(
-    plan.runners.flatMap(({ because, runner }) => {
-      const made = because === 'back-off-record' || because === 'stuck' ? parseRunnerName(runner)?.madeFor : undefined;
-      return made && 'id' in made ? [[stayKey({ origin: '', job: made }), runner] as const] : [];
+  const decided = new Map(plan.runners.map((each) => [each.runner, each]));
+  const ended = new Map(
+    plan.runners.flatMap((each) => {
+      const { madeFor } = (ENDED.has(each.because) && parseRunnerName(each.runner)) || {};
+      return madeFor && 'id' in madeFor ? [[stayKey({ origin: '', job: madeFor }), each] as const] : [];
     }),
   );
-  return (decision): Progress => {
-    const runner = endedRunner(decision, records);
+  const endOf = (runner: string): Pick<Progress, 'ended'> => {
     // How it ended, or why its pod did not start.
-    const { trouble, end = trouble } = lives.get(runner ?? '') ?? {};
-    if (runner !== undefined && end) return { ended: { runner, ...end } };
-    if (decision.verdict === 'running' && decision.group && rows.get(decision.job.runner ?? '')?.online === false)
-      return { offline: {} };
-    // Its own runner was made when its job was ready. Others may have been idle before that.
-    if (decision.verdict !== 'served' || decision.by !== 'own-runner') return {};
-    const row = rows.get(decision.runner);
-    const sinceMs = lives.get(decision.runner)?.runningSinceMs;
-    if (!row?.online || row.busy || sinceMs === undefined) return {};
-    const idleMs = nowMs - Math.max(sinceMs, decision.job.createdAtMs);
-    return idleMs >= IDLE_TOO_LONG_MS ? { idleMs } : {};
+    const { trouble, end = trouble } = lives.get(runner) ?? {};
+    return end ? { ended: { runner, ...end } } : {};
   };
-}
-
-/** The runner that has the job, or the newest one that was made for it and failed. */
-function endedRunner(decision: JobDecision, records: ReadonlyMap<string, string>): string | undefined {
-  if (decision.verdict === 'running') return decision.group && decision.job.runner;
-  if (decision.verdict === 'held' ? decision.because !== 'backing-off' : decision.verdict !== 'served')
-    return undefined;
-  return records.get(stayKey({ origin: '', job: decision.job }));
+  const ofRunning = (runner = ''): Progress => {
+    const decision = decided.get(runner);
+    const end = endOf(runner);
+    if (decision?.because === 'lost')
+      return { ...end, loss: decision.emit && decision.isOutlived ? 'outlived' : 'lost' };
+    if (end.ended) return { ...end, loss: 'lost' };
+    return rows.get(runner)?.online === false ? { offline: {} } : {};
+  };
+  /** The newest one that was made for it. @param isNew it has another one, which has no Job */
+  const ofLast = (job: Job, isNew: boolean): Progress => {
+    const { because, runner = '' } = ended.get(stayKey({ origin: '', job })) ?? {};
+    if (because === 'surplus') return isNew ? { inVain: 'idle' } : {};
+    return { ...endOf(runner), ...(because && because !== 'back-off-record' && { inVain: 'tried' }) };
+  };
+  return (decision): Progress => {
+    const { job, verdict } = decision;
+    if (verdict === 'running') return decision.group ? ofRunning(job.runner) : {};
+    if (verdict === 'held' && (decision.because === 'backing-off' || decision.because === 'cap'))
+      return ofLast(job, false);
+    if (verdict !== 'served') return {};
+    const row = rows.get(decision.runner);
+    const own = decided.get(decision.runner);
+    const { runningSinceMs = Number.NaN } = lives.get(decision.runner) ?? {};
+    const idleMs = nowMs - Math.max(runningSinceMs, job.createdAtMs);
+    // Its own runner was made when its job was ready. Others may have been idle before that.
+    if (decision.by === 'own-runner' && row?.online && !row.busy && idleMs >= IDLE_TOO_LONG_MS)
+      return { idleMs, inVain: 'idle' };
+    const isAgain = own?.emit && own.triedBefore !== undefined && !row?.online;
+    return { ...(isAgain && { inVain: 'tried' }), ...ofLast(job, decision.by === 'new-runner') };
+  };
 }
 
 /** The same explanation; jobs whose runner is wanted and has no Job in the cluster, or waits for `serve`, say why. */
@@ -251,5 +289,8 @@ export function withNotCreated(explanation: Explanation): Explanation {
     return { ...job, notCreated, ...(notCreated.isUnserved && { state: 'unserved' as const }) };
   });
   jobs.sort(byState);
-  return { ...explanation, jobs };
+  const sources = new Map(where?.applications.map(({ name, source }) => [name, source]));
+  const applications = new Map(where?.statuses.map(({ application = '', group }) => [group, sources.get(application)]));
+  const groups = explanation.groups.map((each) => ({ ...each, file: applications.get(keyText(each)) ?? each.file }));
+  return { ...explanation, groups, jobs };
 }

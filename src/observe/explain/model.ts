@@ -42,8 +42,8 @@ export type ExplainedJob = OpenDecision &
     readonly waitUntilMs?: number;
   };
 
-/** What a job waits for that a cap holds back. */
-export interface Wait {
+/** What a job waits for that a cap holds back, and what is to be told of a job that has a slot. */
+export interface Wait extends Strain {
   /** How long it will wait. Absent: no finished job tells, or many jobs come before it. */
   readonly estimate?: WaitEstimate;
   readonly cap?: number;
@@ -51,20 +51,32 @@ export interface Wait {
   readonly holders?: readonly Holder[];
 }
 
-/** A CI job that has run for far longer than those of its name, or one whose pod is being deleted, and until when that may take. */
-export interface Holder {
+/** Why a slot may not come free soon. Absent fields: it may. */
+export interface Strain {
+  /** Its CI job has run for far longer than those of its name. */
+  readonly overtime?: Overtime;
+  /** Its pod is being deleted, and may finish until then, ms since 1970. */
+  readonly endsByMs?: number;
+  /** Its pod cannot start. */
+  readonly trouble?: PodTrouble;
+}
+
+/** A CI job that holds a slot for too long. */
+export interface Holder extends Strain {
   readonly id: number;
   readonly repository: string;
-  readonly overtime?: Overtime;
-  readonly endsByMs?: number;
 }
 
 /** Absent fields: there is nothing to tell. */
 export interface Progress {
-  /** For a job that waits and whose last runner failed, and for one whose runner is lost: that runner, and how it ended. */
+  /** For a job that waits and whose last runner failed or was given up, and for one whose runner is lost: that runner, and how it ended. */
   readonly ended?: PodTrouble & { readonly runner: string };
   /** Its runner is registered and idle for so long, ms, and Gitea does not give it the job. */
   readonly idleMs?: number;
+  /** Its runners come to nothing: they are `idle`, or several were `tried`. One more alone does not help. */
+  readonly inVain?: 'idle' | 'tried';
+  /** It runs in Gitea, and its runner is gone. `outlived`: Gitea shows it in progress for longer than a runner lives. */
+  readonly loss?: 'lost' | 'outlived';
   /** It runs, and Gitea has not heard of its runner for a minute. `why`: what Kubernetes says of the pod. */
   readonly offline?: { readonly why?: string };
 }

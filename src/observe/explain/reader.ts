@@ -45,7 +45,11 @@ export function jobForReader(job: ExplainedJob, reader: Audience): ExplainedJob 
   const isElsewhereTold = elsewhere?.is !== 'other-scope' || ownsGroup(elsewhere.group, reader);
   return {
     ...rest,
-    ...(holders && { holders: holders.filter(({ repository }) => reader.mayRead(repository)) }),
+    ...(holders && {
+      holders: holders
+        .filter(({ repository }) => reader.mayRead(repository))
+        .map((each) => podForReader(each, shown.group, reader)),
+    }),
     ...(limit && { limit: { ...most, ...(isOfTold && { of }), ...(isOwn && others && { others }) } }),
     ...(next !== undefined && reader.mayRead(next) && { next }),
     ...(isElsewhereTold ? elsewhere && { elsewhere } : { missing: shown.missing ?? job.job.labels }),

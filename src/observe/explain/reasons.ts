@@ -29,7 +29,7 @@ import { duration } from '../../shared/printable.ts';
 import { blockedText, labelsText, notCoveredAdvice, notCoveredText } from './held-back.ts';
 import type { JobState } from './job-state.ts';
 import { type ExplainedGroup, type ExplainedJob, findGroup } from './model.ts';
-import { holderAdvice, holdersText, podAdvice, remedyOf, seeWhy } from './remedies.ts';
+import { holderAdvice, holdersText, podAdvice, remedyOf, seeWhy, troubleText } from './remedies.ts';
 import { estimateText } from './wait-estimate.ts';
 
 export type HeldJob = ExplainedJob & { readonly verdict: 'held' };
@@ -83,7 +83,11 @@ export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
     ...BY_GROUP,
     short: 'held back by the cap',
     text: capText,
-    advice: ({ holders = [] }, group) => [...holderAdvice(holders), ...(group ? [capAdvice(group)] : [])],
+    advice: (job, group) => [
+      ...endAdvice(job),
+      ...holderAdvice(job.holders ?? []),
+      ...(group ? [capAdvice(group)] : []),
+    ],
     ask: (_, whom) => `wait, or ${whom} to raise the cap`,
   },
   limit: {
@@ -141,7 +145,7 @@ function partText({ of, branches }: HoldingLimit): string {
 }
 
 function resumeAdvice(group: ExplainedGroup | undefined): string {
-  if (group?.suspension === undefined) return `remove spec.suspend${group ? ` in ${group.file}` : ''}`;
+  if (group?.suspension === undefined) return `remove spec.suspend${group ? ` ${placeOf(group)}` : ''}`;
   const { namespace, name, suspension } = group;
   const command = `kubectl -n ${namespace} annotate runnergroup ${name} ${SUSPENDED}-`;
   const told = suspension && ` (${suspension})`;
@@ -149,10 +153,11 @@ function resumeAdvice(group: ExplainedGroup | undefined): string {
 }
 
 /** `held back by the cap of group runners/ci; 3rd in line; about 4m00s (2m10s to 6m30s)` */
-function capText({ cap, estimate, group, holders = [], next, position }: HeldJob): string {
+function capText({ cap, ended, estimate, group, holders = [], next, position }: HeldJob): string {
   const of = textOf(group);
   if (cap === 0) return `held back: group ${of} starts no runners, because its cap is 0`;
   return [
+    ...(ended ? [endedText(ended)] : []),
     ...(holders.length > 0 ? [`slots are held: ${holdersText(holders)}`] : []),
     `held back by the cap of group ${of}`,
     ...(next === undefined ? [] : [`the next slot is for ${next}`]),
@@ -167,11 +172,16 @@ function ordinal(value: number): string {
   return `${value}${(isTeen ? undefined : ['th', 'st', 'nd', 'rd'][value % 10]) ?? 'th'}`;
 }
 
+/** Of a group of a cluster whose Application does not tell its source, the file is not known. */
+function placeOf(group: ExplainedGroup): string {
+  return group.file === keyText(group) ? `of RunnerGroup ${group.file}` : `in ${group.file}`;
+}
+
 /** Who holds the slots says what helps. */
 function capAdvice(explained: ExplainedGroup): string {
-  const { cap, busy, debugging, cannotStart, file } = explained;
+  const { cap, busy, debugging, cannotStart } = explained;
   const group = `group ${keyText(explained)}`;
-  const raise = `raise spec.maxActiveRunners in ${file}`;
+  const raise = `raise spec.maxActiveRunners ${placeOf(explained)}`;
   const slots = slotsText(explained);
   const full = `${group} has no free slot (${slots})`;
   if (cap === 0) return `${group} starts no runners, because spec.maxActiveRunners is 0: ${raise}`;
@@ -193,11 +203,13 @@ export function slotsText({ busy, isUnseen, waiting, debugging, spare, warm }: E
 }
 
 function backingOffText({ ended, group, untilMs }: HeldJob, nowMs: number): string {
-  const why = ended
-    ? `its last runner failed: ${troubleText(ended)}`
-    : 'the Job of its last runner ended without a CI job';
+  const why = ended ? endedText(ended) : 'the Job of its last runner ended without a CI job';
   const again = duration((untilMs ?? nowMs) - nowMs);
   return `held back: ${why}; group ${textOf(group)} tries again in ${again}`;
+}
+
+export function endedText(ended: PodTrouble): string {
+  return `its last runner failed: ${troubleText(ended)}`;
 }
 
 export function endAdvice({ ended }: ExplainedJob): readonly string[] {
@@ -287,7 +299,7 @@ export const RUNNERS: Readonly<
   replaced: { ...NEEDLESS, text: 'goes: its RunnerGroup was changed before it registered' },
   disabled: { ...NEEDLESS, text: 'goes: is disabled in Gitea' },
   suspended: { ...NEEDLESS, text: 'goes: its group is suspended' },
-  surplus: { ...NEEDLESS, text: 'goes: no job needs it' },
+  surplus: { ...NEEDLESS, text: 'goes: no job needs it, or Gitea gives it none' },
   drained: {
     ...NEEDLESS,
     text: 'goes: its group was changed, keeps fewer idle runners, or has no room for them under its cap',
@@ -317,11 +329,6 @@ const EXTENSION: Readonly<Record<NonNullable<HeldUntil['extension']>, string>> =
   unreadable: '; its annotation gitea.bpg.pw/extend-until is no time (2026-01-31T12:00:00Z) and does not count',
   'too-long': '; its annotation gitea.bpg.pw/extend-until is later than a runner may stay, 24 hours after the failure',
 };
-
-/** `Unschedulable: 0/3 nodes are available: 3 Insufficient cpu.`, `FailedMount: timed out (node node-7)` */
-export function troubleText({ reason, message, node }: PodTrouble): string {
-  return `${reason}${message === undefined ? '' : `: ${message}`}${node === undefined ? '' : ` (node ${node})`}`;
-}
 
 /** Why a pod does not start, and with what only time tells also for how long. */
 export function podTroubleText(trouble: RunnerTrouble, nowMs: number): string {

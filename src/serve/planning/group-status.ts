@@ -8,7 +8,7 @@ import {
   STALE_CHECK_MS,
   UNREGISTERED,
 } from '../../config/runnergroup/status.ts';
-import { troubleText } from '../../observe/explain/reasons.ts';
+import { troubleText } from '../../observe/explain/remedies.ts';
 import type { Failure, FailureKind } from '../../shared/failure.ts';
 import { timeText } from '../../shared/marks.ts';
 import { UNREAD_ADVICE, unreadText } from '../../shared/printable.ts';
