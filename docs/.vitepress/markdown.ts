@@ -1,5 +1,5 @@
 /** What keeps one Markdown readable in a repository and on the site. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -46,6 +46,13 @@ export function siteLink(href: string, page: string, repository: string): string
   return `${repository}/src/branch/main/${target}${anchor === undefined ? '' : `#${anchor}`}`;
 }
 
+/** What a link says on the site: the title of a page where the text is the name of its file. */
+export function linkText(text: string, href: string, page: string): string {
+  if (!/^[\w-]+\.md$/.test(text)) return text;
+  const file = join(ROOT, 'docs', dirname(page), href.replace(/#.*/, ''));
+  return /^# (.*)$/m.exec(existsSync(file) ? readFileSync(file, 'utf8') : '')?.[1]?.replaceAll('`', '') ?? text;
+}
+
 /** A plugin for markdown-it: links as `siteLink` has them, `{{ }}` is text, and unknown HTML fails. */
 export function asInTheRepository(repository: string): (md: MarkdownIt) => void {
   return (md) => {
@@ -63,6 +70,11 @@ export function asInTheRepository(repository: string): (md: MarkdownIt) => void 
         }
         // Vue would run what stands between braces. Blocks of code have this already.
         if (token.type === 'code_inline') token.attrSet('v-pre', '');
+        for (const [index, link] of (token.children ?? []).entries()) {
+          const text = token.children?.[index + 1];
+          const to = link.type === 'link_open' ? link.attrGet('href') : null;
+          if (to !== null && text?.type === 'text') text.content = linkText(text.content, to, env.relativePath);
+        }
         const href = token.type === 'link_open' ? token.attrGet('href') : null;
         if (href !== null) token.attrSet('href', siteLink(href, env.relativePath, repository));
       }

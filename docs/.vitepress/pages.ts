@@ -39,7 +39,7 @@ export const SIDEBAR: readonly Part[] = [
     install: 'Install',
     helm: 'Install with Helm',
     upgrade: 'Upgrade',
-    'beside-argo-cd': 'Beside your Argo CD',
+    'beside-argo-cd': 'Beside what you have',
     migrate: 'Migrate from other runners',
     symptoms: 'By symptom: what you see, why, what to do',
     debugging: 'Look at a failed CI job',

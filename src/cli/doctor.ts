@@ -2,6 +2,7 @@
 
 import { type ExitCode, type Io, type Paper, painted, paperOf } from '../shared/io.ts';
 import { jsonText, printable } from '../shared/printable.ts';
+import { onlyBefore } from './doctor/before.ts';
 import { findingsOf } from './doctor/checks.ts';
 import type { DoctorFinding } from './doctor/finding.ts';
 import { readInstallation } from './doctor/installation.ts';
@@ -15,7 +16,12 @@ export async function doctor(flags: FlagsOf<'doctor'>, io: Io): Promise<ExitCode
   const source = await clusterSource(flags, io);
   if (!source) throw noCluster('GR-DOCTOR-01', 'look at an installation');
   const argocdNamespace = flagValue('argocdNamespace', flags, io);
-  const findings = findingsOf(await askCluster(source, argocdNamespace, (reader) => readInstallation(source, reader)));
+  const isBefore = flagValue('pre', flags, io) ?? false;
+  const findings = await askCluster(source, argocdNamespace, async (reader) => {
+    const seen = await readInstallation(source, reader);
+    const more = isBefore ? await onlyBefore(seen, reader, source.settings) : [];
+    return [...findingsOf(seen, isBefore), ...more];
+  });
   const isBad = findings.some(({ is }) => is === 'bad');
   io.out(asJson ? jsonText({ findings }) : text(findings, paperOf(io)));
   return isBad ? 1 : 0;

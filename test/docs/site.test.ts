@@ -1,7 +1,7 @@
 /** The manual as a site: its list of pages is whole, and links and braces are on the site what they are in the repository. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { siteLink } from '../../docs/.vitepress/markdown.ts';
+import { linkText, siteLink } from '../../docs/.vitepress/markdown.ts';
 import { SIDEBAR } from '../../docs/.vitepress/pages.ts';
 import { manualPages } from './pages.ts';
 
@@ -39,6 +39,15 @@ describe('siteLink', () => {
       'install.md: dead link ../no-such-file.yaml',
     );
   });
+});
+
+it.each([
+  ['commands.md', '../commands.md#doctor', 'Commands'],
+  ['daemon.md', 'daemon.md', 'daemon.json: MTU and mirror of docker in the pod'],
+  ['the doctor', '../commands.md#doctor', 'the doctor'],
+  ['none.md', 'none.md', 'none.md'],
+])('%s is a link to a title', (text, href, expected) => {
+  expect(linkText(text, href, 'recipes/index.md')).toBe(expected);
 });
 
 it('neither the built site nor what it is built with is committed or packed', () => {

@@ -40,8 +40,11 @@ const CHECKS: readonly (readonly [check: string, judge: (seen: Installation) => 
   ['dead rows in Gitea', deadRows],
 ];
 
-export function findingsOf(seen: Installation): readonly DoctorFinding[] {
-  return CHECKS.flatMap(([check, judge]) => named(check, judge(seen)));
+/** What also can be judged before an installation. */
+const BEFORE = new Set(['Kubernetes', 'tracking in Argo CD', 'what Argo CD watches']);
+
+export function findingsOf(seen: Installation, isBefore = false): readonly DoctorFinding[] {
+  return CHECKS.flatMap(([check, judge]) => (isBefore && !BEFORE.has(check) ? [] : named(check, judge(seen))));
 }
 
 /** Native sidecars (containerMode dind and buildkit) are on since this one. */

@@ -440,6 +440,7 @@ export const FLAGS = {
   },
   strict: { of: ['validate'], help: 'warnings are errors: they end with exit code 2' },
   json: { of: ['explain', 'sweep', 'version', 'doctor'], help: 'the same as `-o json`' },
+  pre: { of: ['doctor'], help: 'check before the installation what it needs' },
   crd: { of: ['schema'], help: 'print the CustomResourceDefinition instead' },
   kind: {
     of: ['schema'],

@@ -29,6 +29,7 @@ export const SERVE_SECRET = `/api/v1${ARGO}/secrets/gitea-runners-serve`;
 export const SERVICE = `/api/v1${ARGO}/services/gitea-runners`;
 export const POLICY = `/apis/networking.k8s.io/v1${ARGO}/networkpolicies/gitea-runners`;
 export const REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
+export const OWN_REVIEW = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 export const NODES = '/api/v1/nodes';
 export const PODS = `/api/v1${ARGO}/pods`;
 export const METRICS = `${PODS}/gitea-runners-1:9090/proxy/metrics`;
@@ -130,7 +131,11 @@ function answerWith(response: ServerResponse, found: World[string]): void {
   else send(response, 200, found);
 }
 
-export async function examine(change: (world: World, url: string) => World | undefined = (world) => world, spec = '') {
+export async function examine(
+  change: (world: World, url: string) => World | undefined = (world) => world,
+  spec = '',
+  envOf: (url: string) => Readonly<Record<string, string>> = () => ({}),
+) {
   const acme = await startAcme();
   const { url } = acme.simulator;
   const base = whole(url, spec);
@@ -162,7 +167,7 @@ export async function examine(change: (world: World, url: string) => World | und
     return true;
   });
   const run = (...flags: readonly string[]) =>
-    runHere(['doctor', '--kubeconfig', kubeconfigFor(server), '-A', ...flags], {}, folderWith({}));
+    runHere(['doctor', '--kubeconfig', kubeconfigFor(server), '-A', ...flags], envOf(url), folderWith({}));
   return { run, requests: acme.simulator.requests };
 }
 

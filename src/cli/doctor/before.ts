@@ -1,0 +1,59 @@
+/** What an installation needs of a cluster, of Argo CD and of Gitea, judged before there is one. It changes nothing and starts no pod. */
+import * as z from 'zod';
+import { GiteaApi } from '../../clients/gitea/api.ts';
+import { giteaClient } from '../../clients/gitea/observe.ts';
+import { Deadline } from '../../clients/http/request.ts';
+import { Token } from '../../clients/tokens/token.ts';
+import { requestOptions, type Settings } from '../../observe/settings.ts';
+import { Failure, orFailure } from '../../shared/failure.ts';
+import { manual } from '../../shared/installed/names.ts';
+import { type ClusterReader, readObject, shaped } from '../read-object.ts';
+import * as fixes from './finding.ts';
+import { bad, good, type Judgement, type Judgements, judged, named, unknown } from './finding.ts';
+import type { Installation } from './installation.ts';
+
+export async function onlyBefore(seen: Installation, reader: ClusterReader, settings: Settings) {
+  const gitea = named('Gitea', await giteaSeen(settings));
+  return [named('Argo CD', argocd(seen)), named('nodes', nodes(seen)), named('you', await you(reader)), gitea].flat();
+}
+
+function argocd({ repoServer }: Installation): Judgements {
+  return judged(repoServer, fixes.NO_ARGOCD, ({ spec }) => {
+    const image = spec.template.spec.containers.find(({ name }) => name === 'argocd-repo-server')?.image ?? 'no image';
+    return /:v?3\.\d/.test(image) ? good(image) : unknown(`${image}: 3.x was tried`, manual('compatibility.md'));
+  });
+}
+
+/** Labels and sizes are judged for RunnerGroups, when there are some. */
+function nodes({ nodes: read }: Installation): Judgements {
+  return judged(read, 'Add a node', (all) => {
+    const open = all.filter(({ spec: { taints, unschedulable } }) => !unschedulable && taints.length === 0).length;
+    const text = `${open} of ${all.length} take pods without tolerations`;
+    return open > 0 ? good(text) : unknown(text, 'Add a node, or tolerations in spec.podTemplate');
+  });
+}
+
+const Review = z.object({ status: z.object({ allowed: z.boolean() }) });
+
+async function you(reader: ClusterReader): Promise<Judgement> {
+  const spec = { resourceAttributes: { verb: '*', group: '*', resource: '*' } };
+  const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec };
+  const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+  const read = shaped(Review, await readObject(reader, { method: 'POST', path, body }, 'ask that'));
+  if ('value' in read && read.value.status.allowed) return good('an administrator of the cluster, who may install');
+  const may =
+    'who installs must make a CustomResourceDefinition, ClusterRoles and Secrets, and change argocd-repo-server';
+  return unknown('unread' in read ? read.unread : `no administrator: ${may}`, 'Ask as the person who installs');
+}
+
+async function giteaSeen(settings: Settings): Promise<Judgement> {
+  const { GITEA_TOKEN: secret, GITEA_URL: url } = settings.env;
+  if (!secret || !url) return unknown('not asked', 'Set GITEA_URL and GITEA_TOKEN, and run it again');
+  const http = giteaClient(requestOptions(settings));
+  const around = { http, url, deadline: new Deadline(settings.timeoutMs), versions: new Map() };
+  const api = new GiteaApi({ ...around, token: new Token(secret, url, 'token', 'GITEA_TOKEN') });
+  const found = await orFailure(api.version()).finally(() => http.close());
+  if (found instanceof Failure) return bad(found.message, fixes.remedyOfFailure(found));
+  const next = `The token needs the scopes of ${manual('commands.md#token-scopes')}. Whether pods reach Gitea is seen later, without --pre`;
+  return { ...good(`${found.text} answers this machine, and does not refuse the token`), fix: next };
+}
