@@ -110,19 +110,20 @@ describe('a job', () => {
 
   it('whose runner cannot start, or is lost, says so', () => {
     const stuck = new Map([[RUNNER, emitted('new-runner', { trouble: TROUBLE })]]);
-    const lost = new Map([[RUNNER, emitted('lost')]]);
     const running = explained({ verdict: 'running', group: GROUP, job: job(7, { runner: RUNNER }) });
+    const lost = { ...running, loss: 'lost' as const };
 
     expect(verdictText(explained(served('new-runner')), NOW, stuck)).toBe(
       `its pod cannot start: ImagePullBackOff: not found; runner ${RUNNER} of group runners/ci`,
     );
-    expect(verdictText(running, NOW, lost)).toBe(`its runner ${RUNNER} is lost: Gitea fails it after 10 to 15 minutes`);
-    const outlived = new Map([[RUNNER, emitted('lost', { isOutlived: true })]]);
-    expect(verdictText(running, NOW, outlived)).toBe(
+    expect(verdictText(lost, NOW, new Map())).toBe(
+      `its runner ${RUNNER} is lost: Gitea fails it after 10 to 15 minutes`,
+    );
+    expect(verdictText({ ...running, loss: 'outlived' as const }, NOW, new Map())).toBe(
       `no runner of its group lives as long as Gitea shows it in progress: ${RUNNER} is gone, and holds no slot`,
     );
-    const killed = { ...running, ended: { runner: RUNNER, reason: 'OOMKilled', message: 'too little memory' } };
-    expect(verdictText(killed, NOW, lost)).toBe(
+    const killed = { ...lost, ended: { runner: RUNNER, reason: 'OOMKilled', message: 'too little memory' } };
+    expect(verdictText(killed, NOW, new Map())).toBe(
       `its runner ${RUNNER} is lost (OOMKilled: too little memory): Gitea fails it after 10 to 15 minutes`,
     );
   });
